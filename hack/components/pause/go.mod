@@ -1,0 +1,3 @@
+module github.com/etcd-operator/etcd-operator/hack/components/pause
+
+go 1.26.0
