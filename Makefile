@@ -1,0 +1,202 @@
+# `make help` lists the targets. Everything is built from source by Go; no binary is downloaded.
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VERSION ?= 0.1.0
+TAG ?= v$(VERSION)
+# The name of the image in manifests.
+IMAGE := etcd-operator/etcd-operator
+# Where `make images` pushes: the local cluster's registry, from which its nodes pull every name.
+REGISTRY ?= 127.0.0.1:5000
+# Give IMG to push to, or deploy from, somewhere else. Without it `make deploy` uses exactly what `make images` pushed last.
+IMG ?=
+CONTAINER_TOOL ?= docker
+DEVCLUSTER_FLAGS ?=
+
+BIN := $(CURDIR)/bin
+export PATH := $(CURDIR)/.devcluster/bin:$(PATH)
+export VERSION
+# Version stamps would make two builds of one commit differ, and fail where git distrusts the owner of the folder.
+export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
+# Images carry the time of their commit.
+export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
+
+UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/...
+ENVTEST_PACKAGES = ./api/... ./controllers/...
+pushed = $(BIN)/image.txt
+manifest_image = $(or $(IMG),$(if $(wildcard $(pushed)),$(file <$(pushed)),$(IMAGE):$(TAG)))
+say = @printf '\n==> %s\n'
+
+##@ Start here
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## "; print "make TARGET" } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster live on it
+	$(say) "demo"
+	@hack/with-cluster.sh ./hack/demo.sh
+
+.PHONY: test
+test: test-unit test-envtest test-e2e ## All tests: unit, API server, and end to end on a real cluster
+
+##@ Tests
+
+.PHONY: test-unit
+test-unit: ## Unit tests with the race detector
+	$(say) "unit tests"
+	@go test -race $(UNIT_PACKAGES)
+
+.PHONY: test-envtest
+test-envtest: ## Tests against a real kube-apiserver and etcd
+	$(say) "tests against a kube-apiserver"
+	@hack/with-envtest.sh go test -race -tags envtest -timeout 15m $(ENVTEST_PACKAGES)
+
+.PHONY: test-e2e
+test-e2e: ## End-to-end tests on the cluster of KUBECONFIG, or on the local one
+	$(say) "end-to-end tests"
+	@hack/with-cluster.sh go test ./test/e2e/... -v -ginkgo.v -timeout 60m
+
+.PHONY: bench
+bench: ## Measure the operator on the cluster of KUBECONFIG, or on the local one
+	$(say) "benchmarks"
+	@hack/with-cluster.sh go -C test/bench run .
+
+.PHONY: verify
+verify: tools ## What CI asks of a change: generated files up to date, tidy modules, lint, unit tests
+	$(say) "verify"
+	@hack/verify.sh
+
+##@ Generate
+
+.PHONY: generate
+generate: $(BIN)/controller-gen ## Deep copies of the API types
+	$(say) "generate deep copies"
+	@$(BIN)/controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+
+.PHONY: manifests
+manifests: $(BIN)/controller-gen ## CRDs and roles, from the types and markers
+	$(say) "generate CRDs and roles"
+	@$(BIN)/controller-gen crd rbac:roleName=manager-role paths=./api/... paths=./controllers/... output:crd:artifacts:config=config/crd/bases
+
+.PHONY: docs
+docs: $(BIN)/crd-ref-docs ## API reference, from the types
+	$(say) "generate docs/reference/api.md"
+	@mkdir -p docs/reference
+	@$(BIN)/crd-ref-docs --source-path=api --config=hack/tools/crd-ref-docs/config.yaml \
+	  --renderer=markdown --output-path=docs/reference/api.md --log-level=ERROR
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## Lint the Go code
+	$(say) "lint"
+	@$(BIN)/golangci-lint run
+	@cd hack/images && $(BIN)/golangci-lint run
+
+.PHONY: fmt
+fmt: $(BIN)/golangci-lint ## Format the Go code as lint wants it
+	$(say) "format"
+	@$(BIN)/golangci-lint fmt
+
+##@ Local cluster
+
+.PHONY: cluster-up
+cluster-up: $(BIN)/devcluster ## Build and start a real Kubernetes on this machine (DEVCLUSTER_FLAGS=…)
+	$(say) "start the local cluster (the first time it is built from source, about 13 minutes on 2 cores)"
+	@$(BIN)/devcluster up $(DEVCLUSTER_FLAGS)
+
+.PHONY: cluster-down
+cluster-down: $(BIN)/devcluster ## Stop the local cluster
+	$(say) "stop the local cluster"
+	@$(BIN)/devcluster down
+
+.PHONY: run
+run: install ## Run the operator here, outside the cluster, against your kubeconfig
+	$(say) "run the operator"
+	@go run . manager --metrics-bind-address=0
+
+##@ Images and manifests
+
+.PHONY: images
+images: ## Build the image with ko and push it to the local registry, or to IMG
+	$(say) "build and push $(or $(IMG),$(REGISTRY)/$(IMAGE):$(TAG))"
+	@mkdir -p $(BIN)
+	@go -C hack/images run . -source=$(CURDIR) -push=$(or $(IMG),$(REGISTRY)/$(IMAGE):$(TAG)) -out=$(BIN)/image.digest
+	@printf '%s@%s\n' "$(or $(IMG),$(IMAGE):$(TAG))" "$$(cat $(BIN)/image.digest)" >$(pushed)
+
+.PHONY: image-tarball
+image-tarball: ## Build the image with ko into dist/etcd-operator.tar; needs no registry
+	$(say) "build dist/etcd-operator.tar"
+	@go -C hack/images run . -source=$(CURDIR) -tag=$(or $(IMG),$(IMAGE):$(TAG)) -tarball=$(CURDIR)/dist/etcd-operator.tar
+
+.PHONY: docker-build
+docker-build: ## Build the image with Docker (IMG=…, CONTAINER_TOOL=…)
+	$(say) "build $(or $(IMG),$(IMAGE):$(TAG)) with $(CONTAINER_TOOL)"
+	@$(CONTAINER_TOOL) build --build-arg VERSION=$(VERSION) -t $(or $(IMG),$(IMAGE):$(TAG)) .
+
+.PHONY: docker-push
+docker-push: ## Push the image that docker-build made (IMG=…)
+	$(say) "push $(or $(IMG),$(IMAGE):$(TAG)) with $(CONTAINER_TOOL)"
+	@$(CONTAINER_TOOL) push $(or $(IMG),$(IMAGE):$(TAG))
+
+.PHONY: install-manifest
+install-manifest: $(BIN)/kustomize manifests ## Write dist/install.yaml: everything to install, in one file (IMG=…)
+	$(say) "write dist/install.yaml with $(or $(IMG),$(IMAGE):$(TAG))"
+	@mkdir -p dist
+	@hack/render.sh "$(or $(IMG),$(IMAGE):$(TAG))" >dist/install.yaml.new && mv dist/install.yaml.new dist/install.yaml
+
+.PHONY: install
+install: $(BIN)/kustomize manifests ## Install the CRDs
+	$(say) "install the CRDs"
+	@$(BIN)/kustomize build config/crd | kubectl apply --server-side --force-conflicts -f -
+
+.PHONY: uninstall
+uninstall: $(BIN)/kustomize ## Remove the CRDs, and with them every EtcdCluster
+	$(say) "remove the CRDs"
+	@$(BIN)/kustomize build config/crd | kubectl delete --ignore-not-found -f -
+
+.PHONY: deploy
+deploy: $(BIN)/kustomize manifests ## Install the operator, with the image that `make images` pushed last or IMG
+	$(say) "deploy $(manifest_image)"
+	@hack/render.sh "$(manifest_image)" | kubectl apply --server-side --force-conflicts -f -
+	@kubectl -n etcd-operator-system rollout status deployment/etcd-operator-controller-manager --timeout=3m
+
+.PHONY: undeploy
+undeploy: $(BIN)/kustomize ## Remove the operator and its CRDs, and with them every EtcdCluster
+	$(say) "remove the operator"
+	@$(BIN)/kustomize build config/default | kubectl delete --ignore-not-found -f -
+
+##@ Operator Lifecycle Manager (not available yet)
+
+.PHONY: bundle catalog bundle-build catalog-build olm-test scorecard
+bundle: ## Generate the bundle
+catalog: ## Generate the file-based catalog
+bundle-build: ## Build the bundle image
+catalog-build: ## Build the catalog image
+olm-test: ## Install and upgrade through Operator Lifecycle Manager on the local cluster
+scorecard: ## Run the Operator SDK scorecard
+bundle catalog bundle-build catalog-build olm-test scorecard:
+	@echo "not available yet: make $@ comes with packaging for Operator Lifecycle Manager"; exit 1
+
+##@ Tools
+
+TOOLS := controller-gen crd-ref-docs golangci-lint kustomize
+
+.PHONY: tools
+tools: $(TOOLS:%=$(BIN)/%) ## Build the pinned tools of hack/tools into bin/
+
+$(TOOLS:%=$(BIN)/%): $(BIN)/%: hack/tools/%/go.mod hack/tools/%/go.sum
+	$(say) "build $* as pinned in hack/tools/$*"
+	@mkdir -p $(BIN)
+	@go -C hack/tools/$* build -ldflags="-s -w" -o $(BIN)/ tool
+	@touch $@
+
+# Always asked; the Go build cache makes it a matter of a second.
+.PHONY: $(BIN)/devcluster
+$(BIN)/devcluster:
+	@mkdir -p $(BIN)
+	@go -C hack/devcluster build -o $(BIN)/devcluster .

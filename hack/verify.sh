@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# What must hold before a change is merged. Every check runs, each ends in one line; the last line is the verdict.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+failed=()
+
+verdict() { # name, what to do, exit code
+  if [ "$3" = 0 ]; then
+    echo "ok    $1"
+  else
+    echo "FAIL  $1: $2"
+    failed+=("$1")
+  fi
+}
+
+check() { # name, what to do, command…
+  local name=$1 fix=$2
+  shift 2
+  "$@"
+  verdict "$name" "$fix" $?
+}
+
+# The state of every file under some paths, tracked or new.
+state() { git ls-files -z --cached --others --exclude-standard --deduplicate -- "$@" | xargs -0 -r sha256sum 2>&1; }
+
+# A generator must change nothing: compared with the files as they were, so that it also works on uncommitted work.
+generated() { # make target, paths…
+  local target=$1 before after
+  shift
+  before=$(state "$@")
+  make "$target" || return 1
+  after=$(state "$@")
+  [ "$before" = "$after" ] && return 0
+  diff <(echo "$before") <(echo "$after") | awk '/^[<>]/ { print "      changed: " $3 }' | sort -u
+  git --no-pager diff --stat -- "$@"
+  return 1
+}
+
+tidy() {
+  local mod rc=0
+  while read -r mod; do
+    go -C "$(dirname "$mod")" mod tidy -diff || { echo "      not tidy: $mod"; rc=1; }
+  done < <(git ls-files --cached --others --exclude-standard --deduplicate -- go.mod '*/go.mod')
+  return $rc
+}
+
+scripts() {
+  local file rc=0
+  while read -r file; do
+    bash -n "$file" || rc=1
+  done < <(git ls-files --cached --others --exclude-standard --deduplicate -- 'hack/*.sh' .ci/run)
+  return $rc
+}
+
+check "generate" "run 'make generate' and commit api/" generated generate api
+check "manifests" "run 'make manifests' and commit config/" generated manifests config/crd config/rbac
+check "docs" "run 'make docs' and commit docs/reference/" generated docs docs/reference
+check "install manifest" "config/default does not build" make install-manifest
+check "tidy" "run 'go mod tidy' in the modules named above" tidy
+check "scripts" "a shell script does not parse" scripts
+check "lint" "run 'make lint'; 'make fmt' mends formatting" make lint
+check "image base" "hack/images: see the test above" go -C hack/images test ./...
+check "unit tests" "run 'make test-unit'" make test-unit
+
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "verify: FAILED: ${failed[*]}"
+  exit 1
+fi
+echo "verify: all checks passed"
