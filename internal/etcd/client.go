@@ -1,0 +1,174 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+)
+
+// readKey need not exist: reading nothing needs the same quorum.
+var readKey = []byte("health")
+
+type client struct {
+	cluster     etcdserverpb.ClusterClient
+	maintenance etcdserverpb.MaintenanceClient
+	keys        etcdserverpb.KVClient
+}
+
+func newClient(connection *grpc.ClientConn) *client {
+	return &client{
+		cluster:     etcdserverpb.NewClusterClient(connection),
+		maintenance: etcdserverpb.NewMaintenanceClient(connection),
+		keys:        etcdserverpb.NewKVClient(connection),
+	}
+}
+
+func (c *client) Members(ctx context.Context) ([]Member, error) {
+	members, err := c.list(ctx, false)
+	if err != nil {
+		return nil, failed("list members", err)
+	}
+	return members, nil
+}
+
+// list returns errors as they come from gRPC. Only a linearizable list may
+// confirm that a refused change was made before: a local one can be behind.
+func (c *client) list(ctx context.Context, linearizable bool) ([]Member, error) {
+	response, err := c.cluster.MemberList(ctx, &etcdserverpb.MemberListRequest{Linearizable: linearizable})
+	if err != nil {
+		return nil, err
+	}
+	members := make([]Member, 0, len(response.GetMembers()))
+	for _, m := range response.GetMembers() {
+		members = append(members, memberFrom(m))
+	}
+	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
+	return members, nil
+}
+
+func memberFrom(m *etcdserverpb.Member) Member {
+	return Member{
+		ID:         m.GetID(),
+		Name:       m.GetName(),
+		PeerURLs:   m.GetPeerURLs(),
+		ClientURLs: m.GetClientURLs(),
+		Learner:    m.GetIsLearner(),
+	}
+}
+
+func (c *client) Status(ctx context.Context) (Status, error) {
+	response, err := c.maintenance.Status(ctx, &etcdserverpb.StatusRequest{})
+	if err != nil {
+		return Status{}, failed("get status", err)
+	}
+	return Status{
+		ClusterID:        response.GetHeader().GetClusterId(),
+		MemberID:         response.GetHeader().GetMemberId(),
+		LeaderID:         response.GetLeader(),
+		Version:          response.GetVersion(),
+		DBSize:           response.GetDbSize(),
+		DBSizeInUse:      response.GetDbSizeInUse(),
+		DBSizeQuota:      response.GetDbSizeQuota(),
+		Revision:         response.GetHeader().GetRevision(),
+		RaftTerm:         response.GetRaftTerm(),
+		RaftIndex:        response.GetRaftIndex(),
+		RaftAppliedIndex: response.GetRaftAppliedIndex(),
+		Learner:          response.GetIsLearner(),
+		Errors:           response.GetErrors(),
+	}, nil
+}
+
+// Read counts "permission denied" as success, as etcdctl does: etcd looks at
+// permissions only after the quorum has confirmed the read.
+func (c *client) Read(ctx context.Context) error {
+	request := &etcdserverpb.RangeRequest{Key: readKey, Limit: 1, KeysOnly: true}
+	_, err := c.keys.Range(ctx, request)
+	if err != nil && !is(err, rpctypes.ErrPermissionDenied) {
+		return failed("read linearizably", err)
+	}
+	return nil
+}
+
+func (c *client) Alarms(ctx context.Context) ([]Alarm, error) {
+	request := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET}
+	response, err := c.maintenance.Alarm(ctx, request)
+	if err != nil {
+		return nil, failed("list alarms", err)
+	}
+	alarms := make([]Alarm, 0, len(response.GetAlarms()))
+	for _, a := range response.GetAlarms() {
+		alarms = append(alarms, Alarm{MemberID: a.GetMemberID(), Kind: a.GetAlarm().String()})
+	}
+	slices.SortFunc(alarms, func(a, b Alarm) int {
+		return cmp.Or(cmp.Compare(a.MemberID, b.MemberID), cmp.Compare(a.Kind, b.Kind))
+	})
+	return alarms, nil
+}
+
+func (c *client) AddLearner(ctx context.Context, peerURL string) (Member, error) {
+	request := &etcdserverpb.MemberAddRequest{PeerURLs: []string{peerURL}, IsLearner: true}
+	response, err := c.cluster.MemberAdd(ctx, request)
+	if err == nil {
+		return memberFrom(response.GetMember()), nil
+	}
+	listed, found := c.find(ctx, err, func(m Member) bool { return slices.Contains(m.PeerURLs, peerURL) })
+	if found {
+		return listed, nil
+	}
+	return Member{}, failed("add learner "+peerURL, err)
+}
+
+func (c *client) Promote(ctx context.Context, id uint64) error {
+	_, err := c.cluster.MemberPromote(ctx, &etcdserverpb.MemberPromoteRequest{ID: id})
+	if err == nil || is(err, rpctypes.ErrMemberNotLearner) {
+		return nil
+	}
+	if _, voter := c.find(ctx, err, func(m Member) bool { return m.ID == id && !m.Learner }); voter {
+		return nil
+	}
+	return failed(fmt.Sprintf("promote member %x", id), err)
+}
+
+func (c *client) Remove(ctx context.Context, id uint64) error {
+	_, err := c.cluster.MemberRemove(ctx, &etcdserverpb.MemberRemoveRequest{ID: id})
+	if err != nil && !is(err, rpctypes.ErrMemberNotFound) {
+		return failed(fmt.Sprintf("remove member %x", id), err)
+	}
+	return nil
+}
+
+func (c *client) MoveLeader(ctx context.Context, to uint64) error {
+	_, err := c.maintenance.MoveLeader(ctx, &etcdserverpb.MoveLeaderRequest{TargetID: to})
+	if err == nil {
+		return nil
+	}
+	if is(err, rpctypes.ErrNotLeader) {
+		if status, statusErr := c.Status(ctx); statusErr == nil && status.LeaderID == to {
+			return nil
+		}
+	}
+	return failed(fmt.Sprintf("move leadership to member %x", to), err)
+}
+
+// find looks for the effect of a change that etcd refused. etcd checks whether
+// the cluster is ready before it checks whether there is anything to do, so a
+// refusal can hide that the change was made long ago.
+func (c *client) find(ctx context.Context, refusal error, match func(Member) bool) (Member, bool) {
+	if !refused(refusal) {
+		return Member{}, false
+	}
+	members, err := c.list(ctx, true)
+	if err != nil {
+		return Member{}, false
+	}
+	i := slices.IndexFunc(members, match)
+	if i < 0 {
+		return Member{}, false
+	}
+	return members[i], true
+}

@@ -1,0 +1,219 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+// world is a cluster that a test can break: a real one, or the fake.
+type world interface {
+	client(t *testing.T, name string) etcd.Client
+	peerURL(name string) string
+	start(t *testing.T, name string) // one that is in the member list
+	stop(t *testing.T, name string)
+}
+
+const (
+	patience   = 15 * time.Second // for what etcd does in its own time
+	pause      = 50 * time.Millisecond
+	unknown    = 0xdead
+	noAnswerIn = 700 * time.Millisecond
+)
+
+// conforms takes a cluster of the single member m1 through its whole life. It
+// runs against real etcd and against the fake, so that they can not drift.
+func conforms(t *testing.T, w world) {
+	one, two := w.client(t, "m1"), w.client(t, "m2")
+	eventually(t, "m1 to serve", func() error { return one.Read(t.Context()) })
+	first := aloneAndHealthy(t, w, one)
+	second := learnerIsAddedOnce(t, w, one)
+	learnerAnswersStatusOnly(t, w, two)
+	learnerIsPromotedOnce(t, one, second)
+	leadershipMoves(t, one, two, first, second)
+	minorityTellsWhatItKnows(t, w, two)
+	memberIsRemovedOnce(t, w, two, first, second)
+	absentMemberFailsQuickly(t, w)
+}
+
+func aloneAndHealthy(t *testing.T, w world, one etcd.Client) (id uint64) {
+	status := must(one.Status(t.Context()))(t)
+	if status.MemberID == 0 || status.LeaderID != status.MemberID || status.ClusterID == 0 {
+		t.Errorf("m1 does not lead itself: %+v", status)
+	}
+	if status.Version == "" || status.DBSize == 0 || status.DBSizeInUse == 0 || status.Revision == 0 ||
+		status.RaftTerm == 0 || status.Learner || len(status.Errors) > 0 {
+		t.Errorf("status is incomplete: %+v", status)
+	}
+	members := must(one.Members(t.Context()))(t)
+	if len(members) != 1 || members[0].ID != status.MemberID || members[0].Name != "m1" || members[0].Learner ||
+		!slices.Equal(members[0].PeerURLs, []string{w.peerURL("m1")}) || len(members[0].ClientURLs) != 1 {
+		t.Errorf("not the list of one voter: %+v", members)
+	}
+	if alarms := must(one.Alarms(t.Context()))(t); len(alarms) > 0 {
+		t.Errorf("alarms: %+v", alarms)
+	}
+	return status.MemberID
+}
+
+func learnerIsAddedOnce(t *testing.T, w world, one etcd.Client) (id uint64) {
+	added := must(one.AddLearner(t.Context(), w.peerURL("m2")))(t)
+	if added.ID == 0 || added.Name != "" || !added.Learner || !slices.Equal(added.PeerURLs, []string{w.peerURL("m2")}) {
+		t.Errorf("not a new learner: %+v", added)
+	}
+	if again := must(one.AddLearner(t.Context(), w.peerURL("m2")))(t); again.ID != added.ID || !again.Learner {
+		t.Errorf("added a second time: %+v", again)
+	}
+	_, err := one.AddLearner(t.Context(), w.peerURL("m3"))
+	want(t, "a second learner", err, etcd.ErrNotReady)
+	want(t, "promoting a learner that never ran", one.Promote(t.Context(), added.ID), etcd.ErrNotReady)
+	refused(t, "promoting an unknown member", one.Promote(t.Context(), unknown))
+	refused(t, "a learner as leader", one.MoveLeader(t.Context(), added.ID))
+	members := must(one.Members(t.Context()))(t)
+	if len(members) != 2 || members[0].ID >= members[1].ID {
+		t.Errorf("not two members sorted by ID: %+v", members)
+	}
+	return added.ID
+}
+
+func learnerAnswersStatusOnly(t *testing.T, w world, two etcd.Client) {
+	w.start(t, "m2")
+	eventually(t, "the learner to answer", func() error {
+		status, err := two.Status(t.Context())
+		if err == nil && !status.Learner {
+			t.Errorf("not a learner: %+v", status)
+		}
+		return err
+	})
+	_, err := two.Members(t.Context())
+	want(t, "members of a learner", err, etcd.ErrLearner)
+	want(t, "reading from a learner", two.Read(t.Context()), etcd.ErrLearner)
+}
+
+func learnerIsPromotedOnce(t *testing.T, one etcd.Client, id uint64) {
+	eventuallyReady(t, "the learner to be promoted", func() error { return one.Promote(t.Context(), id) })
+	for range 2 {
+		want(t, "promoting a voter", one.Promote(t.Context(), id), nil)
+	}
+	for _, m := range must(one.Members(t.Context()))(t) {
+		if m.Learner || m.Name == "" || len(m.ClientURLs) != 1 {
+			t.Errorf("not a voter that has started: %+v", m)
+		}
+	}
+}
+
+func leadershipMoves(t *testing.T, one, two etcd.Client, first, second uint64) {
+	eventually(t, "m2 to serve as a voter", func() error { return two.Read(t.Context()) })
+	refused(t, "moving leadership through a follower", two.MoveLeader(t.Context(), second))
+	want(t, "leadership to the leader", one.MoveLeader(t.Context(), first), nil)
+	want(t, "leadership to m2", one.MoveLeader(t.Context(), second), nil)
+	want(t, "the same, asked of the old leader", one.MoveLeader(t.Context(), second), nil)
+	want(t, "the same, asked of the new leader", two.MoveLeader(t.Context(), second), nil)
+	if status := must(two.Status(t.Context()))(t); status.LeaderID != second {
+		t.Errorf("m2 does not lead: %+v", status)
+	}
+}
+
+func minorityTellsWhatItKnows(t *testing.T, w world, two etcd.Client) {
+	w.stop(t, "m1")
+	ctx, cancel := context.WithTimeout(t.Context(), noAnswerIn)
+	defer cancel()
+	want(t, "reading without quorum", two.Read(ctx), context.DeadlineExceeded)
+	eventually(t, "m2 to know that it lost its quorum", func() error {
+		if status := must(two.Status(t.Context()))(t); status.LeaderID != 0 || len(status.Errors) == 0 {
+			return errors.New("still has a leader")
+		}
+		return nil
+	})
+	if members := must(two.Members(t.Context()))(t); len(members) != 2 {
+		t.Errorf("without a leader it lists %+v", members)
+	}
+	w.start(t, "m1")
+	eventually(t, "the quorum to be back", func() error { return two.Read(t.Context()) })
+}
+
+func memberIsRemovedOnce(t *testing.T, w world, two etcd.Client, first, second uint64) {
+	eventually(t, "m2 to lead", func() error {
+		if status := must(two.Status(t.Context()))(t); status.LeaderID != second {
+			return w.client(t, "m1").MoveLeader(t.Context(), second)
+		}
+		return nil
+	})
+	eventuallyReady(t, "m1 to be removed", func() error { return two.Remove(t.Context(), first) })
+	want(t, "removing m1 again", two.Remove(t.Context(), first), nil)
+	want(t, "removing an unknown member", two.Remove(t.Context(), unknown), nil)
+	if members := must(two.Members(t.Context()))(t); len(members) != 1 || members[0].ID != second {
+		t.Errorf("not the list of m2 alone: %+v", members)
+	}
+	want(t, "reading from what remains", two.Read(t.Context()), nil)
+}
+
+func absentMemberFailsQuickly(t *testing.T, w world) {
+	w.stop(t, "m2")
+	ctx, cancel := context.WithTimeout(t.Context(), noAnswerIn)
+	defer cancel()
+	for range 3 {
+		refused(t, "status of a member that does not run", func() error {
+			_, err := w.client(t, "m2").Status(ctx)
+			return err
+		}())
+	}
+}
+
+// eventually repeats until there is no error.
+func eventually(t *testing.T, what string, try func() error) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("waited %s for %s: %v", patience, what, err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// eventuallyReady repeats only while etcd refuses for now.
+func eventuallyReady(t *testing.T, what string, try func() error) {
+	t.Helper()
+	eventually(t, what, func() error {
+		err := try()
+		if err != nil && !errors.Is(err, etcd.ErrNotReady) {
+			t.Fatalf("waiting for %s: %v", what, err)
+		}
+		return err
+	})
+}
+
+func want(t *testing.T, what string, err, wanted error) {
+	t.Helper()
+	if !errors.Is(err, wanted) {
+		t.Errorf("%s: got error %v, want %v", what, err, wanted)
+	}
+}
+
+// refused wants a final answer: neither success, nor "not now", nor silence.
+func refused(t *testing.T, what string, err error) {
+	t.Helper()
+	if err == nil || errors.Is(err, etcd.ErrNotReady) || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s: got error %v, want a final refusal", what, err)
+	}
+}
+
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}

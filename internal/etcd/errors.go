@@ -1,0 +1,50 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// refusals are the answers with which etcd puts a change off.
+var refusals = []error{
+	rpctypes.ErrMemberLearnerNotReady,
+	rpctypes.ErrTooManyLearners,
+	rpctypes.ErrUnhealthy,
+	rpctypes.ErrMemberNotEnoughStarted,
+}
+
+// failed wraps err, once, into what callers can test for: our own errors, and
+// those of the context, also when etcd or gRPC reported that the time was up.
+func failed(verb string, err error) error {
+	switch {
+	case notReady(err):
+		return fmt.Errorf("%s: %w: %s", verb, ErrNotReady, rpctypes.ErrorDesc(err))
+	case is(err, rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)):
+		return fmt.Errorf("%s: %w", verb, ErrLearner)
+	}
+	switch status.Code(err) {
+	case codes.DeadlineExceeded:
+		return fmt.Errorf("%s: %w: %s", verb, context.DeadlineExceeded, rpctypes.ErrorDesc(err))
+	case codes.Canceled:
+		return fmt.Errorf("%s: %w: %s", verb, context.Canceled, rpctypes.ErrorDesc(err))
+	}
+	return fmt.Errorf("%s: %w", verb, rpctypes.Error(err))
+}
+
+func is(err, answer error) bool { return errors.Is(rpctypes.Error(err), answer) }
+
+// refused tells whether etcd answered, and declined. After any other error the
+// change may still happen, so nothing may be concluded from the member list.
+func refused(err error) bool {
+	return is(err, rpctypes.ErrPeerURLExist) || is(err, rpctypes.ErrMemberExist) || notReady(err)
+}
+
+func notReady(err error) bool {
+	return slices.ContainsFunc(refusals, func(refusal error) bool { return is(err, refusal) })
+}

@@ -1,0 +1,90 @@
+// Package etcd talks to one etcd member at a time and says what it answered.
+//
+// It is narrow on purpose: our own small types, and the few calls that an
+// operator needs. It must never let an etcdserverpb type out, never spread a
+// call over several members, never repeat a call that changes the cluster, and
+// never decide anything: it reports, and the planner judges.
+//
+// It calls gRPC directly, not through clientv3.Client. That one dials anew for
+// every status, and repeats reads up to a hundred times while a member answers
+// "unavailable", which is what a learner of etcd 3.5 always answers.
+package etcd
+
+import (
+	"context"
+	"errors"
+)
+
+var (
+	// ErrNotReady means that etcd refuses for now and had no effect: ask again.
+	// The learner is not in sync, there is a learner already, or the members
+	// have not been connected to each other for the five seconds that etcd
+	// wants to see before it changes membership.
+	ErrNotReady = errors.New("etcd refuses for now")
+
+	// ErrLearner means that the member asked is a learner, and learners only
+	// answer Status: ask a voter.
+	ErrLearner = errors.New("a learner does not serve this call")
+)
+
+// The kinds of Alarm.
+const (
+	NoSpace = "NOSPACE"
+	Corrupt = "CORRUPT"
+)
+
+// Member is one entry of the member list.
+type Member struct {
+	ID         uint64
+	Name       string // empty until it has started for the first time
+	PeerURLs   []string
+	ClientURLs []string
+	Learner    bool
+}
+
+// Status is what a member says about itself.
+type Status struct {
+	ClusterID, MemberID                   uint64
+	LeaderID                              uint64 // 0: it knows no leader
+	Version                               string
+	DBSize, DBSizeInUse                   int64
+	DBSizeQuota                           int64 // 0 before etcd 3.6
+	Revision                              int64
+	RaftTerm, RaftIndex, RaftAppliedIndex uint64
+	Learner                               bool
+	Errors                                []string // no leader, and raised alarms
+}
+
+// Alarm is raised by, or for, one member.
+type Alarm struct {
+	MemberID uint64
+	Kind     string // NoSpace or Corrupt
+}
+
+// Client talks to one member. Every call ends with its context, and fails
+// quickly when nothing listens at the member's address. But a member that
+// starts listens before it has found a leader and serves, and one that was
+// lost with its node does not refuse: always set a deadline. Calls that would
+// change nothing, because the change is made already, succeed.
+type Client interface {
+	// Members is the list as this member knows it, sorted by ID. It does not
+	// wait for a leader, so it may be old.
+	Members(ctx context.Context) ([]Member, error)
+	// Status is local too, and the only call that a learner answers.
+	Status(ctx context.Context) (Status, error)
+	// Read reads linearizably: success proves that a quorum works.
+	Read(ctx context.Context) error
+	// Alarms needs a quorum, and each call writes an entry to the raft log.
+	// Poll Status.Errors instead, and ask for alarms when it is not empty.
+	Alarms(ctx context.Context) ([]Alarm, error)
+	// AddLearner adds a learner that will be found at peerURL. A member that
+	// has this URL already is returned as it is, voter or learner.
+	AddLearner(ctx context.Context, peerURL string) (Member, error)
+	// Promote makes a voter of a learner. Ask the leader: a follower passes
+	// the request on in a busy loop until the leader accepts it.
+	Promote(ctx context.Context, id uint64) error
+	// Remove takes a member off the list; the member then stops by itself.
+	Remove(ctx context.Context, id uint64) error
+	// MoveLeader must be asked of the leader.
+	MoveLeader(ctx context.Context, to uint64) error
+}

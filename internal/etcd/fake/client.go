@@ -1,0 +1,161 @@
+package fake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+type client struct {
+	cluster *Cluster
+	name    string
+}
+
+func (c *client) Members(ctx context.Context) (members []etcd.Member, err error) {
+	err = c.cluster.do(ctx, c.name, Members, func(*member) error {
+		for _, m := range c.cluster.members {
+			members = append(members, m.copy())
+		}
+		return nil
+	})
+	return members, err
+}
+
+func (m *member) copy() etcd.Member {
+	out := m.Member
+	out.PeerURLs, out.ClientURLs = slices.Clone(m.PeerURLs), slices.Clone(m.ClientURLs)
+	return out
+}
+
+func (c *client) Status(ctx context.Context) (status etcd.Status, err error) {
+	err = c.cluster.do(ctx, c.name, Status, func(self *member) error {
+		status = c.cluster.status(self)
+		return nil
+	})
+	return status, err
+}
+
+func (c *Cluster) status(self *member) etcd.Status {
+	status := etcd.Status{
+		ClusterID: clusterID, MemberID: self.ID, LeaderID: c.leader,
+		Version: c.version, DBSize: 1 << 20, DBSizeInUse: 1 << 19, DBSizeQuota: 2 << 30, Revision: 1,
+		RaftTerm: c.term, RaftIndex: c.index, RaftAppliedIndex: c.index, Learner: self.Learner,
+	}
+	if c.leader == 0 {
+		status.Errors = append(status.Errors, "etcdserver: no leader")
+	}
+	for _, alarm := range c.alarms {
+		status.Errors = append(status.Errors, fmt.Sprintf("memberID:%d alarm:%s ", alarm.MemberID, alarm.Kind))
+	}
+	return status
+}
+
+func (c *client) Read(ctx context.Context) error {
+	return c.cluster.do(ctx, c.name, Read, func(*member) error { return nil })
+}
+
+func (c *client) Alarms(ctx context.Context) (alarms []etcd.Alarm, err error) {
+	err = c.cluster.do(ctx, c.name, Alarms, func(*member) error {
+		alarms = slices.Clone(c.cluster.alarms)
+		return nil
+	})
+	return alarms, err
+}
+
+func (c *client) AddLearner(ctx context.Context, peerURL string) (added etcd.Member, err error) {
+	err = c.cluster.do(ctx, c.name, AddLearner, func(*member) error {
+		listed := c.cluster.first(func(m *member) bool { return slices.Contains(m.PeerURLs, peerURL) })
+		if listed == nil {
+			if err := c.cluster.mayAdd(); err != nil {
+				return err
+			}
+			listed = c.cluster.add(peerURL, true)
+			c.cluster.did("add learner %s", peerURL)
+		}
+		added = listed.copy()
+		return nil
+	})
+	return added, err
+}
+
+// mayAdd: etcd allows one learner, and wants a quorum of what would be with
+// one voter more, even though it adds a learner. A single voter is exempt.
+func (c *Cluster) mayAdd() error {
+	if c.first(func(m *member) bool { return m.Learner }) != nil {
+		return fmt.Errorf("%w: too many learner members in cluster", etcd.ErrNotReady)
+	}
+	if c.all() > 1 && c.running() < (c.all()+1)/2+1 {
+		return fmt.Errorf("%w: unhealthy cluster", etcd.ErrNotReady)
+	}
+	return nil
+}
+
+func (c *client) Promote(ctx context.Context, id uint64) error {
+	return c.cluster.do(ctx, c.name, Promote, func(*member) error {
+		m := c.cluster.first(func(m *member) bool { return m.ID == id })
+		switch {
+		case m == nil:
+			return errors.New("member not found")
+		case !m.Learner:
+			return nil
+		case !m.running || !m.synced:
+			return fmt.Errorf("%w: the learner is not in sync with the leader", etcd.ErrNotReady)
+		}
+		m.Learner = false
+		c.cluster.did("promote %s", m.Name)
+		return nil
+	})
+}
+
+func (c *client) Remove(ctx context.Context, id uint64) error {
+	return c.cluster.do(ctx, c.name, Remove, func(*member) error {
+		m := c.cluster.first(func(m *member) bool { return m.ID == id })
+		if m == nil {
+			return nil
+		}
+		if err := c.cluster.mayRemove(m); err != nil {
+			return err
+		}
+		c.cluster.members = slices.DeleteFunc(c.cluster.members, func(other *member) bool { return other == m })
+		c.cluster.did("remove %s", m.PeerURLs[0])
+		return nil
+	})
+}
+
+// mayRemove: etcd protects the quorum of the voters that would remain, unless
+// the member is a learner or does not run.
+func (c *Cluster) mayRemove(m *member) error {
+	if m.Learner {
+		return nil
+	}
+	rest := c.all() - 1
+	if rest == 0 || m.running && c.running()-1 < rest/2+1 {
+		return fmt.Errorf("%w: unhealthy cluster", etcd.ErrNotReady)
+	}
+	return nil
+}
+
+func (c *client) MoveLeader(ctx context.Context, to uint64) error {
+	return c.cluster.do(ctx, c.name, MoveLeader, func(self *member) error {
+		if c.cluster.leader == to {
+			return nil
+		}
+		if c.cluster.leader != self.ID {
+			return errors.New("not leader")
+		}
+		m := c.cluster.first(func(m *member) bool { return m.ID == to && !m.Learner })
+		switch {
+		case m == nil:
+			return errors.New("bad leader transferee")
+		case !m.running:
+			return fmt.Errorf("leader transfer: %w", context.DeadlineExceeded)
+		}
+		c.cluster.leader = to
+		c.cluster.term++
+		c.cluster.did("move leadership to %s", m.Name)
+		return nil
+	})
+}

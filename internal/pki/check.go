@@ -1,0 +1,132 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+)
+
+// keyIDSize is the length of a key identifier: SHA-256 cut to 160 bits, method
+// 1 of RFC 7093.
+const keyIDSize = 20
+
+// Check tells why leaf must be issued anew, or nil if it still serves: it is
+// signed by ca, has the names and usages that r asks for, belongs to its key,
+// and has more than a third of its life left. More names or usages than asked
+// for are also a reason: a name that was taken away must not stay valid.
+// The CA's private key is not looked at.
+func Check(leaf, ca Pair, r Request, now time.Time) error {
+	certificate, err := leaf.parse()
+	if err != nil {
+		return err
+	}
+	key, err := leaf.key()
+	if err != nil {
+		return err
+	}
+	if !key.PublicKey.Equal(certificate.PublicKey) {
+		return errors.New("the private key does not belong to the certificate")
+	}
+	if err := checkSigner(certificate, ca, now); err != nil {
+		return err
+	}
+	if err := checkSubject(certificate, r); err != nil {
+		return err
+	}
+	return checkAge(certificate, now)
+}
+
+func checkSigner(certificate *x509.Certificate, ca Pair, now time.Time) error {
+	issuer, err := ca.parse()
+	if err != nil {
+		return fmt.Errorf("read CA: %w", err)
+	}
+	if now.After(issuer.NotAfter) {
+		return fmt.Errorf("the CA expired on %s", date(issuer.NotAfter))
+	}
+	if err := certificate.CheckSignatureFrom(issuer); err != nil {
+		return fmt.Errorf("not signed by the CA: %w", err)
+	}
+	return nil
+}
+
+func checkSubject(certificate *x509.Certificate, r Request) error {
+	if certificate.Subject.CommonName != r.CommonName {
+		return fmt.Errorf("the common name is %q, not %q", certificate.Subject.CommonName, r.CommonName)
+	}
+	if !sameSet(certificate.Subject.Organization, r.Organization) {
+		return fmt.Errorf("the organizations are %q, not %q", certificate.Subject.Organization, r.Organization)
+	}
+	if !sameSet(certificate.DNSNames, r.DNSNames) {
+		return fmt.Errorf("the DNS names are %q, not %q", certificate.DNSNames, r.DNSNames)
+	}
+	if got, want := texts(certificate.IPAddresses), texts(r.IPs); !sameSet(got, want) {
+		return fmt.Errorf("the IP addresses are %q, not %q", got, want)
+	}
+	if !sameSet(certificate.ExtKeyUsage, r.usages()) {
+		return errors.New("the key usages for server and client are not as asked")
+	}
+	return nil
+}
+
+func checkAge(certificate *x509.Certificate, now time.Time) error {
+	if now.Before(certificate.NotBefore) {
+		return fmt.Errorf("not valid before %s", date(certificate.NotBefore))
+	}
+	if now.After(certificate.NotAfter) {
+		return fmt.Errorf("expired on %s", date(certificate.NotAfter))
+	}
+	if renew := RenewAt(certificate.NotBefore, certificate.NotAfter); now.After(renew) {
+		return fmt.Errorf("past two thirds of its life since %s", date(renew))
+	}
+	return nil
+}
+
+// RenewAt is when a certificate with this validity is due: after two thirds.
+func RenewAt(notBefore, notAfter time.Time) time.Time {
+	return notBefore.Add(notAfter.Sub(notBefore) / 3 * 2)
+}
+
+// Validity is the period in which the pair's certificate is valid.
+func (p Pair) Validity() (notBefore, notAfter time.Time, err error) {
+	certificate, err := p.parse()
+	if err != nil {
+		return time.Time{}, time.Time{}, err
+	}
+	return certificate.NotBefore, certificate.NotAfter, nil
+}
+
+func keyID(key *ecdsa.PublicKey) ([]byte, error) {
+	point, err := key.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("encode public key: %w", err)
+	}
+	sum := sha256.Sum256(point)
+	return sum[:keyIDSize], nil
+}
+
+// sameSet compares without regard to order or repetition: neither has a
+// meaning in a certificate.
+func sameSet[T ~string | ~int](a, b []T) bool {
+	sorted := func(in []T) []T {
+		out := slices.Clone(in)
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	return slices.Equal(sorted(a), sorted(b))
+}
+
+func texts(ips []net.IP) []string {
+	var out []string
+	for _, ip := range ips {
+		out = append(out, ip.String())
+	}
+	return out
+}
+
+func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,207 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"time"
+)
+
+const (
+	// CALifetime is how long a CA made here is valid.
+	CALifetime = 10 * 365 * 24 * time.Hour
+
+	// Backdate is how far before now every certificate starts to be valid, so
+	// that a node whose clock is behind by less than this still accepts it.
+	Backdate = 5 * time.Minute
+
+	// maxCommonName is ub-common-name of RFC 5280. Go would sign a longer one,
+	// and other TLS stacks would then refuse it.
+	maxCommonName = 64
+
+	serialBits = 128
+)
+
+// Request says what a leaf certificate is for.
+type Request struct {
+	CommonName     string
+	Organization   []string
+	DNSNames       []string
+	IPs            []net.IP
+	Server, Client bool
+	Lifetime       time.Duration
+}
+
+// NewCA makes a self-signed CA that is valid for CALifetime. It may sign
+// leaves only, never another CA.
+func NewCA(random io.Reader, now time.Time, commonName string) (Pair, error) {
+	if err := checkCommonName(commonName); err != nil {
+		return Pair{}, fmt.Errorf("make CA: %w", err)
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: commonName},
+		NotBefore:             now.Add(-Backdate),
+		NotAfter:              now.Add(CALifetime),
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		MaxPathLenZero:        true,
+	}
+	pair, err := sign(random, template, nil, nil)
+	if err != nil {
+		return Pair{}, fmt.Errorf("make CA %q: %w", commonName, err)
+	}
+	return pair, nil
+}
+
+// Issue makes a leaf certificate signed by ca. The leaf never outlives the CA.
+func Issue(random io.Reader, now time.Time, ca Pair, r Request) (Pair, error) {
+	if err := r.validate(); err != nil {
+		return Pair{}, fmt.Errorf("issue certificate: %w", err)
+	}
+	issuer, err := ca.parse()
+	if err != nil {
+		return Pair{}, fmt.Errorf("issue certificate %q: read CA: %w", r.CommonName, err)
+	}
+	key, err := ca.key()
+	if err != nil {
+		return Pair{}, fmt.Errorf("issue certificate %q: read CA key: %w", r.CommonName, err)
+	}
+	if err := canSign(issuer, key, now); err != nil {
+		return Pair{}, fmt.Errorf("issue certificate %q: %w", r.CommonName, err)
+	}
+	pair, err := sign(random, r.template(now, issuer), issuer, key)
+	if err != nil {
+		return Pair{}, fmt.Errorf("issue certificate %q: %w", r.CommonName, err)
+	}
+	return pair, nil
+}
+
+func (r Request) template(now time.Time, issuer *x509.Certificate) *x509.Certificate {
+	end := now.Add(r.Lifetime)
+	if end.After(issuer.NotAfter) {
+		end = issuer.NotAfter
+	}
+	return &x509.Certificate{
+		Subject:               pkix.Name{CommonName: r.CommonName, Organization: r.Organization},
+		NotBefore:             now.Add(-Backdate),
+		NotAfter:              end,
+		KeyUsage:              x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:           r.usages(),
+		BasicConstraintsValid: true,
+		DNSNames:              r.DNSNames,
+		IPAddresses:           r.IPs,
+	}
+}
+
+func (r Request) usages() []x509.ExtKeyUsage {
+	var usages []x509.ExtKeyUsage
+	if r.Server {
+		usages = append(usages, x509.ExtKeyUsageServerAuth)
+	}
+	if r.Client {
+		usages = append(usages, x509.ExtKeyUsageClientAuth)
+	}
+	return usages
+}
+
+func (r Request) validate() error {
+	if err := checkCommonName(r.CommonName); err != nil {
+		return err
+	}
+	switch {
+	case r.Lifetime <= 0:
+		return fmt.Errorf("the lifetime %s is not positive", r.Lifetime)
+	case !r.Server && !r.Client:
+		return errors.New("it is for neither server nor client")
+	case r.Server && len(r.DNSNames) == 0 && len(r.IPs) == 0:
+		return errors.New("a server certificate needs a DNS name or an IP address")
+	}
+	for _, name := range r.DNSNames {
+		if name == "" {
+			return errors.New("a DNS name is empty")
+		}
+	}
+	for _, ip := range r.IPs {
+		if len(ip) != net.IPv4len && len(ip) != net.IPv6len {
+			return errors.New("an IP address is not valid")
+		}
+	}
+	return nil
+}
+
+func checkCommonName(name string) error {
+	if name == "" {
+		return errors.New("the common name is empty")
+	}
+	if len(name) > maxCommonName {
+		return fmt.Errorf("the common name %q is longer than %d bytes", name, maxCommonName)
+	}
+	return nil
+}
+
+func canSign(issuer *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) error {
+	switch {
+	case !issuer.IsCA || issuer.KeyUsage&x509.KeyUsageCertSign == 0:
+		return errors.New("the CA certificate may not sign certificates")
+	case !key.PublicKey.Equal(issuer.PublicKey):
+		return errors.New("the CA key does not belong to the CA certificate")
+	case now.Before(issuer.NotBefore) || now.After(issuer.NotAfter):
+		return fmt.Errorf("the CA is valid only from %s to %s", date(issuer.NotBefore), date(issuer.NotAfter))
+	}
+	return nil
+}
+
+// sign makes a fresh key and a certificate for it. Without an issuer the
+// certificate signs itself. crypto/x509 derives the subject and authority key
+// identifiers: those of a leaf only when the template carries one, so we set it.
+// Since Go 1.26 keys and signatures always use the system's secure randomness;
+// random then feeds only the serial number.
+func sign(random io.Reader, template, issuer *x509.Certificate, issuerKey *ecdsa.PrivateKey) (Pair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), random)
+	if err != nil {
+		return Pair{}, fmt.Errorf("generate key: %w", err)
+	}
+	if template.SerialNumber, err = serial(random); err != nil {
+		return Pair{}, err
+	}
+	if template.SubjectKeyId, err = keyID(&key.PublicKey); err != nil {
+		return Pair{}, err
+	}
+	if issuer == nil {
+		issuer, issuerKey = template, key
+	}
+	certificate, err := x509.CreateCertificate(random, template, issuer, &key.PublicKey, issuerKey)
+	if err != nil {
+		return Pair{}, fmt.Errorf("sign: %w", err)
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return Pair{}, errors.New("the new private key can not be encoded")
+	}
+	return Pair{
+		CertPEM: pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: certificate}),
+		KeyPEM:  pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: encoded}),
+	}, nil
+}
+
+// serial draws 128 bits, and draws again in the unthinkable case of zero,
+// which RFC 5280 forbids.
+func serial(random io.Reader) (*big.Int, error) {
+	octets := make([]byte, serialBits/8)
+	number := new(big.Int)
+	for number.Sign() == 0 {
+		if _, err := io.ReadFull(random, octets); err != nil {
+			return nil, fmt.Errorf("draw serial number: %w", err)
+		}
+		number.SetBytes(octets)
+	}
+	return number, nil
+}

@@ -1,0 +1,152 @@
+package pki_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+)
+
+var (
+	random = rand.Reader
+	now    = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+)
+
+const year = 365 * 24 * time.Hour
+
+func clock() time.Time { return now }
+
+func server() pki.Request {
+	return pki.Request{
+		CommonName: "m1",
+		DNSNames:   []string{"m1.example.svc", "localhost"},
+		IPs:        []net.IP{net.IPv4(10, 0, 0, 7), net.IPv6loopback},
+		Server:     true,
+		Lifetime:   90 * 24 * time.Hour,
+	}
+}
+
+func client() pki.Request {
+	return pki.Request{CommonName: "operator", Organization: []string{"ops"}, Client: true, Lifetime: time.Hour}
+}
+
+func newCA(t *testing.T, name string) pki.Pair {
+	t.Helper()
+	ca, err := pki.NewCA(random, now, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ca
+}
+
+func issue(t *testing.T, ca pki.Pair, request pki.Request) pki.Pair {
+	t.Helper()
+	pair, err := pki.Issue(random, now, ca, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+func TestNewCA(t *testing.T) {
+	ca := parse(t, newCA(t, "etcd peers"))
+	if !ca.IsCA || !ca.MaxPathLenZero || ca.MaxPathLen != 0 || !ca.BasicConstraintsValid {
+		t.Error("not a CA that may sign leaves only")
+	}
+	if ca.KeyUsage != x509.KeyUsageCertSign|x509.KeyUsageCRLSign || len(ca.ExtKeyUsage) > 0 {
+		t.Errorf("key usages %v %v", ca.KeyUsage, ca.ExtKeyUsage)
+	}
+	if !ca.NotBefore.Equal(now.Add(-pki.Backdate)) || !ca.NotAfter.Equal(now.Add(pki.CALifetime)) {
+		t.Errorf("valid from %s to %s", ca.NotBefore, ca.NotAfter)
+	}
+	if len(ca.SubjectKeyId) == 0 {
+		t.Error("no subject key identifier")
+	}
+}
+
+func TestIssue(t *testing.T) {
+	ca := newCA(t, "ca")
+	issuer, leaf := parse(t, ca), parse(t, issue(t, ca, server()))
+	if leaf.IsCA || leaf.KeyUsage != x509.KeyUsageDigitalSignature {
+		t.Errorf("CA %t, key usage %v", leaf.IsCA, leaf.KeyUsage)
+	}
+	if !slices.Equal(leaf.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) {
+		t.Errorf("extended key usages %v", leaf.ExtKeyUsage)
+	}
+	if !leaf.NotBefore.Equal(now.Add(-pki.Backdate)) || !leaf.NotAfter.Equal(now.Add(server().Lifetime)) {
+		t.Errorf("valid from %s to %s", leaf.NotBefore, leaf.NotAfter)
+	}
+	if len(leaf.SubjectKeyId) == 0 || !bytes.Equal(leaf.AuthorityKeyId, issuer.SubjectKeyId) {
+		t.Error("key identifiers do not link the leaf to its CA")
+	}
+	if bytes.Equal(leaf.SubjectKeyId, issuer.SubjectKeyId) {
+		t.Error("the leaf has the key of the CA")
+	}
+}
+
+func TestSerialsAreLongAndDiffer(t *testing.T) {
+	ca := newCA(t, "ca")
+	seen, longest := map[string]bool{}, 0
+	for range 32 {
+		serial := parse(t, issue(t, ca, client())).SerialNumber
+		if seen[serial.String()] || serial.Sign() <= 0 {
+			t.Fatalf("serial %s", serial)
+		}
+		seen[serial.String()] = true
+		longest = max(longest, serial.BitLen())
+	}
+	if longest < 120 || longest > 128 {
+		t.Errorf("longest of 32 serials has %d bits", longest)
+	}
+}
+
+func TestALeafNeverOutlivesItsCA(t *testing.T) {
+	ca, request := newCA(t, "ca"), server()
+	request.Lifetime = 11 * year
+	if end := parse(t, issue(t, ca, request)).NotAfter; !end.Equal(now.Add(pki.CALifetime)) {
+		t.Errorf("ends %s", end)
+	}
+}
+
+func TestIssueRefuses(t *testing.T) {
+	ca, other := newCA(t, "ca"), newCA(t, "other")
+	tests := []struct {
+		name   string
+		change func(*pki.Request)
+		want   string
+	}{
+		{"no common name", func(r *pki.Request) { r.CommonName = "" }, "empty"},
+		{"long common name", func(r *pki.Request) { r.CommonName = strings.Repeat("x", 65) }, "longer than 64"},
+		{"no usage", func(r *pki.Request) { r.Server = false }, "neither"},
+		{"no lifetime", func(r *pki.Request) { r.Lifetime = 0 }, "not positive"},
+		{"nameless server", func(r *pki.Request) { r.DNSNames, r.IPs = nil, nil }, "needs a DNS name"},
+		{"empty DNS name", func(r *pki.Request) { r.DNSNames = []string{""} }, "DNS name is empty"},
+		{"broken IP address", func(r *pki.Request) { r.IPs = []net.IP{nil} }, "IP address is not valid"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			request := server()
+			test.change(&request)
+			_, err := pki.Issue(random, now, ca, request)
+			wantError(t, err, test.want)
+		})
+	}
+	_, err := pki.Issue(random, now, issue(t, ca, server()), server())
+	wantError(t, err, "may not sign")
+	_, err = pki.Issue(random, now, pki.Pair{CertPEM: ca.CertPEM, KeyPEM: other.KeyPEM}, server())
+	wantError(t, err, "does not belong")
+	_, err = pki.Issue(random, now.Add(11*year), ca, server())
+	wantError(t, err, "valid only from")
+	_, err = pki.NewCA(random, now, "")
+	wantError(t, err, "empty")
+	_, err = pki.NewCA(iotest.ErrReader(errors.New("no entropy")), now, "ca")
+	wantError(t, err, "no entropy")
+}

@@ -1,0 +1,106 @@
+// Package pki makes and checks the X.509 certificates of etcd clusters.
+//
+// It is pure: the caller brings the clock and the randomness, and keeps the
+// result. It must never touch a file, the network or Kubernetes, and no error
+// it returns may ever hold a private key or part of one, because errors end up
+// in logs, events and conditions.
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+)
+
+const (
+	certificateBlock = "CERTIFICATE"
+	keyBlock         = "PRIVATE KEY"
+)
+
+// Pair is a certificate and its private key, both PEM encoded.
+type Pair struct {
+	CertPEM, KeyPEM []byte
+}
+
+// String keeps the private key out of logs when a Pair is printed by mistake.
+func (p Pair) String() string { return "certificate and private key (not shown)" }
+
+// GoString does the same for %#v.
+func (p Pair) GoString() string { return p.String() }
+
+// TLSCertificate is the pair in the form that crypto/tls wants.
+func (p Pair) TLSCertificate() (tls.Certificate, error) {
+	certificate, err := tls.X509KeyPair(p.CertPEM, p.KeyPEM)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("load certificate and key: %w", err)
+	}
+	return certificate, nil
+}
+
+// Pool trusts every certificate of the PEM bundles. A bundle without any
+// certificate is an error: an empty pool would refuse everyone for a reason
+// nobody can see.
+func Pool(bundles ...[]byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	for i, bundle := range bundles {
+		if !pool.AppendCertsFromPEM(bundle) {
+			return nil, fmt.Errorf("load CA bundle %d: no certificate in it", i+1)
+		}
+	}
+	if len(bundles) == 0 {
+		return nil, errors.New("load CA bundle: none given")
+	}
+	return pool, nil
+}
+
+// ClientConfig is what a client of etcd dials with: it trusts only ca, shows
+// identity, and speaks TLS 1.3 or newer. The caller sets ServerName.
+func ClientConfig(ca []byte, identity Pair) (*tls.Config, error) {
+	roots, err := Pool(ca)
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := identity.TLSCertificate()
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		RootCAs:      roots,
+		Certificates: []tls.Certificate{certificate},
+	}, nil
+}
+
+// parse reads the pair's certificate, the first one if there is a chain.
+func (p Pair) parse() (*x509.Certificate, error) {
+	block, _ := pem.Decode(p.CertPEM)
+	if block == nil || block.Type != certificateBlock {
+		return nil, errors.New("no PEM certificate")
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("parse certificate: %w", err)
+	}
+	return certificate, nil
+}
+
+// key reads the private key. The parser's own error is dropped on purpose: it
+// is the one place where key material could reach a message.
+func (p Pair) key() (*ecdsa.PrivateKey, error) {
+	block, _ := pem.Decode(p.KeyPEM)
+	if block == nil || block.Type != keyBlock {
+		return nil, errors.New("no PEM private key in PKCS #8 form")
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, errors.New("the private key can not be parsed")
+	}
+	key, ok := parsed.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, errors.New("the private key is not an ECDSA key")
+	}
+	return key, nil
+}
