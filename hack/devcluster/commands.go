@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/images"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/progress"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/provisioner"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/registry"
+)
+
+//go:embed help.txt
+var help string
+
+// options are a verb's flags; every verb that works on a checkout has --repo.
+type options struct {
+	*flag.FlagSet
+	repo string
+}
+
+func flags(verb string) *options {
+	o := &options{FlagSet: flag.NewFlagSet(verb, flag.ContinueOnError)}
+	o.SetOutput(io.Discard)
+	o.StringVar(&o.repo, "repo", "", "top folder of the checkout")
+	return o
+}
+
+func (o *options) layout() (layout.Layout, error) {
+	if o.repo != "" {
+		return layout.At(o.repo)
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return layout.Layout{}, err
+	}
+	return layout.Find(folder)
+}
+
+func (o *options) cluster(args []string, out *progress.Printer) (*cluster.Cluster, error) {
+	if err := o.Parse(args); err != nil {
+		return nil, err
+	}
+	l, err := o.layout()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.New(l, out)
+}
+
+func up(ctx context.Context, args []string, out *progress.Printer) error {
+	o := flags("up")
+	olm := o.Bool("olm", false, "install the Operator Lifecycle Manager")
+	nodes := o.Int("nodes", 1, "number of nodes")
+	c, err := o.cluster(args, out)
+	if err != nil {
+		return err
+	}
+	if *nodes != 1 {
+		return errors.New("more than one node is not supported yet")
+	}
+	return c.Up(ctx, *olm)
+}
+
+func down(ctx context.Context, args []string, out *progress.Printer) error {
+	o := flags("down")
+	keep := o.Bool("keep", false, "keep the cluster's state for the next up")
+	c, err := o.cluster(args, out)
+	if err != nil {
+		return err
+	}
+	return c.Down(ctx, *keep)
+}
+
+func status(ctx context.Context, args []string) error {
+	c, err := flags("status").cluster(args, progress.To(os.Stderr))
+	if err != nil {
+		return err
+	}
+	return c.Status(ctx, os.Stdout)
+}
+
+func start(ctx context.Context, args []string) error {
+	o := flags("start")
+	c, err := o.cluster(args, progress.To(os.Stdout))
+	if err != nil {
+		return err
+	}
+	return c.Start(ctx, o.Arg(0))
+}
+
+func stop(args []string) error {
+	o := flags("stop")
+	force := o.Bool("force", false, "kill it, as in a crash")
+	c, err := o.cluster(args, progress.To(os.Stdout))
+	if err != nil {
+		return err
+	}
+	return c.Stop(o.Arg(0), *force)
+}
+
+func load(ctx context.Context, args []string) error {
+	o := flags("load")
+	name := o.String("name", "", "repository:tag, without a host")
+	if err := o.Parse(args); err != nil {
+		return err
+	}
+	if o.NArg() == 0 {
+		return list(ctx)
+	}
+	if *name == "" {
+		return errors.New("say how the image shall be called: --name repository:tag")
+	}
+	loaded, err := images.Load(ctx, *name, o.Arg(0))
+	if err == nil {
+		fmt.Println(loaded)
+	}
+	return err
+}
+
+func list(ctx context.Context) error {
+	all, err := images.List(ctx)
+	for _, image := range all {
+		fmt.Println(image)
+	}
+	return err
+}
+
+func kubeconfig(args []string) error {
+	o := flags("kubeconfig")
+	if err := o.Parse(args); err != nil {
+		return err
+	}
+	l, err := o.layout()
+	if err == nil {
+		fmt.Println(l.Admin())
+	}
+	return err
+}
+
+func env(args []string) error {
+	o := flags("env")
+	if err := o.Parse(args); err != nil {
+		return err
+	}
+	l, err := o.layout()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("export PATH='%s':\"$PATH\"\n", l.Bin())
+	fmt.Printf("export KUBECONFIG='%s'\n", l.Admin())
+	fmt.Printf("export KUBEBUILDER_ASSETS='%s'\n", l.Envtest())
+	fmt.Printf("export KO_DOCKER_REPO='%s'\n", layout.RegistryAddress)
+	return nil
+}
+
+func build(ctx context.Context, args []string, out *progress.Printer) error {
+	o := flags("build")
+	only := o.String("only", "cluster,images,olm", "components or groups, with commas")
+	c, err := o.cluster(args, out)
+	if err != nil {
+		return err
+	}
+	return c.Build(ctx, strings.Split(*only, ",")...)
+}
+
+func serveRegistry(args []string) error {
+	o := flags("serve-registry")
+	address := o.String("address", "", "where to listen")
+	dir := o.String("dir", "", "where images are kept")
+	if err := o.Parse(args); err != nil {
+		return err
+	}
+	return registry.Serve(*address, *dir)
+}
+
+func serveVolumes(ctx context.Context, args []string) error {
+	o := flags("serve-volumes")
+	var config provisioner.Config
+	o.StringVar(&config.Kubeconfig, "kubeconfig", "", "how to reach the cluster")
+	o.StringVar(&config.Node, "node", "", "whose volumes these are")
+	o.StringVar(&config.Dir, "dir", "", "where volumes are kept")
+	o.StringVar(&config.Address, "address", "", "where to answer that all is well")
+	if err := o.Parse(args); err != nil {
+		return err
+	}
+	return provisioner.Run(ctx, config)
+}

@@ -1,0 +1,129 @@
+// Package cluster brings the development cluster up and down. It decides the
+// order of things; how each is done is the business of its neighbours.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/build"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/daemons"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/host"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/process"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/progress"
+)
+
+// Cluster is one checkout's cluster.
+type Cluster struct {
+	layout  layout.Layout
+	daemons []daemons.Daemon
+	book    process.Book
+	builder build.Builder
+	out     *progress.Printer
+}
+
+// New prepares to work; nothing is touched yet.
+func New(l layout.Layout, out *progress.Printer) (*Cluster, error) {
+	cache, err := build.Cache()
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{
+		layout:  l,
+		daemons: daemons.Table(l),
+		book:    process.Book{Dir: l.Records()},
+		builder: build.Builder{Sources: l.Components(), Cache: cache, Out: out},
+		out:     out,
+	}, nil
+}
+
+// Build makes the named components, or groups of them, and links them.
+func (c *Cluster) Build(ctx context.Context, names ...string) error {
+	components := build.Select(names...)
+	if len(components) == 0 {
+		return fmt.Errorf("nothing is called %v: see 'devcluster help'", names)
+	}
+	if err := os.MkdirAll(c.builder.Cache, 0o755); err != nil {
+		return err
+	}
+	if err := host.Space(c.builder.Cache); err != nil {
+		return err
+	}
+	if err := c.builder.Ensure(ctx, components); err != nil {
+		return err
+	}
+	if err := c.builder.Link(components, c.layout.Bin()); err != nil {
+		return err
+	}
+	return c.envtest()
+}
+
+// envtest offers what KUBEBUILDER_ASSETS needs once it is built.
+func (c *Cluster) envtest() error {
+	if err := os.MkdirAll(c.layout.Envtest(), 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
+		target := filepath.Join(c.layout.Bin(), name)
+		if _, err := os.Stat(target); err != nil {
+			continue
+		}
+		err := os.Symlink(filepath.Join("..", "bin", name), filepath.Join(c.layout.Envtest(), name))
+		if err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// take locks the machine for this checkout. What a dead cluster of another
+// one left is cleared first.
+func (c *Cluster) take() (*host.Lock, error) {
+	if os.Geteuid() != 0 {
+		return nil, host.ErrNotRoot
+	}
+	lock, err := host.TakeLock(layout.Lock())
+	if err != nil {
+		return nil, err
+	}
+	owner := lock.Owner()
+	if owner == "" || owner == c.layout.Root {
+		return lock, nil
+	}
+	other := layout.Layout{Root: owner}
+	if living := (process.Book{Dir: other.Records()}).Living(); living > 0 {
+		lock.Release()
+		return nil, host.Foreign(owner, living)
+	}
+	c.out.Say("clearing what the dead cluster of %s left", owner)
+	if err := clearMachine(context.Background(), other); err != nil {
+		lock.Release()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// sysctls notes, until the next boot, what kernel settings were.
+func sysctls() string { return filepath.Join(layout.Run(), "sysctl.json") }
+
+// until asks again and again, and reports the last answer if time runs out.
+func until(ctx context.Context, limit time.Duration, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		err := ask(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not within %s: %w", limit, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

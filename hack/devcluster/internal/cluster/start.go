@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/daemons"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/host"
+)
+
+func (c *Cluster) log(name string) string {
+	return filepath.Join(c.layout.Logs(), name+".log")
+}
+
+func (c *Cluster) startAll(all []daemons.Daemon) error {
+	for _, daemon := range all {
+		if err := c.start(daemon); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start leaves a process alone that is what it should be, and replaces one
+// of an older build or with other flags.
+func (c *Cluster) start(daemon daemons.Daemon) error {
+	record, alive := c.book.Find(daemon.Name)
+	if alive && record.Runs(daemon.Argv) {
+		return nil
+	}
+	if alive {
+		c.out.Say("restarting %s: it has changed", daemon.Name)
+		if err := c.book.Stop(daemon.Name, daemon.Grace); err != nil {
+			return err
+		}
+	}
+	for _, address := range daemon.Ports {
+		if err := host.PortFree(daemon.Name, address); err != nil {
+			return err
+		}
+	}
+	_, err := c.book.Start(daemon.Name, c.log(daemon.Name), c.layout.State(), daemon.Argv)
+	return err
+}
+
+// await waits until a daemon is well, but not for one that has ended.
+func (c *Cluster) await(ctx context.Context, name string) error {
+	daemon, found := daemons.Find(c.daemons, name)
+	if !found {
+		return fmt.Errorf("there is no %s", name)
+	}
+	began := time.Now()
+	var ended error
+	err := until(ctx, 60*time.Second, func(ctx context.Context) error {
+		if _, alive := c.book.Find(name); !alive {
+			ended = errors.New("it ended: " + c.lastLine(name))
+			return nil
+		}
+		return daemon.Well(ctx)
+	})
+	if err = errors.Join(err, ended); err != nil {
+		return fmt.Errorf("%s does not work, see %s: %w", name, c.log(name), err)
+	}
+	if time.Since(began) > 100*time.Millisecond {
+		c.out.Say("%s is well", name)
+	}
+	return nil
+}
+
+func (c *Cluster) lastLine(name string) string {
+	raw, err := os.ReadFile(c.log(name))
+	if err != nil {
+		return err.Error()
+	}
+	lines := bytes.Split(bytes.TrimSpace(raw), []byte("\n"))
+	return string(lines[len(lines)-1])
+}
+
+// Start starts one daemon again and waits until it is well.
+func (c *Cluster) Start(ctx context.Context, name string) error {
+	daemon, lock, err := c.single(name)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if err := c.start(daemon); err != nil {
+		return err
+	}
+	return c.await(ctx, name)
+}
+
+// Stop stops one daemon; 'up' or 'start' bring it back. By force, it has no
+// chance to say goodbye, as in a crash.
+func (c *Cluster) Stop(name string, force bool) error {
+	daemon, lock, err := c.single(name)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	grace := daemon.Grace
+	if force {
+		grace = 0
+	}
+	return c.book.Stop(name, grace)
+}
+
+func (c *Cluster) single(name string) (daemons.Daemon, *host.Lock, error) {
+	daemon, found := daemons.Find(c.daemons, name)
+	if !found {
+		return daemon, nil, fmt.Errorf("there is no %q: 'devcluster status' lists what there is", name)
+	}
+	lock, err := c.take()
+	return daemon, lock, err
+}
+
+// installSelf copies this program to where it can stay: 'go run' removes its
+// own when it ends.
+func (c *Cluster) installSelf() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	fresh, err := os.ReadFile(self)
+	if err != nil {
+		return err
+	}
+	if now, err := os.ReadFile(c.layout.Self()); err == nil && bytes.Equal(now, fresh) {
+		return nil
+	}
+	if err := os.WriteFile(c.layout.Self()+".new", fresh, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(c.layout.Self()+".new", c.layout.Self())
+}

@@ -1,0 +1,213 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/addons"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/build"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/daemons"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/host"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/images"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/pki"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/settings"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/volumes"
+)
+
+// Up makes the cluster run, whatever of it runs already.
+func (c *Cluster) Up(ctx context.Context, olm bool) error {
+	if err := host.Check(c.layout.State()); err != nil {
+		return err
+	}
+	lock, err := c.take()
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if err := c.provide(ctx, olm); err != nil {
+		return err
+	}
+	if err := lock.Claim(c.layout.Root); err != nil {
+		return err
+	}
+	if err := c.prepare(ctx); err != nil {
+		return err
+	}
+	if err := c.run(ctx, olm); err != nil {
+		return err
+	}
+	c.out.Say("the cluster is up: export KUBECONFIG=%s", c.layout.Admin())
+	return nil
+}
+
+// provide gets programs: the machine's own, then ours.
+func (c *Cluster) provide(ctx context.Context, olm bool) error {
+	if err := host.Install(ctx, c.out); err != nil {
+		return err
+	}
+	groups := []string{build.Cluster, build.Images}
+	if olm {
+		groups = append(groups, build.OLM)
+	}
+	if err := c.Build(ctx, groups...); err != nil {
+		return err
+	}
+	return c.installSelf()
+}
+
+// prepare makes everything that must be there before the first daemon. Each
+// part is harmless to repeat under a running cluster.
+func (c *Cluster) prepare(ctx context.Context) error {
+	if err := c.folders(); err != nil {
+		return err
+	}
+	if err := host.Tune(sysctls()); err != nil {
+		return err
+	}
+	if err := pki.Prepare(c.layout); err != nil {
+		return err
+	}
+	machine := settings.Machine{MayRaisePriority: host.MayRaisePriority(), FiltersBridges: host.FiltersBridges()}
+	files, err := settings.Render(c.layout, machine)
+	if err != nil {
+		return err
+	}
+	if err := settings.Write(files); err != nil {
+		return err
+	}
+	if err := host.Network(ctx, c.layout.Nodes()); err != nil {
+		return err
+	}
+	for _, node := range c.layout.Nodes() {
+		if err := host.MakeCgroup(node.Cgroup()); err != nil {
+			return err
+		}
+		if err := (volumes.Store{Dir: node.Volumes()}).MountAll(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) folders() error {
+	l := c.layout
+	if _, err := os.Stat(l.Etcd()); errors.Is(err, os.ErrNotExist) && c.book.Living() == 0 {
+		// A new cluster begins with new logs.
+		if err := os.RemoveAll(l.Logs()); err != nil {
+			return err
+		}
+	}
+	all := []string{l.Settings(), l.Logs(), l.Records(), l.Registry(), layout.Run()}
+	for _, node := range l.Nodes() {
+		all = append(all, node.Dir, node.Run, node.Volumes(), node.PodLogs())
+	}
+	for _, folder := range all {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+	}
+	// Refused by etcd if others can read it.
+	return os.MkdirAll(l.Etcd(), 0o700)
+}
+
+// run starts the daemons in order and fills the cluster meanwhile.
+func (c *Cluster) run(ctx context.Context, olm bool) error {
+	if err := c.startAll(daemons.Of(c.daemons, daemons.Base)); err != nil {
+		return err
+	}
+	pushed := make(chan error, 1)
+	go func() { pushed <- c.pushImages(ctx, olm) }()
+	if err := c.await(ctx, "kube-apiserver"); err != nil {
+		return err
+	}
+	if err := c.startAll(daemons.Of(c.daemons, daemons.Control)); err != nil {
+		return err
+	}
+	installer, err := addons.Connect(c.layout)
+	if err != nil {
+		return err
+	}
+	if err := c.fill(ctx, installer, olm); err != nil {
+		return err
+	}
+	if err := <-pushed; err != nil {
+		return err
+	}
+	return c.settle(ctx, installer, olm)
+}
+
+// fill applies manifests at once; pods wait for their images by themselves,
+// but a failed pull would delay them, so that OLM's come after the push.
+func (c *Cluster) fill(ctx context.Context, installer *addons.Installer, olm bool) error {
+	if err := until(ctx, 30*time.Second, installer.Basics); err != nil {
+		return fmt.Errorf("install the basics: %w", err)
+	}
+	if !olm {
+		return nil
+	}
+	folder, err := c.olmManifests()
+	if err != nil {
+		return err
+	}
+	return installer.CRDs(ctx, folder)
+}
+
+// settle waits until everything is well.
+func (c *Cluster) settle(ctx context.Context, installer *addons.Installer, olm bool) error {
+	for _, daemon := range c.daemons {
+		if err := c.await(ctx, daemon.Name); err != nil {
+			return err
+		}
+	}
+	if olm {
+		folder, err := c.olmManifests()
+		if err != nil {
+			return err
+		}
+		install := func(ctx context.Context) error { return installer.OLM(ctx, folder) }
+		if err := until(ctx, 60*time.Second, install); err != nil {
+			return fmt.Errorf("install OLM: %w", err)
+		}
+	}
+	node := c.layout.Node(1).Name
+	ready := func(ctx context.Context) error { return installer.NodeReady(ctx, node) }
+	if err := until(ctx, 60*time.Second, ready); err != nil {
+		return err
+	}
+	c.out.Say("%s is ready", node)
+	names := func(ctx context.Context) error { return installer.Available(ctx, "kube-system", "coredns") }
+	if err := until(ctx, 90*time.Second, names); err != nil {
+		return err
+	}
+	c.out.Say("coredns is available")
+	if !olm {
+		return nil
+	}
+	if err := until(ctx, 180*time.Second, installer.PackageServer); err != nil {
+		return fmt.Errorf("OLM: %w", err)
+	}
+	c.out.Say("OLM's packageserver has succeeded")
+	return nil
+}
+
+func (c *Cluster) pushImages(ctx context.Context, olm bool) error {
+	if err := c.await(ctx, "registry"); err != nil {
+		return err
+	}
+	all, err := c.images(olm)
+	if err != nil {
+		return err
+	}
+	pushed, err := images.Push(ctx, all)
+	if err != nil {
+		return err
+	}
+	if len(pushed) > 0 {
+		c.out.Say("pushed %d images", len(pushed))
+	}
+	return nil
+}

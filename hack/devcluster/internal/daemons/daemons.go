@@ -1,0 +1,78 @@
+// Package daemons is the table of programs that make up the cluster: how each
+// is started and how it says that it is well. It starts nothing itself.
+package daemons
+
+import (
+	"context"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
+)
+
+// Stage orders the start: a daemon may need those of earlier stages.
+type Stage int
+
+// The stages of a start.
+const (
+	// Base needs nothing, or waits by itself for what it needs.
+	Base Stage = iota
+	// Control needs the API server.
+	Control
+)
+
+// Daemon is one program of the cluster.
+type Daemon struct {
+	Name string
+	// Component is the build that the program comes from.
+	Component string
+	Argv      []string
+	Stage     Stage
+	// Ports are the TCP addresses that the daemon listens at.
+	Ports []string
+	// Well returns nil once the daemon does its work.
+	Well func(context.Context) error
+	// Grace is how long it may take to stop; zero kills it at once.
+	Grace time.Duration
+}
+
+// Table lists the daemons in the order of their start.
+func Table(l layout.Layout) []Daemon {
+	all := []Daemon{registry(l), etcd(l)}
+	for _, node := range l.Nodes() {
+		all = append(all, containerd(l, node))
+	}
+	all = append(all, apiserver(l), controllers(l), scheduler(l))
+	for _, node := range l.Nodes() {
+		all = append(all, kubelet(l, node), proxy(l, node), provisioner(l, node))
+	}
+	return all
+}
+
+// Find returns the daemon of that name.
+func Find(all []Daemon, name string) (Daemon, bool) {
+	for _, daemon := range all {
+		if daemon.Name == name {
+			return daemon, true
+		}
+	}
+	return Daemon{}, false
+}
+
+// Of selects the daemons of a stage.
+func Of(all []Daemon, stage Stage) []Daemon {
+	var selected []Daemon
+	for _, daemon := range all {
+		if daemon.Stage == stage {
+			selected = append(selected, daemon)
+		}
+	}
+	return selected
+}
+
+// named keeps the first node's daemons under the plain names people know.
+func named(program string, node layout.Node) string {
+	if node.Number == 1 {
+		return program
+	}
+	return program + "-" + node.Name
+}

@@ -1,0 +1,56 @@
+package daemons
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/pki"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/settings"
+)
+
+func containerd(l layout.Layout, n layout.Node) Daemon {
+	return Daemon{
+		Name: named("containerd", n), Component: "containerd",
+		Argv:  []string{filepath.Join(l.Bin(), "containerd"), "--config", settings.Containerd(n), "--log-level", "info"},
+		Well:  accepts("unix", n.Socket()),
+		Grace: 5 * time.Second,
+	}
+}
+
+func kubelet(l layout.Layout, n layout.Node) Daemon {
+	return Daemon{
+		Name: named("kubelet", n), Component: "kubernetes",
+		Argv: []string{
+			filepath.Join(l.Bin(), "kubelet"), "--config", settings.Kubelet(n),
+			"--kubeconfig", pki.Kubeconfig(l, n.Name), "--hostname-override", n.Name, "--node-ip", n.IP,
+			"--root-dir", n.Kubelet(), "--cert-dir", filepath.Join(n.Dir, "kubelet-pki"),
+		},
+		Ports: []string{n.IP + ":10250", "127.0.0.1:10248"},
+		Well:  answers("http://127.0.0.1:10248/healthz"),
+		Grace: 3 * time.Second,
+	}
+}
+
+func proxy(l layout.Layout, n layout.Node) Daemon {
+	return Daemon{
+		Name: named("kube-proxy", n), Component: "kubernetes", Stage: Control,
+		Argv:  []string{filepath.Join(l.Bin(), "kube-proxy"), "--config", settings.Proxy(n)},
+		Ports: []string{"127.0.0.1:10249", ":10256"},
+		Well:  answers("http://127.0.0.1:10256/livez"),
+		Grace: 2 * time.Second,
+	}
+}
+
+func provisioner(l layout.Layout, n layout.Node) Daemon {
+	return Daemon{
+		Name: named("provisioner", n), Component: "devcluster", Stage: Control,
+		Argv: []string{
+			l.Self(), "serve-volumes", "--kubeconfig", l.Admin(), "--node", n.Name,
+			"--dir", n.Volumes(), "--address", layout.ProvisionerHealth,
+		},
+		Ports: []string{layout.ProvisionerHealth},
+		Well:  answers("http://" + layout.ProvisionerHealth + "/healthz"),
+		Grace: 2 * time.Second,
+	}
+}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
+)
+
+// removeHostPorts takes back what the portmap plugin wrote for pods that
+// were killed rather than stopped. Its shared chains go when no one has a
+// rule in them any more.
+func removeHostPorts(ctx context.Context) {
+	for _, command := range hostPortRemovals(natRules(ctx)) {
+		_ = run(ctx, "iptables", append([]string{"-t", "nat"}, command...)...)
+	}
+	rules := natRules(ctx)
+	if strings.Contains(rules, ":CNI-HOSTPORT-DNAT") && !strings.Contains(rules, "-A CNI-HOSTPORT-DNAT") {
+		for _, command := range sharedRemovals(rules) {
+			_ = run(ctx, "iptables", append([]string{"-t", "nat"}, command...)...)
+		}
+	}
+}
+
+func natRules(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "iptables-save", "-t", "nat").Output()
+	if err != nil {
+		return ""
+	}
+	return string(out)
+}
+
+// hostPortRemovals empties and removes each chain that a rule of our network
+// jumps to.
+func hostPortRemovals(rules string) [][]string {
+	var jumps, chains [][]string
+	for line := range strings.Lines(rules) {
+		rule, isRule := strings.CutPrefix(strings.TrimSpace(line), "-A ")
+		if !isRule || !strings.Contains(rule, `name: \"`+layout.Name+`\"`) {
+			continue
+		}
+		fields := words(rule)
+		jumps = append(jumps, append([]string{"-D"}, fields...))
+		chain := fields[len(fields)-1]
+		if strings.HasPrefix(chain, "CNI-") {
+			chains = append(chains, []string{"-F", chain}, []string{"-X", chain})
+		}
+	}
+	return append(jumps, chains...)
+}
+
+func sharedRemovals(rules string) [][]string {
+	var removals [][]string
+	for line := range strings.Lines(rules) {
+		rule, isRule := strings.CutPrefix(strings.TrimSpace(line), "-A ")
+		fields := words(rule)
+		if isRule && strings.HasPrefix(fields[len(fields)-1], "CNI-HOSTPORT-") {
+			removals = append(removals, append([]string{"-D"}, fields...))
+		}
+	}
+	for _, chain := range []string{"CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-MASQ", "CNI-HOSTPORT-SETMARK"} {
+		removals = append(removals, []string{"-F", chain}, []string{"-X", chain})
+	}
+	return removals
+}
+
+// words splits a rule as iptables-save prints it: quoted text is one word,
+// and a backslash keeps the next character.
+func words(rule string) []string {
+	var all []string
+	var word strings.Builder
+	quoted, escaped := false, false
+	for _, letter := range rule {
+		switch {
+		case escaped:
+			word.WriteRune(letter)
+			escaped = false
+		case letter == '\\':
+			escaped = true
+		case letter == '"':
+			quoted = !quoted
+		case letter == ' ' && !quoted:
+			all = append(all, word.String())
+			word.Reset()
+		default:
+			word.WriteRune(letter)
+		}
+	}
+	return append(all, word.String())
+}

@@ -1,0 +1,171 @@
+// Package process starts programs that outlive this one, and finds and stops
+// exactly those again. It never picks a process by its name.
+package process
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Record identifies one started process beyond doubt: a number is reused, but
+// not with the same start tick in the same boot.
+type Record struct {
+	PID     int       `json:"pid"`
+	Ticks   uint64    `json:"ticks"`
+	Boot    string    `json:"boot"`
+	Started time.Time `json:"started"`
+	Argv    []string  `json:"argv"`
+	// Program tells one build of the program from the next.
+	Program string `json:"program"`
+}
+
+// Book keeps one record per name in a folder.
+type Book struct{ Dir string }
+
+func (b Book) path(name string) string { return filepath.Join(b.Dir, name+".json") }
+
+// Find returns the record of a name if its process lives.
+func (b Book) Find(name string) (Record, bool) {
+	raw, err := os.ReadFile(b.path(name))
+	if err != nil {
+		return Record{}, false
+	}
+	var record Record
+	if json.Unmarshal(raw, &record) != nil || !record.Alive() {
+		return Record{}, false
+	}
+	return record, true
+}
+
+// Living counts the recorded processes that are alive.
+func (b Book) Living() int {
+	files, _ := filepath.Glob(b.path("*"))
+	living := 0
+	for _, file := range files {
+		name := filepath.Base(file)
+		if _, ok := b.Find(name[:len(name)-len(".json")]); ok {
+			living++
+		}
+	}
+	return living
+}
+
+// Start runs argv in a session of its own, writing to the log file.
+func (b Book) Start(name, log, dir string, argv []string) (Record, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return Record{}, err
+	}
+	defer out.Close()
+	command := exec.Command(argv[0], argv[1:]...)
+	command.Dir, command.Stdout, command.Stderr = dir, out, out
+	command.Env = environment(filepath.Dir(argv[0]))
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := command.Start(); err != nil {
+		return Record{}, fmt.Errorf("start %s: %w", name, err)
+	}
+	// Reaping keeps a process that dies at once from looking alive.
+	go func() { _ = command.Wait() }()
+	return b.note(name, command.Process.Pid, argv)
+}
+
+func (b Book) note(name string, pid int, argv []string) (Record, error) {
+	record := Record{PID: pid, Boot: boot(), Started: time.Now(), Argv: argv, Program: program(argv[0])}
+	// A process that is gone already keeps tick 0 and so reads as dead.
+	record.Ticks, _, _ = stat(pid)
+	raw, err := json.Marshal(record)
+	if err != nil {
+		return Record{}, err
+	}
+	return record, os.WriteFile(b.path(name), raw, 0o644)
+}
+
+// Stop ends a name's process: politely for the grace period, then by force.
+func (b Book) Stop(name string, grace time.Duration) error {
+	record, alive := b.Find(name)
+	if alive && grace > 0 {
+		_ = syscall.Kill(record.PID, syscall.SIGTERM)
+		alive = !record.gone(grace)
+	}
+	if alive {
+		_ = syscall.Kill(record.PID, syscall.SIGKILL)
+		if !record.gone(10 * time.Second) {
+			return fmt.Errorf("%s (process %d) does not die", name, record.PID)
+		}
+	}
+	if err := os.Remove(b.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Alive says whether the recorded process, and no successor, still runs.
+func (r Record) Alive() bool {
+	ticks, state, ok := stat(r.PID)
+	return ok && ticks == r.Ticks && state != 'Z' && r.Boot == boot()
+}
+
+// Runs says whether the process is what argv would start now.
+func (r Record) Runs(argv []string) bool {
+	return slices.Equal(r.Argv, argv) && r.Program == program(argv[0])
+}
+
+func (r Record) gone(within time.Duration) bool {
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if !r.Alive() {
+			return true
+		}
+	}
+	return !r.Alive()
+}
+
+// stat reads the start tick and the state of a process.
+func stat(pid int) (uint64, byte, bool) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, 0, false
+	}
+	// The program's name is in parentheses and may itself hold any byte.
+	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
+	if len(fields) < 20 {
+		return 0, 0, false
+	}
+	ticks, err := strconv.ParseUint(string(fields[19]), 10, 64)
+	return ticks, fields[0][0], err == nil
+}
+
+// program resolves links, because each build has a file of its own.
+func program(path string) string {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return path
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return file
+	}
+	return fmt.Sprintf("%s %d %d", file, info.Size(), info.ModTime().UnixNano())
+}
+
+func boot() string {
+	raw, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return string(bytes.TrimSpace(raw))
+}
+
+// environment is the same on every machine: no proxy or kubeconfig of the
+// caller leaks in, and containerd finds its shim among our programs.
+func environment(bin string) []string {
+	return []string{
+		"HOME=/root",
+		"PATH=" + bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	}
+}

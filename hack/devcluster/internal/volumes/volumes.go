@@ -1,0 +1,142 @@
+// Package volumes keeps volumes as files that are mounted through loop
+// devices: each has exactly its size, and a full one is full.
+package volumes
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Store is the folder of one node's volumes.
+type Store struct{ Dir string }
+
+// Path is where a volume is mounted.
+func (s Store) Path(name string) string { return filepath.Join(s.Dir, name) }
+
+func (s Store) file(name string) string { return filepath.Join(s.Dir, name+".img") }
+
+// Create makes and mounts a volume; again is harmless.
+func (s Store) Create(ctx context.Context, name string, size int64) error {
+	if _, err := os.Stat(s.file(name)); err == nil {
+		return s.Mount(ctx, name)
+	}
+	fresh := s.file(name) + ".new"
+	if err := s.format(ctx, fresh, size); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, s.file(name)); err != nil {
+		return err
+	}
+	return s.Mount(ctx, name)
+}
+
+// format prefers speed: the file is sparse, tables are written when used,
+// and there is no journal, because the file dies with the cluster.
+func (s Store) format(ctx context.Context, file string, size int64) error {
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return err
+	}
+	image, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer image.Close()
+	if err := image.Truncate(size); err != nil {
+		return err
+	}
+	return run(ctx, "mkfs.ext4", "-q", "-F", "-m", "0", "-O", "^has_journal",
+		"-E", "lazy_itable_init=1,nodiscard,root_owner=0:0", file)
+}
+
+// Mount mounts a volume that is not mounted, as after a reboot.
+func (s Store) Mount(ctx context.Context, name string) error {
+	if _, mounted := device(s.Path(name)); mounted {
+		return nil
+	}
+	if err := os.MkdirAll(s.Path(name), 0o755); err != nil {
+		return err
+	}
+	return run(ctx, "mount", "-t", "ext4", "-o", "loop,noatime", s.file(name), s.Path(name))
+}
+
+// MountAll mounts every volume of the store.
+func (s Store) MountAll(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(s.Dir, "*.img"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := s.Mount(ctx, strings.TrimSuffix(filepath.Base(file), ".img")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Grow makes a mounted volume larger while it is in use.
+func (s Store) Grow(ctx context.Context, name string, size int64) error {
+	loop, mounted := device(s.Path(name))
+	if !mounted {
+		return fmt.Errorf("volume %s is not mounted", name)
+	}
+	info, err := os.Stat(s.file(name))
+	if err != nil {
+		return err
+	}
+	if info.Size() < size {
+		if err := os.Truncate(s.file(name), size); err != nil {
+			return err
+		}
+	}
+	if err := run(ctx, "losetup", "--set-capacity", loop); err != nil {
+		return err
+	}
+	return run(ctx, "resize2fs", loop)
+}
+
+// Delete unmounts and removes a volume; again is harmless.
+func (s Store) Delete(name string) error {
+	err := syscall.Unmount(s.Path(name), 0)
+	if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOENT) {
+		return fmt.Errorf("unmount %s: %w", name, err)
+	}
+	for _, path := range []string{s.Path(name), s.file(name)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// device finds the loop device that is mounted at a path.
+func device(path string) (string, bool) {
+	mounts, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return "", false
+	}
+	defer mounts.Close()
+	lines := bufio.NewScanner(mounts)
+	for lines.Scan() {
+		before, after, _ := strings.Cut(lines.Text(), " - ")
+		fields, source := strings.Fields(before), strings.Fields(after)
+		if len(fields) > 4 && fields[4] == path && len(source) > 1 {
+			return source[1], true
+		}
+	}
+	return "", false
+}
+
+func run(ctx context.Context, name string, args ...string) error {
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
