@@ -1,0 +1,60 @@
+package v1alpha1
+
+// Condition types of an EtcdCluster
+// (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
+const (
+	// ConditionAvailable is True while a quorum of voters answers linearizable
+	// reads, False while none does, and Unknown while the operator cannot tell.
+	ConditionAvailable = "Available"
+	// ConditionProgressing is True while the operator changes something or waits
+	// for a change to finish.
+	ConditionProgressing = "Progressing"
+	// ConditionDegraded is True while something is wrong that costs safety or
+	// needs a person; the message says what happens next.
+	ConditionDegraded = "Degraded"
+)
+
+// Reasons of ConditionAvailable. They are the Status column of kubectl get.
+const (
+	// ReasonHealthy: every member wanted is a healthy voter.
+	ReasonHealthy = "Healthy"
+	// ReasonQuorumHealthy: a quorum is healthy, but not every member wanted.
+	ReasonQuorumHealthy = "QuorumHealthy"
+	// ReasonBootstrapping: the cluster has not formed yet.
+	ReasonBootstrapping = "Bootstrapping"
+	// ReasonQuorumLost: fewer voters than a quorum answer.
+	ReasonQuorumLost = "QuorumLost"
+	// ReasonUnreachable: the operator cannot reach any member whose Pod is ready.
+	ReasonUnreachable = "Unreachable"
+	// ReasonDeleting: the EtcdCluster is being deleted.
+	ReasonDeleting = "Deleting"
+)
+
+// Reasons of ConditionProgressing.
+const (
+	// ReasonAsWanted: nothing is left to do.
+	ReasonAsWanted = "AsWanted"
+	// ReasonActing: the operator takes a step.
+	ReasonActing = "Acting"
+	// ReasonWaiting: the operator waits for something outside of it.
+	ReasonWaiting = "Waiting"
+	// ReasonRefused: no safe step exists; the Degraded condition says why.
+	ReasonRefused = "Refused"
+	// ReasonStepFailed: a step failed and is tried again.
+	ReasonStepFailed = "StepFailed"
+)
+
+// Reasons of ConditionDegraded.
+const (
+	// ReasonNoFault: nothing is wrong.
+	ReasonNoFault = "NoFault"
+	// ReasonMemberDown: a member does not answer; quorum may still hold.
+	ReasonMemberDown = "MemberDown"
+	// ReasonMemberBlocked: a member's Pod cannot start (image, scheduling,
+	// volume, admission); the message quotes Kubernetes.
+	ReasonMemberBlocked = "MemberBlocked"
+	// ReasonNeedsHelp: no safe step exists; a person must act.
+	ReasonNeedsHelp = "NeedsHelp"
+	// ReasonStepRejected: Kubernetes or etcd rejected a step; the message quotes it.
+	ReasonStepRejected = "StepRejected"
+)

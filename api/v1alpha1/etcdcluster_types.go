@@ -1,0 +1,142 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// EtcdCluster is one etcd cluster: how many members it has, which version they
+// run and where their data lives. The operator creates it, keeps it running and
+// heals it.
+//
+// The name is limited to 52 characters, because each member is a host named
+// <name>-<serial> and a DNS label ends at 63 (RFC 1035, section 2.3.4).
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=etcdclusters,singular=etcdcluster,shortName=ec,categories=all;etcd
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
+// +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyMembers`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name must have at most 52 characters: each member is a host named <name>-<serial>, and a DNS label has at most 63"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label that starts with a letter (lower case letters, digits and '-', no dots): it becomes the name of Services"
+type EtcdCluster struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what is wanted.
+	// +optional
+	// +kubebuilder:default={}
+	Spec EtcdClusterSpec `json:"spec,omitzero"`
+
+	// status is what the operator last saw and what it remembers.
+	// +optional
+	Status EtcdClusterStatus `json:"status,omitzero"`
+}
+
+// EtcdClusterList is a list of EtcdClusters.
+//
+// +kubebuilder:object:root=true
+type EtcdClusterList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EtcdCluster `json:"items"`
+}
+
+// EtcdClusterSpec is what a user wants of a cluster. `{size: 3}` is enough.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.storage.ephemeral) == has(oldSelf.storage.ephemeral)",message="storage.ephemeral cannot be added to or removed from an existing cluster: members would lose their data; create a new cluster and copy the data"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd.quota) || quantity(string(self.etcd.quota)).compareTo(quantity(has(self.storage.ephemeral) ? string(self.storage.ephemeral.sizeLimit) : has(self.storage.size) ? string(self.storage.size) : '8Gi')) <= 0",message="etcd.quota must not be above the size of the volume (storage.size, or storage.ephemeral.sizeLimit)"
+type EtcdClusterSpec struct {
+	// size is the number of voting members: 1, 3, 5 or 7. Even sizes need more
+	// members for the same tolerance of failures, and more than seven slow every
+	// write down (https://etcd.io/docs/v3.6/faq/).
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5, 7]",message="size must be 1, 3, 5 or 7: an even number of members tolerates no more failures than one fewer, and etcd advises at most seven"
+	Size int32 `json:"size,omitempty"`
+
+	// version is the etcd version of all members, in full: 3.5.x, 3.6.x or 3.7.x.
+	// Members are updated one at a time, one minor version up at most.
+	// +optional
+	// +kubebuilder:default="3.6.16"
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:XValidation:rule="self.matches('^3[.][5-7][.](0|[1-9][0-9]{0,3})$')",message="version must be a full etcd version of the 3.5, 3.6 or 3.7 series without a leading v, such as 3.6.16"
+	Version string `json:"version,omitempty"`
+
+	// image overrides the container image of the members. It must hold the etcd of
+	// spec.version. Default: gcr.io/etcd-development/etcd:v<version>.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-zA-Z0-9][-a-zA-Z0-9._:/@]*$')",message="image must be an image reference, such as registry.example/etcd:v3.6.16 or one that ends in @sha256:<digest>"
+	Image string `json:"image,omitempty"`
+
+	// storage says where the members keep their data.
+	// +optional
+	// +kubebuilder:default={}
+	Storage Storage `json:"storage,omitzero"`
+
+	// resources are the compute resources of each member's etcd container.
+	// +optional
+	Resources Resources `json:"resources,omitzero"`
+
+	// scheduling says on which nodes members may run.
+	// +optional
+	Scheduling Scheduling `json:"scheduling,omitzero"`
+
+	// podMetadata is added to the members' Pods.
+	// +optional
+	PodMetadata PodMetadata `json:"podMetadata,omitzero"`
+
+	// etcd holds settings of etcd itself.
+	// +optional
+	// +kubebuilder:default={}
+	Etcd EtcdSettings `json:"etcd,omitzero"`
+
+	// tls says how connections to and between members are secured.
+	// +optional
+	// +kubebuilder:default={}
+	TLS TLS `json:"tls,omitzero"`
+
+	// deletionPolicy says what happens to the volumes when the EtcdCluster is
+	// deleted. Retain keeps them, and an EtcdCluster of the same name adopts them
+	// and comes back with its data; Delete removes them.
+	// +optional
+	// +kubebuilder:default=Retain
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// DeletionPolicy says what happens to data when its EtcdCluster is deleted.
+// +kubebuilder:validation:Enum=Retain;Delete
+type DeletionPolicy string
+
+const (
+	// Retain keeps the volumes for a later EtcdCluster of the same name.
+	Retain DeletionPolicy = "Retain"
+	// Delete removes the volumes with the EtcdCluster.
+	Delete DeletionPolicy = "Delete"
+)
+
+// TLS says how connections are secured.
+type TLS struct {
+	// mode is Enabled (TLS 1.3 with client certificates required, for clients and
+	// between members, with certificates that the operator makes) or Disabled
+	// (plain text, for tests only). It cannot be changed later.
+	// +optional
+	// +kubebuilder:default=Enabled
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.mode cannot be changed on an existing cluster: its members would stop hearing each other; create a new cluster and copy the data"
+	Mode TLSMode `json:"mode,omitempty"`
+}
+
+// TLSMode turns TLS on or off.
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type TLSMode string
+
+const (
+	// TLSEnabled secures every connection with TLS 1.3.
+	TLSEnabled TLSMode = "Enabled"
+	// TLSDisabled leaves every connection in plain text.
+	TLSDisabled TLSMode = "Disabled"
+)

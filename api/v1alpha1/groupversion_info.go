@@ -1,0 +1,32 @@
+// Package v1alpha1 is the API that users write: the kinds of group
+// etcd-operator.dev, version v1alpha1.
+//
+// It holds types, defaults and names only; it must never hold behaviour that
+// needs a client.
+//
+// +kubebuilder:object:generate=true
+// +groupName=etcd-operator.dev
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	// GroupVersion is the group and version of every kind in this package.
+	GroupVersion = schema.GroupVersion{Group: "etcd-operator.dev", Version: "v1alpha1"}
+
+	// SchemeBuilder collects the functions that add this package's kinds to a scheme.
+	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+
+	// AddToScheme adds this package's kinds to a scheme.
+	AddToScheme = SchemeBuilder.AddToScheme
+)
+
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &EtcdCluster{}, &EtcdClusterList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}

@@ -1,0 +1,93 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// Labels and annotations that the operator sets.
+const (
+	// LabelCluster holds the name of the EtcdCluster an object belongs to.
+	LabelCluster = "etcd-operator.dev/cluster"
+	// LabelMember holds the name of the member an object belongs to.
+	LabelMember = "etcd-operator.dev/member"
+	// LabelQuarantined marks the volume of a member that was removed. It is kept
+	// and never mounted again.
+	LabelQuarantined = "etcd-operator.dev/quarantined"
+	// AnnotationTemplate holds a hash of the Pod as it was built, without the
+	// arguments that only matter when a member first joins.
+	AnnotationTemplate = "etcd-operator.dev/template"
+	// AnnotationToken holds, on a volume of a first member, the token of the
+	// bootstrap plan that it was made for.
+	AnnotationToken = "etcd-operator.dev/bootstrap-token"
+	// AnnotationPlan holds, on a volume of a first member, the names of all first
+	// members, joined by commas.
+	AnnotationPlan = "etcd-operator.dev/bootstrap-members"
+	// AnnotationClusterID holds, on one volume, the ID of the cluster that has
+	// formed. It proves to a later EtcdCluster that there is data to keep.
+	AnnotationClusterID = "etcd-operator.dev/cluster-id"
+)
+
+// FieldOwner is the field manager of everything that the operator writes.
+const FieldOwner = "etcd-operator"
+
+// Ports of a member.
+const (
+	// ClientPort serves clients.
+	ClientPort = 2379
+	// PeerPort serves the other members.
+	PeerPort = 2380
+	// MetricsPort serves metrics, /livez and /readyz in plain HTTP.
+	MetricsPort = 2381
+)
+
+// DefaultVolumeSize is storage.size when it is not given.
+var DefaultVolumeSize = resource.MustParse("8Gi")
+
+// MaxQuota is the largest default quota: the size up to which etcd is tested
+// (https://etcd.io/docs/v3.6/dev-guide/limit/#storage-size-limit).
+var MaxQuota = resource.MustParse("8Gi")
+
+// VolumeSize is the size of each member's volume or emptyDir.
+func (s Storage) VolumeSize() resource.Quantity {
+	switch {
+	case s.Ephemeral != nil:
+		return s.Ephemeral.SizeLimit
+	case s.Size != nil:
+		return *s.Size
+	default:
+		return DefaultVolumeSize
+	}
+}
+
+// QuotaBytes is the quota of each member's database, in bytes.
+func (s EtcdClusterSpec) QuotaBytes() int64 {
+	if s.Etcd.Quota != nil {
+		return s.Etcd.Quota.Value()
+	}
+	volume := s.Storage.VolumeSize()
+	return min(volume.Value()/4*3, MaxQuota.Value())
+}
+
+// MemberImage is the container image of the members.
+func (s EtcdClusterSpec) MemberImage() string {
+	if s.Image != "" {
+		return s.Image
+	}
+	return "gcr.io/etcd-development/etcd:v" + s.Version
+}
+
+// IsSecure says whether connections use TLS.
+func (c *EtcdCluster) IsSecure() bool { return c.Spec.TLS.Mode != TLSDisabled }
+
+// HeadlessService is the name of the Service that gives members their host names.
+func (c *EtcdCluster) HeadlessService() string { return c.Name }
+
+// ClientService is the name of the Service that clients use.
+func (c *EtcdCluster) ClientService() string { return c.Name + "-client" }
+
+// ClientSecret is the name of the Secret that applications mount.
+func (c *EtcdCluster) ClientSecret() string { return c.Name + "-client" }
+
+// ClientCA is the name of the Secret with the authority for clients and servers.
+func (c *EtcdCluster) ClientCA() string { return c.Name + "-client-ca" }
+
+// PeerCA is the name of the Secret with the authority for members among themselves.
+func (c *EtcdCluster) PeerCA() string { return c.Name + "-peer-ca" }

@@ -1,0 +1,95 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Storage says where members keep their data: on one PersistentVolumeClaim a
+// member (the default), or on the node's disk for as long as the Pod lives.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.ephemeral) && (has(self.size) || has(self.storageClassName)))",message="storage.ephemeral goes without storage.size and storage.storageClassName: choose one kind of storage"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot be changed on an existing cluster: a volume's class is fixed when it is made"
+// +kubebuilder:validation:XValidation:rule="quantity(has(self.size) ? string(self.size) : '8Gi').compareTo(quantity(has(oldSelf.size) ? string(oldSelf.size) : '8Gi')) >= 0",message="storage.size cannot shrink: Kubernetes volumes only grow"
+// +kubebuilder:validation:XValidation:rule="quantity(has(self.size) ? string(self.size) : '8Gi').compareTo(quantity('64Mi')) >= 0",message="storage.size must be at least 64Mi: etcd preallocates its write-ahead log in files of 64 MB"
+type Storage struct {
+	// size of each member's volume. It may grow later if the storage class allows
+	// it, and never shrinks. Default 8Gi.
+	// +optional
+	Size *resource.Quantity `json:"size,omitempty"`
+
+	// storageClassName of the volumes; the cluster's default class if not given.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// ephemeral keeps the data in an emptyDir: fast, and lost with the Pod. A lost
+	// member is replaced from the others; losing a majority loses the data.
+	// +optional
+	Ephemeral *Ephemeral `json:"ephemeral,omitempty"`
+}
+
+// Ephemeral is storage that lives as long as its Pod.
+type Ephemeral struct {
+	// sizeLimit of each member's emptyDir; a Pod that outgrows it is evicted.
+	// +optional
+	// +kubebuilder:default="2Gi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)) == quantity(string(oldSelf))",message="storage.ephemeral.sizeLimit cannot be changed on an existing cluster"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.ephemeral.sizeLimit must be at least 64Mi: etcd preallocates its write-ahead log in files of 64 MB"
+	SizeLimit resource.Quantity `json:"sizeLimit,omitzero"`
+}
+
+// Resources are the compute resources of one container.
+type Resources struct {
+	// requests is what the scheduler reserves.
+	// +optional
+	Requests corev1.ResourceList `json:"requests,omitempty"`
+
+	// limits is the most that may be used; a member above its memory limit is
+	// killed and restarted with its data.
+	// +optional
+	Limits corev1.ResourceList `json:"limits,omitempty"`
+}
+
+// Scheduling says on which nodes members may run.
+type Scheduling struct {
+	// nodeSelector limits members to nodes with all of these labels.
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// affinity of the members' Pods.
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+
+	// tolerations of the members' Pods.
+	// +optional
+	// +listType=atomic
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// topologySpreadConstraints of the members' Pods. A constraint without a
+	// labelSelector selects the members of this cluster. Default: spread over
+	// hosts where possible.
+	// +optional
+	// +listType=atomic
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+
+	// priorityClassName of the members' Pods.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+}
+
+// PodMetadata is added to the members' Pods.
+type PodMetadata struct {
+	// labels to add. Keys of the operator and of app.kubernetes.io are refused.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('etcd-operator.dev/') && !key.startsWith('app.kubernetes.io/'))",message="podMetadata.labels must not begin with etcd-operator.dev/ or app.kubernetes.io/: the operator finds its Pods by those"
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// annotations to add. Keys of the operator are refused.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('etcd-operator.dev/'))",message="podMetadata.annotations must not begin with etcd-operator.dev/: those are the operator's"
+	Annotations map[string]string `json:"annotations,omitempty"`
+}

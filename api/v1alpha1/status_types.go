@@ -1,0 +1,113 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// EtcdClusterStatus is what the operator last saw, and the few facts that it
+// must remember between two looks.
+type EtcdClusterStatus struct {
+	// observedGeneration is the generation of the spec that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions are Available, Progressing and Degraded.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// replicas is the number of voting members; the scale subresource reads it.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+
+	// selector selects the members' Pods; the scale subresource reads it.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
+	// readyMembers is the number of voters that answer linearizable reads.
+	// +optional
+	ReadyMembers int32 `json:"readyMembers"`
+
+	// version is the lowest etcd version that a member runs.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// endpoint is the URL that clients use.
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// clusterID is etcd's own ID of the cluster, in hexadecimal. Once it is set,
+	// no member is ever started as part of a new cluster again.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+
+	// bootstrap is the frozen plan by which the first members form the cluster.
+	// +optional
+	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
+
+	// nextSerial is the number that the next new member gets in its name. It only
+	// grows, so that no name is used by two members.
+	// +optional
+	NextSerial int64 `json:"nextSerial,omitempty"`
+
+	// joining is the name reserved for a member that is about to join.
+	// +optional
+	Joining string `json:"joining,omitempty"`
+
+	// members are the members, in the order of their serial numbers.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Members []MemberStatus `json:"members,omitempty"`
+}
+
+// Bootstrap is the plan that is frozen before the first Pod exists and used
+// until the cluster has formed, whatever the spec says meanwhile.
+type Bootstrap struct {
+	// token is etcd's initial-cluster-token: the UID of the EtcdCluster that the
+	// plan was made for.
+	Token string `json:"token"`
+
+	// members are the names of the first members.
+	// +listType=atomic
+	Members []string `json:"members"`
+
+	// adopted is true when the members' volumes were there before this
+	// EtcdCluster: their data is joined, never formed anew.
+	// +optional
+	Adopted bool `json:"adopted,omitempty"`
+}
+
+// MemberStatus is one member.
+type MemberStatus struct {
+	// name of the member, its Pod and its volume.
+	Name string `json:"name"`
+
+	// id is etcd's ID of the member, in hexadecimal.
+	// +optional
+	ID string `json:"id,omitempty"`
+
+	// role is Leader, Voter, Learner or Unlisted (not a member of the cluster yet,
+	// or no longer).
+	// +optional
+	Role string `json:"role,omitempty"`
+
+	// version of etcd that the member runs.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// healthy is true when the member answers linearizable reads.
+	// +optional
+	Healthy bool `json:"healthy"`
+
+	// dbSize is the size of the member's database file, rounded up to a power of
+	// two so that a busy cluster does not cause a write a second.
+	// +optional
+	DBSize *resource.Quantity `json:"dbSize,omitempty"`
+
+	// message says what is wrong with the member, if anything is.
+	// +optional
+	Message string `json:"message,omitempty"`
+}

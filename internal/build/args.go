@@ -1,0 +1,138 @@
+package build
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+const (
+	dataMount = "/var/lib/etcd"
+	// dataDir is below the mount, because a volume's root may hold lost+found, which
+	// etcd takes for foreign data.
+	dataDir  = dataMount + "/data"
+	tlsMount = "/etc/etcd-tls"
+)
+
+// Joining says how a member enters the cluster. etcd reads it only while the
+// member's data directory is empty.
+type Joining struct {
+	New     bool     // form a new cluster; else join the one that exists
+	Token   string   // of the bootstrap plan
+	Members []string // names of all members, this one too
+}
+
+// Host is the DNS name of a member. It ends in .svc, so that it holds under every
+// cluster domain.
+func Host(c *v1alpha1.EtcdCluster, member string) string {
+	return member + "." + c.HeadlessService() + "." + c.Namespace + ".svc"
+}
+
+// PeerURL is where a member is reached by the others.
+func PeerURL(c *v1alpha1.EtcdCluster, member string) string {
+	return fmt.Sprintf("%s://%s:%d", scheme(c), Host(c, member), v1alpha1.PeerPort)
+}
+
+// Endpoint is the URL that clients use.
+func Endpoint(c *v1alpha1.EtcdCluster) string {
+	return fmt.Sprintf("%s://%s.%s.svc:%d", scheme(c), c.ClientService(), c.Namespace, v1alpha1.ClientPort)
+}
+
+func scheme(c *v1alpha1.EtcdCluster) string {
+	if c.IsSecure() {
+		return "https"
+	}
+	return "http"
+}
+
+// arguments are etcd's flags in a fixed order: who the member is, its settings,
+// TLS, the user's own. Those of joining come last and are empty in a template.
+func arguments(c *v1alpha1.EtcdCluster, member string) []string {
+	args := []string{
+		"--name=" + member,
+		"--data-dir=" + dataDir,
+		fmt.Sprintf("--listen-client-urls=%s://0.0.0.0:%d", scheme(c), v1alpha1.ClientPort),
+		fmt.Sprintf("--advertise-client-urls=%s://%s:%d", scheme(c), Host(c, member), v1alpha1.ClientPort),
+		fmt.Sprintf("--listen-peer-urls=%s://0.0.0.0:%d", scheme(c), v1alpha1.PeerPort),
+		"--initial-advertise-peer-urls=" + PeerURL(c, member),
+		fmt.Sprintf("--listen-metrics-urls=http://0.0.0.0:%d", v1alpha1.MetricsPort),
+	}
+	args = append(args, settings(c)...)
+	if c.IsSecure() {
+		args = append(args, tlsArguments(c.Spec.Version)...)
+	}
+	for _, key := range sortedKeys(c.Spec.Etcd.ExtraArgs) {
+		args = append(args, "--"+key+"="+c.Spec.Etcd.ExtraArgs[key])
+	}
+	return args
+}
+
+func settings(c *v1alpha1.EtcdCluster) []string {
+	etcd := c.Spec.Etcd
+	args := []string{
+		"--quota-backend-bytes=" + strconv.FormatInt(c.Spec.QuotaBytes(), 10),
+		"--snapshot-count=" + strconv.FormatInt(etcd.SnapshotCount, 10),
+		"--heartbeat-interval=" + milliseconds(etcd.HeartbeatInterval.Duration),
+		"--election-timeout=" + milliseconds(etcd.ElectionTimeout.Duration),
+		"--log-level=" + etcd.LogLevel,
+	}
+	if etcd.AutoCompaction.Mode == v1alpha1.CompactOff {
+		return append(args, "--auto-compaction-retention=0")
+	}
+	return append(args,
+		"--auto-compaction-mode="+strings.ToLower(string(etcd.AutoCompaction.Mode)),
+		"--auto-compaction-retention="+etcd.AutoCompaction.Retention)
+}
+
+// tlsArguments require TLS 1.3 and a certificate of every client and peer. Peers
+// are known by their authority alone: etcd would else look a peer's address up in
+// DNS, and refuse a member whose Pod is newer than the record.
+func tlsArguments(version string) []string {
+	skipNames := "--peer-skip-client-san-verification=true"
+	if strings.HasPrefix(version, "3.5.") {
+		skipNames = "--experimental-peer-skip-client-san-verification=true"
+	}
+	return []string{
+		"--client-cert-auth=true",
+		"--trusted-ca-file=" + tlsMount + "/" + ClientCAKey,
+		"--cert-file=" + tlsMount + "/" + ServerCertKey,
+		"--key-file=" + tlsMount + "/" + ServerKeyKey,
+		"--peer-client-cert-auth=true",
+		"--peer-trusted-ca-file=" + tlsMount + "/" + PeerCAKey,
+		"--peer-cert-file=" + tlsMount + "/" + PeerCertKey,
+		"--peer-key-file=" + tlsMount + "/" + PeerKeyKey,
+		skipNames,
+		"--tls-min-version=TLS1.3",
+	}
+}
+
+func joinArguments(c *v1alpha1.EtcdCluster, j Joining) []string {
+	state := "existing"
+	if j.New {
+		state = "new"
+	}
+	peers := make([]string, 0, len(j.Members))
+	for _, member := range j.Members {
+		peers = append(peers, member+"="+PeerURL(c, member))
+	}
+	return []string{
+		"--initial-cluster=" + strings.Join(peers, ","),
+		"--initial-cluster-state=" + state,
+		"--initial-cluster-token=" + j.Token,
+	}
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,74 @@
+// Package build makes the Kubernetes objects of a cluster: pure functions from an
+// EtcdCluster to an object, one a kind.
+//
+// It must never hold a client, read a clock or decide anything about a cluster.
+package build
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// Labels are on everything that belongs to the cluster
+// (https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/).
+func Labels(c *v1alpha1.EtcdCluster) map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/name":       "etcd",
+		"app.kubernetes.io/instance":   c.Name,
+		"app.kubernetes.io/component":  "etcd",
+		"app.kubernetes.io/managed-by": v1alpha1.FieldOwner,
+		"app.kubernetes.io/part-of":    v1alpha1.FieldOwner,
+		v1alpha1.LabelCluster:          c.Name,
+	}
+}
+
+// MemberLabels are on what belongs to one member.
+func MemberLabels(c *v1alpha1.EtcdCluster, member string) map[string]string {
+	all := Labels(c)
+	all[v1alpha1.LabelMember] = member
+	return all
+}
+
+// MemberSelector selects the Pods of the cluster's members.
+func MemberSelector(c *v1alpha1.EtcdCluster) map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/managed-by": v1alpha1.FieldOwner,
+		v1alpha1.LabelCluster:          c.Name,
+	}
+}
+
+// SelectorText is MemberSelector as the scale subresource wants it.
+func SelectorText(c *v1alpha1.EtcdCluster) string {
+	return labels.SelectorFromSet(MemberSelector(c)).String()
+}
+
+// Owner makes an object go when the cluster goes.
+func Owner(c *v1alpha1.EtcdCluster) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: c.Name, UID: c.UID,
+		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+	}
+}
+
+func owned(c *v1alpha1.EtcdCluster, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: name, Namespace: c.Namespace, Labels: Labels(c),
+		OwnerReferences: []metav1.OwnerReference{Owner(c)},
+	}
+}
+
+// merged is base with more added; base wins.
+func merged(base, more map[string]string) map[string]string {
+	if len(base)+len(more) == 0 {
+		return nil
+	}
+	all := map[string]string{}
+	maps.Copy(all, more)
+	maps.Copy(all, base)
+	return all
+}

@@ -1,0 +1,164 @@
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// nonroot is the user of distroless images; etcd's own image names none.
+const nonroot = 65532
+
+// Pod is the Pod of one member. Everything but the arguments of joining is in the
+// hash of its template annotation.
+func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
+	pod := template(c, member)
+	pod.Annotations[v1alpha1.AnnotationTemplate] = TemplateHash(c, member)
+	etcd := &pod.Spec.Containers[0]
+	etcd.Args = append(etcd.Args, joinArguments(c, j)...)
+	return pod
+}
+
+// TemplateHash changes when the member's Pod must be made again.
+func TemplateHash(c *v1alpha1.EtcdCluster, member string) string {
+	pod := template(c, member)
+	pod.OwnerReferences = nil // an adopting cluster has another UID and the same Pods
+	text, err := json.Marshal(pod)
+	if err != nil {
+		return "unhashable: " + err.Error()
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+func template(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
+	meta := owned(c, member)
+	meta.Labels = merged(MemberLabels(c, member), c.Spec.PodMetadata.Labels)
+	meta.Annotations = merged(map[string]string{"kubectl.kubernetes.io/default-container": "etcd"}, c.Spec.PodMetadata.Annotations)
+	scheduling := c.Spec.Scheduling
+	return &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: meta,
+		Spec: corev1.PodSpec{
+			Hostname:                      member,
+			Subdomain:                     c.HeadlessService(),
+			Containers:                    []corev1.Container{container(c, member)},
+			Volumes:                       volumes(c, member),
+			AutomountServiceAccountToken:  ptr.To(false),
+			EnableServiceLinks:            ptr.To(false), // its variables would look like etcd's own
+			TerminationGracePeriodSeconds: ptr.To[int64](30),
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot:        ptr.To(true),
+				RunAsUser:           ptr.To[int64](nonroot),
+				RunAsGroup:          ptr.To[int64](nonroot),
+				FSGroup:             ptr.To[int64](nonroot),
+				FSGroupChangePolicy: ptr.To(corev1.FSGroupChangeOnRootMismatch),
+				SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			NodeSelector:              scheduling.NodeSelector,
+			Affinity:                  scheduling.Affinity,
+			Tolerations:               scheduling.Tolerations,
+			PriorityClassName:         scheduling.PriorityClassName,
+			TopologySpreadConstraints: spread(c),
+		},
+	}
+}
+
+func container(c *v1alpha1.EtcdCluster, member string) corev1.Container {
+	etcd := corev1.Container{
+		Name:    "etcd",
+		Image:   c.Spec.MemberImage(),
+		Command: []string{"/usr/local/bin/etcd"},
+		Args:    arguments(c, member),
+		Env:     etcdctlEnvironment(c),
+		Ports: []corev1.ContainerPort{
+			{Name: "client", ContainerPort: v1alpha1.ClientPort, Protocol: corev1.ProtocolTCP},
+			{Name: "peer", ContainerPort: v1alpha1.PeerPort, Protocol: corev1.ProtocolTCP},
+			{Name: "metrics", ContainerPort: v1alpha1.MetricsPort, Protocol: corev1.ProtocolTCP},
+		},
+		Resources:                corev1.ResourceRequirements{Requests: c.Spec.Resources.Requests, Limits: c.Spec.Resources.Limits},
+		VolumeMounts:             []corev1.VolumeMount{{Name: "data", MountPath: dataMount}},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		// A large database takes minutes to load: startup may take an hour.
+		StartupProbe:   probe("/livez", 1, 3600),
+		ReadinessProbe: probe("/readyz", 2, 3),
+		LivenessProbe:  probe("/livez", 10, 6),
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: ptr.To(false),
+			ReadOnlyRootFilesystem:   ptr.To(true),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}
+	if c.IsSecure() {
+		etcd.VolumeMounts = append(etcd.VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: tlsMount, ReadOnly: true})
+	}
+	return etcd
+}
+
+// probe asks etcd's own health checks (https://etcd.io/docs/v3.6/op-guide/monitoring/).
+// Its timeout is long, because /readyz answers the moment a leader is elected.
+func probe(path string, period, failures int32) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+			Path: path, Port: intstr.FromString("metrics"), Scheme: corev1.URISchemeHTTP,
+		}},
+		PeriodSeconds: period, TimeoutSeconds: 5, FailureThreshold: failures, SuccessThreshold: 1,
+	}
+}
+
+// etcdctlEnvironment makes `kubectl exec POD -- etcdctl …` work as it is.
+func etcdctlEnvironment(c *v1alpha1.EtcdCluster) []corev1.EnvVar {
+	env := []corev1.EnvVar{{Name: "ETCDCTL_ENDPOINTS", Value: scheme(c) + "://127.0.0.1:2379"}}
+	if !c.IsSecure() {
+		return env
+	}
+	return append(env,
+		corev1.EnvVar{Name: "ETCDCTL_CACERT", Value: tlsMount + "/" + ClientCAKey},
+		corev1.EnvVar{Name: "ETCDCTL_CERT", Value: tlsMount + "/" + ServerCertKey},
+		corev1.EnvVar{Name: "ETCDCTL_KEY", Value: tlsMount + "/" + ServerKeyKey},
+	)
+}
+
+func volumes(c *v1alpha1.EtcdCluster, member string) []corev1.Volume {
+	data := corev1.Volume{Name: "data"}
+	if ephemeral := c.Spec.Storage.Ephemeral; ephemeral != nil {
+		data.EmptyDir = &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(ephemeral.SizeLimit)}
+	} else {
+		data.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: member}
+	}
+	if !c.IsSecure() {
+		return []corev1.Volume{data}
+	}
+	return []corev1.Volume{data, {
+		Name: "tls",
+		VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName: MemberSecret(c), DefaultMode: ptr.To[int32](0o440),
+		}},
+	}}
+}
+
+// spread keeps members on different hosts where possible, unless the user says how.
+func spread(c *v1alpha1.EtcdCluster) []corev1.TopologySpreadConstraint {
+	selector := &metav1.LabelSelector{MatchLabels: MemberSelector(c)}
+	wanted := c.Spec.Scheduling.TopologySpreadConstraints
+	if len(wanted) == 0 {
+		return []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: selector,
+		}}
+	}
+	constraints := make([]corev1.TopologySpreadConstraint, 0, len(wanted))
+	for _, constraint := range wanted {
+		if constraint.LabelSelector == nil {
+			constraint.LabelSelector = selector
+		}
+		constraints = append(constraints, constraint)
+	}
+	return constraints
+}

@@ -1,0 +1,149 @@
+// Package cluster describes one etcd cluster as plain data: what is wanted, what
+// Kubernetes runs and what etcd reports, all from one observation.
+//
+// It must never hold a client, a context, a clock or a pointer into a cache.
+package cluster
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// View is one observation of a cluster. It holds facts only.
+type View struct {
+	Name     string
+	UID      string // of the EtcdCluster
+	Deleting bool   // the EtcdCluster itself is being deleted
+	Want     Want
+	Record   Record
+	Members  []Member // by serial number
+	Strays   []Stray  // members that etcd lists and nobody asked for, by ID
+	Volumes  []Volume // every kept volume, by serial number
+	Objects  []Object // supporting objects that are not as wanted, by kind and name
+	Misfits  []Object // volumes whose size or owner is not as wanted, by name
+	Foreign  []Object // objects in our place that belong to somebody else
+
+	// Unread says why etcd's member list could not be read with quorum; empty when
+	// it was. Roles then come from one member's memory and may be old.
+	Unread string
+	// Fresh is true while a Pod started so recently that etcd is about to answer.
+	Fresh bool
+}
+
+// Want is what the user asked for.
+type Want struct {
+	Size      int
+	Version   string // full version, 3.6.16
+	Ephemeral bool   // data lives and dies with the Pod
+}
+
+// Record is what the operator remembers between two observations.
+type Record struct {
+	Token      string   // bootstrap token; empty before the plan is frozen
+	First      []string // names of the first members
+	Adopted    bool     // their volumes were there before
+	ClusterID  string   // set once the cluster has formed
+	NextSerial int
+	Joining    string // name reserved for a member about to join
+}
+
+// Object is a supporting object: a Service, a Secret, a PodDisruptionBudget.
+type Object struct {
+	Kind, Name string
+	Why        string // what is wrong with it
+	Gone       bool   // of Foreign: it is being deleted, so waiting helps
+}
+
+// String is the object as people name it.
+func (o Object) String() string { return o.Kind + " " + o.Name }
+
+// Stray is a member that etcd lists and nobody asked for.
+type Stray struct {
+	ID      uint64
+	Name    string // empty until it has started
+	PeerURL string
+	Voter   bool
+}
+
+// Volume is a kept volume and what is written on it about its past.
+type Volume struct {
+	Name      string
+	Token     string   // of the bootstrap plan that it was made for; empty if it joined later
+	First     []string // first members of that plan
+	ClusterID string   // set on one volume of a cluster that had formed
+}
+
+// Planned says whether the bootstrap plan is frozen.
+func (v View) Planned() bool { return v.Record.Token != "" }
+
+// Formed says whether the operator remembers that the cluster has formed. From
+// then on no member is ever started as part of a new cluster.
+func (v View) Formed() bool { return v.Record.ClusterID != "" || v.Record.Adopted }
+
+// Select returns the members for which every test holds.
+func (v View) Select(tests ...func(Member) bool) []Member {
+	var out []Member
+	for _, m := range v.Members {
+		if all(m, tests) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func all(m Member, tests []func(Member) bool) bool {
+	for _, test := range tests {
+		if !test(m) {
+			return false
+		}
+	}
+	return true
+}
+
+// Member returns the member of that name, and whether there is one.
+func (v View) Member(name string) (Member, bool) {
+	i := slices.IndexFunc(v.Members, func(m Member) bool { return m.Name == name })
+	if i < 0 {
+		return Member{Name: name}, false
+	}
+	return v.Members[i], true
+}
+
+// Leader returns the member that leads, and whether one does.
+func (v View) Leader() (Member, bool) {
+	for _, m := range v.Members {
+		if m.Leader {
+			return m, true
+		}
+	}
+	return Member{}, false
+}
+
+// Names returns the members' names, in order.
+func Names(members []Member) []string {
+	names := make([]string, 0, len(members))
+	for _, m := range members {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// MemberName is the name of the member with that serial number.
+func MemberName(cluster string, serial int) string {
+	return cluster + "-" + strconv.Itoa(serial)
+}
+
+// Serial is the number at the end of a member's name, or -1 if the name is not
+// one that MemberName makes for this cluster.
+func Serial(cluster, name string) int {
+	digits, ok := strings.CutPrefix(name, cluster+"-")
+	if !ok {
+		return -1
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 || strconv.Itoa(n) != digits {
+		return -1
+	}
+	return n
+}

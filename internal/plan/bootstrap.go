@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// leaveDeleted lets Kubernetes collect what the EtcdCluster owns. Nothing must
+// come back while it does.
+func leaveDeleted(v cluster.View) Step {
+	if !v.Deleting {
+		return nil
+	}
+	return Wait{For: "Kubernetes to collect the objects of the deleted cluster"}
+}
+
+// respectOthers never touches an object of another owner, and waits for one that
+// is on its way out: most often a cluster of the same name, just deleted.
+func respectOthers(v cluster.View) Step {
+	for _, o := range v.Foreign {
+		if !o.Gone {
+			return Refuse{o.String() + " is in the way: " + o.Why + "; rename or delete it, or choose another cluster name"}
+		}
+	}
+	for _, o := range v.Foreign {
+		return Wait{For: o.String() + " of an earlier cluster to be gone"}
+	}
+	return nil
+}
+
+// adoptVolumes takes kept volumes for what they are: the data of a cluster of
+// this name. Only if every volume of one plan is there and none says that the
+// cluster had formed is the plan taken up again as it was.
+func adoptVolumes(v cluster.View) Step {
+	if v.Planned() || len(v.Volumes) == 0 {
+		return nil
+	}
+	var names []string
+	formed := false
+	plan := v.Volumes[0]
+	for _, volume := range v.Volumes {
+		names = append(names, volume.Name)
+		samePlan := volume.Token == plan.Token && slices.Equal(volume.First, plan.First)
+		formed = formed || volume.ClusterID != "" || volume.Token == "" || !samePlan
+	}
+	formed = formed || !slices.Equal(names, plan.First)
+	token := plan.Token
+	if token == "" {
+		token = v.UID
+	}
+	return Adopt{Token: token, Members: names, Formed: formed}
+}
+
+// freezePlan fixes the first members once, so that every one of them is started
+// with the same list whatever the spec says meanwhile.
+func freezePlan(v cluster.View) Step {
+	if v.Planned() {
+		return nil
+	}
+	if pods := v.Select(cluster.HasPod); len(pods) > 0 {
+		return Refuse{"pods of members exist (" + list(cluster.Names(pods)) + ") but the record of the cluster is empty; " +
+			"if its status was lost, restore it; if the pods are not needed, delete them"}
+	}
+	names := make([]string, 0, v.Want.Size)
+	for serial := range v.Want.Size {
+		names = append(names, cluster.MemberName(v.Name, serial))
+	}
+	return Freeze{names}
+}
+
+// furnish brings the objects that members need before the members.
+func furnish(v cluster.View) Step {
+	if len(v.Objects) == 0 {
+		return nil
+	}
+	return Furnish{v.Objects}
+}
+
+// stayOneCluster stops everything when a member says it is in another cluster:
+// it was started on foreign or emptied data, and only a person can tell which.
+func stayOneCluster(v cluster.View) Step {
+	known := v.Record.ClusterID
+	for _, m := range v.Members {
+		if m.ClusterID == "" {
+			continue
+		}
+		if known == "" {
+			known = m.ClusterID
+		}
+		if m.ClusterID != known {
+			return Refuse{"member " + m.Name + " says it is in cluster " + m.ClusterID + ", the others are in " + known +
+				"; delete its pod and its volume if its data is not needed"}
+		}
+	}
+	return nil
+}
+
+// rememberFormation latches the cluster ID once a leader is known. It waits a
+// moment for the last member, to save a write, unless a Pod is missing: no Pod may
+// be started as new once the cluster has formed.
+func rememberFormation(v cluster.View) Step {
+	leader, led := v.Leader()
+	if v.Record.ClusterID != "" || !led || leader.ClusterID == "" {
+		return nil
+	}
+	first := v.Select(cluster.IsRecorded)
+	allHere := len(v.Select(cluster.IsRecorded, cluster.HasPod)) == len(first)
+	allHealthy := len(v.Select(cluster.IsRecorded, cluster.IsHealthy)) == len(first)
+	if v.Fresh && allHere && !allHealthy {
+		return nil
+	}
+	return Remember{ClusterID: leader.ClusterID, On: firstVolume(v)}
+}
+
+func firstVolume(v cluster.View) string {
+	for _, volume := range v.Volumes {
+		return volume.Name
+	}
+	return ""
+}
+
+// guardBootstrap never gives a first member a second empty volume. All volumes
+// are made before the first Pod, so one that is missing beside a Pod was lost, and
+// the cluster may have formed with it.
+func guardBootstrap(v cluster.View) Step {
+	if v.Formed() || v.Want.Ephemeral || len(v.Select(cluster.HasPod)) == 0 {
+		return nil
+	}
+	for _, m := range v.Select(cluster.IsRecorded, cluster.Not(cluster.HasPod)) {
+		if m.Volume != cluster.Kept {
+			return Refuse{"the volume of " + m.Name + " was lost before the cluster was seen to form; " +
+				"delete the EtcdCluster and its volumes, and create it again"}
+		}
+	}
+	return nil
+}
+
+// awaitFormation gives the first members time to find each other.
+func awaitFormation(v cluster.View) Step {
+	if v.Formed() || v.Record.ClusterID != "" {
+		return nil
+	}
+	return Wait{For: "members " + list(v.Record.First) + " to form a cluster", Look: soonIf(v.Fresh)}
+}
+
+func soonIf(fresh bool) Look {
+	if fresh {
+		return Soon
+	}
+	return Later
+}

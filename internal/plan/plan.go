@@ -1,0 +1,52 @@
+// Package plan decides the one next step for an etcd cluster. The same View
+// always gives the same Step.
+//
+// It must never import a client, a clock, a logger or a context.
+package plan
+
+import "github.com/etcd-operator/etcd-operator/internal/cluster"
+
+// A rule looks at a view and either decides the step or passes, returning nil.
+type rule struct {
+	name   string
+	decide func(cluster.View) Step
+}
+
+// rules run in order and the first to decide wins. The order is the policy: know
+// before acting, finish before starting, repair before growing, grow before
+// shrinking, upgrade last.
+var rules = []rule{
+	{"leave the deleted alone", leaveDeleted},
+	{"respect what belongs to others", respectOthers},
+	{"adopt kept volumes", adoptVolumes},
+	{"freeze the bootstrap plan", freezePlan},
+	{"furnish", furnish},
+	{"stay one cluster", stayOneCluster},
+	{"remember that it formed", rememberFormation},
+	{"guard the bootstrap", guardBootstrap},
+	{"start members", startMembers},
+	{"clear finished pods", clearFinished},
+	{"restart broken pods", restartBroken},
+	{"await formation", awaitFormation},
+	{"know before acting", readEtcd},
+	{"keep quorum", keepQuorum},
+	{"leave no doubt", nameStrays},
+	{"retire removed members", retireRemoved},
+	{"replace lost members", replaceLost},
+	{"finish learner", finishLearner},
+	{"fit volumes", fitVolumes},
+	{"await health", awaitHealth},
+	{"grow", grow},
+	{"shrink", shrink},
+	{"roll", roll},
+}
+
+// Next returns the one step to take now and the name of the rule that chose it.
+func Next(v cluster.View) (Step, string) {
+	for _, r := range rules {
+		if step := r.decide(v); step != nil {
+			return step, r.name
+		}
+	}
+	return Done{}, "as wanted"
+}

@@ -1,0 +1,195 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// TestPlan runs the scripts in testdata. A script describes a world, one member
+// a line, and prints what the plan says of it:
+//
+//	next size=3       print the one next step and the rule that chose it
+//	settle size=3     obey steps in the toy world until the plan rests
+//
+// Arguments: size, ephemeral, new (nothing is recorded yet), unformed (the plan is
+// frozen, the cluster was not seen to form), deleting, fresh, joining=NAME,
+// next=SERIAL, unread=(WHY), furnish=(KIND NAME), misfit=(KIND NAME).
+// A member line is a name and any of: voter learner leader down podless lost going
+// finished terminating outdated notready answering synced fresh unrecorded,
+// and trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign" or
+// "volume" describe those.
+//
+// If it fails, run with -rewrite and read the diff before you commit it.
+func TestPlan(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			w := parse(t, d)
+			var out strings.Builder
+			for range 100 {
+				step, because := plan.Next(w.view)
+				fmt.Fprintf(&out, "%-44s (%s)\n", step, because)
+				if d.Cmd == "next" || rests(step) {
+					return out.String()
+				}
+				w.obey(step)
+			}
+			return out.String() + "never settles\n"
+		})
+	})
+}
+
+func rests(step plan.Step) bool {
+	switch step.(type) {
+	case plan.Wait, plan.Refuse, plan.Done:
+		return true
+	}
+	return false
+}
+
+func parse(t *testing.T, d *datadriven.TestData) *world {
+	w := &world{
+		view:   cluster.View{Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"}},
+		broken: map[string]bool{}, cured: map[string]bool{},
+	}
+	v := &w.view
+	d.MaybeScanArgs(t, "size", &v.Want.Size)
+	d.MaybeScanArgs(t, "next", &v.Record.NextSerial)
+	d.MaybeScanArgs(t, "joining", &v.Record.Joining)
+	v.Want.Ephemeral, v.Deleting, v.Fresh = d.HasArg("ephemeral"), d.HasArg("deleting"), d.HasArg("fresh")
+	v.Objects, v.Misfits = object(t, d, "furnish"), object(t, d, "misfit")
+	if !d.HasArg("new") {
+		v.Record.Token = v.UID
+	}
+	if !d.HasArg("new") && !d.HasArg("unformed") {
+		v.Record.ClusterID, w.formed = clusterID, true
+	}
+	for _, line := range strings.Split(d.Input, "\n") {
+		if words := strings.Fields(line); len(words) > 0 {
+			parseLine(t, w, words)
+		}
+	}
+	if d.Cmd == "settle" {
+		w.settle()
+	}
+	for _, arg := range d.CmdArgs {
+		if arg.Key == "unread" {
+			v.Unread = strings.Join(arg.Vals, " ")
+		}
+	}
+	return w
+}
+
+func object(t *testing.T, d *datadriven.TestData, key string) []cluster.Object {
+	var kind, name string
+	if !d.MaybeScanArgs(t, key, &kind, &name) {
+		return nil
+	}
+	return []cluster.Object{{Kind: kind, Name: name}}
+}
+
+func parseLine(t *testing.T, w *world, words []string) {
+	switch words[0] {
+	case "stray":
+		w.view.Strays = append(w.view.Strays, cluster.Stray{ID: 0xbad, Name: words[1], PeerURL: "https://" + words[1]})
+	case "foreign":
+		w.view.Foreign = append(w.view.Foreign, cluster.Object{Kind: words[1], Name: words[2], Why: "it belongs to another cluster", Gone: len(words) > 3})
+	case "volume":
+		volume := cluster.Volume{Name: words[1]}
+		for _, word := range words[2:] {
+			key, value, _ := strings.Cut(word, "=")
+			switch key {
+			case "token":
+				volume.Token = value
+			case "first":
+				volume.First = strings.Split(value, ",")
+			case "id":
+				volume.ClusterID = value
+			}
+		}
+		w.view.Volumes = append(w.view.Volumes, volume)
+	default:
+		parseMember(t, w, words)
+	}
+}
+
+func parseMember(t *testing.T, w *world, words []string) {
+	v := &w.view
+	m := w.at(words[0])
+	w.pods++
+	*m = cluster.Member{
+		Name: words[0], Recorded: true, Started: true, Volume: cluster.Kept, Role: cluster.Unlisted,
+		Pod:     cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", w.pods), Running: true, Ready: true},
+		Answers: true, Healthy: true, ClusterID: v.Record.ClusterID, Version: v.Want.Version,
+	}
+	if v.Record.ClusterID == "" {
+		v.Record.First = append(v.Record.First, m.Name)
+	}
+	for _, word := range words[1:] {
+		if !describe(w, m, word) {
+			t.Fatalf("unknown word %q of member %s", word, m.Name)
+		}
+	}
+	*w.dataOf(m.Name) = m.Volume == cluster.Kept
+}
+
+func describe(w *world, m *cluster.Member, word string) bool {
+	word, value, _ := strings.Cut(word, "=")
+	silent := func() { m.Answers, m.Healthy, m.Leader, m.ClusterID = false, false, false, "" }
+	switch word {
+	case "voter":
+		m.Role, m.ID = cluster.Voter, 1
+	case "learner":
+		m.Role, m.ID = cluster.Learner, 1
+	case "leader":
+		m.Leader = true
+	case "synced":
+		m.Synced = true
+	case "down":
+		silent()
+		m.Pod.Ready, m.Pod.Running = false, false
+		w.broken[m.Name] = true
+	case "answering":
+		m.Healthy = false
+	case "notready":
+		silent()
+		m.Pod.Ready = false
+	case "podless":
+		silent()
+		m.Pod = cluster.Pod{}
+		if w.view.Want.Ephemeral {
+			m.Volume = cluster.NoVolume
+		}
+	case "lost":
+		silent()
+		m.Pod, m.Volume = cluster.Pod{}, cluster.NoVolume
+	case "going":
+		m.Volume = cluster.Going
+	case "finished":
+		silent()
+		m.Pod.Finished, m.Pod.Ready, m.Pod.Running = true, false, false
+	case "terminating":
+		m.Pod.Terminating = true
+	case "outdated":
+		m.Pod.Outdated = true
+	case "curable":
+		w.cured[m.Name] = true
+	case "fresh":
+		silent()
+		m.Started, m.Pod, m.Volume = false, cluster.Pod{}, cluster.NoVolume
+	case "unrecorded":
+		m.Recorded = false
+	case "elsewhere":
+		m.ClusterID = value
+	case "trouble":
+		m.Pod.Trouble = strings.ReplaceAll(value, "_", " ")
+	default:
+		return false
+	}
+	return true
+}

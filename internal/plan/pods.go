@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// startMembers brings back every member whose data is kept, all at once: it is
+// the same member with the same ID, so quorum can only gain.
+func startMembers(v cluster.View) Step {
+	var names []string
+	for _, m := range v.Members {
+		if belongs(v, m) && !m.Pod.Exists && !(v.Formed() && cluster.IsLost(m)) {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return Start{names}
+}
+
+// belongs says whether the member is one of the cluster: by etcd's list if it
+// was read with quorum, else by the record.
+func belongs(v cluster.View, m cluster.Member) bool {
+	if v.Formed() && v.Unread == "" {
+		return cluster.IsListed(m)
+	}
+	return m.Recorded || cluster.IsListed(m)
+}
+
+// clearFinished deletes Pods that will never run again, so that their members can
+// start anew. Kubernetes leaves them after an eviction or a node's shutdown.
+func clearFinished(v cluster.View) Step {
+	for _, m := range v.Members {
+		if m.Pod.Exists && m.Pod.Finished && !m.Pod.Terminating {
+			return Stop{m.Name, m.Pod.UID, "it has finished and will not run again"}
+		}
+	}
+	return nil
+}
+
+// restartBroken replaces a Pod that never got ready and was built from an older
+// spec: a corrected spec heals by itself. A Pod that holds ephemeral data stays,
+// because its data would go with it.
+func restartBroken(v cluster.View) Step {
+	for _, m := range v.Select(cluster.HasPod, cluster.IsOutdated, cluster.Not(cluster.IsHealthy)) {
+		holdsData := v.Want.Ephemeral && v.Formed() && m.Started
+		if m.Pod.Ready || m.Answers || m.Pod.Terminating || holdsData {
+			continue
+		}
+		return Stop{m.Name, m.Pod.UID, "it is not ready and the spec has changed"}
+	}
+	return nil
+}
+
+// retireRemoved clears away what is left of members that etcd no longer lists.
+// Their data is set aside, never deleted.
+func retireRemoved(v cluster.View) Step {
+	for _, m := range v.Select(cluster.Not(cluster.IsListed)) {
+		switch {
+		case m.Name == v.Record.Joining:
+			continue
+		case m.Pod.Exists && !m.Pod.Terminating:
+			return Stop{m.Name, m.Pod.UID, "etcd no longer lists it"}
+		case !m.Pod.Exists && m.Volume == cluster.Kept && !v.Want.Ephemeral:
+			return Quarantine{m.Name}
+		}
+	}
+	return nil
+}
+
+// fitVolumes grows volumes and hands them over when the deletion policy changes.
+func fitVolumes(v cluster.View) Step {
+	if len(v.Misfits) == 0 {
+		return nil
+	}
+	return Furnish{v.Misfits}
+}

@@ -1,0 +1,41 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/quorum"
+)
+
+// roll restarts one outdated member at a time, the leader last and only after an
+// updated member leads. Every voter is healthy when it is reached. Members with
+// ephemeral data are replaced by grow and shrink instead.
+func roll(v cluster.View) Step {
+	if v.Want.Ephemeral {
+		return nil
+	}
+	followers := v.Select(cluster.IsListed, cluster.IsOutdated, func(m cluster.Member) bool { return !m.Leader })
+	for _, m := range followers {
+		return restart(v, m)
+	}
+	for _, m := range v.Select(cluster.IsOutdated, cluster.IsVoter) {
+		if len(v.Select(cluster.IsVoter)) == 1 {
+			return restart(v, m) // nobody can take over: a short outage is the only way
+		}
+		return handOver(v, m)
+	}
+	return nil
+}
+
+// restart judges the voters that stay up before it stops one.
+func restart(v cluster.View, m cluster.Member) Step {
+	if m.Pod.Terminating {
+		return Wait{For: "pod " + m.Name + " to be gone"}
+	}
+	voters := v.Select(cluster.IsVoter)
+	up := v.Select(cluster.IsVoter, cluster.IsHealthy, func(o cluster.Member) bool { return o.Name != m.Name })
+	if len(voters) > 1 && !quorum.Holds(len(up), len(voters)) {
+		return Wait{For: fmt.Sprintf("more healthy voters before %s restarts: %d of %d would be up", m.Name, len(up), len(voters)), Look: Soon}
+	}
+	return Stop{m.Name, m.Pod.UID, "the spec has changed"}
+}

@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// Step is the one next thing to do to a cluster. The set is closed, and String
+// is the sentence that people read in logs, events and tests.
+//
+//sumtype:decl
+type Step interface {
+	fmt.Stringer
+	step()
+}
+
+type (
+	// Freeze writes down who the first members are, before the first Pod exists.
+	Freeze struct{ Members []string }
+	// Adopt writes down that kept volumes are this cluster's members.
+	Adopt struct {
+		Token   string
+		Members []string
+		Formed  bool // they hold data: join it, never form anew
+	}
+	// Furnish applies supporting objects: Secrets, Services, the disruption
+	// budget, sizes and owners of volumes.
+	Furnish struct{ Objects []cluster.Object }
+	// Remember writes down the ID of the cluster that has formed, on a volume
+	// (unless On is empty) and in the status.
+	Remember struct{ ClusterID, On string }
+	// Start makes the Pods of members, and the volumes of those that are new.
+	Start struct{ Names []string }
+	// Stop deletes a Pod.
+	Stop struct{ Name, UID, Because string }
+	// Reserve writes down the name of a member that is about to join.
+	Reserve struct{ Name string }
+	// AddLearner lists a new non-voting member in etcd.
+	AddLearner struct{ Name string }
+	// Promote makes a caught-up learner a voter.
+	Promote struct{ Name string }
+	// MoveLeader hands leadership over before its holder is disturbed.
+	MoveLeader struct{ From, To string }
+	// Remove strikes a member from etcd's list.
+	Remove struct{ Name, Because string }
+	// Quarantine sets the volume of a removed member aside for good.
+	Quarantine struct{ Name string }
+	// Wait does nothing until something outside changes.
+	Wait struct {
+		For  string
+		Look Look
+	}
+	// Refuse does nothing because no safe step exists; a person must act.
+	Refuse struct{ Because string }
+	// Done means the cluster is as wanted.
+	Done struct{}
+)
+
+// Look says when a Wait is worth another observation.
+type Look int
+
+const (
+	// Later: a watch will tell; look by yourself only now and then.
+	Later Look = iota
+	// Soon: etcd is about to change, which no watch tells.
+	Soon
+)
+
+func (Freeze) step()     {}
+func (Adopt) step()      {}
+func (Furnish) step()    {}
+func (Remember) step()   {}
+func (Start) step()      {}
+func (Stop) step()       {}
+func (Reserve) step()    {}
+func (AddLearner) step() {}
+func (Promote) step()    {}
+func (MoveLeader) step() {}
+func (Remove) step()     {}
+func (Quarantine) step() {}
+func (Wait) step()       {}
+func (Refuse) step()     {}
+func (Done) step()       {}
+
+func (s Freeze) String() string { return "freeze first members " + list(s.Members) }
+
+func (s Adopt) String() string {
+	if s.Formed {
+		return "adopt members " + list(s.Members) + " with their data"
+	}
+	return "adopt unfinished bootstrap of " + list(s.Members)
+}
+
+func (s Furnish) String() string {
+	parts := make([]string, 0, len(s.Objects))
+	for _, o := range s.Objects {
+		parts = append(parts, o.String())
+	}
+	return "apply " + list(parts)
+}
+
+func (s Remember) String() string   { return "remember cluster " + s.ClusterID }
+func (s Start) String() string      { return "start " + list(s.Names) }
+func (s Stop) String() string       { return "stop pod " + s.Name + ": " + s.Because }
+func (s Reserve) String() string    { return "reserve name " + s.Name }
+func (s AddLearner) String() string { return "add learner " + s.Name }
+func (s Promote) String() string    { return "promote " + s.Name }
+func (s MoveLeader) String() string { return "move leader " + s.From + " -> " + s.To }
+func (s Remove) String() string     { return "remove member " + s.Name + ": " + s.Because }
+func (s Quarantine) String() string { return "quarantine volume " + s.Name }
+func (s Wait) String() string       { return "wait for " + s.For }
+func (s Refuse) String() string     { return "refuse: " + s.Because }
+func (s Done) String() string       { return "done" }
+
+func list(names []string) string { return strings.Join(names, ", ") }
