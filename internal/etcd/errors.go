@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
@@ -30,11 +31,21 @@ func failed(verb string, err error) error {
 	}
 	switch status.Code(err) {
 	case codes.DeadlineExceeded:
-		return fmt.Errorf("%s: %w: %s", verb, context.DeadlineExceeded, rpctypes.ErrorDesc(err))
+		return ended(verb, context.DeadlineExceeded, err)
 	case codes.Canceled:
-		return fmt.Errorf("%s: %w: %s", verb, context.Canceled, rpctypes.ErrorDesc(err))
+		return ended(verb, context.Canceled, err)
 	}
 	return fmt.Errorf("%s: %w", verb, rpctypes.Error(err))
+}
+
+// ended keeps what gRPC adds to the context's own error, such as that there was
+// no connection yet, without saying the rest twice.
+func ended(verb string, cause, err error) error {
+	detail, same := strings.CutPrefix(rpctypes.ErrorDesc(err), cause.Error())
+	if !same {
+		detail = ": " + detail
+	}
+	return fmt.Errorf("%s: %w%s", verb, cause, detail)
 }
 
 func is(err, answer error) bool { return errors.Is(rpctypes.Error(err), answer) }

@@ -83,7 +83,7 @@ func TestPrivateKeysAreNeverShown(t *testing.T) {
 	checkError := pki.Check(damaged, ca, server(), now)
 
 	for _, text := range []string{
-		fmt.Sprint(ca), fmt.Sprintf("%v", &ca), fmt.Sprintf("%+v", ca), fmt.Sprintf("%#v", ca), fmt.Sprintf("%s", ca),
+		fmt.Sprint(ca), fmt.Sprintf("%v", &ca), fmt.Sprintf("%+v", ca), fmt.Sprintf("%#v", ca), fmt.Sprintf("%x", ca),
 		fmt.Sprint(issueError), fmt.Sprint(loadError), fmt.Sprint(checkError),
 	} {
 		for _, secret := range secrets {
