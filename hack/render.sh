@@ -2,7 +2,7 @@
 # Prints config/default with the manager's image replaced. usage: hack/render.sh IMAGE
 # The overlay is made outside the sources, so that deploying leaves no change in the working tree.
 set -euo pipefail
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/.." && pwd -P)
 image=${1:?usage: hack/render.sh IMAGE}
 
 overlay=$top/dist/overlay

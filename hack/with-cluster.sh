@@ -2,7 +2,7 @@
 # Runs a command with KUBECONFIG naming a cluster that answers: the one that KUBECONFIG already names, or else the local
 # cluster, which is started. A kubeconfig in the home folder is never used: tests must not surprise someone's production.
 set -euo pipefail
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/.." && pwd -P)
 
 answers() { kubectl --request-timeout=5s get --raw /readyz >/dev/null 2>&1; }
 

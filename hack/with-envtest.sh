@@ -2,7 +2,7 @@
 # Runs a command with KUBEBUILDER_ASSETS set: the kube-apiserver and etcd that tests start by themselves.
 # An already set KUBEBUILDER_ASSETS is used as it is; otherwise the binaries of the local cluster are built from source.
 set -euo pipefail
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/.." && pwd -P)
 
 if [ -z "${KUBEBUILDER_ASSETS:-}" ]; then
   echo "building kube-apiserver and etcd (the first time about 7 minutes on 2 cores)"

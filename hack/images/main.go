@@ -56,10 +56,11 @@ func main() {
 	r.platforms = strings.Split(*platforms, ",")
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := r.run(ctx); err != nil {
+	err := r.run(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "images:", err)
-		os.Exit(1) //nolint:gocritic // the signal handler dies with the process
+		os.Exit(1)
 	}
 }
 
