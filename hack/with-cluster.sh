@@ -3,6 +3,7 @@
 # cluster, which is started. A kubeconfig in the home folder is never used: tests must not surprise someone's production.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd -P)
+cd "$top"
 
 answers() { kubectl --request-timeout=5s get --raw /readyz >/dev/null 2>&1; }
 
