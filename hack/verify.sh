@@ -31,7 +31,7 @@ generated() { # make target, paths…
   make "$target" || return 1
   after=$(state "$@")
   [ "$before" = "$after" ] && return 0
-  diff <(echo "$before") <(echo "$after") | awk '/^[<>]/ { print "      changed: " $3 }' | sort -u
+  diff <(echo "$before") <(echo "$after") | awk '/^[<>]/ && NF > 2 { print "      changed: " $3 }' | sort -u
   git --no-pager diff --stat -- "$@"
   return 1
 }
