@@ -58,3 +58,15 @@ const (
 	// ReasonStepRejected: Kubernetes or etcd rejected a step; the message quotes it.
 	ReasonStepRejected = "StepRejected"
 )
+
+// Roles of a member in status.members.
+const (
+	// RoleLeader: a voter that leads.
+	RoleLeader = "Leader"
+	// RoleVoter: counts for quorum.
+	RoleVoter = "Voter"
+	// RoleLearner: receives the log and does not vote.
+	RoleLearner = "Learner"
+	// RoleUnlisted: etcd does not list it: not yet, or no longer.
+	RoleUnlisted = "Unlisted"
+)

@@ -34,6 +34,7 @@ type Member struct {
 	ClusterID string // of the cluster that it says it is in, in hexadecimal
 	Version   string // etcd version that it runs; empty if unknown
 	DBSize    int64  // bytes
+	Complaint string // alarms that it reports
 }
 
 // Pod is what the API server says of a member's Pod.

@@ -110,6 +110,17 @@ func (v View) Member(name string) (Member, bool) {
 	return v.Members[i], true
 }
 
+// Voters is how many voters the cluster has, or will have when it has formed.
+func (v View) Voters() int {
+	if n := len(v.Select(IsVoter)); n > 0 {
+		return n
+	}
+	if n := len(v.Record.First); n > 0 {
+		return n
+	}
+	return v.Want.Size
+}
+
 // Leader returns the member that leads, and whether one does.
 func (v View) Leader() (Member, bool) {
 	for _, m := range v.Members {

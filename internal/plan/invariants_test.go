@@ -128,7 +128,9 @@ func formedWorld(size, n, states, learner int, ephemeral bool) *world {
 var firstStates = []func(m *cluster.Member){
 	func(*cluster.Member) {},
 	func(m *cluster.Member) { m.Volume = cluster.Kept },
-	func(m *cluster.Member) { m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name} },
+	func(m *cluster.Member) {
+		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name}
+	},
 	func(m *cluster.Member) {
 		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Finished: true}
 	},

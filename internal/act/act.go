@@ -1,0 +1,108 @@
+// Package act carries out one step. Each step is safe to repeat: already there,
+// already gone and already promoted are success.
+//
+// It must never decide: if an act needs an if about the cluster, the plan lacks a
+// rule.
+package act
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/dial"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// Actor carries out steps.
+type Actor struct {
+	Client client.Client
+	Live   client.Reader // asks the API server itself
+	Dialer *dial.Dialer
+	Now    func() time.Time
+	Random io.Reader
+}
+
+// Do carries out one step on the cluster that the view is of. Freeze, Adopt and
+// Reserve are facts to remember: the report writes them into the status.
+func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) error {
+	switch s := step.(type) {
+	case plan.Furnish:
+		return a.furnish(ctx, c, v, s)
+	case plan.Remember:
+		return a.remember(ctx, c, s)
+	case plan.Start:
+		return a.start(ctx, c, v, s)
+	case plan.Stop:
+		return a.stop(ctx, c, s)
+	case plan.AddLearner:
+		return a.addLearner(ctx, c, v, s)
+	case plan.Promote:
+		return a.promote(ctx, c, v, s)
+	case plan.MoveLeader:
+		return a.moveLeader(ctx, c, v, s)
+	case plan.Remove:
+		return a.remove(ctx, c, v, s)
+	case plan.Quarantine:
+		return a.quarantine(ctx, c, s)
+	case plan.Freeze, plan.Adopt, plan.Reserve, plan.Wait, plan.Refuse, plan.Done:
+		return nil
+	default:
+		return fmt.Errorf("no act for step %T", step)
+	}
+}
+
+// stop deletes one Pod, and only the one that was observed.
+func (a *Actor) stop(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Stop) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: c.Namespace}}
+	exactly := client.Preconditions{UID: ptr.To(types.UID(s.UID))}
+	if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, exactly)); err != nil {
+		return fmt.Errorf("delete pod %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// remember marks one volume as one that holds data, before the status says so.
+func (a *Actor) remember(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Remember) error {
+	if s.On == "" {
+		return nil
+	}
+	return a.markVolume(ctx, c, s.On, func(claim *corev1.PersistentVolumeClaim) {
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationClusterID, s.ClusterID)
+	})
+}
+
+// quarantine sets a removed member's volume aside.
+func (a *Actor) quarantine(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Quarantine) error {
+	return a.markVolume(ctx, c, s.Name, func(claim *corev1.PersistentVolumeClaim) {
+		metav1.SetMetaDataLabel(&claim.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+	})
+}
+
+func (a *Actor) markVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name string, mark func(*corev1.PersistentVolumeClaim)) error {
+	var claim corev1.PersistentVolumeClaim
+	if err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &claim); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("get volume %s: %w", name, err)
+	}
+	marked := claim.DeepCopy()
+	mark(marked)
+	unchanged := client.MergeFromWithOptions(&claim, client.MergeFromWithOptimisticLock{})
+	if err := a.Client.Patch(ctx, marked, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		return fmt.Errorf("mark volume %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// changeTimeout bounds one call that changes the membership: etcd's own limit for
+// a request is 5 s plus two election timeouts (ReqTimeout in its config.go).
+const changeTimeout = 7 * time.Second
+
+// ErrChanged means that the EtcdCluster is no longer the one that was observed:
+// look again.
+var ErrChanged = errors.New("the EtcdCluster has changed since it was observed")
+
+func (a *Actor) addLearner(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.AddLearner) error {
+	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error {
+		_, err := leader.AddLearner(ctx, build.PeerURL(c, s.Name))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add learner %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+func (a *Actor) promote(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Promote) error {
+	m, _ := v.Member(s.Name)
+	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Promote(ctx, m.ID) })
+	if err != nil {
+		return fmt.Errorf("promote %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+func (a *Actor) remove(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Remove) error {
+	m, _ := v.Member(s.Name)
+	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Remove(ctx, m.ID) })
+	if err != nil {
+		return fmt.Errorf("remove member %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+func (a *Actor) moveLeader(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.MoveLeader) error {
+	to, _ := v.Member(s.To)
+	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.MoveLeader(ctx, to.ID) })
+	if err != nil {
+		return fmt.Errorf("move leader to %s: %w", s.To, err)
+	}
+	return nil
+}
+
+// askLeader makes one change through the leader, if the EtcdCluster is still the
+// one that the step was planned for.
+func (a *Actor) askLeader(
+	ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, change func(context.Context, etcd.Client) error,
+) error {
+	if err := a.fence(ctx, c); err != nil {
+		return err
+	}
+	m, found := v.Leader()
+	if !found {
+		return errors.New("no leader is known")
+	}
+	leader, err := a.Dialer.Member(ctx, c, m)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	return change(ctx, leader)
+}
+
+// fence reads the EtcdCluster from the API server itself: an operator that was
+// cut off, or whose cache is old, must not change a membership.
+func (a *Actor) fence(ctx context.Context, c *v1alpha1.EtcdCluster) error {
+	var now v1alpha1.EtcdCluster
+	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
+		return fmt.Errorf("read the EtcdCluster again: %w", err)
+	}
+	if now.UID != c.UID || now.Generation != c.Generation || now.DeletionTimestamp != nil {
+		return ErrChanged
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
+	policyv1apply "k8s.io/client-go/applyconfigurations/policy/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+// furnish applies the objects of the step: Secrets in their order, because one
+// signs another, then the rest at once.
+func (a *Actor) furnish(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Furnish) error {
+	wanted := map[string]cluster.Object{}
+	for _, object := range s.Objects {
+		wanted[object.String()] = object
+	}
+	secrets, err := a.makeSecrets(ctx, c, wanted)
+	if err != nil {
+		return err
+	}
+	objects := append(secrets, build.HeadlessService(c), build.ClientService(c), build.Budget(c, v.Voters()))
+	var names []string
+	byName := map[string]client.Object{}
+	for _, object := range objects {
+		name := kindOf(object) + " " + object.GetName()
+		if _, ok := wanted[name]; ok {
+			names, byName[name] = append(names, name), object
+			delete(wanted, name)
+		}
+	}
+	for name, object := range wanted {
+		if object.Kind == "PersistentVolumeClaim" {
+			names = append(names, name)
+		}
+	}
+	return atOnce(names, func(name string) error {
+		if object := byName[name]; object != nil {
+			return a.apply(ctx, object)
+		}
+		return a.fitVolume(ctx, c, wanted[name].Name)
+	})
+}
+
+func kindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
+
+// makeSecrets makes those that are wanted anew. An authority that is missing is
+// created and never overwritten: another one may have been made meanwhile.
+func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted map[string]cluster.Object) ([]client.Object, error) {
+	found := map[string]*corev1.Secret{}
+	for _, name := range trust.Names(c) {
+		secret := &corev1.Secret{}
+		err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("get secret %s: %w", name, err)
+		}
+		if err == nil {
+			found[name] = secret
+		}
+	}
+	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
+	var made []client.Object
+	for _, name := range trust.Names(c) {
+		if _, ok := wanted["Secret "+name]; !ok {
+			continue
+		}
+		secret, err := held.Make(a.Random, a.Now(), c, name)
+		if err != nil {
+			return nil, fmt.Errorf("make secret %s: %w", name, err)
+		}
+		if secret.Type == corev1.SecretTypeTLS && found[name] == nil {
+			delete(wanted, "Secret "+name)
+			if err := a.Client.Create(ctx, secret, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+				return nil, fmt.Errorf("create secret %s: %w", name, err)
+			}
+			continue
+		}
+		made = append(made, secret)
+	}
+	return made, nil
+}
+
+// apply is a server-side apply under our field owner.
+func (a *Actor) apply(ctx context.Context, object client.Object) error {
+	configuration, err := applyConfiguration(object)
+	if err != nil {
+		return fmt.Errorf("apply %s: %w", object.GetName(), err)
+	}
+	if err := a.Client.Apply(ctx, configuration, client.FieldOwner(v1alpha1.FieldOwner), client.ForceOwnership); err != nil {
+		return fmt.Errorf("apply %s %s: %w", kindOf(object), object.GetName(), err)
+	}
+	return nil
+}
+
+func applyConfiguration(object client.Object) (runtime.ApplyConfiguration, error) {
+	var configuration runtime.ApplyConfiguration
+	switch object.(type) {
+	case *corev1.Secret:
+		configuration = &corev1apply.SecretApplyConfiguration{}
+	case *corev1.Service:
+		configuration = &corev1apply.ServiceApplyConfiguration{}
+	case *policyv1.PodDisruptionBudget:
+		configuration = &policyv1apply.PodDisruptionBudgetApplyConfiguration{}
+	default:
+		return nil, fmt.Errorf("no apply configuration for %T", object)
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	if err := json.Unmarshal(text, configuration); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	return configuration, nil
+}
+
+// fitVolume gives an existing volume the wanted size and owner.
+func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name string) error {
+	var claim corev1.PersistentVolumeClaim
+	if err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &claim); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("get volume %s: %w", name, err)
+	}
+	fitted := claim.DeepCopy()
+	fitted.OwnerReferences = build.VolumeOwners(c)
+	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	if want := c.Spec.Storage.VolumeSize(); size.Cmp(want) < 0 && claim.Labels[v1alpha1.LabelQuarantined] == "" {
+		fitted.Spec.Resources.Requests[corev1.ResourceStorage] = want
+	}
+	unchanged := client.MergeFromWithOptions(&claim, client.MergeFromWithOptimisticLock{})
+	if err := a.Client.Patch(ctx, fitted, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		return fmt.Errorf("fit volume %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// start makes all volumes that are missing before the first Pod: a volume that is
+// missing beside a Pod is then known to be lost.
+func (a *Actor) start(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Start) error {
+	err := atOnce(s.Names, func(name string) error {
+		m, _ := v.Member(name)
+		claim := build.Volume(c, name, planOn(v, c))
+		if m.Volume != cluster.NoVolume || claim == nil {
+			return nil
+		}
+		return a.create(ctx, c, claim, &corev1.PersistentVolumeClaim{})
+	})
+	if err != nil {
+		return err
+	}
+	return atOnce(s.Names, func(name string) error {
+		return a.create(ctx, c, build.Pod(c, name, joining(v, c)), &corev1.Pod{})
+	})
+}
+
+// planOn is written on the volumes of first members.
+func planOn(v cluster.View, c *v1alpha1.EtcdCluster) *v1alpha1.Bootstrap {
+	if v.Formed() {
+		return nil
+	}
+	return c.Status.Bootstrap
+}
+
+// joining says how a member that has no data yet enters the cluster. Once the
+// cluster has formed that is never by forming a new one.
+func joining(v cluster.View, c *v1alpha1.EtcdCluster) build.Joining {
+	j := build.Joining{New: !v.Formed(), Token: v.Record.Token, Members: v.Record.First}
+	if listed := v.Select(cluster.IsListed); v.Formed() && len(listed) > 0 {
+		j.Members = cluster.Names(listed)
+	}
+	return j
+}
+
+// create makes an object whose name is used once. If it is there already, it must
+// be the one that an earlier try made.
+func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
+	err := a.Client.Create(ctx, object, client.FieldOwner(v1alpha1.FieldOwner))
+	if err == nil {
+		return nil
+	}
+	name := object.GetName()
+	if !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create %s: %w", name, err)
+	}
+	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(object), existing); err != nil {
+		return fmt.Errorf("create %s: it existed a moment ago: %w", name, err)
+	}
+	owner := metav1.GetControllerOf(existing)
+	ours := owner != nil && owner.UID == c.UID || owner == nil && existing.GetLabels()[v1alpha1.LabelCluster] == c.Name
+	if !ours {
+		return fmt.Errorf("create %s: a %T of that name exists and belongs to somebody else; rename or delete it", name, existing)
+	}
+	return nil
+}
+
+// atOnce does the same for each name at the same time, and returns every error.
+func atOnce(names []string, do func(name string) error) error {
+	errs := make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { errs[i] = do(name) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

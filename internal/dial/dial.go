@@ -1,0 +1,130 @@
+// Package dial finds the way to a cluster's members: their addresses, and the
+// operator's own identity, which it keeps in memory and never in a Secret.
+//
+// It must never ask a member anything.
+package dial
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+// identityLifetime is short, because a new identity costs a millisecond.
+const identityLifetime = 30 * 24 * time.Hour
+
+// Dialer makes clients of members. It may be used by many goroutines at once.
+type Dialer struct {
+	Pool   *etcd.Pool
+	Reader client.Reader // reads the authority's Secret
+	Now    func() time.Time
+	Random io.Reader
+
+	mutex      sync.Mutex
+	identities map[string]identity // by owner
+}
+
+type identity struct {
+	authority string
+	issued    time.Time
+	config    *tls.Config
+}
+
+// Member is a client of one member, over the connection that its Pod already has
+// or a new one. It does not wait for the network.
+func (d *Dialer) Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
+	target, err := d.target(ctx, c, m)
+	if err != nil {
+		return nil, fmt.Errorf("dial member %s: %w", m.Name, err)
+	}
+	return d.Pool.Client(owner(c), target)
+}
+
+// Keep closes the connections to Pods that are no more.
+func (d *Dialer) Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cluster.Member) {
+	var targets []etcd.Target
+	for _, m := range members {
+		if target, err := d.target(ctx, c, m); err == nil {
+			targets = append(targets, target)
+		}
+	}
+	d.Pool.Keep(owner(c), targets)
+}
+
+// Forget drops everything about a cluster that is gone.
+func (d *Dialer) Forget(name types.NamespacedName) {
+	d.mutex.Lock()
+	delete(d.identities, name.String())
+	d.mutex.Unlock()
+	d.Pool.Keep(name.String(), nil)
+}
+
+func owner(c *v1alpha1.EtcdCluster) string { return client.ObjectKeyFromObject(c).String() }
+
+func (d *Dialer) target(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Target, error) {
+	target := etcd.Target{
+		Instance:   m.Pod.UID,
+		Address:    net.JoinHostPort(m.Pod.Address, strconv.Itoa(v1alpha1.ClientPort)),
+		ServerName: build.Host(c, m.Name),
+	}
+	if !c.IsSecure() {
+		return target, nil
+	}
+	id, err := d.identity(ctx, c)
+	target.TLS, target.TLSKey = id.config, id.authority
+	return target, err
+}
+
+// identity is the operator's certificate for this cluster, made anew when the
+// authority changes or half its life is over.
+func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identity, error) {
+	var secret corev1.Secret
+	if err := d.Reader.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientCA()}, &secret); err != nil {
+		return identity{}, fmt.Errorf("get authority: %w", err)
+	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	now := d.Now()
+	known, ok := d.identities[owner(c)]
+	if ok && known.authority == string(secret.Data[corev1.TLSCertKey]) && now.Before(known.issued.Add(identityLifetime/2)) {
+		return known, nil
+	}
+	made, err := d.issue(secret.Data, now)
+	if err != nil {
+		return identity{}, err
+	}
+	if d.identities == nil {
+		d.identities = map[string]identity{}
+	}
+	d.identities[owner(c)] = made
+	return made, nil
+}
+
+func (d *Dialer) issue(authority map[string][]byte, now time.Time) (identity, error) {
+	ca := pki.Pair{CertPEM: authority[corev1.TLSCertKey], KeyPEM: authority[corev1.TLSPrivateKeyKey]}
+	pair, err := pki.Issue(d.Random, now, ca, trust.ClientRequest(v1alpha1.FieldOwner, identityLifetime))
+	if err != nil {
+		return identity{}, fmt.Errorf("issue the operator's certificate: %w", err)
+	}
+	config, err := pki.ClientConfig(ca.CertPEM, pair)
+	if err != nil {
+		return identity{}, fmt.Errorf("configure TLS: %w", err)
+	}
+	return identity{authority: string(ca.CertPEM), issued: now, config: config}, nil
+}

@@ -1,0 +1,213 @@
+package observe
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+const (
+	// statusTimeout bounds the call that a living member answers from memory.
+	statusTimeout = 500 * time.Millisecond
+	// readTimeout bounds a linearizable read beside a leader that answers.
+	readTimeout = time.Second
+	// inSync is the part of the leader's log that etcd wants a learner to have
+	// before it may vote: readyPercent in etcd's server.go.
+	inSync = 0.9
+)
+
+// An answer is what one member said.
+type answer struct {
+	name   string
+	client etcd.Client
+	status etcd.Status
+	err    error
+	read   error // of the linearizable read; nil when it succeeded
+}
+
+// etcd asks every running member at once, and takes the member list from one that
+// has just answered a linearizable read: no older list can then be true.
+func (o *Observer) etcd(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join) {
+	if !v.Planned() || len(v.Foreign) > 0 {
+		return
+	}
+	running := runningMembers(members)
+	o.Dialer.Keep(ctx, c, running)
+	if len(running) == 0 {
+		v.Unread = "no member runs"
+		return
+	}
+	answers := o.ask(ctx, c, running)
+	for _, a := range answers {
+		a.note(members.member(a.name))
+	}
+	leader := leaderID(answers)
+	if !answersItself(answers, leader) {
+		v.Unread = unreadBecause(answers)
+		v.Strays, _ = listFrom(ctx, answers, members, false)
+		markLeader(members, leader)
+		return
+	}
+	each(answers, func(a *answer) { a.confirm(ctx) })
+	var listed bool
+	if v.Strays, listed = listFrom(ctx, answers, members, true); !listed {
+		v.Unread = "no member answers a linearizable read"
+	}
+	markLeader(members, leader)
+	for _, a := range answers {
+		if a.err == nil && a.read == nil && !a.status.Learner {
+			members.member(a.name).Healthy = true
+		}
+	}
+	noteLearners(answers, members, leader)
+}
+
+func runningMembers(members *join) []cluster.Member {
+	var running []cluster.Member
+	for _, m := range members.sorted() {
+		if m.Pod.Running && m.Pod.Address != "" && !m.Pod.Terminating {
+			running = append(running, m)
+		}
+	}
+	return running
+}
+
+func (o *Observer) ask(ctx context.Context, c *v1alpha1.EtcdCluster, running []cluster.Member) []*answer {
+	answers := make([]*answer, 0, len(running))
+	for _, m := range running {
+		a := &answer{name: m.Name}
+		a.client, a.err = o.Dialer.Member(ctx, c, m)
+		answers = append(answers, a)
+	}
+	each(answers, func(a *answer) {
+		if a.err != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+		defer cancel()
+		a.status, a.err = a.client.Status(ctx)
+	})
+	return answers
+}
+
+func each(answers []*answer, do func(*answer)) {
+	var all sync.WaitGroup
+	for _, a := range answers {
+		all.Go(func() { do(a) })
+	}
+	all.Wait()
+}
+
+func (a *answer) note(m *cluster.Member) {
+	if a.err != nil {
+		return
+	}
+	m.Answers = true
+	m.ClusterID = strconv.FormatUint(a.status.ClusterID, 16)
+	m.Version = a.status.Version
+	m.DBSize = a.status.DBSize
+	m.Complaint = complaint(a.status.Errors)
+}
+
+// complaint leaves out what the view says in other words.
+func complaint(errors []string) string {
+	var alarms []string
+	for _, e := range errors {
+		if !strings.Contains(e, "no leader") {
+			alarms = append(alarms, e)
+		}
+	}
+	return strings.Join(alarms, ", ")
+}
+
+// confirm asks for a linearizable read. A learner does not serve one.
+func (a *answer) confirm(ctx context.Context) {
+	if a.err != nil || a.status.Learner {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	a.read = a.client.Read(ctx)
+}
+
+// leaderID is the leader of the newest term that a member knows of.
+func leaderID(answers []*answer) uint64 {
+	var leader, term uint64
+	for _, a := range answers {
+		if a.err == nil && a.status.LeaderID != 0 && a.status.RaftTerm >= term {
+			leader, term = a.status.LeaderID, a.status.RaftTerm
+		}
+	}
+	return leader
+}
+
+// answersItself says whether the leader is among those that answered. Followers
+// name a dead leader until they elect another; a read would wait for that.
+func answersItself(answers []*answer, leader uint64) bool {
+	for _, a := range answers {
+		if a.err == nil && leader != 0 && a.status.MemberID == leader {
+			return true
+		}
+	}
+	return false
+}
+
+func unreadBecause(answers []*answer) string {
+	for _, a := range answers {
+		if a.err == nil {
+			return "the members have no leader"
+		}
+	}
+	return "no member answers"
+}
+
+// listFrom takes the member list from a voter that answered, best the leader; if
+// confirmed, only from one whose linearizable read succeeded. It says whether
+// there was a list.
+func listFrom(ctx context.Context, answers []*answer, members *join, confirmed bool) ([]cluster.Stray, bool) {
+	var best *answer
+	for _, a := range answers {
+		usable := a.err == nil && !a.status.Learner && (!confirmed || a.read == nil)
+		if usable && (best == nil || a.status.RaftAppliedIndex > best.status.RaftAppliedIndex) {
+			best = a
+		}
+	}
+	if best == nil {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	list, err := best.client.Members(ctx)
+	if err != nil {
+		return nil, false
+	}
+	return members.list(list), true
+}
+
+func markLeader(members *join, leader uint64) {
+	for _, m := range members.members {
+		m.Leader = leader != 0 && m.ID == leader
+	}
+}
+
+func noteLearners(answers []*answer, members *join, leader uint64) {
+	var log uint64
+	for _, a := range answers {
+		if a.err == nil && a.status.MemberID == leader {
+			log = a.status.RaftAppliedIndex
+		}
+	}
+	for _, a := range answers {
+		if a.err == nil && a.status.Learner {
+			m := members.member(a.name)
+			m.Synced = float64(a.status.RaftAppliedIndex) >= inSync*float64(log)
+			m.Healthy = a.status.LeaderID == leader
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package observe
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+// A join collects what each source knows of a member, by its name and never by
+// its place in a list.
+type join struct {
+	cluster string
+	members map[string]*cluster.Member
+}
+
+// newJoin begins with the members that the record knows.
+func newJoin(c *v1alpha1.EtcdCluster) *join {
+	j := &join{cluster: c.Name, members: map[string]*cluster.Member{}}
+	if c.Status.ClusterID == "" && c.Status.Bootstrap != nil {
+		for _, name := range c.Status.Bootstrap.Members {
+			j.member(name).Recorded = true
+			j.member(name).Started = c.Status.Bootstrap.Adopted
+		}
+	}
+	for _, known := range c.Status.Members {
+		j.remember(known)
+	}
+	if c.Status.Joining != "" {
+		j.member(c.Status.Joining)
+	}
+	return j
+}
+
+func (j *join) remember(known v1alpha1.MemberStatus) {
+	role, listed := roles[known.Role]
+	if !listed {
+		return
+	}
+	m := j.member(known.Name)
+	m.Recorded, m.Role, m.Version = true, role, known.Version
+	m.Started = role == cluster.Voter
+	if id, err := strconv.ParseUint(known.ID, 16, 64); err == nil {
+		m.ID = id
+	}
+}
+
+// roles are the words of the status for members that etcd lists.
+var roles = map[string]cluster.Role{
+	v1alpha1.RoleLeader: cluster.Voter, v1alpha1.RoleVoter: cluster.Voter, v1alpha1.RoleLearner: cluster.Learner,
+}
+
+func (j *join) member(name string) *cluster.Member {
+	if m, ok := j.members[name]; ok {
+		return m
+	}
+	m := &cluster.Member{Name: name}
+	j.members[name] = m
+	return m
+}
+
+// list replaces what the record says of the membership by etcd's own list, and
+// returns the members that are not of this cluster's making.
+func (j *join) list(listed []etcd.Member) []cluster.Stray {
+	for _, m := range j.members {
+		m.Role, m.ID = cluster.Unlisted, 0
+	}
+	var strays []cluster.Stray
+	for _, l := range listed {
+		name := j.nameOf(l)
+		if name == "" {
+			strays = append(strays, cluster.Stray{ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner})
+			continue
+		}
+		m := j.member(name)
+		m.ID, m.Role, m.Started = l.ID, cluster.Voter, l.Name != ""
+		if l.Learner {
+			m.Role = cluster.Learner
+		}
+	}
+	return strays
+}
+
+// nameOf is the member's name, or the first label of its peer URL's host while it
+// has not started. It is empty for a member of somebody else's making.
+func (j *join) nameOf(l etcd.Member) string {
+	name := l.Name
+	if name == "" && len(l.PeerURLs) > 0 {
+		if u, err := url.Parse(l.PeerURLs[0]); err == nil {
+			name, _, _ = strings.Cut(u.Hostname(), ".")
+		}
+	}
+	if cluster.Serial(j.cluster, name) < 0 {
+		return ""
+	}
+	return name
+}
+
+func (j *join) sorted() []cluster.Member {
+	members := make([]cluster.Member, 0, len(j.members))
+	for _, m := range j.members {
+		members = append(members, *m)
+	}
+	slices.SortFunc(members, func(a, b cluster.Member) int {
+		return cluster.Serial(j.cluster, a.Name) - cluster.Serial(j.cluster, b.Name)
+	})
+	return members
+}
+
+// anyPod says whether a member has a Pod.
+func (j *join) anyPod() bool {
+	for _, m := range j.members {
+		if m.Pod.Exists {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,254 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// kubernetes reads the Pods and volumes that carry the cluster's label.
+func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join) error {
+	ours := []client.ListOption{client.InNamespace(c.Namespace), client.MatchingLabels(build.MemberSelector(c))}
+	var pods corev1.PodList
+	if err := o.Cache.List(ctx, &pods, ours...); err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	for i := range pods.Items {
+		o.pod(c, v, members, &pods.Items[i])
+	}
+	var claims corev1.PersistentVolumeClaimList
+	if err := o.Cache.List(ctx, &claims, ours...); err != nil {
+		return fmt.Errorf("list volumes: %w", err)
+	}
+	for i := range claims.Items {
+		volume(c, v, members, &claims.Items[i])
+	}
+	slices.SortFunc(v.Volumes, func(a, b cluster.Volume) int {
+		return cluster.Serial(c.Name, a.Name) - cluster.Serial(c.Name, b.Name)
+	})
+	byName := func(a, b cluster.Object) int { return strings.Compare(a.String(), b.String()) }
+	slices.SortFunc(v.Misfits, byName)
+	slices.SortFunc(v.Foreign, byName)
+	return nil
+}
+
+func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, pod *corev1.Pod) {
+	if foreign, why := foreignTo(c, pod); why != "" {
+		foreign.Kind = "Pod"
+		v.Foreign = append(v.Foreign, foreign)
+		return
+	}
+	if cluster.Serial(c.Name, pod.Name) < 0 {
+		return
+	}
+	m := members.member(pod.Name)
+	m.Pod = podFacts(c, pod)
+	if v.Want.Ephemeral && !m.Pod.Finished {
+		m.Volume = cluster.Kept
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		if run := status.State.Running; run != nil && o.Now().Sub(run.StartedAt.Time) < freshFor {
+			v.Fresh = true
+		}
+	}
+}
+
+// foreignTo says whether an object in our place belongs to somebody else, and if
+// so why. One of an earlier EtcdCluster of this name is on its way out.
+func foreignTo(c *v1alpha1.EtcdCluster, object metav1.Object) (cluster.Object, string) {
+	foreign := cluster.Object{Name: object.GetName()}
+	owner := metav1.GetControllerOf(object)
+	switch {
+	case owner == nil:
+		foreign.Why = "no EtcdCluster owns it"
+	case owner.UID == c.UID:
+		return foreign, ""
+	default:
+		foreign.Why = fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
+		foreign.Gone = owner.Kind == "EtcdCluster" && owner.Name == c.Name
+	}
+	foreign.Gone = foreign.Gone || object.GetDeletionTimestamp() != nil
+	return foreign, foreign.Why
+}
+
+func podFacts(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Pod {
+	facts := cluster.Pod{
+		Exists: true, UID: string(pod.UID), Address: pod.Status.PodIP,
+		Terminating: pod.DeletionTimestamp != nil,
+		Finished:    pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded,
+		Outdated:    pod.Annotations[v1alpha1.AnnotationTemplate] != build.TemplateHash(c, pod.Name),
+		Trouble:     trouble(pod),
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		facts.Running = facts.Running || status.State.Running != nil
+	}
+	facts.Ready = hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil
+	return facts
+}
+
+func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) *corev1.PodCondition {
+	for i, condition := range pod.Status.Conditions {
+		if condition.Type == kind && condition.Status == status {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// trouble is why a Pod's container does not run, in words that do not change from
+// one look to the next: each change would be a write of the status.
+func trouble(pod *corev1.Pod) string {
+	if condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse); condition != nil {
+		return "it cannot be scheduled: " + condition.Message
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		waiting, last := status.State.Waiting, status.LastTerminationState.Terminated
+		switch {
+		case waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing":
+			continue
+		case waiting.Reason == "ImagePullBackOff" || waiting.Reason == "ErrImagePull" || waiting.Reason == "InvalidImageName":
+			return fmt.Sprintf("its image %s cannot be pulled (%s)", status.Image, waiting.Reason)
+		case last != nil:
+			return fmt.Sprintf("its container keeps ending: %s, exit code %d%s", last.Reason, last.ExitCode, lastLine(last.Message))
+		default:
+			return fmt.Sprintf("its container does not start: %s: %s", waiting.Reason, waiting.Message)
+		}
+	}
+	if pod.Status.Phase == corev1.PodFailed {
+		return fmt.Sprintf("it failed: %s %s", pod.Status.Reason, pod.Status.Message)
+	}
+	return ""
+}
+
+// lastLine quotes the last line of a container's log that says what went wrong,
+// without the time stamp that makes every one different.
+func lastLine(message string) string {
+	lines := strings.Split(strings.TrimSpace(message), "\n")
+	line := lines[len(lines)-1]
+	if _, text, ok := strings.Cut(line, `"msg":`); ok {
+		line = text
+	}
+	if line == "" {
+		return ""
+	}
+	const longest = 200
+	return ": " + line[:min(len(line), longest)]
+}
+
+func volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *corev1.PersistentVolumeClaim) {
+	if metav1.GetControllerOf(claim) != nil {
+		if foreign, why := foreignTo(c, claim); why != "" {
+			foreign.Kind = "PersistentVolumeClaim"
+			v.Foreign = append(v.Foreign, foreign)
+			return
+		}
+	}
+	if why := misfit(c, claim); why != "" {
+		v.Misfits = append(v.Misfits, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, Why: why})
+	}
+	if cluster.Serial(c.Name, claim.Name) < 0 || claim.Labels[v1alpha1.LabelQuarantined] != "" {
+		return
+	}
+	m := members.member(claim.Name)
+	m.Volume = volumeState(claim)
+	if m.Volume == cluster.Kept {
+		v.Volumes = append(v.Volumes, history(claim))
+	}
+}
+
+func volumeState(claim *corev1.PersistentVolumeClaim) cluster.VolumeState {
+	switch {
+	case claim.Status.Phase == corev1.ClaimLost:
+		return cluster.NoVolume
+	case claim.DeletionTimestamp != nil:
+		return cluster.Going
+	default:
+		return cluster.Kept
+	}
+}
+
+func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
+	volume := cluster.Volume{
+		Name:      claim.Name,
+		Token:     claim.Annotations[v1alpha1.AnnotationToken],
+		ClusterID: claim.Annotations[v1alpha1.AnnotationClusterID],
+	}
+	if plan := claim.Annotations[v1alpha1.AnnotationPlan]; plan != "" {
+		volume.First = strings.Split(plan, ",")
+	}
+	return volume
+}
+
+// misfit says what of a volume is not as wanted: its size or its owner.
+func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) string {
+	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	want := c.Spec.Storage.VolumeSize()
+	switch {
+	case claim.Labels[v1alpha1.LabelQuarantined] == "" && size.Cmp(want) < 0:
+		return fmt.Sprintf("it has %s, %s is wanted", size.String(), want.String())
+	case (metav1.GetControllerOf(claim) != nil) != (c.Spec.DeletionPolicy == v1alpha1.Delete):
+		return "the deletion policy has changed"
+	default:
+		return ""
+	}
+}
+
+// confirm asks the API server itself where the cache says that something is gone
+// which a decision may rest on, or that a member runs which does not answer: a
+// cache may have missed an event.
+func (o *Observer) confirm(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join) error {
+	if !v.Planned() || len(v.Foreign) > 0 {
+		return nil
+	}
+	for _, m := range members.sorted() {
+		if err := o.confirmMember(ctx, c, v, members, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join, m cluster.Member) error {
+	key := client.ObjectKey{Namespace: c.Namespace, Name: m.Name}
+	if m.Pod.Exists && m.Pod.Ready && !m.Answers || v.Formed() && m.Started && !m.Pod.Exists {
+		var pod corev1.Pod
+		if found, err := o.read(ctx, key, &pod); err != nil {
+			return err
+		} else if found {
+			o.pod(c, v, members, &pod)
+		} else {
+			members.member(m.Name).Pod = cluster.Pod{}
+			members.member(m.Name).Answers, members.member(m.Name).Healthy = false, false
+		}
+	}
+	if !v.Want.Ephemeral && m.Volume != cluster.Kept && (v.Formed() || members.anyPod()) {
+		var claim corev1.PersistentVolumeClaim
+		if found, err := o.read(ctx, key, &claim); err != nil {
+			return err
+		} else if found && claim.Labels[v1alpha1.LabelQuarantined] == "" {
+			members.member(m.Name).Volume = volumeState(&claim)
+		}
+	}
+	return nil
+}
+
+func (o *Observer) read(ctx context.Context, key client.ObjectKey, into client.Object) (bool, error) {
+	err := o.Live.Get(ctx, key, into)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", key.Name, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,101 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+// objects names the supporting objects that are missing or not as wanted.
+func (o *Observer) objects(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View) error {
+	if err := o.secrets(ctx, c, v); err != nil {
+		return err
+	}
+	headless, clients := build.HeadlessService(c), build.ClientService(c)
+	for _, want := range []*corev1.Service{headless, clients} {
+		have := &corev1.Service{}
+		err := o.compare(ctx, c, v, "Service", want, have, func() bool {
+			return equality.Semantic.DeepDerivative(want.Spec, have.Spec)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	want, have := build.Budget(c, v.Voters()), &policyv1.PodDisruptionBudget{}
+	return o.compare(ctx, c, v, "PodDisruptionBudget", want, have, func() bool {
+		return equality.Semantic.DeepDerivative(want.Spec, have.Spec)
+	})
+}
+
+func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View) error {
+	found := map[string]*corev1.Secret{}
+	for _, name := range trust.Names(c) {
+		secret := &corev1.Secret{}
+		if there, err := o.cached(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret); err != nil {
+			return err
+		} else if there {
+			found[name] = secret
+		}
+	}
+	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
+	for _, name := range trust.Names(c) {
+		if secret := found[name]; secret != nil && belongsToOthers(c, v, "Secret", secret) {
+			continue
+		}
+		if fault := held.Fault(c, name, o.Now()); fault != nil {
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: fault.Error()})
+		}
+	}
+	return nil
+}
+
+func (o *Observer) compare(
+	ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, kind string, want, have client.Object, asWanted func() bool,
+) error {
+	there, err := o.cached(ctx, client.ObjectKeyFromObject(want), have)
+	if err != nil {
+		return err
+	}
+	object := cluster.Object{Kind: kind, Name: want.GetName(), Why: "it is missing"}
+	switch {
+	case there && belongsToOthers(c, v, kind, have):
+		return nil
+	case there && asWanted() && equality.Semantic.DeepDerivative(want.GetLabels(), have.GetLabels()):
+		return nil
+	case there:
+		object.Why = "it is not as wanted"
+	}
+	v.Objects = append(v.Objects, object)
+	return nil
+}
+
+func belongsToOthers(c *v1alpha1.EtcdCluster, v *cluster.View, kind string, have client.Object) bool {
+	foreign, why := foreignTo(c, have)
+	if why == "" {
+		return false
+	}
+	foreign.Kind = kind
+	v.Foreign = append(v.Foreign, foreign)
+	return true
+}
+
+func (o *Observer) cached(ctx context.Context, key client.ObjectKey, into client.Object) (bool, error) {
+	err := o.Cache.Get(ctx, key, into)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get %s: %w", key.Name, err)
+	}
+	return true, nil
+}

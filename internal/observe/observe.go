@@ -1,0 +1,67 @@
+// Package observe looks at a cluster once and says what it saw as plain facts:
+// what Kubernetes keeps, what etcd answers, joined by the members' names.
+//
+// It must never change anything, and never judge: that is the plan's work.
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/dial"
+)
+
+// freshFor is how long after a Pod's container started etcd is expected to need
+// no more looking after: an election with default timers takes up to two seconds
+// (https://etcd.io/docs/v3.6/tuning/#time-parameters), loading data a little more.
+const freshFor = 30 * time.Second
+
+// Observer looks at clusters.
+type Observer struct {
+	Cache  client.Reader // fed by watches: may be a moment old
+	Live   client.Reader // asks the API server
+	Dialer *dial.Dialer
+	Now    func() time.Time
+}
+
+// Cluster is one observation. An etcd that does not answer is a fact in the view;
+// only an API server that does not is an error.
+func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluster.View, error) {
+	v := cluster.View{
+		Name: c.Name, UID: string(c.UID), Deleting: c.DeletionTimestamp != nil,
+		Want:   cluster.Want{Size: int(c.Spec.Size), Version: c.Spec.Version, Ephemeral: c.Spec.Storage.Ephemeral != nil},
+		Record: record(c),
+	}
+	if v.Deleting {
+		return v, nil
+	}
+	members := newJoin(c)
+	if err := o.kubernetes(ctx, c, &v, members); err != nil {
+		return v, fmt.Errorf("observe %s: %w", c.Name, err)
+	}
+	o.etcd(ctx, c, &v, members)
+	if err := o.confirm(ctx, c, &v, members); err != nil {
+		return v, fmt.Errorf("observe %s: %w", c.Name, err)
+	}
+	v.Members = members.sorted()
+	if err := o.objects(ctx, c, &v); err != nil {
+		return v, fmt.Errorf("observe %s: %w", c.Name, err)
+	}
+	return v, nil
+}
+
+func record(c *v1alpha1.EtcdCluster) cluster.Record {
+	r := cluster.Record{
+		ClusterID: c.Status.ClusterID, NextSerial: int(c.Status.NextSerial), Joining: c.Status.Joining,
+	}
+	if plan := c.Status.Bootstrap; plan != nil {
+		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted
+	}
+	return r
+}

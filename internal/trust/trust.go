@@ -1,0 +1,170 @@
+// Package trust knows the Secrets by which a cluster's connections are secured:
+// two authorities, what members show, and what clients mount.
+//
+// It is pure, given a clock and randomness. It must never put a key anywhere but
+// into a Secret.
+package trust
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+)
+
+// LeafLifetime is how long certificates of members and clients are valid. They
+// are issued anew when a third of it is left.
+const LeafLifetime = 365 * 24 * time.Hour
+
+// clientUser is the common name of the certificate that applications mount.
+const clientUser = "client"
+
+// Held is what the Secrets hold; empty pairs are missing.
+type Held struct {
+	ClientCA, PeerCA     pki.Pair
+	Server, Peer, Client pki.Pair
+	memberCAs            [2][]byte // the authorities that members were told to trust
+	clientCA             []byte
+	endpoints            string
+}
+
+// Names are the Secrets that the cluster needs, authorities first.
+func Names(c *v1alpha1.EtcdCluster) []string {
+	if !c.IsSecure() {
+		return []string{c.ClientSecret()}
+	}
+	return []string{c.ClientCA(), c.PeerCA(), build.MemberSecret(c), c.ClientSecret()}
+}
+
+// Read takes the pairs out of the Secrets; a nil Secret is a missing one.
+func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) Held {
+	data := func(name string) map[string][]byte {
+		if secret := get(name); secret != nil {
+			return secret.Data
+		}
+		return nil
+	}
+	member, client := data(build.MemberSecret(c)), data(c.ClientSecret())
+	return Held{
+		ClientCA:  authority(data(c.ClientCA())),
+		PeerCA:    authority(data(c.PeerCA())),
+		Server:    pki.Pair{CertPEM: member[build.ServerCertKey], KeyPEM: member[build.ServerKeyKey]},
+		Peer:      pki.Pair{CertPEM: member[build.PeerCertKey], KeyPEM: member[build.PeerKeyKey]},
+		Client:    authority(client),
+		memberCAs: [2][]byte{member[build.ClientCAKey], member[build.PeerCAKey]},
+		clientCA:  client[build.CAKey],
+		endpoints: string(client[build.EndpointsKey]),
+	}
+}
+
+func authority(data map[string][]byte) pki.Pair {
+	return pki.Pair{CertPEM: data[corev1.TLSCertKey], KeyPEM: data[corev1.TLSPrivateKeyKey]}
+}
+
+// Fault says what is wrong with the Secret of that name; nil if nothing is.
+func (h Held) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
+	switch name {
+	case c.ClientCA():
+		return usable(h.ClientCA)
+	case c.PeerCA():
+		return usable(h.PeerCA)
+	case build.MemberSecret(c):
+		return errors.Join(
+			same("client authority", h.memberCAs[0], h.ClientCA.CertPEM), same("peer authority", h.memberCAs[1], h.PeerCA.CertPEM),
+			pki.Check(h.Server, h.ClientCA, serverRequest(c), now), pki.Check(h.Peer, h.PeerCA, peerRequest(c), now))
+	}
+	endpoints := same("list of endpoints", []byte(h.endpoints), []byte(build.Endpoint(c)))
+	if !c.IsSecure() {
+		return endpoints
+	}
+	return errors.Join(endpoints, same("authority", h.clientCA, h.ClientCA.CertPEM),
+		pki.Check(h.Client, h.ClientCA, ClientRequest(clientUser, LeafLifetime), now))
+}
+
+func usable(ca pki.Pair) error {
+	if len(ca.CertPEM) == 0 {
+		return errors.New("it is missing")
+	}
+	if _, err := ca.TLSCertificate(); err != nil {
+		return fmt.Errorf("it holds no certificate with its key: %w", err)
+	}
+	return nil
+}
+
+func same(what string, have, want []byte) error {
+	if bytes.Equal(have, want) {
+		return nil
+	}
+	return fmt.Errorf("its %s is not the current one", what)
+}
+
+// Make makes the Secret of that name anew, and remembers what it holds. The
+// authorities must be made before what they sign.
+func (h *Held) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
+	var err error
+	switch name {
+	case c.ClientCA():
+		h.ClientCA, err = pki.NewCA(random, now, c.Name+" clients")
+		return build.Authority(c, name, h.ClientCA.CertPEM, h.ClientCA.KeyPEM), err
+	case c.PeerCA():
+		h.PeerCA, err = pki.NewCA(random, now, c.Name+" peers")
+		return build.Authority(c, name, h.PeerCA.CertPEM, h.PeerCA.KeyPEM), err
+	case build.MemberSecret(c):
+		return h.makeMember(random, now, c)
+	}
+	if c.IsSecure() {
+		h.Client, err = pki.Issue(random, now, h.ClientCA, ClientRequest(clientUser, LeafLifetime))
+	}
+	return build.Client(c, h.ClientCA.CertPEM, h.Client.CertPEM, h.Client.KeyPEM), err
+}
+
+func (h *Held) makeMember(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
+	var err error
+	if h.Server, err = pki.Issue(random, now, h.ClientCA, serverRequest(c)); err != nil {
+		return nil, fmt.Errorf("issue server certificate: %w", err)
+	}
+	if h.Peer, err = pki.Issue(random, now, h.PeerCA, peerRequest(c)); err != nil {
+		return nil, fmt.Errorf("issue peer certificate: %w", err)
+	}
+	return build.MemberTLS(c, map[string][]byte{
+		build.ClientCAKey: h.ClientCA.CertPEM, build.ServerCertKey: h.Server.CertPEM, build.ServerKeyKey: h.Server.KeyPEM,
+		build.PeerCAKey: h.PeerCA.CertPEM, build.PeerCertKey: h.Peer.CertPEM, build.PeerKeyKey: h.Peer.KeyPEM,
+	}), nil
+}
+
+// serverRequest names every member and the client Service. Servers are clients
+// too, because etcdctl in a member's Pod uses the same certificate.
+func serverRequest(c *v1alpha1.EtcdCluster) pki.Request {
+	client := c.ClientService()
+	return pki.Request{
+		CommonName: "etcd-server", Server: true, Client: true, Lifetime: LeafLifetime,
+		DNSNames: []string{
+			anyMember(c), client, client + "." + c.Namespace, client + "." + c.Namespace + ".svc",
+			client + "." + c.Namespace + ".svc.cluster.local", "localhost",
+		},
+		IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+}
+
+func peerRequest(c *v1alpha1.EtcdCluster) pki.Request {
+	return pki.Request{
+		CommonName: "etcd-peer", Server: true, Client: true, Lifetime: LeafLifetime,
+		DNSNames: []string{anyMember(c)},
+	}
+}
+
+// ClientRequest is a client certificate. Its common name is the etcd user once
+// authentication is on (https://etcd.io/docs/v3.6/op-guide/authentication/rbac/).
+func ClientRequest(user string, lifetime time.Duration) pki.Request {
+	return pki.Request{CommonName: user, Client: true, Lifetime: lifetime}
+}
+
+func anyMember(c *v1alpha1.EtcdCluster) string { return build.Host(c, "*") }

@@ -1,0 +1,104 @@
+package trust_test
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func example() *v1alpha1.EtcdCluster {
+	return &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "default", UID: "u1"}}
+}
+
+func makeAll(t *testing.T, c *v1alpha1.EtcdCluster) map[string]*corev1.Secret {
+	t.Helper()
+	secrets := map[string]*corev1.Secret{}
+	held := trust.Read(c, func(string) *corev1.Secret { return nil })
+	for _, name := range trust.Names(c) {
+		secret, err := held.Make(rand.Reader, now, c, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets[name] = secret
+	}
+	return secrets
+}
+
+func faults(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) []string {
+	held := trust.Read(c, func(name string) *corev1.Secret { return secrets[name] })
+	var bad []string
+	for _, name := range trust.Names(c) {
+		if held.Fault(c, name, at) != nil {
+			bad = append(bad, name)
+		}
+	}
+	return bad
+}
+
+// TestWhatIsMadeHasNoFault: made in the order of Names, every Secret is good, and
+// stays good until a third of its certificates' life is left.
+func TestWhatIsMadeHasNoFault(t *testing.T) {
+	c := example()
+	secrets := makeAll(t, c)
+	if bad := faults(c, secrets, now.Add(trust.LeafLifetime/2)); len(bad) > 0 {
+		t.Errorf("faults in %v", bad)
+	}
+	late := faults(c, secrets, now.Add(trust.LeafLifetime*3/4))
+	if want := "example-member-tls example-client"; strings.Join(late, " ") != want {
+		t.Errorf("late in life: %v, want %v", late, want)
+	}
+}
+
+// TestANewAuthorityMakesItsLeavesFaulty: what a lost authority signed is replaced
+// with it, and the other authority's leaves are not touched.
+func TestANewAuthorityMakesItsLeavesFaulty(t *testing.T) {
+	c := example()
+	secrets, others := makeAll(t, c), makeAll(t, c)
+	secrets[c.ClientCA()] = others[c.ClientCA()]
+	if bad := faults(c, secrets, now); strings.Join(bad, " ") != "example-member-tls example-client" {
+		t.Errorf("faults in %v", bad)
+	}
+}
+
+// TestGarbageIsAFault: truncated, empty and missing Secrets are told apart from
+// good ones.
+func TestGarbageIsAFault(t *testing.T) {
+	c := example()
+	for _, name := range trust.Names(c) {
+		secrets := makeAll(t, c)
+		for key, value := range secrets[name].Data {
+			secrets[name].Data[key] = value[:len(value)/2]
+		}
+		if bad := faults(c, secrets, now); len(bad) == 0 || bad[0] != name {
+			t.Errorf("truncated %s: faults in %v", name, bad)
+		}
+		delete(secrets, name)
+		if bad := faults(c, secrets, now); len(bad) == 0 || bad[0] != name {
+			t.Errorf("missing %s: faults in %v", name, bad)
+		}
+	}
+}
+
+// TestPlainClientSecretHoldsEndpointsOnly: without TLS there is nothing to sign.
+func TestPlainClientSecretHoldsEndpointsOnly(t *testing.T) {
+	c := example()
+	c.Spec.TLS.Mode = v1alpha1.TLSDisabled
+	secrets := makeAll(t, c)
+	client := secrets[c.ClientSecret()]
+	if len(secrets) != 1 || len(client.Data) != 1 || string(client.Data[build.EndpointsKey]) != "http://example-client.default.svc:2379" {
+		t.Errorf("secrets %v, client holds %v", len(secrets), client.Data)
+	}
+	if bad := faults(c, secrets, now); len(bad) > 0 {
+		t.Errorf("faults in %v", bad)
+	}
+}
