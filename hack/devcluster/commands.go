@@ -172,14 +172,14 @@ func build(ctx context.Context, args []string, out *progress.Printer) error {
 	return c.Build(ctx, strings.Split(*only, ",")...)
 }
 
-func serveRegistry(args []string) error {
+func serveRegistry(ctx context.Context, args []string) error {
 	o := flags("serve-registry")
 	address := o.String("address", "", "where to listen")
 	dir := o.String("dir", "", "where images are kept")
 	if err := o.Parse(args); err != nil {
 		return err
 	}
-	return registry.Serve(*address, *dir)
+	return registry.Serve(ctx, *address, *dir)
 }
 
 func serveVolumes(ctx context.Context, args []string) error {

@@ -49,7 +49,7 @@ func dispatch(ctx context.Context, args []string) error {
 	case "build":
 		return build(ctx, rest, out)
 	case "serve-registry":
-		return serveRegistry(rest)
+		return serveRegistry(ctx, rest)
 	case "serve-volumes":
 		return serveVolumes(ctx, rest)
 	case "help", "-h", "--help":

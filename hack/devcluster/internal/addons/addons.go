@@ -38,7 +38,7 @@ func Connect(l layout.Layout) (*Installer, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS, config.Timeout = 100, 10*time.Second
+	config.QPS, config.Burst, config.Timeout = 100, 200, 10*time.Second
 	config.WarningHandler = rest.NoWarnings{}
 	client, err := kubernetes.NewForConfig(config)
 	return &Installer{layout: l, client: client}, err

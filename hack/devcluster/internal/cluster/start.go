@@ -11,15 +11,16 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/daemons"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/host"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/process"
 )
 
 func (c *Cluster) log(name string) string {
 	return filepath.Join(c.layout.Logs(), name+".log")
 }
 
-func (c *Cluster) startAll(all []daemons.Daemon) error {
+func (c *Cluster) startAll(ctx context.Context, all []daemons.Daemon) error {
 	for _, daemon := range all {
-		if err := c.start(daemon); err != nil {
+		if err := c.start(ctx, daemon); err != nil {
 			return err
 		}
 	}
@@ -28,9 +29,13 @@ func (c *Cluster) startAll(all []daemons.Daemon) error {
 
 // start leaves a process alone that is what it should be, and replaces one
 // of an older build or with other flags.
-func (c *Cluster) start(daemon daemons.Daemon) error {
+func (c *Cluster) start(ctx context.Context, daemon daemons.Daemon) error {
+	command := process.Command{
+		Name: daemon.Name, Argv: daemon.Argv, Reads: daemon.Reads,
+		Log: c.log(daemon.Name), Dir: c.layout.State(),
+	}
 	record, alive := c.book.Find(daemon.Name)
-	if alive && record.Runs(daemon.Argv) {
+	if alive && record.Runs(command) {
 		return nil
 	}
 	if alive {
@@ -40,12 +45,13 @@ func (c *Cluster) start(daemon daemons.Daemon) error {
 		}
 	}
 	for _, address := range daemon.Ports {
-		if err := host.PortFree(daemon.Name, address); err != nil {
-			return err
+		// A process that was killed gives its ports back a moment later.
+		free := func(context.Context) error { return host.PortFree(address) }
+		if until(ctx, 2*time.Second, free) != nil {
+			return host.PortTaken(daemon.Name, address)
 		}
 	}
-	_, err := c.book.Start(daemon.Name, c.log(daemon.Name), c.layout.State(), daemon.Argv)
-	return err
+	return c.book.Start(command)
 }
 
 // await waits until a daemon is well, but not for one that has ended.
@@ -88,7 +94,7 @@ func (c *Cluster) Start(ctx context.Context, name string) error {
 		return err
 	}
 	defer lock.Release()
-	if err := c.start(daemon); err != nil {
+	if err := c.start(ctx, daemon); err != nil {
 		return err
 	}
 	return c.await(ctx, name)

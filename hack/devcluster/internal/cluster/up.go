@@ -116,7 +116,7 @@ func (c *Cluster) folders() error {
 
 // run starts the daemons in order and fills the cluster meanwhile.
 func (c *Cluster) run(ctx context.Context, olm bool) error {
-	if err := c.startAll(daemons.Of(c.daemons, daemons.Base)); err != nil {
+	if err := c.startAll(ctx, daemons.Of(c.daemons, daemons.Base)); err != nil {
 		return err
 	}
 	pushed := make(chan error, 1)
@@ -124,7 +124,7 @@ func (c *Cluster) run(ctx context.Context, olm bool) error {
 	if err := c.await(ctx, "kube-apiserver"); err != nil {
 		return err
 	}
-	if err := c.startAll(daemons.Of(c.daemons, daemons.Control)); err != nil {
+	if err := c.startAll(ctx, daemons.Of(c.daemons, daemons.Control)); err != nil {
 		return err
 	}
 	installer, err := addons.Connect(c.layout)

@@ -43,6 +43,7 @@ func apiserver(l layout.Layout) Daemon {
 	return Daemon{
 		Name: "kube-apiserver", Component: "kubernetes",
 		Argv:  append([]string{filepath.Join(l.Bin(), "kube-apiserver")}, apiserverFlags(l)...),
+		Reads: []string{settings.AuditPolicy(l), filepath.Join(l.PKI(), "ca.crt")},
 		Ports: []string{":" + layout.APIPort},
 		Well:  answersClient(l, "/readyz"),
 		Grace: 5 * time.Second,
@@ -92,6 +93,7 @@ func controllers(l layout.Layout) Daemon {
 			"--use-service-account-credentials", "--allocate-node-cidrs=false", "--leader-elect=false",
 			"--kube-api-qps", "500", "--kube-api-burst", "1000",
 		},
+		Reads: []string{config},
 		Ports: []string{"127.0.0.1:10257"},
 		Well:  answers("https://127.0.0.1:10257/healthz"),
 		Grace: 2 * time.Second,
@@ -108,6 +110,7 @@ func scheduler(l layout.Layout) Daemon {
 			"--bind-address", "127.0.0.1", "--cert-dir", l.PKI(), "--leader-elect=false",
 			"--kube-api-qps", "500", "--kube-api-burst", "1000",
 		},
+		Reads: []string{config},
 		Ports: []string{"127.0.0.1:10259"},
 		Well:  answers("https://127.0.0.1:10259/healthz"),
 		Grace: 2 * time.Second,

@@ -26,7 +26,9 @@ type Daemon struct {
 	// Component is the build that the program comes from.
 	Component string
 	Argv      []string
-	Stage     Stage
+	// Reads names files that the daemon reads only when it starts.
+	Reads []string
+	Stage Stage
 	// Ports are the TCP addresses that the daemon listens at.
 	Ports []string
 	// Well returns nil once the daemon does its work.

@@ -13,6 +13,7 @@ func containerd(l layout.Layout, n layout.Node) Daemon {
 	return Daemon{
 		Name: named("containerd", n), Component: "containerd",
 		Argv:  []string{filepath.Join(l.Bin(), "containerd"), "--config", settings.Containerd(n), "--log-level", "info"},
+		Reads: []string{settings.Containerd(n)},
 		Well:  accepts("unix", n.Socket()),
 		Grace: 5 * time.Second,
 	}
@@ -26,6 +27,7 @@ func kubelet(l layout.Layout, n layout.Node) Daemon {
 			"--kubeconfig", pki.Kubeconfig(l, n.Name), "--hostname-override", n.Name, "--node-ip", n.IP,
 			"--root-dir", n.Kubelet(), "--cert-dir", filepath.Join(n.Dir, "kubelet-pki"),
 		},
+		Reads: []string{settings.Kubelet(n), pki.Kubeconfig(l, n.Name)},
 		Ports: []string{n.IP + ":10250", "127.0.0.1:10248"},
 		Well:  answers("http://127.0.0.1:10248/healthz"),
 		Grace: 3 * time.Second,
@@ -36,6 +38,7 @@ func proxy(l layout.Layout, n layout.Node) Daemon {
 	return Daemon{
 		Name: named("kube-proxy", n), Component: "kubernetes", Stage: Control,
 		Argv:  []string{filepath.Join(l.Bin(), "kube-proxy"), "--config", settings.Proxy(n)},
+		Reads: []string{settings.Proxy(n), pki.Kubeconfig(l, "kube-proxy")},
 		Ports: []string{"127.0.0.1:10249", ":10256"},
 		Well:  answers("http://127.0.0.1:10256/livez"),
 		Grace: 2 * time.Second,
@@ -49,6 +52,7 @@ func provisioner(l layout.Layout, n layout.Node) Daemon {
 			l.Self(), "serve-volumes", "--kubeconfig", l.Admin(), "--node", n.Name,
 			"--dir", n.Volumes(), "--address", layout.ProvisionerHealth,
 		},
+		Reads: []string{l.Admin()},
 		Ports: []string{layout.ProvisionerHealth},
 		Well:  answers("http://" + layout.ProvisionerHealth + "/healthz"),
 		Grace: 2 * time.Second,

@@ -121,16 +121,21 @@ func isFile(path string) bool {
 	return err == nil && strings.HasPrefix(path, "/") && !info.IsDir()
 }
 
-// PortFree refuses an address that someone else listens at.
-func PortFree(daemon, address string) error {
+// PortFree tries whether a daemon could listen at the address.
+func PortFree(address string) error {
 	if address[0] != ':' && !local(address) {
 		return nil
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("%s cannot have %s: %w; see who has it with 'ss -ltnp' and stop that", daemon, address, errors.Unwrap(errors.Unwrap(err)))
+		return err
 	}
 	return listener.Close()
+}
+
+// PortTaken says what to do about an address that is not free.
+func PortTaken(daemon, address string) error {
+	return fmt.Errorf("%s cannot listen at %s: see who does with 'ss -ltnp' and stop that", daemon, address)
 }
 
 // local says whether the address is on this machine already; a node's own

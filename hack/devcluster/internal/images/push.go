@@ -6,16 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 
-	"github.com/google/go-containerregistry/pkg/compression"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
@@ -24,6 +22,9 @@ import (
 // contentKey is the annotation that says what an image was made of, so that
 // an unchanged one is neither packed nor pushed again.
 const contentKey = "devcluster.etcd-operator.github.com/content"
+
+// packing changes when images of the same content are packed anew.
+const packing = 2
 
 // Push makes each image that the registry lacks. It returns those made.
 func Push(ctx context.Context, all []Image) ([]string, error) {
@@ -75,7 +76,7 @@ func (i Image) push(ctx context.Context) ([]string, error) {
 // names already say what they were built of, and are too large to hash.
 func (i Image) key() (string, error) {
 	sum := sha256.New()
-	fmt.Fprintln(sum, i.Entrypoint, i.Command, i.User, i.WorkingDir, runtime.GOARCH, len(passwd))
+	fmt.Fprintln(sum, i.Entrypoint, i.Command, i.User, i.WorkingDir, runtime.GOARCH, packing, len(passwd))
 	for _, file := range sorted(i.Files) {
 		info, err := os.Stat(i.Files[file])
 		if err != nil {
@@ -112,7 +113,5 @@ func (i Image) layer() (v1.Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	opener := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed)), nil }
-	return tarball.LayerFromOpener(opener,
-		tarball.WithCompression(compression.None), tarball.WithMediaType(types.OCIUncompressedLayer))
+	return static.NewLayer(packed, types.OCIUncompressedLayer), nil
 }

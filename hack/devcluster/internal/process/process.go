@@ -4,6 +4,8 @@ package process
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,8 +26,8 @@ type Record struct {
 	Boot    string    `json:"boot"`
 	Started time.Time `json:"started"`
 	Argv    []string  `json:"argv"`
-	// Program tells one build of the program from the next.
-	Program string `json:"program"`
+	// Identity changes with the program's build and the files it reads.
+	Identity string `json:"identity"`
 }
 
 // Book keeps one record per name in a folder.
@@ -59,34 +61,40 @@ func (b Book) Living() int {
 	return living
 }
 
-// Start runs argv in a session of its own, writing to the log file.
-func (b Book) Start(name, log, dir string, argv []string) (Record, error) {
-	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return Record{}, err
-	}
-	defer out.Close()
-	command := exec.Command(argv[0], argv[1:]...)
-	command.Dir, command.Stdout, command.Stderr = dir, out, out
-	command.Env = environment(filepath.Dir(argv[0]))
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := command.Start(); err != nil {
-		return Record{}, fmt.Errorf("start %s: %w", name, err)
-	}
-	// Reaping keeps a process that dies at once from looking alive.
-	go func() { _ = command.Wait() }()
-	return b.note(name, command.Process.Pid, argv)
+// Command is a program to start.
+type Command struct {
+	Name string
+	Argv []string
+	// Reads names the files whose change calls for a restart.
+	Reads []string
+	Log   string
+	Dir   string
 }
 
-func (b Book) note(name string, pid int, argv []string) (Record, error) {
-	record := Record{PID: pid, Boot: boot(), Started: time.Now(), Argv: argv, Program: program(argv[0])}
+// Start runs the command in a session of its own, writing to its log.
+func (b Book) Start(c Command) error {
+	out, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	command := exec.Command(c.Argv[0], c.Argv[1:]...)
+	command.Dir, command.Stdout, command.Stderr = c.Dir, out, out
+	command.Env = environment(filepath.Dir(c.Argv[0]))
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", c.Name, err)
+	}
+	record := Record{PID: command.Process.Pid, Boot: boot(), Started: time.Now(), Argv: c.Argv, Identity: c.identity()}
 	// A process that is gone already keeps tick 0 and so reads as dead.
-	record.Ticks, _, _ = stat(pid)
+	record.Ticks, _, _ = stat(record.PID)
+	// Reaping keeps a process that dies at once from looking alive.
+	go func() { _ = command.Wait() }()
 	raw, err := json.Marshal(record)
 	if err != nil {
-		return Record{}, err
+		return err
 	}
-	return record, os.WriteFile(b.path(name), raw, 0o644)
+	return os.WriteFile(b.path(c.Name), raw, 0o644)
 }
 
 // Stop ends a name's process: politely for the grace period, then by force.
@@ -114,9 +122,9 @@ func (r Record) Alive() bool {
 	return ok && ticks == r.Ticks && state != 'Z' && r.Boot == boot()
 }
 
-// Runs says whether the process is what argv would start now.
-func (r Record) Runs(argv []string) bool {
-	return slices.Equal(r.Argv, argv) && r.Program == program(argv[0])
+// Runs says whether the process is what the command would start now.
+func (r Record) Runs(c Command) bool {
+	return slices.Equal(r.Argv, c.Argv) && r.Identity == c.identity()
 }
 
 func (r Record) gone(within time.Duration) bool {
@@ -143,17 +151,20 @@ func stat(pid int) (uint64, byte, bool) {
 	return ticks, fields[0][0], err == nil
 }
 
-// program resolves links, because each build has a file of its own.
-func program(path string) string {
-	file, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return path
+// identity resolves links, because each build has a file of its own.
+func (c Command) identity() string {
+	sum := sha256.New()
+	if file, err := filepath.EvalSymlinks(c.Argv[0]); err == nil {
+		if info, err := os.Stat(file); err == nil {
+			fmt.Fprintln(sum, file, info.Size(), info.ModTime().UnixNano())
+		}
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return file
+	for _, file := range c.Reads {
+		raw, _ := os.ReadFile(file)
+		fmt.Fprintln(sum, file, len(raw))
+		sum.Write(raw)
 	}
-	return fmt.Sprintf("%s %d %d", file, info.Size(), info.ModTime().UnixNano())
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 func boot() string {

@@ -4,9 +4,11 @@ package registry
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -33,15 +35,22 @@ type server struct {
 	manifests string
 }
 
-// Serve answers at the address until the process ends.
-func Serve(address, dir string) error {
+// Serve answers at the address until the context ends.
+func Serve(ctx context.Context, address, dir string) error {
 	handler, err := open(dir)
 	if err != nil {
 		return err
 	}
 	log.Printf("registry of %s at %s", dir, address)
 	listener := &http.Server{Addr: address, Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	return listener.ListenAndServe()
+	go func() {
+		<-ctx.Done()
+		_ = listener.Close()
+	}()
+	if err := listener.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
 // open replays the manifests in the order of their push: an index may only

@@ -99,9 +99,13 @@ func render(name string, l layout.Layout, node layout.Node, machine Machine) (st
 	return out.String(), nil
 }
 
-// Write puts the rendered files in place.
+// Write puts the rendered files in place. An unchanged file stays untouched:
+// kube-proxy ends itself when its file is written.
 func Write(all []File) error {
 	for _, file := range all {
+		if now, err := os.ReadFile(file.Path); err == nil && string(now) == file.Text {
+			continue
+		}
 		if err := os.MkdirAll(filepath.Dir(file.Path), 0o755); err != nil {
 			return err
 		}
