@@ -24,7 +24,7 @@ const leastFree = 6 << 30
 // programs maps what must be installed to the Debian package that has it.
 var programs = map[string]string{
 	"runc": "runc", "iptables": "iptables", "nft": "nftables", "conntrack": "conntrack", "ipset": "ipset",
-	"socat": "socat", "busybox": "busybox-static", "mkfs.ext4": "e2fsprogs", "resize2fs": "e2fsprogs",
+	"socat": "socat", "busybox": "busybox-static", "mkfs.xfs": "xfsprogs", "xfs_growfs": "xfsprogs",
 	"losetup": "mount", "ip": "iproute2", "gcc": "gcc",
 	"/usr/lib/cni/bridge": "containernetworking-plugins", "/usr/include/stdlib.h": "libc6-dev",
 }

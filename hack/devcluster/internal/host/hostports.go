@@ -65,6 +65,33 @@ func sharedRemovals(rules string) [][]string {
 	return removals
 }
 
+// removeEmptyTables removes tables that programs leave behind when they look
+// for rules of their own. Without a rule they do nothing, and iptables makes
+// them again when it needs them.
+func removeEmptyTables(ctx context.Context) {
+	for _, family := range []string{"ip", "ip6"} {
+		for _, name := range []string{"filter", "nat", "mangle", "raw"} {
+			out, err := exec.CommandContext(ctx, "nft", "list", "table", family, name).Output()
+			if err == nil && idle(string(out)) {
+				_ = run(ctx, "nft", "delete", "table", family, name)
+			}
+		}
+	}
+}
+
+// idle says whether a table, as nft lists it, holds only chains that accept.
+func idle(table string) bool {
+	for line := range strings.Lines(table) {
+		line = strings.TrimSpace(line)
+		hook := strings.HasPrefix(line, "type ") && strings.HasSuffix(line, "policy accept;")
+		braces := line == "" || line == "}" || strings.HasSuffix(line, "{")
+		if !hook && !braces {
+			return false
+		}
+	}
+	return true
+}
+
 // words splits a rule as iptables-save prints it: quoted text is one word,
 // and a backslash keeps the next character.
 func words(rule string) []string {

@@ -96,6 +96,7 @@ func RemoveNetwork(ctx context.Context) {
 		}
 	}
 	removeHostPorts(ctx)
+	removeEmptyTables(ctx)
 	results, _ := filepath.Glob("/var/lib/cni/results/" + layout.Name + "-*")
 	for _, result := range results {
 		_ = os.Remove(result)

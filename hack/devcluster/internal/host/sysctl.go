@@ -22,7 +22,7 @@ var wanted = map[string]string{
 // kernel does not have is left to those who need it to say so.
 func Tune(file string) error {
 	// A kernel with built-in modules needs none of this.
-	_ = exec.Command("modprobe", "-a", "overlay", "br_netfilter", "nf_tables", "loop").Run()
+	_ = exec.Command("modprobe", "-a", "overlay", "br_netfilter", "nf_tables", "loop", "xfs").Run()
 	if _, err := os.Stat(file); err == nil {
 		return nil
 	}
