@@ -53,6 +53,8 @@ const (
 	// ReasonMemberBlocked: a member's Pod cannot start (image, scheduling,
 	// volume, admission); the message quotes Kubernetes.
 	ReasonMemberBlocked = "MemberBlocked"
+	// ReasonAlarm: etcd reports an alarm, such as NOSPACE; the message quotes it.
+	ReasonAlarm = "Alarm"
 	// ReasonNeedsHelp: no safe step exists; a person must act.
 	ReasonNeedsHelp = "NeedsHelp"
 	// ReasonStepRejected: Kubernetes or etcd rejected a step; the message quotes it.

@@ -1,0 +1,72 @@
+// Package controllers wires observation, plan, act and report to the events of
+// Kubernetes.
+//
+// It must never decide what a cluster needs.
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/dial"
+	"github.com/etcd-operator/etcd-operator/internal/observe"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/report"
+)
+
+// EtcdCluster reconciles EtcdClusters.
+type EtcdCluster struct {
+	Client   client.Client
+	Observer *observe.Observer
+	Actor    *act.Actor
+	Dialer   *dial.Dialer
+	Events   events.EventRecorder
+}
+
+// Reconcile looks at one cluster and takes one step towards what is wanted of it.
+func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	ec := &v1alpha1.EtcdCluster{}
+	if err := r.Client.Get(ctx, request.NamespacedName, ec); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			r.Dialer.Forget(request.NamespacedName)
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("get EtcdCluster: %w", err)
+	}
+	view, err := r.Observer.Cluster(ctx, ec)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	step, because := plan.Next(view)
+	log.FromContext(ctx).Info("planned "+step.String(), "because", because)
+	err = r.Actor.Do(ctx, ec, view, step)
+	err = errors.Join(err, r.report(ctx, ec, view, step, err))
+	return result(step, err)
+}
+
+// report writes the status if it has changed, and says what happened in events.
+func (r *EtcdCluster) report(ctx context.Context, ec *v1alpha1.EtcdCluster, view cluster.View, step plan.Step, failed error) error {
+	before := ec.Status
+	after := report.Status(ec, view, step, failed)
+	if !equality.Semantic.DeepEqual(before, after) {
+		changed := ec.DeepCopy()
+		changed.Status = after
+		if err := r.Client.Status().Update(ctx, changed, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+			return fmt.Errorf("write status: %w", err)
+		}
+	}
+	for _, event := range report.Events(before, after, step, failed) {
+		r.Events.Eventf(ec, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package controllers
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+const (
+	// again follows a step in etcd, which no watch reports.
+	again = time.Millisecond
+	// soon is the pause while etcd is about to change.
+	soon = 50 * time.Millisecond
+	// later is the pause while something outside must change; a watch will tell
+	// of most of it sooner.
+	later = 5 * time.Second
+	// idle is how often a cluster that is as wanted is looked at. It asks etcd and
+	// nobody else, and is spread over time so that many clusters do not fall due
+	// at once.
+	idle = time.Minute
+)
+
+// result is the only place that says when to look again.
+func result(step plan.Step, err error) (ctrl.Result, error) {
+	switch {
+	case errors.Is(err, etcd.ErrNotReady):
+		return ctrl.Result{RequeueAfter: soon}, nil
+	case apierrors.IsConflict(err), errors.Is(err, act.ErrChanged):
+		return ctrl.Result{RequeueAfter: soon}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	}
+	switch s := step.(type) {
+	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove:
+		return ctrl.Result{RequeueAfter: again}, nil
+	case plan.Wait:
+		if s.Look == plan.Soon {
+			return ctrl.Result{RequeueAfter: soon}, nil
+		}
+		return ctrl.Result{RequeueAfter: spread(later)}, nil
+	case plan.Refuse:
+		return ctrl.Result{RequeueAfter: spread(later)}, nil
+	case plan.Done:
+		return ctrl.Result{RequeueAfter: spread(idle)}, nil
+	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Remember, plan.Start, plan.Stop, plan.Reserve, plan.Quarantine:
+	}
+	return ctrl.Result{}, nil
+}
+
+// spread is between the pause and half as long again.
+func spread(pause time.Duration) time.Duration {
+	return pause + rand.N(pause/2) //nolint:gosec // spreads load, keeps no secret
+}

@@ -1,0 +1,69 @@
+package controllers
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/status,verbs=get;update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+const (
+	// workers is how many clusters are reconciled at once: one that is slow to
+	// answer must not hold up the others.
+	workers = 16
+	// patience bounds one reconcile.
+	patience = time.Minute
+	// firstRetry and lastRetry bound the pauses after errors.
+	firstRetry, lastRetry = 10 * time.Millisecond, 30 * time.Second
+)
+
+// SetupWithManager watches EtcdClusters and everything that is made for them.
+func (r *EtcdCluster) SetupWithManager(manager ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(manager).
+		For(&v1alpha1.EtcdCluster{}).
+		Watches(&corev1.Pod{}, byLabel()).
+		Watches(&corev1.PersistentVolumeClaim{}, byLabel()).
+		Watches(&corev1.Service{}, byLabel()).
+		Watches(&corev1.Secret{}, byLabel()).
+		Watches(&policyv1.PodDisruptionBudget{}, byLabel()).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers,
+			ReconciliationTimeout:   patience,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+			UsePriorityQueue:        ptr.To(true),
+		}).
+		Complete(r)
+}
+
+// byLabel finds the cluster of an object by its label, because volumes that are
+// kept have no owner.
+func byLabel() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
+		name := object.GetLabels()[v1alpha1.LabelCluster]
+		if name == "" {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
+	})
+}

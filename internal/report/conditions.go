@@ -1,0 +1,153 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/quorum"
+)
+
+// conditions are the three conditions after the step. Their messages hold nothing
+// that changes by itself, because every change is a write.
+func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) []metav1.Condition {
+	all := append([]metav1.Condition(nil), c.Status.Conditions...)
+	_, remembered := step.(plan.Remember)
+	formed := v.Formed() || remembered && err == nil
+	for _, condition := range []metav1.Condition{available(v, formed), progressing(v, step, err, formed), degraded(v, step, err, formed)} {
+		if condition.Type == "" {
+			continue
+		}
+		condition.ObservedGeneration = c.Generation
+		condition.Message = shortened(condition.Message)
+		meta.SetStatusCondition(&all, condition)
+	}
+	return all
+}
+
+// shortened keeps a message within the limit of the API conventions.
+func shortened(message string) string {
+	const longest = 1024
+	return message[:min(len(message), longest)]
+}
+
+func available(v cluster.View, formed bool) metav1.Condition {
+	is := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+		return metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	}
+	voters, healthy := v.Select(cluster.IsVoter), v.Select(cluster.IsVoter, cluster.IsHealthy)
+	switch {
+	case v.Deleting:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdCluster is being deleted")
+	case !formed:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet")
+	case quorum.Holds(len(healthy), len(voters)) && len(healthy) == v.Want.Size && len(voters) == v.Want.Size:
+		return is(metav1.ConditionTrue, v1alpha1.ReasonHealthy, "all %d members are healthy", len(healthy))
+	case quorum.Holds(len(healthy), len(voters)):
+		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted",
+			len(healthy), len(voters), v.Want.Size)
+	case unreachable(v):
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "the operator cannot reach members whose pods are ready: %s; "+
+			"check network policies between the operator and port %d", v.Unread, v1alpha1.ClientPort)
+	default:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonQuorumLost, "%d of %d voters are healthy, %d are needed",
+			len(healthy), len(voters), quorum.Size(len(voters)))
+	}
+}
+
+// unreachable says whether a quorum of Pods is ready by the kubelet's word while
+// none answers the operator: then the fault is likely between them.
+func unreachable(v cluster.View) bool {
+	ready := v.Select(cluster.IsVoter, func(m cluster.Member) bool { return m.Pod.Ready && !m.Answers })
+	return quorum.Holds(len(ready), len(v.Select(cluster.IsVoter)))
+}
+
+func progressing(v cluster.View, step plan.Step, err error, formed bool) metav1.Condition {
+	is := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: status, Reason: reason, Message: message}
+	}
+	if transient(err) {
+		return metav1.Condition{} // the next look will tell
+	}
+	if err != nil {
+		return is(metav1.ConditionTrue, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
+	}
+	switch s := step.(type) {
+	case plan.Refuse:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonRefused, s.Because)
+	case plan.Done:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonAsWanted, "nothing is left to do")
+	case plan.Wait:
+		if !formed {
+			return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")
+		}
+		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+s.For)
+	}
+	if !formed {
+		return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")
+	}
+	if _, formedNow := step.(plan.Remember); formedNow {
+		return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
+	}
+	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())
+}
+
+// transient says whether the error is worth no word: a write that met a newer
+// object, an etcd that wants to be asked again.
+func transient(err error) bool {
+	return err != nil && (apierrors.IsConflict(err) || errors.Is(err, etcd.ErrNotReady) || errors.Is(err, context.Canceled))
+}
+
+func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Condition {
+	is := func(reason, message string) metav1.Condition {
+		return metav1.Condition{Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+	}
+	refused, isRefused := step.(plan.Refuse)
+	switch {
+	case transient(err):
+		return metav1.Condition{}
+	case err != nil:
+		return is(v1alpha1.ReasonStepRejected, err.Error())
+	case isRefused:
+		return is(v1alpha1.ReasonNeedsHelp, refused.Because)
+	}
+	if message := blocked(v); message != "" {
+		return is(v1alpha1.ReasonMemberBlocked, message)
+	}
+	if message := alarms(v); message != "" {
+		return is(v1alpha1.ReasonAlarm, message)
+	}
+	if down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy)); formed && len(down) > 0 && !v.Deleting {
+		return is(v1alpha1.ReasonMemberDown, strings.Join(cluster.Names(down), ", ")+" not healthy; data that is kept comes back with the pod")
+	}
+	return metav1.Condition{Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: "nothing is wrong"}
+}
+
+func blocked(v cluster.View) string {
+	var all []string
+	for _, m := range v.Members {
+		if m.Pod.Trouble != "" {
+			all = append(all, m.Name+": "+m.Pod.Trouble)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func alarms(v cluster.View) string {
+	var all []string
+	for _, m := range v.Members {
+		if m.Complaint != "" {
+			all = append(all, m.Name+" reports "+m.Complaint)
+		}
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// Event is one sentence in the history of a cluster.
+type Event struct {
+	Type   string // Normal or Warning
+	Reason string // one word for machines
+	Action string // what was being done, one word
+	Note   string
+}
+
+// Events are what happened between two statuses: the step, once it has succeeded,
+// and conditions that have become true or false.
+func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error) []Event {
+	var events []Event
+	if reason := reasonOf(step); reason != "" && err == nil {
+		events = append(events, Event{corev1.EventTypeNormal, reason, "Step", step.String()})
+	}
+	if c := turned(before, after, v1alpha1.ConditionAvailable); c != nil {
+		kind := corev1.EventTypeWarning
+		if c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonBootstrapping {
+			kind = corev1.EventTypeNormal
+		}
+		if c.Reason != v1alpha1.ReasonBootstrapping {
+			events = append(events, Event{kind, c.Reason, "Observe", c.Message})
+		}
+	}
+	if c := turned(before, after, v1alpha1.ConditionDegraded); c != nil && c.Status == metav1.ConditionTrue {
+		events = append(events, Event{corev1.EventTypeWarning, c.Reason, "Observe", c.Message})
+	}
+	return events
+}
+
+// turned is the condition if its status or reason has changed.
+func turned(before, after v1alpha1.EtcdClusterStatus, kind string) *metav1.Condition {
+	was, is := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
+	if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
+		return nil
+	}
+	return is
+}
+
+// reasonOf is a step's one word; steps that change nothing have none.
+func reasonOf(step plan.Step) string {
+	switch step.(type) {
+	case plan.Freeze:
+		return "BootstrapPlanned"
+	case plan.Adopt:
+		return "VolumesAdopted"
+	case plan.Furnish:
+		return "ObjectsApplied"
+	case plan.Remember:
+		return "ClusterFormed"
+	case plan.Start:
+		return "MembersStarted"
+	case plan.Stop:
+		return "PodStopped"
+	case plan.Reserve:
+		return "NameReserved"
+	case plan.AddLearner:
+		return "LearnerAdded"
+	case plan.Promote:
+		return "LearnerPromoted"
+	case plan.MoveLeader:
+		return "LeaderMoved"
+	case plan.Remove:
+		return "MemberRemoved"
+	case plan.Quarantine:
+		return "VolumeQuarantined"
+	case plan.Wait, plan.Refuse, plan.Done:
+	}
+	return ""
+}
