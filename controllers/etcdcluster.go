@@ -48,7 +48,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 		return ctrl.Result{}, err
 	}
 	step, because := plan.Next(view)
-	log.FromContext(ctx).Info("planned "+step.String(), "because", because)
+	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "because", because)
 	err = r.Actor.Do(ctx, ec, view, step)
 	err = errors.Join(err, r.report(ctx, ec, view, step, err))
 	return result(step, err)
@@ -69,4 +69,13 @@ func (r *EtcdCluster) report(ctx context.Context, ec *v1alpha1.EtcdCluster, view
 		r.Events.Eventf(ec, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
 	}
 	return nil
+}
+
+// verbosity keeps a line for each step that is taken in every log, and a line for
+// each time that there is nothing to take only in verbose ones.
+func verbosity(step plan.Step) int {
+	if plan.Rests(step) {
+		return 1
+	}
+	return 0
 }

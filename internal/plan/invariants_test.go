@@ -165,7 +165,7 @@ func walk(t *testing.T, w *world, temper temper) int {
 			seen = w.clone()
 		}
 		step, because := plan.Next(seen.view)
-		if rests(step) {
+		if plan.Rests(step) {
 			// A world that stands still is looked at once more with open eyes.
 			if resting++; resting > 1 && !late {
 				return i

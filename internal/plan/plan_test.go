@@ -34,7 +34,7 @@ func TestPlan(t *testing.T) {
 			for range 100 {
 				step, because := plan.Next(w.view)
 				fmt.Fprintf(&out, "%-44s (%s)\n", step, because)
-				if d.Cmd == "next" || rests(step) {
+				if d.Cmd == "next" || plan.Rests(step) {
 					return out.String()
 				}
 				w.obey(step)
@@ -42,14 +42,6 @@ func TestPlan(t *testing.T) {
 			return out.String() + "never settles\n"
 		})
 	})
-}
-
-func rests(step plan.Step) bool {
-	switch step.(type) {
-	case plan.Wait, plan.Refuse, plan.Done:
-		return true
-	}
-	return false
 }
 
 func parse(t *testing.T, d *datadriven.TestData) *world {

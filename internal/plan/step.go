@@ -114,4 +114,13 @@ func (s Wait) String() string       { return "wait for " + s.For }
 func (s Refuse) String() string     { return "refuse: " + s.Because }
 func (s Done) String() string       { return "done" }
 
+// Rests says whether the step changes nothing.
+func Rests(step Step) bool {
+	switch step.(type) {
+	case Wait, Refuse, Done:
+		return true
+	}
+	return false
+}
+
 func list(names []string) string { return strings.Join(names, ", ") }

@@ -1,0 +1,136 @@
+package controllers
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/dial"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/observe"
+)
+
+// The lease is renewed every retryPeriod, and lost when that fails for
+// leaseDuration. Together with a standby this is about one request in two seconds.
+const (
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 4 * time.Second
+)
+
+// Options are what a manager is told from outside.
+type Options struct {
+	MetricsAddress  string // 0 turns metrics off
+	InsecureMetrics bool   // serve metrics over HTTP and to everybody
+	ProbeAddress    string // 0 turns probes off
+	LeaderElect     bool
+	LeaseNamespace  string   // default: the Pod's own
+	Namespaces      []string // to watch; none means all
+	Now             func() time.Time
+	Random          io.Reader
+}
+
+// NewManager makes a manager that reconciles EtcdClusters once it is started.
+func NewManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("build the scheme: %w", err)
+		}
+	}
+	manager, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions(chosen.Namespaces),
+		Client:                        clientOptions(chosen.Namespaces),
+		Metrics:                       metricsOptions(chosen),
+		HealthProbeBindAddress:        chosen.ProbeAddress,
+		LeaderElection:                chosen.LeaderElect,
+		LeaderElectionID:              "etcd-operator.dev",
+		LeaderElectionNamespace:       chosen.LeaseNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 ptr.To(leaseDuration),
+		RenewDeadline:                 ptr.To(renewDeadline),
+		RetryPeriod:                   ptr.To(retryPeriod),
+		GracefulShutdownTimeout:       ptr.To(8 * time.Second),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	if err := addController(manager, chosen); err != nil {
+		return nil, err
+	}
+	for name, add := range map[string]func(string, healthz.Checker) error{"healthz": manager.AddHealthzCheck, "readyz": manager.AddReadyzCheck} {
+		if err := add(name, healthz.Ping); err != nil {
+			return nil, fmt.Errorf("add %s: %w", name, err)
+		}
+	}
+	return manager, nil
+}
+
+func addController(manager ctrl.Manager, chosen Options) error {
+	dialer := &dial.Dialer{Pool: etcd.NewPool(), Reader: manager.GetClient(), Now: chosen.Now, Random: chosen.Random}
+	reconciler := &EtcdCluster{
+		Client:   manager.GetClient(),
+		Observer: &observe.Observer{Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now},
+		Actor:    &act.Actor{Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now, Random: chosen.Random},
+		Dialer:   dialer,
+		Events:   manager.GetEventRecorder("etcd-operator.dev/operator"),
+	}
+	if err := reconciler.SetupWithManager(manager); err != nil {
+		return fmt.Errorf("set up the controller: %w", err)
+	}
+	return nil
+}
+
+// cacheOptions keep in memory only what the operator made, and of that only what
+// it reads.
+func cacheOptions(namespaces []string) cache.Options {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{"app.kubernetes.io/managed-by": v1alpha1.FieldOwner})}
+	chosen := cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}: ours, &corev1.PersistentVolumeClaim{}: ours, &corev1.Service{}: ours, &corev1.Secret{}: ours,
+			&policyv1.PodDisruptionBudget{}: ours,
+		},
+	}
+	for _, namespace := range namespaces {
+		if chosen.DefaultNamespaces == nil {
+			chosen.DefaultNamespaces = map[string]cache.Config{}
+		}
+		chosen.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return chosen
+}
+
+// clientOptions make reads wait for the operator's own writes, so that no step is
+// taken twice because the cache is a moment behind. Names that are used once and
+// preconditions keep it safe where that is not possible.
+func clientOptions(namespaces []string) client.Options {
+	return client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(len(namespaces) < 2)}}
+}
+
+// metricsOptions serve metrics over HTTPS to those whom Kubernetes knows and allows.
+func metricsOptions(chosen Options) metricsserver.Options {
+	if chosen.InsecureMetrics {
+		return metricsserver.Options{BindAddress: chosen.MetricsAddress}
+	}
+	return metricsserver.Options{
+		BindAddress: chosen.MetricsAddress, SecureServing: true, FilterProvider: filters.WithAuthenticationAndAuthorization,
+	}
+}
