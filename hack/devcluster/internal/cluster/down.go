@@ -68,21 +68,10 @@ func clearMachine(ctx context.Context, l layout.Layout) error {
 func stopAll(l layout.Layout) error {
 	book := process.Book{Dir: l.Records()}
 	table := daemons.Table(l)
-	first := append(daemons.Of(table, daemons.Control), pick(table, "kubelet")...)
-	if err := stopEach(book, first); err != nil {
+	if err := stopEach(book, daemons.Of(table, daemons.Control)); err != nil {
 		return err
 	}
 	return stopEach(book, daemons.Of(table, daemons.Base))
-}
-
-func pick(table []daemons.Daemon, prefix string) []daemons.Daemon {
-	var picked []daemons.Daemon
-	for _, daemon := range table {
-		if strings.HasPrefix(daemon.Name, prefix) {
-			picked = append(picked, daemon)
-		}
-	}
-	return picked
 }
 
 func stopEach(book process.Book, all []daemons.Daemon) error {

@@ -54,20 +54,28 @@ func (c *Cluster) start(ctx context.Context, daemon daemons.Daemon) error {
 	return c.book.Start(command)
 }
 
-// await waits until a daemon is well, but not for one that has ended.
+// restarts is how often a daemon may end while it comes up. The kubelet does
+// when the runtime, which takes up its old containers first, is not there.
+const restarts = 5
+
+// await waits until a daemon is well. One that keeps ending is not waited for.
 func (c *Cluster) await(ctx context.Context, name string) error {
 	daemon, found := daemons.Find(c.daemons, name)
 	if !found {
 		return fmt.Errorf("there is no %s", name)
 	}
-	began := time.Now()
+	began, ends := time.Now(), 0
 	var ended error
 	err := until(ctx, 60*time.Second, func(ctx context.Context) error {
-		if _, alive := c.book.Find(name); !alive {
+		if _, alive := c.book.Find(name); alive {
+			return daemon.Well(ctx)
+		}
+		if ends++; ends > restarts {
 			ended = errors.New("it ended: " + c.lastLine(name))
 			return nil
 		}
-		return daemon.Well(ctx)
+		time.Sleep(300 * time.Millisecond)
+		return errors.Join(c.start(ctx, daemon), errors.New("it was started again"))
 	})
 	if err = errors.Join(err, ended); err != nil {
 		return fmt.Errorf("%s does not work, see %s: %w", name, c.log(name), err)

@@ -121,8 +121,10 @@ func (c *Cluster) run(ctx context.Context, olm bool) error {
 	}
 	pushed := make(chan error, 1)
 	go func() { pushed <- c.pushImages(ctx, olm) }()
-	if err := c.await(ctx, "kube-apiserver"); err != nil {
-		return err
+	for _, name := range []string{"containerd", "kube-apiserver"} {
+		if err := c.await(ctx, name); err != nil {
+			return err
+		}
 	}
 	if err := c.startAll(ctx, daemons.Of(c.daemons, daemons.Control)); err != nil {
 		return err

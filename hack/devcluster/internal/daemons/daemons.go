@@ -16,7 +16,7 @@ type Stage int
 const (
 	// Base needs nothing, or waits by itself for what it needs.
 	Base Stage = iota
-	// Control needs the API server.
+	// Control needs the API server or the container runtime.
 	Control
 )
 

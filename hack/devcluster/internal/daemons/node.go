@@ -21,7 +21,7 @@ func containerd(l layout.Layout, n layout.Node) Daemon {
 
 func kubelet(l layout.Layout, n layout.Node) Daemon {
 	return Daemon{
-		Name: named("kubelet", n), Component: "kubernetes",
+		Name: named("kubelet", n), Component: "kubernetes", Stage: Control,
 		Argv: []string{
 			filepath.Join(l.Bin(), "kubelet"), "--config", settings.Kubelet(n),
 			"--kubeconfig", pki.Kubeconfig(l, n.Name), "--hostname-override", n.Name, "--node-ip", n.IP,

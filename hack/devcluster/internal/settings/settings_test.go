@@ -1,0 +1,72 @@
+package settings
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
+
+func TestRenderMatchesGolden(t *testing.T) {
+	files, err := Render(layout.Layout{Root: "/checkout"}, Machine{MayRaisePriority: true, FiltersBridges: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		golden := filepath.Join("testdata", filepath.Base(file.Path)+".golden")
+		text := "# " + file.Path + "\n" + file.Text
+		if *rewrite {
+			if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text != string(want) {
+			t.Errorf("%s differs from %s; look at it and run with -rewrite:\n%s", file.Path, golden, text)
+		}
+	}
+}
+
+func TestRenderFollowsTheMachine(t *testing.T) {
+	poor, err := render("containerd.toml", layout.Layout{Root: "/c"}, layout.Layout{Root: "/c"}.Node(1), Machine{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !contains(poor, "restrict_oom_score_adj = true") {
+		t.Error("without CAP_SYS_RESOURCE, out-of-memory scores must be restricted")
+	}
+	proxy, err := render("proxy.yaml", layout.Layout{Root: "/c"}, layout.Layout{Root: "/c"}.Node(1), Machine{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !contains(proxy, "masqueradeAll: true") {
+		t.Error("without br_netfilter, everything must be masqueraded")
+	}
+}
+
+func TestWriteLeavesUnchangedFilesAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "etc", "file")
+	if err := Write([]File{{Path: path, Text: "one"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := os.Stat(path)
+	if err := Write([]File{{Path: path, Text: "one"}}); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := os.Stat(path); !after.ModTime().Equal(before.ModTime()) {
+		t.Error("the unchanged file was written")
+	}
+}
+
+func contains(text, part string) bool { return strings.Contains(text, part) }
