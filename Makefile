@@ -14,6 +14,7 @@ REGISTRY ?= 127.0.0.1:5000
 IMG ?=
 CONTAINER_TOOL ?= docker
 DEVCLUSTER_FLAGS ?=
+BENCH_FLAGS ?=
 
 BIN := $(CURDIR)/bin
 export PATH := $(CURDIR)/.devcluster/bin:$(PATH)
@@ -48,9 +49,10 @@ test: test-unit test-envtest test-e2e ## All tests: unit, API server, and end to
 ##@ Tests
 
 .PHONY: test-unit
-test-unit: ## Unit tests with the race detector
+test-unit: ## Unit tests: all with the race detector, then the planner's whole walk without it
 	$(say) "unit tests"
-	@go test -race $(UNIT_PACKAGES)
+	@hack/with-envtest.sh go test -race -short $(UNIT_PACKAGES)
+	@go test ./internal/plan
 
 .PHONY: test-envtest
 test-envtest: ## Tests against a real kube-apiserver and etcd
@@ -60,12 +62,12 @@ test-envtest: ## Tests against a real kube-apiserver and etcd
 .PHONY: test-e2e
 test-e2e: ## End-to-end tests on the cluster of KUBECONFIG, or on the local one
 	$(say) "end-to-end tests"
-	@hack/with-cluster.sh go test ./test/e2e/... -v -ginkgo.v -timeout 60m
+	@hack/with-cluster.sh bash -c '$(MAKE) images deploy && go test ./test/e2e/... -v -ginkgo.v -timeout 60m'
 
 .PHONY: bench
 bench: ## Measure the operator on the cluster of KUBECONFIG, or on the local one
 	$(say) "benchmarks"
-	@hack/with-cluster.sh go -C test/bench run .
+	@hack/with-cluster.sh bash -c '$(MAKE) images deploy && go run ./test/bench $(BENCH_FLAGS)'
 
 .PHONY: verify
 verify: tools ## What CI asks of a change: generated files up to date, tidy modules, lint, unit tests

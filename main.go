@@ -76,4 +76,3 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 	}
 	return chosen, logging, nil
 }
-
