@@ -35,7 +35,7 @@ func etcd(l layout.Layout) Daemon {
 		},
 		Ports: []string{layout.EtcdClients, layout.EtcdPeers},
 		Well:  answers(clients + "/readyz"),
-		Grace: 5 * time.Second,
+		Grace: 2 * time.Second,
 	}
 }
 
@@ -46,7 +46,8 @@ func apiserver(l layout.Layout) Daemon {
 		Reads: []string{settings.AuditPolicy(l), filepath.Join(l.PKI(), "ca.crt")},
 		Ports: []string{":" + layout.APIPort},
 		Well:  answersClient(l, "/readyz"),
-		Grace: 5 * time.Second,
+		// Open watches would hold it for longer.
+		Grace: 2 * time.Second,
 	}
 }
 
