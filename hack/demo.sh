@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# The main job, told as it happens: install the operator, make an etcd cluster, write to it, kill a member, watch it heal.
+# Expects KUBECONFIG to name a cluster that answers. IMG names an image that a cluster elsewhere can pull.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+namespace=etcd-demo
+name=example-etcd-cluster
+start=$SECONDS
+
+say() { printf '\n\033[1m[%3ds] %s\033[0m\n' $((SECONDS - start)) "$*"; }
+show() { printf '  $ kubectl %s\n' "$*" && kubectl "$@" 2>&1 | sed 's/^/    /'; }
+k() { kubectl -n "$namespace" "$@"; }
+etcdctl() { k exec "$1" -c etcd -- etcdctl "${@:2}"; }
+
+fail() {
+  echo "the demo stopped; this is what the cluster says:" >&2
+  k describe etcdcluster "$name" >&2 || true
+  kubectl -n etcd-operator-system logs deployment/etcd-operator-controller-manager --all-pods --tail=20 >&2 || true
+}
+trap fail ERR
+
+wait_for() { # what, seconds, command… that succeeds when it is there
+  local what=$1 end=$((SECONDS + $2)) from=$SECONDS
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    if [ $SECONDS -ge $end ]; then
+      echo "gave up waiting for $what" >&2
+      return 1
+    fi
+    printf '\r    waiting for %s … %ds ' "$what" $((SECONDS - from))
+    sleep 0.3
+  done
+  printf '\r    %s: there after %ds            \n' "$what" $((SECONDS - from))
+}
+
+healthy() {
+  [ "$(k get etcdcluster "$name" -o jsonpath='{.status.readyMembers}/{.status.conditions[?(@.type=="Available")].reason}')" = 3/Healthy ]
+}
+member_id() { k get etcdcluster "$name" -o jsonpath="{.status.members[?(@.name==\"$1\")].id}"; }
+new_pod() { [ "$(k get pod "$1" -o jsonpath='{.metadata.uid}')" != "$2" ]; }
+
+say "Build the operator's image and install it"
+make images
+make deploy
+
+say "Make an etcd cluster of three members"
+kubectl create namespace "$namespace" --dry-run=client -o yaml | kubectl apply -f - >/dev/null
+kubectl label namespace "$namespace" pod-security.kubernetes.io/enforce=restricted --overwrite >/dev/null
+sed 's/^/    /' config/samples/etcd-operator.dev_v1alpha1_etcdcluster.yaml
+created=$(date +%s%N)
+k apply -f config/samples/etcd-operator.dev_v1alpha1_etcdcluster.yaml
+k wait --for=condition=Available "etcdcluster/$name" --timeout=180s
+available=$((($(date +%s%N) - created) / 1000000))
+wait_for "three healthy members" 60 healthy
+show -n "$namespace" get etcdclusters,pods,persistentvolumeclaims
+
+say "Write a key, read it from another member"
+etcdctl "$name-0" put greeting "hello from $name" | sed 's/^/    /'
+etcdctl "$name-2" get greeting | sed 's/^/    /'
+
+victim=$name-1
+before_id=$(member_id "$victim")
+before_uid=$(k get pod "$victim" -o jsonpath='{.metadata.uid}')
+say "Kill member $victim (ID $before_id)"
+killed=$(date +%s%N)
+k delete pod "$victim" --wait=false | sed 's/^/    /'
+wait_for "a new pod of $victim" 60 new_pod "$victim" "$before_uid"
+wait_for "its container" 60 k wait --for=jsonpath='{.status.containerStatuses[0].ready}'=true "pod/$victim" --timeout=1s
+wait_for "three healthy members" 60 healthy
+healed=$((($(date +%s%N) - killed) / 1000000))
+
+say "It came back with its data: the same member, no change of membership"
+after_id=$(member_id "$victim")
+[ "$before_id" = "$after_id" ]
+etcdctl "$victim" get greeting | sed 's/^/    /'
+[ "$(etcdctl "$victim" get greeting --print-value-only)" = "hello from $name" ]
+show -n "$namespace" get etcdclusters
+show -n "$namespace" get events --field-selector "involvedObject.kind=EtcdCluster" -o custom-columns=REASON:.reason,NOTE:.message
+
+trap - ERR
+say "Done"
+cat <<EOF
+    from kubectl apply to Available   $available ms
+    from kill to three healthy        $healed ms
+    member ID of $victim   $before_id before, $after_id after
+
+    Look around:  export KUBECONFIG=$KUBECONFIG
+                  kubectl -n $namespace get ec,pods
+                  kubectl -n $namespace exec $name-0 -- etcdctl member list -w table
+    Clean up:     kubectl delete namespace $namespace; make undeploy; make cluster-down
+EOF
