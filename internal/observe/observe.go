@@ -14,7 +14,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/dial"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
 // freshFor is how long after a Pod's container started etcd is expected to need
@@ -22,11 +22,17 @@ import (
 // (https://etcd.io/docs/v3.6/tuning/#time-parameters), loading data a little more.
 const freshFor = 30 * time.Second
 
+// Members makes clients of members, and keeps connections to those that run.
+type Members interface {
+	Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error)
+	Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cluster.Member)
+}
+
 // Observer looks at clusters.
 type Observer struct {
 	Cache  client.Reader // fed by watches: may be a moment old
 	Live   client.Reader // asks the API server
-	Dialer *dial.Dialer
+	Dialer Members
 	Now    func() time.Time
 }
 
