@@ -22,6 +22,8 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name must have at most 52 characters: each member is a host named <name>-<serial>, and a DNS label has at most 63"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label that starts with a letter (lower case letters, digits and '-', no dots): it becomes the name of Services"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.version) || self.spec.version == oldSelf.spec.version || !self.spec.version.matches('^3[.][0-9]{1,2}[.]') || !self.status.version.matches('^3[.][0-9]{1,2}[.]') || int(self.spec.version.split('.')[1]) <= int(self.status.version.split('.')[1]) + 1",fieldPath=".spec.version",message="version may go up by one minor at a time",messageExpression="'version may go up by one minor at a time: members run ' + self.status.version"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.version) || self.spec.version == oldSelf.spec.version || !self.spec.version.matches('^3[.][0-9]{1,2}[.]') || !self.status.version.matches('^3[.][0-9]{1,2}[.]') || int(self.spec.version.split('.')[1]) >= int(self.status.version.split('.')[1])",fieldPath=".spec.version",message="version cannot go down a minor: etcd needs its downgrade procedure, which this operator does not support yet",messageExpression="'version cannot go down a minor: members run ' + self.status.version + ', and etcd needs its downgrade procedure, which this operator does not support yet'"
 type EtcdCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -47,8 +49,9 @@ type EtcdClusterList struct {
 
 // EtcdClusterSpec is what a user wants of a cluster. `{size: 3}` is enough.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.storage.ephemeral) == has(oldSelf.storage.ephemeral)",message="storage.ephemeral cannot be added to or removed from an existing cluster: members would lose their data; create a new cluster and copy the data"
-// +kubebuilder:validation:XValidation:rule="!has(self.etcd.quota) || quantity(string(self.etcd.quota)).compareTo(quantity(has(self.storage.ephemeral) ? string(self.storage.ephemeral.sizeLimit) : has(self.storage.size) ? string(self.storage.size) : '8Gi')) <= 0",message="etcd.quota must not be above the size of the volume (storage.size, or storage.ephemeral.sizeLimit)"
+// +kubebuilder:validation:XValidation:rule="!has(self.storage) || !has(oldSelf.storage) || has(self.storage.ephemeral) == has(oldSelf.storage.ephemeral)",message="storage.ephemeral cannot be added to or removed from an existing cluster: members would lose their data; create a new cluster and copy the data"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.storage) || !has(self.etcd.quota) || quantity(string(self.etcd.quota)).compareTo(quantity(has(self.storage.ephemeral) ? string(self.storage.ephemeral.sizeLimit) : has(self.storage.size) ? string(self.storage.size) : '8Gi')) <= 0",message="etcd.quota must not be above the size of the volume (storage.size, or storage.ephemeral.sizeLimit)"
+// +kubebuilder:validation:XValidation:rule="!has(self.version) || !self.version.startsWith('3.7.') || !has(self.etcd) || !has(self.etcd.extraArgs) || self.etcd.extraArgs.all(key, !key.startsWith('experimental-'))",message="etcd.extraArgs must not set experimental-* flags with version 3.7: etcd 3.7 has none and exits; use the flag without the prefix, or feature-gates"
 type EtcdClusterSpec struct {
 	// size is the number of voting members: 1, 3, 5 or 7. Even sizes need more
 	// members for the same tolerance of failures, and more than seven slow every

@@ -21,6 +21,7 @@ type Storage struct {
 	// storageClassName of the volumes; the cluster's default class if not given.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="storage.storageClassName must be the name of a StorageClass: lower case letters, digits, '-' and '.'"
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
 	// ephemeral keeps the data in an emptyDir: fast, and lost with the Pod. A lost
@@ -40,14 +41,18 @@ type Ephemeral struct {
 }
 
 // Resources are the compute resources of one container.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || self.requests.all(key, !(key in self.limits) || quantity(string(self.requests[key])).compareTo(quantity(string(self.limits[key]))) <= 0)",message="resources.requests must not be above resources.limits"
 type Resources struct {
 	// requests is what the scheduler reserves.
 	// +optional
+	// +kubebuilder:validation:MaxProperties=6
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 
 	// limits is the most that may be used; a member above its memory limit is
 	// killed and restarted with its data.
 	// +optional
+	// +kubebuilder:validation:MaxProperties=6
 	Limits corev1.ResourceList `json:"limits,omitempty"`
 }
 
@@ -84,12 +89,15 @@ type PodMetadata struct {
 	// labels to add. Keys of the operator and of app.kubernetes.io are refused.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key.matches('^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="podMetadata.labels must have keys as Kubernetes wants them, such as team or example.com/team"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, self[key].size() <= 63)",message="podMetadata.labels must have values of at most 63 characters"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('etcd-operator.dev/') && !key.startsWith('app.kubernetes.io/'))",message="podMetadata.labels must not begin with etcd-operator.dev/ or app.kubernetes.io/: the operator finds its Pods by those"
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// annotations to add. Keys of the operator are refused.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key.matches('^([A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="podMetadata.annotations must have keys as Kubernetes wants them, such as team or example.com/team"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('etcd-operator.dev/'))",message="podMetadata.annotations must not begin with etcd-operator.dev/: those are the operator's"
 	Annotations map[string]string `json:"annotations,omitempty"`
 }

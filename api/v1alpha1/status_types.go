@@ -32,6 +32,7 @@ type EtcdClusterStatus struct {
 
 	// version is the lowest etcd version that a member runs.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	Version string `json:"version,omitempty"`
 
 	// endpoint is the URL that clients use.
