@@ -1,0 +1,201 @@
+//go:build envtest
+
+package v1alpha1_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// refusal is bad input, what the refusal must say, and the nearest good input.
+type refusal struct {
+	name      string
+	from      string // spec of a cluster that exists; empty: bad and good are created
+	bad, good string // specs
+	says      string // words of the message, separated by |
+}
+
+func (r refusal) check(t *testing.T, number int) {
+	try, name := tryCreate, fmt.Sprintf("refusal-%d", number)
+	if r.from != "" {
+		try = tryUpdate
+		create(t, name, r.from)
+	}
+	wantRefused(t, try(t, name, r.bad), r.bad, strings.Split(r.says, "|")...)
+	wantAccepted(t, try(t, name, r.good), r.good)
+}
+
+func TestRefusals(t *testing.T) {
+	number := 0
+	for _, table := range [][]refusal{sizes, versions, storage, immutable, etcdSettings, flags, podSettings} {
+		for _, r := range table {
+			number++
+			t.Run(r.name, func(t *testing.T) { r.check(t, number) })
+		}
+	}
+}
+
+const sizeRule = "spec.size: Invalid value|size must be 1, 3, 5 or 7|an even number of members"
+
+var sizes = []refusal{
+	{name: "fault 46: size 0", bad: "{size: 0}", good: "{size: 1}", says: sizeRule},
+	{name: "fault 46: to size 0", from: "{size: 3}", bad: "{size: 0}", good: "{size: 1}", says: sizeRule},
+	{name: "fault 47: size 2", bad: "{size: 2}", good: "{size: 3}", says: sizeRule},
+	{name: "fault 47: size 4", bad: "{size: 4}", good: "{size: 5}", says: sizeRule},
+	{name: "fault 47: size 8", bad: "{size: 8}", good: "{size: 7}", says: sizeRule},
+	{name: "fault 47: from 3 to 4", from: "{size: 3}", bad: "{size: 4}", good: "{size: 5}", says: sizeRule},
+	{name: "fault 48: size 9", bad: "{size: 9}", good: "{size: 7}", says: sizeRule},
+	{name: "fault 48: size 1000", bad: "{size: 1000}", good: "{size: 7}", says: sizeRule},
+	{name: "fault 48: size -1", bad: "{size: -1}", good: "{size: 1}", says: sizeRule},
+	{name: "fault 48: size not a number", bad: "{size: three}", good: "{size: 3}", says: "spec.size|integer"},
+}
+
+const versionRule = "spec.version: Invalid value|version must be a full etcd version|3.5, 3.6 or 3.7|such as 3.6.16"
+
+var versions = []refusal{
+	{name: "fault 50: version latest", bad: "{version: latest}", good: "{version: 3.6.16}", says: versionRule},
+	{name: "fault 50: version 3", bad: `{version: "3"}`, good: "{version: 3.5.0}", says: versionRule},
+	{name: "fault 50: version 3.6", bad: `{version: "3.6"}`, good: "{version: 3.6.0}", says: versionRule},
+	{name: "fault 50: version v3.6.16", bad: "{version: v3.6.16}", good: "{version: 3.6.16}", says: versionRule},
+	{name: "fault 50: version 2.3.8", bad: "{version: 2.3.8}", good: "{version: 3.5.26}", says: versionRule},
+	{name: "fault 50: version 3.8.0", bad: "{version: 3.8.0}", good: "{version: 3.7.3}", says: versionRule},
+	{name: "fault 50: version 3.4.37", bad: "{version: 3.4.37}", good: "{version: 3.5.37}", says: versionRule},
+	{name: "fault 50: release candidate", bad: "{version: 3.6.16-rc.0}", good: "{version: 3.6.16}", says: versionRule},
+	{name: "fault 50: leading zero", bad: "{version: 3.6.016}", good: "{version: 3.6.16}", says: versionRule},
+	{name: "fault 50: empty version", bad: `{version: ""}`, good: "{}", says: versionRule},
+	{name: "fault 50: to version latest", from: "{}", bad: "{version: latest}", good: "{version: 3.6.17}", says: versionRule},
+	{
+		name: "image with a space",
+		bad:  `{image: "registry.example/etcd :v3.6.16"}`, good: "{image: registry.example:5000/a/etcd:v3.6.16}",
+		says: "spec.image: Invalid value|image must be an image reference",
+	},
+	{
+		name: "image with a scheme", bad: "{image: 'https://registry.example/etcd?tag=1'}",
+		good: "{image: 'registry.example/etcd@sha256:" + strings.Repeat("0", 64) + "'}", says: "spec.image|image must be an image reference",
+	},
+}
+
+const quotaRule = "spec: Invalid value|etcd.quota must not be above the size of the volume"
+
+var storage = []refusal{
+	{
+		name: "storage shrinks", from: "{storage: {size: 10Gi}}", bad: "{storage: {size: 9Gi}}", good: "{storage: {size: 11Gi}}",
+		says: "spec.storage: Invalid value|storage.size cannot shrink: Kubernetes volumes only grow",
+	},
+	{
+		name: "storage shrinks below the default", from: "{}", bad: "{storage: {size: 7Gi}}", good: "{storage: {size: 8192Mi}}",
+		says: "spec.storage|storage.size cannot shrink",
+	},
+	{
+		name: "storage shrinks to the default", from: "{storage: {size: 10Gi}}", bad: "{}", good: "{storage: {size: 10Gi}}",
+		says: "spec.storage|storage.size cannot shrink",
+	},
+	{
+		name: "storage too small", bad: "{storage: {size: 63Mi}}", good: "{storage: {size: 64Mi}}",
+		says: "spec.storage|storage.size must be at least 64Mi",
+	},
+	{
+		name: "storage of negative size", bad: "{storage: {size: -1Gi}}", good: "{storage: {size: 1Gi}}",
+		says: "spec.storage|storage.size must be at least 64Mi",
+	},
+	{
+		name: "emptyDir too small", bad: "{storage: {ephemeral: {sizeLimit: 1Mi}}}", good: "{storage: {ephemeral: {}}}",
+		says: "spec.storage.ephemeral.sizeLimit|must be at least 64Mi",
+	},
+	{name: "quota above the default volume", bad: "{etcd: {quota: 9Gi}}", good: "{etcd: {quota: 8Gi}}", says: quotaRule},
+	{
+		name: "quota above the volume", bad: "{etcd: {quota: 1025Mi}, storage: {size: 1Gi}}", good: "{etcd: {quota: 1Gi}, storage: {size: 1Gi}}",
+		says: quotaRule,
+	},
+	{
+		name: "quota above the emptyDir", bad: "{etcd: {quota: 3Gi}, storage: {ephemeral: {}}}",
+		good: "{etcd: {quota: 3Gi}, storage: {ephemeral: {sizeLimit: 3Gi}}}", says: quotaRule,
+	},
+	{name: "quota 0", bad: "{etcd: {quota: 0}}", good: "{etcd: {quota: 16777216}}", says: "spec.etcd.quota|etcd.quota must be at least 1Mi"},
+	{
+		name: "two kinds of storage", bad: "{storage: {ephemeral: {}, size: 1Gi}}", good: "{storage: {size: 1Gi}}",
+		says: "spec.storage: Invalid value|storage.ephemeral goes without storage.size and storage.storageClassName",
+	},
+	{
+		name: "ephemeral with a class", bad: "{storage: {ephemeral: {}, storageClassName: fast}}", good: "{storage: {storageClassName: fast}}",
+		says: "spec.storage|storage.ephemeral goes without storage.size and storage.storageClassName",
+	},
+	{
+		name: "class that is no name", bad: "{storage: {storageClassName: Very Fast}}", good: `{storage: {storageClassName: ""}}`,
+		says: "spec.storage.storageClassName|must be the name of a StorageClass",
+	},
+}
+
+const (
+	classRule     = "spec.storage: Invalid value|storage.storageClassName cannot be changed on an existing cluster"
+	ephemeralRule = "spec: Invalid value|storage.ephemeral cannot be added to or removed from an existing cluster"
+)
+
+var immutable = []refusal{
+	{name: "fault 54: class set", from: "{}", bad: "{storage: {storageClassName: fast}}", good: "{storage: {size: 9Gi}}", says: classRule},
+	{
+		name: "fault 54: class unset", from: "{storage: {storageClassName: fast}}", bad: "{}",
+		good: "{storage: {storageClassName: fast, size: 9Gi}}", says: classRule,
+	},
+	{
+		name: "fault 54: class changed", from: "{storage: {storageClassName: fast}}", bad: "{storage: {storageClassName: slow}}",
+		good: "{size: 5, storage: {storageClassName: fast}}", says: classRule,
+	},
+	{name: "fault 54: ephemeral added", from: "{}", bad: "{storage: {ephemeral: {}}}", good: "{storage: {}}", says: ephemeralRule},
+	{
+		name: "fault 54: ephemeral removed", from: "{storage: {ephemeral: {}}}", bad: "{}",
+		good: "{storage: {ephemeral: {sizeLimit: 2048Mi}}}", says: ephemeralRule,
+	},
+	{
+		name: "fault 54: ephemeral changed", from: "{storage: {ephemeral: {}}}", bad: "{storage: {ephemeral: {sizeLimit: 3Gi}}}",
+		good: "{size: 5, storage: {ephemeral: {}}}", says: "spec.storage.ephemeral.sizeLimit|cannot be changed on an existing cluster",
+	},
+	{
+		name: "fault 54: TLS off", from: "{}", bad: "{tls: {mode: Disabled}}", good: "{tls: {mode: Enabled}}",
+		says: "spec.tls.mode|tls.mode cannot be changed on an existing cluster",
+	},
+	{
+		name: "fault 54: TLS on", from: "{tls: {mode: Disabled}}", bad: "{}", good: "{size: 1, tls: {mode: Disabled}}",
+		says: "spec.tls.mode|tls.mode cannot be changed on an existing cluster",
+	},
+}
+
+// Names are refused when the cluster is made, in the user's own object, and not
+// later by a Service or a Pod that nobody looks at.
+func TestNames(t *testing.T) {
+	for _, r := range []struct{ name, bad, good, says string }{
+		{"53 characters", strings.Repeat("a", 53), strings.Repeat("a", 52), "metadata.name must have at most 52 characters|DNS label"},
+		{"63 characters", strings.Repeat("a", 63), "a", "metadata.name must have at most 52 characters"},
+		{"dot", "a.b", "a-b", "metadata.name must be a DNS label|no dots"},
+		{"digit first", "1a", "a1", "metadata.name must be a DNS label that starts with a letter"},
+		{"upper case", "Example", "example", "metadata.name|lower case"},
+	} {
+		t.Run("fault 55: "+r.name, func(t *testing.T) {
+			wantRefused(t, tryCreate(t, r.bad, "{}"), r.bad, strings.Split(r.says, "|")...)
+			wantAccepted(t, tryCreate(t, r.good, "{}"), r.good)
+		})
+	}
+}
+
+func TestScaleSubresourceKeepsTheRuleOfSizes(t *testing.T) {
+	c := create(t, "scaled", "{size: 3}")
+	scale := func(size int32) error {
+		body := &autoscalingv1.Scale{
+			ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace},
+			Spec:       autoscalingv1.ScaleSpec{Replicas: size},
+		}
+		return server.SubResource("scale").Update(t.Context(), c, client.WithSubResourceBody(body))
+	}
+	wantRefused(t, scale(0), "fault 46: scale to 0", "spec.size", "size must be 1, 3, 5 or 7")
+	wantRefused(t, scale(4), "fault 47: scale to 4", "spec.size", "size must be 1, 3, 5 or 7")
+	wantRefused(t, scale(9), "fault 48: scale to 9", "spec.size", "size must be 1, 3, 5 or 7")
+	wantAccepted(t, scale(5), "scale to 5")
+	if size := get(t, c.Name).Spec.Size; size != 5 {
+		t.Errorf("scaled to 5, and size is %d", size)
+	}
+}
