@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -75,10 +76,8 @@ func NewManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
 	if err := addController(manager, chosen); err != nil {
 		return nil, err
 	}
-	for name, add := range map[string]func(string, healthz.Checker) error{"healthz": manager.AddHealthzCheck, "readyz": manager.AddReadyzCheck} {
-		if err := add(name, healthz.Ping); err != nil {
-			return nil, fmt.Errorf("add %s: %w", name, err)
-		}
+	if err := errors.Join(manager.AddHealthzCheck("healthz", healthz.Ping), manager.AddReadyzCheck("readyz", healthz.Ping)); err != nil {
+		return nil, fmt.Errorf("add probes: %w", err)
 	}
 	return manager, nil
 }

@@ -30,9 +30,7 @@ const (
 // result is the only place that says when to look again.
 func result(step plan.Step, err error) (ctrl.Result, error) {
 	switch {
-	case errors.Is(err, etcd.ErrNotReady):
-		return ctrl.Result{RequeueAfter: soon}, nil
-	case apierrors.IsConflict(err), errors.Is(err, act.ErrChanged):
+	case isTransient(err):
 		return ctrl.Result{RequeueAfter: soon}, nil
 	case err != nil:
 		return ctrl.Result{}, err
@@ -52,6 +50,12 @@ func result(step plan.Step, err error) (ctrl.Result, error) {
 	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Remember, plan.Start, plan.Stop, plan.Reserve, plan.Quarantine:
 	}
 	return ctrl.Result{}, nil
+}
+
+// isTransient says whether the error is worth no word, only another look: a write
+// that met a newer object, an etcd that wants to be asked again.
+func isTransient(err error) bool {
+	return errors.Is(err, etcd.ErrNotReady) || errors.Is(err, act.ErrChanged) || apierrors.IsConflict(err)
 }
 
 // spread is between the pause and half as long again.

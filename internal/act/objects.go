@@ -56,22 +56,16 @@ func (a *Actor) furnish(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.
 
 func kindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
 
-// makeSecrets makes those that are wanted anew. An authority that is missing is
-// created and never overwritten: another one may have been made meanwhile.
+// makeSecrets makes those that are wanted anew and returns those that are to be
+// applied. An authority that is missing is created and never overwritten: another
+// one may have been made meanwhile.
 func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted map[string]cluster.Object) ([]client.Object, error) {
-	found := map[string]*corev1.Secret{}
-	for _, name := range trust.Names(c) {
-		secret := &corev1.Secret{}
-		err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
-		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("get secret %s: %w", name, err)
-		}
-		if err == nil {
-			found[name] = secret
-		}
+	found, err := a.secrets(ctx, c)
+	if err != nil {
+		return nil, err
 	}
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
-	var made []client.Object
+	var applied []client.Object
 	for _, name := range trust.Names(c) {
 		if _, ok := wanted["Secret "+name]; !ok {
 			continue
@@ -80,16 +74,33 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 		if err != nil {
 			return nil, fmt.Errorf("make secret %s: %w", name, err)
 		}
-		if secret.Type == corev1.SecretTypeTLS && found[name] == nil {
-			delete(wanted, "Secret "+name)
-			if err := a.Client.Create(ctx, secret, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-				return nil, fmt.Errorf("create secret %s: %w", name, err)
-			}
+		if secret.Type != corev1.SecretTypeTLS || found[name] != nil {
+			applied = append(applied, secret)
 			continue
 		}
-		made = append(made, secret)
+		delete(wanted, "Secret "+name)
+		if err := a.Client.Create(ctx, secret, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+			return nil, fmt.Errorf("create secret %s: %w", name, err)
+		}
 	}
-	return made, nil
+	return applied, nil
+}
+
+// secrets are those that exist, by name.
+func (a *Actor) secrets(ctx context.Context, c *v1alpha1.EtcdCluster) (map[string]*corev1.Secret, error) {
+	found := map[string]*corev1.Secret{}
+	for _, name := range trust.Names(c) {
+		secret := &corev1.Secret{}
+		err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("get secret %s: %w", name, err)
+		}
+		found[name] = secret
+	}
+	return found, nil
 }
 
 // apply is a server-side apply under our field owner.

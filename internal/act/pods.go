@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
@@ -33,7 +32,7 @@ func (a *Actor) start(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 		return err
 	}
 	return atOnce(s.Names, func(name string) error {
-		return a.create(ctx, c, build.Pod(c, name, joining(v, c)), &corev1.Pod{})
+		return a.create(ctx, c, build.Pod(c, name, joining(v)), &corev1.Pod{})
 	})
 }
 
@@ -47,7 +46,7 @@ func planOn(v cluster.View, c *v1alpha1.EtcdCluster) *v1alpha1.Bootstrap {
 
 // joining says how a member that has no data yet enters the cluster. Once the
 // cluster has formed that is never by forming a new one.
-func joining(v cluster.View, c *v1alpha1.EtcdCluster) build.Joining {
+func joining(v cluster.View) build.Joining {
 	j := build.Joining{New: !v.Formed(), Token: v.Record.Token, Members: v.Record.First}
 	if listed := v.Select(cluster.IsListed); v.Formed() && len(listed) > 0 {
 		j.Members = cluster.Names(listed)

@@ -23,8 +23,8 @@ func respectOthers(v cluster.View) Step {
 			return Refuse{o.String() + " is in the way: " + o.Why + "; rename or delete it, or choose another cluster name"}
 		}
 	}
-	for _, o := range v.Foreign {
-		return Wait{For: o.String() + " of an earlier cluster to be gone"}
+	if len(v.Foreign) > 0 {
+		return Wait{For: v.Foreign[0].String() + " of an earlier cluster to be gone"}
 	}
 	return nil
 }
@@ -114,10 +114,10 @@ func rememberFormation(v cluster.View) Step {
 }
 
 func firstVolume(v cluster.View) string {
-	for _, volume := range v.Volumes {
-		return volume.Name
+	if len(v.Volumes) == 0 {
+		return ""
 	}
-	return ""
+	return v.Volumes[0].Name
 }
 
 // guardBootstrap never gives a first member a second empty volume. All volumes

@@ -28,8 +28,8 @@ func beyondRepair(v cluster.View) Step {
 	if len(lost) == 0 || quorum.Holds(len(voters)-len(lost), len(voters)) {
 		return nil
 	}
-	return Refuse{fmt.Sprintf("quorum is lost: the data of %s is gone, %d of %d voters are left and %d must agree; restore the cluster from a backup",
-		list(cluster.Names(lost)), len(voters)-len(lost), len(voters), quorum.Size(len(voters)))}
+	return Refuse{fmt.Sprintf("quorum is lost: the data of %s is gone, %d of %d voters are left and %d must agree; "+
+		"restore the cluster from a backup", list(cluster.Names(lost)), len(voters)-len(lost), len(voters), quorum.Size(len(voters)))}
 }
 
 // keepQuorum lets nothing change while fewer voters than a quorum are healthy.
@@ -51,23 +51,25 @@ func keepQuorum(v cluster.View) Step {
 // nameStrays reports members that somebody else added. They are never removed
 // silently, and nothing else changes the membership beside them.
 func nameStrays(v cluster.View) Step {
-	for _, s := range v.Strays {
-		return Refuse{fmt.Sprintf("etcd lists a member that is not ours: ID %x, name %q, peer URL %s; "+
-			"remove it with etcdctl member remove %x", s.ID, s.Name, s.PeerURL, s.ID)}
+	if len(v.Strays) == 0 {
+		return nil
 	}
-	return nil
+	s := v.Strays[0]
+	return Refuse{fmt.Sprintf("etcd lists a member that is not ours: ID %x, name %q, peer URL %s; "+
+		"remove it with etcdctl member remove %x", s.ID, s.Name, s.PeerURL, s.ID)}
 }
 
 // replaceLost strikes one member whose data is gone; grow then adds its successor
 // under a new name. Removal comes first, so quorum never rises while one is down.
 func replaceLost(v cluster.View) Step {
-	for _, m := range v.Select(cluster.IsListed, cluster.IsLost) {
-		if m.Pod.Exists {
-			return Wait{For: "pod " + m.Name + " to be gone"}
-		}
-		return remove(v, m, "its data is lost")
+	lost := v.Select(cluster.IsListed, cluster.IsLost)
+	if len(lost) == 0 {
+		return nil
 	}
-	return nil
+	if lost[0].Pod.Exists {
+		return Wait{For: "pod " + lost[0].Name + " to be gone"}
+	}
+	return remove(v, lost[0], "its data is lost")
 }
 
 // remove judges the membership after the removal before it proposes it.

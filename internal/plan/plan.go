@@ -34,10 +34,10 @@ var rules = []rule{
 	{"retire removed members", retireRemoved},
 	{"replace lost members", replaceLost},
 	{"finish learner", finishLearner},
-	{"fit volumes", fitVolumes},
 	{"await health", awaitHealth},
 	{"grow", grow},
 	{"shrink", shrink},
+	{"fit volumes", fitVolumes},
 	{"roll", roll},
 }
 

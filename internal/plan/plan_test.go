@@ -90,7 +90,9 @@ func parseLine(t *testing.T, w *world, words []string) {
 	case "stray":
 		w.view.Strays = append(w.view.Strays, cluster.Stray{ID: 0xbad, Name: words[1], PeerURL: "https://" + words[1]})
 	case "foreign":
-		w.view.Foreign = append(w.view.Foreign, cluster.Object{Kind: words[1], Name: words[2], Why: "it belongs to another cluster", Gone: len(words) > 3})
+		w.view.Foreign = append(w.view.Foreign, cluster.Object{
+			Kind: words[1], Name: words[2], Why: "it belongs to another cluster", Gone: len(words) > 3,
+		})
 	case "volume":
 		volume := cluster.Volume{Name: words[1]}
 		for _, word := range words[2:] {

@@ -14,17 +14,20 @@ func roll(v cluster.View) Step {
 	if v.Want.Ephemeral {
 		return nil
 	}
-	followers := v.Select(cluster.IsListed, cluster.IsOutdated, func(m cluster.Member) bool { return !m.Leader })
-	for _, m := range followers {
-		return restart(v, m)
+	outdated := v.Select(cluster.IsListed, cluster.IsOutdated)
+	if len(outdated) == 0 {
+		return nil
 	}
-	for _, m := range v.Select(cluster.IsOutdated, cluster.IsVoter) {
-		if len(v.Select(cluster.IsVoter)) == 1 {
-			return restart(v, m) // nobody can take over: a short outage is the only way
+	for _, m := range outdated {
+		if !m.Leader {
+			return restart(v, m)
 		}
-		return handOver(v, m)
 	}
-	return nil
+	leader := outdated[0]
+	if len(v.Select(cluster.IsVoter)) == 1 {
+		return restart(v, leader) // nobody can take over: a short outage is the only way
+	}
+	return handOver(v, leader)
 }
 
 // restart judges the voters that stay up before it stops one.

@@ -119,6 +119,7 @@ func Rests(step Step) bool {
 	switch step.(type) {
 	case Wait, Refuse, Done:
 		return true
+	case Freeze, Adopt, Furnish, Remember, Start, Stop, Reserve, AddLearner, Promote, MoveLeader, Remove, Quarantine:
 	}
 	return false
 }

@@ -1,18 +1,14 @@
 package report
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
@@ -23,10 +19,7 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 	all := append([]metav1.Condition(nil), c.Status.Conditions...)
 	_, remembered := step.(plan.Remember)
 	formed := v.Formed() || remembered && err == nil
-	for _, condition := range []metav1.Condition{available(v, formed), progressing(v, step, err, formed), degraded(v, step, err, formed)} {
-		if condition.Type == "" {
-			continue
-		}
+	for _, condition := range []metav1.Condition{available(v, formed), progressing(step, err, formed), degraded(v, step, err, formed)} {
 		condition.ObservedGeneration = c.Generation
 		condition.Message = shortened(condition.Message)
 		meta.SetStatusCondition(&all, condition)
@@ -71,15 +64,15 @@ func unreachable(v cluster.View) bool {
 	return quorum.Holds(len(ready), len(v.Select(cluster.IsVoter)))
 }
 
-func progressing(v cluster.View, step plan.Step, err error, formed bool) metav1.Condition {
+func progressing(step plan.Step, err error, formed bool) metav1.Condition {
 	is := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: status, Reason: reason, Message: message}
 	}
-	if transient(err) {
-		return metav1.Condition{} // the next look will tell
-	}
 	if err != nil {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
+	}
+	if _, refused := step.(plan.Refuse); !formed && !refused {
+		return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")
 	}
 	switch s := step.(type) {
 	case plan.Refuse:
@@ -87,24 +80,13 @@ func progressing(v cluster.View, step plan.Step, err error, formed bool) metav1.
 	case plan.Done:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonAsWanted, "nothing is left to do")
 	case plan.Wait:
-		if !formed {
-			return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")
-		}
 		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+s.For)
-	}
-	if !formed {
-		return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")
-	}
-	if _, formedNow := step.(plan.Remember); formedNow {
+	case plan.Remember:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
+	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Start, plan.Stop, plan.Reserve, plan.AddLearner, plan.Promote,
+		plan.MoveLeader, plan.Remove, plan.Quarantine:
 	}
 	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())
-}
-
-// transient says whether the error is worth no word: a write that met a newer
-// object, an etcd that wants to be asked again.
-func transient(err error) bool {
-	return err != nil && (apierrors.IsConflict(err) || errors.Is(err, etcd.ErrNotReady) || errors.Is(err, context.Canceled))
 }
 
 func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Condition {
@@ -113,8 +95,6 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	}
 	refused, isRefused := step.(plan.Refuse)
 	switch {
-	case transient(err):
-		return metav1.Condition{}
 	case err != nil:
 		return is(v1alpha1.ReasonStepRejected, err.Error())
 	case isRefused:
@@ -129,7 +109,9 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	if down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy)); formed && len(down) > 0 && !v.Deleting {
 		return is(v1alpha1.ReasonMemberDown, strings.Join(cluster.Names(down), ", ")+" not healthy; data that is kept comes back with the pod")
 	}
-	return metav1.Condition{Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: "nothing is wrong"}
+	return metav1.Condition{
+		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: "nothing is wrong",
+	}
 }
 
 func blocked(v cluster.View) string {

@@ -67,7 +67,7 @@ func after(name string, members []string) int64 {
 func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluster.View) {
 	status.Selector = build.SelectorText(c)
 	status.Endpoint = build.Endpoint(c)
-	status.Replicas = int32(len(v.Select(cluster.IsVoter)))                         //nolint:gosec // at most a few
+	status.Replicas = int32(len(v.Select(cluster.IsVoter)))                        //nolint:gosec // at most a few
 	status.ReadyMembers = int32(len(v.Select(cluster.IsVoter, cluster.IsHealthy))) //nolint:gosec // at most a few
 	old := map[string]v1alpha1.MemberStatus{}
 	for _, m := range status.Members {
