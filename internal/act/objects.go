@@ -48,10 +48,24 @@ func (a *Actor) furnish(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.
 	}
 	return atOnce(names, func(name string) error {
 		if object := byName[name]; object != nil {
-			return a.apply(ctx, object)
+			return a.place(ctx, c, object)
 		}
 		return a.fitVolume(ctx, c, wanted[name].Name)
 	})
+}
+
+// place applies an object that is there, and creates one that is not: an object of
+// the same name that the cache does not show is somebody else's, and is not taken.
+func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object client.Object) error {
+	existing, _ := object.DeepCopyObject().(client.Object)
+	err := a.Client.Get(ctx, client.ObjectKeyFromObject(object), existing)
+	if apierrors.IsNotFound(err) {
+		return a.create(ctx, c, object, existing)
+	}
+	if err != nil {
+		return fmt.Errorf("get %s: %w", object.GetName(), err)
+	}
+	return a.apply(ctx, object)
 }
 
 func kindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
@@ -67,8 +81,8 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
 	var applied []client.Object
 	for _, name := range trust.Names(c) {
-		if _, ok := wanted["Secret "+name]; !ok {
-			continue
+		if _, ok := wanted["Secret "+name]; !ok || held.Fault(c, name, a.Now()) == nil {
+			continue // not wanted, or an earlier try has made it
 		}
 		secret, err := held.Make(a.Random, a.Now(), c, name)
 		if err != nil {

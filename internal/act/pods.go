@@ -68,12 +68,21 @@ func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, exi
 	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(object), existing); err != nil {
 		return fmt.Errorf("create %s: it existed a moment ago: %w", name, err)
 	}
-	owner := metav1.GetControllerOf(existing)
-	ours := owner != nil && owner.UID == c.UID || owner == nil && existing.GetLabels()[v1alpha1.LabelCluster] == c.Name
-	if !ours {
+	if !isOurs(c, existing) {
 		return fmt.Errorf("create %s: a %T of that name exists and belongs to somebody else; rename or delete it", name, existing)
 	}
 	return nil
+}
+
+// isOurs says whether an object is the cluster's: it owns it, or it is a volume
+// that is kept and not set aside.
+func isOurs(c *v1alpha1.EtcdCluster, object client.Object) bool {
+	labels := object.GetLabels()
+	if owner := metav1.GetControllerOf(object); owner != nil {
+		return owner.UID == c.UID && labels[v1alpha1.LabelQuarantined] == ""
+	}
+	_, isVolume := object.(*corev1.PersistentVolumeClaim)
+	return isVolume && labels[v1alpha1.LabelCluster] == c.Name && labels[v1alpha1.LabelQuarantined] == ""
 }
 
 // atOnce does the same for each name at the same time, and returns every error.

@@ -53,14 +53,22 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	}
 	m := members.member(pod.Name)
 	m.Pod = podFacts(c, pod)
-	if v.Want.Ephemeral && !m.Pod.Finished {
-		m.Volume = cluster.Kept
+	if v.Want.Ephemeral {
+		m.Volume = dataOf(m.Pod)
 	}
 	for _, status := range pod.Status.ContainerStatuses {
 		if run := status.State.Running; run != nil && o.Now().Sub(run.StartedAt.Time) < freshFor {
 			v.Fresh = true
 		}
 	}
+}
+
+// dataOf says where ephemeral data stands: it lives in a Pod that may still run.
+func dataOf(pod cluster.Pod) cluster.VolumeState {
+	if pod.Exists && !pod.Finished {
+		return cluster.Kept
+	}
+	return cluster.NoVolume
 }
 
 // foreignTo says whether an object in our place belongs to somebody else, and if
@@ -117,7 +125,7 @@ func trouble(pod *corev1.Pod) string {
 		case waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing":
 			continue
 		case waiting.Reason == "ImagePullBackOff" || waiting.Reason == "ErrImagePull" || waiting.Reason == "InvalidImageName":
-			return fmt.Sprintf("its image %s cannot be pulled (%s)", status.Image, waiting.Reason)
+			return fmt.Sprintf("its image %s cannot be pulled", status.Image)
 		case last != nil:
 			return fmt.Sprintf("its container keeps ending: %s, exit code %d%s", last.Reason, last.ExitCode, lastLine(last.Message))
 		default:
@@ -142,10 +150,12 @@ func lastLine(message string) string {
 		return ""
 	}
 	const longest = 200
-	return ": " + line[:min(len(line), longest)]
+	return ": " + strings.ToValidUTF8(line[:min(len(line), longest)], "")
 }
 
 func volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *corev1.PersistentVolumeClaim) {
+	serial := cluster.Serial(c.Name, claim.Name)
+	v.Record.NextSerial = max(v.Record.NextSerial, serial+1)
 	if metav1.GetControllerOf(claim) != nil {
 		if foreign, why := foreignTo(c, claim); why != "" {
 			foreign.Kind = "PersistentVolumeClaim"
@@ -156,7 +166,7 @@ func volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *core
 	if why := misfit(c, claim); why != "" {
 		v.Misfits = append(v.Misfits, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, Why: why})
 	}
-	if cluster.Serial(c.Name, claim.Name) < 0 || claim.Labels[v1alpha1.LabelQuarantined] != "" {
+	if serial < 0 || claim.Labels[v1alpha1.LabelQuarantined] != "" || v.Want.Ephemeral {
 		return
 	}
 	m := members.member(claim.Name)
@@ -194,7 +204,7 @@ func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) string
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	want := c.Spec.Storage.VolumeSize()
 	switch {
-	case claim.Labels[v1alpha1.LabelQuarantined] == "" && size.Cmp(want) < 0:
+	case claim.Labels[v1alpha1.LabelQuarantined] == "" && c.Spec.Storage.Ephemeral == nil && size.Cmp(want) < 0:
 		return fmt.Sprintf("it has %s, %s is wanted", size.String(), want.String())
 	case (metav1.GetControllerOf(claim) != nil) != (c.Spec.DeletionPolicy == v1alpha1.Delete):
 		return "the deletion policy has changed"
@@ -227,8 +237,7 @@ func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v
 		} else if found {
 			o.pod(c, v, members, &pod)
 		} else {
-			members.member(m.Name).Pod = cluster.Pod{}
-			members.member(m.Name).Answers, members.member(m.Name).Healthy = false, false
+			losePod(members.member(m.Name), v.Want.Ephemeral)
 		}
 	}
 	if !v.Want.Ephemeral && m.Volume != cluster.Kept && (v.Formed() || members.anyPod()) {
@@ -240,6 +249,14 @@ func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v
 		}
 	}
 	return nil
+}
+
+// losePod corrects what the cache said of a Pod that is gone.
+func losePod(m *cluster.Member, ephemeral bool) {
+	m.Pod, m.Answers, m.Healthy = cluster.Pod{}, false, false
+	if ephemeral {
+		m.Volume = cluster.NoVolume
+	}
 }
 
 func (o *Observer) read(ctx context.Context, key client.ObjectKey, into client.Object) (bool, error) {

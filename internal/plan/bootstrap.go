@@ -53,7 +53,8 @@ func adoptVolumes(v cluster.View) Step {
 }
 
 // freezePlan fixes the first members once, so that every one of them is started
-// with the same list whatever the spec says meanwhile.
+// with the same list whatever the spec says meanwhile. Names that volumes of an
+// earlier cluster have are passed over.
 func freezePlan(v cluster.View) Step {
 	if v.Planned() {
 		return nil
@@ -63,8 +64,8 @@ func freezePlan(v cluster.View) Step {
 			"if its status was lost, restore it; if the pods are not needed, delete them"}
 	}
 	names := make([]string, 0, v.Want.Size)
-	for serial := range v.Want.Size {
-		names = append(names, cluster.MemberName(v.Name, serial))
+	for i := range v.Want.Size {
+		names = append(names, cluster.MemberName(v.Name, v.Record.NextSerial+i))
 	}
 	return Freeze{names}
 }

@@ -19,7 +19,7 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 	all := append([]metav1.Condition(nil), c.Status.Conditions...)
 	_, remembered := step.(plan.Remember)
 	formed := v.Formed() || remembered && err == nil
-	for _, condition := range []metav1.Condition{available(v, formed), progressing(step, err, formed), degraded(v, step, err, formed)} {
+	for _, condition := range []metav1.Condition{available(v, formed), progressing(step, err, formed, v.Deleting), degraded(v, step, err, formed)} {
 		condition.ObservedGeneration = c.Generation
 		condition.Message = shortened(condition.Message)
 		meta.SetStatusCondition(&all, condition)
@@ -30,7 +30,7 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 // shortened keeps a message within the limit of the API conventions.
 func shortened(message string) string {
 	const longest = 1024
-	return message[:min(len(message), longest)]
+	return strings.ToValidUTF8(message[:min(len(message), longest)], "")
 }
 
 func available(v cluster.View, formed bool) metav1.Condition {
@@ -53,7 +53,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 			"check network policies between the operator and port %d", v.Unread, v1alpha1.ClientPort)
 	default:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonQuorumLost, "%d of %d voters are healthy, %d are needed",
-			len(healthy), len(voters), quorum.Size(len(voters)))
+			len(healthy), v.Voters(), quorum.Size(v.Voters()))
 	}
 }
 
@@ -64,14 +64,14 @@ func unreachable(v cluster.View) bool {
 	return quorum.Holds(len(ready), len(v.Select(cluster.IsVoter)))
 }
 
-func progressing(step plan.Step, err error, formed bool) metav1.Condition {
+func progressing(step plan.Step, err error, formed, deleting bool) metav1.Condition {
 	is := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: status, Reason: reason, Message: message}
 	}
 	if err != nil {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
 	}
-	if _, refused := step.(plan.Refuse); !formed && !refused {
+	if _, refused := step.(plan.Refuse); !formed && !refused && !deleting {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")
 	}
 	switch s := step.(type) {

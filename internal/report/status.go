@@ -38,10 +38,10 @@ func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step
 	switch s := step.(type) {
 	case plan.Freeze:
 		status.Bootstrap = &v1alpha1.Bootstrap{Token: v.UID, Members: s.Members}
-		status.NextSerial = after(v.Name, s.Members)
+		status.NextSerial = max(status.NextSerial, after(v.Name, s.Members))
 	case plan.Adopt:
 		status.Bootstrap = &v1alpha1.Bootstrap{Token: s.Token, Members: s.Members, Adopted: s.Formed}
-		status.NextSerial = after(v.Name, s.Members)
+		status.NextSerial = max(status.NextSerial, after(v.Name, s.Members))
 	case plan.Remember:
 		status.ClusterID = s.ClusterID
 	case plan.Reserve:

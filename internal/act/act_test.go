@@ -1,0 +1,323 @@
+package act_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// example is a cluster of three that has formed.
+func example() *v1alpha1.EtcdCluster {
+	return &v1alpha1.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1", Generation: 7},
+		Spec: v1alpha1.EtcdClusterSpec{
+			Size: 3, Version: "3.6.16", DeletionPolicy: v1alpha1.Retain,
+			Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("2Gi"))},
+		},
+		Status: v1alpha1.EtcdClusterStatus{
+			ClusterID: "c1", NextSerial: 3,
+			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}},
+		},
+	}
+}
+
+// seen is what is seen of the example: three healthy voters, a-0 leads.
+func seen() cluster.View {
+	v := cluster.View{
+		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"},
+		Record: cluster.Record{Token: "u1", First: []string{"a-0", "a-1", "a-2"}, ClusterID: "c1", NextSerial: 3},
+	}
+	for i := range 3 {
+		v.Members = append(v.Members, cluster.Member{
+			Name: cluster.MemberName("a", i), ID: uint64(i + 1), Role: cluster.Voter, Leader: i == 0, Recorded: true, Started: true,
+			Answers: true, Healthy: true, Volume: cluster.Kept, Pod: cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", i), Running: true},
+		})
+	}
+	return v
+}
+
+// unformed is a cluster whose plan is frozen and of which nothing exists yet.
+func unformed() (*v1alpha1.EtcdCluster, cluster.View) {
+	c, v := example(), seen()
+	c.Status.ClusterID, v.Record.ClusterID = "", ""
+	for i := range v.Members {
+		v.Members[i] = cluster.Member{Name: v.Members[i].Name, Recorded: true}
+	}
+	return c, v
+}
+
+func claim(name string) *corev1.PersistentVolumeClaim { return build.Volume(example(), name, nil) }
+
+func pod(name, uid string) *corev1.Pod {
+	p := build.Pod(example(), name, build.Joining{})
+	p.UID = types.UID(uid)
+	return p
+}
+
+// A scene is an API server, an etcd and an actor between them.
+type scene struct {
+	t     *testing.T
+	api   *api
+	etcd  *fake.Cluster
+	dials int
+	actor *act.Actor
+	c     *v1alpha1.EtcdCluster
+	view  cluster.View
+}
+
+func newScene(t *testing.T, c *v1alpha1.EtcdCluster, v cluster.View, objects ...client.Object) *scene {
+	t.Helper()
+	s := &scene{t: t, api: newAPI(append(objects, c.DeepCopy())...), etcd: fake.New("a-0", "a-1", "a-2"), c: c, view: v}
+	s.actor = &act.Actor{Client: s.api, Live: s.api, Dialer: s, Now: func() time.Time { return now }, Random: rand.Reader}
+	return s
+}
+
+func (s *scene) do(step plan.Step) error { return s.actor.Do(s.t.Context(), s.c, s.view, step) }
+
+func (s *scene) mustDo(step plan.Step) {
+	s.t.Helper()
+	if err := s.do(step); err != nil {
+		s.t.Fatalf("%s: %v", step, err)
+	}
+}
+
+// get reads an object and says whether it exists.
+func (s *scene) get(name string, into client.Object) bool {
+	s.t.Helper()
+	err := s.api.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, into)
+	if client.IgnoreNotFound(err) != nil {
+		s.t.Fatal(err)
+	}
+	return err == nil
+}
+
+// everything is all that exists, as text that two runs can be compared by. Of
+// Secrets it tells whether they are good, because keys are never the same.
+func (s *scene) everything() string {
+	s.t.Helper()
+	var out []string
+	held := s.held()
+	for _, name := range trust.Names(s.c) {
+		out = append(out, fmt.Sprintf("secret %s: %v", name, held.Fault(s.c, name, now)))
+	}
+	for _, list := range []client.ObjectList{
+		&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
+	} {
+		if err := s.api.List(s.t.Context(), list); err != nil {
+			s.t.Fatal(err)
+		}
+		text, err := yaml.Marshal(list)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		out = append(out, withoutVersions(string(text)))
+	}
+	return strings.Join(append(out, s.etcd.Log()...), "\n")
+}
+
+func withoutVersions(text string) string {
+	lines := strings.Split(text, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "resourceVersion:") }), "\n")
+}
+
+func (s *scene) held() trust.Held {
+	return trust.Read(s.c, func(name string) *corev1.Secret {
+		secret := &corev1.Secret{}
+		if !s.get(name, secret) {
+			return nil
+		}
+		return secret
+	})
+}
+
+var errLost = errors.New("the response was lost")
+
+// furnishAll asks for everything.
+func furnishAll() plan.Furnish {
+	return plan.Furnish{Objects: []cluster.Object{
+		{Kind: "Secret", Name: "a-client-ca", Why: "it is missing"}, {Kind: "Secret", Name: "a-peer-ca", Why: "it is missing"},
+		{Kind: "Secret", Name: "a-member-tls", Why: "it is missing"}, {Kind: "Secret", Name: "a-client", Why: "it is missing"},
+		{Kind: "Service", Name: "a", Why: "it is missing"}, {Kind: "Service", Name: "a-client", Why: "it is missing"},
+		{Kind: "PodDisruptionBudget", Name: "a", Why: "it is missing"},
+	}}
+}
+
+// steps are one example of every step that changes something outside the status.
+var steps = []struct {
+	step   plan.Step
+	set    func(*testing.T) *scene
+	writes int       // how many writes it takes
+	call   fake.Call // of a step in etcd
+}{
+	{step: furnishAll(), writes: 7, set: func(t *testing.T) *scene { return newScene(t, example(), seen()) }},
+	{
+		step: plan.Furnish{Objects: []cluster.Object{{Kind: "PersistentVolumeClaim", Name: "a-0"}, {Kind: "PersistentVolumeClaim", Name: "a-1"}}},
+		set: func(t *testing.T) *scene {
+			s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"))
+			s.c.Spec.Storage.Size = ptr.To(resource.MustParse("4Gi"))
+			return s
+		},
+		writes: 2,
+	},
+	{
+		step: plan.Remember{ClusterID: "c1", On: "a-0"}, writes: 1,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), claim("a-0")) },
+	},
+	{
+		step: plan.Start{Names: []string{"a-0", "a-1", "a-2"}}, writes: 6,
+		set: func(t *testing.T) *scene {
+			c, v := unformed()
+			return newScene(t, c, v)
+		},
+	},
+	{
+		step: plan.Stop{Name: "a-1", UID: "pod-1", Because: "test"}, writes: 1,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), pod("a-0", "pod-0"), pod("a-1", "pod-1")) },
+	},
+	{
+		step: plan.AddLearner{Name: "a-3"}, call: fake.AddLearner,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
+	},
+	{
+		step: plan.Promote{Name: "a-3"}, call: fake.Promote,
+		set: func(t *testing.T) *scene {
+			s := newScene(t, example(), seen())
+			withLearner(s)
+			return s
+		},
+	},
+	{
+		step: plan.MoveLeader{From: "a-0", To: "a-2"}, call: fake.MoveLeader,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
+	},
+	{
+		step: plan.Remove{Name: "a-2", Because: "test"}, call: fake.Remove,
+		set: func(t *testing.T) *scene {
+			s := newScene(t, example(), seen())
+			s.etcd.Stop("a-2")
+			return s
+		},
+	},
+	{
+		step: plan.Quarantine{Name: "a-2"}, writes: 1,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), claim("a-2")) },
+	},
+}
+
+// withLearner adds the learner a-3, which runs and is in sync.
+func withLearner(s *scene) {
+	added, err := s.etcd.Client("a-0").AddLearner(s.t.Context(), fake.PeerURL("a-3"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.etcd.Start("a-3")
+	s.etcd.Sync("a-3")
+	s.view.Members = append(s.view.Members, cluster.Member{Name: "a-3", ID: added.ID, Role: cluster.Learner, Synced: true})
+}
+
+// TestStepIsSafeToRepeat: a step that is taken twice ends as if taken once.
+func TestStepIsSafeToRepeat(t *testing.T) {
+	for _, test := range steps {
+		t.Run(test.step.String(), func(t *testing.T) {
+			s := test.set(t)
+			before := s.everything()
+			s.mustDo(test.step)
+			once := s.everything()
+			if once == before {
+				t.Error("the step changed nothing")
+			}
+			if test.call == "" && len(s.api.writes) != test.writes {
+				t.Errorf("%d writes, want %d: %v", len(s.api.writes), test.writes, s.api.writes)
+			}
+			s.mustDo(test.step)
+			if twice := s.everything(); twice != once {
+				t.Errorf("once:\n%s\ntwice:\n%s", once, twice)
+			}
+		})
+	}
+}
+
+// TestFault2ResponseLost: each write of each step takes effect while its answer is
+// lost. The step fails, and taken again it ends as if all had been well.
+func TestFault2ResponseLost(t *testing.T) {
+	eachInterruption(t, func(s *scene, n int, call fake.Call) {
+		s.api.loseAfter(n)
+		s.etcd.FailAfter(call, errLost)
+	})
+}
+
+// TestErrorBefore: each write of each step fails without effect. The step says so,
+// and taken again it ends as if all had been well.
+func TestErrorBefore(t *testing.T) {
+	eachInterruption(t, func(s *scene, n int, call fake.Call) {
+		s.api.failBefore(n)
+		s.etcd.FailBefore(call, errLost)
+	})
+}
+
+func eachInterruption(t *testing.T, interrupt func(s *scene, n int, call fake.Call)) {
+	for _, test := range steps {
+		well := test.set(t)
+		well.mustDo(test.step)
+		want := well.everything()
+		for n := range max(test.writes, 1) {
+			t.Run(fmt.Sprintf("%s, write %d", test.step, n+1), func(t *testing.T) {
+				s := test.set(t)
+				interrupt(s, n, test.call)
+				if err := s.do(test.step); !errors.Is(err, errLost) {
+					t.Fatalf("got %v, want the error of the write", err)
+				}
+				s.mustDo(test.step)
+				if got := s.everything(); got != want {
+					t.Errorf("got:\n%s\nwant:\n%s", got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestStepsOfTheRecordTouchNothing: what is only remembered or waited for needs no
+// act.
+func TestStepsOfTheRecordTouchNothing(t *testing.T) {
+	s := newScene(t, example(), seen())
+	before := s.everything()
+	for _, step := range []plan.Step{
+		plan.Freeze{}, plan.Adopt{}, plan.Reserve{}, plan.Wait{}, plan.Refuse{}, plan.Done{}, plan.Remember{ClusterID: "c1"},
+	} {
+		s.mustDo(step)
+	}
+	if len(s.api.writes) > 0 || s.dials > 0 || s.everything() != before {
+		t.Errorf("writes %v, %d dials", s.api.writes, s.dials)
+	}
+}
+
+// TestEveryStepIsActed: a step that is added must be carried out, or be said to
+// need no act.
+func TestEveryStepIsActed(t *testing.T) {
+	if err := newScene(t, example(), seen()).do(nil); err == nil {
+		t.Error("an unknown step is taken for done")
+	}
+}

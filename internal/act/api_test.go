@@ -1,0 +1,135 @@
+package act_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+// Member is the client of a member in memory, as the actor dials it.
+func (s *scene) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
+	s.dials++
+	return bounded{s.etcd.Client(m.Name)}, nil
+}
+
+// bounded refuses changes that nothing bounds in time.
+type bounded struct{ etcd.Client }
+
+func (b bounded) AddLearner(ctx context.Context, peerURL string) (etcd.Member, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		return etcd.Member{}, fmt.Errorf("a call without a deadline")
+	}
+	return b.Client.AddLearner(ctx, peerURL)
+}
+
+// api is a Kubernetes in memory that knows preconditions, notes every write, and
+// can fail at one of them.
+type api struct {
+	client.WithWatch
+	hidden []string // names of objects that the cache has not seen yet
+
+	mutex  sync.Mutex
+	writes []string // "create Pod a-0"; those that took effect
+	owners []string // field owners of the writes
+	tried  int
+	fail   int // number of the write that fails without effect; -1: none
+	lose   int // number of the write whose response is lost; -1: none
+}
+
+func newAPI(objects ...client.Object) *api {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	a := &api{fail: -1, lose: -1}
+	a.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithReturnManagedFields().
+		WithInterceptorFuncs(interceptor.Funcs{Get: a.get, Create: a.create, Delete: a.delete, Patch: a.patch, Apply: a.apply}).Build()
+	return a
+}
+
+func (a *api) failBefore(n int) { a.fail = n }
+func (a *api) loseAfter(n int)  { a.lose = n }
+
+func (a *api) write(what, owner string, do func() error) error {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	number := a.tried
+	a.tried++
+	if number == a.fail {
+		return errLost
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	a.writes, a.owners = append(a.writes, what), append(a.owners, owner)
+	if number == a.lose {
+		return errLost
+	}
+	return nil
+}
+
+func (a *api) get(ctx context.Context, inner client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	if slices.Contains(a.hidden, key.Name) {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	return inner.Get(ctx, key, object, opts...)
+}
+
+func (a *api) create(ctx context.Context, inner client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+	options := (&client.CreateOptions{}).ApplyOptions(opts)
+	return a.write(fmt.Sprintf("create %s %s", object.GetObjectKind().GroupVersionKind().Kind, object.GetName()), options.FieldManager,
+		func() error { return inner.Create(ctx, object, opts...) })
+}
+
+// delete keeps to the UID in the preconditions, as the API server does.
+func (a *api) delete(ctx context.Context, inner client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
+	return a.write("delete Pod "+object.GetName(), "", func() error {
+		options := (&client.DeleteOptions{}).ApplyOptions(opts)
+		var there corev1.Pod
+		if err := inner.Get(ctx, client.ObjectKeyFromObject(object), &there); err != nil {
+			return err
+		}
+		if options.Preconditions == nil || options.Preconditions.UID == nil || *options.Preconditions.UID != there.UID {
+			return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, object.GetName(), fmt.Errorf("the UID in the precondition differs"))
+		}
+		return inner.Delete(ctx, object, opts...)
+	})
+}
+
+func (a *api) patch(ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	options := (&client.PatchOptions{}).ApplyOptions(opts)
+	return a.write("patch "+object.GetName(), options.FieldManager, func() error { return inner.Patch(ctx, object, patch, opts...) })
+}
+
+func (a *api) apply(ctx context.Context, inner client.WithWatch, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	var named struct {
+		Kind     string
+		Metadata struct{ Name string }
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &named); err != nil {
+		return err
+	}
+	options := (&client.ApplyOptions{}).ApplyOptions(opts)
+	return a.write("apply "+named.Kind+" "+named.Metadata.Name, options.FieldManager, func() error { return inner.Apply(ctx, object, opts...) })
+}

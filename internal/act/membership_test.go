@@ -1,0 +1,110 @@
+package act_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// changes are the steps that change the membership.
+var changes = []plan.Step{
+	plan.AddLearner{Name: "a-3"}, plan.Promote{Name: "a-2"}, plan.Remove{Name: "a-2"}, plan.MoveLeader{From: "a-0", To: "a-1"},
+}
+
+// TestFault5FenceHoldsBackMembership: when the EtcdCluster is no longer the one
+// that was observed, etcd is not even dialled.
+func TestFault5FenceHoldsBackMembership(t *testing.T) {
+	for what, change := range map[string]func(*v1alpha1.EtcdCluster){
+		"the generation has changed": func(c *v1alpha1.EtcdCluster) { c.Generation++ },
+		"the UID has changed":        func(c *v1alpha1.EtcdCluster) { c.UID = "u2" },
+		"deletion is under way": func(c *v1alpha1.EtcdCluster) {
+			c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: now}, []string{"example.com/wait"}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			truth := example()
+			change(truth)
+			s := newScene(t, truth, seen())
+			s.c = example()
+			for _, step := range changes {
+				if err := s.do(step); !errors.Is(err, act.ErrChanged) {
+					t.Errorf("%s: got %v, want %v", step, err, act.ErrChanged)
+				}
+			}
+			if s.dials > 0 || len(s.etcd.Log()) > 0 {
+				t.Errorf("%d dials; etcd did %v", s.dials, s.etcd.Log())
+			}
+		})
+	}
+}
+
+// TestFenceWithoutAnswerHoldsBackMembership: an API server that does not answer, or
+// that no longer has the EtcdCluster, is no leave to act.
+func TestFenceWithoutAnswerHoldsBackMembership(t *testing.T) {
+	s := newScene(t, example(), seen())
+	if err := s.api.Delete(t.Context(), example(), &client.DeleteOptions{}); err == nil {
+		t.Fatal("the API in memory deletes without a precondition")
+	}
+	s.api.hidden = []string{"a"}
+	for _, step := range changes {
+		if err := s.do(step); err == nil || errors.Is(err, act.ErrChanged) {
+			t.Errorf("%s: got %v, want the error of the read", step, err)
+		}
+	}
+	if s.dials > 0 || len(s.etcd.Log()) > 0 {
+		t.Errorf("%d dials; etcd did %v", s.dials, s.etcd.Log())
+	}
+}
+
+// TestOnlyTheLeaderIsAsked: without a leader there is nobody to ask.
+func TestOnlyTheLeaderIsAsked(t *testing.T) {
+	s := newScene(t, example(), seen())
+	s.view.Members[0].Leader = false
+	for _, step := range changes {
+		if err := s.do(step); err == nil {
+			t.Errorf("%s succeeded without a leader", step)
+		}
+	}
+	if s.dials > 0 {
+		t.Errorf("%d dials", s.dials)
+	}
+}
+
+// TestMembershipTakesItsCourse: what etcd did for each step, in its own words.
+func TestMembershipTakesItsCourse(t *testing.T) {
+	s := newScene(t, example(), seen())
+	s.mustDo(plan.AddLearner{Name: "a-4"})
+	if got, want := s.etcd.Log(), []string{"add learner https://a-4.a.default.svc:2380"}; !slices.Equal(got, want) {
+		t.Errorf("etcd did %v, want %v", got, want)
+	}
+	s.mustDo(plan.MoveLeader{From: "a-0", To: "a-1"})
+	s.view.Members[0].Leader, s.view.Members[1].Leader = false, true
+	s.etcd.Stop("a-0")
+	s.mustDo(plan.Remove{Name: "a-0"})
+	if got, want := s.etcd.Log()[1:], []string{"move leadership to a-1", "remove https://a-0:2380"}; !slices.Equal(got, want) {
+		t.Errorf("etcd did %v, want %v", got, want)
+	}
+}
+
+// TestNotReadyCanBeTold: etcd's "not now" must reach the caller, who then asks
+// again soon.
+func TestNotReadyCanBeTold(t *testing.T) {
+	s := newScene(t, example(), seen())
+	withLearner(s)
+	s.etcd.FailBefore(fake.Promote, etcd.ErrNotReady)
+	if err := s.do(plan.Promote{Name: "a-3"}); !errors.Is(err, etcd.ErrNotReady) {
+		t.Errorf("got %v, want %v", err, etcd.ErrNotReady)
+	}
+	if err := s.do(plan.AddLearner{Name: "a-4"}); !errors.Is(err, etcd.ErrNotReady) {
+		t.Errorf("a second learner: got %v, want %v", err, etcd.ErrNotReady)
+	}
+}

@@ -1,0 +1,234 @@
+package act_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+// secrets are a cluster's good Secrets, made at that time.
+func secrets(t *testing.T, at time.Time) []client.Object {
+	t.Helper()
+	c := example()
+	held := trust.Read(c, func(string) *corev1.Secret { return nil })
+	var all []client.Object
+	for _, name := range trust.Names(c) {
+		secret, err := held.Make(rand.Reader, at, c, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, secret)
+	}
+	return all
+}
+
+func (s *scene) secret(name string) *corev1.Secret {
+	s.t.Helper()
+	secret := &corev1.Secret{}
+	s.get(name, secret)
+	return secret
+}
+
+// TestFurnishMakesWhatIsMissing: everything is there, belongs to the EtcdCluster,
+// and is written under one field owner.
+func TestFurnishMakesWhatIsMissing(t *testing.T) {
+	s := newScene(t, example(), seen())
+	s.mustDo(furnishAll())
+	for _, object := range []client.Object{
+		s.secret("a-client-ca"), s.secret("a-peer-ca"), s.secret("a-member-tls"), s.secret("a-client"),
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a-client"}},
+		&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
+	} {
+		if !s.get(object.GetName(), object) {
+			t.Errorf("%T %s is missing", object, object.GetName())
+			continue
+		}
+		if owner := metav1.GetControllerOf(object); owner == nil || owner.UID != s.c.UID || owner.Kind != "EtcdCluster" {
+			t.Errorf("%T %s is owned by %v", object, object.GetName(), owner)
+		}
+		if object.GetLabels()[v1alpha1.LabelCluster] != "a" {
+			t.Errorf("%T %s has labels %v", object, object.GetName(), object.GetLabels())
+		}
+		for _, entry := range object.GetManagedFields() {
+			if entry.Manager != v1alpha1.FieldOwner {
+				t.Errorf("%T %s is managed by %s", object, object.GetName(), entry.Manager)
+			}
+		}
+	}
+	if bad := slices.DeleteFunc(slices.Clone(s.api.owners), func(o string) bool { return o == v1alpha1.FieldOwner }); len(bad) > 0 {
+		t.Errorf("field owners %v", bad)
+	}
+}
+
+// TestFurnishWritesOnlyWhatIsAskedFor: one object that is not as wanted is no
+// reason to touch the others.
+func TestFurnishWritesOnlyWhatIsAskedFor(t *testing.T) {
+	for _, object := range furnishAll().Objects[2:] {
+		s := newScene(t, example(), seen(), secrets(t, now)[:2]...)
+		s.mustDo(plan.Furnish{Objects: []cluster.Object{object}})
+		if len(s.api.writes) != 1 || !strings.HasSuffix(s.api.writes[0], object.String()) {
+			t.Errorf("for %s wrote %v", object, s.api.writes)
+		}
+	}
+}
+
+// TestServiceIsMadeRightAgain: a Service that somebody has bent is as wanted after.
+func TestServiceIsMadeRightAgain(t *testing.T) {
+	bent := build.ClientService(example())
+	bent.Spec.Selector = map[string]string{"app": "other"}
+	bent.Spec.Ports[0].Port = 80
+	s := newScene(t, example(), seen(), bent)
+	s.mustDo(plan.Furnish{Objects: []cluster.Object{{Kind: "Service", Name: "a-client", Why: "it is not as wanted"}}})
+	service := &corev1.Service{}
+	s.get("a-client", service)
+	want := build.ClientService(example()).Spec
+	if !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == want.Ports[0].Port }) {
+		t.Errorf("ports %v", service.Spec.Ports)
+	}
+	for key, value := range want.Selector {
+		if service.Spec.Selector[key] != value {
+			t.Errorf("selector %v", service.Spec.Selector)
+		}
+	}
+}
+
+// TestAuthorityOfAnotherStays: one that was made a moment ago, and that the cache
+// does not know yet, is not overwritten, and nothing is signed by the other.
+func TestAuthorityOfAnotherStays(t *testing.T) {
+	good := secrets(t, now)
+	s := newScene(t, example(), seen(), good[:2]...)
+	s.actor.Client = s.api
+	s.api.hidden = []string{"a-client-ca"}
+	if err := s.do(furnishAll()); err == nil || !strings.Contains(err.Error(), "a-client-ca") {
+		t.Errorf("got error %v, want one that names a-client-ca", err)
+	}
+	s.api.hidden = nil
+	for i, name := range []string{"a-client-ca", "a-peer-ca"} {
+		if !bytes.Equal(s.secret(name).Data[corev1.TLSCertKey], good[i].(*corev1.Secret).Data[corev1.TLSCertKey]) {
+			t.Errorf("%s was overwritten", name)
+		}
+	}
+	if s.get("a-member-tls", &corev1.Secret{}) || s.get("a-client", &corev1.Secret{}) {
+		t.Error("certificates of an authority that nobody has were stored")
+	}
+}
+
+// TestAuthorityMadeMeanwhileStays: the step was planned while it was missing, and
+// it is there now.
+func TestAuthorityMadeMeanwhileStays(t *testing.T) {
+	good := secrets(t, now)
+	s := newScene(t, example(), seen(), good...)
+	s.mustDo(furnishAll())
+	for i, name := range trust.Names(s.c)[:2] {
+		if !bytes.Equal(s.secret(name).Data[corev1.TLSCertKey], good[i].(*corev1.Secret).Data[corev1.TLSCertKey]) {
+			t.Errorf("%s was overwritten", name)
+		}
+	}
+}
+
+// TestBrokenAuthorityIsMadeAnew: one without a usable key signs nothing any more.
+func TestBrokenAuthorityIsMadeAnew(t *testing.T) {
+	all := secrets(t, now)
+	all[0].(*corev1.Secret).Data[corev1.TLSPrivateKeyKey] = []byte("garbage")
+	s := newScene(t, example(), seen(), all...)
+	s.mustDo(plan.Furnish{Objects: furnishAll().Objects[:4]})
+	held := s.held()
+	for _, name := range trust.Names(s.c) {
+		if fault := held.Fault(s.c, name, now); fault != nil {
+			t.Errorf("%s: %v", name, fault)
+		}
+	}
+}
+
+// TestCertificatesAreIssuedAnew: those that end soon, by the same authority.
+func TestCertificatesAreIssuedAnew(t *testing.T) {
+	old := now.Add(-trust.LeafLifetime * 3 / 4)
+	s := newScene(t, example(), seen(), secrets(t, old)...)
+	authority := s.secret("a-client-ca").Data[corev1.TLSCertKey]
+	s.mustDo(plan.Furnish{Objects: furnishAll().Objects[2:4]})
+	held := s.held()
+	for _, name := range trust.Names(s.c) {
+		if fault := held.Fault(s.c, name, now); fault != nil {
+			t.Errorf("%s: %v", name, fault)
+		}
+	}
+	if !bytes.Equal(s.secret("a-client-ca").Data[corev1.TLSCertKey], authority) {
+		t.Error("the authority was changed")
+	}
+}
+
+// TestOthersSupportingObjectsStay: one of our name that somebody else made, and
+// that the cache does not hold because it lacks our labels, is not taken over.
+func TestOthersSupportingObjectsStay(t *testing.T) {
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, Namespace: "default"} }
+	for _, theirs := range []client.Object{
+		&corev1.Service{ObjectMeta: meta("a-client")}, &corev1.Secret{ObjectMeta: meta("a-client")}, &policyv1.PodDisruptionBudget{ObjectMeta: meta("a")},
+	} {
+		s := newScene(t, example(), seen(), append(secrets(t, now)[:2], theirs)...)
+		hidden := s.api
+		s.actor.Client = hidden
+		if err := s.do(furnishAll()); err == nil || !strings.Contains(err.Error(), theirs.GetName()) {
+			t.Errorf("%T: got error %v, want one that names %s", theirs, err, theirs.GetName())
+		}
+		if s.get(theirs.GetName(), theirs); len(theirs.GetLabels())+len(theirs.GetOwnerReferences()) > 0 {
+			t.Errorf("%T was taken over", theirs)
+		}
+	}
+}
+
+// TestBudgetFollowsTheVoters: it keeps a quorum of those that there are, not of
+// those that are wanted.
+func TestBudgetFollowsTheVoters(t *testing.T) {
+	s := newScene(t, example(), seen())
+	s.c.Spec.Size, s.view.Want.Size = 7, 7
+	s.mustDo(plan.Furnish{Objects: []cluster.Object{{Kind: "PodDisruptionBudget", Name: "a"}}})
+	budget := &policyv1.PodDisruptionBudget{}
+	if s.get("a", budget); budget.Spec.MinAvailable.IntValue() != 2 {
+		t.Errorf("at least %v stay, want 2 of 3 voters", budget.Spec.MinAvailable)
+	}
+}
+
+// TestVolumesAreFitted: they grow and never shrink, a quarantined one keeps its
+// size, and the deletion policy says who owns them.
+func TestVolumesAreFitted(t *testing.T) {
+	big, aside := claim("a-1"), claim("a-2")
+	big.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("9Gi")
+	metav1.SetMetaDataLabel(&aside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+	s := newScene(t, example(), seen(), claim("a-0"), big, aside)
+	s.c.Spec.Storage.Size = ptr.To(resource.MustParse("4Gi"))
+	fit := plan.Furnish{}
+	sizes := map[string]string{"a-0": "4Gi", "a-1": "9Gi", "a-2": "2Gi"}
+	for name := range sizes {
+		fit.Objects = append(fit.Objects, cluster.Object{Kind: "PersistentVolumeClaim", Name: name})
+	}
+	for _, policy := range []v1alpha1.DeletionPolicy{v1alpha1.Delete, v1alpha1.Retain} {
+		s.c.Spec.DeletionPolicy = policy
+		s.mustDo(fit)
+		for name, want := range sizes {
+			var c corev1.PersistentVolumeClaim
+			s.get(name, &c)
+			if size := c.Spec.Resources.Requests[corev1.ResourceStorage]; size.String() != want {
+				t.Errorf("%s: %s has %s, want %s", policy, name, size.String(), want)
+			}
+			if owner := metav1.GetControllerOf(&c); (owner != nil) != (policy == v1alpha1.Delete) {
+				t.Errorf("%s: %s is owned by %v", policy, name, owner)
+			}
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package act_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+var startAll = plan.Start{Names: []string{"a-0", "a-1", "a-2"}}
+
+// args are the arguments of a member's Pod, joined for reading.
+func (s *scene) args(name string) string {
+	s.t.Helper()
+	var p corev1.Pod
+	if !s.get(name, &p) {
+		s.t.Fatalf("pod %s does not exist", name)
+	}
+	return strings.Join(p.Spec.Containers[0].Args, " ")
+}
+
+// TestAllVolumesAreMadeBeforeTheFirstPod: a volume that is missing beside a Pod is
+// then known to be lost.
+func TestAllVolumesAreMadeBeforeTheFirstPod(t *testing.T) {
+	c, v := unformed()
+	s := newScene(t, c, v)
+	s.mustDo(startAll)
+	kinds := make([]string, 0, len(s.api.writes))
+	for _, write := range s.api.writes {
+		kinds = append(kinds, strings.Fields(write)[1])
+	}
+	want := []string{"PersistentVolumeClaim", "PersistentVolumeClaim", "PersistentVolumeClaim", "Pod", "Pod", "Pod"}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("wrote %v", s.api.writes)
+	}
+	for _, owner := range s.api.owners {
+		if owner != v1alpha1.FieldOwner {
+			t.Errorf("field owners %v", s.api.owners)
+		}
+	}
+}
+
+// TestNoPodWithoutEveryVolume: one volume that cannot be made holds back all Pods.
+func TestNoPodWithoutEveryVolume(t *testing.T) {
+	for n := range 3 {
+		c, v := unformed()
+		s := newScene(t, c, v)
+		s.api.failBefore(n)
+		if err := s.do(startAll); err == nil {
+			t.Fatal("a failed write is taken for success")
+		}
+		for _, write := range s.api.writes {
+			if strings.HasPrefix(write, "create Pod") {
+				t.Errorf("volume %d failed, and %s", n, write)
+			}
+		}
+	}
+}
+
+// TestVolumeIsMadeOnlyForOneWhoHasNone: a volume that is going is not replaced
+// under its own name.
+func TestVolumeIsMadeOnlyForOneWhoHasNone(t *testing.T) {
+	s := newScene(t, example(), seen())
+	s.view.Members[0].Volume, s.view.Members[1].Volume, s.view.Members[2].Volume = cluster.Kept, cluster.Going, cluster.NoVolume
+	s.mustDo(startAll)
+	want := []string{"create PersistentVolumeClaim a-2", "create Pod a-0", "create Pod a-1", "create Pod a-2"}
+	if slices.Sort(s.api.writes); !slices.Equal(s.api.writes, want) {
+		t.Errorf("wrote %v, want %v", s.api.writes, want)
+	}
+}
+
+// TestEphemeralMembersHaveNoVolume: their data is in the Pod.
+func TestEphemeralMembersHaveNoVolume(t *testing.T) {
+	c, v := unformed()
+	c.Spec.Storage, v.Want.Ephemeral = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}, true
+	s := newScene(t, c, v)
+	s.mustDo(startAll)
+	if want := []string{"create Pod a-0", "create Pod a-1", "create Pod a-2"}; len(s.api.writes) != len(want) {
+		t.Errorf("wrote %v, want %v", s.api.writes, want)
+	}
+}
+
+// TestNewClusterOnlyBeforeFormation: members form a cluster only while it is not
+// known to have formed, and always by the frozen plan.
+func TestNewClusterOnlyBeforeFormation(t *testing.T) {
+	const first = "--initial-cluster=a-0=https://a-0.a.default.svc:2380,a-1=https://a-1.a.default.svc:2380,a-2=https://a-2.a.default.svc:2380"
+	for _, test := range []struct {
+		name   string
+		change func(*scene)
+		want   []string
+	}{
+		{"unformed", func(*scene) {}, []string{first, "--initial-cluster-state=new", "--initial-cluster-token=u1"}},
+		{"the size has changed", func(s *scene) { s.c.Spec.Size, s.view.Want.Size = 5, 5 }, []string{first, "--initial-cluster-state=new"}},
+		{"formed", func(s *scene) { s.view = seen() }, []string{first, "--initial-cluster-state=existing", "--initial-cluster-token=u1"}},
+		{"adopted", func(s *scene) { s.view.Record.Adopted = true }, []string{first, "--initial-cluster-state=existing"}},
+		{"grown", func(s *scene) {
+			s.view = seen()
+			s.view.Members[1].Role = cluster.Unlisted
+			s.view.Members[2].Name = "a-3"
+		}, []string{
+			"--initial-cluster=a-0=https://a-0.a.default.svc:2380,a-3=https://a-3.a.default.svc:2380", "--initial-cluster-state=existing",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, v := unformed()
+			s := newScene(t, c, v)
+			test.change(s)
+			s.mustDo(plan.Start{Names: []string{"a-0"}})
+			for _, want := range test.want {
+				if args := s.args("a-0"); !strings.Contains(args+" ", want+" ") {
+					t.Errorf("no %s in %s", want, args)
+				}
+			}
+		})
+	}
+}
+
+// TestPlanIsOnTheVolumesOfFirstMembersOnly: a later member's volume must not read
+// as one of an unfinished bootstrap.
+func TestPlanIsOnTheVolumesOfFirstMembersOnly(t *testing.T) {
+	c, v := unformed()
+	s := newScene(t, c, v)
+	s.mustDo(plan.Start{Names: []string{"a-0"}})
+	var first, later corev1.PersistentVolumeClaim
+	s.get("a-0", &first)
+	if first.Annotations[v1alpha1.AnnotationToken] != "u1" || first.Annotations[v1alpha1.AnnotationPlan] != "a-0,a-1,a-2" {
+		t.Errorf("the volume of a first member says %v", first.Annotations)
+	}
+	s.view = seen()
+	s.mustDo(plan.Start{Names: []string{"a-3"}})
+	if !s.get("a-3", &later) || len(later.Annotations) > 0 {
+		t.Errorf("the volume of a later member says %v", later.Annotations)
+	}
+}
+
+// TestOthersObjectsStay: what has our name and another owner is named in the
+// error, and not changed. If it is a volume, no Pod is made.
+func TestOthersObjectsStay(t *testing.T) {
+	stranger := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "x", UID: "u9", Controller: ptr.To(true)}
+	theirPod, theirVolume, unlabelled, setAside := pod("a-1", "pod-9"), claim("a-1"), claim("a-1"), claim("a-1")
+	theirPod.OwnerReferences, theirVolume.OwnerReferences = []metav1.OwnerReference{stranger}, []metav1.OwnerReference{stranger}
+	unlabelled.Labels = nil
+	metav1.SetMetaDataLabel(&setAside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+	for name, object := range map[string]client.Object{
+		"a pod": theirPod, "a volume": theirVolume, "a volume without labels": unlabelled, "fault 4: a quarantined volume": setAside,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, v := unformed()
+			s := newScene(t, c, v, object)
+			before := s.everything()
+			err := s.do(plan.Start{Names: []string{"a-1"}})
+			if err == nil || !strings.Contains(err.Error(), "a-1") {
+				t.Errorf("got error %v, want one that names a-1", err)
+			}
+			if _, isVolume := object.(*corev1.PersistentVolumeClaim); isVolume && s.everything() != before {
+				t.Errorf("wrote %v", s.api.writes)
+			}
+			theirs := &corev1.Pod{}
+			if s.get("a-1", theirs); theirs.Name != "" && theirs.UID != "pod-9" {
+				t.Errorf("the pod is now %s", theirs.UID)
+			}
+		})
+	}
+}
+
+// TestFault5StopWithAnOldUIDDeletesNothing: a Pod that has taken the place of the
+// one that was seen stays.
+func TestFault5StopWithAnOldUIDDeletesNothing(t *testing.T) {
+	s := newScene(t, example(), seen(), pod("a-1", "new"))
+	if err := s.do(plan.Stop{Name: "a-1", UID: "old"}); !apierrors.IsConflict(err) {
+		t.Errorf("got %v, want a conflict", err)
+	}
+	if !s.get("a-1", &corev1.Pod{}) {
+		t.Error("the pod is gone")
+	}
+}
+
+// TestMarksOnVolumes: a cluster that has formed and a member that was removed are
+// written on their volume, whose other marks stay.
+func TestMarksOnVolumes(t *testing.T) {
+	s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"))
+	s.mustDo(plan.Remember{ClusterID: "c1", On: "a-0"})
+	s.mustDo(plan.Quarantine{Name: "a-1"})
+	var marked, aside corev1.PersistentVolumeClaim
+	s.get("a-0", &marked)
+	s.get("a-1", &aside)
+	if marked.Annotations[v1alpha1.AnnotationClusterID] != "c1" || marked.Labels[v1alpha1.LabelQuarantined] != "" {
+		t.Errorf("a-0: %v %v", marked.Annotations, marked.Labels)
+	}
+	if aside.Labels[v1alpha1.LabelQuarantined] != "true" || aside.Labels[v1alpha1.LabelMember] != "a-1" {
+		t.Errorf("a-1: %v", aside.Labels)
+	}
+	for _, owner := range s.api.owners {
+		if owner != v1alpha1.FieldOwner {
+			t.Errorf("field owners %v", s.api.owners)
+		}
+	}
+}
+
+// TestMarkOnAVolumeThatIsGone: there is nothing left to mark.
+func TestMarkOnAVolumeThatIsGone(t *testing.T) {
+	s := newScene(t, example(), seen())
+	for _, step := range []plan.Step{
+		plan.Remember{ClusterID: "c1", On: "a-0"}, plan.Quarantine{Name: "a-1"},
+		plan.Furnish{Objects: []cluster.Object{{Kind: "PersistentVolumeClaim", Name: "a-2"}}},
+	} {
+		s.mustDo(step)
+	}
+	if len(s.api.writes) > 0 {
+		t.Errorf("wrote %v", s.api.writes)
+	}
+}
