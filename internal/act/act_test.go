@@ -4,15 +4,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -129,18 +130,22 @@ func (s *scene) everything() string {
 		if err := s.api.List(s.t.Context(), list); err != nil {
 			s.t.Fatal(err)
 		}
-		text, err := yaml.Marshal(list)
+		err := meta.EachListItem(list, func(object runtime.Object) error {
+			accessor, err := meta.Accessor(object)
+			if err != nil {
+				return err
+			}
+			accessor.SetResourceVersion("")
+			accessor.SetManagedFields(nil)
+			text, err := yaml.Marshal(object)
+			out = append(out, fmt.Sprintf("%T", object), string(text))
+			return err
+		})
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		out = append(out, withoutVersions(string(text)))
 	}
 	return strings.Join(append(out, s.etcd.Log()...), "\n")
-}
-
-func withoutVersions(text string) string {
-	lines := strings.Split(text, "\n")
-	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "resourceVersion:") }), "\n")
 }
 
 func (s *scene) held() trust.Held {
@@ -158,9 +163,12 @@ var errLost = errors.New("the response was lost")
 // furnishAll asks for everything.
 func furnishAll() plan.Furnish {
 	return plan.Furnish{Objects: []cluster.Object{
-		{Kind: "Secret", Name: "a-client-ca", Why: "it is missing"}, {Kind: "Secret", Name: "a-peer-ca", Why: "it is missing"},
-		{Kind: "Secret", Name: "a-member-tls", Why: "it is missing"}, {Kind: "Secret", Name: "a-client", Why: "it is missing"},
-		{Kind: "Service", Name: "a", Why: "it is missing"}, {Kind: "Service", Name: "a-client", Why: "it is missing"},
+		{Kind: "Secret", Name: "a-client-ca", Why: "it is missing"},
+		{Kind: "Secret", Name: "a-peer-ca", Why: "it is missing"},
+		{Kind: "Secret", Name: "a-member-tls", Why: "it is missing"},
+		{Kind: "Secret", Name: "a-client", Why: "it is missing"},
+		{Kind: "Service", Name: "a", Why: "it is missing"},
+		{Kind: "Service", Name: "a-client", Why: "it is missing"},
 		{Kind: "PodDisruptionBudget", Name: "a", Why: "it is missing"},
 	}}
 }
@@ -195,7 +203,9 @@ var steps = []struct {
 	},
 	{
 		step: plan.Stop{Name: "a-1", UID: "pod-1", Because: "test"}, writes: 1,
-		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), pod("a-0", "pod-0"), pod("a-1", "pod-1")) },
+		set: func(t *testing.T) *scene {
+			return newScene(t, example(), seen(), pod("a-0", "pod-0"), pod("a-1", "pod-1"))
+		},
 	},
 	{
 		step: plan.AddLearner{Name: "a-3"}, call: fake.AddLearner,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,8 +40,6 @@ func (b bounded) AddLearner(ctx context.Context, peerURL string) (etcd.Member, e
 // can fail at one of them.
 type api struct {
 	client.WithWatch
-	hidden []string // names of objects that the cache has not seen yet
-
 	mutex  sync.Mutex
 	writes []string // "create Pod a-0"; those that took effect
 	owners []string // field owners of the writes
@@ -60,7 +57,7 @@ func newAPI(objects ...client.Object) *api {
 	}
 	a := &api{fail: -1, lose: -1}
 	a.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithReturnManagedFields().
-		WithInterceptorFuncs(interceptor.Funcs{Get: a.get, Create: a.create, Delete: a.delete, Patch: a.patch, Apply: a.apply}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{Create: a.create, Delete: a.delete, Patch: a.patch, Apply: a.apply}).Build()
 	return a
 }
 
@@ -85,11 +82,18 @@ func (a *api) write(what, owner string, do func() error) error {
 	return nil
 }
 
-func (a *api) get(ctx context.Context, inner client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
-	if slices.Contains(a.hidden, key.Name) {
+// A hiding client does not show one object, as a cache that has not seen it yet or
+// does not hold it.
+type hiding struct {
+	*api
+	object string // "*v1.Secret a-client"
+}
+
+func (h hiding) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	if fmt.Sprintf("%T %s", object, key.Name) == h.object {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 	}
-	return inner.Get(ctx, key, object, opts...)
+	return h.api.Get(ctx, key, object, opts...)
 }
 
 func (a *api) create(ctx context.Context, inner client.WithWatch, object client.Object, opts ...client.CreateOption) error {
@@ -113,7 +117,9 @@ func (a *api) delete(ctx context.Context, inner client.WithWatch, object client.
 	})
 }
 
-func (a *api) patch(ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func (a *api) patch(
+	ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption,
+) error {
 	options := (&client.PatchOptions{}).ApplyOptions(opts)
 	return a.write("patch "+object.GetName(), options.FieldManager, func() error { return inner.Patch(ctx, object, patch, opts...) })
 }
@@ -131,5 +137,6 @@ func (a *api) apply(ctx context.Context, inner client.WithWatch, object runtime.
 		return err
 	}
 	options := (&client.ApplyOptions{}).ApplyOptions(opts)
-	return a.write("apply "+named.Kind+" "+named.Metadata.Name, options.FieldManager, func() error { return inner.Apply(ctx, object, opts...) })
+	return a.write("apply "+named.Kind+" "+named.Metadata.Name, options.FieldManager,
+		func() error { return inner.Apply(ctx, object, opts...) })
 }

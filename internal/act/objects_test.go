@@ -3,6 +3,7 @@ package act_test
 import (
 	"bytes"
 	"crypto/rand"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -113,12 +114,10 @@ func TestServiceIsMadeRightAgain(t *testing.T) {
 func TestAuthorityOfAnotherStays(t *testing.T) {
 	good := secrets(t, now)
 	s := newScene(t, example(), seen(), good[:2]...)
-	s.actor.Client = s.api
-	s.api.hidden = []string{"a-client-ca"}
+	s.actor.Client = hiding{s.api, "*v1.Secret a-client-ca"}
 	if err := s.do(furnishAll()); err == nil || !strings.Contains(err.Error(), "a-client-ca") {
 		t.Errorf("got error %v, want one that names a-client-ca", err)
 	}
-	s.api.hidden = nil
 	for i, name := range []string{"a-client-ca", "a-peer-ca"} {
 		if !bytes.Equal(s.secret(name).Data[corev1.TLSCertKey], good[i].(*corev1.Secret).Data[corev1.TLSCertKey]) {
 			t.Errorf("%s was overwritten", name)
@@ -178,11 +177,11 @@ func TestCertificatesAreIssuedAnew(t *testing.T) {
 func TestOthersSupportingObjectsStay(t *testing.T) {
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, Namespace: "default"} }
 	for _, theirs := range []client.Object{
-		&corev1.Service{ObjectMeta: meta("a-client")}, &corev1.Secret{ObjectMeta: meta("a-client")}, &policyv1.PodDisruptionBudget{ObjectMeta: meta("a")},
+		&corev1.Service{ObjectMeta: meta("a-client")}, &corev1.Secret{ObjectMeta: meta("a-client")},
+		&policyv1.PodDisruptionBudget{ObjectMeta: meta("a")},
 	} {
 		s := newScene(t, example(), seen(), append(secrets(t, now)[:2], theirs)...)
-		hidden := s.api
-		s.actor.Client = hidden
+		s.actor.Client = hiding{s.api, fmt.Sprintf("%T %s", theirs, theirs.GetName())}
 		if err := s.do(furnishAll()); err == nil || !strings.Contains(err.Error(), theirs.GetName()) {
 			t.Errorf("%T: got error %v, want one that names %s", theirs, err, theirs.GetName())
 		}

@@ -211,7 +211,8 @@ func TestMarksOnVolumes(t *testing.T) {
 func TestMarkOnAVolumeThatIsGone(t *testing.T) {
 	s := newScene(t, example(), seen())
 	for _, step := range []plan.Step{
-		plan.Remember{ClusterID: "c1", On: "a-0"}, plan.Quarantine{Name: "a-1"},
+		plan.Remember{ClusterID: "c1", On: "a-0"},
+		plan.Quarantine{Name: "a-1"},
 		plan.Furnish{Objects: []cluster.Object{{Kind: "PersistentVolumeClaim", Name: "a-2"}}},
 	} {
 		s.mustDo(step)
