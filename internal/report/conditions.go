@@ -19,7 +19,8 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 	all := append([]metav1.Condition(nil), c.Status.Conditions...)
 	_, remembered := step.(plan.Remember)
 	formed := v.Formed() || remembered && err == nil
-	for _, condition := range []metav1.Condition{available(v, formed), progressing(step, err, formed, v.Deleting), degraded(v, step, err, formed)} {
+	now := []metav1.Condition{available(v, formed), progressing(step, err, formed, v.Deleting), degraded(v, step, err, formed)}
+	for _, condition := range now {
 		condition.ObservedGeneration = c.Generation
 		condition.Message = shortened(condition.Message)
 		meta.SetStatusCondition(&all, condition)
