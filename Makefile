@@ -18,7 +18,7 @@ BENCH_FLAGS ?=
 
 BIN := $(CURDIR)/bin
 export PATH := $(CURDIR)/.devcluster/bin:$(PATH)
-export VERSION
+export VERSION IMG
 # Version stamps would make two builds of one commit differ, and fail where git distrusts the owner of the folder.
 export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 # Images carry the time of their commit.

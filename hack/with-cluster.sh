@@ -11,6 +11,11 @@ if [ -n "${KUBECONFIG:-}" ]; then
   command -v kubectl >/dev/null || { echo "FAIL: KUBECONFIG is set but there is no kubectl to reach its cluster" >&2; exit 1; }
   if answers; then
     echo "using the cluster of KUBECONFIG=$KUBECONFIG"
+    if [ "$(realpath "$KUBECONFIG" 2>/dev/null)" != "$top/.devcluster/kubeconfig" ] && [ -z "${IMG:-}" ]; then
+      echo "FAIL: set IMG to an image name that this cluster can pull, such as IMG=registry.example/etcd-operator:dev;" \
+        "the operator is built and pushed there" >&2
+      exit 1
+    fi
     exec "$@"
   fi
   echo "the cluster of KUBECONFIG=$KUBECONFIG does not answer; using the local cluster"
