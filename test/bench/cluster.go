@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// threeMembers is the cluster that is measured: all defaults but the size of its
+// volumes, and that they go with it.
+func (b *bench) threeMembers(name string) *v1alpha1.EtcdCluster {
+	return &v1alpha1.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: b.namespace},
+		Spec: v1alpha1.EtcdClusterSpec{
+			Size: 3, Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("1Gi"))}, DeletionPolicy: v1alpha1.Delete,
+		},
+	}
+}
+
+// smallest is a cluster that costs next to nothing, to have many of them.
+func (b *bench) smallest(name string) *v1alpha1.EtcdCluster {
+	return &v1alpha1.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: b.namespace},
+		Spec: v1alpha1.EtcdClusterSpec{
+			Size: 1, Storage: v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("128Mi")}},
+		},
+	}
+}
+
+// apply makes the operator make a cluster, and says how long that took: until
+// every member has answered and the status says that the cluster is available.
+func (b *bench) apply(ctx context.Context, cluster *v1alpha1.EtcdCluster) (time.Duration, error) {
+	begin := time.Now()
+	if err := b.client.Create(ctx, cluster); err != nil {
+		return 0, fmt.Errorf("create EtcdCluster: %w", err)
+	}
+	if err := b.answer(ctx, cluster.Name, int(cluster.Spec.Size), ""); err != nil {
+		return 0, err
+	}
+	err := b.condition(ctx, cluster.Name, v1alpha1.ConditionAvailable, metav1.ConditionTrue)
+	return time.Since(begin), err
+}
+
+// settle waits until the operator says that nothing is left to do.
+func (b *bench) settle(ctx context.Context, cluster string) error {
+	return b.condition(ctx, cluster, v1alpha1.ConditionProgressing, metav1.ConditionFalse)
+}
+
+func (b *bench) condition(ctx context.Context, cluster, kind string, status metav1.ConditionStatus) error {
+	what := fmt.Sprintf("%s=%s of %s", kind, status, cluster)
+	return poll(ctx, what, blink, patience, func() (bool, error) {
+		var found v1alpha1.EtcdCluster
+		if err := b.seen.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster}, &found); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		return meta.IsStatusConditionPresentAndEqual(found.Status.Conditions, kind, status), nil
+	})
+}
+
+// remove deletes a cluster of the operator, and waits until all of it is gone.
+func (b *bench) remove(ctx context.Context, cluster string) error {
+	object := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster, Namespace: b.namespace}}
+	if err := b.client.Delete(ctx, object, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		return fmt.Errorf("delete EtcdCluster: %w", err)
+	}
+	return b.gone(ctx, cluster)
+}
+
+// gone waits for Pods, claims and volumes to be gone, and a little longer. Members
+// that end together wait seconds for one another, which would be of no use here.
+func (b *bench) gone(ctx context.Context, cluster string) error {
+	b.members.Keep(cluster, nil)
+	err := b.client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(b.namespace), client.MatchingLabels{instanceLabel: cluster},
+		client.GracePeriodSeconds(1))
+	if err != nil {
+		return fmt.Errorf("hurry the pods: %w", err)
+	}
+	err = poll(ctx, cluster+" to be gone", 200*time.Millisecond, patience, func() (bool, error) {
+		var pods corev1.PodList
+		var claims corev1.PersistentVolumeClaimList
+		var volumes corev1.PersistentVolumeList
+		for _, list := range []client.ObjectList{&pods, &claims} {
+			if err := b.client.List(ctx, list, client.InNamespace(b.namespace), client.MatchingLabels{instanceLabel: cluster}); err != nil {
+				return false, fmt.Errorf("list: %w", err)
+			}
+		}
+		if err := b.client.List(ctx, &volumes); err != nil {
+			return false, fmt.Errorf("list volumes: %w", err)
+		}
+		left := len(pods.Items) + len(claims.Items)
+		for _, volume := range volumes.Items {
+			claim := volume.Spec.ClaimRef
+			if claim != nil && claim.Namespace == b.namespace && slices.Contains(memberNames(cluster, 3), claim.Name) {
+				left++
+			}
+		}
+		return left == 0, nil
+	})
+	if err != nil {
+		return err
+	}
+	return sleep(ctx, rest)
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	manyClusters = 10
+	// settling is longer than the operator's own pause between two looks.
+	settling = 100 * time.Second
+	// The operator's memory may grow by so much a cluster.
+	baseMiB, clusterMiB = 64, 0.1
+)
+
+var errNoLeader = errors.New("the operator does not run in a Pod of this machine")
+
+// idle counts the requests of the operator while there is nothing to do.
+func idle(ctx context.Context, b *bench) ([]row, error) {
+	var rows []row
+	var made []string
+	for i := range manyClusters {
+		name := fmt.Sprintf("idle-%d", i)
+		if _, err := b.apply(ctx, b.smallest(name)); err != nil {
+			return nil, err
+		}
+		made = append(made, name)
+		if count := len(made); count != 1 && count != manyClusters {
+			continue
+		}
+		counted, err := b.countIdle(ctx, made)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, counted...)
+	}
+	memory, err := b.memoryRow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows, memory...)
+	for _, name := range made {
+		if err := b.remove(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+func (b *bench) countIdle(ctx context.Context, clusters []string) ([]row, error) {
+	for _, cluster := range clusters {
+		if err := b.settle(ctx, cluster); err != nil {
+			return nil, err
+		}
+	}
+	b.progress("%d clusters settle for %s and are then watched for %s", len(clusters), settling, b.options.idle)
+	if err := sleep(ctx, min(settling, b.options.idle)); err != nil {
+		return nil, err
+	}
+	offset, err := b.log.end()
+	if err != nil {
+		return nil, err
+	}
+	if err := sleep(ctx, b.options.idle); err != nil {
+		return nil, err
+	}
+	all, err := b.log.since(offset)
+	if err != nil {
+		return nil, err
+	}
+	count := strconv.Itoa(len(clusters))
+	writes, requests := b.idleRequests(all)
+	perSecond := sample{}
+	perSecond.add(float64(requests) / b.options.idle.Seconds())
+	rows := []row{alone("idle-requests-"+count, "requests/s", perSecond[0], atMost(0.6), perSecond)}
+	if len(clusters) == manyClusters {
+		rows = append(rows, alone("idle-writes-"+count, "requests", float64(writes), atMost(0), sample{float64(writes)}))
+	}
+	return rows, nil
+}
+
+// idleRequests counts each request once, as it is received: a watch that was opened
+// before does not count, one that is opened again does.
+func (b *bench) idleRequests(all []request) (writes, requests int) {
+	kinds := map[string]int{}
+	for _, r := range all {
+		if r.Stage != received || !b.operator.made(r) {
+			continue
+		}
+		requests++
+		kinds[r.Verb+" "+r.Object.Resource]++
+		if r.isWrite() && r.Object.Resource != "leases" {
+			writes++
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		b.progress("%4d  %s", kinds[kind], kind)
+	}
+	return writes, requests
+}
+
+func (b *bench) memoryRow(ctx context.Context) ([]row, error) {
+	resident, err := b.leaderMemory(ctx)
+	if errors.Is(err, errNoLeader) {
+		b.progress("no memory measured: %v", err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []row{alone("memory-10", "MiB", resident, atMost(baseMiB+clusterMiB*manyClusters), sample{resident})}, nil
+}
+
+// leaderMemory is the resident memory of the operator's Pod that holds the lease.
+func (b *bench) leaderMemory(ctx context.Context) (float64, error) {
+	namespace := "etcd-operator-system"
+	var lease coordinationv1.Lease
+	err := b.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "etcd-operator.dev"}, &lease)
+	if client.IgnoreNotFound(err) != nil {
+		return 0, fmt.Errorf("get the lease: %w", err)
+	}
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return 0, errNoLeader
+	}
+	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	var pod corev1.Pod
+	err = b.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pod)
+	if client.IgnoreNotFound(err) != nil {
+		return 0, fmt.Errorf("get the operator's pod: %w", err)
+	}
+	if err != nil {
+		return 0, errNoLeader
+	}
+	return residentOf(string(pod.UID))
+}
+
+// residentOf adds up the processes of a Pod, which are found by their cgroup. The
+// pause container is small enough to count.
+func residentOf(uid string) (float64, error) {
+	found, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		return 0, fmt.Errorf("list processes: %w", err)
+	}
+	underscored := strings.ReplaceAll(uid, "-", "_")
+	total := 0.0
+	for _, path := range found {
+		text, err := os.ReadFile(path)
+		if err != nil { // it has ended
+			continue
+		}
+		if !strings.Contains(string(text), uid) && !strings.Contains(string(text), underscored) {
+			continue
+		}
+		status, err := os.ReadFile(filepath.Join(filepath.Dir(path), "status"))
+		if err != nil {
+			continue
+		}
+		total += residentMiB(string(status))
+	}
+	if total == 0 {
+		return 0, errNoLeader
+	}
+	return total, nil
+}
+
+// residentMiB reads VmRSS of /proc/PID/status
+// (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html).
+func residentMiB(status string) float64 {
+	for line := range strings.Lines(status) {
+		rest, ok := strings.CutPrefix(line, "VmRSS:")
+		if !ok {
+			continue
+		}
+		kilobytes, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
+		if err != nil {
+			return 0
+		}
+		return kilobytes / 1024
+	}
+	return 0
+}

@@ -1,0 +1,127 @@
+// Command bench measures the operator that is deployed in the cluster of
+// KUBECONFIG, beside a floor: the same etcd members made by hand, with nobody to
+// look after them.
+//
+// It judges nothing. A goal that is missed is marked, and only errors fail.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A benchmark measures and returns rows of the table.
+type benchmark struct {
+	name      string
+	onRequest bool // run only when it is named
+	run       func(context.Context, *bench) ([]row, error)
+}
+
+var benchmarks = []benchmark{
+	{name: "create", run: create},
+	{name: "restart", run: restart},
+	{name: "detect", run: detect},
+	{name: "writes", run: writes},
+	{name: "idle", run: idle},
+	{name: "gaps", run: gaps, onRequest: true},
+}
+
+type options struct {
+	only      string
+	n         int
+	json, md  string
+	namespace string
+	audit     string
+	operator  operator
+	idle      time.Duration
+	gap       time.Duration
+	trace     bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, parse())
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func parse() options {
+	var o options
+	flag.StringVar(&o.only, "only", "", "benchmarks to run, separated by commas: "+strings.Join(names(), ", ")+"; default: all but gaps")
+	flag.IntVar(&o.n, "n", 10, "repetitions; detect makes twice as many")
+	flag.StringVar(&o.json, "json", inCheckout("docs/benchmarks.json"), "file of results; those that are not measured now are kept")
+	flag.StringVar(&o.md, "md", inCheckout("docs/benchmarks.md"), "page whose table is written anew")
+	flag.StringVar(&o.namespace, "namespace", "bench-etcd", "namespace to work in, which is made and deleted; it must begin with bench-")
+	flag.StringVar(&o.audit, "audit", inCheckout(".devcluster/logs/audit.log"), "audit log of the API server")
+	flag.StringVar(&o.operator.user, "operator-user", "system:serviceaccount:etcd-operator-system:etcd-operator-controller-manager",
+		"user by which the audit log knows the operator")
+	flag.StringVar(&o.operator.agent, "operator-agent", "", "take the operator for whom has a user agent with this prefix, instead of the user")
+	flag.DurationVar(&o.idle, "idle", 3*time.Minute, "how long to count the requests of settled clusters")
+	flag.DurationVar(&o.gap, "gap", floorGap, "pause between the Pods of the floor")
+	flag.BoolVar(&o.trace, "trace", false, "print who wrote what in the repetitions of create")
+	flag.Parse()
+	return o
+}
+
+func names() []string {
+	var all []string
+	for _, b := range benchmarks {
+		all = append(all, b.name)
+	}
+	return all
+}
+
+func run(ctx context.Context, o options) error {
+	chosen, err := choose(o.only)
+	if err != nil {
+		return err
+	}
+	b, err := start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer b.stop()
+	for _, one := range chosen {
+		fmt.Printf("==> %s\n", one.name)
+		rows, err := one.run(ctx, b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+		fmt.Print(table(rows))
+		// Written after each one: what was measured is kept when a later one fails.
+		if err := save(o, b.machine, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func choose(only string) ([]benchmark, error) {
+	var chosen []benchmark
+	if only == "" {
+		for _, b := range benchmarks {
+			if !b.onRequest {
+				chosen = append(chosen, b)
+			}
+		}
+		return chosen, nil
+	}
+	for _, name := range strings.Split(only, ",") {
+		i := slices.Index(names(), name)
+		if i < 0 {
+			return nil, fmt.Errorf("unknown benchmark %q; there are %s", name, strings.Join(names(), ", "))
+		}
+		chosen = append(chosen, benchmarks[i])
+	}
+	return chosen, nil
+}

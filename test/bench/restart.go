@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// restart times a Pod that is deleted and comes back with its data: in a cluster
+// of the operator, and in the floor, where the bench makes the Pod again the
+// moment it is gone.
+func restart(ctx context.Context, b *bench) ([]row, error) {
+	const ours = "restart"
+	f := b.floor("restart-floor")
+	if _, err := b.apply(ctx, b.threeMembers(ours)); err != nil {
+		return nil, err
+	}
+	if _, err := b.applyFloor(ctx, f, b.gap); err != nil {
+		return nil, err
+	}
+	var measured, hand sample
+	for i := range b.n + 1 {
+		back, err := b.restartOurs(ctx, ours)
+		if err != nil {
+			return nil, err
+		}
+		floored, err := b.restartFloor(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			b.progress("warm-up: operator %.2f s, floor %.2f s", back.Seconds(), floored.Seconds())
+			continue
+		}
+		b.progress("%d of %d: operator %.2f s, floor %.2f s", i, b.n, back.Seconds(), floored.Seconds())
+		measured.seconds(back)
+		hand.seconds(floored)
+	}
+	if err := b.remove(ctx, ours); err != nil {
+		return nil, err
+	}
+	if err := b.removeFloor(ctx, f); err != nil {
+		return nil, err
+	}
+	return []row{beside("restart", "s", measured.median(), hand.median(), atMost(1.3), measured, hand)}, nil
+}
+
+func (b *bench) restartOurs(ctx context.Context, cluster string) (time.Duration, error) {
+	pod, err := b.settledFollower(ctx, cluster)
+	if err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	if err := b.client.Delete(ctx, pod); err != nil {
+		return 0, fmt.Errorf("delete pod: %w", err)
+	}
+	err = b.answer(ctx, cluster, 3, pod.UID)
+	return time.Since(begin), err
+}
+
+// settledFollower waits for the operator to have nothing left to do, and rests.
+func (b *bench) settledFollower(ctx context.Context, cluster string) (*corev1.Pod, error) {
+	if err := b.settle(ctx, cluster); err != nil {
+		return nil, err
+	}
+	if err := sleep(ctx, rest); err != nil {
+		return nil, err
+	}
+	return b.follower(ctx, cluster, 3)
+}
+
+func (b *bench) restartFloor(ctx context.Context, f floor) (time.Duration, error) {
+	if err := sleep(ctx, rest); err != nil {
+		return 0, err
+	}
+	pod, err := b.follower(ctx, f.Name, 3)
+	if err != nil {
+		return 0, err
+	}
+	again, err := f.render("pod.yaml", pod.Name)
+	if err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	if err := b.client.Delete(ctx, pod); err != nil {
+		return 0, fmt.Errorf("delete pod: %w", err)
+	}
+	if err := b.podGone(ctx, pod); err != nil {
+		return 0, err
+	}
+	if err := b.makeAgain(ctx, again); err != nil {
+		return 0, err
+	}
+	err = b.answer(ctx, f.Name, 3, pod.UID)
+	return time.Since(begin), err
+}
+
+// podGone looks often: the floor must not pay for how the bench looks.
+func (b *bench) podGone(ctx context.Context, gone *corev1.Pod) error {
+	return poll(ctx, gone.Name+" to be gone", time.Millisecond, patience, func() (bool, error) {
+		pod, err := b.pod(ctx, gone.Name)
+		return pod == nil || pod.UID != gone.UID, err
+	})
+}
+
+func (b *bench) makeAgain(ctx context.Context, pods []*unstructured.Unstructured) error {
+	for _, pod := range pods {
+		if err := b.client.Create(ctx, pod); err != nil {
+			return fmt.Errorf("create pod again: %w", err)
+		}
+	}
+	return nil
+}
+
+// detect times how soon the operator acts: from the end of the request by which
+// the kubelet takes the Pod away, until the API server receives the new Pod.
+func detect(ctx context.Context, b *bench) ([]row, error) {
+	const cluster = "detect"
+	if _, err := b.apply(ctx, b.threeMembers(cluster)); err != nil {
+		return nil, err
+	}
+	var measured sample
+	for i := range 2 * b.n {
+		took, err := b.detectOnce(ctx, cluster)
+		if err != nil {
+			return nil, err
+		}
+		b.progress("%d of %d: %.1f ms", i+1, 2*b.n, float64(took.Microseconds())/1000)
+		measured.milliseconds(took)
+	}
+	return []row{
+		alone("detection-p99", "ms", measured.percentile(99), atMost(100), measured),
+		alone("detection-median", "ms", measured.median(), nil, measured),
+	}, b.remove(ctx, cluster)
+}
+
+func (b *bench) detectOnce(ctx context.Context, cluster string) (time.Duration, error) {
+	pod, err := b.settledFollower(ctx, cluster)
+	if err != nil {
+		return 0, err
+	}
+	offset, err := b.log.end()
+	if err != nil {
+		return 0, err
+	}
+	if err := b.client.Delete(ctx, pod); err != nil {
+		return 0, fmt.Errorf("delete pod: %w", err)
+	}
+	if err := b.answer(ctx, cluster, 3, pod.UID); err != nil {
+		return 0, err
+	}
+	about := func(r request) bool {
+		return r.Stage == answered && r.isOn("pods") && r.Object.Namespace == pod.Namespace && r.succeeded()
+	}
+	gone, err := b.log.find(ctx, offset, "the end of the pod", func(r request) bool {
+		kubelet := r.User.Username == "system:node:"+pod.Spec.NodeName
+		return about(r) && kubelet && r.Verb == "delete" && r.Object.Name == pod.Name
+	})
+	if err != nil {
+		return 0, err
+	}
+	made, err := b.log.find(ctx, offset, "a new pod by the operator", func(r request) bool {
+		return about(r) && r.Verb == "create" && b.operator.made(r)
+	})
+	return made.Received.Sub(gone.StagedAt), err
+}
