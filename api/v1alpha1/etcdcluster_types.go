@@ -61,12 +61,14 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5, 7]",message="size must be 1, 3, 5 or 7: an even number of members tolerates no more failures than one fewer, and etcd advises at most seven"
 	Size int32 `json:"size,omitempty"`
 
-	// version is the etcd version of all members, in full: 3.5.x, 3.6.x or 3.7.x.
+	// version is the etcd version of all members, in full: 3.5.11 or newer, 3.6.x or
+	// 3.7.x.
 	// Members are updated one at a time, one minor version up at most.
 	// +optional
 	// +kubebuilder:default="3.6.16"
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^3[.][5-7][.](0|[1-9][0-9]{0,3})$')",message="version must be a full etcd version of the 3.5, 3.6 or 3.7 series without a leading v, such as 3.6.16"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^3[.]5[.]([0-9]|10)$')",message="version must be 3.5.11 or newer: earlier ones do not serve the health checks that the kubelet asks for"
 	Version string `json:"version,omitempty"`
 
 	// image overrides the container image of the members. It must hold the etcd of

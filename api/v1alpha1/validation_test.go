@@ -59,7 +59,7 @@ const versionRule = "spec.version: Invalid value|version must be a full etcd ver
 
 var versions = []refusal{
 	{name: "fault 50: version latest", bad: "{version: latest}", good: "{version: 3.6.16}", says: versionRule},
-	{name: "fault 50: version 3", bad: `{version: "3"}`, good: "{version: 3.5.0}", says: versionRule},
+	{name: "fault 50: version 3", bad: `{version: "3"}`, good: "{version: 3.7.0}", says: versionRule},
 	{name: "fault 50: version 3.6", bad: `{version: "3.6"}`, good: "{version: 3.6.0}", says: versionRule},
 	{name: "fault 50: version v3.6.16", bad: "{version: v3.6.16}", good: "{version: 3.6.16}", says: versionRule},
 	{name: "fault 50: version 2.3.8", bad: "{version: 2.3.8}", good: "{version: 3.5.26}", says: versionRule},
@@ -68,6 +68,8 @@ var versions = []refusal{
 	{name: "fault 50: release candidate", bad: "{version: 3.6.16-rc.0}", good: "{version: 3.6.16}", says: versionRule},
 	{name: "fault 50: leading zero", bad: "{version: 3.6.016}", good: "{version: 3.6.16}", says: versionRule},
 	{name: "fault 50: empty version", bad: `{version: ""}`, good: "{}", says: versionRule},
+	{name: "fault 50: no health checks", bad: "{version: 3.5.10}", good: "{version: 3.5.11}", says: "spec.version|must be 3.5.11 or newer"},
+	{name: "fault 50: the first 3.5", bad: "{version: 3.5.0}", good: "{version: 3.5.100}", says: "spec.version|must be 3.5.11 or newer"},
 	{name: "fault 50: to version latest", from: "{}", bad: "{version: latest}", good: "{version: 3.6.17}", says: versionRule},
 	{
 		name: "image with a space",
