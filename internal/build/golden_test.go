@@ -1,0 +1,120 @@
+package build_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+)
+
+var update = flag.Bool("update", false, "write testdata instead of comparing with it; review it as you would review objects in a cluster")
+
+// Every object as the API server gets it. `go test ./internal/build -update`
+// writes the files anew.
+func TestGolden(t *testing.T) {
+	owned := func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete }
+	old := func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.30" }
+	whole := full(t)
+
+	files := map[string][]runtime.Object{
+		"pod_bootstrap":    {build.Pod(example(), "example-0", forming())},
+		"pod_joining":      {build.Pod(example(), "example-3", joining())},
+		"pod_3.5":          {build.Pod(with(old), "example-0", forming())},
+		"pod_ephemeral":    {build.Pod(with(ephemeral), "example-0", forming())},
+		"pod_tls_disabled": {build.Pod(with(insecure), "example-0", forming())},
+		"pod_full": {build.Pod(whole, "example-full-0", build.Joining{
+			New: true, Token: plan().Token, Members: []string{"example-full-0", "example-full-1", "example-full-2"},
+		})},
+
+		"volume_first":  {build.Volume(example(), "example-0", plan())},
+		"volume_joined": {build.Volume(example(), "example-3", nil)},
+		"volume_owned":  {build.Volume(with(owned), "example-0", plan())},
+		"volume_full":   {build.Volume(whole, "example-full-0", nil)},
+
+		"services": {build.HeadlessService(example()), build.ClientService(example())},
+
+		"secrets": {
+			build.Authority(example(), example().ClientCA(), []byte("certificate"), []byte("key")),
+			build.Authority(example(), example().PeerCA(), []byte("certificate"), []byte("key")),
+			build.MemberTLS(example(), map[string][]byte{
+				build.ClientCAKey: []byte("client authority"), build.PeerCAKey: []byte("peer authority"),
+				build.ServerCertKey: []byte("server certificate"), build.ServerKeyKey: []byte("server key"),
+				build.PeerCertKey: []byte("peer certificate"), build.PeerKeyKey: []byte("peer key"),
+			}),
+			build.Client(example(), []byte("authority"), []byte("certificate"), []byte("key")),
+		},
+		"secret_tls_disabled": {build.Client(with(insecure), nil, nil, nil)},
+	}
+	for _, voters := range []int{1, 3, 4, 5, 7} {
+		files[fmt.Sprintf("budget_%d_voters", voters)] = []runtime.Object{build.Budget(example(), voters)}
+	}
+
+	for name, objects := range files {
+		t.Run(name, func(t *testing.T) { compare(t, name, objects) })
+	}
+	for _, name := range written(t) {
+		if _, known := files[name]; !known {
+			t.Errorf("testdata/%s.yaml: nothing builds it; remove it", name)
+		}
+	}
+}
+
+func compare(t *testing.T, name string, objects []runtime.Object) {
+	t.Helper()
+	texts := make([][]byte, 0, len(objects))
+	for _, object := range objects {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, text)
+	}
+	got := bytes.Join(texts, []byte("---\n"))
+
+	path := filepath.Join("testdata", name+".yaml")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs, from:\n%s\nIf it should, run go test ./internal/build -update", path, firstDifference(string(got), string(want)))
+	}
+}
+
+func firstDifference(got, want string) string {
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(gotLines), len(wantLines)) {
+		if gotLines[i] != wantLines[i] {
+			return fmt.Sprintf("line %d\n got  %s\n want %s", i+1, gotLines[i], wantLines[i])
+		}
+	}
+	return fmt.Sprintf("line %d: one ends there", min(len(gotLines), len(wantLines)))
+}
+
+func written(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, 0, len(paths))
+	for _, path := range paths {
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".yaml"))
+	}
+	return names
+}

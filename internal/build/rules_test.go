@@ -1,0 +1,163 @@
+package build_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	psaapi "k8s.io/pod-security-admission/api"
+	psapolicy "k8s.io/pod-security-admission/policy"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+)
+
+func TestPodsPassPodSecurityRestricted(t *testing.T) {
+	evaluator, err := psapolicy.NewEvaluator(psapolicy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restricted := psaapi.LevelVersion{Level: psaapi.LevelRestricted, Version: psaapi.LatestVersion()}
+	verdict := func(pod *corev1.Pod) psapolicy.AggregateCheckResult {
+		return psapolicy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))
+	}
+	for name, c := range map[string]*v1alpha1.EtcdCluster{
+		"default": example(), "ephemeral": with(ephemeral), "without TLS": with(insecure), "full": full(t),
+	} {
+		if result := verdict(build.Pod(c, c.Name+"-0", forming())); !result.Allowed {
+			t.Errorf("%s: %s", name, result.ForbiddenDetail())
+		}
+	}
+	loose := build.Pod(example(), "example-0", forming())
+	loose.Spec.Containers[0].SecurityContext = nil
+	if verdict(loose).Allowed {
+		t.Error("the evaluator lets everything pass: this test shows nothing")
+	}
+}
+
+// The longest names that the API lets through.
+func TestNamesFitIntoDNS(t *testing.T) {
+	c := example()
+	c.Name, c.Namespace = "a"+strings.Repeat("-", 50)+"z", strings.Repeat("n", 63)
+	for _, serial := range []int{0, 7, 9999999999} {
+		member := fmt.Sprintf("%s-%d", c.Name, serial)
+		pod := build.Pod(c, member, build.Joining{New: true, Members: []string{member}})
+		wantNo(t, "host name of a member", validation.IsDNS1123Label(pod.Spec.Hostname))
+		wantNo(t, "address of a member", validation.IsDNS1123Subdomain(build.Host(c, member)))
+		wantLabels(t, pod.Name, pod.Labels)
+		wantLabels(t, pod.Name, build.Volume(c, member, plan()).Labels)
+		if want := pod.Spec.Hostname + "." + pod.Spec.Subdomain + "." + c.Namespace + ".svc"; build.Host(c, member) != want {
+			t.Errorf("the member is told to be %s, and DNS knows it as %s", build.Host(c, member), want)
+		}
+	}
+	for _, service := range []*corev1.Service{build.HeadlessService(c), build.ClientService(c)} {
+		wantNo(t, "Service", validation.IsDNS1035Label(service.Name))
+		wantLabels(t, service.Name, service.Labels)
+		for _, port := range service.Spec.Ports {
+			wantNo(t, "port", validation.IsValidPortName(port.Name))
+		}
+	}
+	for _, name := range []string{build.MemberSecret(c), c.ClientSecret(), c.ClientCA(), c.PeerCA(), build.Budget(c, 3).Name} {
+		wantNo(t, name, validation.IsDNS1123Subdomain(name))
+	}
+}
+
+func wantNo(t *testing.T, what string, complaints []string) {
+	t.Helper()
+	if len(complaints) > 0 {
+		t.Errorf("%s: %v", what, complaints)
+	}
+}
+
+func wantLabels(t *testing.T, of string, all map[string]string) {
+	t.Helper()
+	for key, value := range all {
+		wantNo(t, of+": label "+key, validation.IsQualifiedName(key))
+		wantNo(t, of+": value of "+key, validation.IsValidLabelValue(value))
+	}
+}
+
+// Whoever writes podMetadata cannot make the operator lose a Pod or count a
+// foreign one, even if admission let the keys through.
+func TestUsersCannotOverrideLabelsOfTheOperator(t *testing.T) {
+	theirs := map[string]string{"team": "a", v1alpha1.AnnotationTemplate: "theirs"}
+	for key := range build.MemberLabels(example(), "example-0") {
+		theirs[key] = "theirs"
+	}
+	c := with(func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Labels, s.PodMetadata.Annotations = theirs, theirs })
+	pod := build.Pod(c, "example-0", forming())
+	for key, value := range build.MemberLabels(c, "example-0") {
+		if pod.Labels[key] != value {
+			t.Errorf("label %s is %q, want %q", key, pod.Labels[key], value)
+		}
+	}
+	if pod.Annotations[v1alpha1.AnnotationTemplate] != build.TemplateHash(c, "example-0") {
+		t.Error("the user decides whether a Pod is as wanted")
+	}
+	if pod.Labels["team"] != "a" || pod.Annotations["team"] != "a" {
+		t.Error("the user's own label or annotation is lost")
+	}
+}
+
+// What selects Pods must select those of this cluster, and of no other.
+func TestSelectorsSelectMembersOnly(t *testing.T) {
+	c := example()
+	member := labels.Set(build.Pod(c, "example-0", forming()).Labels)
+	other := example()
+	other.Name = "other"
+	stranger := labels.Set(build.Pod(other, "other-0", forming()).Labels)
+
+	constraint := build.Pod(c, "example-0", forming()).Spec.TopologySpreadConstraints[0]
+	text, err := metav1.ParseToLabelSelector(build.SelectorText(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, selector := range map[string]*metav1.LabelSelector{
+		"budget": build.Budget(c, 3).Spec.Selector, "spread": constraint.LabelSelector, "scale": text,
+		"headless Service": {MatchLabels: build.HeadlessService(c).Spec.Selector},
+		"client Service":   {MatchLabels: build.ClientService(c).Spec.Selector},
+	} {
+		parsed, err := metav1.LabelSelectorAsSelector(selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !parsed.Matches(member) || parsed.Matches(stranger) {
+			t.Errorf("%s selects %s: its own member %t, another cluster's %t", what, parsed, parsed.Matches(member), parsed.Matches(stranger))
+		}
+	}
+}
+
+// More than half of the voters must stay, whatever their number.
+func TestBudgetKeepsAQuorum(t *testing.T) {
+	for voters := 1; voters <= 9; voters++ {
+		if stay := build.Budget(example(), voters).Spec.MinAvailable.IntValue(); 2*stay <= voters || 2*(stay-1) > voters {
+			t.Errorf("of %d voters %d must stay", voters, stay)
+		}
+	}
+}
+
+func TestVolumes(t *testing.T) {
+	if volume := build.Volume(with(ephemeral), "example-0", plan()); volume != nil {
+		t.Errorf("an ephemeral cluster gets a volume: %v", volume)
+	}
+	if len(build.Volume(example(), "example-0", plan()).OwnerReferences) > 0 {
+		t.Error("a volume to be retained goes with its cluster")
+	}
+}
+
+// Keys are mounted as files; nothing of them is in arguments or variables.
+func TestPodHoldsNoSecretsInPlainSight(t *testing.T) {
+	pod := build.Pod(example(), "example-0", forming())
+	for _, variable := range pod.Spec.Containers[0].Env {
+		if variable.ValueFrom != nil || !strings.HasPrefix(variable.Value, "/") && !strings.HasPrefix(variable.Value, "https://") {
+			t.Errorf("variable %s holds %q", variable.Name, variable.Value)
+		}
+	}
+	if token := pod.Spec.AutomountServiceAccountToken; token == nil || *token {
+		t.Error("members get a service account token")
+	}
+}

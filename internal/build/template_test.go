@@ -1,0 +1,167 @@
+package build_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+)
+
+type change = func(*v1alpha1.EtcdClusterSpec)
+
+// rolls are changes that members only take by new Pods, by the field they change.
+var rolls = map[string]change{
+	"version":                      func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.15" },
+	"image":                        func(s *v1alpha1.EtcdClusterSpec) { s.Image = "mirror.example/etcd:v3.6.16" },
+	"storage.ephemeral.sizeLimit":  ephemeral,
+	"resources.requests":           func(s *v1alpha1.EtcdClusterSpec) { s.Resources.Requests = memory("64Mi") },
+	"resources.limits":             func(s *v1alpha1.EtcdClusterSpec) { s.Resources.Limits = memory("64Mi") },
+	"scheduling.nodeSelector":      func(s *v1alpha1.EtcdClusterSpec) { s.Scheduling.NodeSelector = map[string]string{"disk": "ssd"} },
+	"scheduling.affinity":          func(s *v1alpha1.EtcdClusterSpec) { s.Scheduling.Affinity = &corev1.Affinity{} },
+	"scheduling.priorityClassName": func(s *v1alpha1.EtcdClusterSpec) { s.Scheduling.PriorityClassName = "important" },
+	"scheduling.tolerations": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Scheduling.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	},
+	"scheduling.topologySpreadConstraints": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Scheduling.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 2, TopologyKey: "zone"}}
+	},
+	"podMetadata.labels":            func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Labels = map[string]string{"team": "a"} },
+	"podMetadata.annotations":       func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Annotations = map[string]string{"team": "a"} },
+	"etcd.quota":                    func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.Quota = ptr.To(resource.MustParse("1Gi")) },
+	"etcd.autoCompaction.mode":      func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.AutoCompaction.Mode = v1alpha1.CompactOff },
+	"etcd.autoCompaction.retention": func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.AutoCompaction.Retention = "2h" },
+	"etcd.snapshotCount":            func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.SnapshotCount = 5000 },
+	"etcd.heartbeatInterval":        func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.HeartbeatInterval.Duration = 101 * time.Millisecond },
+	"etcd.electionTimeout":          func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.ElectionTimeout.Duration = 1001 * time.Millisecond },
+	"etcd.logLevel":                 func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.LogLevel = "debug" },
+	"etcd.extraArgs":                func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.ExtraArgs = map[string]string{"max-txn-ops": "256"} },
+	"tls.mode":                      insecure,
+}
+
+// stays are changes that must not cost a restart.
+var stays = map[string]change{
+	"size":                     func(s *v1alpha1.EtcdClusterSpec) { s.Size = 7 },
+	"deletionPolicy":           func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
+	"storage.storageClassName": func(s *v1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("fast") },
+	"storage.size": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Storage.Size = ptr.To(resource.MustParse("100Gi"))
+		s.Etcd.Quota = ptr.To(resource.MustParse("6Gi")) // as it is derived from 8Gi
+	},
+}
+
+func memory(size string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(size)}
+}
+
+func TestTemplateHash(t *testing.T) {
+	before := build.TemplateHash(example(), "example-0")
+	for field, change := range rolls {
+		if build.TemplateHash(with(change), "example-0") == before {
+			t.Errorf("%s changed, and no Pod is made again", field)
+		}
+	}
+	for field, change := range stays {
+		if build.TemplateHash(with(change), "example-0") != before {
+			t.Errorf("%s changed, and every Pod is made again", field)
+		}
+	}
+	if build.TemplateHash(example(), "example-1") == before {
+		t.Error("two members have the same template")
+	}
+}
+
+// A new field of the spec must be thought about: does it restart members?
+func TestTemplateHashKnowsEveryField(t *testing.T) {
+	known := slices.Sorted(maps.Keys(rolls))
+	known = append(known, slices.Sorted(maps.Keys(stays))...)
+	slices.Sort(known)
+	fields := leaves(reflect.TypeFor[v1alpha1.EtcdClusterSpec](), "")
+	slices.Sort(fields)
+	if !slices.Equal(fields, known) {
+		t.Errorf("the fields of the spec are\n%v\nand this test knows\n%v", fields, known)
+	}
+}
+
+// leaves are the JSON paths below a type, down to what is not a struct of this API.
+func leaves(of reflect.Type, prefix string) []string {
+	var paths []string
+	for field := range of.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		inner := field.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct && inner.PkgPath() == of.PkgPath() {
+			paths = append(paths, leaves(inner, prefix+name+".")...)
+			continue
+		}
+		paths = append(paths, prefix+name)
+	}
+	return paths
+}
+
+// A larger volume carries a larger default quota, up to what etcd is tested for.
+func TestDerivedQuotaFollowsTheVolume(t *testing.T) {
+	for _, of := range []struct{ volume, quota string }{
+		{"64Mi", "48Mi"}, {"1Gi", "768Mi"}, {"8Gi", "6Gi"}, {"10923Mi", "8Gi"}, {"11Gi", "8Gi"}, {"1Ti", "8Gi"},
+	} {
+		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Size = ptr.To(resource.MustParse(of.volume)) })
+		want := resource.MustParse(of.quota)
+		if got := c.Spec.QuotaBytes(); got != want.Value() {
+			t.Errorf("volume of %s: quota is %d, want %s", of.volume, got, of.quota)
+		}
+	}
+	small, large := resource.MustParse("11Gi"), resource.MustParse("12Gi")
+	a := with(func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Size = &small })
+	b := with(func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Size = &large })
+	if build.TemplateHash(a, "example-0") != build.TemplateHash(b, "example-0") {
+		t.Error("a volume that grows beyond the largest quota makes every Pod again")
+	}
+}
+
+// How a member once joined, and which EtcdCluster object made it, do not matter later.
+func TestTemplateHashForgetsTheBeginning(t *testing.T) {
+	first, later := build.Pod(example(), "example-0", forming()), build.Pod(example(), "example-0", joining())
+	if slices.Equal(first.Spec.Containers[0].Args, later.Spec.Containers[0].Args) {
+		t.Error("forming and joining a cluster are the same")
+	}
+	hash := first.Annotations[v1alpha1.AnnotationTemplate]
+	if later.Annotations[v1alpha1.AnnotationTemplate] != hash {
+		t.Error("the hash knows how the member joined")
+	}
+	adopting := example()
+	adopting.UID, adopting.Generation, adopting.ResourceVersion = "another", 7, "7"
+	if build.TemplateHash(adopting, "example-0") != hash {
+		t.Error("the hash knows the EtcdCluster's UID, generation or version")
+	}
+	if hash == "" || build.TemplateHash(example(), "example-0") != hash {
+		t.Errorf("the Pod carries %q, which is not the hash of its template", hash)
+	}
+}
+
+// Maps have no order; hashes and arguments must.
+func TestPodIsDeterministic(t *testing.T) {
+	wanted := func() *v1alpha1.EtcdCluster {
+		return with(func(s *v1alpha1.EtcdClusterSpec) {
+			s.Etcd.ExtraArgs, s.PodMetadata.Labels = map[string]string{}, map[string]string{}
+			for _, key := range strings.Fields("cors max-txn-ops max-wals max-snapshots bcrypt-cost max-request-bytes") {
+				s.Etcd.ExtraArgs[key], s.PodMetadata.Labels[key] = "1", "1"
+			}
+		})
+	}
+	first := build.Pod(wanted(), "example-0", forming())
+	for range 50 {
+		if again := build.Pod(wanted(), "example-0", forming()); !reflect.DeepEqual(again, first) {
+			t.Fatalf("built twice:\n%v\n%v", again, first)
+		}
+	}
+}
