@@ -1,0 +1,228 @@
+package observe_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+)
+
+// addLearner adds a learner without starting it.
+func (s *scene) addLearner(name string) {
+	s.t.Helper()
+	if _, err := s.etcd.Client("a-0").AddLearner(s.t.Context(), fake.PeerURL(name)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestFault3LearnerWithoutANameIsFoundByItsURL: the operator died between adding a
+// member and making its Pod.
+func TestFault3LearnerWithoutANameIsFoundByItsURL(t *testing.T) {
+	s := newScene(t)
+	s.addLearner("a-3")
+	if m := s.member("a-3"); m.Role != cluster.Learner || m.ID != 4 || m.Started || m.Recorded {
+		t.Errorf("saw %+v", m)
+	}
+	s.etcd.Start("a-3")
+	s.objects = append(s.objects, s.newPod("a-3"))
+	if m := s.member("a-3"); m.Role != cluster.Learner || !m.Started || !m.Answers || !m.Healthy {
+		t.Errorf("after its start saw %+v", m)
+	}
+	if v := s.look(); len(v.Strays) > 0 {
+		t.Errorf("strays: %+v", v.Strays)
+	}
+}
+
+// TestStrayIsReported: a member of somebody else's making, running or not.
+func TestStrayIsReported(t *testing.T) {
+	for _, name := range []string{"b-0", "a-03", "a--1", "other"} {
+		s := newScene(t)
+		s.addLearner(name)
+		want := cluster.Stray{ID: 4, PeerURL: fake.PeerURL(name)}
+		if v := s.look(); len(v.Strays) != 1 || v.Strays[0] != want || len(v.Members) != 3 {
+			t.Errorf("strays: %+v, want %+v", v.Strays, want)
+		}
+		s.etcd.Start(name)
+		s.etcd.Sync(name)
+		if err := s.etcd.Client("a-0").Promote(t.Context(), 4); err != nil {
+			t.Fatal(err)
+		}
+		want.Name, want.Voter = name, true
+		if v := s.look(); len(v.Strays) != 1 || v.Strays[0] != want {
+			t.Errorf("strays: %+v, want %+v", v.Strays, want)
+		}
+	}
+}
+
+// TestLearnerIsInSyncAtNineTenths: as etcd counts it, against the leader's log.
+func TestLearnerIsInSyncAtNineTenths(t *testing.T) {
+	for applied, want := range map[uint64]bool{0: false, 899: false, 900: true, 1000: true, 1100: true} {
+		s := newScene(t)
+		s.addLearner("a-3")
+		s.etcd.Start("a-3")
+		s.objects = append(s.objects, s.newPod("a-3"))
+		s.twist = func(name string, status *etcd.Status) {
+			status.RaftAppliedIndex = 1000
+			if name == "a-3" {
+				status.RaftAppliedIndex = applied
+			}
+		}
+		if m := s.member("a-3"); m.Synced != want {
+			t.Errorf("%d of 1000 applied: in sync is %v", applied, m.Synced)
+		}
+		if reads := strings.Join(s.callsOf("Read"), " "); reads != "a-0 a-1 a-2" {
+			t.Errorf("reads of %s: a learner does not serve them", reads)
+		}
+	}
+}
+
+// TestOneMemberDown: the others tell all about it but its health.
+func TestOneMemberDown(t *testing.T) {
+	s := newScene(t)
+	s.stop("a-0")
+	v := s.look()
+	down, _ := v.Member("a-0")
+	if down.Answers || down.Healthy || down.Leader || down.Role != cluster.Voter || down.ID != 1 || !down.Started {
+		t.Errorf("saw %+v", down)
+	}
+	if leader, _ := v.Leader(); leader.Name != "a-1" || v.Unread != "" || len(v.Select(cluster.IsHealthy)) != 2 {
+		t.Errorf("leader %s, unread %q, healthy %v", leader.Name, v.Unread, cluster.Names(v.Select(cluster.IsHealthy)))
+	}
+}
+
+// TestDeadLeaderIsNotWaitedFor: until they elect another, followers name a leader
+// that is dead. A linearizable read would wait for that; none is made.
+func TestDeadLeaderIsNotWaitedFor(t *testing.T) {
+	s := newScene(t)
+	s.stop("a-0")
+	s.twist = func(_ string, status *etcd.Status) { status.LeaderID = 1 }
+	v := s.look()
+	if v.Unread != "the members have no leader" || len(v.Select(cluster.IsHealthy)) > 0 || len(v.Select(cluster.IsVoter)) != 3 {
+		t.Errorf("saw %+v", v)
+	}
+	if reads := s.callsOf("Read"); len(reads) > 0 {
+		t.Errorf("reads of %v", reads)
+	}
+}
+
+// TestNewestTermNamesTheLeader: a member that was cut off still names the old one.
+func TestNewestTermNamesTheLeader(t *testing.T) {
+	for _, behind := range []string{"a-0", "a-2"} {
+		s := newScene(t)
+		s.twist = func(name string, status *etcd.Status) {
+			status.LeaderID, status.RaftTerm = 2, 7
+			if name == behind {
+				status.LeaderID, status.RaftTerm = 1, 6
+			}
+		}
+		if leader, _ := s.look().Leader(); leader.Name != "a-1" {
+			t.Errorf("%s is behind: %q leads", behind, leader.Name)
+		}
+	}
+}
+
+// TestQuorumLost: one of three tells what it remembers; nothing is confirmed.
+func TestQuorumLost(t *testing.T) {
+	s := newScene(t)
+	s.stop("a-0", "a-2")
+	v := s.look()
+	if v.Unread != "the members have no leader" || len(v.Select(cluster.IsVoter)) != 3 || len(v.Select(cluster.IsHealthy)) > 0 {
+		t.Errorf("saw %+v", v)
+	}
+	if m, _ := v.Member("a-1"); !m.Answers || m.Complaint != "" {
+		t.Errorf("that there is no leader is not said twice: %+v", m)
+	}
+}
+
+// TestListIsTakenOnlyAfterALinearizableRead: from the one member whose read
+// succeeded, and from none if none did.
+func TestListIsTakenOnlyAfterALinearizableRead(t *testing.T) {
+	s := newScene(t)
+	s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
+	s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
+	v := s.look()
+	healthy := cluster.Names(v.Select(cluster.IsHealthy))
+	if asked := s.callsOf("Members"); len(healthy) != 1 || !slices.Equal(asked, healthy) || v.Unread != "" {
+		t.Errorf("healthy %v, list of %v, unread %q", healthy, asked, v.Unread)
+	}
+
+	s = newScene(t)
+	for range 3 {
+		s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
+	}
+	v = s.look()
+	healthy = cluster.Names(v.Select(cluster.IsHealthy))
+	if asked := s.callsOf("Members"); len(asked)+len(healthy) > 0 || v.Unread != "no member answers a linearizable read" {
+		t.Errorf("healthy %v, list of %v, unread %q", healthy, asked, v.Unread)
+	}
+
+	s = newScene(t)
+	s.etcd.FailBefore(fake.Members, context.DeadlineExceeded)
+	if v = s.look(); v.Unread == "" || len(v.Select(cluster.IsVoter)) != 3 {
+		t.Errorf("without a list: unread %q, %d voters of the record", v.Unread, len(v.Select(cluster.IsVoter)))
+	}
+}
+
+// TestRecordTellsRolesWhenNobodyAnswers: who was a voter is one until etcd says
+// otherwise.
+func TestRecordTellsRolesWhenNobodyAnswers(t *testing.T) {
+	s := newScene(t)
+	s.stop("a-0", "a-1", "a-2")
+	s.c.Status.Members = append(s.c.Status.Members,
+		v1alpha1.MemberStatus{Name: "a-3", ID: "1f", Role: v1alpha1.RoleLearner}, v1alpha1.MemberStatus{Name: "a-4", Role: v1alpha1.RoleUnlisted})
+	v := s.look()
+	if v.Unread != "no member answers" || len(v.Select(cluster.IsVoter, cluster.IsRecorded)) != 3 || len(v.Members) != 4 {
+		t.Errorf("saw %+v", v)
+	}
+	if m, _ := v.Member("a-3"); m.Role != cluster.Learner || m.ID != 0x1f || m.Started {
+		t.Errorf("saw %+v", m)
+	}
+	if m, _ := v.Member("a-0"); m.ID != 1 || m.Leader || m.Version != "3.6.16" || !m.Started {
+		t.Errorf("saw %+v", m)
+	}
+	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
+	if v = s.look(); v.Unread != "no member runs" || len(v.Select(cluster.IsVoter)) != 3 {
+		t.Errorf("without pods: unread %q, %d voters", v.Unread, len(v.Select(cluster.IsVoter)))
+	}
+}
+
+// TestOnlyRunningPodsAreAsked: one that is going, has no address, or does not run.
+func TestOnlyRunningPodsAreAsked(t *testing.T) {
+	s := newScene(t)
+	s.pod("a-0").Status.PodIP = ""
+	s.pod("a-1").Status.ContainerStatuses = nil
+	s.look()
+	if asked := strings.Join(s.callsOf("Status"), " "); asked != "a-2" || strings.Join(s.kept, " ") != "a-2" {
+		t.Errorf("asked %s, kept %v", asked, s.kept)
+	}
+}
+
+// TestMemberThatCannotBeDialledDoesNotAnswer: no identity is no error either.
+func TestMemberThatCannotBeDialledDoesNotAnswer(t *testing.T) {
+	s := newScene(t)
+	s.pod("a-1").Status.PodIP = "10.0.0.99"
+	if v := s.look(); len(v.Select(cluster.IsHealthy)) != 2 || v.Unread != "" {
+		t.Errorf("saw %+v", v)
+	}
+}
+
+// TestMembersTellAboutThemselves: version, size, alarms and the cluster they are in.
+func TestMembersTellAboutThemselves(t *testing.T) {
+	s := newScene(t)
+	s.etcd.SetVersion("3.6.17")
+	s.etcd.Raise(etcd.Alarm{MemberID: 2, Kind: etcd.NoSpace})
+	s.twist = func(name string, status *etcd.Status) {
+		if name == "a-2" {
+			status.ClusterID, status.DBSize = 0xdead, 12345
+		}
+	}
+	m := s.member("a-2")
+	if m.Version != "3.6.17" || m.DBSize != 12345 || m.ClusterID != "dead" || !strings.Contains(m.Complaint, "alarm:NOSPACE") {
+		t.Errorf("saw %+v", m)
+	}
+}

@@ -1,0 +1,386 @@
+package observe_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// TestFault6CacheThatMissedSomethingIsNotBelieved: what a decision may rest on is
+// asked of the API server itself.
+func TestFault6CacheThatMissedSomethingIsNotBelieved(t *testing.T) {
+	t.Run("a pod lives that the cache does not show", func(t *testing.T) {
+		s := newScene(t)
+		s.stale = []string{"Pod a-1"}
+		if m := s.member("a-1"); !m.Pod.Exists || m.Pod.UID != "pod-a-1" || cluster.IsLost(m) {
+			t.Errorf("saw %+v", m)
+		}
+	})
+	t.Run("a volume is kept that the cache does not show", func(t *testing.T) {
+		s := newScene(t)
+		s.stale = []string{"PersistentVolumeClaim a-1", "Pod a-1"}
+		s.drop("Pod a-2")
+		s.etcd.Stop("a-1")
+		if m := s.member("a-1"); m.Volume != cluster.Kept || cluster.IsLost(m) {
+			t.Errorf("saw %+v", m)
+		}
+	})
+	t.Run("a pod is gone that the cache still shows", func(t *testing.T) {
+		s := newScene(t)
+		s.vanish = []string{"Pod a-1"}
+		s.etcd.Stop("a-1")
+		if m := s.member("a-1"); m.Pod.Exists || m.Answers || m.Healthy || m.Volume != cluster.Kept {
+			t.Errorf("saw %+v", m)
+		}
+	})
+	t.Run("both are gone", func(t *testing.T) {
+		s := newScene(t)
+		s.drop("Pod a-1", "PersistentVolumeClaim a-1")
+		s.etcd.Stop("a-1")
+		if m := s.member("a-1"); !cluster.IsLost(m) {
+			t.Errorf("saw %+v", m)
+		}
+		if asked := strings.Join(s.callsOf("Get"), ", "); asked != "PersistentVolumeClaim a-1, Pod a-1" {
+			t.Errorf("asked the API server itself for %s", asked)
+		}
+	})
+	t.Run("a quarantined volume is not the member's", func(t *testing.T) {
+		s := newScene(t)
+		metav1.SetMetaDataLabel(&s.claim("a-1").ObjectMeta, v1alpha1.LabelQuarantined, "true")
+		if m := s.member("a-1"); m.Volume != cluster.NoVolume {
+			t.Errorf("saw %+v", m)
+		}
+	})
+}
+
+// TestVolumeStates: where a member's data stands.
+func TestVolumeStates(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*corev1.PersistentVolumeClaim)
+		want   cluster.VolumeState
+	}{
+		"bound":   {func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimBound }, cluster.Kept},
+		"pending": {func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimPending }, cluster.Kept},
+		"lost":    {func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost }, cluster.NoVolume},
+		"terminating": {func(c *corev1.PersistentVolumeClaim) {
+			c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: now}, []string{"kubernetes.io/pvc-protection"}
+		}, cluster.Going},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			test.change(s.claim("a-1"))
+			v := s.look()
+			if m, _ := v.Member("a-1"); m.Volume != test.want {
+				t.Errorf("saw %v, want %v", m.Volume, test.want)
+			}
+			if kept := len(v.Volumes); (kept == 3) != (test.want == cluster.Kept) {
+				t.Errorf("%d volumes are kept", kept)
+			}
+		})
+	}
+}
+
+// TestPastOfVolumes: what was written on them is read again.
+func TestPastOfVolumes(t *testing.T) {
+	s := newScene(t)
+	s.claim("a-0").Annotations[v1alpha1.AnnotationClusterID] = "c1"
+	s.claim("a-2").Annotations = nil
+	v := s.look()
+	if v.Volumes[0].ClusterID != "c1" || v.Volumes[1].ClusterID != "" || v.Volumes[2].Token != "" || v.Volumes[2].First != nil {
+		t.Errorf("saw %+v", v.Volumes)
+	}
+}
+
+// TestFault4NumberOfAQuarantinedVolumeIsNotUsedAgain: it still holds a removed
+// member's data, also for a later EtcdCluster of the same name.
+func TestFault4NumberOfAQuarantinedVolumeIsNotUsedAgain(t *testing.T) {
+	s := newScene(t)
+	aside := build.Volume(s.c, "a-8", nil)
+	metav1.SetMetaDataLabel(&aside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+	s.objects = append(s.objects, aside)
+	v := s.look()
+	if _, seen := v.Member("a-8"); seen || len(v.Volumes) != 3 || v.Record.NextSerial != 9 {
+		t.Errorf("members %v, %d volumes, next is %d", cluster.Names(v.Members), len(v.Volumes), v.Record.NextSerial)
+	}
+}
+
+// TestPodFacts: each is read from where Kubernetes puts it.
+func TestPodFacts(t *testing.T) {
+	healthy := cluster.Pod{Exists: true, UID: "pod-a-1", Address: "10.0.0.1", Running: true, Ready: true}
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   func(*cluster.Pod)
+	}{
+		"healthy": {func(*corev1.Pod) {}, func(*cluster.Pod) {}},
+		"terminating": {func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: now}, []string{"example.com/wait"}
+		}, func(p *cluster.Pod) { p.Terminating = true }},
+		"failed": {func(p *corev1.Pod) {
+			p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on memory."
+		}, func(p *cluster.Pod) { p.Finished, p.Trouble = true, "it failed: Evicted The node was low on memory." }},
+		"succeeded": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, func(p *cluster.Pod) { p.Finished = true }},
+		"outdated": {func(p *corev1.Pod) {
+			p.Annotations[v1alpha1.AnnotationTemplate] = "old"
+		}, func(p *cluster.Pod) { p.Outdated = true }},
+		"not ready": {func(p *corev1.Pod) {
+			p.Status.Conditions[0].Status = corev1.ConditionFalse
+		}, func(p *cluster.Pod) { p.Ready = false }},
+		"new": {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, func(p *cluster.Pod) { p.Address, p.Running, p.Ready = "", false, false }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			test.change(s.pod("a-1"))
+			want := healthy
+			test.want(&want)
+			if got := s.member("a-1").Pod; got != want {
+				t.Errorf("saw %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// TestFresh: a Pod whose container started within half a minute.
+func TestFresh(t *testing.T) {
+	for age, want := range map[time.Duration]bool{0: true, 29 * time.Second: true, 30 * time.Second: false, time.Hour: false} {
+		s := newScene(t)
+		s.pod("a-2").Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(now.Add(-age))
+		if got := s.look().Fresh; got != want {
+			t.Errorf("started %s ago: fresh is %v", age, got)
+		}
+	}
+}
+
+// ephemeral makes the scene's members keep their data in their Pods.
+func ephemeral(s *scene) *scene {
+	s.c.Spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		s.drop("PersistentVolumeClaim "+name, "Pod "+name)
+		s.objects = append(s.objects, s.newPod(name))
+	}
+	return s
+}
+
+// TestEphemeralDataLivesInThePod: and is lost with it, whatever the cache says.
+func TestEphemeralDataLivesInThePod(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*scene)
+		lost  bool
+	}{
+		"healthy":             {func(*scene) {}, false},
+		"stale, and it lives": {func(s *scene) { s.stale = []string{"Pod a-1"} }, false},
+		"its pod is gone":     {func(s *scene) { s.drop("Pod a-1"); s.etcd.Stop("a-1") }, true},
+		"its pod has ended":   {func(s *scene) { s.pod("a-1").Status.Phase = corev1.PodFailed; s.etcd.Stop("a-1") }, true},
+		"stale, and it is gone": {func(s *scene) {
+			s.vanish = []string{"Pod a-1"}
+			s.etcd.Stop("a-1")
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := ephemeral(newScene(t))
+			test.spoil(s)
+			v := s.look()
+			if m, _ := v.Member("a-1"); cluster.IsLost(m) != test.lost || (m.Volume == cluster.Kept) == test.lost {
+				t.Errorf("saw %+v", m)
+			}
+			step, _ := plan.Next(v)
+			if start, starts := step.(plan.Start); starts && test.lost {
+				t.Errorf("an empty member would take its old place: %s", start)
+			}
+		})
+	}
+}
+
+// TestKeptVolumesAreNothingToAnEphemeralCluster: those of an earlier one of its
+// name are neither adopted nor changed.
+func TestKeptVolumesAreNothingToAnEphemeralCluster(t *testing.T) {
+	s := newScene(t)
+	s.c.Spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("9Gi")}}
+	s.c.Spec.DeletionPolicy, s.c.Status = v1alpha1.Delete, v1alpha1.EtcdClusterStatus{}
+	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
+	if v := s.look(); len(v.Volumes)+len(v.Misfits) > 0 {
+		t.Errorf("volumes %+v, misfits %+v", v.Volumes, v.Misfits)
+	}
+}
+
+func owner(kind, name, uid string) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, Name: name, UID: types.UID(uid), Controller: ptr.To(true)}}
+}
+
+// TestForeignObjectsAreNamed: what has our place and another owner, of every kind;
+// those of an earlier EtcdCluster of this name are on their way out. Nobody asks
+// etcd meanwhile.
+func TestForeignObjectsAreNamed(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		owners []metav1.OwnerReference
+		going  bool
+		why    string
+		gone   bool
+	}{
+		{"another kind", owner("StatefulSet", "a", "u9"), false, "it belongs to StatefulSet a", false},
+		{"another cluster", owner("EtcdCluster", "b", "u9"), false, "it belongs to EtcdCluster b", false},
+		{"an earlier cluster of this name", owner("EtcdCluster", "a", "u0"), false, "it belongs to EtcdCluster a", true},
+		{"nobody", nil, false, "no EtcdCluster owns it", false},
+		{"nobody, and it is going", nil, true, "no EtcdCluster owns it", true},
+	} {
+		for _, name := range []string{"Pod a-1", "PersistentVolumeClaim a-1", "Secret a-client-ca", "Service a", "PodDisruptionBudget a"} {
+			if test.owners == nil && strings.HasPrefix(name, "PersistentVolumeClaim") {
+				continue // a volume that is kept has no owner
+			}
+			t.Run(test.name+": "+name, func(t *testing.T) {
+				s := newScene(t)
+				s.find(name).SetOwnerReferences(test.owners)
+				if test.going {
+					s.find(name).SetFinalizers([]string{"example.com/wait"})
+					s.find(name).SetDeletionTimestamp(&metav1.Time{Time: now})
+				}
+				v := s.look()
+				if len(v.Foreign) != 1 || v.Foreign[0].String() != name || v.Foreign[0].Why != test.why || v.Foreign[0].Gone != test.gone {
+					t.Errorf("foreign: %+v", v.Foreign)
+				}
+				if asked := s.callsOf("Status"); len(asked) > 0 && strings.HasSuffix(name, "a-1") {
+					t.Errorf("asked %v", asked)
+				}
+			})
+		}
+	}
+}
+
+// TestForeignPodBehindAStaleCache: found only when the API server itself is asked.
+func TestForeignPodBehindAStaleCache(t *testing.T) {
+	s := newScene(t)
+	s.stale = []string{"Pod a-1"}
+	s.pod("a-1").OwnerReferences = owner("EtcdCluster", "a", "u0")
+	if v := s.look(); len(v.Foreign) != 1 || !v.Foreign[0].Gone {
+		t.Errorf("foreign: %+v", v.Foreign)
+	}
+}
+
+// TestOthersWithOurLabelsAreNoMembers: a Pod of ours whose name is no member's.
+func TestOthersWithOurLabelsAreNoMembers(t *testing.T) {
+	s := newScene(t)
+	s.objects = append(s.objects, s.newPod("a-backup"), build.Volume(s.c, "a-backup", nil))
+	if v := s.look(); len(v.Members) != 3 || len(v.Volumes) != 3 || v.Record.NextSerial != 3 {
+		t.Errorf("members %v, volumes %v, next %d", cluster.Names(v.Members), v.Volumes, v.Record.NextSerial)
+	}
+}
+
+// TestMisfits: volumes that are too small, or whose owner is not what the deletion
+// policy says.
+func TestMisfits(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*scene)
+		want  []string
+	}{
+		"grown":     {func(s *scene) { s.c.Spec.Storage.Size = ptr.To(resource.MustParse("3Gi")) }, []string{"a-0", "a-1", "a-2"}},
+		"as wanted": {func(*scene) {}, nil},
+		"larger than wanted": {func(s *scene) {
+			s.claim("a-1").Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1Ti")
+		}, nil},
+		"one is small": {func(s *scene) {
+			s.claim("a-1").Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1Gi")
+		}, []string{"a-1"}},
+		"the same in other words": {func(s *scene) { s.c.Spec.Storage.Size = ptr.To(resource.MustParse("2048Mi")) }, nil},
+		"set aside and small": {func(s *scene) {
+			s.claim("a-1").Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1Gi")
+			metav1.SetMetaDataLabel(&s.claim("a-1").ObjectMeta, v1alpha1.LabelQuarantined, "true")
+		}, nil},
+		"to be deleted": {func(s *scene) { s.c.Spec.DeletionPolicy = v1alpha1.Delete }, []string{"a-0", "a-1", "a-2"}},
+		"owned and to be kept": {func(s *scene) {
+			s.claim("a-2").OwnerReferences = []metav1.OwnerReference{build.Owner(s.c)}
+		}, []string{"a-2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			test.spoil(s)
+			var names []string
+			for _, o := range s.look().Misfits {
+				if o.Kind != "PersistentVolumeClaim" || o.Why == "" {
+					t.Errorf("saw %+v", o)
+				}
+				names = append(names, o.Name)
+			}
+			if !slices.Equal(names, test.want) {
+				t.Errorf("misfits %v, want %v", names, test.want)
+			}
+		})
+	}
+}
+
+func waiting(reason, message string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+}
+
+func ended(reason string, code int32, message string) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code, Message: message}}
+}
+
+// TestTroubleIsToldInStableWords: every pair of looks at the same trouble reads the
+// same, because each change would be a write of the status.
+func TestTroubleIsToldInStableWords(t *testing.T) {
+	unschedulable := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available."}
+	const fatal = `{"level":"info"}` + "\n" + `{"level":"fatal","ts":"2026-01-01T00:00:0%s","msg":"discovery failed","error":"x"}` + "\n"
+	for name, test := range map[string]struct {
+		looks []corev1.PodStatus
+		want  string
+	}{
+		"being created": {[]corev1.PodStatus{state(waiting("ContainerCreating", ""), corev1.ContainerState{})}, ""},
+		"no image": {[]corev1.PodStatus{
+			state(waiting("ErrImagePull", "failed to resolve: 1"), corev1.ContainerState{}),
+			state(waiting("ImagePullBackOff", `Back-off pulling image "etcd:v3.6.16"`), corev1.ContainerState{}),
+		}, "its image etcd:v3.6.16 cannot be pulled"},
+		"unschedulable": {[]corev1.PodStatus{
+			{Conditions: []corev1.PodCondition{unschedulable}},
+		}, "it cannot be scheduled: 0/3 nodes are available."},
+		"crash loop": {[]corev1.PodStatus{
+			state(waiting("CrashLoopBackOff", "back-off 10s"), ended("Error", 1, strings.ReplaceAll(fatal, "%s", "1"))),
+			state(waiting("CrashLoopBackOff", "back-off 5m0s"), ended("Error", 1, strings.ReplaceAll(fatal, "%s", "2"))),
+		}, `its container keeps ending: Error, exit code 1: "discovery failed","error":"x"}`},
+		"out of memory": {[]corev1.PodStatus{
+			state(waiting("CrashLoopBackOff", "back-off 10s"), ended("OOMKilled", 137, "")),
+		}, "its container keeps ending: OOMKilled, exit code 137"},
+		"no secret": {[]corev1.PodStatus{
+			state(waiting("CreateContainerConfigError", `secret "x" not found`), corev1.ContainerState{}),
+		}, `its container does not start: CreateContainerConfigError: secret "x" not found`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, look := range test.looks {
+				s := newScene(t)
+				s.etcd.Stop("a-1")
+				s.pod("a-1").Status = look
+				if got := s.member("a-1").Pod.Trouble; got != test.want {
+					t.Errorf("got  %s\nwant %s", got, test.want)
+				}
+			}
+		})
+	}
+}
+
+func state(is, last corev1.ContainerState) corev1.PodStatus {
+	return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Image: "etcd:v3.6.16", State: is, LastTerminationState: last}}}
+}
+
+// TestLongTroubleIsCutBetweenLetters: what is not UTF-8 reads back otherwise than it
+// was written, and would be written again for ever.
+func TestLongTroubleIsCutBetweenLetters(t *testing.T) {
+	s := newScene(t)
+	s.etcd = fake.New("a-0", "a-2")
+	s.pod("a-1").Status = state(waiting("CrashLoopBackOff", ""), ended("Error", 1, "x"+strings.Repeat("é", 500)))
+	if got := s.member("a-1").Pod.Trouble; !utf8.ValidString(got) || len(got) > 300 {
+		t.Errorf("got %d bytes: %q", len(got), got)
+	}
+}

@@ -1,0 +1,101 @@
+package observe_test
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// TestObjectsThatAreNotAsWanted: each that is missing or bent is named with its
+// fault, and a change that is not ours to make is left alone.
+func TestObjectsThatAreNotAsWanted(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*scene)
+		want  []string
+	}{
+		"no headless service": {func(s *scene) { s.drop("Service a") }, []string{"Service a: it is missing"}},
+		"no budget":           {func(s *scene) { s.drop("PodDisruptionBudget a") }, []string{"PodDisruptionBudget a: it is missing"}},
+		"another selector": {func(s *scene) {
+			s.find("Service a-client").(*corev1.Service).Spec.Selector["etcd-operator.dev/cluster"] = "b"
+		}, []string{"Service a-client: it is not as wanted"}},
+		"another port": {func(s *scene) {
+			s.find("Service a").(*corev1.Service).Spec.Ports[1].Port = 80
+		}, []string{"Service a: it is not as wanted"}},
+		"a smaller budget": {func(s *scene) {
+			s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Spec.MinAvailable = ptr.To(intstr.FromInt32(1))
+		}, []string{"PodDisruptionBudget a: it is not as wanted"}},
+		"what Kubernetes adds": {func(s *scene) {
+			service := s.find("Service a-client").(*corev1.Service)
+			service.Spec.ClusterIP, service.Spec.SessionAffinity = "10.1.1.1", corev1.ServiceAffinityNone
+			service.Labels["team"], service.Annotations = "x", map[string]string{"a": "b"}
+		}, nil},
+		"a label is gone": {func(s *scene) {
+			delete(s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Labels, "app.kubernetes.io/part-of")
+		}, []string{"PodDisruptionBudget a: it is not as wanted"}},
+		"no secret of members": {func(s *scene) { s.drop("Secret a-member-tls") }, []string{"Secret a-member-tls: "}},
+		"no authority": {func(s *scene) { s.drop("Secret a-peer-ca") }, []string{
+			"Secret a-peer-ca: it is missing", "Secret a-member-tls: ",
+		}},
+		"no data": {func(s *scene) { s.find("Secret a-client").(*corev1.Secret).Data = nil }, []string{"Secret a-client: "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			test.spoil(s)
+			var got []string
+			for _, o := range s.look().Objects {
+				got = append(got, o.String()+": "+o.Why)
+			}
+			matches := func(got, want string) bool { return len(got) >= len(want) && got[:len(want)] == want }
+			if !slices.EqualFunc(got, test.want, matches) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestNothingIsThereYet: everything is named, authorities first.
+func TestNothingIsThereYet(t *testing.T) {
+	s := newScene(t)
+	s.objects, s.c.Status = nil, v1alpha1.EtcdClusterStatus{}
+	want := []string{
+		"Secret a-client-ca", "Secret a-peer-ca", "Secret a-member-tls", "Secret a-client",
+		"Service a", "Service a-client", "PodDisruptionBudget a",
+	}
+	var got []string
+	for _, o := range s.look().Objects {
+		got = append(got, o.String())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestWithoutTLSThereIsOneSecret: the one that says where clients connect to.
+func TestWithoutTLSThereIsOneSecret(t *testing.T) {
+	s := newScene(t)
+	s.c.Spec.TLS.Mode = v1alpha1.TLSDisabled
+	s.objects, s.c.Status = nil, v1alpha1.EtcdClusterStatus{}
+	if got := s.look().Objects; len(got) != 4 || got[0].String() != "Secret a-client" {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestBudgetIsForTheVotersThatThereAre: a larger wish alone does not change it.
+func TestBudgetIsForTheVotersThatThereAre(t *testing.T) {
+	s := newScene(t)
+	s.c.Spec.Size = 7
+	if got := s.look().Objects; len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+	s.find("PodDisruptionBudget a").SetOwnerReferences([]metav1.OwnerReference{})
+	if got := s.look(); len(got.Objects) > 0 || len(got.Foreign) != 1 {
+		t.Errorf("objects %v, foreign %v", got.Objects, got.Foreign)
+	}
+}
