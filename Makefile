@@ -97,7 +97,8 @@ docs: $(BIN)/crd-ref-docs ## API reference, from the types
 lint: $(BIN)/golangci-lint ## Lint the Go code
 	$(say) "lint"
 	@$(BIN)/golangci-lint run
-	@cd hack/images && $(BIN)/golangci-lint run
+	@cd hack/images && $(BIN)/golangci-lint run ./...
+	@cd hack/devcluster && $(BIN)/golangci-lint run ./...
 
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## Format the Go code as lint wants it

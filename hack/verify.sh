@@ -60,6 +60,7 @@ check "tidy" "run 'go mod tidy' in the modules named above" tidy
 check "scripts" "a shell script does not parse" scripts
 check "lint" "run 'make lint'; 'make fmt' mends formatting" make lint
 check "image base" "hack/images: see the test above" go -C hack/images test ./...
+check "local cluster" "hack/devcluster: see the test above" go -C hack/devcluster test ./...
 check "unit tests" "run 'make test-unit'" make test-unit
 
 if [ ${#failed[@]} -gt 0 ]; then

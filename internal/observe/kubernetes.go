@@ -163,10 +163,13 @@ func volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *core
 			return
 		}
 	}
+	if v.Want.Ephemeral {
+		return // a volume of an earlier cluster is nothing to one that keeps no data
+	}
 	if why := misfit(c, claim); why != "" {
 		v.Misfits = append(v.Misfits, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, Why: why})
 	}
-	if serial < 0 || claim.Labels[v1alpha1.LabelQuarantined] != "" || v.Want.Ephemeral {
+	if serial < 0 || claim.Labels[v1alpha1.LabelQuarantined] != "" {
 		return
 	}
 	m := members.member(claim.Name)
@@ -204,7 +207,7 @@ func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) string
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	want := c.Spec.Storage.VolumeSize()
 	switch {
-	case claim.Labels[v1alpha1.LabelQuarantined] == "" && c.Spec.Storage.Ephemeral == nil && size.Cmp(want) < 0:
+	case claim.Labels[v1alpha1.LabelQuarantined] == "" && size.Cmp(want) < 0:
 		return fmt.Sprintf("it has %s, %s is wanted", size.String(), want.String())
 	case (metav1.GetControllerOf(claim) != nil) != (c.Spec.DeletionPolicy == v1alpha1.Delete):
 		return "the deletion policy has changed"

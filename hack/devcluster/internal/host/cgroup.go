@@ -95,9 +95,9 @@ func EmptyCgroup(path string) error {
 
 func killIn(dir string) int {
 	count := 0
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.Name() != "cgroup.procs" {
-			return nil
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
+		if entry == nil || entry.Name() != "cgroup.procs" {
+			return nil // a cgroup that is gone meanwhile holds nobody
 		}
 		raw, _ := os.ReadFile(path)
 		for pid := range strings.FieldsSeq(string(raw)) {

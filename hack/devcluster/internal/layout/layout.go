@@ -37,7 +37,8 @@ func Find(folder string) (Layout, error) {
 // At is the layout of the checkout whose top folder is root.
 func At(root string) (Layout, error) {
 	if len(root) > longestRoot {
-		return Layout{}, fmt.Errorf("the checkout's path %s is too long for unix sockets: move it to one of at most %d characters", root, longestRoot)
+		return Layout{}, fmt.Errorf("the checkout's path %s is too long for unix sockets: move it to one of at most %d characters",
+			root, longestRoot)
 	}
 	return Layout{Root: root}, nil
 }

@@ -77,7 +77,9 @@ func healthy(address string) {
 
 // Provision makes the volume before its object, so that a bound claim can be
 // mounted at once.
-func (p provisioner) Provision(ctx context.Context, options controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
+func (p provisioner) Provision(
+	ctx context.Context, options controller.ProvisionOptions,
+) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
 	began := time.Now()
 	if options.SelectedNodeName != "" && options.SelectedNodeName != p.node {
 		return nil, controller.ProvisioningFinished, &controller.IgnoredError{Reason: "volume of another node"}
