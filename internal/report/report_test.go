@@ -1,0 +1,385 @@
+package report_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/report"
+)
+
+var update = flag.Bool("update", false, "write testdata instead of comparing with it; review it as what users will read")
+
+var first = []string{"a-0", "a-1", "a-2"}
+
+// unplanned is a cluster that was just created.
+func unplanned() *v1alpha1.EtcdCluster {
+	return &v1alpha1.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1", Generation: 7},
+		Spec:       v1alpha1.EtcdClusterSpec{Size: 3, Version: "3.6.16"},
+	}
+}
+
+// unformed is one whose plan is frozen.
+func unformed() *v1alpha1.EtcdCluster {
+	c := unplanned()
+	c.Status = report.Status(c, cluster.View{Name: "a", UID: "u1"}, plan.Freeze{Members: first}, nil)
+	return c
+}
+
+// formed is one that was as wanted a moment ago.
+func formed() *v1alpha1.EtcdCluster {
+	c := unformed()
+	c.Status = report.Status(c, healthy(), plan.Remember{ClusterID: "c1"}, nil)
+	c.Status = report.Status(c, healthy(), plan.Done{}, nil)
+	return c
+}
+
+// healthy is three voters as wanted; a-0 leads.
+func healthy() cluster.View {
+	v := cluster.View{
+		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"},
+		Record: cluster.Record{Token: "u1", First: first, ClusterID: "c1", NextSerial: 3},
+	}
+	for i, name := range first {
+		v.Members = append(v.Members, cluster.Member{
+			Name: name, Recorded: true, ID: uint64(0x10 + i), Role: cluster.Voter, Started: true, Volume: cluster.Kept,
+			Pod:     cluster.Pod{Exists: true, UID: "pod-" + name, Running: true, Ready: true},
+			Answers: true, Healthy: true, Leader: i == 0, ClusterID: "c1", Version: "3.6.16", DBSize: 20480,
+		})
+	}
+	return v
+}
+
+// bootstrapping is members of which no one answers yet.
+func bootstrapping() cluster.View {
+	v := healthy()
+	v.Record.ClusterID, v.Unread = "", "no member answers"
+	for i := range v.Members {
+		v.Members[i] = cluster.Member{Name: v.Members[i].Name, Recorded: true, Volume: cluster.Kept, Pod: cluster.Pod{Exists: true}}
+	}
+	return v
+}
+
+// with is the healthy cluster, changed.
+func with(change func(v *cluster.View)) cluster.View {
+	v := healthy()
+	change(&v)
+	return v
+}
+
+func down(v *cluster.View, names ...string) {
+	for i := range v.Members {
+		for _, name := range names {
+			if m := &v.Members[i]; m.Name == name {
+				m.Answers, m.Healthy, m.Leader, m.Pod.Ready = false, false, false, false
+			}
+		}
+	}
+}
+
+var errWrite = errors.New(`create a-1: pods "a-1" is forbidden: exceeded quota`)
+
+// A moment is one reconcile as the report sees it.
+type moment struct {
+	name string
+	c    *v1alpha1.EtcdCluster
+	view cluster.View
+	step plan.Step
+	err  error
+}
+
+func moments() []moment {
+	empty := cluster.View{Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"}}
+	planned := bootstrapping()
+	planned.Members = nil
+	learner := cluster.Member{Name: "a-3", ID: 0x13, Role: cluster.Learner, Answers: true, Healthy: true, Version: "3.6.16", DBSize: 1}
+	secret := []cluster.Object{{Kind: "Secret", Name: "a-client-ca", Why: "it is missing"}, {Kind: "Service", Name: "a", Why: "it is missing"}}
+	return []moment{
+		{"freeze", unplanned(), empty, plan.Freeze{Members: first}, nil},
+		{"freeze-failed", unplanned(), empty, plan.Freeze{Members: first}, errWrite},
+		{"adopt", unplanned(), empty, plan.Adopt{Token: "u0", Members: []string{"a-1", "a-4"}, Formed: true}, nil},
+		{"furnish", unformed(), planned, plan.Furnish{Objects: secret}, nil},
+		{"start", unformed(), planned, plan.Start{Names: first}, nil},
+		{"start-failed", unformed(), planned, plan.Start{Names: first}, errWrite},
+		{"wait-unformed", unformed(), bootstrapping(), plan.Wait{For: "members a-0, a-1, a-2 to form a cluster"}, nil},
+		{"refuse-unformed", unformed(), bootstrapping(), plan.Refuse{Because: "the volume of a-1 was lost"}, nil},
+		{"remember", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }), plan.Remember{ClusterID: "c1", On: "a-0"}, nil},
+		{
+			"remember-failed", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }),
+			plan.Remember{ClusterID: "c1", On: "a-0"},
+			errors.New("mark volume a-0: etcdserver: request timed out"),
+		},
+		{"done", formed(), healthy(), plan.Done{}, nil},
+		{
+			"member-down", formed(), with(func(v *cluster.View) { down(v, "a-0"); v.Members[1].Leader = true }),
+			plan.Wait{For: "a-0 to become healthy"},
+			nil,
+		},
+		{
+			"member-blocked", formed(), with(func(v *cluster.View) { down(v, "a-2"); v.Members[2].Pod.Trouble = "it cannot be scheduled: no node" }),
+			plan.Wait{For: "a-2 to become healthy: it cannot be scheduled: no node"},
+			nil,
+		},
+		{
+			"quorum-lost", formed(), with(func(v *cluster.View) {
+				down(v, "a-0", "a-2")
+				v.Unread = "the members have no leader"
+				v.Members[1].Healthy = false
+			}),
+			plan.Wait{For: "etcd to answer: the members have no leader"},
+			nil,
+		},
+		{
+			"unreachable", formed(), with(func(v *cluster.View) {
+				down(v, first...)
+				v.Unread = "no member answers"
+				for i := range v.Members {
+					v.Members[i].Pod.Ready = true
+				}
+			}), plan.Wait{For: "etcd to answer: no member answers"}, nil,
+		},
+		{
+			"alarm", formed(), with(func(v *cluster.View) { v.Members[1].Complaint = "memberID:17 alarm:NOSPACE" }), plan.Done{}, nil,
+		},
+		{"reserve", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.Reserve{Name: "a-3"}, nil},
+		{"reserve-failed", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.Reserve{Name: "a-3"}, errWrite},
+		{
+			"learner", joining(), with(func(v *cluster.View) { v.Want.Size = 5; v.Members = append(v.Members, learner) }),
+			plan.Promote{Name: "a-3"},
+			nil,
+		},
+		{
+			"learner-unread", joining(), with(func(v *cluster.View) {
+				v.Unread = "the members have no leader"
+				v.Members = append(v.Members, learner)
+			}), plan.Wait{For: "etcd to answer"}, nil,
+		},
+		{"remove", formed(), with(func(v *cluster.View) { v.Want.Size = 1 }), plan.Remove{Name: "a-2", Because: "the size is 1"}, nil},
+		{
+			"removed", formed(), with(func(v *cluster.View) { v.Members[2].Role, v.Members[2].ID = cluster.Unlisted, 0 }),
+			plan.Stop{Name: "a-2", UID: "pod-a-2", Because: "etcd no longer lists it"},
+			nil,
+		},
+		{"refuse", formed(), healthy(), plan.Refuse{Because: "etcd lists a member that is not ours: ID 9"}, nil},
+		{"step-failed", formed(), healthy(), plan.Promote{Name: "a-3"}, errors.New("promote a-3: member not found")},
+		{
+			"upgrade", formed(), with(func(v *cluster.View) {
+				v.Want.Version, v.Members[0].Version, v.Members[1].Version, v.Members[2].Version = "3.10.1", "3.10.0", "3.9.9", "3.10.1"
+			}),
+			plan.MoveLeader{From: "a-0", To: "a-1"},
+			nil,
+		},
+		{
+			"deleting", formed(),
+			cluster.View{Name: "a", UID: "u1", Deleting: true, Record: healthy().Record},
+			plan.Wait{For: "Kubernetes to collect the objects"},
+			nil,
+		},
+		{
+			"deleting-unformed", unformed(),
+			cluster.View{Name: "a", UID: "u1", Deleting: true, Record: cluster.Record{Token: "u1", First: first}},
+			plan.Wait{For: "Kubernetes to collect the objects"},
+			nil,
+		},
+	}
+}
+
+// joining is the formed cluster for which the name a-3 is reserved.
+func joining() *v1alpha1.EtcdCluster {
+	c := formed()
+	c.Status.Joining, c.Status.NextSerial = "a-3", 4
+	return c
+}
+
+// A page is a status and events, a line for each thing that a user reads.
+type page struct {
+	Record, Facts               map[string]any
+	Members, Conditions, Events []string
+}
+
+func pageOf(status v1alpha1.EtcdClusterStatus, events []report.Event) page {
+	p := page{
+		Record: map[string]any{
+			"bootstrap": status.Bootstrap, "clusterID": status.ClusterID, "nextSerial": status.NextSerial, "joining": status.Joining,
+		},
+		Facts: map[string]any{
+			"replicas": status.Replicas, "readyMembers": status.ReadyMembers, "version": status.Version, "endpoint": status.Endpoint,
+			"selector": status.Selector, "observedGeneration": status.ObservedGeneration,
+		},
+	}
+	for _, m := range status.Members {
+		line := fmt.Sprintf("%s %s id=%s version=%s healthy=%v size=%v %s", m.Name, m.Role, m.ID, m.Version, m.Healthy, m.DBSize, m.Message)
+		p.Members = append(p.Members, strings.TrimSpace(line))
+	}
+	for _, c := range status.Conditions {
+		line := fmt.Sprintf("%s=%s %s of generation %d: %s", c.Type, c.Status, c.Reason, c.ObservedGeneration, c.Message)
+		p.Conditions = append(p.Conditions, line)
+	}
+	for _, e := range events {
+		p.Events = append(p.Events, fmt.Sprintf("%s %s %s: %s", e.Type, e.Action, e.Reason, e.Note))
+	}
+	return p
+}
+
+// TestWhatUsersRead compares the status and the events of each moment with
+// testdata.
+func TestWhatUsersRead(t *testing.T) {
+	for _, m := range moments() {
+		t.Run(m.name, func(t *testing.T) {
+			status := report.Status(m.c, m.view, m.step, m.err)
+			events := report.Events(m.c.Status, status, m.step, m.err)
+			text, err := yaml.Marshal(pageOf(status, events))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := string(text)
+			path := filepath.Join("testdata", m.name+".yaml")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("differs from %s; run with -update and read the diff:\n%s", path, got)
+			}
+		})
+	}
+}
+
+// stored is the status as the API server gives it back.
+func stored(t *testing.T, status v1alpha1.EtcdClusterStatus) v1alpha1.EtcdClusterStatus {
+	t.Helper()
+	text, err := json.Marshal(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back v1alpha1.EtcdClusterStatus
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+// TestSecondLookWritesNothing: the same view and step upon the status that they
+// made, as it was stored, change nothing and say nothing new.
+func TestSecondLookWritesNothing(t *testing.T) {
+	for _, m := range append(moments(), longMoments()...) {
+		t.Run(m.name, func(t *testing.T) {
+			m.c.Status = stored(t, report.Status(m.c, m.view, m.step, m.err))
+			again := report.Status(m.c, m.view, m.step, m.err)
+			if !equality.Semantic.DeepEqual(m.c.Status, again) {
+				t.Errorf("the second look writes\n%+v\nover\n%+v", again, m.c.Status)
+			}
+			for _, event := range report.Events(m.c.Status, again, m.step, m.err) {
+				if event.Type != corev1.EventTypeNormal || event.Note != m.step.String() {
+					t.Errorf("the second look says again: %+v", event)
+				}
+			}
+		})
+	}
+}
+
+// longMoments are those whose words are too many, in letters of two bytes.
+func longMoments() []moment {
+	long := "x" + strings.Repeat("é", 2000)
+	return []moment{
+		{"long refusal", formed(), healthy(), plan.Refuse{Because: long}, nil},
+		{"long error", formed(), healthy(), plan.Promote{Name: "a-3"}, errors.New(long)},
+		{"long wait", formed(), healthy(), plan.Wait{For: long}, nil},
+		{"long trouble", formed(), with(func(v *cluster.View) { v.Members[0].Pod.Trouble = long }), plan.Done{}, nil},
+		{"long alarm", formed(), with(func(v *cluster.View) { v.Members[0].Complaint = long }), plan.Done{}, nil},
+	}
+}
+
+// TestMessagesStayWithinTheirLimit: of conditions and of events, in whole letters.
+func TestMessagesStayWithinTheirLimit(t *testing.T) {
+	const limit = 1024 // https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1
+	for _, m := range append(moments(), longMoments()...) {
+		status := report.Status(m.c, m.view, m.step, m.err)
+		for _, c := range status.Conditions {
+			if len(c.Message) > limit || c.Message == "" || !utf8.ValidString(c.Message) || c.Reason == "" {
+				t.Errorf("%s: %s %s says %d bytes: %q", m.name, c.Type, c.Reason, len(c.Message), c.Message)
+			}
+		}
+		for _, e := range report.Events(m.c.Status, status, m.step, m.err) {
+			if len(e.Note) > limit || e.Note == "" || e.Reason == "" || e.Action == "" {
+				t.Errorf("%s: event %+v", m.name, e)
+			}
+		}
+	}
+}
+
+// TestEventOfTheLongestStep: every object of a cluster with the longest name.
+func TestEventOfTheLongestStep(t *testing.T) {
+	name := strings.Repeat("n", 52)
+	var furnish plan.Furnish
+	var start plan.Start
+	for _, suffix := range []string{"-client-ca", "-peer-ca", "-member-tls", "-client"} {
+		furnish.Objects = append(furnish.Objects, cluster.Object{Kind: "Secret", Name: name + suffix})
+	}
+	furnish.Objects = append(furnish.Objects,
+		cluster.Object{Kind: "Service", Name: name}, cluster.Object{Kind: "Service", Name: name + "-client"},
+		cluster.Object{Kind: "PodDisruptionBudget", Name: name})
+	for i := range 7 {
+		start.Names = append(start.Names, cluster.MemberName(name, 1_000_000+i))
+	}
+	for _, step := range []plan.Step{furnish, start, plan.Freeze{Members: start.Names}} {
+		for _, e := range report.Events(v1alpha1.EtcdClusterStatus{}, v1alpha1.EtcdClusterStatus{}, step, nil) {
+			if len(e.Note) > 1024 {
+				t.Errorf("%d bytes: %s", len(e.Note), e.Note)
+			}
+		}
+	}
+}
+
+// TestEveryStepThatChangesSomethingHasAnEvent: and none that rests.
+func TestEveryStepThatChangesSomethingHasAnEvent(t *testing.T) {
+	for _, step := range everyStep() {
+		events := report.Events(v1alpha1.EtcdClusterStatus{}, v1alpha1.EtcdClusterStatus{}, step, nil)
+		if (len(events) == 0) != plan.Rests(step) {
+			t.Errorf("%T: events %v", step, events)
+		}
+		if failed := report.Events(v1alpha1.EtcdClusterStatus{}, v1alpha1.EtcdClusterStatus{}, step, errWrite); len(failed) > 0 {
+			t.Errorf("%T that failed: events %v", step, failed)
+		}
+	}
+}
+
+func everyStep() []plan.Step {
+	return []plan.Step{
+		plan.Freeze{Members: first},
+		plan.Adopt{Token: "u0", Members: first},
+		plan.Furnish{},
+		plan.Remember{ClusterID: "c9"},
+		plan.Start{Names: first},
+		plan.Stop{Name: "a-1"},
+		plan.Reserve{Name: "a-5"},
+		plan.AddLearner{Name: "a-5"},
+		plan.Promote{Name: "a-5"},
+		plan.MoveLeader{From: "a-0", To: "a-1"},
+		plan.Remove{Name: "a-1"},
+		plan.Quarantine{Name: "a-1"},
+		plan.Wait{For: "x"},
+		plan.Refuse{Because: "x"},
+		plan.Done{},
+	}
+}
