@@ -1,0 +1,121 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// pauses are how long after each step that succeeded the next look comes at the
+// latest; none means that a watch tells.
+var pauses = []struct {
+	step        plan.Step
+	least, most time.Duration
+}{
+	{plan.Freeze{}, 0, 0},
+	{plan.Adopt{}, 0, 0},
+	{plan.Furnish{}, 0, 0},
+	{plan.Remember{}, 0, 0},
+	{plan.Start{}, 0, 0},
+	{plan.Stop{}, 0, 0},
+	{plan.Reserve{}, 0, 0},
+	{plan.AddLearner{}, again, again},
+	{plan.Promote{}, again, again},
+	{plan.MoveLeader{}, again, again},
+	{plan.Remove{}, again, again},
+	{plan.Quarantine{}, 0, 0},
+	{plan.Wait{Look: plan.Soon}, soon, soon},
+	{plan.Wait{Look: plan.Later}, later, later * 3 / 2},
+	{plan.Refuse{}, later, later * 3 / 2},
+	{plan.Done{}, idle, idle * 3 / 2},
+}
+
+// TestPauseAfterEachStep: a step in etcd is looked after at once, because no watch
+// reports it.
+func TestPauseAfterEachStep(t *testing.T) {
+	for _, test := range pauses {
+		for range 100 {
+			got, err := result(test.step, nil)
+			if err != nil || got.RequeueAfter < test.least || got.RequeueAfter > test.most {
+				t.Fatalf("%T: %s, %v; want %s to %s", test.step, got.RequeueAfter, err, test.least, test.most)
+			}
+		}
+	}
+}
+
+// TestPauseAfterErrors: what is routine is looked at again soon and is no error;
+// everything else backs off.
+func TestPauseAfterErrors(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "a-1", errors.New("it has changed"))
+	failed := errors.New("no route to host")
+	for _, test := range []struct {
+		err     error
+		routine bool
+	}{
+		{etcd.ErrNotReady, true},
+		{act.ErrChanged, true},
+		{conflict, true},
+		{fmt.Errorf("promote a-3: %w: the learner is not in sync", etcd.ErrNotReady), true},
+		{errors.Join(fmt.Errorf("write status: %w", conflict)), true},
+		{failed, false},
+		{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a-1", failed), false},
+		{apierrors.NewTooManyRequests("later", 1), false},
+		{fmt.Errorf("read linearizably: %w", etcd.ErrLearner), false},
+	} {
+		for _, step := range pauses {
+			got, err := result(step.step, test.err)
+			if test.routine && (err != nil || got.RequeueAfter != soon) {
+				t.Errorf("%T, %v: %s, %v; want %s and no error", step.step, test.err, got.RequeueAfter, err, soon)
+			}
+			if !test.routine && (!errors.Is(err, test.err) || got.RequeueAfter != 0) {
+				t.Errorf("%T, %v: %s, %v; want the error", step.step, test.err, got.RequeueAfter, err)
+			}
+		}
+	}
+}
+
+// TestPausesCoverEveryStep: a step that is added to the plan must be added to the
+// table above.
+func TestPausesCoverEveryStep(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../internal/plan/step.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	covered := map[string]bool{}
+	for _, test := range pauses {
+		covered[strings.TrimPrefix(fmt.Sprintf("%T", test.step), "plan.")] = true
+	}
+	steps := 0
+	for _, declaration := range file.Decls {
+		if method, ok := declaration.(*ast.FuncDecl); ok && method.Recv != nil && method.Name.Name == "step" {
+			steps++
+			if kind := method.Recv.List[0].Type.(*ast.Ident).Name; !covered[kind] {
+				t.Errorf("no pause is given for %s", kind)
+			}
+		}
+	}
+	if steps != len(covered) {
+		t.Errorf("the plan has %d steps, the table %d", steps, len(covered))
+	}
+}
+
+// TestLogsTellOfStepsThatAreTaken: and only verbose ones of rest.
+func TestLogsTellOfStepsThatAreTaken(t *testing.T) {
+	for _, test := range pauses {
+		if got := verbosity(test.step); (got > 0) != plan.Rests(test.step) {
+			t.Errorf("%T: verbosity %d", test.step, got)
+		}
+	}
+}
