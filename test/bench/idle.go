@@ -14,6 +14,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -65,8 +66,9 @@ func (b *bench) countIdle(ctx context.Context, clusters []string) ([]row, error)
 			return nil, err
 		}
 	}
-	b.progress("%d clusters settle for %s and are then watched for %s", len(clusters), settling, b.options.idle)
-	if err := sleep(ctx, min(settling, b.options.idle)); err != nil {
+	pause := min(settling, b.options.idle)
+	b.progress("%d clusters settle for %s and are then watched for %s", len(clusters), pause, b.options.idle)
+	if err := sleep(ctx, pause); err != nil {
 		return nil, err
 	}
 	offset, err := b.log.end()
@@ -84,6 +86,7 @@ func (b *bench) countIdle(ctx context.Context, clusters []string) ([]row, error)
 	writes, requests := b.idleRequests(all)
 	perSecond := sample{}
 	perSecond.add(float64(requests) / b.options.idle.Seconds())
+	b.progress("%d requests, %d of them writes of anything but the lease", requests, writes)
 	rows := []row{alone("idle-requests-"+count, "requests/s", perSecond[0], atMost(0.6), perSecond)}
 	if len(clusters) == manyClusters {
 		rows = append(rows, alone("idle-writes-"+count, "requests", float64(writes), atMost(0), sample{float64(writes)}))
@@ -120,6 +123,7 @@ func (b *bench) memoryRow(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.progress("the leader holds %.1f MiB", resident)
 	return []row{alone("memory-10", "MiB", resident, atMost(baseMiB+clusterMiB*manyClusters), sample{resident})}, nil
 }
 
@@ -131,10 +135,10 @@ func (b *bench) leaderMemory(ctx context.Context) (float64, error) {
 	if client.IgnoreNotFound(err) != nil {
 		return 0, fmt.Errorf("get the lease: %w", err)
 	}
-	if err != nil || lease.Spec.HolderIdentity == nil {
+	name, _, _ := strings.Cut(ptr.Deref(lease.Spec.HolderIdentity, ""), "_")
+	if name == "" {
 		return 0, errNoLeader
 	}
-	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	var pod corev1.Pod
 	err = b.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pod)
 	if client.IgnoreNotFound(err) != nil {
@@ -146,15 +150,15 @@ func (b *bench) leaderMemory(ctx context.Context) (float64, error) {
 	return residentOf(string(pod.UID))
 }
 
-// residentOf adds up the processes of a Pod, which are found by their cgroup. The
-// pause container is small enough to count.
+// residentOf is the memory of the largest process of a Pod, found by its cgroup:
+// the others only hold the Pod together.
 func residentOf(uid string) (float64, error) {
 	found, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {
 		return 0, fmt.Errorf("list processes: %w", err)
 	}
 	underscored := strings.ReplaceAll(uid, "-", "_")
-	total := 0.0
+	largest := 0.0
 	for _, path := range found {
 		text, err := os.ReadFile(path)
 		if err != nil { // it has ended
@@ -167,12 +171,12 @@ func residentOf(uid string) (float64, error) {
 		if err != nil {
 			continue
 		}
-		total += residentMiB(string(status))
+		largest = max(largest, residentMiB(string(status)))
 	}
-	if total == 0 {
+	if largest == 0 {
 		return 0, errNoLeader
 	}
-	return total, nil
+	return largest, nil
 }
 
 // residentMiB reads VmRSS of /proc/PID/status

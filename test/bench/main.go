@@ -65,7 +65,7 @@ func parse() options {
 	flag.StringVar(&o.audit, "audit", inCheckout(".devcluster/logs/audit.log"), "audit log of the API server")
 	flag.StringVar(&o.operator.user, "operator-user", "system:serviceaccount:etcd-operator-system:etcd-operator-controller-manager",
 		"user by which the audit log knows the operator")
-	flag.StringVar(&o.operator.agent, "operator-agent", "", "take the operator for whom has a user agent with this prefix, instead of the user")
+	flag.StringVar(&o.operator.agent, "operator-agent", "", "know the operator by this prefix of its user agent instead")
 	flag.DurationVar(&o.idle, "idle", 3*time.Minute, "how long to count the requests of settled clusters")
 	flag.DurationVar(&o.gap, "gap", floorGap, "pause between the Pods of the floor")
 	flag.BoolVar(&o.trace, "trace", false, "print who wrote what in the repetitions of create")
