@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+func change() {
+	var namespace string
+	var c *v1alpha1.EtcdCluster
+
+	BeforeAll(func() {
+		namespace = newNamespace()
+		startOperator(namespace)
+	})
+
+	It("scales 1 to 3 to 1 through the scale subresource and keeps the data", func() {
+		c = create(newCluster(namespace, "scaled", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 }))
+		put(c, "key", "value")
+		w := startWriter(c)
+		scale(c, 3)
+		Expect(members(c)).To(And(HaveLen(3), HaveKey("scaled-0"), HaveKey("scaled-1"), HaveKey("scaled-2")))
+		Expect(w.end().failed).To(BeEmpty())
+		scale(c, 1)
+		Expect(members(c)).To(HaveLen(1))
+		Expect(value(c, "key")).To(Equal("value"))
+		Expect(claims(c)).To(HaveLen(3), "volumes of removed members are kept aside")
+		scale(c, 3)
+		Expect(members(c)).To(And(HaveLen(3), HaveKey("scaled-3"), HaveKey("scaled-4")), "names are never used twice")
+		remove(c)
+	})
+
+	It("rolls 3.5.35 to 3.6.16 one member at a time and keeps the data", func() {
+		c = create(newCluster(namespace, "rolled", func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = "3.5.35" }))
+		Expect(now(c).Status.Version).To(Equal("3.5.35"))
+		put(c, "key", "old")
+		known := members(c)
+		rollsCarefully(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = "3.6.16" })
+		Expect(now(c).Status.Version).To(Equal("3.6.16"))
+		Expect(value(c, "key")).To(Equal("old"))
+		Expect(members(c)).To(Equal(known))
+	})
+
+	It("rolls a label one member at a time", func() {
+		rollsCarefully(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"team": "storage"} })
+		for _, p := range pods(c) {
+			Expect(p.Labels).To(HaveKeyWithValue("team", "storage"))
+		}
+	})
+
+	It("grows volumes while they are in use", func() {
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.Size.Set(320 << 20) })).To(Succeed())
+		Eventually(func(g Gomega) {
+			for _, claim := range claims(c) {
+				g.Expect(claim.Status.Capacity.Storage().Value()).To(BeNumerically(">=", 320<<20))
+			}
+		}).Should(Succeed())
+		settles(c)
+		Expect(value(c, "key")).To(Equal("old"))
+	})
+}
+
+// scale sets the size as kubectl scale does.
+func scale(c *v1alpha1.EtcdCluster, replicas int32) {
+	GinkgoHelper()
+	wanted := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	Expect(api.SubResource("scale").Update(ctx, now(c), client.WithSubResourceBody(wanted))).To(Succeed())
+	settles(c)
+}
+
+// rollsCarefully makes a change that restarts members, and checks that a quorum
+// was ready at every moment and that leadership changed hands no more than once.
+func rollsCarefully(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) {
+	GinkgoHelper()
+	before := uids(c)
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	fewest := len(before)
+	watcher.Go(func() {
+		for watching.Err() == nil {
+			ready := 0
+			for _, p := range podsOf(Default, c.Namespace, ours(c)) {
+				if isReady(p) {
+					ready++
+				}
+			}
+			fewest = min(fewest, ready)
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	Expect(edit(c, change)).To(Succeed())
+	settles(c)
+	stop()
+	watcher.Wait()
+	Expect(fewest).To(BeNumerically(">=", len(before)-1), "members that were ready at once")
+	for name, uid := range uids(c) {
+		Expect(before).To(HaveKey(name))
+		Expect(before[name]).NotTo(Equal(uid), "%s was restarted", name)
+	}
+}
+
+func ephemeral() {
+	It("replaces a member whose Pod was deleted by a new one, and keeps the data", func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c := create(newCluster(namespace, "memory", func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{}}
+		}))
+		put(c, "key", "value")
+		known := members(c)
+		victim := pod(c, "memory-1")
+		Expect(api.Delete(ctx, &victim)).To(Succeed())
+		Eventually(func(g Gomega) { g.Expect(members(c)).To(HaveKey("memory-3")) }).Should(Succeed())
+		settles(c)
+		after := members(c)
+		Expect(after).To(And(HaveLen(3), HaveKeyWithValue("memory-0", known["memory-0"]), Not(HaveKey("memory-1"))))
+		Expect(value(c, "key")).To(Equal("value"))
+		Expect(claims(c)).To(BeEmpty())
+	})
+}

@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// ways are those in which a write can go wrong.
+var ways = []struct {
+	name string
+	fate verdict
+	dies bool
+}{
+	{"dies before", drop, true},
+	{"dies after, without the answer to,", deafen, true},
+	{"hears a timeout after", timeout, false},
+}
+
+func faultsOfTheOperator() {
+	var o *operator
+	var namespace string
+	var reference []string
+	var trace []string
+
+	BeforeAll(func() {
+		needsOwnOperator()
+		namespace = newNamespace()
+		o = startOperator(namespace)
+		c := create(newCluster(namespace, "reference"))
+		reference = belongings(Default, c)
+		Expect(members(c)).To(HaveLen(3))
+		for _, write := range o.written() {
+			trace = append(trace, strings.Join(strings.Fields(write)[:2], " "))
+		}
+		AddReportEntry("writes of a creation", strings.Join(trace, "\n"))
+		remove(c)
+	})
+
+	for _, way := range ways {
+		It("faults 1 and 2: the end is the same when the operator "+way.name+" any write of a creation", func() {
+			for _, at := range points(trace) {
+				By(fmt.Sprintf("%s write %d: %s", way.name, at, trace[at]))
+				died := breakAt(o, at, way.fate, way.dies)
+				c := newCluster(namespace, fmt.Sprintf("at-%d", at))
+				Expect(api.Create(ctx, c)).To(Succeed())
+				Eventually(died).Should(BeClosed(), "write %d", at)
+				if way.dies {
+					o.restart()
+				}
+				settles(c)
+				Expect(belongings(Default, c)).To(Equal(reference))
+				Expect(members(c)).To(And(HaveLen(3), HaveKey(c.Name+"-0"), HaveKey(c.Name+"-1"), HaveKey(c.Name+"-2")))
+				o.heal()
+				remove(c)
+			}
+		})
+	}
+
+	It("fault 3: an operator that died between listing a learner and making its Pod finishes it", func() {
+		c := create(newCluster(namespace, "orphan", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 }))
+		o.onRequest(func(asked request) verdict {
+			if asked.kind() == "POST pods" {
+				return drop
+			}
+			return pass
+		})
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 3 })).To(Succeed())
+		Eventually(func() map[string]string { return members(c) }).Should(HaveKey("?"), "a learner that has not started")
+		o.restart()
+		settles(c)
+		Expect(members(c)).To(And(HaveLen(3), HaveKey("orphan-0"), HaveKey("orphan-1"), HaveKey("orphan-2")))
+		remove(c)
+	})
+
+	It("fault 45: a size that is raised and at once set back leaves no orphan", func() {
+		c := create(newCluster(namespace, "hasty", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 }))
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 3 })).To(Succeed())
+		Eventually(func() map[string]string { return members(c) }).Should(HaveLen(2))
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 })).To(Succeed())
+		settles(c)
+		Expect(members(c)).To(HaveLen(1))
+		Eventually(func(g Gomega) { g.Expect(podsOf(g, namespace, ours(c))).To(HaveLen(1)) }).Should(Succeed())
+		remove(c)
+	})
+}
+
+// points are the writes to break: one of each kind, or all with E2E_MATRIX=full.
+func points(trace []string) []int {
+	seen := map[string]bool{}
+	var chosen []int
+	for i, write := range trace {
+		if !seen[write] || os.Getenv("E2E_MATRIX") == "full" {
+			chosen = append(chosen, i)
+		}
+		seen[write] = true
+	}
+	return chosen
+}
+
+// breakAt lets the write with that number meet its fate. If the operator dies with
+// it, nothing that it asks afterwards arrives. The channel is closed when it is so.
+func breakAt(o *operator, number int, fate verdict, dies bool) <-chan struct{} {
+	broken := make(chan struct{})
+	count, dead := 0, false
+	o.onRequest(func(asked request) verdict {
+		if dead {
+			return drop
+		}
+		if !asked.isWrite() || asked.method == http.MethodDelete {
+			return pass
+		}
+		count++
+		if count != number+1 {
+			return pass
+		}
+		dead = dies
+		close(broken)
+		return fate
+	})
+	return broken
+}

@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func deployed() {
+	BeforeAll(func() {
+		var found appsv1.Deployment
+		Expect(api.Get(ctx, deployment, &found)).To(Succeed(), "make images deploy")
+		if ptr.Deref(found.Spec.Replicas, 1) == 0 {
+			scaleDeployed(2)
+		}
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, deployment, &found)).To(Succeed())
+			g.Expect(found.Status.ReadyReplicas).To(Equal(*found.Spec.Replicas))
+			g.Expect(found.Status.UpdatedReplicas).To(Equal(*found.Spec.Replicas))
+		}).Should(Succeed())
+	})
+
+	It("runs in a namespace under Pod Security restricted", func() {
+		var namespace corev1.Namespace
+		Expect(api.Get(ctx, client.ObjectKey{Name: deployment.Namespace}, &namespace)).To(Succeed())
+		Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
+	})
+
+	It("has one leader, by its lease, and a standby that takes over within seconds", func() {
+		leader := holder()
+		Expect(client.IgnoreNotFound(api.Delete(ctx, leader))).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(holderNow(g)).NotTo(Equal(leader.Name))
+		}).WithTimeout(10 * time.Second).Should(Succeed())
+	})
+
+	It("answers /healthz and /readyz", func() {
+		for _, p := range operatorPods(Default) {
+			for _, path := range []string{"healthz", "readyz"} {
+				response, err := direct.Get(fmt.Sprintf("http://%s:8081/%s", p.Status.PodIP, path))
+				Expect(err).NotTo(HaveOccurred())
+				Expect(response.Body.Close()).To(Succeed())
+				Expect(response.StatusCode).To(Equal(http.StatusOK))
+			}
+		}
+	})
+
+	It("serves metrics over HTTPS to those who may read them", func() {
+		code, _ := metrics("")
+		Expect(code).To(Equal(http.StatusUnauthorized))
+		code, _ = metrics(tokenOf(newReader(false)))
+		Expect(code).To(Equal(http.StatusForbidden))
+		code, text := metrics(tokenOf(newReader(true)))
+		Expect(code).To(Equal(http.StatusOK))
+		Expect(text).To(ContainSubstring("controller_runtime_reconcile_total"))
+	})
+
+	It("brings a cluster up, changes it, and lets it go", func() {
+		c := create(newCluster(newNamespace(), "served"))
+		put(c, "key", "value")
+		resize(c, 5)
+		victim, _ := aFollower(c)
+		deletePod(c, victim)
+		comesBack(c, victim)
+		resize(c, 3)
+		Expect(value(c, "key")).To(Equal("value"))
+		remove(c)
+	})
+}
+
+// direct asks Pods by their addresses, past any proxy.
+var direct = http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the operator's certificate is of its own making
+}}
+
+func operatorPods(g Gomega) []corev1.Pod {
+	return podsOf(g, deployment.Namespace, client.MatchingLabels{"control-plane": "controller-manager"})
+}
+
+// holderNow is the name of the Pod that holds the lease.
+func holderNow(g Gomega) string {
+	var lease coordinationv1.Lease
+	g.Expect(api.Get(ctx, client.ObjectKey{Namespace: deployment.Namespace, Name: "etcd-operator.dev"}, &lease)).To(Succeed())
+	for _, p := range operatorPods(g) {
+		identity := ptr.Deref(lease.Spec.HolderIdentity, "")
+		if len(identity) > len(p.Name) && identity[:len(p.Name)] == p.Name && p.DeletionTimestamp == nil {
+			return p.Name
+		}
+	}
+	g.Expect(lease.Spec.HolderIdentity).To(BeNil(), "a holder that runs")
+	g.Expect(lease.Spec.HolderIdentity).NotTo(BeNil(), "a holder")
+	return ""
+}
+
+func holder() *corev1.Pod {
+	GinkgoHelper()
+	found := &corev1.Pod{}
+	found.Namespace = deployment.Namespace
+	Eventually(func(g Gomega) { found.Name = holderNow(g) }).Should(Succeed())
+	return found
+}
+
+// metrics asks the first Pod with a token, or with none.
+func metrics(token string) (int, string) {
+	GinkgoHelper()
+	var address string
+	Eventually(func(g Gomega) {
+		all := operatorPods(g)
+		g.Expect(all).NotTo(BeEmpty())
+		address = all[0].Status.PodIP
+		g.Expect(isReady(all[0])).To(BeTrue())
+	}).Should(Succeed())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+":8443/metrics", nil)
+	Expect(err).NotTo(HaveOccurred())
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := direct.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return response.StatusCode, string(text)
+}
+
+// newReader is a service account, allowed to read metrics or not.
+func newReader(allowed bool) *corev1.ServiceAccount {
+	GinkgoHelper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(), Name: "reader"}}
+	Expect(api.Create(ctx, account)).To(Succeed())
+	if !allowed {
+		return account
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-metrics-"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "etcd-operator-metrics-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name}},
+	}
+	Expect(api.Create(ctx, binding)).To(Succeed())
+	DeferCleanup(func() { Expect(api.Delete(ctx, binding)).To(Succeed()) })
+	return account
+}
+
+func tokenOf(account *corev1.ServiceAccount) string {
+	GinkgoHelper()
+	request := &authenticationv1.TokenRequest{}
+	Expect(api.SubResource("token").Create(ctx, account, request)).To(Succeed())
+	return request.Status.Token
+}

@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// identity is what the cluster's client Secret gives an application. Certificates
+// hold the name localhost, and Pods are reached by their addresses.
+func identity(c *v1alpha1.EtcdCluster) *tls.Config {
+	GinkgoHelper()
+	var secret corev1.Secret
+	Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientSecret()}, &secret)).To(Succeed())
+	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
+	Expect(err).NotTo(HaveOccurred())
+	pool := x509.NewCertPool()
+	Expect(pool.AppendCertsFromPEM(secret.Data["ca.crt"])).To(BeTrue())
+	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, ServerName: "localhost", MinVersion: tls.VersionTLS12}
+}
+
+// dial is a client of the named members, or of all.
+func dial(c *v1alpha1.EtcdCluster, members ...string) *clientv3.Client {
+	GinkgoHelper()
+	var endpoints []string
+	for _, p := range pods(c) {
+		if p.Status.PodIP != "" && (len(members) == 0 || contains(members, p.Name)) {
+			endpoints = append(endpoints, "https://"+p.Status.PodIP+":2379")
+		}
+	}
+	Expect(endpoints).NotTo(BeEmpty())
+	return connectTo(endpoints, identity(c))
+}
+
+// connectTo verifies a member by the name in the identity, where gRPC would take
+// the address for the name.
+func connectTo(endpoints []string, identity *tls.Config) *clientv3.Client {
+	GinkgoHelper()
+	identity.InsecureSkipVerify = true //nolint:gosec // verified below
+	identity.VerifyConnection = func(state tls.ConnectionState) error {
+		_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: identity.RootCAs, DNSName: identity.ServerName})
+		return err
+	}
+	made, err := clientv3.New(clientv3.Config{
+		Endpoints: endpoints, TLS: identity, Logger: zap.NewNop(),
+		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 4 * time.Second, DialOptions: []grpc.DialOption{grpc.WithNoProxy()},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	return made
+}
+
+func contains(all []string, one string) bool {
+	for _, other := range all {
+		if other == one {
+			return true
+		}
+	}
+	return false
+}
+
+// ask makes one call to etcd with a deadline.
+func ask(c *v1alpha1.EtcdCluster, call func(context.Context, *clientv3.Client) error) {
+	GinkgoHelper()
+	connection := dial(c)
+	defer connection.Close()
+	limited, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	Expect(call(limited, connection)).To(Succeed())
+}
+
+func put(c *v1alpha1.EtcdCluster, key, value string) {
+	GinkgoHelper()
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		_, err := etcd.Put(ctx, key, value)
+		return err
+	})
+}
+
+func value(c *v1alpha1.EtcdCluster, key string) string {
+	GinkgoHelper()
+	var got string
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		response, err := etcd.Get(ctx, key)
+		if err == nil && len(response.Kvs) > 0 {
+			got = string(response.Kvs[0].Value)
+		}
+		return err
+	})
+	return got
+}
+
+// members are the names and IDs that etcd lists, learners with a question mark.
+func members(c *v1alpha1.EtcdCluster) map[string]string {
+	GinkgoHelper()
+	all := map[string]string{}
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		response, err := etcd.MemberList(ctx)
+		if err != nil {
+			return err
+		}
+		for _, m := range response.Members {
+			name := m.Name
+			if m.IsLearner {
+				name += "?"
+			}
+			all[name] = strconv.FormatUint(m.ID, 16)
+		}
+		return nil
+	})
+	return all
+}
+
+// standing is the cluster's ID, leader and term, as a member says it.
+func standing(c *v1alpha1.EtcdCluster) (cluster, leader string, term uint64) {
+	GinkgoHelper()
+	connection := dial(c)
+	defer connection.Close()
+	Eventually(func(g Gomega) {
+		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		status, err := connection.Status(limited, connection.Endpoints()[0])
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(status.Leader).NotTo(BeZero())
+		cluster, term = strconv.FormatUint(status.Header.ClusterId, 16), status.RaftTerm
+		list, err := connection.MemberList(limited)
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, m := range list.Members {
+			if m.ID == status.Leader {
+				leader = m.Name
+			}
+		}
+		g.Expect(leader).NotTo(BeEmpty())
+	}).Should(Succeed())
+	return cluster, leader, term
+}
+
+// writer writes all the time and counts what was acknowledged.
+type writer struct {
+	cluster *v1alpha1.EtcdCluster
+	etcd    *clientv3.Client
+	prefix  string
+	stop    chan struct{}
+	done    sync.WaitGroup
+	acked   int
+	failed  []error
+	longest time.Duration
+}
+
+// startWriter writes through the named members, or through all.
+func startWriter(c *v1alpha1.EtcdCluster, members ...string) *writer {
+	GinkgoHelper()
+	w := &writer{cluster: c, etcd: dial(c, members...), prefix: fmt.Sprintf("writer/%d/", time.Now().UnixNano()), stop: make(chan struct{})}
+	w.done.Go(w.write)
+	return w
+}
+
+func (w *writer) write() {
+	for i := 0; ; i++ {
+		select {
+		case <-w.stop:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+		begun := time.Now()
+		_, err := w.etcd.Put(limited, fmt.Sprintf("%s%08d", w.prefix, i), "x")
+		cancel()
+		w.longest = max(w.longest, time.Since(begun))
+		if err == nil {
+			w.acked++
+		} else {
+			w.failed = append(w.failed, err)
+		}
+	}
+}
+
+// end stops writing and checks that every acknowledged write is there.
+func (w *writer) end() *writer {
+	GinkgoHelper()
+	close(w.stop)
+	w.done.Wait()
+	defer w.etcd.Close()
+	ask(w.cluster, func(ctx context.Context, etcd *clientv3.Client) error {
+		response, err := etcd.Get(ctx, w.prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err == nil {
+			Expect(response.Count).To(And(BeNumerically(">=", w.acked), BeNumerically("<=", w.acked+len(w.failed))),
+				"acknowledged writes survive")
+		}
+		return err
+	})
+	AddReportEntry("writes", fmt.Sprintf("%d acknowledged, %d failed, longest %s", w.acked, len(w.failed), w.longest))
+	return w
+}

@@ -1,0 +1,51 @@
+package e2e
+
+import (
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+func namesAndSizes() {
+	var namespace string
+
+	BeforeAll(func() {
+		namespace = newNamespace()
+		startOperator(namespace)
+	})
+
+	It("faults 46, 47, 48: sizes that make no cluster are refused with the reason", func() {
+		for _, size := range []int32{-1, 2, 4, 9, 1000} {
+			c := newCluster(namespace, "sized", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = size })
+			Expect(api.Create(ctx, c)).To(MatchError(ContainSubstring("size must be 1, 3, 5 or 7")), "size %d", size)
+		}
+		c := newCluster(namespace, "sized")
+		Expect(asWritten(c, `{"size": 0}`)).To(MatchError(ContainSubstring("size must be 1, 3, 5 or 7")), "size 0")
+	})
+
+	It("fault 44: a size that is edited while the first members start takes effect after they have formed", func() {
+		c := newCluster(namespace, "edited")
+		Expect(api.Create(ctx, c)).To(Succeed())
+		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.Bootstrap).NotTo(BeNil()) }).Should(Succeed())
+		resize(c, 5)
+		Expect(now(c).Status.Bootstrap.Members).To(HaveLen(3))
+		Expect(members(c)).To(HaveLen(5))
+		remove(c)
+	})
+
+	It("fault 55: a name of 52 characters works from end to end, and one more is refused", func() {
+		name := "n" + strings.Repeat("0123456789", 5) + "e"
+		c := create(newCluster(namespace, name))
+		put(c, "key", "value")
+		victim, _ := aFollower(c)
+		deletePod(c, victim)
+		comesBack(c, victim)
+		settles(c)
+		Expect(value(c, "key")).To(Equal("value"))
+		remove(c)
+		Expect(api.Create(ctx, newCluster(namespace, name+"x"))).To(MatchError(ContainSubstring("at most 52 characters")))
+	})
+}

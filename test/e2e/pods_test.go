@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+func faultsOfPods() {
+	var c *v1alpha1.EtcdCluster
+	var o *operator
+	var id string
+	var known map[string]string
+
+	BeforeAll(func() {
+		namespace := newNamespace()
+		o = startOperator(namespace)
+		c = create(newCluster(namespace, "pods"))
+		put(c, "key", "value")
+		id, known = now(c).Status.ClusterID, members(c)
+	})
+
+	AfterEach(func() {
+		settles(c)
+		Expect(members(c)).To(Equal(known), "the members are the same")
+		Expect(now(c).Status.ClusterID).To(Equal(id))
+		Expect(value(c, "key")).To(Equal("value"))
+	})
+
+	It("fault 14: a deleted follower's Pod comes back as the same member, and no write fails", func() {
+		victim, others := aFollower(c)
+		w := startWriter(c, others...)
+		deletePod(c, victim)
+		comesBack(c, victim)
+		Expect(w.end().failed).To(BeEmpty())
+	})
+
+	It("fault 15: a deleted leader's Pod comes back as the same member", func() {
+		_, leader, _ := standing(c)
+		w := startWriter(c)
+		gone := deletePod(c, leader)
+		comesBack(c, gone)
+		Expect(w.end().longest).To(BeNumerically("<", 5*time.Second))
+	})
+
+	It("fault 16: a leader that is killed costs one election and nothing else", func() {
+		before := uids(c)
+		_, leader, term := standing(c)
+		killProcess(c, leader)
+		Eventually(func(g Gomega) {
+			_, next, newer := standing(c)
+			g.Expect(next).NotTo(Equal(leader))
+			g.Expect(newer).To(BeNumerically(">", term))
+		}).Should(Succeed())
+		settles(c)
+		_, _, after := standing(c)
+		Expect(after).To(BeNumerically("<=", term+2))
+		if isLocal() {
+			Expect(uids(c)).To(Equal(before), "no Pod was deleted")
+		}
+	})
+
+	It("fault 17: when all Pods are deleted at once, the same cluster comes back", func() {
+		for _, p := range pods(c) {
+			deletePod(c, p)
+		}
+		for _, p := range pods(c) {
+			comesBack(c, p)
+		}
+	})
+
+	It("a Pod that has failed for good comes back as the same member", func() {
+		victim, _ := aFollower(c)
+		old := pod(c, victim.Name)
+		deadline := client.MergeFrom(old.DeepCopy())
+		old.Spec.ActiveDeadlineSeconds = ptr.To[int64](1)
+		Expect(api.Patch(ctx, &old, deadline)).To(Succeed())
+		comesBack(c, victim)
+	})
+
+	It("fault 23: evictions stop at the disruption budget", func() {
+		needsOwnOperator()
+		settles(c)
+		DeferCleanup(o.heal)
+		o.onRequest(func(asked request) verdict {
+			if asked.kind() == "POST pods" {
+				return drop
+			}
+			return pass
+		})
+		victim, _ := aFollower(c)
+		Eventually(func() error { return evict(c, victim.Name) }).Should(Succeed())
+		Eventually(func(g Gomega) { g.Expect(podsOf(g, c.Namespace, ours(c))).To(HaveLen(2)) }).Should(Succeed())
+		for _, p := range pods(c) {
+			Expect(apierrors.IsTooManyRequests(evict(c, p.Name))).To(BeTrue(), "eviction of %s is refused", p.Name)
+		}
+		put(c, "during", "eviction")
+		o.heal()
+		comesBack(c, victim)
+	})
+}
+
+// aFollower is the Pod of a member that does not lead, and the names of all others.
+func aFollower(c *v1alpha1.EtcdCluster) (corev1.Pod, []string) {
+	GinkgoHelper()
+	_, leader, _ := standing(c)
+	var chosen corev1.Pod
+	var others []string
+	for _, p := range pods(c) {
+		if p.Name != leader && chosen.Name == "" {
+			chosen = p
+		} else {
+			others = append(others, p.Name)
+		}
+	}
+	return chosen, others
+}
+
+// deletePod deletes a Pod, given itself or its name.
+func deletePod(c *v1alpha1.EtcdCluster, which any) corev1.Pod {
+	GinkgoHelper()
+	victim, ok := which.(corev1.Pod)
+	if !ok {
+		victim = pod(c, which.(string)) //nolint:forcetypeassert // one of two
+	}
+	Expect(client.IgnoreNotFound(api.Delete(ctx, &victim))).To(Succeed())
+	return victim
+}
+
+// comesBack waits for another Pod of the same name that is ready.
+func comesBack(c *v1alpha1.EtcdCluster, gone corev1.Pod) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		var back corev1.Pod
+		g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: gone.Name}, &back)).To(Succeed())
+		g.Expect(back.UID).NotTo(Equal(gone.UID))
+		g.Expect(isReady(back)).To(BeTrue())
+	}).Should(Succeed(), "pod %s to come back", gone.Name)
+}
+
+func evict(c *v1alpha1.EtcdCluster, name string) error {
+	victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
+	return api.SubResource("eviction").Create(ctx, victim, &policyv1.Eviction{ObjectMeta: victim.ObjectMeta})
+}

@@ -1,0 +1,34 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+func samples() {
+	files, _ := filepath.Glob(filepath.Join(top, "config/samples/*.yaml"))
+	for _, file := range files {
+		if strings.HasPrefix(filepath.Base(file), "kustomization") {
+			continue
+		}
+		It("becomes available as it is: "+filepath.Base(file), func() {
+			namespace := newNamespace()
+			startOperator(namespace)
+			sample := readObject(file)
+			sample.SetNamespace(namespace)
+			apply(sample)
+			c := &v1alpha1.EtcdCluster{}
+			c.Namespace, c.Name = namespace, sample.GetName()
+			settles(c)
+			if c := now(c); c.IsSecure() {
+				put(c, "key", "value")
+				Expect(value(c, "key")).To(Equal("value"))
+			}
+		})
+	}
+}

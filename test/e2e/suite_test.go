@@ -1,0 +1,57 @@
+// Package e2e tests the operator on a real cluster, through faults.
+//
+// Each spec is named after what must be true; the numbers of faults are those of
+// docs/faults.md. The operator is the real program in a process of its own, which
+// can be killed like one, and talks to the API server through a proxy, which can
+// fail like one.
+package e2e
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+func TestEndToEnd(t *testing.T) {
+	if os.Getenv("KUBECONFIG") == "" {
+		t.Skip("KUBECONFIG names no cluster: make test-e2e")
+	}
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(2 * time.Minute)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	SetDefaultConsistentlyPollingInterval(200 * time.Millisecond)
+	RunSpecs(t, "etcd-operator, end to end")
+}
+
+// One container holds all, because only then the order below is the order in
+// which they run.
+var _ = Describe("etcd-operator", func() {
+	JustAfterEach(keepArtefacts)
+	Describe("deployed", Label("deployed"), Ordered, ContinueOnFailure, deployed)
+	Describe("a cluster", Ordered, ContinueOnFailure, aCluster)
+	Describe("samples", Ordered, ContinueOnFailure, samples)
+	Describe("deletion", Ordered, ContinueOnFailure, deletion)
+	Describe("a change", Ordered, ContinueOnFailure, change)
+	Describe("members without volumes", Ordered, ContinueOnFailure, ephemeral)
+	Describe("faults of pods", Ordered, ContinueOnFailure, faultsOfPods)
+	Describe("memory", Ordered, ContinueOnFailure, memory)
+	Describe("faults of the operator", Label("faults"), Ordered, ContinueOnFailure, faultsOfTheOperator)
+	Describe("faults of the API server's words", Label("faults"), Ordered, ContinueOnFailure, staleness)
+	Describe("other writers", Label("faults"), Ordered, ContinueOnFailure, otherWriters)
+	Describe("wrong specs", Ordered, ContinueOnFailure, wrongSpecs)
+	Describe("names and sizes", Ordered, ContinueOnFailure, namesAndSizes)
+	Describe("what belongs to others", Ordered, ContinueOnFailure, whatBelongsToOthers)
+	Describe("secrets", Ordered, ContinueOnFailure, secrecy)
+	Describe("faults of the cluster", Label("disrupts-cluster"), Serial, Ordered, ContinueOnFailure, faultsOfTheCluster)
+})
+
+var (
+	_ = BeforeSuite(connect)
+	_ = AfterSuite(func() {
+		defer wakeDeployed()
+		allNamespacesGo()
+	})
+)

@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+const noImage = "gcr.io/etcd-development/etcd:v3.6.9999"
+
+func wrongSpecs() {
+	var namespace string
+	var c *v1alpha1.EtcdCluster
+
+	BeforeAll(func() {
+		namespace = newNamespace()
+		startOperator(namespace)
+		c = create(newCluster(namespace, "well"))
+		put(c, "key", "value")
+	})
+
+	It("fault 51: an image that is wrong from the start heals when it is corrected", func() {
+		wrong := newCluster(namespace, "born-wrong", func(spec *v1alpha1.EtcdClusterSpec) { spec.Image = noImage })
+		Expect(api.Create(ctx, wrong)).To(Succeed())
+		says(wrong, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, noImage)
+		Expect(edit(wrong, func(spec *v1alpha1.EtcdClusterSpec) { spec.Image = "" })).To(Succeed())
+		settles(wrong)
+		Expect(members(wrong)).To(HaveLen(3))
+		remove(wrong)
+	})
+
+	midRoll := []struct {
+		name, words string
+		spoil       func(*v1alpha1.EtcdClusterSpec)
+		correct     func(*v1alpha1.EtcdClusterSpec)
+	}{
+		{
+			"fault 51: an image that cannot be pulled", noImage,
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.Image = noImage },
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.Image = "" },
+		},
+		{
+			"fault 52: a node selector that no node meets", "cannot be scheduled",
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.NodeSelector = map[string]string{"no": "node"} },
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.NodeSelector = nil },
+		},
+		{
+			"fault 52: a request for more processors than there are", "cannot be scheduled",
+			func(spec *v1alpha1.EtcdClusterSpec) {
+				spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1000")}
+			},
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.Resources.Requests = nil },
+		},
+	}
+	for _, fault := range midRoll {
+		It(fault.name+" halts a roll at the first member, and heals when it is set back", func() {
+			settles(c)
+			before := uids(c)
+			Expect(edit(c, fault.spoil)).To(Succeed())
+			says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, fault.words)
+			stays(5*time.Second, func(g Gomega) {
+				g.Expect(untouched(g, c, before)).To(Equal(2), "members that were left alone")
+				available := conditionOf(read(g, c), v1alpha1.ConditionAvailable)
+				g.Expect(available.Status).To(Equal(metav1.ConditionTrue))
+			})
+			put(c, "during", fault.name)
+			Expect(edit(c, fault.correct)).To(Succeed())
+			settles(c)
+			Expect(untouched(Default, c, before)).To(Equal(2))
+			Expect(value(c, "key")).To(Equal("value"))
+		})
+	}
+
+	It("fault 53: Pods that admission rejects are reported in its words, and come when it lets them", func() {
+		settles(c)
+		known := members(c)
+		quota := &corev1.ResourceQuota{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-pods"},
+			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
+		}
+		Expect(api.Create(ctx, quota)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, keyOf(quota), quota)).To(Succeed())
+			g.Expect(quota.Status.Hard).NotTo(BeEmpty())
+		}).Should(Succeed())
+		victim, _ := aFollower(c)
+		deletePod(c, victim)
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")
+		Expect(api.Delete(ctx, quota)).To(Succeed())
+		comesBack(c, victim)
+		settles(c)
+		Expect(members(c)).To(Equal(known))
+	})
+
+	It("fault 54: what cannot be changed is refused, and the cluster goes on", func() {
+		before := uids(c)
+		for _, change := range []func(*v1alpha1.EtcdClusterSpec){
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.Mode = v1alpha1.TLSDisabled },
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.StorageClassName = new("other") },
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{}} },
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.Size.Set(128 << 20) },
+		} {
+			Expect(edit(c, change)).To(MatchError(ContainSubstring("is invalid")))
+		}
+		Expect(uids(c)).To(Equal(before))
+		settles(c)
+	})
+}
+
+// untouched is how many Pods are the same as before.
+func untouched(g Gomega, c *v1alpha1.EtcdCluster, before map[string]string) int {
+	same := 0
+	for _, p := range podsOf(g, c.Namespace, ours(c)) {
+		if before[p.Name] == string(p.UID) && p.DeletionTimestamp == nil {
+			same++
+		}
+	}
+	return same
+}
