@@ -24,19 +24,21 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 	if reason := reasonOf(step); reason != "" && err == nil {
 		events = append(events, Event{corev1.EventTypeNormal, reason, "Step", step.String()})
 	}
-	if c := turned(before, after, v1alpha1.ConditionAvailable); c != nil {
-		kind := corev1.EventTypeWarning
-		if c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonBootstrapping {
-			kind = corev1.EventTypeNormal
-		}
-		if c.Reason != v1alpha1.ReasonBootstrapping {
-			events = append(events, Event{kind, c.Reason, "Observe", c.Message})
-		}
+	if c := turned(before, after, v1alpha1.ConditionAvailable); c != nil && c.Reason != v1alpha1.ReasonBootstrapping {
+		events = append(events, Event{severity(c), c.Reason, "Observe", c.Message})
 	}
 	if c := turned(before, after, v1alpha1.ConditionDegraded); c != nil && c.Status == metav1.ConditionTrue {
 		events = append(events, Event{corev1.EventTypeWarning, c.Reason, "Observe", c.Message})
 	}
 	return events
+}
+
+// severity is a warning unless the cluster serves, or was deleted by its user.
+func severity(available *metav1.Condition) string {
+	if available.Status == metav1.ConditionTrue || available.Reason == v1alpha1.ReasonDeleting {
+		return corev1.EventTypeNormal
+	}
+	return corev1.EventTypeWarning
 }
 
 // turned is the condition if its status or reason has changed.
