@@ -22,7 +22,8 @@ import (
 )
 
 // floorGap is the pause between the Pods of the floor: none. Members that start in
-// the same instant wait for each other, but Pods never do: see the benchmark gaps.
+// the same instant wait for each other, but no pause between Pods was seen to prevent
+// it: see the benchmark gaps.
 const floorGap = time.Duration(0)
 
 //go:embed floor/*.yaml
