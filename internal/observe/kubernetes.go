@@ -233,7 +233,7 @@ func (o *Observer) confirm(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 
 func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join, m cluster.Member) error {
 	key := client.ObjectKey{Namespace: c.Namespace, Name: m.Name}
-	if m.Pod.Exists && m.Pod.Ready && !m.Answers || v.Formed() && m.Started && !m.Pod.Exists {
+	if m.Pod.Ready && !m.Pod.Terminating && !m.Answers || v.Formed() && m.Started && !m.Pod.Exists {
 		var pod corev1.Pod
 		if found, err := o.read(ctx, key, &pod); err != nil {
 			return err

@@ -17,8 +17,7 @@ import (
 // that changes by itself, because every change is a write.
 func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) []metav1.Condition {
 	all := append([]metav1.Condition(nil), c.Status.Conditions...)
-	_, remembered := step.(plan.Remember)
-	formed := v.Formed() || remembered && err == nil
+	formed := v.Formed()
 	now := []metav1.Condition{available(v, formed), progressing(step, err, formed, v.Deleting), degraded(v, step, err, formed)}
 	for _, condition := range now {
 		condition.ObservedGeneration = c.Generation

@@ -24,6 +24,7 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 	status := *c.Status.DeepCopy()
 	if err == nil {
 		remember(&status, v, step)
+		v, step = lookAhead(v, step)
 	}
 	if !v.Deleting {
 		facts(&status, c, v)
@@ -31,6 +32,20 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 	status.ObservedGeneration = c.Generation
 	status.Conditions = conditions(c, v, step, err)
 	return status
+}
+
+// lookAhead is the view once the formed cluster is remembered, and the end of its
+// bootstrap if nothing else is left to do: one write says both.
+func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
+	s, formed := step.(plan.Remember)
+	if !formed {
+		return v, step
+	}
+	v.Record.ClusterID = s.ClusterID
+	if next, _ := plan.Next(v); next == (plan.Done{}) {
+		return v, next
+	}
+	return v, step
 }
 
 // remember writes down what only the status can remember.
@@ -64,9 +79,13 @@ func after(name string, members []string) int64 {
 	return int64(next)
 }
 
+// facts are what is seen of the members, once they are a cluster.
 func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluster.View) {
 	status.Selector = build.SelectorText(c)
 	status.Endpoint = build.Endpoint(c)
+	if !v.Formed() {
+		return // while the first members start, their conditions say enough
+	}
 	status.Replicas = int32(len(v.Select(cluster.IsVoter)))                        //nolint:gosec // at most a few
 	status.ReadyMembers = int32(len(v.Select(cluster.IsVoter, cluster.IsHealthy))) //nolint:gosec // at most a few
 	old := map[string]v1alpha1.MemberStatus{}
