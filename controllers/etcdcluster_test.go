@@ -1,0 +1,361 @@
+//go:build envtest
+
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+const (
+	patience = 20 * time.Second        // for the manager to do something
+	pause    = 50 * time.Millisecond   // between two looks
+	quiet    = 1500 * time.Millisecond // in which nothing may happen
+)
+
+// create makes an EtcdCluster that is gone, with all that was made for it, when the
+// test ends.
+func create(t *testing.T, namespace, name string) *v1alpha1.EtcdCluster {
+	t.Helper()
+	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: v1alpha1.EtcdClusterSpec{Size: 3}}
+	if err := server.Create(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.IgnoreNotFound(server.Delete(context.Background(), c)); err != nil {
+			t.Error(err)
+		}
+		collect(t, c, &corev1.Pod{}, &corev1.Service{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{}, &corev1.PersistentVolumeClaim{})
+	})
+	return c
+}
+
+func labelled(c *v1alpha1.EtcdCluster) client.MatchingLabels {
+	return client.MatchingLabels{v1alpha1.LabelCluster: c.Name}
+}
+
+// collect deletes what belongs to a cluster, as the garbage collector would.
+func collect(t *testing.T, c *v1alpha1.EtcdCluster, kinds ...client.Object) {
+	t.Helper()
+	for _, kind := range kinds {
+		err := server.DeleteAllOf(context.Background(), kind, client.InNamespace(c.Namespace), labelled(c), client.GracePeriodSeconds(0))
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// eventually looks until there is no complaint.
+func eventually(t *testing.T, what string, look func() error) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		err := look()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("waited %s for %s: %v", patience, what, err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func get(t *testing.T, c *v1alpha1.EtcdCluster, name string, into client.Object) error {
+	t.Helper()
+	return server.Get(t.Context(), client.ObjectKey{Namespace: c.Namespace, Name: name}, into)
+}
+
+// parts are the objects that belong to a cluster of three.
+func parts(c *v1alpha1.EtcdCluster) []client.Object {
+	named := func(object client.Object, suffix string) client.Object {
+		object.SetName(c.Name + suffix)
+		return object
+	}
+	all := []client.Object{
+		named(&corev1.Secret{}, "-client-ca"), named(&corev1.Secret{}, "-peer-ca"),
+		named(&corev1.Secret{}, "-member-tls"), named(&corev1.Secret{}, "-client"),
+		named(&corev1.Service{}, ""), named(&corev1.Service{}, "-client"), named(&policyv1.PodDisruptionBudget{}, ""),
+	}
+	for _, serial := range []string{"-0", "-1", "-2"} {
+		all = append(all, named(&corev1.PersistentVolumeClaim{}, serial), named(&corev1.Pod{}, serial))
+	}
+	return all
+}
+
+// whole waits until every part exists.
+func whole(t *testing.T, c *v1alpha1.EtcdCluster) []client.Object {
+	t.Helper()
+	all := parts(c)
+	for _, part := range all {
+		eventually(t, fmt.Sprintf("%T %s", part, part.GetName()), func() error { return get(t, c, part.GetName(), part) })
+	}
+	return all
+}
+
+func conditionReason(t *testing.T, c *v1alpha1.EtcdCluster, kind string) string {
+	t.Helper()
+	if err := get(t, c, c.Name, c); err != nil {
+		t.Fatal(err)
+	}
+	condition := meta.FindStatusCondition(c.Status.Conditions, kind)
+	if condition == nil {
+		return ""
+	}
+	return condition.Reason
+}
+
+// TestClusterIsMade: from nothing to Pods that wait for a kubelet, by the rights of
+// the generated role alone.
+func TestClusterIsMade(t *testing.T) {
+	c := create(t, watched, "made")
+	for _, part := range whole(t, c) {
+		if part.GetLabels()[v1alpha1.LabelCluster] != c.Name {
+			t.Errorf("%T %s has labels %v", part, part.GetName(), part.GetLabels())
+		}
+		owner := metav1.GetControllerOf(part)
+		if _, isVolume := part.(*corev1.PersistentVolumeClaim); isVolume {
+			if owner != nil {
+				t.Errorf("a volume that is to be kept is owned by %v", owner)
+			}
+		} else if owner == nil || owner.UID != c.UID {
+			t.Errorf("%T %s is owned by %v", part, part.GetName(), owner)
+		}
+	}
+	eventually(t, "the status", func() error {
+		if reason := conditionReason(t, c, v1alpha1.ConditionAvailable); reason != v1alpha1.ReasonBootstrapping {
+			return fmt.Errorf("available: %q", reason)
+		}
+		return nil
+	})
+	plan := c.Status.Bootstrap
+	first := []string{"made-0", "made-1", "made-2"}
+	if plan == nil || plan.Token != string(c.UID) || !slices.Equal(plan.Members, first) || c.Status.NextSerial != 3 {
+		t.Errorf("status: %+v", c.Status)
+	}
+	eventually(t, "events", func() error { return eventsTell(t, c, "BootstrapPlanned", "ObjectsApplied", "MembersStarted") })
+}
+
+func eventsTell(t *testing.T, c *v1alpha1.EtcdCluster, reasons ...string) error {
+	t.Helper()
+	var list eventsv1.EventList
+	if err := server.List(t.Context(), &list, client.InNamespace(c.Namespace)); err != nil {
+		return err
+	}
+	for _, reason := range reasons {
+		if !slices.ContainsFunc(list.Items, func(e eventsv1.Event) bool { return e.Reason == reason && e.Regarding.UID == c.UID }) {
+			return fmt.Errorf("no event %s", reason)
+		}
+	}
+	return nil
+}
+
+// TestWhatIsDeletedComesBack: every kind of object is watched.
+func TestWhatIsDeletedComesBack(t *testing.T) {
+	c := create(t, watched, "back")
+	for _, part := range whole(t, c) {
+		if _, isVolume := part.(*corev1.PersistentVolumeClaim); isVolume {
+			continue // is protected while it exists, and never replaced
+		}
+		t.Run(fmt.Sprintf("%T %s", part, part.GetName()), func(t *testing.T) {
+			old := part.GetUID()
+			err := server.Delete(t.Context(), part, client.GracePeriodSeconds(0), client.Preconditions{UID: &old})
+			if err != nil && !apierrors.IsConflict(err) { // it has come back another already
+				t.Fatal(err)
+			}
+			eventually(t, "its return", func() error { return isAnother(t, c, part, old) })
+		})
+	}
+}
+
+func isAnother(t *testing.T, c *v1alpha1.EtcdCluster, object client.Object, old types.UID) error {
+	t.Helper()
+	if err := get(t, c, object.GetName(), object); err != nil {
+		return err
+	}
+	if object.GetUID() == old || object.GetDeletionTimestamp() != nil {
+		return fmt.Errorf("it is still the old one")
+	}
+	return nil
+}
+
+// TestWhatIsBentIsMadeRight: a change of an object is seen too.
+func TestWhatIsBentIsMadeRight(t *testing.T) {
+	c := create(t, watched, "bent")
+	whole(t, c)
+	service := &corev1.Service{}
+	if err := get(t, c, "bent-client", service); err != nil {
+		t.Fatal(err)
+	}
+	service.Spec.Selector[v1alpha1.LabelCluster] = "other"
+	if err := server.Update(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the selector", func() error {
+		if err := get(t, c, "bent-client", service); err != nil {
+			return err
+		}
+		if got := service.Spec.Selector[v1alpha1.LabelCluster]; got != "bent" {
+			return fmt.Errorf("it selects %s", got)
+		}
+		return nil
+	})
+}
+
+// TestOthersObjectsAreNotTaken: a Service of our name that somebody else made.
+func TestOthersObjectsAreNotTaken(t *testing.T) {
+	theirs := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "taken-client", Namespace: watched},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+	if err := server.Create(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Delete(context.Background(), theirs); err != nil {
+			t.Error(err)
+		}
+	})
+	c := create(t, watched, "taken")
+	eventually(t, "a word about it", func() error {
+		if reason := conditionReason(t, c, v1alpha1.ConditionDegraded); reason != v1alpha1.ReasonStepRejected {
+			return fmt.Errorf("degraded: %q", reason)
+		}
+		return nil
+	})
+	degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
+	if !strings.Contains(degraded.Message, "taken-client") {
+		t.Errorf("it does not name the Service: %s", degraded.Message)
+	}
+	version := theirs.ResourceVersion
+	if err := get(t, c, theirs.Name, theirs); err != nil || theirs.ResourceVersion != version {
+		t.Errorf("it was changed: %+v, %v", theirs, err)
+	}
+	if err := get(t, c, "taken-0", &corev1.Pod{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a member was started: %v", err)
+	}
+}
+
+// TestDeletedClusterStaysDown: while it is being deleted and after, nothing that
+// goes comes back.
+func TestDeletedClusterStaysDown(t *testing.T) {
+	c := create(t, watched, "gone")
+	whole(t, c)
+	if err := server.Delete(t.Context(), c, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the status", func() error {
+		if reason := conditionReason(t, c, v1alpha1.ConditionAvailable); reason != v1alpha1.ReasonDeleting {
+			return fmt.Errorf("available: %q", reason)
+		}
+		return nil
+	})
+	collect(t, c, &corev1.Pod{}, &corev1.Secret{})
+	staysAway(t, c, &corev1.PodList{}, &corev1.SecretList{})
+	c.Finalizers = nil // as the garbage collector does when it is done
+	if err := server.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	collect(t, c, &corev1.Service{}, &policyv1.PodDisruptionBudget{})
+	staysAway(t, c, &corev1.PodList{}, &corev1.SecretList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{})
+	volumes := &corev1.PersistentVolumeClaimList{}
+	if err := server.List(t.Context(), volumes, client.InNamespace(watched), labelled(c)); err != nil {
+		t.Fatal(err)
+	}
+	if len(volumes.Items) != 3 {
+		t.Errorf("%d volumes are kept", len(volumes.Items))
+	}
+}
+
+func staysAway(t *testing.T, c *v1alpha1.EtcdCluster, lists ...client.ObjectList) {
+	t.Helper()
+	time.Sleep(quiet)
+	for _, list := range lists {
+		if err := server.List(t.Context(), list, client.InNamespace(c.Namespace), labelled(c)); err != nil {
+			t.Fatal(err)
+		}
+		if n := meta.LenList(list); n > 0 {
+			t.Errorf("%T: %d came back", list, n)
+		}
+	}
+}
+
+// TestSuccessorWaitsAndAdopts: an EtcdCluster of the same name waits for what is
+// left of the earlier one, and takes its volumes up.
+func TestSuccessorWaitsAndAdopts(t *testing.T) {
+	old := create(t, watched, "again")
+	whole(t, old)
+	if err := server.Delete(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	c := create(t, watched, "again")
+	eventually(t, "it to wait", func() error {
+		if reason := conditionReason(t, c, v1alpha1.ConditionAvailable); reason != v1alpha1.ReasonBootstrapping {
+			return fmt.Errorf("available: %q", reason)
+		}
+		return nil
+	})
+	if c.Status.Bootstrap != nil {
+		t.Errorf("it did not wait: %+v", c.Status.Bootstrap)
+	}
+	collect(t, old, &corev1.Pod{}, &corev1.Service{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{})
+	for _, part := range whole(t, c) {
+		if owner := metav1.GetControllerOf(part); owner != nil && owner.UID != c.UID {
+			t.Errorf("%T %s is owned by %v", part, part.GetName(), owner)
+		}
+	}
+	if err := get(t, c, c.Name, c); err != nil {
+		t.Fatal(err)
+	}
+	if plan := c.Status.Bootstrap; plan == nil || plan.Token != string(old.UID) {
+		t.Errorf("the unfinished bootstrap was not taken up: %+v", plan)
+	}
+}
+
+// TestOtherNamespacesAreLeftAlone: the manager was told which to watch.
+func TestOtherNamespacesAreLeftAlone(t *testing.T) {
+	c := create(t, elsewhere, "far")
+	whole(t, create(t, watched, "near"))
+	staysAway(t, c, &corev1.PodList{}, &corev1.SecretList{}, &corev1.ServiceList{}, &corev1.PersistentVolumeClaimList{})
+	if reason := conditionReason(t, c, v1alpha1.ConditionAvailable); reason != "" || c.Status.Bootstrap != nil {
+		t.Errorf("status: %+v", c.Status)
+	}
+}
+
+// TestIdleManagerWritesNothing: a cluster that waits for its Pods is looked at again
+// and again, and nothing is written.
+func TestIdleManagerWritesNothing(t *testing.T) {
+	writes.take()
+	whole(t, create(t, watched, "idle"))
+	if len(writes.take()) < len(parts(&v1alpha1.EtcdCluster{})) {
+		t.Fatal("writes are not counted")
+	}
+	eventually(t, "silence", func() error {
+		writes.take()
+		time.Sleep(quiet)
+		if taken := writes.take(); len(taken) > 0 {
+			return fmt.Errorf("%v", taken)
+		}
+		return nil
+	})
+	time.Sleep(8 * time.Second) // longer than any pause of a cluster that waits
+	if taken := writes.take(); len(taken) > 0 {
+		t.Errorf("wrote %v", taken)
+	}
+}

@@ -1,0 +1,172 @@
+//go:build envtest
+
+package controllers_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers"
+)
+
+const (
+	watched   = "watched"   // the namespace that the manager is told to watch
+	elsewhere = "elsewhere" // one that it is not
+)
+
+var (
+	server client.Client // an administrator's client
+	writes = &counter{}  // of the operator
+)
+
+// TestMain starts one API server and one manager for all tests. There is no
+// kubelet and no garbage collector: Pods never run, and what has lost its owner stays.
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.WriteTo(logFile())))
+	environment := &envtest.Environment{CRDDirectoryPaths: []string{"../config/crd/bases"}, ErrorIfCRDPathMissing: true}
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped, err := start(ctx, environment)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		cancel()
+		_ = environment.Stop()
+		return 1
+	}
+	code := m.Run()
+	cancel()
+	if err := <-stopped; err != nil {
+		fmt.Fprintln(os.Stderr, "the manager:", err)
+		code = 1
+	}
+	if err := environment.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stop the API server:", err)
+	}
+	return code
+}
+
+// logFile is where the manager logs: nowhere, unless a test is run with -v.
+func logFile() *os.File {
+	for _, arg := range os.Args {
+		if arg == "-test.v=true" {
+			return os.Stderr
+		}
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		panic(err)
+	}
+	return null
+}
+
+func start(ctx context.Context, environment *envtest.Environment) (<-chan error, error) {
+	admin, err := environment.Start()
+	if err != nil {
+		return nil, fmt.Errorf("start an API server with the CRD: %w", err)
+	}
+	admin.QPS = -1
+	if err := v1alpha1.AddToScheme(clientgoscheme.Scheme); err != nil {
+		return nil, err
+	}
+	if server, err = client.New(admin, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{watched, elsewhere} {
+		if err := server.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			return nil, err
+		}
+	}
+	config, err := operator(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	manager, err := controllers.NewManager(config, controllers.Options{
+		MetricsAddress: "0", ProbeAddress: "0", Namespaces: []string{watched}, Now: time.Now, Random: rand.Reader,
+	})
+	if err != nil {
+		return nil, err
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- manager.Start(ctx) }()
+	return stopped, nil
+}
+
+// operator is a user who may do what the generated role allows, and nothing else.
+func operator(ctx context.Context, environment *envtest.Environment) (*rest.Config, error) {
+	text, err := os.ReadFile("../config/rbac/role.yaml")
+	if err != nil {
+		return nil, err
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.UnmarshalStrict(text, role); err != nil {
+		return nil, err
+	}
+	user, err := environment.AddUser(envtest.User{Name: "operator"}, &rest.Config{QPS: -1})
+	if err != nil {
+		return nil, err
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "operator"}},
+	}
+	for _, object := range []client.Object{role, binding} {
+		if err := server.Create(ctx, object); err != nil {
+			return nil, err
+		}
+	}
+	config := user.Config()
+	config.Wrap(writes.wrap)
+	return config, nil
+}
+
+// A counter notes every request that writes.
+type counter struct {
+	mutex    sync.Mutex
+	requests []string
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+func (c *counter) wrap(inner http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(request *http.Request) (*http.Response, error) {
+		if request.Method != http.MethodGet {
+			c.mutex.Lock()
+			c.requests = append(c.requests, request.Method+" "+request.URL.Path)
+			c.mutex.Unlock()
+		}
+		return inner.RoundTrip(request)
+	})
+}
+
+// take returns the requests that were made since the last time.
+func (c *counter) take() []string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	taken := c.requests
+	c.requests = nil
+	return taken
+}
