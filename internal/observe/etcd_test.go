@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -56,6 +58,23 @@ func TestStrayIsReported(t *testing.T) {
 		if v := s.look(); len(v.Strays) != 1 || v.Strays[0] != want {
 			t.Errorf("strays: %+v, want %+v", v.Strays, want)
 		}
+	}
+}
+
+// TestEtcdsListReplacesTheRecord: one that was recorded as a voter and that etcd no
+// longer lists is none.
+func TestEtcdsListReplacesTheRecord(t *testing.T) {
+	s := newScene(t)
+	s.stop("a-2")
+	if err := s.etcd.Client("a-0").Remove(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	v := s.look()
+	if m, _ := v.Member("a-2"); m.Role != cluster.Unlisted || m.ID != 0 || !m.Pod.Exists || m.Volume != cluster.Kept {
+		t.Errorf("saw %+v", m)
+	}
+	if voters := strings.Join(cluster.Names(v.Select(cluster.IsVoter)), " "); voters != "a-0 a-1" {
+		t.Errorf("voters are %s", voters)
 	}
 }
 
@@ -196,6 +215,9 @@ func TestOnlyRunningPodsAreAsked(t *testing.T) {
 	s := newScene(t)
 	s.pod("a-0").Status.PodIP = ""
 	s.pod("a-1").Status.ContainerStatuses = nil
+	going := s.newPod("a-3")
+	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: now}, []string{"example.com/wait"}
+	s.objects = append(s.objects, going)
 	s.look()
 	if asked := strings.Join(s.callsOf("Status"), " "); asked != "a-2" || strings.Join(s.kept, " ") != "a-2" {
 		t.Errorf("asked %s, kept %v", asked, s.kept)
