@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 
@@ -14,13 +13,13 @@ import (
 
 // ways are those in which a write can go wrong.
 var ways = []struct {
-	name string
-	fate verdict
-	dies bool
+	name, prefix string
+	fate         verdict
+	dies         bool
 }{
-	{"dies before", drop, true},
-	{"dies after, without the answer to,", deafen, true},
-	{"hears a timeout after", timeout, false},
+	{"dies before", "before", drop, true},
+	{"dies after, without the answer to,", "after", deafen, true},
+	{"hears a timeout after", "timeout", timeout, false},
 }
 
 func faultsOfTheOperator() {
@@ -47,8 +46,8 @@ func faultsOfTheOperator() {
 		It("faults 1 and 2: the end is the same when the operator "+way.name+" any write of a creation", func() {
 			for _, at := range points(trace) {
 				By(fmt.Sprintf("%s write %d: %s", way.name, at, trace[at]))
-				died := breakAt(o, at, way.fate, way.dies)
-				c := newCluster(namespace, fmt.Sprintf("at-%d", at))
+				c := newCluster(namespace, fmt.Sprintf("%s-%d", way.prefix, at))
+				died := breakAt(o, c.Name, at, way.fate, way.dies)
 				Expect(api.Create(ctx, c)).To(Succeed())
 				Eventually(died).Should(BeClosed(), "write %d", at)
 				if way.dies {
@@ -58,7 +57,7 @@ func faultsOfTheOperator() {
 				Expect(belongings(Default, c)).To(Equal(reference))
 				Expect(members(c)).To(And(HaveLen(3), HaveKey(c.Name+"-0"), HaveKey(c.Name+"-1"), HaveKey(c.Name+"-2")))
 				o.heal()
-				remove(c)
+				Expect(api.Delete(ctx, c)).To(Succeed())
 			}
 		})
 	}
@@ -91,12 +90,13 @@ func faultsOfTheOperator() {
 	})
 }
 
-// points are the writes to break: one of each kind, or all with E2E_MATRIX=full.
+// points are the writes to break: one of each kind and the last, or all with
+// E2E_MATRIX=full.
 func points(trace []string) []int {
 	seen := map[string]bool{}
 	var chosen []int
 	for i, write := range trace {
-		if !seen[write] || os.Getenv("E2E_MATRIX") == "full" {
+		if !seen[write] || i == len(trace)-1 || os.Getenv("E2E_MATRIX") == "full" {
 			chosen = append(chosen, i)
 		}
 		seen[write] = true
@@ -104,16 +104,18 @@ func points(trace []string) []int {
 	return chosen
 }
 
-// breakAt lets the write with that number meet its fate. If the operator dies with
-// it, nothing that it asks afterwards arrives. The channel is closed when it is so.
-func breakAt(o *operator, number int, fate verdict, dies bool) <-chan struct{} {
+// breakAt lets the cluster's write with that number meet its fate. If the operator
+// dies with it, nothing that it asks afterwards arrives. The channel is closed when
+// it is so.
+func breakAt(o *operator, name string, number int, fate verdict, dies bool) <-chan struct{} {
 	broken := make(chan struct{})
 	count, dead := 0, false
 	o.onRequest(func(asked request) verdict {
 		if dead {
 			return drop
 		}
-		if !asked.isWrite() || asked.method == http.MethodDelete {
+		ofAnother := asked.resource == "etcdclusters" && asked.name != name
+		if !asked.isWrite() || ofAnother {
 			return pass
 		}
 		count++

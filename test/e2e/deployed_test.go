@@ -116,24 +116,24 @@ func holder() *corev1.Pod {
 // metrics asks the first Pod with a token, or with none.
 func metrics(token string) (int, string) {
 	GinkgoHelper()
-	var address string
-	Eventually(func(g Gomega) {
+	var code int
+	var text []byte
+	Eventually(func(g Gomega) { // the Pod may have just started
 		all := operatorPods(g)
 		g.Expect(all).NotTo(BeEmpty())
-		address = all[0].Status.PodIP
-		g.Expect(isReady(all[0])).To(BeTrue())
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+all[0].Status.PodIP+":8443/metrics", nil)
+		g.Expect(err).NotTo(HaveOccurred())
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		response, err := direct.Do(request)
+		g.Expect(err).NotTo(HaveOccurred())
+		defer response.Body.Close()
+		code = response.StatusCode
+		text, err = io.ReadAll(response.Body)
+		g.Expect(err).NotTo(HaveOccurred())
 	}).Should(Succeed())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+":8443/metrics", nil)
-	Expect(err).NotTo(HaveOccurred())
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := direct.Do(request)
-	Expect(err).NotTo(HaveOccurred())
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	Expect(err).NotTo(HaveOccurred())
-	return response.StatusCode, string(text)
+	return code, string(text)
 }
 
 // newReader is a service account, allowed to read metrics or not.

@@ -87,18 +87,21 @@ func staleness() {
 		victim, _ := aFollower(c)
 		lost := make(chan struct{}, 16)
 		o.onEvent(func(resource, event string) bool {
-			about := resource == "pods" && strings.Contains(event, string(victim.UID))
-			if about && strings.HasPrefix(event, `{"type":"DELETED"`) {
-				lost <- struct{}{}
-				return false
+			if resource == "pods" && strings.Contains(event, string(victim.UID)) {
+				if strings.HasPrefix(event, `{"type":"DELETED"`) {
+					lost <- struct{}{}
+				}
+				return false // also the steps on its way out: the cache shows a Pod that is well
 			}
-			// The steps on its way out are lost too: the cache shows a Pod that is well.
-			return !about
+			return resource == "pods" // nothing else may remind the operator
 		})
 		deletePod(c, victim)
 		Eventually(lost).Should(Receive())
-		o.onEvent(nil)
+		o.onEvent(func(resource, _ string) bool { return resource == "pods" })
+		begun := time.Now()
 		comesBack(c, victim)
+		AddReportEntry("repaired after", time.Since(begun).String())
+		o.restart() // with watches that tell all
 		settles(c)
 	})
 }
