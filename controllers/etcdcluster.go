@@ -49,7 +49,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	}
 	step, because := plan.Next(view)
 	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "because", because)
-	err = r.Actor.Do(ctx, ec, view, step)
+	step, err = outcome(step, r.Actor.Do(ctx, ec, view, step))
 	if !isTransient(err) {
 		err = errors.Join(err, r.report(ctx, ec, view, step, err))
 	}

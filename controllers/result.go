@@ -52,10 +52,19 @@ func result(step plan.Step, err error) (ctrl.Result, error) {
 	return ctrl.Result{}, nil
 }
 
-// isTransient says whether the error is worth no word, only another look: a write
-// that met a newer object, an etcd that wants to be asked again.
+// outcome makes a wait of a step that etcd refuses for now: users see what it waits
+// for, and it is tried again soon.
+func outcome(step plan.Step, err error) (plan.Step, error) {
+	if errors.Is(err, etcd.ErrNotReady) {
+		return plan.Wait{For: "etcd to be ready to " + step.String(), Look: plan.Soon}, nil
+	}
+	return step, err
+}
+
+// isTransient says whether the error is worth no word, only another look: what was
+// observed has changed meanwhile.
 func isTransient(err error) bool {
-	return errors.Is(err, etcd.ErrNotReady) || errors.Is(err, act.ErrChanged) || apierrors.IsConflict(err)
+	return errors.Is(err, act.ErrChanged) || apierrors.IsConflict(err)
 }
 
 // spread is between the pause and half as long again.

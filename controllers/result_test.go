@@ -64,10 +64,8 @@ func TestPauseAfterErrors(t *testing.T) {
 		err     error
 		routine bool
 	}{
-		{etcd.ErrNotReady, true},
 		{act.ErrChanged, true},
 		{conflict, true},
-		{fmt.Errorf("promote a-3: %w: the learner is not in sync", etcd.ErrNotReady), true},
 		{errors.Join(fmt.Errorf("write status: %w", conflict)), true},
 		{failed, false},
 		{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a-1", failed), false},
@@ -83,6 +81,22 @@ func TestPauseAfterErrors(t *testing.T) {
 				t.Errorf("%T, %v: %s, %v; want the error", step.step, test.err, got.RequeueAfter, err)
 			}
 		}
+	}
+}
+
+// TestEtcdRefusesForNow: that is no error but a wait, which users can read.
+func TestEtcdRefusesForNow(t *testing.T) {
+	refusal := fmt.Errorf("promote a-3: %w: the learner is not in sync", etcd.ErrNotReady)
+	step, err := outcome(plan.Promote{Name: "a-3"}, refusal)
+	if err != nil || step.String() != "wait for etcd to be ready to promote a-3" {
+		t.Errorf("%s, %v", step, err)
+	}
+	if got, _ := result(step, err); got.RequeueAfter != soon {
+		t.Errorf("tried again after %s", got.RequeueAfter)
+	}
+	failed := errors.New("no route to host")
+	if step, err := outcome(plan.Promote{Name: "a-3"}, failed); !errors.Is(err, failed) || step != (plan.Promote{Name: "a-3"}) {
+		t.Errorf("another error is kept: %s, %v", step, err)
 	}
 }
 

@@ -74,6 +74,10 @@ func IsListed(m Member) bool { return m.Role != Unlisted }
 // IsHealthy says whether the member answered a linearizable read.
 func IsHealthy(m Member) bool { return m.Healthy }
 
+// IsServing says whether clients reach a healthy member: its Service lists it as
+// soon as the kubelet finds it ready.
+func IsServing(m Member) bool { return m.Healthy && m.Pod.Ready && !m.Pod.Terminating }
+
 // IsRecorded says whether the record counts it as a member.
 func IsRecorded(m Member) bool { return m.Recorded }
 

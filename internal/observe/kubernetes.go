@@ -116,27 +116,48 @@ func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.C
 // trouble is why a Pod's container does not run, in words that do not change from
 // one look to the next: each change would be a write of the status.
 func trouble(pod *corev1.Pod) string {
+	if pod.DeletionTimestamp != nil {
+		return ""
+	}
 	if condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse); condition != nil {
 		return "it cannot be scheduled: " + condition.Message
-	}
-	for _, status := range pod.Status.ContainerStatuses {
-		waiting, last := status.State.Waiting, status.LastTerminationState.Terminated
-		switch {
-		case waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing":
-			continue
-		case waiting.Reason == "ImagePullBackOff" || waiting.Reason == "ErrImagePull" || waiting.Reason == "InvalidImageName":
-			return fmt.Sprintf("its image %s cannot be pulled", status.Image)
-		case last != nil:
-			return fmt.Sprintf("its container keeps ending: %s, exit code %d%s", last.Reason, last.ExitCode, lastLine(last.Message))
-		default:
-			return fmt.Sprintf("its container does not start: %s: %s", waiting.Reason, waiting.Message)
-		}
 	}
 	if pod.Status.Phase == corev1.PodFailed {
 		return fmt.Sprintf("it failed: %s %s", pod.Status.Reason, pod.Status.Message)
 	}
+	for i := range pod.Status.ContainerStatuses {
+		if text := containerTrouble(&pod.Status.ContainerStatuses[i]); text != "" {
+			return text
+		}
+	}
 	return ""
 }
+
+// containerTrouble says the same of a container that keeps ending whether it just
+// ended, waits for its next start or has just started again.
+func containerTrouble(status *corev1.ContainerStatus) string {
+	ended := status.State.Terminated
+	if ended == nil {
+		ended = status.LastTerminationState.Terminated
+	}
+	waiting := status.State.Waiting
+	switch {
+	case status.Ready:
+		return ""
+	case waiting != nil && pullTrouble[waiting.Reason]:
+		return fmt.Sprintf("its image %s cannot be pulled", status.Image)
+	case ended != nil:
+		return fmt.Sprintf("its container ended: %s, exit code %d%s", ended.Reason, ended.ExitCode, lastLine(ended.Message))
+	case waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing":
+		return ""
+	default:
+		return fmt.Sprintf("its container does not start: %s: %s", waiting.Reason, waiting.Message)
+	}
+}
+
+// pullTrouble are the kubelet's words for an image that it can not get; it goes to
+// and fro between them with every try.
+var pullTrouble = map[string]bool{"ImagePullBackOff": true, "ErrImagePull": true, "InvalidImageName": true}
 
 // lastLine quotes the last line of a container's log that says what went wrong,
 // without the time stamp that makes every one different.

@@ -349,10 +349,12 @@ func TestTroubleIsToldInStableWords(t *testing.T) {
 		"crash loop": {[]corev1.PodStatus{
 			state(waiting("CrashLoopBackOff", "back-off 10s"), ended("Error", 1, strings.ReplaceAll(fatal, "%s", "1"))),
 			state(waiting("CrashLoopBackOff", "back-off 5m0s"), ended("Error", 1, strings.ReplaceAll(fatal, "%s", "2"))),
-		}, `its container keeps ending: Error, exit code 1: "discovery failed","error":"x"}`},
+			state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, ended("Error", 1, strings.ReplaceAll(fatal, "%s", "3"))),
+			state(ended("Error", 1, strings.ReplaceAll(fatal, "%s", "4")), corev1.ContainerState{}),
+		}, `its container ended: Error, exit code 1: "discovery failed","error":"x"}`},
 		"out of memory": {[]corev1.PodStatus{
 			state(waiting("CrashLoopBackOff", "back-off 10s"), ended("OOMKilled", 137, "")),
-		}, "its container keeps ending: OOMKilled, exit code 137"},
+		}, "its container ended: OOMKilled, exit code 137"},
 		"no secret": {[]corev1.PodStatus{
 			state(waiting("CreateContainerConfigError", `secret "x" not found`), corev1.ContainerState{}),
 		}, `its container does not start: CreateContainerConfigError: secret "x" not found`},

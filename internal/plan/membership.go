@@ -158,6 +158,10 @@ func shrink(v cluster.View) Step {
 		return missedLess(v.Name, a, b)
 	})
 	victim := voters[0]
+	serving := v.Select(cluster.IsVoter, cluster.IsServing, func(m cluster.Member) bool { return m.Name != victim.Name })
+	if !quorum.Holds(len(serving), len(voters)-1) {
+		return Wait{For: fmt.Sprintf("more voters to be ready before %s leaves: %d of %d would serve", victim.Name, len(serving), len(voters)-1)}
+	}
 	if victim.Leader {
 		return handOver(v, victim)
 	}

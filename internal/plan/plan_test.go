@@ -21,7 +21,7 @@ import (
 // frozen, the cluster was not seen to form), deleting, fresh, joining=NAME,
 // next=SERIAL, unread=(WHY), furnish=(KIND NAME), misfit=(KIND NAME).
 // A member line is a name and any of: voter learner leader down podless lost going
-// finished terminating outdated notready answering synced fresh unrecorded,
+// finished terminating outdated notready unready answering synced fresh unrecorded,
 // and trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign" or
 // "volume" describe those.
 //
@@ -150,6 +150,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		w.broken[m.Name] = true
 	case "answering":
 		m.Healthy = false
+	case "unready":
+		m.Pod.Ready = false
 	case "notready":
 		silent()
 		m.Pod.Ready = false

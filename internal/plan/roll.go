@@ -30,15 +30,15 @@ func roll(v cluster.View) Step {
 	return handOver(v, leader)
 }
 
-// restart judges the voters that stay up before it stops one.
+// restart judges the voters that go on serving before it stops one.
 func restart(v cluster.View, m cluster.Member) Step {
 	if m.Pod.Terminating {
 		return Wait{For: "pod " + m.Name + " to be gone"}
 	}
 	voters := v.Select(cluster.IsVoter)
-	up := v.Select(cluster.IsVoter, cluster.IsHealthy, func(o cluster.Member) bool { return o.Name != m.Name })
+	up := v.Select(cluster.IsVoter, cluster.IsServing, func(o cluster.Member) bool { return o.Name != m.Name })
 	if len(voters) > 1 && !quorum.Holds(len(up), len(voters)) {
-		return Wait{For: fmt.Sprintf("more healthy voters before %s restarts: %d of %d would be up", m.Name, len(up), len(voters)), Look: Soon}
+		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, len(up), len(voters))}
 	}
 	return Stop{m.Name, m.Pod.UID, "the spec has changed"}
 }
