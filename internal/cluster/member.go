@@ -43,6 +43,7 @@ type Pod struct {
 	UID         string // precondition of every deletion
 	Address     string // IP; empty until the network is up
 	Terminating bool
+	Overdue     bool   // terminating for longer than its grace period
 	Finished    bool   // Failed or Succeeded: it never runs again
 	Running     bool   // its container runs now
 	Ready       bool   // the kubelet's readiness probe passes

@@ -53,6 +53,7 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	}
 	m := members.member(pod.Name)
 	m.Pod = podFacts(c, pod)
+	m.Pod.Overdue = m.Pod.Terminating && o.Now().After(pod.DeletionTimestamp.Time)
 	if v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)
 	}
@@ -238,8 +239,8 @@ func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) string
 }
 
 // confirm asks the API server itself where the cache says that something is gone
-// which a decision may rest on, or that a member runs which does not answer: a
-// cache may have missed an event.
+// which a decision may rest on, or that a Pod is there which does not answer or
+// should long be gone: a cache may have missed an event.
 func (o *Observer) confirm(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join) error {
 	if !v.Planned() || len(v.Foreign) > 0 {
 		return nil
@@ -254,7 +255,7 @@ func (o *Observer) confirm(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 
 func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join, m cluster.Member) error {
 	key := client.ObjectKey{Namespace: c.Namespace, Name: m.Name}
-	if m.Pod.Ready && !m.Pod.Terminating && !m.Answers || v.Formed() && m.Started && !m.Pod.Exists {
+	if m.Pod.Overdue || m.Pod.Ready && !m.Pod.Terminating && !m.Answers || v.Formed() && m.Started && !m.Pod.Exists {
 		var pod corev1.Pod
 		if found, err := o.read(ctx, key, &pod); err != nil {
 			return err

@@ -47,6 +47,18 @@ func TestFault6CacheThatMissedSomethingIsNotBelieved(t *testing.T) {
 			t.Errorf("saw %+v", m)
 		}
 	})
+	t.Run("a pod is gone that the cache still shows terminating, past its grace period", func(t *testing.T) {
+		for over, exists := range map[time.Duration]bool{-time.Second: true, time.Second: false} {
+			s := newScene(t)
+			pod := s.pod("a-1")
+			pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: now.Add(-over)}, []string{"example.com/wait"}
+			s.vanish = []string{"Pod a-1"}
+			s.etcd.Stop("a-1")
+			if m := s.member("a-1"); m.Pod.Exists != exists {
+				t.Errorf("%s past the grace period saw %+v", over, m)
+			}
+		}
+	})
 	t.Run("both are gone", func(t *testing.T) {
 		s := newScene(t)
 		s.drop("Pod a-1", "PersistentVolumeClaim a-1")
