@@ -254,24 +254,37 @@ func (o *Observer) confirm(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 }
 
 func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join, m cluster.Member) error {
-	key := client.ObjectKey{Namespace: c.Namespace, Name: m.Name}
-	if m.Pod.Overdue || m.Pod.Ready && !m.Pod.Terminating && !m.Answers || v.Formed() && m.Started && !m.Pod.Exists {
-		var pod corev1.Pod
-		if found, err := o.read(ctx, key, &pod); err != nil {
+	if isDoubtful(m.Pod, m.Answers) || v.Formed() && m.Started && !m.Pod.Exists {
+		if err := o.confirmPod(ctx, c, v, members, m.Name); err != nil {
 			return err
-		} else if found {
-			o.pod(c, v, members, &pod)
-		} else {
-			losePod(members.member(m.Name), v.Want.Ephemeral)
 		}
 	}
-	if !v.Want.Ephemeral && m.Volume != cluster.Kept && (v.Formed() || members.anyPod()) {
-		var claim corev1.PersistentVolumeClaim
-		if found, err := o.read(ctx, key, &claim); err != nil {
-			return err
-		} else if found && claim.Labels[v1alpha1.LabelQuarantined] == "" {
-			members.member(m.Name).Volume = volumeState(&claim)
-		}
+	if v.Want.Ephemeral || m.Volume == cluster.Kept || !v.Formed() && !members.anyPod() {
+		return nil
+	}
+	var claim corev1.PersistentVolumeClaim
+	found, err := o.read(ctx, client.ObjectKey{Namespace: c.Namespace, Name: m.Name}, &claim)
+	if found && claim.Labels[v1alpha1.LabelQuarantined] == "" {
+		members.member(m.Name).Volume = volumeState(&claim)
+	}
+	return err
+}
+
+// isDoubtful says whether the cache may show a Pod that is no more.
+func isDoubtful(pod cluster.Pod, answers bool) bool {
+	return pod.Overdue || pod.Ready && !pod.Terminating && !answers
+}
+
+func (o *Observer) confirmPod(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join, name string) error {
+	var pod corev1.Pod
+	found, err := o.read(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		o.pod(c, v, members, &pod)
+	default:
+		losePod(members.member(name), v.Want.Ephemeral)
 	}
 	return nil
 }
