@@ -40,7 +40,6 @@ func faultsOfTheCluster() {
 		Expect(restarts(c)).To(Equal(count))
 		resize(c, 5)
 		Expect(members(c)).To(HaveLen(5))
-		resize(c, 3)
 	})
 }
 

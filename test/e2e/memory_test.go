@@ -21,7 +21,7 @@ func memory() {
 		namespace := newNamespace()
 		startOperator(namespace)
 		c := create(newCluster(namespace, "small", func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("80Mi")}
+			spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("160Mi")}
 		}))
 		put(c, "key", "value")
 		known, before := members(c), uids(c)
@@ -50,7 +50,7 @@ func exhaust(c *v1alpha1.EtcdCluster, member string) {
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var readers sync.WaitGroup
-	for range 6 {
+	for range 10 {
 		readers.Go(func() {
 			for limited.Err() == nil && restarts(c)[member] == 0 {
 				_, _ = one.Get(limited, "big/", clientv3.WithPrefix(), clientv3.WithSerializable())

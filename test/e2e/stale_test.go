@@ -83,7 +83,7 @@ func staleness() {
 	})
 
 	It("fault 7: the loss of the news that a Pod is gone is repaired by the operator's own look", func() {
-		settles(c)
+		resize(c, 3)
 		victim, _ := aFollower(c)
 		lost := make(chan struct{}, 16)
 		o.onEvent(func(resource, event string) bool {

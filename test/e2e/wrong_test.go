@@ -103,7 +103,9 @@ func wrongSpecs() {
 		for _, change := range []func(*v1alpha1.EtcdClusterSpec){
 			func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.Mode = v1alpha1.TLSDisabled },
 			func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.StorageClassName = new("other") },
-			func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{}} },
+			func(spec *v1alpha1.EtcdClusterSpec) {
+				spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{}}
+			},
 			func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.Size.Set(128 << 20) },
 		} {
 			Expect(edit(c, change)).To(MatchError(ContainSubstring("is invalid")))
