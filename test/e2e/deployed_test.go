@@ -65,7 +65,7 @@ func deployed() {
 		Expect(code).To(Equal(http.StatusForbidden))
 		code, text := metrics(tokenOf(newReader(true)))
 		Expect(code).To(Equal(http.StatusOK))
-		Expect(text).To(ContainSubstring("controller_runtime_reconcile_total"))
+		Expect(text).To(ContainSubstring("go_goroutines"))
 	})
 
 	It("brings a cluster up, changes it, and lets it go", func() {

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"context"
+	"strconv"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+func faultsOfMembership() {
+	var c *v1alpha1.EtcdCluster
+	var id string
+
+	BeforeAll(func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c = create(newCluster(namespace, "listed"))
+		put(c, "key", "value")
+		id = now(c).Status.ClusterID
+	})
+
+	AfterEach(func() {
+		settles(c)
+		Expect(members(c)).To(HaveLen(3))
+		Expect(now(c).Status.ClusterID).To(Equal(id))
+		Expect(value(c, "key")).To(Equal("value"))
+	})
+
+	It("fault 18: a member whose volume is lost is replaced under a new name", func() {
+		victim, _ := aFollower(c)
+		lost := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: victim.Name}}
+		Expect(api.Delete(ctx, lost)).To(Succeed())
+		deletePod(c, victim)
+		Eventually(func() map[string]string { return members(c) }).Should(And(Not(HaveKey(victim.Name)), HaveKey("listed-3")))
+	})
+
+	It("fault 39: a member that somebody removed is replaced, and its volume put aside", func() {
+		victim, _ := aFollower(c)
+		removed, err := strconv.ParseUint(members(c)[victim.Name], 16, 64)
+		Expect(err).NotTo(HaveOccurred())
+		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+			_, err := etcd.MemberRemove(ctx, removed)
+			return err
+		})
+		Eventually(func() map[string]string { return members(c) }).Should(And(Not(HaveKey(victim.Name)), HaveKey("listed-4")))
+		var aside corev1.PersistentVolumeClaim
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: victim.Name}, &aside)).To(Succeed())
+			g.Expect(aside.Labels).To(HaveKey(v1alpha1.LabelQuarantined))
+		}).Should(Succeed())
+	})
+
+	It("faults 40 and 41: a member that somebody added is reported and left alone", func() {
+		var stranger uint64
+		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+			added, err := etcd.MemberAddAsLearner(ctx, []string{"https://stranger.example:2380"})
+			if err == nil {
+				stranger = added.Member.ID
+			}
+			return err
+		})
+		before := uids(c)
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"look": "again"} })).To(Succeed())
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "stranger.example")
+		Expect(members(c)).To(HaveLen(4))
+		Expect(uids(c)).To(Equal(before), "nothing is changed beside it")
+		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+			_, err := etcd.MemberRemove(ctx, stranger)
+			return err
+		})
+	})
+}
