@@ -35,7 +35,7 @@ func change() {
 		Expect(claims(c)).To(HaveLen(3), "volumes of removed members are kept aside")
 		scale(c, 3)
 		Expect(members(c)).To(And(HaveLen(3), HaveKey("scaled-3"), HaveKey("scaled-4")), "names are never used twice")
-		remove(c)
+		discard(c)
 	})
 
 	It("rolls 3.5.35 to 3.6.16 one member at a time and keeps the data", func() {

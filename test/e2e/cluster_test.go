@@ -140,6 +140,12 @@ func remove(c *v1alpha1.EtcdCluster) {
 	Eventually(func(g Gomega) { g.Expect(left(g, c)).To(BeEmpty()) }).Should(Succeed())
 }
 
+// discard deletes the cluster and does not wait.
+func discard(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	Expect(api.Delete(ctx, c)).To(Succeed())
+}
+
 func ours(c *v1alpha1.EtcdCluster) client.MatchingLabels {
 	return client.MatchingLabels{v1alpha1.LabelCluster: c.Name}
 }

@@ -39,7 +39,7 @@ func faultsOfTheOperator() {
 			trace = append(trace, strings.Join(strings.Fields(write)[:2], " "))
 		}
 		AddReportEntry("writes of a creation", strings.Join(trace, "\n"))
-		remove(c)
+		discard(c)
 	})
 
 	for _, way := range ways {
@@ -57,7 +57,7 @@ func faultsOfTheOperator() {
 				Expect(belongings(Default, c)).To(Equal(reference))
 				Expect(members(c)).To(And(HaveLen(3), HaveKey(c.Name+"-0"), HaveKey(c.Name+"-1"), HaveKey(c.Name+"-2")))
 				o.heal()
-				Expect(api.Delete(ctx, c)).To(Succeed())
+				discard(c)
 			}
 		})
 	}
@@ -75,7 +75,7 @@ func faultsOfTheOperator() {
 		o.restart()
 		settles(c)
 		Expect(members(c)).To(And(HaveLen(3), HaveKey("orphan-0"), HaveKey("orphan-1"), HaveKey("orphan-2")))
-		remove(c)
+		discard(c)
 	})
 
 	It("fault 45: a size that is raised and at once set back leaves no orphan", func() {
@@ -86,7 +86,7 @@ func faultsOfTheOperator() {
 		settles(c)
 		Expect(members(c)).To(HaveLen(1))
 		Eventually(func(g Gomega) { g.Expect(podsOf(g, namespace, ours(c))).To(HaveLen(1)) }).Should(Succeed())
-		remove(c)
+		discard(c)
 	})
 }
 

@@ -1,12 +1,10 @@
 package e2e
 
 import (
-	"context"
 	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,10 +43,7 @@ func faultsOfMembership() {
 		victim, _ := aFollower(c)
 		removed, err := strconv.ParseUint(members(c)[victim.Name], 16, 64)
 		Expect(err).NotTo(HaveOccurred())
-		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-			_, err := etcd.MemberRemove(ctx, removed)
-			return err
-		})
+		removeByHand(c, removed)
 		Eventually(func() map[string]string { return members(c) }).Should(And(Not(HaveKey(victim.Name)), HaveKey("listed-4")))
 		var aside corev1.PersistentVolumeClaim
 		Eventually(func(g Gomega) {
@@ -58,22 +53,39 @@ func faultsOfMembership() {
 	})
 
 	It("faults 40 and 41: a member that somebody added is reported and left alone", func() {
-		var stranger uint64
-		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-			added, err := etcd.MemberAddAsLearner(ctx, []string{"https://stranger.example:2380"})
-			if err == nil {
-				stranger = added.Member.ID
-			}
-			return err
-		})
+		stranger := addByHand(c, "https://stranger.example:2380")
 		before := uids(c)
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"look": "again"} })).To(Succeed())
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "stranger.example")
 		Expect(members(c)).To(HaveLen(4))
 		Expect(uids(c)).To(Equal(before), "nothing is changed beside it")
-		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-			_, err := etcd.MemberRemove(ctx, stranger)
-			return err
-		})
+		removeByHand(c, stranger)
 	})
+}
+
+// removeByHand strikes a member off etcd's list, as a person would. etcd refuses
+// until its members have been connected for five seconds.
+func removeByHand(c *v1alpha1.EtcdCluster, id uint64) {
+	GinkgoHelper()
+	etcd := dial(c)
+	defer etcd.Close()
+	Eventually(func() error {
+		_, err := etcd.MemberRemove(ctx, id)
+		return err
+	}).Should(Succeed())
+}
+
+func addByHand(c *v1alpha1.EtcdCluster, peerURL string) uint64 {
+	GinkgoHelper()
+	etcd := dial(c)
+	defer etcd.Close()
+	var id uint64
+	Eventually(func() error {
+		added, err := etcd.MemberAddAsLearner(ctx, []string{peerURL})
+		if err == nil {
+			id = added.Member.ID
+		}
+		return err
+	}).Should(Succeed())
+	return id
 }

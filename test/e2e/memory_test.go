@@ -21,7 +21,7 @@ func memory() {
 		namespace := newNamespace()
 		startOperator(namespace)
 		c := create(newCluster(namespace, "small", func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("160Mi")}
+			spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}
 		}))
 		put(c, "key", "value")
 		known, before := members(c), uids(c)

@@ -33,7 +33,7 @@ func namesAndSizes() {
 		resize(c, 5)
 		Expect(now(c).Status.Bootstrap.Members).To(HaveLen(3))
 		Expect(members(c)).To(HaveLen(5))
-		remove(c)
+		discard(c)
 	})
 
 	It("fault 55: a name of 52 characters works from end to end, and one more is refused", func() {
@@ -45,7 +45,7 @@ func namesAndSizes() {
 		comesBack(c, victim)
 		settles(c)
 		Expect(value(c, "key")).To(Equal("value"))
-		remove(c)
+		discard(c)
 		Expect(api.Create(ctx, newCluster(namespace, name+"x"))).To(MatchError(ContainSubstring("at most 52 characters")))
 	})
 }

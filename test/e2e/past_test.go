@@ -40,6 +40,15 @@ func (p *proxy) tell(resource string, what *past) {
 	p.old[resource] = what
 }
 
+// wasTold says whether the operator has looked at the past.
+func (p *proxy) wasTold(what *past) func() bool {
+	return func() bool {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		return what.told
+	}
+}
+
 // first says whether this is the first look at the list. It runs under the lock.
 func (p *past) first(asked request) bool {
 	looks := asked.method == http.MethodGet && asked.name == "" && (!asked.watch || asked.initial)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -49,7 +50,7 @@ func newProxy(behind *rest.Config) *proxy {
 	Expect(err).NotTo(HaveOccurred())
 	p := &proxy{old: map[string]*past{}}
 	p.forward = &httputil.ReverseProxy{
-		Transport: transport, FlushInterval: -1, ModifyResponse: p.filterWatch,
+		Transport: transport, FlushInterval: -1, ModifyResponse: p.filterWatch, ErrorLog: log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			r.Out.Header.Del("Accept-Encoding")

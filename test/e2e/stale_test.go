@@ -50,10 +50,14 @@ func staleness() {
 		} {
 			o.kill()
 			o.forget()
-			for resource, list := range old {
-				o.tell(resource, list.again())
+			for resource := range old {
+				old[resource] = old[resource].again()
+				o.tell(resource, old[resource])
 			}
 			o.start()
+			for _, list := range old {
+				Eventually(o.wasTold(list)).Should(BeTrue())
+			}
 			stays(lasts+5*time.Second, func(g Gomega) {
 				g.Expect(o.written()).NotTo(ContainElement(HavePrefix("DELETE")))
 			})
@@ -74,6 +78,7 @@ func staleness() {
 		o.tell("pods", oldPods)
 		o.tell("persistentvolumeclaims", oldClaims)
 		o.start()
+		Eventually(o.wasTold(oldPods)).Should(BeTrue())
 		time.Sleep(lasts)
 		settles(c)
 		Expect(uids(c)).To(Equal(before))

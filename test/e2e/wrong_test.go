@@ -32,7 +32,7 @@ func wrongSpecs() {
 		Expect(edit(wrong, func(spec *v1alpha1.EtcdClusterSpec) { spec.Image = "" })).To(Succeed())
 		settles(wrong)
 		Expect(members(wrong)).To(HaveLen(3))
-		remove(wrong)
+		discard(wrong)
 	})
 
 	midRoll := []struct {
