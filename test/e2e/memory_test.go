@@ -53,7 +53,9 @@ func exhaust(c *v1alpha1.EtcdCluster, member string) {
 	for range 10 {
 		readers.Go(func() {
 			for limited.Err() == nil && restarts(c)[member] == 0 {
-				_, _ = one.Get(limited, "big/", clientv3.WithPrefix(), clientv3.WithSerializable())
+				soon, stop := context.WithTimeout(limited, 3*time.Second)
+				_, _ = one.Get(soon, "big/", clientv3.WithPrefix(), clientv3.WithSerializable())
+				stop()
 			}
 		})
 	}
