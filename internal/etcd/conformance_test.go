@@ -3,6 +3,7 @@ package etcd_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func conforms(t *testing.T, w world) {
 	one, two := w.client(t, "m1"), w.client(t, "m2")
 	eventually(t, "m1 to serve", func() error { return one.Read(t.Context()) })
 	first := aloneAndHealthy(t, w, one)
+	downgradeIsEnabledOnce(t, one)
 	second := learnerIsAddedOnce(t, w, one)
 	learnerAnswersStatusOnly(t, w, two)
 	learnerIsPromotedOnce(t, one, second)
@@ -58,6 +60,38 @@ func aloneAndHealthy(t *testing.T, w world, one etcd.Client) (id uint64) {
 		t.Errorf("alarms: %+v", alarms)
 	}
 	return status.MemberID
+}
+
+func downgradeIsEnabledOnce(t *testing.T, one etcd.Client) {
+	target := func() string { return must(one.Status(t.Context()))(t).Downgrade }
+	version := must(one.Status(t.Context()))(t).Version
+	to := must(below(version, 1))(t)
+
+	want(t, "cancelling nothing", one.CancelDowngrade(t.Context()), nil)
+	refused(t, "going down two minor versions", one.Downgrade(t.Context(), must(below(version, 2))(t)))
+	refused(t, "going down to what is no version", one.Downgrade(t.Context(), "older"))
+	if target() != "" {
+		t.Errorf("enabled already, to %q", target())
+	}
+
+	eventuallyReady(t, "a downgrade to be enabled", func() error { return one.Downgrade(t.Context(), to) })
+	want(t, "enabling it again", one.Downgrade(t.Context(), to), nil)
+	if target() != to {
+		t.Errorf("enabled to %q, want %q", target(), to)
+	}
+
+	want(t, "cancelling it", one.CancelDowngrade(t.Context()), nil)
+	want(t, "cancelling it again", one.CancelDowngrade(t.Context()), nil)
+	if target() != "" {
+		t.Errorf("still enabled to %q", target())
+	}
+}
+
+// below is the minor version so many steps older.
+func below(version string, steps int) (string, error) {
+	var major, minor int
+	_, err := fmt.Sscanf(version, "%d.%d.", &major, &minor)
+	return fmt.Sprintf("%d.%d", major, minor-steps), err
 }
 
 func learnerIsAddedOnce(t *testing.T, w world, one etcd.Client) (id uint64) {
@@ -92,6 +126,8 @@ func learnerAnswersStatusOnly(t *testing.T, w world, two etcd.Client) {
 	_, err := two.Members(t.Context())
 	want(t, "members of a learner", err, etcd.ErrLearner)
 	want(t, "reading from a learner", two.Read(t.Context()), etcd.ErrLearner)
+	want(t, "downgrading through a learner", two.Downgrade(t.Context(), "3.5"), etcd.ErrLearner)
+	want(t, "cancelling through a learner", two.CancelDowngrade(t.Context()), etcd.ErrLearner)
 }
 
 func learnerIsPromotedOnce(t *testing.T, one etcd.Client, id uint64) {

@@ -18,6 +18,7 @@ var refusals = []error{
 	rpctypes.ErrTooManyLearners,
 	rpctypes.ErrUnhealthy,
 	rpctypes.ErrMemberNotEnoughStarted,
+	rpctypes.ErrClusterVersionUnavailable,
 }
 
 // failed wraps err, once, into what callers can test for: our own errors, and

@@ -52,6 +52,7 @@ type Status struct {
 	Revision                              int64
 	RaftTerm, RaftIndex, RaftAppliedIndex uint64
 	Learner                               bool
+	Downgrade                             string   // "3.5" while going down to it is allowed; before etcd 3.6 always empty
 	Errors                                []string // no leader, and raised alarms
 }
 
@@ -87,4 +88,13 @@ type Client interface {
 	Remove(ctx context.Context, id uint64) error
 	// MoveLeader must be asked of the leader.
 	MoveLeader(ctx context.Context, to uint64) error
+	// Downgrade allows members of the next older minor version, such as "3.5",
+	// to join. Ask a member that does not run it yet: only etcd 3.6 and newer
+	// can tell that it is allowed already. It is ErrNotReady while the version
+	// of the cluster has not risen to that of the members, which takes etcd up
+	// to four seconds, and while an earlier downgrade is not over.
+	Downgrade(ctx context.Context, to string) error
+	// CancelDowngrade ends what Downgrade began. etcd does so itself some
+	// seconds after the last member runs the older version.
+	CancelDowngrade(ctx context.Context) error
 }

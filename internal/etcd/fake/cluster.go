@@ -29,6 +29,9 @@ const (
 	Promote    Call = "Promote"
 	Remove     Call = "Remove"
 	MoveLeader Call = "MoveLeader"
+
+	Downgrade       Call = "Downgrade"
+	CancelDowngrade Call = "CancelDowngrade"
 )
 
 // ErrUnreachable is what calls to a member that does not run return.
@@ -43,6 +46,7 @@ type Cluster struct {
 	term    uint64
 	index   uint64
 	version string
+	target  string // of an enabled downgrade
 	alarms  []etcd.Alarm
 	before  map[Call][]error
 	after   map[Call][]error

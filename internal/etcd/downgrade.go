@@ -1,0 +1,87 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
+
+func (c *client) Downgrade(ctx context.Context, to string) error {
+	request := &etcdserverpb.DowngradeRequest{Action: etcdserverpb.DowngradeRequest_ENABLE, Version: to}
+	_, err := c.maintenance.Downgrade(ctx, request)
+	if err == nil {
+		return nil
+	}
+	verb := "enable downgrade to " + to
+	if !is(err, rpctypes.ErrInvalidDowngradeTargetVersion) && !is(err, rpctypes.ErrDowngradeInProcess) {
+		return failed(verb, err)
+	}
+	status, statusErr := c.Status(ctx)
+	switch {
+	case statusErr != nil:
+		return failed(verb, err)
+	case status.Downgrade == to:
+		return nil
+	case is(err, rpctypes.ErrDowngradeInProcess), oneBelow(to, status.Version):
+		return fmt.Errorf("%s: %w: %s", verb, ErrNotReady, rpctypes.ErrorDesc(err))
+	}
+	return failed(verb, err)
+}
+
+// CancelDowngrade looks whether it was done: from 3.6 on etcd answers well
+// whatever happened. The read makes what the member says of itself current.
+func (c *client) CancelDowngrade(ctx context.Context) error {
+	const verb = "cancel downgrade"
+	request := &etcdserverpb.DowngradeRequest{Action: etcdserverpb.DowngradeRequest_CANCEL}
+	_, err := c.maintenance.Downgrade(ctx, request)
+	if err != nil && !is(err, rpctypes.ErrNoInflightDowngrade) {
+		return failed(verb, err)
+	}
+	if err := c.Read(ctx); err != nil {
+		return fmt.Errorf("%s: %w", verb, err)
+	}
+	status, err := c.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", verb, err)
+	}
+	if status.Downgrade != "" {
+		return errors.New(verb + ": it is still enabled")
+	}
+	return nil
+}
+
+// enabledDowngrade is the minor version, such as "3.5", that etcd is allowed
+// to go down to.
+func enabledDowngrade(info *etcdserverpb.DowngradeInfo) string {
+	if !info.GetEnabled() {
+		return ""
+	}
+	major, minor, ok := minorOf(info.GetTargetVersion())
+	if !ok {
+		return info.GetTargetVersion()
+	}
+	return fmt.Sprintf("%d.%d", major, minor)
+}
+
+// oneBelow tells a target that will be valid from one that never is. etcd
+// judges it by the version of the cluster, which follows that of the members
+// only after some seconds.
+func oneBelow(to, version string) bool {
+	major, minor, ok := minorOf(version)
+	return ok && to == fmt.Sprintf("%d.%d", major, minor-1)
+}
+
+func minorOf(version string) (major, minor int, ok bool) {
+	parts := strings.Split(version, ".")
+	if len(parts) < 2 {
+		return 0, 0, false
+	}
+	major, errMajor := strconv.Atoi(parts[0])
+	minor, errMinor := strconv.Atoi(parts[1])
+	return major, minor, errMajor == nil && errMinor == nil
+}
