@@ -1,0 +1,51 @@
+// Package version knows the versions of etcd: which ones there are, and the ways
+// between them that etcd supports.
+//
+// It must never import a client, a clock or a context: it computes.
+package version
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Version is one release of etcd.
+type Version struct{ major, minor, patch int }
+
+// Parse reads a full version such as 3.6.16. Anything else, also a pre-release, is
+// an error: etcd supports no way from or to one.
+func Parse(s string) (Version, error) {
+	parts := strings.Split(s, ".")
+	numbers := make([]int, 3)
+	if len(parts) != len(numbers) {
+		return Version{}, fmt.Errorf("%q is not a full version such as 3.6.16", s)
+	}
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 10, 31)
+		if err != nil {
+			return Version{}, fmt.Errorf("%q is not a full version such as 3.6.16", s)
+		}
+		numbers[i] = int(n)
+	}
+	v := Version{numbers[0], numbers[1], numbers[2]}
+	if v.String() != s {
+		return Version{}, fmt.Errorf("%q has leading zeros; write %s", s, v)
+	}
+	return v, nil
+}
+
+// String is the full version, 3.6.16.
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.major, v.minor, v.patch) }
+
+// Minor is the minor version, 3.6.
+func (v Version) Minor() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
+
+// Compare orders versions by age, as cmp.Compare does.
+func (v Version) Compare(other Version) int {
+	return cmp.Or(cmp.Compare(v.major, other.major), cmp.Compare(v.minor, other.minor), cmp.Compare(v.patch, other.patch))
+}
+
+// Less says whether v is older than other.
+func (v Version) Less(other Version) bool { return v.Compare(other) < 0 }
