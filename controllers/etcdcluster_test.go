@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"k8s.io/utils/ptr"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 // test ends.
 func create(t *testing.T, namespace, name string) *v1alpha1.EtcdCluster {
 	t.Helper()
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: v1alpha1.EtcdClusterSpec{Size: 3}}
+	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: v1alpha1.EtcdClusterSpec{Size: ptr.To[int32](3)}}
 	if err := server.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

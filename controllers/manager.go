@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -55,25 +56,32 @@ func NewManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
 			return nil, fmt.Errorf("build the scheme: %w", err)
 		}
 	}
+	var lock resourcelock.Interface
+	if chosen.LeaderElect {
+		var err error
+		if lock, err = newLock(config, chosen.LeaseNamespace); err != nil {
+			return nil, err
+		}
+	}
 	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         cacheOptions(chosen.Namespaces),
-		Client:                        clientOptions(chosen.Namespaces),
-		Metrics:                       metricsOptions(chosen),
-		HealthProbeBindAddress:        chosen.ProbeAddress,
-		LeaderElection:                chosen.LeaderElect,
-		LeaderElectionID:              "etcd-operator.dev",
-		LeaderElectionNamespace:       chosen.LeaseNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 ptr.To(leaseDuration),
-		RenewDeadline:                 ptr.To(renewDeadline),
-		RetryPeriod:                   ptr.To(retryPeriod),
-		GracefulShutdownTimeout:       ptr.To(8 * time.Second),
+		Scheme:                 scheme,
+		Cache:                  cacheOptions(chosen.Namespaces),
+		Client:                 clientOptions(chosen.Namespaces),
+		Metrics:                metricsOptions(chosen),
+		HealthProbeBindAddress: chosen.ProbeAddress,
+		LeaderElection:         chosen.LeaderElect,
+
+		LeaderElectionResourceLockInterface: lock,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       ptr.To(leaseDuration),
+		RenewDeadline:                       ptr.To(renewDeadline),
+		RetryPeriod:                         ptr.To(retryPeriod),
+		GracefulShutdownTimeout:             ptr.To(8 * time.Second),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	if err := addController(manager, chosen); err != nil {
+	if err := addController(manager, lock, chosen); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(manager.AddHealthzCheck("healthz", healthz.Ping), manager.AddReadyzCheck("readyz", healthz.Ping)); err != nil {
@@ -82,7 +90,7 @@ func NewManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
 	return manager, nil
 }
 
-func addController(manager ctrl.Manager, chosen Options) error {
+func addController(manager ctrl.Manager, lock resourcelock.Interface, chosen Options) error {
 	dialer := &dial.Dialer{Pool: etcd.NewPool(), Reader: manager.GetClient(), Now: chosen.Now, Random: chosen.Random}
 	reconciler := &EtcdCluster{
 		Client:   manager.GetClient(),
@@ -90,6 +98,9 @@ func addController(manager ctrl.Manager, chosen Options) error {
 		Actor:    &act.Actor{Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now, Random: chosen.Random},
 		Dialer:   dialer,
 		Events:   manager.GetEventRecorder("etcd-operator.dev/operator"),
+	}
+	if lock != nil {
+		reconciler.Actor.Leads = leads(manager.GetAPIReader(), lock, chosen.Now)
 	}
 	if err := reconciler.SetupWithManager(manager); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
@@ -105,7 +116,7 @@ func cacheOptions(namespaces []string) cache.Options {
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: ours, &corev1.PersistentVolumeClaim{}: ours, &corev1.Service{}: ours, &corev1.Secret{}: ours,
-			&policyv1.PodDisruptionBudget{}: ours,
+			&policyv1.PodDisruptionBudget{}: ours, &corev1.Node{}: {Transform: leanNode},
 		},
 	}
 	for _, namespace := range namespaces {

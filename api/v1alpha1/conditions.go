@@ -26,6 +26,8 @@ const (
 	ReasonQuorumLost = "QuorumLost"
 	// ReasonUnreachable: the operator cannot reach any member whose Pod is ready.
 	ReasonUnreachable = "Unreachable"
+	// ReasonHibernated: spec.size is 0; no member runs and every volume is kept.
+	ReasonHibernated = "Hibernated"
 	// ReasonDeleting: the EtcdCluster is being deleted.
 	ReasonDeleting = "Deleting"
 )
@@ -40,6 +42,8 @@ const (
 	ReasonWaiting = "Waiting"
 	// ReasonRefused: no safe step exists; the Degraded condition says why.
 	ReasonRefused = "Refused"
+	// ReasonPaused: spec.paused is true; nothing is changed or healed.
+	ReasonPaused = "Paused"
 	// ReasonStepFailed: a step failed and is tried again.
 	ReasonStepFailed = "StepFailed"
 )
@@ -55,6 +59,12 @@ const (
 	ReasonMemberBlocked = "MemberBlocked"
 	// ReasonAlarm: etcd reports an alarm, such as NOSPACE; the message quotes it.
 	ReasonAlarm = "Alarm"
+	// ReasonDataDamaged: etcd cannot use the data of a member; it is replaced if the
+	// others hold a quorum.
+	ReasonDataDamaged = "DataDamaged"
+	// ReasonRecovering: quorum was lost for good and the cluster is being formed anew
+	// from a survivor.
+	ReasonRecovering = "Recovering"
 	// ReasonNeedsHelp: no safe step exists; a person must act.
 	ReasonNeedsHelp = "NeedsHelp"
 	// ReasonStepRejected: Kubernetes or etcd rejected a step; the message quotes it.

@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"k8s.io/utils/ptr"
 )
 
 func TestDefaults(t *testing.T) {
@@ -39,12 +41,15 @@ func TestDefaults(t *testing.T) {
 func wantDefaults(t *testing.T, got v1alpha1.EtcdClusterSpec) {
 	t.Helper()
 	want := v1alpha1.EtcdClusterSpec{
-		Size: 3, Version: "3.6.16", DeletionPolicy: v1alpha1.Retain, TLS: v1alpha1.TLS{Mode: v1alpha1.TLSEnabled},
+		Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1alpha1.Retain, TLS: v1alpha1.TLS{Mode: v1alpha1.TLSEnabled},
 		Etcd: v1alpha1.EtcdSettings{
 			AutoCompaction: v1alpha1.AutoCompaction{Mode: v1alpha1.CompactPeriodic, Retention: "1h"},
 			SnapshotCount:  10000, LogLevel: "info",
 		},
 	}
+	want.Storage.Quarantine = &metav1.Duration{Duration: v1alpha1.DefaultQuarantine}
+	want.Upgrade.OnFailure, want.Recovery.QuorumLoss = v1alpha1.Halt, v1alpha1.Manual
+	want.Recovery.MemberTimeout.Duration = 5 * time.Minute
 	want.Etcd.HeartbeatInterval.Duration = 100 * time.Millisecond
 	want.Etcd.ElectionTimeout.Duration = time.Second
 	if !reflect.DeepEqual(got, want) {

@@ -22,8 +22,8 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name must have at most 52 characters: each member is a host named <name>-<serial>, and a DNS label has at most 63"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label that starts with a letter (lower case letters, digits and '-', no dots): it becomes the name of Services"
-// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.version) || self.spec.version == oldSelf.spec.version || !self.spec.version.matches('^3[.][0-9]{1,2}[.]') || !self.status.version.matches('^3[.][0-9]{1,2}[.]') || int(self.spec.version.split('.')[1]) <= int(self.status.version.split('.')[1]) + 1",fieldPath=".spec.version",message="version may go up by one minor at a time",messageExpression="'version may go up by one minor at a time: members run ' + self.status.version"
-// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.version) || self.spec.version == oldSelf.spec.version || !self.spec.version.matches('^3[.][0-9]{1,2}[.]') || !self.status.version.matches('^3[.][0-9]{1,2}[.]') || int(self.spec.version.split('.')[1]) >= int(self.status.version.split('.')[1])",fieldPath=".spec.version",message="version cannot go down a minor: etcd needs its downgrade procedure, which this operator does not support yet",messageExpression="'version cannot go down a minor: members run ' + self.status.version + ', and etcd needs its downgrade procedure, which this operator does not support yet'"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.version) || self.spec.version == oldSelf.spec.version || !self.spec.version.matches('^3[.][0-9]{1,2}') || !self.status.version.matches('^3[.][0-9]{1,2}[.]') || !has(self.spec.image) || self.spec.image.size() == 0 || int(self.spec.version.split('.')[1]) <= int(self.status.version.split('.')[1]) + 1",fieldPath=".spec.version",message="with spec.image set, version may go up by one minor at a time: an image holds one version only",messageExpression="'with spec.image set, version may go up by one minor at a time, because an image holds one version only: members run ' + self.status.version"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.version) || self.spec.version == oldSelf.spec.version || !self.spec.version.matches('^3[.][0-9]{1,2}') || !self.status.version.matches('^3[.][0-9]{1,2}[.]') || int(self.spec.version.split('.')[1]) >= int(self.status.version.split('.')[1]) - 1",fieldPath=".spec.version",message="version may go down by one minor at a time",messageExpression="'version may go down by one minor at a time: members run ' + self.status.version"
 type EtcdCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -52,22 +52,27 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.storage) || !has(oldSelf.storage) || has(self.storage.ephemeral) == has(oldSelf.storage.ephemeral)",message="storage.ephemeral cannot be added to or removed from an existing cluster: members would lose their data; create a new cluster and copy the data"
 // +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.storage) || !has(self.etcd.quota) || quantity(string(self.etcd.quota)).compareTo(quantity(has(self.storage.ephemeral) ? string(self.storage.ephemeral.sizeLimit) : has(self.storage.size) ? string(self.storage.size) : '8Gi')) <= 0",message="etcd.quota must not be above the size of the volume (storage.size, or storage.ephemeral.sizeLimit)"
 // +kubebuilder:validation:XValidation:rule="!has(self.version) || !self.version.startsWith('3.7.') || !has(self.etcd) || !has(self.etcd.extraArgs) || self.etcd.extraArgs.all(key, !key.startsWith('experimental-'))",message="etcd.extraArgs must not set experimental-* flags with version 3.7: etcd 3.7 has none and exits; use the flag without the prefix, or feature-gates"
+// +kubebuilder:validation:XValidation:rule="!has(self.size) || self.size != 0 || !has(self.storage) || !has(self.storage.ephemeral)",message="size 0 needs volumes: with storage.ephemeral the data would be lost; delete the EtcdCluster instead"
+// +kubebuilder:validation:XValidation:rule="!has(self.image) || self.image.size() == 0 || !has(self.version) || self.version.matches('^3[.][0-9]+[.]')",message="version must be a full version such as 3.6.16 when image is set: an image holds one version only"
 type EtcdClusterSpec struct {
 	// size is the number of voting members: 1, 3, 5 or 7. Even sizes need more
 	// members for the same tolerance of failures, and more than seven slow every
-	// write down (https://etcd.io/docs/v3.6/faq/).
+	// write down (https://etcd.io/docs/v3.6/faq/). 0 hibernates: no Pod runs, every
+	// volume is kept, and any other size wakes the cluster with all its data.
 	// +optional
 	// +kubebuilder:default=3
-	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5, 7]",message="size must be 1, 3, 5 or 7: an even number of members tolerates no more failures than one fewer, and etcd advises at most seven"
-	Size int32 `json:"size,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="self in [0, 1, 3, 5, 7]",message="size must be 1, 3, 5 or 7, or 0 to hibernate: an even number of members tolerates no more failures than one fewer, and etcd advises at most seven"
+	Size *int32 `json:"size,omitempty"`
 
-	// version is the etcd version of all members, in full: 3.5.11 or newer, 3.6.x or
-	// 3.7.x.
-	// Members are updated one at a time, one minor version up at most.
+	// version is the etcd version of all members: 3.5.11 or newer, 3.6.x or 3.7.x; or
+	// a minor version such as 3.6, which follows its newest patch that the operator
+	// knows.
+	// Members are updated one at a time. Several minor versions up are taken one
+	// after the other; down, one minor version from 3.6 on.
 	// +optional
 	// +kubebuilder:default="3.6.16"
 	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:XValidation:rule="self.matches('^3[.][5-7][.](0|[1-9][0-9]{0,3})$')",message="version must be a full etcd version of the 3.5, 3.6 or 3.7 series without a leading v, such as 3.6.16"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^3[.][5-7]([.](0|[1-9][0-9]{0,3}))?$')",message="version must be an etcd version of the 3.5, 3.6 or 3.7 series without a leading v, such as 3.6.16, or 3.6 for its newest patch"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^3[.]5[.]([0-9]|10)$')",message="version must be 3.5.11 or newer: earlier ones do not serve the health checks that the kubelet asks for"
 	Version string `json:"version,omitempty"`
 
@@ -105,6 +110,21 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:default={}
 	TLS TLS `json:"tls,omitzero"`
 
+	// upgrade says what happens when a new version does not run.
+	// +optional
+	// +kubebuilder:default={}
+	Upgrade Upgrade `json:"upgrade,omitzero"`
+
+	// recovery says what the operator may do about members that do not come back.
+	// +optional
+	// +kubebuilder:default={}
+	Recovery Recovery `json:"recovery,omitzero"`
+
+	// paused stops the operator from changing or healing anything, until it is
+	// false again. Members that run go on.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+
 	// deletionPolicy says what happens to the volumes when the EtcdCluster is
 	// deleted. Retain keeps them, and an EtcdCluster of the same name adopts them
 	// and comes back with its data; Delete removes them.
@@ -112,6 +132,66 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:default=Retain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// Upgrade says what happens when a new version or image does not run.
+type Upgrade struct {
+	// onFailure is Halt (the first member that does not come back stops the roll; the
+	// others are left alone until the spec is changed) or RollBack (that member goes
+	// back to what the others run, and the version is not tried again before the spec
+	// changes).
+	// +optional
+	// +kubebuilder:default=Halt
+	OnFailure FailurePolicy `json:"onFailure,omitempty"`
+}
+
+// FailurePolicy says what a failed upgrade leads to.
+// +kubebuilder:validation:Enum=Halt;RollBack
+type FailurePolicy string
+
+const (
+	// Halt leaves the failed member as it is.
+	Halt FailurePolicy = "Halt"
+	// RollBack gives the failed member its earlier version back.
+	RollBack FailurePolicy = "RollBack"
+)
+
+// Recovery says what the operator may do about members that do not come back.
+type Recovery struct {
+	// quorumLoss is Manual (when a majority has lost its data for good, the status
+	// says what is left, and nothing happens before acceptDataLoss names it) or
+	// Automatic (the cluster goes on from the best survivor at once). A majority that
+	// is only down or out of reach is always waited for.
+	// +optional
+	// +kubebuilder:default=Manual
+	QuorumLoss QuorumLossPolicy `json:"quorumLoss,omitempty"`
+
+	// acceptDataLoss lets the cluster go on from one survivor after quorum was lost
+	// for good. It must be exactly status.quorumLoss.accept, such as example-0@1234:
+	// the survivor and the revision of its data, after which all writes are lost.
+	// It has no effect on any other loss.
+	// +optional
+	// +kubebuilder:validation:MaxLength=96
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z]([-a-z0-9]*[a-z0-9])?@[0-9]+$')",message="recovery.acceptDataLoss must be what status.quorumLoss.accept says: a member and a revision, such as example-0@1234"
+	AcceptDataLoss string `json:"acceptDataLoss,omitempty"`
+
+	// memberTimeout is how long the node of a member may be silent before the member
+	// is replaced by a new one on another node. Its volume is kept.
+	// +optional
+	// +kubebuilder:default="5m0s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s')",message="recovery.memberTimeout must be at least 10s: a node that is silent for less may only be busy"
+	MemberTimeout metav1.Duration `json:"memberTimeout,omitzero"`
+}
+
+// QuorumLossPolicy says who decides to go on with less data.
+// +kubebuilder:validation:Enum=Manual;Automatic
+type QuorumLossPolicy string
+
+const (
+	// Manual waits for a person.
+	Manual QuorumLossPolicy = "Manual"
+	// Automatic goes on from the best survivor.
+	Automatic QuorumLossPolicy = "Automatic"
+)
 
 // DeletionPolicy says what happens to data when its EtcdCluster is deleted.
 // +kubebuilder:validation:Enum=Retain;Delete

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/api/resource"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // Labels and annotations that the operator sets.
 const (
@@ -11,9 +15,17 @@ const (
 	// LabelQuarantined marks the volume of a member that was removed. It is kept
 	// and never mounted again.
 	LabelQuarantined = "etcd-operator.dev/quarantined"
-	// AnnotationTemplate holds a hash of the Pod as it was built, without the
+	// AnnotationTemplate holds a fingerprint of the Pod as it was built, without the
 	// arguments that only matter when a member first joins.
 	AnnotationTemplate = "etcd-operator.dev/template"
+	// AnnotationQuarantinedAt holds, on a quarantined volume, when it was set aside
+	// (RFC 3339).
+	AnnotationQuarantinedAt = "etcd-operator.dev/quarantined-at"
+	// AnnotationReplaced holds, on a Pod whose image is exchanged in place, the ID of
+	// the container that ran the old one.
+	AnnotationReplaced = "etcd-operator.dev/replaced-container"
+	// AnnotationForced marks the Pod that forms a cluster anew from its own data.
+	AnnotationForced = "etcd-operator.dev/forced"
 	// AnnotationToken holds, on a volume of a first member, the token of the
 	// bootstrap plan that it was made for.
 	AnnotationToken = "etcd-operator.dev/bootstrap-token"
@@ -24,6 +36,10 @@ const (
 	// formed. It proves to a later EtcdCluster that there is data to keep.
 	AnnotationClusterID = "etcd-operator.dev/cluster-id"
 )
+
+// StatusFormat is what this operator writes into status.format. It grows when an
+// older operator would lose or misread what a newer one has written.
+const StatusFormat = 1
 
 // FieldOwner is the field manager of everything that the operator writes.
 const FieldOwner = "etcd-operator"
@@ -45,6 +61,17 @@ var DefaultVolumeSize = resource.MustParse("8Gi")
 // (https://etcd.io/docs/v3.6/dev-guide/limit/#storage-size-limit).
 var MaxQuota = resource.MustParse("8Gi")
 
+// DefaultSize is spec.size when it is not given.
+const DefaultSize = 3
+
+// Size is the number of voting members that is wanted; 0 hibernates.
+func (c *EtcdCluster) Size() int {
+	if c.Spec.Size == nil {
+		return DefaultSize
+	}
+	return int(*c.Spec.Size)
+}
+
 // VolumeSize is the size of each member's volume or emptyDir.
 func (s Storage) VolumeSize() resource.Quantity {
 	switch {
@@ -57,6 +84,17 @@ func (s Storage) VolumeSize() resource.Quantity {
 	}
 }
 
+// DefaultQuarantine is storage.quarantine when it is not given: a week.
+const DefaultQuarantine = 7 * 24 * time.Hour
+
+// KeepFor is how long the volume of a removed member is kept.
+func (s Storage) KeepFor() time.Duration {
+	if s.Quarantine == nil {
+		return DefaultQuarantine
+	}
+	return s.Quarantine.Duration
+}
+
 // QuotaBytes is the quota of each member's database, in bytes.
 func (s EtcdClusterSpec) QuotaBytes() int64 {
 	if s.Etcd.Quota != nil {
@@ -66,7 +104,7 @@ func (s EtcdClusterSpec) QuotaBytes() int64 {
 	return min(volume.Value()/4*3, MaxQuota.Value())
 }
 
-// MemberImage is the container image of the members.
+// MemberImage is the container image of the members. The version must be in full.
 func (s EtcdClusterSpec) MemberImage() string {
 	if s.Image != "" {
 		return s.Image

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Storage says where members keep their data: on one PersistentVolumeClaim a
@@ -23,6 +24,14 @@ type Storage struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="storage.storageClassName must be the name of a StorageClass: lower case letters, digits, '-' and '.'"
 	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// quarantine is how long the volume of a removed member is kept before it is
+	// deleted. It is never mounted again. Default 168h, a week; 0s deletes it as soon
+	// as all members are healthy.
+	// +optional
+	// +kubebuilder:default="168h0m0s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="storage.quarantine must not be negative"
+	Quarantine *metav1.Duration `json:"quarantine,omitempty"`
 
 	// ephemeral keeps the data in an emptyDir: fast, and lost with the Pod. A lost
 	// member is replaced from the others; losing a majority loses the data.

@@ -35,6 +35,15 @@ type EtcdClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	Version string `json:"version,omitempty"`
 
+	// targetVersion is the version that members are brought to: spec.version, or a
+	// step on the way to it.
+	// +optional
+	TargetVersion string `json:"targetVersion,omitempty"`
+
+	// updatedMembers is the number of members whose Pods are as the spec wants them.
+	// +optional
+	UpdatedMembers int32 `json:"updatedMembers,omitempty"`
+
 	// endpoint is the URL that clients use.
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
@@ -56,6 +65,24 @@ type EtcdClusterStatus struct {
 	// joining is the name reserved for a member that is about to join.
 	// +optional
 	Joining string `json:"joining,omitempty"`
+
+	// rollback is set while spec.version or spec.image was tried and taken back.
+	// +optional
+	Rollback *Rollback `json:"rollback,omitempty"`
+
+	// quorumLoss is set while quorum is lost for good: what is left, and what going on
+	// from it would cost.
+	// +optional
+	QuorumLoss *QuorumLoss `json:"quorumLoss,omitempty"`
+
+	// recovering is the member that the cluster is being formed anew from.
+	// +optional
+	Recovering string `json:"recovering,omitempty"`
+
+	// format numbers what this status may hold. An operator that knows only smaller
+	// numbers leaves the cluster alone.
+	// +optional
+	Format int32 `json:"format,omitempty"`
 
 	// members are the members, in the order of their serial numbers.
 	// +optional
@@ -79,6 +106,60 @@ type Bootstrap struct {
 	// EtcdCluster: their data is joined, never formed anew.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
+}
+
+// Rollback is a version that was tried and taken back.
+type Rollback struct {
+	// refused is the spec.version that is not tried again before it changes.
+	Refused string `json:"refused"`
+
+	// refusedImage is the spec.image that came with it.
+	// +optional
+	RefusedImage string `json:"refusedImage,omitempty"`
+
+	// version is what members run instead.
+	Version string `json:"version"`
+
+	// image is what their containers run.
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// because says what went wrong.
+	// +optional
+	Because string `json:"because,omitempty"`
+}
+
+// QuorumLoss is what is left after quorum was lost for good.
+type QuorumLoss struct {
+	// lost are the voters whose data is gone or cannot be used.
+	// +listType=atomic
+	Lost []string `json:"lost"`
+
+	// survivors are the voters whose data is left.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Survivors []Survivor `json:"survivors,omitempty"`
+
+	// accept is the value that spec.recovery.acceptDataLoss must have for the cluster
+	// to go on from the best survivor: its name and the revision of its data. Writes
+	// after that revision are lost. Empty until every survivor has answered.
+	// +optional
+	Accept string `json:"accept,omitempty"`
+}
+
+// Survivor is a voter whose data is left.
+type Survivor struct {
+	// name of the member.
+	Name string `json:"name"`
+
+	// revision of its data; 0 while it does not answer.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+
+	// raftIndex is the last entry of the log that it knows to be committed.
+	// +optional
+	RaftIndex int64 `json:"raftIndex,omitempty"`
 }
 
 // MemberStatus is one member.

@@ -32,7 +32,7 @@ func (r refusal) check(t *testing.T, number int) {
 
 func TestRefusals(t *testing.T) {
 	number := 0
-	for _, table := range [][]refusal{sizes, versions, storage, immutable, etcdSettings, flags, podSettings} {
+	for _, table := range [][]refusal{sizes, versions, operations, storage, immutable, etcdSettings, flags, podSettings} {
 		for _, r := range table {
 			number++
 			t.Run(r.name, func(t *testing.T) { r.check(t, number) })
@@ -43,8 +43,14 @@ func TestRefusals(t *testing.T) {
 const sizeRule = "spec.size: Invalid value|size must be 1, 3, 5 or 7|an even number of members"
 
 var sizes = []refusal{
-	{name: "fault 46: size 0", bad: "{size: 0}", good: "{size: 1}", says: sizeRule},
-	{name: "fault 46: to size 0", from: "{size: 3}", bad: "{size: 0}", good: "{size: 1}", says: sizeRule},
+	{
+		name: "fault 46: size 0 without volumes", bad: "{size: 0, storage: {ephemeral: {}}}", good: "{size: 0}",
+		says: "spec: Invalid value|size 0 needs volumes: with storage.ephemeral the data would be lost",
+	},
+	{
+		name: "fault 46: to size 0 without volumes", from: "{storage: {ephemeral: {}}}", bad: "{size: 0, storage: {ephemeral: {}}}",
+		good: "{size: 1, storage: {ephemeral: {}}}", says: "spec: Invalid value|size 0 needs volumes",
+	},
 	{name: "fault 47: size 2", bad: "{size: 2}", good: "{size: 3}", says: sizeRule},
 	{name: "fault 47: size 4", bad: "{size: 4}", good: "{size: 5}", says: sizeRule},
 	{name: "fault 47: size 8", bad: "{size: 8}", good: "{size: 7}", says: sizeRule},
@@ -55,12 +61,16 @@ var sizes = []refusal{
 	{name: "fault 48: size not a number", bad: "{size: three}", good: "{size: 3}", says: "spec.size|integer"},
 }
 
-const versionRule = "spec.version: Invalid value|version must be a full etcd version|3.5, 3.6 or 3.7|such as 3.6.16"
+const versionRule = "spec.version: Invalid value|version must be an etcd version of the 3.5, 3.6 or 3.7 series|such as 3.6.16"
 
 var versions = []refusal{
 	{name: "fault 50: version latest", bad: "{version: latest}", good: "{version: 3.6.16}", says: versionRule},
 	{name: "fault 50: version 3", bad: `{version: "3"}`, good: "{version: 3.7.0}", says: versionRule},
-	{name: "fault 50: version 3.6", bad: `{version: "3.6"}`, good: "{version: 3.6.0}", says: versionRule},
+	{name: "fault 50: version 3.8", bad: `{version: "3.8"}`, good: `{version: "3.6"}`, says: versionRule},
+	{
+		name: "fault 50: which 3.6 is in the image", bad: `{version: "3.6", image: example/etcd:1}`, good: `{version: 3.6.16, image: example/etcd:1}`,
+		says: "spec: Invalid value|version must be a full version such as 3.6.16 when image is set",
+	},
 	{name: "fault 50: version v3.6.16", bad: "{version: v3.6.16}", good: "{version: 3.6.16}", says: versionRule},
 	{name: "fault 50: version 2.3.8", bad: "{version: 2.3.8}", good: "{version: 3.5.26}", says: versionRule},
 	{name: "fault 50: version 3.8.0", bad: "{version: 3.8.0}", good: "{version: 3.7.3}", says: versionRule},
@@ -79,6 +89,29 @@ var versions = []refusal{
 	{
 		name: "image with a scheme", bad: "{image: 'https://registry.example/etcd?tag=1'}",
 		good: "{image: 'registry.example/etcd@sha256:" + strings.Repeat("0", 64) + "'}", says: "spec.image|image must be an image reference",
+	},
+}
+
+var operations = []refusal{
+	{
+		name: "unknown failure policy", bad: "{upgrade: {onFailure: Ignore}}", good: "{upgrade: {onFailure: RollBack}}",
+		says: "spec.upgrade.onFailure: Unsupported value|Halt|RollBack",
+	},
+	{
+		name: "unknown recovery policy", bad: "{recovery: {quorumLoss: Never}}", good: "{recovery: {quorumLoss: Automatic}}",
+		says: "spec.recovery.quorumLoss: Unsupported value|Manual|Automatic",
+	},
+	{
+		name: "loss accepted without a revision", bad: "{recovery: {acceptDataLoss: a-0}}", good: "{recovery: {acceptDataLoss: a-0@17}}",
+		says: "spec.recovery.acceptDataLoss|must be what status.quorumLoss.accept says",
+	},
+	{
+		name: "nodes written off at once", bad: "{recovery: {memberTimeout: 9s}}", good: "{recovery: {memberTimeout: 10s}}",
+		says: "spec.recovery.memberTimeout|must be at least 10s",
+	},
+	{
+		name: "negative quarantine", bad: "{storage: {quarantine: -1h}}", good: "{storage: {quarantine: 0s}}",
+		says: "spec.storage.quarantine|must not be negative",
 	},
 }
 
@@ -193,11 +226,11 @@ func TestScaleSubresourceKeepsTheRuleOfSizes(t *testing.T) {
 		}
 		return server.SubResource("scale").Update(t.Context(), c, client.WithSubResourceBody(body))
 	}
-	wantRefused(t, scale(0), "fault 46: scale to 0", "spec.size", "size must be 1, 3, 5 or 7")
+	wantAccepted(t, scale(0), "fault 46: scale to 0")
 	wantRefused(t, scale(4), "fault 47: scale to 4", "spec.size", "size must be 1, 3, 5 or 7")
 	wantRefused(t, scale(9), "fault 48: scale to 9", "spec.size", "size must be 1, 3, 5 or 7")
 	wantAccepted(t, scale(5), "scale to 5")
-	if size := get(t, c.Name).Spec.Size; size != 5 {
+	if size := get(t, c.Name).Size(); size != 5 {
 		t.Errorf("scaled to 5, and size is %d", size)
 	}
 }

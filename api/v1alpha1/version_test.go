@@ -8,28 +8,33 @@ import (
 	"testing"
 )
 
-// etcd goes up one minor at a time, and down only by a procedure of its own. What
-// counts is what members run, not what the spec said before.
+// The operator takes several minor versions up one after the other, which an image of
+// one version cannot; down etcd goes by one. What counts is what members run, not
+// what the spec said before.
 func TestVersionPath(t *testing.T) {
 	const (
-		skip = "spec.version: Invalid value|version may go up by one minor at a time: members run "
-		down = "spec.version: Invalid value|version cannot go down a minor|etcd needs its downgrade procedure, " +
-			"which this operator does not support yet|members run "
+		skip = "spec.version: Invalid value|with spec.image set, version may go up by one minor at a time|members run "
+		down = "spec.version: Invalid value|version may go down by one minor at a time: members run "
 	)
 	for i, path := range []struct{ wanted, run, to, refused string }{
 		{"3.5.30", "3.5.30", "3.5.35", ""},
 		{"3.5.30", "3.5.30", "3.5.26", ""},
 		{"3.5.30", "3.5.30", "3.6.16", ""},
-		{"3.5.30", "3.5.30", "3.7.3", skip + "3.5.30"},
+		{"3.5.30", "3.5.30", "3.7.3", ""},
+		{"3.5.30", "3.5.30", `"3.7"`, ""},
+		{"3.5.30", "3.5.30", "3.7.3, image: example/etcd:1", skip + "3.5.30"},
+		{"3.5.30", "3.5.30", "3.6.16, image: example/etcd:1", ""},
 		{"3.6.16", "3.6.16", "3.6.9", ""},
 		{"3.6.16", "3.6.16", "3.7.3", ""},
-		{"3.6.16", "3.6.16", "3.5.35", down + "3.6.16"},
+		{"3.6.16", "3.6.16", "3.5.35", ""},
+		{"3.7.3", "3.7.3", `"3.6"`, ""},
+		{"3.7.3", "3.7.3", `"3.5"`, down + "3.7.3"},
 		{"3.7.3", "3.7.3", "3.5.35", down + "3.7.3"},
 
 		// An update that has not come to its end may be taken back, not taken further.
 		{"3.7.3", "3.6.16", "3.6.16", ""},
-		{"3.7.3", "3.6.16", "3.5.35", down + "3.6.16"},
-		{"3.6.16", "3.5.30", "3.7.3", skip + "3.5.30"},
+		{"3.7.3", "3.6.16", "3.5.35", ""},
+		{"3.6.16", "3.5.30", "3.7.3", ""},
 		{"3.6.16", "3.5.30", "3.5.30", ""},
 
 		// Nothing runs yet.
@@ -37,7 +42,7 @@ func TestVersionPath(t *testing.T) {
 		{"3.5.30", "", "3.7.3", ""},
 		// An image may hold another version, even one that this API cannot name.
 		{"3.6.16", "3.5.30", "3.6.16", ""},
-		{"3.5.35", "3.4.37", "3.6.16", skip + "3.4.37"},
+		{"3.5.35", "3.4.37", "3.6.16, image: example/etcd:1", skip + "3.4.37"},
 		{"3.6.16", "custom", "3.7.3", ""},
 	} {
 		title := fmt.Sprintf("%s running %q to %s", path.wanted, path.run, path.to)
@@ -72,7 +77,7 @@ func TestVersionPathJudgesChangesOfTheVersionOnly(t *testing.T) {
 	wantAccepted(t, tryUpdate(t, "mismatch", "{version: 3.6.16}"), "a version that members can go to")
 
 	err := tryUpdate(t, "mismatch", "{version: latest}")
-	wantRefused(t, err, "version latest", "version must be a full etcd version")
+	wantRefused(t, err, "version latest", "version must be an etcd version")
 	if strings.Contains(err.Error(), "members run") {
 		t.Errorf("one fault, two complaints: %v", err)
 	}

@@ -34,6 +34,7 @@ type Actor struct {
 	Client client.Client
 	Live   client.Reader // asks the API server itself
 	Dialer Members
+	Leads  func(ctx context.Context) error // an error unless this operator holds the lease now
 	Now    func() time.Time
 	Random io.Reader
 }
@@ -50,6 +51,12 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.start(ctx, c, v, s)
 	case plan.Stop:
 		return a.stop(ctx, c, s)
+	case plan.Force:
+		return a.force(ctx, c, v, s)
+	case plan.Swap:
+		return a.swap(ctx, c, v, s)
+	case plan.Resize:
+		return a.resize(ctx, c, v, s)
 	case plan.AddLearner:
 		return a.addLearner(ctx, c, v, s)
 	case plan.Promote:
@@ -58,9 +65,15 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.moveLeader(ctx, c, v, s)
 	case plan.Remove:
 		return a.remove(ctx, c, v, s)
+	case plan.AllowDowngrade:
+		return a.allowDowngrade(ctx, c, v, s)
+	case plan.CancelDowngrade:
+		return a.cancelDowngrade(ctx, c, v)
 	case plan.Quarantine:
 		return a.quarantine(ctx, c, s)
-	case plan.Freeze, plan.Adopt, plan.Reserve, plan.Wait, plan.Refuse, plan.Done:
+	case plan.Discard:
+		return a.discard(ctx, c, s)
+	case plan.Freeze, plan.Adopt, plan.Reserve, plan.RollBack, plan.Recover, plan.Conclude, plan.Wait, plan.Refuse, plan.Done:
 		return nil
 	default:
 		return fmt.Errorf("no act for step %T", step)
@@ -90,8 +103,29 @@ func (a *Actor) remember(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Re
 // quarantine sets a removed member's volume aside.
 func (a *Actor) quarantine(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Quarantine) error {
 	return a.markVolume(ctx, c, s.Name, func(claim *corev1.PersistentVolumeClaim) {
-		metav1.SetMetaDataLabel(&claim.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+		a.setAside(claim)
 	})
+}
+
+// setAside marks a volume, and since when it is marked.
+func (a *Actor) setAside(claim *corev1.PersistentVolumeClaim) {
+	metav1.SetMetaDataLabel(&claim.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+	if claim.Annotations[v1alpha1.AnnotationQuarantinedAt] == "" {
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationQuarantinedAt, a.Now().UTC().Format(time.RFC3339))
+	}
+}
+
+// discard deletes one volume, and only the one that was observed.
+func (a *Actor) discard(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Discard) error {
+	if err := a.fence(ctx, c); err != nil {
+		return err
+	}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: c.Namespace}}
+	exactly := client.Preconditions{UID: ptr.To(types.UID(s.UID))}
+	if err := client.IgnoreNotFound(a.Client.Delete(ctx, claim, exactly)); err != nil {
+		return fmt.Errorf("delete volume %s: %w", s.Name, err)
+	}
+	return nil
 }
 
 func (a *Actor) markVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name string, mark func(*corev1.PersistentVolumeClaim)) error {

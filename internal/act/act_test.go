@@ -35,7 +35,7 @@ func example() *v1alpha1.EtcdCluster {
 	return &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1", Generation: 7},
 		Spec: v1alpha1.EtcdClusterSpec{
-			Size: 3, Version: "3.6.16", DeletionPolicy: v1alpha1.Retain,
+			Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1alpha1.Retain,
 			Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("2Gi"))},
 		},
 		Status: v1alpha1.EtcdClusterStatus{
@@ -48,7 +48,7 @@ func example() *v1alpha1.EtcdCluster {
 // seen is what is seen of the example: three healthy voters, a-0 leads.
 func seen() cluster.View {
 	v := cluster.View{
-		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"},
+		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"}, Target: cluster.Target{Version: "3.6.16"},
 		Record: cluster.Record{Token: "u1", First: []string{"a-0", "a-1", "a-2"}, ClusterID: "c1", NextSerial: 3},
 	}
 	for i := range 3 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,6 +14,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 // changeTimeout bounds one call that changes the membership: etcd's own limit for
@@ -61,29 +63,52 @@ func (a *Actor) moveLeader(ctx context.Context, c *v1alpha1.EtcdCluster, v clust
 	return nil
 }
 
-// askLeader makes one change through the leader, if the EtcdCluster is still the
-// one that the step was planned for.
+func (a *Actor) allowDowngrade(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.AllowDowngrade) error {
+	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Downgrade(ctx, s.To) })
+	if err != nil {
+		return fmt.Errorf("allow downgrade to %s: %w", s.To, err)
+	}
+	return nil
+}
+
+func (a *Actor) cancelDowngrade(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View) error {
+	// One of the oldest version may not know that there is anything to cancel.
+	newest := slices.MaxFunc(v.Members, func(x, y cluster.Member) int { return version.Order(x.Version, y.Version) })
+	err := a.ask(ctx, c, newest, func(ctx context.Context, member etcd.Client) error { return member.CancelDowngrade(ctx) })
+	if err != nil {
+		return fmt.Errorf("cancel downgrade: %w", err)
+	}
+	return nil
+}
+
+// askLeader makes one change through the leader.
 func (a *Actor) askLeader(
 	ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, change func(context.Context, etcd.Client) error,
 ) error {
-	if err := a.fence(ctx, c); err != nil {
-		return err
-	}
-	m, found := v.Leader()
+	leader, found := v.Leader()
 	if !found {
 		return errors.New("no leader is known")
 	}
-	leader, err := a.Dialer.Member(ctx, c, m)
+	return a.ask(ctx, c, leader, change)
+}
+
+// ask makes one change through a member, if the EtcdCluster is still the one that
+// the step was planned for.
+func (a *Actor) ask(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member, change func(context.Context, etcd.Client) error) error {
+	if err := a.fence(ctx, c); err != nil {
+		return err
+	}
+	member, err := a.Dialer.Member(ctx, c, m)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	return change(ctx, leader)
+	return change(ctx, member)
 }
 
-// fence reads the EtcdCluster from the API server itself: an operator that was
-// cut off, or whose cache is old, must not change a membership.
+// fence reads the EtcdCluster and the lease from the API server itself: an operator
+// that was cut off, or whose cache is old, must not change a membership.
 func (a *Actor) fence(ctx context.Context, c *v1alpha1.EtcdCluster) error {
 	var now v1alpha1.EtcdCluster
 	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
@@ -92,5 +117,8 @@ func (a *Actor) fence(ctx context.Context, c *v1alpha1.EtcdCluster) error {
 	if now.UID != c.UID || now.Generation != c.Generation || now.DeletionTimestamp != nil {
 		return ErrChanged
 	}
-	return nil
+	if a.Leads == nil {
+		return nil
+	}
+	return a.Leads(ctx)
 }

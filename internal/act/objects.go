@@ -162,6 +162,9 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name str
 	}
 	fitted := claim.DeepCopy()
 	fitted.OwnerReferences = build.VolumeOwners(c)
+	if claim.Labels[v1alpha1.LabelQuarantined] != "" {
+		a.setAside(fitted)
+	}
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	if want := c.Spec.Storage.VolumeSize(); size.Cmp(want) < 0 && claim.Labels[v1alpha1.LabelQuarantined] == "" {
 		fitted.Spec.Resources.Requests[corev1.ResourceStorage] = want

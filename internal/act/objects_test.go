@@ -195,7 +195,7 @@ func TestOthersSupportingObjectsStay(t *testing.T) {
 // those that are wanted.
 func TestBudgetFollowsTheVoters(t *testing.T) {
 	s := newScene(t, example(), seen())
-	s.c.Spec.Size, s.view.Want.Size = 7, 7
+	s.c.Spec.Size, s.view.Want.Size = ptr.To[int32](7), 7
 	s.mustDo(plan.Furnish{Objects: []cluster.Object{{Kind: "PodDisruptionBudget", Name: "a"}}})
 	budget := &policyv1.PodDisruptionBudget{}
 	if s.get("a", budget); budget.Spec.MinAvailable.IntValue() != 2 {

@@ -32,8 +32,75 @@ func (a *Actor) start(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 		return err
 	}
 	return atOnce(s.Names, func(name string) error {
-		return a.create(ctx, c, build.Pod(c, name, joining(v)), &corev1.Pod{})
+		return a.create(ctx, c, build.Pod(build.Targeted(c, v.Target), name, joining(v, name)), &corev1.Pod{})
 	})
+}
+
+// force starts a member that forms the cluster anew from its own data.
+func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Force) error {
+	if err := a.fence(ctx, c); err != nil {
+		return err
+	}
+	var now v1alpha1.EtcdCluster
+	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
+		return fmt.Errorf("read the EtcdCluster again: %w", err)
+	}
+	if now.Status.Recovering != s.Name {
+		return ErrChanged // recovered meanwhile: others may have joined, and would be struck
+	}
+	return a.create(ctx, c, build.ForcedPod(build.Targeted(c, v.Target), s.Name), &corev1.Pod{})
+}
+
+// swap gives a running Pod's container another image. The kubelet restarts the
+// container; what ran before is written down, to tell when that has happened.
+func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Swap) error {
+	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
+		wanted := build.Pod(build.Targeted(c, v.Target), s.Name, build.Joining{})
+		for _, status := range pod.Status.ContainerStatuses {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, status.ContainerID)
+		}
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTemplate, build.Swapped(pod, wanted))
+		pod.Spec.Containers[0].Image = wanted.Spec.Containers[0].Image
+	})
+}
+
+// resize gives a running Pod's container other compute resources, and writes down
+// that it did only after: until then it is tried again.
+func (a *Actor) resize(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Resize) error {
+	wanted := build.Pod(build.Targeted(c, v.Target), s.Name, build.Joining{})
+	err := a.change(ctx, c, s.Name, s.UID, "resize", func(pod *corev1.Pod) {
+		pod.Spec.Containers[0].Resources = wanted.Spec.Containers[0].Resources
+	})
+	if err != nil {
+		return err
+	}
+	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTemplate, wanted.Annotations[v1alpha1.AnnotationTemplate])
+	})
+}
+
+// change patches one Pod, and only the one that was observed.
+func (a *Actor) change(ctx context.Context, c *v1alpha1.EtcdCluster, name, uid, subresource string, edit func(*corev1.Pod)) error {
+	var pod corev1.Pod
+	if err := a.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod); err != nil {
+		return fmt.Errorf("read pod %s: %w", name, err)
+	}
+	if string(pod.UID) != uid || len(pod.Spec.Containers) == 0 {
+		return ErrChanged
+	}
+	edited := pod.DeepCopy()
+	edit(edited)
+	unchanged := client.MergeFromWithOptions(&pod, client.MergeFromWithOptimisticLock{})
+	var err error
+	if subresource == "" {
+		err = a.Client.Patch(ctx, edited, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
+	} else {
+		err = a.Client.SubResource(subresource).Patch(ctx, edited, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
+	}
+	if err != nil {
+		return fmt.Errorf("change pod %s: %w", name, err)
+	}
+	return nil
 }
 
 // planOn is written on the volumes of first members.
@@ -45,10 +112,17 @@ func planOn(v cluster.View, c *v1alpha1.EtcdCluster) *v1alpha1.Bootstrap {
 }
 
 // joining says how a member that has no data yet enters the cluster. Once the
-// cluster has formed that is never by forming a new one.
-func joining(v cluster.View) build.Joining {
+// cluster has formed that is never by forming a new one. A member that has data does
+// not join at all: told of nobody else, etcd exits if its directory was emptied,
+// instead of voting again with an empty log.
+func joining(v cluster.View, name string) build.Joining {
 	j := build.Joining{New: !v.Formed(), Token: v.Record.Token, Members: v.Record.First}
-	if listed := v.Select(cluster.IsListed); v.Formed() && len(listed) > 0 {
+	if !v.Formed() {
+		return j
+	}
+	if m, _ := v.Member(name); m.Started {
+		j.Members = []string{name}
+	} else if listed := v.Select(cluster.IsListed); len(listed) > 0 {
 		j.Members = cluster.Names(listed)
 	}
 	return j

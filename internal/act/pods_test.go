@@ -100,11 +100,18 @@ func TestNewClusterOnlyBeforeFormation(t *testing.T) {
 		want   []string
 	}{
 		{"unformed", func(*scene) {}, []string{first, "--initial-cluster-state=new", "--initial-cluster-token=u1"}},
-		{"the size has changed", func(s *scene) { s.c.Spec.Size, s.view.Want.Size = 5, 5 }, []string{first, "--initial-cluster-state=new"}},
-		{"formed", func(s *scene) { s.view = seen() }, []string{first, "--initial-cluster-state=existing", "--initial-cluster-token=u1"}},
+		{"the size has changed", func(s *scene) { s.c.Spec.Size, s.view.Want.Size = ptr.To[int32](5), 5 }, []string{first, "--initial-cluster-state=new"}},
+		{"formed, but its own data is not known", func(s *scene) {
+			s.view = seen()
+			s.view.Members[0].Started = false
+		}, []string{first, "--initial-cluster-state=existing", "--initial-cluster-token=u1"}},
+		{"it has data: it joins nobody", func(s *scene) { s.view = seen() }, []string{
+			"--initial-cluster=a-0=https://a-0.a.default.svc:2380", "--initial-cluster-state=existing",
+		}},
 		{"adopted", func(s *scene) { s.view.Record.Adopted = true }, []string{first, "--initial-cluster-state=existing"}},
 		{"grown", func(s *scene) {
 			s.view = seen()
+			s.view.Members[0].Started = false
 			s.view.Members[1].Role = cluster.Unlisted
 			s.view.Members[2].Name = "a-3"
 		}, []string{

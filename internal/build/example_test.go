@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"k8s.io/utils/ptr"
 )
 
 // example is `spec: {size: 3}` with what the API server fills in.
@@ -18,7 +19,7 @@ func example() *v1alpha1.EtcdCluster {
 	c := &v1alpha1.EtcdCluster{}
 	c.Name, c.Namespace, c.UID = "example", "databases", types.UID("11111111-2222-3333-4444-555555555555")
 	c.Spec = v1alpha1.EtcdClusterSpec{
-		Size: 3, Version: "3.6.16", DeletionPolicy: v1alpha1.Retain, TLS: v1alpha1.TLS{Mode: v1alpha1.TLSEnabled},
+		Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1alpha1.Retain, TLS: v1alpha1.TLS{Mode: v1alpha1.TLSEnabled},
 		Etcd: v1alpha1.EtcdSettings{
 			AutoCompaction: v1alpha1.AutoCompaction{Mode: v1alpha1.CompactPeriodic, Retention: "1h"},
 			SnapshotCount:  10000, LogLevel: "info",

@@ -28,6 +28,7 @@ func TestGolden(t *testing.T) {
 	files := map[string][]runtime.Object{
 		"pod_bootstrap":    {build.Pod(example(), "example-0", forming())},
 		"pod_joining":      {build.Pod(example(), "example-3", joining())},
+		"pod_forced":       {build.ForcedPod(example(), "example-0")},
 		"pod_3.5":          {build.Pod(with(old), "example-0", forming())},
 		"pod_ephemeral":    {build.Pod(with(ephemeral), "example-0", forming())},
 		"pod_tls_disabled": {build.Pod(with(insecure), "example-0", forming())},

@@ -1,16 +1,13 @@
 package build
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // nonroot is the user of distroless images; etcd's own image names none.
@@ -20,22 +17,30 @@ const nonroot = 65532
 // hash of its template annotation.
 func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	pod := template(c, member)
-	pod.Annotations[v1alpha1.AnnotationTemplate] = TemplateHash(c, member)
+	pod.Annotations[v1alpha1.AnnotationTemplate] = Fingerprint(c, member)
 	etcd := &pod.Spec.Containers[0]
 	etcd.Args = append(etcd.Args, joinArguments(c, j)...)
 	return pod
 }
 
-// TemplateHash changes when the member's Pod must be made again.
-func TemplateHash(c *v1alpha1.EtcdCluster, member string) string {
-	pod := template(c, member)
-	pod.OwnerReferences = nil // an adopting cluster has another UID and the same Pods
-	text, err := json.Marshal(pod)
-	if err != nil {
-		return "unhashable: " + err.Error()
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
+// ForcedPod is the Pod of a member that forms the cluster anew from its own data,
+// as its only voter. It never restarts by itself: with the flag it would strike
+// members that have joined meanwhile. It is superseded from the start.
+func ForcedPod(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
+	pod := Pod(c, member, Joining{Members: []string{member}})
+	pod.Annotations[v1alpha1.AnnotationForced] = "true"
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	etcd := &pod.Spec.Containers[0]
+	etcd.Args = append(etcd.Args, "--force-new-cluster=true")
+	return pod
+}
+
+// Targeted is the cluster as its members are to be run now: on the way to another
+// minor version that is not what the spec says.
+func Targeted(c *v1alpha1.EtcdCluster, target cluster.Target) *v1alpha1.EtcdCluster {
+	targeted := c.DeepCopy()
+	targeted.Spec.Version, targeted.Spec.Image = target.Version, target.Image
+	return targeted
 }
 
 func template(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {

@@ -95,7 +95,7 @@ func TestUsersCannotOverrideLabelsOfTheOperator(t *testing.T) {
 			t.Errorf("label %s is %q, want %q", key, pod.Labels[key], value)
 		}
 	}
-	if pod.Annotations[v1alpha1.AnnotationTemplate] != build.TemplateHash(c, "example-0") {
+	if pod.Annotations[v1alpha1.AnnotationTemplate] != build.Fingerprint(c, "example-0") {
 		t.Error("the user decides whether a Pod is as wanted")
 	}
 	if pod.Labels["team"] != "a" || pod.Annotations["team"] != "a" {

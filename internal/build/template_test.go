@@ -10,10 +10,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 type change = func(*v1alpha1.EtcdClusterSpec)
@@ -49,7 +51,13 @@ var rolls = map[string]change{
 
 // stays are changes that must not cost a restart.
 var stays = map[string]change{
-	"size":                     func(s *v1alpha1.EtcdClusterSpec) { s.Size = 7 },
+	"size":                     func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
+	"paused":                   func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
+	"storage.quarantine":       func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
+	"upgrade.onFailure":        func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
+	"recovery.quorumLoss":      func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
+	"recovery.acceptDataLoss":  func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
+	"recovery.memberTimeout":   func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
 	"deletionPolicy":           func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
 	"storage.storageClassName": func(s *v1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("fast") },
 	"storage.size": func(s *v1alpha1.EtcdClusterSpec) {
@@ -62,25 +70,94 @@ func memory(size string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(size)}
 }
 
-func TestTemplateHash(t *testing.T) {
-	before := build.TemplateHash(example(), "example-0")
+// inPlace are the changes that need no new Pod.
+var inPlace = map[string]cluster.Change{
+	"version": cluster.Swap, "image": cluster.Swap,
+	"resources.requests": cluster.Resize, "resources.limits": cluster.Resize,
+}
+
+func TestChange(t *testing.T) {
+	running := build.Pod(example(), "example-0", forming())
 	for field, change := range rolls {
-		if build.TemplateHash(with(change), "example-0") == before {
-			t.Errorf("%s changed, and no Pod is made again", field)
+		want, known := inPlace[field]
+		if !known {
+			want = cluster.Rebuild
+		}
+		if got := build.Change(with(change), running); got != want {
+			t.Errorf("%s changed: got %d, want %d", field, got, want)
 		}
 	}
 	for field, change := range stays {
-		if build.TemplateHash(with(change), "example-0") != before {
-			t.Errorf("%s changed, and every Pod is made again", field)
+		if got := build.Change(with(change), running); got != cluster.Same {
+			t.Errorf("%s changed: got %d, want none", field, got)
 		}
 	}
-	if build.TemplateHash(example(), "example-1") == before {
-		t.Error("two members have the same template")
+	if build.Fingerprint(example(), "example-0") == build.Fingerprint(example(), "example-1") {
+		t.Error("two members have the same fingerprint")
+	}
+}
+
+// Image and resources at once: the image first, then the resources, neither twice.
+func TestSwapKeepsTheRest(t *testing.T) {
+	wanted := with(func(s *v1alpha1.EtcdClusterSpec) {
+		s.Version, s.Resources.Limits = "3.7.3", memory("4Gi")
+	})
+	pod := build.Pod(example(), "example-0", forming())
+	if got := build.Change(wanted, pod); got != cluster.Swap {
+		t.Fatalf("got %d, want an exchange of the image", got)
+	}
+	pod.Annotations[v1alpha1.AnnotationTemplate] = build.Swapped(pod, build.Pod(wanted, "example-0", forming()))
+	if got := build.Change(wanted, pod); got != cluster.Resize {
+		t.Errorf("got %d after the exchange, want other resources", got)
+	}
+}
+
+// Flags of TLS were named otherwise in 3.5: another image alone would not start.
+func TestVersion35IsMadeAnew(t *testing.T) {
+	old := build.Pod(with(func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" }), "example-0", forming())
+	if got := build.Change(example(), old); got != cluster.Rebuild {
+		t.Errorf("got %d, want a new Pod", got)
+	}
+}
+
+// Pods of v0.1 carry one hash of everything. An update of the operator alone changes
+// none of them.
+func TestFirstEditionStays(t *testing.T) {
+	const byFirst = "c9bdad14050cbfd0" // of this Pod, by v0.1.0
+	pod := build.Pod(example(), "example-0", forming())
+	pod.Annotations[v1alpha1.AnnotationTemplate] = byFirst
+	newer := with(func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.7.3" })
+	larger := with(func(s *v1alpha1.EtcdClusterSpec) { s.Resources.Limits = memory("4Gi") })
+	for _, of := range []struct {
+		name string
+		c    *v1alpha1.EtcdCluster
+		want cluster.Change
+	}{{"nothing", example(), cluster.Same}, {"version", newer, cluster.Swap}, {"resources", larger, cluster.Rebuild}} {
+		if got := build.Change(of.c, pod); got != of.want {
+			t.Errorf("%s changed: got %d, want %d", of.name, got, of.want)
+		}
+	}
+	pod.Annotations[v1alpha1.AnnotationTemplate] = build.Swapped(pod, build.Pod(newer, "example-0", forming()))
+	pod.Spec.Containers[0].Image = newer.Spec.MemberImage()
+	if got := build.Change(newer, pod); got != cluster.Same {
+		t.Errorf("got %d after the exchange, want none", got)
+	}
+}
+
+// A Pod that forms a cluster anew must go as soon as others can take over, and never
+// start again by itself.
+func TestForcedPodIsSuperseded(t *testing.T) {
+	pod := build.ForcedPod(example(), "example-0")
+	if got := build.Change(example(), pod); got != cluster.Rebuild || pod.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		t.Errorf("got %d and restart policy %q", got, pod.Spec.RestartPolicy)
+	}
+	if !slices.Contains(pod.Spec.Containers[0].Args, "--force-new-cluster=true") {
+		t.Errorf("it does not force a new cluster: %v", pod.Spec.Containers[0].Args)
 	}
 }
 
 // A new field of the spec must be thought about: does it restart members?
-func TestTemplateHashKnowsEveryField(t *testing.T) {
+func TestFingerprintKnowsEveryField(t *testing.T) {
 	known := slices.Sorted(maps.Keys(rolls))
 	known = append(known, slices.Sorted(maps.Keys(stays))...)
 	slices.Sort(known)
@@ -123,13 +200,13 @@ func TestDerivedQuotaFollowsTheVolume(t *testing.T) {
 	small, large := resource.MustParse("11Gi"), resource.MustParse("12Gi")
 	a := with(func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Size = &small })
 	b := with(func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Size = &large })
-	if build.TemplateHash(a, "example-0") != build.TemplateHash(b, "example-0") {
+	if build.Fingerprint(a, "example-0") != build.Fingerprint(b, "example-0") {
 		t.Error("a volume that grows beyond the largest quota makes every Pod again")
 	}
 }
 
 // How a member once joined, and which EtcdCluster object made it, do not matter later.
-func TestTemplateHashForgetsTheBeginning(t *testing.T) {
+func TestFingerprintForgetsTheBeginning(t *testing.T) {
 	first, later := build.Pod(example(), "example-0", forming()), build.Pod(example(), "example-0", joining())
 	if slices.Equal(first.Spec.Containers[0].Args, later.Spec.Containers[0].Args) {
 		t.Error("forming and joining a cluster are the same")
@@ -140,10 +217,10 @@ func TestTemplateHashForgetsTheBeginning(t *testing.T) {
 	}
 	adopting := example()
 	adopting.UID, adopting.Generation, adopting.ResourceVersion = "another", 7, "7"
-	if build.TemplateHash(adopting, "example-0") != hash {
+	if build.Fingerprint(adopting, "example-0") != hash {
 		t.Error("the hash knows the EtcdCluster's UID, generation or version")
 	}
-	if hash == "" || build.TemplateHash(example(), "example-0") != hash {
+	if hash == "" || build.Fingerprint(example(), "example-0") != hash {
 		t.Errorf("the Pod carries %q, which is not the hash of its template", hash)
 	}
 }

@@ -34,7 +34,14 @@ type Member struct {
 	ClusterID string // of the cluster that it says it is in, in hexadecimal
 	Version   string // etcd version that it runs; empty if unknown
 	DBSize    int64  // bytes
+	Revision  int64  // of its data, as far as it has applied it
+	Index     uint64 // of the last raft entry that it knows to be committed
+	Behind    uint64 // committed entries that it has yet to apply, against the leader
 	Complaint string // alarms that it reports
+
+	// Why it cannot come back. Both are proven by what Kubernetes keeps.
+	Damage   string // its data cannot be used, in etcd's words; empty if nothing says so
+	Stranded string // its node has been silent for too long; empty if it has not
 }
 
 // Pod is what the API server says of a member's Pod.
@@ -47,9 +54,28 @@ type Pod struct {
 	Finished    bool   // Failed or Succeeded: it never runs again
 	Running     bool   // its container runs now
 	Ready       bool   // the kubelet's readiness probe passes
-	Outdated    bool   // built from an older spec
+	Change      Change // what of it is not as the spec wants it
+	Settling    bool   // its container is about to restart with another image
+	Cordoned    bool   // its node takes no new Pods: a drain may follow
+	Forced      bool   // it forms the cluster anew from its own data
+	Failing     bool   // its container keeps ending, or never starts
+	Image       string // that its container is to run
 	Trouble     string // why its container does not run, in Kubernetes' words
 }
+
+// Change is what it takes to bring a Pod to the spec.
+type Change int
+
+const (
+	// Same: it is as the spec wants it.
+	Same Change = iota
+	// Resize: only its compute resources differ, which can change while it runs.
+	Resize
+	// Swap: only its image differs, which the kubelet exchanges in place.
+	Swap
+	// Rebuild: it must be made anew.
+	Rebuild
+)
 
 // VolumeState is where a member's data stands.
 type VolumeState int
@@ -75,15 +101,25 @@ func IsListed(m Member) bool { return m.Role != Unlisted }
 // IsHealthy says whether the member answered a linearizable read.
 func IsHealthy(m Member) bool { return m.Healthy }
 
-// IsServing says whether clients reach a healthy member: its Service lists it as
-// soon as the kubelet finds it ready.
-func IsServing(m Member) bool { return m.Healthy && m.Pod.Ready && !m.Pod.Terminating }
+// IsSteady says whether a healthy member is about to stay so: nothing has told its
+// Pod to end or its container to restart.
+func IsSteady(m Member) bool { return m.Healthy && !m.Pod.Terminating && !m.Pod.Settling }
+
+// IsServing says whether clients reach a member that stays healthy: its Service
+// lists it as soon as the kubelet finds it ready.
+func IsServing(m Member) bool { return IsSteady(m) && m.Pod.Ready }
 
 // IsRecorded says whether the record counts it as a member.
 func IsRecorded(m Member) bool { return m.Recorded }
 
-// IsOutdated says whether the member's Pod was built from an older spec.
-func IsOutdated(m Member) bool { return m.Pod.Exists && m.Pod.Outdated }
+// IsOutdated says whether the member's Pod is not as the spec wants it.
+func IsOutdated(m Member) bool { return m.Pod.Exists && m.Pod.Change != Same }
+
+// IsSuperseded says whether the member's Pod must be made anew.
+func IsSuperseded(m Member) bool { return m.Pod.Exists && m.Pod.Change == Rebuild }
+
+// IsDisturbed says whether something outside is about to end the member's Pod.
+func IsDisturbed(m Member) bool { return m.Pod.Terminating || m.Pod.Cordoned }
 
 // HasPod says whether the member has a Pod that may still run.
 func HasPod(m Member) bool { return m.Pod.Exists && !m.Pod.Finished }
@@ -94,7 +130,16 @@ func IsLost(m Member) bool {
 	return m.Started && !HasPod(m) && m.Volume != Kept
 }
 
+// IsBeyondRepair says whether the member's data is gone or cannot be used: nothing
+// brings this member back.
+func IsBeyondRepair(m Member) bool { return IsLost(m) || m.Damage != "" && !m.Answers }
+
 // Not inverts a test.
 func Not(test func(Member) bool) func(Member) bool {
 	return func(m Member) bool { return !test(m) }
+}
+
+// Except is true of every member but the one of that name.
+func Except(name string) func(Member) bool {
+	return func(m Member) bool { return m.Name != name }
 }

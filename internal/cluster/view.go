@@ -5,6 +5,7 @@
 package cluster
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,13 +16,16 @@ type View struct {
 	Name     string
 	UID      string // of the EtcdCluster
 	Deleting bool   // the EtcdCluster itself is being deleted
+	Newer    string // what in the record only a newer operator understands
 	Want     Want
+	Target   Target
 	Record   Record
 	Members  []Member // by serial number
 	Strays   []Stray  // members that etcd lists and nobody asked for, by ID
 	Volumes  []Volume // every kept volume, by serial number
+	Expired  []Object // volumes set aside for longer than the user wants, by name
 	Objects  []Object // supporting objects that are not as wanted, by kind and name
-	Misfits  []Object // volumes whose size or owner is not as wanted, by name
+	Misfits  []Object // volumes whose size, owner or mark is not as wanted, by name
 	Foreign  []Object // objects in our place that belong to somebody else
 
 	// Unread says why etcd's member list could not be read with quorum; empty when
@@ -33,10 +37,33 @@ type View struct {
 
 // Want is what the user asked for.
 type Want struct {
-	Size      int
+	Size      int    // 0: hibernate
 	Version   string // full version, 3.6.16
 	Ephemeral bool   // data lives and dies with the Pod
+	Paused    bool   // change nothing
+	RollBack  bool   // take an upgrade back whose first member fails
+	Automatic bool   // recover quorum without asking
+	Accepted  string // loss of data that the user has accepted, as Loss.String puts it
 }
+
+// Target is what members are to run now, on the way to what is wanted.
+type Target struct {
+	Version   string // full version; what members run if there is no way
+	Image     string // that holds it; empty for the usual one
+	Downgrade string // minor version that etcd must be told it goes down to, first
+	Cancel    bool   // a downgrade that etcd has begun must be called off, first
+	Await     string // what etcd is about to do before the next version may start
+	Barred    string // why there is no way to what is wanted
+}
+
+// Loss is what going on from one survivor alone would mean.
+type Loss struct {
+	Survivor string
+	Revision int64 // of the survivor's data: later writes are lost
+}
+
+// String is what a user writes to accept the loss.
+func (l Loss) String() string { return fmt.Sprintf("%s@%d", l.Survivor, l.Revision) }
 
 // Record is what the operator remembers between two observations.
 type Record struct {
@@ -46,11 +73,14 @@ type Record struct {
 	ClusterID  string   // set once the cluster has formed
 	NextSerial int
 	Joining    string // name reserved for a member about to join
+	Recovering string // member that the cluster is formed anew from
+	RolledBack string // why what is wanted was taken back; empty if it was not
 }
 
 // Object is a supporting object: a Service, a Secret, a PodDisruptionBudget.
 type Object struct {
 	Kind, Name string
+	UID        string // precondition of its deletion, of those that are deleted
 	Why        string // what is wrong with it
 	Gone       bool   // of Foreign: it is being deleted, so waiting helps
 }

@@ -79,6 +79,7 @@ func (c *client) Status(ctx context.Context) (Status, error) {
 		RaftIndex:        response.GetRaftIndex(),
 		RaftAppliedIndex: response.GetRaftAppliedIndex(),
 		Learner:          response.GetIsLearner(),
+		StorageVersion:   response.GetStorageVersion(),
 		Downgrade:        enabledDowngrade(response.GetDowngradeInfo()),
 		Errors:           response.GetErrors(),
 	}, nil

@@ -52,6 +52,7 @@ type Status struct {
 	Revision                              int64
 	RaftTerm, RaftIndex, RaftAppliedIndex uint64
 	Learner                               bool
+	StorageVersion                        string   // of its data's schema, "3.6.0"; before etcd 3.6 always empty
 	Downgrade                             string   // "3.5" while going down to it is allowed; before etcd 3.6 always empty
 	Errors                                []string // no leader, and raised alarms
 }

@@ -59,13 +59,14 @@ func (o *Observer) confirmPod(ctx context.Context, c *v1alpha1.EtcdCluster, v *c
 		o.pod(c, v, members, &pod)
 	default:
 		losePod(members.member(name), v.Want.Ephemeral)
+		delete(members.pods, name)
 	}
 	return nil
 }
 
 // losePod corrects what the cache said of a Pod that is gone.
 func losePod(m *cluster.Member, ephemeral bool) {
-	m.Pod, m.Answers, m.Healthy = cluster.Pod{}, false, false
+	m.Pod, m.Damage, m.Answers, m.Healthy = cluster.Pod{}, "", false, false
 	if ephemeral {
 		m.Volume = cluster.NoVolume
 	}

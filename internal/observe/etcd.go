@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,7 +49,9 @@ func (o *Observer) etcd(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster
 	for _, a := range answers {
 		a.note(members.member(a.name))
 	}
+	noteVersions(answers, members)
 	leader := leaderID(answers)
+	noteLags(answers, members, leader)
 	if !answersItself(answers, leader) {
 		v.Unread = unreadBecause(answers)
 		v.Strays, _ = listFrom(ctx, answers, members, false)
@@ -71,7 +75,7 @@ func (o *Observer) etcd(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster
 func runningMembers(members *join) []cluster.Member {
 	var running []cluster.Member
 	for _, m := range members.sorted() {
-		if m.Pod.Running && m.Pod.Address != "" && !m.Pod.Terminating {
+		if m.Pod.Running && m.Pod.Address != "" {
 			running = append(running, m)
 		}
 	}
@@ -112,7 +116,23 @@ func (a *answer) note(m *cluster.Member) {
 	m.ClusterID = strconv.FormatUint(a.status.ClusterID, 16)
 	m.Version = a.status.Version
 	m.DBSize = a.status.DBSize
+	m.Revision, m.Index = a.status.Revision, a.status.RaftIndex
 	m.Complaint = complaint(a.status.Errors)
+}
+
+// noteVersions notes what stands between two minor versions: a downgrade that etcd
+// allows, and members whose data is not of the version that the next hop begins at.
+// Data of 3.5 carries no version of its own.
+func noteVersions(answers []*answer, members *join) {
+	for _, a := range answers {
+		members.downgrade = cmp.Or(members.downgrade, a.status.Downgrade)
+	}
+	for _, a := range answers {
+		runs, stores := minorOf(a.status.Version), cmp.Or(minorOf(a.status.StorageVersion), "3.5")
+		if a.err == nil && runs != "3.5" && runs != members.downgrade && stores != cmp.Or(members.downgrade, runs) {
+			members.unmigrated = fmt.Sprintf("%s runs %s, its data is of %s", a.name, runs, stores)
+		}
+	}
 }
 
 // complaint leaves out what the view says in other words.
@@ -196,13 +216,29 @@ func markLeader(members *join, leader uint64) {
 	}
 }
 
-func noteLearners(answers []*answer, members *join, leader uint64) {
-	var log uint64
+// appliedBy is how far the leader has applied its log.
+func appliedBy(leader uint64, answers []*answer) uint64 {
 	for _, a := range answers {
 		if a.err == nil && a.status.MemberID == leader {
-			log = a.status.RaftAppliedIndex
+			return a.status.RaftAppliedIndex
 		}
 	}
+	return 0
+}
+
+// noteLags says who is behind the leader. All are asked at once, so it is only
+// roughly true of a busy cluster.
+func noteLags(answers []*answer, members *join, leader uint64) {
+	log := appliedBy(leader, answers)
+	for _, a := range answers {
+		if a.err == nil && a.status.RaftAppliedIndex < log {
+			members.member(a.name).Behind = log - a.status.RaftAppliedIndex
+		}
+	}
+}
+
+func noteLearners(answers []*answer, members *join, leader uint64) {
+	log := appliedBy(leader, answers)
 	for _, a := range answers {
 		if a.err == nil && a.status.Learner {
 			m := members.member(a.name)

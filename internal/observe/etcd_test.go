@@ -210,7 +210,8 @@ func TestRecordTellsRolesWhenNobodyAnswers(t *testing.T) {
 	}
 }
 
-// TestOnlyRunningPodsAreAsked: one that is going, has no address, or does not run.
+// TestOnlyRunningPodsAreAsked: not one that has no address, or does not run. One that
+// is going is asked as long as it runs: it may lead.
 func TestOnlyRunningPodsAreAsked(t *testing.T) {
 	s := newScene(t)
 	s.pod("a-0").Status.PodIP = ""
@@ -219,7 +220,7 @@ func TestOnlyRunningPodsAreAsked(t *testing.T) {
 	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: now}, []string{"example.com/wait"}
 	s.objects = append(s.objects, going)
 	s.look()
-	if asked := strings.Join(s.callsOf("Status"), " "); asked != "a-2" || strings.Join(s.kept, " ") != "a-2" {
+	if asked := strings.Join(s.callsOf("Status"), " "); asked != "a-2 a-3" || strings.Join(s.kept, " ") != "a-2 a-3" {
 		t.Errorf("asked %s, kept %v", asked, s.kept)
 	}
 }

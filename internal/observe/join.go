@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -16,11 +18,15 @@ import (
 type join struct {
 	cluster string
 	members map[string]*cluster.Member
+	pods    map[string]*corev1.Pod // as they were read last
+	// unmigrated is a member whose data etcd has yet to bring to its version, and why.
+	unmigrated string
+	downgrade  string // minor version that etcd allows its members to go down to
 }
 
 // newJoin begins with the members that the record knows.
 func newJoin(c *v1alpha1.EtcdCluster) *join {
-	j := &join{cluster: c.Name, members: map[string]*cluster.Member{}}
+	j := &join{cluster: c.Name, members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{}}
 	if c.Status.ClusterID == "" && c.Status.Bootstrap != nil {
 		for _, name := range c.Status.Bootstrap.Members {
 			j.member(name).Recorded = true

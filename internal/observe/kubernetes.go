@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +31,7 @@ func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *c
 		return fmt.Errorf("list volumes: %w", err)
 	}
 	for i := range claims.Items {
-		volume(c, v, members, &claims.Items[i])
+		o.volume(c, v, members, &claims.Items[i])
 	}
 	slices.SortFunc(v.Volumes, func(a, b cluster.Volume) int {
 		return cluster.Serial(c.Name, a.Name) - cluster.Serial(c.Name, b.Name)
@@ -38,6 +39,7 @@ func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *c
 	byName := func(a, b cluster.Object) int { return strings.Compare(a.String(), b.String()) }
 	slices.SortFunc(v.Misfits, byName)
 	slices.SortFunc(v.Foreign, byName)
+	slices.SortFunc(v.Expired, byName)
 	return nil
 }
 
@@ -51,8 +53,10 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 		return
 	}
 	m := members.member(pod.Name)
-	m.Pod = podFacts(c, pod)
+	members.pods[pod.Name] = pod
+	m.Pod = podFacts(pod)
 	m.Pod.Overdue = m.Pod.Terminating && o.Now().After(pod.DeletionTimestamp.Time)
+	m.Damage = damage(pod)
 	if v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)
 	}
@@ -89,19 +93,31 @@ func foreignTo(c *v1alpha1.EtcdCluster, object metav1.Object) (cluster.Object, s
 	return foreign, foreign.Why
 }
 
-func podFacts(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Pod {
+func podFacts(pod *corev1.Pod) cluster.Pod {
 	facts := cluster.Pod{
 		Exists: true, UID: string(pod.UID), Address: pod.Status.PodIP,
 		Terminating: pod.DeletionTimestamp != nil,
 		Finished:    pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded,
-		Outdated:    pod.Annotations[v1alpha1.AnnotationTemplate] != build.TemplateHash(c, pod.Name),
+		Ready:       hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil,
+		Forced:      pod.Annotations[v1alpha1.AnnotationForced] != "",
+		Failing:     failing(pod),
 		Trouble:     trouble(pod),
+	}
+	for _, container := range pod.Spec.Containers {
+		facts.Image = container.Image
 	}
 	for _, status := range pod.Status.ContainerStatuses {
 		facts.Running = facts.Running || status.State.Running != nil
+		facts.Settling = facts.Settling || isReplaced(pod, &status)
 	}
-	facts.Ready = hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil
 	return facts
+}
+
+// isReplaced says whether the container is still the one from before an exchange of
+// the image.
+func isReplaced(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
+	replaced := pod.Annotations[v1alpha1.AnnotationReplaced]
+	return replaced != "" && replaced == status.ContainerID && status.State.Running != nil
 }
 
 func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) *corev1.PodCondition {
@@ -113,68 +129,7 @@ func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.C
 	return nil
 }
 
-// trouble is why a Pod's container does not run, in words that do not change from
-// one look to the next: each change would be a write of the status.
-func trouble(pod *corev1.Pod) string {
-	if pod.DeletionTimestamp != nil {
-		return ""
-	}
-	if condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse); condition != nil {
-		return "it cannot be scheduled: " + condition.Message
-	}
-	if pod.Status.Phase == corev1.PodFailed {
-		return fmt.Sprintf("it failed: %s %s", pod.Status.Reason, pod.Status.Message)
-	}
-	for i := range pod.Status.ContainerStatuses {
-		if text := containerTrouble(&pod.Status.ContainerStatuses[i]); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// containerTrouble says the same of a container that keeps ending whether it just
-// ended, waits for its next start or has just started again.
-func containerTrouble(status *corev1.ContainerStatus) string {
-	ended := status.State.Terminated
-	if ended == nil {
-		ended = status.LastTerminationState.Terminated
-	}
-	waiting := status.State.Waiting
-	switch {
-	case status.Ready:
-		return ""
-	case waiting != nil && pullTrouble[waiting.Reason]:
-		return fmt.Sprintf("its image %s cannot be pulled", status.Image)
-	case ended != nil:
-		return fmt.Sprintf("its container ended: %s, exit code %d%s", ended.Reason, ended.ExitCode, lastLine(ended.Message))
-	case waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing":
-		return ""
-	default:
-		return fmt.Sprintf("its container does not start: %s: %s", waiting.Reason, waiting.Message)
-	}
-}
-
-// pullTrouble are the kubelet's words for an image that it can not get; it goes to
-// and fro between them with every try.
-var pullTrouble = map[string]bool{"ImagePullBackOff": true, "ErrImagePull": true, "InvalidImageName": true}
-
-// lastLine quotes the last line of a container's log that says what went wrong,
-// without the time stamp that makes every one different.
-func lastLine(message string) string {
-	lines := strings.Split(strings.TrimSpace(message), "\n")
-	line := lines[len(lines)-1]
-	if _, text, ok := strings.Cut(line, `"msg":`); ok {
-		line = text
-	}
-	if line == "" {
-		return ""
-	}
-	const longest = 200
-	return ": " + strings.ToValidUTF8(line[:min(len(line), longest)], "")
-}
-
-func volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *corev1.PersistentVolumeClaim) {
+func (o *Observer) volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *corev1.PersistentVolumeClaim) {
 	serial := cluster.Serial(c.Name, claim.Name)
 	v.Record.NextSerial = max(v.Record.NextSerial, serial+1)
 	if metav1.GetControllerOf(claim) != nil {
@@ -184,6 +139,7 @@ func volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *core
 			return
 		}
 	}
+	o.expiry(c, v, claim)
 	if v.Want.Ephemeral {
 		return // a volume of an earlier cluster is nothing to one that keeps no data
 	}
@@ -223,6 +179,17 @@ func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 	return volume
 }
 
+// expiry notes a volume that was set aside long enough ago.
+func (o *Observer) expiry(c *v1alpha1.EtcdCluster, v *cluster.View, claim *corev1.PersistentVolumeClaim) {
+	since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
+	if claim.Labels[v1alpha1.LabelQuarantined] == "" || claim.DeletionTimestamp != nil || err != nil {
+		return
+	}
+	if age := o.Now().Sub(since); age >= c.Spec.Storage.KeepFor() {
+		v.Expired = append(v.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, UID: string(claim.UID)})
+	}
+}
+
 // misfit says what of a volume is not as wanted: its size or its owner.
 func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) string {
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
@@ -232,6 +199,8 @@ func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) string
 		return fmt.Sprintf("it has %s, %s is wanted", size.String(), want.String())
 	case (metav1.GetControllerOf(claim) != nil) != (c.Spec.DeletionPolicy == v1alpha1.Delete):
 		return "the deletion policy has changed"
+	case claim.Labels[v1alpha1.LabelQuarantined] != "" && claim.Annotations[v1alpha1.AnnotationQuarantinedAt] == "":
+		return "it does not say since when it is set aside"
 	default:
 		return ""
 	}

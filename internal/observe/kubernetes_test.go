@@ -132,7 +132,7 @@ func TestFault4NumberOfAQuarantinedVolumeIsNotUsedAgain(t *testing.T) {
 
 // TestPodFacts: each is read from where Kubernetes puts it.
 func TestPodFacts(t *testing.T) {
-	healthy := cluster.Pod{Exists: true, UID: "pod-a-1", Address: "10.0.0.1", Running: true, Ready: true}
+	healthy := cluster.Pod{Exists: true, UID: "pod-a-1", Address: "10.0.0.1", Running: true, Ready: true, Image: image}
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)
 		want   func(*cluster.Pod)
@@ -147,7 +147,7 @@ func TestPodFacts(t *testing.T) {
 		"succeeded": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, func(p *cluster.Pod) { p.Finished = true }},
 		"outdated": {func(p *corev1.Pod) {
 			p.Annotations[v1alpha1.AnnotationTemplate] = "old"
-		}, func(p *cluster.Pod) { p.Outdated = true }},
+		}, func(p *cluster.Pod) { p.Change = cluster.Rebuild }},
 		"not ready": {func(p *corev1.Pod) {
 			p.Status.Conditions[0].Status = corev1.ConditionFalse
 		}, func(p *cluster.Pod) { p.Ready = false }},
@@ -309,8 +309,11 @@ func TestMisfits(t *testing.T) {
 		"the same in other words": {func(s *scene) { s.c.Spec.Storage.Size = ptr.To(resource.MustParse("2048Mi")) }, nil},
 		"set aside and small": {func(s *scene) {
 			s.claim("a-1").Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1Gi")
-			metav1.SetMetaDataLabel(&s.claim("a-1").ObjectMeta, v1alpha1.LabelQuarantined, "true")
+			setAside(s.claim("a-1"), now)
 		}, nil},
+		"set aside, but not since when": {func(s *scene) {
+			metav1.SetMetaDataLabel(&s.claim("a-1").ObjectMeta, v1alpha1.LabelQuarantined, "true")
+		}, []string{"a-1"}},
 		"to be deleted": {func(s *scene) { s.c.Spec.DeletionPolicy = v1alpha1.Delete }, []string{"a-0", "a-1", "a-2"}},
 		"owned and to be kept": {func(s *scene) {
 			s.claim("a-2").OwnerReferences = []metav1.OwnerReference{build.Owner(s.c)}
@@ -330,6 +333,27 @@ func TestMisfits(t *testing.T) {
 				t.Errorf("misfits %v, want %v", names, test.want)
 			}
 		})
+	}
+}
+
+func setAside(claim *corev1.PersistentVolumeClaim, since time.Time) {
+	metav1.SetMetaDataLabel(&claim.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationQuarantinedAt, since.Format(time.RFC3339))
+}
+
+// TestExpired: only what was set aside for longer than the user wants it kept.
+func TestExpired(t *testing.T) {
+	for age, want := range map[time.Duration]int{0: 0, 59 * time.Minute: 0, time.Hour: 1, 9999 * time.Hour: 1} {
+		s := newScene(t)
+		s.c.Spec.Storage.Quarantine = &metav1.Duration{Duration: time.Hour}
+		aside := build.Volume(s.c, "a-8", nil)
+		aside.UID = "volume"
+		setAside(aside, now.Add(-age))
+		s.objects = append(s.objects, aside)
+		expired := s.look().Expired
+		if len(expired) != want || want == 1 && (expired[0].Name != "a-8" || expired[0].UID != "volume") {
+			t.Errorf("set aside for %s: saw %+v, want %d", age, expired, want)
+		}
 	}
 }
 

@@ -90,7 +90,7 @@ func TestWithoutTLSThereIsOneSecret(t *testing.T) {
 // TestBudgetIsForTheVotersThatThereAre: a larger wish alone does not change it.
 func TestBudgetIsForTheVotersThatThereAre(t *testing.T) {
 	s := newScene(t)
-	s.c.Spec.Size = 7
+	s.c.Spec.Size = ptr.To[int32](7)
 	if got := s.look().Objects; len(got) > 0 {
 		t.Errorf("got %v", got)
 	}

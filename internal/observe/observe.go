@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 // freshFor is how long after a Pod's container started etcd is expected to need
@@ -41,10 +42,14 @@ type Observer struct {
 func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluster.View, error) {
 	v := cluster.View{
 		Name: c.Name, UID: string(c.UID), Deleting: c.DeletionTimestamp != nil,
-		Want:   cluster.Want{Size: int(c.Spec.Size), Version: c.Spec.Version, Ephemeral: c.Spec.Storage.Ephemeral != nil},
+		Want:   want(c),
 		Record: record(c),
 	}
 	if v.Deleting {
+		return v, nil
+	}
+	if c.Status.Format > v1alpha1.StatusFormat {
+		v.Newer = fmt.Sprintf("its status has format %d, and this one knows %d", c.Status.Format, v1alpha1.StatusFormat)
 		return v, nil
 	}
 	members := newJoin(c)
@@ -55,6 +60,10 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluste
 	if err := o.confirm(ctx, c, &v, members); err != nil {
 		return v, fmt.Errorf("observe %s: %w", c.Name, err)
 	}
+	if err := o.nodes(ctx, c, members); err != nil {
+		return v, fmt.Errorf("observe %s: %w", c.Name, err)
+	}
+	judge(c, &v, members)
 	v.Members = members.sorted()
 	if err := o.objects(ctx, c, &v); err != nil {
 		return v, fmt.Errorf("observe %s: %w", c.Name, err)
@@ -62,9 +71,26 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluste
 	return v, nil
 }
 
+func want(c *v1alpha1.EtcdCluster) cluster.Want {
+	return cluster.Want{
+		Size:      c.Size(),
+		Version:   version.Full(c.Spec.Version),
+		Ephemeral: c.Spec.Storage.Ephemeral != nil,
+		Paused:    c.Spec.Paused,
+		RollBack:  c.Spec.Upgrade.OnFailure == v1alpha1.RollBack,
+		Automatic: c.Spec.Recovery.QuorumLoss == v1alpha1.Automatic,
+		Accepted:  c.Spec.Recovery.AcceptDataLoss,
+	}
+}
+
 func record(c *v1alpha1.EtcdCluster) cluster.Record {
 	r := cluster.Record{
 		ClusterID: c.Status.ClusterID, NextSerial: int(c.Status.NextSerial), Joining: c.Status.Joining,
+		Recovering: c.Status.Recovering,
+	}
+	if isRolledBack(c) {
+		r.RolledBack = fmt.Sprintf("spec.version %s was taken back to %s: %s; change spec.version or spec.image to go on",
+			c.Spec.Version, c.Status.Rollback.Version, c.Status.Rollback.Because)
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted

@@ -27,15 +27,15 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 	s := newScene(t)
 	first := []string{"a-0", "a-1", "a-2"}
 	want := cluster.View{
-		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"},
+		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"}, Target: cluster.Target{Version: "3.6.16"},
 		Record: cluster.Record{Token: "u1", First: first, ClusterID: "c1", NextSerial: 3},
 	}
 	for i, name := range first {
 		want.Volumes = append(want.Volumes, cluster.Volume{Name: name, Token: "u1", First: first})
 		want.Members = append(want.Members, cluster.Member{
 			Name: name, Recorded: true, ID: uint64(i + 1), Role: cluster.Voter, Started: true, Volume: cluster.Kept,
-			Pod:     cluster.Pod{Exists: true, UID: "pod-" + name, Address: "10.0.0." + name[2:], Running: true, Ready: true},
-			Answers: true, Healthy: true, Leader: i == 0, ClusterID: "c1", Version: "3.6.16", DBSize: 1 << 20,
+			Pod:     cluster.Pod{Exists: true, UID: "pod-" + name, Address: "10.0.0." + name[2:], Running: true, Ready: true, Image: image},
+			Answers: true, Healthy: true, Leader: i == 0, ClusterID: "c1", Version: "3.6.16", DBSize: 1 << 20, Revision: 1,
 		})
 	}
 	got := s.look()

@@ -34,6 +34,9 @@ import (
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// image is what the members of a scene run.
+const image = "gcr.io/etcd-development/etcd:v3.6.16"
+
 // A scene is a cluster named a as Kubernetes and etcd have it. Tests spoil it and
 // look.
 type scene struct {
@@ -60,7 +63,7 @@ func newScene(t *testing.T) *scene {
 	s.c = &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1"},
 		Spec: v1alpha1.EtcdClusterSpec{
-			Size: 3, Version: "3.6.16", DeletionPolicy: v1alpha1.Retain,
+			Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1alpha1.Retain,
 			Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("2Gi"))},
 		},
 		Status: v1alpha1.EtcdClusterStatus{

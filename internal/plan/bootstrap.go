@@ -15,6 +15,24 @@ func leaveDeleted(v cluster.View) Step {
 	return Wait{For: "Kubernetes to collect the objects of the deleted cluster"}
 }
 
+// leaveNewer does nothing to a cluster whose record a newer operator has written:
+// what this one does not understand it would lose.
+func leaveNewer(v cluster.View) Step {
+	if v.Newer == "" {
+		return nil
+	}
+	return Refuse{"a newer version of the operator has taken this cluster over: " + v.Newer + "; run that version again"}
+}
+
+// pause changes nothing for as long as the user wants. etcd and its Pods go on
+// by themselves.
+func pause(v cluster.View) Step {
+	if !v.Want.Paused {
+		return nil
+	}
+	return Wait{For: "spec.paused to be false: until then nothing is changed or healed"}
+}
+
 // respectOthers never touches an object of another owner, and waits for one that
 // is on its way out: most often a cluster of the same name, just deleted.
 func respectOthers(v cluster.View) Step {
@@ -27,6 +45,24 @@ func respectOthers(v cluster.View) Step {
 		return Wait{For: v.Foreign[0].String() + " of an earlier cluster to be gone"}
 	}
 	return nil
+}
+
+// hibernate ends every Pod and keeps every volume. Members are not removed: they
+// come back as they were.
+func hibernate(v cluster.View) Step {
+	if v.Want.Size > 0 {
+		return nil
+	}
+	pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists })
+	for _, m := range pods {
+		if !m.Pod.Terminating {
+			return Stop{m.Name, m.Pod.UID, "the size is 0"}
+		}
+	}
+	if len(pods) > 0 {
+		return Wait{For: "pod " + pods[0].Name + " to be gone"}
+	}
+	return Done{}
 }
 
 // adoptVolumes takes kept volumes for what they are: the data of a cluster of

@@ -2,6 +2,9 @@ package plan_test
 
 import (
 	"fmt"
+	"os"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -28,13 +31,18 @@ var tempers = []temper{
 }
 
 // TestInvariants walks every small start in every temper. Whatever the rules say,
-// each step must keep I1, I2, I3 and I5 (docs/faults.md), and every walk must end.
+// each step must keep I1, I2, I3, I5 and I6 (docs/faults.md), etcd must never refuse
+// a version, and every walk must end.
 //
-// With -short, as under the race detector, clusters have up to three members instead of four.
+// Clusters have up to two members, with -short, as under the race detector, one;
+// WALK=5 goes up to five, which takes a quarter of an hour.
 func TestInvariants(t *testing.T) {
-	most, least := 4, 20_000
+	most, least := 2, 20_000
 	if testing.Short() {
-		most, least = 3, 3_000
+		most, least = 1, 3_000
+	}
+	if text := os.Getenv("WALK"); text != "" {
+		most, _ = strconv.Atoi(text)
 	}
 	for _, temper := range tempers {
 		t.Run(temper.name, func(t *testing.T) {
@@ -52,24 +60,74 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// eachStart makes every cluster of up to most members in which each is healthy,
-// down, without a Pod, without data, outdated or broken by an older spec, with or
-// without a learner, for every size wanted, on both kinds of storage; and every
-// moment of a bootstrap.
-func eachStart(most int, visit func(*world)) {
-	for _, ephemeral := range []bool{false, true} {
-		for _, size := range []int{1, 3, 5} {
-			for n := 1; n <= most; n++ {
-				for states := range power(len(memberStates), n) {
-					for learner := range 3 {
-						visit(formedWorld(size, n, states, learner, ephemeral))
+// A goal is what is wanted of a cluster that has formed.
+type goal struct {
+	size      int
+	version   string
+	downgrade string // what etcd was told before
+	bad       string // a version that does not run
+	ephemeral bool
+	trusting  bool // the operator may roll back and recover quorum by itself
+}
+
+// goals are all combinations that matter. Members run 3.6.16, and 3.5.35 where they
+// are old.
+func goals() []goal {
+	var all []goal
+	for _, size := range []int{0, 1, 3, 5} {
+		for _, g := range []goal{
+			{version: "3.6.16"},
+			{version: "3.7.3"},
+			{version: "3.7.3", bad: "3.7.3"},
+			{version: "3.5.35"},
+			{version: "3.5.35", downgrade: "3.5"},
+			{version: "3.6.16", downgrade: "3.5"},
+		} {
+			for _, g.ephemeral = range []bool{false, true} {
+				for _, g.trusting = range []bool{false, true} {
+					if g.size = size; size > 0 || !g.ephemeral {
+						all = append(all, g)
 					}
 				}
 			}
+		}
+	}
+	return all
+}
+
+// eachStart makes every cluster of up to most members in which each is in one of the
+// states of memberStates, with or without a learner, for every goal; and every moment
+// of a bootstrap. From four members on, each mix of states is tried in one order.
+func eachStart(most int, visit func(*world)) {
+	for _, g := range goals() {
+		for n := 1; n <= most; n++ {
+			eachMix(n, func(states []int) {
+				for learner := range 3 {
+					visit(formedWorld(g, states, learner))
+				}
+			})
+		}
+	}
+	for _, ephemeral := range []bool{false, true} {
+		for _, size := range []int{1, 3, 5} {
 			for states := range power(len(firstStates), size) {
 				visit(unformedWorld(size, states, ephemeral))
 			}
 			visit(newWorld(size, ephemeral))
+		}
+	}
+}
+
+// eachMix visits every list of n states; only the sorted ones if n is above three.
+func eachMix(n int, visit func(states []int)) {
+	for code := range power(len(memberStates), n) {
+		states := make([]int, n)
+		for i := range states {
+			states[i] = code % len(memberStates)
+			code /= len(memberStates)
+		}
+		if n <= 3 || slices.IsSorted(states) {
+			visit(states)
 		}
 	}
 }
@@ -83,8 +141,11 @@ func power(base, exponent int) int {
 }
 
 func newWorld(size int, ephemeral bool) *world {
-	w := &world{broken: map[string]bool{}, cured: map[string]bool{}}
-	w.view = cluster.View{Name: "a", UID: "u1", Want: cluster.Want{Size: size, Version: "3.6.16", Ephemeral: ephemeral}}
+	w := &world{broken: map[string]bool{}, cured: map[string]bool{}, damaged: map[string]bool{}, silent: map[string]bool{}}
+	w.view = cluster.View{
+		Name: "a", UID: "u1", Want: cluster.Want{Size: size, Version: "3.6.16", Ephemeral: ephemeral},
+		Target: cluster.Target{Version: "3.6.16"},
+	}
 	return w
 }
 
@@ -96,30 +157,38 @@ var memberStates = []func(w *world, m *cluster.Member){
 		m.Pod, m.Volume = cluster.Pod{}, cluster.NoVolume
 		*w.dataOf(m.Name) = false
 	},
-	func(_ *world, m *cluster.Member) { m.Pod.Outdated = true },
+	func(w *world, m *cluster.Member) { *w.staleOf(m.Name) = true },
 	func(w *world, m *cluster.Member) {
-		m.Pod.Outdated, w.broken[m.Name], w.cured[m.Name] = true, true, true
+		*w.staleOf(m.Name), w.broken[m.Name], w.cured[m.Name] = true, true, true
 	},
+	func(w *world, m *cluster.Member) { w.damaged[m.Name] = true },
+	func(w *world, m *cluster.Member) { w.silent[m.Name] = true },
+	func(_ *world, m *cluster.Member) { m.Version, m.Pod.Image = "3.5.35", "3.5.35" },
+	func(_ *world, m *cluster.Member) { m.Pod.Cordoned = true },
 }
 
-func formedWorld(size, n, states, learner int, ephemeral bool) *world {
-	w := newWorld(size, ephemeral)
-	w.formed = true
+func formedWorld(g goal, states []int, learner int) *world {
+	w := newWorld(g.size, g.ephemeral)
+	w.formed, w.impatient, w.bad, w.downgrade = true, true, g.bad, g.downgrade
+	w.view.Want.Version, w.view.Want.Automatic, w.view.Want.RollBack = g.version, g.trusting, g.trusting
+	n := len(states)
 	w.view.Record = cluster.Record{Token: "u1", ClusterID: clusterID, NextSerial: n}
-	for i := range n {
+	for i, state := range states {
 		m := w.at(cluster.MemberName("a", i))
 		w.pods++
 		*m = cluster.Member{
 			Name: m.Name, Recorded: true, Started: true, Role: cluster.Voter, ID: uint64(100 + i), Volume: cluster.Kept,
-			Pod: cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", w.pods)},
+			Version: "3.6.16", Pod: cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", w.pods), Image: "3.6.16"},
 		}
 		*w.dataOf(m.Name) = true
-		memberStates[states%len(memberStates)](w, m)
-		states /= len(memberStates)
+		memberStates[state](w, m)
 	}
 	if last := w.at(cluster.MemberName("a", n-1)); n > 1 && learner > 0 {
 		last.Role, last.Started = cluster.Learner, learner == 1
 		*w.dataOf(last.Name) = learner == 1
+	}
+	if w.minor = g.downgrade; w.minor == "" {
+		w.version()
 	}
 	w.settle()
 	return w
@@ -129,10 +198,10 @@ var firstStates = []func(m *cluster.Member){
 	func(*cluster.Member) {},
 	func(m *cluster.Member) { m.Volume = cluster.Kept },
 	func(m *cluster.Member) {
-		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name}
+		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Image: "3.6.16"}
 	},
 	func(m *cluster.Member) {
-		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Finished: true}
+		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Image: "3.6.16", Finished: true}
 	},
 }
 
@@ -167,6 +236,7 @@ func walk(t *testing.T, w *world, temper temper) int {
 		step, because := plan.Next(seen.view)
 		if plan.Rests(step) {
 			// A world that stands still is looked at once more with open eyes.
+			w.settle()
 			if resting++; resting > 1 && !late {
 				return i
 			}
@@ -189,9 +259,15 @@ func walk(t *testing.T, w *world, temper temper) int {
 
 // violation names the invariant that a step has broken, if any.
 func violation(before, after *world, step plan.Step) string {
+	if after.fault != "" {
+		return after.fault
+	}
+	if s, forces := step.(plan.Force); forces && !before.at(s.Name).Pod.Exists {
+		return forceViolation(before)
+	}
 	hb, nb := voters(before)
 	ha, na := voters(after)
-	if nb > 1 && quorum.Holds(hb, nb) && !quorum.Holds(ha, na) {
+	if nb > 1 && quorum.Holds(hb, nb) && !quorum.Holds(ha, na) && before.view.Want.Size > 0 {
 		return fmt.Sprintf("I1: quorum lost, %d/%d healthy voters become %d/%d", hb, nb, ha, na)
 	}
 	if before.formed && (na-nb > 1 || nb-na > 1) {
@@ -203,6 +279,24 @@ func violation(before, after *world, step plan.Step) string {
 	return dataViolation(before, after, step)
 }
 
+// forceViolation guards the history of a cluster: it may only be formed anew when
+// its quorum is gone for good, and beside no other member that could go on.
+func forceViolation(before *world) string {
+	gone := before.view.Select(cluster.IsVoter, func(m cluster.Member) bool {
+		return !*before.dataOf(m.Name) || before.damaged[m.Name]
+	})
+	_, all := voters(before)
+	if quorum.Holds(all-len(gone), all) {
+		return "I6: the cluster is formed anew although its quorum may come back"
+	}
+	for _, m := range before.view.Members {
+		if m.Pod.Exists && !before.silent[m.Name] {
+			return "I6: the cluster is formed anew beside " + m.Name
+		}
+	}
+	return ""
+}
+
 // dataViolation guards data: no step takes it from a listed member, and no first
 // member is started as new on an empty volume once the cluster has formed.
 func dataViolation(before, after *world, step plan.Step) string {
@@ -211,8 +305,12 @@ func dataViolation(before, after *world, step plan.Step) string {
 			return "I3: data of listed member " + m.Name + " is destroyed"
 		}
 	}
-	if s, is := step.(plan.Quarantine); is && before.at(s.Name).Role != cluster.Unlisted {
+	recovering := before.view.Record.Recovering
+	if s, is := step.(plan.Quarantine); is && before.at(s.Name).Role != cluster.Unlisted && (recovering == "" || recovering == s.Name) {
 		return "I3: volume of listed member " + s.Name + " is set aside"
+	}
+	if s, is := step.(plan.Discard); is && before.at(s.Name).Role != cluster.Unlisted {
+		return "I3: volume of listed member " + s.Name + " is deleted"
 	}
 	if s, is := step.(plan.Start); is && before.formed && !before.view.Formed() {
 		for _, name := range s.Names {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,18 +19,6 @@ func readEtcd(v cluster.View) Step {
 		return step
 	}
 	return Wait{For: "etcd to answer: " + v.Unread, Look: soonIf(v.Fresh)}
-}
-
-// beyondRepair tells a lasting loss of quorum from one that passes: too many
-// voters have lost their data for the rest to ever be a majority.
-func beyondRepair(v cluster.View) Step {
-	voters := v.Select(cluster.IsVoter)
-	lost := v.Select(cluster.IsVoter, cluster.IsLost)
-	if len(lost) == 0 || quorum.Holds(len(voters)-len(lost), len(voters)) {
-		return nil
-	}
-	return Refuse{fmt.Sprintf("quorum is lost: the data of %s is gone, %d of %d voters are left and %d must agree; "+
-		"restore the cluster from a backup", list(cluster.Names(lost)), len(voters)-len(lost), len(voters), quorum.Size(len(voters)))}
 }
 
 // keepQuorum lets nothing change while fewer voters than a quorum are healthy.
@@ -59,28 +48,33 @@ func nameStrays(v cluster.View) Step {
 		"remove it with etcdctl member remove %x", s.ID, s.Name, s.PeerURL, s.ID)}
 }
 
-// replaceLost strikes one member whose data is gone; grow then adds its successor
+// replaceLost strikes one member that cannot come back: its data is gone or
+// damaged, or its node has been silent for too long. grow then adds its successor
 // under a new name. Removal comes first, so quorum never rises while one is down.
 func replaceLost(v cluster.View) Step {
-	lost := v.Select(cluster.IsListed, cluster.IsLost)
-	if len(lost) == 0 {
-		return nil
+	for _, m := range v.Select(cluster.IsListed) {
+		switch {
+		case cluster.IsLost(m) && m.Pod.Exists:
+			return Wait{For: "pod " + m.Name + " to be gone"}
+		case cluster.IsLost(m):
+			return remove(v, m, "its data is lost")
+		case cluster.IsBeyondRepair(m):
+			return remove(v, m, m.Damage)
+		case m.Stranded != "" && !m.Answers:
+			return remove(v, m, m.Stranded)
+		}
 	}
-	if lost[0].Pod.Exists {
-		return Wait{For: "pod " + lost[0].Name + " to be gone"}
-	}
-	return remove(v, lost[0], "its data is lost")
+	return nil
 }
 
 // remove judges the membership after the removal before it proposes it.
 func remove(v cluster.View, m cluster.Member, because string) Step {
-	others := func(o cluster.Member) bool { return o.Name != m.Name }
-	voters := v.Select(cluster.IsVoter, others)
-	healthy := v.Select(cluster.IsVoter, cluster.IsHealthy, others)
-	if !quorum.Holds(len(healthy), len(voters)) {
+	voters := v.Select(cluster.IsVoter, cluster.Except(m.Name))
+	steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
+	if !quorum.Holds(len(steady), len(voters)) {
 		return Wait{
 			For: fmt.Sprintf("more healthy voters before %s is removed (%s): %d of %d would be healthy without it",
-				m.Name, because, len(healthy), len(voters)),
+				m.Name, because, len(steady), len(voters)),
 			Look: soonIf(v.Fresh),
 		}
 	}
@@ -103,10 +97,13 @@ func finishLearner(v cluster.View) Step {
 }
 
 // awaitHealth holds back every change that is not a repair until all voters are
-// healthy.
+// healthy, and none is about to restart.
 func awaitHealth(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy)) {
 		return Wait{For: m.Name + " to become healthy" + why(m), Look: soonIf(v.Fresh)}
+	}
+	for _, m := range v.Select(cluster.IsVoter, func(m cluster.Member) bool { return m.Pod.Settling }) {
+		return Wait{For: m.Name + " to restart with its new image" + why(m), Look: soonIf(v.Fresh)}
 	}
 	return nil
 }
@@ -119,9 +116,9 @@ func why(m cluster.Member) string {
 }
 
 // target is how many voters to have now: one more than wanted while members with
-// ephemeral data are rolled, because those are replaced and never restarted.
+// ephemeral data must be made anew, because those are replaced and never restarted.
 func target(v cluster.View) int {
-	if v.Want.Ephemeral && len(v.Select(cluster.IsVoter, cluster.IsOutdated)) > 0 {
+	if v.Want.Ephemeral && len(v.Select(cluster.IsVoter, cluster.IsSuperseded)) > 0 {
 		return v.Want.Size + 1
 	}
 	return v.Want.Size
@@ -147,20 +144,18 @@ func nextSerial(v cluster.View) int {
 	return next
 }
 
-// shrink removes the voter that is missed least: outdated, then newest, and the
-// leader only after another one leads.
+// shrink removes the voter that is missed least: outdated, then on its way out, then
+// newest, and the leader only after another one leads.
 func shrink(v cluster.View) Step {
-	voters := v.Select(cluster.IsVoter)
-	if len(voters) <= v.Want.Size {
+	name := leastMissed(v)
+	if name == "" {
 		return nil
 	}
-	slices.SortStableFunc(voters, func(a, b cluster.Member) int {
-		return missedLess(v.Name, a, b)
-	})
-	victim := voters[0]
-	serving := v.Select(cluster.IsVoter, cluster.IsServing, func(m cluster.Member) bool { return m.Name != victim.Name })
-	if !quorum.Holds(len(serving), len(voters)-1) {
-		return Wait{For: fmt.Sprintf("more voters to be ready before %s leaves: %d of %d would serve", victim.Name, len(serving), len(voters)-1)}
+	victim, _ := v.Member(name)
+	rest := len(v.Select(cluster.IsVoter, cluster.Except(name)))
+	serving := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(name))
+	if !quorum.Holds(len(serving), rest) {
+		return Wait{For: fmt.Sprintf("more voters to be ready before %s leaves: %d of %d would serve", name, len(serving), rest)}
 	}
 	if victim.Leader {
 		return handOver(v, victim)
@@ -168,33 +163,19 @@ func shrink(v cluster.View) Step {
 	return remove(v, victim, fmt.Sprintf("the size is %d", v.Want.Size))
 }
 
+// leastMissed is the voter that leaves next; empty if there are not too many.
+func leastMissed(v cluster.View) string {
+	voters := v.Select(cluster.IsVoter)
+	if len(voters) <= v.Want.Size {
+		return ""
+	}
+	return slices.MinFunc(voters, func(a, b cluster.Member) int { return missedLess(v.Name, a, b) }).Name
+}
+
 func missedLess(name string, a, b cluster.Member) int {
-	if cluster.IsOutdated(a) != cluster.IsOutdated(b) {
-		return first(cluster.IsOutdated(a))
-	}
-	return cluster.Serial(name, b.Name) - cluster.Serial(name, a.Name)
-}
-
-func first(yes bool) int {
-	if yes {
-		return -1
-	}
-	return 1
-}
-
-// handOver moves leadership to a healthy voter, best to one that will not be
-// disturbed itself soon.
-func handOver(v cluster.View, from cluster.Member) Step {
-	heirs := v.Select(cluster.IsVoter, cluster.IsHealthy, func(m cluster.Member) bool {
-		return m.Name != from.Name && !m.Pod.Terminating
-	})
-	if len(heirs) == 0 {
-		return Wait{For: "a healthy voter to take leadership over from " + from.Name, Look: Soon}
-	}
-	for _, m := range heirs {
-		if !m.Pod.Outdated {
-			return MoveLeader{from.Name, m.Name}
-		}
-	}
-	return MoveLeader{from.Name, heirs[0].Name}
+	return cmp.Or(
+		last(cluster.IsSuperseded(b), cluster.IsSuperseded(a)),
+		last(cluster.IsDisturbed(b), cluster.IsDisturbed(a)),
+		cluster.Serial(name, b.Name)-cluster.Serial(name, a.Name),
+	)
 }

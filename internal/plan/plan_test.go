@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,12 +19,15 @@ import (
 //	settle size=3     obey steps in the toy world until the plan rests
 //
 // Arguments: size, ephemeral, new (nothing is recorded yet), unformed (the plan is
-// frozen, the cluster was not seen to form), deleting, fresh, joining=NAME,
-// next=SERIAL, unread=(WHY), furnish=(KIND NAME), misfit=(KIND NAME).
+// frozen, the cluster was not seen to form), deleting, fresh, paused, automatic,
+// rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
+// version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY),
+// furnish=(KIND NAME), misfit=(KIND NAME).
 // A member line is a name and any of: voter learner leader down podless lost going
-// finished terminating outdated notready unready answering synced fresh unrecorded,
-// and trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign" or
-// "volume" describe those.
+// finished terminating outdated swap resize settling notready unready answering
+// synced fresh unrecorded failing cordoned damaged stranded forced behind,
+// version=RUNNING, index=COMMITTED and trouble=WHY_WITH_UNDERSCORES. Lines that begin
+// with "stray", "foreign", "expired" or "volume" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {
@@ -34,7 +38,7 @@ func TestPlan(t *testing.T) {
 			for range 100 {
 				step, because := plan.Next(w.view)
 				fmt.Fprintf(&out, "%-44s (%s)\n", step, because)
-				if d.Cmd == "next" || plan.Rests(step) {
+				if d.Cmd == "next" || plan.Rests(step) && !w.settling() {
 					return out.String()
 				}
 				w.obey(step)
@@ -45,11 +49,15 @@ func TestPlan(t *testing.T) {
 }
 
 func parse(t *testing.T, d *datadriven.TestData) *world {
-	w := &world{
-		view:   cluster.View{Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"}},
-		broken: map[string]bool{}, cured: map[string]bool{},
-	}
+	w := newWorld(3, false)
 	v := &w.view
+	d.MaybeScanArgs(t, "version", &v.Want.Version)
+	d.MaybeScanArgs(t, "bad", &w.bad)
+	d.MaybeScanArgs(t, "downgrade", &w.downgrade)
+	d.MaybeScanArgs(t, "recovering", &v.Record.Recovering)
+	d.MaybeScanArgs(t, "accept", &v.Want.Accepted)
+	v.Want.Paused, v.Want.Automatic, v.Want.RollBack = d.HasArg("paused"), d.HasArg("automatic"), d.HasArg("rollback")
+	v.Target.Version = v.Want.Version
 	d.MaybeScanArgs(t, "size", &v.Want.Size)
 	d.MaybeScanArgs(t, "next", &v.Record.NextSerial)
 	d.MaybeScanArgs(t, "joining", &v.Record.Joining)
@@ -89,6 +97,8 @@ func parseLine(t *testing.T, w *world, words []string) {
 	switch words[0] {
 	case "stray":
 		w.view.Strays = append(w.view.Strays, cluster.Stray{ID: 0xbad, Name: words[1], PeerURL: "https://" + words[1]})
+	case "expired":
+		w.view.Expired = append(w.view.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: words[1], UID: "volume"})
 	case "foreign":
 		w.view.Foreign = append(w.view.Foreign, cluster.Object{
 			Kind: words[1], Name: words[2], Why: "it belongs to another cluster", Gone: len(words) > 3,
@@ -118,7 +128,7 @@ func parseMember(t *testing.T, w *world, words []string) {
 	w.pods++
 	*m = cluster.Member{
 		Name: words[0], Recorded: true, Started: true, Volume: cluster.Kept, Role: cluster.Unlisted,
-		Pod:     cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", w.pods), Running: true, Ready: true},
+		Pod:     cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", w.pods), Running: true, Ready: true, Image: v.Want.Version},
 		Answers: true, Healthy: true, ClusterID: v.Record.ClusterID, Version: v.Want.Version,
 	}
 	if v.Record.ClusterID == "" {
@@ -172,7 +182,35 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "terminating":
 		m.Pod.Terminating = true
 	case "outdated":
-		m.Pod.Outdated = true
+		m.Pod.Change = cluster.Rebuild
+		*w.staleOf(m.Name) = true
+	case "swap":
+		m.Pod.Change, m.Pod.Image, m.Version = cluster.Swap, "3.6.11", "3.6.11"
+	case "resize":
+		m.Pod.Change = cluster.Resize
+	case "version":
+		m.Pod.Image, m.Version = value, value
+	case "settling":
+		m.Pod.Settling = true
+	case "cordoned":
+		m.Pod.Cordoned = true
+	case "failing":
+		m.Pod.Failing = true
+	case "forced":
+		m.Pod.Forced = true
+	case "damaged":
+		silent()
+		m.Pod.Ready, m.Pod.Running = false, false
+		m.Damage, w.damaged[m.Name] = "its data is damaged", true
+	case "stranded":
+		silent()
+		m.Pod.Ready, m.Pod.Running = false, false
+		m.Stranded, w.silent[m.Name] = "its node is silent", true
+	case "behind":
+		m.Behind = 1000
+	case "index":
+		n, _ := strconv.Atoi(value)
+		m.Index, m.Revision = uint64(n), int64(n) //nolint:gosec // a small number
 	case "curable":
 		w.cured[m.Name] = true
 	case "fresh":

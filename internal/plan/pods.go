@@ -39,16 +39,21 @@ func clearFinished(v cluster.View) Step {
 	return nil
 }
 
-// restartBroken replaces a Pod that never got ready and was built from an older
-// spec: a corrected spec heals by itself. A Pod that holds ephemeral data stays,
-// because its data would go with it.
+// restartBroken replaces a Pod that never got ready and is not as the spec wants
+// it: a corrected spec heals by itself. A Pod that holds ephemeral data stays,
+// because its data would go with it; only its image can change in place.
 func restartBroken(v cluster.View) Step {
 	for _, m := range v.Select(cluster.HasPod, cluster.IsOutdated, cluster.Not(cluster.IsHealthy)) {
-		holdsData := v.Want.Ephemeral && v.Formed() && m.Started
-		if m.Pod.Ready || m.Answers || m.Pod.Terminating || holdsData {
+		if m.Pod.Ready || m.Answers || m.Pod.Terminating || m.Pod.Settling {
 			continue
 		}
-		return Stop{m.Name, m.Pod.UID, "it is not ready and the spec has changed"}
+		holdsData := v.Want.Ephemeral && v.Formed() && m.Started
+		switch {
+		case !holdsData:
+			return Stop{m.Name, m.Pod.UID, "it is not ready and the spec has changed"}
+		case m.Pod.Change == cluster.Swap:
+			return Swap{m.Name, m.Pod.UID, v.Target.Version}
+		}
 	}
 	return nil
 }
@@ -75,4 +80,16 @@ func fitVolumes(v cluster.View) Step {
 		return nil
 	}
 	return Furnish{v.Misfits}
+}
+
+// discardExpired deletes a volume that was set aside long enough ago. It is reached
+// only while every member is healthy, and never takes the volume of one that etcd
+// lists.
+func discardExpired(v cluster.View) Step {
+	for _, volume := range v.Expired {
+		if m, _ := v.Member(volume.Name); !cluster.IsListed(m) && !m.Pod.Exists {
+			return Discard{volume.Name, volume.UID}
+		}
+	}
+	return nil
 }

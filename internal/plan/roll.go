@@ -7,27 +7,52 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
-// roll restarts one outdated member at a time, the leader last and only after an
-// updated member leads. Every voter is healthy when it is reached. Members with
-// ephemeral data are replaced by grow and shrink instead.
+// prepareVersion tells etcd of a downgrade before the first member goes down, and
+// calls it off when the user has changed their mind. Between two minor versions it
+// waits until etcd has taken the first one in.
+func prepareVersion(v cluster.View) Step {
+	switch {
+	case v.Target.Cancel:
+		return CancelDowngrade{}
+	case v.Target.Downgrade != "":
+		return AllowDowngrade{v.Target.Downgrade}
+	case v.Target.Await != "":
+		return Wait{For: v.Target.Await, Look: Soon}
+	default:
+		return nil
+	}
+}
+
+// roll brings one outdated member at a time to the spec, the leader last and only
+// after an updated member leads. Every voter is healthy when it is reached. Members
+// with ephemeral data that must be made anew are replaced by grow and shrink
+// instead.
 func roll(v cluster.View) Step {
-	if v.Want.Ephemeral {
-		return nil
-	}
 	outdated := v.Select(cluster.IsListed, cluster.IsOutdated)
-	if len(outdated) == 0 {
-		return nil
-	}
 	for _, m := range outdated {
-		if !m.Leader {
-			return restart(v, m)
+		if m.Pod.Change == cluster.Resize {
+			return Resize{m.Name, m.Pod.UID}
 		}
 	}
-	leader := outdated[0]
-	if len(v.Select(cluster.IsVoter)) == 1 {
-		return restart(v, leader) // nobody can take over: a short outage is the only way
+	var leader cluster.Member
+	for _, m := range outdated {
+		switch {
+		case v.Want.Ephemeral && cluster.IsSuperseded(m):
+			continue
+		case !m.Leader:
+			return restart(v, m)
+		default:
+			leader = m
+		}
 	}
-	return handOver(v, leader)
+	switch {
+	case leader.Name == "":
+		return nil
+	case len(v.Select(cluster.IsVoter)) == 1:
+		return restart(v, leader) // nobody can take over: a short outage is the only way
+	default:
+		return handOver(v, leader)
+	}
 }
 
 // restart judges the voters that go on serving before it stops one.
@@ -36,9 +61,41 @@ func restart(v cluster.View, m cluster.Member) Step {
 		return Wait{For: "pod " + m.Name + " to be gone"}
 	}
 	voters := v.Select(cluster.IsVoter)
-	up := v.Select(cluster.IsVoter, cluster.IsServing, func(o cluster.Member) bool { return o.Name != m.Name })
+	up := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(m.Name))
 	if len(voters) > 1 && !quorum.Holds(len(up), len(voters)) {
 		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, len(up), len(voters))}
 	}
+	if m.Pod.Change == cluster.Swap {
+		return Swap{m.Name, m.Pod.UID, v.Target.Version}
+	}
 	return Stop{m.Name, m.Pod.UID, "the spec has changed"}
+}
+
+// rollBack takes an upgrade back whose first member fails, if the user allows it.
+// The first is the one that runs another image than all others, which are well.
+func rollBack(v cluster.View) Step {
+	if !v.Want.RollBack || v.Record.RolledBack != "" {
+		return nil
+	}
+	for _, m := range v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy), cluster.Not(cluster.IsOutdated)) {
+		others := v.Select(cluster.IsVoter, cluster.Except(m.Name))
+		before := v.Select(cluster.IsVoter, cluster.Except(m.Name), cluster.IsHealthy, cluster.IsOutdated,
+			func(o cluster.Member) bool { return o.Pod.Image != m.Pod.Image })
+		if m.Pod.Failing && len(others) > 0 && len(before) == len(others) {
+			return RollBack{before[0].Version, before[0].Pod.Image, m.Name + " does not run " + v.Target.Version + why(m)}
+		}
+	}
+	return nil
+}
+
+// sayBarred ends with what cannot be done although it is wanted.
+func sayBarred(v cluster.View) Step {
+	switch {
+	case v.Target.Barred != "":
+		return Refuse{v.Target.Barred}
+	case v.Record.RolledBack != "":
+		return Refuse{v.Record.RolledBack}
+	default:
+		return nil
+	}
 }

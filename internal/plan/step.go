@@ -33,6 +33,10 @@ type (
 	Remember struct{ ClusterID, On string }
 	// Start makes the Pods of members, and the volumes of those that are new.
 	Start struct{ Names []string }
+	// Swap exchanges the image of a running Pod in place.
+	Swap struct{ Name, UID, Version string }
+	// Resize changes the compute resources of a running Pod.
+	Resize struct{ Name, UID string }
 	// Stop deletes a Pod.
 	Stop struct{ Name, UID, Because string }
 	// Reserve writes down the name of a member that is about to join.
@@ -47,6 +51,22 @@ type (
 	Remove struct{ Name, Because string }
 	// Quarantine sets the volume of a removed member aside for good.
 	Quarantine struct{ Name string }
+	// Discard deletes a volume that was set aside long enough ago.
+	Discard struct{ Name, UID string }
+	// AllowDowngrade tells etcd that its members go down to a minor version.
+	AllowDowngrade struct{ To string }
+	// CancelDowngrade tells etcd that they do not.
+	CancelDowngrade struct{}
+	// RollBack writes down that a version is not to be tried again, and what runs
+	// instead.
+	RollBack struct{ Version, Image, Because string }
+	// Recover writes down that quorum is lost for good and that the cluster goes on
+	// from one survivor.
+	Recover struct{ Loss cluster.Loss }
+	// Force starts the survivor as the only member of the cluster.
+	Force struct{ Name string }
+	// Conclude writes down that quorum is recovered.
+	Conclude struct{ Survivor string }
 	// Wait does nothing until something outside changes.
 	Wait struct {
 		For  string
@@ -68,21 +88,30 @@ const (
 	Soon
 )
 
-func (Freeze) step()     {}
-func (Adopt) step()      {}
-func (Furnish) step()    {}
-func (Remember) step()   {}
-func (Start) step()      {}
-func (Stop) step()       {}
-func (Reserve) step()    {}
-func (AddLearner) step() {}
-func (Promote) step()    {}
-func (MoveLeader) step() {}
-func (Remove) step()     {}
-func (Quarantine) step() {}
-func (Wait) step()       {}
-func (Refuse) step()     {}
-func (Done) step()       {}
+func (Freeze) step()          {}
+func (Adopt) step()           {}
+func (Furnish) step()         {}
+func (Remember) step()        {}
+func (Start) step()           {}
+func (Swap) step()            {}
+func (Resize) step()          {}
+func (Stop) step()            {}
+func (Reserve) step()         {}
+func (AddLearner) step()      {}
+func (Promote) step()         {}
+func (MoveLeader) step()      {}
+func (Remove) step()          {}
+func (Quarantine) step()      {}
+func (Discard) step()         {}
+func (AllowDowngrade) step()  {}
+func (CancelDowngrade) step() {}
+func (RollBack) step()        {}
+func (Recover) step()         {}
+func (Force) step()           {}
+func (Conclude) step()        {}
+func (Wait) step()            {}
+func (Refuse) step()          {}
+func (Done) step()            {}
 
 func (s Freeze) String() string { return "freeze first members " + list(s.Members) }
 
@@ -101,25 +130,35 @@ func (s Furnish) String() string {
 	return "apply " + list(parts)
 }
 
-func (s Remember) String() string   { return "remember cluster " + s.ClusterID }
-func (s Start) String() string      { return "start " + list(s.Names) }
-func (s Stop) String() string       { return "stop pod " + s.Name + ": " + s.Because }
-func (s Reserve) String() string    { return "reserve name " + s.Name }
-func (s AddLearner) String() string { return "add learner " + s.Name }
-func (s Promote) String() string    { return "promote " + s.Name }
-func (s MoveLeader) String() string { return "move leader " + s.From + " -> " + s.To }
-func (s Remove) String() string     { return "remove member " + s.Name + ": " + s.Because }
-func (s Quarantine) String() string { return "quarantine volume " + s.Name }
-func (s Wait) String() string       { return "wait for " + s.For }
-func (s Refuse) String() string     { return "refuse: " + s.Because }
-func (s Done) String() string       { return "done" }
+func (s Remember) String() string       { return "remember cluster " + s.ClusterID }
+func (s Start) String() string          { return "start " + list(s.Names) }
+func (s Swap) String() string           { return "exchange image of " + s.Name + " for " + s.Version }
+func (s Resize) String() string         { return "resize " + s.Name }
+func (s Stop) String() string           { return "stop pod " + s.Name + ": " + s.Because }
+func (s Reserve) String() string        { return "reserve name " + s.Name }
+func (s AddLearner) String() string     { return "add learner " + s.Name }
+func (s Promote) String() string        { return "promote " + s.Name }
+func (s MoveLeader) String() string     { return "move leader " + s.From + " -> " + s.To }
+func (s Remove) String() string         { return "remove member " + s.Name + ": " + s.Because }
+func (s Quarantine) String() string     { return "quarantine volume " + s.Name }
+func (s Discard) String() string        { return "discard volume " + s.Name }
+func (s AllowDowngrade) String() string { return "allow downgrade to " + s.To }
+func (CancelDowngrade) String() string  { return "cancel downgrade" }
+func (s RollBack) String() string       { return "roll back to " + s.Version + ": " + s.Because }
+func (s Recover) String() string        { return "recover quorum from " + s.Loss.Survivor }
+func (s Force) String() string          { return "start " + s.Name + " as a cluster of its own" }
+func (s Conclude) String() string       { return "quorum is recovered from " + s.Survivor }
+func (s Wait) String() string           { return "wait for " + s.For }
+func (s Refuse) String() string         { return "refuse: " + s.Because }
+func (s Done) String() string           { return "done" }
 
 // Rests says whether the step changes nothing.
 func Rests(step Step) bool {
 	switch step.(type) {
 	case Wait, Refuse, Done:
 		return true
-	case Freeze, Adopt, Furnish, Remember, Start, Stop, Reserve, AddLearner, Promote, MoveLeader, Remove, Quarantine:
+	case Freeze, Adopt, Furnish, Remember, Start, Swap, Resize, Stop, Reserve, AddLearner, Promote, MoveLeader, Remove,
+		Quarantine, Discard, AllowDowngrade, CancelDowngrade, RollBack, Recover, Force, Conclude:
 	}
 	return false
 }

@@ -18,7 +18,7 @@ import (
 func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) []metav1.Condition {
 	all := append([]metav1.Condition(nil), c.Status.Conditions...)
 	formed := v.Formed()
-	now := []metav1.Condition{available(v, formed), progressing(step, err, formed, v.Deleting), degraded(v, step, err, formed)}
+	now := []metav1.Condition{available(v, formed), progressing(v, step, err), degraded(v, step, err, formed)}
 	for _, condition := range now {
 		condition.ObservedGeneration = c.Generation
 		condition.Message = shortened(condition.Message)
@@ -41,6 +41,8 @@ func available(v cluster.View, formed bool) metav1.Condition {
 	switch {
 	case v.Deleting:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdCluster is being deleted")
+	case v.Want.Size == 0 && !v.Want.Paused:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept")
 	case !formed:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet")
 	case quorum.Holds(len(healthy), len(voters)) && len(healthy) == v.Want.Size && len(voters) == v.Want.Size:
@@ -64,14 +66,17 @@ func unreachable(v cluster.View) bool {
 	return quorum.Holds(len(ready), len(v.Select(cluster.IsVoter)))
 }
 
-func progressing(step plan.Step, err error, formed, deleting bool) metav1.Condition {
+func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 	is := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: status, Reason: reason, Message: message}
 	}
 	if err != nil {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
 	}
-	if _, refused := step.(plan.Refuse); !formed && !refused && !deleting {
+	if v.Want.Paused && !v.Deleting {
+		return is(metav1.ConditionFalse, v1alpha1.ReasonPaused, "spec.paused is true: nothing is changed or healed")
+	}
+	if _, refused := step.(plan.Refuse); !v.Formed() && !refused && !v.Deleting && v.Want.Size > 0 {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")
 	}
 	switch s := step.(type) {
@@ -83,8 +88,9 @@ func progressing(step plan.Step, err error, formed, deleting bool) metav1.Condit
 		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+s.For)
 	case plan.Remember:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
-	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Start, plan.Stop, plan.Reserve, plan.AddLearner, plan.Promote,
-		plan.MoveLeader, plan.Remove, plan.Quarantine:
+	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Start, plan.Swap, plan.Resize, plan.Stop, plan.Reserve, plan.AddLearner,
+		plan.Promote, plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard, plan.AllowDowngrade, plan.CancelDowngrade,
+		plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
 	}
 	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())
 }
@@ -100,18 +106,35 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	case isRefused:
 		return is(v1alpha1.ReasonNeedsHelp, refused.Because)
 	}
+	if v.Record.Recovering != "" {
+		return is(v1alpha1.ReasonRecovering, "quorum was lost for good; the cluster goes on from the data of "+v.Record.Recovering)
+	}
+	if message := damaged(v); message != "" {
+		return is(v1alpha1.ReasonDataDamaged, message)
+	}
 	if message := blocked(v); message != "" {
 		return is(v1alpha1.ReasonMemberBlocked, message)
 	}
 	if message := alarms(v); message != "" {
 		return is(v1alpha1.ReasonAlarm, message)
 	}
-	if down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy)); formed && len(down) > 0 && !v.Deleting {
+	if down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy)); formed && len(down) > 0 && !v.Deleting && v.Want.Size > 0 {
 		return is(v1alpha1.ReasonMemberDown, strings.Join(cluster.Names(down), ", ")+" not healthy; data that is kept comes back with the pod")
 	}
 	return metav1.Condition{
 		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: "nothing is wrong",
 	}
+}
+
+func damaged(v cluster.View) string {
+	var all []string
+	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return m.Damage != "" && !m.Answers }) {
+		all = append(all, m.Name+": "+m.Damage)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return strings.Join(all, "; ") + "; the member is replaced as soon as the others hold a quorum"
 }
 
 func blocked(v cluster.View) string {

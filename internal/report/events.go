@@ -65,6 +65,10 @@ func reasonOf(step plan.Step) string {
 		return "MembersStarted"
 	case plan.Stop:
 		return "PodStopped"
+	case plan.Swap:
+		return "ImageExchanged"
+	case plan.Resize:
+		return "PodResized"
 	case plan.Reserve:
 		return "NameReserved"
 	case plan.AddLearner:
@@ -77,6 +81,20 @@ func reasonOf(step plan.Step) string {
 		return "MemberRemoved"
 	case plan.Quarantine:
 		return "VolumeQuarantined"
+	case plan.Discard:
+		return "VolumeDiscarded"
+	case plan.AllowDowngrade:
+		return "DowngradeAllowed"
+	case plan.CancelDowngrade:
+		return "DowngradeCancelled"
+	case plan.RollBack:
+		return "RolledBack"
+	case plan.Recover:
+		return "QuorumRecovering"
+	case plan.Force:
+		return "MemberForced"
+	case plan.Conclude:
+		return "QuorumRecovered"
 	case plan.Wait, plan.Refuse, plan.Done:
 	}
 	return ""

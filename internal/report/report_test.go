@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/report"
+	"k8s.io/utils/ptr"
 )
 
 var update = flag.Bool("update", false, "write testdata instead of comparing with it; review it as what users will read")
@@ -30,7 +31,7 @@ var first = []string{"a-0", "a-1", "a-2"}
 func unplanned() *v1alpha1.EtcdCluster {
 	return &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1", Generation: 7},
-		Spec:       v1alpha1.EtcdClusterSpec{Size: 3, Version: "3.6.16"},
+		Spec:       v1alpha1.EtcdClusterSpec{Size: ptr.To[int32](3), Version: "3.6.16"},
 	}
 }
 

@@ -16,20 +16,27 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 // Status is the status after the step, given the error that it ended with. What
 // the step wants remembered is in it.
+//
+// A status that a newer operator has written keeps what only that one understands.
 func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) v1alpha1.EtcdClusterStatus {
 	status := *c.Status.DeepCopy()
+	if v.Newer != "" {
+		return status
+	}
 	if err == nil {
-		remember(&status, v, step)
+		remember(&status, c, v, step)
 		v, step = lookAhead(v, step)
 	}
 	if !v.Deleting {
 		facts(&status, c, v)
 	}
 	status.ObservedGeneration = c.Generation
+	status.Format = v1alpha1.StatusFormat
 	status.Conditions = conditions(c, v, step, err)
 	return status
 }
@@ -49,7 +56,7 @@ func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 }
 
 // remember writes down what only the status can remember.
-func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step) {
+func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) {
 	switch s := step.(type) {
 	case plan.Freeze:
 		status.Bootstrap = &v1alpha1.Bootstrap{Token: v.UID, Members: s.Members}
@@ -62,8 +69,19 @@ func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step
 	case plan.Reserve:
 		status.Joining = s.Name
 		status.NextSerial = max(status.NextSerial, after(v.Name, []string{s.Name}))
-	case plan.Furnish, plan.Start, plan.Stop, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove,
-		plan.Quarantine, plan.Wait, plan.Refuse, plan.Done:
+	case plan.RollBack:
+		status.Rollback = &v1alpha1.Rollback{
+			Refused: c.Spec.Version, RefusedImage: c.Spec.Image, Version: s.Version, Image: s.Image, Because: s.Because,
+		}
+	case plan.Recover:
+		status.Recovering = s.Loss.Survivor
+	case plan.Conclude:
+		status.Recovering = ""
+	case plan.Furnish, plan.Start, plan.Swap, plan.Resize, plan.Stop, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove,
+		plan.Quarantine, plan.Discard, plan.AllowDowngrade, plan.CancelDowngrade, plan.Force, plan.Wait, plan.Refuse, plan.Done:
+	}
+	if r := status.Rollback; r != nil && (r.Refused != c.Spec.Version || r.RefusedImage != c.Spec.Image) {
+		status.Rollback = nil // the spec has changed: what failed is no longer wanted
 	}
 	if m, _ := v.Member(status.Joining); m.Role != cluster.Unlisted && v.Unread == "" {
 		status.Joining = ""
@@ -83,11 +101,17 @@ func after(name string, members []string) int64 {
 func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluster.View) {
 	status.Selector = build.SelectorText(c)
 	status.Endpoint = build.Endpoint(c)
+	status.QuorumLoss = quorumLoss(v)
 	if !v.Formed() {
 		return // while the first members start, their conditions say enough
 	}
-	status.Replicas = int32(len(v.Select(cluster.IsVoter)))                        //nolint:gosec // at most a few
-	status.ReadyMembers = int32(len(v.Select(cluster.IsVoter, cluster.IsHealthy))) //nolint:gosec // at most a few
+	status.TargetVersion = v.Target.Version
+	status.Replicas = count(v.Select(cluster.IsVoter))
+	if v.Want.Size == 0 {
+		status.Replicas = count(v.Select(cluster.HasPod))
+	}
+	status.ReadyMembers = count(v.Select(cluster.IsVoter, cluster.IsHealthy))
+	status.UpdatedMembers = count(v.Select(cluster.IsVoter, cluster.HasPod, cluster.Not(cluster.IsOutdated)))
 	old := map[string]v1alpha1.MemberStatus{}
 	for _, m := range status.Members {
 		old[m.Name] = m
@@ -99,13 +123,36 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 			continue
 		}
 		status.Members = append(status.Members, member(m, old[m.Name]))
-		if m.Version != "" && (lowest == "" || older(m.Version, lowest)) {
+		if m.Version != "" && (lowest == "" || version.Order(m.Version, lowest) < 0) {
 			lowest = m.Version
 		}
 	}
 	if lowest != "" {
 		status.Version = lowest
 	}
+}
+
+func count(members []cluster.Member) int32 { return int32(len(members)) } //nolint:gosec // at most a few
+
+// quorumLoss is what a person must know to decide what becomes of the data that is
+// left.
+func quorumLoss(v cluster.View) *v1alpha1.QuorumLoss {
+	loss, lasting := plan.Lasting(v)
+	if !lasting || !v.Formed() {
+		return nil
+	}
+	status := &v1alpha1.QuorumLoss{Lost: cluster.Names(loss.Lost)}
+	for _, m := range loss.Survivors {
+		survivor := v1alpha1.Survivor{Name: m.Name}
+		if m.Answers {
+			survivor.Revision, survivor.RaftIndex = m.Revision, int64(m.Index) //nolint:gosec // counts entries
+		}
+		status.Survivors = append(status.Survivors, survivor)
+	}
+	if proposal, known := loss.Proposal(); known {
+		status.Accept = proposal.String()
+	}
+	return status
 }
 
 func member(m cluster.Member, old v1alpha1.MemberStatus) v1alpha1.MemberStatus {
@@ -137,6 +184,11 @@ func role(m cluster.Member) string {
 
 func problem(m cluster.Member) string {
 	var problems []string
+	for _, lasting := range []string{m.Damage, m.Stranded} {
+		if lasting != "" && !m.Answers {
+			problems = append(problems, lasting)
+		}
+	}
 	if m.Pod.Trouble != "" {
 		problems = append(problems, m.Pod.Trouble)
 	}
@@ -150,17 +202,4 @@ func problem(m cluster.Member) string {
 // write must not write the status with every write.
 func rounded(size int64) *resource.Quantity {
 	return resource.NewQuantity(1<<bits.Len64(uint64(size-1)), resource.BinarySI) //nolint:gosec // size is positive
-}
-
-// older compares full etcd versions by their numbers.
-func older(a, b string) bool {
-	x, y := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range min(len(x), len(y)) {
-		m, _ := strconv.Atoi(x[i])
-		n, _ := strconv.Atoi(y[i])
-		if m != n {
-			return m < n
-		}
-	}
-	return false
 }

@@ -7,6 +7,7 @@ package version
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,6 +46,22 @@ func (v Version) Minor() string { return fmt.Sprintf("%d.%d", v.major, v.minor) 
 // Compare orders versions by age, as cmp.Compare does.
 func (v Version) Compare(other Version) int {
 	return cmp.Or(cmp.Compare(v.major, other.major), cmp.Compare(v.minor, other.minor), cmp.Compare(v.patch, other.patch))
+}
+
+// Order compares two full versions by age, as cmp.Compare does. What is none is
+// older than every version.
+func Order(a, b string) int {
+	x, _ := Parse(a)
+	y, _ := Parse(b)
+	return x.Compare(y)
+}
+
+// Highest is the newest of the versions; empty if there is none.
+func Highest(versions []string) string {
+	if len(versions) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(versions, Order)
 }
 
 // Less says whether v is older than other.

@@ -22,7 +22,7 @@ func (b *bench) threeMembers(name string) *v1alpha1.EtcdCluster {
 	return &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: b.namespace},
 		Spec: v1alpha1.EtcdClusterSpec{
-			Size: 3, Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("1Gi"))}, DeletionPolicy: v1alpha1.Delete,
+			Size: ptr.To[int32](3), Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("1Gi"))}, DeletionPolicy: v1alpha1.Delete,
 		},
 	}
 }
@@ -32,7 +32,7 @@ func (b *bench) smallest(name string) *v1alpha1.EtcdCluster {
 	return &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: b.namespace},
 		Spec: v1alpha1.EtcdClusterSpec{
-			Size: 1, Storage: v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("128Mi")}},
+			Size: ptr.To[int32](1), Storage: v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("128Mi")}},
 		},
 	}
 }
@@ -44,7 +44,7 @@ func (b *bench) apply(ctx context.Context, cluster *v1alpha1.EtcdCluster) (time.
 	if err := b.client.Create(ctx, cluster); err != nil {
 		return 0, fmt.Errorf("create EtcdCluster: %w", err)
 	}
-	if err := b.answer(ctx, cluster.Name, int(cluster.Spec.Size), ""); err != nil {
+	if err := b.answer(ctx, cluster.Name, cluster.Size(), ""); err != nil {
 		return 0, err
 	}
 	err := b.condition(ctx, cluster.Name, v1alpha1.ConditionAvailable, metav1.ConditionTrue)

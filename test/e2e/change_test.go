@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"k8s.io/utils/ptr"
 )
 
 func change() {
@@ -23,7 +24,7 @@ func change() {
 	})
 
 	It("scales 1 to 3 to 1 through the scale subresource and keeps the data", func() {
-		c = create(newCluster(namespace, "scaled", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 }))
+		c = create(newCluster(namespace, "scaled", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		put(c, "key", "value")
 		w := startWriter(c)
 		scale(c, 3)

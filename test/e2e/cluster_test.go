@@ -52,7 +52,7 @@ func newCluster(namespace, name string, changes ...func(*v1alpha1.EtcdClusterSpe
 	c := &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: v1alpha1.EtcdClusterSpec{
-			Size: 3, DeletionPolicy: v1alpha1.Delete,
+			Size: ptr.To[int32](3), DeletionPolicy: v1alpha1.Delete,
 			Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("256Mi"))},
 		},
 	}
@@ -82,8 +82,8 @@ func isSettled(g Gomega, c *v1alpha1.EtcdCluster) {
 	g.Expect(conditionOf(now, v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonAsWanted))
 	g.Expect(conditionOf(now, v1alpha1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
 	g.Expect(now.Status.ObservedGeneration).To(Equal(now.Generation))
-	g.Expect(now.Status.ReadyMembers).To(Equal(now.Spec.Size))
-	g.Expect(now.Status.Replicas).To(Equal(now.Spec.Size))
+	g.Expect(now.Status.ReadyMembers).To(Equal(int32(now.Size())))
+	g.Expect(now.Status.Replicas).To(Equal(int32(now.Size())))
 	for _, pod := range podsOf(g, c.Namespace, ours(c)) {
 		g.Expect(isReady(pod)).To(BeTrue(), pod.Name)
 	}
@@ -129,7 +129,7 @@ func edit(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) error
 // resize sets the size and waits until it is so.
 func resize(c *v1alpha1.EtcdCluster, size int32) {
 	GinkgoHelper()
-	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = size })).To(Succeed())
+	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = &size })).To(Succeed())
 	settles(c)
 }
 

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"k8s.io/utils/ptr"
 )
 
 // ways are those in which a write can go wrong.
@@ -63,14 +64,14 @@ func faultsOfTheOperator() {
 	}
 
 	It("fault 3: an operator that died between listing a learner and making its Pod finishes it", func() {
-		c := create(newCluster(namespace, "orphan", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 }))
+		c := create(newCluster(namespace, "orphan", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		o.onRequest(func(asked request) verdict {
 			if asked.kind() == "POST pods" {
 				return drop
 			}
 			return pass
 		})
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 3 })).To(Succeed())
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 		Eventually(func() map[string]string { return members(c) }).Should(HaveKey("?"), "a learner that has not started")
 		o.restart()
 		settles(c)
@@ -79,10 +80,10 @@ func faultsOfTheOperator() {
 	})
 
 	It("fault 45: a size that is raised and at once set back leaves no orphan", func() {
-		c := create(newCluster(namespace, "hasty", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 }))
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 3 })).To(Succeed())
+		c := create(newCluster(namespace, "hasty", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 		Eventually(func() map[string]string { return members(c) }).Should(HaveLen(2))
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 })).To(Succeed())
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
 		settles(c)
 		Expect(members(c)).To(HaveLen(1))
 		Eventually(func(g Gomega) { g.Expect(podsOf(g, namespace, ours(c))).To(HaveLen(1)) }).Should(Succeed())

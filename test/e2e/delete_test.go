@@ -5,6 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"k8s.io/utils/ptr"
 )
 
 func deletion() {
@@ -36,7 +37,7 @@ func deletion() {
 		put(c, "key", "survives")
 		id := now(c).Status.ClusterID
 		remove(c)
-		again := create(newCluster(namespace, "resized", retained, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 }))
+		again := create(newCluster(namespace, "resized", retained, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		Expect(value(again, "key")).To(Equal("survives"))
 		Expect(now(again).Status.ClusterID).To(Equal(id))
 		Expect(members(again)).To(HaveLen(1))

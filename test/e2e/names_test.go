@@ -19,7 +19,7 @@ func namesAndSizes() {
 
 	It("faults 46, 47, 48: sizes that make no cluster are refused with the reason", func() {
 		for _, size := range []int32{-1, 2, 4, 9, 1000} {
-			c := newCluster(namespace, "sized", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = size })
+			c := newCluster(namespace, "sized", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = &size })
 			Expect(api.Create(ctx, c)).To(MatchError(ContainSubstring("size must be 1, 3, 5 or 7")), "size %d", size)
 		}
 		c := newCluster(namespace, "sized")

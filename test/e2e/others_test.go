@@ -52,7 +52,7 @@ func whatBelongsToOthers() {
 		It("I7: an object of somebody else is left alone and named, and the cluster comes when it is gone: "+describe(object()), func() {
 			theirs := object()
 			Expect(api.Create(ctx, theirs)).To(Succeed())
-			c := newCluster(namespace, "guest", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 })
+			c := newCluster(namespace, "guest", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })
 			DeferCleanup(func() {
 				_ = api.Delete(ctx, theirs)
 				remove(c)

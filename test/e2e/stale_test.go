@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"k8s.io/utils/ptr"
 )
 
 func staleness() {
@@ -22,7 +23,7 @@ func staleness() {
 		needsOwnOperator()
 		namespace := newNamespace()
 		o = startOperator(namespace)
-		c = create(newCluster(namespace, "stale", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 }))
+		c = create(newCluster(namespace, "stale", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 	})
 
 	It("fault 5: a Pod that has been replaced since it was observed is not deleted", func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 func (c *client) Downgrade(ctx context.Context, to string) error {
@@ -37,4 +38,13 @@ func below(version string) string {
 		panic(err) // of the test that set this version
 	}
 	return fmt.Sprintf("%d.%d", major, minor-1)
+}
+
+// storageOf is the schema of data that members of one version alone have written.
+func storageOf(version string) string {
+	minor := version[:strings.LastIndexByte(version, '.')]
+	if minor == "3.5" {
+		return ""
+	}
+	return minor + ".0"
 }

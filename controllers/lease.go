@@ -1,0 +1,61 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// leaseName is the name of the Lease that replicas of one installation share.
+const leaseName = "etcd-operator.dev"
+
+// errNotLeading means that another replica has taken over: stop at once, and leave
+// what is to be done to it.
+var errNotLeading = errors.New("another replica of the operator holds the lease")
+
+// newLock is the lease as this replica competes for it, under a name of its own.
+func newLock(config *rest.Config, namespace string) (resourcelock.Interface, error) {
+	if namespace == "" {
+		text, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+		if err != nil {
+			return nil, fmt.Errorf("find the namespace of the lease; give --leader-election-namespace: %w", err)
+		}
+		namespace = strings.TrimSpace(string(text))
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name this replica: %w", err)
+	}
+	identity := resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, leaseName, identity, config, renewDeadline)
+	if err != nil {
+		return nil, fmt.Errorf("make the lease: %w", err)
+	}
+	return lock, nil
+}
+
+// leads asks the API server itself whether this replica holds the lease now: it may
+// have been cut off or stopped for longer than the lease lasts, and not know it.
+func leads(live client.Reader, lock resourcelock.Interface, now func() time.Time) func(context.Context) error {
+	namespace, name, _ := strings.Cut(lock.Describe(), "/")
+	return func(ctx context.Context) error {
+		var lease coordinationv1.Lease
+		if err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &lease); err != nil {
+			return fmt.Errorf("read the lease: %w", err)
+		}
+		holder, renewed := lease.Spec.HolderIdentity, lease.Spec.RenewTime
+		if holder == nil || *holder != lock.Identity() || renewed == nil || now().Sub(renewed.Time) > leaseDuration {
+			return errNotLeading
+		}
+		return nil
+	}
+}

@@ -1,0 +1,98 @@
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// edition is the first part of a fingerprint. Pods that v0.1 made have a bare hash
+// of everything instead, and are read as such: they need not restart because the
+// operator was updated.
+const edition = "2"
+
+// Fingerprint says what a member's Pod was built from, in parts: its image, its
+// compute resources, and everything else but the arguments that only matter when
+// it first joins. It compares what was asked for, never what the API server made
+// of it: defaults and admission webhooks may have changed that.
+func Fingerprint(c *v1alpha1.EtcdCluster, member string) string {
+	pod := template(c, member)
+	etcd := &pod.Spec.Containers[0]
+	image, resources := hash(etcd.Image), hash(etcd.Resources)
+	etcd.Image, etcd.Resources = "", corev1.ResourceRequirements{}
+	return strings.Join([]string{edition, hash(pod), image, resources}, "-")
+}
+
+// Change says what it takes to make the Pod as the cluster wants it.
+func Change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
+	if pod.Annotations[v1alpha1.AnnotationForced] != "" {
+		return cluster.Rebuild
+	}
+	want := strings.Split(Fingerprint(c, pod.Name), "-")
+	have := strings.Split(pod.Annotations[v1alpha1.AnnotationTemplate], "-")
+	switch {
+	case len(have) != len(want):
+		return changeSinceFirst(c, pod)
+	case have[0] != want[0] || have[1] != want[1]:
+		return cluster.Rebuild
+	case have[2] != want[2]:
+		return cluster.Swap
+	case have[3] != want[3]:
+		return cluster.Resize
+	default:
+		return cluster.Same
+	}
+}
+
+// Swapped is the fingerprint of a Pod that gets the image of another: its resources
+// are still those that it was built with. One of the first edition was built with
+// those that are wanted, or its image alone could not be exchanged.
+func Swapped(pod, wanted *corev1.Pod) string {
+	have := strings.Split(pod.Annotations[v1alpha1.AnnotationTemplate], "-")
+	want := strings.Split(wanted.Annotations[v1alpha1.AnnotationTemplate], "-")
+	if len(have) == len(want) {
+		want[3] = have[3]
+	}
+	return strings.Join(want, "-")
+}
+
+// changeSinceFirst says the same of a Pod with the first edition's fingerprint.
+func changeSinceFirst(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
+	have := pod.Annotations[v1alpha1.AnnotationTemplate]
+	if have == firstFingerprint(c, pod.Name) {
+		return cluster.Same
+	}
+	asRun := c.DeepCopy()
+	if len(pod.Spec.Containers) > 0 {
+		asRun.Spec.Image = pod.Spec.Containers[0].Image
+	}
+	if have == firstFingerprint(asRun, pod.Name) {
+		return cluster.Swap
+	}
+	return cluster.Rebuild
+}
+
+// firstFingerprint is the hash of a whole Pod.
+func firstFingerprint(c *v1alpha1.EtcdCluster, member string) string {
+	return hash(template(c, member))
+}
+
+// hash is the same for equal values. An adopting cluster has another UID and the
+// same Pods, so owners do not count.
+func hash(value any) string {
+	if pod, is := value.(*corev1.Pod); is {
+		pod.OwnerReferences = nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "unhashable"
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,113 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// nodes says of every member with a Pod what its node means for it.
+func (o *Observer) nodes(ctx context.Context, c *v1alpha1.EtcdCluster, members *join) error {
+	timeout := c.Spec.Recovery.MemberTimeout.Duration
+	for _, m := range members.sorted() {
+		pod := members.pods[m.Name]
+		if pod == nil || !m.Pod.Exists {
+			continue
+		}
+		err := o.scheduled(ctx, members.member(m.Name), pod, timeout)
+		if pod.Spec.NodeName == "" {
+			err = o.unscheduled(ctx, members.member(m.Name), pod, timeout)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scheduled looks at the node that a Pod is on. A node that is gone takes its Pods
+// with it; until then there is nothing to say of it.
+func (o *Observer) scheduled(ctx context.Context, m *cluster.Member, pod *corev1.Pod, timeout time.Duration) error {
+	var node corev1.Node
+	there, err := o.cached(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, &node)
+	if !there || err != nil {
+		return err
+	}
+	m.Pod.Cordoned = node.Spec.Unschedulable
+	if since := silentSince(&node); !since.IsZero() && o.Now().Sub(since) >= timeout {
+		m.Stranded = "node " + node.Name + " has been silent for longer than spec.recovery.memberTimeout"
+	}
+	return nil
+}
+
+// silentSince is when the node's kubelet was last known to be well; zero if it is.
+func silentSince(node *corev1.Node) time.Time {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
+			return condition.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+// unscheduled looks at a Pod that has found no node for too long: if its volume is
+// bound to nodes that are gone or silent, it will find none.
+func (o *Observer) unscheduled(ctx context.Context, m *cluster.Member, pod *corev1.Pod, timeout time.Duration) error {
+	condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse)
+	if condition == nil || m.Volume != cluster.Kept || o.Now().Sub(condition.LastTransitionTime.Time) < timeout {
+		return nil
+	}
+	names, err := o.nodesOf(ctx, pod)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	gone := 0
+	for _, name := range names {
+		var node corev1.Node
+		there, err := o.read(ctx, client.ObjectKey{Name: name}, &node)
+		switch {
+		case err != nil:
+			return err
+		case !there:
+			gone++
+		case silentSince(&node).IsZero():
+			return nil // it may be back any moment, or is only full
+		}
+	}
+	if gone == len(names) {
+		m.Damage = fmt.Sprintf("its volume is on node %s, which no longer exists", names[0])
+	} else {
+		m.Stranded = fmt.Sprintf("its volume is on node %s, which is silent", names[0])
+	}
+	return nil
+}
+
+// nodesOf are the nodes that a member's volume can be used on; none if it can be
+// used on any.
+func (o *Observer) nodesOf(ctx context.Context, pod *corev1.Pod) ([]string, error) {
+	var claim corev1.PersistentVolumeClaim
+	there, err := o.cached(ctx, client.ObjectKeyFromObject(pod), &claim)
+	if !there || err != nil || claim.Spec.VolumeName == "" {
+		return nil, err
+	}
+	var volume corev1.PersistentVolume
+	there, err = o.read(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, &volume)
+	if !there || err != nil || volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil {
+		return nil, err
+	}
+	var names []string
+	for _, term := range volume.Spec.NodeAffinity.Required.NodeSelectorTerms {
+		for _, expression := range term.MatchExpressions {
+			if expression.Key == corev1.LabelHostname && expression.Operator == corev1.NodeSelectorOpIn {
+				names = append(names, expression.Values...)
+			}
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,116 @@
+package observe
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/internal/crash"
+)
+
+// trouble is why a Pod's container does not run, in words that do not change from
+// one look to the next: each change would be a write of the status.
+func trouble(pod *corev1.Pod) string {
+	if pod.DeletionTimestamp != nil {
+		return ""
+	}
+	if condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse); condition != nil {
+		return "it cannot be scheduled: " + condition.Message
+	}
+	if pod.Status.Phase == corev1.PodFailed {
+		return fmt.Sprintf("it failed: %s %s", pod.Status.Reason, pod.Status.Message)
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if text := containerTrouble(&pod.Status.ContainerStatuses[i]); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// containerTrouble says the same of a container that keeps ending whether it just
+// ended, waits for its next start or has just started again.
+func containerTrouble(status *corev1.ContainerStatus) string {
+	ended := status.State.Terminated
+	if ended == nil {
+		ended = status.LastTerminationState.Terminated
+	}
+	waiting := status.State.Waiting
+	switch {
+	case status.Ready:
+		return ""
+	case waiting != nil && pullTrouble[waiting.Reason]:
+		return fmt.Sprintf("its image %s cannot be pulled", status.Image)
+	case ended != nil:
+		return fmt.Sprintf("its container ended: %s, exit code %d%s", ended.Reason, ended.ExitCode, lastLine(ended.Message))
+	case waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing":
+		return ""
+	default:
+		return fmt.Sprintf("its container does not start: %s: %s", waiting.Reason, waiting.Message)
+	}
+}
+
+// pullTrouble are the kubelet's words for an image that it can not get; it goes to
+// and fro between them with every try.
+var pullTrouble = map[string]bool{"ImagePullBackOff": true, "ErrImagePull": true, "InvalidImageName": true}
+
+// lastLine quotes the last line of a container's log that says what went wrong,
+// without the time stamp that makes every one different.
+func lastLine(message string) string {
+	lines := strings.Split(strings.TrimSpace(message), "\n")
+	line := lines[len(lines)-1]
+	if _, text, ok := strings.Cut(line, `"msg":`); ok {
+		line = text
+	}
+	if line == "" {
+		return ""
+	}
+	const longest = 200
+	return ": " + strings.ToValidUTF8(line[:min(len(line), longest)], "")
+}
+
+// failing says whether a Pod's container keeps ending or cannot start, by the
+// kubelet's own words: one end alone is none.
+func failing(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp != nil {
+		return false
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		if waiting := status.State.Waiting; waiting != nil && failures[waiting.Reason] {
+			return true
+		}
+	}
+	return hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse) != nil
+}
+
+// failures are the kubelet's words for a container that it tries again and again.
+var failures = map[string]bool{
+	"ImagePullBackOff": true, "ErrImagePull": true, "InvalidImageName": true, "CrashLoopBackOff": true,
+	"CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true,
+}
+
+// damage says why etcd cannot use its data, if it has said so itself and its
+// container does not run: then no restart helps.
+func damage(pod *corev1.Pod) string {
+	for _, status := range pod.Status.ContainerStatuses {
+		ended := status.State.Terminated
+		if ended == nil && status.State.Waiting != nil {
+			ended = status.LastTerminationState.Terminated
+		}
+		if ended == nil {
+			continue
+		}
+		if why := damages[crash.Why(ended.ExitCode, ended.Reason, ended.Message)]; why != "" {
+			return why + lastLine(ended.Message)
+		}
+	}
+	return ""
+}
+
+// damages are the ends of etcd that only other data could prevent.
+var damages = map[crash.Cause]string{
+	crash.Corrupt: "its data is damaged",
+	crash.Empty:   "its data directory was emptied",
+	crash.Foreign: "its data belongs to another member or cluster",
+}

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// spareLeader moves leadership off a Pod that is being deleted or evicted, or whose
+// node is cordoned and about to be drained: handing over takes a moment, electing
+// takes a second and more. It does not go to a member that is about to be restarted or
+// removed: it would be sent back.
+func spareLeader(v cluster.View) Step {
+	leader, led := v.Leader()
+	if !led || !cluster.IsDisturbed(leader) {
+		return nil
+	}
+	heirs := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Not(cluster.IsDisturbed), cluster.Except(leader.Name),
+		cluster.Except(leastMissed(v)),
+		func(m cluster.Member) bool {
+			return leader.Pod.Terminating || cluster.IsOutdated(leader) || !cluster.IsOutdated(m)
+		})
+	if len(heirs) == 0 {
+		return nil
+	}
+	return MoveLeader{leader.Name, best(heirs).Name}
+}
+
+// handOver moves leadership to a healthy voter before its holder is disturbed.
+func handOver(v cluster.View, from cluster.Member) Step {
+	heirs := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(from.Name))
+	if len(heirs) == 0 {
+		return Wait{For: "a healthy voter to take leadership over from " + from.Name, Look: Soon}
+	}
+	return MoveLeader{from.Name, best(heirs).Name}
+}
+
+// best is the heir that keeps leadership longest and takes it over fastest: one
+// that will not be disturbed itself soon, and is not behind.
+func best(heirs []cluster.Member) cluster.Member {
+	return slices.MinFunc(heirs, func(a, b cluster.Member) int {
+		return cmp.Or(
+			last(cluster.IsDisturbed(a), cluster.IsDisturbed(b)),
+			last(!a.Pod.Ready, !b.Pod.Ready),
+			cmp.Compare(a.Behind/noticeable, b.Behind/noticeable),
+			last(cluster.IsOutdated(a), cluster.IsOutdated(b)),
+		)
+	})
+}
+
+// noticeable is by how many entries a member is behind when its disk is slow; fewer
+// come from asking the members one after the other.
+const noticeable = 64
+
+// last sorts what is true after what is false.
+func last(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}

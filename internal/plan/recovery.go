@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/quorum"
+)
+
+// QuorumLoss is what is known of a loss of quorum that lasts: too many voters have
+// lost their data for the rest to ever be a majority. Voters that are only down or
+// out of reach do not count as lost.
+type QuorumLoss struct {
+	Lost, Survivors []cluster.Member
+}
+
+// Lasting returns the lasting loss of quorum, and whether there is one.
+func Lasting(v cluster.View) (QuorumLoss, bool) {
+	voters := v.Select(cluster.IsVoter)
+	loss := QuorumLoss{
+		Lost:      v.Select(cluster.IsVoter, cluster.IsBeyondRepair),
+		Survivors: v.Select(cluster.IsVoter, cluster.Not(cluster.IsBeyondRepair)),
+	}
+	return loss, len(loss.Lost) > 0 && !quorum.Holds(len(loss.Survivors), len(voters))
+}
+
+// Proposal is the loss of going on from the best survivor: the one that knows most
+// entries to be committed, because etcd drops all others when it forms a cluster
+// anew. There is none before every survivor has answered.
+func (l QuorumLoss) Proposal() (cluster.Loss, bool) {
+	if len(l.Survivors) == 0 || l.silent() != "" {
+		return cluster.Loss{}, false
+	}
+	best := slices.MaxFunc(l.Survivors, func(a, b cluster.Member) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Revision, b.Revision))
+	})
+	return cluster.Loss{Survivor: best.Name, Revision: best.Revision}, true
+}
+
+func (l QuorumLoss) silent() string {
+	for _, m := range l.Survivors {
+		if !m.Answers {
+			return m.Name
+		}
+	}
+	return ""
+}
+
+// beyondRepair decides what becomes of a cluster whose quorum is lost for good: a
+// person accepts the loss by name, or has allowed the operator to go on beforehand.
+func beyondRepair(v cluster.View) Step {
+	loss, lasting := Lasting(v)
+	if !lasting {
+		return nil
+	}
+	gone := "quorum is lost for good: the data of " + list(cluster.Names(loss.Lost)) + " is gone"
+	switch {
+	case len(loss.Survivors) == 0:
+		return Refuse{gone + ", and no voter is left; restore the cluster from a backup"}
+	case v.Want.Ephemeral:
+		return Refuse{gone + "; what is left in " + list(cluster.Names(loss.Survivors)) +
+			" cannot outlive its pod; copy it with etcdctl snapshot save and create a new cluster"}
+	}
+	proposal, known := loss.Proposal()
+	switch {
+	case !known:
+		return Wait{For: loss.silent() + " to say which data it has: " + gone + why(memberOf(v, loss.silent()))}
+	case v.Want.Automatic || v.Want.Accepted == proposal.String():
+		return Recover{proposal}
+	default:
+		return Refuse{fmt.Sprintf("%s; %s has the newest data that is left, up to revision %d, and writes after it would be lost; "+
+			"to go on from it set spec.recovery.acceptDataLoss to %q, else restore the cluster from a backup",
+			gone, proposal.Survivor, proposal.Revision, proposal)}
+	}
+}
+
+func memberOf(v cluster.View, name string) cluster.Member {
+	m, _ := v.Member(name)
+	return m
+}
+
+// recoverQuorum forms the cluster anew from one survivor, once that was decided.
+// All others are stopped and their volumes set aside before the survivor starts:
+// none may come back with another history.
+func recoverQuorum(v cluster.View) Step {
+	if v.Record.Recovering == "" {
+		return nil
+	}
+	survivor := memberOf(v, v.Record.Recovering)
+	if stands(v, survivor) {
+		return Conclude{survivor.Name}
+	}
+	if cluster.IsBeyondRepair(survivor) {
+		return Refuse{"the data of " + survivor.Name + " was lost while the cluster was formed anew from it; restore the cluster from a backup"}
+	}
+	for _, m := range v.Members {
+		if m.Name == survivor.Name {
+			continue
+		}
+		if step := fence(m, survivor.Name); step != nil {
+			return step
+		}
+	}
+	return force(survivor)
+}
+
+// stands says whether the survivor serves as the only voter.
+func stands(v cluster.View, survivor cluster.Member) bool {
+	return survivor.Pod.Forced && survivor.Leader && survivor.Healthy && v.Unread == "" && len(v.Select(cluster.IsVoter)) == 1
+}
+
+// fence stops a member that the cluster goes on without. One that has been told to
+// stop and whose node is silent is not waited for: alone it has no quorum.
+func fence(m cluster.Member, survivor string) Step {
+	switch {
+	case m.Pod.Exists && !m.Pod.Terminating:
+		return Stop{m.Name, m.Pod.UID, "the cluster goes on from " + survivor}
+	case m.Pod.Exists && !m.Pod.Overdue:
+		return Wait{For: "pod " + m.Name + " to be gone", Look: Soon}
+	case m.Volume == cluster.Kept:
+		return Quarantine{m.Name}
+	default:
+		return nil
+	}
+}
+
+func force(survivor cluster.Member) Step {
+	pod := survivor.Pod
+	switch {
+	case !pod.Exists:
+		return Force{survivor.Name}
+	case pod.Terminating:
+		return Wait{For: "pod " + survivor.Name + " to be gone", Look: Soon}
+	case !pod.Forced, pod.Finished:
+		return Stop{survivor.Name, pod.UID, "it starts again as a cluster of its own"}
+	default:
+		return Wait{For: survivor.Name + " to form the cluster anew" + why(survivor), Look: Soon}
+	}
+}
