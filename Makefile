@@ -15,6 +15,7 @@ IMG ?=
 CONTAINER_TOOL ?= docker
 DEVCLUSTER_FLAGS ?=
 BENCH_FLAGS ?=
+MUTANTS ?=
 
 BIN := $(CURDIR)/bin
 export PATH := $(CURDIR)/.devcluster/bin:$(PATH)
@@ -24,7 +25,7 @@ export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 # Images carry the time of their commit.
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
 
-UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/... ./test/bench/...
+UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/... ./test/bench/... ./hack/mutants
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt
 manifest_image = $(or $(IMG),$(if $(wildcard $(pushed)),$(file <$(pushed)),$(IMAGE):$(TAG)))
@@ -53,6 +54,11 @@ test-unit: ## Unit tests: all with the race detector, then the planner's whole w
 	$(say) "unit tests"
 	@hack/with-envtest.sh go test -race -short $(UNIT_PACKAGES)
 	@go test ./internal/plan
+
+.PHONY: mutants
+mutants: ## Put deliberate bugs into the product and see whether the unit tests notice (MUTANTS=regular expression)
+	$(say) "mutants"
+	@hack/with-envtest.sh go run ./hack/mutants -run='$(MUTANTS)'
 
 .PHONY: test-envtest
 test-envtest: ## Tests against a real kube-apiserver and etcd

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// hung is when a test that a mutant has made endless is given up. That counts as
+// noticed, as it does for people.
+const hung = "5m"
+
+// A lab runs tests on the product with a bug in it.
+type lab struct{ folder string }
+
+func newLab() (*lab, error) {
+	folder, err := os.MkdirTemp("", "mutants-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder: %w", err)
+	}
+	return &lab{folder}, nil
+}
+
+func (l *lab) close() { _ = os.RemoveAll(l.folder) } // what is left lies in a folder for such things
+
+// healthy makes sure that the tests pass as long as there is no bug.
+func (l *lab) healthy(ctx context.Context, mutants []mutant) error {
+	var packages []string
+	for _, m := range mutants {
+		packages = append(packages, m.packages...)
+	}
+	slices.Sort(packages)
+	packages = slices.Compact(packages)
+	fmt.Printf("first without a bug: %s\n", strings.Join(packages, " "))
+	for _, short := range []bool{true, false} {
+		output, err := test(ctx, short, packages)
+		if failed, err := verdict(output, err); err != nil {
+			return err
+		} else if failed != "" {
+			return fmt.Errorf("tests fail without any bug: %s\n%s", failed, output)
+		}
+	}
+	return nil
+}
+
+// try returns the first test that fails because of the mutant, or nothing. The
+// short tests come first, then the long ones, as in make test-unit.
+func (l *lab) try(ctx context.Context, m mutant) (string, error) {
+	overlay, err := l.overlay(m)
+	if err != nil {
+		return "", err
+	}
+	for _, short := range []bool{true, false} {
+		output, err := test(ctx, short, m.packages, "-failfast", "-overlay="+overlay)
+		failed, err := verdict(output, err)
+		if err != nil || failed != "" {
+			return failed, err
+		}
+	}
+	return "", nil
+}
+
+// overlay writes the changed file and tells go where it is.
+func (l *lab) overlay(m mutant) (string, error) {
+	original, err := filepath.Abs(m.file)
+	if err != nil {
+		return "", fmt.Errorf("find the file: %w", err)
+	}
+	text, err := os.ReadFile(original)
+	if err != nil {
+		return "", fmt.Errorf("read the file: %w", err)
+	}
+	changed, err := m.apply(string(text))
+	if err != nil {
+		return "", err
+	}
+	replacement := filepath.Join(l.folder, filepath.Base(m.file))
+	config := filepath.Join(l.folder, "overlay.json")
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: replacement}})
+	if err != nil {
+		return "", fmt.Errorf("encode the overlay: %w", err)
+	}
+	err = errors.Join(os.WriteFile(replacement, []byte(changed), 0o600), os.WriteFile(config, overlay, 0o600))
+	if err != nil {
+		return "", fmt.Errorf("write the overlay: %w", err)
+	}
+	return config, nil
+}
+
+func test(ctx context.Context, short bool, packages []string, flags ...string) (string, error) {
+	args := append([]string{"test", fmt.Sprintf("-short=%t", short), "-timeout=" + hung}, flags...)
+	command := exec.CommandContext(ctx, "go", append(args, packages...)...) //nolint:gosec // the packages are in our own lists
+	output, err := command.CombinedOutput()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return string(output), err
+}
+
+var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^(panic: .*)|^(fatal error: .*)`)
+
+// verdict says which test failed first, if any did. Code that does not compile
+// proves nothing about tests, and is an error.
+func verdict(output string, err error) (string, error) {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "", nil
+	case !errors.As(err, &exit):
+		return "", fmt.Errorf("go test: %w", err)
+	case strings.Contains(output, "[build failed]") || strings.Contains(output, "[setup failed]"):
+		return "", fmt.Errorf("it does not compile:\n%s", output)
+	}
+	found := failure.FindStringSubmatch(output)
+	if found == nil {
+		return "", fmt.Errorf("go test failed and named no test:\n%s", output)
+	}
+	return strings.Join(found[1:], ""), nil
+}
