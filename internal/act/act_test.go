@@ -232,6 +232,52 @@ var steps = []struct {
 		},
 	},
 	{
+		step: plan.Swap{Name: "a-1", UID: "pod-1", Version: "3.7.3"}, writes: 1,
+		set: func(t *testing.T) *scene {
+			s := newScene(t, example(), seen(), pod("a-1", "pod-1"))
+			s.view.Target.Version = "3.7.3"
+			return s
+		},
+	},
+	{
+		step: plan.Resize{Name: "a-1", UID: "pod-1"}, writes: 2,
+		set: func(t *testing.T) *scene {
+			s := newScene(t, example(), seen(), pod("a-1", "pod-1"))
+			s.c.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}
+			return s
+		},
+	},
+	{
+		step: plan.Force{Name: "a-0"}, writes: 1,
+		set: func(t *testing.T) *scene {
+			c := example()
+			c.Status.Recovering = "a-0"
+			return newScene(t, c, seen())
+		},
+	},
+	{
+		step: plan.AllowDowngrade{To: "3.5"}, call: fake.Downgrade,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
+	},
+	{
+		step: plan.CancelDowngrade{}, call: fake.CancelDowngrade,
+		set: func(t *testing.T) *scene {
+			s := newScene(t, example(), seen())
+			if err := s.etcd.Client("a-0").Downgrade(t.Context(), "3.5"); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+	},
+	{
+		step: plan.Discard{Name: "a-7", UID: "volume"}, writes: 1,
+		set: func(t *testing.T) *scene {
+			aside := claim("a-7")
+			aside.UID = "volume"
+			return newScene(t, example(), seen(), aside)
+		},
+	},
+	{
 		step: plan.Quarantine{Name: "a-2"}, writes: 1,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), claim("a-2")) },
 	},
@@ -316,6 +362,7 @@ func TestStepsOfTheRecordTouchNothing(t *testing.T) {
 	before := s.everything()
 	for _, step := range []plan.Step{
 		plan.Freeze{}, plan.Adopt{}, plan.Reserve{}, plan.Wait{}, plan.Refuse{}, plan.Done{}, plan.Remember{ClusterID: "c1"},
+		plan.RollBack{}, plan.Recover{}, plan.Conclude{},
 	} {
 		s.mustDo(step)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -57,7 +56,9 @@ func newAPI(objects ...client.Object) *api {
 	}
 	a := &api{fail: -1, lose: -1}
 	a.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithReturnManagedFields().
-		WithInterceptorFuncs(interceptor.Funcs{Create: a.create, Delete: a.delete, Patch: a.patch, Apply: a.apply}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{
+			Create: a.create, Delete: a.delete, Patch: a.patch, Apply: a.apply, SubResourcePatch: a.resize,
+		}).Build()
 	return a
 }
 
@@ -104,13 +105,13 @@ func (a *api) create(ctx context.Context, inner client.WithWatch, object client.
 
 // delete keeps to the UID in the preconditions, as the API server does.
 func (a *api) delete(ctx context.Context, inner client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
-	return a.write("delete Pod "+object.GetName(), "", func() error {
+	return a.write(fmt.Sprintf("delete %T %s", object, object.GetName()), "", func() error {
 		options := (&client.DeleteOptions{}).ApplyOptions(opts)
-		var there corev1.Pod
-		if err := inner.Get(ctx, client.ObjectKeyFromObject(object), &there); err != nil {
+		there, _ := object.DeepCopyObject().(client.Object)
+		if err := inner.Get(ctx, client.ObjectKeyFromObject(object), there); err != nil {
 			return err
 		}
-		if options.Preconditions == nil || options.Preconditions.UID == nil || *options.Preconditions.UID != there.UID {
+		if options.Preconditions == nil || options.Preconditions.UID == nil || *options.Preconditions.UID != there.GetUID() {
 			return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, object.GetName(), fmt.Errorf("the UID in the precondition differs"))
 		}
 		return inner.Delete(ctx, object, opts...)
@@ -122,6 +123,17 @@ func (a *api) patch(
 ) error {
 	options := (&client.PatchOptions{}).ApplyOptions(opts)
 	return a.write("patch "+object.GetName(), options.FieldManager, func() error { return inner.Patch(ctx, object, patch, opts...) })
+}
+
+// resize changes resources alone, as the API server does.
+func (a *api) resize(
+	ctx context.Context, inner client.Client, subresource string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
+) error {
+	options := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
+	if subresource != "resize" {
+		return fmt.Errorf("there is no subresource %s", subresource)
+	}
+	return a.write("resize "+object.GetName(), options.FieldManager, func() error { return inner.Patch(ctx, object, patch) })
 }
 
 func (a *api) apply(ctx context.Context, inner client.WithWatch, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {

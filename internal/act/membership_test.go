@@ -1,6 +1,7 @@
 package act_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -17,6 +18,7 @@ import (
 // changes are the steps that change the membership.
 var changes = []plan.Step{
 	plan.AddLearner{Name: "a-3"}, plan.Promote{Name: "a-2"}, plan.Remove{Name: "a-2"}, plan.MoveLeader{From: "a-0", To: "a-1"},
+	plan.AllowDowngrade{To: "3.5"},
 }
 
 // TestFault5FenceHoldsBackMembership: when the EtcdCluster is no longer the one
@@ -43,6 +45,33 @@ func TestFault5FenceHoldsBackMembership(t *testing.T) {
 				t.Errorf("%d dials; etcd did %v", s.dials, s.etcd.Log())
 			}
 		})
+	}
+}
+
+// TestFault11LeaseIsLost: an operator that no longer holds the lease changes nothing in
+// etcd, forces no member and deletes no volume.
+func TestFault11LeaseIsLost(t *testing.T) {
+	lost := errors.New("another replica holds the lease")
+	c := example()
+	c.Status.Recovering = "a-0"
+	s := newScene(t, c, seen(), claim("a-7"))
+	s.actor.Leads = func(context.Context) error { return lost }
+	for _, step := range append(slices.Clone(changes), plan.CancelDowngrade{}, plan.Force{Name: "a-0"}, plan.Discard{Name: "a-7"}) {
+		if err := s.do(step); !errors.Is(err, lost) {
+			t.Errorf("%s: got %v, want %v", step, err, lost)
+		}
+	}
+	if s.dials > 0 || len(s.etcd.Log()) > 0 || len(s.api.writes) > 0 {
+		t.Errorf("%d dials; etcd did %v; writes %v", s.dials, s.etcd.Log(), s.api.writes)
+	}
+}
+
+// TestForceOnlyWhileRecovering: once quorum is recovered others may have joined, and a
+// member that forms the cluster anew would strike them.
+func TestForceOnlyWhileRecovering(t *testing.T) {
+	s := newScene(t, example(), seen())
+	if err := s.do(plan.Force{Name: "a-0"}); !errors.Is(err, act.ErrChanged) || len(s.api.writes) > 0 {
+		t.Errorf("got %v, writes %v", err, s.api.writes)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,10 +53,14 @@ func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 }
 
 // swap gives a running Pod's container another image. The kubelet restarts the
-// container; what ran before is written down, to tell when that has happened.
+// container; what ran before is written down, to tell when that has happened. That
+// must not be done again when it has.
 func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Swap) error {
 	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
 		wanted := build.Pod(build.Targeted(c, v.Target), s.Name, build.Joining{})
+		if pod.Annotations[v1alpha1.AnnotationTemplate] == build.Swapped(pod, wanted) {
+			return
+		}
 		for _, status := range pod.Status.ContainerStatuses {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, status.ContainerID)
 		}
@@ -82,14 +87,16 @@ func (a *Actor) resize(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.V
 // change patches one Pod, and only the one that was observed.
 func (a *Actor) change(ctx context.Context, c *v1alpha1.EtcdCluster, name, uid, subresource string, edit func(*corev1.Pod)) error {
 	var pod corev1.Pod
-	if err := a.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod); err != nil {
+	if err := a.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read pod %s: %w", name, err)
 	}
 	if string(pod.UID) != uid || len(pod.Spec.Containers) == 0 {
 		return ErrChanged
 	}
 	edited := pod.DeepCopy()
-	edit(edited)
+	if edit(edited); equality.Semantic.DeepEqual(&pod, edited) {
+		return nil
+	}
 	unchanged := client.MergeFromWithOptions(&pod, client.MergeFromWithOptimisticLock{})
 	var err error
 	if subresource == "" {

@@ -40,20 +40,20 @@ func (o *Observer) scheduled(ctx context.Context, m *cluster.Member, pod *corev1
 		return err
 	}
 	m.Pod.Cordoned = node.Spec.Unschedulable
-	if since := silentSince(&node); !since.IsZero() && o.Now().Sub(since) >= timeout {
+	if since, silent := silentSince(&node); silent && o.Now().Sub(since) >= timeout {
 		m.Stranded = "node " + node.Name + " has been silent for longer than spec.recovery.memberTimeout"
 	}
 	return nil
 }
 
-// silentSince is when the node's kubelet was last known to be well; zero if it is.
-func silentSince(node *corev1.Node) time.Time {
+// silentSince says whether the node's kubelet is not known to be well, and since when.
+func silentSince(node *corev1.Node) (time.Time, bool) {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
-			return condition.LastTransitionTime.Time
+			return condition.LastTransitionTime.Time, true
 		}
 	}
-	return time.Time{}
+	return time.Time{}, false
 }
 
 // unscheduled looks at a Pod that has found no node for too long: if its volume is
@@ -71,13 +71,14 @@ func (o *Observer) unscheduled(ctx context.Context, m *cluster.Member, pod *core
 	for _, name := range names {
 		var node corev1.Node
 		there, err := o.read(ctx, client.ObjectKey{Name: name}, &node)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !there:
-			gone++
-		case silentSince(&node).IsZero():
+		}
+		if _, silent := silentSince(&node); there && !silent {
 			return nil // it may be back any moment, or is only full
+		}
+		if !there {
+			gone++
 		}
 	}
 	if gone == len(names) {

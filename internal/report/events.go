@@ -33,9 +33,10 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 	return events
 }
 
-// severity is a warning unless the cluster serves, or was deleted by its user.
+// severity is a warning unless the cluster serves, or its user has put an end to that.
 func severity(available *metav1.Condition) string {
-	if available.Status == metav1.ConditionTrue || available.Reason == v1alpha1.ReasonDeleting {
+	if available.Status == metav1.ConditionTrue || available.Reason == v1alpha1.ReasonDeleting ||
+		available.Reason == v1alpha1.ReasonHibernated {
 		return corev1.EventTypeNormal
 	}
 	return corev1.EventTypeWarning

@@ -128,6 +128,7 @@ func TestIdleClusterIsNotWritten(t *testing.T) {
 			m.DBSize += int64(i * 512)
 			m.Pod.Address, m.Pod.UID = fmt.Sprintf("10.0.%d.%d", i, j), fmt.Sprint("pod-", i)
 		}
+		v.Members[i%3].Revision, v.Members[i%3].Index, v.Members[i%3].Behind = int64(i), uint64(i), uint64(i) //nolint:gosec // few
 		v.Fresh = i%2 == 0
 		after := report.Status(c, v, plan.Done{}, nil)
 		if got := stored(t, after); !reflect.DeepEqual(got, c.Status) {

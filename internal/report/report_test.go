@@ -93,6 +93,25 @@ func down(v *cluster.View, names ...string) {
 	}
 }
 
+// asleep takes every Pod away, as size 0 does.
+func asleep(v *cluster.View) {
+	v.Want.Size, v.Unread = 0, "no member runs"
+	down(v, first...)
+	for i := range v.Members {
+		v.Members[i].Pod = cluster.Pod{}
+	}
+}
+
+// gone leaves a-0 alone: the others have lost their data.
+func gone(v *cluster.View) {
+	v.Unread = "the members have no leader"
+	v.Members[0].Healthy, v.Members[0].Leader, v.Members[0].Revision, v.Members[0].Index = false, false, 70, 90
+	down(v, "a-1", "a-2")
+	for i := range v.Members[1:] {
+		v.Members[i+1].Pod, v.Members[i+1].Volume = cluster.Pod{}, cluster.NoVolume
+	}
+}
+
 var errWrite = errors.New(`create a-1: pods "a-1" is forbidden: exceeded quota`)
 
 // A moment is one reconcile as the report sees it.
@@ -126,6 +145,25 @@ func moments() []moment {
 			errors.New("mark volume a-0: etcdserver: request timed out"),
 		},
 		{"done", formed(), healthy(), plan.Done{}, nil},
+		{"hibernated", formed(), with(asleep), plan.Done{}, nil},
+		{"paused", formed(), with(func(v *cluster.View) { v.Want.Paused = true; down(v, "a-2") }), plan.Wait{For: "spec.paused to be false"}, nil},
+		{"quorum-gone", formed(), with(gone), plan.Refuse{Because: "quorum is lost for good"}, nil},
+		{"quorum-recovering", formed(), with(gone), plan.Recover{Loss: cluster.Loss{Survivor: "a-0", Revision: 70}}, nil},
+		{
+			"member-damaged", formed(), with(func(v *cluster.View) { down(v, "a-2"); v.Members[2].Damage = "its data is damaged: crc mismatch" }),
+			plan.Remove{Name: "a-2", Because: "its data is damaged: crc mismatch"}, nil,
+		},
+		{
+			"upgrading", formed(), with(func(v *cluster.View) {
+				v.Target.Version, v.Members[2].Version = "3.7.3", "3.7.3"
+				v.Members[0].Pod.Change, v.Members[1].Pod.Change = cluster.Swap, cluster.Swap
+			}),
+			plan.Swap{Name: "a-1", UID: "pod-a-1", Version: "3.7.3"}, nil,
+		},
+		{
+			"rolled-back", formed(), with(func(v *cluster.View) { down(v, "a-1") }),
+			plan.RollBack{Version: "3.6.16", Image: "etcd:v3.6.16", Because: "a-1 does not run 3.7.3: its image cannot be pulled"}, nil,
+		},
 		{
 			"member-down", formed(), with(func(v *cluster.View) { down(v, "a-0"); v.Members[1].Leader = true }),
 			plan.Wait{For: "a-0 to become healthy"},
@@ -221,7 +259,17 @@ func pageOf(status v1alpha1.EtcdClusterStatus, events []report.Event) page {
 		Facts: map[string]any{
 			"replicas": status.Replicas, "readyMembers": status.ReadyMembers, "version": status.Version, "endpoint": status.Endpoint,
 			"selector": status.Selector, "observedGeneration": status.ObservedGeneration,
+			"targetVersion": status.TargetVersion, "updatedMembers": status.UpdatedMembers, "format": status.Format,
 		},
+	}
+	if status.QuorumLoss != nil {
+		p.Facts["quorumLoss"] = status.QuorumLoss
+	}
+	if status.Rollback != nil {
+		p.Record["rollback"] = status.Rollback
+	}
+	if status.Recovering != "" {
+		p.Record["recovering"] = status.Recovering
 	}
 	for _, m := range status.Members {
 		line := fmt.Sprintf("%s %s id=%s version=%s healthy=%v size=%v %s", m.Name, m.Role, m.ID, m.Version, m.Healthy, m.DBSize, m.Message)

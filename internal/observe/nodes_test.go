@@ -1,0 +1,113 @@
+package observe_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// onNode puts a-1 on a node that has been in that state since then.
+func onNode(s *scene, status corev1.ConditionStatus, since time.Duration) *corev1.Node {
+	s.c.Spec.Recovery.MemberTimeout.Duration = 5 * time.Minute
+	s.pod("a-1").Spec.NodeName = "n1"
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n1"},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+			{Type: corev1.NodeReady, Status: status, LastTransitionTime: metav1.NewTime(now.Add(-since))},
+		}},
+	}
+	s.objects = append(s.objects, node)
+	return node
+}
+
+// TestFault22SilentNode: a member is stranded once its node has been silent for
+// longer than the user allows, and not a moment before.
+func TestFault22SilentNode(t *testing.T) {
+	for _, test := range []struct {
+		status corev1.ConditionStatus
+		since  time.Duration
+		want   bool
+	}{
+		{corev1.ConditionTrue, time.Hour, false},
+		{corev1.ConditionUnknown, 5*time.Minute - time.Second, false},
+		{corev1.ConditionUnknown, 5 * time.Minute, true},
+		{corev1.ConditionFalse, time.Hour, true},
+	} {
+		s := newScene(t)
+		onNode(s, test.status, test.since)
+		if m := s.member("a-1"); (m.Stranded != "") != test.want || m.Damage != "" {
+			t.Errorf("%s for %s: stranded %q, damage %q", test.status, test.since, m.Stranded, m.Damage)
+		}
+	}
+}
+
+// TestFault23Cordoned: a drain may follow.
+func TestFault23Cordoned(t *testing.T) {
+	s := newScene(t)
+	onNode(s, corev1.ConditionTrue, 0).Spec.Unschedulable = true
+	v := s.look()
+	if names := cluster.Names(v.Select(cluster.IsDisturbed)); len(names) != 1 || names[0] != "a-1" {
+		t.Errorf("disturbed: %v", names)
+	}
+}
+
+// TestVolumeThatCannotFollow: a Pod that finds no node, because its volume is bound to
+// one that is silent or gone.
+func TestVolumeThatCannotFollow(t *testing.T) {
+	const timeout = 5 * time.Minute
+	for name, test := range map[string]struct {
+		nodes            map[string]corev1.ConditionStatus // of those that the volume can be used on; "" is gone
+		waits            time.Duration
+		stranded, damage string
+	}{
+		"gone":               {map[string]corev1.ConditionStatus{"n1": ""}, timeout, "", "node n1, which no longer exists"},
+		"silent":             {map[string]corev1.ConditionStatus{"n1": corev1.ConditionUnknown}, timeout, "node n1, which is silent", ""},
+		"not long enough":    {map[string]corev1.ConditionStatus{"n1": ""}, timeout - time.Second, "", ""},
+		"well, perhaps full": {map[string]corev1.ConditionStatus{"n1": corev1.ConditionTrue}, timeout, "", ""},
+		"one of two is well": {map[string]corev1.ConditionStatus{"n1": "", "n2": corev1.ConditionTrue}, timeout, "", ""},
+		"can follow":         {nil, timeout, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			homeless(s, test.nodes, test.waits)
+			m := s.member("a-1")
+			if !strings.HasSuffix(m.Stranded, test.stranded) || (m.Stranded == "") != (test.stranded == "") {
+				t.Errorf("stranded %q, want %q", m.Stranded, test.stranded)
+			}
+			if !strings.HasSuffix(m.Damage, test.damage) || (m.Damage == "") != (test.damage == "") {
+				t.Errorf("damage %q, want %q", m.Damage, test.damage)
+			}
+		})
+	}
+}
+
+// homeless makes a-1 wait for a node, with a volume bound to these.
+func homeless(s *scene, nodes map[string]corev1.ConditionStatus, waits time.Duration) {
+	s.c.Spec.Recovery.MemberTimeout.Duration = 5 * time.Minute
+	s.etcd.Stop("a-1")
+	s.pod("a-1").Status = corev1.PodStatus{Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(now.Add(-waits)),
+	}}}
+	s.claim("a-1").Spec.VolumeName = "v1"
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v1"}}
+	var terms []corev1.NodeSelectorTerm
+	for name, status := range nodes {
+		terms = append(terms, corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{name}},
+		}})
+		if status != "" {
+			s.objects = append(s.objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+				Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}},
+			}})
+		}
+	}
+	if len(terms) > 0 {
+		volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: terms}}
+	}
+	s.objects = append(s.objects, volume)
+}
