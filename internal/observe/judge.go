@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"strings"
+
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -13,7 +15,11 @@ func judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join) {
 	v.Target = target(c, members)
 	targeted := build.Targeted(c, v.Target)
 	for name, pod := range members.pods {
-		members.member(name).Pod.Change = build.Change(targeted, pod)
+		m := members.member(name)
+		m.Pod.Change = build.Change(targeted, pod)
+		if !m.Started && strings.HasPrefix(m.Damage, emptied) {
+			m.Damage = ""
+		}
 	}
 }
 

@@ -101,16 +101,16 @@ func damage(pod *corev1.Pod) string {
 		if ended == nil {
 			continue
 		}
-		if why := damages[crash.Why(ended.ExitCode, ended.Reason, ended.Message)]; why != "" {
-			return why + lastLine(ended.Message)
+		switch crash.Why(ended.ExitCode, ended.Reason, ended.Message) {
+		case crash.Corrupt:
+			return "its data is damaged" + lastLine(ended.Message)
+		case crash.Empty:
+			return emptied + lastLine(ended.Message)
+		default:
 		}
 	}
 	return ""
 }
 
-// damages are the ends of etcd that only other data could prevent.
-var damages = map[crash.Cause]string{
-	crash.Corrupt: "its data is damaged",
-	crash.Empty:   "its data directory was emptied",
-	crash.Foreign: "its data belongs to another member or cluster",
-}
+// emptied is no damage to a member that has never started: it has no data yet.
+const emptied = "its data directory was emptied"
