@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job, told as it happens: install the operator, make an etcd cluster, write to it, kill a member, watch it heal.
+# The main job, told as it happens: install the operator, make an etcd cluster, write to it, kill a member, watch it heal,
+# upgrade it, lose a volume, watch the member being replaced.
 # Expects KUBECONFIG to name a cluster that answers. IMG names an image that a cluster elsewhere can pull.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -37,6 +38,8 @@ healthy() {
   [ "$(k get etcdcluster "$name" -o jsonpath='{.status.readyMembers}/{.status.conditions[?(@.type=="Available")].reason}')" = 3/Healthy ]
 }
 member_id() { k get etcdcluster "$name" -o jsonpath="{.status.members[?(@.name==\"$1\")].id}"; }
+upgraded() { healthy && [ "$(k get etcdcluster "$name" -o jsonpath='{.status.version}')" = "$1" ]; }
+replaced() { healthy && [ -z "$(member_id "$1")" ]; }
 new_pod() { [ "$(k get pod "$1" -o jsonpath='{.metadata.uid}')" != "$2" ]; }
 
 say "Build the operator's image and install it"
@@ -75,6 +78,27 @@ after_id=$(member_id "$victim")
 etcdctl "$victim" get greeting | sed 's/^/    /'
 [ "$(etcdctl "$victim" get greeting --print-value-only)" = "hello from $name" ]
 show -n "$namespace" get etcdclusters
+
+say "Upgrade it: one member at a time, the leader last, images exchanged in place"
+pods_before=$(k get pods -o jsonpath='{.items[*].metadata.uid}')
+asked=$(date +%s%N)
+k patch etcdcluster "$name" --type=merge -p '{"spec":{"version":"3.7.3"}}' | sed 's/^/    /'
+wait_for "three healthy members of 3.7.3" 180 upgraded 3.7.3
+upgrade=$((($(date +%s%N) - asked) / 1000000))
+[ "$pods_before" = "$(k get pods -o jsonpath='{.items[*].metadata.uid}')" ] && echo "    the pods are the same as before"
+etcdctl "$victim" get greeting | sed 's/^/    /'
+
+say "Lose the volume of $victim: its data is gone for good"
+k delete persistentvolumeclaim "$victim" --wait=false | sed 's/^/    /'
+lost=$(date +%s%N)
+k delete pod "$victim" --wait=false | sed 's/^/    /'
+wait_for "another member in its place" 180 replaced "$victim"
+replacing=$((($(date +%s%N) - lost) / 1000000))
+show -n "$namespace" get etcdclusters,pods
+[ "$(etcdctl "$name-3" get greeting --print-value-only)" = "hello from $name" ]
+echo "    $name-3 is a new member, and has the data of the others"
+
+say "What the operator says it did"
 show -n "$namespace" get events --field-selector "involvedObject.kind=EtcdCluster" -o custom-columns=REASON:.reason,NOTE:.message
 
 trap - ERR
@@ -82,6 +106,8 @@ say "Done"
 cat <<EOF
     from kubectl apply to Available   $available ms
     from kill to three healthy        $healed ms
+    upgrade 3.6.16 to 3.7.3           $upgrade ms
+    lost volume to three healthy      $replacing ms
     member ID of $victim   $before_id before, $after_id after
 
     Look around:  export KUBECONFIG=$KUBECONFIG

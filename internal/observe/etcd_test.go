@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -207,6 +208,17 @@ func TestRecordTellsRolesWhenNobodyAnswers(t *testing.T) {
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
 	if v = s.look(); v.Unread != "no member runs" || len(v.Select(cluster.IsVoter)) != 3 {
 		t.Errorf("without pods: unread %q, %d voters", v.Unread, len(v.Select(cluster.IsVoter)))
+	}
+}
+
+// TestMembersAreAskedAtTheSameTime: one that is slow must not hold up the others. Here
+// none answers before all have been asked.
+func TestMembersAreAskedAtTheSameTime(t *testing.T) {
+	s := newScene(t)
+	s.meet = &sync.WaitGroup{}
+	s.meet.Add(3)
+	if healthy := s.look().Select(cluster.IsHealthy); len(healthy) != 3 {
+		t.Errorf("%d are healthy", len(healthy))
 	}
 }
 

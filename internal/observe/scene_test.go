@@ -49,7 +49,8 @@ type scene struct {
 	arrange func(client.ObjectList)
 	twist   func(name string, status *etcd.Status)
 	members func([]etcd.Member)
-	broken  error // what every read from the API server itself ends with
+	meet    *sync.WaitGroup // members answer when as many as this have been asked
+	broken  error           // what every read from the API server itself ends with
 
 	mutex sync.Mutex
 	calls []string // "Read a-0"
@@ -252,6 +253,10 @@ func (c *told) Status(ctx context.Context) (etcd.Status, error) {
 	c.scene.called("Status", c.name)
 	if _, bounded := ctx.Deadline(); !bounded {
 		c.scene.t.Error("a status without a deadline")
+	}
+	if c.scene.meet != nil {
+		c.scene.meet.Done()
+		c.scene.meet.Wait()
 	}
 	status, err := c.Client.Status(ctx)
 	if c.scene.twist != nil {

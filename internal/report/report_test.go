@@ -184,6 +184,11 @@ func moments() []moment {
 			nil,
 		},
 		{
+			"too-few-healthy", formed(), with(func(v *cluster.View) { down(v, "a-0", "a-2") }),
+			plan.Wait{For: "a quorum: 1 of 3 voters are healthy, 2 are needed"},
+			nil,
+		},
+		{
 			"unreachable", formed(), with(func(v *cluster.View) {
 				down(v, first...)
 				v.Unread = "no member answers"
