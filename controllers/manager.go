@@ -81,7 +81,7 @@ func NewManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	if err := addController(manager, lock, chosen); err != nil {
+	if err := addController(manager, config, lock, chosen); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(manager.AddHealthzCheck("healthz", healthz.Ping), manager.AddReadyzCheck("readyz", healthz.Ping)); err != nil {
@@ -90,11 +90,11 @@ func NewManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
 	return manager, nil
 }
 
-func addController(manager ctrl.Manager, lock resourcelock.Interface, chosen Options) error {
+func addController(manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, chosen Options) error {
 	dialer := &dial.Dialer{Pool: etcd.NewPool(), Reader: manager.GetClient(), Now: chosen.Now, Random: chosen.Random}
 	reconciler := &EtcdCluster{
 		Client:   manager.GetClient(),
-		Observer: &observe.Observer{Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now},
+		Observer: &observe.Observer{Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, CanResize: canResize(config), Now: chosen.Now},
 		Actor:    &act.Actor{Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now, Random: chosen.Random},
 		Dialer:   dialer,
 		Events:   manager.GetEventRecorder("etcd-operator.dev/operator"),

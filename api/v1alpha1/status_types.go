@@ -79,6 +79,12 @@ type EtcdClusterStatus struct {
 	// +optional
 	Recovering string `json:"recovering,omitempty"`
 
+	// legacyEntries is true while members' logs may hold requests in the form of etcd
+	// 3.5, which etcd 3.7 cannot read. On the way to 3.7 members then drop old entries
+	// first.
+	// +optional
+	LegacyEntries bool `json:"legacyEntries,omitempty"`
+
 	// format numbers what this status may hold. An operator that knows only smaller
 	// numbers leaves the cluster alone.
 	// +optional

@@ -33,7 +33,8 @@ func (a *Actor) start(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 		return err
 	}
 	return atOnce(s.Names, func(name string) error {
-		return a.create(ctx, c, build.Pod(build.Targeted(c, v.Target), name, joining(v, name)), &corev1.Pod{})
+		m, _ := v.Member(name)
+		return a.create(ctx, c, build.Pod(build.Targeted(c, v.Target.For(m)), name, joining(v, name)), &corev1.Pod{})
 	})
 }
 

@@ -1,6 +1,9 @@
 package build
 
 import (
+	"fmt"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -40,7 +43,19 @@ func ForcedPod(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
 func Targeted(c *v1alpha1.EtcdCluster, target cluster.Target) *v1alpha1.EtcdCluster {
 	targeted := c.DeepCopy()
 	targeted.Spec.Version, targeted.Spec.Image = target.Version, target.Image
+	if target.Cleanse {
+		targeted.Spec.Etcd.SnapshotCount = cleansing
+	}
 	return targeted
+}
+
+// cleansing is a snapshot count that no user may set: after every other entry a member
+// writes a snapshot, and so never reads an older entry of its log again.
+const cleansing = 1
+
+// IsCleansing says whether the Pod's member drops old entries of its log.
+func IsCleansing(pod *corev1.Pod) bool {
+	return slices.Contains(pod.Spec.Containers[0].Args, fmt.Sprintf("--snapshot-count=%d", cleansing))
 }
 
 func template(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {

@@ -50,10 +50,22 @@ type Want struct {
 type Target struct {
 	Version   string // full version; what members run if there is no way
 	Image     string // that holds it; empty for the usual one
+	Cleanse   bool   // members are to drop entries of their logs that the next version cannot read
+	Joining   string // version that a new member runs instead, which can read them
 	Downgrade string // minor version that etcd must be told it goes down to, first
 	Cancel    bool   // a downgrade that etcd has begun must be called off, first
 	Await     string // what etcd is about to do before the next version may start
 	Barred    string // why there is no way to what is wanted
+}
+
+// For is what one member is to run: a new one may get entries that the others no
+// longer need.
+func (t Target) For(m Member) Target {
+	if t.Joining == "" || m.Started {
+		return t
+	}
+	t.Version, t.Image, t.Cleanse = t.Joining, "", true
+	return t
 }
 
 // Loss is what going on from one survivor alone would mean.

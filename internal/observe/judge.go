@@ -1,7 +1,10 @@
 package observe
 
 import (
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
@@ -11,30 +14,46 @@ import (
 
 // judge compares every Pod with what it should run now. That depends on what all
 // members run, so it comes last.
-func judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join) {
+func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join) {
 	v.Target = target(c, members)
 	targeted := build.Targeted(c, v.Target)
 	for name, pod := range members.pods {
 		m := members.member(name)
-		m.Pod.Change = build.Change(targeted, pod)
+		m.Pod.Change = o.change(targeted, pod)
 		if !m.Started && strings.HasPrefix(m.Damage, emptied) {
 			m.Damage = ""
 		}
 	}
 }
 
+// change is what it takes to bring a Pod to the spec. Resources that Kubernetes does
+// not change in a running Pod take a new one.
+func (o *Observer) change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
+	change := build.Change(c, pod)
+	if change == cluster.Resize && !(o.CanResize() && build.IsResizable(pod, c)) {
+		return cluster.Rebuild
+	}
+	return change
+}
+
 // target is the next version on the way to the wanted one. Members run what they
-// run until etcd has been told of a downgrade.
+// run until etcd is prepared for it.
 func target(c *v1alpha1.EtcdCluster, members *join) cluster.Target {
 	wanted, image := wantedVersion(c)
 	running, runningImage := members.running()
 	hop := version.Next(wanted, running, members.downgrade, image != "")
 	t := cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}
-	if (goesUp(running, hop.To) || hop.Downgrade == "" && members.downgrade == minorOf(hop.To)) && members.unmigrated != "" {
+	up, legacy := goesUp(running, hop.To), c.Status.LegacyEntries && !readsLegacy(wanted)
+	switch {
+	case (up || hop.Downgrade == "" && members.downgrade == minorOf(hop.To)) && members.unmigrated != "":
 		t.Await = "etcd to prepare its data: " + members.unmigrated
-	}
-	if t.Await != "" || t.Downgrade != "" {
 		t.Version = version.Highest(running)
+	case t.Downgrade != "", legacy && up && !readsLegacy(hop.To) && !members.areCleansed():
+		t.Version = version.Highest(running)
+	}
+	t.Cleanse = legacy && minorOf(t.Version) == lastLegacy
+	if lowest := slices.MinFunc(append(running, t.Version), version.Order); legacy && !t.Cleanse && minorOf(lowest) == lastLegacy {
+		t.Joining = lowest
 	}
 	switch {
 	case t.Version == wanted:
@@ -43,6 +62,27 @@ func target(c *v1alpha1.EtcdCluster, members *join) cluster.Target {
 		t.Image = runningImage
 	}
 	return t
+}
+
+// lastLegacy is the last minor version that reads requests in the form of etcd 3.5. It
+// replays those in its log from the last snapshot on, which may be the whole log.
+// etcd 3.7 panics on one ("unmarshal should never fail"): its raft log may hold only
+// requests of its own form (apply_v2.go of the server is gone in 3.7).
+const lastLegacy = "3.6"
+
+func readsLegacy(full string) bool { return minorOf(full) == "3.5" || minorOf(full) == lastLegacy }
+
+// areCleansed says whether all members have dropped what they had in their logs from
+// etcd 3.5. Each has written a snapshot when it is healthy again, because joining and
+// raising the cluster's version are two entries at least.
+func (j *join) areCleansed() bool {
+	for _, m := range j.members {
+		pod := j.pods[m.Name]
+		if m.Role != cluster.Unlisted && (pod == nil || !build.IsCleansing(pod)) {
+			return false
+		}
+	}
+	return true
 }
 
 // goesUp says whether a version is of a newer minor version than every member's.

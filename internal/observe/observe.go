@@ -34,7 +34,9 @@ type Observer struct {
 	Cache  client.Reader // fed by watches: may be a moment old
 	Live   client.Reader // asks the API server
 	Dialer Members
-	Now    func() time.Time
+	// CanResize says whether this Kubernetes changes the resources of running Pods.
+	CanResize func() bool
+	Now       func() time.Time
 }
 
 // Cluster is one observation. An etcd that does not answer is a fact in the view;
@@ -63,7 +65,7 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluste
 	if err := o.nodes(ctx, c, members); err != nil {
 		return v, fmt.Errorf("observe %s: %w", c.Name, err)
 	}
-	judge(c, &v, members)
+	o.judge(c, &v, members)
 	v.Members = members.sorted()
 	if err := o.objects(ctx, c, &v); err != nil {
 		return v, fmt.Errorf("observe %s: %w", c.Name, err)

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,8 +59,7 @@ var pullTrouble = map[string]bool{"ImagePullBackOff": true, "ErrImagePull": true
 // lastLine quotes the last line of a container's log that says what went wrong,
 // without the time stamp that makes every one different.
 func lastLine(message string) string {
-	lines := strings.Split(strings.TrimSpace(message), "\n")
-	line := lines[len(lines)-1]
+	line := telling(strings.Split(strings.TrimSpace(message), "\n"))
 	if _, text, ok := strings.Cut(line, `"msg":`); ok {
 		line = text
 	}
@@ -68,6 +68,17 @@ func lastLine(message string) string {
 	}
 	const longest = 200
 	return ": " + strings.ToValidUTF8(line[:min(len(line), longest)], "")
+}
+
+// telling is the last line that etcd ended with, or the last of all: behind a panic
+// comes a trace of many lines.
+func telling(lines []string) string {
+	for _, line := range slices.Backward(lines) {
+		if strings.HasPrefix(line, "panic: ") || strings.Contains(line, `"level":"fatal"`) || strings.Contains(line, `"level":"panic"`) {
+			return line
+		}
+	}
+	return lines[len(lines)-1]
 }
 
 // failing says whether a Pod's container keeps ending or cannot start, by the

@@ -35,8 +35,7 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 	if !v.Deleting {
 		facts(&status, c, v)
 	}
-	status.ObservedGeneration = c.Generation
-	status.Format = v1alpha1.StatusFormat
+	status.ObservedGeneration, status.Format = c.Generation, v1alpha1.StatusFormat
 	status.Conditions = conditions(c, v, step, err)
 	return status
 }
@@ -63,6 +62,7 @@ func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v clu
 		status.NextSerial = max(status.NextSerial, after(v.Name, s.Members))
 	case plan.Adopt:
 		status.Bootstrap = &v1alpha1.Bootstrap{Token: s.Token, Members: s.Members, Adopted: s.Formed}
+		status.LegacyEntries = s.Formed
 		status.NextSerial = max(status.NextSerial, after(v.Name, s.Members))
 	case plan.Remember:
 		status.ClusterID = s.ClusterID
@@ -106,6 +106,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 		return // while the first members start, their conditions say enough
 	}
 	status.TargetVersion = v.Target.Version
+	status.LegacyEntries = legacyEntries(status, v)
 	status.Replicas = count(v.Select(cluster.IsVoter))
 	if v.Want.Size == 0 {
 		status.Replicas = count(v.Select(cluster.HasPod))
@@ -133,6 +134,22 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 }
 
 func count(members []cluster.Member) int32 { return int32(len(members)) } //nolint:gosec // at most a few
+
+// legacyEntries says whether members' logs may hold requests of etcd 3.5: once one of
+// that version was seen, or when nobody saw where the data comes from, until all
+// members run a version that has none.
+func legacyEntries(status *v1alpha1.EtcdClusterStatus, v cluster.View) bool {
+	listed := v.Select(cluster.IsListed)
+	if len(listed) == 0 {
+		return status.LegacyEntries
+	}
+	may, old := status.LegacyEntries || status.Format == 0, false
+	for _, m := range listed {
+		may = may || strings.HasPrefix(m.Version, "3.5.")
+		old = old || m.Version == "" || version.Order(m.Version, "3.7.0") < 0
+	}
+	return may && old
+}
 
 // quorumLoss is what a person must know to decide what becomes of the data that is
 // left.

@@ -1,0 +1,68 @@
+package build
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// IsResizable says whether Kubernetes can give the running Pod the resources that the
+// cluster wants: processor and memory only, none taken away, and of the same quality
+// of service
+// (https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#limitations).
+func IsResizable(pod *corev1.Pod, c *v1alpha1.EtcdCluster) bool {
+	have := defaulted(pod.Spec.Containers[0].Resources.Requests, pod.Spec.Containers[0].Resources.Limits)
+	want := defaulted(c.Spec.Resources.Requests, c.Spec.Resources.Limits)
+	return isChangeable(have.Requests, want.Requests) && isChangeable(have.Limits, want.Limits) && quality(have) == quality(want)
+}
+
+// defaulted has a request for every limit, as the API server sees to.
+func defaulted(requests, limits corev1.ResourceList) corev1.ResourceRequirements {
+	all := maps.Clone(limits)
+	if all == nil {
+		all = corev1.ResourceList{}
+	}
+	maps.Copy(all, requests)
+	return corev1.ResourceRequirements{Requests: all, Limits: limits}
+}
+
+func isChangeable(have, want corev1.ResourceList) bool {
+	for name, quantity := range have {
+		wanted, kept := want[name]
+		if !kept || !isComputing(name) && wanted.Cmp(quantity) != 0 {
+			return false
+		}
+	}
+	for name := range want {
+		if _, there := have[name]; !there && !isComputing(name) {
+			return false
+		}
+	}
+	return true
+}
+
+func isComputing(name corev1.ResourceName) bool {
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory
+}
+
+// quality is the class of a Pod of one container
+// (https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/).
+func quality(of corev1.ResourceRequirements) corev1.PodQOSClass {
+	class := corev1.PodQOSBestEffort
+	equal := 0
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		request, limit := of.Requests[name], of.Limits[name]
+		if !request.IsZero() || !limit.IsZero() {
+			class = corev1.PodQOSBurstable
+		}
+		if !limit.IsZero() && request.Cmp(limit) == 0 {
+			equal++
+		}
+	}
+	if equal == 2 {
+		return corev1.PodQOSGuaranteed
+	}
+	return class
+}
