@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/netns"
 )
 
 // Record identifies one started process beyond doubt: a number is reused, but
@@ -69,6 +71,9 @@ type Command struct {
 	Reads []string
 	Log   string
 	Dir   string
+	// Network is the file of the network namespace to run in; empty is the
+	// machine's own.
+	Network string
 }
 
 // Start runs the command in a session of its own, writing to its log.
@@ -82,7 +87,8 @@ func (b Book) Start(c Command) error {
 	command.Dir, command.Stdout, command.Stderr = c.Dir, out, out
 	command.Env = environment(filepath.Dir(c.Argv[0]))
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := command.Start(); err != nil {
+	// Only the network is another one: the process sees all mounts and cgroups.
+	if err := netns.Do(c.Network, command.Start); err != nil {
 		return fmt.Errorf("start %s: %w", c.Name, err)
 	}
 	record := Record{PID: command.Process.Pid, Boot: boot(), Started: time.Now(), Argv: c.Argv, Identity: c.identity()}
@@ -158,6 +164,11 @@ func (c Command) identity() string {
 		if info, err := os.Stat(file); err == nil {
 			fmt.Fprintln(sum, file, info.Size(), info.ModTime().UnixNano())
 		}
+	}
+	var network syscall.Stat_t
+	if c.Network != "" && syscall.Stat(c.Network, &network) == nil {
+		// A namespace that was made anew is another one.
+		fmt.Fprintln(sum, c.Network, network.Ino)
 	}
 	for _, file := range c.Reads {
 		raw, _ := os.ReadFile(file)

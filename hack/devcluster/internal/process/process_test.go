@@ -1,10 +1,15 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/netns"
 )
 
 func sleeper(t *testing.T) (Book, Command) {
@@ -32,6 +37,45 @@ func TestStartFindStop(t *testing.T) {
 	if err := book.Stop("sleeper", time.Second); err != nil {
 		t.Errorf("a second stop is harmless, but: %v", err)
 	}
+}
+
+func TestACommandRunsInItsNetwork(t *testing.T) {
+	book, command := sleeper(t)
+	command.Network = filepath.Join(book.Dir, "net")
+	if err := netns.Make(command.Network); err != nil {
+		t.Skipf("no namespaces here: %v", err)
+	}
+	defer func() { _ = unix.Unmount(command.Network, unix.MNT_DETACH) }()
+	if err := book.Start(command); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = book.Stop("sleeper", 0) }()
+	record, _ := book.Find("sleeper")
+	theirs := inode(t, fmt.Sprintf("/proc/%d/ns/net", record.PID))
+	if theirs != inode(t, command.Network) || theirs == inode(t, "/proc/self/ns/net") {
+		t.Error("the process is in another network than it was given")
+	}
+	if !record.Runs(command) {
+		t.Error("just started, but not current")
+	}
+	if err := unix.Unmount(command.Network, unix.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
+	if err := netns.Make(command.Network); err != nil {
+		t.Fatal(err)
+	}
+	if record.Runs(command) {
+		t.Error("the network was made anew, but the process counts as current")
+	}
+}
+
+func inode(t *testing.T, file string) uint64 {
+	t.Helper()
+	var stat unix.Stat_t
+	if err := unix.Stat(file, &stat); err != nil {
+		t.Fatal(err)
+	}
+	return stat.Ino
 }
 
 func TestAReusedNumberIsNotOurs(t *testing.T) {
