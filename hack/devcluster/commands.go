@@ -59,15 +59,12 @@ func (o *options) cluster(args []string, out *progress.Printer) (*cluster.Cluste
 func up(ctx context.Context, args []string, out *progress.Printer) error {
 	o := flags("up")
 	olm := o.Bool("olm", false, "install the Operator Lifecycle Manager")
-	nodes := o.Int("nodes", 1, "number of nodes")
+	nodes := o.Int("nodes", 0, "number of nodes; without it as many as there were, at first one")
 	c, err := o.cluster(args, out)
 	if err != nil {
 		return err
 	}
-	if *nodes != 1 {
-		return errors.New("more than one node is not supported yet")
-	}
-	return c.Up(ctx, *olm)
+	return c.Up(ctx, *olm, *nodes)
 }
 
 func down(ctx context.Context, args []string, out *progress.Printer) error {
@@ -105,6 +102,26 @@ func stop(args []string) error {
 		return err
 	}
 	return c.Stop(o.Arg(0), *force)
+}
+
+// node breaks and mends one node, for tests of what then happens.
+func node(ctx context.Context, args []string) error {
+	o := flags("node")
+	c, err := o.cluster(args, progress.To(os.Stdout))
+	if err != nil {
+		return err
+	}
+	switch name := o.Arg(1); o.Arg(0) {
+	case "stop":
+		return c.StopNode(ctx, name)
+	case "start":
+		return c.StartNode(ctx, name)
+	case "cut":
+		return c.Cut(ctx, name)
+	case "join":
+		return c.Join(ctx, name)
+	}
+	return errors.New("say node stop, start, cut or join, and the name of the node")
 }
 
 func load(ctx context.Context, args []string) error {
@@ -174,12 +191,12 @@ func build(ctx context.Context, args []string, out *progress.Printer) error {
 
 func serveRegistry(ctx context.Context, args []string) error {
 	o := flags("serve-registry")
-	address := o.String("address", "", "where to listen")
+	addresses := o.String("address", "", "where to listen, with commas")
 	dir := o.String("dir", "", "where images are kept")
 	if err := o.Parse(args); err != nil {
 		return err
 	}
-	return registry.Serve(ctx, *address, *dir)
+	return registry.Serve(ctx, strings.Split(*addresses, ","), *dir)
 }
 
 func serveVolumes(ctx context.Context, args []string) error {

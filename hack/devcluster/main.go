@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("say one of up, down, status, start, stop, load, kubeconfig, env, build; 'devcluster help' explains them")
+var errUsage = errors.New("say one of up, down, status, start, stop, node, load, kubeconfig, env, build; 'devcluster help' explains them")
 
 func dispatch(ctx context.Context, args []string) error {
 	if len(args) == 0 {
@@ -40,6 +40,8 @@ func dispatch(ctx context.Context, args []string) error {
 		return start(ctx, rest)
 	case "stop":
 		return stop(rest)
+	case "node":
+		return node(ctx, rest)
 	case "load":
 		return load(ctx, rest)
 	case "kubeconfig":

@@ -62,14 +62,17 @@ func (i *Installer) apply(ctx context.Context, manifests string) error {
 	return nil
 }
 
-// NodeReady returns nil once the node takes pods.
-func (i *Installer) NodeReady(ctx context.Context, name string) error {
+// NodeReady returns nil once the node takes pods, and has said so since then:
+// that a node died is noticed late.
+func (i *Installer) NodeReady(ctx context.Context, name string, since time.Time) error {
 	node, err := i.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+		// The API knows whole seconds only.
+		fresh := !condition.LastHeartbeatTime.Time.Before(since.Truncate(time.Second))
+		if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue && fresh {
 			return nil
 		}
 	}

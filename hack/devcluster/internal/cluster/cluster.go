@@ -33,13 +33,17 @@ func New(l layout.Layout, out *progress.Printer) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{
-		layout:  l,
-		daemons: daemons.Table(l),
+	c := &Cluster{
 		book:    process.Book{Dir: l.Records()},
 		builder: build.Builder{Sources: l.Components(), Cache: cache, Out: out},
 		out:     out,
-	}, nil
+	}
+	c.place(l.Of(remembered(l)))
+	return c, nil
+}
+
+func (c *Cluster) place(l layout.Layout) {
+	c.layout, c.daemons = l, daemons.Table(l)
 }
 
 // Build makes the named components, or groups of them, and links them.

@@ -37,8 +37,10 @@ func (c *Cluster) Down(ctx context.Context, keep bool) error {
 	return nil
 }
 
-// clearMachine needs no daemon to answer, so that it works on any wreck.
+// clearMachine needs no daemon to answer and no memory of how many nodes there
+// are, so that it works on any wreck.
 func clearMachine(ctx context.Context, l layout.Layout) error {
+	l = l.Of(layout.MostNodes)
 	if err := stopAll(l); err != nil {
 		return err
 	}
@@ -68,17 +70,18 @@ func clearMachine(ctx context.Context, l layout.Layout) error {
 func stopAll(l layout.Layout) error {
 	book := process.Book{Dir: l.Records()}
 	table := daemons.Table(l)
-	if err := stopEach(book, daemons.Of(table, daemons.Control)); err != nil {
+	polite := func(daemon daemons.Daemon) error { return book.Stop(daemon.Name, daemon.Grace) }
+	if err := atOnce(daemons.Of(table, daemons.Control), polite); err != nil {
 		return err
 	}
-	return stopEach(book, daemons.Of(table, daemons.Base))
+	return atOnce(daemons.Of(table, daemons.Base), polite)
 }
 
-func stopEach(book process.Book, all []daemons.Daemon) error {
+func atOnce(all []daemons.Daemon, stop func(daemons.Daemon) error) error {
 	failed := make([]error, len(all))
 	var group sync.WaitGroup
 	for index, daemon := range all {
-		group.Go(func() { failed[index] = book.Stop(daemon.Name, daemon.Grace) })
+		group.Go(func() { failed[index] = stop(daemon) })
 	}
 	group.Wait()
 	return errors.Join(failed...)
@@ -105,7 +108,7 @@ func removeStrays(l layout.Layout) {
 
 // forget removes the cluster's state, so that the next one is new.
 func (c *Cluster) forget() error {
-	l := c.layout
+	l := c.layout.Of(layout.MostNodes)
 	all := []string{l.Etcd(), l.PKI(), l.Settings(), l.Admin(), l.Records()}
 	for _, node := range l.Nodes() {
 		all = append(all, node.Dir)

@@ -32,7 +32,7 @@ func (c *Cluster) startAll(ctx context.Context, all []daemons.Daemon) error {
 func (c *Cluster) start(ctx context.Context, daemon daemons.Daemon) error {
 	command := process.Command{
 		Name: daemon.Name, Argv: daemon.Argv, Reads: daemon.Reads,
-		Log: c.log(daemon.Name), Dir: c.layout.State(),
+		Log: c.log(daemon.Name), Dir: c.layout.State(), Network: daemon.Network,
 	}
 	record, alive := c.book.Find(daemon.Name)
 	if alive && record.Runs(command) {

@@ -15,14 +15,19 @@ import (
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/pki"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/settings"
-	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/volumes"
 )
 
-// Up makes the cluster run, whatever of it runs already.
-func (c *Cluster) Up(ctx context.Context, olm bool) error {
+// Up makes the cluster run with that many nodes, whatever of it runs already.
+// Zero nodes are as many as there were.
+func (c *Cluster) Up(ctx context.Context, olm bool, nodes int) error {
 	if err := host.Check(c.layout.State()); err != nil {
 		return err
 	}
+	count, err := grow(len(c.layout.Nodes()), nodes)
+	if err != nil {
+		return err
+	}
+	c.place(c.layout.Of(count))
 	lock, err := c.take()
 	if err != nil {
 		return err
@@ -79,14 +84,11 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if err := settings.Write(files); err != nil {
 		return err
 	}
-	if err := host.Network(ctx, c.layout.Nodes()); err != nil {
+	if err := host.Network(ctx); err != nil {
 		return err
 	}
 	for _, node := range c.layout.Nodes() {
-		if err := host.MakeCgroup(node.Cgroup()); err != nil {
-			return err
-		}
-		if err := (volumes.Store{Dir: node.Volumes()}).MountAll(ctx); err != nil {
+		if err := c.prepareNode(ctx, node); err != nil {
 			return err
 		}
 	}
@@ -103,7 +105,7 @@ func (c *Cluster) folders() error {
 	}
 	all := []string{l.Settings(), l.Logs(), l.Records(), l.Registry(), layout.Run()}
 	for _, node := range l.Nodes() {
-		all = append(all, node.Dir, node.Run, node.Volumes(), node.PodLogs())
+		all = append(all, node.Dir)
 	}
 	for _, folder := range all {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -121,8 +123,12 @@ func (c *Cluster) run(ctx context.Context, olm bool) error {
 	}
 	pushed := make(chan error, 1)
 	go func() { pushed <- c.pushImages(ctx, olm) }()
-	for _, name := range []string{"containerd", "kube-apiserver"} {
-		if err := c.await(ctx, name); err != nil {
+	// The kubelets need the runtimes, everything needs the API server.
+	for _, daemon := range daemons.Of(c.daemons, daemons.Base) {
+		if daemon.Node == "" && daemon.Name != "kube-apiserver" {
+			continue
+		}
+		if err := c.await(ctx, daemon.Name); err != nil {
 			return err
 		}
 	}
@@ -175,12 +181,11 @@ func (c *Cluster) settle(ctx context.Context, installer *addons.Installer, olm b
 			return fmt.Errorf("install OLM: %w", err)
 		}
 	}
-	node := c.layout.Node(1).Name
-	ready := func(ctx context.Context) error { return installer.NodeReady(ctx, node) }
-	if err := until(ctx, 60*time.Second, ready); err != nil {
-		return err
+	for _, node := range c.layout.Nodes() {
+		if err := c.awaitNode(ctx, installer, node.Name); err != nil {
+			return err
+		}
 	}
-	c.out.Say("%s is ready", node)
 	names := func(ctx context.Context) error { return installer.Available(ctx, "kube-system", "coredns") }
 	if err := until(ctx, 90*time.Second, names); err != nil {
 		return err

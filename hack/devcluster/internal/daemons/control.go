@@ -12,8 +12,10 @@ import (
 func registry(l layout.Layout) Daemon {
 	return Daemon{
 		Name: "registry", Component: "devcluster",
-		Argv:  []string{l.Self(), "serve-registry", "--address", layout.RegistryAddress, "--dir", l.Registry()},
-		Ports: []string{layout.RegistryAddress},
+		Argv: []string{
+			l.Self(), "serve-registry", "--address", layout.RegistryAddress + "," + layout.SharedRegistry, "--dir", l.Registry(),
+		},
+		Ports: []string{layout.RegistryAddress, layout.SharedRegistry},
 		Well:  answers("http://" + layout.RegistryAddress + "/v2/"),
 		Grace: 2 * time.Second,
 	}
@@ -53,10 +55,9 @@ func apiserver(l layout.Layout) Daemon {
 
 func apiserverFlags(l layout.Layout) []string {
 	key := func(name string) string { return filepath.Join(l.PKI(), name) }
-	first := l.Node(1)
 	return []string{
 		"--etcd-servers", "http://" + layout.EtcdClients,
-		"--bind-address", "0.0.0.0", "--advertise-address", first.IP, "--secure-port", layout.APIPort,
+		"--bind-address", "0.0.0.0", "--advertise-address", layout.MachineIP, "--secure-port", layout.APIPort,
 		"--tls-cert-file", key("apiserver.crt"), "--tls-private-key-file", key("apiserver.key"),
 		"--cert-dir", l.PKI(), "--client-ca-file", key("ca.crt"),
 		"--service-account-key-file", key("sa.pub"), "--service-account-signing-key-file", key("sa.key"),

@@ -23,6 +23,12 @@ const (
 // Daemon is one program of the cluster.
 type Daemon struct {
 	Name string
+	// Node is the name of the node that the daemon is part of; empty for
+	// what the cluster has only once.
+	Node string
+	// Network is the network namespace that the daemon runs in; empty is the
+	// machine's own.
+	Network string
 	// Component is the build that the program comes from.
 	Component string
 	Argv      []string
@@ -41,13 +47,24 @@ type Daemon struct {
 func Table(l layout.Layout) []Daemon {
 	all := []Daemon{registry(l), etcd(l)}
 	for _, node := range l.Nodes() {
-		all = append(all, containerd(l, node))
+		all = append(all, at(node, containerd(l, node)))
 	}
 	all = append(all, apiserver(l), controllers(l), scheduler(l))
 	for _, node := range l.Nodes() {
-		all = append(all, kubelet(l, node), proxy(l, node), provisioner(l, node))
+		all = append(all, at(node, kubelet(l, node)), at(node, proxy(l, node)), at(node, provisioner(l, node)))
 	}
 	return all
+}
+
+// at makes a daemon part of a node. The first node's keep the plain names that
+// people know. In a namespace of its own, no one else can have a port.
+func at(node layout.Node, daemon Daemon) Daemon {
+	daemon.Node, daemon.Network = node.Name, node.Network()
+	if !node.IsMachine() {
+		daemon.Name += "-" + node.Name
+		daemon.Ports = nil
+	}
+	return daemon
 }
 
 // Find returns the daemon of that name.
@@ -71,10 +88,13 @@ func Of(all []Daemon, stage Stage) []Daemon {
 	return selected
 }
 
-// named keeps the first node's daemons under the plain names people know.
-func named(program string, node layout.Node) string {
-	if node.Number == 1 {
-		return program
+// On selects the daemons of a node.
+func On(all []Daemon, node string) []Daemon {
+	var selected []Daemon
+	for _, daemon := range all {
+		if daemon.Node == node {
+			selected = append(selected, daemon)
+		}
 	}
-	return program + "-" + node.Name
+	return selected
 }

@@ -11,7 +11,7 @@ import (
 
 func containerd(l layout.Layout, n layout.Node) Daemon {
 	return Daemon{
-		Name: named("containerd", n), Component: "containerd",
+		Name: "containerd", Component: "containerd",
 		Argv:  []string{filepath.Join(l.Bin(), "containerd"), "--config", settings.Containerd(n), "--log-level", "info"},
 		Reads: []string{settings.Containerd(n)},
 		Well:  accepts("unix", n.Socket()),
@@ -21,40 +21,42 @@ func containerd(l layout.Layout, n layout.Node) Daemon {
 
 func kubelet(l layout.Layout, n layout.Node) Daemon {
 	return Daemon{
-		Name: named("kubelet", n), Component: "kubernetes", Stage: Control,
+		Name: "kubelet", Component: "kubernetes", Stage: Control,
 		Argv: []string{
 			filepath.Join(l.Bin(), "kubelet"), "--config", settings.Kubelet(n),
 			"--kubeconfig", pki.Kubeconfig(l, n.Name), "--hostname-override", n.Name, "--node-ip", n.IP,
 			"--root-dir", n.Kubelet(), "--cert-dir", filepath.Join(n.Dir, "kubelet-pki"),
+			"--node-labels", "topology.kubernetes.io/zone=" + n.Zone,
 		},
 		Reads: []string{settings.Kubelet(n), pki.Kubeconfig(l, n.Name)},
-		Ports: []string{n.IP + ":10250", "127.0.0.1:10248"},
-		Well:  answers("http://127.0.0.1:10248/healthz"),
+		Ports: []string{n.IP + ":10250", n.Health() + ":10248"},
+		Well:  answers("http://" + n.Health() + ":10248/healthz"),
 		Grace: 3 * time.Second,
 	}
 }
 
 func proxy(l layout.Layout, n layout.Node) Daemon {
 	return Daemon{
-		Name: named("kube-proxy", n), Component: "kubernetes", Stage: Control,
+		Name: "kube-proxy", Component: "kubernetes", Stage: Control,
 		Argv:  []string{filepath.Join(l.Bin(), "kube-proxy"), "--config", settings.Proxy(n)},
 		Reads: []string{settings.Proxy(n), pki.Kubeconfig(l, "kube-proxy")},
 		Ports: []string{"127.0.0.1:10249", ":10256"},
-		Well:  answers("http://127.0.0.1:10256/livez"),
+		Well:  answers("http://" + n.Health() + ":10256/livez"),
 		Grace: 2 * time.Second,
 	}
 }
 
 func provisioner(l layout.Layout, n layout.Node) Daemon {
+	config, health := pki.Kubeconfig(l, pki.Provisioner), n.Health()+":10270"
 	return Daemon{
-		Name: named("provisioner", n), Component: "devcluster", Stage: Control,
+		Name: "provisioner", Component: "devcluster", Stage: Control,
 		Argv: []string{
-			l.Self(), "serve-volumes", "--kubeconfig", l.Admin(), "--node", n.Name,
-			"--dir", n.Volumes(), "--address", layout.ProvisionerHealth,
+			l.Self(), "serve-volumes", "--kubeconfig", config, "--node", n.Name,
+			"--dir", n.Volumes(), "--address", health,
 		},
-		Reads: []string{l.Admin()},
-		Ports: []string{layout.ProvisionerHealth},
-		Well:  answers("http://" + layout.ProvisionerHealth + "/healthz"),
+		Reads: []string{config},
+		Ports: []string{health},
+		Well:  answers("http://" + health + "/healthz"),
 		Grace: 2 * time.Second,
 	}
 }

@@ -24,16 +24,15 @@ table ip %[1]s {
 }
 `
 
-// Network gives the nodes their addresses and the pods their way out.
-func Network(ctx context.Context, nodes []layout.Node) error {
+// Network gives the machine its address among the nodes and the pods their
+// way out.
+func Network(ctx context.Context) error {
 	if err := bridge(ctx, layout.NodeBridge); err != nil {
 		return err
 	}
-	for _, node := range nodes {
-		// "replace" is harmless when the address is there.
-		if err := run(ctx, "ip", "address", "replace", node.IP+"/32", "dev", layout.NodeBridge); err != nil {
-			return err
-		}
+	// "replace" is harmless when the address is there.
+	if err := run(ctx, "ip", "address", "replace", layout.MachineIP+"/32", "dev", layout.NodeBridge); err != nil {
+		return err
 	}
 	if err := feed(ctx, fmt.Sprintf(masquerade, layout.Name, layout.PodsRange), "nft", "-f", "-"); err != nil {
 		return err
@@ -82,6 +81,10 @@ func RemoveNetwork(ctx context.Context) {
 	ports, _ := filepath.Glob("/sys/class/net/" + layout.PodBridge + "/brif/*")
 	for _, port := range ports {
 		_ = run(ctx, "ip", "link", "delete", filepath.Base(port))
+	}
+	links, _ := filepath.Glob("/sys/class/net/" + layout.NodeLinks + "*")
+	for _, link := range links {
+		_ = run(ctx, "ip", "link", "delete", filepath.Base(link))
 	}
 	for _, name := range []string{layout.PodBridge, layout.NodeBridge} {
 		if _, err := net.InterfaceByName(name); err == nil {

@@ -20,6 +20,8 @@ const longestRoot = 107 - len("/.devcluster/node-1/kubelet/pod-resources/kubelet
 type Layout struct {
 	// Root is the checkout's top folder.
 	Root string
+	// Count is the number of nodes; zero means one.
+	Count int
 }
 
 // Find walks up from folder to the checkout that holds this program.
@@ -92,11 +94,31 @@ func (l Layout) Node(number int) Node {
 		Run:      filepath.Join(Run(), name),
 		IP:       fmt.Sprintf("10.254.0.%d", number),
 		PodRange: fmt.Sprintf("10.244.%d.0/22", 4*(number-1)),
+		Zone:     fmt.Sprintf("zone-%d", number),
 	}
 }
 
-// Nodes are all nodes of the cluster; there is one so far.
-func (l Layout) Nodes() []Node { return []Node{l.Node(1)} }
+const (
+	// First is the name of the node that is there in every cluster.
+	First = "node-1"
+	// MostNodes is how many nodes a cluster may have.
+	MostNodes = 5
+)
+
+// Of is the layout with that many nodes.
+func (l Layout) Of(count int) Layout {
+	l.Count = count
+	return l
+}
+
+// Nodes are all nodes of the cluster, by number.
+func (l Layout) Nodes() []Node {
+	var all []Node
+	for number := range max(1, l.Count) {
+		all = append(all, l.Node(number+1))
+	}
+	return all
+}
 
 func (l Layout) in(parts ...string) string {
 	return filepath.Join(append([]string{l.State()}, parts...)...)

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,13 +23,56 @@ func TestAtRefusesPathsTooLongForSockets(t *testing.T) {
 }
 
 func TestNodesDoNotShareAnything(t *testing.T) {
-	l := Layout{Root: "/c"}
-	one, two := l.Node(1), l.Node(2)
-	for _, pair := range [][2]string{
-		{one.Dir, two.Dir}, {one.Run, two.Run}, {one.IP, two.IP}, {one.PodRange, two.PodRange}, {one.Cgroup(), two.Cgroup()},
-	} {
-		if pair[0] == pair[1] {
-			t.Errorf("both nodes have %s", pair[0])
+	taken := map[string]string{}
+	for _, node := range (Layout{Root: "/c"}).Of(MostNodes).Nodes() {
+		for _, own := range []string{
+			node.Name, node.Dir, node.Run, node.IP, node.PodRange, node.Zone,
+			node.Cgroup(), node.Socket(), node.Volumes(), node.Network(), node.Link(), node.MAC(),
+		} {
+			if owner := taken[own]; owner != "" {
+				t.Errorf("%s and %s both have %s", owner, node.Name, own)
+			}
+			taken[own] = node.Name
 		}
+	}
+}
+
+func TestTheFirstNodeIsTheMachine(t *testing.T) {
+	first := Layout{Root: "/c"}.Nodes()[0]
+	if !first.IsMachine() || first.Name != First || first.IP != MachineIP || first.Network() != "" {
+		t.Errorf("not the machine: %+v", first)
+	}
+}
+
+func TestPodRangesAreApartAndBelongToThePods(t *testing.T) {
+	_, pods, err := net.ParseCIDR(PodsRange)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ranges []*net.IPNet
+	for _, node := range (Layout{Root: "/c"}).Of(MostNodes).Nodes() {
+		address, own, err := net.ParseCIDR(node.PodRange)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !address.Equal(own.IP) || !pods.Contains(own.IP) {
+			t.Errorf("%s is no range of %s", node.PodRange, PodsRange)
+		}
+		for _, other := range ranges {
+			if other.Contains(own.IP) || own.Contains(other.IP) {
+				t.Errorf("%s and %s overlap", own, other)
+			}
+		}
+		ranges = append(ranges, own)
+	}
+}
+
+func TestLinksFitTheKernel(t *testing.T) {
+	last := Layout{Root: "/c"}.Node(MostNodes)
+	if len(last.Link()) > 15 {
+		t.Errorf("the name %s has more than 15 bytes", last.Link())
+	}
+	if _, err := net.ParseMAC(last.MAC()); err != nil {
+		t.Error(err)
 	}
 }

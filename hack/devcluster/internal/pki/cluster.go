@@ -27,12 +27,11 @@ func Prepare(l layout.Layout) error {
 }
 
 func holders(l layout.Layout) []Holder {
-	first := l.Node(1)
 	all := []Holder{
 		{
 			File: "apiserver", Name: "kube-apiserver",
 			DNS: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
-			IPs: []string{"127.0.0.1", first.IP, layout.APIService},
+			IPs: []string{"127.0.0.1", layout.MachineIP, layout.APIService},
 		},
 		{File: "admin", Name: "admin", Groups: []string{"system:masters"}},
 		{File: "kube-controller-manager", Name: "system:kube-controller-manager"},
@@ -52,7 +51,7 @@ func holders(l layout.Layout) []Holder {
 // kubeconfigs writes one file per client; the administrator's stands alone
 // in the state folder, where people look for it.
 func (a *Authority) kubeconfigs(l layout.Layout) error {
-	server := "https://" + l.Node(1).IP + ":" + layout.APIPort
+	server := "https://" + layout.MachineIP + ":" + layout.APIPort
 	clients := []string{"kube-controller-manager", "kube-scheduler", "kube-proxy"}
 	for _, node := range l.Nodes() {
 		clients = append(clients, node.Name)
@@ -62,8 +61,14 @@ func (a *Authority) kubeconfigs(l layout.Layout) error {
 			return err
 		}
 	}
+	if err := a.kubeconfig(Kubeconfig(l, Provisioner), "admin", server); err != nil {
+		return err
+	}
 	return a.kubeconfig(l.Admin(), "admin", "https://127.0.0.1:"+layout.APIPort)
 }
+
+// Provisioner is the client that makes volumes, on every node.
+const Provisioner = "provisioner"
 
 // Kubeconfig is the file that a component connects with.
 func Kubeconfig(l layout.Layout, client string) string {

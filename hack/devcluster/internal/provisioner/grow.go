@@ -90,7 +90,7 @@ func (g *grower) grow(ctx context.Context, name cache.ObjectName) error {
 	if err != nil {
 		return err
 	}
-	if volume.Annotations[provisionedBy] != Name || volume.Spec.Local == nil {
+	if volume.Annotations[provisionedBy] != Name || !keeps(g.store, volume) {
 		return nil
 	}
 	wanted := claim.Spec.Resources.Requests[corev1.ResourceStorage]

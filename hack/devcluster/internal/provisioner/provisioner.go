@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/volumes"
 )
 
@@ -32,9 +33,41 @@ type Config struct {
 	Address    string
 }
 
+// provisioner is one node's. Each node has its own, which leaves alone what
+// belongs to the others: a node that is gone makes and deletes no volumes.
 type provisioner struct {
 	node  string
 	store volumes.Store
+}
+
+// The library asks these before it begins, and so says nothing about volumes
+// that it will not touch.
+var (
+	_ controller.Qualifier     = provisioner{}
+	_ controller.DeletionGuard = provisioner{}
+)
+
+// selected is the annotation by which the scheduler says where a claim's pod
+// will run.
+const selected = "volume.kubernetes.io/selected-node"
+
+// ShouldProvision takes the claims of pods that come to this node. One that
+// waits for no pod gets its volume at the first node.
+func (p provisioner) ShouldProvision(_ context.Context, claim *corev1.PersistentVolumeClaim) bool {
+	node := claim.Annotations[selected]
+	if node == "" {
+		node = layout.First
+	}
+	return node == p.node
+}
+
+// ShouldDelete takes the volumes that are kept here.
+func (p provisioner) ShouldDelete(_ context.Context, volume *corev1.PersistentVolume) bool {
+	return keeps(p.store, volume)
+}
+
+func keeps(store volumes.Store, volume *corev1.PersistentVolume) bool {
+	return volume.Spec.Local != nil && volume.Spec.Local.Path == store.Path(volume.Name)
 }
 
 // Run works until the context ends.
@@ -81,9 +114,6 @@ func (p provisioner) Provision(
 	ctx context.Context, options controller.ProvisionOptions,
 ) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
 	began := time.Now()
-	if options.SelectedNodeName != "" && options.SelectedNodeName != p.node {
-		return nil, controller.ProvisioningFinished, &controller.IgnoredError{Reason: "volume of another node"}
-	}
 	size := options.PVC.Spec.Resources.Requests[corev1.ResourceStorage]
 	if err := p.store.Create(ctx, options.PVName, size.Value()); err != nil {
 		return nil, controller.ProvisioningFinished, fmt.Errorf("create volume: %w", err)
@@ -122,8 +152,5 @@ func onlyAt(node string) *corev1.VolumeNodeAffinity {
 
 // Delete removes the volume's file; the library removes the object.
 func (p provisioner) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
-	if volume.Spec.Local == nil || volume.Spec.Local.Path != p.store.Path(volume.Name) {
-		return &controller.IgnoredError{Reason: "volume of another node"}
-	}
 	return p.store.Delete(volume.Name)
 }

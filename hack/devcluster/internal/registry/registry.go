@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -35,19 +36,27 @@ type server struct {
 	manifests string
 }
 
-// Serve answers at the address until the context ends.
-func Serve(ctx context.Context, address, dir string) error {
+// Serve answers at the addresses until the context ends, or one of them fails.
+func Serve(ctx context.Context, addresses []string, dir string) error {
 	handler, err := open(dir)
 	if err != nil {
 		return err
 	}
-	log.Printf("registry of %s at %s", dir, address)
-	listener := &http.Server{Addr: address, Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	log.Printf("registry of %s at %s", dir, strings.Join(addresses, " and "))
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		<-ctx.Done()
-		_ = listener.Close()
+		_ = server.Close()
 	}()
-	if err := listener.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+	ended := make(chan error, len(addresses))
+	for _, address := range addresses {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			return err
+		}
+		go func() { ended <- server.Serve(listener) }()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

@@ -39,7 +39,7 @@ type values struct {
 	layout.Node
 	layout.Layout
 	Machine
-	PodsRange, DNSService, RegistryAddress, PodBridge, NetworkName string
+	PodsRange, DNSService, PodBridge, NetworkName string
 }
 
 // Render is pure: the same layout and machine give the same files.
@@ -90,7 +90,7 @@ func render(name string, l layout.Layout, node layout.Node, machine Machine) (st
 	var out bytes.Buffer
 	err := templates.ExecuteTemplate(&out, name, values{
 		Node: node, Layout: l, Machine: machine,
-		PodsRange: layout.PodsRange, DNSService: layout.DNSService, RegistryAddress: layout.RegistryAddress,
+		PodsRange: layout.PodsRange, DNSService: layout.DNSService,
 		PodBridge: layout.PodBridge, NetworkName: layout.Name,
 	})
 	if err != nil {

@@ -1,0 +1,60 @@
+package daemons
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
+)
+
+var three = layout.Layout{Root: "/c", Count: 3}
+
+func TestDaemonsHaveNamesAndPortsOfTheirOwn(t *testing.T) {
+	names, ports := map[string]bool{}, map[string]string{}
+	for _, daemon := range Table(three) {
+		if names[daemon.Name] {
+			t.Errorf("two daemons are called %s", daemon.Name)
+		}
+		names[daemon.Name] = true
+		for _, port := range daemon.Ports {
+			if other := ports[port]; other != "" {
+				t.Errorf("%s and %s both listen at %s", other, daemon.Name, port)
+			}
+			ports[port] = daemon.Name
+		}
+	}
+	for _, name := range []string{"etcd", "kubelet", "kubelet-node-2", "containerd-node-3"} {
+		if !names[name] {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}
+
+func TestAFurtherNodeRunsInItsNetwork(t *testing.T) {
+	for _, node := range three.Nodes() {
+		all := On(Table(three), node.Name)
+		if len(all) != 4 {
+			t.Errorf("%s has %d daemons, want 4", node.Name, len(all))
+		}
+		for _, daemon := range all {
+			if daemon.Network != node.Network() {
+				t.Errorf("%s runs in %q", daemon.Name, daemon.Network)
+			}
+			// Another namespace's loopback answers for someone else.
+			if !node.IsMachine() && strings.Contains(strings.Join(daemon.Argv, " "), "127.0.0.1") {
+				t.Errorf("%s uses a loopback address: %v", daemon.Name, daemon.Argv)
+			}
+		}
+	}
+}
+
+// One node is the usual case: it must not be restarted because others join.
+func TestFurtherNodesChangeNothingForOthers(t *testing.T) {
+	all := Table(three)
+	for _, alone := range Table(layout.Layout{Root: "/c"}) {
+		among, found := Find(all, alone.Name)
+		if !found || strings.Join(alone.Argv, " ") != strings.Join(among.Argv, " ") || alone.Network != among.Network {
+			t.Errorf("%s differs in a cluster of three", alone.Name)
+		}
+	}
+}
