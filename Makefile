@@ -13,6 +13,8 @@ REGISTRY ?= 127.0.0.1:5000
 # Give IMG to push to, or deploy from, somewhere else. Without it `make deploy` uses exactly what `make images` pushed last.
 IMG ?=
 CONTAINER_TOOL ?= docker
+# Nodes of the local cluster, 1 to 5; without it as many as it had, at first one.
+NODES ?=
 DEVCLUSTER_FLAGS ?=
 BENCH_FLAGS ?=
 MUTANTS ?=
@@ -114,9 +116,9 @@ fmt: $(BIN)/golangci-lint ## Format the Go code as lint wants it
 ##@ Local cluster
 
 .PHONY: cluster-up
-cluster-up: $(BIN)/devcluster ## Build and start a real Kubernetes on this machine (DEVCLUSTER_FLAGS=…)
+cluster-up: $(BIN)/devcluster ## Build and start a real Kubernetes on this machine (NODES=3, DEVCLUSTER_FLAGS=…)
 	$(say) "start the local cluster (the first time it is built from source, about 13 minutes on 2 cores)"
-	@$(BIN)/devcluster up $(DEVCLUSTER_FLAGS)
+	@$(BIN)/devcluster up $(if $(NODES),--nodes $(NODES)) $(DEVCLUSTER_FLAGS)
 
 .PHONY: cluster-down
 cluster-down: $(BIN)/devcluster ## Stop the local cluster
