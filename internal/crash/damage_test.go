@@ -98,16 +98,23 @@ func cutInRecord(t *testing.T, path string, number int) {
 // middleRecord is far from both ends of a log of so many keys.
 const middleRecord = keys / 2
 
-func flipMiddleRecord(t *testing.T, data string) {
-	inRecord(t, logOf(t, data), middleRecord, func(content []byte, record span) {
+// flipKey damages a record that is long enough to hold a key, and in it not the
+// length of a field: etcd takes that for a torn record.
+func flipKey(t *testing.T, data string, which func(count int) int) {
+	t.Helper()
+	edit(t, logOf(t, data), func(content []byte) {
+		long := slices.DeleteFunc(records(content), func(s span) bool { return s.to-s.from < 100 })
+		record := long[which(len(long))]
 		flip(content[record.middle() : record.middle()+1])
 	})
 }
 
-func flipLastRecord(t *testing.T, data string) {
-	inRecord(t, logOf(t, data), -1, func(content []byte, record span) {
-		flip(content[record.middle() : record.middle()+1])
-	})
+func flipMiddleKey(t *testing.T, data string) {
+	flipKey(t, data, func(count int) int { return count / 2 })
+}
+
+func flipLastKey(t *testing.T, data string) {
+	flipKey(t, data, func(count int) int { return count - 1 })
 }
 
 func flipHead(t *testing.T, data string) {
@@ -127,6 +134,14 @@ func loseLastSectors(t *testing.T, data string) {
 	})
 }
 
+func cutMiddleRecord(t *testing.T, data string) { cutInRecord(t, logOf(t, data), middleRecord) }
+
+func zeroMiddleOfLog(t *testing.T, data string) {
+	inRecord(t, logOf(t, data), middleRecord, func(content []byte, record span) {
+		clear(content[record.from : record.from+page])
+	})
+}
+
 func emptyLog(t *testing.T, data string) { check(t, os.Truncate(logOf(t, data), 0)) }
 
 // secondLog makes the log one of two files, of which it is the first.
@@ -139,6 +154,8 @@ func secondLog(t *testing.T, data string) (first string) {
 
 func tearFirstLog(t *testing.T, data string) { cutInRecord(t, secondLog(t, data), middleRecord) }
 func loseFirstLog(t *testing.T, data string) { check(t, os.Remove(secondLog(t, data))) }
+func nothing(*testing.T, string)             {}
+func loseAll(t *testing.T, data string)      { check(t, os.RemoveAll(data)) }
 func loseLog(t *testing.T, data string)      { check(t, os.Remove(logOf(t, data))) }
 func loseLogs(t *testing.T, data string) {
 	check(t, os.RemoveAll(filepath.Join(data, "member", "wal")))

@@ -8,9 +8,9 @@ import (
 
 func TestFault28DamagedLog(t *testing.T) {
 	afterEach(t, []damage{
-		{name: "nothing", do: func(*testing.T, string) {}, want: serves},
-		{name: "a bit in the middle", do: flipMiddleRecord, want: crash.Corrupt},
-		{name: "a bit in the last record", do: flipLastRecord, want: crash.Corrupt},
+		{name: "nothing", do: nothing, want: serves},
+		{name: "a bit in the middle", do: flipMiddleKey, want: crash.Corrupt},
+		{name: "a bit in the last key", do: flipLastKey, want: crash.Corrupt},
 		{name: "a bit at the head", do: flipHead, want: crash.Corrupt},
 		// 3.7 stumbles over a nil pointer, which proves nothing.
 		{name: "emptied", do: emptyLog, want: crash.Corrupt, except: map[string]crash.Cause{"3.7.3": crash.Unknown}},

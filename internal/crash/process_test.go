@@ -41,7 +41,10 @@ func ofAllVersions(t *testing.T, test func(t *testing.T, version string)) {
 		t.Skip("runs etcd processes, which -short leaves out")
 	}
 	for _, version := range process.Versions {
-		t.Run(version, func(t *testing.T) { test(t, version) })
+		t.Run(version, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			test(t, version)
+		})
 	}
 }
 
