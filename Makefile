@@ -27,7 +27,7 @@ export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 # Images carry the time of their commit.
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
 
-UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/... ./test/bench/... ./hack/mutants
+UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/... ./test/bench/... ./test/load/... ./hack/mutants
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt
 manifest_image = $(or $(IMG),$(if $(wildcard $(pushed)),$(file <$(pushed)),$(IMAGE):$(TAG)))

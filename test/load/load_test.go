@@ -1,0 +1,196 @@
+package load
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+)
+
+// liar is one etcd that keeps its word only as long as it is told to.
+type liar struct {
+	etcdserverpb.UnimplementedKVServer
+
+	mutex  sync.Mutex
+	keys   map[string]*mvccpb.KeyValue
+	past   map[string]*mvccpb.KeyValue
+	loses  bool  // answers writes and forgets them
+	stale  bool  // answers reads with what was before the last write
+	refuse error // is the answer to every write
+	mute   bool  // carries writes out and does not answer
+}
+
+func (l *liar) Put(ctx context.Context, asked *etcdserverpb.PutRequest) (*etcdserverpb.PutResponse, error) {
+	before, mute, err := l.put(string(asked.Key), asked.Value)
+	if mute {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &etcdserverpb.PutResponse{Header: &etcdserverpb.ResponseHeader{}, PrevKv: before}, err
+}
+
+func (l *liar) put(key string, value []byte) (before *mvccpb.KeyValue, mute bool, err error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	before = l.keys[key]
+	if !l.loses && l.refuse == nil {
+		l.past[key] = before
+		l.keys[key] = &mvccpb.KeyValue{Key: []byte(key), Value: value, Version: before.GetVersion() + 1}
+	}
+	return clone(before), l.mute, l.refuse
+}
+
+func (l *liar) Range(_ context.Context, asked *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	answer := &etcdserverpb.RangeResponse{Header: &etcdserverpb.ResponseHeader{}}
+	from := l.keys
+	if l.stale {
+		from = l.past
+	}
+	if found := from[string(asked.Key)]; found != nil {
+		answer.Kvs = append(answer.Kvs, clone(found))
+	}
+	return answer, nil
+}
+
+// clone is for one answer alone, because encoding writes into a message.
+func clone(kv *mvccpb.KeyValue) *mvccpb.KeyValue {
+	if kv == nil {
+		return nil
+	}
+	return &mvccpb.KeyValue{Key: kv.Key, Value: kv.Value, Version: kv.Version}
+}
+
+func (l *liar) becomes(change func(*liar)) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	change(l)
+}
+
+// serve gives the liar an address, and clients a way to it.
+func serve(t *testing.T) (*liar, Dial) {
+	t.Helper()
+	l := &liar{keys: map[string]*mvccpb.KeyValue{}, past: map[string]*mvccpb.KeyValue{}}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	etcdserverpb.RegisterKVServer(server, l)
+	go server.Serve(listener) //nolint:errcheck // it ends when it is stopped
+	t.Cleanup(server.Stop)
+	return l, func() (*clientv3.Client, error) {
+		return clientv3.New(clientv3.Config{
+			Endpoints: []string{"http://" + listener.Addr().String()}, MaxUnaryRetries: 1, Logger: zap.NewNop(),
+		})
+	}
+}
+
+// busy is what clients saw of a server that changed every now and then.
+func busy(t *testing.T, changes ...func(*liar)) Result {
+	t.Helper()
+	server, dial := serve(t)
+	l, err := Start(t.Context(), dial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes {
+		time.Sleep(200 * time.Millisecond)
+		server.becomes(change)
+	}
+	time.Sleep(200 * time.Millisecond)
+	return l.End()
+}
+
+func TestAllIsWell(t *testing.T) {
+	r := busy(t, func(*liar) {})
+	if err := r.Err(); err != nil {
+		t.Error(err)
+	}
+	if r.Failed > 0 || r.Writes < 50 || r.Reads < 50 || len(r.History) != r.Writes+r.Reads+keys || r.Gap > 200*time.Millisecond {
+		t.Error(r)
+	}
+}
+
+func TestFaultsAreFound(t *testing.T) {
+	for name, fault := range map[string]func(*liar){
+		"lost writes": func(l *liar) { l.loses = true },
+		"stale reads": func(l *liar) { l.stale = true },
+		"lost data":   func(l *liar) { l.keys = map[string]*mvccpb.KeyValue{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := busy(t, fault).Err(); err == nil || !strings.Contains(err.Error(), "not linearizable") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestRefusedWritesNeverHappened(t *testing.T) {
+	r := busy(t, func(l *liar) { l.refuse = rpctypes.ErrGRPCNoSpace }, func(l *liar) { l.refuse = nil })
+	if err := r.Err(); err != nil {
+		t.Error(err)
+	}
+	if r.Failed == 0 || r.Gap < 150*time.Millisecond {
+		t.Error(r)
+	}
+	for _, o := range r.History {
+		if o.Outcome == Unknown {
+			t.Fatalf("taken for unknown: %s: %v", o, o.Err)
+		}
+	}
+}
+
+func TestWritesWithoutAnAnswerMayHaveHappened(t *testing.T) {
+	server, dial := serve(t)
+	server.becomes(func(l *liar) { l.mute = true })
+	l, err := Start(t.Context(), dial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	server.becomes(func(l *liar) { l.mute = false })
+	time.Sleep(patience)
+	r := l.End()
+	if err := r.Err(); err != nil {
+		t.Error(err)
+	}
+	unknown := 0
+	for _, o := range r.History {
+		if o.Outcome == Unknown {
+			unknown++
+		}
+	}
+	if unknown != writers || r.Writes == 0 {
+		t.Errorf("%d writes without an answer: %s", unknown, r)
+	}
+}
+
+func TestPulseMeasuresTheTimeWithoutAWrite(t *testing.T) {
+	server, dial := serve(t)
+	etcd, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer etcd.Close()
+	p := StartPulse(t.Context(), etcd, "pulse")
+	time.Sleep(300 * time.Millisecond)
+	server.becomes(func(l *liar) { l.mute = true })
+	time.Sleep(600 * time.Millisecond)
+	server.becomes(func(l *liar) { l.mute = false })
+	time.Sleep(500 * time.Millisecond)
+	b := p.End()
+	if b.Failed < 3 || b.Failed > 4 || b.Writes < 20 || b.Gap < 600*time.Millisecond || b.Gap > time.Second {
+		t.Error(b)
+	}
+}
