@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,20 +51,41 @@ func (b *bench) apply(ctx context.Context, cluster *v1alpha1.EtcdCluster) (time.
 	return time.Since(begin), err
 }
 
-// settle waits until the operator says that nothing is left to do.
+// settle waits until the operator says that nothing is left to do, of the spec as it
+// is now.
 func (b *bench) settle(ctx context.Context, cluster string) error {
 	return b.condition(ctx, cluster, v1alpha1.ConditionProgressing, metav1.ConditionFalse)
 }
 
 func (b *bench) condition(ctx context.Context, cluster, kind string, status metav1.ConditionStatus) error {
+	key := client.ObjectKey{Namespace: b.namespace, Name: cluster}
+	var asked v1alpha1.EtcdCluster
+	if err := b.client.Get(ctx, key, &asked); err != nil {
+		return fmt.Errorf("get EtcdCluster: %w", err)
+	}
 	what := fmt.Sprintf("%s=%s of %s", kind, status, cluster)
 	return poll(ctx, what, blink, patience, func() (bool, error) {
 		var found v1alpha1.EtcdCluster
-		if err := b.seen.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster}, &found); err != nil {
+		if err := b.seen.Get(ctx, key, &found); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
-		return meta.IsStatusConditionPresentAndEqual(found.Status.Conditions, kind, status), nil
+		return found.Status.ObservedGeneration >= asked.Generation &&
+			meta.IsStatusConditionPresentAndEqual(found.Status.Conditions, kind, status), nil
 	})
+}
+
+// edit changes what is wanted of a cluster.
+func (b *bench) edit(ctx context.Context, cluster string, change func(*v1alpha1.EtcdClusterSpec)) error {
+	var found v1alpha1.EtcdCluster
+	if err := b.client.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster}, &found); err != nil {
+		return fmt.Errorf("get EtcdCluster: %w", err)
+	}
+	before := client.MergeFrom(found.DeepCopy())
+	change(&found.Spec)
+	if err := b.client.Patch(ctx, &found, before); err != nil {
+		return fmt.Errorf("edit EtcdCluster: %w", err)
+	}
+	return nil
 }
 
 // remove deletes a cluster of the operator, and waits until all of it is gone.
@@ -100,7 +121,7 @@ func (b *bench) gone(ctx context.Context, cluster string) error {
 		left := len(pods.Items) + len(claims.Items)
 		for _, volume := range volumes.Items {
 			claim := volume.Spec.ClaimRef
-			if claim != nil && claim.Namespace == b.namespace && slices.Contains(memberNames(cluster, 3), claim.Name) {
+			if claim != nil && claim.Namespace == b.namespace && strings.HasPrefix(claim.Name, cluster+"-") {
 				left++
 			}
 		}

@@ -19,7 +19,7 @@ func create(ctx context.Context, b *bench) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		floored, err := b.floorOnce(ctx, fmt.Sprintf("floor-%d", i), b.gap)
+		floored, err := b.floorOnce(ctx, fmt.Sprintf("floor-%d", i), b.pause)
 		if err != nil {
 			return nil, err
 		}
@@ -73,13 +73,13 @@ func (b *bench) floorOnce(ctx context.Context, name string, gap time.Duration) (
 	return took, b.removeFloor(ctx, f)
 }
 
-// gaps times the floor with different pauses between its Pods.
-func gaps(ctx context.Context, b *bench) ([]row, error) {
-	pauses := []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond}
-	samples := make([]sample, len(pauses))
+// pauses times the floor with different pauses between its Pods.
+func pauses(ctx context.Context, b *bench) ([]row, error) {
+	lengths := []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond}
+	samples := make([]sample, len(lengths))
 	for i := range b.n {
-		for p, pause := range pauses {
-			took, err := b.floorOnce(ctx, fmt.Sprintf("gap-%d-%d", p, i), pause)
+		for p, pause := range lengths {
+			took, err := b.floorOnce(ctx, fmt.Sprintf("pause-%d-%d", p, i), pause)
 			if err != nil {
 				return nil, err
 			}
@@ -88,8 +88,8 @@ func gaps(ctx context.Context, b *bench) ([]row, error) {
 		}
 	}
 	var rows []row
-	for p, pause := range pauses {
-		rows = append(rows, alone("floor-gap-"+pause.String(), "s", samples[p].median(), nil, samples[p]))
+	for p, pause := range lengths {
+		rows = append(rows, alone("floor-pause-"+pause.String(), "s", samples[p].median(), nil, samples[p]))
 	}
 	return rows, nil
 }

@@ -21,10 +21,10 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
-// floorGap is the pause between the Pods of the floor: none. Members that start in
+// floorPause is the pause between the Pods of the floor: none. Members that start in
 // the same instant wait for each other, but no pause between Pods was seen to prevent
-// it: see the benchmark gaps.
-const floorGap = time.Duration(0)
+// it: see the benchmark pauses.
+const floorPause = time.Duration(0)
 
 //go:embed floor/*.yaml
 var manifests embed.FS
@@ -90,7 +90,7 @@ func (f floor) objects() (now, pods []*unstructured.Unstructured, err error) {
 
 // applyFloor makes the floor by hand, and says how long it took until every
 // member has answered.
-func (b *bench) applyFloor(ctx context.Context, f floor, gap time.Duration) (time.Duration, error) {
+func (b *bench) applyFloor(ctx context.Context, f floor, pause time.Duration) (time.Duration, error) {
 	if err := b.certify(ctx, f); err != nil {
 		return 0, err
 	}
@@ -104,7 +104,7 @@ func (b *bench) applyFloor(ctx context.Context, f floor, gap time.Duration) (tim
 	for i, object := range append(now, pods...) {
 		group.Go(func() {
 			if nth := i - len(now); nth > 0 {
-				time.Sleep(time.Duration(nth) * gap)
+				time.Sleep(time.Duration(nth) * pause)
 			}
 			errs[i] = b.client.Create(ctx, object)
 		})
@@ -126,7 +126,7 @@ func (b *bench) certify(ctx context.Context, f floor) error {
 	}
 	member, err := pki.Issue(rand.Reader, now, ca, pki.Request{
 		CommonName: "etcd", Server: true, Client: true, Lifetime: 24 * time.Hour,
-		DNSNames: []string{"*." + f.Name + "." + f.Namespace + ".svc"},
+		DNSNames: []string{"*." + f.Name + "." + f.Namespace + ".svc", f.Name + "-client." + f.Namespace + ".svc"},
 	})
 	if err != nil {
 		return fmt.Errorf("issue the certificate of the floor: %w", err)

@@ -150,25 +150,17 @@ func (b *bench) leaderMemory(ctx context.Context) (float64, error) {
 	return residentOf(string(pod.UID))
 }
 
-// residentOf is the memory of the largest process of a Pod, found by its cgroup:
-// the others only hold the Pod together.
+// residentOf is the memory of the largest process of a Pod: the others only hold
+// the Pod together.
 func residentOf(uid string) (float64, error) {
-	found, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	processes, err := processesOf(uid)
 	if err != nil {
-		return 0, fmt.Errorf("list processes: %w", err)
+		return 0, err
 	}
-	underscored := strings.ReplaceAll(uid, "-", "_")
 	largest := 0.0
-	for _, path := range found {
-		text, err := os.ReadFile(path)
+	for _, process := range processes {
+		status, err := os.ReadFile(filepath.Join(process, "status"))
 		if err != nil { // it has ended
-			continue
-		}
-		if !strings.Contains(string(text), uid) && !strings.Contains(string(text), underscored) {
-			continue
-		}
-		status, err := os.ReadFile(filepath.Join(filepath.Dir(path), "status"))
-		if err != nil {
 			continue
 		}
 		largest = max(largest, residentMiB(string(status)))

@@ -30,7 +30,13 @@ var benchmarks = []benchmark{
 	{name: "detect", run: detect},
 	{name: "writes", run: writes},
 	{name: "idle", run: idle},
-	{name: "gaps", run: gaps, onRequest: true},
+	{name: "pauses", run: pauses, onRequest: true},
+	{name: "gap-roll", run: disturbance{3, (*bench).rollFlag}.named("gap-roll")},
+	{name: "gap-upgrade", run: disturbance{3, (*bench).upgradeOnce}.named("gap-upgrade")},
+	{name: "gap-scale", run: disturbance{1, (*bench).scaleUpAndDown}.named("gap-scale")},
+	{name: "gap-drain", run: disturbance{3, (*bench).drain}.named("gap-drain")},
+	{name: "gap-leader", run: disturbance{3, (*bench).deleteLeader}.named("gap-leader")},
+	{name: "gap-kill", run: crash},
 }
 
 type options struct {
@@ -41,7 +47,7 @@ type options struct {
 	audit     string
 	operator  operator
 	idle      time.Duration
-	gap       time.Duration
+	pause     time.Duration
 	trace     bool
 }
 
@@ -57,7 +63,8 @@ func main() {
 
 func parse() options {
 	var o options
-	flag.StringVar(&o.only, "only", "", "benchmarks to run, separated by commas: "+strings.Join(names(), ", ")+"; default: all but gaps")
+	flag.StringVar(&o.only, "only", "", "benchmarks to run, separated by commas: "+strings.Join(names(), ", ")+
+		"; gap stands for all that begin with gap-, and so on; default: all but pauses")
 	flag.IntVar(&o.n, "n", 10, "repetitions; detect makes twice as many")
 	flag.StringVar(&o.json, "json", inCheckout("docs/benchmarks.json"), "file of results; those that are not measured now are kept")
 	flag.StringVar(&o.md, "md", inCheckout("docs/benchmarks.md"), "page whose table is written anew")
@@ -67,8 +74,8 @@ func parse() options {
 		"user by which the audit log knows the operator")
 	flag.StringVar(&o.operator.agent, "operator-agent", "", "know the operator by this prefix of its user agent instead")
 	flag.DurationVar(&o.idle, "idle", 3*time.Minute, "how long to count the requests of settled clusters")
-	flag.DurationVar(&o.gap, "gap", floorGap, "pause between the Pods of the floor")
-	flag.BoolVar(&o.trace, "trace", false, "print who wrote what in the repetitions of create")
+	flag.DurationVar(&o.pause, "pause", floorPause, "pause between the Pods of the floor")
+	flag.BoolVar(&o.trace, "trace", false, "print who wrote what, and what went wrong for clients")
 	flag.Parse()
 	return o
 }
@@ -109,19 +116,18 @@ func run(ctx context.Context, o options) error {
 func choose(only string) ([]benchmark, error) {
 	var chosen []benchmark
 	if only == "" {
+		return slices.DeleteFunc(slices.Clone(benchmarks), func(b benchmark) bool { return b.onRequest }), nil
+	}
+	for _, name := range strings.Split(only, ",") {
+		before := len(chosen)
 		for _, b := range benchmarks {
-			if !b.onRequest {
+			if b.name == name || strings.HasPrefix(b.name, name+"-") {
 				chosen = append(chosen, b)
 			}
 		}
-		return chosen, nil
-	}
-	for _, name := range strings.Split(only, ",") {
-		i := slices.Index(names(), name)
-		if i < 0 {
+		if len(chosen) == before {
 			return nil, fmt.Errorf("unknown benchmark %q; there are %s", name, strings.Join(names(), ", "))
 		}
-		chosen = append(chosen, benchmarks[i])
 	}
 	return chosen, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strconv"
@@ -80,14 +81,9 @@ func (b *bench) answerOf(ctx context.Context, cluster, name string, gone types.U
 
 // dial makes a client for one member. Its connection is kept.
 func (b *bench) dial(ctx context.Context, cluster string, pod *corev1.Pod) (etcd.Client, error) {
-	var secret corev1.Secret
-	if err := b.client.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster + "-client"}, &secret); err != nil {
-		return nil, fmt.Errorf("get the Secret for clients: %w", err)
-	}
-	config, err := pki.ClientConfig(secret.Data[build.CAKey],
-		pki.Pair{CertPEM: secret.Data[corev1.TLSCertKey], KeyPEM: secret.Data[corev1.TLSPrivateKeyKey]})
+	config, err := b.identity(ctx, cluster)
 	if err != nil {
-		return nil, fmt.Errorf("read the Secret for clients: %w", err)
+		return nil, err
 	}
 	member, err := b.members.Client(cluster, etcd.Target{
 		Instance:   string(pod.UID),
@@ -102,28 +98,16 @@ func (b *bench) dial(ctx context.Context, cluster string, pod *corev1.Pod) (etcd
 	return member, nil
 }
 
-// follower is the Pod of a member that does not lead: the last of them.
-func (b *bench) follower(ctx context.Context, cluster string, size int) (*corev1.Pod, error) {
-	var follower *corev1.Pod
-	for _, name := range memberNames(cluster, size) {
-		pod, err := b.pod(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		if pod == nil {
-			return nil, fmt.Errorf("%s has no pod", name)
-		}
-		member, err := b.dial(ctx, cluster, pod)
-		if err != nil {
-			return nil, err
-		}
-		status, err := member.Status(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("ask %s: %w", name, err)
-		}
-		if status.LeaderID != status.MemberID {
-			follower = pod
-		}
+// identity is what the Secret for clients gives an application.
+func (b *bench) identity(ctx context.Context, cluster string) (*tls.Config, error) {
+	var secret corev1.Secret
+	if err := b.client.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster + "-client"}, &secret); err != nil {
+		return nil, fmt.Errorf("get the Secret for clients: %w", err)
 	}
-	return follower, nil
+	config, err := pki.ClientConfig(secret.Data[build.CAKey],
+		pki.Pair{CertPEM: secret.Data[corev1.TLSCertKey], KeyPEM: secret.Data[corev1.TLSPrivateKeyKey]})
+	if err != nil {
+		return nil, fmt.Errorf("read the Secret for clients: %w", err)
+	}
+	return config, nil
 }

@@ -18,7 +18,7 @@ func restart(ctx context.Context, b *bench) ([]row, error) {
 	if _, err := b.apply(ctx, b.threeMembers(ours)); err != nil {
 		return nil, err
 	}
-	if _, err := b.applyFloor(ctx, f, b.gap); err != nil {
+	if _, err := b.applyFloor(ctx, f, b.pause); err != nil {
 		return nil, err
 	}
 	var measured, hand sample
@@ -69,14 +69,14 @@ func (b *bench) settledFollower(ctx context.Context, cluster string) (*corev1.Po
 	if err := sleep(ctx, rest); err != nil {
 		return nil, err
 	}
-	return b.follower(ctx, cluster, 3)
+	return b.follower(ctx, cluster)
 }
 
 func (b *bench) restartFloor(ctx context.Context, f floor) (time.Duration, error) {
 	if err := sleep(ctx, rest); err != nil {
 		return 0, err
 	}
-	pod, err := b.follower(ctx, f.Name, 3)
+	pod, err := b.follower(ctx, f.Name)
 	if err != nil {
 		return 0, err
 	}
