@@ -29,7 +29,7 @@ const (
 	// between two questions to a member.
 	blink = 10 * time.Millisecond
 	// patience is how long anything may take before the run is given up.
-	patience = 2 * time.Minute
+	patience = 5 * time.Minute
 	// rest lets what a repetition left behind end before the next one.
 	rest = time.Second
 )

@@ -16,13 +16,16 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
+// volumeSize is that of each member, where nothing else is said.
+const volumeSize = "1Gi"
+
 // threeMembers is the cluster that is measured: all defaults but the size of its
 // volumes, and that they go with it.
 func (b *bench) threeMembers(name string) *v1alpha1.EtcdCluster {
 	return &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: b.namespace},
 		Spec: v1alpha1.EtcdClusterSpec{
-			Size: ptr.To[int32](3), Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("1Gi"))}, DeletionPolicy: v1alpha1.Delete,
+			Size: ptr.To[int32](3), Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse(volumeSize))}, DeletionPolicy: v1alpha1.Delete,
 		},
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -13,41 +12,25 @@ import (
 func crash(ctx context.Context, b *bench) ([]row, error) {
 	const ours = "gap-kill"
 	f := b.floor("gap-kill-floor")
-	if _, err := b.apply(ctx, b.threeMembers(ours)); err != nil {
-		return nil, err
-	}
-	if _, err := b.applyFloor(ctx, f, b.pause); err != nil {
-		return nil, err
-	}
-	var measured, hand sample
-	for i := range b.n {
-		gap, err := b.crashOnce(ctx, ours, b.renewOurs)
+	return b.both(ctx, b.threeMembers(ours), f, func() ([]row, error) {
+		measured, floors, err := b.inTurns(1,
+			func(int) (lap, error) { return b.crashOnce(ctx, ours, b.renewOurs) },
+			func(int) (lap, error) {
+				return b.crashOnce(ctx, f.Name, func(ctx context.Context, victim seat) error { return b.renewFloor(ctx, f, victim) })
+			})
 		if err != nil {
 			return nil, err
 		}
-		floored, err := b.crashOnce(ctx, f.Name, func(ctx context.Context, victim seat) error { return b.renewFloor(ctx, f, victim) })
-		if err != nil {
-			return nil, err
-		}
-		b.progress("%d of %d: operator %.2f s, floor %.2f s", i+1, b.n, gap.Seconds(), floored.Seconds())
-		measured.milliseconds(gap)
-		hand.milliseconds(floored)
-	}
-	if err := b.remove(ctx, ours); err != nil {
-		return nil, err
-	}
-	if err := b.removeFloor(ctx, f); err != nil {
-		return nil, err
-	}
-	return []row{beside("gap-kill", "ms", measured.median(), hand.median(), atMost(1.05), measured, hand)}, nil
+		return []row{ratio("gap-kill", measured[0], floors[0], 1.05)}, nil
+	})
 }
 
 // crashOnce kills the leader, and afterwards makes its Pod anew: the kubelet waits
 // longer before each restart of one and the same.
-func (b *bench) crashOnce(ctx context.Context, cluster string, renew func(context.Context, seat) error) (time.Duration, error) {
+func (b *bench) crashOnce(ctx context.Context, cluster string, renew func(context.Context, seat) error) (lap, error) {
 	now, err := b.whole(ctx, cluster, 3)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	beats, err := b.pulse(ctx, cluster, func() error {
 		if err := kill(string(now.leader.pod.UID)); err != nil {
@@ -60,9 +43,9 @@ func (b *bench) crashOnce(ctx context.Context, cluster string, renew func(contex
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return beats.Gap, renew(ctx, now.leader)
+	return lap{beats.Gap}, renew(ctx, now.leader)
 }
 
 // restarted waits until the kubelet has seen the end of a Pod's first container.
@@ -84,12 +67,8 @@ func (b *bench) renewOurs(ctx context.Context, victim seat) error {
 }
 
 func (b *bench) renewFloor(ctx context.Context, f floor, victim seat) error {
-	again, err := f.render("pod.yaml", victim.pod.Name)
-	if err != nil {
-		return err
-	}
 	if err := b.renewOurs(ctx, victim); err != nil {
 		return err
 	}
-	return b.makeAgain(ctx, again)
+	return b.startFloor(ctx, f, victim.pod.Name)
 }

@@ -11,66 +11,54 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// create times a new cluster beside the floor, in turns.
+// create times a new cluster beside the floor.
 func create(ctx context.Context, b *bench) ([]row, error) {
-	var measured, hand sample
-	for i := range b.n + 1 {
-		made, err := b.createOnce(ctx, fmt.Sprintf("create-%d", i))
-		if err != nil {
-			return nil, err
-		}
-		floored, err := b.floorOnce(ctx, fmt.Sprintf("floor-%d", i), b.pause)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			b.progress("warm-up: operator %.2f s, floor %.2f s", made.Seconds(), floored.Seconds())
-			continue
-		}
-		b.progress("%d of %d: operator %.2f s, floor %.2f s", i, b.n, made.Seconds(), floored.Seconds())
-		measured.seconds(made)
-		hand.seconds(floored)
+	measured, floors, err := b.inTurns(1,
+		func(i int) (lap, error) { return b.createOnce(ctx, fmt.Sprintf("create-%d", i)) },
+		func(i int) (lap, error) { return b.floorOnce(ctx, fmt.Sprintf("floor-%d", i), b.pause) })
+	if err != nil {
+		return nil, err
 	}
 	return []row{
-		beside("create", "s", measured.median(), hand.median(), atMost(1.5), measured, hand),
-		alone("create-absolute", "s", measured.median(), atMost(5), measured),
+		ratio("create", measured[0], floors[0], 1.5),
+		alone("create-absolute", "s", measured[0].median(), atMost(5), measured[0]),
 	}, nil
 }
 
-func (b *bench) createOnce(ctx context.Context, name string) (time.Duration, error) {
+func (b *bench) createOnce(ctx context.Context, name string) (lap, error) {
 	offset, err := b.log.end()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	begin := time.Now()
 	took, err := b.apply(ctx, b.threeMembers(name))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := b.settle(ctx, name); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := b.printTrace(offset, begin, name); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return took, b.remove(ctx, name)
+	return lap{took}, b.remove(ctx, name)
 }
 
-func (b *bench) floorOnce(ctx context.Context, name string, gap time.Duration) (time.Duration, error) {
+func (b *bench) floorOnce(ctx context.Context, name string, gap time.Duration) (lap, error) {
 	offset, err := b.log.end()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	f := b.floor(name)
 	begin := time.Now()
 	took, err := b.applyFloor(ctx, f, gap)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := b.printTrace(offset, begin, name); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return took, b.removeFloor(ctx, f)
+	return lap{took}, b.removeFloor(ctx, f)
 }
 
 // pauses times the floor with different pauses between its Pods.
@@ -83,8 +71,8 @@ func pauses(ctx context.Context, b *bench) ([]row, error) {
 			if err != nil {
 				return nil, err
 			}
-			b.progress("%d of %d: pods %s apart %.2f s", i+1, b.n, pause, took.Seconds())
-			samples[p].seconds(took)
+			b.progress("%d of %d: pods %s apart %s", i+1, b.n, pause, took)
+			samples[p].seconds(took[0])
 		}
 	}
 	var rows []row

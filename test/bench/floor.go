@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -36,19 +37,35 @@ var templates = template.Must(template.ParseFS(manifests, "floor/*.yaml"))
 type floor struct {
 	Name, Namespace string
 	Members         []string
+	Volume          string // size of each
+	Quota           int64
 }
 
 func (b *bench) floor(name string) floor {
-	return floor{Name: name, Namespace: b.namespace, Members: memberNames(name, 3)}
+	return b.floorOf(name, resource.MustParse(volumeSize))
 }
 
-// render reads one template. Member is empty for what is not of one member.
+// floorOf has the quota that the operator gives a volume of the size.
+func (b *bench) floorOf(name string, volume resource.Quantity) floor {
+	return floor{
+		Name: name, Namespace: b.namespace, Members: memberNames(name, 3), Volume: volume.String(), Quota: volume.Value() / 4 * 3,
+	}
+}
+
+// render reads one template, for one of the first members; none for what is not of
+// one member.
 func (f floor) render(file, member string) ([]*unstructured.Unstructured, error) {
+	return f.renderIn("new", f.Members, file, member)
+}
+
+// renderIn reads one template for a member that enters a cluster of these members.
+func (f floor) renderIn(state string, members []string, file, member string) ([]*unstructured.Unstructured, error) {
 	var text bytes.Buffer
+	f.Members = members
 	data := struct {
 		floor
-		Member string
-	}{f, member}
+		State, Member string
+	}{f, state, member}
 	if err := templates.ExecuteTemplate(&text, file, data); err != nil {
 		return nil, fmt.Errorf("render %s: %w", file, err)
 	}

@@ -15,12 +15,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/test/load"
 )
 
-const (
-	// Goals of the longest time without a write, in milliseconds.
-	usualGap, longestGap = 60, 200
-	// upgradeFrom and upgradeTo are a minor version apart.
-	upgradeFrom, upgradeTo = "3.6.16", "3.7.3"
-)
+// Goals of the longest time without a write, in milliseconds.
+const usualGap, longestGap = 60, 200
 
 // A disturbance is what an application should not notice. It returns when all of it
 // is over.

@@ -13,52 +13,29 @@ import (
 // of the operator, and in the floor, where the bench makes the Pod again the
 // moment it is gone.
 func restart(ctx context.Context, b *bench) ([]row, error) {
-	const ours = "restart"
-	f := b.floor("restart-floor")
-	if _, err := b.apply(ctx, b.threeMembers(ours)); err != nil {
-		return nil, err
-	}
-	if _, err := b.applyFloor(ctx, f, b.pause); err != nil {
-		return nil, err
-	}
-	var measured, hand sample
-	for i := range b.n + 1 {
-		back, err := b.restartOurs(ctx, ours)
+	ours, f := b.threeMembers("restart"), b.floor("restart-floor")
+	return b.both(ctx, ours, f, func() ([]row, error) {
+		measured, floors, err := b.inTurns(1,
+			func(int) (lap, error) { return b.restartOurs(ctx, ours.Name) },
+			func(int) (lap, error) { return b.restartFloor(ctx, f) })
 		if err != nil {
 			return nil, err
 		}
-		floored, err := b.restartFloor(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			b.progress("warm-up: operator %.2f s, floor %.2f s", back.Seconds(), floored.Seconds())
-			continue
-		}
-		b.progress("%d of %d: operator %.2f s, floor %.2f s", i, b.n, back.Seconds(), floored.Seconds())
-		measured.seconds(back)
-		hand.seconds(floored)
-	}
-	if err := b.remove(ctx, ours); err != nil {
-		return nil, err
-	}
-	if err := b.removeFloor(ctx, f); err != nil {
-		return nil, err
-	}
-	return []row{beside("restart", "s", measured.median(), hand.median(), atMost(1.3), measured, hand)}, nil
+		return []row{ratio("restart", measured[0], floors[0], 1.3)}, nil
+	})
 }
 
-func (b *bench) restartOurs(ctx context.Context, cluster string) (time.Duration, error) {
+func (b *bench) restartOurs(ctx context.Context, cluster string) (lap, error) {
 	pod, err := b.settledFollower(ctx, cluster)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	begin := time.Now()
 	if err := b.client.Delete(ctx, pod); err != nil {
-		return 0, fmt.Errorf("delete pod: %w", err)
+		return nil, fmt.Errorf("delete pod: %w", err)
 	}
 	err = b.answer(ctx, cluster, 3, pod.UID)
-	return time.Since(begin), err
+	return lap{time.Since(begin)}, err
 }
 
 // settledFollower waits for the operator to have nothing left to do, and rests.
@@ -72,30 +49,26 @@ func (b *bench) settledFollower(ctx context.Context, cluster string) (*corev1.Po
 	return b.follower(ctx, cluster)
 }
 
-func (b *bench) restartFloor(ctx context.Context, f floor) (time.Duration, error) {
+func (b *bench) restartFloor(ctx context.Context, f floor) (lap, error) {
 	if err := sleep(ctx, rest); err != nil {
-		return 0, err
+		return nil, err
 	}
 	pod, err := b.follower(ctx, f.Name)
 	if err != nil {
-		return 0, err
-	}
-	again, err := f.render("pod.yaml", pod.Name)
-	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	begin := time.Now()
 	if err := b.client.Delete(ctx, pod); err != nil {
-		return 0, fmt.Errorf("delete pod: %w", err)
+		return nil, fmt.Errorf("delete pod: %w", err)
 	}
 	if err := b.podGone(ctx, pod); err != nil {
-		return 0, err
+		return nil, err
 	}
-	if err := b.makeAgain(ctx, again); err != nil {
-		return 0, err
+	if err := b.startFloor(ctx, f, pod.Name); err != nil {
+		return nil, err
 	}
 	err = b.answer(ctx, f.Name, 3, pod.UID)
-	return time.Since(begin), err
+	return lap{time.Since(begin)}, err
 }
 
 // podGone looks often: the floor must not pay for how the bench looks.

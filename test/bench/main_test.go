@@ -1,0 +1,47 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		only string
+		want []string
+	}{
+		{"create", []string{"create"}},
+		{"detect,restart", []string{"detect", "restart"}},
+		{"gap-roll", []string{"gap-roll"}},
+		{"replace", []string{"replace-100MiB", "replace-1GiB"}},
+	} {
+		chosen, err := choose(c.only)
+		var got []string
+		for _, b := range chosen {
+			got = append(got, b.name)
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("-only %s chooses %v (%v), want %v", c.only, got, err, c.want)
+		}
+	}
+}
+
+func TestChooseLeavesOutWhatIsForRequests(t *testing.T) {
+	all, err := choose("")
+	if err != nil || len(all) != len(benchmarks)-1 {
+		t.Errorf("by default %d of %d run (%v), want all but one", len(all), len(benchmarks), err)
+	}
+	for _, b := range all {
+		if b.name == "pauses" {
+			t.Error("pauses runs by default")
+		}
+	}
+}
+
+func TestChooseRefusesWhatItDoesNotKnow(t *testing.T) {
+	for _, name := range []string{"gaps", "rest", "creat"} {
+		if chosen, err := choose(name); err == nil {
+			t.Errorf("-only %s chooses %d benchmarks, want an error", name, len(chosen))
+		}
+	}
+}
