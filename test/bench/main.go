@@ -36,6 +36,7 @@ var benchmarks = []benchmark{
 	{name: "allkilled", run: allKilled},
 	{name: "replace-100MiB", run: replace("replace-100MiB", 100, volumeSize)},
 	{name: "replace-1GiB", run: replace("replace-1GiB", 1024, "4Gi")},
+	{name: "corrupt", run: corrupt},
 	{name: "gap-roll", run: disturbance{3, (*bench).rollFlag}.named("gap-roll")},
 	{name: "gap-upgrade", run: disturbance{3, (*bench).upgradeOnce}.named("gap-upgrade")},
 	{name: "gap-scale", run: disturbance{1, (*bench).scaleUpAndDown}.named("gap-scale")},

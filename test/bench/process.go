@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,23 +33,63 @@ func processesOf(uid string) ([]string, error) {
 
 // kill ends the etcd of a Pod without a word, as a crash would.
 func kill(uid string) error {
-	processes, err := processesOf(uid)
+	pid, err := etcdOf(uid)
 	if err != nil {
 		return err
 	}
+	return send(pid, syscall.SIGKILL)
+}
+
+// damage overwrites the beginning of a Pod's database, and kills its etcd. It stops it
+// before, so that it cannot write the same pages again.
+func damage(uid string) error {
+	pid, err := etcdOf(uid)
+	if err != nil {
+		return err
+	}
+	if err := send(pid, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	path := filepath.Join("/proc", strconv.Itoa(pid), "root/var/lib/etcd/data/member/snap/db")
+	return errors.Join(overwrite(path), send(pid, syscall.SIGKILL))
+}
+
+// overwrite puts zeros in place of both pages from which bbolt finds all others.
+func overwrite(path string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	_, err = file.WriteAt(make([]byte, 2*os.Getpagesize()), 0)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("damage the database: %w", err)
+	}
+	return nil
+}
+
+func send(pid int, what syscall.Signal) error {
+	if err := syscall.Kill(pid, what); err != nil {
+		return fmt.Errorf("send etcd %s: %w", what, err)
+	}
+	return nil
+}
+
+// etcdOf is the etcd process of a Pod on this machine.
+func etcdOf(uid string) (int, error) {
+	processes, err := processesOf(uid)
+	if err != nil {
+		return 0, err
+	}
 	for _, process := range processes {
-		name, _ := os.ReadFile(filepath.Join(process, "comm"))
-		if strings.TrimSpace(string(name)) != "etcd" {
+		name, err := os.ReadFile(filepath.Join(process, "comm"))
+		if err != nil || strings.TrimSpace(string(name)) != "etcd" {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(process))
 		if err != nil {
-			return fmt.Errorf("read the number of process %s: %w", process, err)
+			return 0, fmt.Errorf("read the number of process %s: %w", process, err)
 		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			return fmt.Errorf("kill etcd: %w", err)
-		}
-		return nil
+		return pid, nil
 	}
-	return fmt.Errorf("pod %s has no etcd process on this machine", uid)
+	return 0, fmt.Errorf("pod %s has no etcd process on this machine", uid)
 }

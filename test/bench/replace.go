@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -41,13 +42,18 @@ func replace(name string, databaseMiB int, volume string) func(context.Context, 
 			}
 			measured, floors, err := b.inTurns(1,
 				func(int) (lap, error) { return b.replaceOurs(ctx, ours.Name) },
-				func(i int) (lap, error) { return b.replaceFloor(ctx, f, fmt.Sprintf("%s-%d", f.Name, 3+i)) })
+				func(i int) (lap, error) { return b.replaceFloor(ctx, f, successor(f, i)) })
 			if err != nil {
 				return nil, err
 			}
 			return []row{ratio(name, measured[0], floors[0], 1.5)}, nil
 		})
 	}
+}
+
+// successor is a name that no member of the floor has had before the round.
+func successor(f floor, round int) string {
+	return f.Name + "-" + strconv.Itoa(len(f.Members)+round)
 }
 
 func (b *bench) replaceOurs(ctx context.Context, cluster string) (lap, error) {
