@@ -36,6 +36,8 @@ var pauses = []struct {
 	{plan.MoveLeader{}, again, again},
 	{plan.Remove{}, again, again},
 	{plan.Quarantine{}, 0, 0},
+	{plan.Withdraw{}, 0, 0},
+	{plan.Readmit{}, 0, 0},
 	{plan.Swap{}, 0, 0},
 	{plan.Resize{}, 0, 0},
 	{plan.Discard{}, 0, 0},

@@ -24,6 +24,9 @@ const (
 	// AnnotationReplaced holds, on a Pod whose image is exchanged in place, the ID of
 	// the container that ran the old one.
 	AnnotationReplaced = "etcd-operator.dev/replaced-container"
+	// AnnotationWithdrawnAt holds, on a Pod that is about to be disturbed, since when
+	// the client Service no longer sends clients to it (RFC 3339, with nanoseconds).
+	AnnotationWithdrawnAt = "etcd-operator.dev/withdrawn-at"
 	// AnnotationForced marks the Pod that forms a cluster anew from its own data.
 	AnnotationForced = "etcd-operator.dev/forced"
 	// AnnotationToken holds, on a volume of a first member, the token of the

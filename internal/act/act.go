@@ -53,6 +53,10 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.stop(ctx, c, s)
 	case plan.Force:
 		return a.force(ctx, c, v, s)
+	case plan.Withdraw:
+		return a.withdraw(ctx, c, s)
+	case plan.Readmit:
+		return a.readmit(ctx, c, s)
 	case plan.Swap:
 		return a.swap(ctx, c, v, s)
 	case plan.Resize:

@@ -232,6 +232,19 @@ var steps = []struct {
 		},
 	},
 	{
+		step: plan.Withdraw{Name: "a-1", UID: "pod-1"}, writes: 1,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), pod("a-1", "pod-1")) },
+	},
+	{
+		step: plan.Readmit{Name: "a-1", UID: "pod-1"}, writes: 1,
+		set: func(t *testing.T) *scene {
+			away := pod("a-1", "pod-1")
+			away.Labels[build.ComponentLabel] = build.Leaving
+			away.Annotations[v1alpha1.AnnotationWithdrawnAt] = "2026-01-01T00:00:00Z"
+			return newScene(t, example(), seen(), away)
+		},
+	},
+	{
 		step: plan.Swap{Name: "a-1", UID: "pod-1", Version: "3.7.3"}, writes: 1,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen(), pod("a-1", "pod-1"))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -51,6 +52,25 @@ func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 		return ErrChanged // recovered meanwhile: others may have joined, and would be struck
 	}
 	return a.create(ctx, c, build.ForcedPod(build.Targeted(c, v.Target), s.Name), &corev1.Pod{})
+}
+
+// withdraw takes a Pod out of the client Service, and writes down since when.
+func (a *Actor) withdraw(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Withdraw) error {
+	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
+		if pod.Labels[build.ComponentLabel] != build.Serving {
+			return
+		}
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, build.ComponentLabel, build.Leaving)
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationWithdrawnAt, a.Now().UTC().Format(time.RFC3339Nano))
+	})
+}
+
+// readmit puts it back.
+func (a *Actor) readmit(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Readmit) error {
+	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, build.ComponentLabel, build.Serving)
+		delete(pod.Annotations, v1alpha1.AnnotationWithdrawnAt)
+	})
 }
 
 // swap gives a running Pod's container another image. The kubelet restarts the

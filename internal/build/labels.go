@@ -14,13 +14,22 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
+// ComponentLabel says what a Pod is for. The client Service selects by it, so that a
+// member can leave the Service before it is disturbed, and the Pod be left otherwise
+// as it is.
+const (
+	ComponentLabel = "app.kubernetes.io/component"
+	Serving        = "etcd"
+	Leaving        = "etcd-leaving"
+)
+
 // Labels are on everything that belongs to the cluster
 // (https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/).
 func Labels(c *v1alpha1.EtcdCluster) map[string]string {
 	return map[string]string{
 		"app.kubernetes.io/name":       "etcd",
 		"app.kubernetes.io/instance":   c.Name,
-		"app.kubernetes.io/component":  "etcd",
+		ComponentLabel:                 Serving,
 		"app.kubernetes.io/managed-by": v1alpha1.FieldOwner,
 		"app.kubernetes.io/part-of":    v1alpha1.FieldOwner,
 		v1alpha1.LabelCluster:          c.Name,

@@ -18,9 +18,12 @@ func HeadlessService(c *v1alpha1.EtcdCluster) *corev1.Service {
 	return service
 }
 
-// ClientService spreads clients over the members that are ready.
+// ClientService spreads clients over the members that are ready and not about to be
+// disturbed.
 func ClientService(c *v1alpha1.EtcdCluster) *corev1.Service {
-	return service(c, c.ClientService(), port("client", v1alpha1.ClientPort))
+	clients := service(c, c.ClientService(), port("client", v1alpha1.ClientPort))
+	clients.Spec.Selector[ComponentLabel] = Serving
+	return clients
 }
 
 func service(c *v1alpha1.EtcdCluster, name string, ports ...corev1.ServicePort) *corev1.Service {

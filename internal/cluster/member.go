@@ -55,6 +55,8 @@ type Pod struct {
 	Running     bool   // its container runs now
 	Ready       bool   // the kubelet's readiness probe passes
 	Change      Change // what of it is not as the spec wants it
+	Withdrawn   bool   // the client Service no longer sends clients to it
+	Quiet       bool   // withdrawn for so long that nobody is being sent to it any more
 	Settling    bool   // its container is about to restart with another image
 	Cordoned    bool   // its node takes no new Pods: a drain may follow
 	Forced      bool   // it forms the cluster anew from its own data
@@ -107,7 +109,7 @@ func IsSteady(m Member) bool { return m.Healthy && !m.Pod.Terminating && !m.Pod.
 
 // IsServing says whether clients reach a member that stays healthy: its Service
 // lists it as soon as the kubelet finds it ready.
-func IsServing(m Member) bool { return IsSteady(m) && m.Pod.Ready }
+func IsServing(m Member) bool { return IsSteady(m) && m.Pod.Ready && !m.Pod.Withdrawn }
 
 // IsRecorded says whether the record counts it as a member.
 func IsRecorded(m Member) bool { return m.Recorded }

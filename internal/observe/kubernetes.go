@@ -56,6 +56,7 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	members.pods[pod.Name] = pod
 	m.Pod = podFacts(pod)
 	m.Pod.Overdue = m.Pod.Terminating && o.Now().After(pod.DeletionTimestamp.Time)
+	m.Pod.Quiet = m.Pod.Withdrawn && o.isQuiet(pod)
 	m.Damage = damage(pod)
 	if v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)
@@ -103,6 +104,7 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		Failing:     failing(pod),
 		Trouble:     trouble(pod),
 	}
+	facts.Withdrawn = pod.Labels[build.ComponentLabel] != build.Serving
 	for _, container := range pod.Spec.Containers {
 		facts.Image = container.Image
 	}
@@ -111,6 +113,16 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		facts.Settling = facts.Settling || isReplaced(pod, &status)
 	}
 	return facts
+}
+
+// clientsLeave is how long it takes until no client is sent to a Pod any more that has
+// left a Service: kube-proxy gathers changes for a second before it applies them
+// (minSyncPeriod, https://kubernetes.io/docs/reference/networking/virtual-ips/).
+const clientsLeave = 1200 * time.Millisecond
+
+func (o *Observer) isQuiet(pod *corev1.Pod) bool {
+	since, err := time.Parse(time.RFC3339Nano, pod.Annotations[v1alpha1.AnnotationWithdrawnAt])
+	return err != nil || o.Now().Sub(since) >= clientsLeave
 }
 
 // isReplaced says whether the container is still the one from before an exchange of

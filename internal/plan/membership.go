@@ -160,6 +160,9 @@ func shrink(v cluster.View) Step {
 	if victim.Leader {
 		return handOver(v, victim)
 	}
+	if step := vacate(v, victim); step != nil {
+		return step
+	}
 	return remove(v, victim, fmt.Sprintf("the size is %d", v.Want.Size))
 }
 

@@ -40,6 +40,7 @@ var rules = []rule{
 	{"replace lost members", replaceLost},
 	{"finish learner", finishLearner},
 	{"roll back", rollBack},
+	{"readmit clients", readmit},
 	{"await health", awaitHealth},
 	{"grow", grow},
 	{"shrink", shrink},

@@ -24,7 +24,7 @@ import (
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY),
 // furnish=(KIND NAME), misfit=(KIND NAME).
 // A member line is a name and any of: voter learner leader down podless lost going
-// finished terminating outdated swap resize settling notready unready answering
+// finished terminating outdated swap resize settling withdrawn quiet notready unready answering
 // synced fresh unrecorded failing cordoned damaged stranded forced behind,
 // version=RUNNING, index=COMMITTED and trouble=WHY_WITH_UNDERSCORES. Lines that begin
 // with "stray", "foreign", "expired" or "volume" describe those.
@@ -192,6 +192,10 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Image, m.Version = value, value
 	case "settling":
 		m.Pod.Settling = true
+	case "withdrawn":
+		m.Pod.Withdrawn = true
+	case "quiet":
+		m.Pod.Withdrawn, m.Pod.Quiet = true, true
 	case "cordoned":
 		m.Pod.Cordoned = true
 	case "failing":

@@ -65,10 +65,41 @@ func restart(v cluster.View, m cluster.Member) Step {
 	if len(voters) > 1 && !quorum.Holds(len(up), len(voters)) {
 		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, len(up), len(voters))}
 	}
+	if step := vacate(v, m); step != nil {
+		return step
+	}
 	if m.Pod.Change == cluster.Swap {
 		return Swap{m.Name, m.Pod.UID, v.Target.Version}
 	}
 	return Stop{m.Name, m.Pod.UID, "the spec has changed"}
+}
+
+// vacate takes a member out of the client Service before it is disturbed, and gives
+// Kubernetes time to tell every node: a client that comes back to it while it ends is
+// refused, and tries again only after a second (gRPC's connection backoff).
+func vacate(v cluster.View, m cluster.Member) Step {
+	switch {
+	case !m.Pod.Ready || len(v.Select(cluster.IsVoter)) == 1:
+		return nil
+	case !m.Pod.Withdrawn:
+		return Withdraw{m.Name, m.Pod.UID}
+	case !m.Pod.Quiet:
+		return Wait{For: "clients to leave " + m.Name, Look: Soon}
+	default:
+		return nil
+	}
+}
+
+// readmit puts a member back that is well, unless it is just about to be disturbed.
+func readmit(v cluster.View) Step {
+	well := len(v.Select(cluster.IsVoter, cluster.Not(cluster.IsSteady))) == 0
+	for _, m := range v.Select(cluster.IsVoter, cluster.IsSteady) {
+		leaves := cluster.IsOutdated(m) || m.Name == leastMissed(v)
+		if m.Pod.Withdrawn && m.Pod.Ready && !(well && leaves) {
+			return Readmit{m.Name, m.Pod.UID}
+		}
+	}
+	return nil
 }
 
 // rollBack takes an upgrade back whose first member fails, if the user allows it.

@@ -37,6 +37,10 @@ type (
 	Swap struct{ Name, UID, Version string }
 	// Resize changes the compute resources of a running Pod.
 	Resize struct{ Name, UID string }
+	// Withdraw takes a member out of the client Service before it is disturbed.
+	Withdraw struct{ Name, UID string }
+	// Readmit puts it back.
+	Readmit struct{ Name, UID string }
 	// Stop deletes a Pod.
 	Stop struct{ Name, UID, Because string }
 	// Reserve writes down the name of a member that is about to join.
@@ -93,6 +97,8 @@ func (Adopt) step()           {}
 func (Furnish) step()         {}
 func (Remember) step()        {}
 func (Start) step()           {}
+func (Withdraw) step()        {}
+func (Readmit) step()         {}
 func (Swap) step()            {}
 func (Resize) step()          {}
 func (Stop) step()            {}
@@ -132,6 +138,8 @@ func (s Furnish) String() string {
 
 func (s Remember) String() string       { return "remember cluster " + s.ClusterID }
 func (s Start) String() string          { return "start " + list(s.Names) }
+func (s Withdraw) String() string       { return "withdraw " + s.Name + " from clients" }
+func (s Readmit) String() string        { return "readmit " + s.Name + " to clients" }
 func (s Swap) String() string           { return "exchange image of " + s.Name + " for " + s.Version }
 func (s Resize) String() string         { return "resize " + s.Name }
 func (s Stop) String() string           { return "stop pod " + s.Name + ": " + s.Because }
@@ -157,7 +165,7 @@ func Rests(step Step) bool {
 	switch step.(type) {
 	case Wait, Refuse, Done:
 		return true
-	case Freeze, Adopt, Furnish, Remember, Start, Swap, Resize, Stop, Reserve, AddLearner, Promote, MoveLeader, Remove,
+	case Freeze, Adopt, Furnish, Remember, Start, Withdraw, Readmit, Swap, Resize, Stop, Reserve, AddLearner, Promote, MoveLeader, Remove,
 		Quarantine, Discard, AllowDowngrade, CancelDowngrade, RollBack, Recover, Force, Conclude:
 	}
 	return false

@@ -91,6 +91,10 @@ func (w *world) obey(step plan.Step) {
 		}
 	case plan.Stop:
 		w.stop(s)
+	case plan.Withdraw:
+		w.at(s.Name).Pod.Withdrawn = true
+	case plan.Readmit:
+		w.at(s.Name).Pod.Withdrawn = false
 	case plan.Resize:
 		w.at(s.Name).Pod.Change = cluster.Same
 	case plan.Swap:
@@ -233,6 +237,7 @@ func (w *world) runs(m cluster.Member) bool {
 func (w *world) run(m *cluster.Member) {
 	alive := m.Pod.Exists && w.runs(*m) && m.Volume != cluster.Going
 	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive, alive && w.formed, false
+	m.Pod.Quiet = m.Pod.Withdrawn
 	m.Pod.Failing = m.Pod.Exists && !alive
 	m.Answers = alive && w.formed && m.Role != cluster.Unlisted
 	m.ClusterID, m.Damage, m.Stranded = "", "", ""

@@ -66,6 +66,10 @@ func reasonOf(step plan.Step) string {
 		return "MembersStarted"
 	case plan.Stop:
 		return "PodStopped"
+	case plan.Withdraw:
+		return "MemberWithdrawn"
+	case plan.Readmit:
+		return "MemberReadmitted"
 	case plan.Swap:
 		return "ImageExchanged"
 	case plan.Resize:
