@@ -33,7 +33,8 @@ const (
 // test ends.
 func create(t *testing.T, namespace, name string) *v1alpha1.EtcdCluster {
 	t.Helper()
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: v1alpha1.EtcdClusterSpec{Size: ptr.To[int32](3)}}
+	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
+	c.Spec.Size = ptr.To[int32](3)
 	if err := server.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

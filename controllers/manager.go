@@ -94,7 +94,9 @@ func addController(manager ctrl.Manager, config *rest.Config, lock resourcelock.
 	dialer := &dial.Dialer{Pool: etcd.NewPool(), Reader: manager.GetClient(), Now: chosen.Now, Random: chosen.Random}
 	reconciler := &EtcdCluster{
 		Client:   manager.GetClient(),
-		Observer: &observe.Observer{Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, CanResize: canResize(config), Now: chosen.Now},
+		Observer: &observe.Observer{
+			Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, CanResize: canResize(config), Now: chosen.Now,
+		},
 		Actor:    &act.Actor{Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now, Random: chosen.Random},
 		Dialer:   dialer,
 		Events:   manager.GetEventRecorder("etcd-operator.dev/operator"),

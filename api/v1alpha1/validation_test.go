@@ -68,7 +68,8 @@ var versions = []refusal{
 	{name: "fault 50: version 3", bad: `{version: "3"}`, good: "{version: 3.7.0}", says: versionRule},
 	{name: "fault 50: version 3.8", bad: `{version: "3.8"}`, good: `{version: "3.6"}`, says: versionRule},
 	{
-		name: "fault 50: which 3.6 is in the image", bad: `{version: "3.6", image: example/etcd:1}`, good: `{version: 3.6.16, image: example/etcd:1}`,
+		name: "fault 50: which 3.6 is in the image", bad: `{version: "3.6", image: example/etcd:1}`,
+		good: `{version: 3.6.16, image: example/etcd:1}`,
 		says: "spec: Invalid value|version must be a full version such as 3.6.16 when image is set",
 	},
 	{name: "fault 50: version v3.6.16", bad: "{version: v3.6.16}", good: "{version: 3.6.16}", says: versionRule},

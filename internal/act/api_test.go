@@ -127,7 +127,8 @@ func (a *api) patch(
 
 // resize changes resources alone, as the API server does.
 func (a *api) resize(
-	ctx context.Context, inner client.Client, subresource string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
+	ctx context.Context, inner client.Client, subresource string, object client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption,
 ) error {
 	options := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
 	if subresource != "resize" {

@@ -100,7 +100,9 @@ func TestNewClusterOnlyBeforeFormation(t *testing.T) {
 		want   []string
 	}{
 		{"unformed", func(*scene) {}, []string{first, "--initial-cluster-state=new", "--initial-cluster-token=u1"}},
-		{"the size has changed", func(s *scene) { s.c.Spec.Size, s.view.Want.Size = ptr.To[int32](5), 5 }, []string{first, "--initial-cluster-state=new"}},
+		{"the size has changed", func(s *scene) {
+			s.c.Spec.Size, s.view.Want.Size = ptr.To[int32](5), 5
+		}, []string{first, "--initial-cluster-state=new"}},
 		{"formed, but its own data is not known", func(s *scene) {
 			s.view = seen()
 			s.view.Members[0].Started = false

@@ -146,7 +146,10 @@ func moments() []moment {
 		},
 		{"done", formed(), healthy(), plan.Done{}, nil},
 		{"hibernated", formed(), with(asleep), plan.Done{}, nil},
-		{"paused", formed(), with(func(v *cluster.View) { v.Want.Paused = true; down(v, "a-2") }), plan.Wait{For: "spec.paused to be false"}, nil},
+		{
+			"paused", formed(), with(func(v *cluster.View) { v.Want.Paused = true; down(v, "a-2") }),
+			plan.Wait{For: "spec.paused to be false"}, nil,
+		},
 		{"quorum-gone", formed(), with(gone), plan.Refuse{Because: "quorum is lost for good"}, nil},
 		{"quorum-recovering", formed(), with(gone), plan.Recover{Loss: cluster.Loss{Survivor: "a-0", Revision: 70}}, nil},
 		{

@@ -42,7 +42,8 @@ func (c *Cluster) status(self *member) etcd.Status {
 	status := etcd.Status{
 		ClusterID: clusterID, MemberID: self.ID, LeaderID: c.leader,
 		Version: c.version, DBSize: 1 << 20, DBSizeInUse: 1 << 19, DBSizeQuota: 2 << 30, Revision: 1,
-		RaftTerm: c.term, RaftIndex: c.index, RaftAppliedIndex: c.index, Learner: self.Learner, StorageVersion: storageOf(c.version), Downgrade: c.target,
+		RaftTerm: c.term, RaftIndex: c.index, RaftAppliedIndex: c.index, Learner: self.Learner,
+		StorageVersion: storageOf(c.version), Downgrade: c.target,
 	}
 	if c.leader == 0 {
 		status.Errors = append(status.Errors, "etcdserver: no leader")
