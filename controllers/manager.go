@@ -93,13 +93,13 @@ func NewManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
 func addController(manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, chosen Options) error {
 	dialer := &dial.Dialer{Pool: etcd.NewPool(), Reader: manager.GetClient(), Now: chosen.Now, Random: chosen.Random}
 	reconciler := &EtcdCluster{
-		Client:   manager.GetClient(),
+		Client: manager.GetClient(),
 		Observer: &observe.Observer{
 			Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, CanResize: canResize(config), Now: chosen.Now,
 		},
-		Actor:    &act.Actor{Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now, Random: chosen.Random},
-		Dialer:   dialer,
-		Events:   manager.GetEventRecorder("etcd-operator.dev/operator"),
+		Actor:  &act.Actor{Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now, Random: chosen.Random},
+		Dialer: dialer,
+		Events: manager.GetEventRecorder("etcd-operator.dev/operator"),
 	}
 	if lock != nil {
 		reconciler.Actor.Leads = leads(manager.GetAPIReader(), lock, chosen.Now)
