@@ -106,6 +106,7 @@ var said = []statement{
 	{"couldn't find local name ", Misconfigured},
 	{"missing from --initial-advertise-peer-urls=", Misconfigured},
 	{"invalid downgrade; server version is lower than determined cluster version", TooOld},
+	{`discovery failed: version "`, TooOld}, // of the data, which is not supported
 	{"the member has been permanently removed from the cluster", Removed},
 }
 

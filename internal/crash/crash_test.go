@@ -65,6 +65,7 @@ func TestWhy(t *testing.T) {
 			"--election-timeout[1000ms] should be at least as 5 times as --heartbeat-interval[1000ms]"), crash.Misconfigured},
 		{"not in its own list", 1, entry("fatal", "discovery failed",
 			`couldn't find local name \"m1\" in the initial cluster configuration`), crash.Misconfigured},
+		{"data of a newer version", 1, entry("fatal", "discovery failed", `version \"3.7.0\" is not supported`), crash.TooOld},
 		{"removed", 1, entry("warn", "server error", "the member has been permanently removed from the cluster") +
 			entry("fatal", "listener failed", "server is stopping"), crash.Removed},
 	}

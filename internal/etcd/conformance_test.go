@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,11 +65,20 @@ func aloneAndHealthy(t *testing.T, w world, one etcd.Client) (id uint64) {
 
 func downgradeIsEnabledOnce(t *testing.T, one etcd.Client) {
 	target := func() string { return must(one.Status(t.Context()))(t).Downgrade }
-	version := must(one.Status(t.Context()))(t).Version
-	to := must(below(version, 1))(t)
+	status := must(one.Status(t.Context()))(t)
+	if strings.HasPrefix(status.Version, "3.5.") {
+		if status.StorageVersion != "" || status.Downgrade != "" {
+			t.Errorf("this version can not tell: %+v", status)
+		}
+		return
+	}
+	to := must(below(status.Version, 1))(t)
+	if status.StorageVersion != must(below(status.Version, 0))(t)+".0" {
+		t.Errorf("not of its own version: %+v", status)
+	}
 
 	want(t, "cancelling nothing", one.CancelDowngrade(t.Context()), nil)
-	refused(t, "going down two minor versions", one.Downgrade(t.Context(), must(below(version, 2))(t)))
+	refused(t, "going down two minor versions", one.Downgrade(t.Context(), must(below(status.Version, 2))(t)))
 	refused(t, "going down to what is no version", one.Downgrade(t.Context(), "older"))
 	if target() != "" {
 		t.Errorf("enabled already, to %q", target())
@@ -79,6 +89,13 @@ func downgradeIsEnabledOnce(t *testing.T, one etcd.Client) {
 	if target() != to {
 		t.Errorf("enabled to %q, want %q", target(), to)
 	}
+	eventually(t, "the data to be readable for it", func() error {
+		if storage := must(one.Status(t.Context()))(t).StorageVersion; storage != to+".0" {
+			return errors.New("is still of " + storage)
+		}
+		return nil
+	})
+	want(t, "enabling it afterwards", one.Downgrade(t.Context(), to), nil)
 
 	want(t, "cancelling it", one.CancelDowngrade(t.Context()), nil)
 	want(t, "cancelling it again", one.CancelDowngrade(t.Context()), nil)

@@ -55,33 +55,36 @@ func (c *client) CancelDowngrade(ctx context.Context) error {
 	return nil
 }
 
-// enabledDowngrade is the minor version, such as "3.5", that etcd is allowed
-// to go down to.
+// enabledDowngrade is the version that etcd is allowed to go down to.
 func enabledDowngrade(info *etcdserverpb.DowngradeInfo) string {
 	if !info.GetEnabled() {
 		return ""
 	}
-	major, minor, ok := minorOf(info.GetTargetVersion())
-	if !ok {
-		return info.GetTargetVersion()
+	return minor(info.GetTargetVersion())
+}
+
+// minor makes "3.5" of "3.5.0".
+func minor(version string) string {
+	if major, minor, ok := parts(version); ok {
+		return fmt.Sprintf("%d.%d", major, minor)
 	}
-	return fmt.Sprintf("%d.%d", major, minor)
+	return version
 }
 
 // oneBelow tells a target that will be valid from one that never is. etcd
 // judges it by the version of the cluster, which follows that of the members
 // only after some seconds.
 func oneBelow(to, version string) bool {
-	major, minor, ok := minorOf(version)
+	major, minor, ok := parts(version)
 	return ok && to == fmt.Sprintf("%d.%d", major, minor-1)
 }
 
-func minorOf(version string) (major, minor int, ok bool) {
-	parts := strings.Split(version, ".")
-	if len(parts) < 2 {
+func parts(version string) (major, minor int, ok bool) {
+	numbers := strings.Split(version, ".")
+	if len(numbers) < 2 {
 		return 0, 0, false
 	}
-	major, errMajor := strconv.Atoi(parts[0])
-	minor, errMinor := strconv.Atoi(parts[1])
+	major, errMajor := strconv.Atoi(numbers[0])
+	minor, errMinor := strconv.Atoi(numbers[1])
 	return major, minor, errMajor == nil && errMinor == nil
 }

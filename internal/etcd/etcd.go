@@ -52,7 +52,7 @@ type Status struct {
 	Revision                              int64
 	RaftTerm, RaftIndex, RaftAppliedIndex uint64
 	Learner                               bool
-	StorageVersion                        string   // of its data's schema, "3.6.0"; before etcd 3.6 always empty
+	StorageVersion                        string   // "3.6.0": the oldest etcd that can read the data; before etcd 3.6 always empty
 	Downgrade                             string   // "3.5" while going down to it is allowed; before etcd 3.6 always empty
 	Errors                                []string // no leader, and raised alarms
 }
@@ -89,13 +89,17 @@ type Client interface {
 	Remove(ctx context.Context, id uint64) error
 	// MoveLeader must be asked of the leader.
 	MoveLeader(ctx context.Context, to uint64) error
-	// Downgrade allows members of the next older minor version, such as "3.5",
-	// to join. Ask a member that does not run it yet: only etcd 3.6 and newer
-	// can tell that it is allowed already. It is ErrNotReady while the version
-	// of the cluster has not risen to that of the members, which takes etcd up
-	// to four seconds, and while an earlier downgrade is not over.
+	// Downgrade allows members to run the next older minor version, such as
+	// "3.5": each may once its Status names it under Downgrade and StorageVersion,
+	// some seconds later. Ask a member that does not run it yet: only etcd 3.6
+	// and newer can tell that it is allowed already. It is ErrNotReady while
+	// the version of the cluster is not that of this member, be it that it
+	// rises yet, or that another member runs the older version and holds it
+	// down, and while an earlier downgrade is not over. Never ask etcd 3.5 this
+	// or the next: it does it, and does not answer.
 	Downgrade(ctx context.Context, to string) error
-	// CancelDowngrade ends what Downgrade began. etcd does so itself some
-	// seconds after the last member runs the older version.
+	// CancelDowngrade ends what Downgrade began: members that run the older
+	// version stay, and may be upgraded. etcd does so itself some seconds after
+	// the last member runs the older version.
 	CancelDowngrade(ctx context.Context) error
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 type fakeWorld struct{ *fake.Cluster }
@@ -20,7 +21,13 @@ func (w fakeWorld) start(_ *testing.T, name string) {
 }
 
 func TestFakeConforms(t *testing.T) {
-	conforms(t, fakeWorld{fake.New("m1")})
+	for _, version := range process.Versions {
+		t.Run(version, func(t *testing.T) {
+			cluster := fake.New("m1")
+			cluster.SetVersion(version)
+			conforms(t, fakeWorld{cluster})
+		})
+	}
 }
 
 func TestFakeFaults(t *testing.T) {

@@ -1,10 +1,12 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
@@ -43,7 +45,9 @@ func (c *Cluster) status(self *member) etcd.Status {
 		ClusterID: clusterID, MemberID: self.ID, LeaderID: c.leader,
 		Version: c.version, DBSize: 1 << 20, DBSizeInUse: 1 << 19, DBSizeQuota: 2 << 30, Revision: 1,
 		RaftTerm: c.term, RaftIndex: c.index, RaftAppliedIndex: c.index, Learner: self.Learner,
-		StorageVersion: storageOf(c.version), Downgrade: c.target,
+	}
+	if !strings.HasPrefix(c.version, "3.5.") {
+		status.Downgrade, status.StorageVersion = c.target, cmp.Or(c.target, below(c.version, 0))+".0"
 	}
 	if c.leader == 0 {
 		status.Errors = append(status.Errors, "etcdserver: no leader")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 func (c *client) Downgrade(ctx context.Context, to string) error {
@@ -12,7 +11,7 @@ func (c *client) Downgrade(ctx context.Context, to string) error {
 		switch {
 		case c.cluster.target == to:
 			return nil
-		case to != below(c.cluster.version):
+		case to != below(c.cluster.version, 1):
 			return errors.New("invalid downgrade target version")
 		}
 		c.cluster.target = to
@@ -31,20 +30,11 @@ func (c *client) CancelDowngrade(ctx context.Context) error {
 	})
 }
 
-// below is the minor version before that of version.
-func below(version string) string {
+// below is the minor version so many steps older.
+func below(version string, steps int) string {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "%d.%d.", &major, &minor); err != nil {
 		panic(err) // of the test that set this version
 	}
-	return fmt.Sprintf("%d.%d", major, minor-1)
-}
-
-// storageOf is the schema of data that members of one version alone have written.
-func storageOf(version string) string {
-	minor := version[:strings.LastIndexByte(version, '.')]
-	if minor == "3.5" {
-		return ""
-	}
-	return minor + ".0"
+	return fmt.Sprintf("%d.%d", major, minor-steps)
 }

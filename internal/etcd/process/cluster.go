@@ -26,8 +26,11 @@ func New(t testing.TB, size int) *Cluster {
 	c := &Cluster{t: t, folder: t.TempDir(), pool: etcd.NewPool(), members: map[string]*Member{}}
 	t.Cleanup(func() {
 		_ = c.pool.Close() // fails only when it is closed already
-		for _, m := range c.members {
-			m.Stop()
+		for _, name := range c.names() {
+			c.members[name].Stop()
+			if t.Failed() {
+				t.Logf("%s said at last:\n%s", name, c.members[name].last())
+			}
 		}
 	})
 	for n := range size {

@@ -124,6 +124,15 @@ func (m *Member) Log() string {
 	return string(content)
 }
 
+// last is the end of the log, if the member ever ran.
+func (m *Member) last() string {
+	if m.output == nil {
+		return ""
+	}
+	log := m.Log()
+	return log[max(0, len(log)-1<<13):]
+}
+
 // Put writes a key through the member.
 func (m *Member) Put(ctx context.Context, key, value string) error {
 	connection, err := grpc.NewClient("passthrough:///"+m.Client, grpc.WithTransportCredentials(insecure.NewCredentials()))
