@@ -5,6 +5,8 @@
 // data lost that may be good: it believes only etcd's own statements, in the
 // very lines with which etcd ended, and anything else is Unknown. Each of the
 // statements was provoked by damaging the data of real etcd 3.5, 3.6 and 3.7.
+// Data of another member or cluster is no cause: etcd runs on it, and only its
+// identity tells.
 package crash
 
 import (
@@ -33,7 +35,8 @@ const (
 	// Empty: there is no write-ahead log in the data directory, or none of the
 	// entries that the leader knows it had. A learner that has never started
 	// has none either, and ends this way while it reaches no other member, or
-	// its list of members is old: it lost nothing.
+	// its list of members is old: it lost nothing. And etcd can not tell a log
+	// that is not there from a directory that it may not read: keep the volume.
 	Empty Cause = "Empty"
 	// Corrupt: the write-ahead log or the database is damaged beyond what etcd
 	// repairs, which is a log that ends in a torn record.
