@@ -3,9 +3,11 @@ package process
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -166,12 +168,26 @@ func (c *Cluster) Until(what string, try func(context.Context) error) {
 	}
 }
 
+// The ports of members are below those that the kernel gives to connections: a
+// member that is down for a while must find its own free again.
+const lowestPort, ports = 10000, 20000
+
+var given sync.Map // ports that are members' already
+
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := lowestPort + rand.IntN(ports)
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			continue // it is somebody's
+		}
+		_ = listener.Close() // it was only asked whether it is free
+		if _, taken := given.LoadOrStore(port, true); !taken {
+			return address
+		}
 	}
-	defer func() { _ = listener.Close() }() // it was only asked for its port
-	return listener.Addr().String()
+	t.Fatal("found no free port")
+	return ""
 }
