@@ -48,7 +48,7 @@ func target(c *v1alpha1.EtcdCluster, members *join) cluster.Target {
 	case (up || hop.Downgrade == "" && members.downgrade == minorOf(hop.To)) && members.unmigrated != "":
 		t.Await = "etcd to prepare its data: " + members.unmigrated
 		t.Version = version.Highest(running)
-	case t.Downgrade != "", legacy && up && !readsLegacy(hop.To) && !members.areCleansed():
+	case t.Downgrade != "", legacy && up && !readsLegacy(hop.To) && !members.areCleansed(c):
 		t.Version = version.Highest(running)
 	}
 	t.Cleanse = legacy && minorOf(t.Version) == lastLegacy
@@ -74,8 +74,12 @@ func readsLegacy(full string) bool { return minorOf(full) == "3.5" || minorOf(fu
 
 // areCleansed says whether all members have dropped what they had in their logs from
 // etcd 3.5. Each has written a snapshot when it is healthy again, because joining and
-// raising the cluster's version are two entries at least.
-func (j *join) areCleansed() bool {
+// raising the cluster's version are two entries at least. Once that was so the status
+// remembers it by what comes next: then members are made anew without the setting.
+func (j *join) areCleansed(c *v1alpha1.EtcdCluster) bool {
+	if c.Status.TargetVersion != "" && !readsLegacy(c.Status.TargetVersion) {
+		return true
+	}
 	for _, m := range j.members {
 		pod := j.pods[m.Name]
 		if m.Role != cluster.Unlisted && (pod == nil || !build.IsCleansing(pod)) {

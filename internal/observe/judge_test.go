@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
@@ -75,6 +76,37 @@ func TestTarget(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLegacyEntries: members that may hold requests of etcd 3.5 drop them before the
+// first of them runs 3.7, and none goes back while they go on one after the other.
+func TestLegacyEntries(t *testing.T) {
+	s := newScene(t)
+	s.c.Spec.Version, s.c.Status.LegacyEntries = "3.7.3", true
+	s.runs("3.6.16", "3.6.16", "3.6.16")
+	if got, want := s.look().Target, (cluster.Target{Version: "3.6.16", Cleanse: true}); got != want {
+		t.Fatalf("not cleansed: got %+v, want %+v", got, want)
+	}
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		s.rebuild(name, cluster.Target{Version: "3.6.16", Cleanse: true})
+	}
+	want := cluster.Target{Version: "3.7.3", Joining: "3.6.16"}
+	if got := s.look().Target; got != want {
+		t.Fatalf("cleansed: got %+v, want %+v", got, want)
+	}
+	s.c.Status.TargetVersion = "3.7.3"
+	s.etcd.Stop("a-1")
+	s.drop("Pod a-1")
+	if got := s.look().Target; got != want {
+		t.Fatalf("the first is on its way: got %+v, want %+v", got, want)
+	}
+}
+
+// rebuild makes a member's Pod anew.
+func (s *scene) rebuild(name string, target cluster.Target) {
+	anew := build.Pod(build.Targeted(s.c, target), name, build.Joining{})
+	pod := s.pod(name)
+	pod.Spec, pod.Annotations = anew.Spec, anew.Annotations
 }
 
 // TestRolledBack: what was taken back is not wanted again before the spec changes.

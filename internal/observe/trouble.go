@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/crash"
 )
 
@@ -23,7 +24,11 @@ func trouble(pod *corev1.Pod) string {
 		return fmt.Sprintf("it failed: %s %s", pod.Status.Reason, pod.Status.Message)
 	}
 	for i := range pod.Status.ContainerStatuses {
-		if text := containerTrouble(&pod.Status.ContainerStatuses[i]); text != "" {
+		status := pod.Status.ContainerStatuses[i]
+		if ended := status.LastTerminationState.Terminated; ended != nil && ended.ContainerID == pod.Annotations[v1alpha1.AnnotationReplaced] {
+			status.LastTerminationState = corev1.ContainerState{} // it ended because it was to
+		}
+		if text := containerTrouble(&status); text != "" {
 			return text
 		}
 	}
