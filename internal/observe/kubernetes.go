@@ -103,10 +103,8 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		Forced:      pod.Annotations[v1alpha1.AnnotationForced] != "",
 		Failing:     failing(pod),
 		Trouble:     trouble(pod),
-	}
-	facts.Withdrawn = pod.Labels[build.ComponentLabel] != build.Serving
-	for _, container := range pod.Spec.Containers {
-		facts.Image = container.Image
+		Image:       imageOf(pod),
+		Withdrawn:   pod.Labels[build.ComponentLabel] != build.Serving,
 	}
 	for _, status := range pod.Status.ContainerStatuses {
 		facts.Running = facts.Running || status.State.Running != nil

@@ -369,6 +369,8 @@ func ended(reason string, code int32, message string) corev1.ContainerState {
 // same, because each change would be a write of the status.
 func TestTroubleIsToldInStableWords(t *testing.T) {
 	unschedulable := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available."}
+	replaced := ended("Completed", 0, "")
+	replaced.Terminated.ContainerID = "containerd://replaced"
 	const fatal = `{"level":"info"}` + "\n" + `{"level":"fatal","ts":"2026-01-01T00:00:0%s","msg":"discovery failed","error":"x"}` + "\n"
 	for name, test := range map[string]struct {
 		looks []corev1.PodStatus
@@ -378,7 +380,7 @@ func TestTroubleIsToldInStableWords(t *testing.T) {
 		"no image": {[]corev1.PodStatus{
 			state(waiting("ErrImagePull", "failed to resolve: 1"), corev1.ContainerState{}),
 			state(waiting("ImagePullBackOff", `Back-off pulling image "etcd:v3.6.16"`), corev1.ContainerState{}),
-		}, "its image etcd:v3.6.16 cannot be pulled"},
+		}, "its image etcd:wanted cannot be pulled"},
 		"unschedulable": {[]corev1.PodStatus{
 			{Conditions: []corev1.PodCondition{unschedulable}},
 		}, "it cannot be scheduled: 0/3 nodes are available."},
@@ -391,6 +393,18 @@ func TestTroubleIsToldInStableWords(t *testing.T) {
 		"out of memory": {[]corev1.PodStatus{
 			state(waiting("CrashLoopBackOff", "back-off 10s"), ended("OOMKilled", 137, "")),
 		}, "its container ended: OOMKilled, exit code 137"},
+		"image exchanged": {[]corev1.PodStatus{
+			state(replaced, corev1.ContainerState{}),
+			state(waiting("ContainerCreating", ""), replaced),
+		}, ""},
+		"image exchanged for one that does not start": {[]corev1.PodStatus{
+			state(waiting("CrashLoopBackOff", "back-off 10s"), replaced),
+			state(waiting("CrashLoopBackOff", "back-off 5m0s"), replaced),
+		}, "its container does not start with image etcd:wanted"},
+		"image exchanged for one that cannot be pulled": {[]corev1.PodStatus{
+			state(waiting("ErrImagePull", "not found"), replaced),
+			state(waiting("ImagePullBackOff", ""), replaced),
+		}, "its image etcd:wanted cannot be pulled"},
 		"no secret": {[]corev1.PodStatus{
 			state(waiting("CreateContainerConfigError", `secret "x" not found`), corev1.ContainerState{}),
 		}, `its container does not start: CreateContainerConfigError: secret "x" not found`},
@@ -400,6 +414,8 @@ func TestTroubleIsToldInStableWords(t *testing.T) {
 				s := newScene(t)
 				s.etcd.Stop("a-1")
 				s.pod("a-1").Status = look
+				s.pod("a-1").Spec.Containers[0].Image = "etcd:wanted"
+				metav1.SetMetaDataAnnotation(&s.pod("a-1").ObjectMeta, v1alpha1.AnnotationReplaced, "containerd://replaced")
 				if got := s.member("a-1").Pod.Trouble; got != test.want {
 					t.Errorf("got  %s\nwant %s", got, test.want)
 				}
@@ -409,7 +425,7 @@ func TestTroubleIsToldInStableWords(t *testing.T) {
 }
 
 func state(is, last corev1.ContainerState) corev1.PodStatus {
-	return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Image: "etcd:v3.6.16", State: is, LastTerminationState: last}}}
+	return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Image: "etcd:before", State: is, LastTerminationState: last}}}
 }
 
 // TestLongTroubleIsCutBetweenLetters: what is not UTF-8 reads back otherwise than it

@@ -24,11 +24,7 @@ func trouble(pod *corev1.Pod) string {
 		return fmt.Sprintf("it failed: %s %s", pod.Status.Reason, pod.Status.Message)
 	}
 	for i := range pod.Status.ContainerStatuses {
-		status := pod.Status.ContainerStatuses[i]
-		if ended := status.LastTerminationState.Terminated; ended != nil && ended.ContainerID == pod.Annotations[v1alpha1.AnnotationReplaced] {
-			status.LastTerminationState = corev1.ContainerState{} // it ended because it was to
-		}
-		if text := containerTrouble(&status); text != "" {
+		if text := containerTrouble(pod, &pod.Status.ContainerStatuses[i]); text != "" {
 			return text
 		}
 	}
@@ -36,25 +32,40 @@ func trouble(pod *corev1.Pod) string {
 }
 
 // containerTrouble says the same of a container that keeps ending whether it just
-// ended, waits for its next start or has just started again.
-func containerTrouble(status *corev1.ContainerStatus) string {
+// ended, waits for its next start or has just started again. One that ended because
+// its image was exchanged is no trouble; the status names its image until another
+// runs.
+func containerTrouble(pod *corev1.Pod, status *corev1.ContainerStatus) string {
 	ended := status.State.Terminated
 	if ended == nil {
 		ended = status.LastTerminationState.Terminated
+	}
+	if ended != nil && ended.ContainerID != "" && ended.ContainerID == pod.Annotations[v1alpha1.AnnotationReplaced] {
+		ended = nil
 	}
 	waiting := status.State.Waiting
 	switch {
 	case status.Ready:
 		return ""
 	case waiting != nil && pullTrouble[waiting.Reason]:
-		return fmt.Sprintf("its image %s cannot be pulled", status.Image)
+		return fmt.Sprintf("its image %s cannot be pulled", imageOf(pod))
 	case ended != nil:
 		return fmt.Sprintf("its container ended: %s, exit code %d%s", ended.Reason, ended.ExitCode, lastLine(ended.Message))
 	case waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing":
 		return ""
+	case waiting.Reason == "CrashLoopBackOff": // its message counts the time
+		return fmt.Sprintf("its container does not start with image %s", imageOf(pod))
 	default:
 		return fmt.Sprintf("its container does not start: %s: %s", waiting.Reason, waiting.Message)
 	}
+}
+
+// imageOf is the image that the Pod's container is to run.
+func imageOf(pod *corev1.Pod) string {
+	for _, container := range pod.Spec.Containers {
+		return container.Image
+	}
+	return ""
 }
 
 // pullTrouble are the kubelet's words for an image that it can not get; it goes to
