@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,6 +46,8 @@ func Change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 		return cluster.Swap
 	case have[3] != want[3]:
 		return cluster.Resize
+	case isInfeasible(pod):
+		return cluster.Rebuild // another node may have the room that its node never has
 	default:
 		return cluster.Same
 	}
@@ -95,4 +98,12 @@ func hash(value any) string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
+}
+
+// isInfeasible says whether the Pod's node can never give it the compute resources
+// that it asks for.
+func isInfeasible(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodResizePending && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonInfeasible
+	})
 }

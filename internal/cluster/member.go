@@ -58,6 +58,7 @@ type Pod struct {
 	Withdrawn   bool   // the client Service no longer sends clients to it
 	Quiet       bool   // withdrawn for so long that nobody is being sent to it any more
 	Settling    bool   // its container is about to restart with another image
+	Resizing    string // why it does not have the compute resources yet that it is to have
 	Cordoned    bool   // its node takes no new Pods: a drain may follow
 	Forced      bool   // it forms the cluster anew from its own data
 	Failing     bool   // its container keeps ending, or never starts
@@ -116,6 +117,10 @@ func IsRecorded(m Member) bool { return m.Recorded }
 
 // IsOutdated says whether the member's Pod is not as the spec wants it.
 func IsOutdated(m Member) bool { return m.Pod.Exists && m.Pod.Change != Same }
+
+// IsResizing says whether the kubelet has yet to give the member's Pod the compute
+// resources that the spec wants.
+func IsResizing(m Member) bool { return m.Pod.Resizing != "" && m.Pod.Change == Same }
 
 // IsSuperseded says whether the member's Pod must be made anew.
 func IsSuperseded(m Member) bool { return m.Pod.Exists && m.Pod.Change == Rebuild }

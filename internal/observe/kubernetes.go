@@ -102,6 +102,7 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		Ready:       hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil,
 		Forced:      pod.Annotations[v1alpha1.AnnotationForced] != "",
 		Failing:     failing(pod),
+		Resizing:    resizing(pod),
 		Trouble:     trouble(pod),
 		Image:       imageOf(pod),
 		Withdrawn:   pod.Labels[build.ComponentLabel] != build.Serving,

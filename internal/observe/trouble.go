@@ -20,6 +20,9 @@ func trouble(pod *corev1.Pod) string {
 	if condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse); condition != nil {
 		return "it cannot be scheduled: " + condition.Message
 	}
+	if hasCondition(pod, corev1.PodResizePending, corev1.ConditionTrue) != nil {
+		return "its resources cannot change: " + resizing(pod)
+	}
 	if pod.Status.Phase == corev1.PodFailed {
 		return fmt.Sprintf("it failed: %s %s", pod.Status.Reason, pod.Status.Message)
 	}
@@ -29,6 +32,25 @@ func trouble(pod *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// resizing says why a Pod does not have the compute resources yet that its spec asks
+// for. What the kubelet says of a node that is full now counts what others use, which
+// changes by itself.
+func resizing(pod *corev1.Pod) string {
+	pending := hasCondition(pod, corev1.PodResizePending, corev1.ConditionTrue)
+	switch {
+	case pending != nil && pending.Reason == corev1.PodReasonInfeasible:
+		return "its node never has room: " + pending.Message
+	case pending != nil:
+		return "its node has no room now"
+	case hasCondition(pod, corev1.PodResizeInProgress, corev1.ConditionTrue) != nil:
+		return "the kubelet is at it"
+	case pod.Status.ObservedGeneration != 0 && pod.Status.ObservedGeneration < pod.Generation:
+		return "the kubelet has yet to look"
+	default:
+		return ""
+	}
 }
 
 // containerTrouble says the same of a container that keeps ending whether it just

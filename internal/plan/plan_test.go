@@ -188,6 +188,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Change, m.Pod.Image, m.Version = cluster.Swap, "3.6.11", "3.6.11"
 	case "resize":
 		m.Pod.Change = cluster.Resize
+	case "resizing":
+		m.Pod.Resizing = strings.ReplaceAll(value, "_", " ")
 	case "version":
 		m.Pod.Image, m.Version = value, value
 	case "settling":

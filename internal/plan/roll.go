@@ -28,15 +28,14 @@ func prepareVersion(v cluster.View) Step {
 // with ephemeral data that must be made anew are replaced by grow and shrink
 // instead.
 func roll(v cluster.View) Step {
-	outdated := v.Select(cluster.IsListed, cluster.IsOutdated)
-	for _, m := range outdated {
-		if m.Pod.Change == cluster.Resize {
-			return Resize{m.Name, m.Pod.UID}
-		}
+	if step := resize(v); step != nil {
+		return step
 	}
 	var leader cluster.Member
-	for _, m := range outdated {
+	for _, m := range v.Select(cluster.IsListed, cluster.IsOutdated) {
 		switch {
+		case m.Pod.Change == cluster.Resize:
+			continue
 		case v.Want.Ephemeral && cluster.IsSuperseded(m):
 			continue
 		case !m.Leader:
@@ -47,12 +46,31 @@ func roll(v cluster.View) Step {
 	}
 	switch {
 	case leader.Name == "":
-		return nil
+		return awaitResize(v)
 	case len(v.Select(cluster.IsVoter)) == 1:
 		return restart(v, leader) // nobody can take over: a short outage is the only way
 	default:
 		return handOver(v, leader)
 	}
+}
+
+// resize changes the compute resources of one Pod at a time: too little for one is
+// too little for all. What a Pod is still to get may be set back at once.
+func resize(v cluster.View) Step {
+	busy := len(v.Select(cluster.IsListed, cluster.IsResizing)) > 0
+	for _, m := range v.Select(cluster.IsListed, cluster.IsOutdated) {
+		if m.Pod.Change == cluster.Resize && (!busy || m.Pod.Resizing != "") {
+			return Resize{m.Name, m.Pod.UID}
+		}
+	}
+	return nil
+}
+
+func awaitResize(v cluster.View) Step {
+	for _, m := range v.Select(cluster.IsListed, cluster.IsResizing) {
+		return Wait{For: m.Name + " to get its new resources: " + m.Pod.Resizing}
+	}
+	return nil
 }
 
 // restart judges the voters that go on serving before it stops one.

@@ -1,0 +1,55 @@
+package observe_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// TestResizing: what Kubernetes has accepted counts as done only when the kubelet has
+// done it. What never fits its node is made anew, which another node may take.
+func TestResizing(t *testing.T) {
+	condition := func(kind corev1.PodConditionType, reason, message string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.Status.Conditions = append(pod.Status.Conditions,
+				corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message})
+		}
+	}
+	for name, test := range map[string]struct {
+		change            func(*corev1.Pod)
+		resizing, trouble string
+		left              cluster.Change
+	}{
+		"nothing": {func(*corev1.Pod) {}, "", "", cluster.Same},
+		"done": {
+			func(pod *corev1.Pod) { pod.Generation, pod.Status.ObservedGeneration = 2, 2 },
+			"", "", cluster.Same,
+		},
+		"a kubelet that counts no generations": {func(pod *corev1.Pod) { pod.Generation = 2 }, "", "", cluster.Same},
+		"not seen": {
+			func(pod *corev1.Pod) { pod.Generation, pod.Status.ObservedGeneration = 2, 1 },
+			"the kubelet has yet to look", "", cluster.Same,
+		},
+		"in progress": {condition(corev1.PodResizeInProgress, "", ""), "the kubelet is at it", "", cluster.Same},
+		"deferred": {
+			condition(corev1.PodResizePending, corev1.PodReasonDeferred, "used: 17"),
+			"its node has no room now", "its resources cannot change: its node has no room now", cluster.Same,
+		},
+		"infeasible": {
+			condition(corev1.PodResizePending, corev1.PodReasonInfeasible, "capacity: 2000"),
+			"its node never has room: capacity: 2000", "its resources cannot change: its node never has room: capacity: 2000", cluster.Rebuild,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			test.change(s.pod("a-1"))
+			pod := s.member("a-1").Pod
+			if pod.Resizing != test.resizing || pod.Trouble != test.trouble || pod.Change != test.left {
+				t.Errorf("got  %q, %q, change %v\nwant %q, %q, change %v",
+					pod.Resizing, pod.Trouble, pod.Change, test.resizing, test.trouble, test.left)
+			}
+		})
+	}
+}
