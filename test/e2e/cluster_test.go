@@ -129,8 +129,13 @@ func edit(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) error
 // resize sets the size and waits until it is so.
 func resize(c *v1alpha1.EtcdCluster, size int32) {
 	GinkgoHelper()
-	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = &size })).To(Succeed())
+	setSize(c, size)
 	settles(c)
+}
+
+func setSize(c *v1alpha1.EtcdCluster, size int32) {
+	GinkgoHelper()
+	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = size })).To(Succeed())
 }
 
 // remove deletes the cluster and waits until nothing but kept volumes is left.
@@ -174,6 +179,18 @@ func claims(c *v1alpha1.EtcdCluster) []corev1.PersistentVolumeClaim {
 	Expect(api.List(ctx, &list, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
 	slices.SortFunc(list.Items, func(a, b corev1.PersistentVolumeClaim) int { return cmp.Compare(a.Name, b.Name) })
 	return list.Items
+}
+
+// putAside are the volumes that were put aside, by name, with their UIDs.
+func putAside(c *v1alpha1.EtcdCluster) map[string]string {
+	GinkgoHelper()
+	aside := map[string]string{}
+	for _, claim := range claims(c) {
+		if claim.Labels[v1alpha1.LabelQuarantined] != "" {
+			aside[claim.Name] = string(claim.UID)
+		}
+	}
+	return aside
 }
 
 // uids are the Pods by name and UID: equal before and after means that none was

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,9 +22,13 @@ import (
 )
 
 // identity is what the cluster's client Secret gives an application. Certificates
-// hold the name localhost, and Pods are reached by their addresses.
+// hold the name localhost, and Pods are reached by their addresses. It is nil for a
+// cluster without TLS.
 func identity(c *v1alpha1.EtcdCluster) *tls.Config {
 	GinkgoHelper()
+	if !c.IsSecure() {
+		return nil
+	}
 	var secret corev1.Secret
 	Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientSecret()}, &secret)).To(Succeed())
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
@@ -36,31 +41,42 @@ func identity(c *v1alpha1.EtcdCluster) *tls.Config {
 // dial is a client of the named members, or of all.
 func dial(c *v1alpha1.EtcdCluster, members ...string) *clientv3.Client {
 	GinkgoHelper()
+	scheme := "https://"
+	if !c.IsSecure() {
+		scheme = "http://"
+	}
 	var endpoints []string
 	for _, p := range pods(c) {
 		if p.Status.PodIP != "" && (len(members) == 0 || contains(members, p.Name)) {
-			endpoints = append(endpoints, "https://"+p.Status.PodIP+":2379")
+			endpoints = append(endpoints, scheme+p.Status.PodIP+":2379")
 		}
 	}
 	Expect(endpoints).NotTo(BeEmpty())
 	return connectTo(endpoints, identity(c))
 }
 
-// connectTo verifies a member by the name in the identity, where gRPC would take
-// the address for the name.
 func connectTo(endpoints []string, identity *tls.Config) *clientv3.Client {
 	GinkgoHelper()
-	identity.InsecureSkipVerify = true //nolint:gosec // verified below
-	identity.VerifyConnection = func(state tls.ConnectionState) error {
-		_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: identity.RootCAs, DNSName: identity.ServerName})
-		return err
-	}
-	made, err := clientv3.New(clientv3.Config{
-		Endpoints: endpoints, TLS: identity, Logger: zap.NewNop(),
-		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 4 * time.Second, DialOptions: []grpc.DialOption{grpc.WithNoProxy()},
-	})
+	made, err := clientv3.New(settings(endpoints, identity))
 	Expect(err).NotTo(HaveOccurred())
 	return made
+}
+
+// settings verify a member by the name in the identity, where gRPC would take the
+// address for the name.
+func settings(endpoints []string, identity *tls.Config) clientv3.Config {
+	if identity != nil {
+		identity = identity.Clone()
+		identity.InsecureSkipVerify = true //nolint:gosec // verified below
+		identity.VerifyConnection = func(state tls.ConnectionState) error {
+			_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: identity.RootCAs, DNSName: identity.ServerName})
+			return err
+		}
+	}
+	return clientv3.Config{
+		Endpoints: endpoints, TLS: identity, Logger: zap.NewNop(),
+		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 4 * time.Second, DialOptions: []grpc.DialOption{grpc.WithNoProxy()},
+	}
 }
 
 func contains(all []string, one string) bool {
@@ -72,10 +88,10 @@ func contains(all []string, one string) bool {
 	return false
 }
 
-// ask makes one call to etcd with a deadline.
-func ask(c *v1alpha1.EtcdCluster, call func(context.Context, *clientv3.Client) error) {
+// ask makes one call to etcd with a deadline, by way of the named members, or of all.
+func ask(c *v1alpha1.EtcdCluster, call func(context.Context, *clientv3.Client) error, via ...string) {
 	GinkgoHelper()
-	connection := dial(c)
+	connection := dial(c, via...)
 	defer connection.Close()
 	limited, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -103,8 +119,9 @@ func value(c *v1alpha1.EtcdCluster, key string) string {
 	return got
 }
 
-// members are the names and IDs that etcd lists, learners with a question mark.
-func members(c *v1alpha1.EtcdCluster) map[string]string {
+// members are the names and IDs that etcd lists, learners with a question mark, as
+// the named members say, or all.
+func members(c *v1alpha1.EtcdCluster, via ...string) map[string]string {
 	GinkgoHelper()
 	all := map[string]string{}
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
@@ -120,16 +137,27 @@ func members(c *v1alpha1.EtcdCluster) map[string]string {
 			all[name] = strconv.FormatUint(m.ID, 16)
 		}
 		return nil
-	})
+	}, via...)
 	return all
+}
+
+// learners is how many of etcd's members are learners.
+func learners(listed map[string]string) int {
+	count := 0
+	for name := range listed {
+		if strings.HasSuffix(name, "?") {
+			count++
+		}
+	}
+	return count
 }
 
 // standing is the cluster's ID, leader and term, as a member says it.
 func standing(c *v1alpha1.EtcdCluster) (cluster, leader string, term uint64) {
 	GinkgoHelper()
-	connection := dial(c)
-	defer connection.Close()
 	Eventually(func(g Gomega) {
+		connection := dial(c) // anew, because Pods may change their addresses
+		defer connection.Close()
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		status, err := connection.Status(limited, connection.Endpoints()[0])

@@ -22,8 +22,9 @@ const (
 	keys    = 5
 	// pause between two calls of a client makes at most 100 of them a second.
 	pause = 10 * time.Millisecond
-	// patience is how long a client waits for an answer: longer than an election.
-	patience = 3 * time.Second
+	// patience is how long a client waits for an answer. etcd itself waits 7 s for
+	// what it handed to a leader that died.
+	patience = time.Second
 )
 
 // Dial makes a connection for one client. It must not repeat calls by itself

@@ -63,7 +63,13 @@ func (l *Load) last(key string, history []Operation) (Operation, error) {
 	defer cancel()
 	o := Operation{Client: len(l.clients), Key: key, Call: l.since()}
 	var version int64
-	o.Saw, version, o.Err = read(ctx, etcd, key)
+	for {
+		// A read may be repeated, and has to be when a leader has just changed.
+		if o.Saw, version, o.Err = read(ctx, etcd, key); o.Err == nil || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(pause)
+	}
 	o.Return, o.Outcome = l.since(), outcome(o)
 	if o.Err != nil {
 		return o, fmt.Errorf("last read of %s: %w", key, o.Err)
