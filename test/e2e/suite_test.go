@@ -38,6 +38,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("members without volumes", Ordered, ContinueOnFailure, ephemeral)
 	Describe("faults of pods", Ordered, ContinueOnFailure, faultsOfPods)
 	Describe("under load", Label("load"), Ordered, ContinueOnFailure, underLoad)
+	Describe("faults of the network and of nodes", Label("faults"), Ordered, ContinueOnFailure, faultsOfTheNetwork)
 	Describe("faults of the membership", Ordered, ContinueOnFailure, faultsOfMembership)
 	Describe("memory", Ordered, ContinueOnFailure, memory)
 	Describe("faults of the operator", Label("faults"), Ordered, ContinueOnFailure, faultsOfTheOperator)

@@ -1,0 +1,60 @@
+package e2e
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// elections are the terms in which a member saw a leader.
+type elections struct {
+	stop    context.CancelFunc
+	all     sync.WaitGroup
+	mutex   sync.Mutex
+	leaders map[uint64]uint64 // by term
+}
+
+// watchElections asks every member all the time, until it is asked how many
+// elections were won.
+func watchElections(c *v1alpha1.EtcdCluster) *elections {
+	GinkgoHelper()
+	e := &elections{leaders: map[uint64]uint64{}}
+	var watching context.Context
+	watching, e.stop = context.WithCancel(ctx)
+	DeferCleanup(e.stop)
+	for _, p := range pods(c) {
+		etcd := dial(c, p.Name)
+		e.all.Go(func() {
+			defer etcd.Close()
+			e.watch(watching, etcd)
+		})
+	}
+	return e
+}
+
+func (e *elections) watch(watching context.Context, etcd *clientv3.Client) {
+	for watching.Err() == nil {
+		limited, cancel := context.WithTimeout(watching, time.Second)
+		status, err := etcd.Status(limited, etcd.Endpoints()[0])
+		cancel()
+		if err == nil && status.Leader != 0 {
+			e.mutex.Lock()
+			e.leaders[status.RaftTerm] = status.Leader
+			e.mutex.Unlock()
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// end is how many elections were won since the beginning. A vote that was split
+// and repeated counts once, because nobody won it the first time.
+func (e *elections) end() int {
+	e.stop()
+	e.all.Wait()
+	return len(e.leaders) - 1
+}

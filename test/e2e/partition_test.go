@@ -1,0 +1,226 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// aWhile is how long a fault lasts: several elections, and two looks of the
+// operator at a cluster that is not well.
+const aWhile = 8 * time.Second
+
+// undisturbed is a cluster in which nobody may be replaced, whatever happens.
+type undisturbed struct {
+	c             *v1alpha1.EtcdCluster
+	o             *operator
+	known, before map[string]string
+}
+
+func faultsOfTheNetwork() {
+	u := &undisturbed{}
+
+	BeforeAll(func() {
+		needsService()
+		namespace := newNamespace()
+		u.o = startOperator(namespace)
+		u.c = create(newCluster(namespace, "parted"))
+	})
+
+	BeforeEach(func() {
+		settles(u.c)
+		u.known, u.before = members(u.c), uids(u.c)
+	})
+
+	AfterEach(func() {
+		if u.c == nil {
+			return // skipped
+		}
+		settles(u.c)
+		Expect(members(u.c)).To(Equal(u.known), "the members are the same")
+		Expect(uids(u.c)).To(Equal(u.before), "no Pod was replaced")
+	})
+
+	minorities(u)
+	badNetworks(u)
+	slowNetworks(u)
+	blindness(u)
+	slowProcesses(u)
+	slowDisks(u)
+}
+
+// minorities are cut off from the rest, but not from clients, the operator and
+// the kubelet.
+func minorities(u *undisturbed) {
+	for _, role := range []string{"a follower", "the leader"} {
+		It("fault 34: the majority serves without "+role+" that is cut off, who is not replaced", func() {
+			one, others := split(networks(u.c), u.chosen(role))
+			elections := u.during(func() {
+				one.cutOff(others...)
+				says(u.c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberDown, one.member+" not healthy")
+				u.stays(others...)
+				one.heal()
+			})
+			Expect(elections).To(Equal(map[string]int{"a follower": 0, "the leader": 1}[role]))
+		})
+	}
+
+	It("fault 36: a network that splits two and two while a fourth member joins has a majority, and the member joins when it heals", func() {
+		needsOwnOperator()
+		DeferCleanup(u.o.heal)
+		_, leader, _ := standing(u.c)
+		lead, followers := split(networks(u.c), leader)
+		near := followers[0]
+		u.o.onRequest(func(asked request) verdict {
+			if asked.kind() == "POST pods" {
+				return drop
+			}
+			return pass
+		})
+		Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 5 })).To(Succeed())
+		Eventually(func() map[string]string { return members(u.c) }).Should(HaveKey("?"))
+		elections := u.during(func() {
+			lead.onlyWith(near)
+			near.onlyWith(lead)
+			u.o.heal()
+			Eventually(func() map[string]string { return uids(u.c) }).Should(HaveLen(4))
+			begun := time.Now()
+			for time.Since(begun) < aWhile {
+				listed := members(u.c, lead.member, near.member)
+				Expect(listed).To(HaveLen(4))
+				for name, id := range u.known {
+					Expect(listed).To(HaveKeyWithValue(name, id))
+				}
+				time.Sleep(time.Second)
+			}
+			lead.heal()
+			near.heal()
+			Eventually(func(g Gomega) {
+				listed := members(u.c)
+				g.Expect(len(listed)).To(BeNumerically(">", 3))
+				g.Expect(learners(listed)).To(BeZero())
+			}).Should(Succeed(), "the learner to join")
+			setSize(u.c, 3)
+		})
+		Expect(elections).To(BeNumerically("<=", 1), "the leader may be the one that leaves")
+	})
+}
+
+// badNetworks carry some packets and not others.
+func badNetworks(u *undisturbed) {
+	for _, fault := range []struct {
+		name, on string
+		begin    func(one *network, others ...*network)
+	}{
+		{"nobody hears a follower", "a follower", (*network).silence},
+		{"nobody hears the leader", "the leader", (*network).silence},
+		{"half of a follower's packets are lost", "a follower", (*network).lossy},
+		{"half of the leader's packets are lost", "the leader", (*network).lossy},
+	} {
+		It("fault 37: at most one election when "+fault.name, func() {
+			one, others := split(networks(u.c), u.chosen(fault.on))
+			if u.o.proxy != nil {
+				u.o.forget()
+			}
+			elections := u.during(func() {
+				fault.begin(one, others...)
+				u.stays(others...)
+				one.heal()
+			})
+			Expect(elections).To(BeNumerically("<=", 1))
+			if u.o.proxy != nil {
+				AddReportEntry("writes of the operator", strings.Join(u.o.written(), "\n"))
+			}
+		})
+	}
+}
+
+// slowNetworks deliver every packet, but late.
+func slowNetworks(u *undisturbed) {
+	It("fault 37: no election when packets between members take 75 ms", func() {
+		all := networks(u.c)
+		elections := u.during(func() {
+			for _, n := range all {
+				_, others := split(all, n.member)
+				n.delay(75*time.Millisecond, others...)
+			}
+			u.stays(all...)
+			for _, n := range all {
+				n.heal()
+			}
+		})
+		Expect(elections).To(BeZero())
+	})
+}
+
+// blindness is a fault between the operator and etcd, and nowhere else.
+func blindness(u *undisturbed) {
+	It("fault 35: an operator that reaches no member, while their Pods are ready, waits and says that it does not know", func() {
+		needsOwnOperator()
+		here := &network{member: "this machine"}
+		DeferCleanup(here.heal)
+		u.during(func() {
+			here.filter("", fmt.Sprintf("meta skgid %d tcp dport %d drop", operatorGroup, v1alpha1.ClientPort))
+			u.o.forget()
+			Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 5 })).To(Succeed())
+			says(u.c, v1alpha1.ConditionAvailable, v1alpha1.ReasonUnreachable, "")
+			stays(aWhile, func(g Gomega) {
+				available := conditionOf(read(g, u.c), v1alpha1.ConditionAvailable)
+				g.Expect(available.Status).To(Equal(metav1.ConditionUnknown))
+				g.Expect(members(u.c)).To(Equal(u.known))
+			})
+			Expect(u.o.written()).To(HaveEach(ContainSubstring("etcdclusters/status")), "nothing is written but what it says")
+			Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 3 })).To(Succeed())
+			here.heal()
+			settles(u.c)
+		})
+	})
+}
+
+// chosen is a member with that role now.
+func (u *undisturbed) chosen(role string) string {
+	GinkgoHelper()
+	if role == "the leader" {
+		_, leader, _ := standing(u.c)
+		return leader
+	}
+	follower, _ := aFollower(u.c)
+	return follower.Name
+}
+
+// during is how many elections were won while clients were busy and something
+// happened, up to when all is well again.
+func (u *undisturbed) during(happens func()) int {
+	GinkgoHelper()
+	watch := watchElections(u.c)
+	busy(u.c, func() {
+		happens()
+		settles(u.c)
+	})
+	won := watch.end()
+	AddReportEntry("elections", won)
+	return won
+}
+
+// stays checks for a while that nobody is replaced, and that the cluster is
+// available by way of some members.
+func (u *undisturbed) stays(via ...*network) {
+	GinkgoHelper()
+	var names []string
+	for _, n := range via {
+		names = append(names, n.member)
+	}
+	well := func(g Gomega) {
+		g.Expect(uids(u.c)).To(Equal(u.before))
+		g.Expect(conditionOf(read(g, u.c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
+		g.Expect(members(u.c, names...)).To(Equal(u.known))
+	}
+	Eventually(well).Should(Succeed(), "an election to end")
+	stays(aWhile, well)
+}
