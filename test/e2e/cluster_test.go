@@ -135,7 +135,7 @@ func resize(c *v1alpha1.EtcdCluster, size int32) {
 
 func setSize(c *v1alpha1.EtcdCluster, size int32) {
 	GinkgoHelper()
-	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = size })).To(Succeed())
+	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = &size })).To(Succeed())
 }
 
 // remove deletes the cluster and waits until nothing but kept volumes is left.

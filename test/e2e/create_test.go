@@ -196,9 +196,7 @@ func runClient(c *v1alpha1.EtcdCluster, command ...string) corev1.PodPhase {
 					{Name: "ETCDCTL_CERT", Value: "/etcd/tls.crt"},
 					{Name: "ETCDCTL_KEY", Value: "/etcd/tls.key"},
 				},
-				SecurityContext: &corev1.SecurityContext{
-					AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-				},
+				SecurityContext: harmless(),
 			}},
 		},
 	}

@@ -16,6 +16,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -97,7 +98,7 @@ func underLoad() {
 
 	It("scales 1 to 3 to 5 to 7 and back, by the spec and through the scale subresource in turns", func() {
 		discard(c)
-		c = create(newCluster(namespace, "scaled", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 1 }))
+		c = create(newCluster(namespace, "scaled", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		id = now(c).Status.ClusterID
 		busy(c, func() {
 			for i, size := range []int32{3, 5, 7, 5, 3, 1} {

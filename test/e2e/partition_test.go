@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -83,7 +84,7 @@ func minorities(u *undisturbed) {
 			}
 			return pass
 		})
-		Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 5 })).To(Succeed())
+		Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
 		Eventually(func() map[string]string { return members(u.c) }).Should(HaveKey("?"))
 		elections := u.during(func() {
 			lead.onlyWith(near)
@@ -168,7 +169,7 @@ func blindness(u *undisturbed) {
 		u.during(func() {
 			here.filter("", fmt.Sprintf("meta skgid %d tcp dport %d drop", operatorGroup, v1alpha1.ClientPort))
 			u.o.forget()
-			Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 5 })).To(Succeed())
+			Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
 			says(u.c, v1alpha1.ConditionAvailable, v1alpha1.ReasonUnreachable, "")
 			stays(aWhile, func(g Gomega) {
 				available := conditionOf(read(g, u.c), v1alpha1.ConditionAvailable)
@@ -176,7 +177,7 @@ func blindness(u *undisturbed) {
 				g.Expect(members(u.c)).To(Equal(u.known))
 			})
 			Expect(u.o.written()).To(HaveEach(ContainSubstring("etcdclusters/status")), "nothing is written but what it says")
-			Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 3 })).To(Succeed())
+			Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 			here.heal()
 			settles(u.c)
 		})

@@ -88,6 +88,28 @@ func staleness() {
 		resize(c, 3)
 	})
 
+	It("fault 6: a list from before a scale down and up, with other members, changes nothing", func() {
+		lasts := 5 * time.Second
+		resize(c, 3)
+		oldPods := remember(c.Namespace, corev1.SchemeGroupVersion.WithKind("PodList"), lasts)
+		oldClaims := remember(c.Namespace, corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaimList"), lasts)
+		resize(c, 1)
+		resize(c, 3)
+		before, listed, aside := uids(c), members(c), putAside(c)
+		o.kill()
+		o.forget()
+		o.tell("pods", oldPods)
+		o.tell("persistentvolumeclaims", oldClaims)
+		o.start()
+		Eventually(o.wasTold(oldPods)).Should(BeTrue())
+		time.Sleep(lasts)
+		settles(c)
+		Expect(uids(c)).To(Equal(before))
+		Expect(members(c)).To(Equal(listed))
+		Expect(putAside(c)).To(Equal(aside))
+		Expect(o.written()).NotTo(ContainElement(Or(HavePrefix("POST"), HavePrefix("DELETE"))))
+	})
+
 	It("fault 7: the loss of the news that a Pod is gone is repaired by the operator's own look", func() {
 		resize(c, 3)
 		victim, _ := aFollower(c)

@@ -80,15 +80,7 @@ func wrongSpecs() {
 	It("fault 53: Pods that admission rejects are reported in its words, and come when it lets them", func() {
 		settles(c)
 		known := members(c)
-		quota := &corev1.ResourceQuota{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-pods"},
-			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
-		}
-		Expect(api.Create(ctx, quota)).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(api.Get(ctx, keyOf(quota), quota)).To(Succeed())
-			g.Expect(quota.Status.Hard).NotTo(BeEmpty())
-		}).Should(Succeed())
+		quota := allowPods(namespace, "0")
 		victim, _ := aFollower(c)
 		deletePod(c, victim)
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")

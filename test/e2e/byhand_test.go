@@ -1,0 +1,210 @@
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// byHand is somebody who uses etcdctl while the operator restarts one member after
+// the other, and stands in between two of them.
+func byHand() {
+	var c *v1alpha1.EtcdCluster
+	var o *operator
+	var id string
+	var before map[string]string
+	flag := int64(10000)
+
+	BeforeAll(func() {
+		needsOwnOperator()
+		namespace := newNamespace()
+		o = startOperator(namespace)
+		c = create(newCluster(namespace, "handled"))
+		put(c, "key", "value")
+		id = now(c).Status.ClusterID
+	})
+
+	BeforeEach(func() {
+		settles(c)
+		before = uids(c)
+		flag++
+	})
+
+	AfterEach(func() {
+		if c == nil {
+			return // skipped
+		}
+		settles(c)
+		Expect(now(c).Status.ClusterID).To(Equal(id))
+		Expect(value(c, "key")).To(Equal("value"))
+		Expect(members(c)).To(HaveLen(3))
+		for _, p := range pods(c) {
+			Expect(p.Spec.Containers[0].Args).To(ContainElement("--snapshot-count=" + strconv.FormatInt(flag, 10)))
+		}
+	})
+
+	roll := func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = flag }
+
+	// rollHalf stops the roll when one member has restarted, for as long as etcd
+	// wants its members connected before it changes the membership.
+	rollHalf := func() {
+		GinkgoHelper()
+		DeferCleanup(o.heal)
+		stopsAfter(o, 1)
+		Expect(edit(c, roll)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(untouched(g, c, before)).To(Equal(2))
+			all := podsOf(g, c.Namespace, ours(c))
+			g.Expect(all).To(HaveLen(3))
+			g.Expect(all).To(HaveEach(Satisfy(isReady)))
+		}).Should(Succeed())
+	}
+
+	It("fault 42: leadership that somebody moves all the time does not disturb a roll", func() {
+		who := identity(c)
+		moving, stop := context.WithCancel(ctx)
+		defer stop()
+		var mover sync.WaitGroup
+		moved := 0
+		mover.Go(func() {
+			for moving.Err() == nil {
+				moved += moveLeader(c, who)
+				time.Sleep(300 * time.Millisecond)
+			}
+		})
+		known := members(c)
+		busy(c, func() { rollsCarefully(c, roll) })
+		stop()
+		mover.Wait()
+		AddReportEntry("moved", moved)
+		Expect(moved).To(BeNumerically(">", 5))
+		Expect(members(c)).To(Equal(known))
+	})
+
+	It("fault 39: a member that somebody removes in the middle of a roll is replaced, and the roll goes on", func() {
+		rollHalf()
+		victim, _ := aFollower(c)
+		removed, err := strconv.ParseUint(members(c)[victim.Name], 16, 64)
+		Expect(err).NotTo(HaveOccurred())
+		removeByHand(c, removed)
+		o.heal()
+		settles(c)
+		Expect(members(c)).NotTo(HaveKey(victim.Name))
+	})
+
+	It("fault 41: a learner that somebody adds in the middle of a roll halts it, is reported, and the roll goes on without it", func() {
+		rollHalf()
+		stranger := addByHand(c, "https://stranger.example:2380")
+		o.heal()
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "stranger.example")
+		halted := uids(c)
+		stays(aWhile, func(g Gomega) {
+			g.Expect(uids(c)).To(Equal(halted))
+			g.Expect(members(c)).To(HaveLen(4))
+		})
+		Expect(untouched(Default, c, before)).To(Equal(2))
+		removeByHand(c, stranger)
+	})
+
+	It("fault 42: a learner of the operator that somebody promotes is a member like any other", func() {
+		Expect(edit(c, roll)).To(Succeed())
+		settles(c)
+		known := members(c)
+		setSize(c, 5)
+		Eventually(func(g Gomega) { // the operator does it too, and may be faster
+			g.Expect(promoteByHand(c) == 1 || len(members(c)) == 5 && learners(members(c)) == 0).To(BeTrue())
+		}).WithPolling(5 * time.Millisecond).Should(Succeed())
+		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.Members).To(HaveLen(len(members(c)))) }).Should(Succeed())
+		setSize(c, 3)
+		settles(c)
+		Expect(members(c)).To(Equal(known))
+	})
+}
+
+// stopsAfter lets so many Pods be deleted, and no more.
+func stopsAfter(o *operator, count int) {
+	o.onRequest(func(asked request) verdict {
+		if asked.kind() != "DELETE pods" {
+			return pass
+		}
+		count--
+		if count < 0 {
+			return drop
+		}
+		return pass
+	})
+}
+
+// moveLeader moves leadership to any other member, as a person would. It is 1 if
+// that was done.
+func moveLeader(c *v1alpha1.EtcdCluster, who *tls.Config) int {
+	var list corev1.PodList
+	if api.List(ctx, &list, client.InNamespace(c.Namespace), ours(c)) != nil {
+		return 0
+	}
+	limited, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for _, p := range list.Items {
+		if etcd, err := clientv3.New(settings([]string{"https://" + p.Status.PodIP + ":2379"}, who)); err == nil {
+			moved := handOver(limited, etcd)
+			_ = etcd.Close() // its answers are here
+			if moved {
+				return 1
+			}
+		}
+	}
+	return 0
+}
+
+// handOver gives leadership to another member, if this one has it.
+func handOver(limited context.Context, etcd *clientv3.Client) bool {
+	status, err := etcd.Status(limited, etcd.Endpoints()[0])
+	if err != nil || status.Leader != status.Header.MemberId {
+		return false
+	}
+	list, err := etcd.MemberList(limited)
+	if err != nil {
+		return false
+	}
+	others := slices.DeleteFunc(list.Members, func(m *etcdserverpb.Member) bool { return m.ID == status.Leader || m.IsLearner })
+	if len(others) == 0 {
+		return false
+	}
+	_, err = etcd.MoveLeader(limited, others[rand.N(len(others))].ID) //nolint:gosec // any will do
+	return err == nil
+}
+
+// promoteByHand makes a voter of the learner that there is. It is 1 if etcd did it.
+func promoteByHand(c *v1alpha1.EtcdCluster) int {
+	GinkgoHelper()
+	promoted := 0
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		list, err := etcd.MemberList(ctx)
+		if err != nil {
+			return err
+		}
+		for _, m := range list.Members {
+			if !m.IsLearner {
+				continue
+			}
+			if _, err := etcd.MemberPromote(ctx, m.ID); err == nil {
+				promoted++
+			}
+		}
+		return nil
+	})
+	return promoted
+}

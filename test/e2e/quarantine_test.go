@@ -1,0 +1,48 @@
+package e2e
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+func quarantine() {
+	It("deletes volumes of removed members when their time is over, and keeps them by default", func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		brief := newCluster(namespace, "brief", func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Storage.Quarantine = &metav1.Duration{Duration: 10 * time.Second}
+		})
+		long := newCluster(namespace, "long")
+		for _, c := range []*v1alpha1.EtcdCluster{brief, long} {
+			Expect(api.Create(ctx, c)).To(Succeed())
+		}
+		aside := map[string]time.Time{}
+		for _, c := range []*v1alpha1.EtcdCluster{brief, long} {
+			settles(c)
+			put(c, "key", "value")
+			Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
+			Eventually(func(g Gomega) { g.Expect(quarantined(g, c)).To(HaveLen(2)) }).Should(Succeed(), "at once")
+			aside[c.Name] = time.Now()
+			settles(c)
+		}
+
+		Eventually(func() []corev1.PersistentVolumeClaim { return claims(brief) }).Should(HaveLen(1))
+		kept := time.Since(aside["brief"])
+		AddReportEntry("kept for", kept.String())
+		Expect(kept).To(BeNumerically(">", 9*time.Second)) // a second is the finest that is written down
+		Expect(claims(brief)[0].Name).To(BeElementOf(slices.Collect(maps.Keys(members(brief)))))
+		Expect(value(brief, "key")).To(Equal("value"))
+		Expect(reasonsOf(Default, brief)).To(ContainElement("VolumeDiscarded"))
+		Expect(quarantined(Default, long)).To(HaveLen(2))
+		Expect(value(long, "key")).To(Equal("value"))
+	})
+}

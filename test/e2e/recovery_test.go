@@ -1,0 +1,190 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+func quorumLoss() {
+	var namespace string
+	var o *operator
+
+	BeforeAll(func() {
+		namespace = newNamespace()
+		o = startOperator(namespace)
+	})
+
+	It("fault 20: the loss of a majority is named, and accepted by name only", func() {
+		c := create(newCluster(namespace, "lost"))
+		data, id := fill(c), now(c).Status.ClusterID
+		latest := revision(c)
+		accept := fmt.Sprintf("lost-0@%d", latest)
+		lose(c, "lost-1", "lost-2")
+		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumLost, "0 of 3 voters are healthy, 2 are needed")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
+		Expect(conditionOf(now(c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionFalse))
+		loss := now(c).Status.QuorumLoss
+		Expect(loss.Lost).To(Equal([]string{"lost-1", "lost-2"}))
+		Expect(loss.Survivors).To(HaveExactElements(And(
+			HaveField("Name", "lost-0"), HaveField("Revision", latest), HaveField("RaftIndex", BeNumerically(">", 200)))))
+		Expect(loss.Accept).To(Equal(accept))
+
+		before := uids(c)
+		for _, wrong := range []string{fmt.Sprintf("lost-1@%d", latest), "lost-0@1", accept + "0"} {
+			Expect(edit(c, accepting(wrong))).To(Succeed())
+			stays(3*time.Second, func(g Gomega) {
+				g.Expect(read(g, c).Status.Recovering).To(BeEmpty(), wrong)
+				g.Expect(uids(c)).To(Equal(before), wrong)
+			})
+		}
+		Expect(edit(c, accepting("lost-0"))).To(MatchError(ContainSubstring("must be what status.quorumLoss.accept says")))
+
+		begun := time.Now()
+		Expect(edit(c, accepting(accept))).To(Succeed())
+		settles(c)
+		AddReportEntry("recovered after", time.Since(begun).String())
+		Expect(members(c)).To(And(HaveLen(3), HaveKey("lost-0"), HaveKey("lost-3"), HaveKey("lost-4")))
+		Expect(filled(c)).To(Equal(data))
+		Expect(now(c).Status).To(And(HaveField("ClusterID", id), HaveField("QuorumLoss", BeNil()), HaveField("Recovering", "")))
+		Expect(reasonsOf(Default, c)).To(ContainElements("QuorumRecovering", "MemberForced", "QuorumRecovered"))
+		put(c, "after", "recovery")
+		discard(c)
+	})
+
+	It("fault 20: with Automatic, the cluster goes on from the best survivor, and the data of the other is set aside", func() {
+		c := create(newCluster(namespace, "hasty", automatic, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) }))
+		data, id := fill(c), now(c).Status.ClusterID
+		begun := time.Now()
+		lose(c, "hasty-0", "hasty-2", "hasty-4")
+		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.Recovering).NotTo(BeEmpty()) }).Should(Succeed())
+		if o.proxy != nil {
+			o.restart()
+		}
+		survivor := now(c).Status.Recovering
+		settles(c)
+		AddReportEntry("recovered after", time.Since(begun).String())
+		Expect(survivor).To(BeElementOf("hasty-1", "hasty-3"))
+		Expect(members(c)).To(And(HaveLen(5), HaveKey(survivor), HaveKey("hasty-5"), HaveKey("hasty-6"), HaveKey("hasty-7"), HaveKey("hasty-8")))
+		Expect(filled(c)).To(Equal(data))
+		Expect(now(c).Status).To(And(HaveField("ClusterID", id), HaveField("QuorumLoss", BeNil())))
+		other := map[string]string{"hasty-1": "hasty-3", "hasty-3": "hasty-1"}[survivor]
+		Expect(quarantined(Default, c)).To(Equal([]string{other}))
+		Expect(members(c)).NotTo(HaveKey(other))
+		discard(c)
+	})
+
+	It("a majority that is only down is waited for, whatever is allowed", func() {
+		c := create(newCluster(namespace, "down", automatic))
+		data, id, known := fill(c), now(c).Status.ClusterID, members(c)
+		w := callWitness(c)
+		for _, p := range pods(c) {
+			deletePod(c, p)
+		}
+		for _, p := range pods(c) {
+			comesBack(c, p) // fault 17: all Pods at once, their volumes kept
+		}
+		settles(c)
+
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.NodeSelector = map[string]string{"no": "node"} })).To(Succeed())
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "cannot be scheduled")
+		victim := aReadyPod(c)
+		deletePod(c, victim)
+		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumLost, "2 are needed")
+		time.Sleep(5 * time.Second)
+		lose(c, victim)
+		time.Sleep(5 * time.Second)
+		Expect(conditionOf(now(c), v1alpha1.ConditionAvailable)).To(HaveField("Reason", v1alpha1.ReasonQuorumLost))
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.NodeSelector = nil })).To(Succeed())
+		settles(c)
+		w.dismiss()
+		for _, status := range w.statuses {
+			Expect(status).To(And(HaveField("QuorumLoss", BeNil()), HaveField("Recovering", "")))
+		}
+		kept := members(c)
+		Expect(kept).To(And(HaveLen(3), HaveKey("down-3")), "the one that was lost is replaced")
+		delete(kept, "down-3")
+		for name, member := range kept {
+			Expect(known).To(HaveKeyWithValue(name, member))
+		}
+		Expect(filled(c)).To(Equal(data))
+		Expect(now(c).Status.ClusterID).To(Equal(id))
+		discard(c)
+	})
+
+	It("fault 21: when every volume is lost nothing is made up", func() {
+		c := create(newCluster(namespace, "bare", automatic, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
+		lose(c, "bare-0")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "no voter is left; restore the cluster from a backup")
+		stays(5*time.Second, func(g Gomega) {
+			g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty())
+			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable)).To(HaveField("Reason", v1alpha1.ReasonQuorumLost))
+		})
+		discard(c)
+	})
+}
+
+func automatic(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery.QuorumLoss = v1alpha1.Automatic }
+
+func accepting(loss string) func(*v1alpha1.EtcdClusterSpec) {
+	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery.AcceptDataLoss = loss }
+}
+
+// lose deletes members' volumes for good, and the Pods that keep them alive.
+func lose(c *v1alpha1.EtcdCluster, members ...string) {
+	GinkgoHelper()
+	for _, name := range members {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
+		Expect(api.Delete(ctx, claim)).To(Succeed())
+	}
+	for _, name := range members {
+		deletePod(c, name)
+	}
+}
+
+// aReadyPod is the name of the first Pod that is ready.
+func aReadyPod(c *v1alpha1.EtcdCluster) string {
+	GinkgoHelper()
+	for _, p := range pods(c) {
+		if isReady(p) {
+			return p.Name
+		}
+	}
+	Fail("no pod is ready")
+	return ""
+}
+
+// quarantined are the names of the volumes that were set aside.
+func quarantined(g Gomega, c *v1alpha1.EtcdCluster) []string {
+	var names []string
+	for _, claim := range claims(c) {
+		if claim.Labels[v1alpha1.LabelQuarantined] != "" {
+			g.Expect(claim.Annotations).To(HaveKey(v1alpha1.AnnotationQuarantinedAt))
+			names = append(names, claim.Name)
+		}
+	}
+	return names
+}
+
+// revision is that of the cluster's data.
+func revision(c *v1alpha1.EtcdCluster) int64 {
+	GinkgoHelper()
+	var latest int64
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		response, err := etcd.Get(ctx, "data/000")
+		if err == nil {
+			latest = response.Header.Revision
+		}
+		return err
+	})
+	return latest
+}

@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+func computeResources() {
+	var c *v1alpha1.EtcdCluster
+	var known, data map[string]string
+
+	BeforeAll(func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c = create(newCluster(namespace, "sized", using(list("50m", "64Mi"), list("", "256Mi"))))
+		data, known = fill(c), members(c)
+	})
+
+	AfterEach(func() {
+		settles(c)
+		Expect(members(c)).To(Equal(known), "the members are the same")
+		Expect(filled(c)).To(Equal(data))
+	})
+
+	It("change while Pods run: no Pod is replaced and no container restarts", func() {
+		before, count := uids(c), restarts(c)
+		w := callWitness(c)
+		Expect(edit(c, using(list("60m", "96Mi"), list("", "320Mi")))).To(Succeed())
+		settles(c)
+		Eventually(func(g Gomega) {
+			for _, p := range podsOf(g, c.Namespace, ours(c)) {
+				g.Expect(p.Status.ContainerStatuses[0].Resources).To(HaveValue(And(
+					HaveField("Requests", Equal(list("60m", "96Mi"))), HaveField("Limits", Equal(list("", "320Mi"))))))
+				g.Expect(memoryLimit(p)).To(Equal(int64(320 << 20)))
+			}
+		}).Should(Succeed())
+		w.dismiss()
+		Expect(w.fewest).To(Equal(3), "Pods that were ready at once")
+		Expect(uids(c)).To(Equal(before))
+		Expect(restarts(c)).To(Equal(count))
+		Expect(reasonsOf(Default, c)).To(ContainElement("PodResized"))
+	})
+
+	It("fault 52: a request that no node can meet halts at the first member, and heals when it is set back", func() {
+		before := uids(c)
+		asBefore := now(c).Spec.Resources
+		Expect(edit(c, using(list("1000", "96Mi"), list("", "320Mi")))).To(Succeed())
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "cannot be scheduled")
+		stays(5*time.Second, func(g Gomega) {
+			g.Expect(untouched(g, c, before)).To(Equal(2), "members that were left alone")
+			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
+		})
+		asked := 0
+		for _, p := range pods(c) {
+			if p.Spec.Containers[0].Resources.Requests.Cpu().Value() == 1000 {
+				asked++
+			}
+		}
+		Expect(asked).To(Equal(1), "members that were to get it")
+		Expect(edit(c, using(asBefore.Requests, asBefore.Limits))).To(Succeed())
+		settles(c)
+		Expect(untouched(Default, c, before)).To(Equal(2))
+	})
+
+	for _, change := range []struct {
+		name string
+		to   func(*v1alpha1.EtcdClusterSpec)
+	}{
+		{"another class of service", using(list("60m", "96Mi"), list("60m", "96Mi"))},
+		{"a limit that is taken away", using(list("60m", "96Mi"), nil)},
+		{"no resources at all", using(nil, nil)},
+		{"first requests", using(list("50m", "64Mi"), nil)},
+		{"storage beside memory", using(corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceEphemeralStorage: resource.MustParse("1Mi"),
+		}, nil)},
+	} {
+		It("are rolled, one member at a time, where Kubernetes cannot change them in place: "+change.name, func() {
+			before := uids(c)
+			w := callWitness(c)
+			Expect(edit(c, change.to)).To(Succeed())
+			settles(c)
+			w.dismiss()
+			Expect(w.fewest).To(Equal(2), "Pods that were ready at once")
+			wanted := now(c).Spec.Resources
+			for _, p := range pods(c) {
+				Expect(string(p.UID)).NotTo(Equal(before[p.Name]), p.Name)
+				Expect(p.Spec.Containers[0].Resources).To(Equal(corev1.ResourceRequirements{Requests: wanted.Requests, Limits: wanted.Limits}))
+			}
+		})
+	}
+}
+
+// list is an amount of processors and memory; empty for none.
+func list(cpu, memory string) corev1.ResourceList {
+	amounts := corev1.ResourceList{}
+	if cpu != "" {
+		amounts[corev1.ResourceCPU] = resource.MustParse(cpu)
+	}
+	if memory != "" {
+		amounts[corev1.ResourceMemory] = resource.MustParse(memory)
+	}
+	return amounts
+}
+
+func using(requests, limits corev1.ResourceList) func(*v1alpha1.EtcdClusterSpec) {
+	return func(spec *v1alpha1.EtcdClusterSpec) {
+		spec.Resources = v1alpha1.Resources{Requests: requests, Limits: limits}
+	}
+}
+
+// memoryLimit is what the kernel holds the Pod's etcd to. On a cluster whose
+// processes are elsewhere it is what the kubelet says.
+func memoryLimit(p corev1.Pod) int64 {
+	GinkgoHelper()
+	if !isLocal() {
+		return p.Status.ContainerStatuses[0].Resources.Limits.Memory().Value()
+	}
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(processOf(string(p.UID))) + "/cgroup")
+	Expect(err).NotTo(HaveOccurred())
+	for line := range strings.Lines(string(text)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // see cgroups(7)
+		file := "/sys/fs/cgroup" + parts[2] + "/memory.max"
+		if parts[1] == "memory" {
+			file = "/sys/fs/cgroup/memory" + parts[2] + "/memory.limit_in_bytes"
+		}
+		content, err := os.ReadFile(filepath.Clean(file))
+		if err != nil {
+			continue // another controller
+		}
+		limit, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
+		Expect(err).NotTo(HaveOccurred())
+		return limit
+	}
+	Fail("no limit of memory in " + string(text))
+	return 0
+}

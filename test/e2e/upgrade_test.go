@@ -1,0 +1,226 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+const image = "gcr.io/etcd-development/etcd:v"
+
+// upgrades are the ways between versions, gone by one cluster with its data.
+func upgrades() {
+	var c *v1alpha1.EtcdCluster
+	var id string
+	var known, data map[string]string
+
+	BeforeAll(func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c = create(newCluster(namespace, "hopping", ofVersion("3.5.35")))
+		data = fill(c)
+		id, known = now(c).Status.ClusterID, members(c)
+	})
+
+	AfterEach(func() {
+		settles(c)
+		Expect(members(c)).To(Equal(known), "the members are the same")
+		Expect(now(c).Status.ClusterID).To(Equal(id))
+		Expect(filled(c)).To(Equal(data))
+	})
+
+	It("fault 50: a jump of two minor versions with an image of one's own is refused, and so is what is no version", func() {
+		before := uids(c)
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Version, spec.Image = "3.7.3", image+"3.7.3" })).
+			To(MatchError(ContainSubstring("version may go up by one minor at a time, because an image holds one version only: members run 3.5.35")))
+		for _, garbage := range []string{"latest", "v3.6.16", "3.8.0", "3.6.16-rc.0", "3", "3.6.x"} {
+			Expect(edit(c, ofVersion(garbage))).To(MatchError(ContainSubstring("version must be an etcd version")), garbage)
+		}
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Version, spec.Image = "3.6", image+"3.6.16" })).
+			To(MatchError(ContainSubstring("version must be a full version")))
+		Expect(uids(c)).To(Equal(before))
+	})
+
+	It("walks from 3.5.35 over 3.6.16 to 3.7.3, one member at a time, and shows how far it is", func() {
+		w := callWitness(c)
+		Expect(edit(c, ofVersion("3.7.3"))).To(Succeed())
+		settles(c)
+		w.dismiss()
+		Expect(running(c)).To(HaveEach("3.7.3"))
+		Expect(now(c).Status.Version).To(Equal("3.7.3"))
+		Expect(w.fewest).To(Equal(2), "Pods that were ready at once")
+		targets, updated := w.progress()
+		Expect(targets).To(Equal([]string{"3.5.35", "3.6.16", "3.7.3"}))
+		Expect(updated["3.6.16"]).To(ContainElements(int32(1), int32(2)))
+		Expect(updated["3.7.3"]).To(ContainElements(int32(1), int32(2), int32(3)))
+		for name, runs := range w.runs {
+			Expect(runs).To(HaveExactElements(
+				HaveField("Image", image+"3.5.35"), HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.7.3")), name)
+			Expect(runs[2].UID).NotTo(Equal(runs[1].UID), "%s drops what 3.7 cannot read before it runs 3.7", name)
+			Expect(restarts(c)[name]).To(BeZero(), name)
+		}
+	})
+
+	It("fault 49: two minor versions down are refused, and nothing is touched", func() {
+		before := uids(c)
+		for _, down := range []string{"3.5", "3.5.35"} {
+			Expect(edit(c, ofVersion(down))).To(MatchError(ContainSubstring("version may go down by one minor at a time: members run 3.7.3")))
+		}
+		Expect(uids(c)).To(Equal(before))
+	})
+
+	It("fault 49: goes down to 3.6 by etcd's own procedure, in the same Pods, one member at a time", func() {
+		w := stepsDown(c, func() { settles(c) })
+		Expect(running(c)).To(HaveEach("3.6.16"))
+		Eventually(func() map[string]string { return stored(c) }).Should(HaveEach("3.6.0"))
+		Expect(w.fewest).To(Equal(2), "Pods that were ready at once")
+		_, updated := w.progress()
+		Expect(updated["3.6.16"]).To(ContainElements(int32(1), int32(2), int32(3)))
+		Expect(reasonsOf(Default, c)).To(ContainElement("DowngradeAllowed"))
+	})
+
+	It("fault 49: a downgrade that is called off after the first member went down ends where it began", func() {
+		Expect(edit(c, ofVersion("3.7.3"))).To(Succeed())
+		settles(c)
+		w := stepsDown(c, func() {
+			Eventually(func(g Gomega) { g.Expect(runningNow(g, c)).To(ContainElement("3.6.16")) }).Should(Succeed())
+			Expect(edit(c, ofVersion("3.7.3"))).To(Succeed())
+			settles(c)
+		})
+		Expect(running(c)).To(HaveEach("3.7.3"))
+		Eventually(func() map[string]string { return stored(c) }).Should(HaveEach("3.7.0"))
+		Expect(w.fewest).To(Equal(2), "Pods that were ready at once")
+		Expect(reasonsOf(Default, c)).To(ContainElement("DowngradeCancelled"))
+		Expect(w.runs).To(ContainElement(HaveLen(1)), "a member that never went down")
+	})
+
+	It("fault 49: goes two minor versions down, one after the other", func() {
+		for _, version := range []string{"3.6.16", "3.5.35"} {
+			w := callWitness(c)
+			Expect(edit(c, ofVersion(version))).To(Succeed())
+			settles(c)
+			w.dismiss()
+			Expect(w.fewest).To(Equal(2), "Pods that were ready at once, to %s", version)
+			Expect(running(c)).To(HaveEach(version))
+		}
+	})
+}
+
+// stepsDown sets the version from 3.7.3 to 3.6 and checks what holds of any way
+// that begins so: Pods stay, and each container restarts once for each exchange.
+func stepsDown(c *v1alpha1.EtcdCluster, meanwhile func()) *witness {
+	GinkgoHelper()
+	before, count := uids(c), restarts(c)
+	w := callWitness(c)
+	Expect(edit(c, ofVersion("3.6"))).To(Succeed())
+	meanwhile()
+	w.dismiss()
+	Expect(uids(c)).To(Equal(before), "images are exchanged in place")
+	for _, p := range pods(c) {
+		exchanges := 0
+		if runs := w.runs[p.Name]; len(runs) > 1 {
+			exchanges = 1
+			if p.Spec.Containers[0].Image == runs[0].Image {
+				exchanges = 2 // there and back
+			}
+		}
+		Expect(restarts(c)[p.Name]-count[p.Name]).To(BeEquivalentTo(exchanges), p.Name)
+	}
+	Eventually(func() map[string]bool { return downgrading(c) }).Should(HaveEach(false))
+	return w
+}
+
+func ofVersion(version string) func(*v1alpha1.EtcdClusterSpec) {
+	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = version }
+}
+
+// fill writes some data and returns it.
+func fill(c *v1alpha1.EtcdCluster) map[string]string {
+	GinkgoHelper()
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		for i := range 200 {
+			if _, err := etcd.Put(ctx, fmt.Sprintf("data/%03d", i), fmt.Sprintf("%d squared is %d", i, i*i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	data := filled(c)
+	Expect(data).To(HaveLen(200))
+	return data
+}
+
+// filled is what is left of the data.
+func filled(c *v1alpha1.EtcdCluster) map[string]string {
+	GinkgoHelper()
+	data := map[string]string{}
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		response, err := etcd.Get(ctx, "data/", clientv3.WithPrefix())
+		if err != nil {
+			return err
+		}
+		for _, pair := range response.Kvs {
+			data[string(pair.Key)] = string(pair.Value)
+		}
+		return nil
+	})
+	return data
+}
+
+// statusOf asks every member for its own status, by name.
+func statusOf(c *v1alpha1.EtcdCluster) map[string]*clientv3.StatusResponse {
+	GinkgoHelper()
+	all := map[string]*clientv3.StatusResponse{}
+	for _, p := range pods(c) {
+		one := dial(c, p.Name)
+		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+		status, err := one.Status(limited, one.Endpoints()[0])
+		cancel()
+		Expect(one.Close()).To(Succeed())
+		Expect(err).NotTo(HaveOccurred())
+		all[p.Name] = status
+	}
+	return all
+}
+
+// of is one thing that members say.
+func of[T any](statuses map[string]*clientv3.StatusResponse, what func(*clientv3.StatusResponse) T) map[string]T {
+	all := map[string]T{}
+	for name, status := range statuses {
+		all[name] = what(status)
+	}
+	return all
+}
+
+// running are the versions that members say they run.
+func running(c *v1alpha1.EtcdCluster) map[string]string {
+	GinkgoHelper()
+	return of(statusOf(c), func(s *clientv3.StatusResponse) string { return s.Version })
+}
+
+// runningNow are the versions that members run by the cluster's status.
+func runningNow(g Gomega, c *v1alpha1.EtcdCluster) []string {
+	var versions []string
+	for _, m := range read(g, c).Status.Members {
+		versions = append(versions, m.Version)
+	}
+	return versions
+}
+
+// stored are the versions of the members' data.
+func stored(c *v1alpha1.EtcdCluster) map[string]string {
+	GinkgoHelper()
+	return of(statusOf(c), func(s *clientv3.StatusResponse) string { return s.StorageVersion })
+}
+
+// downgrading says of each member whether etcd still lets it go down.
+func downgrading(c *v1alpha1.EtcdCluster) map[string]bool {
+	GinkgoHelper()
+	return of(statusOf(c), func(s *clientv3.StatusResponse) bool { return s.DowngradeInfo.GetEnabled() })
+}

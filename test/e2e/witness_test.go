@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// Without a logger, clients complain that there is none.
+func init() { ctrl.SetLogger(GinkgoLogr) }
+
+// ran is one image in one Pod.
+type ran struct{ UID, Image string }
+
+// A witness watches a cluster's Pods and status, and remembers what it saw. Looking
+// now and then would miss what lasts for a moment.
+type witness struct {
+	dismiss  func() // ends the watch; again is harmless
+	pods     map[string]corev1.Pod
+	fewest   int              // Pods that were ready at once
+	runs     map[string][]ran // what each member ran, in order
+	statuses []v1alpha1.EtcdClusterStatus
+}
+
+// callWitness makes a witness of everything from now on.
+func callWitness(c *v1alpha1.EtcdCluster) *witness {
+	GinkgoHelper()
+	w := &witness{pods: map[string]corev1.Pod{}, runs: map[string][]ran{}}
+	watcher, err := client.NewWithWatch(config, client.Options{Scheme: api.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	watching, stop := context.WithCancel(ctx)
+	var pods corev1.PodList
+	var clusters v1alpha1.EtcdClusterList
+	here, named := client.InNamespace(c.Namespace), client.MatchingFields{"metadata.name": c.Name}
+	podEvents := watchFromNow(watching, watcher, &pods, here, ours(c))
+	clusterEvents := watchFromNow(watching, watcher, &clusters, here, named)
+	for _, p := range pods.Items {
+		w.seePod(watch.Added, &p)
+	}
+	w.fewest = w.ready()
+	w.statuses = append(w.statuses, clusters.Items[0].Status)
+	var done sync.WaitGroup
+	done.Go(func() { w.see(watching, podEvents, clusterEvents) })
+	w.dismiss = func() {
+		stop()
+		done.Wait()
+	}
+	DeferCleanup(w.dismiss)
+	return w
+}
+
+// watchFromNow fills the list and watches on from it.
+func watchFromNow(ctx context.Context, watcher client.WithWatch, list client.ObjectList, of ...client.ListOption) <-chan watch.Event {
+	GinkgoHelper()
+	Expect(watcher.List(ctx, list, of...)).To(Succeed())
+	from := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}
+	watched, err := watcher.Watch(ctx, list, append(of, from)...)
+	Expect(err).NotTo(HaveOccurred())
+	return watched.ResultChan()
+}
+
+func (w *witness) see(ctx context.Context, pods, clusters <-chan watch.Event) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event := <-pods:
+			if p, is := event.Object.(*corev1.Pod); is {
+				w.seePod(event.Type, p)
+				w.fewest = min(w.fewest, w.ready())
+			}
+		case event := <-clusters:
+			if c, is := event.Object.(*v1alpha1.EtcdCluster); is {
+				w.statuses = append(w.statuses, c.Status)
+			}
+		}
+	}
+}
+
+func (w *witness) seePod(kind watch.EventType, p *corev1.Pod) {
+	if kind == watch.Deleted {
+		delete(w.pods, p.Name)
+		return
+	}
+	w.pods[p.Name] = *p
+	seen := ran{string(p.UID), p.Spec.Containers[0].Image}
+	if !slices.Contains(w.runs[p.Name], seen) {
+		w.runs[p.Name] = append(w.runs[p.Name], seen)
+	}
+}
+
+func (w *witness) ready() int {
+	count := 0
+	for _, p := range w.pods {
+		if isReady(p) {
+			count++
+		}
+	}
+	return count
+}
+
+// progress is what the status said of a roll, in order: each version that members
+// were brought to, and how many were there.
+func (w *witness) progress() (targets []string, updated map[string][]int32) {
+	updated = map[string][]int32{}
+	for _, s := range w.statuses {
+		if len(targets) == 0 || targets[len(targets)-1] != s.TargetVersion {
+			targets = append(targets, s.TargetVersion)
+		}
+		if counts := updated[s.TargetVersion]; len(counts) == 0 || counts[len(counts)-1] != s.UpdatedMembers {
+			updated[s.TargetVersion] = append(counts, s.UpdatedMembers)
+		}
+	}
+	return targets, updated
+}
+
+// reasonsOf are the reasons of all events about the cluster.
+func reasonsOf(g Gomega, c *v1alpha1.EtcdCluster) []string {
+	var list eventsv1.EventList
+	g.Expect(api.List(ctx, &list, client.InNamespace(c.Namespace))).To(Succeed())
+	var reasons []string
+	for _, event := range list.Items {
+		if event.Regarding.Name == c.Name {
+			reasons = append(reasons, event.Reason)
+		}
+	}
+	return reasons
+}
