@@ -95,7 +95,8 @@ func addController(manager ctrl.Manager, config *rest.Config, lock resourcelock.
 	reconciler := &EtcdCluster{
 		Client: manager.GetClient(),
 		Observer: &observe.Observer{
-			Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, CanResize: canResize(config), Now: chosen.Now,
+			Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer,
+			Remains: etcd.ReadRemains, CanResize: canResize(config), Now: chosen.Now,
 		},
 		Actor:  &act.Actor{Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now, Random: chosen.Random},
 		Dialer: dialer,

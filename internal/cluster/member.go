@@ -35,7 +35,7 @@ type Member struct {
 	Version   string // etcd version that it runs; empty if unknown
 	DBSize    int64  // bytes
 	Revision  int64  // of its data, as far as it has applied it
-	Index     uint64 // of the last raft entry that it knows to be committed
+	Index     uint64 // of the last raft entry that it knows to be committed; 0 before it has told
 	Behind    uint64 // committed entries that it has yet to apply, against the leader
 	Complaint string // alarms that it reports
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,6 +54,7 @@ func (o *Observer) etcd(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster
 	leader := leaderID(answers)
 	noteLags(answers, members, leader)
 	if !answersItself(answers, leader) {
+		o.noteRemains(ctx, answers, members)
 		v.Unread = unreadBecause(answers)
 		v.Strays, _ = listFrom(ctx, answers, members, false)
 		markLeader(members, leader)
@@ -213,6 +215,32 @@ func listFrom(ctx context.Context, answers []*answer, members *join, confirmed b
 func markLeader(members *join, leader uint64) {
 	for _, m := range members.members {
 		m.Leader = leader != 0 && m.ID == leader
+	}
+}
+
+// noteRemains asks members that serve no client what data they have: one that was
+// restarted without a quorum serves none, and its data may be all that is left.
+func (o *Observer) noteRemains(ctx context.Context, answers []*answer, members *join) {
+	remains := make([]etcd.Remains, len(answers))
+	var all sync.WaitGroup
+	for i, a := range answers {
+		if a.err == nil {
+			continue
+		}
+		address := net.JoinHostPort(members.member(a.name).Pod.Address, strconv.Itoa(v1alpha1.MetricsPort))
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+			defer cancel()
+			if told, err := o.Remains(ctx, address); err == nil {
+				remains[i] = told
+			}
+		})
+	}
+	all.Wait()
+	for i, a := range answers {
+		if m := members.member(a.name); remains[i].Index > 0 {
+			m.Revision, m.Index = remains[i].Revision, remains[i].Index
+		}
 	}
 }
 

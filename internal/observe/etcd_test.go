@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
 // addLearner adds a learner without starting it.
@@ -208,6 +209,19 @@ func TestRecordTellsRolesWhenNobodyAnswers(t *testing.T) {
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
 	if v = s.look(); v.Unread != "no member runs" || len(v.Select(cluster.IsVoter)) != 3 {
 		t.Errorf("without pods: unread %q, %d voters", v.Unread, len(v.Select(cluster.IsVoter)))
+	}
+}
+
+// TestFault20RestartedSurvivor: the last member with data has restarted. It finds no
+// quorum, serves no client, and still tells what it has.
+func TestFault20RestartedSurvivor(t *testing.T) {
+	s := newScene(t)
+	s.stop("a-0", "a-1", "a-2")
+	s.drop("Pod a-1", "PersistentVolumeClaim a-1", "Pod a-2", "PersistentVolumeClaim a-2")
+	s.remains = map[string]etcd.Remains{"10.0.0.0:2381": {Revision: 70, Index: 90}}
+	step, because := plan.Next(s.look())
+	if want := `set spec.recovery.acceptDataLoss to "a-0@70"`; !strings.Contains(step.String(), want) {
+		t.Errorf("%s (%s), want %s", step, because, want)
 	}
 }
 

@@ -34,6 +34,8 @@ type Observer struct {
 	Cache  client.Reader // fed by watches: may be a moment old
 	Live   client.Reader // asks the API server
 	Dialer Members
+	// Remains asks a member that serves no client what data it has.
+	Remains func(ctx context.Context, address string) (etcd.Remains, error)
 	// CanResize says whether this Kubernetes changes the resources of running Pods.
 	CanResize func() bool
 	Now       func() time.Time

@@ -49,8 +49,9 @@ type scene struct {
 	arrange func(client.ObjectList)
 	twist   func(name string, status *etcd.Status)
 	members func([]etcd.Member)
-	meet    *sync.WaitGroup // members answer when as many as this have been asked
-	broken  error           // what every read from the API server itself ends with
+	meet    *sync.WaitGroup         // members answer when as many as this have been asked
+	remains map[string]etcd.Remains // by address of the metrics
+	broken  error                   // what every read from the API server itself ends with
 
 	mutex sync.Mutex
 	calls []string // "Read a-0"
@@ -189,7 +190,7 @@ func (s *scene) observer() *observe.Observer {
 			return inner.Get(ctx, name, into, opts...)
 		},
 	})
-	return &observe.Observer{Cache: cache, Live: live, Dialer: s, CanResize: func() bool { return true }, Now: func() time.Time { return now }}
+	return &observe.Observer{Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt, CanResize: func() bool { return true }, Now: func() time.Time { return now }}
 }
 
 func (s *scene) look() cluster.View {
@@ -235,6 +236,13 @@ func (s *scene) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Mem
 		return nil, errors.New("no identity")
 	}
 	return &told{Client: s.etcd.Client(m.Name), name: m.Name, scene: s}, nil
+}
+
+func (s *scene) remainsAt(_ context.Context, address string) (etcd.Remains, error) {
+	if told, ok := s.remains[address]; ok {
+		return told, nil
+	}
+	return etcd.Remains{}, errors.New("connection refused")
 }
 
 // Keep notes whose connections stay open.

@@ -129,7 +129,7 @@ func parseMember(t *testing.T, w *world, words []string) {
 	*m = cluster.Member{
 		Name: words[0], Recorded: true, Started: true, Volume: cluster.Kept, Role: cluster.Unlisted,
 		Pod:     cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", w.pods), Running: true, Ready: true, Image: v.Want.Version},
-		Answers: true, Healthy: true, ClusterID: v.Record.ClusterID, Version: v.Want.Version,
+		Answers: true, Healthy: true, Revision: 7, Index: 7, ClusterID: v.Record.ClusterID, Version: v.Want.Version,
 	}
 	if v.Record.ClusterID == "" {
 		v.Record.First = append(v.Record.First, m.Name)
@@ -144,7 +144,7 @@ func parseMember(t *testing.T, w *world, words []string) {
 
 func describe(w *world, m *cluster.Member, word string) bool {
 	word, value, _ := strings.Cut(word, "=")
-	silent := func() { m.Answers, m.Healthy, m.Leader, m.ClusterID = false, false, false, "" }
+	silent := func() { m.Answers, m.Healthy, m.Leader, m.ClusterID, m.Index = false, false, false, "", 0 }
 	switch word {
 	case "voter":
 		m.Role, m.ID = cluster.Voter, 1

@@ -28,7 +28,7 @@ func Lasting(v cluster.View) (QuorumLoss, bool) {
 
 // Proposal is the loss of going on from the best survivor: the one that knows most
 // entries to be committed, because etcd drops all others when it forms a cluster
-// anew. There is none before every survivor has answered.
+// anew. There is none before every survivor has told what it has.
 func (l QuorumLoss) Proposal() (cluster.Loss, bool) {
 	if len(l.Survivors) == 0 || l.silent() != "" {
 		return cluster.Loss{}, false
@@ -41,7 +41,7 @@ func (l QuorumLoss) Proposal() (cluster.Loss, bool) {
 
 func (l QuorumLoss) silent() string {
 	for _, m := range l.Survivors {
-		if !m.Answers {
+		if m.Index == 0 {
 			return m.Name
 		}
 	}

@@ -240,7 +240,7 @@ func (w *world) run(m *cluster.Member) {
 	m.Pod.Quiet = m.Pod.Withdrawn
 	m.Pod.Failing = m.Pod.Exists && !alive
 	m.Answers = alive && w.formed && m.Role != cluster.Unlisted
-	m.ClusterID, m.Damage, m.Stranded = "", "", ""
+	m.ClusterID, m.Damage, m.Stranded, m.Index = "", "", "", 0
 	if m.Pod.Exists && w.damaged[m.Name] {
 		m.Damage = "its data is damaged"
 	}

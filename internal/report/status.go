@@ -161,7 +161,7 @@ func quorumLoss(v cluster.View) *v1alpha1.QuorumLoss {
 	status := &v1alpha1.QuorumLoss{Lost: cluster.Names(loss.Lost)}
 	for _, m := range loss.Survivors {
 		survivor := v1alpha1.Survivor{Name: m.Name}
-		if m.Answers {
+		if m.Index > 0 {
 			survivor.Revision, survivor.RaftIndex = m.Revision, int64(m.Index) //nolint:gosec // counts entries
 		}
 		status.Survivors = append(status.Survivors, survivor)

@@ -1,0 +1,67 @@
+package etcd
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Remains is what a member has, also while it waits for a quorum that never comes:
+// until it has found a leader once it serves no client.
+type Remains struct {
+	Revision int64  // of its data
+	Index    uint64 // of the last raft entry that it has applied
+}
+
+// The metrics that tell it. The second is set to the index of the entry, in spite of
+// its name (server/etcdserver/server.go, applyAll).
+const (
+	revisionMetric = "etcd_debugging_mvcc_current_revision"
+	appliedMetric  = "etcd_server_proposals_applied_total"
+)
+
+// ReadRemains reads the metrics that a member serves in plain HTTP at that address,
+// host and port. A member that has not loaded its data yet tells nothing.
+func ReadRemains(ctx context.Context, address string) (Remains, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	if err != nil {
+		return Remains{}, fmt.Errorf("read metrics of %s: %w", address, err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return Remains{}, fmt.Errorf("read metrics of %s: %w", address, err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read to its end or is of no use
+	if response.StatusCode != http.StatusOK {
+		return Remains{}, fmt.Errorf("read metrics of %s: %s", address, response.Status)
+	}
+	return parseRemains(response.Body)
+}
+
+func parseRemains(metrics io.Reader) (Remains, error) {
+	var remains Remains
+	lines := bufio.NewScanner(metrics)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if name != revisionMetric && name != appliedMetric {
+			continue
+		}
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return Remains{}, fmt.Errorf("read metric %s: %w", name, err)
+		}
+		if name == revisionMetric {
+			remains.Revision = int64(number)
+		} else {
+			remains.Index = uint64(number)
+		}
+	}
+	if remains.Revision == 0 || remains.Index == 0 {
+		return Remains{}, fmt.Errorf("the member has not loaded its data: revision %d, index %d", remains.Revision, remains.Index)
+	}
+	return remains, lines.Err()
+}
