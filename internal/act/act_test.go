@@ -374,8 +374,16 @@ func TestStepsOfTheRecordTouchNothing(t *testing.T) {
 	s := newScene(t, example(), seen())
 	before := s.everything()
 	for _, step := range []plan.Step{
-		plan.Freeze{}, plan.Adopt{}, plan.Reserve{}, plan.Wait{}, plan.Refuse{}, plan.Done{}, plan.Remember{ClusterID: "c1"},
-		plan.RollBack{}, plan.Recover{}, plan.Conclude{},
+		plan.Freeze{},
+		plan.Adopt{},
+		plan.Reserve{},
+		plan.Wait{},
+		plan.Refuse{},
+		plan.Done{},
+		plan.Remember{ClusterID: "c1"},
+		plan.RollBack{},
+		plan.Recover{},
+		plan.Conclude{},
 	} {
 		s.mustDo(step)
 	}

@@ -17,7 +17,10 @@ import (
 
 // changes are the steps that change the membership.
 var changes = []plan.Step{
-	plan.AddLearner{Name: "a-3"}, plan.Promote{Name: "a-2"}, plan.Remove{Name: "a-2"}, plan.MoveLeader{From: "a-0", To: "a-1"},
+	plan.AddLearner{Name: "a-3"},
+	plan.Promote{Name: "a-2"},
+	plan.Remove{Name: "a-2"},
+	plan.MoveLeader{From: "a-0", To: "a-1"},
 	plan.AllowDowngrade{To: "3.5"},
 }
 

@@ -10,9 +10,9 @@ func TestRemains(t *testing.T) {
 	for text, want := range map[string]Remains{
 		"# HELP x\netcd_debugging_mvcc_current_revision 1234\netcd_server_proposals_applied_total 5678\n": {1234, 5678},
 		"etcd_server_proposals_applied_total 1.2345678e+07\netcd_debugging_mvcc_current_revision 1.1e+07": {11_000_000, 12_345_678},
-		"etcd_debugging_mvcc_current_revision 1\n":                                                         {},
-		"etcd_debugging_mvcc_current_revision 1\netcd_server_proposals_applied_total 0\n":                  {},
-		"etcd_debugging_mvcc_current_revision many\netcd_server_proposals_applied_total 7\n":               {},
+		"etcd_debugging_mvcc_current_revision 1\n":                                                        {},
+		"etcd_debugging_mvcc_current_revision 1\netcd_server_proposals_applied_total 0\n":                 {},
+		"etcd_debugging_mvcc_current_revision many\netcd_server_proposals_applied_total 7\n":              {},
 		"": {},
 	} {
 		got, err := parseRemains(strings.NewReader(text))

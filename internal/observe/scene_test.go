@@ -190,7 +190,10 @@ func (s *scene) observer() *observe.Observer {
 			return inner.Get(ctx, name, into, opts...)
 		},
 	})
-	return &observe.Observer{Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt, CanResize: func() bool { return true }, Now: func() time.Time { return now }}
+	return &observe.Observer{
+		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt,
+		CanResize: func() bool { return true }, Now: func() time.Time { return now },
+	}
 }
 
 func (s *scene) look() cluster.View {

@@ -14,13 +14,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/report"
-	"k8s.io/utils/ptr"
 )
 
 var update = flag.Bool("update", false, "write testdata instead of comparing with it; review it as what users will read")
@@ -148,24 +148,28 @@ func moments() []moment {
 		{"hibernated", formed(), with(asleep), plan.Done{}, nil},
 		{
 			"paused", formed(), with(func(v *cluster.View) { v.Want.Paused = true; down(v, "a-2") }),
-			plan.Wait{For: "spec.paused to be false"}, nil,
+			plan.Wait{For: "spec.paused to be false"},
+			nil,
 		},
 		{"quorum-gone", formed(), with(gone), plan.Refuse{Because: "quorum is lost for good"}, nil},
 		{"quorum-recovering", formed(), with(gone), plan.Recover{Loss: cluster.Loss{Survivor: "a-0", Revision: 70}}, nil},
 		{
 			"member-damaged", formed(), with(func(v *cluster.View) { down(v, "a-2"); v.Members[2].Damage = "its data is damaged: crc mismatch" }),
-			plan.Remove{Name: "a-2", Because: "its data is damaged: crc mismatch"}, nil,
+			plan.Remove{Name: "a-2", Because: "its data is damaged: crc mismatch"},
+			nil,
 		},
 		{
 			"upgrading", formed(), with(func(v *cluster.View) {
 				v.Target.Version, v.Members[2].Version = "3.7.3", "3.7.3"
 				v.Members[0].Pod.Change, v.Members[1].Pod.Change = cluster.Swap, cluster.Swap
 			}),
-			plan.Swap{Name: "a-1", UID: "pod-a-1", Version: "3.7.3"}, nil,
+			plan.Swap{Name: "a-1", UID: "pod-a-1", Version: "3.7.3"},
+			nil,
 		},
 		{
 			"rolled-back", formed(), with(func(v *cluster.View) { down(v, "a-1") }),
-			plan.RollBack{Version: "3.6.16", Image: "etcd:v3.6.16", Because: "a-1 does not run 3.7.3: its image cannot be pulled"}, nil,
+			plan.RollBack{Version: "3.6.16", Image: "etcd:v3.6.16", Because: "a-1 does not run 3.7.3: its image cannot be pulled"},
+			nil,
 		},
 		{
 			"member-down", formed(), with(func(v *cluster.View) { down(v, "a-0"); v.Members[1].Leader = true }),

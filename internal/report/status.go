@@ -78,7 +78,8 @@ func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v clu
 	case plan.Conclude:
 		status.Recovering = ""
 	case plan.Furnish, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.AddLearner, plan.Promote,
-		plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard, plan.AllowDowngrade, plan.CancelDowngrade, plan.Force, plan.Wait, plan.Refuse, plan.Done:
+		plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard, plan.AllowDowngrade, plan.CancelDowngrade,
+		plan.Force, plan.Wait, plan.Refuse, plan.Done:
 	}
 	if r := status.Rollback; r != nil && (r.Refused != c.Spec.Version || r.RefusedImage != c.Spec.Image) {
 		status.Rollback = nil // the spec has changed: what failed is no longer wanted
