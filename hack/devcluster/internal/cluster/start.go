@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/daemons"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/host"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/netns"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/process"
 )
 
@@ -102,6 +103,9 @@ func (c *Cluster) Start(ctx context.Context, name string) error {
 		return err
 	}
 	defer lock.Release()
+	if daemon.Network != "" && !netns.Exists(daemon.Network) {
+		return fmt.Errorf("%s is stopped: 'devcluster node start %[1]s' brings it back", daemon.Node)
+	}
 	if err := c.start(ctx, daemon); err != nil {
 		return err
 	}

@@ -12,14 +12,15 @@ import (
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
 )
 
-// masquerade is the one rule that lets pods reach beyond the machine. It
-// stands in a table of its own, so that taking it back is one command.
+// masquerade is the one rule that lets pods and nodes reach beyond the
+// machine. It stands in a table of its own, so that taking it back is one
+// command.
 const masquerade = `add table ip %[1]s
 flush table ip %[1]s
 table ip %[1]s {
 	chain postrouting {
 		type nat hook postrouting priority srcnat;
-		ip saddr %[2]s ip daddr != { %[2]s, 224.0.0.0/4 } masquerade
+		ip saddr { %[2]s, %[3]s } ip daddr != { %[2]s, %[3]s, 224.0.0.0/4 } masquerade
 	}
 }
 `
@@ -34,7 +35,7 @@ func Network(ctx context.Context) error {
 	if err := run(ctx, "ip", "address", "replace", layout.MachineIP+"/32", "dev", layout.NodeBridge); err != nil {
 		return err
 	}
-	if err := feed(ctx, fmt.Sprintf(masquerade, layout.Name, layout.PodsRange), "nft", "-f", "-"); err != nil {
+	if err := feed(ctx, fmt.Sprintf(masquerade, layout.Name, layout.PodsRange, layout.NodesRange), "nft", "-f", "-"); err != nil {
 		return err
 	}
 	return forward(ctx)
@@ -52,10 +53,13 @@ func bridge(ctx context.Context, name string) error {
 // forwarded are rules for machines, such as those with Docker, that drop
 // what is not theirs to forward.
 func forwarded() [][]string {
-	rule := func(direction string) []string {
-		return []string{"FORWARD", direction, layout.PodsRange, "-m", "comment", "--comment", layout.Name, "-j", "ACCEPT"}
+	var rules [][]string
+	for _, own := range []string{layout.PodsRange, layout.NodesRange} {
+		for _, direction := range []string{"-s", "-d"} {
+			rules = append(rules, []string{"FORWARD", direction, own, "-m", "comment", "--comment", layout.Name, "-j", "ACCEPT"})
+		}
 	}
-	return [][]string{rule("-s"), rule("-d")}
+	return rules
 }
 
 func forward(ctx context.Context) error {

@@ -67,6 +67,18 @@ func TestPodRangesAreApartAndBelongToThePods(t *testing.T) {
 	}
 }
 
+func TestNodesHaveAddressesOfTheirRange(t *testing.T) {
+	_, nodes, err := net.ParseCIDR(NodesRange)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range (Layout{Root: "/c"}).Of(MostNodes).Nodes() {
+		if !nodes.Contains(net.ParseIP(node.IP)) {
+			t.Errorf("%s is not in %s", node.IP, NodesRange)
+		}
+	}
+}
+
 func TestLinksFitTheKernel(t *testing.T) {
 	last := Layout{Root: "/c"}.Node(MostNodes)
 	if len(last.Link()) > 15 {

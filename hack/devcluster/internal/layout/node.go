@@ -9,6 +9,8 @@ import (
 const (
 	// PodsRange holds every node's pod range.
 	PodsRange = "10.244.0.0/16"
+	// NodesRange holds every node's address.
+	NodesRange = "10.254.0.0/24"
 	// ServicesRange holds every Service's address.
 	ServicesRange = "10.96.0.0/16"
 	// APIService is the first address of ServicesRange.
