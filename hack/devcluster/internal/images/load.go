@@ -3,6 +3,7 @@ package images
 import (
 	"archive/tar"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,10 @@ import (
 	"path/filepath"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
@@ -28,22 +32,68 @@ func Load(ctx context.Context, text, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if info.IsDir() {
-		return reference.Name(), pushLayout(ctx, reference, path)
+	folder := path
+	if !info.IsDir() {
+		folder, err = os.MkdirTemp("", "devcluster-load-")
+		if err != nil {
+			return "", err
+		}
+		defer os.RemoveAll(folder)
+		if err := unpack(path, folder); err != nil {
+			return "", fmt.Errorf("%s is neither an OCI layout nor an image archive: %w", path, err)
+		}
 	}
-	if image, err := tarball.ImageFromPath(path, nil); err == nil {
-		return reference.Name(), remote.Write(reference, image, remote.WithContext(ctx))
+	image, err := archive(folder)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return reference.Name(), pushLayout(ctx, reference, folder)
+	case err != nil:
+		return "", fmt.Errorf("read the image of %s: %w", path, err)
 	}
-	folder, err := os.MkdirTemp("", "devcluster-load-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(folder)
-	if err := unpack(path, folder); err != nil {
-		return "", fmt.Errorf("%s is neither an OCI layout nor an image archive: %w", path, err)
-	}
-	return reference.Name(), pushLayout(ctx, reference, folder)
+	return reference.Name(), remote.Write(reference, image, remote.WithContext(ctx))
 }
+
+// archive reads what 'docker save' wrote and unpack took apart. Each layer
+// says by itself whether it is compressed: an archive may hold both kinds.
+func archive(folder string) (v1.Image, error) {
+	raw, err := os.ReadFile(filepath.Join(folder, "manifest.json"))
+	if err != nil {
+		return nil, err
+	}
+	var all tarball.Manifest
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	if len(all) != 1 {
+		return nil, fmt.Errorf("it holds %d images: save one alone", len(all))
+	}
+	config, err := os.Open(filepath.Join(folder, all[0].Config))
+	if err != nil {
+		return nil, unlisted(err)
+	}
+	defer config.Close()
+	file, err := v1.ParseConfigFile(config)
+	if err != nil {
+		return nil, err
+	}
+	var layers []v1.Layer
+	for _, name := range all[0].Layers {
+		layer, err := tarball.LayerFromFile(filepath.Join(folder, name))
+		if err != nil {
+			return nil, unlisted(err)
+		}
+		layers = append(layers, layer)
+	}
+	image, err := mutate.AppendLayers(empty.Image, layers...)
+	if err != nil {
+		return nil, err
+	}
+	return mutate.ConfigFile(image, file)
+}
+
+// unlisted keeps a file that the archive lacks from looking like an archive
+// of another kind.
+func unlisted(err error) error { return errors.New(err.Error()) }
 
 // pushLayout pushes the one image or index of a layout.
 func pushLayout(ctx context.Context, reference name.Reference, folder string) error {
@@ -88,13 +138,29 @@ func unpack(path, folder string) error {
 		if err != nil {
 			return err
 		}
-		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) {
+		if !filepath.IsLocal(header.Name) {
 			continue
 		}
-		if err := unpackFile(archive, filepath.Join(folder, header.Name)); err != nil {
+		if err := unpackEntry(archive, header, folder); err != nil {
 			return err
 		}
 	}
+}
+
+// unpackEntry follows no link out of the folder. Archives have links where
+// layers are the same.
+func unpackEntry(archive io.Reader, header *tar.Header, folder string) error {
+	path := filepath.Join(folder, header.Name)
+	switch {
+	case header.Typeflag == tar.TypeReg:
+		return unpackFile(archive, path)
+	case header.Typeflag == tar.TypeSymlink && filepath.IsLocal(filepath.Join(filepath.Dir(header.Name), header.Linkname)):
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		return os.Symlink(header.Linkname, path)
+	}
+	return nil
 }
 
 func unpackFile(from io.Reader, path string) error {
