@@ -230,3 +230,15 @@ func TestMarkOnAVolumeThatIsGone(t *testing.T) {
 		t.Errorf("wrote %v", s.api.writes)
 	}
 }
+
+// TestDiscardWithAnOldUIDDeletesNothing: nor does a volume that has taken the place of
+// the one that was seen.
+func TestDiscardWithAnOldUIDDeletesNothing(t *testing.T) {
+	s := newScene(t, example(), seen(), claim("a-7"))
+	if err := s.do(plan.Discard{Name: "a-7", UID: "old"}); !apierrors.IsConflict(err) {
+		t.Errorf("got %v, want a conflict", err)
+	}
+	if !s.get("a-7", &corev1.PersistentVolumeClaim{}) {
+		t.Error("the volume is gone")
+	}
+}

@@ -24,10 +24,11 @@ import (
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY),
 // furnish=(KIND NAME), misfit=(KIND NAME).
 // A member line is a name and any of: voter learner leader down podless lost going
-// finished terminating outdated swap resize settling withdrawn quiet notready unready answering
-// synced fresh unrecorded failing cordoned damaged stranded forced behind,
-// version=RUNNING, index=COMMITTED and trouble=WHY_WITH_UNDERSCORES. Lines that begin
-// with "stray", "foreign", "expired" or "volume" describe those.
+// finished terminating outdated swap resize settling withdrawn quiet notready unready
+// answering synced fresh unrecorded failing cordoned damaged stranded forced behind replies,
+// version=RUNNING, index=COMMITTED, applied=REVISION and
+// trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
+// "volume" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {
@@ -217,6 +218,11 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "index":
 		n, _ := strconv.Atoi(value)
 		m.Index, m.Revision = uint64(n), int64(n) //nolint:gosec // a small number
+	case "applied":
+		n, _ := strconv.Atoi(value)
+		m.Revision = int64(n)
+	case "replies":
+		m.Answers, m.Healthy, m.Pod.Running, m.Pod.Ready = true, true, true, true
 	case "curable":
 		w.cured[m.Name] = true
 	case "fresh":

@@ -1,0 +1,103 @@
+package observe_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+)
+
+const (
+	damagedLog = `{"level":"fatal","ts":"2026-01-01T00:00:01Z","msg":"discovery failed","error":"walpb: crc mismatch"}` + "\n"
+	emptiedLog = `{"level":"fatal","ts":"2026-01-01T00:00:01Z","msg":"discovery failed","error":` +
+		`"cannot fetch cluster info from peer urls: could not retrieve cluster information from the given URLs"}` + "\n"
+)
+
+// TestFault28DamageIsOfAContainerThatDoesNotRun: what etcd said when it ended is not
+// held against it once it runs again.
+func TestFault28DamageIsOfAContainerThatDoesNotRun(t *testing.T) {
+	end, none := ended("Error", 1, damagedLog), corev1.ContainerState{}
+	for name, test := range map[string]struct {
+		status corev1.PodStatus
+		want   string
+	}{
+		"ended":           {state(end, none), "its data is damaged"},
+		"waits":           {state(waiting("CrashLoopBackOff", ""), end), "its data is damaged"},
+		"runs again":      {state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, end), ""},
+		"out of memory":   {state(ended("OOMKilled", 137, damagedLog), none), ""},
+		"emptied":         {state(ended("Error", 1, emptiedLog), none), "its data directory was emptied"},
+		"nothing is said": {state(ended("Error", 1, ""), none), ""},
+	} {
+		s := newScene(t)
+		s.etcd.Stop("a-1")
+		s.pod("a-1").Status = test.status
+		if got := s.member("a-1").Damage; !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestNewLearnerIsNotEmptied: one that has never started has no data yet.
+func TestNewLearnerIsNotEmptied(t *testing.T) {
+	s := newScene(t)
+	if _, err := s.etcd.Client("a-0").AddLearner(t.Context(), fake.PeerURL("a-3")); err != nil {
+		t.Fatal(err)
+	}
+	learner := s.newPod("a-3")
+	learner.Status = state(ended("Error", 1, emptiedLog), corev1.ContainerState{})
+	s.objects = append(s.objects, learner)
+	if m := s.member("a-3"); m.Role != cluster.Learner || m.Damage != "" {
+		t.Errorf("saw %+v", m)
+	}
+}
+
+// TestNotYetSetAside: a volume is discarded for its label, and not for a mark that is
+// left on it.
+func TestNotYetSetAside(t *testing.T) {
+	s := newScene(t)
+	setAside(s.claim("a-1"), now.Add(-9999*time.Hour))
+	delete(s.claim("a-1").Labels, v1alpha1.LabelQuarantined)
+	if expired := s.look().Expired; len(expired) > 0 {
+		t.Errorf("expired: %v", expired)
+	}
+}
+
+// TestQuarantinedBehindAStaleCache: a volume that was set aside is nobody's, also when
+// the API server itself is asked for it.
+func TestQuarantinedBehindAStaleCache(t *testing.T) {
+	s := newScene(t)
+	s.stale = []string{"PersistentVolumeClaim a-1"}
+	s.drop("Pod a-1")
+	s.etcd.Stop("a-1")
+	setAside(s.claim("a-1"), now)
+	if m := s.member("a-1"); m.Volume != cluster.NoVolume || !cluster.IsLost(m) {
+		t.Errorf("saw %+v", m)
+	}
+}
+
+// TestResizeOnlyWhereItWorks: an older Kubernetes takes a new Pod.
+func TestResizeOnlyWhereItWorks(t *testing.T) {
+	for can, want := range map[bool]cluster.Change{true: cluster.Resize, false: cluster.Rebuild} {
+		s := newScene(t)
+		s.c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+		for _, name := range []string{"a-0", "a-1", "a-2"} {
+			*s.pod(name) = *s.newPod(name)
+		}
+		s.c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+		o := s.observer()
+		o.CanResize = func() bool { return can }
+		v, err := o.Cluster(t.Context(), s.c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, _ := v.Member("a-1"); m.Pod.Change != want {
+			t.Errorf("if it can is %t: got %d, want %d", can, m.Pod.Change, want)
+		}
+	}
+}

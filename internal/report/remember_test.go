@@ -1,0 +1,82 @@
+package report_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/report"
+)
+
+// TestRecoveryIsRemembered: until it has ended, so that an operator that dies goes on.
+func TestRecoveryIsRemembered(t *testing.T) {
+	c := formed()
+	c.Status = report.Status(c, healthy(), plan.Recover{Loss: cluster.Loss{Survivor: "a-1"}}, nil)
+	if c.Status.Recovering != "a-1" {
+		t.Errorf("recovering %q", c.Status.Recovering)
+	}
+	c.Status = report.Status(c, healthy(), plan.Force{Name: "a-1"}, nil)
+	if c.Status.Recovering != "a-1" {
+		t.Errorf("recovering %q", c.Status.Recovering)
+	}
+	c.Status = report.Status(c, healthy(), plan.Conclude{Survivor: "a-1"}, nil)
+	if c.Status.Recovering != "" {
+		t.Errorf("still recovering %q", c.Status.Recovering)
+	}
+}
+
+// TestFault13NewerStatusIsKept: as it is, whatever is seen.
+func TestFault13NewerStatusIsKept(t *testing.T) {
+	c := formed()
+	c.Status.Format, c.Status.Members = v1alpha1.StatusFormat+1, nil
+	before := *c.Status.DeepCopy()
+	v := healthy()
+	v.Newer = "its format"
+	if after := report.Status(c, v, plan.Refuse{Because: "newer"}, nil); !reflect.DeepEqual(after, before) {
+		t.Errorf("from %+v\nto   %+v", before, after)
+	}
+}
+
+// TestLegacyEntriesAreRemembered: from the first member of 3.5 that is seen, or data
+// that nobody knows the history of, until all run 3.7.
+func TestLegacyEntriesAreRemembered(t *testing.T) {
+	running := func(versions ...string) cluster.View {
+		return with(func(v *cluster.View) {
+			for i, version := range versions {
+				v.Members[i].Version = version
+			}
+		})
+	}
+	for name, test := range map[string]struct {
+		before bool
+		view   cluster.View
+		want   bool
+	}{
+		"one of 3.5":         {false, running("3.6.16", "3.5.35", "3.6.16"), true},
+		"all went to 3.6":    {true, running("3.6.16", "3.6.16", "3.6.16"), true},
+		"not all run 3.7":    {true, running("3.7.3", "3.6.16", "3.7.3"), true},
+		"one is not known":   {true, running("3.7.3", "", "3.7.3"), true},
+		"all run 3.7":        {true, running("3.7.3", "3.7.3", "3.7.3"), false},
+		"never was":          {false, running("3.6.16", "3.6.16", "3.6.16"), false},
+		"nothing was listed": {true, cluster.View{Name: "a", Record: healthy().Record}, true},
+	} {
+		c := formed()
+		c.Status.LegacyEntries = test.before
+		if got := report.Status(c, test.view, plan.Done{}, nil).LegacyEntries; got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	c := formed()
+	c.Status.Format = 0
+	if !report.Status(c, running("3.6.16", "3.6.16", "3.6.16"), plan.Done{}, nil).LegacyEntries {
+		t.Error("a cluster of an operator that did not look may have some")
+	}
+	for _, formed := range []bool{true, false} {
+		adopted := report.Status(unplanned(), cluster.View{Name: "a", UID: "u1"}, plan.Adopt{Token: "u0", Members: first, Formed: formed}, nil)
+		if adopted.LegacyEntries != formed {
+			t.Errorf("adopted with data %t: %t", formed, adopted.LegacyEntries)
+		}
+	}
+}
