@@ -97,6 +97,8 @@ func TestDoubtIsUnknown(t *testing.T) {
 		{"no permission, before", 1, entry("warn", "cannot read", "open /var/lib/etcd/data/member/wal: permission denied") + fence},
 		{"the disk fails", 1, entry("fatal", "failed to read WAL, cannot be repaired", "read 0.wal: input/output error")},
 		{"the disk fails, before", 1, entry("warn", "cannot read", "readdirent: input/output error") + fence},
+		{"the disk fails, in a panic", 2, entry("warn", "cannot read", "readdirent: input/output error") +
+			entry("panic", "failed to open database", "invalid database") + notOpened},
 		{"address in use", 1, entry("fatal", "discovery failed", "listen tcp 127.0.0.1:2380: bind: address already in use")},
 		{"no certificate", 1, entry("fatal", "discovery failed", "open /etc/etcd-tls/peer.crt: no such file or directory")},
 		{"not repaired", 1, entry("fatal", "failed to repair WAL", "unexpected EOF")},
