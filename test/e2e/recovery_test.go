@@ -125,6 +125,7 @@ func quorumLoss() {
 		c := create(newCluster(namespace, "bare", automatic, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		lose(c, "bare-0")
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "no voter is left; restore the cluster from a backup")
+		Eventually(func(g Gomega) { g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty()) }).Should(Succeed())
 		stays(5*time.Second, func(g Gomega) {
 			g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty())
 			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable)).To(HaveField("Reason", v1alpha1.ReasonQuorumLost))
