@@ -22,7 +22,8 @@ import (
 // frozen, the cluster was not seen to form), deleting, fresh, paused, automatic,
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY),
-// furnish=(KIND NAME), misfit=(KIND NAME).
+// furnish=(KIND NAME), misfit=(KIND NAME), newer (another operator wrote the record),
+// await=WHAT (etcd is about to do, between two versions).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
 // answering synced fresh unrecorded failing cordoned damaged stranded forced behind replies,
@@ -57,8 +58,12 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "downgrade", &w.downgrade)
 	d.MaybeScanArgs(t, "recovering", &v.Record.Recovering)
 	d.MaybeScanArgs(t, "accept", &v.Want.Accepted)
+	d.MaybeScanArgs(t, "await", &v.Target.Await)
 	v.Want.Paused, v.Want.Automatic, v.Want.RollBack = d.HasArg("paused"), d.HasArg("automatic"), d.HasArg("rollback")
 	v.Target.Version = v.Want.Version
+	if d.HasArg("newer") {
+		v.Newer = "its status has format 9"
+	}
 	d.MaybeScanArgs(t, "size", &v.Want.Size)
 	d.MaybeScanArgs(t, "next", &v.Record.NextSerial)
 	d.MaybeScanArgs(t, "joining", &v.Record.Joining)
