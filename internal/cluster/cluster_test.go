@@ -14,8 +14,8 @@ func TestOnlyNewMembersRunAnotherVersion(t *testing.T) {
 	if got := target.For(cluster.Member{Name: "a-3"}); got != joins {
 		t.Errorf("a new member: %+v, want %+v", got, joins)
 	}
-	if got := target.For(cluster.Member{Name: "a-0", Started: true}); got != target {
-		t.Errorf("one that has started: %+v, want %+v", got, target)
+	if got := target.For(cluster.Member{Name: "a-0", Role: cluster.Voter}); got != target {
+		t.Errorf("a voter: %+v, want %+v", got, target)
 	}
 	target.Joining = ""
 	if got := target.For(cluster.Member{Name: "a-3"}); got != target {

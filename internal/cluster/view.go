@@ -58,10 +58,10 @@ type Target struct {
 	Barred    string // why there is no way to what is wanted
 }
 
-// For is what one member is to run: a new one may get entries that the others no
-// longer need.
+// For is what one member is to run: one that has yet to become a voter may get entries
+// that the others no longer need.
 func (t Target) For(m Member) Target {
-	if t.Joining == "" || m.Started {
+	if t.Joining == "" || m.Role == Voter {
 		return t
 	}
 	t.Version, t.Image, t.Cleanse = t.Joining, "", true

@@ -16,10 +16,9 @@ import (
 // members run, so it comes last.
 func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join) {
 	v.Target = target(c, members)
-	targeted := build.Targeted(c, v.Target)
 	for name, pod := range members.pods {
 		m := members.member(name)
-		m.Pod.Change = o.change(targeted, pod)
+		m.Pod.Change = o.change(build.Targeted(c, v.Target.For(*m)), pod)
 		if !m.Started && strings.HasPrefix(m.Damage, emptied) {
 			m.Damage = ""
 		}

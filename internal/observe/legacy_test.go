@@ -3,8 +3,10 @@ package observe_test
 import (
 	"testing"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
 // TestLegacyEntriesOfEach: etcd 3.7 panics on entries of 3.5, so that every member drops them
@@ -63,5 +65,24 @@ func TestLegacyEntriesOfOneWithoutAPod(t *testing.T) {
 	s.etcd.Stop("a-2")
 	if got, want := s.look().Target, (cluster.Target{Version: "3.6.16", Cleanse: true}); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// TestLearnerOfAnotherVersionStays: one that joins on the way to 3.7 runs 3.6 until it
+// votes, and is not restarted for it before it could even catch up.
+func TestLearnerOfAnotherVersionStays(t *testing.T) {
+	s := newScene(t)
+	s.c.Spec.Version, s.c.Status.LegacyEntries, s.c.Status.TargetVersion = "3.7.3", true, "3.7.3"
+	s.runs("3.7.3", "3.6.16", "3.6.16")
+	s.members = func(listed []etcd.Member) {
+		for i := range listed {
+			listed[i].Learner = listed[i].Name == "a-2"
+		}
+	}
+	s.cleanse("a-2")
+	joining := cluster.Target{Version: "3.6.16", Cleanse: true}
+	s.pod("a-2").Annotations[v1alpha1.AnnotationTemplate] = build.Fingerprint(build.Targeted(s.c, joining), "a-2")
+	if m := s.member("a-2"); m.Role != cluster.Learner || m.Pod.Change != cluster.Same {
+		t.Errorf("role %d, change %d", m.Role, m.Pod.Change)
 	}
 }
