@@ -47,7 +47,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 	@hack/with-cluster.sh ./hack/demo.sh
 
 .PHONY: test
-test: test-unit test-envtest test-e2e ## All tests: unit, API server, and end to end on a real cluster
+test: test-unit test-envtest test-e2e ## Tests: unit, API server, and end to end on a real cluster; test-long adds a quarter of an hour
 
 ##@ Tests
 
@@ -67,10 +67,17 @@ test-envtest: ## Tests against a real kube-apiserver and etcd
 	$(say) "tests against a kube-apiserver"
 	@hack/with-envtest.sh go test -race -tags envtest -timeout 15m $(ENVTEST_PACKAGES)
 
+# Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
+E2E_LABELS ?= !long
+
 .PHONY: test-e2e
 test-e2e: ## End-to-end tests on the cluster of KUBECONFIG, or on the local one
 	$(say) "end-to-end tests"
-	@hack/with-cluster.sh bash -c '$(MAKE) images deploy && go test ./test/e2e/... -v -ginkgo.v -timeout 60m'
+	@hack/with-cluster.sh bash -c '$(MAKE) images deploy && go test ./test/e2e/... -v -ginkgo.v -ginkgo.label-filter="$(E2E_LABELS)" -timeout 60m'
+
+.PHONY: test-long
+test-long: ## End-to-end tests under load, with bad networks and slow disks, and by hand
+	@$(MAKE) test-e2e E2E_LABELS=long
 
 .PHONY: bench
 bench: ## Measure the operator on the cluster of KUBECONFIG, or on the local one

@@ -26,7 +26,8 @@ func TestEndToEnd(t *testing.T) {
 	RunSpecs(t, "etcd-operator, end to end")
 }
 
-// One container holds all, because only then the order below is the order in
+// Those labelled long take a quarter of an hour together: make test-long. One container
+// holds all, because only then the order below is the order in
 // which they run.
 var _ = Describe("etcd-operator", func() {
 	JustAfterEach(keepArtefacts)
@@ -44,15 +45,15 @@ var _ = Describe("etcd-operator", func() {
 	Describe("compute resources", Ordered, ContinueOnFailure, computeResources)
 	Describe("members without volumes", Ordered, ContinueOnFailure, ephemeral)
 	Describe("faults of pods", Ordered, ContinueOnFailure, faultsOfPods)
-	Describe("under load", Label("load"), Ordered, ContinueOnFailure, underLoad)
-	Describe("many changes", Label("load"), Ordered, ContinueOnFailure, manyChanges)
-	Describe("faults of the network and of nodes", Label("faults"), Ordered, ContinueOnFailure, faultsOfTheNetwork)
+	Describe("under load", Label("load", "long"), Ordered, ContinueOnFailure, underLoad)
+	Describe("many changes", Label("load", "long"), Ordered, ContinueOnFailure, manyChanges)
+	Describe("faults of the network and of nodes", Label("faults", "long"), Ordered, ContinueOnFailure, faultsOfTheNetwork)
 	Describe("faults of the membership", Ordered, ContinueOnFailure, faultsOfMembership)
-	Describe("faults by hand", Label("faults"), Ordered, ContinueOnFailure, byHand)
-	Describe("members that do not belong", Label("faults"), Ordered, ContinueOnFailure, strangers)
+	Describe("faults by hand", Label("faults", "long"), Ordered, ContinueOnFailure, byHand)
+	Describe("members that do not belong", Label("faults", "long"), Ordered, ContinueOnFailure, strangers)
 	Describe("memory", Ordered, ContinueOnFailure, memory)
 	Describe("faults of the operator", Label("faults"), Ordered, ContinueOnFailure, faultsOfTheOperator)
-	Describe("an operator that dies halfway", Label("faults"), Ordered, ContinueOnFailure, halfway)
+	Describe("an operator that dies halfway", Label("faults", "long"), Ordered, ContinueOnFailure, halfway)
 	Describe("faults of the API server's words", Label("faults"), Ordered, ContinueOnFailure, staleness)
 	Describe("other writers", Label("faults"), Ordered, ContinueOnFailure, otherWriters)
 	Describe("wrong specs", Ordered, ContinueOnFailure, wrongSpecs)
