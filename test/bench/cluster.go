@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // volumeSize is that of each member, where nothing else is said.
@@ -102,19 +102,19 @@ func (b *bench) remove(ctx context.Context, cluster string) error {
 
 // gone waits for Pods, claims and volumes to be gone, and a little longer. Members
 // that end together wait seconds for one another, which would be of no use here.
-func (b *bench) gone(ctx context.Context, cluster string) error {
-	b.members.Keep(cluster, nil)
-	err := b.client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(b.namespace), client.MatchingLabels{instanceLabel: cluster},
+func (b *bench) gone(ctx context.Context, name string) error {
+	b.members.Keep(name, nil)
+	err := b.client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(b.namespace), client.MatchingLabels{instanceLabel: name},
 		client.GracePeriodSeconds(1))
 	if err != nil {
 		return fmt.Errorf("hurry the pods: %w", err)
 	}
-	err = poll(ctx, cluster+" to be gone", 200*time.Millisecond, patience, func() (bool, error) {
+	err = poll(ctx, name+" to be gone", 200*time.Millisecond, patience, func() (bool, error) {
 		var pods corev1.PodList
 		var claims corev1.PersistentVolumeClaimList
 		var volumes corev1.PersistentVolumeList
 		for _, list := range []client.ObjectList{&pods, &claims} {
-			if err := b.client.List(ctx, list, client.InNamespace(b.namespace), client.MatchingLabels{instanceLabel: cluster}); err != nil {
+			if err := b.client.List(ctx, list, client.InNamespace(b.namespace), client.MatchingLabels{instanceLabel: name}); err != nil {
 				return false, fmt.Errorf("list: %w", err)
 			}
 		}
@@ -124,7 +124,7 @@ func (b *bench) gone(ctx context.Context, cluster string) error {
 		left := len(pods.Items) + len(claims.Items)
 		for _, volume := range volumes.Items {
 			claim := volume.Spec.ClaimRef
-			if claim != nil && claim.Namespace == b.namespace && strings.HasPrefix(claim.Name, cluster+"-") {
+			if claim != nil && claim.Namespace == b.namespace && cluster.Serial(name, claim.Name) >= 0 {
 				left++
 			}
 		}
