@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -31,6 +32,13 @@ func TestResizing(t *testing.T) {
 		"not seen": {
 			func(pod *corev1.Pod) { pod.Generation, pod.Status.ObservedGeneration = 2, 1 },
 			"the kubelet has yet to look", "", cluster.Same,
+		},
+		"told to end": {
+			func(pod *corev1.Pod) {
+				pod.Generation, pod.Status.ObservedGeneration = 2, 1
+				pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: now}, []string{"example.com/kept"}
+			},
+			"", "", cluster.Same,
 		},
 		"in progress": {condition(corev1.PodResizeInProgress, "", ""), "the kubelet is at it", "", cluster.Same},
 		"deferred": {

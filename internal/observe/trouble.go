@@ -40,6 +40,8 @@ func trouble(pod *corev1.Pod) string {
 func resizing(pod *corev1.Pod) string {
 	pending := hasCondition(pod, corev1.PodResizePending, corev1.ConditionTrue)
 	switch {
+	case pod.DeletionTimestamp != nil: // its generation has grown, too
+		return ""
 	case pending != nil && pending.Reason == corev1.PodReasonInfeasible:
 		return "its node never has room: " + pending.Message
 	case pending != nil:
