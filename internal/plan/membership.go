@@ -15,7 +15,7 @@ func readEtcd(v cluster.View) Step {
 	if v.Unread == "" {
 		return nil
 	}
-	if step := firstOf(v, beyondRepair, fitVolumes); step != nil {
+	if step := beyondRepair(v); step != nil {
 		return step
 	}
 	return Wait{For: "etcd to answer: " + v.Unread, Look: soonIf(v.Fresh)}
@@ -28,23 +28,13 @@ func keepQuorum(v cluster.View) Step {
 	if quorum.Holds(len(healthy), len(voters)) {
 		return nil
 	}
-	if step := firstOf(v, beyondRepair, fitVolumes); step != nil {
+	if step := beyondRepair(v); step != nil {
 		return step
 	}
 	return Wait{
 		For:  fmt.Sprintf("a quorum: %d of %d voters are healthy, %d are needed", len(healthy), len(voters), quorum.Size(len(voters))),
 		Look: soonIf(v.Fresh),
 	}
-}
-
-// firstOf is the first step that one of the rules decides on.
-func firstOf(v cluster.View, rules ...func(cluster.View) Step) Step {
-	for _, decide := range rules {
-		if step := decide(v); step != nil {
-			return step
-		}
-	}
-	return nil
 }
 
 // nameStrays reports members that somebody else added. They are never removed

@@ -74,9 +74,7 @@ func retireRemoved(v cluster.View) Step {
 	return nil
 }
 
-// fitVolumes grows volumes and hands them over when the deletion policy changes. It
-// does not wait for anybody's health: a full disk may be why one is down. It comes
-// after repairs, because a volume that cannot grow must not hold them up.
+// fitVolumes grows volumes and hands them over when the deletion policy changes.
 func fitVolumes(v cluster.View) Step {
 	if len(v.Misfits) == 0 {
 		return nil
