@@ -51,8 +51,19 @@ var rules = []rule{
 	{"say what is barred", sayBarred},
 }
 
-// Next returns the one step to take now and the name of the rule that chose it.
+// Next returns the one step to take now and the name of the rule that chose it. Where
+// nothing else can be done, volumes are fit: a member may be down because its disk is
+// full, and what is left of a cluster may be deleted by a policy that has changed.
 func Next(v cluster.View) (Step, string) {
+	step, why := first(v)
+	if fit := fitVolumes(v); fit != nil && Rests(step) {
+		return fit, "fit volumes"
+	}
+	return step, why
+}
+
+// first is the step of the first rule that decides.
+func first(v cluster.View) (Step, string) {
 	for _, r := range rules {
 		if step := r.decide(v); step != nil {
 			return step, r.name

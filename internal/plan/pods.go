@@ -76,7 +76,7 @@ func retireRemoved(v cluster.View) Step {
 
 // fitVolumes grows volumes and hands them over when the deletion policy changes.
 func fitVolumes(v cluster.View) Step {
-	if len(v.Misfits) == 0 {
+	if len(v.Misfits) == 0 || v.Deleting || v.Newer != "" || v.Want.Paused || len(v.Foreign) > 0 {
 		return nil
 	}
 	return Furnish{v.Misfits}
