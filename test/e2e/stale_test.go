@@ -112,6 +112,7 @@ func staleness() {
 
 	It("fault 7: the loss of the news that a Pod is gone is repaired by the operator's own look", func() {
 		resize(c, 3)
+		time.Sleep(10 * time.Second) // looks that are due anyway come before the news is lost
 		victim, _ := aFollower(c)
 		lost := make(chan struct{}, 16)
 		o.onEvent(func(resource, event string) bool {
