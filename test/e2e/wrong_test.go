@@ -107,11 +107,11 @@ func wrongSpecs() {
 	})
 }
 
-// untouched is how many Pods are the same as before.
+// untouched is how many Pods are the same as before, and run what they ran.
 func untouched(g Gomega, c *v1alpha1.EtcdCluster, before map[string]string) int {
 	same := 0
 	for _, p := range podsOf(g, c.Namespace, ours(c)) {
-		if before[p.Name] == string(p.UID) && p.DeletionTimestamp == nil {
+		if before[p.Name] == string(p.UID) && p.DeletionTimestamp == nil && p.Spec.Containers[0].Image != noImage {
 			same++
 		}
 	}
