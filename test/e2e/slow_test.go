@@ -23,7 +23,7 @@ const standstill = 30 * time.Second
 
 // slowProcesses stand still, and do not know it afterwards.
 func slowProcesses(u *undisturbed) {
-	for _, role := range []string{"a follower", "the leader"} {
+	for _, role := range roles {
 		It("fault 33: "+role+" that stands still for half a minute and goes on is not replaced", func() {
 			member := u.chosen(role)
 			_, others := split(networks(u.c), member)
@@ -39,7 +39,7 @@ func slowProcesses(u *undisturbed) {
 				time.Sleep(standstill - time.Since(begun))
 				resume()
 			})
-			Expect(elections).To(Equal(map[string]int{"a follower": 0, "the leader": 1}[role]))
+			u.costsLittle(role, elections)
 			Expect(restarts(u.c)).To(Equal(restarted), "no container was restarted")
 		})
 	}
@@ -48,7 +48,7 @@ func slowProcesses(u *undisturbed) {
 // slowDisks make every write to a log wait.
 func slowDisks(u *undisturbed) {
 	It("fault 31: a follower whose disk takes half a second for each write is not replaced, and the others serve on", func() {
-		member := u.chosen("a follower")
+		member := u.chosen(oneFollower)
 		_, others := split(networks(u.c), member)
 		address := pod(u.c, member).Status.PodIP
 		slow := diskOf(processOf(u.before[member]))
@@ -64,7 +64,7 @@ func slowDisks(u *undisturbed) {
 			Expect(mean).To(BeNumerically(">", 0.3), "the disk is as slow as it should be")
 			slow(0)
 		})
-		Expect(elections).To(BeZero())
+		u.costsLittle(oneFollower, elections)
 	})
 }
 
