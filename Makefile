@@ -47,7 +47,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 	@hack/with-cluster.sh ./hack/demo.sh
 
 .PHONY: test
-test: test-unit test-envtest test-e2e ## Tests: unit, API server, and end to end on a real cluster; test-long adds a quarter of an hour
+test: test-unit test-envtest test-e2e ## Tests: unit, API server, and end to end on a real cluster; test-long adds half an hour
 
 ##@ Tests
 
@@ -76,8 +76,8 @@ test-e2e: ## End-to-end tests on the cluster of KUBECONFIG, or on the local one
 	@hack/with-cluster.sh bash -c '$(MAKE) images deploy && go test ./test/e2e/... -v -ginkgo.v -ginkgo.label-filter="$(E2E_LABELS)" -timeout 60m'
 
 .PHONY: test-long
-test-long: ## End-to-end tests under load, with bad networks and slow disks, and by hand
-	@$(MAKE) test-e2e E2E_LABELS=long
+test-long: ## End-to-end tests under load, with bad networks and slow disks, by hand, and on three nodes
+	@$(MAKE) test-e2e E2E_LABELS=long NODES=$(or $(NODES),3)
 
 .PHONY: bench
 bench: ## Measure the operator on the cluster of KUBECONFIG, or on the local one

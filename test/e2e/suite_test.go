@@ -26,7 +26,7 @@ func TestEndToEnd(t *testing.T) {
 	RunSpecs(t, "etcd-operator, end to end")
 }
 
-// Those labelled long take a quarter of an hour together: make test-long. One container
+// Those labelled long take half an hour together: make test-long. One container
 // holds all, because only then the order below is the order in
 // which they run.
 var _ = Describe("etcd-operator", func() {
@@ -60,6 +60,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("names and sizes", Ordered, ContinueOnFailure, namesAndSizes)
 	Describe("what belongs to others", Ordered, ContinueOnFailure, whatBelongsToOthers)
 	Describe("secrets", Ordered, ContinueOnFailure, secrecy)
+	Describe("nodes", Label("faults", "long", "nodes"), Ordered, ContinueOnFailure, onNodes)
 	Describe("faults of the cluster", Label("disrupts-cluster"), Serial, Ordered, ContinueOnFailure, faultsOfTheCluster)
 })
 

@@ -1,0 +1,245 @@
+package e2e
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// noticed is how long Kubernetes takes to call a silent node not ready, and more.
+const noticed = 2 * time.Minute
+
+// onNodes needs three nodes, each a zone of its own: make cluster-up NODES=3.
+func onNodes() {
+	// patient waits for a silent node for longer than a spec lasts, hasty does not.
+	var patient, hasty *v1alpha1.EtcdCluster
+
+	BeforeAll(func() {
+		needsThreeNodes()
+		namespace := newNamespace()
+		startOperator(namespace)
+		patient = newCluster(namespace, "patient", func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Scheduling.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
+				{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule},
+			}
+		})
+		hasty = newCluster(namespace, "hasty", func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Recovery.MemberTimeout = metav1.Duration{Duration: 10 * time.Second}
+		})
+		for _, c := range []*v1alpha1.EtcdCluster{patient, hasty} {
+			create(c)
+			put(c, "key", "value")
+		}
+	})
+
+	AfterEach(func() {
+		for _, c := range []*v1alpha1.EtcdCluster{patient, hasty} {
+			if c == nil {
+				continue // skipped
+			}
+			settles(c)
+			Expect(value(c, "key")).To(Equal("value"))
+		}
+	})
+
+	It("members are spread over zones, as the constraints say, and over nodes without any", func() {
+		Expect(slices.Sorted(maps.Values(places(patient)))).To(Equal([]string{"node-1", "node-2", "node-3"}))
+		Expect(slices.Sorted(maps.Values(places(hasty)))).To(Equal([]string{"node-1", "node-2", "node-3"}))
+	})
+
+	It("fault 23: every node is drained in turn, leadership leaves first, and clients write on", func() {
+		known, on := members(patient), places(patient)
+		watching := callWitness(patient)
+		_, beats := busy(patient, func() {
+			for _, member := range slices.Sorted(maps.Keys(on)) {
+				node := on[member]
+				By("draining " + node)
+				cordon(node)
+				Eventually(func() string { return leaderOf(patient) }).ShouldNot(Equal(member), "leadership leaves the cordoned node")
+				drain(node, patient)
+				says(patient, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumHealthy, "2 of 3")
+				uncordon(node)
+				settles(patient)
+			}
+		})
+		Expect(watching.fewest).To(Equal(2))
+		Expect(members(patient)).To(Equal(known), "the members are the same")
+		Expect(places(patient)).To(Equal(on), "a volume of this cluster stays on its node")
+		Expect(beats.Gap).To(BeNumerically("<", withoutElection))
+		Expect(reasonsOf(Default, patient)).To(ContainElement("LeaderMoved"))
+	})
+
+	It("fault 22: a member on a silent node is waited for, and replaced elsewhere once spec.recovery.memberTimeout is over", func() {
+		knownToPatient, knownToHasty, on := members(patient), members(hasty), places(hasty)
+		parted := memberOn(hasty, "node-2")
+		cut("node-2")
+
+		By("waiting for Kubernetes to notice, and for hasty to go on without " + parted)
+		Eventually(func(g Gomega) {
+			left := maps.Clone(on)
+			delete(left, parted)
+			now := read(g, hasty)
+			g.Expect(conditionOf(now, v1alpha1.ConditionAvailable)).To(HaveField("Reason", v1alpha1.ReasonHealthy))
+			g.Expect(now.Status.ReadyMembers).To(BeEquivalentTo(3))
+			g.Expect(voters(now)).NotTo(ContainElement(parted))
+			g.Expect(voters(now)).To(ContainElements(slices.Sorted(maps.Keys(left))))
+		}).WithTimeout(noticed).Should(Succeed())
+		silent := memberOn(patient, "node-2")
+		says(patient, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberDown, silent)
+		stays(20*time.Second, func(g Gomega) { g.Expect(voters(read(g, patient))).To(ContainElement(silent)) })
+
+		By("joining node-2 again")
+		devcluster("node", "join", "node-2")
+		settles(patient)
+		settles(hasty)
+		Expect(members(patient)).To(Equal(knownToPatient), "nobody was replaced")
+		Expect(members(hasty)).NotTo(HaveKey(parted))
+		Expect(members(hasty)).NotTo(ContainElement(knownToHasty[parted]))
+		Expect(putAside(hasty)).To(HaveKey(parted), "its data is kept")
+		Eventually(func() map[string]string { return uids(hasty) }).ShouldNot(HaveKey(parted), "its Pod goes")
+	})
+
+	It("fault 22: when so many nodes are silent that quorum is gone, nobody is replaced, however long it lasts", func() {
+		before := map[*v1alpha1.EtcdCluster]map[string]string{patient: members(patient), hasty: members(hasty)}
+		cut("node-2")
+		cut("node-3")
+		for _, node := range []string{"node-2", "node-3"} {
+			Eventually(func(g Gomega) { g.Expect(isSilent(g, node)).To(BeTrue()) }).WithTimeout(noticed).Should(Succeed())
+		}
+		stays(20*time.Second, func(g Gomega) { // twice the timeout
+			for c, known := range before {
+				g.Expect(voters(read(g, c))).To(ConsistOf(slices.Collect(maps.Keys(known))))
+			}
+		})
+		says(patient, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumLost, "")
+
+		By("joining both again")
+		devcluster("node", "join", "node-2")
+		devcluster("node", "join", "node-3")
+		for c, known := range before {
+			settles(c)
+			Expect(members(c)).To(Equal(known), "the members are the same")
+		}
+	})
+
+	It("a member whose node is gone for good is replaced where the constraints allow it", func() {
+		bereft := create(newCluster(hasty.Namespace, "bereft", func(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery = hasty.Spec.Recovery }))
+		put(bereft, "key", "value")
+		lost, stays := memberOn(bereft, "node-3"), members(patient)
+		waits := memberOn(patient, "node-3")
+		devcluster("node", "stop", "node-3")
+		DeferCleanup(func() { devcluster("node", "start", "node-3") })
+		Expect(api.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-3"}})).To(Succeed())
+		Eventually(func(g Gomega) {
+			isSettled(g, bereft)
+			g.Expect(places(bereft)).NotTo(HaveKey(lost))
+		}).WithTimeout(noticed).Should(Succeed())
+		Expect(places(bereft)).NotTo(ContainElement("node-3"))
+		Expect(putAside(bereft)).To(HaveKey(lost), "its volume is kept, whether it comes back or not")
+		Expect(value(bereft, "key")).To(Equal("value"))
+		says(patient, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, waits)
+
+		By("starting node-3 again")
+		devcluster("node", "start", "node-3")
+		settles(patient)
+		Expect(members(patient)).To(Equal(stays), "the node is back with its volume")
+	})
+}
+
+// needsThreeNodes skips what a cluster of one node cannot show.
+func needsThreeNodes() {
+	needsLocal()
+	var nodes corev1.NodeList
+	Expect(api.List(ctx, &nodes)).To(Succeed())
+	if len(nodes.Items) < 3 {
+		Skip("needs three nodes: make cluster-up NODES=3")
+	}
+}
+
+// places are the nodes of the cluster's Pods, by name.
+func places(c *v1alpha1.EtcdCluster) map[string]string {
+	all := map[string]string{}
+	for _, p := range pods(c) {
+		all[p.Name] = p.Spec.NodeName
+	}
+	return all
+}
+
+func memberOn(c *v1alpha1.EtcdCluster, node string) string {
+	GinkgoHelper()
+	for _, p := range pods(c) {
+		if p.Spec.NodeName == node {
+			return p.Name
+		}
+	}
+	Fail("no member of " + c.Name + " is on " + node)
+	return ""
+}
+
+// voters are the members in the cluster's status that etcd lists.
+func voters(c *v1alpha1.EtcdCluster) []string {
+	var names []string
+	for _, m := range c.Status.Members {
+		if m.Role != v1alpha1.RoleUnlisted {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+func leaderOf(c *v1alpha1.EtcdCluster) string {
+	_, leader, _ := standing(c)
+	return leader
+}
+
+// cut parts a node from all others, until it is joined or the spec ends.
+func cut(node string) {
+	GinkgoHelper()
+	DeferCleanup(func() { devcluster("node", "join", node) })
+	devcluster("node", "cut", node)
+}
+
+func isSilent(g Gomega, name string) bool {
+	var node corev1.Node
+	g.Expect(api.Get(ctx, client.ObjectKey{Name: name}, &node)).To(Succeed())
+	ready := slices.IndexFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+	return ready < 0 || node.Status.Conditions[ready].Status != corev1.ConditionTrue
+}
+
+// drain is kubectl's, of the cluster's Pods only.
+func drain(node string, c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	run(filepath.Join(top, ".devcluster", "bin", "kubectl"), "drain", node, "--timeout=2m",
+		"--pod-selector="+v1alpha1.LabelCluster+"="+c.Name)
+}
+
+// cordon lets no more Pods come to the node, until it is taken back or the spec ends.
+func cordon(node string) {
+	GinkgoHelper()
+	DeferCleanup(uncordon, node)
+	setCordon(node, true)
+}
+
+func uncordon(node string) { setCordon(node, false) }
+
+func setCordon(name string, cordoned bool) {
+	GinkgoHelper()
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		var node corev1.Node
+		if err := api.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+			return err
+		}
+		node.Spec.Unschedulable = cordoned
+		return api.Update(ctx, &node)
+	})).To(Succeed())
+}
