@@ -56,13 +56,15 @@ func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 
 // withdraw takes a Pod out of the client Service, and writes down since when.
 func (a *Actor) withdraw(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Withdraw) error {
-	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
-		if pod.Labels[build.ComponentLabel] != build.Serving {
-			return
-		}
-		metav1.SetMetaDataLabel(&pod.ObjectMeta, build.ComponentLabel, build.Leaving)
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationWithdrawnAt, a.Now().UTC().Format(time.RFC3339Nano))
-	})
+	return a.change(ctx, c, s.Name, s.UID, "", a.leave)
+}
+
+func (a *Actor) leave(pod *corev1.Pod) {
+	if pod.Labels[build.ComponentLabel] != build.Serving {
+		return
+	}
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, build.ComponentLabel, build.Leaving)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationWithdrawnAt, a.Now().UTC().Format(time.RFC3339Nano))
 }
 
 // readmit puts it back.
@@ -73,9 +75,9 @@ func (a *Actor) readmit(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Rea
 	})
 }
 
-// swap gives a running Pod's container another image. The kubelet restarts the
-// container; what ran before is written down, to tell when that has happened. That
-// must not be done again when it has.
+// swap gives a running Pod's container another image, and takes the Pod out of the
+// client Service. The kubelet restarts the container; what ran before is written down,
+// to tell when that has happened. That must not be done again when it has.
 func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Swap) error {
 	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
 		wanted := build.Pod(build.Targeted(c, v.Target), s.Name, build.Joining{})
@@ -87,6 +89,9 @@ func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vie
 		}
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTemplate, build.Swapped(pod, wanted))
 		pod.Spec.Containers[0].Image = wanted.Spec.Containers[0].Image
+		if len(v.Select(cluster.IsVoter)) > 1 {
+			a.leave(pod)
+		}
 	})
 }
 

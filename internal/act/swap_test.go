@@ -8,6 +8,8 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -41,6 +43,30 @@ func TestSwapMarksTheOldContainer(t *testing.T) {
 	s.get("a-1", &p)
 	if got := p.Annotations[v1alpha1.AnnotationReplaced]; got != "containerd://old" {
 		t.Errorf("done again: %q is marked", got)
+	}
+}
+
+// TestSwapTakesThePodOutOfTheClientService: the kubelet restarts the container in a Pod
+// that stays, so nothing else would. An only member stays: there is nobody else.
+func TestSwapTakesThePodOutOfTheClientService(t *testing.T) {
+	for voters, want := range map[int]string{1: build.Serving, 3: build.Leaving} {
+		s := upgrading(t, "containerd://old")
+		for i := range s.view.Members {
+			if s.view.Members[i].Role = cluster.Voter; i >= voters {
+				s.view.Members[i].Role = cluster.Unlisted
+			}
+		}
+		p := pod("a-1", "pod-1")
+		s.get("a-1", p)
+		p.Labels = map[string]string{build.ComponentLabel: build.Serving}
+		if err := s.api.Update(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		s.mustDo(upgrade)
+		s.get("a-1", p)
+		if got := p.Labels[build.ComponentLabel]; got != want {
+			t.Errorf("of %d voters: %q, want %q", voters, got, want)
+		}
 	}
 }
 

@@ -23,7 +23,25 @@ func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	pod.Annotations[v1alpha1.AnnotationTemplate] = Fingerprint(c, member)
 	etcd := &pod.Spec.Containers[0]
 	etcd.Args = append(etcd.Args, joinArguments(c, j)...)
+	etcd.Lifecycle = lingering()
 	return pod
+}
+
+// lingering lets a member serve for a moment after it was told to end, by whomever:
+// clients are no longer led to it, and leadership can be handed over. Pods of earlier
+// releases do not linger and need not restart for it, so no fingerprint counts it.
+func lingering() *corev1.Lifecycle {
+	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 1}}}
+}
+
+// Lingers says whether a Pod's container serves on for a moment when it is to end.
+func Lingers(pod *corev1.Pod) bool {
+	for _, container := range pod.Spec.Containers {
+		if container.Lifecycle != nil && container.Lifecycle.PreStop != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // ForcedPod is the Pod of a member that forms the cluster anew from its own data,

@@ -57,6 +57,7 @@ type Pod struct {
 	Change      Change // what of it is not as the spec wants it
 	Withdrawn   bool   // the client Service no longer sends clients to it
 	Quiet       bool   // withdrawn for so long that nobody is being sent to it any more
+	Lingers     bool   // it serves on for a moment when it is told to end
 	Settling    bool   // its container is about to restart with another image
 	Resizing    string // why it does not have the compute resources yet that it is to have
 	Cordoned    bool   // its node takes no new Pods: a drain may follow

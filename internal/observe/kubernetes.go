@@ -106,6 +106,7 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		Trouble:     trouble(pod),
 		Image:       imageOf(pod),
 		Withdrawn:   pod.Labels[build.ComponentLabel] != build.Serving,
+		Lingers:     build.Lingers(pod),
 	}
 	for _, status := range pod.Status.ContainerStatuses {
 		facts.Running = facts.Running || status.State.Running != nil

@@ -132,7 +132,7 @@ func TestFault4NumberOfAQuarantinedVolumeIsNotUsedAgain(t *testing.T) {
 
 // TestPodFacts: each is read from where Kubernetes puts it.
 func TestPodFacts(t *testing.T) {
-	healthy := cluster.Pod{Exists: true, UID: "pod-a-1", Address: "10.0.0.1", Running: true, Ready: true, Image: image}
+	healthy := cluster.Pod{Exists: true, UID: "pod-a-1", Address: "10.0.0.1", Running: true, Ready: true, Lingers: true, Image: image}
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)
 		want   func(*cluster.Pod)
@@ -151,6 +151,9 @@ func TestPodFacts(t *testing.T) {
 		"not ready": {func(p *corev1.Pod) {
 			p.Status.Conditions[0].Status = corev1.ConditionFalse
 		}, func(p *cluster.Pod) { p.Ready = false }},
+		"of a release whose Pods do not linger": {func(p *corev1.Pod) {
+			p.Spec.Containers[0].Lifecycle = nil
+		}, func(p *cluster.Pod) { p.Lingers = false }},
 		"new": {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, func(p *cluster.Pod) { p.Address, p.Running, p.Ready = "", false, false }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -202,6 +202,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Settling = true
 	case "withdrawn":
 		m.Pod.Withdrawn = true
+	case "lingers":
+		m.Pod.Lingers = true
 	case "quiet":
 		m.Pod.Withdrawn, m.Pod.Quiet = true, true
 	case "cordoned":

@@ -83,7 +83,7 @@ func restart(v cluster.View, m cluster.Member) Step {
 	if len(voters) > 1 && !quorum.Holds(len(up), len(voters)) {
 		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, len(up), len(voters))}
 	}
-	if step := vacate(v, m); step != nil {
+	if step := vacate(v, m); step != nil && !m.Pod.Lingers {
 		return step
 	}
 	if m.Pod.Change == cluster.Swap {
@@ -94,7 +94,8 @@ func restart(v cluster.View, m cluster.Member) Step {
 
 // vacate takes a member out of the client Service before it is disturbed, and gives
 // Kubernetes time to tell every node: a client that comes back to it while it ends is
-// refused, and tries again only after a second (gRPC's connection backoff).
+// refused, and tries again only after a second (gRPC's connection backoff). A Pod that
+// lingers takes that time itself.
 func vacate(v cluster.View, m cluster.Member) Step {
 	switch {
 	case !m.Pod.Ready || len(v.Select(cluster.IsVoter)) == 1:

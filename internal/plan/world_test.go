@@ -101,6 +101,7 @@ func (w *world) obey(step plan.Step) {
 		w.settle()
 		m := w.at(s.Name)
 		m.Pod.Image, m.Pod.Settling, m.Pod.Change = s.Version, m.Pod.Running, cluster.Same
+		m.Pod.Withdrawn = m.Pod.Withdrawn || len(w.view.Select(cluster.IsVoter)) > 1
 		return // the kubelet takes a moment
 	case plan.Reserve:
 		w.view.Record.Joining = s.Name
@@ -156,7 +157,7 @@ func (w *world) start(name string) {
 		return
 	}
 	w.pods++
-	m.Pod = cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", w.pods), Image: w.view.Target.Version}
+	m.Pod = cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", w.pods), Image: w.view.Target.Version, Lingers: true}
 	*w.staleOf(name) = false
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {
 		m.Volume = cluster.Kept
