@@ -90,7 +90,11 @@ func finishLearner(v cluster.View) Step {
 		case m.Synced:
 			return Promote{m.Name}
 		default:
-			return Wait{For: "learner " + m.Name + " to catch up" + why(m), Look: soonIf(v.Fresh || m.Answers)}
+			what := " to catch up"
+			if !m.Answers {
+				what = " to answer"
+			}
+			return Wait{For: "learner " + m.Name + what + why(m), Look: soonIf(v.Fresh || m.Answers)}
 		}
 	}
 	return nil
