@@ -51,17 +51,20 @@ func (l *lab) healthy(ctx context.Context, mutants []mutant) error {
 }
 
 // try returns the first test that fails because of the mutant, or nothing. The
-// short tests come first, then the long ones, as in make test-unit.
+// short tests come first, then the long ones, as in make test-unit; and package by
+// package, because the first one most often notices.
 func (l *lab) try(ctx context.Context, m mutant) (string, error) {
 	overlay, err := l.overlay(m)
 	if err != nil {
 		return "", err
 	}
 	for _, short := range []bool{true, false} {
-		output, err := test(ctx, short, m.packages, "-failfast", "-overlay="+overlay)
-		failed, err := verdict(output, err)
-		if err != nil || failed != "" {
-			return failed, err
+		for _, tested := range m.packages {
+			output, err := test(ctx, short, []string{tested}, "-failfast", "-vet=off", "-overlay="+overlay)
+			failed, err := verdict(output, err)
+			if err != nil || failed != "" {
+				return failed, err
+			}
 		}
 	}
 	return "", nil
@@ -69,15 +72,7 @@ func (l *lab) try(ctx context.Context, m mutant) (string, error) {
 
 // overlay writes the changed file and tells go where it is.
 func (l *lab) overlay(m mutant) (string, error) {
-	original, err := filepath.Abs(m.file)
-	if err != nil {
-		return "", fmt.Errorf("find the file: %w", err)
-	}
-	text, err := os.ReadFile(original)
-	if err != nil {
-		return "", fmt.Errorf("read the file: %w", err)
-	}
-	changed, err := m.apply(string(text))
+	original, changed, err := m.changed()
 	if err != nil {
 		return "", err
 	}

@@ -20,7 +20,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	only := flag.String("run", "", "try only mutants whose name matches this regular expression")
-	check := flag.Bool("check", false, "only check that every mutant fits the code; run no test")
+	check := flag.Bool("check", false, "only check that every mutant fits the code and compiles; run no test")
 	least := flag.Float64("least", 95, "fail if fewer than this many percent are caught")
 	flag.Parse()
 	if err := run(ctx, *only, *check, *least); err != nil {
@@ -46,8 +46,11 @@ func run(ctx context.Context, only string, check bool, least float64) error {
 	if err := allFit(mutants); err != nil {
 		return err
 	}
+	if err := allCompile(ctx, mutants); err != nil {
+		return err
+	}
 	if check {
-		fmt.Printf("all %d mutants fit\n", len(mutants))
+		fmt.Printf("all %d mutants fit and compile\n", len(mutants))
 		return nil
 	}
 	lab, err := newLab()
@@ -58,11 +61,11 @@ func run(ctx context.Context, only string, check bool, least float64) error {
 	if err := lab.healthy(ctx, mutants); err != nil {
 		return err
 	}
-	survivors, err := tryAll(ctx, lab, mutants)
+	caught, survivors, err := tryAll(ctx, lab, mutants)
 	if ctx.Err() != nil {
 		return err
 	}
-	return errors.Join(err, judge(mutants, survivors, least))
+	return errors.Join(err, judge(caught, len(mutants), survivors, least))
 }
 
 func chosen(all []mutant, wanted *regexp.Regexp) []mutant {
@@ -75,36 +78,37 @@ func chosen(all []mutant, wanted *regexp.Regexp) []mutant {
 	return mutants
 }
 
-// tryAll shows one line for each mutant and returns those that nobody noticed. One
-// that cannot be tried does not keep the others from it, but is an error.
-func tryAll(ctx context.Context, lab *lab, mutants []mutant) ([]mutant, error) {
-	var survivors []mutant
+// tryAll shows one line for each mutant and returns how many were noticed and which
+// were not. One that cannot be tried does not keep the others from it, but is an error,
+// and is not caught.
+func tryAll(ctx context.Context, lab *lab, mutants []mutant) (caught int, survivors []mutant, err error) {
 	var errs []error
 	start := time.Now()
 	for i, m := range mutants {
 		found, err := lab.try(ctx, m)
 		switch {
 		case ctx.Err() != nil:
-			return nil, ctx.Err()
+			return 0, nil, ctx.Err()
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: mutant %s: %w", m.at, m.name, err))
 			found = "BROKEN"
 		case found == "":
 			survivors = append(survivors, m)
 			found = "SURVIVED: " + m.breaks
+		default:
+			caught++
 		}
 		elapsed := time.Since(start).Round(time.Second)
 		fmt.Printf("[%*d/%d] %6s  %-34s %s\n", digits(len(mutants)), i+1, len(mutants), elapsed, m.name, found)
 	}
-	return survivors, errors.Join(errs...)
+	return caught, survivors, errors.Join(errs...)
 }
 
 func digits(n int) int { return len(fmt.Sprint(n)) }
 
-func judge(mutants, survivors []mutant, least float64) error {
-	caught := len(mutants) - len(survivors)
-	percent := 100 * float64(caught) / float64(len(mutants))
-	fmt.Printf("caught %d of %d mutants (%.1f %%)\n", caught, len(mutants), percent)
+func judge(caught, all int, survivors []mutant, least float64) error {
+	percent := 100 * float64(caught) / float64(all)
+	fmt.Printf("caught %d of %d mutants (%.1f %%)\n", caught, all, percent)
 	for _, m := range survivors {
 		fmt.Printf("survived: %s (%s, in %s): %s\n", m.name, m.at, m.file, m.breaks)
 	}

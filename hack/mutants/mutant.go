@@ -119,15 +119,25 @@ func (m *mutant) apply(text string) (string, error) {
 	return strings.Replace(text, before, after, 1), nil
 }
 
+// changed returns the absolute path of the file and its text with the bug in it.
+func (m *mutant) changed() (file, text string, err error) {
+	file, err = filepath.Abs(m.file)
+	if err != nil {
+		return "", "", fmt.Errorf("find the file: %w", err)
+	}
+	original, err := os.ReadFile(file)
+	if err != nil {
+		return "", "", fmt.Errorf("read the file: %w", err)
+	}
+	text, err = m.apply(string(original))
+	return file, text, err
+}
+
 // allFit says which mutants the code has left behind.
 func allFit(mutants []mutant) error {
 	var errs []error
 	for _, m := range mutants {
-		text, err := os.ReadFile(m.file)
-		if err == nil {
-			_, err = m.apply(string(text))
-		}
-		if err != nil {
+		if _, _, err := m.changed(); err != nil {
 			errs = append(errs, fmt.Errorf("%s: mutant %s does not fit: %w", m.at, m.name, err))
 		}
 	}
