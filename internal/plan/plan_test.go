@@ -131,10 +131,9 @@ func parseLine(t *testing.T, w *world, words []string) {
 func parseMember(t *testing.T, w *world, words []string) {
 	v := &w.view
 	m := w.at(words[0])
-	w.pods++
 	*m = cluster.Member{
 		Name: words[0], Recorded: true, Started: true, Volume: cluster.Kept, Role: cluster.Unlisted,
-		Pod:     cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", w.pods), Running: true, Ready: true, Image: v.Want.Version},
+		Pod:     cluster.Pod{Exists: true, UID: w.nextUID(), Running: true, Ready: true, Image: v.Want.Version},
 		Answers: true, Healthy: true, Revision: 7, Index: 7, ClusterID: v.Record.ClusterID, Version: v.Want.Version,
 	}
 	if v.Record.ClusterID == "" {
@@ -145,7 +144,7 @@ func parseMember(t *testing.T, w *world, words []string) {
 			t.Fatalf("unknown word %q of member %s", word, m.Name)
 		}
 	}
-	*w.dataOf(m.Name) = m.Volume == cluster.Kept
+	w.fate(m.Name).data = m.Volume == cluster.Kept
 }
 
 func describe(w *world, m *cluster.Member, word string) bool {
@@ -163,7 +162,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "down":
 		silent()
 		m.Pod.Ready, m.Pod.Running = false, false
-		w.broken[m.Name] = true
+		w.fate(m.Name).broken = true
 	case "answering":
 		m.Healthy = false
 	case "unready":
@@ -189,7 +188,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Terminating = true
 	case "outdated":
 		m.Pod.Change = cluster.Rebuild
-		*w.staleOf(m.Name) = true
+		w.fate(m.Name).stale = true
 	case "swap":
 		m.Pod.Change, m.Pod.Image, m.Version = cluster.Swap, "3.6.11", "3.6.11"
 	case "resize":
@@ -215,11 +214,11 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "damaged":
 		silent()
 		m.Pod.Ready, m.Pod.Running = false, false
-		m.Damage, w.damaged[m.Name] = "its data is damaged", true
+		m.Damage, w.fate(m.Name).damaged = "its data is damaged", true
 	case "stranded":
 		silent()
 		m.Pod.Ready, m.Pod.Running = false, false
-		m.Stranded, w.silent[m.Name] = "its node is silent", true
+		m.Stranded, w.fate(m.Name).silent = "its node is silent", true
 	case "behind":
 		m.Behind = 1000
 	case "index":
@@ -231,7 +230,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "replies":
 		m.Answers, m.Healthy, m.Pod.Running, m.Pod.Ready = true, true, true, true
 	case "curable":
-		w.cured[m.Name] = true
+		w.fate(m.Name).cured = true
 	case "fresh":
 		silent()
 		m.Started, m.Pod, m.Volume = false, cluster.Pod{}, cluster.NoVolume

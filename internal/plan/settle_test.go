@@ -1,0 +1,242 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/quorum"
+	"github.com/etcd-operator/etcd-operator/internal/version"
+)
+
+// settle lets the world come to rest: containers run, the cluster forms, a leader
+// is elected, learners catch up, what is gone is forgotten.
+func (w *world) settle() {
+	v := &w.view
+	w.form()
+	for i := range v.Members {
+		w.run(&v.Members[i])
+	}
+	w.strike()
+	w.version()
+	up, all := w.voters(func(m *cluster.Member) bool { return m.Answers })
+	led := quorum.Holds(up, all)
+	for i := range v.Members {
+		m := &v.Members[i]
+		m.Healthy = m.Answers && led
+		m.Leader = m.Leader && m.Healthy && m.Role == cluster.Voter
+		m.Synced = m.Role == cluster.Learner && m.Healthy
+		m.Recorded = m.Recorded || m.Role != cluster.Unlisted && w.formed
+		if m.Role != cluster.Unlisted && m.Name == v.Record.Joining {
+			v.Record.Joining = ""
+		}
+	}
+	if _, has := v.Leader(); led && !has {
+		w.elect()
+	}
+	v.Unread = ""
+	if !led {
+		v.Unread = "no member answers a linearizable read"
+	}
+	w.aim()
+	v.Members = slices.DeleteFunc(v.Members, w.forgets)
+}
+
+// voters counts the voters of which something is true, and all.
+func (w *world) voters(is func(*cluster.Member) bool) (some, all int) {
+	for i := range w.view.Members {
+		m := &w.view.Members[i]
+		if m.Role != cluster.Voter {
+			continue
+		}
+		if all++; is(m) {
+			some++
+		}
+	}
+	return some, all
+}
+
+// forgets says whether nothing is left of a member, and drops the truth about it: its
+// name is never used again.
+func (w *world) forgets(m cluster.Member) bool {
+	left := m.Recorded || m.Pod.Exists || m.Volume != cluster.NoVolume || m.Role != cluster.Unlisted || m.Name == w.view.Record.Joining
+	if !left {
+		*w.fate(m.Name) = fate{}
+	}
+	return !left
+}
+
+// form lists the first members in etcd once a quorum of them runs.
+func (w *world) form() {
+	if w.formed || !w.view.Planned() || w.view.Record.Adopted {
+		return
+	}
+	running := w.view.Select(cluster.IsRecorded, func(m cluster.Member) bool { return m.Pod.Exists && w.runs(m) })
+	if !quorum.Holds(len(running), len(w.view.Record.First)) {
+		return
+	}
+	w.formed = true
+	for i, name := range w.view.Record.First {
+		m := w.at(name)
+		m.Role, m.ID, m.Started = cluster.Voter, uint64(100+i), true
+	}
+}
+
+func (w *world) runs(m cluster.Member) bool {
+	if w.fate(m.Name).damaged || w.fate(m.Name).silent || w.bad != "" && m.Pod.Image == w.bad {
+		return false
+	}
+	return !m.Pod.Finished && (!w.fate(m.Name).broken || w.fate(m.Name).cured && !w.fate(m.Name).stale)
+}
+
+func (w *world) run(m *cluster.Member) {
+	alive := m.Pod.Exists && w.runs(*m) && m.Volume != cluster.Going
+	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive, alive && w.formed, false
+	m.Pod.Quiet = m.Pod.Withdrawn
+	m.Pod.Failing = m.Pod.Exists && !alive
+	m.Answers = alive && w.formed && m.Role != cluster.Unlisted
+	m.ClusterID, m.Damage, m.Stranded, m.Index = "", "", "", 0
+	if m.Pod.Exists && w.fate(m.Name).damaged {
+		m.Damage = "its data is damaged"
+	}
+	if m.Pod.Exists && w.fate(m.Name).silent {
+		m.Stranded = "its node is silent"
+	}
+	if w.view.Want.Ephemeral {
+		m.Volume = cluster.NoVolume
+		if cluster.HasPod(*m) {
+			m.Volume = cluster.Kept
+		}
+	}
+	if m.Answers {
+		m.ClusterID, m.Started = clusterID, true
+		m.Revision, m.Index = 7, uint64(100+cluster.Serial(w.view.Name, m.Name)) //nolint:gosec // a small number
+		w.fate(m.Name).data = true
+		w.judgeVersion(*m)
+		m.Version = m.Pod.Image
+	}
+}
+
+// strike takes everybody but a survivor that forms the cluster anew off the list.
+func (w *world) strike() {
+	for _, survivor := range w.view.Members {
+		if !survivor.Pod.Forced || !survivor.Answers {
+			continue
+		}
+		for i := range w.view.Members {
+			if m := &w.view.Members[i]; m.Name != survivor.Name && m.Role == cluster.Voter && !m.Answers {
+				m.Role, m.ID, m.Recorded = cluster.Unlisted, 0, false
+			}
+		}
+	}
+}
+
+// settling says whether a container is about to restart.
+func (w *world) settling() bool {
+	return len(w.view.Select(func(m cluster.Member) bool { return m.Pod.Settling })) > 0
+}
+
+// judgeVersion notes what etcd refuses: a member of an older minor version than its
+// cluster's, or more than one newer
+// (https://etcd.io/docs/v3.6/upgrades/upgrading-etcd/).
+func (w *world) judgeVersion(m cluster.Member) {
+	if w.minor == "" || m.Version == m.Pod.Image {
+		return
+	}
+	has, now := minorOf(w.minor), minorOf(m.Pod.Image)
+	if now < has || now > has+1 {
+		w.fault = fmt.Sprintf("%s starts with %s in a cluster of version %s", m.Name, m.Pod.Image, w.minor)
+	}
+}
+
+func minorOf(text string) int {
+	_, rest, _ := strings.Cut(text, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	n, _ := strconv.Atoi(minor)
+	return n
+}
+
+// version lets etcd's version of the cluster follow the oldest member, and ends a
+// downgrade when all members run its target.
+func (w *world) version() {
+	low, high := 99, 0
+	for _, running := range w.running() {
+		low, high = min(low, minorOf(running)), max(high, minorOf(running))
+	}
+	if low > high {
+		return
+	}
+	if w.downgrade != "" && high == minorOf(w.downgrade) {
+		w.downgrade = ""
+	}
+	if w.downgrade == "" {
+		w.minor = "3." + strconv.Itoa(low)
+	}
+}
+
+// running is what the members that etcd lists run.
+func (w *world) running() []string {
+	all := make([]string, 0, len(w.view.Members))
+	for i := range w.view.Members {
+		if m := &w.view.Members[i]; m.Role != cluster.Unlisted && m.Version != "" {
+			all = append(all, m.Version)
+		}
+	}
+	return all
+}
+
+// hops are answers of version.Next. It takes long, and there are few questions.
+var hops sync.Map
+
+func nextHop(wanted string, running []string, downgrade string) version.Hop {
+	question := [...]string{wanted, strings.Join(running, " "), downgrade}
+	if hop, known := hops.Load(question); known {
+		return hop.(version.Hop)
+	}
+	hop := version.Next(wanted, running, downgrade, false)
+	hops.Store(question, hop)
+	return hop
+}
+
+// aim does what the observer does: it says what members are to run now, and what it
+// takes to bring each Pod there.
+func (w *world) aim() {
+	v := &w.view
+	running := w.running()
+	hop := nextHop(v.Want.Version, running, w.downgrade)
+	v.Target = cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}
+	if hop.Downgrade != "" {
+		v.Target.Version = version.Highest(running)
+	}
+	for i := range v.Members {
+		v.Members[i].Pod.Change = w.change(v.Members[i])
+	}
+}
+
+func (w *world) change(m cluster.Member) cluster.Change {
+	target := w.view.Target.Version
+	switch {
+	case !m.Pod.Exists:
+		return cluster.Same
+	case m.Pod.Forced || w.fate(m.Name).stale:
+		return cluster.Rebuild
+	case m.Pod.Image == target:
+		return cluster.Same
+	case (minorOf(m.Pod.Image) == 5) != (minorOf(target) == 5):
+		return cluster.Rebuild // 3.5 has other flags
+	default:
+		return cluster.Swap
+	}
+}
+
+func (w *world) elect() {
+	for i := range w.view.Members {
+		if m := &w.view.Members[i]; m.Role == cluster.Voter && m.Healthy {
+			m.Leader = true
+			return
+		}
+	}
+}

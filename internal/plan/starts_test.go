@@ -1,0 +1,208 @@
+package plan_test
+
+import (
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// A goal is what is wanted of a cluster that has formed.
+type goal struct {
+	size      int
+	version   string
+	downgrade string // what etcd was told before
+	bad       string // a version that does not run
+	ephemeral bool
+	trusting  bool // the operator may roll back and recover quorum by itself
+}
+
+// goals are all combinations that matter. Members run 3.6.16, and 3.5.35 where they
+// are old.
+func goals() []goal {
+	var all []goal
+	for _, size := range []int{0, 1, 3, 5} {
+		for _, g := range []goal{
+			{version: "3.6.16"},
+			{version: "3.7.3"},
+			{version: "3.7.3", bad: "3.7.3"},
+			{version: "3.5.35"},
+			{version: "3.5.35", downgrade: "3.5"},
+			{version: "3.6.16", downgrade: "3.5"},
+		} {
+			for _, g.ephemeral = range []bool{false, true} {
+				for _, g.trusting = range []bool{false, true} {
+					if g.size = size; size > 0 || !g.ephemeral {
+						all = append(all, g)
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// eachFormed makes every cluster of up to most members in which each is in one of the
+// states of memberStates, all voters or the newest one a learner. Up to four members
+// that means every list of states. Five that are in the same state are told apart by
+// nothing but their age, so every mix of states is made, in some orders.
+func eachFormed(g goal, most int, visit func(*world)) {
+	for n := 1; n <= most; n++ {
+		all, some := eachList, eachList
+		if n > 4 {
+			all, some = eachTurn, eachMix
+		}
+		all(n, func(states []int) { visit(formedWorld(g, states, noLearner)) })
+		if n == 1 {
+			continue
+		}
+		some(n-1, func(voters []int) {
+			for state := range memberStates {
+				states := append(slices.Clip(voters), state)
+				visit(formedWorld(g, states, startedLearner))
+				visit(formedWorld(g, states, newLearner))
+			}
+		})
+	}
+}
+
+// eachList visits every list of n states.
+func eachList(n int, visit func(states []int)) {
+	for code := range power(len(memberStates), n) {
+		visit(digits(code, len(memberStates), n))
+	}
+}
+
+// eachMix visits every mix of n states, sorted forth and back.
+func eachMix(n int, visit func(states []int)) {
+	eachList(n, func(states []int) {
+		if !slices.IsSorted(states) {
+			return
+		}
+		visit(states)
+		slices.Reverse(states)
+		visit(states)
+	})
+}
+
+// eachTurn visits every mix of n states, forth and back, and turns it round so that
+// each state comes first and each comes last: the oldest member leads, and the newest
+// leaves first.
+func eachTurn(n int, visit func(states []int)) {
+	eachMix(n, func(states []int) {
+		for k := range states {
+			if k == 0 || states[k] != states[k-1] {
+				visit(slices.Concat(states[k:], states[:k]))
+			}
+		}
+	})
+}
+
+func digits(code, base, n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = code % base
+		code /= base
+	}
+	return all
+}
+
+func power(base, exponent int) int {
+	result := 1
+	for range exponent {
+		result *= base
+	}
+	return result
+}
+
+func newWorld(size int, ephemeral bool) *world {
+	return &world{view: cluster.View{
+		Name: "a", UID: "u1", Want: cluster.Want{Size: size, Version: "3.6.16", Ephemeral: ephemeral},
+		Target: cluster.Target{Version: "3.6.16"},
+	}}
+}
+
+var memberStates = []func(f *fate, m *cluster.Member){
+	func(*fate, *cluster.Member) {},
+	func(f *fate, _ *cluster.Member) { f.broken = true },
+	func(_ *fate, m *cluster.Member) { m.Pod = cluster.Pod{} },
+	func(f *fate, m *cluster.Member) { m.Pod, m.Volume, f.data = cluster.Pod{}, cluster.NoVolume, false },
+	func(f *fate, _ *cluster.Member) { f.stale = true },
+	func(f *fate, _ *cluster.Member) { f.stale, f.broken, f.cured = true, true, true },
+	func(f *fate, _ *cluster.Member) { f.damaged = true },
+	func(f *fate, _ *cluster.Member) { f.silent = true },
+	func(_ *fate, m *cluster.Member) { m.Version, m.Pod.Image = "3.5.35", "3.5.35" },
+	func(_ *fate, m *cluster.Member) { m.Pod.Cordoned = true },
+}
+
+// learner is what the newest member is, if not a voter.
+type learner int
+
+const (
+	noLearner learner = iota
+	startedLearner
+	newLearner
+)
+
+func formedWorld(g goal, states []int, newest learner) *world {
+	w := newWorld(g.size, g.ephemeral)
+	w.formed, w.impatient, w.bad, w.downgrade = true, true, g.bad, g.downgrade
+	w.view.Want.Version, w.view.Want.Automatic, w.view.Want.RollBack = g.version, g.trusting, g.trusting
+	w.view.Record = cluster.Record{Token: "u1", ClusterID: clusterID, NextSerial: len(states)}
+	for i, state := range states {
+		m := cluster.Member{
+			Name: cluster.MemberName("a", i), Recorded: true, Started: true, Role: cluster.Voter, ID: uint64(100 + i), Volume: cluster.Kept,
+			Version: "3.6.16", Pod: cluster.Pod{Exists: true, UID: w.nextUID(), Image: "3.6.16"},
+		}
+		w.fates[i].data = true
+		memberStates[state](&w.fates[i], &m)
+		w.view.Members = append(w.view.Members, m)
+	}
+	if newest != noLearner {
+		last := len(states) - 1
+		w.view.Members[last].Role, w.view.Members[last].Started = cluster.Learner, newest == startedLearner
+		w.fates[last].data = newest == startedLearner
+	}
+	if w.minor = g.downgrade; w.minor == "" {
+		w.version()
+	}
+	w.settle()
+	return w
+}
+
+var firstStates = []func(m *cluster.Member){
+	func(*cluster.Member) {},
+	func(m *cluster.Member) { m.Volume = cluster.Kept },
+	func(m *cluster.Member) {
+		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Image: "3.6.16"}
+	},
+	func(m *cluster.Member) {
+		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Image: "3.6.16", Finished: true}
+	},
+}
+
+// eachUnformed makes every moment of a bootstrap.
+func eachUnformed(visit func(*world)) {
+	for _, ephemeral := range []bool{false, true} {
+		for _, size := range []int{1, 3, 5} {
+			for code := range power(len(firstStates), size) {
+				visit(unformedWorld(digits(code, len(firstStates), size), ephemeral))
+			}
+			visit(newWorld(size, ephemeral))
+		}
+	}
+}
+
+func unformedWorld(states []int, ephemeral bool) *world {
+	w := newWorld(len(states), ephemeral)
+	var names []string
+	for i := range states {
+		names = append(names, cluster.MemberName("a", i))
+	}
+	w.obey(plan.Freeze{Members: names})
+	for i, state := range states {
+		firstStates[state](w.at(names[i]))
+	}
+	w.settle()
+	return w
+}
