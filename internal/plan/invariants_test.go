@@ -41,7 +41,7 @@ const patience = 400
 // a version, and every walk must end.
 //
 // Clusters have up to three members, with -short, as under the race detector, one;
-// WALK=5 goes up to five, which takes a quarter of an hour.
+// WALK=5 goes up to five, which takes twenty minutes on one core.
 func TestInvariants(t *testing.T) {
 	most, least := 3, int64(200_000)
 	if testing.Short() {
