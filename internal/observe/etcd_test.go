@@ -47,7 +47,7 @@ func TestStrayIsReported(t *testing.T) {
 	for _, name := range []string{"b-0", "a-03", "a--1", "other"} {
 		s := newScene(t)
 		s.addLearner(name)
-		want := cluster.Stray{ID: 4, PeerURL: fake.PeerURL(name)}
+		want := cluster.Stray{ID: 4, PeerURL: s.peerURL(fake.PeerURL(name))}
 		if v := s.look(); len(v.Strays) != 1 || v.Strays[0] != want || len(v.Members) != 3 {
 			t.Errorf("strays: %+v, want %+v", v.Strays, want)
 		}
@@ -60,6 +60,41 @@ func TestStrayIsReported(t *testing.T) {
 		if v := s.look(); len(v.Strays) != 1 || v.Strays[0] != want {
 			t.Errorf("strays: %+v, want %+v", v.Strays, want)
 		}
+	}
+}
+
+// TestNameAtAnotherHostIsAStray: neither a host that only begins with a name of ours,
+// nor the name that a member gives itself, makes it ours.
+func TestNameAtAnotherHostIsAStray(t *testing.T) {
+	for _, host := range []string{"a-3.b.default.svc", "a-3.a.other.svc", "a-3.example.com", "a-3.a.default.svcs", "10.0.0.3"} {
+		s := newScene(t)
+		s.addLearner("a-3")
+		s.etcd.Start("a-3")
+		s.members = func(all []etcd.Member) { all[3].PeerURLs = []string{"https://" + host + ":2380"} }
+		v := s.look()
+		if m, _ := v.Member("a-3"); m.Role != cluster.Unlisted || len(v.Strays) != 1 {
+			t.Errorf("%s: saw %+v, strays: %+v", host, m, v.Strays)
+		}
+	}
+}
+
+// TestPeerURLNamesTheMember: with the cluster's domain or without, whatever the member
+// calls itself. One that is known already stays known by its ID and name.
+func TestPeerURLNamesTheMember(t *testing.T) {
+	s := newScene(t)
+	s.members = func(all []etcd.Member) {
+		all[0].PeerURLs = []string{"https://a-0.a.default.svc.cluster.local:2380"}
+		all[1].Name = "a-2"
+		all[2].PeerURLs = []string{"https://moved.example.com:2380"}
+	}
+	v := s.look()
+	for i, name := range []string{"a-0", "a-1", "a-2"} {
+		if m, _ := v.Member(name); m.ID != uint64(i+1) || m.Role != cluster.Voter {
+			t.Errorf("saw %+v", m)
+		}
+	}
+	if len(v.Strays) > 0 {
+		t.Errorf("strays: %+v", v.Strays)
 	}
 }
 

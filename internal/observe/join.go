@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
@@ -17,6 +18,7 @@ import (
 // its place in a list.
 type join struct {
 	cluster string
+	host    func(member string) string // where its peers find it
 	members map[string]*cluster.Member
 	pods    map[string]*corev1.Pod // as they were read last
 	// unmigrated is a member whose data etcd has yet to bring to its version, and why.
@@ -26,7 +28,10 @@ type join struct {
 
 // newJoin begins with the members that the record knows.
 func newJoin(c *v1alpha1.EtcdCluster) *join {
-	j := &join{cluster: c.Name, members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{}}
+	j := &join{
+		cluster: c.Name, members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
+		host: func(member string) string { return build.Host(c, member) },
+	}
 	if c.Status.ClusterID == "" && c.Status.Bootstrap != nil {
 		for _, name := range c.Status.Bootstrap.Members {
 			j.member(name).Recorded = true
@@ -72,12 +77,19 @@ func (j *join) member(name string) *cluster.Member {
 // list replaces what the record says of the membership by etcd's own list, and
 // returns the members that are not of this cluster's making.
 func (j *join) list(listed []etcd.Member) []cluster.Stray {
+	known := map[uint64]string{}
 	for _, m := range j.members {
+		if m.ID != 0 {
+			known[m.ID] = m.Name
+		}
 		m.Role, m.ID = cluster.Unlisted, 0
 	}
 	var strays []cluster.Stray
 	for _, l := range listed {
 		name := j.nameOf(l)
+		if name == "" && known[l.ID] == l.Name {
+			name = l.Name // somebody has given it another peer URL
+		}
 		if name == "" {
 			strays = append(strays, cluster.Stray{ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner})
 			continue
@@ -91,16 +103,19 @@ func (j *join) list(listed []etcd.Member) []cluster.Stray {
 	return strays
 }
 
-// nameOf is the member's name, or the first label of its peer URL's host while it
-// has not started. It is empty for a member of somebody else's making.
+// nameOf is the name of the member whose peer URL it is: etcd keeps the URL that the
+// operator gave it, while the name is what it says of itself. A host may end in the
+// cluster's domain. It is empty for a member of somebody else's making.
 func (j *join) nameOf(l etcd.Member) string {
-	name := l.Name
-	if name == "" && len(l.PeerURLs) > 0 {
-		if u, err := url.Parse(l.PeerURLs[0]); err == nil {
-			name, _, _ = strings.Cut(u.Hostname(), ".")
-		}
+	if len(l.PeerURLs) == 0 {
+		return ""
 	}
-	if cluster.Serial(j.cluster, name) < 0 {
+	u, err := url.Parse(l.PeerURLs[0])
+	if err != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(u.Hostname(), ".")
+	if cluster.Serial(j.cluster, name) < 0 || !strings.HasPrefix(u.Hostname()+".", j.host(name)+".") {
 		return ""
 	}
 	return name

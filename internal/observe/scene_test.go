@@ -241,6 +241,16 @@ func (s *scene) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Mem
 	return &told{Client: s.etcd.Client(m.Name), name: m.Name, scene: s}, nil
 }
 
+// peerURL is the URL that the operator gives a member which the fake knows by its bare
+// name; any other host is as it is.
+func (s *scene) peerURL(url string) string {
+	name := strings.TrimSuffix(strings.TrimPrefix(url, "https://"), ":2380")
+	if fake.PeerURL(name) != url || strings.Contains(name, ".") {
+		return url
+	}
+	return build.PeerURL(s.c, name)
+}
+
 func (s *scene) remainsAt(_ context.Context, address string) (etcd.Remains, error) {
 	if told, ok := s.remains[address]; ok {
 		return told, nil
@@ -287,6 +297,11 @@ func (c *told) Read(ctx context.Context) error {
 func (c *told) Members(ctx context.Context) ([]etcd.Member, error) {
 	c.scene.called("Members", c.name)
 	members, err := c.Client.Members(ctx)
+	for i := range members {
+		for j, url := range members[i].PeerURLs {
+			members[i].PeerURLs[j] = c.scene.peerURL(url)
+		}
+	}
 	if c.scene.members != nil {
 		c.scene.members(members)
 	}
