@@ -62,6 +62,9 @@ const (
 	// ReasonDataDamaged: etcd cannot use the data of a member; it is replaced if the
 	// others hold a quorum.
 	ReasonDataDamaged = "DataDamaged"
+	// ReasonForeignData: a member runs on data that is not its own, such as another
+	// cluster's; clients are kept from it, and it is replaced if the others hold a quorum.
+	ReasonForeignData = "ForeignData"
 	// ReasonRecovering: quorum was lost for good and the cluster is being formed anew
 	// from a survivor.
 	ReasonRecovering = "Recovering"

@@ -39,6 +39,8 @@ type Member struct {
 	Behind    uint64 // committed entries that it has yet to apply, against the leader
 	Complaint string // alarms that it reports
 
+	Foreign string // whose data it has instead of its own; empty if it has not said so
+
 	// Why it cannot come back. Both are proven by what Kubernetes keeps.
 	Damage   string // its data cannot be used, in etcd's words; empty if nothing says so
 	Stranded string // its node has been silent for too long; empty if it has not
@@ -141,6 +143,10 @@ func IsLost(m Member) bool {
 // IsBeyondRepair says whether the member's data is gone or cannot be used: nothing
 // brings this member back.
 func IsBeyondRepair(m Member) bool { return IsLost(m) || m.Damage != "" && !m.Answers }
+
+// IsForeign says whether the member runs on data that is not its own. What else it
+// says of itself is not believed: it neither answers nor is healthy.
+func IsForeign(m Member) bool { return m.Foreign != "" }
 
 // Not inverts a test.
 func Not(test func(Member) bool) func(Member) bool {

@@ -66,7 +66,7 @@ func (o *Observer) confirmPod(ctx context.Context, c *v1alpha1.EtcdCluster, v *c
 
 // losePod corrects what the cache said of a Pod that is gone.
 func losePod(m *cluster.Member, ephemeral bool) {
-	m.Pod, m.Damage, m.Answers, m.Healthy = cluster.Pod{}, "", false, false
+	m.Pod, m.Damage, m.Foreign, m.Answers, m.Healthy = cluster.Pod{}, "", "", false, false
 	if ephemeral {
 		m.Volume = cluster.NoVolume
 	}

@@ -47,6 +47,12 @@ func (o *Observer) etcd(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster
 		return
 	}
 	answers := o.ask(ctx, c, running)
+	o.believe(ctx, credible(answers, v.Record.ClusterID, members), v, members)
+	noteForeign(answers, v.Record.ClusterID, members)
+}
+
+// believe takes down what members say, and the member list.
+func (o *Observer) believe(ctx context.Context, answers []*answer, v *cluster.View, members *join) {
 	for _, a := range answers {
 		a.note(members.member(a.name))
 	}
@@ -115,7 +121,7 @@ func (a *answer) note(m *cluster.Member) {
 		return
 	}
 	m.Answers = true
-	m.ClusterID = strconv.FormatUint(a.status.ClusterID, 16)
+	m.ClusterID = a.clusterID()
 	m.Version = a.status.Version
 	m.DBSize = a.status.DBSize
 	m.Revision, m.Index = a.status.Revision, a.status.RaftIndex

@@ -302,11 +302,11 @@ func TestMembersTellAboutThemselves(t *testing.T) {
 	s.etcd.Raise(etcd.Alarm{MemberID: 2, Kind: etcd.NoSpace})
 	s.twist = func(name string, status *etcd.Status) {
 		if name == "a-2" {
-			status.ClusterID, status.DBSize = 0xdead, 12345
+			status.DBSize = 12345
 		}
 	}
 	m := s.member("a-2")
-	if m.Version != "3.6.17" || m.DBSize != 12345 || m.ClusterID != "dead" || !strings.Contains(m.Complaint, "alarm:NOSPACE") {
+	if m.Version != "3.6.17" || m.DBSize != 12345 || m.ClusterID != "c1" || !strings.Contains(m.Complaint, "alarm:NOSPACE") {
 		t.Errorf("saw %+v", m)
 	}
 }

@@ -114,20 +114,34 @@ func furnish(v cluster.View) Step {
 	return Furnish{v.Objects}
 }
 
-// stayOneCluster stops everything when a member says it is in another cluster:
-// it was started on foreign or emptied data, and only a person can tell which.
+// stayOneCluster keeps clients from members whose data is not their own. Before it is
+// known which cluster is ours, one that disagrees with another stops everything: only a
+// person can tell which is right.
 func stayOneCluster(v cluster.View) Step {
-	known := v.Record.ClusterID
-	for _, m := range v.Members {
-		if m.ClusterID == "" {
-			continue
+	unclear := disagreeing(v)
+	for _, m := range append(unclear, v.Select(cluster.IsForeign)...) {
+		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Withdrawn {
+			return Withdraw{m.Name, m.Pod.UID}
 		}
-		if known == "" {
-			known = m.ClusterID
-		}
-		if m.ClusterID != known {
-			return Refuse{"member " + m.Name + " says it is in cluster " + m.ClusterID + ", the others are in " + known +
-				"; delete its pod and its volume if its data is not needed"}
+	}
+	if len(unclear) == 0 {
+		return nil
+	}
+	var all []string
+	for _, m := range unclear {
+		all = append(all, m.Name+" says it is in cluster "+m.ClusterID)
+	}
+	return Refuse{"the members have data of different clusters: " + list(all) +
+		"; delete the pod and the volume of each whose data is not needed"}
+}
+
+// disagreeing are all members that say which cluster they are in, if they do not all
+// say the same and nobody remembers which is right.
+func disagreeing(v cluster.View) []cluster.Member {
+	said := v.Select(func(m cluster.Member) bool { return m.ClusterID != "" })
+	for _, m := range said {
+		if v.Record.ClusterID == "" && m.ClusterID != said[0].ClusterID {
+			return said
 		}
 	}
 	return nil

@@ -137,6 +137,9 @@ func (k *walker) step(start *world, m *moment) bool {
 	step, because := m.seen.next()
 	before := m.now
 	if plan.Rests(step) {
+		if m.seen == m.now && servesForeign(m.now) {
+			k.t.Fatalf("clients are left with data of another cluster at %s (%s)\nfrom %s world %+v", step, because, k.temper.name, start.view)
+		}
 		// A world that stands still is looked at once more with open eyes.
 		m.now, _ = m.after()
 		m.resting++
@@ -151,6 +154,13 @@ func (k *walker) step(start *world, m *moment) bool {
 	}
 	m.resting, m.seen = 0, before
 	return false
+}
+
+// servesForeign says whether clients still reach a member whose data is not its own.
+func servesForeign(w *world) bool {
+	return len(w.view.Select(cluster.IsForeign, func(m cluster.Member) bool {
+		return m.Pod.Ready && !m.Pod.Withdrawn && !m.Pod.Terminating
+	})) > 0
 }
 
 // violation names the invariant that a step has broken, if any.

@@ -237,6 +237,10 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "unrecorded":
 		m.Recorded = false
 	case "elsewhere":
+		if w.view.Record.ClusterID != "" {
+			silent()
+			m.Foreign, w.fate(m.Name).foreign = "its data is of cluster "+value, true
+		}
 		m.ClusterID = value
 	case "trouble":
 		m.Pod.Trouble = strings.ReplaceAll(value, "_", " ")

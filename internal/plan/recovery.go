@@ -51,6 +51,9 @@ func (l QuorumLoss) silent() string {
 // beyondRepair decides what becomes of a cluster whose quorum is lost for good: a
 // person accepts the loss by name, or has allowed the operator to go on beforehand.
 func beyondRepair(v cluster.View) Step {
+	if step := outnumbered(v); step != nil {
+		return step
+	}
 	loss, lasting := Lasting(v)
 	if !lasting {
 		return nil
@@ -74,6 +77,19 @@ func beyondRepair(v cluster.View) Step {
 			"to go on from it set spec.recovery.acceptDataLoss to %q, else restore the cluster from a backup",
 			gone, proposal.Survivor, proposal.Revision, proposal)}
 	}
+}
+
+// outnumbered refuses while voters with data that is not their own leave the others
+// without a quorum: their own may be left somewhere, so it does not count as lost.
+func outnumbered(v cluster.View) Step {
+	foreign := v.Select(cluster.IsVoter, cluster.IsForeign)
+	rest := v.Select(cluster.IsVoter, cluster.Not(cluster.IsForeign), cluster.Not(cluster.IsBeyondRepair))
+	if len(foreign) == 0 || quorum.Holds(len(rest), len(v.Select(cluster.IsVoter))) {
+		return nil
+	}
+	m := foreign[0]
+	return Refuse{m.Name + " is not served to clients: " + m.Foreign + ", and without it the others are no quorum; " +
+		"put its own data back into its volume, or delete its pod and its volume: its data then counts as lost"}
 }
 
 func memberOf(v cluster.View, name string) cluster.Member {

@@ -97,8 +97,11 @@ func (w *world) run(m *cluster.Member) {
 	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive, alive && w.formed, false
 	m.Pod.Quiet = m.Pod.Withdrawn
 	m.Pod.Failing = m.Pod.Exists && !alive
-	m.Answers = alive && w.formed && m.Role != cluster.Unlisted
-	m.ClusterID, m.Damage, m.Stranded, m.Index = "", "", "", 0
+	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign
+	m.ClusterID, m.Damage, m.Stranded, m.Foreign, m.Index = "", "", "", "", 0
+	if alive && w.fate(m.Name).foreign {
+		m.Foreign = "its data is of cluster c2"
+	}
 	if m.Pod.Exists && w.fate(m.Name).damaged {
 		m.Damage = "its data is damaged"
 	}

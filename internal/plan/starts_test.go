@@ -131,6 +131,7 @@ var memberStates = []func(f *fate, m *cluster.Member){
 	func(f *fate, _ *cluster.Member) { f.stale, f.broken, f.cured = true, true, true },
 	func(f *fate, _ *cluster.Member) { f.damaged = true },
 	func(f *fate, _ *cluster.Member) { f.silent = true },
+	func(f *fate, _ *cluster.Member) { f.foreign = true },
 	func(_ *fate, m *cluster.Member) { m.Version, m.Pod.Image = "3.5.35", "3.5.35" },
 	func(_ *fate, m *cluster.Member) { m.Pod.Cordoned = true },
 }

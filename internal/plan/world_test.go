@@ -39,6 +39,7 @@ type fate struct {
 	broken  bool // its container cannot run, whatever is done
 	cured   bool // its container runs once it has the new spec
 	damaged bool // its etcd cannot use its data
+	foreign bool // it runs on data of another cluster
 	silent  bool // its node is silent for too long
 	data    bool // there is data on its volume or in its Pod
 	stale   bool // its Pod was made from an older spec

@@ -62,7 +62,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 // unreachable says whether a quorum of Pods is ready by the kubelet's word while
 // none answers the operator: then the fault is likely between them.
 func unreachable(v cluster.View) bool {
-	ready := v.Select(cluster.IsVoter, func(m cluster.Member) bool { return m.Pod.Ready && !m.Answers })
+	ready := v.Select(cluster.IsVoter, func(m cluster.Member) bool { return m.Pod.Ready && !m.Answers && !cluster.IsForeign(m) })
 	return quorum.Holds(len(ready), len(v.Select(cluster.IsVoter)))
 }
 
@@ -109,6 +109,9 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	if v.Record.Recovering != "" {
 		return is(v1alpha1.ReasonRecovering, "quorum was lost for good; the cluster goes on from the data of "+v.Record.Recovering)
 	}
+	if message := foreign(v); message != "" {
+		return is(v1alpha1.ReasonForeignData, message)
+	}
 	if message := damaged(v); message != "" {
 		return is(v1alpha1.ReasonDataDamaged, message)
 	}
@@ -135,6 +138,17 @@ func damaged(v cluster.View) string {
 		return ""
 	}
 	return strings.Join(all, "; ") + "; the member is replaced as soon as the others hold a quorum"
+}
+
+func foreign(v cluster.View) string {
+	var all []string
+	for _, m := range v.Select(cluster.IsListed, cluster.IsForeign) {
+		all = append(all, m.Name+": "+m.Foreign)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return strings.Join(all, "; ") + "; clients are kept from it, and it is replaced as soon as the others hold a quorum"
 }
 
 func blocked(v cluster.View) string {

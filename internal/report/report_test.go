@@ -159,6 +159,24 @@ func moments() []moment {
 			nil,
 		},
 		{
+			"member-foreign", formed(), with(func(v *cluster.View) {
+				m := &v.Members[2]
+				m.Answers, m.Healthy, m.Foreign = false, false, "its data is of cluster dead, not of c1"
+			}),
+			plan.Withdraw{Name: "a-2", UID: "pod-a-2"},
+			nil,
+		},
+		{
+			"all-foreign", formed(), with(func(v *cluster.View) {
+				down(v, "a-0", "a-1", "a-2")
+				for i := range v.Members {
+					v.Members[i].Pod.Ready, v.Members[i].Foreign = true, "its data is of cluster dead, not of c1"
+				}
+			}),
+			plan.Refuse{Because: "a-0 is not served to clients: its data is of cluster dead, not of c1"},
+			nil,
+		},
+		{
 			"upgrading", formed(), with(func(v *cluster.View) {
 				v.Target.Version, v.Members[2].Version = "3.7.3", "3.7.3"
 				v.Members[0].Pod.Change, v.Members[1].Pod.Change = cluster.Swap, cluster.Swap

@@ -202,6 +202,9 @@ func role(m cluster.Member) string {
 
 func problem(m cluster.Member) string {
 	var problems []string
+	if m.Foreign != "" {
+		problems = append(problems, m.Foreign)
+	}
 	for _, lasting := range []string{m.Damage, m.Stranded} {
 		if lasting != "" && !m.Answers {
 			problems = append(problems, lasting)

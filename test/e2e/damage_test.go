@@ -11,6 +11,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -114,19 +116,82 @@ func damage() {
 		Expect(members(c)).To(Equal(known))
 	})
 
-	It("data of another cluster in a member's volume is never served as ours", func() {
+	It("data of another cluster in a member's volume is kept from clients, and the member replaced with it set aside", func() {
 		foreign := create(newCluster(c.Namespace, "foreign", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = new(int32(1)) }))
 		victim, _ := aFollower(c)
 		copied := filepath.Join(GinkgoT().TempDir(), "member")
 		run("cp", "-a", dataOf(foreign, "foreign-0"), copied)
+		Expect(servingClients(Default, c)).To(ContainElement(victim.Name))
+		known := members(c)
 		Expect(os.RemoveAll(dataOf(c, victim.Name))).To(Succeed())
 		run("cp", "-a", copied, dataOf(c, victim.Name))
 		killProcess(c, victim.Name)
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "member "+victim.Name+" says it is in cluster")
-		Expect(client.IgnoreNotFound(api.Delete(ctx, foreign))).To(Succeed())
-		lose(c, victim.Name)
+		Eventually(func(g Gomega) {
+			g.Expect(members(c)).NotTo(HaveKey(victim.Name))
+			g.Expect(servingClients(g, c)).NotTo(ContainElement(victim.Name))
+		}).WithTimeout(time.Minute).Should(Succeed())
 		settles(c)
+		Expect(notesOf(Default, c)).To(ContainElements(
+			"withdraw "+victim.Name+" from clients",
+			And(HavePrefix("remove member "+victim.Name+": its data is of cluster "), HaveSuffix(now(c).Status.ClusterID)),
+		))
+		delete(known, victim.Name)
+		for name, member := range known {
+			Expect(members(c)).To(HaveKeyWithValue(name, member))
+		}
+		Expect(quarantined(Default, c)).To(ContainElement(victim.Name))
+		Expect(client.IgnoreNotFound(api.Delete(ctx, foreign))).To(Succeed())
 	})
+
+	It("a cluster of one on data of another cluster is kept from clients, and a person is told what to do", func() {
+		one := func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = new(int32(1)) }
+		foreign, alone := create(newCluster(c.Namespace, "other", one)), create(newCluster(c.Namespace, "alone", one))
+		Expect(servingClients(Default, alone)).To(Equal([]string{"alone-0"}))
+		copied := filepath.Join(GinkgoT().TempDir(), "member")
+		run("cp", "-a", dataOf(foreign, "other-0"), copied)
+		Expect(os.RemoveAll(dataOf(alone, "alone-0"))).To(Succeed())
+		run("cp", "-a", copied, dataOf(alone, "alone-0"))
+		killProcess(alone, "alone-0")
+		says(alone, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp,
+			"alone-0 is not served to clients: its data is of cluster "+now(foreign).Status.ClusterID)
+		Eventually(func(g Gomega) { g.Expect(servingClients(g, alone)).To(BeEmpty()) }).Should(Succeed())
+		before := uids(alone)
+		stays(10*time.Second, func(g Gomega) {
+			g.Expect(servingClients(g, alone)).To(BeEmpty())
+			g.Expect(uids(alone)).To(Equal(before))
+		})
+		Expect(api.Delete(ctx, alone)).To(Succeed())
+		Expect(api.Delete(ctx, foreign)).To(Succeed())
+	})
+}
+
+// servingClients are the Pods that the client Service sends clients to.
+func servingClients(g Gomega, c *v1alpha1.EtcdCluster) []string {
+	var slices discoveryv1.EndpointSliceList
+	ofService := client.MatchingLabels{discoveryv1.LabelServiceName: c.ClientService()}
+	g.Expect(api.List(ctx, &slices, client.InNamespace(c.Namespace), ofService)).To(Succeed())
+	var names []string
+	for _, slice := range slices.Items {
+		for _, endpoint := range slice.Endpoints {
+			if endpoint.TargetRef != nil && endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {
+				names = append(names, endpoint.TargetRef.Name)
+			}
+		}
+	}
+	return names
+}
+
+// notesOf are the sentences of all events about the cluster.
+func notesOf(g Gomega, c *v1alpha1.EtcdCluster) []string {
+	var list eventsv1.EventList
+	g.Expect(api.List(ctx, &list, client.InNamespace(c.Namespace))).To(Succeed())
+	var notes []string
+	for _, event := range list.Items {
+		if event.Regarding.Name == c.Name {
+			notes = append(notes, event.Note)
+		}
+	}
+	return notes
 }
 
 // fillDisk writes a file until the disk is full.
