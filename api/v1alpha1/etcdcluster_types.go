@@ -121,7 +121,7 @@ type EtcdClusterSpec struct {
 	Recovery Recovery `json:"recovery,omitzero"`
 
 	// paused stops the operator from changing or healing anything, until it is
-	// false again. Members that run go on.
+	// false again. Members that run go on. Only deletionPolicy still takes effect.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 

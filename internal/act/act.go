@@ -99,14 +99,14 @@ func (a *Actor) remember(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Re
 	if s.On == "" {
 		return nil
 	}
-	return a.markVolume(ctx, c, s.On, func(claim *corev1.PersistentVolumeClaim) {
+	return a.changeVolume(ctx, c, s.On, func(claim *corev1.PersistentVolumeClaim) {
 		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationClusterID, s.ClusterID)
 	})
 }
 
 // quarantine sets a removed member's volume aside.
 func (a *Actor) quarantine(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Quarantine) error {
-	return a.markVolume(ctx, c, s.Name, func(claim *corev1.PersistentVolumeClaim) {
+	return a.changeVolume(ctx, c, s.Name, func(claim *corev1.PersistentVolumeClaim) {
 		a.setAside(claim)
 	})
 }
@@ -132,7 +132,7 @@ func (a *Actor) discard(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Dis
 	return nil
 }
 
-func (a *Actor) markVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name string, mark func(*corev1.PersistentVolumeClaim)) error {
+func (a *Actor) changeVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name string, change func(*corev1.PersistentVolumeClaim)) error {
 	var claim corev1.PersistentVolumeClaim
 	if err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &claim); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -140,11 +140,11 @@ func (a *Actor) markVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name st
 		}
 		return fmt.Errorf("get volume %s: %w", name, err)
 	}
-	marked := claim.DeepCopy()
-	mark(marked)
+	changed := claim.DeepCopy()
+	change(changed)
 	unchanged := client.MergeFromWithOptions(&claim, client.MergeFromWithOptimisticLock{})
-	if err := a.Client.Patch(ctx, marked, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-		return fmt.Errorf("mark volume %s: %w", name, err)
+	if err := a.Client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		return fmt.Errorf("change volume %s: %w", name, err)
 	}
 	return nil
 }

@@ -70,6 +70,11 @@ func unformed() (*v1alpha1.EtcdCluster, cluster.View) {
 	return c, v
 }
 
+// part is a part of a member's volume that is not as wanted.
+func part(of cluster.Part, name string) cluster.Object {
+	return cluster.Object{Kind: "PersistentVolumeClaim", Name: name, Part: of}
+}
+
 func claim(name string) *corev1.PersistentVolumeClaim { return build.Volume(example(), name, nil) }
 
 func pod(name, uid string) *corev1.Pod {
@@ -182,7 +187,7 @@ var steps = []struct {
 }{
 	{step: furnishAll(), writes: 7, set: func(t *testing.T) *scene { return newScene(t, example(), seen()) }},
 	{
-		step: plan.Furnish{Objects: []cluster.Object{{Kind: "PersistentVolumeClaim", Name: "a-0"}, {Kind: "PersistentVolumeClaim", Name: "a-1"}}},
+		step: plan.Furnish{Objects: []cluster.Object{part(cluster.Size, "a-0"), part(cluster.Size, "a-1")}},
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"))
 			s.c.Spec.Storage.Size = ptr.To(resource.MustParse("4Gi"))

@@ -50,7 +50,7 @@ func (a *Actor) furnish(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.
 		if object := byName[name]; object != nil {
 			return a.place(ctx, c, object)
 		}
-		return a.fitVolume(ctx, c, wanted[name].Name)
+		return a.fitVolume(ctx, c, wanted[name])
 	})
 }
 
@@ -151,27 +151,18 @@ func applyConfiguration(object client.Object) (runtime.ApplyConfiguration, error
 	return configuration, nil
 }
 
-// fitVolume gives an existing volume the wanted size and owner.
-func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name string) error {
-	var claim corev1.PersistentVolumeClaim
-	if err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &claim); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil
+// fitVolume brings one part of an existing volume to the spec.
+func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, volume cluster.Object) error {
+	return a.changeVolume(ctx, c, volume.Name, func(claim *corev1.PersistentVolumeClaim) {
+		aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
+		size, want := claim.Spec.Resources.Requests[corev1.ResourceStorage], c.Spec.Storage.VolumeSize()
+		switch {
+		case volume.Part == cluster.Owner:
+			claim.OwnerReferences = build.VolumeOwners(c)
+		case volume.Part == cluster.Mark && aside:
+			a.setAside(claim)
+		case volume.Part == cluster.Size && !aside && size.Cmp(want) < 0:
+			claim.Spec.Resources.Requests[corev1.ResourceStorage] = want
 		}
-		return fmt.Errorf("get volume %s: %w", name, err)
-	}
-	fitted := claim.DeepCopy()
-	fitted.OwnerReferences = build.VolumeOwners(c)
-	if claim.Labels[v1alpha1.LabelQuarantined] != "" {
-		a.setAside(fitted)
-	}
-	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	if want := c.Spec.Storage.VolumeSize(); size.Cmp(want) < 0 && claim.Labels[v1alpha1.LabelQuarantined] == "" {
-		fitted.Spec.Resources.Requests[corev1.ResourceStorage] = want
-	}
-	unchanged := client.MergeFromWithOptions(&claim, client.MergeFromWithOptimisticLock{})
-	if err := a.Client.Patch(ctx, fitted, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-		return fmt.Errorf("fit volume %s: %w", name, err)
-	}
-	return nil
+	})
 }

@@ -211,14 +211,16 @@ func TestVolumesAreFitted(t *testing.T) {
 	metav1.SetMetaDataLabel(&aside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
 	s := newScene(t, example(), seen(), claim("a-0"), big, aside)
 	s.c.Spec.Storage.Size = ptr.To(resource.MustParse("4Gi"))
-	fit := plan.Furnish{}
+	var sized, owned plan.Furnish
 	sizes := map[string]string{"a-0": "4Gi", "a-1": "9Gi", "a-2": "2Gi"}
 	for name := range sizes {
-		fit.Objects = append(fit.Objects, cluster.Object{Kind: "PersistentVolumeClaim", Name: name})
+		sized.Objects = append(sized.Objects, part(cluster.Size, name))
+		owned.Objects = append(owned.Objects, part(cluster.Owner, name))
 	}
+	s.mustDo(sized)
 	for _, policy := range []v1alpha1.DeletionPolicy{v1alpha1.Delete, v1alpha1.Retain} {
 		s.c.Spec.DeletionPolicy = policy
-		s.mustDo(fit)
+		s.mustDo(owned)
 		for name, want := range sizes {
 			var c corev1.PersistentVolumeClaim
 			s.get(name, &c)
@@ -228,6 +230,22 @@ func TestVolumesAreFitted(t *testing.T) {
 			if owner := metav1.GetControllerOf(&c); (owner != nil) != (policy == v1alpha1.Delete) {
 				t.Errorf("%s: %s is owned by %v", policy, name, owner)
 			}
+		}
+	}
+}
+
+// TestOnlyThePartIsFitted: a volume that is handed over keeps its size, which may not
+// change now, and one that grows keeps its owner.
+func TestOnlyThePartIsFitted(t *testing.T) {
+	s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"))
+	s.c.Spec.Storage.Size, s.c.Spec.DeletionPolicy = ptr.To(resource.MustParse("4Gi")), v1alpha1.Delete
+	s.mustDo(plan.Furnish{Objects: []cluster.Object{part(cluster.Owner, "a-0"), part(cluster.Size, "a-1")}})
+	for name, want := range map[string]string{"a-0": "2Gi owned true", "a-1": "4Gi owned false"} {
+		var c corev1.PersistentVolumeClaim
+		s.get(name, &c)
+		size := c.Spec.Resources.Requests[corev1.ResourceStorage]
+		if got := fmt.Sprintf("%s owned %v", size.String(), metav1.GetControllerOf(&c) != nil); got != want {
+			t.Errorf("%s has %s, want %s", name, got, want)
 		}
 	}
 }

@@ -222,7 +222,7 @@ func TestMarkOnAVolumeThatIsGone(t *testing.T) {
 	for _, step := range []plan.Step{
 		plan.Remember{ClusterID: "c1", On: "a-0"},
 		plan.Quarantine{Name: "a-1"},
-		plan.Furnish{Objects: []cluster.Object{{Kind: "PersistentVolumeClaim", Name: "a-2"}}},
+		plan.Furnish{Objects: []cluster.Object{part(cluster.Size, "a-2")}},
 	} {
 		s.mustDo(step)
 	}

@@ -25,7 +25,7 @@ type View struct {
 	Volumes  []Volume // every kept volume, by serial number
 	Expired  []Object // volumes set aside for longer than the user wants, by name
 	Objects  []Object // supporting objects that are not as wanted, by kind and name
-	Misfits  []Object // volumes whose size, owner or mark is not as wanted, by name
+	Misfits  []Object // parts of volumes that are not as wanted, by part and name
 	Foreign  []Object // objects in our place that belong to somebody else
 
 	// Unread says why etcd's member list could not be read with quorum; empty when
@@ -92,13 +92,31 @@ type Record struct {
 // Object is a supporting object: a Service, a Secret, a PodDisruptionBudget.
 type Object struct {
 	Kind, Name string
+	Part       Part   // of a volume, if only that is meant
 	UID        string // precondition of its deletion, of those that are deleted
 	Why        string // what is wrong with it
 	Gone       bool   // of Foreign: it is being deleted, so waiting helps
 }
 
+// Part is what of a volume is brought to the spec by itself.
+type Part string
+
+const (
+	// Owner: the volume goes with the EtcdCluster, or stays, as the deletion policy says.
+	Owner Part = "owner"
+	// Mark: since when it is set aside.
+	Mark Part = "mark"
+	// Size: the storage that it asks for.
+	Size Part = "size"
+)
+
 // String is the object as people name it.
-func (o Object) String() string { return o.Kind + " " + o.Name }
+func (o Object) String() string {
+	if o.Part != "" {
+		return string(o.Part) + " of " + o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Name
+}
 
 // Stray is a member that etcd lists and nobody asked for.
 type Stray struct {

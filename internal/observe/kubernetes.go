@@ -155,8 +155,10 @@ func (o *Observer) volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *joi
 	if v.Want.Ephemeral {
 		return // a volume of an earlier cluster is nothing to one that keeps no data
 	}
-	if why := misfit(c, claim); why != "" {
-		v.Misfits = append(v.Misfits, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, Why: why})
+	for _, part := range []cluster.Part{cluster.Owner, cluster.Mark, cluster.Size} {
+		if why := misfit(c, claim, part); why != "" {
+			v.Misfits = append(v.Misfits, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, Part: part, Why: why})
+		}
 	}
 	if serial < 0 || claim.Labels[v1alpha1.LabelQuarantined] != "" {
 		return
@@ -202,17 +204,18 @@ func (o *Observer) expiry(c *v1alpha1.EtcdCluster, v *cluster.View, claim *corev
 	}
 }
 
-// misfit says what of a volume is not as wanted: its size or its owner.
-func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) string {
+// misfit says why a part of a volume is not as wanted; empty if it is.
+func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, part cluster.Part) string {
+	aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	want := c.Spec.Storage.VolumeSize()
 	switch {
-	case claim.Labels[v1alpha1.LabelQuarantined] == "" && size.Cmp(want) < 0:
-		return fmt.Sprintf("it has %s, %s is wanted", size.String(), want.String())
-	case (metav1.GetControllerOf(claim) != nil) != (c.Spec.DeletionPolicy == v1alpha1.Delete):
+	case part == cluster.Owner && (metav1.GetControllerOf(claim) != nil) != (c.Spec.DeletionPolicy == v1alpha1.Delete):
 		return "the deletion policy has changed"
-	case claim.Labels[v1alpha1.LabelQuarantined] != "" && claim.Annotations[v1alpha1.AnnotationQuarantinedAt] == "":
+	case part == cluster.Mark && aside && claim.Annotations[v1alpha1.AnnotationQuarantinedAt] == "":
 		return "it does not say since when it is set aside"
+	case part == cluster.Size && !aside && size.Cmp(want) < 0:
+		return fmt.Sprintf("it has %s, %s is wanted", size.String(), want.String())
 	default:
 		return ""
 	}

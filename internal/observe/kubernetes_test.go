@@ -299,35 +299,36 @@ func TestOthersWithOurLabelsAreNoMembers(t *testing.T) {
 func TestMisfits(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func(*scene)
+		part  cluster.Part
 		want  []string
 	}{
-		"grown":     {func(s *scene) { s.c.Spec.Storage.Size = ptr.To(resource.MustParse("3Gi")) }, []string{"a-0", "a-1", "a-2"}},
-		"as wanted": {func(*scene) {}, nil},
+		"grown":     {func(s *scene) { s.c.Spec.Storage.Size = ptr.To(resource.MustParse("3Gi")) }, cluster.Size, []string{"a-0", "a-1", "a-2"}},
+		"as wanted": {func(*scene) {}, "", nil},
 		"larger than wanted": {func(s *scene) {
 			s.claim("a-1").Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1Ti")
-		}, nil},
+		}, "", nil},
 		"one is small": {func(s *scene) {
 			s.claim("a-1").Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1Gi")
-		}, []string{"a-1"}},
-		"the same in other words": {func(s *scene) { s.c.Spec.Storage.Size = ptr.To(resource.MustParse("2048Mi")) }, nil},
+		}, cluster.Size, []string{"a-1"}},
+		"the same in other words": {func(s *scene) { s.c.Spec.Storage.Size = ptr.To(resource.MustParse("2048Mi")) }, "", nil},
 		"set aside and small": {func(s *scene) {
 			s.claim("a-1").Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1Gi")
 			setAside(s.claim("a-1"), now)
-		}, nil},
+		}, "", nil},
 		"set aside, but not since when": {func(s *scene) {
 			metav1.SetMetaDataLabel(&s.claim("a-1").ObjectMeta, v1alpha1.LabelQuarantined, "true")
-		}, []string{"a-1"}},
-		"to be deleted": {func(s *scene) { s.c.Spec.DeletionPolicy = v1alpha1.Delete }, []string{"a-0", "a-1", "a-2"}},
+		}, cluster.Mark, []string{"a-1"}},
+		"to be deleted": {func(s *scene) { s.c.Spec.DeletionPolicy = v1alpha1.Delete }, cluster.Owner, []string{"a-0", "a-1", "a-2"}},
 		"owned and to be kept": {func(s *scene) {
 			s.claim("a-2").OwnerReferences = []metav1.OwnerReference{build.Owner(s.c)}
-		}, []string{"a-2"}},
+		}, cluster.Owner, []string{"a-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
 			test.spoil(s)
 			var names []string
 			for _, o := range s.look().Misfits {
-				if o.Kind != "PersistentVolumeClaim" || o.Why == "" {
+				if o.Kind != "PersistentVolumeClaim" || o.Why == "" || o.Part != test.part {
 					t.Errorf("saw %+v", o)
 				}
 				names = append(names, o.Name)

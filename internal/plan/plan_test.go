@@ -22,7 +22,7 @@ import (
 // frozen, the cluster was not seen to form), deleting, fresh, paused, automatic,
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY),
-// furnish=(KIND NAME), misfit=(KIND NAME), newer (another operator wrote the record),
+// furnish=(KIND NAME), owner=VOLUME and small=VOLUME (they are not as wanted), newer (another operator wrote the record),
 // await=WHAT (etcd is about to do, between two versions).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
@@ -68,7 +68,13 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "next", &v.Record.NextSerial)
 	d.MaybeScanArgs(t, "joining", &v.Record.Joining)
 	v.Want.Ephemeral, v.Deleting, v.Fresh = d.HasArg("ephemeral"), d.HasArg("deleting"), d.HasArg("fresh")
-	v.Objects, v.Misfits = object(t, d, "furnish"), object(t, d, "misfit")
+	v.Objects = object(t, d, "furnish")
+	for arg, part := range map[string]cluster.Part{"owner": cluster.Owner, "small": cluster.Size} {
+		var name string
+		if d.MaybeScanArgs(t, arg, &name) {
+			v.Misfits = append(v.Misfits, cluster.Object{Kind: "PersistentVolumeClaim", Name: name, Part: part})
+		}
+	}
 	if !d.HasArg("new") {
 		v.Record.Token = v.UID
 	}

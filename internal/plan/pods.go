@@ -74,12 +74,30 @@ func retireRemoved(v cluster.View) Step {
 	return nil
 }
 
-// fitVolumes grows volumes and hands them over when the deletion policy changes.
+// fitVolumes hands volumes over when the deletion policy changes, and grows them. Who
+// owns them follows the policy also while the user wants nothing else changed: it says
+// what a deletion takes, which a pause does not hold up.
 func fitVolumes(v cluster.View) Step {
-	if len(v.Misfits) == 0 || v.Deleting || v.Newer != "" || v.Want.Paused || len(v.Foreign) > 0 {
+	if v.Deleting || v.Newer != "" || len(v.Foreign) > 0 {
 		return nil
 	}
-	return Furnish{v.Misfits}
+	for _, part := range []cluster.Part{cluster.Owner, cluster.Mark, cluster.Size} {
+		fits := misfits(v, part)
+		if len(fits) > 0 && (part == cluster.Owner || !v.Want.Paused) {
+			return Furnish{fits}
+		}
+	}
+	return nil
+}
+
+func misfits(v cluster.View, part cluster.Part) []cluster.Object {
+	var of []cluster.Object
+	for _, o := range v.Misfits {
+		if o.Part == part {
+			of = append(of, o)
+		}
+	}
+	return of
 }
 
 // discardExpired deletes a volume that was set aside long enough ago. It is reached

@@ -89,7 +89,9 @@ func (w *world) obey(step plan.Step) {
 			}
 		}
 	case plan.Furnish:
-		w.view.Objects, w.view.Misfits = nil, nil
+		done := func(o cluster.Object) bool { return slices.Contains(s.Objects, o) }
+		w.view.Objects = slices.DeleteFunc(slices.Clone(w.view.Objects), done)
+		w.view.Misfits = slices.DeleteFunc(slices.Clone(w.view.Misfits), done)
 	case plan.Remember:
 		w.view.Record.ClusterID = s.ClusterID
 	case plan.Start:
