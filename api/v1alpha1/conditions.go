@@ -65,6 +65,9 @@ const (
 	// ReasonForeignData: a member runs on data that is not its own, such as another
 	// cluster's; clients are kept from it, and it is replaced if the others hold a quorum.
 	ReasonForeignData = "ForeignData"
+	// ReasonVolumeGrowthRefused: Kubernetes does not let volumes grow to storage.size;
+	// the message quotes it and says what to do. Everything else goes on.
+	ReasonVolumeGrowthRefused = "VolumeGrowthRefused"
 	// ReasonRecovering: quorum was lost for good and the cluster is being formed anew
 	// from a survivor.
 	ReasonRecovering = "Recovering"

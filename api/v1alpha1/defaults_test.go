@@ -55,8 +55,8 @@ func wantDefaults(t *testing.T, got v1alpha1.EtcdClusterSpec) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if got.QuotaBytes() != 6<<30 || got.MemberImage() != "gcr.io/etcd-development/etcd:v3.6.16" {
-		t.Errorf("quota %d, image %s", got.QuotaBytes(), got.MemberImage())
+	if of := (&v1alpha1.EtcdCluster{Spec: got}).QuotaBytes(); of != 6<<30 || got.MemberImage() != "gcr.io/etcd-development/etcd:v3.6.16" {
+		t.Errorf("quota %d, image %s", of, got.MemberImage())
 	}
 }
 

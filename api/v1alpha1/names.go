@@ -21,6 +21,9 @@ const (
 	// AnnotationQuarantinedAt holds, on a quarantined volume, when it was set aside
 	// (RFC 3339).
 	AnnotationQuarantinedAt = "etcd-operator.dev/quarantined-at"
+	// AnnotationGrowthRefused holds, on a volume that Kubernetes did not let grow, the
+	// size that was asked for, when (RFC 3339), and what it said.
+	AnnotationGrowthRefused = "etcd-operator.dev/growth-refused"
 	// AnnotationReplaced holds, on a Pod whose image is exchanged in place, the ID of
 	// the container that ran the old one.
 	AnnotationReplaced = "etcd-operator.dev/replaced-container"
@@ -98,12 +101,16 @@ func (s Storage) KeepFor() time.Duration {
 	return s.Quarantine.Duration
 }
 
-// QuotaBytes is the quota of each member's database, in bytes.
-func (s EtcdClusterSpec) QuotaBytes() int64 {
-	if s.Etcd.Quota != nil {
-		return s.Etcd.Quota.Value()
+// QuotaBytes is the quota of each member's database, in bytes. By default it leaves
+// room on the smallest volume, which may not have grown to its size yet.
+func (c *EtcdCluster) QuotaBytes() int64 {
+	if c.Spec.Etcd.Quota != nil {
+		return c.Spec.Etcd.Quota.Value()
 	}
-	volume := s.Storage.VolumeSize()
+	volume := c.Spec.Storage.VolumeSize()
+	if given := c.Status.VolumeSize; given != nil && given.Cmp(volume) < 0 {
+		volume = *given
+	}
 	return min(volume.Value()/4*3, MaxQuota.Value())
 }
 

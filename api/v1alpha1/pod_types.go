@@ -11,11 +11,11 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.ephemeral) && (has(self.size) || has(self.storageClassName)))",message="storage.ephemeral goes without storage.size and storage.storageClassName: choose one kind of storage"
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot be changed on an existing cluster: a volume's class is fixed when it is made"
-// +kubebuilder:validation:XValidation:rule="quantity(has(self.size) ? string(self.size) : '8Gi').compareTo(quantity(has(oldSelf.size) ? string(oldSelf.size) : '8Gi')) >= 0",message="storage.size cannot shrink: Kubernetes volumes only grow"
 // +kubebuilder:validation:XValidation:rule="quantity(has(self.size) ? string(self.size) : '8Gi').compareTo(quantity('64Mi')) >= 0",message="storage.size must be at least 64Mi: etcd preallocates its write-ahead log in files of 64 MB"
 type Storage struct {
 	// size of each member's volume. It may grow later if the storage class allows
-	// it, and never shrinks. Default 8Gi.
+	// it, and never shrinks; where the class does not allow it, it may be set back to
+	// status.volumeSize. Default 8Gi.
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 

@@ -44,6 +44,11 @@ type EtcdClusterStatus struct {
 	// +optional
 	UpdatedMembers int32 `json:"updatedMembers,omitempty"`
 
+	// volumeSize is what the smallest volume of a member asks for: less than
+	// storage.size while volumes have yet to grow, or cannot.
+	// +optional
+	VolumeSize *resource.Quantity `json:"volumeSize,omitempty"`
+
 	// endpoint is the URL that clients use.
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`

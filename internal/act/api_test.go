@@ -3,9 +3,11 @@ package act_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,8 +45,9 @@ type api struct {
 	writes []string // "create Pod a-0"; those that took effect
 	owners []string // field owners of the writes
 	tried  int
-	fail   int // number of the write that fails without effect; -1: none
-	lose   int // number of the write whose response is lost; -1: none
+	fail   int  // number of the write that fails without effect; -1: none
+	lose   int  // number of the write whose response is lost; -1: none
+	fixed  bool // volumes do not grow
 }
 
 func newAPI(objects ...client.Object) *api {
@@ -122,7 +125,22 @@ func (a *api) patch(
 	ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption,
 ) error {
 	options := (&client.PatchOptions{}).ApplyOptions(opts)
-	return a.write("patch "+object.GetName(), options.FieldManager, func() error { return inner.Patch(ctx, object, patch, opts...) })
+	return a.write("patch "+object.GetName(), options.FieldManager, func() error {
+		if a.fixed && a.grows(ctx, object) {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, object.GetName(), errFixed)
+		}
+		return inner.Patch(ctx, object, patch, opts...)
+	})
+}
+
+// errFixed is what a storage class says that does not let volumes grow.
+var errFixed = errors.New("the storageclass must support resize")
+
+func (a *api) grows(ctx context.Context, object client.Object) bool {
+	claim, isVolume := object.(*corev1.PersistentVolumeClaim)
+	var now corev1.PersistentVolumeClaim
+	return isVolume && a.Get(ctx, client.ObjectKeyFromObject(object), &now) == nil &&
+		claim.Spec.Resources.Requests.Storage().Cmp(*now.Spec.Resources.Requests.Storage()) > 0
 }
 
 // resize changes resources alone, as the API server does.

@@ -3,11 +3,14 @@ package act
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 	policyv1apply "k8s.io/client-go/applyconfigurations/policy/v1"
@@ -153,7 +156,7 @@ func applyConfiguration(object client.Object) (runtime.ApplyConfiguration, error
 
 // fitVolume brings one part of an existing volume to the spec.
 func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, volume cluster.Object) error {
-	return a.changeVolume(ctx, c, volume.Name, func(claim *corev1.PersistentVolumeClaim) {
+	err := a.changeVolume(ctx, c, volume.Name, func(claim *corev1.PersistentVolumeClaim) {
 		aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
 		size, want := claim.Spec.Resources.Requests[corev1.ResourceStorage], c.Spec.Storage.VolumeSize()
 		switch {
@@ -163,6 +166,30 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, volume c
 			a.setAside(claim)
 		case volume.Part == cluster.Size && !aside && size.Cmp(want) < 0:
 			claim.Spec.Resources.Requests[corev1.ResourceStorage] = want
+			delete(claim.Annotations, v1alpha1.AnnotationGrowthRefused)
 		}
 	})
+	if volume.Part == cluster.Size && apierrors.IsForbidden(err) {
+		return errors.Join(err, a.noteRefusal(ctx, c, volume.Name, err))
+	}
+	return err
+}
+
+// noteRefusal writes down that a volume may not grow, so that nothing else waits for
+// it and it is not asked for over and over.
+func (a *Actor) noteRefusal(ctx context.Context, c *v1alpha1.EtcdCluster, name string, refusal error) error {
+	size := c.Spec.Storage.VolumeSize()
+	note := fmt.Sprintf("%s %s %s", size.String(), a.Now().UTC().Format(time.RFC3339), words(refusal))
+	return a.changeVolume(ctx, c, name, func(claim *corev1.PersistentVolumeClaim) {
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationGrowthRefused, note)
+	})
+}
+
+// words are what the API server itself said.
+func words(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Message
+	}
+	return err.Error()
 }

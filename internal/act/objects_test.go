@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -248,4 +249,34 @@ func TestOnlyThePartIsFitted(t *testing.T) {
 			t.Errorf("%s has %s, want %s", name, got, want)
 		}
 	}
+}
+
+// TestRefusedGrowthIsWrittenDown, with what Kubernetes said, on each volume; it is an
+// error all the same. The note goes when the volume grows.
+func TestRefusedGrowthIsWrittenDown(t *testing.T) {
+	s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"))
+	s.api.fixed = true
+	s.c.Spec.Storage.Size = ptr.To(resource.MustParse("4Gi"))
+	grow := plan.Furnish{Objects: []cluster.Object{part(cluster.Size, "a-0"), part(cluster.Size, "a-1")}}
+	if err := s.do(grow); !apierrors.IsForbidden(err) {
+		t.Errorf("got %v, want that it is forbidden", err)
+	}
+	for _, name := range []string{"a-0", "a-1"} {
+		want := "4Gi " + now.UTC().Format(time.RFC3339) + ` persistentvolumeclaims "` + name + `" is forbidden: ` + errFixed.Error()
+		if got := s.noteOn(name); got != want {
+			t.Errorf("%s says %q, want %q", name, got, want)
+		}
+	}
+	s.api.fixed = false
+	s.mustDo(grow)
+	if got := s.noteOn("a-0"); got != "" {
+		t.Errorf("a-0 has grown and says %q", got)
+	}
+}
+
+// noteOn is what a volume says about its growth.
+func (s *scene) noteOn(name string) string {
+	var c corev1.PersistentVolumeClaim
+	s.get(name, &c)
+	return c.Annotations[v1alpha1.AnnotationGrowthRefused]
 }

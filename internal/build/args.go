@@ -74,7 +74,7 @@ func arguments(c *v1alpha1.EtcdCluster, member string) []string {
 func settings(c *v1alpha1.EtcdCluster) []string {
 	etcd := c.Spec.Etcd
 	args := []string{
-		"--quota-backend-bytes=" + strconv.FormatInt(c.Spec.QuotaBytes(), 10),
+		"--quota-backend-bytes=" + strconv.FormatInt(c.QuotaBytes(), 10),
 		"--snapshot-count=" + strconv.FormatInt(etcd.SnapshotCount, 10),
 		"--heartbeat-interval=" + milliseconds(etcd.HeartbeatInterval.Duration),
 		"--election-timeout=" + milliseconds(etcd.ElectionTimeout.Duration),

@@ -193,8 +193,16 @@ func TestDerivedQuotaFollowsTheVolume(t *testing.T) {
 	} {
 		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Size = ptr.To(resource.MustParse(of.volume)) })
 		want := resource.MustParse(of.quota)
-		if got := c.Spec.QuotaBytes(); got != want.Value() {
+		if got := c.QuotaBytes(); got != want.Value() {
 			t.Errorf("volume of %s: quota is %d, want %s", of.volume, got, of.quota)
+		}
+		c.Status.VolumeSize = ptr.To(resource.MustParse("64Mi"))
+		if got := c.QuotaBytes(); got != 48<<20 {
+			t.Errorf("volume of %s that has yet to grow from 64Mi: quota is %d", of.volume, got)
+		}
+		c.Status.VolumeSize = ptr.To(resource.MustParse("2Ti"))
+		if got := c.QuotaBytes(); got != want.Value() {
+			t.Errorf("volume of %s, all have 2Ti: quota is %d, want %s", of.volume, got, of.quota)
 		}
 	}
 	small, large := resource.MustParse("11Gi"), resource.MustParse("12Gi")

@@ -26,6 +26,7 @@ type View struct {
 	Expired  []Object // volumes set aside for longer than the user wants, by name
 	Objects  []Object // supporting objects that are not as wanted, by kind and name
 	Misfits  []Object // parts of volumes that are not as wanted, by part and name
+	Refused  []Object // volumes that Kubernetes does not let grow, by name
 	Foreign  []Object // objects in our place that belong to somebody else
 
 	// Unread says why etcd's member list could not be read with quorum; empty when
@@ -132,6 +133,7 @@ type Volume struct {
 	Token     string   // of the bootstrap plan that it was made for; empty if it joined later
 	First     []string // first members of that plan
 	ClusterID string   // set on one volume of a cluster that had formed
+	Size      int64    // bytes that it asks for
 }
 
 // Planned says whether the bootstrap plan is frozen.

@@ -38,6 +38,7 @@ func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *c
 	})
 	byName := func(a, b cluster.Object) int { return strings.Compare(a.String(), b.String()) }
 	slices.SortFunc(v.Misfits, byName)
+	slices.SortFunc(v.Refused, byName)
 	slices.SortFunc(v.Foreign, byName)
 	slices.SortFunc(v.Expired, byName)
 	return nil
@@ -155,11 +156,7 @@ func (o *Observer) volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *joi
 	if v.Want.Ephemeral {
 		return // a volume of an earlier cluster is nothing to one that keeps no data
 	}
-	for _, part := range []cluster.Part{cluster.Owner, cluster.Mark, cluster.Size} {
-		if why := misfit(c, claim, part); why != "" {
-			v.Misfits = append(v.Misfits, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, Part: part, Why: why})
-		}
-	}
+	o.misfits(c, v, claim)
 	if serial < 0 || claim.Labels[v1alpha1.LabelQuarantined] != "" {
 		return
 	}
@@ -186,6 +183,7 @@ func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 		Name:      claim.Name,
 		Token:     claim.Annotations[v1alpha1.AnnotationToken],
 		ClusterID: claim.Annotations[v1alpha1.AnnotationClusterID],
+		Size:      claim.Spec.Resources.Requests.Storage().Value(),
 	}
 	if plan := claim.Annotations[v1alpha1.AnnotationPlan]; plan != "" {
 		volume.First = strings.Split(plan, ",")
@@ -201,22 +199,5 @@ func (o *Observer) expiry(c *v1alpha1.EtcdCluster, v *cluster.View, claim *corev
 	}
 	if age := o.Now().Sub(since); age >= c.Spec.Storage.KeepFor() {
 		v.Expired = append(v.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, UID: string(claim.UID)})
-	}
-}
-
-// misfit says why a part of a volume is not as wanted; empty if it is.
-func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, part cluster.Part) string {
-	aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
-	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	want := c.Spec.Storage.VolumeSize()
-	switch {
-	case part == cluster.Owner && (metav1.GetControllerOf(claim) != nil) != (c.Spec.DeletionPolicy == v1alpha1.Delete):
-		return "the deletion policy has changed"
-	case part == cluster.Mark && aside && claim.Annotations[v1alpha1.AnnotationQuarantinedAt] == "":
-		return "it does not say since when it is set aside"
-	case part == cluster.Size && !aside && size.Cmp(want) < 0:
-		return fmt.Sprintf("it has %s, %s is wanted", size.String(), want.String())
-	default:
-		return ""
 	}
 }

@@ -22,7 +22,8 @@ import (
 // frozen, the cluster was not seen to form), deleting, fresh, paused, automatic,
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY),
-// furnish=(KIND NAME), owner=VOLUME and small=VOLUME (they are not as wanted), newer (another operator wrote the record),
+// furnish=(KIND NAME), owner=VOLUME and small=VOLUME (they are not as wanted),
+// refused=(KIND NAME) (it does not grow), newer (another operator wrote the record),
 // await=WHAT (etcd is about to do, between two versions).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
@@ -68,7 +69,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "next", &v.Record.NextSerial)
 	d.MaybeScanArgs(t, "joining", &v.Record.Joining)
 	v.Want.Ephemeral, v.Deleting, v.Fresh = d.HasArg("ephemeral"), d.HasArg("deleting"), d.HasArg("fresh")
-	v.Objects = object(t, d, "furnish")
+	v.Objects, v.Refused = object(t, d, "furnish"), object(t, d, "refused")
 	for arg, part := range map[string]cluster.Part{"owner": cluster.Owner, "small": cluster.Size} {
 		var name string
 		if d.MaybeScanArgs(t, arg, &name) {

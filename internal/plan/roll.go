@@ -145,7 +145,23 @@ func sayBarred(v cluster.View) Step {
 		return Refuse{v.Target.Barred}
 	case v.Record.RolledBack != "":
 		return Refuse{v.Record.RolledBack}
+	case len(v.Refused) > 0:
+		return Refuse{Ungrown(v)}
 	default:
 		return nil
 	}
+}
+
+// Ungrown says which volumes Kubernetes does not let grow, and what to do about it;
+// empty if it lets all.
+func Ungrown(v cluster.View) string {
+	if len(v.Refused) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(v.Refused))
+	for _, volume := range v.Refused {
+		names = append(names, volume.Name)
+	}
+	return fmt.Sprintf("volumes cannot grow (%s): %s; allow it there, which is tried once an hour, "+
+		"or set spec.storage.size back to status.volumeSize", list(names), v.Refused[0].Why)
 }

@@ -103,7 +103,7 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	switch {
 	case err != nil:
 		return is(v1alpha1.ReasonStepRejected, err.Error())
-	case isRefused:
+	case isRefused && refused.Because != plan.Ungrown(v):
 		return is(v1alpha1.ReasonNeedsHelp, refused.Because)
 	}
 	if v.Record.Recovering != "" {
@@ -123,6 +123,9 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	}
 	if down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy)); formed && len(down) > 0 && !v.Deleting && v.Want.Size > 0 {
 		return is(v1alpha1.ReasonMemberDown, strings.Join(cluster.Names(down), ", ")+" not healthy; data that is kept comes back with the pod")
+	}
+	if message := plan.Ungrown(v); message != "" {
+		return is(v1alpha1.ReasonVolumeGrowthRefused, message)
 	}
 	return metav1.Condition{
 		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: "nothing is wrong",

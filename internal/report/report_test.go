@@ -93,6 +93,18 @@ func down(v *cluster.View, names ...string) {
 	}
 }
 
+// refusedGrowth is volumes that Kubernetes does not let grow.
+func refusedGrowth(v *cluster.View) {
+	for i, name := range first {
+		v.Volumes = append(v.Volumes, cluster.Volume{Name: name, Size: int64(4-i) << 30})
+	}
+	for _, name := range []string{"a-1", "a-2"} {
+		v.Refused = append(v.Refused, cluster.Object{
+			Kind: "PersistentVolumeClaim", Name: name, Part: cluster.Size, Why: "it has 3Gi, 4Gi is wanted, and Kubernetes refuses it: no",
+		})
+	}
+}
+
 // asleep takes every Pod away, as size 0 does.
 func asleep(v *cluster.View) {
 	v.Want.Size, v.Unread = 0, "no member runs"
@@ -156,6 +168,16 @@ func moments() []moment {
 		{
 			"member-damaged", formed(), with(func(v *cluster.View) { down(v, "a-2"); v.Members[2].Damage = "its data is damaged: crc mismatch" }),
 			plan.Remove{Name: "a-2", Because: "its data is damaged: crc mismatch"},
+			nil,
+		},
+		{
+			"growth-refused", formed(), with(refusedGrowth),
+			plan.Refuse{Because: plan.Ungrown(with(refusedGrowth))},
+			nil,
+		},
+		{
+			"growth-refused-and-down", formed(), with(func(v *cluster.View) { refusedGrowth(v); down(v, "a-2") }),
+			plan.Wait{For: "a-2 to become healthy"},
 			nil,
 		},
 		{
@@ -291,6 +313,9 @@ func pageOf(status v1alpha1.EtcdClusterStatus, events []report.Event) page {
 			"selector": status.Selector, "observedGeneration": status.ObservedGeneration,
 			"targetVersion": status.TargetVersion, "updatedMembers": status.UpdatedMembers, "format": status.Format,
 		},
+	}
+	if status.VolumeSize != nil {
+		p.Facts["volumeSize"] = status.VolumeSize
 	}
 	if status.QuorumLoss != nil {
 		p.Facts["quorumLoss"] = status.QuorumLoss

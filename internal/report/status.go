@@ -6,7 +6,9 @@
 package report
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,6 +109,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 		return // while the first members start, their conditions say enough
 	}
 	status.TargetVersion = v.Target.Version
+	status.VolumeSize = volumeSize(status, v)
 	status.LegacyEntries = legacyEntries(status, v)
 	status.Replicas = count(v.Select(cluster.IsVoter))
 	if v.Want.Size == 0 {
@@ -132,6 +135,16 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	if lowest != "" {
 		status.Version = lowest
 	}
+}
+
+// volumeSize is what the smallest volume asks for; what was known before while there
+// is none to look at.
+func volumeSize(status *v1alpha1.EtcdClusterStatus, v cluster.View) *resource.Quantity {
+	if len(v.Volumes) == 0 {
+		return status.VolumeSize
+	}
+	smallest := slices.MinFunc(v.Volumes, func(a, b cluster.Volume) int { return cmp.Compare(a.Size, b.Size) })
+	return resource.NewQuantity(smallest.Size, resource.BinarySI)
 }
 
 func count(members []cluster.Member) int32 { return int32(len(members)) } //nolint:gosec // at most a few

@@ -1,0 +1,78 @@
+//go:build envtest
+
+package v1alpha1_test
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// A size that volumes were never given may be taken back, as far as they have it.
+func TestVolumeSizeMayBeTakenBack(t *testing.T) {
+	create(t, "grown", "{storage: {size: 10Gi}}")
+	wantRefused(t, tryUpdate(t, "grown", "{storage: {size: 4Gi}}"), "before it is known what volumes have", "storage.size cannot shrink")
+	c := get(t, "grown")
+	c.Status.VolumeSize = ptr.To(resource.MustParse("4Gi"))
+	if err := server.Status().Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []string{"4Gi", "4096Mi", "9Gi", "10Gi", "11Gi"} {
+		wantAccepted(t, tryUpdate(t, "grown", "{storage: {size: "+size+"}}"), size)
+	}
+	for _, size := range []string{"4095Mi", "1Gi"} {
+		wantRefused(t, tryUpdate(t, "grown", "{storage: {size: "+size+"}}"), size,
+			"spec.storage: Invalid value", "storage.size cannot shrink", "it may be set back to status.volumeSize")
+	}
+	wantAccepted(t, tryUpdate(t, "grown", "{}"), "the default of 8Gi")
+}
+
+// What the operator waits for no longer: the API server forbids that a volume grows whose
+// class does not let it, in words that name the class.
+func TestClassThatRefusesGrowth(t *testing.T) {
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fixed"}, Provisioner: "example.com/none"}
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "fixed-0"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: ptr.To("fixed"), VolumeName: "fixed",
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
+	for _, object := range []client.Object{class, claim} {
+		if err := server.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := server.Delete(context.Background(), object); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	claim.Status.Phase = corev1.ClaimBound
+	if err := server.Status().Update(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
+	if err := server.Update(t.Context(), claim); !apierrors.IsForbidden(err) {
+		t.Errorf("got %v, want that it is forbidden", err)
+	}
+
+	if err := server.Get(t.Context(), client.ObjectKeyFromObject(claim), claim); err != nil {
+		t.Fatal(err)
+	}
+	class.AllowVolumeExpansion = ptr.To(true)
+	if err := server.Update(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
+	if err := server.Update(t.Context(), claim, client.DryRunAll); err != nil {
+		t.Errorf("a class that lets volumes grow: %v", err)
+	}
+}

@@ -1,0 +1,70 @@
+package observe
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// growAgain is how long a volume is left alone after Kubernetes has refused to let it
+// grow: its storage class or the quota that forbids it may have changed by then.
+const growAgain = time.Hour
+
+// misfits notes what of a volume is not as wanted, and what Kubernetes refuses.
+func (o *Observer) misfits(c *v1alpha1.EtcdCluster, v *cluster.View, claim *corev1.PersistentVolumeClaim) {
+	for _, part := range []cluster.Part{cluster.Owner, cluster.Mark, cluster.Size} {
+		object := cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, Part: part, Why: misfit(c, claim, part)}
+		words := o.refusal(c, claim)
+		switch {
+		case object.Why == "":
+		case part == cluster.Size && words != "":
+			object.Why += ", and " + words
+			v.Refused = append(v.Refused, object)
+		default:
+			v.Misfits = append(v.Misfits, object)
+		}
+	}
+}
+
+// misfit says why a part of a volume is not as wanted; empty if it is. One that is not
+// bound to a disk yet cannot grow.
+func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, part cluster.Part) string {
+	aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
+	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	want := c.Spec.Storage.VolumeSize()
+	switch {
+	case part == cluster.Owner && (metav1.GetControllerOf(claim) != nil) != (c.Spec.DeletionPolicy == v1alpha1.Delete):
+		return "the deletion policy has changed"
+	case part == cluster.Mark && aside && claim.Annotations[v1alpha1.AnnotationQuarantinedAt] == "":
+		return "it does not say since when it is set aside"
+	case part == cluster.Size && !aside && claim.Status.Phase != corev1.ClaimPending && size.Cmp(want) < 0:
+		return fmt.Sprintf("it has %s, %s is wanted", size.String(), want.String())
+	default:
+		return ""
+	}
+}
+
+// refusal is what Kubernetes said when the volume was to grow to the size that is
+// wanted now, if that was not long ago.
+func (o *Observer) refusal(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) string {
+	note := strings.SplitN(claim.Annotations[v1alpha1.AnnotationGrowthRefused], " ", 3)
+	if len(note) < 3 {
+		return ""
+	}
+	asked, unreadable := resource.ParseQuantity(note[0])
+	since, err := time.Parse(time.RFC3339, note[1])
+	if unreadable != nil || err != nil || asked.Cmp(c.Spec.Storage.VolumeSize()) != 0 || o.Now().Sub(since) >= growAgain {
+		return ""
+	}
+	if class := claim.Spec.StorageClassName; class != nil {
+		return fmt.Sprintf("with storage class %q Kubernetes refuses it: %s", *class, note[2])
+	}
+	return "Kubernetes refuses it: " + note[2]
+}
