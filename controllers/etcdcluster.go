@@ -31,6 +31,9 @@ type EtcdCluster struct {
 	Actor    *act.Actor
 	Dialer   *dial.Dialer
 	Events   events.EventRecorder
+
+	Installation installation
+	told         told
 }
 
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.
@@ -39,9 +42,13 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	if err := r.Client.Get(ctx, request.NamespacedName, ec); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.Dialer.Forget(request.NamespacedName)
+			r.told.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get EtcdCluster: %w", err)
+	}
+	if ours, err := r.takeCharge(ctx, ec); !ours || err != nil {
+		return aside(err)
 	}
 	view, err := r.Observer.Cluster(ctx, ec)
 	if err != nil {
@@ -58,6 +65,9 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 
 // report writes the status if it has changed, and says what happened in events.
 func (r *EtcdCluster) report(ctx context.Context, ec *v1alpha1.EtcdCluster, view cluster.View, step plan.Step, failed error) error {
+	if view.Newer != "" {
+		r.tell(ctx, ec, report.NewerStatus(view))
+	}
 	before := ec.Status
 	after := report.Status(ec, view, step, failed)
 	if !equality.Semantic.DeepEqual(before, after) {

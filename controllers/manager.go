@@ -101,8 +101,11 @@ func addController(manager ctrl.Manager, config *rest.Config, lock resourcelock.
 		Actor:  &act.Actor{Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now, Random: chosen.Random},
 		Dialer: dialer,
 		Events: manager.GetEventRecorder("etcd-operator.dev/operator"),
+
+		Installation: installation{live: manager.GetAPIReader(), now: chosen.Now},
 	}
 	if lock != nil {
+		reconciler.Installation.name = lock.Describe()
 		reconciler.Actor.Leads = leads(manager.GetAPIReader(), lock, chosen.Now)
 	}
 	if err := reconciler.SetupWithManager(manager); err != nil {

@@ -53,6 +53,15 @@ func result(step plan.Step, err error) (ctrl.Result, error) {
 	return ctrl.Result{}, nil
 }
 
+// aside is the pause of an installation that leaves a cluster to another one, or that
+// could not find out whether to.
+func aside(err error) (ctrl.Result, error) {
+	if err != nil {
+		return result(plan.Done{}, err)
+	}
+	return ctrl.Result{RequeueAfter: spread(leaseDuration)}, nil
+}
+
 // outcome makes a wait of a step that etcd refuses for now: users see what it waits
 // for, and it is tried again soon.
 func outcome(step plan.Step, err error) (plan.Step, error) {

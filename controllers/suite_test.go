@@ -35,6 +35,7 @@ const (
 var (
 	server client.Client // an administrator's client
 	writes = &counter{}  // of the operator
+	rights *rest.Config  // of the operator, and nobody counts what is done with them
 )
 
 // TestMain starts one API server and one manager for all tests. There is no
@@ -136,7 +137,8 @@ func operator(ctx context.Context, environment *envtest.Environment) (*rest.Conf
 			return nil, err
 		}
 	}
-	config := user.Config()
+	rights = user.Config()
+	config := rest.CopyConfig(rights)
 	config.Wrap(writes.wrap)
 	return config, nil
 }
@@ -154,12 +156,16 @@ func (f roundTrip) RoundTrip(request *http.Request) (*http.Response, error) { re
 func (c *counter) wrap(inner http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(request *http.Request) (*http.Response, error) {
 		if request.Method != http.MethodGet {
-			c.mutex.Lock()
-			c.requests = append(c.requests, request.Method+" "+request.URL.Path)
-			c.mutex.Unlock()
+			c.note(request)
 		}
 		return inner.RoundTrip(request)
 	})
+}
+
+func (c *counter) note(request *http.Request) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.requests = append(c.requests, request.Method+" "+request.URL.Path)
 }
 
 // take returns the requests that were made since the last time.

@@ -95,6 +95,15 @@ type EtcdClusterStatus struct {
 	// +optional
 	Format int32 `json:"format,omitempty"`
 
+	// operator is the installation of the operator that looks after the cluster: the
+	// namespace and name of the Lease that its replicas share. That installation writes
+	// it. Another one changes nothing while this Lease is held, and takes the cluster
+	// over when it is not. It is empty when an operator without a Lease, as in make run,
+	// looks after the cluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=317
+	Operator string `json:"operator,omitempty"`
+
 	// members are the members, in the order of their serial numbers.
 	// +optional
 	// +listType=map

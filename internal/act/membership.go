@@ -108,13 +108,15 @@ func (a *Actor) ask(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Memb
 }
 
 // fence reads the EtcdCluster and the lease from the API server itself: an operator
-// that was cut off, or whose cache is old, must not change a membership.
+// that was cut off, or whose cache is old, must not change a membership, nor one whose
+// cluster another installation has taken over.
 func (a *Actor) fence(ctx context.Context, c *v1alpha1.EtcdCluster) error {
 	var now v1alpha1.EtcdCluster
 	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
 		return fmt.Errorf("read the EtcdCluster again: %w", err)
 	}
-	if now.UID != c.UID || now.Generation != c.Generation || now.DeletionTimestamp != nil {
+	if now.UID != c.UID || now.Generation != c.Generation || now.DeletionTimestamp != nil ||
+		now.Status.Operator != c.Status.Operator {
 		return ErrChanged
 	}
 	if a.Leads == nil {

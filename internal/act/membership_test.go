@@ -30,6 +30,9 @@ func TestFault5FenceHoldsBackMembership(t *testing.T) {
 	for what, change := range map[string]func(*v1alpha1.EtcdCluster){
 		"the generation has changed": func(c *v1alpha1.EtcdCluster) { c.Generation++ },
 		"the UID has changed":        func(c *v1alpha1.EtcdCluster) { c.UID = "u2" },
+		"another installation has taken it over": func(c *v1alpha1.EtcdCluster) {
+			c.Status.Operator = "theirs/etcd-operator.dev"
+		},
 		"deletion is under way": func(c *v1alpha1.EtcdCluster) {
 			c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: now}, []string{"example.com/wait"}
 		},

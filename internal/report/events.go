@@ -1,11 +1,14 @@
 package report
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -31,6 +34,41 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 		events = append(events, Event{corev1.EventTypeWarning, c.Reason, "Observe", c.Message})
 	}
 	return events
+}
+
+// OtherOperator says why this installation of the operator leaves a cluster alone.
+// They are named by their Leases.
+func OtherOperator(other, ours string, hidden bool) Event {
+	why := fmt.Sprintf("until the lease %s is given up or runs out", other)
+	if hidden {
+		why = fmt.Sprintf("because it may not read the lease %s, to see whether it is held: allow that", other)
+	}
+	note := fmt.Sprintf("the operator of lease %s looks after this cluster; %s does nothing to it %s; "+
+		"uninstall one of them, or limit the namespaces that each watches", other, called(ours), why)
+	return Event{corev1.EventTypeWarning, "OtherOperator", "Observe", shortened(note)}
+}
+
+// TookOver says that another installation looks after the cluster from now on.
+func TookOver(other, ours string) Event {
+	return Event{corev1.EventTypeNormal, "OperatorChanged", "Observe", fmt.Sprintf("%s looks after this cluster from now on: "+
+		"nobody holds the lease %s of the one that did", called(ours), other)}
+}
+
+func called(operator string) string {
+	if operator == "" {
+		return "an operator without a lease"
+	}
+	return "the operator of lease " + operator
+}
+
+// NewerStatus says why a cluster is left alone whose status a newer operator has
+// written. An event is all that can say it: a write of the status would lose what
+// only that one understands.
+func NewerStatus(v cluster.View) Event {
+	return Event{
+		corev1.EventTypeWarning, "NewerStatus", "Observe",
+		"a newer version of the operator has taken this cluster over: " + v.Newer + "; nothing is changed until that version runs again",
+	}
 }
 
 // severity is a warning unless the cluster serves, or its user has put an end to that.

@@ -1,0 +1,39 @@
+//go:build envtest
+
+package controllers
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/dial"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/observe"
+)
+
+// LeaseName is the name of the Lease of every installation.
+const LeaseName = leaseName
+
+// NewReconciler is one installation's, which is called by hand and reads nothing from
+// a cache.
+func NewReconciler(live client.Client, installed string, recorder events.EventRecorder, now func() time.Time) *EtcdCluster {
+	dialer := &dial.Dialer{Pool: etcd.NewPool(), Reader: live, Now: now, Random: rand.Reader}
+	noRemains := func(context.Context, string) (etcd.Remains, error) {
+		return etcd.Remains{}, errors.New("no member runs")
+	}
+	return &EtcdCluster{
+		Client: live,
+		Observer: &observe.Observer{
+			Cache: live, Live: live, Dialer: dialer, Remains: noRemains, CanResize: func() bool { return false }, Now: now,
+		},
+		Actor:  &act.Actor{Client: live, Live: live, Dialer: dialer, Now: now, Random: rand.Reader},
+		Dialer: dialer, Events: recorder,
+		Installation: installation{name: installed, live: live, now: now},
+	}
+}
