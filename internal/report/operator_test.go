@@ -23,7 +23,10 @@ func TestWordsAboutOtherOperators(t *testing.T) {
 		{report.OtherOperator("one/lease", "two/lease", true), []string{"may not read the lease one/lease", "allow that"}},
 		{report.OtherOperator("one/lease", "", false), []string{"an operator without a lease does nothing"}},
 		{report.OtherOperator(longest, longest, true), []string{longest}},
-		{report.TookOver("one/lease", "two/lease"), []string{"Normal", "OperatorChanged", "two/lease looks after", "nobody holds the lease one/lease"}},
+		{
+			report.TookOver("one/lease", "two/lease"),
+			[]string{"Normal", "OperatorChanged", "two/lease looks after", "nobody holds the lease one/lease"},
+		},
 		{report.TookOver("one/lease", ""), []string{"an operator without a lease looks after"}},
 		{report.NewerStatus(newer), []string{"Warning", "NewerStatus", "format 2", "nothing is changed"}},
 	} {

@@ -32,6 +32,7 @@ func TestEndToEnd(t *testing.T) {
 var _ = Describe("etcd-operator", func() {
 	JustAfterEach(keepArtefacts)
 	Describe("deployed", Label("deployed"), Ordered, ContinueOnFailure, deployed)
+	Describe("two installations", Label("deployed", "faults"), Ordered, ContinueOnFailure, twoInstallations)
 	Describe("a cluster", Ordered, ContinueOnFailure, aCluster)
 	Describe("samples", Ordered, ContinueOnFailure, samples)
 	Describe("deletion", Ordered, ContinueOnFailure, deletion)
@@ -54,6 +55,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("memory", Ordered, ContinueOnFailure, memory)
 	Describe("faults of the operator", Label("faults"), Ordered, ContinueOnFailure, faultsOfTheOperator)
 	Describe("an operator that dies halfway", Label("faults", "long"), Ordered, ContinueOnFailure, halfway)
+	Describe("an operator that is older", Label("faults"), Ordered, ContinueOnFailure, olderOperator)
 	Describe("faults of the API server's words", Label("faults"), Ordered, ContinueOnFailure, staleness)
 	Describe("other writers", Label("faults"), Ordered, ContinueOnFailure, otherWriters)
 	Describe("wrong specs", Ordered, ContinueOnFailure, wrongSpecs)
