@@ -56,7 +56,11 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	}
 	step, because := plan.Next(view)
 	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "because", because)
-	step, err = outcome(step, r.Actor.Do(ctx, ec, view, step))
+	failed := r.Actor.Do(ctx, ec, view, step)
+	step, err = outcome(step, failed)
+	if failed != nil && err == nil {
+		log.FromContext(ctx).V(1).Info("put off", "because", failed.Error())
+	}
 	if !isTransient(err) {
 		err = errors.Join(err, r.report(ctx, ec, view, step, err))
 	}

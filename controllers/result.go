@@ -63,10 +63,14 @@ func aside(err error) (ctrl.Result, error) {
 }
 
 // outcome makes a wait of a step that etcd refuses for now: users see what it waits
-// for, and it is tried again soon.
+// for, and it is tried again soon. So it is with a leader that ends before it has
+// handed over: nothing is wrong, its members elect another one.
 func outcome(step plan.Step, err error) (plan.Step, error) {
 	if errors.Is(err, etcd.ErrNotReady) {
 		return plan.Wait{For: "etcd to be ready to " + step.String(), Look: plan.Soon}, nil
+	}
+	if move, hands := step.(plan.MoveLeader); hands && etcd.IsAway(err) {
+		return plan.Wait{For: "leadership to leave " + move.From, Look: plan.Soon}, nil
 	}
 	return step, err
 }

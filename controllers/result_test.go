@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -10,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -108,6 +112,32 @@ func TestEtcdRefusesForNow(t *testing.T) {
 	failed := errors.New("no route to host")
 	if step, err := outcome(plan.Promote{Name: "a-3"}, failed); !errors.Is(err, failed) || step != (plan.Promote{Name: "a-3"}) {
 		t.Errorf("another error is kept: %s, %v", step, err)
+	}
+}
+
+// TestLeaderEndsBeforeItHandsOver: nothing is wrong, and what to do is seen soon. Any
+// other step that fails so is told of.
+func TestLeaderEndsBeforeItHandsOver(t *testing.T) {
+	move := plan.MoveLeader{From: "a-0", To: "a-1"}
+	for _, gone := range []error{
+		status.Error(codes.Unavailable, "connect: connection refused"), rpctypes.ErrNotLeader, rpctypes.ErrStopped, context.DeadlineExceeded,
+	} {
+		gone = fmt.Errorf("move leader to a-1: %w", gone)
+		step, err := outcome(move, gone)
+		if err != nil || step.String() != "wait for leadership to leave a-0" {
+			t.Errorf("%v: %s, %v", gone, step, err)
+		}
+		if got, _ := result(step, err); got.RequeueAfter != soon {
+			t.Errorf("%v: looked again after %s", gone, got.RequeueAfter)
+		}
+		if step, err := outcome(plan.Remove{Name: "a-0"}, gone); !errors.Is(err, gone) || step != (plan.Remove{Name: "a-0"}) {
+			t.Errorf("another step: %s, %v", step, err)
+		}
+	}
+	for _, wrong := range []error{rpctypes.ErrPermissionDenied, errors.New("read the lease: forbidden"), act.ErrChanged} {
+		if step, err := outcome(move, wrong); !errors.Is(err, wrong) || step != move {
+			t.Errorf("%v: %s, %v", wrong, step, err)
+		}
 	}
 }
 

@@ -49,6 +49,21 @@ func ended(verb string, cause, err error) error {
 	return fmt.Errorf("%s: %w%s", verb, cause, detail)
 }
 
+// IsAway says whether a call failed because a member that it takes is not there, or not
+// what it was a moment ago: it has ended, is ending, does not answer in time, or no
+// longer leads.
+func IsAway(err error) bool {
+	var answer rpctypes.EtcdError
+	switch {
+	case is(err, rpctypes.ErrNotLeader), is(err, rpctypes.ErrBadLeaderTransferee), errors.Is(err, context.DeadlineExceeded):
+		return true
+	case errors.As(err, &answer):
+		return answer.Code() == codes.Unavailable
+	default:
+		return status.Code(err) == codes.Unavailable
+	}
+}
+
 func is(err, answer error) bool { return errors.Is(rpctypes.Error(err), answer) }
 
 // refused tells whether etcd answered, and declined. After any other error the

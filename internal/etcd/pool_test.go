@@ -66,6 +66,35 @@ func (s *silent) wants(t *testing.T, opened, open int32) {
 	t.Errorf("%d connections were made and %d are open, want %d and %d", s.opened.Load(), s.open.Load(), opened, open)
 }
 
+// TestIsAway: nobody listens where a member was, or one that accepts says nothing.
+func TestIsAway(t *testing.T) {
+	t.Parallel()
+	pool, server := etcd.NewPool(), newSilent(t)
+	client := must(pool.Client("a/a", server.target("pod-1")))(t)
+	move := func(client etcd.Client) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		return client.MoveLeader(ctx, 1)
+	}
+	if err := move(client); !etcd.IsAway(err) {
+		t.Errorf("a silent member: %v", err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := move(must(pool.Client("a/a", server.target("pod-2")))(t)); !etcd.IsAway(err) {
+		t.Errorf("a member that has ended: %v", err)
+	}
+	for _, other := range []error{nil, etcd.ErrNotReady, etcd.ErrLearner, context.Canceled} {
+		if etcd.IsAway(other) {
+			t.Errorf("%v", other)
+		}
+	}
+	if err := pool.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPool(t *testing.T) {
 	t.Parallel()
 	pool, server := etcd.NewPool(), newSilent(t)

@@ -12,7 +12,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -179,19 +178,6 @@ func servingClients(g Gomega, c *v1alpha1.EtcdCluster) []string {
 		}
 	}
 	return names
-}
-
-// notesOf are the sentences of all events about the cluster.
-func notesOf(g Gomega, c *v1alpha1.EtcdCluster) []string {
-	var list eventsv1.EventList
-	g.Expect(api.List(ctx, &list, client.InNamespace(c.Namespace))).To(Succeed())
-	var notes []string
-	for _, event := range list.Items {
-		if event.Regarding.Name == c.Name {
-			notes = append(notes, event.Note)
-		}
-	}
-	return notes
 }
 
 // fillDisk writes a file until the disk is full.

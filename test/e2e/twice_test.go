@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -94,19 +93,6 @@ func isLookedAfterBy(c *v1alpha1.EtcdCluster, namespace string) {
 	Eventually(func(g Gomega) {
 		g.Expect(read(g, c).Status.Operator).To(Equal(namespace + "/etcd-operator.dev"))
 	}).WithTimeout(time.Minute).Should(Succeed())
-}
-
-// notesOf are what events of a reason say about the cluster.
-func notesOf(g Gomega, c *v1alpha1.EtcdCluster, reason string) []string {
-	var list eventsv1.EventList
-	g.Expect(api.List(ctx, &list, client.InNamespace(c.Namespace))).To(Succeed())
-	var notes []string
-	for _, event := range list.Items {
-		if event.Regarding.UID == c.UID && event.Reason == reason {
-			notes = append(notes, event.Note)
-		}
-	}
-	return notes
 }
 
 // runDeployed scales the deployed operator and waits until it is so.

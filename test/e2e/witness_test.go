@@ -137,3 +137,17 @@ func reasonsOf(g Gomega, c *v1alpha1.EtcdCluster) []string {
 	}
 	return reasons
 }
+
+// notesOf are the sentences of all events about the cluster, or of those with one of
+// the reasons.
+func notesOf(g Gomega, c *v1alpha1.EtcdCluster, reasons ...string) []string {
+	var list eventsv1.EventList
+	g.Expect(api.List(ctx, &list, client.InNamespace(c.Namespace))).To(Succeed())
+	var notes []string
+	for _, event := range list.Items {
+		if event.Regarding.Name == c.Name && (len(reasons) == 0 || contains(reasons, event.Reason)) {
+			notes = append(notes, event.Note)
+		}
+	}
+	return notes
+}
