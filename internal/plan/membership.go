@@ -87,7 +87,7 @@ func remove(v cluster.View, m cluster.Member, because string) Step {
 func finishLearner(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsLearner) {
 		switch {
-		case len(v.Select(cluster.IsVoter)) >= target(v):
+		case isSuperfluous(v, m):
 			return remove(v, m, "it is no longer needed")
 		case m.Synced:
 			return Promote{m.Name}

@@ -5,11 +5,12 @@ import (
 )
 
 // startMembers brings back every member whose data is kept, all at once: it is
-// the same member with the same ID, so quorum can only gain.
+// the same member with the same ID, so quorum can only gain. A learner that is no
+// longer needed stays away: it may be one that cannot start.
 func startMembers(v cluster.View) Step {
 	var names []string
 	for _, m := range v.Members {
-		if belongs(v, m) && !m.Pod.Exists && !(v.Formed() && cluster.IsLost(m)) {
+		if belongs(v, m) && !m.Pod.Exists && !(v.Formed() && cluster.IsLost(m)) && !isSuperfluous(v, m) {
 			names = append(names, m.Name)
 		}
 	}
@@ -17,6 +18,11 @@ func startMembers(v cluster.View) Step {
 		return nil
 	}
 	return Start{names}
+}
+
+// isSuperfluous says whether a learner will be removed and not promoted.
+func isSuperfluous(v cluster.View, m cluster.Member) bool {
+	return v.Unread == "" && cluster.IsLearner(m) && len(v.Select(cluster.IsVoter)) >= target(v)
 }
 
 // belongs says whether the member is one of the cluster: by etcd's list if it
