@@ -130,7 +130,8 @@ type Bootstrap struct {
 
 // Rollback is a version that was tried and taken back.
 type Rollback struct {
-	// refused is the spec.version that is not tried again before it changes.
+	// refused is the version, in full, that is not tried again before spec.version means
+	// another one.
 	Refused string `json:"refused"`
 
 	// refusedImage is the spec.image that came with it.

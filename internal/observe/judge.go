@@ -111,10 +111,11 @@ func wantedVersion(c *v1alpha1.EtcdCluster) (wanted, image string) {
 	return version.Full(c.Spec.Version), c.Spec.Image
 }
 
-// isRolledBack says whether the spec still wants what has failed.
+// isRolledBack says whether the spec still wants what has failed, be it in other words:
+// 3.7 is the newest patch of it.
 func isRolledBack(c *v1alpha1.EtcdCluster) bool {
 	r := c.Status.Rollback
-	return r != nil && r.Refused == c.Spec.Version && r.RefusedImage == c.Spec.Image
+	return r != nil && version.Full(r.Refused) == version.Full(c.Spec.Version) && r.RefusedImage == c.Spec.Image
 }
 
 // running are the versions of all listed members, and the image of one of them

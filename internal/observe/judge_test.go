@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 // runs makes members run these versions, with data of their own version.
@@ -124,6 +125,31 @@ func TestRolledBack(t *testing.T) {
 	s.c.Spec.Version = "3.7.2"
 	if v = s.look(); v.Target.Version != "3.7.2" || v.Record.RolledBack != "" {
 		t.Errorf("target %+v, rolled back %q", v.Target, v.Record.RolledBack)
+	}
+}
+
+// TestRolledBackInOtherWords: a minor version means its newest patch, in the spec as in
+// what an earlier operator has written down.
+func TestRolledBackInOtherWords(t *testing.T) {
+	newest := version.Full("3.7")
+	for _, test := range []struct {
+		refused, wanted string
+		back            bool
+	}{
+		{newest, newest, true},
+		{newest, "3.7", true},
+		{"3.7", newest, true},
+		{"3.7", "3.7", true},
+		{"3.7.0", "3.7", false},
+		{"3.7", "3.7.0", false},
+		{newest, "3.6", false},
+	} {
+		s := newScene(t)
+		s.c.Spec.Version = test.wanted
+		s.c.Status.Rollback = &v1alpha1.Rollback{Refused: test.refused, Version: "3.6.16", Image: image, Because: "a-1 does not run"}
+		if v := s.look(); (v.Record.RolledBack != "") != test.back || test.back != (v.Target.Image == image) {
+			t.Errorf("%s was refused, %s is wanted: target %+v, rolled back %q", test.refused, test.wanted, v.Target, v.Record.RolledBack)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/report"
+	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 // TestRecoveryIsRemembered: until it has ended, so that an operator that dies goes on.
@@ -24,6 +25,24 @@ func TestRecoveryIsRemembered(t *testing.T) {
 	c.Status = report.Status(c, healthy(), plan.Conclude{Survivor: "a-1"}, nil)
 	if c.Status.Recovering != "" {
 		t.Errorf("still recovering %q", c.Status.Recovering)
+	}
+}
+
+// TestRollBackIsRemembered: in full, for as long as the spec is seen to want the same.
+func TestRollBackIsRemembered(t *testing.T) {
+	c := formed()
+	c.Spec.Version = "3.7"
+	c.Status = report.Status(c, healthy(), plan.RollBack{Version: "3.6.16", Because: "a-1 does not run"}, nil)
+	if r := c.Status.Rollback; r == nil || r.Refused != version.Full("3.7") || r.Version != "3.6.16" {
+		t.Fatalf("rollback %+v", r)
+	}
+	c.Spec.Version = version.Full("3.7")
+	still := with(func(v *cluster.View) { v.Record.RolledBack = "a-1 does not run" })
+	if c.Status = report.Status(c, still, plan.Done{}, nil); c.Status.Rollback == nil {
+		t.Error("it is forgotten")
+	}
+	if c.Status = report.Status(c, healthy(), plan.Done{}, nil); c.Status.Rollback != nil {
+		t.Errorf("still %+v", c.Status.Rollback)
 	}
 }
 

@@ -58,6 +58,9 @@ func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 
 // remember writes down what only the status can remember.
 func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) {
+	if v.Record.RolledBack == "" {
+		status.Rollback = nil // what failed is no longer wanted
+	}
 	switch s := step.(type) {
 	case plan.Freeze:
 		status.Bootstrap = &v1alpha1.Bootstrap{Token: v.UID, Members: s.Members}
@@ -73,7 +76,7 @@ func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v clu
 		status.NextSerial = max(status.NextSerial, after(v.Name, []string{s.Name}))
 	case plan.RollBack:
 		status.Rollback = &v1alpha1.Rollback{
-			Refused: c.Spec.Version, RefusedImage: c.Spec.Image, Version: s.Version, Image: s.Image, Because: s.Because,
+			Refused: version.Full(c.Spec.Version), RefusedImage: c.Spec.Image, Version: s.Version, Image: s.Image, Because: s.Because,
 		}
 	case plan.Recover:
 		status.Recovering = s.Loss.Survivor
@@ -82,9 +85,6 @@ func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v clu
 	case plan.Furnish, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.AddLearner, plan.Promote,
 		plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard, plan.AllowDowngrade, plan.CancelDowngrade,
 		plan.Force, plan.Wait, plan.Refuse, plan.Done:
-	}
-	if r := status.Rollback; r != nil && (r.Refused != c.Spec.Version || r.RefusedImage != c.Spec.Image) {
-		status.Rollback = nil // the spec has changed: what failed is no longer wanted
 	}
 	if m, _ := v.Member(status.Joining); m.Role != cluster.Unlisted && v.Unread == "" {
 		status.Joining = ""
