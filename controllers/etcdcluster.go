@@ -34,6 +34,7 @@ type EtcdCluster struct {
 
 	Installation installation
 	told         told
+	restarts     restarts
 }
 
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.
@@ -43,6 +44,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 		if client.IgnoreNotFound(err) == nil {
 			r.Dialer.Forget(request.NamespacedName)
 			r.told.forget(request.NamespacedName)
+			r.restarts.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get EtcdCluster: %w", err)
@@ -54,12 +56,16 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	r.restarts.mark(request.NamespacedName, view, r.Actor.Now())
 	step, because := plan.Next(view)
 	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "because", because)
 	failed := r.Actor.Do(ctx, ec, view, step)
 	step, err = outcome(step, failed)
 	if failed != nil && err == nil {
 		log.FromContext(ctx).V(1).Info("put off", "because", failed.Error())
+	}
+	if err == nil {
+		r.restarts.note(request.NamespacedName, view, step, r.Actor.Now())
 	}
 	if !isTransient(err) {
 		err = errors.Join(err, r.report(ctx, ec, view, step, err))

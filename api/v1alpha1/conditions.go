@@ -24,6 +24,9 @@ const (
 	ReasonBootstrapping = "Bootstrapping"
 	// ReasonQuorumLost: fewer voters than a quorum answer.
 	ReasonQuorumLost = "QuorumLost"
+	// ReasonRestarting: fewer voters than a quorum answer, only because the operator
+	// restarts some for a change that was asked for.
+	ReasonRestarting = "Restarting"
 	// ReasonUnreachable: the operator cannot reach any member whose Pod is ready.
 	ReasonUnreachable = "Unreachable"
 	// ReasonHibernated: spec.size is 0; no member runs and every volume is kept.
@@ -52,7 +55,8 @@ const (
 const (
 	// ReasonNoFault: nothing is wrong.
 	ReasonNoFault = "NoFault"
-	// ReasonMemberDown: a member does not answer; quorum may still hold.
+	// ReasonMemberDown: a member does not answer, other than for a minute in which the
+	// operator restarts it; quorum may still hold.
 	ReasonMemberDown = "MemberDown"
 	// ReasonMemberBlocked: a member's Pod cannot start (image, scheduling,
 	// volume, admission); the message quotes Kubernetes.

@@ -44,6 +44,9 @@ type Member struct {
 	// Why it cannot come back. Both are proven by what Kubernetes keeps.
 	Damage   string // its data cannot be used, in etcd's words; empty if nothing says so
 	Stranded string // its node has been silent for too long; empty if it has not
+
+	// Restarting: the operator itself has stopped it a moment ago, to start it again.
+	Restarting bool
 }
 
 // Pod is what the API server says of a member's Pod.
@@ -110,6 +113,12 @@ func IsHealthy(m Member) bool { return m.Healthy }
 // IsSteady says whether a healthy member is about to stay so: nothing has told its
 // Pod to end or its container to restart.
 func IsSteady(m Member) bool { return m.Healthy && !m.Pod.Terminating && !m.Pod.Settling }
+
+// IsAwaited says whether a member is away because the operator restarts it, and
+// nothing keeps it from coming back.
+func IsAwaited(m Member) bool {
+	return m.Restarting && !m.Healthy && m.Pod.Trouble == "" && m.Damage == "" && m.Stranded == ""
+}
 
 // IsServing says whether clients reach a member that stays healthy: its Service
 // lists it as soon as the kubelet finds it ready.

@@ -38,6 +38,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
 	voters, healthy := v.Select(cluster.IsVoter), v.Select(cluster.IsVoter, cluster.IsHealthy)
+	awaited := v.Select(cluster.IsVoter, cluster.IsAwaited)
 	switch {
 	case v.Deleting:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdCluster is being deleted")
@@ -50,6 +51,9 @@ func available(v cluster.View, formed bool) metav1.Condition {
 	case quorum.Holds(len(healthy), len(voters)):
 		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted",
 			len(healthy), len(voters), v.Want.Size)
+	case len(awaited) > 0 && len(healthy)+len(awaited) == len(voters):
+		return is(metav1.ConditionFalse, v1alpha1.ReasonRestarting, "%d of %d voters are healthy, %d are needed; the operator restarts %s",
+			len(healthy), len(voters), quorum.Size(len(voters)), strings.Join(cluster.Names(awaited), ", "))
 	case unreachable(v):
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "the operator cannot reach members whose pods are ready: %s; "+
 			"check network policies between the operator and port %d", v.Unread, v1alpha1.ClientPort)
@@ -121,7 +125,8 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	if message := alarms(v); message != "" {
 		return is(v1alpha1.ReasonAlarm, message)
 	}
-	if down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy)); formed && len(down) > 0 && !v.Deleting && v.Want.Size > 0 {
+	down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy), cluster.Not(cluster.IsAwaited))
+	if formed && len(down) > 0 && !v.Deleting && v.Want.Size > 0 {
 		return is(v1alpha1.ReasonMemberDown, strings.Join(cluster.Names(down), ", ")+" not healthy; data that is kept comes back with the pod")
 	}
 	if message := plan.Ungrown(v); message != "" {

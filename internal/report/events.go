@@ -73,8 +73,11 @@ func NewerStatus(v cluster.View) Event {
 
 // severity is a warning unless the cluster serves, or its user has put an end to that.
 func severity(available *metav1.Condition) string {
-	if available.Status == metav1.ConditionTrue || available.Reason == v1alpha1.ReasonDeleting ||
-		available.Reason == v1alpha1.ReasonHibernated {
+	switch available.Reason {
+	case v1alpha1.ReasonDeleting, v1alpha1.ReasonHibernated, v1alpha1.ReasonRestarting:
+		return corev1.EventTypeNormal
+	}
+	if available.Status == metav1.ConditionTrue {
 		return corev1.EventTypeNormal
 	}
 	return corev1.EventTypeWarning

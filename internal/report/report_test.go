@@ -217,6 +217,34 @@ func moments() []moment {
 			nil,
 		},
 		{
+			"restarting", formed(), with(func(v *cluster.View) { down(v, "a-2"); v.Members[2].Restarting = true }),
+			plan.Wait{For: "a-2 to become healthy"},
+			nil,
+		},
+		{
+			"restarting-beside-another", formed(), with(func(v *cluster.View) { down(v, "a-1", "a-2"); v.Members[2].Restarting = true }),
+			plan.Wait{For: "a quorum: 1 of 3 voters are healthy, 2 are needed"},
+			nil,
+		},
+		{
+			"restarting-alone", formed(), with(func(v *cluster.View) {
+				v.Members, v.Want.Size = v.Members[:1], 1
+				down(v, "a-0")
+				v.Members[0].Restarting = true
+			}),
+			plan.Wait{For: "a-0 to become healthy"},
+			nil,
+		},
+		{
+			"restarting-blocked", formed(), with(func(v *cluster.View) {
+				v.Members, v.Want.Size = v.Members[:1], 1
+				down(v, "a-0")
+				v.Members[0].Restarting, v.Members[0].Pod.Trouble = true, "its image etcd:none cannot be pulled"
+			}),
+			plan.Wait{For: "a-0 to become healthy: its image etcd:none cannot be pulled"},
+			nil,
+		},
+		{
 			"member-blocked", formed(), with(func(v *cluster.View) { down(v, "a-2"); v.Members[2].Pod.Trouble = "it cannot be scheduled: no node" }),
 			plan.Wait{For: "a-2 to become healthy: it cannot be scheduled: no node"},
 			nil,

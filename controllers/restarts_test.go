@@ -1,0 +1,79 @@
+package controllers
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+func voters(change func(*cluster.Member)) cluster.View {
+	v := cluster.View{Members: []cluster.Member{
+		{Name: "a-0", Role: cluster.Voter, Healthy: true}, {Name: "a-1", Role: cluster.Voter, Healthy: true},
+	}}
+	change(&v.Members[1])
+	return v
+}
+
+// TestRestartIsKnownUntilItIsOver: from the step to the member's return, and no
+// longer than it may take.
+func TestRestartIsKnownUntilItIsOver(t *testing.T) {
+	well := func(*cluster.Member) {}
+	ending := func(m *cluster.Member) { m.Pod.Terminating = true }
+	settling := func(m *cluster.Member) { m.Pod.Settling = true }
+	down := func(m *cluster.Member) { m.Healthy = false }
+	type look struct {
+		sees  func(*cluster.Member)
+		after time.Duration // since the step
+		known bool
+	}
+	for what, test := range map[string]struct {
+		step  plan.Step
+		was   func(*cluster.Member)
+		looks []look
+	}{
+		"a pod is made anew": {plan.Stop{Name: "a-1"}, well, []look{
+			{ending, 0, true}, {down, time.Second, true}, {down, restartTime, true}, {well, restartTime, false}, {down, restartTime, false},
+		}},
+		"an image is exchanged": {plan.Swap{Name: "a-1"}, well, []look{
+			{settling, 0, true}, {down, time.Second, true}, {well, 2 * time.Second, false},
+		}},
+		"the cache is behind": {plan.Stop{Name: "a-1"}, well, []look{{well, 0, true}, {ending, time.Second, true}, {down, time.Second, true}}},
+		"it does not come back": {plan.Stop{Name: "a-1"}, well, []look{
+			{down, time.Second, true}, {down, restartTime + 1, false}, {down, restartTime, false},
+		}},
+		"it was down before":       {plan.Stop{Name: "a-1"}, down, []look{{down, 0, false}}},
+		"it is no voter":           {plan.Stop{Name: "a-1"}, func(m *cluster.Member) { m.Role = cluster.Unlisted }, []look{{down, 0, false}}},
+		"another one is stopped":   {plan.Stop{Name: "a-0"}, well, []look{{down, 0, false}}},
+		"a step that stops nobody": {plan.Withdraw{Name: "a-1"}, well, []look{{down, 0, false}}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			var known restarts
+			name := types.NamespacedName{Namespace: "x", Name: "a"}
+			known.note(name, voters(test.was), test.step, noon)
+			known.mark(types.NamespacedName{Namespace: "x", Name: "b"}, voters(well), noon.Add(2*restartTime)) // is another's
+			for i, look := range test.looks {
+				v := voters(look.sees)
+				known.mark(name, v, noon.Add(look.after))
+				if got := v.Members[1].Restarting; got != look.known {
+					t.Errorf("look %d: %v, want %v", i, got, look.known)
+				}
+			}
+		})
+	}
+}
+
+// TestRestartsAreForgottenWithTheirCluster: another one of that name has none.
+func TestRestartsAreForgottenWithTheirCluster(t *testing.T) {
+	var known restarts
+	name := types.NamespacedName{Namespace: "x", Name: "a"}
+	v := voters(func(*cluster.Member) {})
+	known.note(name, v, plan.Stop{Name: "a-1"}, noon)
+	known.forget(name)
+	if known.mark(name, v, noon); v.Members[1].Restarting {
+		t.Error("it is still known")
+	}
+}
