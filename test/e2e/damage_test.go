@@ -123,7 +123,7 @@ func damage() {
 		Expect(servingClients(Default, c)).To(ContainElement(victim.Name))
 		known := members(c)
 		Expect(os.RemoveAll(dataOf(c, victim.Name))).To(Succeed())
-		run("cp", "-a", copied, dataOf(c, victim.Name))
+		run("cp", "-a", "--sparse=always", copied, dataOf(c, victim.Name))
 		killProcess(c, victim.Name)
 		Eventually(func(g Gomega) {
 			g.Expect(members(c)).NotTo(HaveKey(victim.Name))
@@ -149,7 +149,7 @@ func damage() {
 		copied := filepath.Join(GinkgoT().TempDir(), "member")
 		run("cp", "-a", dataOf(foreign, "other-0"), copied)
 		Expect(os.RemoveAll(dataOf(alone, "alone-0"))).To(Succeed())
-		run("cp", "-a", copied, dataOf(alone, "alone-0"))
+		run("cp", "-a", "--sparse=always", copied, dataOf(alone, "alone-0"))
 		killProcess(alone, "alone-0")
 		says(alone, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp,
 			"alone-0 is not served to clients: its data is of cluster "+now(foreign).Status.ClusterID)

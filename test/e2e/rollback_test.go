@@ -80,6 +80,23 @@ func failedUpgrades() {
 		Expect(running(c)).To(HaveEach("3.7.3"))
 		Expect(uids(c)).To(Equal(after), "images are exchanged in place")
 	})
+
+	It("fault 51: with RollBack, an image whose etcd does not start is taken back as well", func() {
+		before, version := uids(c), now(c).Spec.Version
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Image, spec.Upgrade.OnFailure = image+"3.5.35", v1alpha1.RollBack // which knows not all flags
+		})).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(read(g, c).Status.Rollback).To(HaveValue(And(
+				HaveField("Refused", version), HaveField("RefusedImage", image+"3.5.35"), HaveField("Version", version),
+				HaveField("Because", ContainSubstring("its container ended: Error")))))
+			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable)).To(HaveField("Reason", v1alpha1.ReasonHealthy))
+		}).Should(Succeed())
+		Expect(untouched(Default, c, before)).To(Equal(2))
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Image = "" })).To(Succeed())
+		settles(c)
+		Expect(now(c).Status.Rollback).To(BeNil())
+	})
 }
 
 // unexchanged is how many Pods are ready with the image of 3.6.16.
