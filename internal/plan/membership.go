@@ -91,6 +91,8 @@ func finishLearner(v cluster.View) Step {
 			return remove(v, m, "it is no longer needed")
 		case m.Synced:
 			return Promote{m.Name}
+		case m.Pod.Failing && !m.Started:
+			return Wait{For: "learner " + m.Name + " to start" + why(m) + "; mend that, or correct the spec"}
 		default:
 			what := " to catch up"
 			if !m.Answers {

@@ -27,7 +27,7 @@ import (
 // await=WHAT (etcd is about to do, between two versions).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
-// answering synced fresh unrecorded failing cordoned damaged stranded forced behind replies,
+// answering synced fresh new unrecorded failing cordoned damaged stranded forced behind replies,
 // version=RUNNING, index=COMMITTED, applied=REVISION and
 // trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
 // "volume" describe those.
@@ -236,6 +236,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Revision = int64(n)
 	case "replies":
 		m.Answers, m.Healthy, m.Pod.Running, m.Pod.Ready = true, true, true, true
+	case "new":
+		m.Started = false
 	case "curable":
 		w.fate(m.Name).cured = true
 	case "fresh":
