@@ -8,7 +8,9 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/internal/act"
@@ -19,6 +21,12 @@ import (
 
 // LeaseName is the name of the Lease of every installation.
 const LeaseName = leaseName
+
+// NewIdleManager is a manager that leads and does nothing.
+func NewIdleManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
+	manager, _, err := newManager(config, chosen)
+	return manager, err
+}
 
 // NewReconciler is one installation's, which is called by hand and reads nothing from
 // a cache.

@@ -10,6 +10,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,8 +23,8 @@ const leaseName = "etcd-operator.dev"
 // what is to be done to it.
 var errNotLeading = errors.New("another replica of the operator holds the lease")
 
-// newLock is the lease as this replica competes for it, under a name of its own.
-func newLock(config *rest.Config, namespace string) (resourcelock.Interface, error) {
+// newStandby is the lease as this replica competes for it, under a name of its own.
+func newStandby(config *rest.Config, namespace string, now func() time.Time) (*standby, error) {
 	if namespace == "" {
 		text, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 		if err != nil {
@@ -40,7 +41,11 @@ func newLock(config *rest.Config, namespace string) (resourcelock.Interface, err
 	if err != nil {
 		return nil, fmt.Errorf("make the lease: %w", err)
 	}
-	return lock, nil
+	clients, err := coordinationclient.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make the watch of the lease: %w", err)
+	}
+	return &standby{lock: &eagerLock{Interface: lock, now: now}, leases: clients.Leases(namespace), lookAgain: rewatchPeriod}, nil
 }
 
 // leads asks the API server itself whether this replica holds the lease now: it may

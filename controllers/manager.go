@@ -28,12 +28,17 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/observe"
 )
 
-// The lease is renewed every retryPeriod, and lost when that fails for
-// leaseDuration. Together with a standby this is about one request in two seconds.
+// The lease is renewed every renewPeriod, and lost when that fails for leaseDuration. A
+// standby reads it every rereadPeriod. Both try every tryPeriod, which asks nobody
+// unless one of these is over or the lease was given up: see eagerLock. Together that
+// is about one request in two seconds.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
-	retryPeriod   = 4 * time.Second
+	renewPeriod   = 3600 * time.Millisecond
+	rereadPeriod  = 4 * time.Second
+	tryPeriod     = 400 * time.Millisecond
+	rewatchPeriod = 10 * time.Second
 )
 
 // Options are what a manager is told from outside.
@@ -50,36 +55,9 @@ type Options struct {
 
 // NewManager makes a manager that reconciles EtcdClusters once it is started.
 func NewManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("build the scheme: %w", err)
-		}
-	}
-	var lock resourcelock.Interface
-	if chosen.LeaderElect {
-		var err error
-		if lock, err = newLock(config, chosen.LeaseNamespace); err != nil {
-			return nil, err
-		}
-	}
-	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                 scheme,
-		Cache:                  cacheOptions(chosen.Namespaces),
-		Client:                 clientOptions(chosen.Namespaces),
-		Metrics:                metricsOptions(chosen),
-		HealthProbeBindAddress: chosen.ProbeAddress,
-		LeaderElection:         chosen.LeaderElect,
-
-		LeaderElectionResourceLockInterface: lock,
-		LeaderElectionReleaseOnCancel:       true,
-		LeaseDuration:                       ptr.To(leaseDuration),
-		RenewDeadline:                       ptr.To(renewDeadline),
-		RetryPeriod:                         ptr.To(retryPeriod),
-		GracefulShutdownTimeout:             ptr.To(8 * time.Second),
-	})
+	manager, lock, err := newManager(config, chosen)
 	if err != nil {
-		return nil, fmt.Errorf("make the manager: %w", err)
+		return nil, err
 	}
 	if err := addController(manager, config, lock, chosen); err != nil {
 		return nil, err
@@ -88,6 +66,59 @@ func NewManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("add probes: %w", err)
 	}
 	return manager, nil
+}
+
+// newManager makes a manager that has nothing to do but to lead, and the lease by which
+// it does, if it needs one.
+func newManager(config *rest.Config, chosen Options) (ctrl.Manager, resourcelock.Interface, error) {
+	options, err := managerOptions(chosen)
+	if err != nil {
+		return nil, nil, err
+	}
+	var lock resourcelock.Interface
+	var waiting *standby
+	if chosen.LeaderElect {
+		if waiting, err = newStandby(config, chosen.LeaseNamespace, chosen.Now); err != nil {
+			return nil, nil, err
+		}
+		lock = waiting.lock
+		options.LeaderElectionResourceLockInterface = lock
+	}
+	manager, err := ctrl.NewManager(config, options)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the manager: %w", err)
+	}
+	if waiting == nil {
+		return manager, nil, nil
+	}
+	waiting.elected = manager.Elected()
+	if err := manager.Add(waiting); err != nil {
+		return nil, nil, fmt.Errorf("watch the lease: %w", err)
+	}
+	return manager, lock, nil
+}
+
+func managerOptions(chosen Options) (ctrl.Options, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return ctrl.Options{}, fmt.Errorf("build the scheme: %w", err)
+		}
+	}
+	return ctrl.Options{
+		Scheme:                 scheme,
+		Cache:                  cacheOptions(chosen.Namespaces),
+		Client:                 clientOptions(chosen.Namespaces),
+		Metrics:                metricsOptions(chosen),
+		HealthProbeBindAddress: chosen.ProbeAddress,
+		LeaderElection:         chosen.LeaderElect,
+
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 ptr.To(leaseDuration),
+		RenewDeadline:                 ptr.To(renewDeadline),
+		RetryPeriod:                   ptr.To(tryPeriod),
+		GracefulShutdownTimeout:       ptr.To(8 * time.Second),
+	}, nil
 }
 
 func addController(manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, chosen Options) error {

@@ -1,0 +1,126 @@
+package controllers
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// An eagerLock lets a replica try for the lease often and ask the API server seldom:
+// one that stands by takes over as soon as it hears that the lease was given up, one
+// that leads renews it every renewPeriod.
+//
+// It never says less than the truth about others, nor that a renewal was made which is
+// older than renewPeriod. Whether an update is made is for the API server to say: it
+// names the version of the lease that was read last.
+type eagerLock struct {
+	resourcelock.Interface
+	now func() time.Time
+
+	free    atomic.Bool // the watch says that nobody holds the lease
+	renewed time.Time   // when this replica last wrote that it holds the lease; zero if it must write it anew
+	read    time.Time   // when another holder was read
+	record  *resourcelock.LeaderElectionRecord
+	raw     []byte
+}
+
+// Get repeats what was read less than rereadPeriod ago, while another replica holds the
+// lease and the watch does not say that it no longer does.
+func (l *eagerLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	l.renewed = time.Time{}
+	now := l.now()
+	if free := l.free.Swap(false); !free && l.record != nil && now.Sub(l.read) < rereadPeriod {
+		return l.record, l.raw, nil
+	}
+	l.record = nil
+	record, raw, err := l.Interface.Get(ctx)
+	if err == nil && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
+		l.record, l.raw, l.read = record, raw, now
+	}
+	return record, raw, err
+}
+
+// Create makes the lease, and holds it.
+func (l *eagerLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(record, func() error { return l.Interface.Create(ctx, record) })
+}
+
+// Update renews the lease, unless that was done less than renewPeriod ago and nothing
+// else was asked or written since.
+func (l *eagerLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity == l.Identity() && !l.renewed.IsZero() && l.now().Sub(l.renewed) < renewPeriod {
+		return nil
+	}
+	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
+}
+
+// write counts a lease as held from before the request on.
+func (l *eagerLock) write(record resourcelock.LeaderElectionRecord, do func() error) error {
+	before := l.now()
+	l.renewed, l.record = time.Time{}, nil
+	if err := do(); err != nil {
+		return err
+	}
+	if record.HolderIdentity == l.Identity() {
+		l.renewed = before
+	}
+	return nil
+}
+
+// A standby watches the lease until its replica leads.
+type standby struct {
+	lock      *eagerLock
+	leases    coordinationclient.LeaseInterface
+	elected   <-chan struct{}
+	lookAgain time.Duration // after a watch that ended
+}
+
+// NeedLeaderElection says that it runs on replicas that do not lead.
+func (s *standby) NeedLeaderElection() bool { return false }
+
+// Start watches until the context ends or the replica leads. Without a watch the
+// lease is read now and then all the same.
+func (s *standby) Start(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.elected:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	wait.UntilWithContext(ctx, s.watch, s.lookAgain)
+	return nil
+}
+
+func (s *standby) watch(ctx context.Context) {
+	selector := fields.OneTermEqualSelector(metav1.ObjectNameField, leaseName).String()
+	watcher, err := s.leases.Watch(ctx, metav1.ListOptions{FieldSelector: selector})
+	if err != nil {
+		log.FromContext(ctx).V(1).Info("cannot watch the lease, and takes over a moment later", "because", err.Error())
+		return
+	}
+	defer watcher.Stop()
+	for event := range watcher.ResultChan() {
+		if isFree(event) {
+			s.lock.free.Store(true)
+		}
+	}
+}
+
+// isFree says whether nobody holds the lease that an event tells of.
+func isFree(event watch.Event) bool {
+	lease, is := event.Object.(*coordinationv1.Lease)
+	return is && (event.Type == watch.Deleted || ptr.Deref(lease.Spec.HolderIdentity, "") == "")
+}
