@@ -139,7 +139,8 @@ type Upgrade struct {
 	// onFailure is Halt (the first member that does not come back stops the roll; the
 	// others are left alone until the spec is changed) or RollBack (that member goes
 	// back to what the others run, and the version is not tried again before the spec
-	// changes).
+	// changes; the only member of a cluster of one goes back to the version that it last
+	// said it runs, if spec.image is not set).
 	// +optional
 	// +kubebuilder:default=Halt
 	OnFailure FailurePolicy `json:"onFailure,omitempty"`

@@ -32,6 +32,7 @@ var rules = []rule{
 	{"clear finished pods", clearFinished},
 	{"restart broken pods", restartBroken},
 	{"await formation", awaitFormation},
+	{"roll back the only one", rollBackOnly},
 	{"know before acting", readEtcd},
 	{"keep quorum", keepQuorum},
 	{"spare the leader", spareLeader},

@@ -24,7 +24,7 @@ import (
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY),
 // furnish=(KIND NAME), owner=VOLUME and small=VOLUME (they are not as wanted),
 // refused=(KIND NAME) (it does not grow), newer (another operator wrote the record),
-// await=WHAT (etcd is about to do, between two versions).
+// image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
 // answering synced fresh new unrecorded failing cordoned damaged stranded forced behind replies,
@@ -60,6 +60,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "recovering", &v.Record.Recovering)
 	d.MaybeScanArgs(t, "accept", &v.Want.Accepted)
 	d.MaybeScanArgs(t, "await", &v.Target.Await)
+	d.MaybeScanArgs(t, "image", &v.Target.Image)
 	v.Want.Paused, v.Want.Automatic, v.Want.RollBack = d.HasArg("paused"), d.HasArg("automatic"), d.HasArg("rollback")
 	v.Target.Version = v.Want.Version
 	if d.HasArg("newer") {

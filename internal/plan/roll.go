@@ -138,6 +138,22 @@ func rollBack(v cluster.View) Step {
 	return nil
 }
 
+// rollBackOnly takes back an upgrade of the only member: nothing can be read from etcd
+// meanwhile, and what ran before is what it said last. The image of that version is only
+// known while the user has chosen none.
+func rollBackOnly(v cluster.View) Step {
+	voters := v.Select(cluster.IsVoter)
+	if !v.Want.RollBack || v.Record.RolledBack != "" || v.Target.Image != "" || len(voters) != 1 {
+		return nil
+	}
+	m := voters[0]
+	upgraded := m.Version != "" && m.Version != v.Target.Version && !cluster.IsOutdated(m)
+	if !m.Pod.Failing || m.Answers || cluster.IsBeyondRepair(m) || !upgraded {
+		return nil
+	}
+	return RollBack{Version: m.Version, Because: m.Name + " does not run " + v.Target.Version + why(m)}
+}
+
 // sayBarred ends with what cannot be done although it is wanted.
 func sayBarred(v cluster.View) Step {
 	switch {
