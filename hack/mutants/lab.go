@@ -13,9 +13,15 @@ import (
 	"strings"
 )
 
-// hung is when a test that a mutant has made endless is given up. That counts as
-// noticed, as it does for people.
-const hung = "5m"
+// hung is when tests that a mutant has made endless are given up, which counts as
+// noticed, as it does for people: five times what they take on a busy machine, or a
+// mutant would be noticed by others' work.
+func hung(short bool) string {
+	if short {
+		return "2m"
+	}
+	return "5m"
+}
 
 // A lab runs tests on the product with a bug in it.
 type lab struct{ folder string }
@@ -90,7 +96,7 @@ func (l *lab) overlay(m mutant) (string, error) {
 }
 
 func test(ctx context.Context, short bool, packages []string, flags ...string) (string, error) {
-	args := append([]string{"test", fmt.Sprintf("-short=%t", short), "-timeout=" + hung}, flags...)
+	args := append([]string{"test", fmt.Sprintf("-short=%t", short), "-timeout=" + hung(short)}, flags...)
 	command := exec.CommandContext(ctx, "go", append(args, packages...)...) //nolint:gosec // the packages are in our own lists
 	output, err := command.CombinedOutput()
 	if ctx.Err() != nil {
