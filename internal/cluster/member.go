@@ -63,6 +63,7 @@ type Pod struct {
 	Withdrawn   bool   // the client Service no longer sends clients to it
 	Quiet       bool   // withdrawn for so long that nobody is being sent to it any more
 	Lingers     bool   // it serves on for a moment when it is told to end
+	Shaky       bool   // its container has failed, and runs again only for a moment
 	Settling    bool   // its container is about to restart with another image
 	Resizing    string // why it does not have the compute resources yet that it is to have
 	Cordoned    bool   // its node takes no new Pods: a drain may follow
@@ -111,8 +112,10 @@ func IsListed(m Member) bool { return m.Role != Unlisted }
 func IsHealthy(m Member) bool { return m.Healthy }
 
 // IsSteady says whether a healthy member is about to stay so: nothing has told its
-// Pod to end or its container to restart.
-func IsSteady(m Member) bool { return m.Healthy && !m.Pod.Terminating && !m.Pod.Settling }
+// Pod to end or its container to restart, and it did not fail a moment ago.
+func IsSteady(m Member) bool {
+	return m.Healthy && !m.Pod.Terminating && !m.Pod.Settling && !m.Pod.Shaky
+}
 
 // IsAwaited says whether a member is away because the operator restarts it, and
 // nothing keeps it from coming back.

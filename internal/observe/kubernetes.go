@@ -58,6 +58,7 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	m.Pod = podFacts(pod)
 	m.Pod.Overdue = m.Pod.Terminating && o.Now().After(pod.DeletionTimestamp.Time)
 	m.Pod.Quiet = m.Pod.Withdrawn && o.isQuiet(pod)
+	m.Pod.Shaky = o.isShaky(pod)
 	m.Damage = damage(pod)
 	if v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)

@@ -154,6 +154,15 @@ func TestPodFacts(t *testing.T) {
 		"of a release whose Pods do not linger": {func(p *corev1.Pod) {
 			p.Spec.Containers[0].Lifecycle = nil
 		}, func(p *cluster.Pod) { p.Lingers = false }},
+		"that failed a moment ago": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0] = restarted(1, now.Add(-9*time.Second))
+		}, func(p *cluster.Pod) { p.Shaky = true }},
+		"that has run since it failed": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0] = restarted(1, now.Add(-10*time.Second))
+		}, func(*cluster.Pod) {}},
+		"that ended as it should": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0] = restarted(0, now)
+		}, func(*cluster.Pod) {}},
 		"new": {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, func(p *cluster.Pod) { p.Address, p.Running, p.Ready = "", false, false }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -440,5 +449,14 @@ func TestLongTroubleIsCutBetweenLetters(t *testing.T) {
 	s.pod("a-1").Status = state(waiting("CrashLoopBackOff", ""), ended("Error", 1, "x"+strings.Repeat("é", 500)))
 	if got := s.member("a-1").Pod.Trouble; !utf8.ValidString(got) || len(got) > 300 {
 		t.Errorf("got %d bytes: %q", len(got), got)
+	}
+}
+
+// restarted is a container that ended with that exit code and runs again.
+func restarted(code int32, since time.Time) corev1.ContainerStatus {
+	return corev1.ContainerStatus{
+		Ready:                true,
+		State:                corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}},
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -133,6 +134,19 @@ func failing(pod *corev1.Pod) bool {
 		}
 	}
 	return hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse) != nil
+}
+
+// shakyFor is how long a container that has failed must run to be relied upon. It is
+// the kubelet's first back-off: one that keeps failing lasts for less.
+const shakyFor = 10 * time.Second
+
+// isShaky says whether the container may be about to fail again: nobody else may be
+// disturbed because it is well just now.
+func (o *Observer) isShaky(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {
+		run, last := status.State.Running, status.LastTerminationState.Terminated
+		return run != nil && last != nil && last.ExitCode != 0 && o.Now().Sub(run.StartedAt.Time) < shakyFor
+	})
 }
 
 // failures are the kubelet's words for a container that it tries again and again.

@@ -209,6 +209,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Settling = true
 	case "withdrawn":
 		m.Pod.Withdrawn = true
+	case "shaky":
+		m.Pod.Shaky = true
 	case "lingers":
 		m.Pod.Lingers = true
 	case "quiet":
