@@ -102,3 +102,44 @@ func TestPlainClientSecretHoldsEndpointsOnly(t *testing.T) {
 		t.Errorf("faults in %v", bad)
 	}
 }
+
+// TestFault38ClockJumps: a clock that jumps costs at most one new certificate there and
+// one back, however often is looked, and never an authority: every member would have to
+// learn of it. Ten years away nothing can be signed, and all stays as it is.
+func TestFault38ClockJumps(t *testing.T) {
+	const hour, year = time.Hour, 365 * 24 * time.Hour
+	for jump, most := range map[time.Duration]int{-10 * year: 0, -hour: 0, hour: 0, year * 3 / 4: 1, 9 * year: 1, 10*year + hour: 0} {
+		c := example()
+		secrets := makeAll(t, c)
+		there := renewals(t, c, secrets, now.Add(jump))
+		back := renewals(t, c, secrets, now)
+		for _, name := range trust.Names(c) {
+			want := most
+			if name == c.ClientCA() || name == c.PeerCA() {
+				want = 0
+			}
+			if there[name] != want || back[name] != want {
+				t.Errorf("%s away %s was made %d times there and %d times back, want %d", jump, name, there[name], back[name], want)
+			}
+		}
+		if bad := faults(c, secrets, now); len(bad) > 0 {
+			t.Errorf("%s away and back: faults in %v", jump, bad)
+		}
+	}
+}
+
+// renewals are how often each Secret is made anew in three looks.
+func renewals(t *testing.T, c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) map[string]int {
+	t.Helper()
+	made := map[string]int{}
+	for range 3 {
+		held := trust.Read(c, func(name string) *corev1.Secret { return secrets[name] })
+		for _, name := range faults(c, secrets, at) {
+			if secret, err := held.Make(rand.Reader, at, c, name); err == nil {
+				secrets[name] = secret
+				made[name]++
+			}
+		}
+	}
+	return made
+}

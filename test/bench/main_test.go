@@ -13,6 +13,7 @@ func TestChoose(t *testing.T) {
 		{"create", []string{"create"}},
 		{"detect,restart", []string{"detect", "restart"}},
 		{"gap-roll", []string{"gap-roll"}},
+		{"replace-4GiB", []string{"replace-4GiB"}},
 		{"replace", []string{"replace-100MiB", "replace-1GiB"}},
 	} {
 		chosen, err := choose(c.only)
@@ -28,12 +29,12 @@ func TestChoose(t *testing.T) {
 
 func TestChooseLeavesOutWhatIsForRequests(t *testing.T) {
 	all, err := choose("")
-	if err != nil || len(all) != len(benchmarks)-1 {
-		t.Errorf("by default %d of %d run (%v), want all but one", len(all), len(benchmarks), err)
+	if err != nil || len(all) != len(benchmarks)-2 {
+		t.Errorf("by default %d of %d run (%v), want all but two", len(all), len(benchmarks), err)
 	}
 	for _, b := range all {
-		if b.name == "pauses" {
-			t.Error("pauses runs by default")
+		if b.name == "pauses" || b.name == "replace-4GiB" {
+			t.Errorf("%s runs by default", b.name)
 		}
 	}
 }

@@ -43,6 +43,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("rest", Ordered, ContinueOnFailure, resting)
 	Describe("quarantine", Ordered, ContinueOnFailure, quarantine)
 	Describe("damage", Ordered, ContinueOnFailure, damage)
+	Describe("alarms", Label("faults"), Ordered, ContinueOnFailure, alarms)
 	Describe("compute resources", Ordered, ContinueOnFailure, computeResources)
 	Describe("members without volumes", Ordered, ContinueOnFailure, ephemeral)
 	Describe("faults of pods", Ordered, ContinueOnFailure, faultsOfPods)
