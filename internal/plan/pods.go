@@ -47,7 +47,8 @@ func clearFinished(v cluster.View) Step {
 
 // restartBroken replaces a Pod that never got ready and is not as the spec wants
 // it: a corrected spec heals by itself. A Pod that holds ephemeral data stays,
-// because its data would go with it; only its image can change in place.
+// because its data would go with it; only its image can change in place. So does one
+// that is only starting, for another image.
 func restartBroken(v cluster.View) Step {
 	for _, m := range v.Select(cluster.HasPod, cluster.IsOutdated, cluster.Not(cluster.IsHealthy)) {
 		if m.Pod.Ready || m.Answers || m.Pod.Terminating || m.Pod.Settling {
@@ -55,10 +56,10 @@ func restartBroken(v cluster.View) Step {
 		}
 		holdsData := v.Want.Ephemeral && v.Formed() && m.Started
 		switch {
+		case m.Pod.Change == cluster.Swap && (holdsData || !m.Pod.Failing):
+			return Swap{m.Name, m.Pod.UID, v.Target.Version}
 		case !holdsData:
 			return Stop{m.Name, m.Pod.UID, "it is not ready and the spec has changed"}
-		case m.Pod.Change == cluster.Swap:
-			return Swap{m.Name, m.Pod.UID, v.Target.Version}
 		}
 	}
 	return nil

@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -31,6 +34,7 @@ type witness struct {
 	fewest   int              // Pods that were ready at once
 	runs     map[string][]ran // what each member ran, in order
 	statuses []v1alpha1.EtcdClusterStatus
+	diary    []string // when each Pod became ready, and ceased to be
 }
 
 // callWitness makes a witness of everything from now on.
@@ -52,10 +56,11 @@ func callWitness(c *v1alpha1.EtcdCluster) *witness {
 	w.statuses = append(w.statuses, clusters.Items[0].Status)
 	var done sync.WaitGroup
 	done.Go(func() { w.see(watching, podEvents, clusterEvents) })
-	w.dismiss = func() {
+	w.dismiss = sync.OnceFunc(func() {
 		stop()
 		done.Wait()
-	}
+		AddReportEntry("ready Pods of "+c.Name, strings.Join(w.diary, "\n"))
+	})
 	DeferCleanup(w.dismiss)
 	return w
 }
@@ -89,6 +94,10 @@ func (w *witness) see(ctx context.Context, pods, clusters <-chan watch.Event) {
 }
 
 func (w *witness) seePod(kind watch.EventType, p *corev1.Pod) {
+	was, is := isReady(w.pods[p.Name]), kind != watch.Deleted && isReady(*p)
+	if was != is {
+		w.diary = append(w.diary, fmt.Sprintf("%s %s ready: %t", time.Now().Format("15:04:05.000"), p.Name, is))
+	}
 	if kind == watch.Deleted {
 		delete(w.pods, p.Name)
 		return
