@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -95,13 +97,16 @@ func damage() {
 	})
 
 	It("fault 25: a full disk is shown and healed by a larger volume, and no data is deleted", func() {
-		victim, _ := aFollower(c)
+		victim, others := aFollower(c)
 		known, before, count := members(c), uids(c), restarts(c)
 		filler := filepath.Join(volumeOf(c, victim.Name), "filler")
 		DeferCleanup(os.Remove, filler)
 		fillDisk(filler)
 		Eventually(func(g Gomega) {
-			put(c, fmt.Sprintf("big/%d", time.Now().UnixNano()), strings.Repeat("x", 1<<20)) // until its database must grow
+			ask(c, func(ctx context.Context, etcd *clientv3.Client) error { // until its database must grow
+				_, err := etcd.Put(ctx, fmt.Sprintf("big/%d", time.Now().UnixNano()), strings.Repeat("x", 1<<20))
+				return err
+			}, others...)
 			g.Expect(restarts(c)[victim.Name]).To(BeNumerically(">", count[victim.Name]))
 		}).Should(Succeed())
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "no space left on device")
