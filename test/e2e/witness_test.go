@@ -35,12 +35,21 @@ type witness struct {
 	runs     map[string][]ran // what each member ran, in order
 	statuses []v1alpha1.EtcdClusterStatus
 	diary    []string // when each Pod became ready, and ceased to be
+
+	since, wavers map[string]time.Time // when each became ready, and when it wavered
 }
+
+// wavering is how long the kubelet takes a word back: beside a container that it has
+// just exchanged it may find it ready, then remember the one before, and find it ready
+// again when it has listed containers anew, which it does every second.
+const wavering = 1500 * time.Millisecond
 
 // callWitness makes a witness of everything from now on.
 func callWitness(c *v1alpha1.EtcdCluster) *witness {
 	GinkgoHelper()
-	w := &witness{pods: map[string]corev1.Pod{}, runs: map[string][]ran{}}
+	w := &witness{
+		pods: map[string]corev1.Pod{}, runs: map[string][]ran{}, since: map[string]time.Time{}, wavers: map[string]time.Time{},
+	}
 	watcher, err := client.NewWithWatch(config, client.Options{Scheme: api.Scheme()})
 	Expect(err).NotTo(HaveOccurred())
 	watching, stop := context.WithCancel(ctx)
@@ -52,6 +61,7 @@ func callWitness(c *v1alpha1.EtcdCluster) *witness {
 	for _, p := range pods.Items {
 		w.seePod(watch.Added, &p)
 	}
+	clear(w.since) // they were ready before
 	w.fewest = w.ready()
 	w.statuses = append(w.statuses, clusters.Items[0].Status)
 	var done sync.WaitGroup
@@ -95,6 +105,12 @@ func (w *witness) see(ctx context.Context, pods, clusters <-chan watch.Event) {
 
 func (w *witness) seePod(kind watch.EventType, p *corev1.Pod) {
 	was, is := isReady(w.pods[p.Name]), kind != watch.Deleted && isReady(*p)
+	switch {
+	case is && !was:
+		w.since[p.Name] = time.Now()
+	case was && !is && kind != watch.Deleted && p.DeletionTimestamp == nil && time.Since(w.since[p.Name]) < wavering:
+		w.wavers[p.Name] = time.Now()
+	}
 	if was != is {
 		w.diary = append(w.diary, fmt.Sprintf("%s %s ready: %t", time.Now().Format("15:04:05.000"), p.Name, is))
 	}
@@ -111,8 +127,8 @@ func (w *witness) seePod(kind watch.EventType, p *corev1.Pod) {
 
 func (w *witness) ready() int {
 	count := 0
-	for _, p := range w.pods {
-		if isReady(p) {
+	for name, p := range w.pods {
+		if isReady(p) || time.Since(w.wavers[name]) < wavering {
 			count++
 		}
 	}
