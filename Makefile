@@ -47,7 +47,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 	@hack/with-cluster.sh ./hack/demo.sh
 
 .PHONY: test
-test: test-unit test-envtest test-e2e ## Tests: unit, API server, and end to end on a real cluster; test-long adds half an hour
+test: test-unit test-envtest test-etcd test-e2e ## Tests: unit, API server, etcd, and end to end on a real cluster; test-long adds half an hour
 
 ##@ Tests
 
@@ -66,6 +66,15 @@ mutants: ## Put deliberate bugs into the product and see whether the unit tests 
 test-envtest: ## Tests against a real kube-apiserver and etcd
 	$(say) "tests against a kube-apiserver"
 	@hack/with-envtest.sh go test -race -tags envtest -timeout 15m $(ENVTEST_PACKAGES)
+
+# What -short leaves out of the unit tests.
+PROCESS_PACKAGES = ./internal/crash ./internal/etcd
+
+.PHONY: test-etcd
+test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor version
+	$(say) "tests against etcd processes"
+	@$(BIN)/devcluster build --only images
+	@hack/with-envtest.sh go test -count=1 -timeout 10m $(PROCESS_PACKAGES)
 
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
 E2E_LABELS ?= !long

@@ -36,7 +36,7 @@ func binary(t testing.TB, version string) string {
 	}
 	found, err := filepath.Glob(filepath.Join(cache, "etcd-operator", "devcluster", "etcd-"+version+"-*", "etcd"))
 	if err != nil || len(found) == 0 {
-		t.Fatalf("no etcd %s: run `make bin/devcluster && bin/devcluster build --only images` (%v)", version, err)
+		t.Fatalf("no etcd %s: run `make test-etcd`, which builds it (%v)", version, err)
 	}
 	return found[len(found)-1]
 }
