@@ -59,11 +59,15 @@ func untilReady(ctx context.Context, what string, ask func(context.Context) erro
 // changeTimeout is longer than etcd's own limit for a request.
 const changeTimeout = 10 * time.Second
 
-// leaveFloor strikes members one after the other, and deletes the Pod of each.
+// leaveFloor strikes members one after the other, as soon as etcd lets it, which wants
+// connections that are five seconds old, and deletes the Pod of each.
 func (b *bench) leaveFloor(ctx context.Context, leader seat, leaving []seat) error {
 	for _, s := range leaving {
-		if err := leader.member.Remove(ctx, s.status.MemberID); err != nil {
-			return fmt.Errorf("remove %s: %w", s.pod.Name, err)
+		err := untilReady(ctx, "etcd to strike "+s.pod.Name, func(ctx context.Context) error {
+			return leader.member.Remove(ctx, s.status.MemberID)
+		})
+		if err != nil {
+			return err
 		}
 		if err := b.client.Delete(ctx, s.pod); err != nil {
 			return fmt.Errorf("delete pod: %w", err)
