@@ -47,12 +47,12 @@ func (o *Observer) etcd(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster
 		return
 	}
 	answers := o.ask(ctx, c, running)
-	o.believe(ctx, credible(answers, v.Record.ClusterID, members), v, members)
+	o.believe(ctx, c, credible(answers, v.Record.ClusterID, members), v, members)
 	noteForeign(answers, v.Record.ClusterID, members)
 }
 
 // believe takes down what members say, and the member list.
-func (o *Observer) believe(ctx context.Context, answers []*answer, v *cluster.View, members *join) {
+func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers []*answer, v *cluster.View, members *join) {
 	for _, a := range answers {
 		a.note(members.member(a.name))
 	}
@@ -78,6 +78,7 @@ func (o *Observer) believe(ctx context.Context, answers []*answer, v *cluster.Vi
 		}
 	}
 	noteLearners(answers, members, leader)
+	o.rouse(ctx, c, answers, leader, members)
 }
 
 func runningMembers(members *join) []cluster.Member {

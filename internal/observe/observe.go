@@ -39,6 +39,8 @@ type Observer struct {
 	// CanResize says whether this Kubernetes changes the resources of running Pods.
 	CanResize func() bool
 	Now       func() time.Time
+
+	rouser rouser
 }
 
 // Cluster is one observation. An etcd that does not answer is a fact in the view;

@@ -294,6 +294,14 @@ func (c *told) Read(ctx context.Context) error {
 	return c.Client.Read(ctx)
 }
 
+func (c *told) Alarms(ctx context.Context) ([]etcd.Alarm, error) {
+	c.scene.called("Alarms", c.name)
+	if _, bounded := ctx.Deadline(); !bounded {
+		c.scene.t.Error("a question for alarms without a deadline")
+	}
+	return c.Client.Alarms(ctx)
+}
+
 func (c *told) Members(ctx context.Context) ([]etcd.Member, error) {
 	c.scene.called("Members", c.name)
 	members, err := c.Client.Members(ctx)
