@@ -16,11 +16,13 @@ type EtcdSettings struct {
 	// (https://etcd.io/docs/v3.6/dev-guide/limit/#storage-size-limit).
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="etcd.quota must be at least 1Mi: etcd takes zero for its own default and less for no limit"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Database Quota",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=11
 	Quota *resource.Quantity `json:"quota,omitempty"`
 
 	// autoCompaction discards old revisions by itself.
 	// +optional
 	// +kubebuilder:default={}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Auto-compaction",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=12
 	AutoCompaction AutoCompaction `json:"autoCompaction,omitzero"`
 
 	// snapshotCount is the number of applied entries after which etcd writes a
@@ -28,6 +30,7 @@ type EtcdSettings struct {
 	// +optional
 	// +kubebuilder:default=10000
 	// +kubebuilder:validation:XValidation:rule="self >= 100 && self <= 10000000",message="etcd.snapshotCount must be between 100 and 10000000"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Snapshot Count",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"},order=15
 	SnapshotCount int64 `json:"snapshotCount,omitempty"`
 
 	// heartbeatInterval is the time between a leader's heartbeats, in whole
@@ -37,6 +40,7 @@ type EtcdSettings struct {
 	// +kubebuilder:default="100ms"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}([.][0-9]{1,3}0*)?s)?([0-9]{1,9}ms)?$') && self != ''",message="etcd.heartbeatInterval must be a duration in whole milliseconds, such as 100ms, because etcd counts in them"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10ms') && duration(self) <= duration('10s')",message="etcd.heartbeatInterval must be between 10ms and 10s"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Heartbeat Interval",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=16
 	HeartbeatInterval metav1.Duration `json:"heartbeatInterval,omitzero"`
 
 	// electionTimeout is how long a follower waits for a heartbeat before it stands
@@ -45,12 +49,14 @@ type EtcdSettings struct {
 	// +kubebuilder:default="1s"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}([.][0-9]{1,3}0*)?s)?([0-9]{1,9}ms)?$') && self != ''",message="etcd.electionTimeout must be a duration in whole milliseconds, such as 1s or 1500ms, because etcd counts in them"
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('50s')",message="etcd.electionTimeout must be at most 50s, etcd's own limit"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Election Timeout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=17
 	ElectionTimeout metav1.Duration `json:"electionTimeout,omitzero"`
 
 	// logLevel of etcd.
 	// +optional
 	// +kubebuilder:default=info
 	// +kubebuilder:validation:Enum=debug;info;warn;error
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Log Level",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:debug","urn:alm:descriptor:com.tectonic.ui:select:info","urn:alm:descriptor:com.tectonic.ui:select:warn","urn:alm:descriptor:com.tectonic.ui:select:error","urn:alm:descriptor:com.tectonic.ui:advanced"},order=18
 	LogLevel string `json:"logLevel,omitempty"`
 
 	// extraArgs are further flags of etcd, without the leading dashes:
@@ -68,6 +74,7 @@ type EtcdSettings struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !(key in ['quota-backend-bytes', 'auto-compaction-mode', 'auto-compaction-retention', 'snapshot-count', 'heartbeat-interval', 'election-timeout', 'log-level']))",message="etcd.extraArgs must not repeat a setting that has a field of its own under spec.etcd (quota, autoCompaction, snapshotCount, heartbeatInterval, electionTimeout, logLevel)"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !(key in ['logger', 'log-format', 'log-outputs', 'enable-log-rotation', 'log-rotation-config-json', 'metrics', 'enable-pprof']))",message="etcd.extraArgs must not set logger, log-*, enable-log-rotation, metrics or enable-pprof: members log to their container's output and serve metrics without profiles"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !(key in ['version', 'help', 'h', 'vv', 'snapshot', 'retry-interval', 'max-retry-attempts', 'max-result-buffer']))",message="etcd.extraArgs must not set version, help or a flag of etcd's other commands (vv, snapshot, retry-interval, max-retry-attempts, max-result-buffer): etcd would exit instead of serve"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Extra Flags",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=19
 	ExtraArgs map[string]string `json:"extraArgs,omitempty"`
 }
 
@@ -80,12 +87,14 @@ type AutoCompaction struct {
 	// +optional
 	// +kubebuilder:default=Periodic
 	// +kubebuilder:validation:Enum=Periodic;Revision;Off
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Auto-compaction Mode",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Periodic","urn:alm:descriptor:com.tectonic.ui:select:Revision","urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:advanced"},order=13
 	Mode CompactionMode `json:"mode,omitempty"`
 
 	// retention is how much history to keep: a duration or a number of revisions.
 	// +optional
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:MaxLength=16
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Auto-compaction Retention",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=14
 	Retention string `json:"retention,omitempty"`
 }
 

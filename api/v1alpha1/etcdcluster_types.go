@@ -20,6 +20,7 @@ import (
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +operator-sdk:csv:customresourcedefinitions:displayName="etcd Cluster",resources={{Pod,v1},{PersistentVolumeClaim,v1},{Service,v1},{Secret,v1},{PodDisruptionBudget,v1},{Event,v1}},order=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name must have at most 52 characters: each member is a host named <name>-<serial>, and a DNS label has at most 63"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label that starts with a letter (lower case letters, digits and '-', no dots): it becomes the name of Services"
 // +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.version) || self.spec.version == oldSelf.spec.version || !self.spec.version.matches('^3[.][0-9]{1,2}') || !self.status.version.matches('^3[.][0-9]{1,2}[.]') || !has(self.spec.image) || self.spec.image.size() == 0 || int(self.spec.version.split('.')[1]) <= int(self.status.version.split('.')[1]) + 1",fieldPath=".spec.version",message="with spec.image set, version may go up by one minor at a time: an image holds one version only",messageExpression="'with spec.image set, version may go up by one minor at a time, because an image holds one version only: members run ' + self.status.version"
@@ -63,6 +64,7 @@ type EtcdClusterSpec struct {
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:XValidation:rule="self in [0, 1, 3, 5, 7]",message="size must be 1, 3, 5 or 7, or 0 to hibernate: an even number of members tolerates no more failures than one fewer, and etcd advises at most seven"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"},order=1
 	Size *int32 `json:"size,omitempty"`
 
 	// version is the etcd version of all members: 3.5.11 or newer, 3.6.x or 3.7.x; or
@@ -75,6 +77,7 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^3[.][5-7]([.](0|[1-9][0-9]{0,3}))?$')",message="version must be an etcd version of the 3.5, 3.6 or 3.7 series without a leading v, such as 3.6.16, or 3.6 for its newest patch"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^3[.]5[.]([0-9]|10)$')",message="version must be 3.5.11 or newer: earlier ones do not serve the health checks that the kubelet asks for"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="etcd Version",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Version string `json:"version,omitempty"`
 
 	// image overrides the container image of the members. It must hold the etcd of
@@ -82,48 +85,58 @@ type EtcdClusterSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-zA-Z0-9][-a-zA-Z0-9._:/@]*$')",message="image must be an image reference, such as registry.example/etcd:v3.6.16 or one that ends in @sha256:<digest>"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=30
 	Image string `json:"image,omitempty"`
 
 	// storage says where the members keep their data.
 	// +optional
 	// +kubebuilder:default={}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage",order=3
 	Storage Storage `json:"storage,omitzero"`
 
 	// resources are the compute resources of each member's etcd container.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"},order=9
 	Resources Resources `json:"resources,omitzero"`
 
 	// scheduling says on which nodes members may run.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Scheduling",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=31
 	Scheduling Scheduling `json:"scheduling,omitzero"`
 
 	// podMetadata is added to the members' Pods.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Metadata of Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=37
 	PodMetadata PodMetadata `json:"podMetadata,omitzero"`
 
 	// etcd holds settings of etcd itself.
 	// +optional
 	// +kubebuilder:default={}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="etcd Settings",order=10
 	Etcd EtcdSettings `json:"etcd,omitzero"`
 
 	// tls says how connections to and between members are secured.
 	// +optional
 	// +kubebuilder:default={}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=20
 	TLS TLS `json:"tls,omitzero"`
 
 	// upgrade says what happens when a new version does not run.
 	// +optional
 	// +kubebuilder:default={}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Upgrade",order=23
 	Upgrade Upgrade `json:"upgrade,omitzero"`
 
 	// recovery says what the operator may do about members that do not come back.
 	// +optional
 	// +kubebuilder:default={}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Recovery",order=25
 	Recovery Recovery `json:"recovery,omitzero"`
 
 	// paused stops the operator from changing or healing anything, until it is
 	// false again. Members that run go on. Only deletionPolicy still takes effect.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paused",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"},order=29
 	Paused bool `json:"paused,omitempty"`
 
 	// deletionPolicy says what happens to the volumes when the EtcdCluster is
@@ -131,6 +144,7 @@ type EtcdClusterSpec struct {
 	// and comes back with its data; Delete removes them.
 	// +optional
 	// +kubebuilder:default=Retain
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volumes after Deletion",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"},order=22
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
@@ -143,6 +157,7 @@ type Upgrade struct {
 	// said it runs, if spec.image is not set).
 	// +optional
 	// +kubebuilder:default=Halt
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="When a Version Fails",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Halt","urn:alm:descriptor:com.tectonic.ui:select:RollBack"},order=24
 	OnFailure FailurePolicy `json:"onFailure,omitempty"`
 }
 
@@ -165,6 +180,7 @@ type Recovery struct {
 	// is only down or out of reach is always waited for.
 	// +optional
 	// +kubebuilder:default=Manual
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="When Quorum Is Lost for Good",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Manual","urn:alm:descriptor:com.tectonic.ui:select:Automatic"},order=26
 	QuorumLoss QuorumLossPolicy `json:"quorumLoss,omitempty"`
 
 	// acceptDataLoss lets the cluster go on from one survivor after quorum was lost
@@ -174,6 +190,7 @@ type Recovery struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=96
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z]([-a-z0-9]*[a-z0-9])?@[0-9]+$')",message="recovery.acceptDataLoss must be what status.quorumLoss.accept says: a member and a revision, such as example-0@1234"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Accept the Loss of Data",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=27
 	AcceptDataLoss string `json:"acceptDataLoss,omitempty"`
 
 	// memberTimeout is how long the node of a member may be silent before the member
@@ -181,6 +198,7 @@ type Recovery struct {
 	// +optional
 	// +kubebuilder:default="5m0s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s')",message="recovery.memberTimeout must be at least 10s: a node that is silent for less may only be busy"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replace Members of Silent Nodes after",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=28
 	MemberTimeout metav1.Duration `json:"memberTimeout,omitzero"`
 }
 
@@ -214,6 +232,7 @@ type TLS struct {
 	// +optional
 	// +kubebuilder:default=Enabled
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.mode cannot be changed on an existing cluster: its members would stop hearing each other; create a new cluster and copy the data"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS Mode",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Enabled","urn:alm:descriptor:com.tectonic.ui:select:Disabled"},order=21
 	Mode TLSMode `json:"mode,omitempty"`
 }
 

@@ -17,12 +17,14 @@ type Storage struct {
 	// it, and never shrinks; where the class does not allow it, it may be set back to
 	// status.volumeSize. Default 8Gi.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	Size *resource.Quantity `json:"size,omitempty"`
 
 	// storageClassName of the volumes; the cluster's default class if not given.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="storage.storageClassName must be the name of a StorageClass: lower case letters, digits, '-' and '.'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage Class",xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"},order=5
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
 	// quarantine is how long the volume of a removed member is kept before it is
@@ -31,11 +33,13 @@ type Storage struct {
 	// +optional
 	// +kubebuilder:default="168h0m0s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="storage.quarantine must not be negative"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Keep Volumes of Removed Members for",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=6
 	Quarantine *metav1.Duration `json:"quarantine,omitempty"`
 
 	// ephemeral keeps the data in an emptyDir: fast, and lost with the Pod. A lost
 	// member is replaced from the others; losing a majority loses the data.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ephemeral Storage",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=7
 	Ephemeral *Ephemeral `json:"ephemeral,omitempty"`
 }
 
@@ -46,6 +50,7 @@ type Ephemeral struct {
 	// +kubebuilder:default="2Gi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)) == quantity(string(oldSelf))",message="storage.ephemeral.sizeLimit cannot be changed on an existing cluster"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.ephemeral.sizeLimit must be at least 64Mi: etcd preallocates its write-ahead log in files of 64 MB"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ephemeral Storage Limit",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=8
 	SizeLimit resource.Quantity `json:"sizeLimit,omitzero"`
 }
 
@@ -69,15 +74,18 @@ type Resources struct {
 type Scheduling struct {
 	// nodeSelector limits members to nodes with all of these labels.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Node Selector",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=32
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// affinity of the members' Pods.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=33
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
 	// tolerations of the members' Pods.
 	// +optional
 	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tolerations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=34
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
 	// topologySpreadConstraints of the members' Pods. A constraint without a
@@ -85,11 +93,13 @@ type Scheduling struct {
 	// hosts where possible.
 	// +optional
 	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Topology Spread",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=35
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
 	// priorityClassName of the members' Pods.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Priority Class",xDescriptors={"urn:alm:descriptor:io.kubernetes:PriorityClass","urn:alm:descriptor:com.tectonic.ui:advanced"},order=36
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 }
 
@@ -101,6 +111,7 @@ type PodMetadata struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key.matches('^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="podMetadata.labels must have keys as Kubernetes wants them, such as team or example.com/team"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, self[key].size() <= 63)",message="podMetadata.labels must have values of at most 63 characters"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('etcd-operator.dev/') && !key.startsWith('app.kubernetes.io/'))",message="podMetadata.labels must not begin with etcd-operator.dev/ or app.kubernetes.io/: the operator finds its Pods by those"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Labels of Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=38
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// annotations to add. Keys of the operator are refused.
@@ -108,5 +119,6 @@ type PodMetadata struct {
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key.matches('^([A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="podMetadata.annotations must have keys as Kubernetes wants them, such as team or example.com/team"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('etcd-operator.dev/'))",message="podMetadata.annotations must not begin with etcd-operator.dev/: those are the operator's"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations of Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=39
 	Annotations map[string]string `json:"annotations,omitempty"`
 }

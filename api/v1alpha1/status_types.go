@@ -10,89 +10,108 @@ import (
 type EtcdClusterStatus struct {
 	// observedGeneration is the generation of the spec that this status is about.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=25
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions are Available, Progressing and Degraded.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"},order=1
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// replicas is the number of voting members; the scale subresource reads it.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Voting Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=22
 	Replicas int32 `json:"replicas,omitempty"`
 
 	// selector selects the members' Pods; the scale subresource reads it.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Selector of Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=26
 	Selector string `json:"selector,omitempty"`
 
 	// readyMembers is the number of voters that answer linearizable reads.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	ReadyMembers int32 `json:"readyMembers"`
 
 	// version is the lowest etcd version that a member runs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="etcd Version",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
 	Version string `json:"version,omitempty"`
 
 	// targetVersion is the version that members are brought to: spec.version, or a
 	// step on the way to it.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Target Version",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	TargetVersion string `json:"targetVersion,omitempty"`
 
 	// updatedMembers is the number of members whose Pods are as the spec wants them.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Updated Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	UpdatedMembers int32 `json:"updatedMembers,omitempty"`
 
 	// volumeSize is what the smallest volume of a member asks for: less than
 	// storage.size while volumes have yet to grow, or cannot.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=14
 	VolumeSize *resource.Quantity `json:"volumeSize,omitempty"`
 
 	// endpoint is the URL that clients use.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Endpoint for Clients",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// clusterID is etcd's own ID of the cluster, in hexadecimal. Once it is set,
 	// no member is ever started as part of a new cluster again.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cluster ID",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=23
 	ClusterID string `json:"clusterID,omitempty"`
 
 	// bootstrap is the frozen plan by which the first members form the cluster.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="First Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=27
 	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
 
 	// nextSerial is the number that the next new member gets in its name. It only
 	// grows, so that no name is used by two members.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Next Serial",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=28
 	NextSerial int64 `json:"nextSerial,omitempty"`
 
 	// joining is the name reserved for a member that is about to join.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Joining Member",xDescriptors={"urn:alm:descriptor:io.kubernetes:Pod"},order=21
 	Joining string `json:"joining,omitempty"`
 
 	// rollback is set while spec.version or spec.image was tried and taken back.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Rollback",order=18
 	Rollback *Rollback `json:"rollback,omitempty"`
 
 	// quorumLoss is set while quorum is lost for good: what is left, and what going on
 	// from it would cost.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Lost Quorum",order=15
 	QuorumLoss *QuorumLoss `json:"quorumLoss,omitempty"`
 
 	// recovering is the member that the cluster is being formed anew from.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recovering from",xDescriptors={"urn:alm:descriptor:io.kubernetes:Pod"},order=17
 	Recovering string `json:"recovering,omitempty"`
 
 	// legacyEntries is true while members' logs may hold requests in the form of etcd
 	// 3.5, which etcd 3.7 cannot read. On the way to 3.7 members then drop old entries
 	// first.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Legacy Log Entries",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=29
 	LegacyEntries bool `json:"legacyEntries,omitempty"`
 
 	// format numbers what this status may hold. An operator that knows only smaller
 	// numbers leaves the cluster alone.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Format of the Status",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=30
 	Format int32 `json:"format,omitempty"`
 
 	// operator is the installation of the operator that looks after the cluster: the
@@ -102,12 +121,14 @@ type EtcdClusterStatus struct {
 	// looks after the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=317
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Looked after by",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=24
 	Operator string `json:"operator,omitempty"`
 
 	// members are the members, in the order of their serial numbers.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Members",order=7
 	Members []MemberStatus `json:"members,omitempty"`
 }
 
@@ -132,6 +153,7 @@ type Bootstrap struct {
 type Rollback struct {
 	// refused is the version, in full, that is not tried again before spec.version means
 	// another one.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Refused Version",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=19
 	Refused string `json:"refused"`
 
 	// refusedImage is the spec.image that came with it.
@@ -147,6 +169,7 @@ type Rollback struct {
 
 	// because says what went wrong.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Refused because",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=20
 	Because string `json:"because,omitempty"`
 }
 
@@ -166,6 +189,7 @@ type QuorumLoss struct {
 	// to go on from the best survivor: its name and the revision of its data. Writes
 	// after that revision are lost. Empty until every survivor has answered.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Value to Accept the Loss with",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=16
 	Accept string `json:"accept,omitempty"`
 }
 
@@ -186,6 +210,7 @@ type Survivor struct {
 // MemberStatus is one member.
 type MemberStatus struct {
 	// name of the member, its Pod and its volume.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Member",xDescriptors={"urn:alm:descriptor:io.kubernetes:Pod"},order=8
 	Name string `json:"name"`
 
 	// id is etcd's ID of the member, in hexadecimal.
@@ -195,22 +220,27 @@ type MemberStatus struct {
 	// role is Leader, Voter, Learner or Unlisted (not a member of the cluster yet,
 	// or no longer).
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Role",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=9
 	Role string `json:"role,omitempty"`
 
 	// version of etcd that the member runs.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="etcd Version of the Member",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=11
 	Version string `json:"version,omitempty"`
 
 	// healthy is true when the member answers linearizable reads.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Healthy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=10
 	Healthy bool `json:"healthy"`
 
 	// dbSize is the size of the member's database file, rounded up to a power of
 	// two so that a busy cluster does not cause a write a second.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Database Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=12
 	DBSize *resource.Quantity `json:"dbSize,omitempty"`
 
 	// message says what is wrong with the member, if anything is.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="What Is Wrong",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=13
 	Message string `json:"message,omitempty"`
 }
