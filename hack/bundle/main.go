@@ -1,0 +1,118 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command bundle does to a bundle for Operator Lifecycle Manager what kustomize and operator-sdk do not:
+//
+//	bundle prepare  between kustomize build and operator-sdk generate bundle: splits rights, fits descriptors and examples
+//	bundle finish   after it: what operator-sdk overwrites or leaves out
+//	bundle pin      replaces every image by its digest in a registry
+//	bundle image    builds the bundle's image, without Docker, and pushes it
+//
+// It decides nothing about the operator: every text and right comes from config/ and api/. hack/bundle.sh calls it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bundle:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("which of prepare, finish, pin, image?")
+	}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	switch args[0] {
+	case "prepare":
+		return runPrepare(flags, args[1:])
+	case "finish":
+		return runFinish(flags, args[1:])
+	case "pin":
+		return runPin(ctx, flags, args[1:])
+	case "image":
+		return runImage(ctx, flags, args[1:])
+	default:
+		return fmt.Errorf("unknown command %q: prepare, finish, pin or image", args[0])
+	}
+}
+
+func runPrepare(flags *flag.FlagSet, args []string) error {
+	version := flags.String("version", "", "version of the bundle, such as 0.3.0")
+	replaces := flags.String("replaces", "", "name of the bundle that this one replaces, such as etcd-operator.v0.2.0")
+	icon := flags.String("icon", "", "SVG file")
+	statuses := flags.String("statuses", "", "YAML file with the status of each example, by its name")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	p := preparation{version: *version, replaces: *replaces}
+	var err error
+	if p.icon, err = os.ReadFile(*icon); err != nil {
+		return err
+	}
+	if p.statuses, err = readObject(*statuses); err != nil {
+		return err
+	}
+	objects, err := readStream(os.Stdin)
+	if err != nil {
+		return err
+	}
+	if objects, err = p.apply(objects); err != nil {
+		return err
+	}
+	return writeStream(os.Stdout, objects)
+}
+
+func runFinish(flags *flag.FlagSet, args []string) error {
+	bundle := flags.String("bundle", "", "folder of the bundle")
+	prepared := flags.String("prepared", "", "file with what `bundle prepare` printed")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	file, err := os.Open(*prepared)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	objects, err := readStream(file)
+	if err != nil {
+		return err
+	}
+	return finish(*bundle, objects)
+}
+
+func runPin(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	bundle := flags.String("bundle", "", "folder of the bundle, changed in place")
+	registry := flags.String("registry", "", "registry that holds the images, with a path if it has one, such as 127.0.0.1:5000")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return pin(ctx, *bundle, *registry)
+}
+
+func runImage(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	var r imageRequest
+	platforms := flags.String("platform", "linux/amd64,linux/arm64", "comma separated list of platforms, all with the same files")
+	flags.StringVar(&r.source, "source", "bundle", "folder of the bundle")
+	flags.StringVar(&r.push, "push", "", "push to this reference, such as 127.0.0.1:5000/etcd-operator/etcd-operator-bundle:v0.3.0")
+	flags.StringVar(&r.layout, "layout", "", "write an OCI layout to this folder")
+	flags.StringVar(&r.out, "out", "", "write the digest of the image to this file")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	r.platforms = strings.Split(*platforms, ",")
+	return r.run(ctx)
+}

@@ -1,0 +1,119 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// relatedPrefix begins the names of the variables that tell the operator which images to run.
+const relatedPrefix = "RELATED_IMAGE_"
+
+// pin replaces every image that a bundle's CSV names by the digest that a registry holds for it, wherever it stands: in the
+// Deployment, in its environment, in the list for mirrors, in the examples.
+func pin(ctx context.Context, bundle, registry string) error {
+	if registry == "" {
+		return errors.New("which -registry?")
+	}
+	file, csv, err := readCSV(bundle)
+	if err != nil {
+		return err
+	}
+	pinned := map[string]string{}
+	for _, image := range imagesOf(csv) {
+		if pinned[image], err = resolve(ctx, image, registry); err != nil {
+			return fmt.Errorf("pin %s: %w", image, err)
+		}
+	}
+	replaced, ok := replace(csv, pinned).(object)
+	if !ok {
+		return fmt.Errorf("%s: not an object", file)
+	}
+	return writeObject(file, replaced)
+}
+
+// imagesOf lists the images that a CSV names, each once.
+func imagesOf(csv object) []string {
+	images := map[string]bool{text(csv, "metadata", "annotations", "containerImage"): true}
+	for _, related := range parts(csv, "spec", "relatedImages") {
+		images[text(related, "image")] = true
+	}
+	for _, deployment := range parts(csv, "spec", "install", "spec", "deployments") {
+		pod := part(deployment, "spec", "template", "spec")
+		for _, container := range slices.Concat(parts(pod, "initContainers"), parts(pod, "containers")) {
+			images[text(container, "image")] = true
+			for _, variable := range parts(container, "env") {
+				if strings.HasPrefix(text(variable, "name"), relatedPrefix) {
+					images[text(variable, "value")] = true
+				}
+			}
+		}
+	}
+	delete(images, "")
+	return slices.Sorted(maps.Keys(images))
+}
+
+// resolve returns an image's name in a registry, by digest: the same path there, without the host that it came from.
+func resolve(ctx context.Context, image, registry string) (string, error) {
+	original, err := name.ParseReference(image)
+	if err != nil {
+		return "", err
+	}
+	repository := registry + "/" + original.Context().RepositoryStr()
+	separator := ":"
+	if strings.Contains(original.Identifier(), ":") {
+		separator = "@"
+	}
+	ref, err := name.ParseReference(repository + separator + original.Identifier())
+	if err != nil {
+		return "", err
+	}
+	found, err := remote.Head(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	if err != nil {
+		return "", fmt.Errorf("%s is not to be had: %w", ref, err)
+	}
+	return repository + "@" + found.Digest.String(), nil
+}
+
+// replace returns a copy of a value in which every string that is a key of names is replaced, and every such string in quotes
+// inside a longer one, as in the JSON of examples.
+func replace(value any, names map[string]string) any {
+	switch v := value.(type) {
+	case object:
+		copied := object{}
+		for key, inner := range v {
+			copied[key] = replace(inner, names)
+		}
+		return copied
+	case []any:
+		copied := make([]any, 0, len(v))
+		for _, inner := range v {
+			copied = append(copied, replace(inner, names))
+		}
+		return copied
+	case string:
+		return replaceText(v, names)
+	default:
+		return v
+	}
+}
+
+func replaceText(value string, names map[string]string) string {
+	if name, ok := names[value]; ok {
+		return name
+	}
+	for _, before := range slices.Sorted(maps.Keys(names)) {
+		value = strings.ReplaceAll(value, `"`+before+`"`, `"`+names[before]+`"`)
+	}
+	return value
+}
