@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-VERSION ?= 0.1.0
+VERSION ?= 0.3.0
 TAG ?= v$(VERSION)
 # The name of the image in manifests.
 IMAGE := etcd-operator/etcd-operator
@@ -13,6 +13,12 @@ REGISTRY ?= 127.0.0.1:5000
 # Give IMG to push to, or deploy from, somewhere else. Without it `make deploy` uses exactly what `make images` pushed last.
 IMG ?=
 CONTAINER_TOOL ?= docker
+# The release before this one, which Operator Lifecycle Manager updates from.
+REPLACES ?= etcd-operator.v0.2.0
+# Give IMAGE_REGISTRY=host[:port][/path] to have dist/bundle, whose images are the digests that this registry holds.
+IMAGE_REGISTRY ?=
+BUNDLE ?= $(if $(IMAGE_REGISTRY),dist/bundle,bundle)
+BUNDLE_IMG ?= $(REGISTRY)/$(IMAGE)-bundle:$(TAG)
 # Nodes of the local cluster, 1 to 5; without it as many as it had, at first one.
 NODES ?=
 DEVCLUSTER_FLAGS ?=
@@ -121,6 +127,7 @@ docs: $(BIN)/crd-ref-docs ## API reference, from the types
 lint: $(BIN)/golangci-lint ## Lint the Go code
 	$(say) "lint"
 	@$(BIN)/golangci-lint run --allow-parallel-runners
+	@cd hack/bundle && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 	@cd hack/images && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 	@cd hack/devcluster && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 
@@ -197,21 +204,32 @@ undeploy: $(BIN)/kustomize ## Remove the operator and its CRDs, and with them ev
 	$(say) "remove the operator"
 	@$(BIN)/kustomize build config/default | kubectl delete --ignore-not-found -f -
 
-##@ Operator Lifecycle Manager (not available yet)
+##@ Operator Lifecycle Manager
 
-.PHONY: bundle catalog bundle-build catalog-build olm-test scorecard
-bundle: ## Generate the bundle
+.PHONY: bundle
+bundle: $(BIN)/operator-sdk $(BIN)/kustomize manifests ## Generate bundle/, or dist/bundle with images by digest (IMAGE_REGISTRY=…)
+	$(say) "generate $(BUNDLE)"
+	@$(BIN)/operator-sdk generate kustomize manifests --quiet
+	@hack/bundle.sh "$(VERSION)" . "$(BUNDLE)" "$(REPLACES)"
+	@$(if $(IMAGE_REGISTRY),go -C hack/bundle run . pin -bundle="$(abspath $(BUNDLE))" -registry="$(IMAGE_REGISTRY)")
+
+.PHONY: bundle-build
+bundle-build: ## Build the image of the bundle and push it to the local registry, or to BUNDLE_IMG (BUNDLE=folder)
+	$(say) "build and push $(BUNDLE_IMG)"
+	@mkdir -p $(BIN)
+	@go -C hack/bundle run . image -source="$(abspath $(BUNDLE))" -push="$(BUNDLE_IMG)" -out=$(BIN)/bundle.digest
+
+.PHONY: catalog catalog-build olm-test scorecard
 catalog: ## Generate the file-based catalog
-bundle-build: ## Build the bundle image
 catalog-build: ## Build the catalog image
 olm-test: ## Install and upgrade through Operator Lifecycle Manager on the local cluster
 scorecard: ## Run the Operator SDK scorecard
-bundle catalog bundle-build catalog-build olm-test scorecard:
+catalog catalog-build olm-test scorecard:
 	@echo "not available yet: make $@ comes with packaging for Operator Lifecycle Manager"; exit 1
 
 ##@ Tools
 
-TOOLS := controller-gen crd-ref-docs golangci-lint kustomize
+TOOLS := controller-gen crd-ref-docs golangci-lint kustomize operator-sdk
 
 .PHONY: tools
 tools: $(TOOLS:%=$(BIN)/%) ## Build the pinned tools of hack/tools into bin/
@@ -219,8 +237,15 @@ tools: $(TOOLS:%=$(BIN)/%) ## Build the pinned tools of hack/tools into bin/
 $(TOOLS:%=$(BIN)/%): $(BIN)/%: hack/tools/%/go.mod hack/tools/%/go.sum
 	$(say) "build $* as pinned in hack/tools/$*"
 	@mkdir -p $(BIN)
-	@go -C hack/tools/$* build -ldflags="-s -w" -o $(BIN)/ tool
+	@go -C hack/tools/$* build $(TOOL_FLAGS) -ldflags="-s -w $(TOOL_LDFLAGS)" -o $(BIN)/ tool
 	@touch $@
+
+# operator-sdk writes its own version into bundles, and knows it from the linker alone. The tag leaves a C library out.
+$(BIN)/operator-sdk: export CGO_ENABLED := 0
+$(BIN)/operator-sdk: TOOL_FLAGS := -tags=containers_image_openpgp
+$(BIN)/operator-sdk: TOOL_LDFLAGS = $(foreach name,Version GitVersion,-X $(sdk)/internal/version.$(name)=$(sdk_version))
+sdk := github.com/operator-framework/operator-sdk
+sdk_version = $(shell go -C hack/tools/operator-sdk list -m -f '{{.Version}}' $(sdk))
 
 # Always asked; the Go build cache makes it a matter of a second.
 .PHONY: $(BIN)/devcluster

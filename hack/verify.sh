@@ -55,11 +55,13 @@ scripts() {
 check "generate" "run 'make generate' and commit api/" generated generate api
 check "manifests" "run 'make manifests' and commit config/" generated manifests config/crd config/rbac
 check "docs" "run 'make docs' and commit docs/reference/" generated docs docs/reference
+check "bundle" "run 'make bundle' and commit bundle/" generated bundle bundle bundle.Dockerfile config/manifests
 check "install manifest" "config/default does not build" make install-manifest
 check "tidy" "run 'go mod tidy' in the modules named above" tidy
 check "scripts" "a shell script does not parse" scripts
 check "lint" "run 'make lint'; 'make fmt' mends formatting" make lint
 check "image base" "hack/images: see the test above" go -C hack/images test ./...
+check "bundle tool" "hack/bundle: see the test above" go -C hack/bundle test ./...
 check "local cluster" "hack/devcluster: see the test above" go -C hack/devcluster test ./...
 check "unit tests" "run 'make test-unit'" make test-unit
 
