@@ -32,20 +32,20 @@ func Check(leaf, ca Pair, r Request, now time.Time) error {
 	if !key.PublicKey.Equal(certificate.PublicKey) {
 		return errors.New("the private key does not belong to the certificate")
 	}
-	if err := checkSigner(certificate, ca, now); err != nil {
+	issuer, err := ca.parse()
+	if err != nil {
+		return fmt.Errorf("read CA: %w", err)
+	}
+	if err := checkSigner(certificate, issuer, now); err != nil {
 		return err
 	}
 	if err := checkSubject(certificate, r); err != nil {
 		return err
 	}
-	return checkAge(certificate, now)
+	return checkAge(certificate, issuer, r.Lifetime, now)
 }
 
-func checkSigner(certificate *x509.Certificate, ca Pair, now time.Time) error {
-	issuer, err := ca.parse()
-	if err != nil {
-		return fmt.Errorf("read CA: %w", err)
-	}
+func checkSigner(certificate, issuer *x509.Certificate, now time.Time) error {
 	if now.After(issuer.NotAfter) {
 		return fmt.Errorf("the CA expired on %s", date(issuer.NotAfter))
 	}
@@ -74,31 +74,24 @@ func checkSubject(certificate *x509.Certificate, r Request) error {
 	return nil
 }
 
-func checkAge(certificate *x509.Certificate, now time.Time) error {
+func checkAge(certificate, issuer *x509.Certificate, lifetime time.Duration, now time.Time) error {
 	if now.Before(certificate.NotBefore) {
 		return fmt.Errorf("not valid before %s", date(certificate.NotBefore))
 	}
 	if now.After(certificate.NotAfter) {
 		return fmt.Errorf("expired on %s", date(certificate.NotAfter))
 	}
-	if renew := RenewAt(certificate.NotBefore, certificate.NotAfter); now.After(renew) {
+	// One that ends with its CA would end no later if it were made anew.
+	if renew := RenewAt(certificate.NotAfter, lifetime); now.After(renew) && certificate.NotAfter.Before(issuer.NotAfter) {
 		return fmt.Errorf("past two thirds of its life since %s", date(renew))
 	}
 	return nil
 }
 
-// RenewAt is when a certificate with this validity is due: after two thirds.
-func RenewAt(notBefore, notAfter time.Time) time.Time {
-	return notBefore.Add(notAfter.Sub(notBefore) / 3 * 2)
-}
-
-// Validity is the period in which the pair's certificate is valid.
-func (p Pair) Validity() (notBefore, notAfter time.Time, err error) {
-	certificate, err := p.parse()
-	if err != nil {
-		return time.Time{}, time.Time{}, err
-	}
-	return certificate.NotBefore, certificate.NotAfter, nil
+// RenewAt is when a certificate that ends then is due: when a third of the lifetime that
+// it was made for is left. When it began does not tell: that is as old as its CA.
+func RenewAt(notAfter time.Time, lifetime time.Duration) time.Time {
+	return notAfter.Add(-lifetime / 3)
 }
 
 func keyID(key *ecdsa.PublicKey) ([]byte, error) {

@@ -32,7 +32,7 @@ func TestCheckAge(t *testing.T) {
 	ca := newCA(t, "ca")
 	leaf := issue(t, ca, server())
 	start := now.Add(-pki.Backdate)
-	life := server().Lifetime + pki.Backdate
+	life := server().Lifetime
 	tests := []struct {
 		name string
 		at   time.Time
@@ -40,15 +40,38 @@ func TestCheckAge(t *testing.T) {
 	}{
 		{"clock behind by less than the backdate", start, ""},
 		{"clock too far behind", start.Add(-time.Second), "not valid before"},
-		{"just before two thirds", start.Add(life/3*2 - time.Second), ""},
-		{"past two thirds", start.Add(life/3*2 + time.Second), "two thirds"},
-		{"expired", now.Add(server().Lifetime + time.Second), "expired on"},
+		{"just before two thirds", now.Add(life/3*2 - time.Second), ""},
+		{"past two thirds", now.Add(life/3*2 + time.Second), "two thirds"},
+		{"expired", now.Add(life + time.Second), "expired on"},
 		{"CA expired", now.Add(11 * year), "the CA expired"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			wantError(t, pki.Check(leaf, ca, server(), test.at), test.want)
 		})
+	}
+}
+
+// However old the CA is, a leaf is due when a third of its own lifetime is left; and not
+// at all if a new one would end no later, or it would be made anew with every look.
+func TestCheckAgeUnderAnOldCA(t *testing.T) {
+	ca := newCA(t, "ca")
+	life := server().Lifetime
+	for _, of := range []struct {
+		made, at time.Duration
+		want     string
+	}{
+		{5 * year, 5*year + time.Minute, ""},
+		{5 * year, 5*year + life/3*2 - time.Second, ""},
+		{5 * year, 5*year + life/3*2 + time.Second, "two thirds"},
+		{pki.CALifetime - life/4, pki.CALifetime - life/4, ""},
+		{pki.CALifetime - life/4, pki.CALifetime - time.Second, ""},
+	} {
+		leaf, err := pki.Issue(random, now.Add(of.made), ca, server())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, pki.Check(leaf, ca, server(), now.Add(of.at)), of.want)
 	}
 }
 

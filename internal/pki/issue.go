@@ -18,8 +18,8 @@ const (
 	// CALifetime is how long a CA made here is valid.
 	CALifetime = 10 * 365 * 24 * time.Hour
 
-	// Backdate is how far before now every certificate starts to be valid, so
-	// that a node whose clock is behind by less than this still accepts it.
+	// Backdate is how far before now a CA starts to be valid, so that a node whose
+	// clock is behind by less than this still accepts it.
 	Backdate = 5 * time.Minute
 
 	// maxCommonName is ub-common-name of RFC 5280. Go would sign a longer one,
@@ -61,7 +61,9 @@ func NewCA(random io.Reader, now time.Time, commonName string) (Pair, error) {
 	return pair, nil
 }
 
-// Issue makes a leaf certificate signed by ca. The leaf never outlives the CA.
+// Issue makes a leaf certificate signed by ca. The leaf is valid from when the CA is, so
+// that whoever accepts the CA accepts the leaf, also one that was made by a clock that is
+// ahead. It never outlives the CA.
 func Issue(random io.Reader, now time.Time, ca Pair, r Request) (Pair, error) {
 	if err := r.validate(); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate: %w", err)
@@ -91,7 +93,7 @@ func (r Request) template(now time.Time, issuer *x509.Certificate) *x509.Certifi
 	}
 	return &x509.Certificate{
 		Subject:               pkix.Name{CommonName: r.CommonName, Organization: r.Organization},
-		NotBefore:             now.Add(-Backdate),
+		NotBefore:             issuer.NotBefore,
 		NotAfter:              end,
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           r.usages(),

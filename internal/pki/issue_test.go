@@ -81,7 +81,7 @@ func TestIssue(t *testing.T) {
 	if !slices.Equal(leaf.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) {
 		t.Errorf("extended key usages %v", leaf.ExtKeyUsage)
 	}
-	if !leaf.NotBefore.Equal(now.Add(-pki.Backdate)) || !leaf.NotAfter.Equal(now.Add(server().Lifetime)) {
+	if !leaf.NotBefore.Equal(issuer.NotBefore) || !leaf.NotAfter.Equal(now.Add(server().Lifetime)) {
 		t.Errorf("valid from %s to %s", leaf.NotBefore, leaf.NotAfter)
 	}
 	if len(leaf.SubjectKeyId) == 0 || !bytes.Equal(leaf.AuthorityKeyId, issuer.SubjectKeyId) {
@@ -89,6 +89,22 @@ func TestIssue(t *testing.T) {
 	}
 	if bytes.Equal(leaf.SubjectKeyId, issuer.SubjectKeyId) {
 		t.Error("the leaf has the key of the CA")
+	}
+}
+
+// A clock that is ahead signs nothing that others, whose clocks are right, do not accept
+// yet.
+func TestFault38AClockThatIsAhead(t *testing.T) {
+	ca := newCA(t, "ca")
+	ahead, err := pki.Issue(random, now.Add(24*time.Hour), ca, server())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pki.Check(ahead, ca, server(), now); err != nil {
+		t.Errorf("for whom it is a day earlier: %v", err)
+	}
+	if leaf := parse(t, ahead); now.Before(leaf.NotBefore) {
+		t.Errorf("it is valid from %s on", leaf.NotBefore)
 	}
 }
 

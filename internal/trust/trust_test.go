@@ -104,7 +104,7 @@ func TestPlainClientSecretHoldsEndpointsOnly(t *testing.T) {
 }
 
 // TestFault38ClockJumps: a clock that jumps costs at most one new certificate there and
-// one back, however often is looked, and never an authority: every member would have to
+// none back, however often is looked, and never an authority: every member would have to
 // learn of it. Ten years away nothing can be signed, and all stays as it is.
 func TestFault38ClockJumps(t *testing.T) {
 	const hour, year = time.Hour, 365 * 24 * time.Hour
@@ -118,8 +118,8 @@ func TestFault38ClockJumps(t *testing.T) {
 			if name == c.ClientCA() || name == c.PeerCA() {
 				want = 0
 			}
-			if there[name] != want || back[name] != want {
-				t.Errorf("%s away %s was made %d times there and %d times back, want %d", jump, name, there[name], back[name], want)
+			if there[name] != want || back[name] != 0 {
+				t.Errorf("%s away %s was made %d times there and %d times back, want %d and 0", jump, name, there[name], back[name], want)
 			}
 		}
 		if bad := faults(c, secrets, now); len(bad) > 0 {
