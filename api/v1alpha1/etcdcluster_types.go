@@ -81,7 +81,8 @@ type EtcdClusterSpec struct {
 	Version string `json:"version,omitempty"`
 
 	// image overrides the container image of the members. It must hold the etcd of
-	// spec.version. Default: gcr.io/etcd-development/etcd:v<version>.
+	// spec.version. Default: what the operator was told to take for the version, else
+	// gcr.io/etcd-development/etcd:v<version>.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-zA-Z0-9][-a-zA-Z0-9._:/@]*$')",message="image must be an image reference, such as registry.example/etcd:v3.6.16 or one that ends in @sha256:<digest>"
@@ -135,6 +136,7 @@ type EtcdClusterSpec struct {
 
 	// paused stops the operator from changing or healing anything, until it is
 	// false again. Members that run go on. Only deletionPolicy still takes effect.
+	// The annotation etcd-operator.dev/paused: "true" does the same.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paused",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"},order=29
 	Paused bool `json:"paused,omitempty"`

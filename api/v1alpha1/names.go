@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Labels and annotations that the operator sets.
+// Labels and annotations, which the operator sets unless it says otherwise.
 const (
 	// LabelCluster holds the name of the EtcdCluster an object belongs to.
 	LabelCluster = "etcd-operator.dev/cluster"
@@ -38,6 +38,11 @@ const (
 	// AnnotationPlan holds, on a volume of a first member, the names of all first
 	// members, joined by commas.
 	AnnotationPlan = "etcd-operator.dev/bootstrap-members"
+	// AnnotationPaused does on an EtcdCluster what spec.paused does. Users set it.
+	AnnotationPaused = "etcd-operator.dev/paused"
+	// AnnotationImage holds, on a Pod whose image the operator was told to take for its
+	// version, that image. Without it the image is the user's, or etcd's own.
+	AnnotationImage = "etcd-operator.dev/image"
 	// AnnotationClusterID holds, on one volume, the ID of the cluster that has
 	// formed. It proves to a later EtcdCluster that there is data to keep.
 	AnnotationClusterID = "etcd-operator.dev/cluster-id"
@@ -114,7 +119,8 @@ func (c *EtcdCluster) QuotaBytes() int64 {
 	return min(volume.Value()/4*3, MaxQuota.Value())
 }
 
-// MemberImage is the container image of the members. The version must be in full.
+// MemberImage is the container image of the members, under the name that it has where
+// the operator was told of no other. The version must be in full.
 func (s EtcdClusterSpec) MemberImage() string {
 	if s.Image != "" {
 		return s.Image

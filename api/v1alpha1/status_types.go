@@ -163,7 +163,7 @@ type Rollback struct {
 	// version is what members run instead.
 	Version string `json:"version"`
 
-	// image is what their containers run.
+	// image is what their containers run, if it was the user's choice.
 	// +optional
 	Image string `json:"image,omitempty"`
 

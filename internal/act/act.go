@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
@@ -35,6 +36,7 @@ type Actor struct {
 	Live   client.Reader // asks the API server itself
 	Dialer Members
 	Leads  func(ctx context.Context) error // an error unless this operator holds the lease now
+	Images build.Images                    // what this operator was told to take for versions of etcd
 	Now    func() time.Time
 	Random io.Reader
 }

@@ -35,7 +35,8 @@ func (a *Actor) start(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 	}
 	return atOnce(s.Names, func(name string) error {
 		m, _ := v.Member(name)
-		return a.create(ctx, c, build.Pod(build.Targeted(c, v.Target.For(m)), name, joining(v, name)), &corev1.Pod{})
+		targeted := build.Targeted(c, v.Target.For(m))
+		return a.create(ctx, c, a.Images.Put(targeted, build.Pod(targeted, name, joining(v, name))), &corev1.Pod{})
 	})
 }
 
@@ -51,7 +52,8 @@ func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 	if now.Status.Recovering != s.Name {
 		return ErrChanged // recovered meanwhile: others may have joined, and would be struck
 	}
-	return a.create(ctx, c, build.ForcedPod(build.Targeted(c, v.Target), s.Name), &corev1.Pod{})
+	targeted := build.Targeted(c, v.Target)
+	return a.create(ctx, c, a.Images.Put(targeted, build.ForcedPod(targeted, s.Name)), &corev1.Pod{})
 }
 
 // withdraw takes a Pod out of the client Service, and writes down since when.
@@ -77,18 +79,19 @@ func (a *Actor) readmit(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Rea
 
 // swap gives a running Pod's container another image, and takes the Pod out of the
 // client Service. The kubelet restarts the container; what ran before is written down,
-// to tell when that has happened. That must not be done again when it has.
+// to tell when that has happened. Where the image is already the one, because this was
+// done before or somebody else chose it, the container stays and nothing is awaited.
 func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Swap) error {
+	targeted := build.Targeted(c, v.Target)
+	wanted := a.Images.Put(targeted, build.Pod(targeted, s.Name, build.Joining{}))
 	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
-		wanted := build.Pod(build.Targeted(c, v.Target), s.Name, build.Joining{})
-		if pod.Annotations[v1alpha1.AnnotationTemplate] == build.Swapped(pod, wanted) {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTemplate, build.Swapped(pod, wanted))
+		if !build.TakeImage(pod, wanted) {
 			return
 		}
 		for _, status := range pod.Status.ContainerStatuses {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, status.ContainerID)
 		}
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTemplate, build.Swapped(pod, wanted))
-		pod.Spec.Containers[0].Image = wanted.Spec.Containers[0].Image
 		if len(v.Select(cluster.IsVoter)) > 1 {
 			a.leave(pod)
 		}

@@ -70,6 +70,55 @@ func TestSwapTakesThePodOutOfTheClientService(t *testing.T) {
 	}
 }
 
+// TestSwapToTheSameImage: the user had pinned what the operator takes, and takes the pin
+// off. The container goes on, so nothing is marked for others to wait for.
+func TestSwapToTheSameImage(t *testing.T) {
+	const mirror = "mirror.example/etcd:v3.6.16"
+	pinned := example()
+	pinned.Spec.Image = mirror
+	p := build.Pod(pinned, "a-1", build.Joining{})
+	p.UID, p.Status.ContainerStatuses = "pod-1", []corev1.ContainerStatus{{ContainerID: "containerd://old"}}
+	s := newScene(t, example(), seen(), p)
+	s.actor.Images = build.Images{"3.6.16": mirror}
+	s.mustDo(plan.Swap{Name: "a-1", UID: "pod-1", Version: "3.6.16"})
+	s.get("a-1", p)
+	if p.Annotations[v1alpha1.AnnotationReplaced] != "" || p.Labels[build.ComponentLabel] != build.Serving ||
+		p.Annotations[v1alpha1.AnnotationImage] != mirror || p.Spec.Containers[0].Image != mirror {
+		t.Errorf("image %s, labels %v, annotations %v", p.Spec.Containers[0].Image, p.Labels, p.Annotations)
+	}
+	if got := build.Change(s.c, p); got != cluster.Same {
+		t.Errorf("change %d is left", got)
+	}
+}
+
+// TestActorTakesTheImagesItWasTold: for Pods that it makes, forces and exchanges.
+func TestActorTakesTheImagesItWasTold(t *testing.T) {
+	const before, after = "mirror.example/etcd@sha256:1", "mirror.example/etcd@sha256:2"
+	by := build.Images{"3.6.16": before, "3.7.3": after}
+	s := newScene(t, example(), seen())
+	s.actor.Images = by
+	s.view.Members[1].Volume = cluster.Kept
+	s.mustDo(plan.Start{Names: []string{"a-1"}})
+	p := &corev1.Pod{}
+	if s.get("a-1", p); p.Spec.Containers[0].Image != before {
+		t.Errorf("made with %s", p.Spec.Containers[0].Image)
+	}
+	s.view.Target.Version = "3.7.3"
+	s.mustDo(plan.Swap{Name: "a-1", UID: string(p.UID), Version: "3.7.3"})
+	if s.get("a-1", p); p.Spec.Containers[0].Image != after || p.Annotations[v1alpha1.AnnotationImage] != after {
+		t.Errorf("exchanged for %s", p.Spec.Containers[0].Image)
+	}
+
+	recovering := example()
+	recovering.Status.Recovering = "a-0"
+	s = newScene(t, recovering, seen())
+	s.actor.Images = by
+	s.mustDo(plan.Force{Name: "a-0"})
+	if s.get("a-0", p); p.Spec.Containers[0].Image != before {
+		t.Errorf("forced with %s", p.Spec.Containers[0].Image)
+	}
+}
+
 // TestOnlyTheSeenPodIsChanged: one that has taken its place stays as it is.
 func TestOnlyTheSeenPodIsChanged(t *testing.T) {
 	for _, step := range []plan.Step{plan.Swap{Name: "a-1", UID: "pod-0"}, plan.Resize{Name: "a-1", UID: "pod-0"}} {

@@ -18,10 +18,14 @@ import (
 // operator was updated.
 const edition = "2"
 
+// parts is how many parts a fingerprint has.
+const parts = 4
+
 // Fingerprint says what a member's Pod was built from, in parts: its image, its
 // compute resources, and everything else but the arguments that only matter when
 // it first joins. It compares what was asked for, never what the API server made
-// of it: defaults and admission webhooks may have changed that.
+// of it: defaults and admission webhooks may have changed that; nor what the operator was
+// told to take for a version, see Images.
 func Fingerprint(c *v1alpha1.EtcdCluster, member string) string {
 	pod := template(c, member)
 	etcd := &pod.Spec.Containers[0]
@@ -38,11 +42,11 @@ func Change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	want := strings.Split(Fingerprint(c, pod.Name), "-")
 	have := strings.Split(pod.Annotations[v1alpha1.AnnotationTemplate], "-")
 	switch {
-	case len(have) != len(want):
+	case len(have) != parts:
 		return changeSinceFirst(c, pod)
 	case have[0] != want[0] || have[1] != want[1]:
 		return cluster.Rebuild
-	case have[2] != want[2]:
+	case !hasImage(c, pod, have[2], want[2]):
 		return cluster.Swap
 	case have[3] != want[3]:
 		return cluster.Resize
@@ -59,7 +63,7 @@ func Change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 func Swapped(pod, wanted *corev1.Pod) string {
 	have := strings.Split(pod.Annotations[v1alpha1.AnnotationTemplate], "-")
 	want := strings.Split(wanted.Annotations[v1alpha1.AnnotationTemplate], "-")
-	if len(have) == len(want) {
+	if len(have) == parts {
 		want[3] = have[3]
 	}
 	return strings.Join(want, "-")

@@ -21,6 +21,7 @@ const nonroot = 65532
 func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	pod := template(c, member)
 	pod.Annotations[v1alpha1.AnnotationTemplate] = Fingerprint(c, member)
+	delete(pod.Annotations, v1alpha1.AnnotationImage) // only Images may say that
 	etcd := &pod.Spec.Containers[0]
 	etcd.Args = append(etcd.Args, joinArguments(c, j)...)
 	etcd.Lifecycle = lingering()

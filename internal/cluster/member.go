@@ -70,6 +70,7 @@ type Pod struct {
 	Forced      bool   // it forms the cluster anew from its own data
 	Failing     bool   // its container keeps ending, or never starts
 	Image       string // that its container is to run
+	Usual       bool   // some operator chose that image for the version, not the user
 	Trouble     string // why its container does not run, in Kubernetes' words
 }
 

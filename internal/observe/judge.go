@@ -15,6 +15,10 @@ import (
 // judge compares every Pod with what it should run now. That depends on what all
 // members run, so it comes last.
 func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join) {
+	for name, pod := range members.pods {
+		m := members.member(name)
+		m.Pod.Usual = build.IsUsual(pod, m.Version)
+	}
 	v.Target = target(c, members)
 	for name, pod := range members.pods {
 		m := members.member(name)
@@ -118,8 +122,8 @@ func isRolledBack(c *v1alpha1.EtcdCluster) bool {
 	return r != nil && version.Full(r.Refused) == version.Full(c.Spec.Version) && r.RefusedImage == c.Spec.Image
 }
 
-// running are the versions of all listed members, and the image of one of them
-// that runs the newest.
+// running are the versions of all listed members, and the image that the user has chosen
+// for one of them that runs the newest.
 func (j *join) running() (versions []string, image string) {
 	for _, m := range j.sorted() {
 		if m.Role == cluster.Unlisted || m.Version == "" {
@@ -127,7 +131,9 @@ func (j *join) running() (versions []string, image string) {
 		}
 		versions = append(versions, m.Version)
 		if m.Answers && m.Version == version.Highest(versions) {
-			image = m.Pod.Image
+			if image = m.Pod.Image; m.Pod.Usual {
+				image = ""
+			}
 		}
 	}
 	return versions, image

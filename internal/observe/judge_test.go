@@ -22,6 +22,14 @@ func (s *scene) runs(versions ...string) {
 	}
 }
 
+// withStorage makes members say that their data is of that version.
+func withStorage(twist func(string, *etcd.Status), version string) func(string, *etcd.Status) {
+	return func(name string, status *etcd.Status) {
+		twist(name, status)
+		status.StorageVersion = version
+	}
+}
+
 // TestTarget: what members are to run now, on the way to what is wanted.
 func TestTarget(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -132,10 +132,19 @@ func rollBack(v cluster.View) Step {
 		before := v.Select(cluster.IsVoter, cluster.Except(m.Name), cluster.IsHealthy, cluster.IsOutdated,
 			func(o cluster.Member) bool { return o.Pod.Image != m.Pod.Image })
 		if m.Pod.Failing && len(others) > 0 && len(before) == len(others) {
-			return RollBack{before[0].Version, before[0].Pod.Image, m.Name + " does not run " + v.Target.Version + why(m)}
+			return RollBack{before[0].Version, choiceOf(before[0]), m.Name + " does not run " + v.Target.Version + why(m)}
 		}
 	}
 	return nil
+}
+
+// choiceOf is the image that the user has chosen for what a member runs; empty if that was
+// left to an operator. Others may run the same version by another image, which is as good.
+func choiceOf(m cluster.Member) string {
+	if m.Pod.Usual {
+		return ""
+	}
+	return m.Pod.Image
 }
 
 // rollBackOnly takes back an upgrade of the only member: nothing can be read from etcd
