@@ -75,8 +75,11 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 
 // report writes the status if it has changed, and says what happened in events.
 func (r *EtcdCluster) report(ctx context.Context, ec *v1alpha1.EtcdCluster, view cluster.View, step plan.Step, failed error) error {
-	if view.Newer != "" {
+	switch {
+	case view.Newer != "":
 		r.tell(ctx, ec, report.NewerStatus(view))
+	case view.Want.Unclear:
+		r.tell(ctx, ec, report.UnclearPause(view))
 	}
 	before := ec.Status
 	after := report.Status(ec, view, step, failed)

@@ -45,7 +45,8 @@ const (
 	ReasonWaiting = "Waiting"
 	// ReasonRefused: no safe step exists; the Degraded condition says why.
 	ReasonRefused = "Refused"
-	// ReasonPaused: spec.paused is true; nothing is changed or healed.
+	// ReasonPaused: spec.paused or the annotation etcd-operator.dev/paused is true;
+	// nothing is changed or healed.
 	ReasonPaused = "Paused"
 	// ReasonStepFailed: a step failed and is tried again.
 	ReasonStepFailed = "StepFailed"
@@ -79,6 +80,21 @@ const (
 	ReasonNeedsHelp = "NeedsHelp"
 	// ReasonStepRejected: Kubernetes or etcd rejected a step; the message quotes it.
 	ReasonStepRejected = "StepRejected"
+)
+
+// Reasons of the condition Upgradeable, which the operator gives Operator Lifecycle
+// Manager of itself. They have no hyphens, which that does not allow.
+const (
+	// ReasonNothingToWaitFor: an update of the operator may come.
+	ReasonNothingToWaitFor = "NothingToWaitFor"
+	// ReasonQuorumRecoveryInProgress: a cluster is being formed anew from a survivor.
+	ReasonQuorumRecoveryInProgress = "QuorumRecoveryInProgress"
+	// ReasonMemberReplacementInProgress: a member is being added or removed, for another
+	// size or in place of one that was lost.
+	ReasonMemberReplacementInProgress = "MemberReplacementInProgress"
+	// ReasonRollInProgress: members are brought to another version, or to other settings,
+	// one at a time.
+	ReasonRollInProgress = "RollInProgress"
 )
 
 // Roles of a member in status.members.

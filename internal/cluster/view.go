@@ -41,7 +41,8 @@ type Want struct {
 	Size      int    // 0: hibernate
 	Version   string // full version, 3.6.16
 	Ephemeral bool   // data lives and dies with the Pod
-	Paused    bool   // change nothing
+	Paused    string // what says that nothing is to be changed; empty if nothing does
+	Unclear   bool   // what says so may have meant the opposite
 	RollBack  bool   // take an upgrade back whose first member fails
 	Automatic bool   // recover quorum without asking
 	Accepted  string // loss of data that the user has accepted, as Loss.String puts it
@@ -143,13 +144,18 @@ func (v View) Planned() bool { return v.Record.Token != "" }
 // then on no member is ever started as part of a new cluster.
 func (v View) Formed() bool { return v.Record.ClusterID != "" || v.Record.Adopted }
 
-// Select returns the members for which every test holds.
+// Select returns the members for which every test holds. It makes room for all that are
+// left once, with the first: rules ask this often.
 func (v View) Select(tests ...func(Member) bool) []Member {
 	var out []Member
-	for _, m := range v.Members {
-		if all(m, tests) {
-			out = append(out, m)
+	for i, m := range v.Members {
+		if !all(m, tests) {
+			continue
 		}
+		if out == nil {
+			out = make([]Member, 0, len(v.Members)-i)
+		}
+		out = append(out, m)
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,6 +39,7 @@ type Observer struct {
 	Remains func(ctx context.Context, address string) (etcd.Remains, error)
 	// CanResize says whether this Kubernetes changes the resources of running Pods.
 	CanResize func() bool
+	NoNodes   bool // nodes may not be read: nothing is known of them
 	Now       func() time.Time
 
 	rouser rouser
@@ -78,15 +80,36 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluste
 }
 
 func want(c *v1alpha1.EtcdCluster) cluster.Want {
+	paused, unclear := pause(c)
 	return cluster.Want{
 		Size:      c.Size(),
 		Version:   version.Full(c.Spec.Version),
 		Ephemeral: c.Spec.Storage.Ephemeral != nil,
-		Paused:    c.Spec.Paused,
+		Paused:    paused,
+		Unclear:   unclear,
 		RollBack:  c.Spec.Upgrade.OnFailure == v1alpha1.RollBack,
 		Automatic: c.Spec.Recovery.QuorumLoss == v1alpha1.Automatic,
 		Accepted:  c.Spec.Recovery.AcceptDataLoss,
 	}
+}
+
+// pause is what says that nothing is to be changed, and whether it may have meant the
+// opposite. An annotation that is neither true nor false counts as true: somebody may be
+// about to touch the members, and a pause too many is told and can be ended.
+func pause(c *v1alpha1.EtcdCluster) (paused string, unclear bool) {
+	var all []string
+	if c.Spec.Paused {
+		all = append(all, "spec.paused is true")
+	}
+	switch value, set := c.Annotations[v1alpha1.AnnotationPaused]; {
+	case !set || value == "false":
+	case value == "true":
+		all = append(all, "the annotation "+v1alpha1.AnnotationPaused+" is true")
+	default:
+		unclear = true
+		all = append(all, fmt.Sprintf("the annotation %s is %.20q, neither true nor false, and counts as true", v1alpha1.AnnotationPaused, value))
+	}
+	return strings.Join(all, " and "), unclear
 }
 
 func record(c *v1alpha1.EtcdCluster) cluster.Record {

@@ -27,10 +27,10 @@ func leaveNewer(v cluster.View) Step {
 // pause changes nothing for as long as the user wants. etcd and its Pods go on
 // by themselves.
 func pause(v cluster.View) Step {
-	if !v.Want.Paused {
+	if v.Want.Paused == "" {
 		return nil
 	}
-	return Wait{For: "spec.paused to be false: until then nothing is changed or healed"}
+	return Wait{For: "the end of the pause: " + v.Want.Paused}
 }
 
 // respectOthers never touches an object of another owner, and waits for one that

@@ -61,7 +61,10 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "accept", &v.Want.Accepted)
 	d.MaybeScanArgs(t, "await", &v.Target.Await)
 	d.MaybeScanArgs(t, "image", &v.Target.Image)
-	v.Want.Paused, v.Want.Automatic, v.Want.RollBack = d.HasArg("paused"), d.HasArg("automatic"), d.HasArg("rollback")
+	v.Want.Automatic, v.Want.RollBack = d.HasArg("automatic"), d.HasArg("rollback")
+	if d.HasArg("paused") {
+		v.Want.Paused = "spec.paused is true"
+	}
 	v.Target.Version = v.Want.Version
 	if d.HasArg("newer") {
 		v.Newer = "its status has format 9"

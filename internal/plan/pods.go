@@ -90,7 +90,7 @@ func fitVolumes(v cluster.View) Step {
 	}
 	for _, part := range []cluster.Part{cluster.Owner, cluster.Mark, cluster.Size} {
 		fits := misfits(v, part)
-		if len(fits) > 0 && (part == cluster.Owner || !v.Want.Paused) {
+		if len(fits) > 0 && (part == cluster.Owner || v.Want.Paused == "") {
 			return Furnish{fits}
 		}
 	}

@@ -42,7 +42,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 	switch {
 	case v.Deleting:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdCluster is being deleted")
-	case v.Want.Size == 0 && !v.Want.Paused:
+	case v.Want.Size == 0 && v.Want.Paused == "":
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept")
 	case !formed:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet")
@@ -77,8 +77,8 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 	if err != nil {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
 	}
-	if v.Want.Paused && !v.Deleting {
-		return is(metav1.ConditionFalse, v1alpha1.ReasonPaused, "spec.paused is true: nothing is changed or healed")
+	if v.Want.Paused != "" && !v.Deleting {
+		return is(metav1.ConditionFalse, v1alpha1.ReasonPaused, v.Want.Paused+": nothing is changed or healed")
 	}
 	if _, refused := step.(plan.Refuse); !v.Formed() && !refused && !v.Deleting && v.Want.Size > 0 {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")

@@ -71,6 +71,14 @@ func NewerStatus(v cluster.View) Event {
 	}
 }
 
+// UnclearPause says that a cluster is left alone although nobody may have wanted that.
+func UnclearPause(v cluster.View) Event {
+	return Event{
+		corev1.EventTypeWarning, "UnclearPause", "Observe",
+		shortened(v.Want.Paused + ": nothing is changed or healed; write \"true\" or \"false\""),
+	}
+}
+
 // severity is a warning unless the cluster serves, or its user has put an end to that.
 func severity(available *metav1.Condition) string {
 	switch available.Reason {

@@ -8,10 +8,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/report"
 )
 
-// TestWordsAboutOtherOperators: they name both, and say what lets this one act.
-func TestWordsAboutOtherOperators(t *testing.T) {
+// TestWordsAboutTheOperator: of two installations they name both, and they say what lets
+// this one act.
+func TestWordsAboutTheOperator(t *testing.T) {
 	longest := strings.Repeat("n", 63) + "/" + strings.Repeat("l", 253)
 	newer := cluster.View{Newer: "its status has format 2, and this one knows 1"}
+	unclear := cluster.View{Want: cluster.Want{Paused: `the annotation is "yes"`, Unclear: true}}
 	for _, test := range []struct {
 		event report.Event
 		words []string
@@ -28,6 +30,7 @@ func TestWordsAboutOtherOperators(t *testing.T) {
 			[]string{"Normal", "OperatorChanged", "two/lease looks after", "nobody holds the lease one/lease"},
 		},
 		{report.TookOver("one/lease", ""), []string{"an operator without a lease looks after"}},
+		{report.UnclearPause(unclear), []string{"Warning", "UnclearPause", `is "yes"`, "nothing is changed or healed", `"true" or "false"`}},
 		{report.NewerStatus(newer), []string{"Warning", "NewerStatus", "format 2", "nothing is changed"}},
 	} {
 		said := strings.Join([]string{test.event.Type, test.event.Reason, test.event.Action, test.event.Note}, " ")

@@ -159,8 +159,8 @@ func moments() []moment {
 		{"done", formed(), healthy(), plan.Done{}, nil},
 		{"hibernated", formed(), with(asleep), plan.Done{}, nil},
 		{
-			"paused", formed(), with(func(v *cluster.View) { v.Want.Paused = true; down(v, "a-2") }),
-			plan.Wait{For: "spec.paused to be false"},
+			"paused", formed(), with(func(v *cluster.View) { v.Want.Paused = "spec.paused is true"; down(v, "a-2") }),
+			plan.Wait{For: "the end of the pause: spec.paused is true"},
 			nil,
 		},
 		{"quorum-gone", formed(), with(gone), plan.Refuse{Because: "quorum is lost for good"}, nil},
