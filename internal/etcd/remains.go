@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,6 +25,13 @@ const (
 	appliedMetric  = "etcd_server_proposals_applied_total"
 )
 
+// direct asks members without a proxy, whatever the environment says: they are in the same
+// network.
+var direct = &http.Client{Transport: &http.Transport{
+	DialContext:     func(ctx context.Context, _, address string) (net.Conn, error) { return dialTCP(ctx, address) },
+	IdleConnTimeout: peerTimeout,
+}}
+
 // ReadRemains reads the metrics that a member serves in plain HTTP at that address,
 // host and port. A member that has not loaded its data yet tells nothing.
 func ReadRemains(ctx context.Context, address string) (Remains, error) {
@@ -31,7 +39,7 @@ func ReadRemains(ctx context.Context, address string) (Remains, error) {
 	if err != nil {
 		return Remains{}, fmt.Errorf("read metrics of %s: %w", address, err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := direct.Do(request)
 	if err != nil {
 		return Remains{}, fmt.Errorf("read metrics of %s: %w", address, err)
 	}
