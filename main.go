@@ -7,14 +7,19 @@ import (
 	"crypto/rand"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
 
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/etcd-operator/etcd-operator/controllers"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	etcdversion "github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 // version is set by the linker.
@@ -35,23 +40,62 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	if chosen.Images, err = relatedImages(os.Environ()); err != nil {
+		return err
+	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
 	config.QPS = -1 // the API server's own fairness limits us
+	config.Proxy = proxyOf(config)
 	config.UserAgent = "etcd-operator/" + version
-	manager, err := controllers.NewManager(config, chosen)
+	ctx := ctrl.SetupSignalHandler()
+	manager, err := controllers.NewManager(ctx, config, chosen)
 	if err != nil {
 		return err
 	}
-	ctrl.Log.Info("starting", "version", version, "namespaces", chosen.Namespaces)
-	return manager.Start(ctrl.SetupSignalHandler())
+	ctrl.Log.Info("starting", "version", version, "namespaces", chosen.Namespaces, "images", chosen.Images)
+	return manager.Start(ctx)
+}
+
+// proxyOf is the proxy that a kubeconfig names, and else none: Operator Lifecycle Manager
+// hands down variables that name proxies, for what is outside, and the operator asks only
+// for what is inside.
+func proxyOf(config *rest.Config) func(*http.Request) (*url.URL, error) {
+	if config.Proxy != nil {
+		return config.Proxy
+	}
+	return func(*http.Request) (*url.URL, error) { return nil, nil }
+}
+
+// relatedImage begins the name of a variable that holds the image of a version of etcd:
+// RELATED_IMAGE_ETCD_3_6_16.
+const relatedImage = "RELATED_IMAGE_ETCD_"
+
+// relatedImages are the images that the environment names for versions of etcd.
+func relatedImages(environment []string) (build.Images, error) {
+	images := build.Images{}
+	for _, variable := range environment {
+		name, image, _ := strings.Cut(variable, "=")
+		underscored, is := strings.CutPrefix(name, relatedImage)
+		if !is || image == "" {
+			continue
+		}
+		of, err := etcdversion.Parse(strings.ReplaceAll(underscored, "_", "."))
+		if err != nil {
+			return nil, fmt.Errorf("read the variable %s: %w", name, err)
+		}
+		images[of.String()] = image
+	}
+	return images, nil
 }
 
 func parse(args []string) (controllers.Options, zap.Options, error) {
-	chosen := controllers.Options{Now: time.Now, Random: rand.Reader}
+	chosen := controllers.Options{
+		HasOperatorCondition: os.Getenv("OPERATOR_CONDITION_NAME") != "", Now: time.Now, Random: rand.Reader,
+	}
 	var logging zap.Options
 	flags := flag.NewFlagSet("etcd-operator", flag.ContinueOnError)
 	flags.StringVar(&chosen.MetricsAddress, "metrics-bind-address", ":8443", "address of the metrics endpoint; 0 turns it off")

@@ -28,6 +28,15 @@ func NewIdleManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
 	return manager, err
 }
 
+// NewTellingManager is a manager that only tells Operator Lifecycle Manager what it sees.
+func NewTellingManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
+	manager, lock, err := newManager(config, chosen)
+	if err != nil {
+		return nil, err
+	}
+	return manager, addProbes(manager, config, lock, chosen)
+}
+
 // NewReconciler is one installation's, which is called by hand and reads nothing from
 // a cache.
 func NewReconciler(live client.Client, installed string, recorder events.EventRecorder, now func() time.Time) *EtcdCluster {

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,12 +18,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/dial"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/observe"
@@ -49,23 +52,51 @@ type Options struct {
 	LeaderElect     bool
 	LeaseNamespace  string   // default: the Pod's own
 	Namespaces      []string // to watch; none means all
-	Now             func() time.Time
-	Random          io.Reader
+	// Images are to be taken for versions of etcd where the user chooses none.
+	Images build.Images
+	// HasOperatorCondition says that Operator Lifecycle Manager keeps an OperatorCondition
+	// of this operator. Its name is in the environment.
+	HasOperatorCondition bool
+	Now                  func() time.Time
+	Random               io.Reader
 }
 
 // NewManager makes a manager that reconciles EtcdClusters once it is started.
-func NewManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
+func NewManager(ctx context.Context, config *rest.Config, chosen Options) (ctrl.Manager, error) {
 	manager, lock, err := newManager(config, chosen)
 	if err != nil {
 		return nil, err
 	}
-	if err := addController(manager, config, lock, chosen); err != nil {
+	if err := addController(ctx, manager, config, lock, chosen); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(manager.AddHealthzCheck("healthz", healthz.Ping), manager.AddReadyzCheck("readyz", healthz.Ping)); err != nil {
-		return nil, fmt.Errorf("add probes: %w", err)
+	return manager, addProbes(manager, config, lock, chosen)
+}
+
+// addProbes also tells Operator Lifecycle Manager whether an update may come, if it is
+// there: a replica is not ready before it has.
+func addProbes(manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, chosen Options) error {
+	ready := healthz.Ping
+	if chosen.HasOperatorCondition {
+		told, err := addUpgradeable(manager, config, nameOf(lock), chosen.Now)
+		if err != nil {
+			return err
+		}
+		ready = told.ready
 	}
-	return manager, nil
+	if err := errors.Join(manager.AddHealthzCheck("healthz", healthz.Ping), manager.AddReadyzCheck("readyz", ready)); err != nil {
+		return fmt.Errorf("add probes: %w", err)
+	}
+	return nil
+}
+
+// nameOf is the name of an installation: that of its Lease, with its namespace; empty
+// without one.
+func nameOf(lock resourcelock.Interface) string {
+	if lock == nil {
+		return ""
+	}
+	return lock.Describe()
 }
 
 // newManager makes a manager that has nothing to do but to lead, and the lease by which
@@ -112,6 +143,9 @@ func managerOptions(chosen Options) (ctrl.Options, error) {
 		Metrics:                metricsOptions(chosen),
 		HealthProbeBindAddress: chosen.ProbeAddress,
 		LeaderElection:         chosen.LeaderElect,
+		// A replica that stands by watches what the one that leads does. Names of
+		// controllers are the same in every manager, of which tests have several.
+		Controller: ctrlconfig.Controller{EnableWarmup: ptr.To(true), SkipNameValidation: ptr.To(true)},
 
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 ptr.To(leaseDuration),
@@ -121,22 +155,30 @@ func managerOptions(chosen Options) (ctrl.Options, error) {
 	}, nil
 }
 
-func addController(manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, chosen Options) error {
+func addController(
+	ctx context.Context, manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, chosen Options,
+) error {
+	sees := lookOutside(ctx, manager.GetAPIReader())
+	for _, missing := range sees.missing() {
+		manager.GetLogger().Info(missing)
+	}
 	dialer := &dial.Dialer{Pool: etcd.NewPool(), Reader: manager.GetClient(), Now: chosen.Now, Random: chosen.Random}
 	reconciler := &EtcdCluster{
 		Client: manager.GetClient(),
 		Observer: &observe.Observer{
 			Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer,
-			Remains: etcd.ReadRemains, CanResize: canResize(config), Now: chosen.Now,
+			Remains: etcd.ReadRemains, CanResize: canResize(config), NoNodes: !sees.nodes, Now: chosen.Now,
 		},
-		Actor:  &act.Actor{Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Now: chosen.Now, Random: chosen.Random},
+		Actor: &act.Actor{
+			Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Images: chosen.Images,
+			Now: chosen.Now, Random: chosen.Random,
+		},
 		Dialer: dialer,
 		Events: manager.GetEventRecorder("etcd-operator.dev/operator"),
 
-		Installation: installation{live: manager.GetAPIReader(), now: chosen.Now},
+		Installation: installation{name: nameOf(lock), live: manager.GetAPIReader(), now: chosen.Now},
 	}
 	if lock != nil {
-		reconciler.Installation.name = lock.Describe()
 		reconciler.Actor.Leads = leads(manager.GetAPIReader(), lock, chosen.Now)
 	}
 	if err := reconciler.SetupWithManager(manager); err != nil {
@@ -154,6 +196,7 @@ func cacheOptions(namespaces []string) cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: ours, &corev1.PersistentVolumeClaim{}: ours, &corev1.Service{}: ours, &corev1.Secret{}: ours,
 			&policyv1.PodDisruptionBudget{}: ours, &corev1.Node{}: {Transform: leanNode},
+			&v1alpha1.EtcdCluster{}: {Transform: withKind},
 		},
 	}
 	for _, namespace := range namespaces {
@@ -163,6 +206,16 @@ func cacheOptions(namespaces []string) cache.Options {
 		chosen.DefaultNamespaces[namespace] = cache.Config{}
 	}
 	return chosen
+}
+
+// withKind writes down what kind an EtcdCluster is: Kubernetes does not say it of each in a
+// list, and a metric names it.
+func withKind(object any) (any, error) {
+	if c, is := object.(*v1alpha1.EtcdCluster); is {
+		c.ManagedFields = nil
+		c.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EtcdCluster"))
+	}
+	return object, nil
 }
 
 // clientOptions make reads wait for the operator's own writes, so that no step is

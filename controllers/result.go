@@ -25,6 +25,9 @@ const (
 	// nobody else, and is spread over time so that many clusters do not fall due
 	// at once.
 	idle = time.Minute
+	// rare is how often it is made sure that nobody has changed what Operator Lifecycle
+	// Manager was told.
+	rare = 5 * time.Minute
 )
 
 // result is the only place that says when to look again.
@@ -60,6 +63,15 @@ func aside(err error) (ctrl.Result, error) {
 		return result(plan.Done{}, err)
 	}
 	return ctrl.Result{RequeueAfter: spread(leaseDuration)}, nil
+}
+
+// recheck is the pause until what Operator Lifecycle Manager is told may be another thing
+// although no cluster changes, if that is known.
+func recheck(until, now time.Time) ctrl.Result {
+	if left := until.Sub(now); !until.IsZero() && left < rare {
+		return ctrl.Result{RequeueAfter: max(left, soon)}
+	}
+	return ctrl.Result{RequeueAfter: spread(rare)}
 }
 
 // outcome makes a wait of a step that etcd refuses for now: users see what it waits

@@ -174,3 +174,21 @@ func TestLogsTellOfStepsThatAreTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestRecheck: what Operator Lifecycle Manager is told is looked at again when it may be
+// another thing, and now and then in any case.
+func TestRecheck(t *testing.T) {
+	for _, test := range []struct {
+		until       time.Time
+		least, most time.Duration
+	}{
+		{time.Time{}, rare, 2 * rare},
+		{noon.Add(time.Hour), rare, 2 * rare},
+		{noon.Add(time.Minute), time.Minute, time.Minute},
+		{noon.Add(-time.Minute), soon, soon},
+	} {
+		if got := recheck(test.until, noon).RequeueAfter; got < test.least || got > test.most {
+			t.Errorf("until %s: %s", test.until, got)
+		}
+	}
+}

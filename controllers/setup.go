@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	instrumented "github.com/operator-framework/operator-lib/handler"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -45,14 +47,18 @@ const (
 
 // SetupWithManager watches EtcdClusters and everything that is made for them.
 func (r *EtcdCluster) SetupWithManager(manager ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.EtcdCluster{}).
+	watches := ctrl.NewControllerManagedBy(manager).
+		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(nothing))). // names the kind; the next one looks
+		Watches(&v1alpha1.EtcdCluster{}, &instrumented.InstrumentedEnqueueRequestForObject[client.Object]{}).
 		Watches(&corev1.Pod{}, byLabel()).
 		Watches(&corev1.PersistentVolumeClaim{}, byLabel()).
 		Watches(&corev1.Service{}, byLabel()).
 		Watches(&corev1.Secret{}, byLabel()).
-		Watches(&policyv1.PodDisruptionBudget{}, byLabel()).
-		Watches(&corev1.Node{}, r.onNode(), builder.WithPredicates(nodeChanges())).
+		Watches(&policyv1.PodDisruptionBudget{}, byLabel())
+	if !r.Observer.NoNodes {
+		watches = watches.Watches(&corev1.Node{}, r.onNode(), builder.WithPredicates(nodeChanges()))
+	}
+	return watches.
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			ReconciliationTimeout:   patience,
@@ -61,6 +67,8 @@ func (r *EtcdCluster) SetupWithManager(manager ctrl.Manager) error {
 		}).
 		Complete(r)
 }
+
+func nothing(client.Object) bool { return false }
 
 // byLabel finds the cluster of an object by its label, because volumes that are
 // kept have no owner.

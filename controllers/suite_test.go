@@ -36,6 +36,8 @@ var (
 	server client.Client // an administrator's client
 	writes = &counter{}  // of the operator
 	rights *rest.Config  // of the operator, and nobody counts what is done with them
+
+	environment = &envtest.Environment{CRDDirectoryPaths: []string{"../config/crd/bases"}, ErrorIfCRDPathMissing: true}
 )
 
 // TestMain starts one API server and one manager for all tests. There is no
@@ -46,9 +48,8 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.WriteTo(logFile())))
-	environment := &envtest.Environment{CRDDirectoryPaths: []string{"../config/crd/bases"}, ErrorIfCRDPathMissing: true}
 	ctx, cancel := context.WithCancel(context.Background())
-	stopped, err := start(ctx, environment)
+	stopped, err := start(ctx)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		cancel()
@@ -81,7 +82,7 @@ func logFile() *os.File {
 	return null
 }
 
-func start(ctx context.Context, environment *envtest.Environment) (<-chan error, error) {
+func start(ctx context.Context) (<-chan error, error) {
 	admin, err := environment.Start()
 	if err != nil {
 		return nil, fmt.Errorf("start an API server with the CRD: %w", err)
@@ -98,11 +99,11 @@ func start(ctx context.Context, environment *envtest.Environment) (<-chan error,
 			return nil, err
 		}
 	}
-	config, err := operator(ctx, environment)
+	config, err := operator(ctx)
 	if err != nil {
 		return nil, err
 	}
-	manager, err := controllers.NewManager(config, controllers.Options{
+	manager, err := controllers.NewManager(ctx, config, controllers.Options{
 		MetricsAddress: "0", ProbeAddress: "0", Namespaces: []string{watched}, Now: time.Now, Random: rand.Reader,
 	})
 	if err != nil {
@@ -114,13 +115,9 @@ func start(ctx context.Context, environment *envtest.Environment) (<-chan error,
 }
 
 // operator is a user who may do what the generated role allows, and nothing else.
-func operator(ctx context.Context, environment *envtest.Environment) (*rest.Config, error) {
-	text, err := os.ReadFile("../config/rbac/role.yaml")
+func operator(ctx context.Context) (*rest.Config, error) {
+	role, err := generatedRole()
 	if err != nil {
-		return nil, err
-	}
-	role := &rbacv1.ClusterRole{}
-	if err := yaml.UnmarshalStrict(text, role); err != nil {
 		return nil, err
 	}
 	user, err := environment.AddUser(envtest.User{Name: "operator"}, &rest.Config{QPS: -1})
@@ -143,6 +140,16 @@ func operator(ctx context.Context, environment *envtest.Environment) (*rest.Conf
 	return config, nil
 }
 
+// generatedRole is all that the operator may do where it is installed for all namespaces.
+func generatedRole() (*rbacv1.ClusterRole, error) {
+	text, err := os.ReadFile("../config/rbac/role.yaml")
+	if err != nil {
+		return nil, err
+	}
+	role := &rbacv1.ClusterRole{}
+	return role, yaml.UnmarshalStrict(text, role)
+}
+
 // A counter notes every request that writes.
 type counter struct {
 	mutex    sync.Mutex
@@ -162,10 +169,12 @@ func (c *counter) wrap(inner http.RoundTripper) http.RoundTripper {
 	})
 }
 
-func (c *counter) note(request *http.Request) {
+func (c *counter) note(request *http.Request) { c.add(request.Method + " " + request.URL.Path) }
+
+func (c *counter) add(request string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.requests = append(c.requests, request.Method+" "+request.URL.Path)
+	c.requests = append(c.requests, request)
 }
 
 // take returns the requests that were made since the last time.

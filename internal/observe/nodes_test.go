@@ -1,12 +1,15 @@
 package observe_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -110,4 +113,29 @@ func homeless(s *scene, nodes map[string]corev1.ConditionStatus, waits time.Dura
 		volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: terms}}
 	}
 	s.objects = append(s.objects, volume)
+}
+
+// TestNodesThatMayNotBeRead: an operator that is installed for some namespaces may be
+// allowed to read nothing outside of them. It does not know that anything is wrong there,
+// and goes on. That the API server does not answer is another thing.
+func TestNodesThatMayNotBeRead(t *testing.T) {
+	s := newScene(t)
+	onNode(s, corev1.ConditionUnknown, time.Hour).Spec.Unschedulable = true
+	blind := s.observer()
+	blind.NoNodes = true
+	v, err := blind.Cluster(t.Context(), s.c)
+	if m, _ := v.Member("a-1"); err != nil || m.Stranded != "" || m.Pod.Cordoned {
+		t.Errorf("it sees %+v, %v", m, err)
+	}
+
+	s = newScene(t)
+	homeless(s, map[string]corev1.ConditionStatus{"n1": ""}, time.Hour)
+	s.broken = apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumes"}, "v1", errors.New("no rule"))
+	if m := s.member("a-1"); m.Stranded != "" || m.Damage != "" {
+		t.Errorf("stranded %q, damage %q", m.Stranded, m.Damage)
+	}
+	s.broken = errors.New("no route to host")
+	if _, err := s.observer().Cluster(t.Context(), s.c); !errors.Is(err, s.broken) {
+		t.Errorf("got error %v", err)
+	}
 }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/etcd-operator/etcd-operator/internal/build"
+)
+
+// TestRelatedImages: one for each version that is named in full; a name that means none is
+// a mistake of whoever packaged the operator, and is told at the start.
+func TestRelatedImages(t *testing.T) {
+	got, err := relatedImages([]string{
+		"PATH=/bin", "RELATED_IMAGE_ETCD_3_6_16=mirror.example/etcd@sha256:1", "RELATED_IMAGE_ETCD_3_7_3=",
+		"RELATED_IMAGE_MANAGER=mirror.example/etcd-operator@sha256:2", "RELATED_IMAGE_ETCD_3_5_35=mirror.example/etcd:v3.5.35?a=b",
+	})
+	want := build.Images{"3.6.16": "mirror.example/etcd@sha256:1", "3.5.35": "mirror.example/etcd:v3.5.35?a=b"}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+	for _, wrong := range []string{"3_6", "", "3_06_16", "NEWEST"} {
+		name := "RELATED_IMAGE_ETCD_" + wrong
+		if _, err := relatedImages([]string{name + "=x"}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got error %v, want one that names it", name, err)
+		}
+	}
+}
+
+// TestProxyOf: what the environment says of proxies is not for the API server; what the
+// kubeconfig says is.
+func TestProxyOf(t *testing.T) {
+	request := &http.Request{URL: &url.URL{Scheme: "https", Host: "10.96.0.1"}}
+	config := &rest.Config{}
+	if proxy, err := proxyOf(config)(request); proxy != nil || err != nil {
+		t.Errorf("the environment decides: %v, %v", proxy, err)
+	}
+	named := &url.URL{Scheme: "http", Host: "proxy.example:3128"}
+	config.Proxy = http.ProxyURL(named)
+	if proxy, err := proxyOf(config)(request); proxy != named || err != nil {
+		t.Errorf("got %v, %v; want that of the kubeconfig", proxy, err)
+	}
+}
+
+// TestParse: what Operator Lifecycle Manager says by the environment.
+func TestParse(t *testing.T) {
+	t.Setenv("OPERATOR_CONDITION_NAME", "")
+	for namespaces, want := range map[string]string{"": "", "one": "one", "one,two": "one two", " one , two,": "one two"} {
+		t.Setenv("WATCH_NAMESPACE", namespaces)
+		chosen, _, err := parse(nil)
+		if got := strings.Join(chosen.Namespaces, " "); got != want || err != nil || chosen.HasOperatorCondition {
+			t.Errorf("%q: got %q, %v, an OperatorCondition %t", namespaces, got, err, chosen.HasOperatorCondition)
+		}
+	}
+	t.Setenv("OPERATOR_CONDITION_NAME", "etcd-operator.v0.3.0")
+	if chosen, _, err := parse(nil); err != nil || !chosen.HasOperatorCondition {
+		t.Errorf("the OperatorCondition is not seen: %v", err)
+	}
+	if _, _, err := parse([]string{"--leader-elect", "extra"}); err == nil {
+		t.Error("an argument that means nothing is accepted")
+	}
+}
