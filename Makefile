@@ -19,6 +19,7 @@ REPLACES ?= etcd-operator.v0.2.0
 IMAGE_REGISTRY ?=
 BUNDLE ?= $(if $(IMAGE_REGISTRY),dist/bundle,bundle)
 BUNDLE_IMG ?= $(REGISTRY)/$(IMAGE)-bundle:$(TAG)
+SCORECARD_IMG ?= $(REGISTRY)/$(IMAGE)-scorecard:$(TAG)
 # Nodes of the local cluster, 1 to 5; without it as many as it had, at first one.
 NODES ?=
 DEVCLUSTER_FLAGS ?=
@@ -33,7 +34,7 @@ export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 # Images carry the time of their commit.
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
 
-UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/... ./test/bench/... ./test/load/... ./hack/mutants
+UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/... ./test/bench/... ./test/load/... ./test/scorecard-tests ./hack/mutants
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt
 manifest_image = $(or $(IMG),$(if $(wildcard $(pushed)),$(file <$(pushed)),$(IMAGE):$(TAG)))
@@ -53,7 +54,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 	@hack/with-cluster.sh ./hack/demo.sh
 
 .PHONY: test
-test: test-unit test-envtest test-etcd test-e2e ## Tests: unit, API server, etcd, and end to end on a real cluster; test-long adds half an hour
+test: test-unit test-envtest test-etcd test-e2e olm-test scorecard ## All tests, end to end on a real cluster too; test-long adds half an hour
 
 ##@ Tests
 
@@ -83,7 +84,7 @@ test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor 
 	@hack/with-envtest.sh go test -count=1 -timeout 10m $(PROCESS_PACKAGES)
 
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
-E2E_LABELS ?= !long
+E2E_LABELS ?= !long && !olm && !scorecard
 
 .PHONY: test-e2e
 test-e2e: ## End-to-end tests on the cluster of KUBECONFIG, or on the local one
@@ -219,12 +220,36 @@ bundle-build: ## Build the image of the bundle and push it to the local registry
 	@mkdir -p $(BIN)
 	@go -C hack/bundle run . image -source="$(abspath $(BUNDLE))" -push="$(BUNDLE_IMG)" -out=$(BIN)/bundle.digest
 
-.PHONY: catalog catalog-build olm-test scorecard
+# Neither runs beside an operator that is installed without OLM. Both need the local cluster, whose registry and images they use.
+define with_olm
+	@$(MAKE) cluster-up DEVCLUSTER_FLAGS=--olm
+	@export KUBECONFIG=$$($(BIN)/devcluster kubeconfig); \
+	  if kubectl get namespace etcd-operator-system >/dev/null 2>&1; then $(MAKE) undeploy; fi; \
+	  go test ./test/e2e/... -v -ginkgo.v -ginkgo.label-filter="$(1)" -timeout 60m
+endef
+
+# Which tests of OLM: a label filter of Ginkgo.
+OLM_LABELS ?= olm && !long
+
+.PHONY: olm-test
+olm-test: $(BIN)/opm ## Install and update through Operator Lifecycle Manager on the local cluster (OLM_LABELS=olm for all)
+	$(say) "tests with Operator Lifecycle Manager"
+	$(call with_olm,$(OLM_LABELS))
+
+.PHONY: scorecard
+scorecard: $(BIN)/opm $(BIN)/operator-sdk ## Run the scorecard of Operator SDK on the local cluster
+	$(say) "scorecard"
+	$(call with_olm,scorecard)
+
+.PHONY: scorecard-image
+scorecard-image: ## Build the image of our own scorecard tests and push it to the local registry, or to SCORECARD_IMG
+	$(say) "build and push $(SCORECARD_IMG)"
+	@go -C hack/images run . -source=$(CURDIR) -main=./test/scorecard-tests -push=$(SCORECARD_IMG)
+
+.PHONY: catalog catalog-build
 catalog: ## Generate the file-based catalog
 catalog-build: ## Build the catalog image
-olm-test: ## Install and upgrade through Operator Lifecycle Manager on the local cluster
-scorecard: ## Run the Operator SDK scorecard
-catalog catalog-build olm-test scorecard:
+catalog catalog-build:
 	@echo "not available yet: make $@ comes with packaging for Operator Lifecycle Manager"; exit 1
 
 ##@ Tools

@@ -1,7 +1,7 @@
 // Copyright The etcd-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command images builds the operator's image with ko, without Docker and without a base image from any registry.
+// Command images builds the operator's image, or that of another program of these sources, with ko, without Docker and without a base image from any registry.
 //
 // It never adds anything that differs between two builds of one commit: the base is made here from constants, times come
 // from SOURCE_DATE_EPOCH (0 when unset), and the Go build is trimmed by the flags in .ko.yaml.
@@ -37,6 +37,7 @@ const baseName = "etcd-operator.dev/base/static:nonroot"
 
 type request struct {
 	source    string
+	main      string
 	push      string
 	tarball   string
 	tag       string
@@ -47,7 +48,8 @@ type request struct {
 func main() {
 	var r request
 	platforms := flag.String("platform", "linux/"+runtime.GOARCH, "comma separated list of platforms")
-	flag.StringVar(&r.source, "source", ".", "folder of the main package, with .ko.yaml")
+	flag.StringVar(&r.source, "source", ".", "top of the sources, with .ko.yaml")
+	flag.StringVar(&r.main, "main", ".", "main package, below the source")
 	flag.StringVar(&r.push, "push", "", "push to this reference, for example 127.0.0.1:5000/etcd-operator/etcd-operator:v0.1.0")
 	flag.StringVar(&r.tarball, "tarball", "", "write a tar file that docker load and ctr images import read")
 	flag.StringVar(&r.tag, "tag", "etcd-operator/etcd-operator:dev", "name of the image inside the tar file")
@@ -123,7 +125,7 @@ func (r request) build(ctx context.Context) (build.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare ko: %w", err)
 	}
-	path, err := builder.QualifyImport(".")
+	path, err := builder.QualifyImport(r.main)
 	if err != nil {
 		return nil, fmt.Errorf("resolve main package: %w", err)
 	}

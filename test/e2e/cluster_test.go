@@ -214,3 +214,5 @@ func stays(lasts time.Duration, check func(g Gomega)) {
 	GinkgoHelper()
 	Consistently(check).WithTimeout(lasts).Should(Succeed())
 }
+
+func oneMember(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }

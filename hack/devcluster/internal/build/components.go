@@ -62,6 +62,10 @@ func All() []Component {
 			Name: "opm", Version: "1.65.0", Target: tools, Ldflags: slim,
 			Tags: "json1,containers_image_openpgp", Groups: []string{OLM}, Minutes: "1.5",
 		},
+		Component{
+			Name: "scorecard", Version: "1.42.2", Target: tools, Ldflags: slim,
+			Tags: "containers_image_openpgp", Groups: []string{OLM}, Minutes: "1",
+		},
 	)
 	return all
 }

@@ -93,6 +93,10 @@ func olmImages(dirs map[string]string) []images.Image {
 		files["/bin/"+name] = filepath.Join(dirs["olm"], name)
 	}
 	return []images.Image{
+		{
+			Names: []string{"operator-framework/scorecard-test:v1.42.2"}, Entrypoint: []string{"/usr/local/bin/scorecard-test"}, User: "1001",
+			Files: map[string]string{"/usr/local/bin/scorecard-test": filepath.Join(dirs["scorecard"], "scorecard-test")},
+		},
 		{Names: []string{addons.OLMImage}, Entrypoint: []string{"/bin/olm"}, User: "1001", Files: files},
 		{
 			Names: []string{"operator-framework/opm:v1.65.0", "operator-framework/opm:latest"}, Entrypoint: []string{"/bin/opm"}, User: "1001",

@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/yaml"
+)
+
+// registry is the local cluster's.
+const registry = "127.0.0.1:5000"
+
+// A release is one version of the operator, as a bundle image in the registry.
+type release struct {
+	version, replaces string
+	skipRange         string
+	bundle            string // folder
+	rendered          string // what a catalog says of it
+}
+
+// made are the releases that have been made ready, by version.
+var made = map[string]release{}
+
+// published are real releases: those of the folder releases, and the bundle of this
+// tree. The images of old ones are built from the commits that they were made of.
+func published(versions ...string) []release {
+	GinkgoHelper()
+	if len(made) == 0 {
+		run("make", "images", "REGISTRY="+registry)
+		run("hack/release-images.sh", registry)
+	}
+	var all []release
+	for _, version := range versions {
+		if _, there := made[version]; !there {
+			source := filepath.Join(top, "releases", "v"+version)
+			if _, err := os.Stat(source); err != nil {
+				source = filepath.Join(top, "bundle")
+			}
+			bundle := copyBundle(source, version)
+			run("go", "-C", "hack/bundle", "run", ".", "pin", "-bundle", bundle, "-registry", registry)
+			made[version] = ready(bundle)
+		}
+		all = append(all, made[version])
+	}
+	return all
+}
+
+// madeUp is a release that follows another and differs from the bundle of this tree
+// in a way.
+func madeUp(version, replaces string, differs func(manager map[string]any)) release {
+	GinkgoHelper()
+	bundle := copyBundle(published("0.3.0")[0].bundle, version)
+	file, csv := readCSV(bundle)
+	csv["metadata"].(map[string]any)["name"] = csvName(version)
+	delete(csv["metadata"].(map[string]any)["annotations"].(map[string]any), "olm.skipRange")
+	spec := csv["spec"].(map[string]any)
+	spec["version"], spec["replaces"] = version, csvName(replaces)
+	differs(spec["install"].(map[string]any)["spec"].(map[string]any)["deployments"].([]any)[0].(map[string]any)["spec"].(map[string]any))
+	text, err := yaml.Marshal(csv)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(os.WriteFile(file, text, 0o600)).To(Succeed())
+	return ready(bundle)
+}
+
+func asItIs(map[string]any) {}
+
+func withoutImage(deployment map[string]any) {
+	pod := deployment["template"].(map[string]any)["spec"].(map[string]any)
+	pod["containers"].([]any)[0].(map[string]any)["image"] = registry + "/etcd-operator/etcd-operator:never-pushed"
+	deployment["progressDeadlineSeconds"] = 20 // what is waited for here is OLM's word, not the time
+}
+
+func copyBundle(source, version string) string {
+	GinkgoHelper()
+	bundle := filepath.Join(top, "dist", "e2e", "v"+version)
+	Expect(os.RemoveAll(bundle)).To(Succeed())
+	Expect(os.CopyFS(bundle, os.DirFS(source))).To(Succeed())
+	return bundle
+}
+
+func readCSV(bundle string) (file string, csv map[string]any) {
+	GinkgoHelper()
+	files, err := filepath.Glob(filepath.Join(bundle, "manifests", "*.clusterserviceversion.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(files).To(HaveLen(1))
+	text, err := os.ReadFile(files[0])
+	Expect(err).NotTo(HaveOccurred())
+	Expect(yaml.Unmarshal(text, &csv)).To(Succeed())
+	return files[0], csv
+}
+
+// ready pushes a bundle as an image, and asks opm what a catalog says of it.
+func ready(bundle string) release {
+	GinkgoHelper()
+	_, csv := readCSV(bundle)
+	spec, annotations := csv["spec"].(map[string]any), csv["metadata"].(map[string]any)["annotations"].(map[string]any)
+	r := release{version: spec["version"].(string), bundle: bundle}
+	r.replaces, _ = spec["replaces"].(string)
+	r.skipRange, _ = annotations["olm.skipRange"].(string)
+	image := registry + "/etcd-operator/etcd-operator-bundle:v" + r.version
+	digest := filepath.Join(bundle, "digest")
+	run("go", "-C", "hack/bundle", "run", ".", "image", "-source", bundle, "-push", image, "-out", digest)
+	text, err := os.ReadFile(digest)
+	Expect(err).NotTo(HaveOccurred())
+	name, _, _ := strings.Cut(image, ":v")
+	r.rendered = opm("render", name+"@"+strings.TrimSpace(string(text)), "--use-http", "-o", "yaml",
+		"--migrate-level=bundle-object-to-csv-metadata")
+	return r
+}
+
+// catalogImage is the digest of a catalog with the releases in its channels. The
+// first of a channel replaces nothing that the catalog has.
+func catalogImage(stable, candidate []release) string {
+	GinkgoHelper()
+	var text strings.Builder
+	fmt.Fprintf(&text, "schema: olm.package\nname: %s\ndefaultChannel: stable-v0\n", packageName)
+	bundles := map[string]string{}
+	for _, channel := range []struct {
+		name     string
+		releases []release
+	}{{"stable-v0", stable}, {"candidate-v0", candidate}} {
+		if len(channel.releases) == 0 {
+			continue
+		}
+		fmt.Fprintf(&text, "---\nschema: olm.channel\npackage: %s\nname: %s\nentries:\n", packageName, channel.name)
+		for _, r := range channel.releases {
+			fmt.Fprintf(&text, "- name: %s\n", csvName(r.version))
+			if r.replaces != "" {
+				fmt.Fprintf(&text, "  replaces: %s\n", r.replaces)
+			}
+			if r.skipRange != "" {
+				fmt.Fprintf(&text, "  skipRange: %q\n", r.skipRange)
+			}
+			bundles[r.version] = r.rendered
+		}
+	}
+	for _, rendered := range bundles {
+		text.WriteString("---\n" + strings.TrimPrefix(rendered, "---\n"))
+	}
+	folder := filepath.Join(GinkgoT().TempDir(), "catalog")
+	Expect(os.MkdirAll(filepath.Join(folder, packageName), 0o750)).To(Succeed())
+	Expect(os.WriteFile(filepath.Join(folder, packageName, "catalog.yaml"), []byte(text.String()), 0o600)).To(Succeed())
+	opm("validate", folder)
+	return pushCatalog(folder)
+}
+
+// opm runs the catalogs' own tool. It wants a policy for images, which is not this
+// machine's business.
+func opm(args ...string) string {
+	GinkgoHelper()
+	home := GinkgoT().TempDir()
+	policy := filepath.Join(home, ".config", "containers", "policy.json")
+	Expect(os.MkdirAll(filepath.Dir(policy), 0o750)).To(Succeed())
+	Expect(os.WriteFile(policy, []byte(`{"default":[{"type":"insecureAcceptAnything"}]}`), 0o600)).To(Succeed())
+	command := exec.Command(filepath.Join(top, "bin", "opm"), args...)
+	command.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"))
+	var said strings.Builder
+	command.Stderr = &said
+	output, err := command.Output()
+	Expect(err).NotTo(HaveOccurred(), "opm %v: %s", args, &said)
+	return string(output)
+}
+
+// pushCatalog builds the image of a catalog, and names it by its digest.
+func pushCatalog(folder string) string {
+	GinkgoHelper()
+	image, digest := registry+"/etcd-operator/etcd-operator-catalog", filepath.Join(folder, "..", "digest")
+	run("hack/catalog.sh", "image", "-catalog="+folder, "-push="+image+":e2e", "-digest="+digest)
+	text, err := os.ReadFile(digest)
+	Expect(err).NotTo(HaveOccurred())
+	return image + "@" + strings.TrimSpace(string(text))
+}

@@ -1,0 +1,255 @@
+package e2e
+
+import (
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	olm "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+var stableChannel = olm.SubscriptionSpec{Channel: "stable-v0"}
+
+// history are the releases, oldest first.
+var history = []string{"0.1.0", "0.2.0", "0.3.0"}
+
+// throughOLM tells the life of one installation, from the first release to the last.
+func throughOLM() {
+	var (
+		t       *tenant
+		users   string // namespace
+		cluster *v1alpha1.EtcdCluster
+		before  map[string]life
+		clients *writer
+	)
+	BeforeAll(func() {
+		t, users = newTenant(), newNamespace()
+		t.publish(published(history[:1]...))
+		DeferCleanup(func() { t.unsubscribe() })
+	})
+
+	It("installs the first release, which makes a cluster", func() {
+		t.group()
+		begun := time.Now()
+		t.subscribe(stableChannel)
+		t.succeeds("0.1.0")
+		took("from Subscription to CSV Succeeded", begun)
+		cluster = create(newCluster(users, "installed"))
+		put(cluster, "key", "value")
+		before = lives(cluster)
+		clients = startWriter(cluster)
+	})
+
+	for i, version := range history[1:] {
+		It("is updated to "+version+" when the catalog has it", func() {
+			t.publish(published(history[:i+2]...))
+			t.offered(version)
+			begun := time.Now()
+			t.isLedBy(version)
+			took("from InstallPlan to the new leader", begun)
+			t.succeeds(version)
+			took("from InstallPlan to CSV Succeeded", begun)
+			settles(cluster)
+			Expect(lives(cluster)).To(Equal(before), "no Pod of etcd was replaced or restarted")
+		})
+	}
+
+	It("was not noticed by clients of etcd", func() {
+		clients.end()
+		Expect(clients.acked).To(BeNumerically(">", 1000))
+		Expect(clients.failed).To(BeEmpty())
+		AddReportEntry("longest write during two updates", clients.longest.String())
+		Expect(clients.longest).To(BeNumerically("<", withoutElection))
+	})
+
+	It("heals and scales the cluster that the first release made", func() {
+		victim, _ := aFollower(cluster)
+		deletePod(cluster, victim)
+		comesBack(cluster, victim)
+		resize(cluster, 1)
+		resize(cluster, 3)
+		Expect(value(cluster, "key")).To(Equal("value"))
+	})
+
+	It("holds the next update while a member is being replaced", func() {
+		t.isUpgradeable("0.3.0", true)
+		letGo := replaceSlowly(cluster)
+		t.isUpgradeable("0.3.0", false)
+		t.publish(append(published(history...), madeUp("0.3.1", "0.3.0", asItIs)))
+		t.is("0.3.1", olm.CSVPhasePending, olm.CSVReasonOperatorConditionNotUpgradeable, "")
+		stays(3*time.Second, func(g Gomega) { g.Expect(t.csv(g, "0.3.0").Status.Phase).To(Equal(olm.CSVPhaseSucceeded)) })
+		letGo()
+		t.succeeds("0.3.1")
+		settles(cluster)
+	})
+
+	It("leaves clusters running when it is uninstalled, and knows them when it is installed again", func() {
+		before = lives(cluster)
+		t.unsubscribe()
+		clients := startWriter(cluster)
+		stays(3*time.Second, func(g Gomega) { g.Expect(lives(cluster)).To(Equal(before)) })
+		t.subscribe(stableChannel)
+		t.succeeds("0.3.1")
+		settles(cluster)
+		Expect(lives(cluster)).To(Equal(before))
+		clients.end()
+		Expect(clients.failed).To(BeEmpty())
+		resize(cluster, 1)
+		Expect(value(cluster, "key")).To(Equal("value"))
+	})
+}
+
+func took(what string, begun time.Time) {
+	AddReportEntry(what, time.Since(begun).Round(100*time.Millisecond).String())
+}
+
+// installModes: each of the four that a bundle can say it supports.
+func installModes() {
+	for _, mode := range []olm.InstallModeType{
+		olm.InstallModeTypeOwnNamespace, olm.InstallModeTypeSingleNamespace,
+		olm.InstallModeTypeMultiNamespace, olm.InstallModeTypeAllNamespaces,
+	} {
+		It("works where it is told to, and nowhere else: "+string(mode), func() {
+			t := newTenant()
+			var watched, others []string
+			switch mode {
+			case olm.InstallModeTypeOwnNamespace:
+				watched, others = []string{t.namespace}, []string{newNamespace()}
+			case olm.InstallModeTypeSingleNamespace:
+				watched, others = []string{newNamespace()}, []string{newNamespace(), t.namespace}
+			case olm.InstallModeTypeMultiNamespace:
+				watched, others = []string{newNamespace(), newNamespace()}, []string{newNamespace()}
+			case olm.InstallModeTypeAllNamespaces:
+				watched = []string{newNamespace(), t.namespace}
+			}
+			t.publish(published("0.3.0"))
+			if mode == olm.InstallModeTypeAllNamespaces {
+				t.group()
+			} else {
+				t.group(watched...)
+			}
+			t.subscribe(stableChannel)
+			DeferCleanup(func() { t.unsubscribe() })
+			t.succeeds("0.3.0")
+
+			seen, unseen := oneIn(watched), oneIn(others)
+			for _, c := range seen {
+				settles(c)
+				comesBack(c, deletePod(c, c.Name+"-0"))
+			}
+			for _, c := range unseen {
+				Expect(now(c).Status).To(Equal(v1alpha1.EtcdClusterStatus{}))
+				Expect(pods(c)).To(BeEmpty())
+			}
+			Expect(strings.ToLower(t.logs())).NotTo(ContainSubstring("forbidden"))
+			for _, c := range append(seen, unseen...) {
+				remove(c)
+			}
+		})
+	}
+}
+
+// oneIn makes a cluster of one member in each namespace.
+func oneIn(namespaces []string) []*v1alpha1.EtcdCluster {
+	GinkgoHelper()
+	var all []*v1alpha1.EtcdCluster
+	for _, namespace := range namespaces {
+		c := newCluster(namespace, "one", oneMember)
+		Expect(api.Create(ctx, c)).To(Succeed())
+		all = append(all, c)
+	}
+	return all
+}
+
+// updates: what an administrator may choose, and what goes wrong.
+func updates() {
+	var t *tenant
+	BeforeEach(func() {
+		t = newTenant()
+		DeferCleanup(func() { t.unsubscribe() })
+		t.group()
+	})
+
+	It("goes one release at a time, each when it is approved", func() {
+		manual := stableChannel
+		manual.InstallPlanApproval = olm.ApprovalManual
+		for i, version := range history {
+			t.publish(published(history[:i+1]...))
+			if i == 0 {
+				t.subscribe(manual)
+			}
+			t.offered(version)
+			stays(2*time.Second, func(g Gomega) { g.Expect(t.versions(g)).NotTo(ContainElement(version), "nobody approved") })
+			t.approve(version)
+			t.succeeds(version)
+		}
+	})
+
+	It("goes from the first release to the last at once", func() {
+		t.publish(published(history[:1]...))
+		t.subscribe(stableChannel)
+		t.succeeds("0.1.0")
+		t.publish(published(history...))
+		t.succeeds("0.3.0")
+		Expect(t.plans(Default)).To(HaveLen(2))
+	})
+
+	It("stays at the release that was pinned until the next is approved", func() {
+		t.publish(published(history...))
+		pinned := stableChannel
+		pinned.StartingCSV, pinned.InstallPlanApproval = csvName("0.2.0"), olm.ApprovalManual
+		t.subscribe(pinned)
+		t.approve("0.2.0")
+		t.succeeds("0.2.0")
+		t.offered("0.3.0")
+		stays(3*time.Second, func(g Gomega) { g.Expect(t.versions(g)).To(ConsistOf("0.2.0")) })
+	})
+
+	It("follows another channel", func() {
+		t.publish(published(history[:2]...), published(history...)...)
+		t.subscribe(stableChannel)
+		t.succeeds("0.2.0")
+		t.follow("candidate-v0")
+		t.succeeds("0.3.0")
+	})
+
+	It("says that a release is bad, works on with the one before, and is repaired by the next", func() {
+		t.failForward()
+		t.publish(published("0.3.0"))
+		t.subscribe(stableChannel)
+		t.succeeds("0.3.0")
+		c := create(newCluster(newNamespace(), "unhurt", oneMember))
+		bad := madeUp("0.3.1", "0.3.0", withoutImage)
+		t.publish(append(published("0.3.0"), bad))
+		t.is("0.3.1", olm.CSVPhaseFailed, olm.CSVReasonInstallCheckFailed, "progress deadline")
+		comesBack(c, deletePod(c, "unhurt-0"))
+		t.publish(append(published("0.3.0"), bad, madeUp("0.3.2", "0.3.1", asItIs)))
+		t.succeeds("0.3.2")
+		remove(c)
+	})
+
+	It("is updated although the catalog's Pod and the leader are killed meanwhile", func() {
+		t.publish(published("0.2.0"))
+		t.subscribe(stableChannel)
+		t.succeeds("0.2.0")
+		t.publish(published("0.2.0", "0.3.0"))
+		t.offered("0.3.0")
+		kill(catalogs, "olm.catalogSource", t.namespace)
+		kill(t.namespace, "control-plane", "controller-manager")
+		t.succeeds("0.3.0")
+		t.isLedBy("0.3.0")
+	})
+
+	It("is not installed while there are two OperatorGroups", func() {
+		second := t.newGroup("second")
+		Expect(api.Create(ctx, second)).To(Succeed())
+		t.publish(published("0.3.0"))
+		t.subscribe(stableChannel)
+		t.isUnresolved("found 2 operatorGroups, expected 1")
+		Expect(api.Delete(ctx, second)).To(Succeed())
+		t.succeeds("0.3.0")
+	})
+}
