@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -53,7 +52,7 @@ func (r imageRequest) run(ctx context.Context) error {
 		fmt.Printf("pushed %s@%s\n", r.push, digest)
 	}
 	if r.layout != "" {
-		if _, err := layout.Write(r.layout, index); err != nil {
+		if err := lay(r.layout, index); err != nil {
 			return fmt.Errorf("write %s: %w", r.layout, err)
 		}
 		fmt.Printf("wrote %s (%s)\n", r.layout, digest)
@@ -65,7 +64,8 @@ func (r imageRequest) run(ctx context.Context) error {
 }
 
 // build makes one image a platform, all with the same layer: a bundle holds no program. It holds nothing of this machine and
-// no time but SOURCE_DATE_EPOCH, and is not compressed because gzip differs between versions of Go.
+// no time but the bundle's own, so that its digest is known from its files alone: catalogs name it. It is not compressed
+// because gzip differs between versions of Go.
 func (r imageRequest) build() (v1.ImageIndex, error) {
 	content, err := bundleTar(r.source)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r imageRequest) build() (v1.ImageIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	created, err := sourceDate()
+	created, err := createdAt(r.source)
 	if err != nil {
 		return nil, err
 	}
@@ -184,14 +184,24 @@ func pushIndex(ctx context.Context, target string, index v1.ImageIndex) error {
 	return nil
 }
 
-func sourceDate() (v1.Time, error) {
-	text := os.Getenv("SOURCE_DATE_EPOCH")
-	if text == "" {
-		text = "0"
-	}
-	seconds, err := strconv.ParseInt(text, 10, 64)
+// lay writes a layout with one entry, as the programs that copy images expect.
+func lay(folder string, index v1.ImageIndex) error {
+	path, err := layout.Write(folder, empty.Index)
 	if err != nil {
-		return v1.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
+		return err
 	}
-	return v1.Time{Time: time.Unix(seconds, 0).UTC()}, nil
+	return path.AppendIndex(index)
+}
+
+// createdAt is the time that the bundle itself gives.
+func createdAt(source string) (v1.Time, error) {
+	file, csv, err := readCSV(source)
+	if err != nil {
+		return v1.Time{}, err
+	}
+	created, err := time.Parse(time.RFC3339, text(csv, "metadata", "annotations", "createdAt"))
+	if err != nil {
+		return v1.Time{}, fmt.Errorf("%s: createdAt: %w", file, err)
+	}
+	return v1.Time{Time: created.UTC()}, nil
 }

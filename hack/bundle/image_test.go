@@ -36,7 +36,6 @@ func digestOf(t *testing.T, source string) string {
 }
 
 func TestImageIsTheSameEverywhere(t *testing.T) {
-	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
 	first, second := folder(t, generated()), folder(t, generated())
 	file := filepath.Join(second, "manifests/crd.yaml")
 	if err := errors.Join(os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0)), os.Chmod(file, 0o600)); err != nil {
@@ -53,8 +52,8 @@ func TestImageIsTheSameEverywhere(t *testing.T) {
 		t.Error("other files make the same image")
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000001")
-	if digestOf(t, first) == want {
-		t.Error("SOURCE_DATE_EPOCH has no effect")
+	if digestOf(t, first) != want {
+		t.Error("the digest depends on the day")
 	}
 }
 

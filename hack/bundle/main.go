@@ -97,10 +97,21 @@ func runFinish(flags *flag.FlagSet, args []string) error {
 func runPin(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	bundle := flags.String("bundle", "", "folder of the bundle, changed in place")
 	registry := flags.String("registry", "", "registry that holds the images, with a path if it has one, such as 127.0.0.1:5000")
+	file := flags.String("known", "", "file with lines of an image and its digest, for images that are not in the registry yet")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	return pin(ctx, *bundle, *registry)
+	if *file == "" && *registry == "" {
+		return errors.New("pin: give -registry or -known")
+	}
+	known := map[string]string{}
+	if *file != "" {
+		var err error
+		if known, err = readKnown(*file); err != nil {
+			return err
+		}
+	}
+	return pin(ctx, *bundle, *registry, known)
 }
 
 func runImage(ctx context.Context, flags *flag.FlagSet, args []string) error {

@@ -5,9 +5,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -20,18 +20,15 @@ import (
 const relatedPrefix = "RELATED_IMAGE_"
 
 // pin replaces every image that a bundle's CSV names by the digest that a registry holds for it, wherever it stands: in the
-// Deployment, in its environment, in the list for mirrors, in the examples.
-func pin(ctx context.Context, bundle, registry string) error {
-	if registry == "" {
-		return errors.New("which -registry?")
-	}
+// Deployment, in its environment, in the list for mirrors, in the examples. Images whose digest is known need not be there yet.
+func pin(ctx context.Context, bundle, registry string, known map[string]string) error {
 	file, csv, err := readCSV(bundle)
 	if err != nil {
 		return err
 	}
 	pinned := map[string]string{}
 	for _, image := range imagesOf(csv) {
-		if pinned[image], err = resolve(ctx, image, registry); err != nil {
+		if pinned[image], err = resolve(ctx, image, registry, known[image]); err != nil {
 			return fmt.Errorf("pin %s: %w", image, err)
 		}
 	}
@@ -63,16 +60,23 @@ func imagesOf(csv object) []string {
 	return slices.Sorted(maps.Keys(images))
 }
 
-// resolve returns an image's name in a registry, by digest: the same path there, without the host that it came from.
-func resolve(ctx context.Context, image, registry string) (string, error) {
+// resolve returns an image's name in a registry, by digest: the same path there, without the host that it came from. Without a
+// registry it stays where it is.
+func resolve(ctx context.Context, image, registry, digest string) (string, error) {
 	original, err := name.ParseReference(image)
 	if err != nil {
 		return "", err
 	}
-	repository := registry + "/" + original.Context().RepositoryStr()
 	separator := ":"
 	if strings.Contains(original.Identifier(), ":") {
 		separator = "@"
+	}
+	repository := strings.TrimSuffix(image, separator+original.Identifier())
+	if registry != "" {
+		repository = registry + "/" + original.Context().RepositoryStr()
+	}
+	if digest != "" {
+		return repository + "@" + digest, nil
 	}
 	ref, err := name.ParseReference(repository + separator + original.Identifier())
 	if err != nil {
@@ -83,6 +87,23 @@ func resolve(ctx context.Context, image, registry string) (string, error) {
 		return "", fmt.Errorf("%s is not to be had: %w", ref, err)
 	}
 	return repository + "@" + found.Digest.String(), nil
+}
+
+// readKnown reads lines of an image and its digest.
+func readKnown(file string) (map[string]string, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]string{}
+	for line := range strings.Lines(string(raw)) {
+		image, digest, found := strings.Cut(strings.TrimSpace(line), " ")
+		if !found || !strings.HasPrefix(digest, "sha256:") {
+			return nil, fmt.Errorf("%s: %q is not an image and its digest", file, line)
+		}
+		known[image] = digest
+	}
+	return known, nil
 }
 
 // replace returns a copy of a value in which every string that is a key of names is replaced, and every such string in quotes

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestPinReplacesEveryImage(t *testing.T) {
 		operator := where + "/team/operator@" + holds(t, where+"/team/operator:v1")
 		etcd := where + "/etcd-development/etcd@" + holds(t, where+"/etcd-development/etcd:v3.6.16")
 		bundle := folder(t, pinnable())
-		if err := pin(t.Context(), bundle, where); err != nil {
+		if err := pin(t.Context(), bundle, where, nil); err != nil {
 			t.Fatal(err)
 		}
 		file, csv, err := readCSV(bundle)
@@ -88,14 +89,14 @@ func TestPinAgainChangesNothing(t *testing.T) {
 	holds(t, host+"/team/operator:v1")
 	holds(t, host+"/etcd-development/etcd:v3.6.16")
 	bundle := folder(t, pinnable())
-	if err := pin(t.Context(), bundle, host); err != nil {
+	if err := pin(t.Context(), bundle, host, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, before, err := readCSV(bundle)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pin(t.Context(), bundle, host); err != nil {
+	if err := pin(t.Context(), bundle, host, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, after, err := readCSV(bundle)
@@ -111,7 +112,7 @@ func TestPinNamesTheImageThatIsMissing(t *testing.T) {
 	host := aRegistry(t)
 	holds(t, host+"/team/operator:v1")
 	bundle := folder(t, pinnable())
-	err := pin(t.Context(), bundle, host)
+	err := pin(t.Context(), bundle, host, nil)
 	if err == nil || !strings.Contains(err.Error(), "pin gcr.io/etcd-development/etcd:v3.6.16: "+host+"/etcd-development/etcd:v3.6.16") {
 		t.Errorf("error is %v, want both names of the image that is missing", err)
 	}
@@ -121,5 +122,35 @@ func TestPinNamesTheImageThatIsMissing(t *testing.T) {
 	}
 	if got := text(csv, "metadata", "annotations", "containerImage"); got != "team/operator:v1" {
 		t.Errorf("half a bundle was pinned: %s", got)
+	}
+}
+
+func TestAnImageOfKnownDigestIsNotAskedFor(t *testing.T) {
+	host := aRegistry(t)
+	etcd := host + "/etcd-development/etcd@" + holds(t, host+"/etcd-development/etcd:v3.6.16")
+	file := filepath.Join(t.TempDir(), "known")
+	digest := "sha256:" + strings.Repeat("0", 64)
+	if err := os.WriteFile(file, []byte("team/operator:v1 "+digest+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bundle := folder(t, pinnable())
+	if err := run(t.Context(), []string{"pin", "-bundle", bundle, "-registry", host, "-known", file}); err != nil {
+		t.Fatal(err)
+	}
+	_, csv, err := readCSV(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := imagesOf(csv); strings.Join(got, " ") != etcd+" "+host+"/team/operator@"+digest {
+		t.Errorf("images are %v", got)
+	}
+	if err := os.WriteFile(file, []byte("team/operator:v1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readKnown(file); err == nil {
+		t.Error("a line without a digest is no error")
+	}
+	if got, err := resolve(t.Context(), "quay.io/team/operator:v1", "", digest); err != nil || got != "quay.io/team/operator@"+digest {
+		t.Errorf("without a registry it became %s, %v", got, err)
 	}
 }
