@@ -1,0 +1,79 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command catalog makes the file-based catalog of Operator Lifecycle Manager and its image:
+//
+//	catalog render  renders catalog-templates/basic.yaml with opm, splits the result and draws the upgrade graph
+//	catalog image   packs a catalog with the programs that serve it, and a cache so that it starts at once
+//
+// It decides nothing about versions: the template says which there are and who follows whom. hack/catalog.sh calls it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "catalog:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("which of render, image?")
+	}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	switch args[0] {
+	case "render":
+		return runRender(ctx, flags, args[1:])
+	case "image":
+		return runImage(ctx, flags, args[1:])
+	default:
+		return fmt.Errorf("unknown command %q: render or image", args[0])
+	}
+}
+
+func runRender(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	var r rendering
+	flags.StringVar(&r.top, "top", ".", "top of the checkout, with bundle/ and releases/")
+	flags.StringVar(&r.template, "template", "catalog-templates/basic.yaml", "the template")
+	flags.StringVar(&r.out, "out", "catalog", "folder of the catalog; what is in it is replaced")
+	flags.StringVar(&r.graph, "graph", "", "write the upgrade graph to this Markdown file")
+	flags.StringVar(&r.bundle, "bundle", "bundle", "folder of the bundle that is not released yet")
+	flags.StringVar(&r.registry, "registry", "", "registry that holds the bundle images; empty: they are built here and served to opm")
+	flags.StringVar(&r.name, "name", "", "registry in the names of bundle images that are built here; empty: names without one")
+	flags.StringVar(&r.until, "until", "", "leave out versions above this one, to see a catalog as it was")
+	flags.StringVar(&r.opm, "opm", "bin/opm", "the program opm")
+	flags.StringVar(&r.bundler, "bundler", "bin/bundle", "the program of hack/bundle, which builds bundle images")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return r.run(ctx)
+}
+
+func runImage(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	var r packing
+	platforms := flags.String("platform", "linux/amd64,linux/arm64", "comma separated list of platforms")
+	flags.StringVar(&r.catalog, "catalog", "catalog", "folder of the catalog")
+	flags.StringVar(&r.programs, "programs", "", "folder with <platform>/opm and <platform>/grpc_health_probe, such as linux/amd64/opm")
+	flags.StringVar(&r.opm, "opm", "bin/opm", "the program opm for this machine, which makes the cache")
+	flags.StringVar(&r.push, "push", "", "push to this reference")
+	flags.StringVar(&r.layout, "layout", "", "write an OCI layout to this folder")
+	flags.StringVar(&r.out, "digest", "", "write the digest of the image to this file")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	r.platforms = strings.Split(*platforms, ",")
+	return r.run(ctx)
+}

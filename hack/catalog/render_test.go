@@ -1,0 +1,232 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// tools are the real programs, built once.
+var tools = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "etcd-operator-catalog-test-")
+	if err != nil {
+		return "", err
+	}
+	for _, tool := range []struct{ module, name, tags, target string }{
+		{"../components/opm", "opm", "json1,containers_image_openpgp", "github.com/operator-framework/operator-registry/cmd/opm"},
+		{"../bundle", "bundle", "", "."},
+	} {
+		command := exec.Command("go", "build", "-tags="+tool.tags, "-ldflags=-s -w", "-o", filepath.Join(folder, tool.name), tool.target)
+		command.Dir = tool.module
+		command.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := command.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("build %s: %w: %s", tool.name, err, out)
+		}
+	}
+	return folder, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if folder, err := tools(); err == nil {
+		_ = os.RemoveAll(folder)
+	}
+	os.Exit(code)
+}
+
+// checkout is one with three versions of a small bundle.
+func checkout(t *testing.T, channels ...string) rendering {
+	t.Helper()
+	built, err := tools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := t.TempDir()
+	for folder, version := range map[string]string{"releases/v0.1.0": "0.1.0", "releases/v0.2.0": "0.2.0", "bundle": "0.3.0"} {
+		writeBundle(t, filepath.Join(top, folder), version)
+	}
+	r := rendering{
+		top: top, bundle: filepath.Join(top, "bundle"), template: filepath.Join(top, "basic.yaml"),
+		out: filepath.Join(top, "catalog"), graph: filepath.Join(top, "graph.md"),
+		opm: filepath.Join(built, "opm"), bundler: filepath.Join(built, "bundle"),
+	}
+	write(t, r.template, three+strings.Join(channels, ""))
+	return r
+}
+
+const three = `
+schema: olm.template.basic
+entries:
+- {schema: olm.package, name: etcd-operator, defaultChannel: stable-v0, description: etcd}
+- schema: olm.channel
+  package: etcd-operator
+  name: stable-v0
+  entries:
+  - {name: etcd-operator.v0.1.0}
+  - {name: etcd-operator.v0.2.0, replaces: etcd-operator.v0.1.0, skipRange: ">=0.1.0-0 <0.2.0"}
+  - {name: etcd-operator.v0.3.0, replaces: etcd-operator.v0.2.0, skipRange: ">=0.1.0-0 <0.3.0"}
+- {schema: olm.bundle, image: "etcd-operator/etcd-operator-bundle:v0.1.0"}
+- {schema: olm.bundle, image: "etcd-operator/etcd-operator-bundle:v0.2.0"}
+- {schema: olm.bundle, image: "etcd-operator/etcd-operator-bundle:v0.3.0"}
+`
+
+func TestThreeVersionsBecomeACatalog(t *testing.T) {
+	r := checkout(t)
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first := all(t, r.out)
+	want := []string{"etcd-operator/bundles.yaml", "etcd-operator/channels.yaml", "etcd-operator/package.yaml"}
+	if got := sortedKeys(first); !slices.Equal(got, want) {
+		t.Errorf("the catalog has the files %v, want %v", got, want)
+	}
+	bundles := first["etcd-operator/bundles.yaml"]
+	for _, text := range []string{"olm.csv.metadata", "image: etcd-operator/etcd-operator-bundle@sha256:"} {
+		if strings.Count(bundles, text) < 3 {
+			t.Errorf("not in each of three bundles: %s", text)
+		}
+	}
+	for _, text := range []string{"127.0.0.1", "olm.bundle.object", "-bundle:v"} {
+		if strings.Contains(bundles, text) {
+			t.Errorf("in the bundles: %s", text)
+		}
+	}
+	if !strings.Contains(first["etcd-operator/package.yaml"], "image/svg+xml") {
+		t.Error("the package has no icon")
+	}
+	graph, err := os.ReadFile(r.graph)
+	if err != nil || !bytes.Contains(graph, []byte("```mermaid\n")) || !bytes.Contains(graph, []byte("v0.2.0")) {
+		t.Errorf("the graph is not drawn: %v\n%s", err, graph)
+	}
+	write(t, filepath.Join(r.out, "etcd-operator", "stale.yaml"), "---\n")
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if second := all(t, r.out); fmt.Sprint(first) != fmt.Sprint(second) {
+		t.Error("rendering again made another catalog")
+	}
+}
+
+func TestADeprecationIsRendered(t *testing.T) {
+	r := checkout(t, `- schema: olm.deprecations
+  package: etcd-operator
+  entries:
+  - reference: {schema: olm.bundle, name: etcd-operator.v0.1.0}
+    message: v0.1.0 is deprecated; update to v0.2.0 or later.
+`)
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text := all(t, r.out)["etcd-operator/deprecations.yaml"]; !strings.Contains(text, "update to v0.2.0 or later") {
+		t.Errorf("the deprecation is lost: %q", text)
+	}
+}
+
+func TestACatalogAsItWas(t *testing.T) {
+	r := checkout(t)
+	r.until = "0.2.0"
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(all(t, r.out))
+	if !strings.Contains(text, "etcd-operator.v0.2.0") || strings.Contains(text, "etcd-operator.v0.3.0") {
+		t.Errorf("it does not end with v0.2.0: %s", text)
+	}
+}
+
+func TestWhatIsForgottenIsTold(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(t *testing.T, r rendering)
+		want  string
+	}{
+		"a release that is in no channel": {
+			func(t *testing.T, r rendering) { writeBundle(t, filepath.Join(r.top, "releases/v0.2.1"), "0.2.1") },
+			"v0.2.1 is not in the template",
+		},
+		"an entry without its bundle": {
+			func(_ *testing.T, r rendering) { _ = os.RemoveAll(filepath.Join(r.top, "releases/v0.2.0")) },
+			"there is no such bundle",
+		},
+		"two heads": {
+			func(t *testing.T, r rendering) {
+				write(t, r.template, strings.Replace(three, "replaces: etcd-operator.v0.2.0", "replaces: etcd-operator.v0.1.0", 1))
+			},
+			"multiple channel heads",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := checkout(t)
+			test.spoil(t, r)
+			if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+			if _, err := os.Stat(r.out); err == nil {
+				t.Error("a catalog was written all the same")
+			}
+		})
+	}
+}
+
+func all(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	found, err := folderFiles(folder, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := map[string]string{}
+	for _, f := range found {
+		if len(f.content) > 0 {
+			content[f.name] = string(f.content)
+		}
+	}
+	return content
+}
+
+func writeBundle(t *testing.T, folder, version string) {
+	t.Helper()
+	csv := map[string]any{
+		"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
+		"metadata": entry{"name": "etcd-operator.v" + version, "annotations": entry{"createdAt": "2026-11-20T00:00:00Z"}},
+		"spec": entry{
+			"version": version, "displayName": "etcd", "icon": []entry{{"base64data": "PHN2Zy8+", "mediatype": "image/svg+xml"}},
+			"install":      entry{"strategy": "deployment", "spec": entry{"deployments": []entry{}}},
+			"installModes": []entry{{"type": "AllNamespaces", "supported": true}},
+		},
+	}
+	labels := entry{"annotations": entry{
+		"operators.operatorframework.io.bundle.mediatype.v1": "registry+v1", "operators.operatorframework.io.bundle.manifests.v1": "manifests/",
+		"operators.operatorframework.io.bundle.metadata.v1": "metadata/", "operators.operatorframework.io.bundle.package.v1": "etcd-operator",
+		"operators.operatorframework.io.bundle.channels.v1": "stable-v0", "operators.operatorframework.io.bundle.channel.default.v1": "stable-v0",
+	}}
+	for name, object := range map[string]any{
+		"manifests/etcd-operator.clusterserviceversion.yaml": csv, "metadata/annotations.yaml": labels,
+		"tests/scorecard/config.yaml": entry{"a": "b"},
+	} {
+		raw, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(folder, name), string(raw))
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
