@@ -20,6 +20,10 @@ IMAGE_REGISTRY ?=
 BUNDLE ?= $(if $(IMAGE_REGISTRY),dist/bundle,bundle)
 BUNDLE_IMG ?= $(REGISTRY)/$(IMAGE)-bundle:$(TAG)
 SCORECARD_IMG ?= $(REGISTRY)/$(IMAGE)-scorecard:$(TAG)
+# Give CATALOG_UNTIL=0.2.0 to have dist/catalog as it was with that version.
+CATALOG_UNTIL ?=
+CATALOG ?= $(if $(IMAGE_REGISTRY)$(CATALOG_UNTIL),dist/catalog,catalog)
+CATALOG_IMG ?= $(REGISTRY)/$(IMAGE)-catalog:$(TAG)
 # Nodes of the local cluster, 1 to 5; without it as many as it had, at first one.
 NODES ?=
 DEVCLUSTER_FLAGS ?=
@@ -129,7 +133,9 @@ lint: $(BIN)/golangci-lint ## Lint the Go code
 	$(say) "lint"
 	@$(BIN)/golangci-lint run --allow-parallel-runners
 	@cd hack/bundle && $(BIN)/golangci-lint run --allow-parallel-runners ./...
+	@cd hack/catalog && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 	@cd hack/images && $(BIN)/golangci-lint run --allow-parallel-runners ./...
+	@cd test/packaging && $(BIN)/golangci-lint run --allow-parallel-runners --build-tags=containers_image_openpgp ./...
 	@cd hack/devcluster && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 
 .PHONY: fmt
@@ -220,6 +226,17 @@ bundle-build: ## Build the image of the bundle and push it to the local registry
 	@mkdir -p $(BIN)
 	@go -C hack/bundle run . image -source="$(abspath $(BUNDLE))" -push="$(BUNDLE_IMG)" -out=$(BIN)/bundle.digest
 
+.PHONY: catalog
+catalog: $(BIN)/opm ## Render catalog/ and the upgrade graph, or dist/catalog with the bundles of a registry (IMAGE_REGISTRY=…, CATALOG_UNTIL=…)
+	$(say) "render $(CATALOG)"
+	@hack/catalog.sh render -out="$(CATALOG)" -registry="$(IMAGE_REGISTRY)" -until="$(CATALOG_UNTIL)" \
+	  $(if $(filter catalog,$(CATALOG)),-graph=docs/upgrade-graph.md)
+
+.PHONY: catalog-build
+catalog-build: $(BIN)/opm ## Build the image of the catalog and push it to the local registry, or to CATALOG_IMG (CATALOG=folder)
+	$(say) "build and push $(CATALOG_IMG)"
+	@hack/catalog.sh image -catalog="$(CATALOG)" -push="$(CATALOG_IMG)" -digest=$(BIN)/catalog.digest
+
 # Neither runs beside an operator that is installed without OLM. Both need the local cluster, whose registry and images they use.
 define with_olm
 	@$(MAKE) cluster-up DEVCLUSTER_FLAGS=--olm
@@ -246,12 +263,6 @@ scorecard-image: ## Build the image of our own scorecard tests and push it to th
 	$(say) "build and push $(SCORECARD_IMG)"
 	@go -C hack/images run . -source=$(CURDIR) -main=./test/scorecard-tests -push=$(SCORECARD_IMG)
 
-.PHONY: catalog catalog-build
-catalog: ## Generate the file-based catalog
-catalog-build: ## Build the catalog image
-catalog catalog-build:
-	@echo "not available yet: make $@ comes with packaging for Operator Lifecycle Manager"; exit 1
-
 ##@ Tools
 
 TOOLS := controller-gen crd-ref-docs golangci-lint kustomize operator-sdk
@@ -271,6 +282,13 @@ $(BIN)/operator-sdk: TOOL_FLAGS := -tags=containers_image_openpgp
 $(BIN)/operator-sdk: TOOL_LDFLAGS = $(foreach name,Version GitVersion,-X $(sdk)/internal/version.$(name)=$(sdk_version))
 sdk := github.com/operator-framework/operator-sdk
 sdk_version = $(shell go -C hack/tools/operator-sdk list -m -f '{{.Version}}' $(sdk))
+
+# The same program, built with the same flags, that the local cluster's catalogs are served by.
+$(BIN)/opm: hack/components/opm/go.mod hack/components/opm/go.sum
+	$(say) "build opm as pinned in hack/components/opm"
+	@mkdir -p $(BIN)
+	@CGO_ENABLED=0 go -C hack/components/opm build -tags=json1,containers_image_openpgp -ldflags="-s -w" -o $(BIN)/ tool
+	@touch $@
 
 # Always asked; the Go build cache makes it a matter of a second.
 .PHONY: $(BIN)/devcluster

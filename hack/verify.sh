@@ -56,12 +56,16 @@ check "generate" "run 'make generate' and commit api/" generated generate api
 check "manifests" "run 'make manifests' and commit config/" generated manifests config/crd config/rbac
 check "docs" "run 'make docs' and commit docs/reference/" generated docs docs/reference
 check "bundle" "run 'make bundle' and commit bundle/" generated bundle bundle bundle.Dockerfile config/manifests
+check "catalog" "run 'make catalog' and commit catalog/ and docs/upgrade-graph.md" generated catalog catalog docs/upgrade-graph.md
 check "install manifest" "config/default does not build" make install-manifest
 check "tidy" "run 'go mod tidy' in the modules named above" tidy
 check "scripts" "a shell script does not parse" scripts
 check "lint" "run 'make lint'; 'make fmt' mends formatting" make lint
 check "image base" "hack/images: see the test above" go -C hack/images test ./...
 check "bundle tool" "hack/bundle: see the test above" go -C hack/bundle test ./...
+check "catalog tool" "hack/catalog: see the test above" go -C hack/catalog test ./...
+check "packaging" "a bundle or the catalog is not fit to be published: each line above says what to do" \
+  go -C test/packaging test -tags=containers_image_openpgp ./...
 check "local cluster" "hack/devcluster: see the test above" go -C hack/devcluster test ./...
 check "unit tests" "run 'make test-unit'" make test-unit
 

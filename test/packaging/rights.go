@@ -1,0 +1,133 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package packaging
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// tooMuch are verbs by which a role can give itself every other right.
+var tooMuch = []string{"escalate", "bind", "impersonate"}
+
+// checkRights wants exact rights, and just those that the markers in the code ask for. A wildcard is told alone: that
+// it also differs from the generated role is then no news.
+func checkRights(b *Bundle, options Options) []string {
+	granted := bundleRules(b)
+	if all := greedy(granted); len(all) > 0 {
+		return all
+	}
+	if len(options.Rights) == 0 {
+		return nil
+	}
+	wanted, err := readRules(options.Rights)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	have, want := atoms(granted), atoms(wanted)
+	var all lines
+	for _, right := range want {
+		if !slices.Contains(have, right) {
+			all.add("the right to %s is in config/rbac, but not in the CSV: run 'make bundle'", right)
+		}
+	}
+	for _, right := range have {
+		if !slices.Contains(want, right) {
+			all.add("the right to %s is in the CSV, but not in config/rbac: run 'make bundle'", right)
+		}
+	}
+	return all
+}
+
+func bundleRules(b *Bundle) []rbacv1.PolicyRule {
+	strategy := b.CSV.Spec.InstallStrategy.StrategySpec
+	var all []rbacv1.PolicyRule
+	for _, permissions := range [][]v1alpha1.StrategyDeploymentPermissions{strategy.Permissions, strategy.ClusterPermissions} {
+		for _, permission := range permissions {
+			all = append(all, permission.Rules...)
+		}
+	}
+	return all
+}
+
+func greedy(rules []rbacv1.PolicyRule) []string {
+	var all lines
+	for _, rule := range rules {
+		what := strings.Join(append(slices.Clone(rule.Resources), rule.NonResourceURLs...), ", ")
+		for _, list := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs, rule.NonResourceURLs} {
+			if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, "*") }) {
+				all.add("the rule for %s has a wildcard (%s): name each group, resource and verb", what, strings.Join(rule.Verbs, ", "))
+				break
+			}
+		}
+		for _, verb := range tooMuch {
+			if slices.Contains(rule.Verbs, verb) {
+				all.add("the rule for %s has the verb %s, which is as good as every right: remove it", what, verb)
+			}
+		}
+	}
+	return all
+}
+
+func readRules(files []string) ([]rbacv1.PolicyRule, error) {
+	var all []rbacv1.PolicyRule
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var role rbacv1.ClusterRole
+		if err := yaml.Unmarshal(raw, &role); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, role.Rules...)
+	}
+	return all, nil
+}
+
+// atoms takes rules apart into single rights, in words, so that two lists can be compared however they are grouped.
+func atoms(rules []rbacv1.PolicyRule) []string {
+	var all []string
+	for _, rule := range rules {
+		for _, verb := range rule.Verbs {
+			for _, url := range rule.NonResourceURLs {
+				all = append(all, verb+" "+url)
+			}
+			for _, object := range objects(rule) {
+				all = append(all, verb+" "+object)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func objects(rule rbacv1.PolicyRule) []string {
+	names := rule.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	var all []string
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			for _, name := range names {
+				object := resource
+				if group != "" {
+					object += "." + group
+				}
+				if name != "" {
+					object += " " + name
+				}
+				all = append(all, object)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,267 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package packaging
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+)
+
+// The twenty things that no bundle on OperatorHub has all of. Each test is one of them, and looks at every bundle that is
+// published; that its rule can fail is shown by the faults in spoilt_test.go.
+
+func none(t *testing.T, rules ...string) {
+	t.Helper()
+	for _, folder := range published(t) {
+		if _, known := found[folder]; !known {
+			found[folder] = Check(folder, project(t, folder))
+		}
+		expect(t, only(slices.Clone(found[folder]), rules...))
+	}
+}
+
+// found keeps what was found in a bundle, for the next test.
+var found = map[string][]Problem{}
+
+func Test01ValidatorsFindNothing(t *testing.T) {
+	none(t, "bundle", "bundle format", "operator-framework", "OLM v1")
+}
+
+func Test02ScorecardHasNoSuggestion(t *testing.T) {
+	for _, folder := range published(t) {
+		results := Scorecard(load(t, folder))
+		if len(results) != 6 {
+			t.Errorf("scorecard has 6 tests, not %d", len(results))
+		}
+		for _, test := range sortedKeys(results) {
+			for _, text := range results[test] {
+				t.Errorf("%s: %s: %s", folder, test, text)
+			}
+		}
+	}
+}
+
+func Test03LabelsAreTheSameEverywhere(t *testing.T) {
+	none(t, "labels")
+	for _, folder := range published(t) {
+		want := load(t, folder).Labels
+		index := built(t, folder)
+		for _, image := range images(t, index) {
+			config, err := image.ConfigFile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range sortedKeys(want) {
+				if config.Config.Labels[key] != want[key] {
+					t.Errorf("%s: label %s of the image is %q, want %q", folder, key, config.Config.Labels[key], want[key])
+				}
+			}
+		}
+	}
+}
+
+func Test04ImagesAreNamedExactlyAndListed(t *testing.T) {
+	none(t, "images")
+	folder, _ := pinned(t)
+	options := project(t, current)
+	options.Digests = true
+	expect(t, only(Check(folder, options), "images"))
+}
+
+func Test05FeaturesAreAnswered(t *testing.T) { none(t, "features") }
+
+func Test06NothingBreaksAnInstallation(t *testing.T) { none(t, "volumes", "kinds", "resources") }
+
+func Test07PodsAreRestrictedAndProbed(t *testing.T) { none(t, "pods") }
+
+func Test08RightsAreExactlyTheGeneratedOnes(t *testing.T) {
+	none(t, "rights")
+	for _, file := range Rights {
+		if _, err := os.Stat(filepath.Join(top, file)); err != nil {
+			t.Errorf("a role that is compared is gone: %v", err)
+		}
+	}
+}
+
+// The operator validates by CEL rules in its CRD and serves no webhook: so the CSV must define none, and the code must not
+// begin to serve one unseen.
+func Test09WebhooksAreThoseInTheCode(t *testing.T) {
+	for _, folder := range published(t) {
+		if defined := load(t, folder).CSV.Spec.WebhookDefinitions; len(defined) > 0 {
+			t.Errorf("%s defines %d webhooks", folder, len(defined))
+		}
+	}
+	serves := regexp.MustCompile(`controller-runtime/pkg/webhook"|GetWebhookServer\(|NewWebhookManagedBy\(`)
+	for _, place := range []string{"main.go", "api", "controllers", "internal"} {
+		inSources(t, place, func(file, text string) {
+			if found := serves.FindString(text); found != "" {
+				t.Errorf("%s serves a webhook (%s): define it in the CSV and judge it here", file, found)
+			}
+		})
+	}
+}
+
+func Test10ExamplesAreAdmitted(t *testing.T) { none(t, "examples") }
+
+func Test11DescriptorsMatchTheSchema(t *testing.T) { none(t, "descriptors") }
+
+func Test12CatalogLoadsAndUpdatesInTwoSteps(t *testing.T) {
+	folder := filepath.Join(top, "catalog")
+	expect(t, CheckCatalog(folder, Options{}))
+	content, err := declcfg.LoadFS(t.Context(), os.DirFS(folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaces := map[string]string{}
+	for _, b := range published(t) {
+		bundle := load(t, b)
+		replaces[bundle.CSV.Name] = bundle.CSV.Spec.Replaces
+	}
+	for _, c := range content.Channels {
+		if len(c.Entries) != len(replaces) {
+			t.Errorf("channel %s has %d versions, %d are published", c.Name, len(c.Entries), len(replaces))
+		}
+		for _, entry := range c.Entries {
+			older := replaces[entry.Name]
+			if _, there := replaces[older]; there && entry.Replaces != older {
+				t.Errorf("channel %s: %s replaces %q, but its CSV says %s", c.Name, entry.Name, entry.Replaces, older)
+			}
+		}
+	}
+}
+
+func Test13ReleasedCRDsAreSafeToUpdate(t *testing.T) { none(t, "CRDs", "CRD upgrade") }
+
+func Test14BundleIsSmall(t *testing.T) { none(t, "size") }
+
+func Test15CreatedAtIsRecent(t *testing.T) { none(t, "createdAt") }
+
+func Test16IconIsASmallSquare(t *testing.T) { none(t, "icon") }
+
+func Test17NamesAgree(t *testing.T) {
+	none(t, "names", "required fields", "annotations", "install modes")
+	seen := map[string]string{}
+	for _, folder := range published(t) {
+		bundle := load(t, folder)
+		if bundle.Package() != "etcd-operator" {
+			t.Errorf("%s is of package %q: a package can not be renamed", folder, bundle.Package())
+		}
+		if other := seen[bundle.CSV.Name]; other != "" {
+			t.Errorf("%s and %s are both %s", folder, other, bundle.CSV.Name)
+		}
+		seen[bundle.CSV.Name] = folder
+	}
+}
+
+// Generating takes tools that this module has not; verify does it, if nobody takes that out.
+func Test18VerifyRegenerates(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join(top, "hack", "verify.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"bundle", "catalog"} {
+		if !regexp.MustCompile(`(?m)^check .+ generated ` + target + ` `).Match(script) {
+			t.Errorf("hack/verify.sh does not regenerate the %s", target)
+		}
+	}
+}
+
+func Test19ImageIsReproducible(t *testing.T) {
+	first, err := built(t, current).Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := copied(t)
+	if err := os.Chmod(filepath.Join(elsewhere, "manifests"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	second, err := built(t, elsewhere).Digest()
+	if err != nil || first != second {
+		t.Errorf("the same bundle became %s and %s (%v)", first, second, err)
+	}
+}
+
+// There are no alerts yet. Whoever adds one must also write what to do when it rings.
+func Test20EveryAlertHasARunbook(t *testing.T) {
+	alert := regexp.MustCompile(`(?m)^\s*-?\s*alert:\s*(\w+)`)
+	for _, place := range []string{"config", "bundle"} {
+		inSources(t, place, func(file, text string) {
+			for _, match := range alert.FindAllStringSubmatch(text, -1) {
+				if _, err := os.Stat(filepath.Join(top, "docs", "runbooks", match[1]+".md")); err != nil {
+					t.Errorf("%s: alert %s has no docs/runbooks/%s.md", file, match[1], match[1])
+				}
+			}
+		})
+	}
+}
+
+// inSources reads a file, or every file below a folder of the checkout but tests.
+func inSources(t *testing.T, place string, look func(file, text string)) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(top, place), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		look(path, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// built makes the image of a bundle with the program that `make bundle-build` uses.
+func built(t *testing.T, folder string) v1.ImageIndex {
+	t.Helper()
+	source, err := filepath.Abs(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "layout")
+	command := exec.Command("go", "run", ".", "image", "-source="+source, "-layout="+out)
+	command.Dir = filepath.Join(top, "hack", "bundle")
+	if text, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	index, err := layout.ImageIndexFromPath(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil || len(manifest.Manifests) != 1 {
+		t.Fatalf("want a layout of one image: %v (%v)", manifest, err)
+	}
+	if index, err = index.ImageIndex(manifest.Manifests[0].Digest); err != nil {
+		t.Fatal(err)
+	}
+	return index
+}
+
+func images(t *testing.T, index v1.ImageIndex) []v1.Image {
+	t.Helper()
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []v1.Image
+	for _, descriptor := range manifest.Manifests {
+		image, err := index.Image(descriptor.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, image)
+	}
+	return all
+}
