@@ -135,6 +135,7 @@ lint: $(BIN)/golangci-lint ## Lint the Go code
 	@cd hack/bundle && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 	@cd hack/catalog && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 	@cd hack/images && $(BIN)/golangci-lint run --allow-parallel-runners ./...
+	@cd hack/release && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 	@cd test/packaging && $(BIN)/golangci-lint run --allow-parallel-runners --build-tags=containers_image_openpgp ./...
 	@cd hack/devcluster && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 
@@ -236,6 +237,11 @@ catalog: $(BIN)/opm ## Render catalog/ and the upgrade graph, or dist/catalog wi
 catalog-build: $(BIN)/opm ## Build the image of the catalog and push it to the local registry, or to CATALOG_IMG (CATALOG=folder)
 	$(say) "build and push $(CATALOG_IMG)"
 	@hack/catalog.sh image -catalog="$(CATALOG)" -push="$(CATALOG_IMG)" -digest=$(BIN)/catalog.digest
+
+.PHONY: release
+release: $(BIN)/opm $(BIN)/kustomize ## Everything that is published, in dist/release/VERSION: images, SBOM, manifests, notes (VERSION=…, IMAGE_REGISTRY=…)
+	$(say) "release $(VERSION)"
+	@hack/release.sh "$(VERSION)" "$(IMAGE_REGISTRY)"
 
 # Neither runs beside an operator that is installed without OLM. Both need the local cluster, whose registry and images they use.
 define with_olm

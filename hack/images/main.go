@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
@@ -40,6 +41,7 @@ type request struct {
 	main      string
 	push      string
 	tarball   string
+	layout    string
 	tag       string
 	out       string
 	platforms []string
@@ -52,6 +54,7 @@ func main() {
 	flag.StringVar(&r.main, "main", ".", "main package, below the source")
 	flag.StringVar(&r.push, "push", "", "push to this reference, for example 127.0.0.1:5000/etcd-operator/etcd-operator:v0.1.0")
 	flag.StringVar(&r.tarball, "tarball", "", "write a tar file that docker load and ctr images import read")
+	flag.StringVar(&r.layout, "layout", "", "write an OCI layout, of any number of platforms, to this folder")
 	flag.StringVar(&r.tag, "tag", "etcd-operator/etcd-operator:dev", "name of the image inside the tar file")
 	flag.StringVar(&r.out, "out", "", "write the digest of the image to this file")
 	flag.Parse()
@@ -67,8 +70,8 @@ func main() {
 }
 
 func (r request) run(ctx context.Context) error {
-	if r.push == "" && r.tarball == "" {
-		return errors.New("nothing to do: give -push or -tarball")
+	if r.push == "" && r.tarball == "" && r.layout == "" {
+		return errors.New("nothing to do: give -push, -tarball or -layout")
 	}
 	result, err := r.build(ctx)
 	if err != nil {
@@ -89,6 +92,12 @@ func (r request) run(ctx context.Context) error {
 			return err
 		}
 		fmt.Printf("wrote %s (%s, %s)\n", r.tarball, r.tag, digest)
+	}
+	if r.layout != "" {
+		if err := lay(r.layout, result); err != nil {
+			return err
+		}
+		fmt.Printf("wrote %s (%s)\n", r.layout, digest)
 	}
 	if r.out == "" {
 		return nil
@@ -194,6 +203,22 @@ func save(file, tag string, result build.Result) error {
 	}
 	if err := tarball.WriteToFile(file, ref, image); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
+// lay writes a layout with one entry, as the programs that copy images expect.
+func lay(folder string, result build.Result) error {
+	index, ok := result.(v1.ImageIndex)
+	if !ok {
+		return errors.New("a layout is made of several platforms: give them to -platform")
+	}
+	path, err := layout.Write(folder, empty.Index)
+	if err == nil {
+		err = path.AppendIndex(index)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", folder, err)
 	}
 	return nil
 }
