@@ -204,12 +204,17 @@ uninstall: $(BIN)/kustomize ## Remove the CRDs, and with them every EtcdCluster
 .PHONY: deploy
 deploy: $(BIN)/kustomize manifests ## Install the operator, with the image that `make images` pushed last or IMG
 	$(say) "deploy $(manifest_image)"
+	@if kubectl -n etcd-operator-system get subscriptions.operators.coreos.com etcd-operator >/dev/null 2>&1; then \
+	  echo "FAIL: Operator Lifecycle Manager has installed the operator here, and would undo this; remove that first with" \
+	    "'kubectl -n etcd-operator-system delete subscriptions.operators.coreos.com,clusterserviceversions --all': clusters stay" >&2; exit 1; fi
 	@hack/render.sh "$(manifest_image)" | kubectl apply --server-side --force-conflicts -f -
 	@kubectl -n etcd-operator-system rollout status deployment/etcd-operator-controller-manager --timeout=3m
 
 .PHONY: undeploy
 undeploy: $(BIN)/kustomize ## Remove the operator and its CRDs, and with them every EtcdCluster
 	$(say) "remove the operator"
+	@if kubectl get crd subscriptions.operators.coreos.com >/dev/null 2>&1; then \
+	  kubectl -n etcd-operator-system delete subscriptions.operators.coreos.com,clusterserviceversions --all; fi
 	@$(BIN)/kustomize build config/default | kubectl delete --ignore-not-found -f -
 
 ##@ Operator Lifecycle Manager
@@ -242,6 +247,11 @@ catalog-build: $(BIN)/opm ## Build the image of the catalog and push it to the l
 release: $(BIN)/opm $(BIN)/kustomize ## Everything that is published, in dist/release/VERSION: images, SBOM, manifests, notes (VERSION=…, IMAGE_REGISTRY=…)
 	$(say) "release $(VERSION)"
 	@hack/release.sh "$(VERSION)" "$(IMAGE_REGISTRY)"
+
+.PHONY: olm-install
+olm-install: $(BIN)/opm ## Install this tree on the local cluster by Operator Lifecycle Manager, from a catalog with only it
+	$(say) "install by Operator Lifecycle Manager"
+	@hack/olm-install.sh
 
 # Neither runs beside an operator that is installed without OLM. Both need the local cluster, whose registry and images they use.
 define with_olm

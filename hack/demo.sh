@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The main job, told as it happens: install the operator, make an etcd cluster, write to it, kill a member, watch it heal,
 # upgrade it, lose a volume, watch the member being replaced.
-# Expects KUBECONFIG to name a cluster that answers. IMG names an image that a cluster elsewhere can pull.
+# Expects KUBECONFIG to name a cluster that answers. On the local one Operator Lifecycle Manager installs the operator. IMG names an
+# image that a cluster elsewhere can pull; there the manifests install it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 namespace=etcd-demo
@@ -42,9 +43,18 @@ upgraded() { healthy && [ "$(k get etcdcluster "$name" -o jsonpath='{.status.ver
 replaced() { healthy && [ -z "$(member_id "$1")" ]; }
 new_pod() { [ "$(k get pod "$1" -o jsonpath='{.metadata.uid}')" != "$2" ]; }
 
-say "Build the operator's image and install it"
-make images
-make deploy
+local_cluster() { [ "$(realpath "$KUBECONFIG")" = "$PWD/.devcluster/kubeconfig" ]; }
+
+if local_cluster; then
+  say "Build the operator, its bundle and a catalog, and install it by Operator Lifecycle Manager"
+  make cluster-up DEVCLUSTER_FLAGS=--olm
+  make olm-install
+  show -n etcd-operator-system get subscriptions.operators.coreos.com,clusterserviceversions,pods
+else
+  say "Build the operator's image and install it"
+  make images
+  make deploy
+fi
 
 say "Make an etcd cluster of three members"
 kubectl create namespace "$namespace" --dry-run=client -o yaml | kubectl apply -f - >/dev/null

@@ -10,6 +10,10 @@ registry=${REGISTRY:-127.0.0.1:5000}
 version=${VERSION:?run me with make, which knows the version}
 csv=etcd-operator.v$version
 
+if kubectl -n "$namespace" get deployment etcd-operator-controller-manager -o jsonpath='{.metadata.labels}' 2>/dev/null | grep -v olm.managed >/dev/null; then
+  echo "the operator was installed by manifests: its Deployment goes, clusters stay"
+  kubectl -n "$namespace" delete deployment etcd-operator-controller-manager
+fi
 make images bundle bundle-build IMG= REGISTRY="$registry" IMAGE_REGISTRY="$registry"
 folder=dist/olm/catalog/etcd-operator
 rm -rf dist/olm && mkdir -p "$folder" dist/olm/home/.config/containers
