@@ -58,7 +58,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 	@hack/with-cluster.sh ./hack/demo.sh
 
 .PHONY: test
-test: test-unit test-envtest test-etcd test-e2e olm-test scorecard ## All tests, end to end on a real cluster too; test-long adds half an hour
+test: test-unit test-envtest test-etcd test-e2e olm-test-short scorecard ## All tests, end to end on a real cluster too; test-long adds an hour
 
 ##@ Tests
 
@@ -88,7 +88,7 @@ test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor 
 	@hack/with-envtest.sh go test -count=1 -timeout 10m $(PROCESS_PACKAGES)
 
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
-E2E_LABELS ?= !long && !olm && !scorecard
+E2E_LABELS ?= !long && !olm && !olmv1 && !scorecard
 
 .PHONY: test-e2e
 test-e2e: ## End-to-end tests on the cluster of KUBECONFIG, or on the local one
@@ -261,12 +261,17 @@ define with_olm
 	  go test ./test/e2e/... -v -ginkgo.v -ginkgo.label-filter="$(1)" -timeout 60m
 endef
 
-# Which tests of OLM: a label filter of Ginkgo.
-OLM_LABELS ?= olm && !long
+# Which tests of OLM: a label filter of Ginkgo, such as 'olm && !long', or 'olmv1'.
+OLM_LABELS ?= olm
+
+.PHONY: olm-test-short
+olm-test-short:
+	@$(MAKE) olm-test OLM_LABELS='olm && !long'
 
 .PHONY: olm-test
-olm-test: $(BIN)/opm ## Install and update through Operator Lifecycle Manager on the local cluster (OLM_LABELS=olm for all)
+olm-test: $(BIN)/opm $(BIN)/devcluster ## Install and update through Operator Lifecycle Manager on the local cluster (OLM_LABELS=olmv1: by OLM v1)
 	$(say) "tests with Operator Lifecycle Manager"
+	@$(if $(findstring olmv1,$(OLM_LABELS)),$(BIN)/devcluster build --only olmv1)
 	$(call with_olm,$(OLM_LABELS))
 
 .PHONY: scorecard

@@ -1,7 +1,8 @@
 // Copyright The etcd-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command images builds the operator's image, or that of another program of these sources, with ko, without Docker and without a base image from any registry.
+// Command images builds the operator's image, or that of another program of these sources, with ko, without Docker and without a base
+// image from any registry.
 //
 // It never adds anything that differs between two builds of one commit: the base is made here from constants, times come
 // from SOURCE_DATE_EPOCH (0 when unset), and the Go build is trimmed by the flags in .ko.yaml.

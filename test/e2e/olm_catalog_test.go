@@ -149,16 +149,26 @@ func catalogImage(stable, candidate []release) string {
 	return pushCatalog(folder)
 }
 
-// opm runs the catalogs' own tool. It wants a policy for images, which is not this
-// machine's business.
+// homeForImages is the environment of a program that may pull any image from the local
+// registry. What it wants to be told of that is not this machine's business.
+func homeForImages(home string) []string {
+	GinkgoHelper()
+	settings := filepath.Join(home, ".config", "containers")
+	Expect(os.MkdirAll(settings, 0o750)).To(Succeed())
+	for file, text := range map[string]string{
+		"policy.json":     `{"default":[{"type":"insecureAcceptAnything"}]}`,
+		"registries.conf": "[[registry]]\nlocation = \"" + registry + "\"\ninsecure = true\n",
+	} {
+		Expect(os.WriteFile(filepath.Join(settings, file), []byte(text), 0o600)).To(Succeed())
+	}
+	return append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"))
+}
+
+// opm runs the catalogs' own tool.
 func opm(args ...string) string {
 	GinkgoHelper()
-	home := GinkgoT().TempDir()
-	policy := filepath.Join(home, ".config", "containers", "policy.json")
-	Expect(os.MkdirAll(filepath.Dir(policy), 0o750)).To(Succeed())
-	Expect(os.WriteFile(policy, []byte(`{"default":[{"type":"insecureAcceptAnything"}]}`), 0o600)).To(Succeed())
 	command := exec.Command(filepath.Join(top, "bin", "opm"), args...)
-	command.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"))
+	command.Env = homeForImages(GinkgoT().TempDir())
 	var said strings.Builder
 	command.Stderr = &said
 	output, err := command.Output()

@@ -33,6 +33,7 @@ const (
 	Envtest = "envtest"
 	Images  = "images"
 	OLM     = "olm"
+	OLMv1   = "olmv1"
 )
 
 const (
@@ -66,6 +67,7 @@ func All() []Component {
 			Name: "scorecard", Version: "1.42.2", Target: tools, Ldflags: slim,
 			Tags: "containers_image_openpgp", Groups: []string{OLM}, Minutes: "1",
 		},
+		olmv1(),
 	)
 	return all
 }
@@ -85,6 +87,17 @@ func containerd() Component {
 	return Component{
 		Name: "containerd", Version: "2.4.2", Target: tools, Cgo: true,
 		Tags: "no_btrfs no_zfs no_devmapper", Ldflags: slim, Groups: []string{Cluster}, Minutes: "1.5",
+	}
+}
+
+// olmv1 is built on request only: tests run it as processes.
+func olmv1() Component {
+	const base, name = "config/base/", "/crd/bases/olm.operatorframework.io_"
+	return Component{
+		Name: "olmv1", Version: "1.2.0", Target: tools, Ldflags: slim,
+		Tags: "containers_image_openpgp", Groups: []string{OLMv1}, Minutes: "4",
+		Module: "github.com/operator-framework/operator-controller",
+		Keep:   []string{base + "catalogd" + name + "clustercatalogs.yaml", base + "operator-controller" + name + "clusterextensions.yaml"},
 	}
 }
 

@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"crypto/rand"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+)
+
+// Where the programs of OLM v1 listen on this machine.
+const (
+	contents  = "127.0.0.1:8643"
+	v1Metrics = "127.0.0.1:8644"
+)
+
+// throughOLMv1 installs the same bundle from the same catalog by OLM v1, as the samples
+// do. Its programs run on this machine: where they run makes no difference to what they
+// install.
+func throughOLMv1() {
+	It("is installed by a ClusterExtension, and works", func() {
+		forgetCRD()
+		newSystem("olmv1-system")
+		for _, kind := range []string{"clustercatalogs", "clusterextensions"} {
+			apply(readObject(programOf("olmv1", "manifests/olm.operatorframework.io_"+kind+".yaml")))
+		}
+		folder := GinkgoT().TempDir()
+		keepCertificates(folder)
+		startInHome(folder, programOf("olmv1", "catalogd"), "--system-namespace=olmv1-system", "--cache-dir="+folder+"/catalogd",
+			"--catalogs-server-addr="+contents, "--external-address="+contents, "--metrics-bind-address="+v1Metrics,
+			"--tls-cert="+folder+"/tls.crt", "--tls-key="+folder+"/tls.key",
+			"--health-probe-bind-address=127.0.0.1:8645", "--webhook-server-port=8646")
+		startInHome(folder, programOf("olmv1", "operator-controller"), "--system-namespace=olmv1-system", "--cache-path="+folder+"/controller",
+			"--catalogd-cas-dir="+folder+"/cas", "--health-probe-bind-address=127.0.0.1:8647")
+
+		samples := filepath.Join(top, "config/samples/olmv1")
+		catalog, err := os.ReadFile(filepath.Join(samples, "clustercatalog.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		ours := strings.ReplaceAll(string(catalog), "registry.example/etcd-operator/etcd-operator-catalog:v0.3.0",
+			catalogImage(published("0.3.0"), nil))
+		ours = strings.ReplaceAll(ours, "      pollIntervalMinutes: 60\n", "") // the image is named by its digest
+		Expect(ours).NotTo(ContainSubstring("registry.example"))
+		file := filepath.Join(folder, "clustercatalog.yaml")
+		Expect(os.WriteFile(file, []byte(ours), 0o600)).To(Succeed())
+		DeferCleanup(func() {
+			run("kubectl", "delete", "--ignore-not-found", "clusterextension/etcd-operator", "clustercatalog/etcd-operator-catalog", "--timeout=60s")
+			run("kubectl", "delete", "--ignore-not-found", "-f", filepath.Join(samples, "clusterextension-installer.yaml"),
+				"-f", filepath.Join(samples, "clusterextension.yaml"))
+		})
+		Eventually(func() error { return kubectl("apply", "-f", file) }).Should(Succeed())
+		run("kubectl", "label", "clustercatalog", "etcd-operator-catalog", "olm.operatorframework.io/metadata.name=etcd-operator-catalog")
+		Expect(kubectl("apply", "-f", filepath.Join(samples, "clusterextension.yaml"))).To(Succeed())
+		Expect(kubectl("apply", "-f", filepath.Join(samples, "clusterextension-installer.yaml"))).To(Succeed())
+		begun := time.Now()
+		run("kubectl", "wait", "--for=condition=Installed", "clusterextension/etcd-operator", "--timeout=3m")
+		took("from ClusterExtension to Installed", begun)
+
+		c := create(newCluster(newNamespace(), "by-v1"))
+		comesBack(c, deletePod(c, "by-v1-1"))
+		remove(c)
+	})
+}
+
+// newSystem makes a namespace that goes when the spec ends.
+func newSystem(name string) {
+	GinkgoHelper()
+	Expect(kubectl("create", "namespace", name)).To(Succeed())
+	DeferCleanup(func() { run("kubectl", "delete", "namespace", name) })
+}
+
+func kubectl(args ...string) error {
+	command := exec.Command("kubectl", args...)
+	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
+	return command.Run()
+}
+
+// programOf is a file of a component that the local cluster's builder has built.
+func programOf(component, file string) string {
+	GinkgoHelper()
+	cache, err := os.UserCacheDir()
+	Expect(err).NotTo(HaveOccurred())
+	found, err := filepath.Glob(filepath.Join(cache, "etcd-operator", "devcluster", component+"-*", file))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(found).NotTo(BeEmpty(), "bin/devcluster build --only %s", component)
+	return found[len(found)-1]
+}
+
+// keepCertificates writes a certificate for this machine, and its authority into a
+// folder of its own.
+func keepCertificates(folder string) {
+	GinkgoHelper()
+	ca, err := pki.NewCA(rand.Reader, time.Now(), "e2e")
+	Expect(err).NotTo(HaveOccurred())
+	leaf, err := pki.Issue(rand.Reader, time.Now(), ca, pki.Request{
+		CommonName: "e2e", IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Server: true, Lifetime: time.Hour,
+	})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(os.Mkdir(filepath.Join(folder, "cas"), 0o750)).To(Succeed())
+	for file, text := range map[string][]byte{"cas/ca.crt": ca.CertPEM, "tls.crt": leaf.CertPEM, "tls.key": leaf.KeyPEM} {
+		Expect(os.WriteFile(filepath.Join(folder, file), text, 0o600)).To(Succeed())
+	}
+}
+
+// startInHome starts a program that may pull images from the local registry, and ends
+// it with the spec.
+func startInHome(home, name string, args ...string) {
+	GinkgoHelper()
+	command := exec.Command(name, args...)
+	command.Env = homeForImages(home)
+	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
+	Expect(command.Start()).To(Succeed())
+	DeferCleanup(func() {
+		_ = command.Process.Signal(syscall.SIGTERM)
+		_ = command.Wait()
+	})
+}
