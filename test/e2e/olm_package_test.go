@@ -242,23 +242,14 @@ func (t *tenant) isLedBy(version string) {
 	}).WithTimeout(2 * time.Minute).Should(Succeed())
 }
 
-// isUnresolved waits until nothing can be installed, for a reason that the
-// Subscription or an event tells.
+// isUnresolved waits until OLM can not tell what to install. Only its log says why.
 func (t *tenant) isUnresolved(words string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		var told []string
-		for _, condition := range t.subscription(g).Status.Conditions {
-			told = append(told, condition.Message)
-		}
-		var events corev1.EventList
-		g.Expect(api.List(ctx, &events, client.InNamespace(t.namespace))).To(Succeed())
-		for _, event := range events.Items {
-			told = append(told, event.Message)
-		}
-		g.Expect(told).To(ContainElement(ContainSubstring(words)))
+		said := run("kubectl", "-n", catalogs, "logs", "deployment/catalog-operator", "--since=1m")
+		g.Expect(said).To(MatchRegexp("/" + t.namespace + ".*" + words))
 		g.Expect(t.csvs(g)).To(BeEmpty())
-	}).Should(Succeed())
+	}).WithPolling(time.Second).Should(Succeed())
 }
 
 // kill ends every Pod with the label, without grace.

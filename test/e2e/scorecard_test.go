@@ -37,7 +37,7 @@ func scorecard() {
 		scorecardAccount(namespace)
 		command := exec.Command(filepath.Join(top, "bin", "operator-sdk"), "scorecard", published("0.3.0")[0].bundle,
 			"--namespace", namespace, "--service-account", "scorecard", "--pod-security", "restricted",
-			"--untar-image", "busybox:1.37", "--wait-time", "5m", "--output", "json")
+			"--untar-image", "quay.io/operator-framework/scorecard-untar:v1.42.2", "--wait-time", "5m", "--output", "json")
 		command.Env = os.Environ()
 		var said strings.Builder
 		command.Stderr = &said

@@ -36,12 +36,15 @@ func scales(ctx context.Context, w *world) error {
 		if err := w.settles(ctx, c); err != nil {
 			return err
 		}
-		pods, err := w.pods(ctx, c)
+		err := w.until(ctx, fmt.Sprintf("%s to have %d Pods", c.Name, size), func() (string, error) {
+			pods, err := w.pods(ctx, c) // one that has left serves on for a moment
+			if len(pods) != int(size) {
+				return fmt.Sprintf("%d Pods", len(pods)), err
+			}
+			return "", err
+		})
 		if err != nil {
 			return err
-		}
-		if len(pods) != int(size) {
-			return fmt.Errorf("%d Pods, want %d", len(pods), size)
 		}
 	}
 	return nil

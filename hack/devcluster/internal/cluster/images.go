@@ -89,10 +89,15 @@ func olmImages(dirs map[string]string) []images.Image {
 	if program, err := exec.LookPath("busybox"); err == nil {
 		files["/bin/cp"] = program
 	}
+	untar := images.Image{ // no entrypoint: the scorecard gives the whole command
+		Names: []string{"operator-framework/scorecard-untar:v1.42.2"}, User: "1001",
+		Files: map[string]string{"/bin/busybox": files["/bin/cp"]}, Links: map[string]string{"/bin/tar": "busybox"},
+	}
 	for _, name := range []string{"olm", "catalog", "package-server", "copy-content", "cpb"} {
 		files["/bin/"+name] = filepath.Join(dirs["olm"], name)
 	}
 	return []images.Image{
+		untar,
 		{
 			Names: []string{"operator-framework/scorecard-test:v1.42.2"}, Entrypoint: []string{"/usr/local/bin/scorecard-test"}, User: "1001",
 			Files: map[string]string{"/usr/local/bin/scorecard-test": filepath.Join(dirs["scorecard"], "scorecard-test")},
