@@ -73,9 +73,7 @@ func downgradeIsEnabledOnce(t *testing.T, one etcd.Client) {
 		return
 	}
 	to := must(below(status.Version, 1))(t)
-	if status.StorageVersion != must(below(status.Version, 0))(t)+".0" {
-		t.Errorf("not of its own version: %+v", status)
-	}
+	eventually(t, "the data to be of its own version", func() error { return isOfItsVersion(t, one) })
 
 	want(t, "cancelling nothing", one.CancelDowngrade(t.Context()), nil)
 	refused(t, "going down two minor versions", one.Downgrade(t.Context(), must(below(status.Version, 2))(t)))
@@ -102,6 +100,17 @@ func downgradeIsEnabledOnce(t *testing.T, one etcd.Client) {
 	if target() != "" {
 		t.Errorf("still enabled to %q", target())
 	}
+}
+
+// isOfItsVersion is nil once etcd has brought its data to its own version, which it
+// looks after some seconds after its start.
+func isOfItsVersion(t *testing.T, one etcd.Client) error {
+	t.Helper()
+	status := must(one.Status(t.Context()))(t)
+	if want := must(below(status.Version, 0))(t) + ".0"; status.StorageVersion != want {
+		return fmt.Errorf("is of %q, not %q", status.StorageVersion, want)
+	}
+	return nil
 }
 
 // below is the minor version so many steps older.

@@ -31,6 +31,8 @@ func TestALearnerOfAnIdleClusterNeedsAnEntry(t *testing.T) {
 			})
 		}
 		writers.Wait()
+		// What etcd itself writes some seconds after its start must not come later.
+		eventually(t, "the data to be of its own version", func() error { return isOfItsVersion(t, one) })
 		learner := must(one.AddLearner(t.Context(), w.PeerURL("m2")))(t)
 		w.start(t, "m2")
 		alone, cancel := context.WithTimeout(t.Context(), 4*time.Second)
