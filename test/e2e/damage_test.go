@@ -115,7 +115,8 @@ func damage() {
 			g.Expect(uids(c)).To(Equal(before))
 			g.Expect(members(c)).To(Equal(known))
 		})
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.Size.Set(512 << 20) })).To(Succeed())
+		// What was written above may need as much again as the filler took.
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.Size.Set(1 << 30) })).To(Succeed())
 		settles(c)
 		Expect(members(c)).To(Equal(known))
 	})
