@@ -57,11 +57,14 @@ func throughOLMv1() {
 		})
 		Eventually(func() error { return kubectl("apply", "-f", file) }).Should(Succeed())
 		run("kubectl", "label", "clustercatalog", "etcd-operator-catalog", "olm.operatorframework.io/metadata.name=etcd-operator-catalog")
-		Expect(kubectl("apply", "-f", filepath.Join(samples, "clusterextension.yaml"))).To(Succeed())
-		Expect(kubectl("apply", "-f", filepath.Join(samples, "clusterextension-installer.yaml"))).To(Succeed())
+		for _, sample := range []string{"clusterextension.yaml", "clusterextension-installer.yaml"} {
+			Expect(kubectl("apply", "-f", filepath.Join(samples, sample))).To(Succeed())
+		}
 		begun := time.Now()
 		run("kubectl", "wait", "--for=condition=Installed", "clusterextension/etcd-operator", "--timeout=3m")
 		took("from ClusterExtension to Installed", begun)
+		run("kubectl", "wait", "--timeout=1m", "clusterextension/etcd-operator",
+			`--for=jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=Succeeded`)
 
 		c := create(newCluster(newNamespace(), "by-v1"))
 		comesBack(c, deletePod(c, "by-v1-1"))
