@@ -282,7 +282,8 @@ scorecard: $(BIN)/opm $(BIN)/operator-sdk ## Run the scorecard of Operator SDK o
 .PHONY: scorecard-image
 scorecard-image: ## Build the image of our own scorecard tests and push it to the local registry, or to SCORECARD_IMG
 	$(say) "build and push $(SCORECARD_IMG)"
-	@go -C hack/images run . -source=$(CURDIR) -main=./test/scorecard-tests -push=$(SCORECARD_IMG)
+	@mkdir -p $(BIN)
+	@go -C hack/images run . -source=$(CURDIR) -main=./test/scorecard-tests -push=$(SCORECARD_IMG) -out=$(BIN)/scorecard.digest
 
 ##@ Tools
 

@@ -31,11 +31,13 @@ func scorecard() {
 		t.group()
 		t.subscribe(stableChannel)
 		t.succeeds("0.3.0")
+		bundle := published("0.3.0")[0].bundle
 		run("make", "scorecard-image", "REGISTRY="+registry)
+		nameScorecard(bundle)
 
 		namespace := newNamespace()
 		scorecardAccount(namespace)
-		command := exec.Command(filepath.Join(top, "bin", "operator-sdk"), "scorecard", published("0.3.0")[0].bundle,
+		command := exec.Command(filepath.Join(top, "bin", "operator-sdk"), "scorecard", bundle,
 			"--namespace", namespace, "--service-account", "scorecard", "--pod-security", "restricted",
 			"--untar-image", "quay.io/operator-framework/scorecard-untar:v1.42.2", "--wait-time", "5m", "--output", "json")
 		command.Env = os.Environ()
@@ -56,6 +58,21 @@ func scorecard() {
 		}
 		Expect(err).NotTo(HaveOccurred())
 	})
+}
+
+// nameScorecard names the image of our tests by its digest: a node that has an image of
+// that tag does not ask for it again.
+func nameScorecard(bundle string) {
+	GinkgoHelper()
+	digest, err := os.ReadFile(filepath.Join(top, "bin", "scorecard.digest"))
+	Expect(err).NotTo(HaveOccurred())
+	file := filepath.Join(bundle, "tests", "scorecard", "config.yaml")
+	text, err := os.ReadFile(file)
+	Expect(err).NotTo(HaveOccurred())
+	const image = "etcd-operator/etcd-operator-scorecard"
+	Expect(string(text)).To(ContainSubstring(image + ":v0.3.0"))
+	named := strings.ReplaceAll(string(text), image+":v0.3.0", image+"@"+strings.TrimSpace(string(digest)))
+	Expect(os.WriteFile(file, []byte(named), 0o600)).To(Succeed())
 }
 
 // scorecardAccount lets the tests' Pods do what they need, in one namespace.
