@@ -12,8 +12,9 @@ git() { command git -c safe.directory='*' -C "$top" "$@"; }
 for folder in "$top"/releases/v*/; do
   version=$(basename "$folder")
   commit=$(<"$folder/source")
+  git cat-file -e "$commit^{commit}" 2>/dev/null || git fetch --quiet --unshallow || true
   git cat-file -e "$commit^{commit}" 2>/dev/null || {
-    echo "FAIL: $version was made of commit $commit, which this clone does not have: git fetch --unshallow" >&2
+    echo "FAIL: $version was made of commit $commit, which this clone does not have and could not fetch" >&2
     exit 1
   }
   echo "==> $version, from commit $commit"

@@ -40,7 +40,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("versions", Ordered, ContinueOnFailure, upgrades)
 	Describe("failed upgrades", Label("long"), Ordered, ContinueOnFailure, failedUpgrades)
 	Describe("quorum loss", Ordered, ContinueOnFailure, quorumLoss)
-	Describe("rest", Ordered, ContinueOnFailure, resting)
+	Describe("rest", Label("long"), Ordered, ContinueOnFailure, resting)
 	Describe("quarantine", Label("long"), Ordered, ContinueOnFailure, quarantine)
 	Describe("damage", Ordered, ContinueOnFailure, damage)
 	Describe("alarms", Label("faults", "long"), Ordered, ContinueOnFailure, alarms)
@@ -69,7 +69,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("OLM v1", Label("olmv1"), Ordered, ContinueOnFailure, throughOLMv1)
 	Describe("the scorecard", Label("scorecard"), Ordered, ContinueOnFailure, scorecard)
 	Describe("nodes", Label("faults", "long", "nodes"), Ordered, ContinueOnFailure, onNodes)
-	Describe("faults of the cluster", Label("disrupts-cluster"), Serial, Ordered, ContinueOnFailure, faultsOfTheCluster)
+	Describe("faults of the cluster", Label("disrupts-cluster", "long"), Serial, Ordered, ContinueOnFailure, faultsOfTheCluster)
 })
 
 var (
