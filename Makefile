@@ -97,7 +97,7 @@ test-e2e: ## End-to-end tests on the cluster of KUBECONFIG, or on the local one
 
 .PHONY: test-long
 test-long: ## End-to-end tests under load, with bad networks and slow disks, by hand, and on three nodes
-	@$(MAKE) test-e2e E2E_LABELS=long NODES=$(or $(NODES),3)
+	@$(MAKE) test-e2e E2E_LABELS='long && !olm' NODES=$(or $(NODES),3)
 
 .PHONY: bench
 bench: ## Measure the operator on the cluster of KUBECONFIG, or on the local one

@@ -1,7 +1,8 @@
 // Package observe looks at a cluster once and says what it saw as plain facts:
 // what Kubernetes keeps, what etcd answers, joined by the members' names.
 //
-// It must never change anything, and never judge: that is the plan's work.
+// It must never change anything, and never judge: that is the plan's work. One question
+// of it is more than a read to etcd, see rouse: it changes no data, but writes an entry.
 package observe
 
 import (
