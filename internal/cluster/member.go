@@ -1,5 +1,7 @@
 package cluster
 
+import "slices"
+
 // Role is a member's standing in etcd's own member list.
 type Role int
 
@@ -166,7 +168,7 @@ func Not(test func(Member) bool) func(Member) bool {
 	return func(m Member) bool { return !test(m) }
 }
 
-// Except is true of every member but the one of that name.
-func Except(name string) func(Member) bool {
-	return func(m Member) bool { return m.Name != name }
+// Except is true of every member but those of these names.
+func Except(names ...string) func(Member) bool {
+	return func(m Member) bool { return !slices.Contains(names, m.Name) }
 }

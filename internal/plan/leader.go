@@ -17,7 +17,7 @@ func spareLeader(v cluster.View) Step {
 		return nil
 	}
 	heirs := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Not(cluster.IsDisturbed), cluster.Except(leader.Name),
-		cluster.Except(leastMissed(v)),
+		cluster.Except(leaving(v)...),
 		func(m cluster.Member) bool {
 			return leader.Pod.Terminating || cluster.IsOutdated(leader) || !cluster.IsOutdated(m)
 		})
@@ -27,9 +27,10 @@ func spareLeader(v cluster.View) Step {
 	return MoveLeader{leader.Name, best(heirs).Name}
 }
 
-// handOver moves leadership to a healthy voter before its holder is disturbed.
-func handOver(v cluster.View, from cluster.Member) Step {
-	heirs := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(from.Name))
+// handOver moves leadership to a healthy voter before its holder is disturbed, but to none of
+// those that are about to leave.
+func handOver(v cluster.View, from cluster.Member, leaving ...string) Step {
+	heirs := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(from.Name), cluster.Except(leaving...))
 	if len(heirs) == 0 {
 		return Wait{For: "a healthy voter to take leadership over from " + from.Name, Look: Soon}
 	}

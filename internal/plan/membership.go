@@ -152,35 +152,47 @@ func nextSerial(v cluster.View) int {
 	return next
 }
 
-// shrink removes the voter that is missed least: outdated, then on its way out, then
-// newest, and the leader only after another one leads.
+// shrink removes the voters that are missed least: outdated, then on their way out,
+// then newest. Leadership goes to one that stays, once, and clients leave all of them at
+// the same time; etcd strikes them one after the other.
 func shrink(v cluster.View) Step {
-	name := leastMissed(v)
-	if name == "" {
+	leaving := leaving(v)
+	if len(leaving) == 0 {
 		return nil
 	}
-	victim, _ := v.Member(name)
-	rest := len(v.Select(cluster.IsVoter, cluster.Except(name)))
-	serving := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(name))
-	if !quorum.Holds(len(serving), rest) {
-		return Wait{For: fmt.Sprintf("more voters to be ready before %s leaves: %d of %d would serve", name, len(serving), rest)}
+	stay := v.Select(cluster.IsVoter, cluster.Except(leaving...))
+	serving := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(leaving...))
+	if !quorum.Holds(len(serving), len(stay)) {
+		return Wait{For: fmt.Sprintf("more voters to be ready before %s leaves: %d of %d would serve", leaving[0], len(serving), len(stay))}
 	}
-	if victim.Leader {
-		return handOver(v, victim)
+	if leader, _ := v.Leader(); slices.Contains(leaving, leader.Name) {
+		return handOver(v, leader, leaving...)
 	}
-	if step := vacate(v, victim); step != nil {
+	for _, name := range leaving {
+		if m, _ := v.Member(name); m.Pod.Ready && !m.Pod.Withdrawn {
+			return Withdraw{m.Name, m.Pod.UID}
+		}
+	}
+	first, _ := v.Member(leaving[0])
+	if step := vacate(v, first); step != nil {
 		return step
 	}
-	return remove(v, victim, fmt.Sprintf("the size is %d", v.Want.Size))
+	return remove(v, first, fmt.Sprintf("the size is %d", v.Want.Size))
 }
 
-// leastMissed is the voter that leaves next; empty if there are not too many.
-func leastMissed(v cluster.View) string {
+// leaving names the voters that are too many, in the order in which they leave.
+func leaving(v cluster.View) []string {
 	voters := v.Select(cluster.IsVoter)
-	if len(voters) <= v.Want.Size {
-		return ""
+	surplus := len(voters) - v.Want.Size
+	if surplus <= 0 {
+		return nil
 	}
-	return slices.MinFunc(voters, func(a, b cluster.Member) int { return missedLess(v.Name, a, b) }).Name
+	slices.SortFunc(voters, func(a, b cluster.Member) int { return missedLess(v.Name, a, b) })
+	names := make([]string, 0, surplus)
+	for _, m := range voters[:surplus] {
+		names = append(names, m.Name)
+	}
+	return names
 }
 
 func missedLess(name string, a, b cluster.Member) int {

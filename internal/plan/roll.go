@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
@@ -113,7 +114,7 @@ func vacate(v cluster.View, m cluster.Member) Step {
 func readmit(v cluster.View) Step {
 	well := len(v.Select(cluster.IsVoter, cluster.Not(cluster.IsSteady))) == 0
 	for _, m := range v.Select(cluster.IsVoter, cluster.IsSteady) {
-		leaves := cluster.IsOutdated(m) || m.Name == leastMissed(v)
+		leaves := cluster.IsOutdated(m) || slices.Contains(leaving(v), m.Name)
 		if m.Pod.Withdrawn && m.Pod.Ready && !(well && leaves) {
 			return Readmit{m.Name, m.Pod.UID}
 		}
