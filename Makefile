@@ -132,10 +132,7 @@ docs: $(BIN)/crd-ref-docs ## API reference, from the types
 lint: $(BIN)/golangci-lint ## Lint the Go code
 	$(say) "lint"
 	@$(BIN)/golangci-lint run --allow-parallel-runners
-	@cd hack/bundle && $(BIN)/golangci-lint run --allow-parallel-runners ./...
-	@cd hack/catalog && $(BIN)/golangci-lint run --allow-parallel-runners ./...
-	@cd hack/images && $(BIN)/golangci-lint run --allow-parallel-runners ./...
-	@cd hack/release && $(BIN)/golangci-lint run --allow-parallel-runners ./...
+	@cd hack/packaging && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 	@cd test/packaging && $(BIN)/golangci-lint run --allow-parallel-runners --build-tags=containers_image_openpgp ./...
 	@cd hack/devcluster && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 
@@ -167,13 +164,13 @@ run: install ## Run the operator here, outside the cluster, against your kubecon
 images: ## Build the image with ko and push it to the local registry, or to IMG
 	$(say) "build and push $(or $(IMG),$(REGISTRY)/$(IMAGE):$(TAG))"
 	@mkdir -p $(BIN)
-	@go -C hack/images run . -source=$(CURDIR) -push=$(or $(IMG),$(REGISTRY)/$(IMAGE):$(TAG)) -out=$(BIN)/image.digest
+	@go -C hack/packaging run ./images -source=$(CURDIR) -push=$(or $(IMG),$(REGISTRY)/$(IMAGE):$(TAG)) -out=$(BIN)/image.digest
 	@printf '%s@%s\n' "$(or $(IMG),$(IMAGE):$(TAG))" "$$(cat $(BIN)/image.digest)" >$(pushed)
 
 .PHONY: image-tarball
 image-tarball: ## Build the image with ko into dist/etcd-operator.tar; needs no registry
 	$(say) "build dist/etcd-operator.tar"
-	@go -C hack/images run . -source=$(CURDIR) -tag=$(or $(IMG),$(IMAGE):$(TAG)) -tarball=$(CURDIR)/dist/etcd-operator.tar
+	@go -C hack/packaging run ./images -source=$(CURDIR) -tag=$(or $(IMG),$(IMAGE):$(TAG)) -tarball=$(CURDIR)/dist/etcd-operator.tar
 
 .PHONY: docker-build
 docker-build: ## Build the image with Docker (IMG=…, CONTAINER_TOOL=…)
@@ -224,13 +221,13 @@ bundle: $(BIN)/operator-sdk $(BIN)/kustomize manifests ## Generate bundle/, or d
 	$(say) "generate $(BUNDLE)"
 	@$(BIN)/operator-sdk generate kustomize manifests --quiet
 	@hack/bundle.sh "$(VERSION)" . "$(BUNDLE)" "$(REPLACES)"
-	@$(if $(IMAGE_REGISTRY),go -C hack/bundle run . pin -bundle="$(abspath $(BUNDLE))" -registry="$(IMAGE_REGISTRY)")
+	@$(if $(IMAGE_REGISTRY),go -C hack/packaging run ./bundle pin -bundle="$(abspath $(BUNDLE))" -registry="$(IMAGE_REGISTRY)")
 
 .PHONY: bundle-build
 bundle-build: ## Build the image of the bundle and push it to the local registry, or to BUNDLE_IMG (BUNDLE=folder)
 	$(say) "build and push $(BUNDLE_IMG)"
 	@mkdir -p $(BIN)
-	@go -C hack/bundle run . image -source="$(abspath $(BUNDLE))" -push="$(BUNDLE_IMG)" -out=$(BIN)/bundle.digest
+	@go -C hack/packaging run ./bundle image -source="$(abspath $(BUNDLE))" -push="$(BUNDLE_IMG)" -out=$(BIN)/bundle.digest
 
 .PHONY: catalog
 catalog: $(BIN)/opm ## Render catalog/ and the upgrade graph, or dist/catalog with the bundles of a registry (IMAGE_REGISTRY=…, CATALOG_UNTIL=…)
@@ -283,7 +280,7 @@ scorecard: $(BIN)/opm $(BIN)/operator-sdk ## Run the scorecard of Operator SDK o
 scorecard-image: ## Build the image of our own scorecard tests and push it to the local registry, or to SCORECARD_IMG
 	$(say) "build and push $(SCORECARD_IMG)"
 	@mkdir -p $(BIN)
-	@go -C hack/images run . -source=$(CURDIR) -main=./test/scorecard-tests -push=$(SCORECARD_IMG) -out=$(BIN)/scorecard.digest
+	@go -C hack/packaging run ./images -source=$(CURDIR) -main=./test/scorecard-tests -push=$(SCORECARD_IMG) -out=$(BIN)/scorecard.digest
 
 ##@ Tools
 

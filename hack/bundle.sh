@@ -16,7 +16,7 @@ kustomize=$top/bin/kustomize
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-go -C "$top/hack/bundle" build -o "$work/bundle-tool" .
+go -C "$top/hack/packaging" build -o "$work/bundle-tool" ./bundle
 mkdir "$work/config"
 cp "$top/PROJECT" "$work/"
 for part in crd default manager rbac samples; do cp -r "$source/config/$part" "$work/config/"; done

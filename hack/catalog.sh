@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The catalog of Operator Lifecycle Manager, with the programs that make it. usage: hack/catalog.sh render|image FLAGS…
-# The flags are those of hack/catalog; paths in them are below the top of the checkout.
+# The flags are those of hack/packaging/catalog; paths in them are below the top of the checkout.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 umask 022 # opm's cache in the image is read by other users
@@ -9,11 +9,11 @@ shift
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-go -C hack/catalog build -o "$work/catalog" .
+go -C hack/packaging build -o "$work/catalog" ./catalog
 
 case $command in
 render)
-  go -C hack/bundle build -o "$work/bundle" .
+  go -C hack/packaging build -o "$work/bundle" ./bundle
   "$work/catalog" render -opm=bin/opm -bundler="$work/bundle" "$@"
   ;;
 image)

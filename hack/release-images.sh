@@ -21,5 +21,5 @@ for folder in "$top"/releases/v*/; do
   mkdir "$work/$version"
   git archive "$commit" | tar -x -C "$work/$version"
   VERSION=${version#v} SOURCE_DATE_EPOCH=$(git log -1 --format=%ct "$commit") \
-    go -C "$top/hack/images" run . -source="$work/$version" -push="$registry/etcd-operator/etcd-operator:$version"
+    go -C "$top/hack/packaging" run ./images -source="$work/$version" -push="$registry/etcd-operator/etcd-operator:$version"
 done

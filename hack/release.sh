@@ -16,8 +16,7 @@ export VERSION=$version
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/again"
-go -C hack/release build -o "$work/bin/release" .
-go -C hack/bundle build -o "$work/bin/bundle" .
+go -C hack/packaging build -o "$work/bin/" ./bundle ./images ./release
 PATH=$work/bin:$PATH
 
 # What could stop a release stops it before anything is built.
@@ -42,7 +41,7 @@ twice() { # name, command…; {} in it is the folder to write to
 digest() { awk -v image="$1" '$1 == image { print $2 }' "$work/digests"; }
 
 echo "image, its digest, and its digest when built again:"
-twice operator go -C hack/images run . -source="$PWD" -platform="$platforms" -layout={}
+twice operator images -source="$PWD" -platform="$platforms" -layout={}
 
 cp -r bundle "$work/pinned"
 printf '%s %s\n' "$name:v$version" "$(digest operator)" >"$work/known"

@@ -42,7 +42,7 @@ func published(versions ...string) []release {
 				source = filepath.Join(top, "bundle")
 			}
 			bundle := copyBundle(source, version)
-			run("go", "-C", "hack/bundle", "run", ".", "pin", "-bundle", bundle, "-registry", registry)
+			run("go", "-C", "hack/packaging", "run", "./bundle", "pin", "-bundle", bundle, "-registry", registry)
 			made[version] = ready(bundle)
 		}
 		all = append(all, made[version])
@@ -104,7 +104,7 @@ func ready(bundle string) release {
 	r.skipRange, _ = annotations["olm.skipRange"].(string)
 	image := registry + "/etcd-operator/etcd-operator-bundle:v" + r.version
 	digest := filepath.Join(bundle, "digest")
-	run("go", "-C", "hack/bundle", "run", ".", "image", "-source", bundle, "-push", image, "-out", digest)
+	run("go", "-C", "hack/packaging", "run", "./bundle", "image", "-source", bundle, "-push", image, "-out", digest)
 	text, err := os.ReadFile(digest)
 	Expect(err).NotTo(HaveOccurred())
 	name, _, _ := strings.Cut(image, ":v")

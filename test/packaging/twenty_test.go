@@ -224,8 +224,8 @@ func built(t *testing.T, folder string) v1.ImageIndex {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "layout")
-	command := exec.Command("go", "run", ".", "image", "-source="+source, "-layout="+out)
-	command.Dir = filepath.Join(top, "hack", "bundle")
+	command := exec.Command("go", "run", "./bundle", "image", "-source="+source, "-layout="+out)
+	command.Dir = filepath.Join(top, "hack", "packaging")
 	if text, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}

@@ -156,11 +156,11 @@ func TestNoImageOfHalfABundle(t *testing.T) {
 
 // The three that tell what a bundle is: those who read files, build with Docker, or pull images.
 func TestLabelsOfTheDockerfile(t *testing.T) {
-	annotations, err := labelsOf("../../bundle")
+	annotations, err := labelsOf("../../../bundle")
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile("../../bundle.Dockerfile")
+	content, err := os.ReadFile("../../../bundle.Dockerfile")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ var tools = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	for _, tool := range []struct{ module, name, tags, target string }{
-		{"../components/opm", "opm", "json1,containers_image_openpgp", "github.com/operator-framework/operator-registry/cmd/opm"},
+		{"../../components/opm", "opm", "json1,containers_image_openpgp", "github.com/operator-framework/operator-registry/cmd/opm"},
 		{"../bundle", "bundle", "", "."},
 	} {
 		command := exec.Command("go", "build", "-tags="+tool.tags, "-ldflags=-s -w", "-o", filepath.Join(folder, tool.name), tool.target)

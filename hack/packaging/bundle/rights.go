@@ -143,7 +143,7 @@ func everywhere(groups []string, resource string, byName bool) (bool, error) {
 	for _, group := range groups {
 		answer, ok := reachesAll[group+"/"+kind]
 		if !ok {
-			return false, fmt.Errorf("is %q of group %q in namespaces or not? say so in hack/bundle/rights.go", resource, group)
+			return false, fmt.Errorf("is %q of group %q in namespaces or not? say so in hack/packaging/bundle/rights.go", resource, group)
 		}
 		answers[answer] = true
 	}

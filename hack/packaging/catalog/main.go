@@ -55,7 +55,7 @@ func runRender(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	flags.StringVar(&r.name, "name", "", "registry in the names of bundle images that are built here; empty: names without one")
 	flags.StringVar(&r.until, "until", "", "leave out versions above this one, to see a catalog as it was")
 	flags.StringVar(&r.opm, "opm", "bin/opm", "the program opm")
-	flags.StringVar(&r.bundler, "bundler", "bin/bundle", "the program of hack/bundle, which builds bundle images")
+	flags.StringVar(&r.bundler, "bundler", "bin/bundle", "the program ../bundle, which builds bundle images")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
