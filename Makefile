@@ -164,7 +164,7 @@ run: install ## Run the operator here, outside the cluster, against your kubecon
 images: ## Build the image with ko and push it to the local registry, or to IMG
 	$(say) "build and push $(or $(IMG),$(REGISTRY)/$(IMAGE):$(TAG))"
 	@mkdir -p $(BIN)
-	@go -C hack/packaging run ./images -source=$(CURDIR) -push=$(or $(IMG),$(REGISTRY)/$(IMAGE):$(TAG)) -out=$(BIN)/image.digest
+	@go -C hack/packaging run ./images -source=$(CURDIR) -push=$(or $(IMG),$(REGISTRY)/$(IMAGE):$(TAG)) -digest=$(BIN)/image.digest
 	@printf '%s@%s\n' "$(or $(IMG),$(IMAGE):$(TAG))" "$$(cat $(BIN)/image.digest)" >$(pushed)
 
 .PHONY: image-tarball
@@ -227,7 +227,7 @@ bundle: $(BIN)/operator-sdk $(BIN)/kustomize manifests ## Generate bundle/, or d
 bundle-build: ## Build the image of the bundle and push it to the local registry, or to BUNDLE_IMG (BUNDLE=folder)
 	$(say) "build and push $(BUNDLE_IMG)"
 	@mkdir -p $(BIN)
-	@go -C hack/packaging run ./bundle image -source="$(abspath $(BUNDLE))" -push="$(BUNDLE_IMG)" -out=$(BIN)/bundle.digest
+	@go -C hack/packaging run ./bundle image -source="$(abspath $(BUNDLE))" -push="$(BUNDLE_IMG)" -digest=$(BIN)/bundle.digest
 
 .PHONY: catalog
 catalog: $(BIN)/opm ## Render catalog/ and the upgrade graph, or dist/catalog with the bundles of a registry (IMAGE_REGISTRY=…, CATALOG_UNTIL=…)
@@ -280,7 +280,7 @@ scorecard: $(BIN)/opm $(BIN)/operator-sdk ## Run the scorecard of Operator SDK o
 scorecard-image: ## Build the image of our own scorecard tests and push it to the local registry, or to SCORECARD_IMG
 	$(say) "build and push $(SCORECARD_IMG)"
 	@mkdir -p $(BIN)
-	@go -C hack/packaging run ./images -source=$(CURDIR) -main=./test/scorecard-tests -push=$(SCORECARD_IMG) -out=$(BIN)/scorecard.digest
+	@go -C hack/packaging run ./images -source=$(CURDIR) -main=./test/scorecard-tests -push=$(SCORECARD_IMG) -digest=$(BIN)/scorecard.digest
 
 ##@ Tools
 

@@ -13,8 +13,7 @@ go -C hack/packaging build -o "$work/catalog" ./catalog
 
 case $command in
 render)
-  go -C hack/packaging build -o "$work/bundle" ./bundle
-  "$work/catalog" render -opm=bin/opm -bundler="$work/bundle" "$@"
+  "$work/catalog" render -opm=bin/opm "$@"
   ;;
 image)
   # The flag -platform is needed here, too: the programs in the image are built for each.

@@ -104,7 +104,7 @@ func ready(bundle string) release {
 	r.skipRange, _ = annotations["olm.skipRange"].(string)
 	image := registry + "/etcd-operator/etcd-operator-bundle:v" + r.version
 	digest := filepath.Join(bundle, "digest")
-	run("go", "-C", "hack/packaging", "run", "./bundle", "image", "-source", bundle, "-push", image, "-out", digest)
+	run("go", "-C", "hack/packaging", "run", "./bundle", "image", "-source", bundle, "-push", image, "-digest", digest)
 	text, err := os.ReadFile(digest)
 	Expect(err).NotTo(HaveOccurred())
 	name, _, _ := strings.Cut(image, ":v")

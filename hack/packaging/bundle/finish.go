@@ -5,9 +5,10 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
 )
 
 // finish puts right what operator-sdk does to a bundle, or leaves undone: the time of the release instead of the time of the
@@ -89,14 +90,10 @@ func forgetTimes(value any) {
 	}
 }
 
-func readCSV(bundle string) (file string, csv object, err error) {
-	files, err := filepath.Glob(filepath.Join(bundle, "manifests", "*.clusterserviceversion.yaml"))
-	if err != nil {
+func readCSV(folder string) (file string, csv object, err error) {
+	if file, err = bundle.CSV(folder); err != nil {
 		return "", nil, err
 	}
-	if len(files) != 1 {
-		return "", nil, fmt.Errorf("%s: want one manifests/*.clusterserviceversion.yaml: %w", bundle, os.ErrNotExist)
-	}
-	csv, err = readObject(files[0])
-	return files[0], csv, err
+	csv, err = readObject(file)
+	return file, csv, err
 }

@@ -36,6 +36,7 @@ metadata:
   namespace: placeholder
   annotations: {containerImage: "team/operator:v1", createdAt: "2031-01-01T10:11:12Z"}
 spec:
+  version: 0.2.0
   cleanup: {enabled: false}
   relatedImages: [{name: etcd-3-6-16, image: "gcr.io/etcd-development/etcd:v3.6.16"}]
   install:

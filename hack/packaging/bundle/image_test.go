@@ -18,13 +18,21 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
 )
 
-var platforms = []string{"linux/amd64", "linux/arm64"}
+func imageOf(source string) (v1.ImageIndex, error) {
+	b, err := bundle.Read(source)
+	if err != nil {
+		return nil, err
+	}
+	return b.Image(bundle.Platforms)
+}
 
 func digestOf(t *testing.T, source string) string {
 	t.Helper()
-	index, err := imageRequest{source: source, platforms: platforms}.build()
+	index, err := imageOf(source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,15 +68,14 @@ func TestImageIsTheSameEverywhere(t *testing.T) {
 func TestImageAsItIsPulled(t *testing.T) {
 	target := aRegistry(t) + "/team/bundle:v1"
 	out := filepath.Join(t.TempDir(), "digest")
-	r := imageRequest{source: folder(t, generated()), push: target, out: out, platforms: platforms}
-	if err := r.run(t.Context()); err != nil {
+	if err := run(t.Context(), []string{"image", "-source=" + folder(t, generated()), "-push=" + target, "-digest=" + out}); err != nil {
 		t.Fatal(err)
 	}
 	ref, err := name.ParseReference(target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range platforms {
+	for _, text := range bundle.Platforms {
 		platform, err := v1.ParsePlatform(text)
 		if err != nil {
 			t.Fatal(err)
@@ -137,26 +144,35 @@ func filesOf(t *testing.T, image v1.Image) []string {
 }
 
 func TestNoImageOfHalfABundle(t *testing.T) {
-	for what, file := range map[string]string{
-		"no annotations": "metadata/annotations.yaml",
-		"no tests":       "tests/scorecard/config.yaml",
+	const csv, annotations = "manifests/operator.clusterserviceversion.yaml", "metadata/annotations.yaml"
+	for what, change := range map[string][3]string{
+		"no annotations":          {annotations},
+		"no tests":                {"tests/scorecard/config.yaml"},
+		"no version":              {csv, "version: 0.2.0", "version: next"},
+		"no time":                 {csv, "2031-01-01T10:11:12Z", "today"},
+		"no package":              {annotations, ".package.v1", ".channels.v1"},
+		"a label that is no text": {annotations, "v1: etcd-operator", "v1: 1.10"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			files := generated()
-			delete(files, file)
-			if _, err := (imageRequest{source: folder(t, files), platforms: platforms}).build(); err == nil {
+			if file := change[0]; change[1] == "" {
+				delete(files, file)
+			} else {
+				files[file] = strings.Replace(files[file], change[1], change[2], 1)
+			}
+			if _, err := imageOf(folder(t, files)); err == nil {
 				t.Error("it is built")
 			}
 		})
 	}
-	if err := (imageRequest{source: folder(t, generated())}).run(t.Context()); err == nil {
+	if err := run(t.Context(), []string{"image", "-source=" + folder(t, generated())}); err == nil {
 		t.Error("an image that goes nowhere is built")
 	}
 }
 
 // The three that tell what a bundle is: those who read files, build with Docker, or pull images.
 func TestLabelsOfTheDockerfile(t *testing.T) {
-	annotations, err := labelsOf("../../../bundle")
+	annotations, err := readObject("../../../bundle/metadata/annotations.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,14 +180,14 @@ func TestLabelsOfTheDockerfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	labels := map[string]string{}
+	labels := object{}
 	for line := range strings.Lines(string(content)) {
 		if label, ok := strings.CutPrefix(strings.TrimSpace(line), "LABEL "); ok {
 			key, value, _ := strings.Cut(label, "=")
 			labels[key] = value
 		}
 	}
-	if !maps.Equal(labels, annotations) {
-		t.Errorf("bundle.Dockerfile has the labels %v, bundle/metadata/annotations.yaml %v", labels, annotations)
+	if want := part(annotations, "annotations"); !maps.Equal(labels, want) {
+		t.Errorf("bundle.Dockerfile has the labels %v, bundle/metadata/annotations.yaml %v", labels, want)
 	}
 }

@@ -19,6 +19,9 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
 func main() {
@@ -115,15 +118,23 @@ func runPin(ctx context.Context, flags *flag.FlagSet, args []string) error {
 }
 
 func runImage(ctx context.Context, flags *flag.FlagSet, args []string) error {
-	var r imageRequest
-	platforms := flags.String("platform", "linux/amd64,linux/arm64", "comma separated list of platforms, all with the same files")
-	flags.StringVar(&r.source, "source", "bundle", "folder of the bundle")
-	flags.StringVar(&r.push, "push", "", "push to this reference, such as 127.0.0.1:5000/etcd-operator/etcd-operator-bundle:v0.3.0")
-	flags.StringVar(&r.layout, "layout", "", "write an OCI layout to this folder")
-	flags.StringVar(&r.out, "out", "", "write the digest of the image to this file")
+	var to oci.Destination
+	to.Flags(flags)
+	source := flags.String("source", "bundle", "folder of the bundle")
+	platforms := flags.String("platform", strings.Join(bundle.Platforms, ","), "comma separated list of platforms, all with the same files")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	r.platforms = strings.Split(*platforms, ",")
-	return r.run(ctx)
+	if to.IsNowhere() {
+		return errors.New("nothing to do: give -push or -layout")
+	}
+	b, err := bundle.Read(*source)
+	if err != nil {
+		return err
+	}
+	index, err := b.Image(strings.Split(*platforms, ","))
+	if err != nil {
+		return err
+	}
+	return to.Write(ctx, index)
 }

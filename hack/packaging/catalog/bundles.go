@@ -12,79 +12,38 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/blang/semver/v4"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
 )
 
-// bundle is a folder with a version of the operator.
-type bundle struct {
-	folder, name, version string
-	icon                  entry
-}
-
 // findBundles lists what is released, oldest first, and then the current bundle unless that version is released already.
-func findBundles(top, current string) ([]bundle, error) {
+func findBundles(top, current string) ([]bundle.Bundle, error) {
 	folders, err := filepath.Glob(filepath.Join(top, "releases", "v*", "manifests"))
 	if err != nil {
 		return nil, err
 	}
-	var all []bundle
+	var all []bundle.Bundle
 	for _, folder := range append(folders, filepath.Join(current, "manifests")) {
-		b, err := readBundle(filepath.Dir(folder))
+		b, err := bundle.Read(filepath.Dir(folder))
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			continue
 		case err != nil:
 			return nil, err
-		case !slices.ContainsFunc(all, func(other bundle) bool { return other.version == b.version }):
+		case !slices.ContainsFunc(all, func(other bundle.Bundle) bool { return other.Version.EQ(b.Version) }):
 			all = append(all, b)
 		}
 	}
-	slices.SortFunc(all, func(a, b bundle) int { return semver.MustParse(a.version).Compare(semver.MustParse(b.version)) })
+	slices.SortFunc(all, func(a, b bundle.Bundle) int { return a.Version.Compare(b.Version) })
 	return all, nil
-}
-
-func readBundle(folder string) (bundle, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "manifests", "*.clusterserviceversion.yaml"))
-	if err != nil {
-		return bundle{}, err
-	}
-	if len(files) != 1 {
-		return bundle{}, fmt.Errorf("%s: want one *.clusterserviceversion.yaml: %w", folder, os.ErrNotExist)
-	}
-	raw, err := os.ReadFile(files[0])
-	if err != nil {
-		return bundle{}, err
-	}
-	var csv struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-		Spec struct {
-			Version string  `json:"version"`
-			Icon    []entry `json:"icon"`
-		} `json:"spec"`
-	}
-	if err := yaml.Unmarshal(raw, &csv); err != nil {
-		return bundle{}, fmt.Errorf("%s: %w", files[0], err)
-	}
-	if _, err := semver.Parse(csv.Spec.Version); err != nil {
-		return bundle{}, fmt.Errorf("%s: spec.version: %w", files[0], err)
-	}
-	b := bundle{folder: folder, name: csv.Metadata.Name, version: csv.Spec.Version}
-	if len(csv.Spec.Icon) > 0 {
-		b.icon = csv.Spec.Icon[0]
-	}
-	return b, nil
 }
 
 // server is a registry that lives as long as the rendering, on a port of its own.
@@ -94,7 +53,7 @@ type server struct {
 }
 
 // serve builds the image of each bundle that the template names and serves it under that name.
-func serve(ctx context.Context, bundler, scratch string, images []string, bundles []bundle) (*server, error) {
+func serve(ctx context.Context, images []string, bundles []bundle.Bundle) (*server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -105,7 +64,7 @@ func serve(ctx context.Context, bundler, scratch string, images []string, bundle
 	}
 	go func() { _ = s.http.Serve(listener) }()
 	for _, image := range images {
-		if err := s.add(ctx, bundler, filepath.Join(scratch, "bundle-"+tag(image)), image, bundles); err != nil {
+		if err := s.add(ctx, image, bundles); err != nil {
 			s.stop()
 			return nil, err
 		}
@@ -115,18 +74,14 @@ func serve(ctx context.Context, bundler, scratch string, images []string, bundle
 
 func (s *server) stop() { _ = s.http.Close() }
 
-func (s *server) add(ctx context.Context, bundler, folder, image string, bundles []bundle) error {
-	i := slices.IndexFunc(bundles, func(b bundle) bool { return tag(image) == "v"+b.version })
+func (s *server) add(ctx context.Context, image string, bundles []bundle.Bundle) error {
+	i := slices.IndexFunc(bundles, func(b bundle.Bundle) bool { return tag(image) == "v"+b.Version.String() })
 	if i < 0 {
 		return fmt.Errorf("the template names %s, but there is no such bundle in releases/ or bundle/", image)
 	}
-	command := exec.CommandContext(ctx, bundler, "image", "-source="+bundles[i].folder, "-layout="+folder)
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w: %s", image, err, strings.TrimSpace(string(out)))
-	}
-	index, err := laid(folder)
+	index, err := bundles[i].Image(bundle.Platforms)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", folder, err)
+		return fmt.Errorf("build %s: %w", image, err)
 	}
 	ref, err := name.ParseReference(s.host + "/" + image)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
 func TestTheImageServesTheCatalogAndIsReproducible(t *testing.T) {
@@ -32,13 +34,13 @@ func TestTheImageServesTheCatalogAndIsReproducible(t *testing.T) {
 	var digests []string
 	for range 2 {
 		p := packing{
-			catalog: r.out, programs: programs, opm: r.opm, layout: filepath.Join(t.TempDir(), "layout"),
-			out: filepath.Join(t.TempDir(), "digest"), platforms: []string{"linux/amd64", "linux/arm64"},
+			catalog: r.out, programs: programs, opm: r.opm, platforms: []string{"linux/amd64", "linux/arm64"},
+			to: oci.Destination{Layout: filepath.Join(t.TempDir(), "layout"), Digest: filepath.Join(t.TempDir(), "digest")},
 		}
 		if err := p.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		digest, err := os.ReadFile(p.out)
+		digest, err := os.ReadFile(p.to.Digest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +54,7 @@ func TestTheImageServesTheCatalogAndIsReproducible(t *testing.T) {
 
 func look(t *testing.T, p packing) {
 	t.Helper()
-	index, err := laid(p.layout)
+	index, err := oci.ReadLayout(p.to.Layout)
 	if err != nil {
 		t.Fatal(err)
 	}

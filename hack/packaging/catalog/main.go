@@ -55,7 +55,6 @@ func runRender(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	flags.StringVar(&r.name, "name", "", "registry in the names of bundle images that are built here; empty: names without one")
 	flags.StringVar(&r.until, "until", "", "leave out versions above this one, to see a catalog as it was")
 	flags.StringVar(&r.opm, "opm", "bin/opm", "the program opm")
-	flags.StringVar(&r.bundler, "bundler", "bin/bundle", "the program ../bundle, which builds bundle images")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -68,9 +67,7 @@ func runImage(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	flags.StringVar(&r.catalog, "catalog", "catalog", "folder of the catalog")
 	flags.StringVar(&r.programs, "programs", "", "folder with <platform>/opm and <platform>/grpc_health_probe, such as linux/amd64/opm")
 	flags.StringVar(&r.opm, "opm", "bin/opm", "the program opm for this machine, which makes the cache")
-	flags.StringVar(&r.push, "push", "", "push to this reference")
-	flags.StringVar(&r.layout, "layout", "", "write an OCI layout to this folder")
-	flags.StringVar(&r.out, "digest", "", "write the digest of the image to this file")
+	r.to.Flags(flags)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -13,13 +13,15 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
 )
 
 type rendering struct {
 	top, bundle, template string
 	out, graph            string
 	registry, name, until string
-	opm, bundler          string
+	opm                   string
 }
 
 func (r rendering) run(ctx context.Context) error {
@@ -65,7 +67,7 @@ func (r rendering) content(ctx context.Context, opm opm, scratch string) ([]byte
 	}
 	host, prefix := r.registry, r.registry
 	if r.registry == "" {
-		served, err := serve(ctx, r.bundler, scratch, t.images(), bundles)
+		served, err := serve(ctx, t.images(), bundles)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +97,7 @@ func (r rendering) content(ctx context.Context, opm opm, scratch string) ([]byte
 }
 
 // read returns the template as it is to be rendered, and the bundles that there are.
-func (r rendering) read() (*template, []bundle, error) {
+func (r rendering) read() (*template, []bundle.Bundle, error) {
 	t, err := readTemplate(r.template)
 	if err != nil {
 		return nil, nil, err

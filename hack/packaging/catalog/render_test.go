@@ -15,31 +15,29 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
-// tools are the real programs, built once.
-var tools = sync.OnceValues(func() (string, error) {
+// builtOPM is the folder with the real program, built once.
+var builtOPM = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "etcd-operator-catalog-test-")
 	if err != nil {
 		return "", err
 	}
-	for _, tool := range []struct{ module, name, tags, target string }{
-		{"../../components/opm", "opm", "json1,containers_image_openpgp", "github.com/operator-framework/operator-registry/cmd/opm"},
-		{"../bundle", "bundle", "", "."},
-	} {
-		command := exec.Command("go", "build", "-tags="+tool.tags, "-ldflags=-s -w", "-o", filepath.Join(folder, tool.name), tool.target)
-		command.Dir = tool.module
-		command.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := command.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("build %s: %w: %s", tool.name, err, out)
-		}
+	command := exec.Command("go", "build", "-tags=json1,containers_image_openpgp", "-ldflags=-s -w", "-o", folder,
+		"github.com/operator-framework/operator-registry/cmd/opm")
+	command.Dir = "../../components/opm"
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build opm: %w: %s", err, out)
 	}
 	return folder, nil
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if folder, err := tools(); err == nil {
+	if folder, err := builtOPM(); err == nil {
 		_ = os.RemoveAll(folder)
 	}
 	os.Exit(code)
@@ -48,7 +46,7 @@ func TestMain(m *testing.M) {
 // checkout is one with three versions of a small bundle.
 func checkout(t *testing.T, channels ...string) rendering {
 	t.Helper()
-	built, err := tools()
+	built, err := builtOPM()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +57,7 @@ func checkout(t *testing.T, channels ...string) rendering {
 	r := rendering{
 		top: top, bundle: filepath.Join(top, "bundle"), template: filepath.Join(top, "basic.yaml"),
 		out: filepath.Join(top, "catalog"), graph: filepath.Join(top, "graph.md"),
-		opm: filepath.Join(built, "opm"), bundler: filepath.Join(built, "bundle"),
+		opm: filepath.Join(built, "opm"),
 	}
 	write(t, r.template, three+strings.Join(channels, ""))
 	return r
@@ -180,14 +178,14 @@ func TestWhatIsForgottenIsTold(t *testing.T) {
 
 func all(t *testing.T, folder string) map[string]string {
 	t.Helper()
-	found, err := folderFiles(folder, "", 0)
+	found, err := oci.ReadFolder(folder, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	content := map[string]string{}
 	for _, f := range found {
-		if len(f.content) > 0 {
-			content[f.name] = string(f.content)
+		if len(f.Content) > 0 {
+			content[f.Name] = string(f.Content)
 		}
 	}
 	return content

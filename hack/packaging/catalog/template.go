@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
 )
 
 // entry is one object of a template: olm.package, olm.channel, olm.bundle or olm.deprecations.
@@ -57,14 +59,14 @@ func (t *template) images() []string {
 }
 
 // covers wants every bundle that there is in every channel: a release that nobody can be given was forgotten.
-func (t *template) covers(bundles []bundle) error {
+func (t *template) covers(bundles []bundle.Bundle) error {
 	for _, b := range bundles {
-		if !slices.ContainsFunc(t.images(), func(image string) bool { return strings.HasSuffix(image, ":v"+b.version) }) {
-			return fmt.Errorf("%s is not in the template: add its image and an entry in each channel", b.folder)
+		if !slices.ContainsFunc(t.images(), func(image string) bool { return strings.HasSuffix(image, ":v"+b.Version.String()) }) {
+			return fmt.Errorf("%s is not in the template: add its image and an entry in each channel", b.Folder)
 		}
 		for _, c := range t.of("olm.channel") {
-			if !slices.ContainsFunc(entries(c), func(e entry) bool { return text(e["name"]) == b.name }) {
-				return fmt.Errorf("%s is in no entry of channel %s: add it, with what it replaces", b.name, text(c["name"]))
+			if !slices.ContainsFunc(entries(c), func(e entry) bool { return text(e["name"]) == b.Name }) {
+				return fmt.Errorf("%s is in no entry of channel %s: add it, with what it replaces", b.Name, text(c["name"]))
 			}
 		}
 	}
@@ -97,13 +99,13 @@ func (t *template) cut(limit string) error {
 }
 
 // fillIcon takes the icon from the newest bundle, so that it is drawn in one place.
-func (t *template) fillIcon(bundles []bundle) error {
+func (t *template) fillIcon(bundles []bundle.Bundle) error {
 	if len(bundles) == 0 {
 		return fmt.Errorf("there is no bundle: run 'make bundle'")
 	}
 	for _, p := range t.of("olm.package") {
 		if p["icon"] == nil {
-			p["icon"] = bundles[len(bundles)-1].icon
+			p["icon"] = bundles[len(bundles)-1].Icon
 		}
 	}
 	return nil

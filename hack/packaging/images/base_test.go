@@ -27,7 +27,7 @@ func TestBaseIsTheSameEverywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.Config.User != nonroot {
-		t.Errorf("base image runs as %q, want %q", config.Config.User, nonroot)
+	if want := "65532:65532"; config.Config.User != want {
+		t.Errorf("base image runs as %q, want %q", config.Config.User, want)
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
 var (
@@ -128,24 +129,8 @@ func same(first, second string) (v1.Hash, error) {
 	return one, nil
 }
 
-// imageOf returns the one image of a layout, with all its platforms.
-func imageOf(folder string) (v1.ImageIndex, error) {
-	index, err := layout.ImageIndexFromPath(folder)
-	if err != nil {
-		return nil, err
-	}
-	manifest, err := index.IndexManifest()
-	if err != nil {
-		return nil, err
-	}
-	if len(manifest.Manifests) != 1 {
-		return nil, fmt.Errorf("%s: want one image, not %d", folder, len(manifest.Manifests))
-	}
-	return index.ImageIndex(manifest.Manifests[0].Digest)
-}
-
 func digestOf(folder string) (v1.Hash, error) {
-	index, err := imageOf(folder)
+	index, err := oci.ReadLayout(folder)
 	if err != nil {
 		return v1.Hash{}, err
 	}

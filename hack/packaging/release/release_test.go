@@ -4,8 +4,6 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,12 +11,9 @@ import (
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/static"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/spdx/tools-golang/json"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
 const changelog = `# Changelog
@@ -145,33 +140,21 @@ func TestAProgramOfUnknownOriginIsTold(t *testing.T) {
 // imageWith writes a layout with an image of one program.
 func imageWith(t *testing.T, program string) string {
 	t.Helper()
-	var content bytes.Buffer
-	archive := tar.NewWriter(&content)
-	header := &tar.Header{Name: "bin/program", Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg}
-	if err := archive.WriteHeader(header); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := archive.Write([]byte(program)); err != nil {
-		t.Fatal(err)
-	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	image, err := mutate.AppendLayers(empty.Image, static.NewLayer(content.Bytes(), types.OCIUncompressedLayer))
+	layer, err := oci.Layer([]oci.File{{Name: "bin/program", Mode: 0o755, Content: []byte(program)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	platform := &v1.Platform{OS: "linux", Architecture: "amd64"}
-	index := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: platform}})
-	folder := filepath.Join(t.TempDir(), "layout")
-	path, err := layout.Write(folder, empty.Index)
+	index, err := oci.Index([]string{"linux/amd64"}, func(platform v1.Platform) (v1.Image, error) {
+		return oci.New(platform, v1.Time{}, v1.Config{}, layer)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := path.AppendIndex(index); err != nil {
+	to := oci.Destination{Layout: filepath.Join(t.TempDir(), "layout")}
+	if err := to.Write(t.Context(), index); err != nil {
 		t.Fatal(err)
 	}
-	return folder
+	return to.Layout
 }
 
 func write(t *testing.T, file, text string) {

@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,11 +24,13 @@ import (
 	"github.com/spdx/tools-golang/spdx"
 	"github.com/spdx/tools-golang/spdx/v2/common"
 	"github.com/spdx/tools-golang/spdxlib"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
 // writeSBOMs writes one file for each platform of an image, since each has other programs.
 func writeSBOMs(folder, name, version, out string) error {
-	index, err := imageOf(folder)
+	index, err := oci.ReadLayout(folder)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ const unknown = "NOASSERTION"
 
 // describe lists an image, its programs, and the modules that each was built of.
 func describe(name, version string, descriptor v1.Descriptor, programs []program) (*spdx.Document, error) {
-	created, err := sourceDate()
+	created, err := oci.SourceDate()
 	if err != nil {
 		return nil, err
 	}
@@ -186,16 +187,4 @@ func relate(document *spdx.Document, from common.ElementID, how string, to commo
 	document.Relationships = append(document.Relationships, &spdx.Relationship{
 		RefA: common.MakeDocElementID("", string(from)), RefB: common.MakeDocElementID("", string(to)), Relationship: how,
 	})
-}
-
-func sourceDate() (time.Time, error) {
-	text := os.Getenv("SOURCE_DATE_EPOCH")
-	if text == "" {
-		text = "0"
-	}
-	seconds, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
-	}
-	return time.Unix(seconds, 0).UTC(), nil
 }
