@@ -3,8 +3,7 @@
 # OperatorGroup, Subscription. Needs KUBECONFIG to name the local cluster with OLM; image, bundle and catalog go to its registry.
 # usage: hack/olm-install.sh [NAMESPACE]
 set -euo pipefail
-top=$(cd "$(dirname "$0")/.." && pwd -P)
-cd "$top"
+cd "$(dirname "$0")/.."
 namespace=${1:-etcd-operator-system}
 registry=${REGISTRY:-127.0.0.1:5000}
 version=${VERSION:?run me with make, which knows the version}
@@ -15,15 +14,16 @@ if kubectl -n "$namespace" get deployment etcd-operator-controller-manager -o js
   kubectl -n "$namespace" delete deployment etcd-operator-controller-manager
 fi
 make images bundle bundle-build IMG= REGISTRY="$registry" IMAGE_REGISTRY="$registry"
-folder=dist/olm/catalog/etcd-operator
-rm -rf dist/olm && mkdir -p "$folder" dist/olm/home/.config/containers
-echo '{"default":[{"type":"insecureAcceptAnything"}]}' >dist/olm/home/.config/containers/policy.json
-{
-  printf 'schema: olm.package\nname: etcd-operator\ndefaultChannel: stable-v0\n---\n'
-  printf 'schema: olm.channel\npackage: etcd-operator\nname: stable-v0\nentries:\n- name: %s\n' "$csv"
-  HOME=$top/dist/olm/home bin/opm render "$registry/etcd-operator/etcd-operator-bundle@$(<bin/bundle.digest)" \
-    --use-http --output=yaml --migrate-level=bundle-object-to-csv-metadata
-} >"$folder/catalog.yaml"
+rm -rf dist/olm && mkdir -p dist/olm
+cat >dist/olm/template.yaml <<YAML
+schema: olm.template.basic
+entries:
+- {schema: olm.package, name: etcd-operator, defaultChannel: stable-v0}
+- {schema: olm.channel, package: etcd-operator, name: stable-v0, entries: [{name: $csv}]}
+- {schema: olm.bundle, image: "etcd-operator/etcd-operator-bundle:v$version"}
+YAML
+# No releases are in that folder: the catalog is of this tree alone.
+hack/catalog.sh render -top=dist/olm -template=dist/olm/template.yaml -bundle=dist/bundle -registry="$registry" -out=dist/olm/catalog
 catalog=$registry/etcd-operator/etcd-operator-catalog:tree
 make catalog-build CATALOG=dist/olm/catalog CATALOG_IMG="$catalog"
 
