@@ -5,20 +5,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // An eagerLock lets a replica try for the lease often and ask the API server seldom:
-// one that stands by takes over as soon as it hears that the lease was given up, one
-// that leads renews it every renewPeriod.
+// one that stands by reads it when it hears that it was renewed or given up, one that
+// leads renews it every renewPeriod.
 //
 // It never says less than the truth about others, nor that a renewal was made which is
 // older than renewPeriod. Whether an update is made is for the API server to say: it
@@ -27,7 +24,7 @@ type eagerLock struct {
 	resourcelock.Interface
 	now func() time.Time
 
-	free    atomic.Bool // the watch says that nobody holds the lease
+	heard   atomic.Bool // the watch told of the lease since it was read last
 	renewed time.Time   // when this replica last wrote that it holds the lease; zero if it must write it anew
 	read    time.Time   // when another holder was read
 	record  *resourcelock.LeaderElectionRecord
@@ -35,11 +32,12 @@ type eagerLock struct {
 }
 
 // Get repeats what was read less than rereadPeriod ago, while another replica holds the
-// lease and the watch does not say that it no longer does.
+// lease and the watch has told nothing since. A lease that is over is thereby known to be
+// so at once: its time counts from when a renewal was read.
 func (l *eagerLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	l.renewed = time.Time{}
 	now := l.now()
-	if free := l.free.Swap(false); !free && l.record != nil && now.Sub(l.read) < rereadPeriod {
+	if heard := l.heard.Swap(false); !heard && l.record != nil && now.Sub(l.read) < rereadPeriod {
 		return l.record, l.raw, nil
 	}
 	l.record = nil
@@ -112,15 +110,7 @@ func (s *standby) watch(ctx context.Context) {
 		return
 	}
 	defer watcher.Stop()
-	for event := range watcher.ResultChan() {
-		if isFree(event) {
-			s.lock.free.Store(true)
-		}
+	for range watcher.ResultChan() {
+		s.lock.heard.Store(true)
 	}
-}
-
-// isFree says whether nobody holds the lease that an event tells of.
-func isFree(event watch.Event) bool {
-	lease, is := event.Object.(*coordinationv1.Lease)
-	return is && (event.Type == watch.Deleted || ptr.Deref(lease.Spec.HolderIdentity, "") == "")
 }

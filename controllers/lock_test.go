@@ -7,11 +7,8 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/utils/ptr"
 )
 
 var errSilent = errors.New("no route to host")
@@ -86,21 +83,21 @@ func (d *desk) get(holder string) {
 	}
 }
 
-// TestStandbyReadsSeldom: what another replica holds is read every rereadPeriod, or at
-// once when the watch says that it is free.
+// TestStandbyReadsSeldom: what another replica holds is read when the watch tells of it,
+// or every rereadPeriod.
 func TestStandbyReadsSeldom(t *testing.T) {
 	d := newDesk(t, "them")
-	for range 10 {
+	for range rereadPeriod / tryPeriod {
 		d.get("them")
 		d.clock = d.clock.Add(tryPeriod)
 	}
-	d.asked(1, 0) // in four seconds
+	d.asked(1, 0)
 	d.get("them")
 	d.asked(2, 0)
 	d.api.record.HolderIdentity = ""
 	d.clock = d.clock.Add(tryPeriod)
 	d.get("them")
-	d.lock.free.Store(true)
+	d.lock.heard.Store(true)
 	d.get("")
 	d.asked(3, 0)
 	d.get("") // what is free is never taken from memory
@@ -109,6 +106,25 @@ func TestStandbyReadsSeldom(t *testing.T) {
 	d.get("others")
 	d.get("others")
 	d.asked(5, 0)
+}
+
+// TestStandbyKnowsEachRenewal: within tryPeriod, at the cost of one read for each. From
+// then on it counts how long the lease lasts, so that it takes over no later.
+func TestStandbyKnowsEachRenewal(t *testing.T) {
+	d := newDesk(t, "them")
+	d.get("them")
+	for range 10 {
+		d.api.record.RenewTime = metav1.Time{Time: d.clock}
+		d.lock.heard.Store(true)
+		for range renewPeriod / tryPeriod {
+			record, _, err := d.lock.Get(t.Context())
+			if err != nil || !record.RenewTime.Equal(&d.api.record.RenewTime) {
+				t.Fatalf("it knows the renewal of %s, not that of %s: %v", record.RenewTime, d.api.record.RenewTime, err)
+			}
+			d.clock = d.clock.Add(tryPeriod)
+		}
+	}
+	d.asked(11, 0)
 }
 
 // TestLeaderRenewsSeldomAndInTime: and says that it has only for as long as it is true
@@ -125,7 +141,7 @@ func TestLeaderRenewsSeldomAndInTime(t *testing.T) {
 			t.Fatalf("said to be renewed, and was %s ago", age)
 		}
 	}
-	d.asked(1, 17)
+	d.asked(1, 15)
 	d.api.err = errSilent
 	d.clock = d.clock.Add(renewPeriod)
 	for range 3 {
@@ -133,7 +149,7 @@ func TestLeaderRenewsSeldomAndInTime(t *testing.T) {
 			t.Errorf("the API server is silent: %v", err)
 		}
 	}
-	d.asked(1, 20)
+	d.asked(1, 18)
 }
 
 // TestNothingIsSkippedAfterDoubt: after the lease was read, a write failed or it was
@@ -186,24 +202,4 @@ func TestErrorsOfReadsAreNotRemembered(t *testing.T) {
 		}
 	}
 	d.asked(3, 0)
-}
-
-// TestIsFree: when nobody holds it, or it is gone.
-func TestIsFree(t *testing.T) {
-	held := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("them")}}
-	givenUp := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("")}}
-	for what, test := range map[string]struct {
-		event watch.Event
-		want  bool
-	}{
-		"held":       {watch.Event{Type: watch.Modified, Object: held}, false},
-		"given up":   {watch.Event{Type: watch.Modified, Object: givenUp}, true},
-		"never held": {watch.Event{Type: watch.Added, Object: &coordinationv1.Lease{}}, true},
-		"gone":       {watch.Event{Type: watch.Deleted, Object: held}, true},
-		"an error":   {watch.Event{Type: watch.Error, Object: &metav1.Status{}}, false},
-	} {
-		if got := isFree(test.event); got != test.want {
-			t.Errorf("%s: %v", what, got)
-		}
-	}
 }

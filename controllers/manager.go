@@ -32,15 +32,15 @@ import (
 )
 
 // The lease is renewed every renewPeriod, and lost when that fails for leaseDuration. A
-// standby reads it every rereadPeriod. Both try every tryPeriod, which asks nobody
-// unless one of these is over or the lease was given up: see eagerLock. Together that
-// is about one request in two seconds.
+// standby reads it when it hears that it was renewed or given up, and every rereadPeriod
+// if it hears nothing. Both try every tryPeriod, which asks nobody unless one of these
+// is so: see eagerLock. Together that is about one request in two seconds.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
-	renewPeriod   = 3600 * time.Millisecond
-	rereadPeriod  = 4 * time.Second
-	tryPeriod     = 400 * time.Millisecond
+	renewPeriod   = 4 * time.Second
+	rereadPeriod  = 5 * time.Second
+	tryPeriod     = 200 * time.Millisecond
 	rewatchPeriod = 10 * time.Second
 )
 
