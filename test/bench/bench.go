@@ -38,7 +38,7 @@ const (
 // asks the API server.
 type bench struct {
 	options
-	client  client.Client
+	client  client.WithWatch
 	seen    cache.Cache
 	members *etcd.Pool
 	log     auditLog
@@ -59,7 +59,7 @@ func start(ctx context.Context, o options) (*bench, error) {
 		return nil, fmt.Errorf("build the scheme: %w", err)
 	}
 	b := &bench{options: o, members: etcd.NewPool(), log: auditLog(o.audit)}
-	if b.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+	if b.client, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	b.seen, err = cache.New(config, cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{o.namespace: {}}})

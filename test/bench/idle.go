@@ -129,9 +129,8 @@ func (b *bench) memoryRow(ctx context.Context) ([]row, error) {
 
 // leaderMemory is the resident memory of the operator's Pod that holds the lease.
 func (b *bench) leaderMemory(ctx context.Context) (float64, error) {
-	namespace := "etcd-operator-system"
 	var lease coordinationv1.Lease
-	err := b.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "etcd-operator.dev"}, &lease)
+	err := b.client.Get(ctx, leaseKey, &lease)
 	if client.IgnoreNotFound(err) != nil {
 		return 0, fmt.Errorf("get the lease: %w", err)
 	}
@@ -140,7 +139,7 @@ func (b *bench) leaderMemory(ctx context.Context) (float64, error) {
 		return 0, errNoLeader
 	}
 	var pod corev1.Pod
-	err = b.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pod)
+	err = b.client.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: name}, &pod)
 	if client.IgnoreNotFound(err) != nil {
 		return 0, fmt.Errorf("get the operator's pod: %w", err)
 	}

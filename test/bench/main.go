@@ -44,6 +44,8 @@ var benchmarks = []benchmark{
 	{name: "gap-drain", run: disturbance{3, (*bench).drain}.named("gap-drain")},
 	{name: "gap-leader", run: disturbance{3, (*bench).deleteLeader}.named("gap-leader")},
 	{name: "gap-kill", run: crash},
+	{name: "takeover-planned", run: takeoverPlanned},
+	{name: "takeover-kill", run: takeoverKill},
 }
 
 type options struct {

@@ -15,6 +15,7 @@ func TestChoose(t *testing.T) {
 		{"gap-roll", []string{"gap-roll"}},
 		{"replace-4GiB", []string{"replace-4GiB"}},
 		{"replace", []string{"replace-100MiB", "replace-1GiB"}},
+		{"takeover", []string{"takeover-planned", "takeover-kill"}},
 	} {
 		chosen, err := choose(c.only)
 		var got []string

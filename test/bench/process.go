@@ -69,20 +69,23 @@ func overwrite(path string) error {
 
 func send(pid int, what syscall.Signal) error {
 	if err := syscall.Kill(pid, what); err != nil {
-		return fmt.Errorf("send etcd %s: %w", what, err)
+		return fmt.Errorf("send process %d %s: %w", pid, what, err)
 	}
 	return nil
 }
 
 // etcdOf is the etcd process of a Pod on this machine.
-func etcdOf(uid string) (int, error) {
+func etcdOf(uid string) (int, error) { return processNamed(uid, "etcd") }
+
+// processNamed is the process of a program in a Pod on this machine.
+func processNamed(uid, program string) (int, error) {
 	processes, err := processesOf(uid)
 	if err != nil {
 		return 0, err
 	}
 	for _, process := range processes {
 		name, err := os.ReadFile(filepath.Join(process, "comm"))
-		if err != nil || strings.TrimSpace(string(name)) != "etcd" {
+		if err != nil || strings.TrimSpace(string(name)) != program {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(process))
@@ -91,5 +94,5 @@ func etcdOf(uid string) (int, error) {
 		}
 		return pid, nil
 	}
-	return 0, fmt.Errorf("pod %s has no etcd process on this machine", uid)
+	return 0, fmt.Errorf("pod %s has no process %s on this machine", uid, program)
 }

@@ -11,7 +11,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,14 +36,6 @@ func deployed() {
 		var namespace corev1.Namespace
 		Expect(api.Get(ctx, client.ObjectKey{Name: deployment.Namespace}, &namespace)).To(Succeed())
 		Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
-	})
-
-	It("has one leader, by its lease, and a standby that takes over within seconds", func() {
-		leader := holder()
-		Expect(client.IgnoreNotFound(api.Delete(ctx, leader))).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(holderNow(g)).NotTo(Equal(leader.Name))
-		}).WithTimeout(10 * time.Second).Should(Succeed())
 	})
 
 	It("answers /healthz and /readyz", func() {
@@ -92,29 +83,6 @@ var direct = http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{
 
 func operatorPods(g Gomega) []corev1.Pod {
 	return podsOf(g, deployment.Namespace, client.MatchingLabels{"control-plane": "controller-manager"})
-}
-
-// holderNow is the name of the Pod that holds the lease.
-func holderNow(g Gomega) string {
-	var lease coordinationv1.Lease
-	g.Expect(api.Get(ctx, client.ObjectKey{Namespace: deployment.Namespace, Name: "etcd-operator.dev"}, &lease)).To(Succeed())
-	for _, p := range operatorPods(g) {
-		identity := ptr.Deref(lease.Spec.HolderIdentity, "")
-		if len(identity) > len(p.Name) && identity[:len(p.Name)] == p.Name && p.DeletionTimestamp == nil {
-			return p.Name
-		}
-	}
-	g.Expect(lease.Spec.HolderIdentity).To(BeNil(), "a holder that runs")
-	g.Expect(lease.Spec.HolderIdentity).NotTo(BeNil(), "a holder")
-	return ""
-}
-
-func holder() *corev1.Pod {
-	GinkgoHelper()
-	found := &corev1.Pod{}
-	found.Namespace = deployment.Namespace
-	Eventually(func(g Gomega) { found.Name = holderNow(g) }).Should(Succeed())
-	return found
 }
 
 // metrics asks the first Pod with a token, or with none.

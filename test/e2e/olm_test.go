@@ -62,7 +62,7 @@ func throughOLM() {
 		clients.end()
 		Expect(clients.acked).To(BeNumerically(">", 1000))
 		Expect(clients.failed).To(BeEmpty())
-		AddReportEntry("longest write during two updates", clients.longest.String())
+		measured("longest write during two updates", clients.longest)
 		Expect(clients.longest).To(BeNumerically("<", withoutElection))
 	})
 
@@ -102,10 +102,6 @@ func throughOLM() {
 		resize(cluster, 1)
 		Expect(value(cluster, "key")).To(Equal("value"))
 	})
-}
-
-func took(what string, begun time.Time) {
-	AddReportEntry(what, time.Since(begun).Round(100*time.Millisecond).String())
 }
 
 // installModes: each of the four that a bundle can say it supports. What is special about

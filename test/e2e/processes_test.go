@@ -32,8 +32,14 @@ func killProcess(c *v1alpha1.EtcdCluster, member string) {
 	Expect(syscall.Kill(processOf(string(victim.UID)), syscall.SIGKILL)).To(Succeed())
 }
 
-// processOf finds the etcd process in a Pod's control group.
+// processOf finds the etcd process of a Pod.
 func processOf(uid string) int {
+	GinkgoHelper()
+	return processNamed(uid, "etcd")
+}
+
+// processNamed finds the process of a program in a Pod's control group.
+func processNamed(uid, program string) int {
 	GinkgoHelper()
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	Expect(err).NotTo(HaveOccurred())
@@ -41,13 +47,13 @@ func processOf(uid string) int {
 		text, _ := os.ReadFile(group)
 		name, _ := os.ReadFile(filepath.Join(filepath.Dir(group), "comm"))
 		inPod := strings.Contains(string(text), uid) || strings.Contains(string(text), strings.ReplaceAll(uid, "-", "_"))
-		if inPod && strings.TrimSpace(string(name)) == "etcd" {
+		if inPod && strings.TrimSpace(string(name)) == program {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(group)))
 			Expect(err).NotTo(HaveOccurred())
 			return pid
 		}
 	}
-	Fail("no etcd process of pod " + uid)
+	Fail("no process " + program + " of pod " + uid)
 	return 0
 }
 

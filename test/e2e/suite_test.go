@@ -32,6 +32,7 @@ func TestEndToEnd(t *testing.T) {
 var _ = Describe("etcd-operator", func() {
 	JustAfterEach(keepArtefacts)
 	Describe("deployed", Label("deployed"), Ordered, ContinueOnFailure, deployed)
+	Describe("takeover", Label("deployed", "faults"), Ordered, ContinueOnFailure, takeover)
 	Describe("two installations", Label("deployed", "faults", "long"), Ordered, ContinueOnFailure, twoInstallations)
 	Describe("a cluster", Ordered, ContinueOnFailure, aCluster)
 	Describe("samples", Ordered, ContinueOnFailure, samples)
