@@ -9,6 +9,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	olm "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
@@ -113,9 +116,53 @@ func ready(bundle string) release {
 	return r
 }
 
-// catalogImage is the digest of a catalog with the releases in its channels. The
-// first of a channel replaces nothing that the catalog has.
+// publish offers releases in a catalog, in place of what it offered before.
+func (t *tenant) publish(stable []release, candidate ...release) {
+	GinkgoHelper()
+	t.offer(catalogImage(stable, candidate), nil)
+}
+
+// publishByTag offers what a tag names, at which OLM looks again every twenty seconds.
+func (t *tenant) publishByTag(stable []release) {
+	GinkgoHelper()
+	t.push(stable)
+	t.offer(catalogName+":"+t.namespace, &olm.UpdateStrategy{RegistryPoll: &olm.RegistryPoll{RawInterval: "20s"}})
+}
+
+// push lets the tag name a catalog with the releases, and tells nobody.
+func (t *tenant) push(stable []release) {
+	GinkgoHelper()
+	pushCatalog(catalogFolder(stable, nil), t.namespace)
+}
+
+// offer makes the CatalogSource, or changes it.
+func (t *tenant) offer(image string, again *olm.UpdateStrategy) {
+	GinkgoHelper()
+	source := &olm.CatalogSource{}
+	source.Namespace, source.Name = catalogs, t.namespace
+	err := api.Get(ctx, keyOf(source), source)
+	source.Spec = olm.CatalogSourceSpec{
+		SourceType: olm.SourceTypeGrpc, Image: image, DisplayName: "end to end", UpdateStrategy: again,
+		GrpcPodConfig: &olm.GrpcPodConfig{SecurityContextConfig: olm.Restricted},
+	}
+	if apierrors.IsNotFound(err) {
+		Expect(api.Create(ctx, source)).To(Succeed())
+		DeferCleanup(func() { Expect(client.IgnoreNotFound(api.Delete(ctx, source))).To(Succeed()) })
+		return
+	}
+	Expect(err).NotTo(HaveOccurred())
+	Expect(api.Update(ctx, source)).To(Succeed())
+}
+
+// catalogImage is the digest of a catalog with the releases in its channels.
 func catalogImage(stable, candidate []release) string {
+	GinkgoHelper()
+	return pushCatalog(catalogFolder(stable, candidate), "e2e")
+}
+
+// catalogFolder is a catalog with the releases in its channels. The first of a channel
+// replaces nothing that the catalog has.
+func catalogFolder(stable, candidate []release) string {
 	GinkgoHelper()
 	var text strings.Builder
 	fmt.Fprintf(&text, "schema: olm.package\nname: %s\ndefaultChannel: stable-v0\n", packageName)
@@ -146,7 +193,7 @@ func catalogImage(stable, candidate []release) string {
 	Expect(os.MkdirAll(filepath.Join(folder, packageName), 0o750)).To(Succeed())
 	Expect(os.WriteFile(filepath.Join(folder, packageName, "catalog.yaml"), []byte(text.String()), 0o600)).To(Succeed())
 	opm("validate", folder)
-	return pushCatalog(folder)
+	return folder
 }
 
 // homeForImages is the environment of a program that may pull any image from the local
@@ -176,12 +223,15 @@ func opm(args ...string) string {
 	return string(output)
 }
 
+// catalogName is the name of catalogs, without a tag or digest.
+const catalogName = registry + "/etcd-operator/etcd-operator-catalog"
+
 // pushCatalog builds the image of a catalog, and names it by its digest.
-func pushCatalog(folder string) string {
+func pushCatalog(folder, tag string) string {
 	GinkgoHelper()
-	image, digest := registry+"/etcd-operator/etcd-operator-catalog", filepath.Join(folder, "..", "digest")
-	run("hack/catalog.sh", "image", "-catalog="+folder, "-push="+image+":e2e", "-digest="+digest)
+	digest := filepath.Join(folder, "..", "digest")
+	run("hack/catalog.sh", "image", "-catalog="+folder, "-push="+catalogName+":"+tag, "-digest="+digest)
 	text, err := os.ReadFile(digest)
 	Expect(err).NotTo(HaveOccurred())
-	return image + "@" + strings.TrimSpace(string(text))
+	return catalogName + "@" + strings.TrimSpace(string(text))
 }

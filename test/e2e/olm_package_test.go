@@ -56,26 +56,6 @@ func forgetCRD() {
 	Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(crd), crd)) }).Should(BeTrue())
 }
 
-// publish offers releases in a catalog, in place of what it offered before.
-func (t *tenant) publish(stable []release, candidate ...release) {
-	GinkgoHelper()
-	source := &olm.CatalogSource{}
-	source.Namespace, source.Name = catalogs, t.namespace
-	image := catalogImage(stable, candidate)
-	err := api.Get(ctx, keyOf(source), source)
-	source.Spec = olm.CatalogSourceSpec{
-		SourceType: olm.SourceTypeGrpc, Image: image, DisplayName: "end to end",
-		GrpcPodConfig: &olm.GrpcPodConfig{SecurityContextConfig: olm.Restricted},
-	}
-	if apierrors.IsNotFound(err) {
-		Expect(api.Create(ctx, source)).To(Succeed())
-		DeferCleanup(func() { Expect(client.IgnoreNotFound(api.Delete(ctx, source))).To(Succeed()) })
-		return
-	}
-	Expect(err).NotTo(HaveOccurred())
-	Expect(api.Update(ctx, source)).To(Succeed())
-}
-
 func (t *tenant) newGroup(name string, targets ...string) *operatorsv1.OperatorGroup {
 	group := &operatorsv1.OperatorGroup{Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: targets}}
 	group.Namespace, group.Name = t.namespace, name

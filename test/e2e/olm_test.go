@@ -219,6 +219,17 @@ func updates() {
 		t.succeeds("0.3.0")
 	})
 
+	It("finds the next release by itself when it is pushed to the catalog's tag", func() {
+		t.publishByTag(published(history[:2]...))
+		t.subscribe(stableChannel)
+		t.succeeds("0.2.0")
+		t.push(published(history...))
+		begun := time.Now()
+		t.offered("0.3.0")
+		took("from the catalog pushed to its tag to InstallPlan", begun)
+		t.succeeds("0.3.0")
+	})
+
 	It("says that a release is bad, works on with the one before, and is repaired by the next", func() {
 		t.failForward()
 		t.publish(published("0.3.0"))
