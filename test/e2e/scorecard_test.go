@@ -31,9 +31,7 @@ func scorecard() {
 		t.group()
 		t.subscribe(stableChannel)
 		t.succeeds("0.3.0")
-		bundle := published("0.3.0")[0].bundle
-		run("make", "scorecard-image", "REGISTRY="+registry)
-		nameScorecard(bundle)
+		bundle := bundleWithTests()
 
 		namespace := newNamespace()
 		scorecardAccount(namespace)
@@ -60,19 +58,20 @@ func scorecard() {
 	})
 }
 
-// nameScorecard names the image of our tests by its digest: a node that has an image of
-// that tag does not ask for it again.
-func nameScorecard(bundle string) {
+// bundleWithTests is the bundle of this tree, with every image by its digest. That matters
+// for tests: a node that has an image of a tag does not ask for it again.
+func bundleWithTests() string {
 	GinkgoHelper()
+	run("make", "scorecard-image", "bundle", "REGISTRY="+registry, "IMAGE_REGISTRY="+registry)
 	digest, err := os.ReadFile(filepath.Join(top, "bin", "scorecard.digest"))
 	Expect(err).NotTo(HaveOccurred())
-	file := filepath.Join(bundle, "tests", "scorecard", "config.yaml")
-	text, err := os.ReadFile(file)
+	bundle := filepath.Join(top, "dist", "bundle")
+	config, err := os.ReadFile(filepath.Join(bundle, "tests", "scorecard", "config.yaml"))
 	Expect(err).NotTo(HaveOccurred())
-	const image = "etcd-operator/etcd-operator-scorecard"
-	Expect(string(text)).To(ContainSubstring(image + ":v0.3.0"))
-	named := strings.ReplaceAll(string(text), image+":v0.3.0", image+"@"+strings.TrimSpace(string(digest)))
-	Expect(os.WriteFile(file, []byte(named), 0o600)).To(Succeed())
+	ours := "image: " + registry + "/etcd-operator/etcd-operator-scorecard@" + strings.TrimSpace(string(digest))
+	Expect(strings.Count(string(config), ours)).To(Equal(ourTests), "%s", config)
+	Expect(strings.Count(string(config), "@sha256:")).To(Equal(ourTests+builtIn), "%s", config)
+	return bundle
 }
 
 // scorecardAccount lets the tests' Pods do what they need, in one namespace.

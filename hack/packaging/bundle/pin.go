@@ -5,15 +5,20 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
 // relatedPrefix begins the names of the variables that tell the operator which images to run.
@@ -21,6 +26,7 @@ const relatedPrefix = "RELATED_IMAGE_"
 
 // pin replaces every image that a bundle's CSV names by the digest that a registry holds for it, wherever it stands: in the
 // Deployment, in its environment, in the list for mirrors, in the examples. Images whose digest is known need not be there yet.
+// Images of the bundle's tests are replaced where it can be.
 func pin(ctx context.Context, bundle, registry string, known map[string]string) error {
 	file, csv, err := readCSV(bundle)
 	if err != nil {
@@ -32,11 +38,72 @@ func pin(ctx context.Context, bundle, registry string, known map[string]string) 
 			return fmt.Errorf("pin %s: %w", image, err)
 		}
 	}
+	writeTests, err := pinTests(ctx, bundle, registry, known)
+	if err != nil {
+		return err
+	}
 	replaced, ok := replace(csv, pinned).(object)
 	if !ok {
 		return fmt.Errorf("%s: not an object", file)
 	}
-	return writeObject(file, replaced)
+	if err := writeObject(file, replaced); err != nil {
+		return err
+	}
+	return writeTests()
+}
+
+// pinTests replaces the images of the tests that `operator-sdk scorecard` runs, as far as their digests are known or the registry
+// has them: no cluster needs them to run the operator, and those of Operator SDK are published by others. Nothing is written
+// before the returned function is called.
+func pinTests(ctx context.Context, bundle, registry string, known map[string]string) (write func() error, err error) {
+	write = func() error { return nil }
+	file := filepath.Join(bundle, "tests", "scorecard", "config.yaml")
+	config, err := readObject(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return write, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	pinned := map[string]string{}
+	for _, image := range imagesOfTests(config) {
+		if registry == "" && known[image] == "" {
+			continue
+		}
+		name, err := resolve(ctx, image, registry, known[image])
+		if isWithheld(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("pin %s: %w", image, err)
+		}
+		pinned[image] = name
+	}
+	if replaced, ok := replace(config, pinned).(object); ok && len(pinned) > 0 {
+		write = func() error { return writeObject(file, replaced) }
+	}
+	return write, nil
+}
+
+// isWithheld says whether a registry does not have an image, or does not say so: many answer that nobody may know.
+func isWithheld(err error) bool {
+	var answer *transport.Error
+	if !errors.As(err, &answer) {
+		return false
+	}
+	return slices.Contains([]int{http.StatusNotFound, http.StatusUnauthorized, http.StatusForbidden}, answer.StatusCode)
+}
+
+// imagesOfTests lists the images of a scorecard's configuration.
+func imagesOfTests(config object) []string {
+	images := map[string]bool{}
+	for _, stage := range parts(config, "stages") {
+		for _, test := range parts(stage, "tests") {
+			images[text(test, "image")] = true
+		}
+	}
+	delete(images, "")
+	return slices.Sorted(maps.Keys(images))
 }
 
 // imagesOf lists the images that a CSV names, each once.

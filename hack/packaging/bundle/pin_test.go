@@ -6,6 +6,7 @@ package main
 import (
 	"io"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -152,5 +153,98 @@ func TestAnImageOfKnownDigestIsNotAskedFor(t *testing.T) {
 	}
 	if got, err := resolve(t.Context(), "quay.io/team/operator:v1", "", digest); err != nil || got != "quay.io/team/operator@"+digest {
 		t.Errorf("without a registry it became %s, %v", got, err)
+	}
+}
+
+const (
+	ourTests   = "team/operator-tests:v1"
+	sdksTests  = "quay.io/sdk/tests:v9"
+	testConfig = "tests/scorecard/config.yaml"
+)
+
+// tested is a bundle with tests of ours and of Operator SDK.
+func tested() map[string]string {
+	files := pinnable()
+	files[testConfig] = `
+kind: Configuration
+stages:
+- tests: [{entrypoint: [tests, "` + ourTests + `1"], image: "` + ourTests + `"}, {image: "` + sdksTests + `"}]
+- tests: [{image: "` + ourTests + `"}]
+`
+	return files
+}
+
+// testsOf are the images of a bundle's tests.
+func testsOf(t *testing.T, bundle string) string {
+	t.Helper()
+	config, err := readObject(filepath.Join(bundle, testConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(imagesOfTests(config), " ")
+}
+
+func TestPinReplacesImagesOfTestsThatAreThere(t *testing.T) {
+	host := aRegistry(t)
+	holds(t, host+"/team/operator:v1")
+	holds(t, host+"/etcd-development/etcd:v3.6.16")
+	ours := host + "/team/operator-tests@" + holds(t, host+"/"+ourTests)
+	bundle := folder(t, tested())
+	pinned := func(want string) {
+		t.Helper()
+		if err := pin(t.Context(), bundle, host, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := testsOf(t, bundle); got != want {
+			t.Errorf("images of tests are %s, want %s", got, want)
+		}
+	}
+	pinned(ours + " " + sdksTests)
+	sdks := host + "/sdk/tests@" + holds(t, host+"/sdk/tests:v9")
+	pinned(sdks + " " + ours)
+	content, err := os.ReadFile(filepath.Join(bundle, testConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(content), "- "+ourTests+"1\n") {
+		t.Errorf("only images are to be replaced:\n%s", content)
+	}
+}
+
+func TestTestsOfOthersKeepTheirImagesWithoutARegistry(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0", 64)
+	known := map[string]string{"team/operator:v1": digest, "gcr.io/etcd-development/etcd:v3.6.16": digest, ourTests: digest}
+	bundle := folder(t, tested())
+	if err := pin(t.Context(), bundle, "", known); err != nil {
+		t.Fatal(err)
+	}
+	if got := testsOf(t, bundle); got != sdksTests+" team/operator-tests@"+digest {
+		t.Errorf("images of tests are %s", got)
+	}
+}
+
+func TestOnlyARegistryThatAnswersMayLackImagesOfTests(t *testing.T) {
+	for code, leaves := range map[int]bool{401: true, 403: true, 404: true, 418: false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/v2/" {
+				w.WriteHeader(code)
+			}
+		}))
+		bundle := folder(t, tested())
+		write, err := pinTests(t.Context(), bundle, strings.TrimPrefix(server.URL, "http://"), nil)
+		server.Close()
+		if (err == nil) != leaves {
+			t.Errorf("%d: %v", code, err)
+			continue
+		}
+		if !leaves {
+			continue
+		}
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		if got := testsOf(t, bundle); got != sdksTests+" "+ourTests {
+			t.Errorf("%d: images of tests are %s", code, got)
+		}
 	}
 }
