@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
 func deployed() {
@@ -36,6 +38,16 @@ func deployed() {
 		var namespace corev1.Namespace
 		Expect(api.Get(ctx, client.ObjectKey{Name: deployment.Namespace}, &namespace)).To(Succeed())
 		Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
+	})
+
+	It("is what dist/install.yaml says: to apply that changes nothing", func() {
+		var before, after appsv1.Deployment
+		Expect(api.Get(ctx, deployment, &before)).To(Succeed())
+		writeManifest()
+		run("kubectl", "apply", "--server-side", "-f", manifest)
+		Expect(api.Get(ctx, deployment, &after)).To(Succeed())
+		Expect(after.UID).To(Equal(before.UID))
+		Expect(after.Spec).To(Equal(before.Spec))
 	})
 
 	It("answers /healthz and /readyz", func() {
@@ -74,6 +86,30 @@ func deployed() {
 		Expect(value(c, "key")).To(Equal("value"))
 		remove(c)
 	})
+
+	It("is installed by kubectl apply -f dist/install.yaml on a cluster that has never seen it", Label("long"), func() {
+		var clusters v1alpha1.EtcdClusterList
+		Expect(api.List(ctx, &clusters)).To(Succeed())
+		if !isLocal() || len(clusters.Items) > 0 {
+			Skip("removes the operator and its types first: on the local cluster only, and where no cluster would go with them")
+		}
+		writeManifest()
+		run("kubectl", "delete", "-f", manifest, "--ignore-not-found", "--timeout=2m")
+		run("kubectl", "apply", "-f", manifest)
+		run("kubectl", "-n", deployment.Namespace, "rollout", "status", "deployment/"+deployment.Name, "--timeout=3m")
+		remove(create(newCluster(newNamespace(), "first", oneMember)))
+	})
+}
+
+// manifest is the file from which people install without Operator Lifecycle Manager.
+const manifest = "dist/install.yaml"
+
+// writeManifest writes it with the image that is deployed.
+func writeManifest() {
+	GinkgoHelper()
+	var found appsv1.Deployment
+	Expect(api.Get(ctx, deployment, &found)).To(Succeed())
+	run("make", "install-manifest", "IMG="+found.Spec.Template.Spec.Containers[0].Image)
 }
 
 // direct asks Pods by their addresses, past any proxy.
