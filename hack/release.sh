@@ -42,16 +42,17 @@ digest() { awk -v image="$1" '$1 == image { print $2 }' "$work/digests"; }
 
 echo "image, its digest, and its digest when built again:"
 twice operator images -source="$PWD" -platform="$platforms" -layout={}
+twice scorecard images -source="$PWD" -main=./test/scorecard-tests -platform="$platforms" -layout={}
 
 cp -r bundle "$work/pinned"
-printf '%s %s\n' "$name:v$version" "$(digest operator)" >"$work/known"
+printf '%s %s\n' "$name:v$version" "$(digest operator)" "$name-scorecard:v$version" "$(digest scorecard)" >"$work/known"
 bundle pin -bundle="$work/pinned" -registry="$registry" -known="$work/known"
 twice bundle bundle image -source="$work/pinned" -platform="$platforms" -layout={}
 
 hack/catalog.sh render -bundle="$work/pinned" -name="$registry" -out="$out/catalog" >/dev/null
 twice catalog hack/catalog.sh image -catalog="$out/catalog" -platform="$platforms" -layout={}
 
-for image in operator bundle catalog; do
+for image in operator scorecard bundle catalog; do
   suffix=-$image
   [ "$image" != operator ] || suffix=
   release sbom -name="${name##*/}$suffix" -version="$version" -layout="$out/images/$image" -out="$out/sbom"
@@ -76,10 +77,11 @@ CI
   cat "$work/notes.md"
   printf '\n### Images\n\n| image | digest |\n|---|---|\n'
   printf '| `%s` | `%s` |\n' "$prefix:v$version" "$(digest operator)" "$prefix-bundle:v$version" "$(digest bundle)" \
-    "$prefix-catalog:v$version" "$(digest catalog)"
+    "$prefix-catalog:v$version" "$(digest catalog)" "$prefix-scorecard:v$version" "$(digest scorecard)"
 } >"$out/release-notes.md"
 {
-  printf '%s@%s\n' "$prefix" "$(digest operator)" "$prefix-bundle" "$(digest bundle)" "$prefix-catalog" "$(digest catalog)"
+  printf '%s@%s\n' "$prefix" "$(digest operator)" "$prefix-bundle" "$(digest bundle)" "$prefix-catalog" "$(digest catalog)" \
+    "$prefix-scorecard" "$(digest scorecard)"
   sed -n 's/^ *-\{0,1\} *image: //p' "$work"/pinned/manifests/*.clusterserviceversion.yaml | sort -u
 } | sort -u >"$out/images.txt"
 
