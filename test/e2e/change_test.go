@@ -77,8 +77,8 @@ func scale(c *v1alpha1.EtcdCluster, replicas int32) {
 	settles(c)
 }
 
-// rollsCarefully makes a change that restarts members, and checks that a quorum
-// was ready at every moment and that leadership changed hands no more than once.
+// rollsCarefully makes a change that restarts members, and checks that all but one
+// were ready at every moment and that each was restarted.
 func rollsCarefully(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) {
 	GinkgoHelper()
 	before := uids(c)
