@@ -201,9 +201,7 @@ uninstall: $(BIN)/kustomize ## Remove the CRDs, and with them every EtcdCluster
 .PHONY: deploy
 deploy: $(BIN)/kustomize manifests ## Install the operator, with the image that `make images` pushed last or IMG
 	$(say) "deploy $(manifest_image)"
-	@if kubectl -n etcd-operator-system get subscriptions.operators.coreos.com etcd-operator >/dev/null 2>&1; then \
-	  echo "FAIL: Operator Lifecycle Manager has installed the operator here, and would undo this; remove that first with" \
-	    "'kubectl -n etcd-operator-system delete subscriptions.operators.coreos.com,clusterserviceversions --all': clusters stay" >&2; exit 1; fi
+	@hack/leave-olm.sh
 	@hack/render.sh "$(manifest_image)" | kubectl apply --server-side --force-conflicts -f -
 	@kubectl -n etcd-operator-system rollout status deployment/etcd-operator-controller-manager --timeout=3m
 
