@@ -165,6 +165,9 @@ func shrink(v cluster.View) Step {
 	if !quorum.Holds(len(serving), len(stay)) {
 		return Wait{For: fmt.Sprintf("more voters to be ready before %s leaves: %d of %d would serve", leaving[0], len(serving), len(stay))}
 	}
+	if step := awaitSteady(v, "members leave", leaving...); step != nil {
+		return step
+	}
 	if leader, _ := v.Leader(); slices.Contains(leaving, leader.Name) {
 		return handOver(v, leader, leaving...)
 	}

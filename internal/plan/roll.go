@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -84,8 +85,10 @@ func restart(v cluster.View, m cluster.Member) Step {
 	if len(voters) > 1 && !quorum.Holds(len(up), len(voters)) {
 		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, len(up), len(voters))}
 	}
-	if step := vacate(v, m); step != nil && !m.Pod.Lingers {
-		return step
+	if !m.Pod.Lingers {
+		if step := cmp.Or(awaitSteady(v, m.Name+" restarts", m.Name), vacate(v, m)); step != nil {
+			return step
+		}
 	}
 	if m.Pod.Change == cluster.Swap {
 		return Swap{m.Name, m.Pod.UID, v.Target.Version}
@@ -110,12 +113,24 @@ func vacate(v cluster.View, m cluster.Member) Step {
 	}
 }
 
+// awaitSteady lets clients be taken from members only while all others can be relied
+// upon: readmit would put them back.
+func awaitSteady(v cluster.View, before string, except ...string) Step {
+	for _, m := range v.Select(cluster.IsVoter, cluster.Not(cluster.IsSteady), cluster.Except(except...)) {
+		return Wait{For: m.Name + " to run steadily before " + before + why(m), Look: soonIf(v.Fresh)}
+	}
+	return nil
+}
+
 // readmit puts a member back that is well, unless it is just about to be disturbed.
 func readmit(v cluster.View) Step {
-	well := len(v.Select(cluster.IsVoter, cluster.Not(cluster.IsSteady))) == 0
+	leaving := leaving(v)
 	for _, m := range v.Select(cluster.IsVoter, cluster.IsSteady) {
-		leaves := cluster.IsOutdated(m) || slices.Contains(leaving(v), m.Name)
-		if m.Pod.Withdrawn && m.Pod.Ready && !(well && leaves) {
+		stays := !cluster.IsOutdated(m) || awaitSteady(v, "", m.Name) != nil
+		if slices.Contains(leaving, m.Name) {
+			stays = awaitSteady(v, "", leaving...) != nil
+		}
+		if m.Pod.Withdrawn && m.Pod.Ready && stays {
 			return Readmit{m.Name, m.Pod.UID}
 		}
 	}
