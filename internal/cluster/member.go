@@ -61,6 +61,7 @@ type Pod struct {
 	Finished    bool   // Failed or Succeeded: it never runs again
 	Running     bool   // its container runs now
 	Ready       bool   // the kubelet's readiness probe passes
+	Proven      bool   // it has passed before: what it runs has worked
 	Change      Change // what of it is not as the spec wants it
 	Withdrawn   bool   // the client Service no longer sends clients to it
 	Quiet       bool   // withdrawn for so long that nobody is being sent to it any more

@@ -102,6 +102,7 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		Terminating: pod.DeletionTimestamp != nil,
 		Finished:    pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded,
 		Ready:       hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil,
+		Proven:      isProven(pod),
 		Forced:      pod.Annotations[v1alpha1.AnnotationForced] != "",
 		Failing:     failing(pod),
 		Resizing:    resizing(pod),
@@ -133,6 +134,19 @@ func isReplaced(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 	replaced := pod.Annotations[v1alpha1.AnnotationReplaced]
 	return replaced != "" && replaced == status.ContainerID && status.State.Running != nil
 }
+
+// isProven says whether a Pod is ready or has been before. One that never was is so since
+// the kubelet took it on; the kubelet notes when it last became ready or ceased to be.
+func isProven(pod *corev1.Pod) bool {
+	if hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil {
+		return true
+	}
+	unready, began := hasCondition(pod, corev1.PodReady, corev1.ConditionFalse), pod.Status.StartTime
+	return unready != nil && began != nil && unready.LastTransitionTime.Sub(began.Time) > takenOn
+}
+
+// takenOn is within how long after a Pod's start the kubelet writes its first status.
+const takenOn = 10 * time.Second
 
 func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) *corev1.PodCondition {
 	for i, condition := range pod.Status.Conditions {

@@ -133,7 +133,7 @@ func TestFault4NumberOfAQuarantinedVolumeIsNotUsedAgain(t *testing.T) {
 // TestPodFacts: each is read from where Kubernetes puts it.
 func TestPodFacts(t *testing.T) {
 	healthy := cluster.Pod{
-		Exists: true, UID: "pod-a-1", Address: "10.0.0.1", Running: true, Ready: true, Lingers: true, Image: image, Usual: true,
+		Exists: true, UID: "pod-a-1", Address: "10.0.0.1", Running: true, Ready: true, Proven: true, Lingers: true, Image: image, Usual: true,
 	}
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)
@@ -152,6 +152,11 @@ func TestPodFacts(t *testing.T) {
 		}, func(p *cluster.Pod) { p.Change = cluster.Rebuild }},
 		"not ready": {func(p *corev1.Pod) {
 			p.Status.Conditions[0].Status = corev1.ConditionFalse
+			p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-time.Hour + time.Second))
+		}, func(p *cluster.Pod) { p.Ready, p.Proven = false, false }},
+		"no longer ready": {func(p *corev1.Pod) {
+			p.Status.Conditions[0].Status = corev1.ConditionFalse
+			p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now)
 		}, func(p *cluster.Pod) { p.Ready = false }},
 		"of a release whose Pods do not linger": {func(p *corev1.Pod) {
 			p.Spec.Containers[0].Lifecycle = nil
@@ -165,7 +170,7 @@ func TestPodFacts(t *testing.T) {
 		"that ended as it should": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0] = restarted(0, now)
 		}, func(*cluster.Pod) {}},
-		"new": {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, func(p *cluster.Pod) { p.Address, p.Running, p.Ready = "", false, false }},
+		"new": {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, func(p *cluster.Pod) { p.Address, p.Running, p.Ready, p.Proven = "", false, false, false }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

@@ -108,6 +108,7 @@ func (s *scene) newPod(name string) *corev1.Pod {
 	pod.UID = types.UID("pod-" + name)
 	pod.Status = corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: "10.0.0." + strings.TrimPrefix(name, "a-"),
+		StartTime:  &metav1.Time{Time: now.Add(-time.Hour)},
 		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 		ContainerStatuses: []corev1.ContainerStatus{{
 			Image: "etcd:v3.6.16",

@@ -27,7 +27,7 @@ import (
 // image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
-// answering synced fresh new unrecorded failing cordoned damaged stranded forced behind replies,
+// answering synced fresh new unproven unrecorded failing cordoned damaged stranded forced behind replies,
 // version=RUNNING, index=COMMITTED, applied=REVISION and
 // trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
 // "volume" describe those.
@@ -144,7 +144,7 @@ func parseMember(t *testing.T, w *world, words []string) {
 	m := w.at(words[0])
 	*m = cluster.Member{
 		Name: words[0], Recorded: true, Started: true, Volume: cluster.Kept, Role: cluster.Unlisted,
-		Pod:     cluster.Pod{Exists: true, UID: w.nextUID(), Running: true, Ready: true, Image: v.Want.Version},
+		Pod:     cluster.Pod{Exists: true, UID: w.nextUID(), Running: true, Ready: true, Proven: true, Image: v.Want.Version},
 		Answers: true, Healthy: true, Revision: 7, Index: 7, ClusterID: v.Record.ClusterID, Version: v.Want.Version,
 	}
 	if v.Record.ClusterID == "" {
@@ -244,6 +244,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Answers, m.Healthy, m.Pod.Running, m.Pod.Ready = true, true, true, true
 	case "new":
 		m.Started = false
+	case "unproven":
+		m.Pod.Proven = false
 	case "curable":
 		w.fate(m.Name).cured = true
 	case "fresh":

@@ -45,13 +45,13 @@ func clearFinished(v cluster.View) Step {
 	return nil
 }
 
-// restartBroken replaces a Pod that never got ready and is not as the spec wants
-// it: a corrected spec heals by itself. A Pod that holds ephemeral data stays,
+// restartBroken replaces a Pod that is not ready and not as the spec wants it: a
+// corrected spec heals by itself. A Pod that holds ephemeral data stays,
 // because its data would go with it; only its image can change in place. So does one
 // that is only starting, for another image.
 func restartBroken(v cluster.View) Step {
 	for _, m := range v.Select(cluster.HasPod, cluster.IsOutdated, cluster.Not(cluster.IsHealthy)) {
-		if m.Pod.Ready || m.Answers || m.Pod.Terminating || m.Pod.Settling {
+		if m.Pod.Ready || m.Answers || m.Pod.Terminating || m.Pod.Settling || comesBack(v, m) {
 			continue
 		}
 		holdsData := v.Want.Ephemeral && v.Formed() && m.Started
@@ -63,6 +63,14 @@ func restartBroken(v cluster.View) Step {
 		}
 	}
 	return nil
+}
+
+// comesBack says whether a member is only restarting with a spec that has worked, while the
+// one that is wanted has yet to work elsewhere. It is down for seconds, and would stay
+// down if the new spec fails.
+func comesBack(v cluster.View, m cluster.Member) bool {
+	tried := v.Select(cluster.IsListed, cluster.HasPod, cluster.Not(cluster.IsOutdated), cluster.Not(cluster.IsHealthy))
+	return m.Pod.Proven && !m.Pod.Failing && len(tried) > 0
 }
 
 // retireRemoved clears away what is left of members that etcd no longer lists.

@@ -95,6 +95,7 @@ func (w *world) runs(m cluster.Member) bool {
 func (w *world) run(m *cluster.Member) {
 	alive := m.Pod.Exists && w.runs(*m) && m.Volume != cluster.Going
 	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive, alive && w.formed, false
+	m.Pod.Proven = m.Pod.Proven || m.Pod.Ready
 	m.Pod.Quiet = m.Pod.Withdrawn
 	m.Pod.Failing = m.Pod.Exists && !alive
 	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign
