@@ -171,9 +171,9 @@ func violation(before, after *world, step plan.Step) string {
 	if s, forces := step.(plan.Force); forces && !before.member(s.Name).Pod.Exists {
 		return forceViolation(before)
 	}
-	hb, nb := before.voters(healthy)
-	ha, na := after.voters(healthy)
-	if nb > 1 && quorum.Holds(hb, nb) && !quorum.Holds(ha, na) && before.view.Want.Size > 0 {
+	hb, nb := before.voters(staysHealthy)
+	ha, na := after.voters(staysHealthy)
+	if (nb > 1 || na > nb) && quorum.Holds(hb, nb) && !quorum.Holds(ha, na) && before.view.Want.Size > 0 {
 		return fmt.Sprintf("I1: quorum lost, %d/%d healthy voters become %d/%d", hb, nb, ha, na)
 	}
 	if before.formed && (na-nb > 1 || nb-na > 1) {
@@ -186,6 +186,8 @@ func violation(before, after *world, step plan.Step) string {
 }
 
 func healthy(m *cluster.Member) bool { return m.Healthy }
+
+func staysHealthy(m *cluster.Member) bool { return m.Healthy && !m.Pod.Terminating }
 
 // forceViolation guards the history of a cluster: it may only be formed anew when
 // its quorum is gone for good, and beside no other member that could go on.

@@ -90,7 +90,7 @@ func finishLearner(v cluster.View) Step {
 		case isSuperfluous(v, m):
 			return remove(v, m, "it is no longer needed")
 		case m.Synced:
-			return Promote{m.Name}
+			return promote(v, m)
 		case m.Pod.Failing && !m.Started:
 			return Wait{For: "learner " + m.Name + " to start" + why(m) + "; mend that, or correct the spec"}
 		default:
@@ -102,6 +102,41 @@ func finishLearner(v cluster.View) Step {
 		}
 	}
 	return nil
+}
+
+// promote judges the voters after the promotion before it proposes it. They must be a
+// quorum even if the new one is down. Two need each other: there it must be well, and
+// its node not about to be drained.
+func promote(v cluster.View, m cluster.Member) Step {
+	voters := v.Select(cluster.IsVoter)
+	steady := v.Select(cluster.IsVoter, cluster.IsSteady)
+	alone := len(voters) == 1
+	switch {
+	case !cluster.IsSteady(m) || alone && cluster.IsDisturbed(m):
+		return Wait{For: "learner " + m.Name + " to be safe before it votes: " + danger(m), Look: soonIf(v.Fresh)}
+	case alone && len(steady) == 1, quorum.Holds(len(steady), len(voters)+1):
+		return Promote{m.Name}
+	default:
+		return Wait{
+			For: fmt.Sprintf("more healthy voters before %s votes: %d of %d would be healthy without it",
+				m.Name, len(steady), len(voters)+1),
+			Look: soonIf(v.Fresh),
+		}
+	}
+}
+
+// danger is what may soon end a learner that has caught up.
+func danger(m cluster.Member) string {
+	switch {
+	case m.Pod.Terminating:
+		return "its pod was told to end"
+	case m.Pod.Cordoned:
+		return "its node takes no new pods and may be drained"
+	case m.Pod.Shaky:
+		return "its container has just failed"
+	default:
+		return "its container is about to restart"
+	}
 }
 
 // awaitHealth holds back every change that is not a repair until all voters are

@@ -62,6 +62,7 @@ func eachFormed(g goal, most int, visit func(*world)) {
 				visit(formedWorld(g, states, startedLearner))
 				visit(formedWorld(g, states, newLearner))
 			}
+			visit(formedWorld(g, append(slices.Clip(voters), 0), endingLearner))
 		})
 	}
 }
@@ -143,6 +144,7 @@ const (
 	noLearner learner = iota
 	startedLearner
 	newLearner
+	endingLearner // its Pod was told to end
 )
 
 func formedWorld(g goal, states []int, newest learner) *world {
@@ -161,8 +163,9 @@ func formedWorld(g goal, states []int, newest learner) *world {
 	}
 	if newest != noLearner {
 		last := len(states) - 1
-		w.view.Members[last].Role, w.view.Members[last].Started = cluster.Learner, newest == startedLearner
-		w.fates[last].data = newest == startedLearner
+		w.view.Members[last].Role, w.view.Members[last].Started = cluster.Learner, newest != newLearner
+		w.view.Members[last].Pod.Terminating = newest == endingLearner
+		w.fates[last].data = newest != newLearner
 	}
 	if w.minor = g.downgrade; w.minor == "" {
 		w.version()
