@@ -44,6 +44,7 @@ type identity struct {
 	authority string
 	issued    time.Time
 	config    *tls.Config
+	key       string // the certificate: a connection shows the one that it was made with
 }
 
 // Member is a client of one member, over the connection that its Pod already has
@@ -87,7 +88,7 @@ func (d *Dialer) target(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.
 		return target, nil
 	}
 	id, err := d.identity(ctx, c)
-	target.TLS, target.TLSKey = id.config, id.authority
+	target.TLS, target.TLSKey = id.config, id.key
 	return target, err
 }
 
@@ -126,5 +127,5 @@ func (d *Dialer) issue(authority map[string][]byte, now time.Time) (identity, er
 	if err != nil {
 		return identity{}, fmt.Errorf("configure TLS: %w", err)
 	}
-	return identity{authority: string(ca.CertPEM), issued: now, config: config}, nil
+	return identity{authority: string(ca.CertPEM), issued: now, config: config, key: string(pair.CertPEM)}, nil
 }

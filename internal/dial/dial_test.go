@@ -3,13 +3,19 @@ package dial
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,13 +84,10 @@ func mustTarget(t *testing.T, d *Dialer, c *v1alpha1.EtcdCluster) etcd.Target {
 
 // TestTarget: a member is found by its Pod and known by its name.
 func TestTarget(t *testing.T) {
-	d, held, at := newDialer(t)
+	d, _, at := newDialer(t)
 	target := mustTarget(t, d, example())
 	if target.Instance != "pod-1" || target.Address != "10.0.0.1:2379" || target.ServerName != "a-1.a.default.svc" {
 		t.Errorf("got %+v", target)
-	}
-	if target.TLSKey != string(held.data[corev1.TLSCertKey]) {
-		t.Error("a connection does not change with the authority")
 	}
 	cert, err := x509.ParseCertificate(target.TLS.Certificates[0].Certificate[0])
 	if err != nil {
@@ -115,7 +118,7 @@ func TestIdentityIsKept(t *testing.T) {
 	}
 	held.data = authority(t)
 	third := mustTarget(t, d, example())
-	if third.TLS == second || third.TLSKey != string(held.data[corev1.TLSCertKey]) {
+	if third.TLS == second {
 		t.Error("not issued anew by the new authority")
 	}
 	other := example()
@@ -123,6 +126,85 @@ func TestIdentityIsKept(t *testing.T) {
 	if _, err := d.target(t.Context(), other, one); err == nil {
 		t.Error("the identity for a cluster of this name in another namespace was used")
 	}
+}
+
+// TestNewIdentityIsShown: a connection that was made with an older certificate is not
+// used, because a member that drops it would be dialled with that certificate again.
+func TestNewIdentityIsShown(t *testing.T) {
+	d, held, at := newDialer(t)
+	server := listen(t, held.data)
+	shown := func() string {
+		t.Helper()
+		target := mustTarget(t, d, example())
+		target.Address = server.address
+		d.Pool.Keep("default/a", []etcd.Target{target})
+		client, err := d.Pool.Client("default/a", target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Status(t.Context()); status.Code(errors.Unwrap(err)) != codes.Unimplemented {
+			t.Fatalf("got %v from a server that can do nothing", err)
+		}
+		return server.last()
+	}
+	first := shown()
+	at.now = at.now.Add(time.Hour)
+	if again := shown(); again != first || server.count() != 1 {
+		t.Errorf("dialled %d times for one identity", server.count())
+	}
+	at.now = at.now.Add(identityLifetime / 2)
+	if second := shown(); second == first {
+		t.Error("the connection of the older identity is still used")
+	}
+}
+
+// A listener is a member as far as TLS goes, and notes which certificates it is shown.
+type listener struct {
+	address string
+	mutex   sync.Mutex
+	serials []string
+}
+
+func listen(t *testing.T, ca map[string][]byte) *listener {
+	t.Helper()
+	pair, err := pki.Issue(rand.Reader, time.Now(), pki.Pair{CertPEM: ca[corev1.TLSCertKey], KeyPEM: ca[corev1.TLSPrivateKeyKey]},
+		pki.Request{CommonName: "a-1", Server: true, DNSNames: []string{"a-1.a.default.svc"}, Lifetime: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := pair.TLSCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{address: socket.Addr().String()}
+	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAnyClientCert,
+		VerifyConnection: func(state tls.ConnectionState) error {
+			l.mutex.Lock()
+			defer l.mutex.Unlock()
+			l.serials = append(l.serials, state.PeerCertificates[0].SerialNumber.String())
+			return nil
+		},
+	})))
+	t.Cleanup(server.Stop)
+	go func() { _ = server.Serve(socket) }() // ends with an error when it is stopped
+	return l
+}
+
+func (l *listener) last() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.serials[len(l.serials)-1]
+}
+
+func (l *listener) count() int {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return len(l.serials)
 }
 
 // TestForget: nothing is kept of a cluster that is gone.
