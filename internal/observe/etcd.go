@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -144,7 +145,8 @@ func noteVersions(answers []*answer, members *join) {
 	}
 }
 
-// complaint leaves out what the view says in other words.
+// complaint leaves out what the view says in other words. etcd tells its alarms in any
+// order; here they are in one, because every change of it is a write.
 func complaint(errors []string) string {
 	var alarms []string
 	for _, e := range errors {
@@ -152,6 +154,7 @@ func complaint(errors []string) string {
 			alarms = append(alarms, e)
 		}
 	}
+	slices.Sort(alarms)
 	return strings.Join(alarms, ", ")
 }
 

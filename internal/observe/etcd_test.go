@@ -310,3 +310,16 @@ func TestMembersTellAboutThemselves(t *testing.T) {
 		t.Errorf("saw %+v", m)
 	}
 }
+
+// TestAlarmsAreInOneOrder: etcd keeps them in a map and tells them in any order; what
+// differs from look to look would be written, and looked at, without end.
+func TestAlarmsAreInOneOrder(t *testing.T) {
+	s := newScene(t)
+	alarms := []string{"memberID:2 alarm:NOSPACE", "memberID:3 alarm:NOSPACE", "memberID:1 alarm:CORRUPT"}
+	s.twist = func(_ string, status *etcd.Status) { status.Errors = slices.Clone(alarms) }
+	before := s.member("a-0").Complaint
+	slices.Reverse(alarms)
+	if after := s.member("a-0").Complaint; after != before || strings.Count(after, "alarm:") != 3 {
+		t.Errorf("the same alarms were %q and then %q", before, after)
+	}
+}
