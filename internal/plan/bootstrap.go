@@ -48,10 +48,13 @@ func respectOthers(v cluster.View) Step {
 }
 
 // hibernate ends every Pod and keeps every volume. Members are not removed: they
-// come back as they were.
+// come back as they were. One that would come back without its data is not ended.
 func hibernate(v cluster.View) Step {
 	if v.Want.Size > 0 {
 		return nil
+	}
+	if step := stayAwake(v); step != nil {
+		return step
 	}
 	pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists })
 	for _, m := range pods {
@@ -63,6 +66,20 @@ func hibernate(v cluster.View) Step {
 		return Wait{For: "pod " + pods[0].Name + " to be gone"}
 	}
 	return Done{}
+}
+
+// stayAwake refuses to end a Pod whose volume is being deleted and goes with it.
+func stayAwake(v cluster.View) Step {
+	ours := func(m cluster.Member) bool { return m.Recorded || cluster.IsListed(m) }
+	mortal := v.Select(ours, isMortal, func(m cluster.Member) bool { return !m.Pod.Terminating })
+	if len(mortal) == 0 {
+		return nil
+	}
+	if step := stayOneCluster(v); step != nil {
+		return step
+	}
+	return Refuse{"size 0 keeps volumes, but that of " + list(cluster.Names(mortal)) + " is being deleted and goes with its pod; " +
+		"set spec.size to 3 or more, then delete such pods one at a time, each while all members are healthy: they are replaced"}
 }
 
 // adoptVolumes takes kept volumes for what they are: the data of a cluster of

@@ -211,6 +211,9 @@ func forceViolation(before *world) string {
 // member is started as new on an empty volume once the cluster has formed.
 func dataViolation(before, after *world, step plan.Step) string {
 	for _, m := range before.view.Members {
+		if before.view.Record.Recovering != "" && cluster.IsLearner(m) && m.Volume == cluster.Going {
+			continue // no survivor: the cluster goes on without it
+		}
 		if m.Role != cluster.Unlisted && m.Pod.Exists && !m.Pod.Finished && before.fate(m.Name).data && !after.fate(m.Name).data {
 			return "I3: data of listed member " + m.Name + " is destroyed"
 		}

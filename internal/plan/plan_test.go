@@ -155,7 +155,7 @@ func parseMember(t *testing.T, w *world, words []string) {
 			t.Fatalf("unknown word %q of member %s", word, m.Name)
 		}
 	}
-	w.fate(m.Name).data = m.Volume == cluster.Kept
+	w.fate(m.Name).data = m.Volume == cluster.Kept || m.Volume == cluster.Going && m.Pod.Exists
 }
 
 func describe(w *world, m *cluster.Member, word string) bool {

@@ -46,15 +46,15 @@ func clearFinished(v cluster.View) Step {
 }
 
 // restartBroken replaces a Pod that is not ready and not as the spec wants it: a
-// corrected spec heals by itself. A Pod that holds ephemeral data stays,
-// because its data would go with it; only its image can change in place. So does one
+// corrected spec heals by itself. A Pod that holds data which has no volume, or
+// none for long, stays, because its data would go with it; only its image can change in place. So does one
 // that is only starting, for another image.
 func restartBroken(v cluster.View) Step {
 	for _, m := range v.Select(cluster.HasPod, cluster.IsOutdated, cluster.Not(cluster.IsHealthy)) {
 		if m.Pod.Ready || m.Answers || m.Pod.Terminating || m.Pod.Settling || comesBack(v, m) {
 			continue
 		}
-		holdsData := v.Want.Ephemeral && v.Formed() && m.Started
+		holdsData := (v.Want.Ephemeral || isMortal(m)) && v.Formed() && m.Started
 		switch {
 		case m.Pod.Change == cluster.Swap && (holdsData || !m.Pod.Failing):
 			return Swap{m.Name, m.Pod.UID, v.Target.Version}

@@ -28,9 +28,10 @@ func Lasting(v cluster.View) (QuorumLoss, bool) {
 
 // Proposal is the loss of going on from the best survivor: the one that knows most
 // entries to be committed, because etcd drops all others when it forms a cluster
-// anew. There is none before every survivor has told what it has.
+// anew. There is none before every survivor has told what it has, and none while the
+// data of one would not outlive its Pod, which must be stopped.
 func (l QuorumLoss) Proposal() (cluster.Loss, bool) {
-	if len(l.Survivors) == 0 || l.silent() != "" {
+	if len(l.Survivors) == 0 || l.silent() != "" || len(l.mortal()) > 0 {
 		return cluster.Loss{}, false
 	}
 	best := slices.MaxFunc(l.Survivors, func(a, b cluster.Member) int {
@@ -47,6 +48,21 @@ func (l QuorumLoss) silent() string {
 	}
 	return ""
 }
+
+// mortal are the survivors whose volumes are being deleted.
+func (l QuorumLoss) mortal() []string {
+	var names []string
+	for _, m := range l.Survivors {
+		if isMortal(m) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// isMortal says whether a member's data is there only for as long as its Pod, although
+// it has a volume: that is being deleted, and Kubernetes keeps it no longer.
+func isMortal(m cluster.Member) bool { return cluster.HasPod(m) && m.Volume != cluster.Kept }
 
 // beyondRepair decides what becomes of a cluster whose quorum is lost for good: a
 // person accepts the loss by name, or has allowed the operator to go on beforehand.
@@ -68,6 +84,8 @@ func beyondRepair(v cluster.View) Step {
 	}
 	proposal, known := loss.Proposal()
 	switch {
+	case len(loss.mortal()) > 0:
+		return Refuse{gone + "; " + cannotOutlive(loss.mortal())}
 	case !known:
 		return Wait{For: loss.silent() + " to say which data it has: " + gone + why(memberOf(v, loss.silent()))}
 	case v.Want.Automatic || v.Want.Accepted == proposal.String():
@@ -77,6 +95,12 @@ func beyondRepair(v cluster.View) Step {
 			"to go on from it set spec.recovery.acceptDataLoss to %q, else restore the cluster from a backup",
 			gone, proposal.Survivor, proposal.Revision, proposal)}
 	}
+}
+
+// cannotOutlive says what a person must do for data that goes with the next step.
+func cannotOutlive(names []string) string {
+	return "the volume of " + list(names) + " is being deleted, so that the data left in it cannot outlive its pod; " +
+		"copy it with etcdctl snapshot save and create a new cluster, or delete the pod if nobody needs that data"
 }
 
 // outnumbered refuses while voters with data that is not their own leave the others
@@ -110,6 +134,9 @@ func recoverQuorum(v cluster.View) Step {
 	}
 	if cluster.IsBeyondRepair(survivor) {
 		return Refuse{"the data of " + survivor.Name + " was lost while the cluster was formed anew from it; restore the cluster from a backup"}
+	}
+	if isMortal(survivor) && !survivor.Pod.Forced {
+		return Refuse{cannotOutlive([]string{survivor.Name})}
 	}
 	for _, m := range v.Members {
 		if m.Name == survivor.Name {

@@ -75,25 +75,35 @@ func awaitResize(v cluster.View) Step {
 	return nil
 }
 
-// restart judges the voters that go on serving before it stops one.
+// restart judges the voters that go on serving before it stops one. One whose data goes
+// with its Pod is replaced, unless it is the only one.
 func restart(v cluster.View, m cluster.Member) Step {
 	if m.Pod.Terminating {
 		return Wait{For: "pod " + m.Name + " to be gone"}
 	}
 	voters := v.Select(cluster.IsVoter)
+	goes := isMortal(m) && m.Pod.Change != cluster.Swap
+	if goes && len(voters) == 1 {
+		return Refuse{"the spec has changed, but the volume of " + m.Name + " is being deleted, so that all data would go with its pod; " +
+			"set spec.size to 3: then it is replaced"}
+	}
 	up := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(m.Name))
 	if len(voters) > 1 && !quorum.Holds(len(up), len(voters)) {
 		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, len(up), len(voters))}
 	}
-	if !m.Pod.Lingers {
+	if goes || !m.Pod.Lingers {
 		if step := cmp.Or(awaitSteady(v, m.Name+" restarts", m.Name), vacate(v, m)); step != nil {
 			return step
 		}
 	}
-	if m.Pod.Change == cluster.Swap {
+	switch {
+	case m.Pod.Change == cluster.Swap:
 		return Swap{m.Name, m.Pod.UID, v.Target.Version}
+	case goes:
+		return remove(v, m, "the spec has changed and its volume is being deleted")
+	default:
+		return Stop{m.Name, m.Pod.UID, "the spec has changed"}
 	}
-	return Stop{m.Name, m.Pod.UID, "the spec has changed"}
 }
 
 // vacate takes a member out of the client Service before it is disturbed, and gives

@@ -93,7 +93,7 @@ func (w *world) runs(m cluster.Member) bool {
 }
 
 func (w *world) run(m *cluster.Member) {
-	alive := m.Pod.Exists && w.runs(*m) && m.Volume != cluster.Going
+	alive := m.Pod.Exists && w.runs(*m)
 	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive, alive && w.formed, false
 	m.Pod.Proven = m.Pod.Proven || m.Pod.Ready
 	m.Pod.Quiet = m.Pod.Withdrawn
@@ -114,6 +114,9 @@ func (w *world) run(m *cluster.Member) {
 		if cluster.HasPod(*m) {
 			m.Volume = cluster.Kept
 		}
+	}
+	if !m.Pod.Exists && m.Volume == cluster.Going {
+		m.Volume, w.fate(m.Name).data = cluster.NoVolume, false
 	}
 	if m.Answers {
 		m.ClusterID, m.Started = clusterID, true

@@ -135,6 +135,7 @@ var memberStates = []func(f *fate, m *cluster.Member){
 	func(f *fate, _ *cluster.Member) { f.foreign = true },
 	func(_ *fate, m *cluster.Member) { m.Version, m.Pod.Image = "3.5.35", "3.5.35" },
 	func(_ *fate, m *cluster.Member) { m.Pod.Cordoned = true },
+	func(_ *fate, m *cluster.Member) { m.Volume = cluster.Going },
 }
 
 // learner is what the newest member is, if not a voter.
