@@ -219,7 +219,7 @@ func listFrom(ctx context.Context, answers []*answer, members *join, confirmed b
 	if err != nil {
 		return nil, false
 	}
-	return members.list(list), true
+	return members.list(list, confirmed), true
 }
 
 func markLeader(members *join, leader uint64) {

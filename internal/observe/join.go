@@ -75,14 +75,24 @@ func (j *join) member(name string) *cluster.Member {
 }
 
 // list replaces what the record says of the membership by etcd's own list, and
-// returns the members that are not of this cluster's making.
-func (j *join) list(listed []etcd.Member) []cluster.Stray {
-	known := map[uint64]string{}
+// returns the members that are not of this cluster's making. If no quorum has
+// confirmed the list, it is one member's memory, which may be older than the record:
+// then it is only added to that, if there is one.
+func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.Stray {
+	known, recorded := map[uint64]string{}, false
 	for _, m := range j.members {
 		if m.ID != 0 {
 			known[m.ID] = m.Name
 		}
-		m.Role, m.ID = cluster.Unlisted, 0
+		recorded = recorded || cluster.IsListed(*m)
+	}
+	enter := j.enter
+	if recorded && !confirmed {
+		enter = j.add
+	} else {
+		for _, m := range j.members {
+			m.Role, m.ID = cluster.Unlisted, 0
+		}
 	}
 	var strays []cluster.Stray
 	for _, l := range listed {
@@ -94,13 +104,30 @@ func (j *join) list(listed []etcd.Member) []cluster.Stray {
 			strays = append(strays, cluster.Stray{ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner})
 			continue
 		}
-		m := j.member(name)
-		m.ID, m.Role, m.Started = l.ID, cluster.Voter, l.Name != ""
-		if l.Learner {
-			m.Role = cluster.Learner
-		}
+		enter(name, l)
 	}
 	return strays
+}
+
+// enter takes down what etcd lists of a member of ours.
+func (j *join) enter(name string, l etcd.Member) {
+	m := j.member(name)
+	m.ID, m.Role, m.Started = l.ID, cluster.Voter, l.Name != ""
+	if l.Learner {
+		m.Role = cluster.Learner
+	}
+}
+
+// add takes down what one member remembers. A voter of the record stays one, and one that
+// the record does not know and of which nothing is left was removed since.
+func (j *join) add(name string, l etcd.Member) {
+	m, known := j.members[name]
+	if !known || m.Role == cluster.Voter || m.Role == cluster.Unlisted && !m.Pod.Exists && m.Volume == cluster.NoVolume {
+		return
+	}
+	started := m.Started
+	j.enter(name, l)
+	m.Started = m.Started || started
 }
 
 // nameOf is the name of the member whose peer URL it is: etcd keeps the URL that the
