@@ -189,6 +189,18 @@ func (v View) Voters() int {
 	return v.Want.Size
 }
 
+// StrayVoters is how many voters nobody asked for. What they have and whether they run is
+// not known, only that etcd counts them.
+func (v View) StrayVoters() int {
+	n := 0
+	for _, s := range v.Strays {
+		if s.Voter {
+			n++
+		}
+	}
+	return n
+}
+
 // Leader returns the member that leads, and whether one does.
 func (v View) Leader() (Member, bool) {
 	for _, m := range v.Members {

@@ -62,15 +62,18 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 	noteLags(answers, members, leader)
 	if !answersItself(answers, leader) {
 		o.noteRemains(ctx, answers, members)
-		v.Unread = unreadBecause(answers)
 		v.Strays, _ = listFrom(ctx, answers, members, false)
-		markLeader(members, leader)
-		return
+		if !isStray(leader, v.Strays) {
+			v.Unread = unreadBecause(answers)
+			markLeader(members, leader)
+			return
+		}
 	}
 	each(answers, func(a *answer) { a.confirm(ctx) })
 	var listed bool
 	if v.Strays, listed = listFrom(ctx, answers, members, true); !listed {
 		v.Unread = "no member answers a linearizable read"
+		v.Strays, _ = listFrom(ctx, answers, members, false)
 	}
 	markLeader(members, leader)
 	for _, a := range answers {
@@ -190,6 +193,12 @@ func answersItself(answers []*answer, leader uint64) bool {
 	return false
 }
 
+// isStray says whether the leader is a voter that nobody asked for, which is never asked
+// itself: only a read tells whether it leads.
+func isStray(leader uint64, strays []cluster.Stray) bool {
+	return slices.ContainsFunc(strays, func(s cluster.Stray) bool { return s.Voter && s.ID == leader })
+}
+
 func unreadBecause(answers []*answer) string {
 	for _, a := range answers {
 		if a.err == nil {
@@ -280,7 +289,7 @@ func noteLearners(answers []*answer, members *join, leader uint64) {
 	for _, a := range answers {
 		if a.err == nil && a.status.Learner {
 			m := members.member(a.name)
-			m.Synced = float64(a.status.RaftAppliedIndex) >= inSync*float64(log)
+			m.Synced = log > 0 && float64(a.status.RaftAppliedIndex) >= inSync*float64(log)
 			m.Healthy = a.status.LeaderID == leader
 		}
 	}

@@ -21,18 +21,17 @@ func readEtcd(v cluster.View) Step {
 	return Wait{For: "etcd to answer: " + v.Unread, Look: soonIf(v.Fresh)}
 }
 
-// keepQuorum lets nothing change while fewer voters than a quorum are healthy.
+// keepQuorum lets nothing change while fewer voters than a quorum are healthy. Voters
+// that nobody asked for count as healthy, because a quorum has just answered: none is
+// ever lost for good here.
 func keepQuorum(v cluster.View) Step {
-	voters := v.Select(cluster.IsVoter)
-	healthy := v.Select(cluster.IsVoter, cluster.IsHealthy)
-	if quorum.Holds(len(healthy), len(voters)) {
+	voters := len(v.Select(cluster.IsVoter)) + v.StrayVoters()
+	healthy := len(v.Select(cluster.IsVoter, cluster.IsHealthy)) + v.StrayVoters()
+	if quorum.Holds(healthy, voters) {
 		return nil
 	}
-	if step := beyondRepair(v); step != nil {
-		return step
-	}
 	return Wait{
-		For:  fmt.Sprintf("a quorum: %d of %d voters are healthy, %d are needed", len(healthy), len(voters), quorum.Size(len(voters))),
+		For:  fmt.Sprintf("a quorum: %d of %d voters are healthy, %d are needed", healthy, voters, quorum.Size(voters)),
 		Look: soonIf(v.Fresh),
 	}
 }

@@ -11,19 +11,19 @@ import (
 
 // QuorumLoss is what is known of a loss of quorum that lasts: too many voters have
 // lost their data for the rest to ever be a majority. Voters that are only down or
-// out of reach do not count as lost.
+// out of reach do not count as lost, nor do those that nobody asked for.
 type QuorumLoss struct {
 	Lost, Survivors []cluster.Member
 }
 
 // Lasting returns the lasting loss of quorum, and whether there is one.
 func Lasting(v cluster.View) (QuorumLoss, bool) {
-	voters := v.Select(cluster.IsVoter)
+	voters, strays := v.Select(cluster.IsVoter), v.StrayVoters()
 	loss := QuorumLoss{
 		Lost:      v.Select(cluster.IsVoter, cluster.IsBeyondRepair),
 		Survivors: v.Select(cluster.IsVoter, cluster.Not(cluster.IsBeyondRepair)),
 	}
-	return loss, len(loss.Lost) > 0 && !quorum.Holds(len(loss.Survivors), len(voters))
+	return loss, len(loss.Lost) > 0 && !quorum.Holds(len(loss.Survivors)+strays, len(voters)+strays)
 }
 
 // Proposal is the loss of going on from the best survivor: the one that knows most
@@ -75,6 +75,10 @@ func beyondRepair(v cluster.View) Step {
 		return nil
 	}
 	gone := "quorum is lost for good: the data of " + list(cluster.Names(loss.Lost)) + " is gone"
+	strays := v.StrayVoters()
+	if strays > 0 {
+		gone += fmt.Sprintf(" (voters that are not ours may have newer data: %d)", strays)
+	}
 	switch {
 	case len(loss.Survivors) == 0:
 		return Refuse{gone + ", and no voter is left; restore the cluster from a backup"}
@@ -88,7 +92,7 @@ func beyondRepair(v cluster.View) Step {
 		return Refuse{gone + "; " + cannotOutlive(loss.mortal())}
 	case !known:
 		return Wait{For: loss.silent() + " to say which data it has: " + gone + why(memberOf(v, loss.silent()))}
-	case v.Want.Automatic || v.Want.Accepted == proposal.String():
+	case v.Want.Automatic && strays == 0 || v.Want.Accepted == proposal.String():
 		return Recover{proposal}
 	default:
 		return Refuse{fmt.Sprintf("%s; %s has the newest data that is left, up to revision %d, and writes after it would be lost; "+
@@ -108,7 +112,8 @@ func cannotOutlive(names []string) string {
 func outnumbered(v cluster.View) Step {
 	foreign := v.Select(cluster.IsVoter, cluster.IsForeign)
 	rest := v.Select(cluster.IsVoter, cluster.Not(cluster.IsForeign), cluster.Not(cluster.IsBeyondRepair))
-	if len(foreign) == 0 || quorum.Holds(len(rest), len(v.Select(cluster.IsVoter))) {
+	strays := v.StrayVoters()
+	if len(foreign) == 0 || quorum.Holds(len(rest)+strays, len(v.Select(cluster.IsVoter))+strays) {
 		return nil
 	}
 	m := foreign[0]
@@ -146,7 +151,7 @@ func recoverQuorum(v cluster.View) Step {
 			return step
 		}
 	}
-	return force(survivor)
+	return force(v, survivor)
 }
 
 // stands says whether the survivor serves as the only voter.
@@ -169,7 +174,7 @@ func fence(m cluster.Member, survivor string) Step {
 	}
 }
 
-func force(survivor cluster.Member) Step {
+func force(v cluster.View, survivor cluster.Member) Step {
 	pod := survivor.Pod
 	switch {
 	case !pod.Exists:
@@ -179,6 +184,6 @@ func force(survivor cluster.Member) Step {
 	case !pod.Forced, pod.Finished:
 		return Stop{survivor.Name, pod.UID, "it starts again as a cluster of its own"}
 	default:
-		return Wait{For: survivor.Name + " to form the cluster anew" + why(survivor), Look: Soon}
+		return Wait{For: survivor.Name + " to form the cluster anew" + why(survivor), Look: soonIf(v.Fresh)}
 	}
 }

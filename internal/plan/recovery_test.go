@@ -19,3 +19,19 @@ func TestNoProposalOfDataThatGoesWithItsPod(t *testing.T) {
 		t.Errorf("the volume is being deleted: proposed %s", loss)
 	}
 }
+
+// TestForcedPodIsLookedAtSoonOnlyWhileItStarts: one that finds no node may need hours.
+func TestForcedPodIsLookedAtSoonOnlyWhileItStarts(t *testing.T) {
+	for fresh, want := range map[bool]plan.Look{true: plan.Soon, false: plan.Later} {
+		step, because := plan.Next(cluster.View{
+			Name: "a", Fresh: fresh, Want: cluster.Want{Size: 3}, Unread: "no member runs",
+			Record: cluster.Record{Token: "u1", ClusterID: clusterID, Recovering: "a-0"},
+			Members: []cluster.Member{{
+				Name: "a-0", Role: cluster.Voter, Started: true, Volume: cluster.Kept, Pod: cluster.Pod{Exists: true, Forced: true},
+			}},
+		})
+		if wait, waits := step.(plan.Wait); !waits || wait.Look != want {
+			t.Errorf("fresh %t: %#v (%s)", fresh, step, because)
+		}
+	}
+}

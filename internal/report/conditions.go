@@ -38,6 +38,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
 	voters, healthy := v.Select(cluster.IsVoter), v.Select(cluster.IsVoter, cluster.IsHealthy)
+	strays := v.StrayVoters()
 	awaited := v.Select(cluster.IsVoter, cluster.IsAwaited)
 	switch {
 	case v.Deleting:
@@ -51,6 +52,9 @@ func available(v cluster.View, formed bool) metav1.Condition {
 	case quorum.Holds(len(healthy), len(voters)):
 		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted",
 			len(healthy), len(voters), v.Want.Size)
+	case v.Unread == "" && quorum.Holds(len(healthy)+strays, len(voters)+strays):
+		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted; "+
+			"with %d voters that are not the operator's they are a quorum", len(healthy), len(voters), v.Want.Size, strays)
 	case len(awaited) > 0 && len(healthy)+len(awaited) == len(voters):
 		return is(metav1.ConditionFalse, v1alpha1.ReasonRestarting, "%d of %d voters are healthy, %d are needed; the operator restarts %s",
 			len(healthy), len(voters), quorum.Size(len(voters)), strings.Join(cluster.Names(awaited), ", "))
