@@ -89,7 +89,7 @@ func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vie
 		if !build.TakeImage(pod, wanted) {
 			return
 		}
-		for _, status := range pod.Status.ContainerStatuses {
+		if status := build.EtcdStatus(pod); status.ContainerID != "" {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, status.ContainerID)
 		}
 		if len(v.Select(cluster.IsVoter)) > 1 {
@@ -103,7 +103,7 @@ func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vie
 func (a *Actor) resize(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Resize) error {
 	wanted := build.Pod(build.Targeted(c, v.Target), s.Name, build.Joining{})
 	err := a.change(ctx, c, s.Name, s.UID, "resize", func(pod *corev1.Pod) {
-		pod.Spec.Containers[0].Resources = wanted.Spec.Containers[0].Resources
+		build.Etcd(pod).Resources = build.Etcd(wanted).Resources
 	})
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (a *Actor) change(ctx context.Context, c *v1alpha1.EtcdCluster, name, uid, 
 	if err := a.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read pod %s: %w", name, err)
 	}
-	if string(pod.UID) != uid || len(pod.Spec.Containers) == 0 {
+	if string(pod.UID) != uid {
 		return ErrChanged
 	}
 	edited := pod.DeepCopy()

@@ -2,9 +2,12 @@ package act_test
 
 import (
 	"errors"
+	"reflect"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/act"
@@ -19,7 +22,7 @@ var upgrade = plan.Swap{Name: "a-1", UID: "pod-1", Version: "3.7.3"}
 // another image.
 func upgrading(t *testing.T, container string) *scene {
 	p := pod("a-1", "pod-1")
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{ContainerID: container}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "etcd", ContainerID: container}}
 	s := newScene(t, example(), seen(), p)
 	s.view.Target.Version = "3.7.3"
 	return s
@@ -77,7 +80,7 @@ func TestSwapToTheSameImage(t *testing.T) {
 	pinned := example()
 	pinned.Spec.Image = mirror
 	p := build.Pod(pinned, "a-1", build.Joining{})
-	p.UID, p.Status.ContainerStatuses = "pod-1", []corev1.ContainerStatus{{ContainerID: "containerd://old"}}
+	p.UID, p.Status.ContainerStatuses = "pod-1", []corev1.ContainerStatus{{Name: "etcd", ContainerID: "containerd://old"}}
 	s := newScene(t, example(), seen(), p)
 	s.actor.Images = build.Images{"3.6.16": mirror}
 	s.mustDo(plan.Swap{Name: "a-1", UID: "pod-1", Version: "3.6.16"})
@@ -116,6 +119,34 @@ func TestActorTakesTheImagesItWasTold(t *testing.T) {
 	s.mustDo(plan.Force{Name: "a-0"})
 	if s.get("a-0", p); p.Spec.Containers[0].Image != before {
 		t.Errorf("forced with %s", p.Spec.Containers[0].Image)
+	}
+}
+
+// TestOtherContainersAreLeftAlone: a webhook of somebody else has put its own before etcd's,
+// or behind it.
+func TestOtherContainersAreLeftAlone(t *testing.T) {
+	c := example()
+	c.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+	mesh, running := corev1.Container{Name: "mesh", Image: "mesh:v1"}, corev1.ContainerStatus{Name: "mesh", ContainerID: "containerd://mesh"}
+	for place := range 2 {
+		p := pod("a-1", "pod-1")
+		p.Spec.Containers = slices.Insert(p.Spec.Containers, place, mesh)
+		p.Status.ContainerStatuses = slices.Insert([]corev1.ContainerStatus{{Name: "etcd", ContainerID: "containerd://old"}}, place, running)
+		s := newScene(t, c, seen(), p)
+		s.view.Target.Version = "3.7.3"
+		s.mustDo(upgrade)
+		s.mustDo(plan.Resize{Name: "a-1", UID: "pod-1"})
+		s.get("a-1", p)
+		if got := p.Spec.Containers[place]; !reflect.DeepEqual(got, mesh) {
+			t.Errorf("in place %d it has become %+v", place, got)
+		}
+		etcd := p.Spec.Containers[1-place]
+		if etcd.Image != "gcr.io/etcd-development/etcd:v3.7.3" || !etcd.Resources.Limits.Cpu().Equal(resource.MustParse("2")) {
+			t.Errorf("beside one in place %d etcd has image %s and limits %v", place, etcd.Image, etcd.Resources.Limits)
+		}
+		if got := p.Annotations[v1alpha1.AnnotationReplaced]; got != "containerd://old" {
+			t.Errorf("beside one in place %d %s is marked", place, got)
+		}
 	}
 }
 

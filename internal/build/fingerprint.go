@@ -28,7 +28,7 @@ const parts = 4
 // told to take for a version, see Images.
 func Fingerprint(c *v1alpha1.EtcdCluster, member string) string {
 	pod := template(c, member)
-	etcd := &pod.Spec.Containers[0]
+	etcd := Etcd(pod)
 	image, resources := hash(etcd.Image), hash(etcd.Resources)
 	etcd.Image, etcd.Resources = "", corev1.ResourceRequirements{}
 	return strings.Join([]string{edition, hash(pod), image, resources}, "-")
@@ -76,9 +76,7 @@ func changeSinceFirst(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 		return cluster.Same
 	}
 	asRun := c.DeepCopy()
-	if len(pod.Spec.Containers) > 0 {
-		asRun.Spec.Image = pod.Spec.Containers[0].Image
-	}
+	asRun.Spec.Image = Etcd(pod).Image
 	if have == firstFingerprint(asRun, pod.Name) {
 		return cluster.Swap
 	}

@@ -24,7 +24,7 @@ func (i Images) Put(c *v1alpha1.EtcdCluster, pod *corev1.Pod) *corev1.Pod {
 	if image == "" || c.Spec.Image != "" {
 		return pod
 	}
-	pod.Spec.Containers[0].Image = image
+	Etcd(pod).Image = image
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationImage, image)
 	return pod
 }
@@ -36,7 +36,7 @@ func TakeImage(pod, from *corev1.Pod) bool {
 	if put := from.Annotations[v1alpha1.AnnotationImage]; put != "" {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationImage, put)
 	}
-	is, want := &pod.Spec.Containers[0].Image, from.Spec.Containers[0].Image
+	is, want := &Etcd(pod).Image, Etcd(from).Image
 	differs := *is != want
 	*is = want
 	return differs
@@ -62,5 +62,5 @@ func IsUsual(pod *corev1.Pod, version string) bool {
 	if have := strings.Split(pod.Annotations[v1alpha1.AnnotationTemplate], "-"); len(have) == parts {
 		return have[2] == hash(usual)
 	}
-	return pod.Spec.Containers[0].Image == usual
+	return Etcd(pod).Image == usual
 }

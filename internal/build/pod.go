@@ -22,7 +22,7 @@ func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	pod := template(c, member)
 	pod.Annotations[v1alpha1.AnnotationTemplate] = Fingerprint(c, member)
 	delete(pod.Annotations, v1alpha1.AnnotationImage) // only Images may say that
-	etcd := &pod.Spec.Containers[0]
+	etcd := Etcd(pod)
 	etcd.Args = append(etcd.Args, joinArguments(c, j)...)
 	etcd.Lifecycle = lingering()
 	return pod
@@ -37,12 +37,8 @@ func lingering() *corev1.Lifecycle {
 
 // Lingers says whether a Pod's container serves on for a moment when it is to end.
 func Lingers(pod *corev1.Pod) bool {
-	for _, container := range pod.Spec.Containers {
-		if container.Lifecycle != nil && container.Lifecycle.PreStop != nil {
-			return true
-		}
-	}
-	return false
+	lifecycle := Etcd(pod).Lifecycle
+	return lifecycle != nil && lifecycle.PreStop != nil
 }
 
 // ForcedPod is the Pod of a member that forms the cluster anew from its own data,
@@ -52,7 +48,7 @@ func ForcedPod(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
 	pod := Pod(c, member, Joining{Members: []string{member}})
 	pod.Annotations[v1alpha1.AnnotationForced] = "true"
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-	etcd := &pod.Spec.Containers[0]
+	etcd := Etcd(pod)
 	etcd.Args = append(etcd.Args, "--force-new-cluster=true")
 	return pod
 }
@@ -74,13 +70,13 @@ const cleansing = 1
 
 // IsCleansing says whether the Pod's member drops old entries of its log.
 func IsCleansing(pod *corev1.Pod) bool {
-	return slices.Contains(pod.Spec.Containers[0].Args, fmt.Sprintf("--snapshot-count=%d", cleansing))
+	return slices.Contains(Etcd(pod).Args, fmt.Sprintf("--snapshot-count=%d", cleansing))
 }
 
 func template(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
 	meta := owned(c, member)
 	meta.Labels = merged(MemberLabels(c, member), c.Spec.PodMetadata.Labels)
-	meta.Annotations = merged(map[string]string{"kubectl.kubernetes.io/default-container": "etcd"}, c.Spec.PodMetadata.Annotations)
+	meta.Annotations = merged(map[string]string{"kubectl.kubernetes.io/default-container": etcdContainer}, c.Spec.PodMetadata.Annotations)
 	scheduling := c.Spec.Scheduling
 	return &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
@@ -112,7 +108,7 @@ func template(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
 
 func container(c *v1alpha1.EtcdCluster, member string) corev1.Container {
 	etcd := corev1.Container{
-		Name:    "etcd",
+		Name:    etcdContainer,
 		Image:   c.Spec.MemberImage(),
 		Command: []string{"/usr/local/bin/etcd"},
 		Args:    arguments(c, member),

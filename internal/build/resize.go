@@ -13,7 +13,8 @@ import (
 // of service
 // (https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#limitations).
 func IsResizable(pod *corev1.Pod, c *v1alpha1.EtcdCluster) bool {
-	have := defaulted(pod.Spec.Containers[0].Resources.Requests, pod.Spec.Containers[0].Resources.Limits)
+	running := Etcd(pod).Resources
+	have := defaulted(running.Requests, running.Limits)
 	want := defaulted(c.Spec.Resources.Requests, c.Spec.Resources.Limits)
 	return isChangeable(have.Requests, want.Requests) && isChangeable(have.Limits, want.Limits) && quality(have) == quality(want)
 }

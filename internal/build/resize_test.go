@@ -6,7 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 func resources(requests, limits map[corev1.ResourceName]string) corev1.ResourceRequirements {
@@ -52,5 +54,44 @@ func TestIsResizable(t *testing.T) {
 		if got := build.IsResizable(pod, c); got != test.is {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+// TestEtcdIsFoundByItsName: a webhook of somebody else has put a container before it. What
+// is asked of the Pod is asked of etcd's.
+func TestEtcdIsFoundByItsName(t *testing.T) {
+	small, large := map[corev1.ResourceName]string{"cpu": "1"}, map[corev1.ResourceName]string{"cpu": "2"}
+	c := example()
+	c.Spec.Resources = v1alpha1.Resources{Requests: resources(small, nil).Requests}
+	pod := build.Pod(build.Targeted(c, cluster.Target{Version: "3.6.16", Cleanse: true}), "example-0", forming())
+	mesh := corev1.Container{Name: "mesh", Image: "mesh:v1", Resources: resources(map[corev1.ResourceName]string{"memory": "1Gi"}, nil)}
+	pod.Spec.Containers = append([]corev1.Container{mesh}, pod.Spec.Containers...)
+	pod.Annotations[v1alpha1.AnnotationTemplate] = "of v0.1"
+	c.Spec.Resources.Requests = resources(large, nil).Requests
+	if !build.IsResizable(pod, c) {
+		t.Error("another container's resources are judged")
+	}
+	if !build.IsUsual(pod, "3.6.16") {
+		t.Error("another container's image is judged")
+	}
+	if !build.IsCleansing(pod) {
+		t.Error("another container's arguments are judged")
+	}
+	build.Etcd(pod).Lifecycle = nil
+	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}
+	if build.Lingers(pod) {
+		t.Error("another container lingers, etcd does not")
+	}
+}
+
+// TestPodWithoutEtcd: somebody has made it. Nothing is believed of it, and nothing breaks.
+func TestPodWithoutEtcd(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "mesh", Image: usual}}}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mesh", ContainerID: "containerd://mesh"}}
+	if build.Etcd(pod).Image != "" || build.EtcdStatus(pod).ContainerID != "" || build.IsUsual(pod, "3.6.16") {
+		t.Error("another container is taken for etcd's")
+	}
+	if got := build.Change(example(), pod); got != cluster.Rebuild {
+		t.Errorf("change %d", got)
 	}
 }

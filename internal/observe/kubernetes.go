@@ -63,10 +63,8 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	if v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)
 	}
-	for _, status := range pod.Status.ContainerStatuses {
-		if run := status.State.Running; run != nil && o.Now().Sub(run.StartedAt.Time) < freshFor {
-			v.Fresh = true
-		}
+	if run := build.EtcdStatus(pod).State.Running; run != nil && o.Now().Sub(run.StartedAt.Time) < freshFor {
+		v.Fresh = true
 	}
 }
 
@@ -97,7 +95,8 @@ func foreignTo(c *v1alpha1.EtcdCluster, object metav1.Object) (cluster.Object, s
 }
 
 func podFacts(pod *corev1.Pod) cluster.Pod {
-	facts := cluster.Pod{
+	etcd := build.EtcdStatus(pod)
+	return cluster.Pod{
 		Exists: true, UID: string(pod.UID), Address: pod.Status.PodIP,
 		Terminating: pod.DeletionTimestamp != nil,
 		Finished:    pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded,
@@ -107,15 +106,12 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		Failing:     failing(pod),
 		Resizing:    resizing(pod),
 		Trouble:     trouble(pod),
-		Image:       imageOf(pod),
+		Image:       build.Etcd(pod).Image,
 		Withdrawn:   pod.Labels[build.ComponentLabel] != build.Serving,
 		Lingers:     build.Lingers(pod),
+		Running:     etcd.State.Running != nil,
+		Settling:    isReplaced(pod, etcd),
 	}
-	for _, status := range pod.Status.ContainerStatuses {
-		facts.Running = facts.Running || status.State.Running != nil
-		facts.Settling = facts.Settling || isReplaced(pod, &status)
-	}
-	return facts
 }
 
 // clientsLeave is how long it takes until no client is sent to a Pod any more that has
@@ -130,7 +126,7 @@ func (o *Observer) isQuiet(pod *corev1.Pod) bool {
 
 // isReplaced says whether the container is still the one from before an exchange of
 // the image.
-func isReplaced(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
+func isReplaced(pod *corev1.Pod, status corev1.ContainerStatus) bool {
 	replaced := pod.Annotations[v1alpha1.AnnotationReplaced]
 	return replaced != "" && replaced == status.ContainerID && status.State.Running != nil
 }

@@ -184,6 +184,40 @@ func TestPodFacts(t *testing.T) {
 	}
 }
 
+// TestOtherContainersAreNoMembers: what a webhook of somebody else has put into the Pod,
+// before etcd's container or behind it, says nothing of the member, however it fares.
+func TestOtherContainersAreNoMembers(t *testing.T) {
+	plain := newScene(t)
+	plain.pod("a-1").Annotations[v1alpha1.AnnotationReplaced] = "containerd://old"
+	want := plain.member("a-1")
+	for name, other := range map[string]corev1.ContainerStatus{
+		"keeps failing":      {State: waiting("CrashLoopBackOff", ""), LastTerminationState: ended("Error", 1, "panic: mesh")},
+		"failed just now":    restarted(1, now),
+		"was marked instead": {ContainerID: "containerd://old", State: plain.pod("a-1").Status.ContainerStatuses[0].State},
+	} {
+		for place := range 2 {
+			s := newScene(t)
+			p := s.pod("a-1")
+			p.Annotations[v1alpha1.AnnotationReplaced] = "containerd://old"
+			other.Name = "mesh"
+			p.Spec.Containers = slices.Insert(p.Spec.Containers, place, corev1.Container{Name: "mesh", Image: "mesh:v1"})
+			p.Status.ContainerStatuses = slices.Insert(p.Status.ContainerStatuses, place, other)
+			if v := s.look(); v.Fresh {
+				t.Errorf("%s in place %d: fresh", name, place)
+			}
+			if got := s.member("a-1"); got != want {
+				t.Errorf("%s in place %d:\nsaw  %+v\nwant %+v", name, place, got, want)
+			}
+		}
+	}
+	s := newScene(t)
+	s.etcd.Stop("a-1")
+	s.pod("a-1").Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mesh", State: plain.pod("a-1").Status.ContainerStatuses[0].State}}
+	if s.member("a-1").Pod.Running {
+		t.Error("etcd is taken to run because another container does")
+	}
+}
+
 // TestFresh: a Pod whose container started within half a minute.
 func TestFresh(t *testing.T) {
 	for age, want := range map[time.Duration]bool{0: true, 29 * time.Second: true, 30 * time.Second: false, time.Hour: false} {
@@ -445,7 +479,7 @@ func TestTroubleIsToldInStableWords(t *testing.T) {
 }
 
 func state(is, last corev1.ContainerState) corev1.PodStatus {
-	return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Image: "etcd:before", State: is, LastTerminationState: last}}}
+	return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", Image: "etcd:before", State: is, LastTerminationState: last}}}
 }
 
 // TestLongTroubleIsCutBetweenLetters: what is not UTF-8 reads back otherwise than it
@@ -462,6 +496,7 @@ func TestLongTroubleIsCutBetweenLetters(t *testing.T) {
 // restarted is a container that ended with that exit code and runs again.
 func restarted(code int32, since time.Time) corev1.ContainerStatus {
 	return corev1.ContainerStatus{
+		Name:                 "etcd",
 		Ready:                true,
 		State:                corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}},
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}},

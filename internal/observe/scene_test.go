@@ -111,7 +111,7 @@ func (s *scene) newPod(name string) *corev1.Pod {
 		StartTime:  &metav1.Time{Time: now.Add(-time.Hour)},
 		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 		ContainerStatuses: []corev1.ContainerStatus{{
-			Image: "etcd:v3.6.16",
+			Name: "etcd", Image: "etcd:v3.6.16",
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-time.Hour))}},
 		}},
 	}

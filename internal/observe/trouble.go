@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/crash"
 )
 
@@ -27,12 +28,7 @@ func trouble(pod *corev1.Pod) string {
 	if pod.Status.Phase == corev1.PodFailed {
 		return fmt.Sprintf("it failed: %s %s", pod.Status.Reason, pod.Status.Message)
 	}
-	for i := range pod.Status.ContainerStatuses {
-		if text := containerTrouble(pod, &pod.Status.ContainerStatuses[i]); text != "" {
-			return text
-		}
-	}
-	return ""
+	return containerTrouble(pod, build.EtcdStatus(pod))
 }
 
 // resizing says why a Pod does not have the compute resources yet that its spec asks
@@ -60,7 +56,7 @@ func resizing(pod *corev1.Pod) string {
 // ended, waits for its next start or has just started again. One that ended because
 // its image was exchanged is no trouble; the status names its image until another
 // runs.
-func containerTrouble(pod *corev1.Pod, status *corev1.ContainerStatus) string {
+func containerTrouble(pod *corev1.Pod, status corev1.ContainerStatus) string {
 	ended := status.State.Terminated
 	if ended == nil {
 		ended = status.LastTerminationState.Terminated
@@ -73,24 +69,16 @@ func containerTrouble(pod *corev1.Pod, status *corev1.ContainerStatus) string {
 	case status.Ready:
 		return ""
 	case waiting != nil && pullTrouble[waiting.Reason]:
-		return fmt.Sprintf("its image %s cannot be pulled", imageOf(pod))
+		return fmt.Sprintf("its image %s cannot be pulled", build.Etcd(pod).Image)
 	case ended != nil:
 		return fmt.Sprintf("its container ended: %s, exit code %d%s", ended.Reason, ended.ExitCode, lastLine(ended.Message))
 	case waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing":
 		return ""
 	case waiting.Reason == "CrashLoopBackOff": // its message counts the time
-		return fmt.Sprintf("its container does not start with image %s", imageOf(pod))
+		return fmt.Sprintf("its container does not start with image %s", build.Etcd(pod).Image)
 	default:
 		return fmt.Sprintf("its container does not start: %s: %s", waiting.Reason, waiting.Message)
 	}
-}
-
-// imageOf is the image that the Pod's container is to run.
-func imageOf(pod *corev1.Pod) string {
-	for _, container := range pod.Spec.Containers {
-		return container.Image
-	}
-	return ""
 }
 
 // pullTrouble are the kubelet's words for an image that it can not get; it goes to
@@ -128,10 +116,8 @@ func failing(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil {
 		return false
 	}
-	for _, status := range pod.Status.ContainerStatuses {
-		if waiting := status.State.Waiting; waiting != nil && failures[waiting.Reason] {
-			return true
-		}
+	if waiting := build.EtcdStatus(pod).State.Waiting; waiting != nil && failures[waiting.Reason] {
+		return true
 	}
 	return hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse) != nil
 }
@@ -143,10 +129,9 @@ const shakyFor = 10 * time.Second
 // isShaky says whether the container may be about to fail again: nobody else may be
 // disturbed because it is well just now.
 func (o *Observer) isShaky(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {
-		run, last := status.State.Running, status.LastTerminationState.Terminated
-		return run != nil && last != nil && last.ExitCode != 0 && o.Now().Sub(run.StartedAt.Time) < shakyFor
-	})
+	status := build.EtcdStatus(pod)
+	run, last := status.State.Running, status.LastTerminationState.Terminated
+	return run != nil && last != nil && last.ExitCode != 0 && o.Now().Sub(run.StartedAt.Time) < shakyFor
 }
 
 // failures are the kubelet's words for a container that it tries again and again.
@@ -158,23 +143,22 @@ var failures = map[string]bool{
 // damage says why etcd cannot use its data, if it has said so itself and its
 // container does not run: then no restart helps.
 func damage(pod *corev1.Pod) string {
-	for _, status := range pod.Status.ContainerStatuses {
-		ended := status.State.Terminated
-		if ended == nil && status.State.Waiting != nil {
-			ended = status.LastTerminationState.Terminated
-		}
-		if ended == nil {
-			continue
-		}
-		switch crash.Why(ended.ExitCode, ended.Reason, ended.Message) {
-		case crash.Corrupt:
-			return "its data is damaged" + lastLine(ended.Message)
-		case crash.Empty:
-			return emptied + lastLine(ended.Message)
-		default:
-		}
+	status := build.EtcdStatus(pod)
+	ended := status.State.Terminated
+	if ended == nil && status.State.Waiting != nil {
+		ended = status.LastTerminationState.Terminated
 	}
-	return ""
+	if ended == nil {
+		return ""
+	}
+	switch crash.Why(ended.ExitCode, ended.Reason, ended.Message) {
+	case crash.Corrupt:
+		return "its data is damaged" + lastLine(ended.Message)
+	case crash.Empty:
+		return emptied + lastLine(ended.Message)
+	default:
+		return ""
+	}
 }
 
 // emptied is no damage to a member that has never started: it has no data yet.
