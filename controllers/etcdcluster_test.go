@@ -186,6 +186,54 @@ func TestWhatIsDeletedComesBack(t *testing.T) {
 	}
 }
 
+// TestLostAuthorityOfAFormedCluster: it is told and never made again beside what it signed.
+// When it is back, the same, nothing is wrong.
+func TestLostAuthorityOfAFormedCluster(t *testing.T) {
+	c := create(t, watched, "lost")
+	whole(t, c)
+	eventually(t, "the memory of a cluster", func() error {
+		if err := get(t, c, c.Name, c); err != nil {
+			return err
+		}
+		c.Status.ClusterID = "c1"
+		return server.Status().Update(t.Context(), c)
+	})
+	ca := &corev1.Secret{}
+	if err := get(t, c, "lost-peer-ca", ca); err != nil {
+		t.Fatal(err)
+	}
+	backup := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: ca.Name, Namespace: ca.Namespace, Labels: ca.Labels, OwnerReferences: ca.OwnerReferences},
+		Type:       ca.Type, Data: ca.Data,
+	}
+	if err := server.Delete(t.Context(), ca); err != nil {
+		t.Fatal(err)
+	}
+	needsHelp := func(want bool) func() error {
+		return func() error {
+			if reason := conditionReason(t, c, v1alpha1.ConditionDegraded); (reason == v1alpha1.ReasonNeedsHelp) != want {
+				return fmt.Errorf("degraded: %q", reason)
+			}
+			return nil
+		}
+	}
+	eventually(t, "a word about it", needsHelp(true))
+	degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
+	for _, part := range []string{"Secret lost-peer-ca: it is missing", "delete Secret lost-member-tls"} {
+		if !strings.Contains(degraded.Message, part) {
+			t.Errorf("it says %s", degraded.Message)
+		}
+	}
+	time.Sleep(quiet)
+	if err := get(t, c, ca.Name, ca); !apierrors.IsNotFound(err) {
+		t.Errorf("it was made again: %v", err)
+	}
+	if err := server.Create(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "no word about it", needsHelp(false))
+}
+
 func isAnother(t *testing.T, c *v1alpha1.EtcdCluster, object client.Object, old types.UID) error {
 	t.Helper()
 	if err := get(t, c, object.GetName(), object); err != nil {

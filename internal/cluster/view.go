@@ -25,6 +25,7 @@ type View struct {
 	Volumes  []Volume // every kept volume, by serial number
 	Expired  []Object // volumes set aside for longer than the user wants, by name
 	Objects  []Object // supporting objects that are not as wanted, by kind and name
+	Lost     []Object // authorities that cannot sign for the members, clients' first
 	Misfits  []Object // parts of volumes that are not as wanted, by part and name
 	Refused  []Object // volumes that Kubernetes does not let grow, by name
 	Foreign  []Object // objects in our place that belong to somebody else
@@ -98,6 +99,8 @@ type Object struct {
 	UID        string // precondition of its deletion, of those that are deleted
 	Why        string // what is wrong with it
 	Gone       bool   // of Foreign: it is being deleted, so waiting helps
+	Parts      bool   // of Objects: signed by another authority than members run on, it parts them or their clients
+	Holder     string // of Lost: the Secret that still has certificates which it signed; empty if none has
 }
 
 // Part is what of a volume is brought to the spec by itself.

@@ -32,7 +32,7 @@ const identityLifetime = 30 * 24 * time.Hour
 // Dialer makes clients of members. It may be used by many goroutines at once.
 type Dialer struct {
 	Pool   *etcd.Pool
-	Reader client.Reader // reads the authority's Secret
+	Reader client.Reader // reads the Secrets of the authority and of members
 	Now    func() time.Time
 	Random io.Reader
 
@@ -41,10 +41,10 @@ type Dialer struct {
 }
 
 type identity struct {
-	authority string
-	issued    time.Time
-	config    *tls.Config
-	key       string // the certificate: a connection shows the one that it was made with
+	source string // what it was made from
+	issued time.Time
+	config *tls.Config
+	key    string // the certificate: a connection shows the one that it was made with
 }
 
 // Member is a client of one member, over the connection that its Pod already has
@@ -95,21 +95,31 @@ func (d *Dialer) target(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.
 // identity is the operator's certificate for this cluster, made anew when the
 // authority changes or half its life is over.
 func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identity, error) {
-	var secret corev1.Secret
-	if err := d.Reader.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientCA()}, &secret); err != nil {
-		return identity{}, fmt.Errorf("get authority: %w", err)
+	secrets := map[string]*corev1.Secret{}
+	for _, name := range []string{c.ClientCA(), build.MemberSecret(c)} {
+		secret := &corev1.Secret{}
+		err := d.Reader.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
+		if client.IgnoreNotFound(err) != nil {
+			return identity{}, fmt.Errorf("get secret %s: %w", name, err)
+		}
+		if err == nil {
+			secrets[name] = secret
+		}
 	}
+	held := trust.Read(c, func(name string) *corev1.Secret { return secrets[name] })
+	source := string(held.ClientCA.CertPEM) + string(held.Server.CertPEM)
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	now := d.Now()
 	known, ok := d.identities[owner(c)]
-	if ok && known.authority == string(secret.Data[corev1.TLSCertKey]) && now.Before(known.issued.Add(identityLifetime/2)) {
+	if ok && known.source == source && now.Before(known.issued.Add(identityLifetime/2)) {
 		return known, nil
 	}
-	made, err := d.issue(secret.Data, now)
+	made, err := d.make(c, held, now)
 	if err != nil {
 		return identity{}, err
 	}
+	made.source, made.issued = source, now
 	if d.identities == nil {
 		d.identities = map[string]identity{}
 	}
@@ -117,15 +127,24 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 	return made, nil
 }
 
-func (d *Dialer) issue(authority map[string][]byte, now time.Time) (identity, error) {
-	ca := pki.Pair{CertPEM: authority[corev1.TLSCertKey], KeyPEM: authority[corev1.TLSPrivateKeyKey]}
-	pair, err := pki.Issue(d.Random, now, ca, trust.ClientRequest(v1alpha1.FieldOwner, identityLifetime))
-	if err != nil {
-		return identity{}, fmt.Errorf("issue the operator's certificate: %w", err)
+// make issues a certificate. Where the authority that members trust is lost, it takes
+// the one that etcdctl uses in their Pods: they run on and are still to be looked after.
+func (d *Dialer) make(c *v1alpha1.EtcdCluster, held trust.Held, now time.Time) (identity, error) {
+	ca, pair := held.ClientCA.CertPEM, held.Server
+	switch lost := held.Lost(c, c.ClientCA()); {
+	case lost == nil:
+		var err error
+		if pair, err = pki.Issue(d.Random, now, held.ClientCA, trust.ClientRequest(v1alpha1.FieldOwner, identityLifetime)); err != nil {
+			return identity{}, fmt.Errorf("issue the operator's certificate: %w", err)
+		}
+	case held.Holds(c, c.ClientCA()):
+		ca = held.ToldCA()
+	default:
+		return identity{}, fmt.Errorf("use secret %s: %w", c.ClientCA(), lost)
 	}
-	config, err := pki.ClientConfig(ca.CertPEM, pair)
+	config, err := pki.ClientConfig(ca, pair)
 	if err != nil {
 		return identity{}, fmt.Errorf("configure TLS: %w", err)
 	}
-	return identity{authority: string(ca.CertPEM), issued: now, config: config, key: string(pair.CertPEM)}, nil
+	return identity{config: config, key: string(pair.CertPEM)}, nil
 }

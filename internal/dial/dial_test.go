@@ -3,19 +3,12 @@ package dial
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,17 +22,19 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
-// secrets is an API server that has only the authority's Secret.
+// secrets is an API server that has only the authority's Secret, and perhaps that of
+// members.
 type secrets struct {
 	client.Reader
-	data map[string][]byte
+	data, member map[string][]byte
 }
 
 func (s *secrets) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	if s.data == nil || key.Name != "a-client-ca" || key.Namespace != "default" {
+	data := map[string]map[string][]byte{"default/a-client-ca": s.data, "default/a-member-tls": s.member}[key.String()]
+	if data == nil {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, key.Name)
 	}
-	into.(*corev1.Secret).Data = s.data
+	into.(*corev1.Secret).Data = data
 	return nil
 }
 
@@ -103,110 +98,6 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestIdentityIsKept: until half its life is over or the authority changes.
-func TestIdentityIsKept(t *testing.T) {
-	d, held, at := newDialer(t)
-	first := mustTarget(t, d, example()).TLS
-	at.now = at.now.Add(identityLifetime/2 - time.Second)
-	if mustTarget(t, d, example()).TLS != first {
-		t.Error("issued anew before half its life was over")
-	}
-	at.now = at.now.Add(2 * time.Second)
-	second := mustTarget(t, d, example()).TLS
-	if second == first {
-		t.Error("not issued anew when half its life was over")
-	}
-	held.data = authority(t)
-	third := mustTarget(t, d, example())
-	if third.TLS == second {
-		t.Error("not issued anew by the new authority")
-	}
-	other := example()
-	other.Namespace = "other"
-	if _, err := d.target(t.Context(), other, one); err == nil {
-		t.Error("the identity for a cluster of this name in another namespace was used")
-	}
-}
-
-// TestNewIdentityIsShown: a connection that was made with an older certificate is not
-// used, because a member that drops it would be dialled with that certificate again.
-func TestNewIdentityIsShown(t *testing.T) {
-	d, held, at := newDialer(t)
-	server := listen(t, held.data)
-	shown := func() string {
-		t.Helper()
-		target := mustTarget(t, d, example())
-		target.Address = server.address
-		d.Pool.Keep("default/a", []etcd.Target{target})
-		client, err := d.Pool.Client("default/a", target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.Status(t.Context()); status.Code(errors.Unwrap(err)) != codes.Unimplemented {
-			t.Fatalf("got %v from a server that can do nothing", err)
-		}
-		return server.last()
-	}
-	first := shown()
-	at.now = at.now.Add(time.Hour)
-	if again := shown(); again != first || server.count() != 1 {
-		t.Errorf("dialled %d times for one identity", server.count())
-	}
-	at.now = at.now.Add(identityLifetime / 2)
-	if second := shown(); second == first {
-		t.Error("the connection of the older identity is still used")
-	}
-}
-
-// A listener is a member as far as TLS goes, and notes which certificates it is shown.
-type listener struct {
-	address string
-	mutex   sync.Mutex
-	serials []string
-}
-
-func listen(t *testing.T, ca map[string][]byte) *listener {
-	t.Helper()
-	pair, err := pki.Issue(rand.Reader, time.Now(), pki.Pair{CertPEM: ca[corev1.TLSCertKey], KeyPEM: ca[corev1.TLSPrivateKeyKey]},
-		pki.Request{CommonName: "a-1", Server: true, DNSNames: []string{"a-1.a.default.svc"}, Lifetime: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := pair.TLSCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &listener{address: socket.Addr().String()}
-	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAnyClientCert,
-		VerifyConnection: func(state tls.ConnectionState) error {
-			l.mutex.Lock()
-			defer l.mutex.Unlock()
-			l.serials = append(l.serials, state.PeerCertificates[0].SerialNumber.String())
-			return nil
-		},
-	})))
-	t.Cleanup(server.Stop)
-	go func() { _ = server.Serve(socket) }() // ends with an error when it is stopped
-	return l
-}
-
-func (l *listener) last() string {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.serials[len(l.serials)-1]
-}
-
-func (l *listener) count() int {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return len(l.serials)
-}
-
 // TestForget: nothing is kept of a cluster that is gone.
 func TestForget(t *testing.T) {
 	d, _, _ := newDialer(t)
@@ -266,7 +157,7 @@ func TestBrokenAuthorityIsNotRemembered(t *testing.T) {
 	d, held, _ := newDialer(t)
 	good := held.data
 	held.data = nil
-	if _, err := d.Member(t.Context(), example(), one); !apierrors.IsNotFound(errors.Unwrap(errors.Unwrap(err))) {
+	if _, err := d.Member(t.Context(), example(), one); err == nil || !strings.Contains(err.Error(), "a-client-ca: it is missing") {
 		t.Errorf("got %v", err)
 	}
 	held.data = good

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -48,15 +49,34 @@ func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 		}
 	}
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
+	v.Lost = lost(c, held)
 	for _, name := range trust.Names(c) {
 		if secret := found[name]; secret != nil && belongsToOthers(c, v, "Secret", secret) {
 			continue
 		}
 		if fault := held.Fault(c, name, o.Now()); fault != nil {
-			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: fault.Error()})
+			parts := slices.ContainsFunc(v.Lost, func(lost cluster.Object) bool { return trust.Signs(c, lost.Name, name) })
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts})
 		}
 	}
 	return nil
+}
+
+// lost are the authorities that cannot sign.
+func lost(c *v1alpha1.EtcdCluster, held trust.Held) []cluster.Object {
+	var all []cluster.Object
+	for _, name := range trust.Authorities(c) {
+		err := held.Lost(c, name)
+		if err == nil {
+			continue
+		}
+		object := cluster.Object{Kind: "Secret", Name: name, Why: err.Error()}
+		if held.Holds(c, name) {
+			object.Holder = build.MemberSecret(c)
+		}
+		all = append(all, object)
+	}
+	return all
 }
 
 func (o *Observer) compare(

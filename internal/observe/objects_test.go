@@ -1,6 +1,7 @@
 package observe_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -54,6 +55,40 @@ func TestObjectsThatAreNotAsWanted(t *testing.T) {
 			}
 			matches := func(got, want string) bool { return len(got) >= len(want) && got[:len(want)] == want }
 			if !slices.EqualFunc(got, test.want, matches) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestLostAuthority: what is signed by another than before is marked, and by whom it was.
+func TestLostAuthority(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*scene)
+		want  []string
+	}{
+		"a member's Secret alone": {func(s *scene) { s.drop("Secret a-member-tls") }, []string{"Secret a-member-tls parts=false"}},
+		"the peers'": {func(s *scene) { s.drop("Secret a-peer-ca", "Secret a-client") }, []string{
+			"lost Secret a-peer-ca: it is missing, a-member-tls has its certificates",
+			"Secret a-peer-ca parts=true", "Secret a-member-tls parts=true", "Secret a-client parts=false",
+		}},
+		"the clients', and what it signed": {func(s *scene) { s.drop("Secret a-client-ca", "Secret a-member-tls") }, []string{
+			"lost Secret a-client-ca: it is missing,  has its certificates",
+			"Secret a-client-ca parts=true", "Secret a-member-tls parts=true", "Secret a-client parts=true",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			test.spoil(s)
+			v := s.look()
+			var got []string
+			for _, o := range v.Lost {
+				got = append(got, fmt.Sprintf("lost %s: %s, %s has its certificates", o, o.Why, o.Holder))
+			}
+			for _, o := range v.Objects {
+				got = append(got, fmt.Sprintf("%s parts=%t", o, o.Parts))
+			}
+			if !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

@@ -45,6 +45,16 @@ func Check(leaf, ca Pair, r Request, now time.Time) error {
 	return checkAge(certificate, issuer, r.Lifetime, now)
 }
 
+// IsSignedBy says whether ca has signed leaf, however old both are.
+func IsSignedBy(leaf, ca Pair) bool {
+	certificate, err := leaf.parse()
+	if err != nil {
+		return false
+	}
+	issuer, err := ca.parse()
+	return err == nil && certificate.CheckSignatureFrom(issuer) == nil
+}
+
 func checkSigner(certificate, issuer *x509.Certificate, now time.Time) error {
 	if now.After(issuer.NotAfter) {
 		return fmt.Errorf("the CA expired on %s", date(issuer.NotAfter))

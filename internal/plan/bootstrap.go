@@ -125,10 +125,14 @@ func freezePlan(v cluster.View) Step {
 
 // furnish brings the objects that members need before the members.
 func furnish(v cluster.View) Step {
-	if len(v.Objects) == 0 {
+	objects := v.Objects
+	if LostAuthority(v) != "" {
+		objects = slices.DeleteFunc(slices.Clone(objects), func(o cluster.Object) bool { return o.Parts })
+	}
+	if len(objects) == 0 {
 		return nil
 	}
-	return Furnish{v.Objects}
+	return Furnish{objects}
 }
 
 // stayOneCluster keeps clients from members whose data is not their own. Before it is

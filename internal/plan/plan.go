@@ -37,6 +37,7 @@ var rules = []rule{
 	{"keep quorum", keepQuorum},
 	{"spare the leader", spareLeader},
 	{"leave no doubt", nameStrays},
+	{"spare who cannot start again", spareRunning},
 	{"retire removed members", retireRemoved},
 	{"replace lost members", replaceLost},
 	{"finish learner", finishLearner},

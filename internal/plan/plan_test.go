@@ -23,6 +23,8 @@ import (
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY),
 // furnish=(KIND NAME), owner=VOLUME and small=VOLUME (they are not as wanted),
+// parts=(KIND NAME) (as furnish, and signed by another authority than before),
+// gone=AUTHORITY and held=AUTHORITY (it cannot sign; held: what it signed is still there),
 // refused=(KIND NAME) (it does not grow), newer (another operator wrote the record),
 // image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions).
 // A member line is a name and any of: voter learner leader down podless lost going
@@ -74,6 +76,16 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "joining", &v.Record.Joining)
 	v.Want.Ephemeral, v.Deleting, v.Fresh = d.HasArg("ephemeral"), d.HasArg("deleting"), d.HasArg("fresh")
 	v.Objects, v.Refused = object(t, d, "furnish"), object(t, d, "refused")
+	for _, o := range object(t, d, "parts") {
+		o.Parts = true
+		v.Objects = append(v.Objects, o)
+	}
+	for arg, holder := range map[string]string{"gone": "", "held": "a-member-tls"} {
+		var name string
+		if d.MaybeScanArgs(t, arg, &name) {
+			v.Lost = append(v.Lost, cluster.Object{Kind: "Secret", Name: name, Why: "it is missing", Holder: holder})
+		}
+	}
 	for arg, part := range map[string]cluster.Part{"owner": cluster.Owner, "small": cluster.Size} {
 		var name string
 		if d.MaybeScanArgs(t, arg, &name) {

@@ -192,6 +192,8 @@ func rollBackOnly(v cluster.View) Step {
 // sayBarred ends with what cannot be done although it is wanted.
 func sayBarred(v cluster.View) Step {
 	switch {
+	case LostAuthority(v) != "":
+		return Refuse{LostAuthority(v)}
 	case v.Target.Barred != "":
 		return Refuse{v.Target.Barred}
 	case v.Record.RolledBack != "":

@@ -92,6 +92,9 @@ func (w *world) obey(step plan.Step) {
 		done := func(o cluster.Object) bool { return slices.Contains(s.Objects, o) }
 		w.view.Objects = slices.DeleteFunc(slices.Clone(w.view.Objects), done)
 		w.view.Misfits = slices.DeleteFunc(slices.Clone(w.view.Misfits), done)
+		w.view.Lost = slices.DeleteFunc(slices.Clone(w.view.Lost), func(lost cluster.Object) bool {
+			return slices.ContainsFunc(s.Objects, func(o cluster.Object) bool { return o.String() == lost.String() })
+		})
 	case plan.Remember:
 		w.view.Record.ClusterID = s.ClusterID
 	case plan.Start:

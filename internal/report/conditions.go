@@ -114,6 +114,9 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	case isRefused && refused.Because != plan.Ungrown(v):
 		return is(v1alpha1.ReasonNeedsHelp, refused.Because)
 	}
+	if message := plan.LostAuthority(v); message != "" {
+		return is(v1alpha1.ReasonNeedsHelp, message)
+	}
 	if v.Record.Recovering != "" {
 		return is(v1alpha1.ReasonRecovering, "quorum was lost for good; the cluster goes on from the data of "+v.Record.Recovering)
 	}

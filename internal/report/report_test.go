@@ -275,6 +275,12 @@ func moments() []moment {
 		{
 			"alarm", formed(), with(func(v *cluster.View) { v.Members[1].Complaint = "memberID:17 alarm:NOSPACE" }), plan.Done{}, nil,
 		},
+		{
+			"authority-lost", formed(), with(func(v *cluster.View) {
+				down(v, "a-1")
+				v.Lost = []cluster.Object{{Kind: "Secret", Name: "a-client-ca", Why: "it is missing", Holder: "a-member-tls"}}
+			}), plan.Wait{For: "a-1 to become healthy"}, nil,
+		},
 		{"reserve", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.Reserve{Name: "a-3"}, nil},
 		{"reserve-failed", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.Reserve{Name: "a-3"}, errWrite},
 		{

@@ -41,7 +41,15 @@ func Names(c *v1alpha1.EtcdCluster) []string {
 	if !c.IsSecure() {
 		return []string{c.ClientSecret()}
 	}
-	return []string{c.ClientCA(), c.PeerCA(), build.MemberSecret(c), c.ClientSecret()}
+	return append(Authorities(c), build.MemberSecret(c), c.ClientSecret())
+}
+
+// Authorities are those of them that sign the others.
+func Authorities(c *v1alpha1.EtcdCluster) []string {
+	if !c.IsSecure() {
+		return nil
+	}
+	return []string{c.ClientCA(), c.PeerCA()}
 }
 
 // Read takes the pairs out of the Secrets; a nil Secret is a missing one.
@@ -105,6 +113,39 @@ func same(what string, have, want []byte) error {
 	}
 	return fmt.Errorf("its %s is not the current one", what)
 }
+
+// Signs says whether the authority of that name is that Secret, or signs what is in it.
+func Signs(c *v1alpha1.EtcdCluster, authority, secret string) bool {
+	return secret == authority || secret == build.MemberSecret(c) || secret == c.ClientSecret() && authority == c.ClientCA()
+}
+
+// Lost says why the authority of that name can sign nothing more for members that run:
+// it is gone, or another than theirs. It is nil if it can sign.
+func (h Held) Lost(c *v1alpha1.EtcdCluster, name string) error {
+	ca, told, leaf := h.ClientCA, h.memberCAs[0], h.Server
+	if name == c.PeerCA() {
+		ca, told, leaf = h.PeerCA, h.memberCAs[1], h.Peer
+	}
+	if err := usable(ca); err != nil {
+		return err
+	}
+	if bytes.Equal(ca.CertPEM, told) || pki.IsSignedBy(leaf, ca) || !h.Holds(c, name) {
+		return nil
+	}
+	return fmt.Errorf("it is another than the one that signed Secret %s", build.MemberSecret(c))
+}
+
+// Holds says whether the members' Secret has a certificate by the authority of that name
+// that they were told to trust, whatever has become of that.
+func (h Held) Holds(c *v1alpha1.EtcdCluster, name string) bool {
+	if name == c.PeerCA() {
+		return pki.IsSignedBy(h.Peer, pki.Pair{CertPEM: h.memberCAs[1]})
+	}
+	return pki.IsSignedBy(h.Server, pki.Pair{CertPEM: h.memberCAs[0]})
+}
+
+// ToldCA is the authority that members were told to trust clients by.
+func (h Held) ToldCA() []byte { return h.memberCAs[0] }
 
 // Make makes the Secret of that name anew, and remembers what it holds. The
 // authorities must be made before what they sign.

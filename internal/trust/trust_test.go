@@ -70,6 +70,71 @@ func TestANewAuthorityMakesItsLeavesFaulty(t *testing.T) {
 	}
 }
 
+// TestLostAuthority: one that can sign nothing for members that run, and whether their
+// Secret still has what it signed. Neither age nor how a certificate is written counts.
+func TestLostAuthority(t *testing.T) {
+	c := example()
+	for what, test := range map[string]struct {
+		spoil        func(mine, others map[string]*corev1.Secret)
+		lost, holder string
+	}{
+		"nothing": {func(_, _ map[string]*corev1.Secret) {}, "", "example-client-ca example-peer-ca"},
+		"missing": {func(mine, _ map[string]*corev1.Secret) { delete(mine, c.PeerCA()) }, "example-peer-ca", "example-client-ca example-peer-ca"},
+		"no key": {func(mine, _ map[string]*corev1.Secret) {
+			mine[c.ClientCA()].Data[corev1.TLSPrivateKeyKey] = []byte("garbage")
+		}, "example-client-ca", "example-client-ca example-peer-ca"},
+		"another": {func(mine, others map[string]*corev1.Secret) {
+			mine[c.ClientCA()] = others[c.ClientCA()]
+		}, "example-client-ca", "example-client-ca example-peer-ca"},
+		"another peer": {func(mine, others map[string]*corev1.Secret) {
+			mine[c.PeerCA()] = others[c.PeerCA()]
+		}, "example-peer-ca", "example-client-ca example-peer-ca"},
+		"written in another way": {func(mine, _ map[string]*corev1.Secret) {
+			ca := mine[c.ClientCA()]
+			ca.Data[corev1.TLSCertKey] = append([]byte("restored\n"), ca.Data[corev1.TLSCertKey]...)
+		}, "", "example-client-ca example-peer-ca"},
+		"members without a Secret": {func(mine, _ map[string]*corev1.Secret) { delete(mine, build.MemberSecret(c)) }, "", ""},
+		"members told garbage": {func(mine, _ map[string]*corev1.Secret) {
+			mine[build.MemberSecret(c)].Data[build.ClientCAKey] = []byte("garbage")
+		}, "", "example-peer-ca"},
+		"all is gone": {func(mine, _ map[string]*corev1.Secret) { clear(mine) }, "example-client-ca example-peer-ca", ""},
+	} {
+		mine, others := makeAll(t, c), makeAll(t, c)
+		test.spoil(mine, others)
+		held := trust.Read(c, func(name string) *corev1.Secret { return mine[name] })
+		var lost, holder []string
+		for _, name := range trust.Authorities(c) {
+			if held.Lost(c, name) != nil {
+				lost = append(lost, name)
+			}
+			if held.Holds(c, name) {
+				holder = append(holder, name)
+			}
+		}
+		if strings.Join(lost, " ") != test.lost || strings.Join(holder, " ") != test.holder {
+			t.Errorf("%s: lost %v, held %v", what, lost, holder)
+		}
+	}
+}
+
+// TestSigns: members show certificates of both authorities, clients of their own only.
+func TestSigns(t *testing.T) {
+	c := example()
+	for authority, want := range map[string]string{
+		c.ClientCA(): "example-client-ca example-member-tls example-client", c.PeerCA(): "example-peer-ca example-member-tls",
+	} {
+		var signed []string
+		for _, name := range trust.Names(c) {
+			if trust.Signs(c, authority, name) {
+				signed = append(signed, name)
+			}
+		}
+		if strings.Join(signed, " ") != want {
+			t.Errorf("%s signs %v", authority, signed)
+		}
+	}
+}
+
 // TestGarbageIsAFault: truncated, empty and missing Secrets are told apart from
 // good ones.
 func TestGarbageIsAFault(t *testing.T) {
