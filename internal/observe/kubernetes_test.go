@@ -170,7 +170,9 @@ func TestPodFacts(t *testing.T) {
 		"that ended as it should": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0] = restarted(0, now)
 		}, func(*cluster.Pod) {}},
-		"new": {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, func(p *cluster.Pod) { p.Address, p.Running, p.Ready, p.Proven = "", false, false, false }},
+		"new": {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, func(p *cluster.Pod) {
+			p.Address, p.Running, p.Ready, p.Proven = "", false, false, false
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
@@ -479,7 +481,8 @@ func TestTroubleIsToldInStableWords(t *testing.T) {
 }
 
 func state(is, last corev1.ContainerState) corev1.PodStatus {
-	return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", Image: "etcd:before", State: is, LastTerminationState: last}}}
+	status := corev1.ContainerStatus{Name: "etcd", Image: "etcd:before", State: is, LastTerminationState: last}
+	return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{status}}
 }
 
 // TestLongTroubleIsCutBetweenLetters: what is not UTF-8 reads back otherwise than it
