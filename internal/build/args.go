@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
@@ -110,6 +112,16 @@ func tlsArguments(version string) []string {
 	}
 }
 
+// IsJoining says whether the Pod's member was told of others: without data it can get it
+// from them. Alone it can not.
+func IsJoining(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(Etcd(pod).Args, func(arg string) bool {
+		return strings.HasPrefix(arg, initialCluster) && strings.Contains(arg, ",")
+	})
+}
+
+const initialCluster = "--initial-cluster="
+
 func joinArguments(c *v1alpha1.EtcdCluster, j Joining) []string {
 	state := "existing"
 	if j.New {
@@ -120,7 +132,7 @@ func joinArguments(c *v1alpha1.EtcdCluster, j Joining) []string {
 		peers = append(peers, member+"="+PeerURL(c, member))
 	}
 	return []string{
-		"--initial-cluster=" + strings.Join(peers, ","),
+		initialCluster + strings.Join(peers, ","),
 		"--initial-cluster-state=" + state,
 		"--initial-cluster-token=" + j.Token,
 	}

@@ -150,10 +150,14 @@ func IsDisturbed(m Member) bool { return m.Pod.Terminating || m.Pod.Cordoned }
 // HasPod says whether the member has a Pod that may still run.
 func HasPod(m Member) bool { return m.Pod.Exists && !m.Pod.Finished }
 
-// IsLost says whether the member's data is gone for good: it has started, and
+// MayHoldData says whether the member may have accepted what clients wrote: it has started,
+// or it votes, and a first member does before etcd lists it as started.
+func MayHoldData(m Member) bool { return m.Started || m.Role == Voter }
+
+// IsLost says whether the member's data is gone for good: it may have had some, and
 // neither a Pod that may run nor a volume that stays is left of it.
 func IsLost(m Member) bool {
-	return m.Started && !HasPod(m) && m.Volume != Kept
+	return MayHoldData(m) && !HasPod(m) && m.Volume != Kept
 }
 
 // IsBeyondRepair says whether the member's data is gone or cannot be used: nothing

@@ -28,7 +28,7 @@ func (o *Observer) confirm(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 }
 
 func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join, m cluster.Member) error {
-	if isDoubtful(m.Pod, m.Answers) || v.Formed() && m.Started && !m.Pod.Exists {
+	if isDoubtful(m.Pod, m.Answers) || v.Formed() && cluster.MayHoldData(m) && !m.Pod.Exists {
 		if err := o.confirmPod(ctx, c, v, members, m.Name); err != nil {
 			return err
 		}

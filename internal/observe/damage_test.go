@@ -9,7 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
 )
 
@@ -50,10 +52,48 @@ func TestNewLearnerIsNotEmptied(t *testing.T) {
 		t.Fatal(err)
 	}
 	learner := s.newPod("a-3")
+	learner.Spec = build.Pod(s.c, "a-3", build.Joining{Members: []string{"a-0", "a-1", "a-2", "a-3"}}).Spec
 	learner.Status = state(ended("Error", 1, emptiedLog), corev1.ContainerState{})
 	s.objects = append(s.objects, learner)
 	if m := s.member("a-3"); m.Role != cluster.Learner || m.Damage != "" {
 		t.Errorf("saw %+v", m)
+	}
+}
+
+// TestFirstMemberThatNeverStarted: etcd lists all first members by name from the start, but
+// client URLs only of those that have run. It has no data that could be emptied. One that
+// was told of nobody else can never get any: it is replaced.
+func TestFirstMemberThatNeverStarted(t *testing.T) {
+	for name, test := range map[string]struct {
+		joining build.Joining
+		want    string
+	}{
+		"told of the others":      {build.Joining{Members: []string{"a-0", "a-1", "a-2"}}, ""},
+		"told of nobody else":     {build.Joining{Members: []string{"a-2"}}, "its data directory was emptied"},
+		"made with the first":     {build.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}}, ""},
+		"made for a cluster of 1": {build.Joining{New: true, Members: []string{"a-2"}}, "its data directory was emptied"},
+	} {
+		s := newScene(t)
+		s.etcd.Stop("a-2")
+		s.members = func(all []etcd.Member) { all[2].ClientURLs = nil }
+		p := s.pod("a-2")
+		p.Spec = build.Pod(s.c, "a-2", test.joining).Spec
+		p.Status = state(ended("Error", 1, emptiedLog), corev1.ContainerState{})
+		m := s.member("a-2")
+		if m.Started || m.Role != cluster.Voter || !strings.HasPrefix(m.Damage, test.want) || (m.Damage == "") != (test.want == "") {
+			t.Errorf("%s: started %t, role %d, damage %q", name, m.Started, m.Role, m.Damage)
+		}
+		s.drop("Pod a-2", "PersistentVolumeClaim a-2")
+		if m := s.member("a-2"); !cluster.IsLost(m) {
+			t.Errorf("%s: a voter without a volume is not lost: it may have taken part", name)
+		}
+	}
+	s := newScene(t)
+	s.etcd.Stop("a-2")
+	s.members = func(all []etcd.Member) { all[2].ClientURLs = nil }
+	s.stale = []string{"Pod a-2"}
+	if m := s.member("a-2"); !m.Pod.Exists {
+		t.Error("its pod is not asked for")
 	}
 }
 

@@ -112,7 +112,8 @@ func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.Stray {
 // enter takes down what etcd lists of a member of ours.
 func (j *join) enter(name string, l etcd.Member) {
 	m := j.member(name)
-	m.ID, m.Role, m.Started = l.ID, cluster.Voter, l.Name != ""
+	// First members are listed by name at once; what clients dial, only who has run tells.
+	m.ID, m.Role, m.Started = l.ID, cluster.Voter, l.Name != "" && len(l.ClientURLs) > 0
 	if l.Learner {
 		m.Role = cluster.Learner
 	}

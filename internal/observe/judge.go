@@ -23,7 +23,7 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 	for name, pod := range members.pods {
 		m := members.member(name)
 		m.Pod.Change = o.change(build.Targeted(c, v.Target.For(*m)), pod)
-		if !m.Started && strings.HasPrefix(m.Damage, emptied) {
+		if !m.Started && build.IsJoining(pod) && strings.HasPrefix(m.Damage, emptied) {
 			m.Damage = ""
 		}
 	}

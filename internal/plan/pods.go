@@ -54,7 +54,7 @@ func restartBroken(v cluster.View) Step {
 		if m.Pod.Ready || m.Answers || m.Pod.Terminating || m.Pod.Settling || comesBack(v, m) {
 			continue
 		}
-		holdsData := (v.Want.Ephemeral || isMortal(m)) && v.Formed() && m.Started
+		holdsData := (v.Want.Ephemeral || isMortal(m)) && v.Formed() && cluster.MayHoldData(m)
 		switch {
 		case m.Pod.Change == cluster.Swap && (holdsData || !m.Pod.Failing):
 			return Swap{m.Name, m.Pod.UID, v.Target.Version}

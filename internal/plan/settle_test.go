@@ -81,7 +81,7 @@ func (w *world) form() {
 	w.formed = true
 	for i, name := range w.view.Record.First {
 		m := w.at(name)
-		m.Role, m.ID, m.Started = cluster.Voter, uint64(100+i), true
+		m.Role, m.ID = cluster.Voter, uint64(100+i)
 	}
 }
 
