@@ -64,6 +64,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("names and sizes", Ordered, ContinueOnFailure, namesAndSizes)
 	Describe("what belongs to others", Ordered, ContinueOnFailure, whatBelongsToOthers)
 	Describe("secrets", Ordered, ContinueOnFailure, secrecy)
+	Describe("lost authorities", Label("faults"), Ordered, ContinueOnFailure, lostAuthorities)
 	Describe("OLM", Label("olm"), Ordered, ContinueOnFailure, throughOLM)
 	Describe("install modes of OLM", Label("olm"), Ordered, ContinueOnFailure, installModes)
 	Describe("updates by OLM", Label("olm", "long"), Ordered, ContinueOnFailure, updates)
