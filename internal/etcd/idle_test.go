@@ -16,7 +16,7 @@ import (
 // one. In etcd 3.5 a new member gets that many entries one by one.
 func TestALearnerOfAnIdleClusterNeedsAnEntry(t *testing.T) {
 	ofVersions(t, process.Versions[1:], func(t *testing.T, version string) {
-		w := processWorld{process.New(t, 5), version}
+		w := processWorld{process.New(t, 9), version}
 		w.start(t, "m1")
 		w.Serves("m1")
 		one := w.Client("m1")
@@ -47,11 +47,11 @@ func TestALearnerOfAnIdleClusterNeedsAnEntry(t *testing.T) {
 	})
 }
 
-// silentLearner adds learners until one serves nobody for four seconds. It happens to
-// most: one that is told of its own addition after its snapshot has got its entry.
+// silentLearner adds learners until one serves nobody for four seconds. Most do not; on a
+// busy machine an entry now and then follows the snapshot by itself.
 func (w processWorld) silentLearner(t *testing.T, one etcd.Client) (string, etcd.Member) {
 	t.Helper()
-	for _, name := range []string{"m2", "m3", "m4", "m5"} {
+	for _, name := range []string{"m2", "m3", "m4", "m5", "m6", "m7", "m8", "m9"} {
 		learner := must(one.AddLearner(t.Context(), w.PeerURL(name)))(t)
 		w.start(t, name)
 		alone, cancel := context.WithTimeout(t.Context(), 4*time.Second)
@@ -72,6 +72,6 @@ func (w processWorld) silentLearner(t *testing.T, one etcd.Client) (string, etcd
 			t.Fatal(err)
 		}
 	}
-	t.Skip("each served without an entry: etcd is mended, or this machine too busy to show that it is not")
+	t.Fatal("each served without an entry: etcd is mended, and so this can go")
 	return "", etcd.Member{}
 }

@@ -36,7 +36,7 @@ func takeover() {
 		old := seen.holder()
 		begun := time.Now()
 		Expect(api.Delete(ctx, leader)).To(Succeed())
-		seen.passesFrom(old)
+		seen.passesFrom(old, 10*time.Second)
 		isActedUpon(c)
 
 		all := seen.tenures()
@@ -56,7 +56,7 @@ func takeover() {
 		process := processNamed(string(leader.UID), "etcd-operator")
 		begun := time.Now()
 		Expect(syscall.Kill(process, syscall.SIGKILL)).To(Succeed())
-		seen.passesFrom(old)
+		seen.passesFrom(old, 30*time.Second) // a lease and as much again
 		isActedUpon(c)
 
 		all := seen.tenures() // the container that starts again in the same Pod stands for election too, as a new process
@@ -159,9 +159,9 @@ func (s *succession) holder() string {
 }
 
 // passesFrom waits until another process than the old one holds the lease.
-func (s *succession) passesFrom(old string) {
+func (s *succession) passesFrom(old string, within time.Duration) {
 	GinkgoHelper()
-	Eventually(s.holder).ShouldNot(BeElementOf("", old))
+	Eventually(s.holder).WithTimeout(within).ShouldNot(BeElementOf("", old))
 }
 
 // holderNow is the name of the Pod that holds the lease.
