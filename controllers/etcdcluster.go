@@ -35,6 +35,7 @@ type EtcdCluster struct {
 	Installation installation
 	told         told
 	restarts     restarts
+	refusals     refusals
 }
 
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.
@@ -45,6 +46,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 			r.Dialer.Forget(request.NamespacedName)
 			r.told.forget(request.NamespacedName)
 			r.restarts.forget(request.NamespacedName)
+			r.refusals.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get EtcdCluster: %w", err)
@@ -57,9 +59,10 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 		return ctrl.Result{}, err
 	}
 	r.restarts.mark(request.NamespacedName, view, r.Actor.Now())
+	r.refusals.mark(ec, view, r.Actor.Now())
 	step, because := plan.Next(view)
 	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "because", because)
-	failed := r.Actor.Do(ctx, ec, view, step)
+	failed := r.refusals.note(ec, step, r.Actor.Do(ctx, ec, view, step), r.Actor.Now())
 	step, err = outcome(step, failed)
 	if failed != nil && err == nil {
 		log.FromContext(ctx).V(1).Info("put off", "because", failed.Error())

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -198,6 +199,12 @@ func TestLostAuthorityOfAFormedCluster(t *testing.T) {
 		c.Status.ClusterID = "c1"
 		return server.Status().Update(t.Context(), c)
 	})
+	eventually(t, "the operator to have read it", func() error {
+		if reason := conditionReason(t, c, v1alpha1.ConditionAvailable); reason != v1alpha1.ReasonQuorumLost {
+			return fmt.Errorf("available: %q", reason)
+		}
+		return nil
+	})
 	ca := &corev1.Secret{}
 	if err := get(t, c, "lost-peer-ca", ca); err != nil {
 		t.Fatal(err)
@@ -245,27 +252,97 @@ func isAnother(t *testing.T, c *v1alpha1.EtcdCluster, object client.Object, old 
 	return nil
 }
 
-// TestWhatIsBentIsMadeRight: a change of an object is seen too.
+// TestWhatIsBentIsMadeRight: whatever somebody has made of an object, one write makes it
+// right again, and the next thing to do is done.
 func TestWhatIsBentIsMadeRight(t *testing.T) {
 	c := create(t, watched, "bent")
 	whole(t, c)
-	service := &corev1.Service{}
-	if err := get(t, c, "bent-client", service); err != nil {
+	service := func() *corev1.Service { return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "bent-client"}} }
+	budget := func() *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "bent"}}
+	}
+	for name, bent := range map[string]struct {
+		object client.Object
+		bend   func(client.Object)
+	}{
+		"another selector":    {service(), func(o client.Object) { o.(*corev1.Service).Spec.Selector[v1alpha1.LabelCluster] = "other" }},
+		"a narrower selector": {service(), func(o client.Object) { o.(*corev1.Service).Spec.Selector["app"] = "other" }},
+		"another port":        {service(), func(o client.Object) { o.(*corev1.Service).Spec.Ports[0].Port = 80 }},
+		"a narrower budget": {budget(), func(o client.Object) {
+			o.(*policyv1.PodDisruptionBudget).Spec.Selector.MatchLabels["app"] = "other"
+		}},
+		"a budget of those that may go": {budget(), func(o client.Object) {
+			spec := &o.(*policyv1.PodDisruptionBudget).Spec
+			spec.MinAvailable, spec.MaxUnavailable = nil, ptr.To(intstr.FromInt32(1))
+		}},
+		"a Service with another's label": {service(), relabel}, "a budget with another's label": {budget(), relabel},
+		"a Secret with another's label": {&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bent-member-tls"}}, relabel},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := bent.object
+			if err := get(t, c, object.GetName(), object); err != nil {
+				t.Fatal(err)
+			}
+			want := essence(object)
+			bent.bend(object)
+			if err := server.Update(t.Context(), object); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "it to be right", func() error {
+				if err := get(t, c, object.GetName(), object); err != nil {
+					return err
+				}
+				if got := essence(object); got != want {
+					return fmt.Errorf("got %s, want %s", got, want)
+				}
+				return nil
+			})
+		})
+	}
+	t.Run("a port beside ours", func(t *testing.T) { besideOurs(t, c, service()) })
+}
+
+// besideOurs puts a port before ours, which stays and holds nothing up.
+func besideOurs(t *testing.T, c *v1alpha1.EtcdCluster, service *corev1.Service) {
+	if err := get(t, c, service.Name, service); err != nil {
 		t.Fatal(err)
 	}
-	service.Spec.Selector[v1alpha1.LabelCluster] = "other"
+	service.Spec.Ports = append([]corev1.ServicePort{{Name: "metrics", Port: 2381}}, service.Spec.Ports...)
 	if err := server.Update(t.Context(), service); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the selector", func() error {
-		if err := get(t, c, "bent-client", service); err != nil {
-			return err
-		}
-		if got := service.Spec.Selector[v1alpha1.LabelCluster]; got != "bent" {
-			return fmt.Errorf("it selects %s", got)
-		}
-		return nil
-	})
+	pod := &corev1.Pod{}
+	if err := get(t, c, c.Name+"-0", pod); err != nil {
+		t.Fatal(err)
+	}
+	old := pod.UID
+	if err := server.Delete(t.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a Pod that was deleted", func() error { return isAnother(t, c, pod, old) })
+	if err := get(t, c, service.Name, service); err != nil || len(service.Spec.Ports) != 2 {
+		t.Errorf("ports %v, %v", service.Spec.Ports, err)
+	}
+}
+
+// relabel takes an object out of the sight of an operator that looks for its own.
+func relabel(object client.Object) {
+	labels := object.GetLabels()
+	labels["app.kubernetes.io/managed-by"] = "Helm"
+	object.SetLabels(labels)
+}
+
+// essence is what of an object must be as the operator wants it.
+func essence(object client.Object) string {
+	by := object.GetLabels()["app.kubernetes.io/managed-by"]
+	switch o := object.(type) {
+	case *corev1.Service:
+		return fmt.Sprint(by, o.Spec.Selector, o.Spec.Ports)
+	case *policyv1.PodDisruptionBudget:
+		return fmt.Sprint(by, o.Spec.Selector, o.Spec.MinAvailable, o.Spec.MaxUnavailable)
+	default:
+		return by
+	}
 }
 
 // TestOthersObjectsAreNotTaken: a Service of our name that somebody else made.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/dial"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/observe"
@@ -47,7 +48,8 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 	return &EtcdCluster{
 		Client: live,
 		Observer: &observe.Observer{
-			Cache: live, Live: live, Dialer: dialer, Remains: noRemains, CanResize: func() bool { return false }, Now: now,
+			Cache: live, Live: live, Dialer: dialer, Remains: noRemains,
+			Resizes: func() build.Resizes { return build.ResizesNothing }, Now: now,
 		},
 		Actor:  &act.Actor{Client: live, Live: live, Dialer: dialer, Now: now, Random: rand.Reader},
 		Dialer: dialer, Events: recorder,

@@ -167,7 +167,7 @@ func addController(
 		Client: manager.GetClient(),
 		Observer: &observe.Observer{
 			Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer,
-			Remains: etcd.ReadRemains, CanResize: canResize(config), NoNodes: !sees.nodes, Now: chosen.Now,
+			Remains: etcd.ReadRemains, Resizes: askResizes(config), NoNodes: !sees.nodes, Now: chosen.Now,
 		},
 		Actor: &act.Actor{
 			Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Images: chosen.Images,

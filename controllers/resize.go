@@ -2,32 +2,54 @@ package controllers
 
 import (
 	"slices"
-	"sync/atomic"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+
+	"github.com/etcd-operator/etcd-operator/internal/build"
 )
 
-// canResize asks once whether this Kubernetes changes the resources of running Pods,
-// which it does from 1.33 on unless it was told not to. Until it has answered the
-// answer is no: members are then made anew, one at a time.
-func canResize(config *rest.Config) func() bool {
-	var known, can atomic.Bool
-	return func() bool {
-		if known.Load() {
-			return can.Load()
+// askResizes asks once what of the resources of running Pods this Kubernetes changes. Until
+// it has answered that is nothing: members are then made anew, one at a time.
+func askResizes(config *rest.Config) func() build.Resizes {
+	var mutex sync.Mutex
+	var known bool
+	var can build.Resizes
+	return func() build.Resizes {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if known {
+			return can
 		}
 		client, err := discovery.NewDiscoveryClientForConfig(config)
 		if err != nil {
-			return false
+			return build.ResizesNothing
 		}
 		core, err := client.ServerResourcesForGroupVersion("v1")
 		if err != nil {
-			return false
+			return build.ResizesNothing
 		}
-		can.Store(slices.ContainsFunc(core.APIResources, func(r metav1.APIResource) bool { return r.Name == "pods/resize" }))
-		known.Store(true)
-		return can.Load()
+		server, err := client.ServerVersion()
+		if err != nil {
+			return build.ResizesNothing
+		}
+		can, known = resizesOf(core.APIResources, server.GitVersion), true
+		return can
 	}
+}
+
+// resizesOf is what a Kubernetes changes that serves these and is of that version: it does
+// so from 1.33 on, unless it was told not to, and lowers limits of memory from 1.34 on
+// (https://github.com/kubernetes/kubernetes/pull/133012).
+func resizesOf(served []metav1.APIResource, release string) build.Resizes {
+	if !slices.ContainsFunc(served, func(r metav1.APIResource) bool { return r.Name == "pods/resize" }) {
+		return build.ResizesNothing
+	}
+	if v, err := version.ParseSemantic(release); err != nil || !v.AtLeast(version.MustParseSemantic("1.34.0")) {
+		return build.ResizesMost
+	}
+	return build.ResizesAll
 }

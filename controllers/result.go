@@ -90,7 +90,7 @@ func outcome(step plan.Step, err error) (plan.Step, error) {
 // isTransient says whether the error is worth no word, only another look: what was
 // observed has changed meanwhile.
 func isTransient(err error) bool {
-	return errors.Is(err, act.ErrChanged) || errors.Is(err, errNotLeading) || apierrors.IsConflict(err)
+	return errors.Is(err, act.ErrChanged) || errors.Is(err, errNotLeading) || errors.Is(err, errRefused) || apierrors.IsConflict(err)
 }
 
 // spread is between the pause and half as long again.

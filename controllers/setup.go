@@ -58,14 +58,16 @@ func (r *EtcdCluster) SetupWithManager(manager ctrl.Manager) error {
 	if !r.Observer.NoNodes {
 		watches = watches.Watches(&corev1.Node{}, r.onNode(), builder.WithPredicates(nodeChanges()))
 	}
-	return watches.
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers,
-			ReconciliationTimeout:   patience,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
-			UsePriorityQueue:        ptr.To(true),
-		}).
-		Complete(r)
+	return watches.WithOptions(options()).Complete(r)
+}
+
+func options() controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers,
+		ReconciliationTimeout:   patience,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		UsePriorityQueue:        ptr.To(true),
+	}
 }
 
 func nothing(client.Object) bool { return false }

@@ -46,10 +46,14 @@ const (
 	// AnnotationClusterID holds, on one volume, the ID of the cluster that has
 	// formed. It proves to a later EtcdCluster that there is data to keep.
 	AnnotationClusterID = "etcd-operator.dev/cluster-id"
+	// AnnotationVersion holds, on a volume, the version of etcd that its member ran
+	// last. A later EtcdCluster starts with what wrote the data.
+	AnnotationVersion = "etcd-operator.dev/etcd-version"
 )
 
 // StatusFormat is what this operator writes into status.format. It grows when an
-// older operator would lose or misread what a newer one has written.
+// older operator would do harm because it loses or misreads what a newer one has written.
+// Without unknownMembers it does no more than before there were any.
 const StatusFormat = 1
 
 // FieldOwner is the field manager of everything that the operator writes.

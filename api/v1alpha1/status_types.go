@@ -130,6 +130,15 @@ type EtcdClusterStatus struct {
 	// +listMapKey=name
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Members",order=7
 	Members []MemberStatus `json:"members,omitempty"`
+
+	// unknownMembers are the members that etcd lists and that the operator has not
+	// added. Voters among them count for the quorum, also while no member answers:
+	// they are remembered until etcd lists them no longer.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Unknown Members",order=31
+	UnknownMembers []UnknownMember `json:"unknownMembers,omitempty"`
 }
 
 // Bootstrap is the plan that is frozen before the first Pod exists and used
@@ -205,6 +214,26 @@ type Survivor struct {
 	// raftIndex is the last entry of the log that it knows to be committed.
 	// +optional
 	RaftIndex int64 `json:"raftIndex,omitempty"`
+}
+
+// UnknownMember is a member that etcd lists and that the operator has not added.
+type UnknownMember struct {
+	// id is etcd's ID of the member, in hexadecimal.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="ID of the Unknown Member",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=32
+	ID string `json:"id"`
+
+	// name that it has given itself; empty until it has started.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// peerURLs are where other members find it.
+	// +optional
+	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Peer URLs",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=33
+	PeerURLs []string `json:"peerURLs,omitempty"`
+
+	// role is Voter or Learner.
+	Role string `json:"role"`
 }
 
 // MemberStatus is one member.

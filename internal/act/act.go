@@ -52,7 +52,7 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 	case plan.Start:
 		return a.start(ctx, c, v, s)
 	case plan.Stop:
-		return a.stop(ctx, c, s)
+		return a.stop(ctx, c, v, s)
 	case plan.Force:
 		return a.force(ctx, c, v, s)
 	case plan.Withdraw:
@@ -87,7 +87,12 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 }
 
 // stop deletes one Pod, and only the one that was observed.
-func (a *Actor) stop(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Stop) error {
+func (a *Actor) stop(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Stop) error {
+	if s.Rehearse {
+		if err := a.rehearse(ctx, c, v, s.Name); err != nil {
+			return err
+		}
+	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: c.Namespace}}
 	exactly := client.Preconditions{UID: ptr.To(types.UID(s.UID))}
 	if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, exactly)); err != nil {
@@ -136,7 +141,7 @@ func (a *Actor) discard(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Dis
 
 func (a *Actor) changeVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name string, change func(*corev1.PersistentVolumeClaim)) error {
 	var claim corev1.PersistentVolumeClaim
-	if err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &claim); err != nil {
+	if err := a.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &claim); err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,6 +50,9 @@ type api struct {
 	fail   int  // number of the write that fails without effect; -1: none
 	lose   int  // number of the write whose response is lost; -1: none
 	fixed  bool // volumes do not grow
+
+	refusal   error // what is said to a Pod that is only rehearsed
+	rehearsed []string
 }
 
 func newAPI(objects ...client.Object) *api {
@@ -102,6 +107,10 @@ func (h hiding) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 
 func (a *api) create(ctx context.Context, inner client.WithWatch, object client.Object, opts ...client.CreateOption) error {
 	options := (&client.CreateOptions{}).ApplyOptions(opts)
+	if len(options.DryRun) > 0 {
+		a.rehearsed = append(a.rehearsed, object.GetName())
+		return a.refusal
+	}
 	return a.write(fmt.Sprintf("create %s %s", object.GetObjectKind().GroupVersionKind().Kind, object.GetName()), options.FieldManager,
 		func() error { return inner.Create(ctx, object, opts...) })
 }
@@ -168,6 +177,28 @@ func (a *api) apply(ctx context.Context, inner client.WithWatch, object runtime.
 		return err
 	}
 	options := (&client.ApplyOptions{}).ApplyOptions(opts)
-	return a.write("apply "+named.Kind+" "+named.Metadata.Name, options.FieldManager,
-		func() error { return inner.Apply(ctx, object, opts...) })
+	return a.write("apply "+named.Kind+" "+named.Metadata.Name, options.FieldManager, func() error {
+		if a.isBarred(ctx, named.Kind, named.Metadata.Name) {
+			return apierrors.NewInvalid(schema.GroupKind{Kind: named.Kind}, named.Metadata.Name, nil)
+		}
+		return inner.Apply(ctx, object, opts...)
+	})
+}
+
+// isBarred says whether something stands on an object beside which the API server lets
+// nothing be applied: a budget of those that may go, a port of our name and another number.
+func (a *api) isBarred(ctx context.Context, kind, name string) bool {
+	key := client.ObjectKey{Namespace: "default", Name: name}
+	var budget policyv1.PodDisruptionBudget
+	var service corev1.Service
+	switch kind {
+	case "PodDisruptionBudget":
+		return a.Get(ctx, key, &budget) == nil && budget.Spec.MaxUnavailable != nil
+	case "Service":
+		return a.Get(ctx, key, &service) == nil && slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool {
+			return p.Name == "client" && p.Port != v1alpha1.ClientPort
+		})
+	default:
+		return false
+	}
 }

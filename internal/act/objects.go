@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 	policyv1apply "k8s.io/client-go/applyconfigurations/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,7 +35,7 @@ func (a *Actor) furnish(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.
 	if err != nil {
 		return err
 	}
-	objects := append(secrets, build.HeadlessService(c), build.ClientService(c), build.Budget(c, v.Voters()))
+	objects := append(secrets, build.HeadlessService(c), build.ClientService(c), build.Budget(c, v.MustStay()))
 	var names []string
 	byName := map[string]client.Object{}
 	for _, object := range objects {
@@ -53,19 +54,22 @@ func (a *Actor) furnish(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.
 		if object := byName[name]; object != nil {
 			return a.place(ctx, c, object)
 		}
-		return a.fitVolume(ctx, c, wanted[name])
+		return a.fitVolume(ctx, c, v, wanted[name])
 	})
 }
 
 // place applies an object that is there, and creates one that is not: an object of
-// the same name that the cache does not show is somebody else's, and is not taken.
+// the same name that the cache does not show is somebody else's, and is not taken,
+// unless it is ours and only its label was changed: then create has read it.
 func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object client.Object) error {
 	existing, _ := object.DeepCopyObject().(client.Object)
 	err := a.Client.Get(ctx, client.ObjectKeyFromObject(object), existing)
 	if apierrors.IsNotFound(err) {
-		return a.create(ctx, c, object, existing)
-	}
-	if err != nil {
+		created, _ := object.DeepCopyObject().(client.Object)
+		if err := a.create(ctx, c, created, existing); err != nil || existing.GetResourceVersion() == "" {
+			return err
+		}
+	} else if err != nil {
 		return fmt.Errorf("get %s: %w", object.GetName(), err)
 	}
 	return a.apply(ctx, object)
@@ -126,10 +130,39 @@ func (a *Actor) apply(ctx context.Context, object client.Object) error {
 	if err != nil {
 		return fmt.Errorf("apply %s: %w", object.GetName(), err)
 	}
-	if err := a.Client.Apply(ctx, configuration, client.FieldOwner(v1alpha1.FieldOwner), client.ForceOwnership); err != nil {
+	owner := client.FieldOwner(v1alpha1.FieldOwner)
+	err = a.Client.Apply(ctx, configuration, owner, client.ForceOwnership)
+	if way := clearing(object); way != nil && apierrors.IsInvalid(err) {
+		bent, _ := object.DeepCopyObject().(client.Object)
+		err = a.Client.Patch(ctx, bent, way, owner)
+		if err == nil {
+			err = a.Client.Apply(ctx, configuration, owner, client.ForceOwnership)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("apply %s %s: %w", kindOf(object), object.GetName(), err)
 	}
 	return nil
+}
+
+// clearing takes off an object what somebody has put there and the API server does not
+// let stand beside what we apply: a budget of those that may go, a port of our name with
+// another number. It is nil where nothing is known to be in the way.
+func clearing(object client.Object) client.Patch {
+	var spec map[string]any
+	switch o := object.(type) {
+	case *corev1.Service:
+		spec = map[string]any{"ports": o.Spec.Ports}
+	case *policyv1.PodDisruptionBudget:
+		spec = map[string]any{"minAvailable": o.Spec.MinAvailable, "maxUnavailable": nil}
+	default:
+		return nil
+	}
+	text, err := json.Marshal(map[string]any{"spec": spec})
+	if err != nil {
+		return nil
+	}
+	return client.RawPatch(types.MergePatchType, text)
 }
 
 func applyConfiguration(object client.Object) (runtime.ApplyConfiguration, error) {
@@ -155,15 +188,22 @@ func applyConfiguration(object client.Object) (runtime.ApplyConfiguration, error
 }
 
 // fitVolume brings one part of an existing volume to the spec.
-func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, volume cluster.Object) error {
+func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, volume cluster.Object) error {
+	m, _ := v.Member(volume.Name)
 	err := a.changeVolume(ctx, c, volume.Name, func(claim *corev1.PersistentVolumeClaim) {
 		aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
 		size, want := claim.Spec.Resources.Requests[corev1.ResourceStorage], c.Spec.Storage.VolumeSize()
 		switch {
 		case volume.Part == cluster.Owner:
 			claim.OwnerReferences = build.VolumeOwners(c)
+		case volume.Part == cluster.Labels:
+			for label, value := range build.MemberLabels(c, volume.Name) {
+				metav1.SetMetaDataLabel(&claim.ObjectMeta, label, value)
+			}
 		case volume.Part == cluster.Mark && aside:
 			a.setAside(claim)
+		case volume.Part == cluster.Version:
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationVersion, m.Version)
 		case volume.Part == cluster.Size && !aside && size.Cmp(want) < 0:
 			claim.Spec.Resources.Requests[corev1.ResourceStorage] = want
 			delete(claim.Annotations, v1alpha1.AnnotationGrowthRefused)

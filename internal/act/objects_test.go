@@ -11,9 +11,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -107,6 +109,41 @@ func TestServiceIsMadeRightAgain(t *testing.T) {
 		if service.Spec.Selector[key] != value {
 			t.Errorf("selector %v", service.Spec.Selector)
 		}
+	}
+}
+
+// TestOursWithoutItsLabelIsMadeRight: an object of ours that the cache does not show any
+// more, because somebody has changed the label by which it is found.
+func TestOursWithoutItsLabelIsMadeRight(t *testing.T) {
+	c := example()
+	for _, ours := range []client.Object{build.HeadlessService(c), build.ClientService(c), build.Budget(c, 2), secrets(t, now)[2]} {
+		kind := ours.GetObjectKind().GroupVersionKind().Kind
+		ours.GetLabels()["app.kubernetes.io/managed-by"] = "Helm"
+		s := newScene(t, c, seen(), append(secrets(t, now)[:2], ours)...)
+		s.actor.Client = hiding{s.api, fmt.Sprintf("%T %s", ours, ours.GetName())}
+		s.mustDo(plan.Furnish{Objects: []cluster.Object{{Kind: kind, Name: ours.GetName()}}})
+		if s.get(ours.GetName(), ours); ours.GetLabels()["app.kubernetes.io/managed-by"] != v1alpha1.FieldOwner {
+			t.Errorf("%s %s has labels %v", kind, ours.GetName(), ours.GetLabels())
+		}
+	}
+}
+
+// TestWhatIsInTheWayIsTakenOff: what the API server refuses beside what we apply.
+func TestWhatIsInTheWayIsTakenOff(t *testing.T) {
+	budget := build.Budget(example(), 2)
+	budget.Spec.MinAvailable, budget.Spec.MaxUnavailable = nil, ptr.To(intstr.FromInt32(1))
+	service := build.ClientService(example())
+	service.Spec.Ports[0].Port = 80
+	s := newScene(t, example(), seen(), budget, service)
+	s.mustDo(plan.Furnish{Objects: []cluster.Object{{Kind: "PodDisruptionBudget", Name: "a"}, {Kind: "Service", Name: "a-client"}}})
+	s.get("a", budget)
+	s.get("a-client", service)
+	want := build.Budget(example(), 2).Spec
+	if !equality.Semantic.DeepEqual(budget.Spec, want) {
+		t.Errorf("the budget is %+v", budget.Spec)
+	}
+	if len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != v1alpha1.ClientPort {
+		t.Errorf("ports %v", service.Spec.Ports)
 	}
 }
 
@@ -247,6 +284,20 @@ func TestOnlyThePartIsFitted(t *testing.T) {
 		size := c.Spec.Resources.Requests[corev1.ResourceStorage]
 		if got := fmt.Sprintf("%s owned %v", size.String(), metav1.GetControllerOf(&c) != nil); got != want {
 			t.Errorf("%s has %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestVersionIsWrittenOnVolumes: what each member says that it runs.
+func TestVersionIsWrittenOnVolumes(t *testing.T) {
+	s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"), claim("a-2"))
+	s.view.Members[0].Version, s.view.Members[1].Version = "3.6.16", "3.7.3"
+	s.mustDo(plan.Furnish{Objects: []cluster.Object{part(cluster.Version, "a-0"), part(cluster.Version, "a-1")}})
+	for name, want := range map[string]string{"a-0": "3.6.16", "a-1": "3.7.3", "a-2": ""} {
+		var c corev1.PersistentVolumeClaim
+		s.get(name, &c)
+		if got := c.Annotations[v1alpha1.AnnotationVersion]; got != want {
+			t.Errorf("%s says %q, want %q", name, got, want)
 		}
 	}
 }

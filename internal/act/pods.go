@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -19,25 +20,52 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
-// start makes all volumes that are missing before the first Pod: a volume that is
-// missing beside a Pod is then known to be lost.
+// start makes all volumes of a new cluster before its first Pod: a volume that is
+// missing beside a Pod is then known to be lost. Once the cluster has formed, what
+// refuses one member's volume holds back nobody else.
 func (a *Actor) start(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Start) error {
-	err := atOnce(s.Names, func(name string) error {
-		m, _ := v.Member(name)
-		claim := build.Volume(c, name, planOn(v, c))
-		if m.Volume != cluster.NoVolume || claim == nil {
-			return nil
-		}
-		return a.create(ctx, c, claim, &corev1.PersistentVolumeClaim{})
-	})
-	if err != nil {
+	claim := func(name string) error { return a.startVolume(ctx, c, v, name) }
+	pod := func(name string) error { return a.provide(ctx, c, a.pod(c, v, name), &corev1.Pod{}) }
+	if v.Formed() {
+		return atOnce(s.Names, func(name string) error {
+			if err := claim(name); err != nil {
+				return err
+			}
+			return pod(name)
+		})
+	}
+	if err := atOnce(s.Names, claim); err != nil {
 		return err
 	}
-	return atOnce(s.Names, func(name string) error {
-		m, _ := v.Member(name)
-		targeted := build.Targeted(c, v.Target.For(m))
-		return a.create(ctx, c, a.Images.Put(targeted, build.Pod(targeted, name, joining(v, name))), &corev1.Pod{})
-	})
+	return atOnce(s.Names, pod)
+}
+
+func (a *Actor) startVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, name string) error {
+	m, _ := v.Member(name)
+	claim := volume(c, v, m)
+	if m.Volume != cluster.NoVolume || claim == nil {
+		return nil
+	}
+	return a.provide(ctx, c, claim, &corev1.PersistentVolumeClaim{})
+}
+
+// volume is what a member gets that has none; nil if it needs none. It says at once what
+// its member runs if no other can be expected: first members form with one version, and
+// others run what a later one joins with.
+func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.PersistentVolumeClaim {
+	first, version := planOn(v, c), v.Target.For(m).Version
+	claim := build.Volume(c, m.Name, first)
+	if claim != nil && (first != nil || v.Runs(version)) {
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationVersion, version)
+	}
+	return claim
+}
+
+// pod is what a member is started with now.
+func (a *Actor) pod(c *v1alpha1.EtcdCluster, v cluster.View, name string) *corev1.Pod {
+	m, _ := v.Member(name)
+	targeted := build.Targeted(c, v.Target.For(m))
+	return a.Images.Put(targeted, build.Pod(targeted, name, joining(v, name)))
 }
 
 // force starts a member that forms the cluster anew from its own data.
@@ -69,10 +97,12 @@ func (a *Actor) leave(pod *corev1.Pod) {
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationWithdrawnAt, a.Now().UTC().Format(time.RFC3339Nano))
 }
 
-// readmit puts it back.
+// readmit puts it back, with all labels that it was made with.
 func (a *Actor) readmit(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Readmit) error {
 	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
-		metav1.SetMetaDataLabel(&pod.ObjectMeta, build.ComponentLabel, build.Serving)
+		for label, value := range build.MemberLabels(c, s.Name) {
+			metav1.SetMetaDataLabel(&pod.ObjectMeta, label, value)
+		}
 		delete(pod.Annotations, v1alpha1.AnnotationWithdrawnAt)
 	})
 }
@@ -164,6 +194,9 @@ func joining(v cluster.View, name string) build.Joining {
 	return j
 }
 
+// ErrTaken means that an object is in the way that the operator may not touch.
+var ErrTaken = errors.New("exists and belongs to somebody else; rename or delete it")
+
 // create makes an object whose name is used once. If it is there already, it must
 // be the one that an earlier try made.
 func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
@@ -179,7 +212,7 @@ func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, exi
 		return fmt.Errorf("create %s: it existed a moment ago: %w", name, err)
 	}
 	if !isOurs(c, existing) {
-		return fmt.Errorf("create %s: a %T of that name exists and belongs to somebody else; rename or delete it", name, existing)
+		return fmt.Errorf("create %s: a %T of that name %w", name, existing, ErrTaken)
 	}
 	return nil
 }
@@ -193,6 +226,36 @@ func isOurs(c *v1alpha1.EtcdCluster, object client.Object) bool {
 	}
 	_, isVolume := object.(*corev1.PersistentVolumeClaim)
 	return isVolume && labels[v1alpha1.LabelCluster] == c.Name && labels[v1alpha1.LabelQuarantined] == ""
+}
+
+// provide creates what a member starts with. If it is there already, it is one that the
+// operator sees.
+func (a *Actor) provide(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
+	if err := a.create(ctx, c, object, existing); err != nil || existing.GetResourceVersion() == "" {
+		return err
+	}
+	return a.relabel(ctx, object, existing)
+}
+
+// relabel gives an object the labels back by which it is found. Without them it was made,
+// for all that the operator sees, without effect.
+func (a *Actor) relabel(ctx context.Context, object, existing client.Object) error {
+	changed, _ := existing.DeepCopyObject().(client.Object)
+	all := map[string]string{}
+	maps.Copy(all, existing.GetLabels())
+	for _, label := range []string{"app.kubernetes.io/managed-by", v1alpha1.LabelCluster, v1alpha1.LabelMember} {
+		if value, has := object.GetLabels()[label]; has {
+			all[label] = value
+		}
+	}
+	if changed.SetLabels(all); maps.Equal(all, existing.GetLabels()) {
+		return nil
+	}
+	unchanged := client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{})
+	if err := a.Client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		return fmt.Errorf("label %s: %w", object.GetName(), err)
+	}
+	return nil
 }
 
 // atOnce does the same for each name at the same time, and returns every error.

@@ -67,6 +67,22 @@ func TestNoPodWithoutEveryVolume(t *testing.T) {
 	}
 }
 
+// TestRefusedVolumeHoldsBackNobodyElse: once the cluster has formed, a quota that refuses
+// one member's volume (fault 53) keeps only that member from starting. The error is told.
+func TestRefusedVolumeHoldsBackNobodyElse(t *testing.T) {
+	theirs := claim("a-2")
+	theirs.Labels = nil
+	s := newScene(t, example(), seen(), theirs)
+	s.view.Members[2].Volume = cluster.NoVolume
+	if err := s.do(startAll); err == nil || !strings.Contains(err.Error(), "a-2") {
+		t.Errorf("got error %v, want one that names a-2", err)
+	}
+	slices.Sort(s.api.writes)
+	if want := []string{"create Pod a-0", "create Pod a-1"}; !slices.Equal(s.api.writes, want) {
+		t.Errorf("wrote %v, want %v", s.api.writes, want)
+	}
+}
+
 // TestVolumeIsMadeOnlyForOneWhoHasNone: a volume that is going is not replaced
 // under its own name.
 func TestVolumeIsMadeOnlyForOneWhoHasNone(t *testing.T) {
@@ -149,6 +165,43 @@ func TestPlanIsOnTheVolumesOfFirstMembersOnly(t *testing.T) {
 	s.mustDo(plan.Start{Names: []string{"a-3"}})
 	if !s.get("a-3", &later) || len(later.Annotations) > 0 {
 		t.Errorf("the volume of a later member says %v", later.Annotations)
+	}
+}
+
+// TestNewVolumesSayTheirVersion, which saves a write for each: all first members form with
+// the same, and one that joins later runs what another one runs. A version that nobody
+// runs may be one that never does, and is not written down before.
+func TestNewVolumesSayTheirVersion(t *testing.T) {
+	said := func(v cluster.View, name string) string {
+		c, _ := unformed()
+		s := newScene(t, c, v)
+		s.mustDo(plan.Start{Names: []string{name}})
+		var claim corev1.PersistentVolumeClaim
+		s.get(name, &claim)
+		return claim.Annotations[v1alpha1.AnnotationVersion]
+	}
+	_, first := unformed()
+	first.Target.Version = "3.5.35"
+	later, silent, mixed := seen(), seen(), seen()
+	for i := range 3 {
+		later.Members[i].Version, mixed.Members[i].Version = "3.6.16", "3.6.15"
+		silent.Members[i].Version, silent.Members[i].Answers = "3.6.16", false
+	}
+	mixed.Target.Joining = "3.6.15"
+	if got := said(first, "a-0"); got != "3.5.35" {
+		t.Errorf("that of a first member says %q", got)
+	}
+	if got := said(later, "a-3"); got != "3.6.16" {
+		t.Errorf("that of a later member says %q", got)
+	}
+	if got := said(mixed, "a-3"); got != "3.6.15" {
+		t.Errorf("that of one that starts with another says %q", got)
+	}
+	mixed.Target.Joining = ""
+	for _, v := range []cluster.View{mixed, silent} {
+		if got := said(v, "a-3"); got != "" {
+			t.Errorf("one that nobody is known to run: %q", got)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
 var update = flag.Bool("update", false, "write testdata instead of comparing with it; review it as you would review objects in a cluster")
@@ -57,7 +58,7 @@ func TestGolden(t *testing.T) {
 		"secret_tls_disabled": {build.Client(with(insecure), nil, nil, nil)},
 	}
 	for _, voters := range []int{1, 3, 4, 5, 7} {
-		files[fmt.Sprintf("budget_%d_voters", voters)] = []runtime.Object{build.Budget(example(), voters)}
+		files[fmt.Sprintf("budget_%d_voters", voters)] = []runtime.Object{build.Budget(example(), quorum.Size(voters))}
 	}
 
 	for name, objects := range files {

@@ -37,6 +37,15 @@ func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *c
 	return claim
 }
 
+// IsVolumeOf says whether a claim in a member's place is the cluster's: it owns it, or
+// nobody does and it is kept for it.
+func IsVolumeOf(c *v1alpha1.EtcdCluster, claim metav1.Object) bool {
+	if owner := metav1.GetControllerOf(claim); owner != nil {
+		return owner.UID == c.UID
+	}
+	return claim.GetLabels()[v1alpha1.LabelCluster] == c.Name
+}
+
 // VolumeOwners are the owners of every volume of the cluster.
 func VolumeOwners(c *v1alpha1.EtcdCluster) []metav1.OwnerReference {
 	if c.Spec.DeletionPolicy != v1alpha1.Delete {

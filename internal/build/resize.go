@@ -8,14 +8,30 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
+// Resizes is what of the compute resources a Kubernetes can change in a running Pod.
+type Resizes int
+
+const (
+	// ResizesNothing: each change takes a new Pod.
+	ResizesNothing Resizes = iota
+	// ResizesMost: a lower limit of memory is refused, as Kubernetes 1.33 does
+	// (https://github.com/kubernetes/kubernetes/pull/130183).
+	ResizesMost
+	// ResizesAll: a lower limit of memory, too.
+	ResizesAll
+)
+
 // IsResizable says whether Kubernetes can give the running Pod the resources that the
 // cluster wants: processor and memory only, none taken away, and of the same quality
 // of service
 // (https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#limitations).
-func IsResizable(pod *corev1.Pod, c *v1alpha1.EtcdCluster) bool {
+func IsResizable(pod *corev1.Pod, c *v1alpha1.EtcdCluster, can Resizes) bool {
 	running := Etcd(pod).Resources
 	have := defaulted(running.Requests, running.Limits)
 	want := defaulted(c.Spec.Resources.Requests, c.Spec.Resources.Limits)
+	if can == ResizesNothing || can == ResizesMost && want.Limits.Memory().Cmp(*have.Limits.Memory()) < 0 {
+		return false
+	}
 	return isChangeable(have.Requests, want.Requests) && isChangeable(have.Limits, want.Limits) && quality(have) == quality(want)
 }
 

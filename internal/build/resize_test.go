@@ -51,8 +51,40 @@ func TestIsResizable(t *testing.T) {
 		c.Spec.Resources.Requests, c.Spec.Resources.Limits = test.have.Requests, test.have.Limits
 		pod := build.Pod(c, "example-0", joining())
 		c.Spec.Resources.Requests, c.Spec.Resources.Limits = test.want.Requests, test.want.Limits
-		if got := build.IsResizable(pod, c); got != test.is {
+		if got := build.IsResizable(pod, c, build.ResizesAll); got != test.is {
 			t.Errorf("%s: %t", name, got)
+		}
+		if build.IsResizable(pod, c, build.ResizesNothing) {
+			t.Errorf("%s: where nothing can change", name)
+		}
+	}
+}
+
+// TestLessMemory: Kubernetes 1.33 takes no memory from a running container, and refuses the
+// whole resize. A lower request takes nothing.
+func TestLessMemory(t *testing.T) {
+	type quantities = map[corev1.ResourceName]string
+	requests, limits := quantities{"memory": "1Gi"}, quantities{"cpu": "4", "memory": "4Gi"}
+	for name, test := range map[string]struct {
+		want corev1.ResourceRequirements
+		is   bool
+	}{
+		"a lower limit":     {resources(requests, quantities{"cpu": "4", "memory": "2Gi"}), false},
+		"with more of else": {resources(requests, quantities{"cpu": "8", "memory": "2Gi"}), false},
+		"a higher limit":    {resources(requests, quantities{"cpu": "4", "memory": "8Gi"}), true},
+		"less processor":    {resources(requests, quantities{"cpu": "2", "memory": "4Gi"}), true},
+		"a lower request":   {resources(quantities{"memory": "512Mi"}, limits), true},
+	} {
+		c := example()
+		have := resources(requests, limits)
+		c.Spec.Resources.Requests, c.Spec.Resources.Limits = have.Requests, have.Limits
+		pod := build.Pod(c, "example-0", joining())
+		c.Spec.Resources.Requests, c.Spec.Resources.Limits = test.want.Requests, test.want.Limits
+		if got := build.IsResizable(pod, c, build.ResizesMost); got != test.is {
+			t.Errorf("%s: %t", name, got)
+		}
+		if !build.IsResizable(pod, c, build.ResizesAll) {
+			t.Errorf("%s: not where all can change", name)
 		}
 	}
 }
@@ -68,7 +100,7 @@ func TestEtcdIsFoundByItsName(t *testing.T) {
 	pod.Spec.Containers = append([]corev1.Container{mesh}, pod.Spec.Containers...)
 	pod.Annotations[v1alpha1.AnnotationTemplate] = "of v0.1"
 	c.Spec.Resources.Requests = resources(large, nil).Requests
-	if !build.IsResizable(pod, c) {
+	if !build.IsResizable(pod, c, build.ResizesAll) {
 		t.Error("another container's resources are judged")
 	}
 	if !build.IsUsual(pod, "3.6.16") {

@@ -38,6 +38,7 @@ type Member struct {
 	DBSize    int64  // bytes
 	Revision  int64  // of its data, as far as it has applied it
 	Index     uint64 // of the last raft entry that it knows to be committed; 0 before it has told
+	Lists     int    // members that its data lists, learners too; 0 if it has not told
 	Behind    uint64 // committed entries that it has yet to apply, against the leader
 	Complaint string // alarms that it reports
 
@@ -63,6 +64,7 @@ type Pod struct {
 	Ready       bool   // the kubelet's readiness probe passes
 	Proven      bool   // it has passed before: what it runs has worked
 	Change      Change // what of it is not as the spec wants it
+	Astray      bool   // somebody took labels of ours off it: no watch and no Service sees it
 	Withdrawn   bool   // the client Service no longer sends clients to it
 	Quiet       bool   // withdrawn for so long that nobody is being sent to it any more
 	Lingers     bool   // it serves on for a moment when it is told to end
@@ -146,6 +148,9 @@ func IsSuperseded(m Member) bool { return m.Pod.Exists && m.Pod.Change == Rebuil
 
 // IsDisturbed says whether something outside is about to end the member's Pod.
 func IsDisturbed(m Member) bool { return m.Pod.Terminating || m.Pod.Cordoned }
+
+// IsAway says whether the member does not run at the moment.
+func IsAway(m Member) bool { return !m.Pod.Running && !m.Answers }
 
 // HasPod says whether the member has a Pod that may still run.
 func HasPod(m Member) bool { return m.Pod.Exists && !m.Pod.Finished }

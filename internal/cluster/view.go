@@ -21,7 +21,7 @@ type View struct {
 	Target   Target
 	Record   Record
 	Members  []Member // by serial number
-	Strays   []Stray  // members that etcd lists and nobody asked for, by ID
+	Strays   []Stray  // members that etcd lists, or listed last, and nobody asked for, by ID
 	Volumes  []Volume // every kept volume, by serial number
 	Expired  []Object // volumes set aside for longer than the user wants, by name
 	Objects  []Object // supporting objects that are not as wanted, by kind and name
@@ -47,28 +47,6 @@ type Want struct {
 	RollBack  bool   // take an upgrade back whose first member fails
 	Automatic bool   // recover quorum without asking
 	Accepted  string // loss of data that the user has accepted, as Loss.String puts it
-}
-
-// Target is what members are to run now, on the way to what is wanted.
-type Target struct {
-	Version   string // full version; what members run if there is no way
-	Image     string // that holds it; empty for the usual one
-	Cleanse   bool   // members are to drop entries of their logs that the next version cannot read
-	Joining   string // version that a new member runs instead, which can read them
-	Downgrade string // minor version that etcd must be told it goes down to, first
-	Cancel    bool   // a downgrade that etcd has begun must be called off, first
-	Await     string // what etcd is about to do before the next version may start
-	Barred    string // why there is no way to what is wanted
-}
-
-// For is what one member is to run: one that has yet to become a voter may get entries
-// that the others no longer need.
-func (t Target) For(m Member) Target {
-	if t.Joining == "" || m.Role == Voter {
-		return t
-	}
-	t.Version, t.Image, t.Cleanse = t.Joining, "", true
-	return t
 }
 
 // Loss is what going on from one survivor alone would mean.
@@ -98,6 +76,7 @@ type Object struct {
 	Part       Part   // of a volume, if only that is meant
 	UID        string // precondition of its deletion, of those that are deleted
 	Why        string // what is wrong with it
+	Refused    string // what Kubernetes said a moment ago when it was to be changed; empty if it did not refuse
 	Gone       bool   // of Foreign: it is being deleted, so waiting helps
 	Parts      bool   // of Objects: signed by another authority than members run on, it parts them or their clients
 	Holder     string // of Lost: the Secret that still has certificates which it signed; empty if none has
@@ -109,8 +88,12 @@ type Part string
 const (
 	// Owner: the volume goes with the EtcdCluster, or stays, as the deletion policy says.
 	Owner Part = "owner"
+	// Labels: that it is of the cluster, without which no watch sees it.
+	Labels Part = "labels"
 	// Mark: since when it is set aside.
 	Mark Part = "mark"
+	// Version: what its member runs, which is written on it.
+	Version Part = "version"
 	// Size: the storage that it asks for.
 	Size Part = "size"
 )
@@ -137,6 +120,7 @@ type Volume struct {
 	Token     string   // of the bootstrap plan that it was made for; empty if it joined later
 	First     []string // first members of that plan
 	ClusterID string   // set on one volume of a cluster that had formed
+	Version   string   // of etcd that its member ran last; empty if nobody wrote it down
 	Size      int64    // bytes that it asks for
 }
 
@@ -146,6 +130,10 @@ func (v View) Planned() bool { return v.Record.Token != "" }
 // Formed says whether the operator remembers that the cluster has formed. From
 // then on no member is ever started as part of a new cluster.
 func (v View) Formed() bool { return v.Record.ClusterID != "" || v.Record.Adopted }
+
+// Unproven says whether the volumes were there before and nobody has seen the cluster
+// since: which members it had in the end, only its data tells.
+func (v View) Unproven() bool { return v.Record.Adopted && v.Record.ClusterID == "" }
 
 // Select returns the members for which every test holds. It makes room for all that are
 // left once, with the first: rules ask this often.
@@ -212,6 +200,17 @@ func (v View) Leader() (Member, bool) {
 		}
 	}
 	return Member{}, false
+}
+
+// IsDisplaced says whether a Pod or a volume of somebody else is in the place of a member.
+// Nobody is asked then: who answers may not be who is meant.
+func (v View) IsDisplaced() bool {
+	return slices.ContainsFunc(v.Foreign, func(o Object) bool { return o.Kind == "Pod" || o.Kind == "PersistentVolumeClaim" })
+}
+
+// Runs says whether a member has just told that it runs this version.
+func (v View) Runs(version string) bool {
+	return slices.ContainsFunc(v.Members, func(m Member) bool { return m.Answers && m.Version == version })
 }
 
 // Names returns the members' names, in order.

@@ -46,7 +46,10 @@ func membersAreAskedDirectly(t *testing.T) {
 	client := must(w.pool.Client(owner, target))(t)
 	eventually(t, "m1 to serve", func() error { return client.Read(t.Context()) })
 	eventually(t, "m1 to tell what it has", func() error {
-		_, err := etcd.ReadRemains(t.Context(), metrics)
+		told, err := etcd.ReadRemains(t.Context(), metrics)
+		if err == nil && told.Members != 1 {
+			t.Errorf("told: %+v", told)
+		}
 		return err
 	})
 }

@@ -16,13 +16,16 @@ import (
 type Remains struct {
 	Revision int64  // of its data
 	Index    uint64 // of the last raft entry that it has applied
+	Members  int    // that it lists, itself and learners included; 0 before etcd 3.6
 }
 
 // The metrics that tell it. The second is set to the index of the entry, in spite of
-// its name (server/etcdserver/server.go, applyAll).
+// its name (server/etcdserver/server.go, applyAll). The third is there once for each
+// member, and 0 for one that was removed since the start.
 const (
 	revisionMetric = "etcd_debugging_mvcc_current_revision"
 	appliedMetric  = "etcd_server_proposals_applied_total"
+	memberMetric   = "etcd_network_known_peers{"
 )
 
 // direct asks members without a proxy, whatever the environment says: they are in the same
@@ -54,6 +57,9 @@ func parseRemains(metrics io.Reader) (Remains, error) {
 	var remains Remains
 	lines := bufio.NewScanner(metrics)
 	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), memberMetric) && strings.HasSuffix(lines.Text(), "} 1") {
+			remains.Members++
+		}
 		name, value, _ := strings.Cut(lines.Text(), " ")
 		if name != revisionMetric && name != appliedMetric {
 			continue

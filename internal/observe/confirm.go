@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -16,7 +17,7 @@ import (
 // which a decision may rest on, or that a Pod is there which does not answer or
 // should long be gone: a cache may have missed an event.
 func (o *Observer) confirm(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join) error {
-	if !v.Planned() || len(v.Foreign) > 0 {
+	if !v.Planned() || v.IsDisplaced() {
 		return nil
 	}
 	for _, m := range members.sorted() {
@@ -38,10 +39,16 @@ func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v
 	}
 	var claim corev1.PersistentVolumeClaim
 	found, err := o.read(ctx, client.ObjectKey{Namespace: c.Namespace, Name: m.Name}, &claim)
-	if found && claim.Labels[v1alpha1.LabelQuarantined] == "" {
-		members.member(m.Name).Volume = volumeState(&claim)
+	if !found || err != nil || claim.Labels[v1alpha1.LabelQuarantined] != "" {
+		return err
 	}
-	return err
+	members.member(m.Name).Volume = volumeState(&claim)
+	if isAstray(c, &claim) && build.IsVolumeOf(c, &claim) {
+		v.Misfits = append(v.Misfits, cluster.Object{
+			Kind: "PersistentVolumeClaim", Name: claim.Name, Part: cluster.Labels, Why: "somebody took labels off it",
+		})
+	}
+	return nil
 }
 
 // isDoubtful says whether the cache may show a Pod that is no more.

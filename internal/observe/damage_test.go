@@ -123,7 +123,7 @@ func TestQuarantinedBehindAStaleCache(t *testing.T) {
 
 // TestResizeOnlyWhereItWorks: an older Kubernetes takes a new Pod.
 func TestResizeOnlyWhereItWorks(t *testing.T) {
-	for can, want := range map[bool]cluster.Change{true: cluster.Resize, false: cluster.Rebuild} {
+	for can, want := range map[build.Resizes]cluster.Change{build.ResizesMost: cluster.Resize, build.ResizesNothing: cluster.Rebuild} {
 		s := newScene(t)
 		s.c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 		for _, name := range []string{"a-0", "a-1", "a-2"} {
@@ -131,13 +131,13 @@ func TestResizeOnlyWhereItWorks(t *testing.T) {
 		}
 		s.c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 		o := s.observer()
-		o.CanResize = func() bool { return can }
+		o.Resizes = func() build.Resizes { return can }
 		v, err := o.Cluster(t.Context(), s.c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if m, _ := v.Member("a-1"); m.Pod.Change != want {
-			t.Errorf("if it can is %t: got %d, want %d", can, m.Pod.Change, want)
+			t.Errorf("if it can %d: got %d, want %d", can, m.Pod.Change, want)
 		}
 	}
 }

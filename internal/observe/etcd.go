@@ -38,7 +38,11 @@ type answer struct {
 // etcd asks every running member at once, and takes the member list from one that
 // has just answered a linearizable read: no older list can then be true.
 func (o *Observer) etcd(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join) {
-	if !v.Planned() || len(v.Foreign) > 0 {
+	if !v.Planned() {
+		return
+	}
+	if v.IsDisplaced() {
+		v.Unread = "nobody is asked while " + v.Foreign[0].String() + " is in the way"
 		return
 	}
 	running := runningMembers(members)
@@ -62,7 +66,7 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 	noteLags(answers, members, leader)
 	if !answersItself(answers, leader) {
 		o.noteRemains(ctx, answers, members)
-		v.Strays, _ = listFrom(ctx, answers, members, false)
+		hear(ctx, answers, v, members)
 		if !isStray(leader, v.Strays) {
 			v.Unread = unreadBecause(answers)
 			markLeader(members, leader)
@@ -70,10 +74,11 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 		}
 	}
 	each(answers, func(a *answer) { a.confirm(ctx) })
-	var listed bool
-	if v.Strays, listed = listFrom(ctx, answers, members, true); !listed {
+	if strays, listed := listFrom(ctx, answers, members, true); listed {
+		v.Strays = strays
+	} else {
 		v.Unread = "no member answers a linearizable read"
-		v.Strays, _ = listFrom(ctx, answers, members, false)
+		hear(ctx, answers, v, members)
 	}
 	markLeader(members, leader)
 	for _, a := range answers {
@@ -193,12 +198,6 @@ func answersItself(answers []*answer, leader uint64) bool {
 	return false
 }
 
-// isStray says whether the leader is a voter that nobody asked for, which is never asked
-// itself: only a read tells whether it leads.
-func isStray(leader uint64, strays []cluster.Stray) bool {
-	return slices.ContainsFunc(strays, func(s cluster.Stray) bool { return s.Voter && s.ID == leader })
-}
-
 func unreadBecause(answers []*answer) string {
 	for _, a := range answers {
 		if a.err == nil {
@@ -258,7 +257,7 @@ func (o *Observer) noteRemains(ctx context.Context, answers []*answer, members *
 	all.Wait()
 	for i, a := range answers {
 		if m := members.member(a.name); remains[i].Index > 0 {
-			m.Revision, m.Index = remains[i].Revision, remains[i].Index
+			m.Revision, m.Index, m.Lists = remains[i].Revision, remains[i].Index, remains[i].Members
 		}
 	}
 }

@@ -24,6 +24,7 @@ type join struct {
 	// unmigrated is a member whose data etcd has yet to bring to its version, and why.
 	unmigrated string
 	downgrade  string // minor version that etcd allows its members to go down to
+	unproven   bool   // their volumes were adopted, and nobody has seen them since
 }
 
 // newJoin begins with the members that the record knows.
@@ -37,6 +38,7 @@ func newJoin(c *v1alpha1.EtcdCluster) *join {
 			j.member(name).Recorded = true
 			j.member(name).Started = c.Status.Bootstrap.Adopted
 		}
+		j.unproven = c.Status.Bootstrap.Adopted
 	}
 	for _, known := range c.Status.Members {
 		j.remember(known)

@@ -27,13 +27,14 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 			m.Damage = ""
 		}
 	}
+	v.Target.Held = v.Target.Hold(members.sorted())
 }
 
 // change is what it takes to bring a Pod to the spec. Resources that Kubernetes does
 // not change in a running Pod take a new one.
 func (o *Observer) change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	change := build.Change(c, pod)
-	if change == cluster.Resize && !(o.CanResize() && build.IsResizable(pod, c)) {
+	if change == cluster.Resize && !build.IsResizable(pod, c, o.Resizes()) {
 		return cluster.Rebuild
 	}
 	return change
@@ -51,6 +52,8 @@ func target(c *v1alpha1.EtcdCluster, members *join) cluster.Target {
 	case (up || hop.Downgrade == "" && members.downgrade == minorOf(hop.To)) && members.unmigrated != "":
 		t.Await = "etcd to prepare its data: " + members.unmigrated
 		t.Version = version.Highest(running)
+	case members.unproven:
+		t.Version = version.Wake(hop.To, running)
 	case t.Downgrade != "", legacy && up && !readsLegacy(hop.To) && !members.areCleansed(c):
 		t.Version = version.Highest(running)
 	}
@@ -123,10 +126,11 @@ func isRolledBack(c *v1alpha1.EtcdCluster) bool {
 }
 
 // running are the versions of all listed members, and the image that the user has chosen
-// for one of them that runs the newest.
+// for one of them that runs the newest. Adopted members count before etcd lists them.
 func (j *join) running() (versions []string, image string) {
 	for _, m := range j.sorted() {
-		if m.Role == cluster.Unlisted || m.Version == "" {
+		adopted := j.unproven && m.Recorded
+		if m.Role == cluster.Unlisted && !adopted || m.Version == "" {
 			continue
 		}
 		versions = append(versions, m.Version)

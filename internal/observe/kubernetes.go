@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -45,12 +46,12 @@ func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *c
 }
 
 func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, pod *corev1.Pod) {
+	if cluster.Serial(c.Name, pod.Name) < 0 {
+		return // a copy with our labels is in nobody's place
+	}
 	if foreign, why := foreignTo(c, pod); why != "" {
 		foreign.Kind = "Pod"
 		v.Foreign = append(v.Foreign, foreign)
-		return
-	}
-	if cluster.Serial(c.Name, pod.Name) < 0 {
 		return
 	}
 	m := members.member(pod.Name)
@@ -59,13 +60,19 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	m.Pod.Overdue = m.Pod.Terminating && o.Now().After(pod.DeletionTimestamp.Time)
 	m.Pod.Quiet = m.Pod.Withdrawn && o.isQuiet(pod)
 	m.Pod.Shaky = o.isShaky(pod)
+	m.Pod.Astray = isAstray(c, pod)
 	m.Damage = damage(pod)
 	if v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)
 	}
-	if run := build.EtcdStatus(pod).State.Running; run != nil && o.Now().Sub(run.StartedAt.Time) < freshFor {
+	if run := build.EtcdStatus(pod).State.Running; run != nil && o.isRecent(run.StartedAt.Time, freshFor) {
 		v.Fresh = true
 	}
+}
+
+// isAstray says whether an object of the cluster lacks the labels by which it is found.
+func isAstray(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
+	return !labels.SelectorFromSet(build.MemberSelector(c)).Matches(labels.Set(object.GetLabels()))
 }
 
 // dataOf says where ephemeral data stands: it lives in a Pod that may still run.
@@ -116,12 +123,13 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 
 // clientsLeave is how long it takes until no client is sent to a Pod any more that has
 // left a Service: kube-proxy gathers changes for a second before it applies them
-// (minSyncPeriod, https://kubernetes.io/docs/reference/networking/virtual-ips/).
-const clientsLeave = 1200 * time.Millisecond
+// (minSyncPeriod, https://kubernetes.io/docs/reference/networking/virtual-ips/). A Pod that
+// lingers does so for as long (build.Lingers).
+const clientsLeave = time.Second
 
 func (o *Observer) isQuiet(pod *corev1.Pod) bool {
 	since, err := time.Parse(time.RFC3339Nano, pod.Annotations[v1alpha1.AnnotationWithdrawnAt])
-	return err != nil || o.Now().Sub(since) >= clientsLeave
+	return err != nil || !o.isRecent(since, clientsLeave)
 }
 
 // isReplaced says whether the container is still the one from before an exchange of
@@ -155,6 +163,9 @@ func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.C
 
 func (o *Observer) volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *corev1.PersistentVolumeClaim) {
 	serial := cluster.Serial(c.Name, claim.Name)
+	if serial < 0 {
+		return // a copy is its maker's: it is neither grown nor owned nor deleted
+	}
 	v.Record.NextSerial = max(v.Record.NextSerial, serial+1)
 	if metav1.GetControllerOf(claim) != nil {
 		if foreign, why := foreignTo(c, claim); why != "" {
@@ -163,18 +174,24 @@ func (o *Observer) volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *joi
 			return
 		}
 	}
+	for _, first := range history(claim).First {
+		v.Record.NextSerial = max(v.Record.NextSerial, cluster.Serial(c.Name, first)+1)
+	}
 	o.expiry(c, v, claim)
 	if v.Want.Ephemeral {
 		return // a volume of an earlier cluster is nothing to one that keeps no data
 	}
 	o.misfits(c, v, claim)
-	if serial < 0 || claim.Labels[v1alpha1.LabelQuarantined] != "" {
+	if claim.Labels[v1alpha1.LabelQuarantined] != "" {
 		return
 	}
 	m := members.member(claim.Name)
 	m.Volume = volumeState(claim)
 	if m.Volume == cluster.Kept {
 		v.Volumes = append(v.Volumes, history(claim))
+	}
+	if had := claim.Annotations[v1alpha1.AnnotationVersion]; members.unproven && minorOf(had) != "" {
+		m.Version = had
 	}
 }
 
@@ -194,6 +211,7 @@ func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 		Name:      claim.Name,
 		Token:     claim.Annotations[v1alpha1.AnnotationToken],
 		ClusterID: claim.Annotations[v1alpha1.AnnotationClusterID],
+		Version:   claim.Annotations[v1alpha1.AnnotationVersion],
 		Size:      claim.Spec.Resources.Requests.Storage().Value(),
 	}
 	if plan := claim.Annotations[v1alpha1.AnnotationPlan]; plan != "" {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
@@ -319,8 +320,12 @@ func TestForeignObjectsAreNamed(t *testing.T) {
 				if len(v.Foreign) != 1 || v.Foreign[0].String() != name || v.Foreign[0].Why != test.why || v.Foreign[0].Gone != test.gone {
 					t.Errorf("foreign: %+v", v.Foreign)
 				}
-				if asked := s.callsOf("Status"); len(asked) > 0 && strings.HasSuffix(name, "a-1") {
-					t.Errorf("asked %v", asked)
+				isMember, unread := strings.HasSuffix(name, " a-1"), ""
+				if isMember {
+					unread = "nobody is asked while " + name + " is in the way"
+				}
+				if asked := s.callsOf("Status"); (len(asked) == 0) != isMember || v.Unread != unread {
+					t.Errorf("asked %v, unread: %q", asked, v.Unread)
 				}
 			})
 		}
@@ -346,8 +351,34 @@ func TestOthersWithOurLabelsAreNoMembers(t *testing.T) {
 	}
 }
 
-// TestMisfits: volumes that are too small, or whose owner is not what the deletion
-// policy says.
+// TestCopiesAreTheirMakers: what somebody has copied with its labels is in nobody's place,
+// whoever owns it, and is neither grown nor owned nor deleted.
+func TestCopiesAreTheirMakers(t *testing.T) {
+	for _, owners := range [][]metav1.OwnerReference{nil, owner("Job", "copy", "u9")} {
+		s := newScene(t)
+		s.c.Spec.Storage.Size = ptr.To(resource.MustParse("1Gi"))
+		pod, claim, aside := s.newPod("a-0-debug"), build.Volume(s.c, "a-0-backup", nil), build.Volume(s.c, "a-3-backup", nil)
+		s.c.Spec.Storage.Size = ptr.To(resource.MustParse("2Gi"))
+		setAside(aside, now.Add(-1000*time.Hour))
+		for _, copied := range []client.Object{pod, claim, aside} {
+			copied.SetOwnerReferences(owners)
+			s.objects = append(s.objects, copied)
+		}
+		if len(owners) == 0 {
+			s.c.Spec.DeletionPolicy = v1alpha1.Delete
+			for _, name := range []string{"a-0", "a-1", "a-2"} {
+				s.claim(name).OwnerReferences = []metav1.OwnerReference{build.Owner(s.c)}
+			}
+		}
+		v := s.look()
+		if len(v.Foreign)+len(v.Misfits)+len(v.Expired) > 0 || v.Unread != "" || len(v.Select(cluster.IsHealthy)) != 3 {
+			t.Errorf("foreign %v, misfits %v, expired %v, unread %q", v.Foreign, v.Misfits, v.Expired, v.Unread)
+		}
+	}
+}
+
+// TestMisfits: volumes that are too small, whose owner is not what the deletion
+// policy says, or that do not say what their members run.
 func TestMisfits(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func(*scene)
@@ -374,6 +405,14 @@ func TestMisfits(t *testing.T) {
 		"owned and to be kept": {func(s *scene) {
 			s.claim("a-2").OwnerReferences = []metav1.OwnerReference{build.Owner(s.c)}
 		}, cluster.Owner, []string{"a-2"}},
+		"brought to another version": {func(s *scene) { s.runs("3.6.16", "3.6.17", "3.6.16") }, cluster.Version, []string{"a-1"}},
+		"made by an earlier operator": {func(s *scene) {
+			delete(s.claim("a-2").Annotations, v1alpha1.AnnotationVersion)
+		}, cluster.Version, []string{"a-2"}},
+		"silent": {func(s *scene) {
+			s.stop("a-1")
+			s.claim("a-1").Annotations[v1alpha1.AnnotationVersion] = "3.6.15"
+		}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

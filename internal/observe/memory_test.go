@@ -28,7 +28,7 @@ func TestOldMemoryDemotesNobody(t *testing.T) {
 		s := newScene(t)
 		s.addLearner("a-3")
 		s.drop("PodDisruptionBudget a")
-		s.objects = append(s.objects, s.newPod("a-3"), build.Budget(s.c, 4))
+		s.objects = append(s.objects, s.newPod("a-3"), build.Budget(s.c, 3))
 		s.records("a-3", "4", v1alpha1.RoleVoter)
 		s.c.Spec.Recovery.QuorumLoss = v1alpha1.Automatic
 		s.stop("a-1", "a-2")
@@ -133,6 +133,7 @@ func TestLearnerBesideAStrayLeader(t *testing.T) {
 func TestStraysAreKnownWithoutALeader(t *testing.T) {
 	s := newScene(t)
 	s.addStrayVoter("other")
+	s.allStay()
 	s.stop("a-1", "a-2")
 	s.etcd.Stop("other")
 	s.drop("Pod a-1", "PersistentVolumeClaim a-1", "Pod a-2", "PersistentVolumeClaim a-2")

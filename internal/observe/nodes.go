@@ -3,10 +3,12 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -74,15 +76,14 @@ func (o *Observer) unscheduled(ctx context.Context, m *cluster.Member, pod *core
 	}
 	gone := 0
 	for _, name := range names {
-		var node corev1.Node
-		there, err := o.read(ctx, client.ObjectKey{Name: name}, &node)
+		nodes, err := o.nodesAt(ctx, name)
 		if err != nil {
 			return err
 		}
-		if _, silent := silentSince(&node); there && !silent {
+		if slices.ContainsFunc(nodes, isWell) {
 			return nil // it may be back any moment, or is only full
 		}
-		if !there {
+		if len(nodes) == 0 {
 			gone++
 		}
 	}
@@ -94,8 +95,33 @@ func (o *Observer) unscheduled(ctx context.Context, m *cluster.Member, pod *core
 	return nil
 }
 
-// nodesOf are the nodes that a member's volume can be used on; none if it can be
-// used on any.
+func isWell(node corev1.Node) bool {
+	_, silent := silentSince(&node)
+	return !silent
+}
+
+// nodesAt are the nodes of that hostname. It is a label of theirs, which need not be their
+// name; a node of that name counts, too, so that none is taken for gone that may be meant.
+func (o *Observer) nodesAt(ctx context.Context, hostname string) ([]corev1.Node, error) {
+	var labelled corev1.NodeList
+	if len(validation.IsValidLabelValue(hostname)) == 0 { // else no node has it, and the API server refuses the question
+		if err := o.Live.List(ctx, &labelled, client.MatchingLabels{corev1.LabelHostname: hostname}); err != nil {
+			return nil, fmt.Errorf("list nodes with hostname %s: %w", hostname, err)
+		}
+	}
+	if len(labelled.Items) > 0 {
+		return labelled.Items, nil
+	}
+	var node corev1.Node
+	there, err := o.read(ctx, client.ObjectKey{Name: hostname}, &node)
+	if !there || err != nil {
+		return nil, err
+	}
+	return []corev1.Node{node}, nil
+}
+
+// nodesOf are the hostnames of the nodes that a member's volume can be used on; none if they
+// cannot be told: it can be used on any, or on those of a zone.
 func (o *Observer) nodesOf(ctx context.Context, pod *corev1.Pod) ([]string, error) {
 	var claim corev1.PersistentVolumeClaim
 	there, err := o.cached(ctx, client.ObjectKeyFromObject(pod), &claim)
@@ -109,11 +135,22 @@ func (o *Observer) nodesOf(ctx context.Context, pod *corev1.Pod) ([]string, erro
 	}
 	var names []string
 	for _, term := range volume.Spec.NodeAffinity.Required.NodeSelectorTerms {
-		for _, expression := range term.MatchExpressions {
-			if expression.Key == corev1.LabelHostname && expression.Operator == corev1.NodeSelectorOpIn {
-				names = append(names, expression.Values...)
-			}
+		hosts, bound := hostsOf(term)
+		if !bound {
+			return nil, nil // by this term some other node may do
 		}
+		names = append(names, hosts...)
 	}
 	return names, nil
+}
+
+// hostsOf are the only hostnames of which a node that satisfies the term may be, and whether
+// it says so. One that says nothing is satisfied by no node.
+func hostsOf(term corev1.NodeSelectorTerm) (hosts []string, bound bool) {
+	for _, expression := range term.MatchExpressions {
+		if expression.Key == corev1.LabelHostname && expression.Operator == corev1.NodeSelectorOpIn {
+			return expression.Values, true
+		}
+	}
+	return nil, len(term.MatchExpressions)+len(term.MatchFields) == 0
 }

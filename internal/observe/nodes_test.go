@@ -89,7 +89,82 @@ func TestVolumeThatCannotFollow(t *testing.T) {
 	}
 }
 
-// homeless makes a-1 wait for a node, with a volume bound to these.
+// TestNodeIsFoundByItsHostname: a volume names the label of a node, which need not be the
+// node's name: with a hostname of one's own, or that of a cloud, it is another.
+func TestNodeIsFoundByItsHostname(t *testing.T) {
+	for name, test := range map[string]struct {
+		hostname string // that the volume asks for
+		node     corev1.Node
+		ready    corev1.ConditionStatus
+		which    string // in what is said of the member
+	}{
+		"another name":         {"192.168.243.210", labelled("vm-5558", "192.168.243.210"), corev1.ConditionTrue, ""},
+		"another, silent":      {"192.168.243.210", labelled("vm-5558", "192.168.243.210"), corev1.ConditionUnknown, "is silent"},
+		"no label yet":         {"n1", labelled("n1", ""), corev1.ConditionTrue, ""},
+		"another one's name":   {"n1", labelled("n1", "n2"), corev1.ConditionTrue, ""},
+		"neither":              {"n1", labelled("n2", "n2"), corev1.ConditionTrue, "no longer exists"},
+		"a label that is none": {strings.Repeat("n", 64), labelled("n2", "n2"), corev1.ConditionTrue, "no longer exists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			homeless(s, map[string]corev1.ConditionStatus{test.hostname: ""}, time.Hour)
+			test.node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: test.ready}}
+			s.objects = append(s.objects, &test.node)
+			m := s.member("a-1")
+			said := m.Stranded + m.Damage
+			if !strings.HasSuffix(said, test.which) || (said == "") != (test.which == "") {
+				t.Errorf("stranded %q, damage %q", m.Stranded, m.Damage)
+			}
+		})
+	}
+}
+
+// TestVolumeThatIsNotBoundToNodes: terms are alternatives, so a volume that may be used by
+// one without a hostname, as in a zone, is on no node that could be gone.
+func TestVolumeThatIsNotBoundToNodes(t *testing.T) {
+	requires := func(key string, operator corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorRequirement {
+		return corev1.NodeSelectorRequirement{Key: key, Operator: operator, Values: values}
+	}
+	host := requires(corev1.LabelHostname, corev1.NodeSelectorOpIn, "n1")
+	zone := requires(corev1.LabelTopologyZone, corev1.NodeSelectorOpIn, "z1")
+	elsewhere := requires(corev1.LabelHostname, corev1.NodeSelectorOpNotIn, "n2")
+	term := func(all ...corev1.NodeSelectorRequirement) corev1.NodeSelectorTerm {
+		return corev1.NodeSelectorTerm{MatchExpressions: all}
+	}
+	field := corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{requires("metadata.name", corev1.NodeSelectorOpIn, "n3")}}
+	for what, test := range map[string]struct {
+		terms []corev1.NodeSelectorTerm
+		gone  bool
+	}{
+		"a node":                      {[]corev1.NodeSelectorTerm{term(host)}, true},
+		"a node of a zone":            {[]corev1.NodeSelectorTerm{term(zone, host)}, true},
+		"a zone":                      {[]corev1.NodeSelectorTerm{term(zone)}, false},
+		"a node or a zone":            {[]corev1.NodeSelectorTerm{term(host), term(zone)}, false},
+		"a zone or a node":            {[]corev1.NodeSelectorTerm{term(zone), term(host)}, false},
+		"a node or all but another":   {[]corev1.NodeSelectorTerm{term(host), term(elsewhere)}, false},
+		"a node or one by its name":   {[]corev1.NodeSelectorTerm{term(host), field}, false},
+		"a node or nothing that is":   {[]corev1.NodeSelectorTerm{term(host), {}}, true},
+		"nothing that is":             {[]corev1.NodeSelectorTerm{{}}, false},
+		"a node that is twice a node": {[]corev1.NodeSelectorTerm{term(host, host)}, true},
+	} {
+		s := newScene(t)
+		homeless(s, map[string]corev1.ConditionStatus{"n1": ""}, time.Hour)
+		s.find("PersistentVolume v1").(*corev1.PersistentVolume).Spec.NodeAffinity.Required.NodeSelectorTerms = test.terms
+		if m := s.member("a-1"); (m.Damage != "") != test.gone || m.Stranded != "" {
+			t.Errorf("%s: stranded %q, damage %q", what, m.Stranded, m.Damage)
+		}
+	}
+}
+
+func labelled(name, hostname string) corev1.Node {
+	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if hostname != "" {
+		node.Labels = map[string]string{corev1.LabelHostname: hostname}
+	}
+	return node
+}
+
+// homeless makes a-1 wait for a node, with a volume bound to these, by their hostnames.
 func homeless(s *scene, nodes map[string]corev1.ConditionStatus, waits time.Duration) {
 	s.c.Spec.Recovery.MemberTimeout.Duration = 5 * time.Minute
 	s.etcd.Stop("a-1")
@@ -104,9 +179,9 @@ func homeless(s *scene, nodes map[string]corev1.ConditionStatus, waits time.Dura
 			{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{name}},
 		}})
 		if status != "" {
-			s.objects = append(s.objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
-				Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}},
-			}})
+			node := labelled("vm-"+name, name)
+			node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}}
+			s.objects = append(s.objects, &node)
 		}
 	}
 	if len(terms) > 0 {

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,16 +27,29 @@ func (o *Observer) objects(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 	for _, want := range []*corev1.Service{headless, clients} {
 		have := &corev1.Service{}
 		err := o.compare(ctx, c, v, "Service", want, have, func() bool {
-			return equality.Semantic.DeepDerivative(want.Spec, have.Spec)
+			return isService(want.Spec, have.Spec)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	want, have := build.Budget(c, v.Voters()), &policyv1.PodDisruptionBudget{}
+	want, have := build.Budget(c, v.MustStay()), &policyv1.PodDisruptionBudget{}
 	return o.compare(ctx, c, v, "PodDisruptionBudget", want, have, func() bool {
-		return equality.Semantic.DeepDerivative(want.Spec, have.Spec)
+		return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector)
 	})
+}
+
+// isService says whether a Service selects what is wanted and nothing less, and has the
+// wanted ports, at whatever place. Ports that somebody has added are theirs.
+func isService(want, have corev1.ServiceSpec) bool {
+	for _, port := range want.Ports {
+		same := func(p corev1.ServicePort) bool { return equality.Semantic.DeepDerivative(port, p) }
+		if !slices.ContainsFunc(have.Ports, same) {
+			return false
+		}
+	}
+	want.Ports = nil
+	return equality.Semantic.DeepDerivative(want, have) && maps.Equal(want.Selector, have.Selector)
 }
 
 func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View) error {

@@ -29,6 +29,24 @@ func TestObjectsThatAreNotAsWanted(t *testing.T) {
 		"another port": {func(s *scene) {
 			s.find("Service a").(*corev1.Service).Spec.Ports[1].Port = 80
 		}, []string{"Service a: it is not as wanted"}},
+		"a narrower selector": {func(s *scene) {
+			s.find("Service a-client").(*corev1.Service).Spec.Selector["app"] = "other"
+		}, []string{"Service a-client: it is not as wanted"}},
+		"a port is gone": {func(s *scene) {
+			spec := &s.find("Service a").(*corev1.Service).Spec
+			spec.Ports = spec.Ports[1:]
+		}, []string{"Service a: it is not as wanted"}},
+		"somebody's port before ours": {func(s *scene) {
+			spec := &s.find("Service a-client").(*corev1.Service).Spec
+			spec.Ports = append([]corev1.ServicePort{{Name: "theirs", Port: 80}}, spec.Ports...)
+		}, nil},
+		"a narrower budget": {func(s *scene) {
+			s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Spec.Selector.MatchLabels["app"] = "other"
+		}, []string{"PodDisruptionBudget a: it is not as wanted"}},
+		"a budget of those that may go": {func(s *scene) {
+			spec := &s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Spec
+			spec.MinAvailable, spec.MaxUnavailable = nil, ptr.To(intstr.FromInt32(1))
+		}, []string{"PodDisruptionBudget a: it is not as wanted"}},
 		"a smaller budget": {func(s *scene) {
 			s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Spec.MinAvailable = ptr.To(intstr.FromInt32(1))
 		}, []string{"PodDisruptionBudget a: it is not as wanted"}},

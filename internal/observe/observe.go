@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/version"
@@ -38,10 +39,10 @@ type Observer struct {
 	Dialer Members
 	// Remains asks a member that serves no client what data it has.
 	Remains func(ctx context.Context, address string) (etcd.Remains, error)
-	// CanResize says whether this Kubernetes changes the resources of running Pods.
-	CanResize func() bool
-	NoNodes   bool // nodes may not be read: nothing is known of them
-	Now       func() time.Time
+	// Resizes says what of the resources of running Pods this Kubernetes changes.
+	Resizes func() build.Resizes
+	NoNodes bool // nodes may not be read: nothing is known of them
+	Now     func() time.Time
 
 	rouser rouser
 }
@@ -53,6 +54,7 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluste
 		Name: c.Name, UID: string(c.UID), Deleting: c.DeletionTimestamp != nil,
 		Want:   want(c),
 		Record: record(c),
+		Strays: recorded(c),
 	}
 	if v.Deleting {
 		return v, nil
@@ -72,6 +74,7 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluste
 	if err := o.nodes(ctx, c, members); err != nil {
 		return v, fmt.Errorf("observe %s: %w", c.Name, err)
 	}
+	untold(&v, members)
 	o.judge(c, &v, members)
 	v.Members = members.sorted()
 	if err := o.objects(ctx, c, &v); err != nil {
@@ -126,4 +129,12 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted
 	}
 	return r
+}
+
+// isRecent says whether something was less than that long ago, by what another clock may
+// have written down. One that is ahead must not make anybody wait until then: what lies
+// further in the future than that counts as long past. Not for what deletes or replaces,
+// which a wrong clock may only delay.
+func (o *Observer) isRecent(at time.Time, within time.Duration) bool {
+	return o.Now().Sub(at).Abs() < within
 }

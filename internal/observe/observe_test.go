@@ -31,7 +31,7 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 		Record: cluster.Record{Token: "u1", First: first, ClusterID: "c1", NextSerial: 3},
 	}
 	for i, name := range first {
-		want.Volumes = append(want.Volumes, cluster.Volume{Name: name, Token: "u1", First: first, Size: 2 << 30})
+		want.Volumes = append(want.Volumes, cluster.Volume{Name: name, Token: "u1", First: first, Version: "3.6.16", Size: 2 << 30})
 		want.Members = append(want.Members, cluster.Member{
 			Name: name, Recorded: true, ID: uint64(i + 1), Role: cluster.Voter, Started: true, Volume: cluster.Kept,
 			Pod: cluster.Pod{

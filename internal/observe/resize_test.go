@@ -41,6 +41,11 @@ func TestResizing(t *testing.T) {
 			"", "", cluster.Same,
 		},
 		"in progress": {condition(corev1.PodResizeInProgress, "", ""), "the kubelet is at it", "", cluster.Same},
+		"in vain": {
+			condition(corev1.PodResizeInProgress, corev1.PodReasonError, "memory limit (1073741824) is below usage (1500000001)"),
+			"the kubelet cannot do it: memory limit (…) is below usage (…)",
+			"its resources cannot change: the kubelet cannot do it: memory limit (…) is below usage (…)", cluster.Same,
+		},
 		"deferred": {
 			condition(corev1.PodResizePending, corev1.PodReasonDeferred, "used: 17"),
 			"its node has no room now", "its resources cannot change: its node has no room now", cluster.Same,

@@ -1,6 +1,7 @@
 package observe_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -12,9 +13,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -76,7 +79,9 @@ func newScene(t *testing.T) *scene {
 	for i, role := range []string{v1alpha1.RoleLeader, v1alpha1.RoleVoter, v1alpha1.RoleVoter} {
 		name := cluster.MemberName("a", i)
 		s.c.Status.Members = append(s.c.Status.Members, v1alpha1.MemberStatus{Name: name, ID: fmt.Sprint(i + 1), Role: role, Version: "3.6.16"})
-		s.objects = append(s.objects, build.Volume(s.c, name, s.c.Status.Bootstrap))
+		claim := build.Volume(s.c, name, s.c.Status.Bootstrap)
+		claim.Annotations[v1alpha1.AnnotationVersion] = "3.6.16"
+		s.objects = append(s.objects, claim)
 	}
 	for i := range 3 {
 		s.objects = append(s.objects, s.newPod(cluster.MemberName("a", i)))
@@ -84,7 +89,7 @@ func newScene(t *testing.T) *scene {
 	for _, secret := range goodSecrets() {
 		s.objects = append(s.objects, secret.DeepCopy())
 	}
-	s.objects = append(s.objects, build.HeadlessService(s.c), build.ClientService(s.c), build.Budget(s.c, 3))
+	s.objects = append(s.objects, build.HeadlessService(s.c), build.ClientService(s.c), build.Budget(s.c, 2))
 	return s
 }
 
@@ -190,10 +195,17 @@ func (s *scene) observer() *observe.Observer {
 			}
 			return inner.Get(ctx, name, into, opts...)
 		},
+		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			var options client.ListOptions
+			if _, err := labels.Parse(options.ApplyOptions(opts).LabelSelector.String()); err != nil {
+				return apierrors.NewBadRequest(err.Error())
+			}
+			return cmp.Or(s.broken, inner.List(ctx, list, opts...))
+		},
 	})
 	return &observe.Observer{
 		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt,
-		CanResize: func() bool { return true }, Now: func() time.Time { return now },
+		Resizes: func() build.Resizes { return build.ResizesAll }, Now: func() time.Time { return now },
 	}
 }
 

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func trouble(pod *corev1.Pod) string {
 	if condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse); condition != nil {
 		return "it cannot be scheduled: " + condition.Message
 	}
-	if hasCondition(pod, corev1.PodResizePending, corev1.ConditionTrue) != nil {
+	if hasCondition(pod, corev1.PodResizePending, corev1.ConditionTrue) != nil || failedResize(pod) != nil {
 		return "its resources cannot change: " + resizing(pod)
 	}
 	if pod.Status.Phase == corev1.PodFailed {
@@ -33,7 +34,7 @@ func trouble(pod *corev1.Pod) string {
 
 // resizing says why a Pod does not have the compute resources yet that its spec asks
 // for. What the kubelet says of a node that is full now counts what others use, which
-// changes by itself.
+// changes by itself; so do the numbers in what it could not do.
 func resizing(pod *corev1.Pod) string {
 	pending := hasCondition(pod, corev1.PodResizePending, corev1.ConditionTrue)
 	switch {
@@ -43,6 +44,8 @@ func resizing(pod *corev1.Pod) string {
 		return "its node never has room: " + pending.Message
 	case pending != nil:
 		return "its node has no room now"
+	case failedResize(pod) != nil:
+		return "the kubelet cannot do it: " + number.ReplaceAllString(failedResize(pod).Message, "…")
 	case hasCondition(pod, corev1.PodResizeInProgress, corev1.ConditionTrue) != nil:
 		return "the kubelet is at it"
 	case pod.Status.ObservedGeneration != 0 && pod.Status.ObservedGeneration < pod.Generation:
@@ -50,6 +53,18 @@ func resizing(pod *corev1.Pod) string {
 	default:
 		return ""
 	}
+}
+
+var number = regexp.MustCompile(`\b[0-9]+\b`)
+
+// failedResize is what the kubelet says of a resize that it tries in vain, such as to a
+// limit of memory that the container already exceeds.
+func failedResize(pod *corev1.Pod) *corev1.PodCondition {
+	progress := hasCondition(pod, corev1.PodResizeInProgress, corev1.ConditionTrue)
+	if progress == nil || progress.Reason != corev1.PodReasonError {
+		return nil
+	}
+	return progress
 }
 
 // containerTrouble says the same of a container that keeps ending whether it just
@@ -131,7 +146,7 @@ const shakyFor = 10 * time.Second
 func (o *Observer) isShaky(pod *corev1.Pod) bool {
 	status := build.EtcdStatus(pod)
 	run, last := status.State.Running, status.LastTerminationState.Terminated
-	return run != nil && last != nil && last.ExitCode != 0 && o.Now().Sub(run.StartedAt.Time) < shakyFor
+	return run != nil && last != nil && last.ExitCode != 0 && o.isRecent(run.StartedAt.Time, shakyFor)
 }
 
 // failures are the kubelet's words for a container that it tries again and again.

@@ -33,6 +33,17 @@ func (o *Observer) misfits(c *v1alpha1.EtcdCluster, v *cluster.View, claim *core
 	}
 }
 
+// untold notes the volumes that do not say what their members have just said to run.
+func untold(v *cluster.View, members *join) {
+	for _, volume := range v.Volumes {
+		if m := members.member(volume.Name); m.Answers && m.Version != volume.Version {
+			v.Misfits = append(v.Misfits, cluster.Object{
+				Kind: "PersistentVolumeClaim", Name: m.Name, Part: cluster.Version, Why: "its member runs " + m.Version,
+			})
+		}
+	}
+}
+
 // misfit says why a part of a volume is not as wanted; empty if it is. One that is not
 // bound to a disk yet cannot grow.
 func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, part cluster.Part) string {
@@ -60,7 +71,7 @@ func (o *Observer) refusal(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolu
 	}
 	asked, unreadable := resource.ParseQuantity(note[0])
 	since, err := time.Parse(time.RFC3339, note[1])
-	if unreadable != nil || err != nil || asked.Cmp(c.Spec.Storage.VolumeSize()) != 0 || o.Now().Sub(since) >= growAgain {
+	if unreadable != nil || err != nil || asked.Cmp(c.Spec.Storage.VolumeSize()) != 0 || !o.isRecent(since, growAgain) {
 		return ""
 	}
 	if class := claim.Spec.StorageClassName; class != nil {

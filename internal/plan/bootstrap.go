@@ -59,7 +59,7 @@ func hibernate(v cluster.View) Step {
 	pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists })
 	for _, m := range pods {
 		if !m.Pod.Terminating {
-			return Stop{m.Name, m.Pod.UID, "the size is 0"}
+			return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the size is 0"}
 		}
 	}
 	if len(pods) > 0 {
@@ -123,12 +123,32 @@ func freezePlan(v cluster.View) Step {
 	return Freeze{names}
 }
 
-// furnish brings the objects that members need before the members.
+// furnish brings the objects that members need before the members, and in a cluster
+// that has formed only those: a repair must not wait for another that cannot be applied.
 func furnish(v cluster.View) Step {
-	objects := v.Objects
-	if LostAuthority(v) != "" {
-		objects = slices.DeleteFunc(slices.Clone(objects), func(o cluster.Object) bool { return o.Parts })
-	}
+	return furnished(v, func(o cluster.Object) bool { return !v.Formed() || isNeeded(v, o) })
+}
+
+// furnishRest brings what only clients and drains need. It comes after what replaces a
+// member, and whenever that waits. What Kubernetes has just refused is left for a moment.
+func furnishRest(v cluster.View) Step {
+	return furnished(v, func(o cluster.Object) bool { return v.Formed() && !isNeeded(v, o) && o.Refused == "" })
+}
+
+// isNeeded says whether no member can start without the object: a Secret, or the Service
+// that gives members their names.
+func isNeeded(v cluster.View, o cluster.Object) bool {
+	return o.Kind == "Secret" || o.Kind == "Service" && o.Name == v.Name
+}
+
+// guard brings the disruption budget, unless Kubernetes has just refused it.
+func guard(v cluster.View) Step {
+	return furnished(v, func(o cluster.Object) bool { return o.Kind == "PodDisruptionBudget" && o.Refused == "" })
+}
+
+func furnished(v cluster.View, wanted func(cluster.Object) bool) Step {
+	lost := LostAuthority(v) != ""
+	objects := slices.DeleteFunc(slices.Clone(v.Objects), func(o cluster.Object) bool { return lost && o.Parts || !wanted(o) })
 	if len(objects) == 0 {
 		return nil
 	}

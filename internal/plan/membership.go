@@ -18,7 +18,7 @@ func readEtcd(v cluster.View) Step {
 	if step := beyondRepair(v); step != nil {
 		return step
 	}
-	return Wait{For: "etcd to answer: " + v.Unread, Look: soonIf(v.Fresh)}
+	return Wait{For: "etcd to answer: " + v.Unread + othersVote(v), Look: soonIf(v.Fresh)}
 }
 
 // keepQuorum lets nothing change while fewer voters than a quorum are healthy. Voters
@@ -82,12 +82,15 @@ func remove(v cluster.View, m cluster.Member, because string) Step {
 	return Remove{m.Name, because}
 }
 
-// finishLearner ends one membership change before the next begins.
+// finishLearner ends one membership change before the next begins: it starts the learner,
+// and promotes it.
 func finishLearner(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsLearner) {
 		switch {
 		case isSuperfluous(v, m):
 			return remove(v, m, "it is no longer needed")
+		case isUnborn(v, m) && !m.Pod.Exists:
+			return startNew(v, m)
 		case m.Synced:
 			return promote(v, m)
 		case m.Pod.Failing && !m.Started:
@@ -103,9 +106,19 @@ func finishLearner(v cluster.View) Step {
 	return nil
 }
 
+// startNew starts a member that has no data yet. Its volume may need the room that old ones
+// take in a quota, so those that nobody wants any more go first.
+func startNew(v cluster.View, m cluster.Member) Step {
+	down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy))
+	if old := discardExpired(v); old != nil && len(down) == 0 && m.Volume == cluster.NoVolume {
+		return old
+	}
+	return Start{[]string{m.Name}}
+}
+
 // promote judges the voters after the promotion before it proposes it. They must be a
-// quorum even if the new one is down. Two need each other: there it must be well, and
-// its node not about to be drained.
+// quorum even if the new one is down, and nobody may be evicted whom they will need. Two
+// need each other: there it must be well, and its node not about to be drained.
 func promote(v cluster.View, m cluster.Member) Step {
 	voters := v.Select(cluster.IsVoter)
 	steady := v.Select(cluster.IsVoter, cluster.IsSteady)
@@ -114,7 +127,7 @@ func promote(v cluster.View, m cluster.Member) Step {
 	case !cluster.IsSteady(m) || alone && cluster.IsDisturbed(m):
 		return Wait{For: "learner " + m.Name + " to be safe before it votes: " + danger(m), Look: soonIf(v.Fresh)}
 	case alone && len(steady) == 1, quorum.Holds(len(steady), len(voters)+1):
-		return Promote{m.Name}
+		return cmp.Or(guard(v), Step(Promote{m.Name}))
 	default:
 		return Wait{
 			For: fmt.Sprintf("more healthy voters before %s votes: %d of %d would be healthy without it",
@@ -186,9 +199,9 @@ func nextSerial(v cluster.View) int {
 	return next
 }
 
-// shrink removes the voters that are missed least: outdated, then on their way out,
-// then newest. Leadership goes to one that stays, once, and clients leave all of them at
-// the same time; etcd strikes them one after the other.
+// shrink removes the voters that are missed least: those that are away, then outdated, then
+// on their way out, then newest. Leadership goes to one that stays, once, and clients leave
+// all of them at the same time; etcd strikes them one after the other.
 func shrink(v cluster.View) Step {
 	leaving := leaving(v)
 	if len(leaving) == 0 {
@@ -205,9 +218,11 @@ func shrink(v cluster.View) Step {
 	if leader, _ := v.Leader(); slices.Contains(leaving, leader.Name) {
 		return handOver(v, leader, leaving...)
 	}
-	for _, name := range leaving {
-		if m, _ := v.Member(name); m.Pod.Ready && !m.Pod.Withdrawn {
-			return Withdraw{m.Name, m.Pod.UID}
+	for _, part := range []func(cluster.View, cluster.Member) Step{withdraw, stopEarly} {
+		for _, name := range leaving {
+			if m, _ := v.Member(name); part(v, m) != nil {
+				return part(v, m)
+			}
 		}
 	}
 	first, _ := v.Member(leaving[0])
@@ -215,6 +230,29 @@ func shrink(v cluster.View) Step {
 		return step
 	}
 	return remove(v, first, fmt.Sprintf("the size is %d", v.Want.Size))
+}
+
+// stopEarly tells the Pod of a member that leaves to end before etcd strikes it: the second
+// for which it lingers is the one in which clients leave. All other voters must be a
+// quorum without it, because nothing calls it back, and its data must outlive its Pod.
+func stopEarly(v cluster.View, m cluster.Member) Step {
+	voters, others := v.Select(cluster.IsVoter), v.Select(cluster.IsSteady, cluster.IsVoter, cluster.Except(m.Name))
+	keeps := m.Volume == cluster.Kept && !v.Want.Ephemeral
+	if !cluster.IsSteady(m) || !m.Pod.Lingers || !keeps || !quorum.Holds(len(others), len(voters)) {
+		return nil
+	}
+	return Stop{Name: m.Name, UID: m.Pod.UID, Because: fmt.Sprintf("the size is %d", v.Want.Size)}
+}
+
+// strikeAway removes a voter that is too many and does not run: nobody waits for it to come
+// back, and quorum can only gain.
+func strikeAway(v cluster.View) Step {
+	for _, name := range leaving(v) {
+		if m, _ := v.Member(name); cluster.IsAway(m) {
+			return remove(v, m, fmt.Sprintf("the size is %d", v.Want.Size))
+		}
+	}
+	return nil
 }
 
 // leaving names the voters that are too many, in the order in which they leave.
@@ -234,6 +272,7 @@ func leaving(v cluster.View) []string {
 
 func missedLess(name string, a, b cluster.Member) int {
 	return cmp.Or(
+		last(cluster.IsAway(b), cluster.IsAway(a)),
 		last(cluster.IsSuperseded(b), cluster.IsSuperseded(a)),
 		last(cluster.IsDisturbed(b), cluster.IsDisturbed(a)),
 		cluster.Serial(name, b.Name)-cluster.Serial(name, a.Name),

@@ -18,6 +18,7 @@ type rule struct {
 var rules = []rule{
 	{"leave the deleted alone", leaveDeleted},
 	{"leave the newer alone", leaveNewer},
+	{"follow the deletion policy", followPolicy},
 	{"pause", pause},
 	{"respect what belongs to others", respectOthers},
 	{"hibernate", hibernate},
@@ -29,6 +30,7 @@ var rules = []rule{
 	{"guard the bootstrap", guardBootstrap},
 	{"recover quorum", recoverQuorum},
 	{"start members", startMembers},
+	{"gather strayed pods", gather},
 	{"clear finished pods", clearFinished},
 	{"restart broken pods", restartBroken},
 	{"await formation", awaitFormation},
@@ -40,11 +42,13 @@ var rules = []rule{
 	{"spare who cannot start again", spareRunning},
 	{"retire removed members", retireRemoved},
 	{"replace lost members", replaceLost},
+	{"strike who is away and too many", strikeAway},
 	{"finish learner", finishLearner},
 	{"roll back", rollBack},
 	{"readmit clients", readmit},
 	{"await health", awaitHealth},
 	{"grow", grow},
+	{"furnish the rest", furnishRest},
 	{"shrink", shrink},
 	{"fit volumes", fitVolumes},
 	{"prepare the version", prepareVersion},
@@ -54,14 +58,25 @@ var rules = []rule{
 }
 
 // Next returns the one step to take now and the name of the rule that chose it. Where
-// nothing else can be done, volumes are fit: a member may be down because its disk is
-// full, and what is left of a cluster may be deleted by a policy that has changed.
+// nothing else can be done, what clients and drains need is brought, and volumes are fit:
+// a member may be down because its disk is full.
 func Next(v cluster.View) (Step, string) {
 	step, why := first(v)
-	if fit := fitVolumes(v); fit != nil && Rests(step) {
+	if !Rests(step) {
+		return step, why
+	}
+	if rest := furnishRest(v); rest != nil && !isLeftAlone(v) {
+		return rest, "furnish the rest"
+	}
+	if fit := fitVolumes(v); fit != nil {
 		return fit, "fit volumes"
 	}
 	return step, why
+}
+
+// isLeftAlone says whether nothing is to be made for the cluster, whatever is missing.
+func isLeftAlone(v cluster.View) bool {
+	return v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(v.Foreign) > 0 || v.Want.Size == 0
 }
 
 // first is the step of the first rule that decides.

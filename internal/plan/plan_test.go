@@ -22,16 +22,19 @@ import (
 // frozen, the cluster was not seen to form), deleting, fresh, paused, automatic,
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY),
-// furnish=(KIND NAME), owner=VOLUME and small=VOLUME (they are not as wanted),
+// furnish=(KIND NAME), owner=VOLUME, small=VOLUME and untold=VOLUME (they are not as wanted;
+// untold: it does not say what its member runs; bare=VOLUME: it lacks our labels),
 // parts=(KIND NAME) (as furnish, and signed by another authority than before),
 // gone=AUTHORITY and held=AUTHORITY (it cannot sign; held: what it signed is still there),
 // refused=(KIND NAME) (it does not grow), newer (another operator wrote the record),
+// denied (Kubernetes has just refused what is not as wanted),
+// adopted (with unformed: its volumes were there before, and its list was never read),
 // image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
 // answering synced fresh new unproven unrecorded failing cordoned damaged stranded forced behind replies,
-// version=RUNNING, index=COMMITTED, applied=REVISION and
-// trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
+// version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION and
+// astray, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
 // "volume" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
@@ -86,7 +89,9 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 			v.Lost = append(v.Lost, cluster.Object{Kind: "Secret", Name: name, Why: "it is missing", Holder: holder})
 		}
 	}
-	for arg, part := range map[string]cluster.Part{"owner": cluster.Owner, "small": cluster.Size} {
+	for arg, part := range map[string]cluster.Part{
+		"owner": cluster.Owner, "bare": cluster.Labels, "small": cluster.Size, "untold": cluster.Version,
+	} {
 		var name string
 		if d.MaybeScanArgs(t, arg, &name) {
 			v.Misfits = append(v.Misfits, cluster.Object{Kind: "PersistentVolumeClaim", Name: name, Part: part})
@@ -98,10 +103,16 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	if !d.HasArg("new") && !d.HasArg("unformed") {
 		v.Record.ClusterID, w.formed = clusterID, true
 	}
+	if d.HasArg("adopted") {
+		v.Record.Adopted, w.formed = true, true
+	}
 	for _, line := range strings.Split(d.Input, "\n") {
 		if words := strings.Fields(line); len(words) > 0 {
 			parseLine(t, w, words)
 		}
+	}
+	if d.HasArg("denied") {
+		deny(v)
 	}
 	if d.Cmd == "settle" {
 		w.settle()
@@ -112,6 +123,15 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		}
 	}
 	return w
+}
+
+// deny has Kubernetes refuse all that is not as wanted.
+func deny(v *cluster.View) {
+	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
+		for i := range all {
+			all[i].Refused = "a webhook says no"
+		}
+	}
 }
 
 func object(t *testing.T, d *datadriven.TestData, key string) []cluster.Object {
@@ -143,6 +163,8 @@ func parseLine(t *testing.T, w *world, words []string) {
 				volume.First = strings.Split(value, ",")
 			case "id":
 				volume.ClusterID = value
+			case "version":
+				volume.Version = value
 			}
 		}
 		w.view.Volumes = append(w.view.Volumes, volume)
@@ -226,6 +248,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Withdrawn = true
 	case "shaky":
 		m.Pod.Shaky = true
+	case "astray":
+		silent()
+		m.Pod.Astray = true
 	case "lingers":
 		m.Pod.Lingers = true
 	case "quiet":
@@ -249,6 +274,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "index":
 		n, _ := strconv.Atoi(value)
 		m.Index, m.Revision = uint64(n), int64(n) //nolint:gosec // a small number
+	case "lists":
+		m.Lists, _ = strconv.Atoi(value)
 	case "applied":
 		n, _ := strconv.Atoi(value)
 		m.Revision = int64(n)

@@ -1,16 +1,19 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // startMembers brings back every member whose data is kept, all at once: it is
-// the same member with the same ID, so quorum can only gain. A learner that is no
-// longer needed stays away: it may be one that cannot start.
+// the same member with the same ID, so quorum can only gain. One that is no longer needed
+// stays away: it may be one that cannot start. So does a learner that has yet to start for
+// the first time: finishLearner starts it.
 func startMembers(v cluster.View) Step {
 	var names []string
 	for _, m := range v.Members {
-		if belongs(v, m) && !m.Pod.Exists && !(v.Formed() && cluster.IsLost(m)) && !isSuperfluous(v, m) {
+		if belongs(v, m) && !m.Pod.Exists && !(v.Formed() && cluster.IsLost(m)) && !isUnborn(v, m) && !isSuperfluous(v, m) {
 			names = append(names, m.Name)
 		}
 	}
@@ -20,9 +23,31 @@ func startMembers(v cluster.View) Step {
 	return Start{names}
 }
 
-// isSuperfluous says whether a learner will be removed and not promoted.
+// isSuperfluous says whether a learner will be removed and not promoted, or a voter is too
+// many.
 func isSuperfluous(v cluster.View, m cluster.Member) bool {
-	return v.Unread == "" && cluster.IsLearner(m) && len(v.Select(cluster.IsVoter)) >= target(v)
+	if cluster.IsLearner(m) {
+		return v.Unread == "" && len(v.Select(cluster.IsVoter)) >= target(v)
+	}
+	return v.Unread == "" && slices.Contains(leaving(v), m.Name)
+}
+
+// isUnborn says whether a learner has yet to start for the first time. It has no data that
+// could help a quorum, and its volume may be refused, so every repair goes before it. Only
+// etcd's list says that it has not started; one without a volume has no data either way.
+func isUnborn(v cluster.View, m cluster.Member) bool {
+	return v.Formed() && cluster.IsLearner(m) && !m.Started && (v.Unread == "" || m.Volume == cluster.NoVolume)
+}
+
+// gather gives Pods their labels back that somebody took off: nobody is asked, and no
+// client or peer is sent, where they are.
+func gather(v cluster.View) Step {
+	for _, m := range v.Members {
+		if m.Pod.Astray && !m.Pod.Terminating {
+			return Readmit{m.Name, m.Pod.UID}
+		}
+	}
+	return nil
 }
 
 // belongs says whether the member is one of the cluster: by etcd's list if it
@@ -39,7 +64,7 @@ func belongs(v cluster.View, m cluster.Member) bool {
 func clearFinished(v cluster.View) Step {
 	for _, m := range v.Members {
 		if m.Pod.Exists && m.Pod.Finished && !m.Pod.Terminating {
-			return Stop{m.Name, m.Pod.UID, "it has finished and will not run again"}
+			return Stop{Name: m.Name, UID: m.Pod.UID, Because: "it has finished and will not run again"}
 		}
 	}
 	return nil
@@ -59,18 +84,20 @@ func restartBroken(v cluster.View) Step {
 		case m.Pod.Change == cluster.Swap && (holdsData || !m.Pod.Failing):
 			return Swap{m.Name, m.Pod.UID, v.Target.Version}
 		case !holdsData:
-			return Stop{m.Name, m.Pod.UID, "it is not ready and the spec has changed"}
+			return Stop{Name: m.Name, UID: m.Pod.UID, Because: "it is not ready and the spec has changed"}
 		}
 	}
 	return nil
 }
 
-// comesBack says whether a member is only restarting with a spec that has worked, while the
-// one that is wanted has yet to work elsewhere. It is down for seconds, and would stay
+// comesBack says whether a member is only restarting with a spec that has worked, there or
+// on another that runs the same image, while the one that is wanted has yet to work elsewhere. It is down for seconds, and would stay
 // down if the new spec fails.
 func comesBack(v cluster.View, m cluster.Member) bool {
 	tried := v.Select(cluster.IsListed, cluster.HasPod, cluster.Not(cluster.IsOutdated), cluster.Not(cluster.IsHealthy))
-	return m.Pod.Proven && !m.Pod.Failing && len(tried) > 0
+	alike := v.Select(cluster.IsListed, cluster.IsOutdated, func(o cluster.Member) bool { return o.Pod.Proven && o.Pod.Image == m.Pod.Image })
+	held := v.Target.Held.Version != "" && v.Target.Held.Version == m.Version // it would come back with the same
+	return len(alike) > 0 && len(tried) > 0 && (held || !m.Pod.Failing)
 }
 
 // retireRemoved clears away what is left of members that etcd no longer lists.
@@ -81,7 +108,7 @@ func retireRemoved(v cluster.View) Step {
 		case m.Name == v.Record.Joining:
 			continue
 		case m.Pod.Exists && !m.Pod.Terminating:
-			return Stop{m.Name, m.Pod.UID, "etcd no longer lists it"}
+			return Stop{Name: m.Name, UID: m.Pod.UID, Because: "etcd no longer lists it"}
 		case !m.Pod.Exists && m.Volume == cluster.Kept && !v.Want.Ephemeral:
 			return Quarantine{m.Name}
 		}
@@ -89,16 +116,28 @@ func retireRemoved(v cluster.View) Step {
 	return nil
 }
 
-// fitVolumes hands volumes over when the deletion policy changes, and grows them. Who
-// owns them follows the policy also while the user wants nothing else changed: it says
-// what a deletion takes, which a pause does not hold up.
+// followPolicy has volumes go with the EtcdCluster or stay, as the deletion policy says now.
+// It comes before all else, also while the user wants nothing changed: the EtcdCluster may
+// be deleted at any moment, and Kubernetes then takes what it owns. A volume of which
+// Kubernetes has just refused that is passed over for a moment: nothing else waits for it.
+// One without our labels is not seen to have an owner, so it gets them back here.
+func followPolicy(v cluster.View) Step {
+	for _, part := range []cluster.Part{cluster.Owner, cluster.Labels} {
+		if fits := misfits(v, part); len(fits) > 0 && v.Planned() {
+			return Furnish{fits}
+		}
+	}
+	return nil
+}
+
+// fitVolumes grows volumes, and marks them with what their members run, or that they are set
+// aside.
 func fitVolumes(v cluster.View) Step {
-	if v.Deleting || v.Newer != "" || len(v.Foreign) > 0 {
+	if v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(v.Foreign) > 0 {
 		return nil
 	}
-	for _, part := range []cluster.Part{cluster.Owner, cluster.Mark, cluster.Size} {
-		fits := misfits(v, part)
-		if len(fits) > 0 && (part == cluster.Owner || v.Want.Paused == "") {
+	for _, part := range []cluster.Part{cluster.Mark, cluster.Version, cluster.Size} {
+		if fits := misfits(v, part); len(fits) > 0 {
 			return Furnish{fits}
 		}
 	}
@@ -108,19 +147,19 @@ func fitVolumes(v cluster.View) Step {
 func misfits(v cluster.View, part cluster.Part) []cluster.Object {
 	var of []cluster.Object
 	for _, o := range v.Misfits {
-		if o.Part == part {
+		if o.Part == part && o.Refused == "" {
 			of = append(of, o)
 		}
 	}
 	return of
 }
 
-// discardExpired deletes a volume that was set aside long enough ago. It is reached
-// only while every member is healthy, and never takes the volume of one that etcd
+// discardExpired deletes a volume that was set aside long enough ago. It is asked
+// only while every voter is healthy, and never takes the volume of one that etcd
 // lists.
 func discardExpired(v cluster.View) Step {
 	for _, volume := range v.Expired {
-		if m, _ := v.Member(volume.Name); !cluster.IsListed(m) && !m.Pod.Exists {
+		if m, _ := v.Member(volume.Name); !cluster.IsListed(m) && !m.Pod.Exists && volume.Refused == "" {
 			return Discard{volume.Name, volume.UID}
 		}
 	}

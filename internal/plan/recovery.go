@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
@@ -14,30 +13,68 @@ import (
 // out of reach do not count as lost, nor do those that nobody asked for.
 type QuorumLoss struct {
 	Lost, Survivors []cluster.Member
+	Voters          int // more than those two if only the data of a survivor tells of others
 }
 
 // Lasting returns the lasting loss of quorum, and whether there is one.
 func Lasting(v cluster.View) (QuorumLoss, bool) {
-	voters, strays := v.Select(cluster.IsVoter), v.StrayVoters()
-	loss := QuorumLoss{
-		Lost:      v.Select(cluster.IsVoter, cluster.IsBeyondRepair),
-		Survivors: v.Select(cluster.IsVoter, cluster.Not(cluster.IsBeyondRepair)),
+	if v.Unproven() && len(v.Select(cluster.IsListed)) == 0 {
+		return lastingUnproven(v)
 	}
-	return loss, len(loss.Lost) > 0 && !quorum.Holds(len(loss.Survivors)+strays, len(voters)+strays)
+	loss := lossOf(v.Select(cluster.IsVoter))
+	return loss, loss.lasts(v.StrayVoters())
 }
 
-// Proposal is the loss of going on from the best survivor: the one that knows most
-// entries to be committed, because etcd drops all others when it forms a cluster
-// anew. There is none before every survivor has told what it has, and none while the
-// data of one would not outlive its Pod, which must be stopped.
+func lossOf(voters []cluster.Member) QuorumLoss {
+	loss := QuorumLoss{Voters: len(voters)}
+	for _, m := range voters {
+		if cluster.IsBeyondRepair(m) {
+			loss.Lost = append(loss.Lost, m)
+		} else {
+			loss.Survivors = append(loss.Survivors, m)
+		}
+	}
+	return loss
+}
+
+func (l QuorumLoss) lasts(strays int) bool {
+	return l.Voters > len(l.Survivors) && !quorum.Holds(len(l.Survivors)+strays, l.Voters+strays)
+}
+
+// Proposal is the loss of going on from the best survivor. There is none before every
+// survivor has told what it has, and none while the data of one would not outlive its
+// Pod, which must be stopped.
 func (l QuorumLoss) Proposal() (cluster.Loss, bool) {
 	if len(l.Survivors) == 0 || l.silent() != "" || len(l.mortal()) > 0 {
 		return cluster.Loss{}, false
 	}
-	best := slices.MaxFunc(l.Survivors, func(a, b cluster.Member) int {
-		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Revision, b.Revision))
-	})
+	best := l.best()
 	return cluster.Loss{Survivor: best.Name, Revision: best.Revision}, true
+}
+
+// best is the survivor that knows most entries to be committed, because etcd drops all
+// others when it forms a cluster anew.
+func (l QuorumLoss) best() cluster.Member {
+	var best cluster.Member
+	for _, m := range l.Survivors {
+		if best.Name == "" || cmp.Or(cmp.Compare(m.Index, best.Index), cmp.Compare(m.Revision, best.Revision)) > 0 {
+			best = m
+		}
+	}
+	return best
+}
+
+// gone says whose data is gone.
+func (l QuorumLoss) gone() string {
+	unnamed := l.Voters - len(l.Survivors) - len(l.Lost)
+	switch {
+	case unnamed <= 0:
+		return "the data of " + list(cluster.Names(l.Lost)) + " is gone"
+	case len(l.Lost) == 0:
+		return fmt.Sprintf("the data of %d of %d members is gone", unnamed, l.Voters)
+	default:
+		return fmt.Sprintf("the data of %s and %d more is gone", list(cluster.Names(l.Lost)), unnamed)
+	}
 }
 
 func (l QuorumLoss) silent() string {
@@ -74,10 +111,13 @@ func beyondRepair(v cluster.View) Step {
 	if !lasting {
 		return nil
 	}
-	gone := "quorum is lost for good: the data of " + list(cluster.Names(loss.Lost)) + " is gone"
+	gone := "quorum is lost for good: " + loss.gone()
 	strays := v.StrayVoters()
 	if strays > 0 {
 		gone += fmt.Sprintf(" (voters that are not ours may have newer data: %d)", strays)
+	}
+	if v.Unproven() {
+		gone += " (its volumes were adopted: whether another member has newer data, only you can know)"
 	}
 	switch {
 	case len(loss.Survivors) == 0:
@@ -92,7 +132,7 @@ func beyondRepair(v cluster.View) Step {
 		return Refuse{gone + "; " + cannotOutlive(loss.mortal())}
 	case !known:
 		return Wait{For: loss.silent() + " to say which data it has: " + gone + why(memberOf(v, loss.silent()))}
-	case v.Want.Automatic && strays == 0 || v.Want.Accepted == proposal.String():
+	case v.Want.Automatic && strays == 0 && !v.Unproven() || v.Want.Accepted == proposal.String():
 		return Recover{proposal}
 	default:
 		return Refuse{fmt.Sprintf("%s; %s has the newest data that is left, up to revision %d, and writes after it would be lost; "+
@@ -119,6 +159,14 @@ func outnumbered(v cluster.View) Step {
 	m := foreign[0]
 	return Refuse{m.Name + " is not served to clients: " + m.Foreign + ", and without it the others are no quorum; " +
 		"put its own data back into its volume, or delete its pod and its volume: its data then counts as lost"}
+}
+
+// othersVote counts the voters that nobody asked for: without them quorum may be lost.
+func othersVote(v cluster.View) string {
+	if strays := v.StrayVoters(); strays > 0 {
+		return fmt.Sprintf(" (voters that are not ours count for its quorum: %d)", strays)
+	}
+	return ""
 }
 
 func memberOf(v cluster.View, name string) cluster.Member {
@@ -164,7 +212,7 @@ func stands(v cluster.View, survivor cluster.Member) bool {
 func fence(m cluster.Member, survivor string) Step {
 	switch {
 	case m.Pod.Exists && !m.Pod.Terminating:
-		return Stop{m.Name, m.Pod.UID, "the cluster goes on from " + survivor}
+		return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the cluster goes on from " + survivor}
 	case m.Pod.Exists && !m.Pod.Overdue:
 		return Wait{For: "pod " + m.Name + " to be gone", Look: Soon}
 	case m.Volume == cluster.Kept:
@@ -182,7 +230,7 @@ func force(v cluster.View, survivor cluster.Member) Step {
 	case pod.Terminating:
 		return Wait{For: "pod " + survivor.Name + " to be gone", Look: Soon}
 	case !pod.Forced, pod.Finished:
-		return Stop{survivor.Name, pod.UID, "it starts again as a cluster of its own"}
+		return Stop{Name: survivor.Name, UID: pod.UID, Because: "it starts again as a cluster of its own"}
 	default:
 		return Wait{For: survivor.Name + " to form the cluster anew" + why(survivor), Look: soonIf(v.Fresh)}
 	}

@@ -20,6 +20,31 @@ func TestNoProposalOfDataThatGoesWithItsPod(t *testing.T) {
 	}
 }
 
+// TestBestIsWhoKnowsMost: the revision decides only between equals, in whatever order they
+// are looked at.
+func TestBestIsWhoKnowsMost(t *testing.T) {
+	for _, c := range []struct {
+		index    [2]uint64
+		revision [2]int64
+		want     string
+	}{
+		{[2]uint64{9, 8}, [2]int64{1, 2}, "a-0@1"},
+		{[2]uint64{8, 9}, [2]int64{2, 1}, "a-1@1"},
+		{[2]uint64{9, 9}, [2]int64{2, 1}, "a-0@2"},
+		{[2]uint64{9, 9}, [2]int64{1, 2}, "a-1@2"},
+	} {
+		var loss plan.QuorumLoss
+		for i, name := range []string{"a-0", "a-1"} {
+			loss.Survivors = append(loss.Survivors, cluster.Member{
+				Name: name, Role: cluster.Voter, Volume: cluster.Kept, Revision: c.revision[i], Index: c.index[i], Pod: cluster.Pod{Exists: true},
+			})
+		}
+		if got, known := loss.Proposal(); !known || got.String() != c.want {
+			t.Errorf("%+v: %t %s", c, known, got)
+		}
+	}
+}
+
 // TestForcedPodIsLookedAtSoonOnlyWhileItStarts: one that finds no node may need hours.
 func TestForcedPodIsLookedAtSoonOnlyWhileItStarts(t *testing.T) {
 	for fresh, want := range map[bool]plan.Look{true: plan.Soon, false: plan.Later} {

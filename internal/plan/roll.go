@@ -87,9 +87,9 @@ func restart(v cluster.View, m cluster.Member) Step {
 		return Refuse{"the spec has changed, but the volume of " + m.Name + " is being deleted, so that all data would go with its pod; " +
 			"set spec.size to 3: then it is replaced"}
 	}
-	up := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(m.Name))
-	if len(voters) > 1 && !quorum.Holds(len(up), len(voters)) {
-		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, len(up), len(voters))}
+	up := len(v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(m.Name)))
+	if len(voters) > 1 && !quorum.Holds(up+vouched(v, m), len(voters)) {
+		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, up, len(voters))}
 	}
 	if goes || !m.Pod.Lingers {
 		if step := cmp.Or(awaitSteady(v, m.Name+" restarts", m.Name), vacate(v, m)); step != nil {
@@ -102,8 +102,21 @@ func restart(v cluster.View, m cluster.Member) Step {
 	case goes:
 		return remove(v, m, "the spec has changed and its volume is being deleted")
 	default:
-		return Stop{m.Name, m.Pod.UID, "the spec has changed"}
+		return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the spec has changed", Rehearse: true}
 	}
+}
+
+// vouched is 1 if one member is back that the kubelet has yet to find ready, which takes it
+// a second or two: another that runs the same spec is ready, and who restarts next lingers
+// meanwhile. It is 0 for the first member of a roll, whose readiness is what proves the spec.
+func vouched(v cluster.View, next cluster.Member) int {
+	as := []func(cluster.Member) bool{cluster.IsVoter, cluster.Not(cluster.IsOutdated), cluster.Except(next.Name)}
+	ready := v.Select(append(as, cluster.IsServing)...)
+	back := v.Select(append(as, cluster.IsSteady, func(m cluster.Member) bool { return !m.Pod.Ready && m.Pod.Running })...)
+	if !next.Pod.Lingers || len(ready) == 0 {
+		return 0
+	}
+	return min(1, len(back))
 }
 
 // vacate takes a member out of the client Service before it is disturbed, and gives
@@ -111,16 +124,24 @@ func restart(v cluster.View, m cluster.Member) Step {
 // refused, and tries again only after a second (gRPC's connection backoff). A Pod that
 // lingers takes that time itself.
 func vacate(v cluster.View, m cluster.Member) Step {
-	switch {
-	case !m.Pod.Ready || len(v.Select(cluster.IsVoter)) == 1:
-		return nil
-	case !m.Pod.Withdrawn:
-		return Withdraw{m.Name, m.Pod.UID}
-	case !m.Pod.Quiet:
-		return Wait{For: "clients to leave " + m.Name, Look: Soon}
-	default:
+	if len(v.Select(cluster.IsVoter)) == 1 {
 		return nil
 	}
+	if step := withdraw(v, m); step != nil {
+		return step
+	}
+	if m.Pod.Withdrawn && !m.Pod.Quiet && m.Healthy {
+		return Wait{For: "clients to leave " + m.Name, Look: Soon}
+	}
+	return nil
+}
+
+// withdraw takes a member out of the client Service if it may be in it.
+func withdraw(_ cluster.View, m cluster.Member) Step {
+	if !m.Pod.Ready || m.Pod.Withdrawn {
+		return nil
+	}
+	return Withdraw{m.Name, m.Pod.UID}
 }
 
 // awaitSteady lets clients be taken from members only while all others can be relied
@@ -191,13 +212,16 @@ func rollBackOnly(v cluster.View) Step {
 
 // sayBarred ends with what cannot be done although it is wanted.
 func sayBarred(v cluster.View) Step {
+	lost := LostAuthority(v)
 	switch {
-	case LostAuthority(v) != "":
-		return Refuse{LostAuthority(v)}
+	case lost != "":
+		return Refuse{lost}
 	case v.Target.Barred != "":
 		return Refuse{v.Target.Barred}
 	case v.Record.RolledBack != "":
 		return Refuse{v.Record.RolledBack}
+	case Denied(v) != "":
+		return Refuse{Denied(v)}
 	case len(v.Refused) > 0:
 		return Refuse{Ungrown(v)}
 	default:

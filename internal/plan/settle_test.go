@@ -43,6 +43,32 @@ func (w *world) settle() {
 	}
 	w.aim()
 	v.Members = slices.DeleteFunc(v.Members, w.forgets)
+	w.watchBudget()
+}
+
+// budget is the disruption budget of every world that has one.
+var budget = cluster.Object{Kind: "PodDisruptionBudget", Name: "a"}
+
+// watchBudget sees whether the disruption budget is as wanted, in a world that has one.
+func (w *world) watchBudget() {
+	v := &w.view
+	if has := slices.Contains(v.Objects, budget); w.budget == 0 || has == (w.budget != v.MustStay()) {
+		return
+	} else if has {
+		v.Objects = slices.DeleteFunc(slices.Clone(v.Objects), func(o cluster.Object) bool { return o == budget })
+		return
+	}
+	v.Objects = append(slices.Clip(v.Objects), budget)
+}
+
+// isDrainable says whether all who may be evicted leave a quorum of voters behind, or there
+// is none to lose. Who has become ready only since the world before is not counted.
+func (w *world) isDrainable(before *world) bool {
+	ready := w.view.Select(func(m cluster.Member) bool {
+		return m.Pod.Exists && m.Pod.Ready && !m.Pod.Terminating && before.member(m.Name).Pod.Ready
+	})
+	healthy, all := w.voters(staysHealthy)
+	return !quorum.Holds(healthy, all) || quorum.Holds(healthy-max(0, len(ready)-w.budget), all)
 }
 
 // voters counts the voters of which something is true, and all.
@@ -86,18 +112,36 @@ func (w *world) form() {
 }
 
 func (w *world) runs(m cluster.Member) bool {
-	if w.fate(m.Name).damaged || w.fate(m.Name).silent || w.bad != "" && m.Pod.Image == w.bad {
+	f := w.fate(m.Name)
+	if f.damaged || f.silent || f.unheard || f.away > 0 || f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
 		return false
 	}
-	return !m.Pod.Finished && (!w.fate(m.Name).broken || w.fate(m.Name).cured && !w.fate(m.Name).stale)
+	return !m.Pod.Finished && (!f.broken || f.cured && !f.stale)
+}
+
+// cannotMount says whether the Secret is gone that members mount. Who has it runs on.
+func (w *world) cannotMount() bool {
+	return slices.ContainsFunc(w.view.Lost, func(o cluster.Object) bool { return o.Holder == "" })
+}
+
+// returning says whether a container is about to run again by itself.
+func (w *world) returning() bool {
+	return len(w.view.Select(func(m cluster.Member) bool { return w.fate(m.Name).away > 0 })) > 0
+}
+
+// failing says whether the wanted spec runs somewhere, and does not work.
+func (w *world) failing() bool {
+	return len(w.view.Select(cluster.IsListed, cluster.Not(cluster.IsOutdated), func(m cluster.Member) bool { return m.Pod.Failing })) > 0
 }
 
 func (w *world) run(m *cluster.Member) {
+	f := w.fate(m.Name)
+	f.away = max(f.away-1, 0)
 	alive := m.Pod.Exists && w.runs(*m)
 	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive, alive && w.formed, false
 	m.Pod.Proven = m.Pod.Proven || m.Pod.Ready
 	m.Pod.Quiet = m.Pod.Withdrawn
-	m.Pod.Failing = m.Pod.Exists && !alive
+	m.Pod.Failing = m.Pod.Exists && !alive && !m.Pod.Terminating && !f.unheard && f.away == 0
 	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign
 	m.ClusterID, m.Damage, m.Stranded, m.Foreign, m.Index = "", "", "", "", 0
 	if alive && w.fate(m.Name).foreign {
@@ -218,8 +262,14 @@ func (w *world) aim() {
 	if hop.Downgrade != "" {
 		v.Target.Version = version.Highest(running)
 	}
+	if v.Unproven() {
+		v.Target.Version = version.Wake(hop.To, running)
+	}
 	for i := range v.Members {
 		v.Members[i].Pod.Change = w.change(v.Members[i])
+	}
+	if held := v.Target.Hold(v.Members); held.Version != "" {
+		v.Target.Held = cluster.Held{Version: held.Version}
 	}
 }
 

@@ -15,7 +15,18 @@ type goal struct {
 	bad       string // a version that does not run
 	ephemeral bool
 	trusting  bool // the operator may roll back and recover quorum by itself
+	rare      bool // members are in rareStates
+	lost      loss // what is left of their authority
 }
+
+// loss is what has become of the authority that signed for the members.
+type loss int
+
+const (
+	notLost  loss = iota
+	lostHeld      // the Secret that they mount still has what it signed
+	lostGone      // that is gone, too
+)
 
 // goals are all combinations that matter. Members run 3.6.16, and 3.5.35 where they
 // are old.
@@ -39,25 +50,54 @@ func goals() []goal {
 			}
 		}
 	}
+	return append(all, rareGoals()...)
+}
+
+// rareGoals are those of the starts that take more to come about.
+func rareGoals() []goal {
+	var all []goal
+	for _, size := range []int{0, 1, 3, 5} {
+		for _, g := range []goal{
+			{version: "3.6.16", trusting: true},
+			{version: "3.6.16", trusting: true, ephemeral: true},
+			{version: "3.7.3", bad: "3.7.3"},
+			{version: "3.7.3", bad: "3.7.3", trusting: true},
+			{version: "3.5.35", bad: "3.5.35", downgrade: "3.5", trusting: true},
+			{version: "3.7.3", lost: lostHeld, trusting: true},
+			{version: "3.7.3", lost: lostGone, trusting: true},
+		} {
+			if g.size, g.rare = size, true; size > 0 || !g.ephemeral {
+				all = append(all, g)
+			}
+		}
+	}
 	return all
 }
 
+// states are those that a member may be in.
+func (g goal) states() []state {
+	if g.rare {
+		return rareStates
+	}
+	return memberStates
+}
+
 // eachFormed makes every cluster of up to most members in which each is in one of the
-// states of memberStates, all voters or the newest one a learner. Up to four members
+// goal's states, all voters or the newest one a learner. Up to four members
 // that means every list of states. Five that are in the same state are told apart by
 // nothing but their age, so every mix of states is made, in some orders.
 func eachFormed(g goal, most int, visit func(*world)) {
 	for n := 1; n <= most; n++ {
-		all, some := eachList, eachList
+		base, all, some := len(g.states()), eachList, eachList
 		if n > 4 {
 			all, some = eachTurn, eachMix
 		}
-		all(n, func(states []int) { visit(formedWorld(g, states, noLearner)) })
+		all(base, n, func(states []int) { visit(formedWorld(g, states, noLearner)) })
 		if n == 1 {
 			continue
 		}
-		some(n-1, func(voters []int) {
-			for state := range memberStates {
+		some(base, n-1, func(voters []int) {
+			for state := range g.states() {
 				states := append(slices.Clip(voters), state)
 				visit(formedWorld(g, states, startedLearner))
 				visit(formedWorld(g, states, newLearner))
@@ -67,16 +107,16 @@ func eachFormed(g goal, most int, visit func(*world)) {
 	}
 }
 
-// eachList visits every list of n states.
-func eachList(n int, visit func(states []int)) {
-	for code := range power(len(memberStates), n) {
-		visit(digits(code, len(memberStates), n))
+// eachList visits every list of n of so many states.
+func eachList(base, n int, visit func(states []int)) {
+	for code := range power(base, n) {
+		visit(digits(code, base, n))
 	}
 }
 
 // eachMix visits every mix of n states, sorted forth and back.
-func eachMix(n int, visit func(states []int)) {
-	eachList(n, func(states []int) {
+func eachMix(base, n int, visit func(states []int)) {
+	eachList(base, n, func(states []int) {
 		if !slices.IsSorted(states) {
 			return
 		}
@@ -89,8 +129,8 @@ func eachMix(n int, visit func(states []int)) {
 // eachTurn visits every mix of n states, forth and back, and turns it round so that
 // each state comes first and each comes last: the oldest member leads, and the newest
 // leaves first.
-func eachTurn(n int, visit func(states []int)) {
-	eachMix(n, func(states []int) {
+func eachTurn(base, n int, visit func(states []int)) {
+	eachMix(base, n, func(states []int) {
 		for k := range states {
 			if k == 0 || states[k] != states[k-1] {
 				visit(slices.Concat(states[k:], states[:k]))
@@ -123,7 +163,9 @@ func newWorld(size int, ephemeral bool) *world {
 	}}
 }
 
-var memberStates = []func(f *fate, m *cluster.Member){
+type state = func(f *fate, m *cluster.Member)
+
+var memberStates = []state{
 	func(*fate, *cluster.Member) {},
 	func(f *fate, _ *cluster.Member) { f.broken = true },
 	func(_ *fate, m *cluster.Member) { m.Pod = cluster.Pod{} },
@@ -136,6 +178,20 @@ var memberStates = []func(f *fate, m *cluster.Member){
 	func(_ *fate, m *cluster.Member) { m.Version, m.Pod.Image = "3.5.35", "3.5.35" },
 	func(_ *fate, m *cluster.Member) { m.Pod.Cordoned = true },
 	func(_ *fate, m *cluster.Member) { m.Volume = cluster.Going },
+}
+
+// rareStates are some of memberStates, beside Pods that are terminating for ever, because
+// their node is silent, and containers that are down and come back by themselves.
+var rareStates = []state{
+	func(*fate, *cluster.Member) {},
+	func(f *fate, _ *cluster.Member) { f.broken = true },
+	func(_ *fate, m *cluster.Member) { m.Pod = cluster.Pod{} },
+	func(f *fate, m *cluster.Member) { m.Pod, m.Volume, f.data = cluster.Pod{}, cluster.NoVolume, false },
+	func(f *fate, _ *cluster.Member) { f.stale = true },
+	func(f *fate, m *cluster.Member) { f.silent, m.Pod.Terminating, m.Pod.Overdue = true, true, true },
+	func(f *fate, m *cluster.Member) { f.unheard, m.Pod.Terminating, m.Pod.Overdue = true, true, true },
+	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven = 4, true },
+	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven, f.stale = 4, true, true },
 }
 
 // learner is what the newest member is, if not a voter.
@@ -153,13 +209,14 @@ func formedWorld(g goal, states []int, newest learner) *world {
 	w.formed, w.impatient, w.bad, w.downgrade = true, true, g.bad, g.downgrade
 	w.view.Want.Version, w.view.Want.Automatic, w.view.Want.RollBack = g.version, g.trusting, g.trusting
 	w.view.Record = cluster.Record{Token: "u1", ClusterID: clusterID, NextSerial: len(states)}
+	w.lose(g.lost)
 	for i, state := range states {
 		m := cluster.Member{
 			Name: cluster.MemberName("a", i), Recorded: true, Started: true, Role: cluster.Voter, ID: uint64(100 + i), Volume: cluster.Kept,
 			Version: "3.6.16", Pod: cluster.Pod{Exists: true, UID: w.nextUID(), Image: "3.6.16"},
 		}
 		w.fates[i].data = true
-		memberStates[state](&w.fates[i], &m)
+		g.states()[state](&w.fates[i], &m)
 		w.view.Members = append(w.view.Members, m)
 	}
 	if newest != noLearner {
@@ -172,7 +229,26 @@ func formedWorld(g goal, states []int, newest learner) *world {
 		w.version()
 	}
 	w.settle()
+	if !g.trusting { // the others differ in nothing that the budget follows
+		w.budget = w.view.MustStay()
+	}
 	return w
+}
+
+// lose takes the authority away that signed for members and their clients.
+func (w *world) lose(what loss) {
+	if what == notLost {
+		return
+	}
+	authority := cluster.Object{Kind: "Secret", Name: "a-peer-ca", Parts: true}
+	signed := cluster.Object{Kind: "Secret", Name: "a-member-tls", Parts: true}
+	if what == lostHeld {
+		w.view.Objects = []cluster.Object{authority}
+		authority.Holder = signed.Name
+	} else {
+		w.view.Objects = []cluster.Object{authority, signed}
+	}
+	w.view.Lost = []cluster.Object{authority}
 }
 
 var firstStates = []func(m *cluster.Member){

@@ -42,7 +42,10 @@ type (
 	// Readmit puts it back.
 	Readmit struct{ Name, UID string }
 	// Stop deletes a Pod.
-	Stop struct{ Name, UID, Because string }
+	Stop struct {
+		Name, UID, Because string
+		Rehearse           bool // it runs well: not before the one that takes its place is found right
+	}
 	// Reserve writes down the name of a member that is about to join.
 	Reserve struct{ Name string }
 	// AddLearner lists a new non-voting member in etcd.

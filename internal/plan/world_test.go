@@ -29,6 +29,7 @@ type truth struct {
 	bad       string   // a version that does not run
 	minor     string   // etcd's version of the whole cluster
 	downgrade string   // what etcd was told that its members go down to
+	budget    int      // Pods that must stay, as the disruption budget has it
 	impatient bool     // volumes are to be deleted as soon as they are set aside
 	fault     string   // what etcd would have refused
 	fates     [32]fate // by serial
@@ -41,8 +42,11 @@ type fate struct {
 	damaged bool // its etcd cannot use its data
 	foreign bool // it runs on data of another cluster
 	silent  bool // its node is silent for too long
+	unheard bool // its node is silent, but nobody gives it up
 	data    bool // there is data on its volume or in its Pod
 	stale   bool // its Pod was made from an older spec
+	bare    bool // its Pod was made when what it mounts was gone
+	away    int8 // looks until its container runs again by itself
 }
 
 // clone lets a hostile walk look at an older truth.
@@ -86,9 +90,13 @@ func (w *world) obey(step plan.Step) {
 		for i, name := range s.Members {
 			if m := w.at(name); s.Formed {
 				m.Role, m.ID, m.Started, m.Volume = cluster.Voter, uint64(100+i), true, cluster.Kept
+				m.Version = w.view.Volumes[i].Version
 			}
 		}
 	case plan.Furnish:
+		if slices.Contains(s.Objects, budget) {
+			w.budget = w.view.MustStay()
+		}
 		done := func(o cluster.Object) bool { return slices.Contains(s.Objects, o) }
 		w.view.Objects = slices.DeleteFunc(slices.Clone(w.view.Objects), done)
 		w.view.Misfits = slices.DeleteFunc(slices.Clone(w.view.Misfits), done)
@@ -111,12 +119,13 @@ func (w *world) obey(step plan.Step) {
 	case plan.Withdraw:
 		w.at(s.Name).Pod.Withdrawn = true
 	case plan.Readmit:
-		w.at(s.Name).Pod.Withdrawn = false
+		w.at(s.Name).Pod.Withdrawn, w.at(s.Name).Pod.Astray = false, false
 	case plan.Resize:
 		w.at(s.Name).Pod.Change = cluster.Same
 	case plan.Swap:
 		w.settle()
 		m := w.at(s.Name)
+		w.fate(s.Name).away = 0
 		m.Pod.Image, m.Pod.Settling, m.Pod.Change = s.Version, m.Pod.Running, cluster.Same
 		m.Pod.Withdrawn = m.Pod.Withdrawn || len(w.view.Select(cluster.IsVoter)) > 1
 		return // the kubelet takes a moment
@@ -173,8 +182,8 @@ func (w *world) start(name string) {
 	if m.Pod.Exists {
 		return
 	}
-	m.Pod = cluster.Pod{Exists: true, UID: w.nextUID(), Image: w.view.Target.Version, Lingers: true}
-	w.fate(name).stale = false
+	m.Pod = cluster.Pod{Exists: true, UID: w.nextUID(), Image: w.view.Target.For(*m).Version, Lingers: true}
+	w.fate(name).stale, w.fate(name).bare = false, w.cannotMount()
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {
 		m.Volume = cluster.Kept
 	}
@@ -190,10 +199,10 @@ func (w *world) stop(s plan.Stop) {
 	m := w.at(s.Name)
 	switch {
 	case m.Pod.UID != s.UID:
-	case w.fate(s.Name).silent:
+	case w.fate(s.Name).silent, w.fate(s.Name).unheard:
 		m.Pod.Terminating, m.Pod.Overdue = true, true
 	default:
-		m.Pod = cluster.Pod{}
+		m.Pod, w.fate(s.Name).away = cluster.Pod{}, 0
 		w.fate(s.Name).data = w.fate(s.Name).data && !w.view.Want.Ephemeral
 	}
 }

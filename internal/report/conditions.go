@@ -40,11 +40,16 @@ func available(v cluster.View, formed bool) metav1.Condition {
 	voters, healthy := v.Select(cluster.IsVoter), v.Select(cluster.IsVoter, cluster.IsHealthy)
 	strays := v.StrayVoters()
 	awaited := v.Select(cluster.IsVoter, cluster.IsAwaited)
+	asleep := v.Want.Size == 0 && v.Want.Paused == ""
 	switch {
 	case v.Deleting:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdCluster is being deleted")
-	case v.Want.Size == 0 && v.Want.Paused == "":
+	case formed && v.Unread != "" && v.IsDisplaced():
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether members serve is not known: %s", v.Unread)
+	case asleep && len(v.Select(cluster.HasPod)) == 0:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept")
+	case asleep && !quorum.Holds(len(healthy), len(voters)):
+		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: too few members run to serve, volumes are kept")
 	case !formed:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet")
 	case quorum.Holds(len(healthy), len(voters)) && len(healthy) == v.Want.Size && len(voters) == v.Want.Size:
@@ -111,8 +116,11 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	switch {
 	case err != nil:
 		return is(v1alpha1.ReasonStepRejected, err.Error())
-	case isRefused && refused.Because != plan.Ungrown(v):
+	case isRefused && refused.Because != plan.Ungrown(v) && refused.Because != plan.Denied(v):
 		return is(v1alpha1.ReasonNeedsHelp, refused.Because)
+	}
+	if message := plan.Denied(v); message != "" {
+		return is(v1alpha1.ReasonStepRejected, message)
 	}
 	if message := plan.LostAuthority(v); message != "" {
 		return is(v1alpha1.ReasonNeedsHelp, message)

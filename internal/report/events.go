@@ -25,7 +25,7 @@ type Event struct {
 func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error) []Event {
 	var events []Event
 	if reason := reasonOf(step); reason != "" && err == nil {
-		events = append(events, Event{corev1.EventTypeNormal, reason, "Step", step.String()})
+		events = append(events, Event{corev1.EventTypeNormal, reason, "Step", shortened(step.String())})
 	}
 	if c := turned(before, after, v1alpha1.ConditionAvailable); c != nil && c.Reason != v1alpha1.ReasonBootstrapping {
 		events = append(events, Event{severity(c), c.Reason, "Observe", c.Message})

@@ -105,6 +105,14 @@ func refusedGrowth(v *cluster.View) {
 	}
 }
 
+// denied is a volume whose owner Kubernetes does not let be changed.
+func denied(v *cluster.View) {
+	v.Misfits = []cluster.Object{
+		{Kind: "PersistentVolumeClaim", Name: "a-1", Part: cluster.Owner, Refused: "a webhook says no"},
+		{Kind: "PersistentVolumeClaim", Name: "a-2", Part: cluster.Owner},
+	}
+}
+
 // asleep takes every Pod away, as size 0 does.
 func asleep(v *cluster.View) {
 	v.Want.Size, v.Unread = 0, "no member runs"
@@ -159,6 +167,16 @@ func moments() []moment {
 		{"done", formed(), healthy(), plan.Done{}, nil},
 		{"hibernated", formed(), with(asleep), plan.Done{}, nil},
 		{
+			"hibernating", formed(), with(func(v *cluster.View) { v.Want.Size = 0; down(v, "a-0", "a-1") }),
+			plan.Stop{Name: "a-2", UID: "pod-a-2", Because: "the size is 0"},
+			nil,
+		},
+		{
+			"kept-awake", formed(), with(func(v *cluster.View) { v.Want.Size = 0 }),
+			plan.Refuse{Because: "size 0 keeps volumes, but that of a-1 is being deleted and goes with its pod"},
+			nil,
+		},
+		{
 			"paused", formed(), with(func(v *cluster.View) { v.Want.Paused = "spec.paused is true"; down(v, "a-2") }),
 			plan.Wait{For: "the end of the pause: spec.paused is true"},
 			nil,
@@ -177,6 +195,12 @@ func moments() []moment {
 		},
 		{
 			"growth-refused-and-down", formed(), with(func(v *cluster.View) { refusedGrowth(v); down(v, "a-2") }),
+			plan.Wait{For: "a-2 to become healthy"},
+			nil,
+		},
+		{"denied", formed(), with(denied), plan.Refuse{Because: plan.Denied(with(denied))}, nil},
+		{
+			"denied-and-down", formed(), with(func(v *cluster.View) { denied(v); down(v, "a-2") }),
 			plan.Wait{For: "a-2 to become healthy"},
 			nil,
 		},
@@ -298,6 +322,17 @@ func moments() []moment {
 		{
 			"removed", formed(), with(func(v *cluster.View) { v.Members[2].Role, v.Members[2].ID = cluster.Unlisted, 0 }),
 			plan.Stop{Name: "a-2", UID: "pod-a-2", Because: "etcd no longer lists it"},
+			nil,
+		},
+		{
+			"displaced", formed(), with(func(v *cluster.View) {
+				for i := range v.Members {
+					v.Members[i].Answers, v.Members[i].Healthy, v.Members[i].Pod.Ready = false, false, true
+				}
+				v.Foreign = []cluster.Object{{Kind: "Pod", Name: "a-2", Why: "it belongs to Job x"}}
+				v.Unread = "nobody is asked while Pod a-2 is in the way"
+			}),
+			plan.Refuse{Because: "Pod a-2 is in the way: it belongs to Job x"},
 			nil,
 		},
 		{"refuse", formed(), healthy(), plan.Refuse{Because: "etcd lists a member that is not ours: ID 9"}, nil},
@@ -480,7 +515,14 @@ func TestEventOfTheLongestStep(t *testing.T) {
 	for i := range 7 {
 		start.Names = append(start.Names, cluster.MemberName(name, 1_000_000+i))
 	}
-	for _, step := range []plan.Step{furnish, start, plan.Freeze{Members: start.Names}} {
+	var grow plan.Furnish
+	for _, member := range start.Names {
+		for _, part := range []cluster.Part{cluster.Owner, cluster.Size} {
+			grow.Objects = append(grow.Objects, cluster.Object{Kind: "PersistentVolumeClaim", Name: member, Part: part})
+		}
+	}
+	back := plan.RollBack{Version: "3.6.16", Because: strings.Repeat("0/900 nodes are available: é; ", 50)}
+	for _, step := range []plan.Step{furnish, start, plan.Freeze{Members: start.Names}, grow, back} {
 		for _, e := range report.Events(v1alpha1.EtcdClusterStatus{}, v1alpha1.EtcdClusterStatus{}, step, nil) {
 			if len(e.Note) > 1024 {
 				t.Errorf("%d bytes: %s", len(e.Note), e.Note)

@@ -105,6 +105,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	status.Selector = build.SelectorText(c)
 	status.Endpoint = build.Endpoint(c)
 	status.QuorumLoss = quorumLoss(v)
+	status.UnknownMembers = unknown(v.Strays)
 	if !v.Formed() {
 		return // while the first members start, their conditions say enough
 	}
@@ -184,6 +185,23 @@ func quorumLoss(v cluster.View) *v1alpha1.QuorumLoss {
 		status.Accept = proposal.String()
 	}
 	return status
+}
+
+// unknown are the members that nobody asked for. The view keeps those of the status until
+// a list that was read with quorum no longer has them.
+func unknown(strays []cluster.Stray) []v1alpha1.UnknownMember {
+	var all []v1alpha1.UnknownMember
+	for _, s := range strays {
+		m := v1alpha1.UnknownMember{ID: strconv.FormatUint(s.ID, 16), Name: s.Name, Role: v1alpha1.RoleLearner}
+		if s.Voter {
+			m.Role = v1alpha1.RoleVoter
+		}
+		if s.PeerURL != "" {
+			m.PeerURLs = strings.Split(s.PeerURL, ",")
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 func member(m cluster.Member, old v1alpha1.MemberStatus) v1alpha1.MemberStatus {

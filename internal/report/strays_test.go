@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -12,6 +13,28 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/report"
 )
+
+// TestUnknownMembersAreRecorded: until the view, which knows what the status had, has none.
+func TestUnknownMembersAreRecorded(t *testing.T) {
+	c := formed()
+	for _, unread := range []string{"", "no member runs"} {
+		v := with(func(v *cluster.View) {
+			v.Unread = unread
+			v.Strays = []cluster.Stray{{ID: 0xc0ffee, Name: "b-0", PeerURL: "https://b-0:2380,https://b:2380", Voter: true}, {ID: 9}}
+		})
+		want := []v1alpha1.UnknownMember{
+			{ID: "c0ffee", Name: "b-0", PeerURLs: []string{"https://b-0:2380", "https://b:2380"}, Role: v1alpha1.RoleVoter},
+			{ID: "9", Role: v1alpha1.RoleLearner},
+		}
+		c.Status = report.Status(c, v, plan.Refuse{Because: "etcd lists a member that is not ours"}, nil)
+		if !reflect.DeepEqual(c.Status.UnknownMembers, want) {
+			t.Errorf("unread %q: %+v", unread, c.Status.UnknownMembers)
+		}
+	}
+	if c.Status = report.Status(c, healthy(), plan.Done{}, nil); len(c.Status.UnknownMembers) > 0 {
+		t.Errorf("they are gone: %+v", c.Status.UnknownMembers)
+	}
+}
 
 // TestStrayVotersServe: a cluster is available that has its quorum with voters which
 // somebody else added, and only as long as a read says so.

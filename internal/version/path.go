@@ -129,6 +129,19 @@ func newest(r release, now []Version) Version {
 	return best
 }
 
+// Wake is what members start with that nobody has seen run, and of which it is known what
+// they had: the end of the hop if only the patch is another one, else the newest that they
+// had. Nothing is known of what etcd has prepared for another minor version. A cluster that
+// has gone up lets no older member in; in one that has gone down a newer one is as in the
+// middle of that.
+func Wake(to string, had []string) string {
+	newest := Highest(had)
+	if newest == "" || minorOf(newest) == minorOf(to) {
+		return to
+	}
+	return newest
+}
+
 // barred keeps members where they are. A new one runs the newest version beside them,
 // because a cluster that has gone up lets no older one join. During a downgrade it is
 // the oldest, because the cluster has gone down.

@@ -164,3 +164,22 @@ func TestUnknownVersionOfAMember(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestWake: members whose cluster nobody has seen run start with no other minor version than
+// the newest that one of them had.
+func TestWake(t *testing.T) {
+	for _, c := range []struct{ to, had, want string }{
+		{"3.6.16", "", "3.6.16"},
+		{"3.6.16", "3.6.11 3.6.11", "3.6.16"},
+		{"3.6.11", "3.6.16", "3.6.11"},
+		{"3.6.16", "3.5.35 3.5.35", "3.5.35"},
+		{"3.6.16", "3.7.3", "3.7.3"},
+		{"3.6.16", "3.6.11 3.5.35", "3.6.16"},
+		{"3.5.35", "3.5.30 3.6.11 3.5.35", "3.6.11"},
+	} {
+		had := strings.Fields(c.had)
+		if got := version.Wake(c.to, had); got != c.want || !slices.Equal(had, strings.Fields(c.had)) {
+			t.Errorf("to %s from %v: got %s, want %s", c.to, had, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package controllers
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// askAgain is how long something is left alone after Kubernetes, or a webhook in it, has
+// refused it.
+const askAgain = 30 * time.Second
+
+// errRefused takes the place of a refusal that was noted: the next look goes on without
+// what was refused, and says so.
+var errRefused = errors.New("kubernetes refuses it, and the rest goes on")
+
+// refusals are what Kubernetes has refused to this process a moment ago, so that nothing
+// else waits for it. Another process asks for itself.
+type refusals struct {
+	mutex sync.Mutex
+	known map[types.NamespacedName]map[string]refusal
+}
+
+type refusal struct {
+	at         time.Time
+	generation int64 // of the EtcdCluster: whoever changes that is heard at once
+	words      string
+}
+
+// note remembers what the step asked for if Kubernetes refuses it. The error is returned
+// as it is if it is no refusal, or if nothing new is known by it.
+func (r *refusals) note(c *v1alpha1.EtcdCluster, step plan.Step, err error, now time.Time) error {
+	words, refused := refusedIn(err)
+	if !refused {
+		return err
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	name := types.NamespacedName{Namespace: c.Namespace, Name: c.Name}
+	if r.known == nil {
+		r.known = map[types.NamespacedName]map[string]refusal{}
+	}
+	if r.known[name] == nil {
+		r.known[name] = map[string]refusal{}
+	}
+	for _, object := range asked(step) {
+		if _, known := r.known[name][object.String()]; !known {
+			r.known[name][object.String()] = refusal{at: now, generation: c.Generation, words: words}
+			err = errRefused
+		}
+	}
+	return err
+}
+
+// refusedIn are the words with which Kubernetes refuses something, if it does, be it because
+// somebody else has that name. An API server that is overloaded, or that somebody else was
+// faster at, refuses nothing. One that fails by itself may do so because a webhook does not
+// answer.
+func refusedIn(err error) (words string, refused bool) {
+	if errors.Is(err, act.ErrTaken) {
+		return err.Error(), true
+	}
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return "", false
+	}
+	status := answer.Status()
+	switch status.Code {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		return status.Message, true
+	default:
+		return "", false
+	}
+}
+
+// asked are the objects that a step asks Kubernetes for and that the plan can do without.
+func asked(step plan.Step) []cluster.Object {
+	if s, is := step.(plan.Furnish); is {
+		return s.Objects
+	}
+	if s, is := step.(plan.Discard); is {
+		return []cluster.Object{{Kind: "PersistentVolumeClaim", Name: s.Name}}
+	}
+	return nil
+}
+
+// mark says of objects in the view that they were just refused. What was refused too long
+// ago, or when something else was wanted, is forgotten.
+func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	known := r.known[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}]
+	for object, is := range known {
+		if now.Sub(is.at) >= askAgain || is.generation != c.Generation {
+			delete(known, object)
+		}
+	}
+	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
+		for i := range all {
+			all[i].Refused = known[all[i].String()].words
+		}
+	}
+}
+
+func (r *refusals) forget(name types.NamespacedName) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.known, name)
+}

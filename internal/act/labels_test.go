@@ -1,0 +1,55 @@
+package act_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// strip is what somebody does who hands an object over to another tool.
+func strip[T client.Object](object T) T {
+	object.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "Helm", v1alpha1.LabelCluster: "a", "theirs": "stays"})
+	return object
+}
+
+// TestLabelsAreGivenBack: without ours the operator sees neither a Pod nor a volume, and
+// what it makes of that name is there already.
+func TestLabelsAreGivenBack(t *testing.T) {
+	owned := strip(pod("a-1", "pod-1"))
+	owned.OwnerReferences = []metav1.OwnerReference{build.Owner(example())}
+	volume := cluster.Object{Kind: "PersistentVolumeClaim", Name: "a-1", Part: cluster.Labels}
+	c, bare := example(), seen()
+	bare.Members[1].Pod, bare.Members[1].Volume = cluster.Pod{}, cluster.NoVolume
+	for what, test := range map[string]struct {
+		step plan.Step
+		of   []client.Object
+	}{
+		"started":  {plan.Start{Names: []string{"a-1"}}, []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}}},
+		"gathered": {plan.Readmit{Name: "a-1", UID: "pod-1"}, []client.Object{&corev1.Pod{}}},
+		"fitted":   {plan.Furnish{Objects: []cluster.Object{volume}}, []client.Object{&corev1.PersistentVolumeClaim{}}},
+	} {
+		s := newScene(t, c, bare, owned.DeepCopy(), strip(claim("a-1")))
+		s.mustDo(test.step)
+		for _, object := range test.of {
+			s.get("a-1", object)
+			labels := object.GetLabels()
+			for label, want := range build.MemberSelector(c) {
+				if labels[label] != want || labels[v1alpha1.LabelMember] != "a-1" || labels["theirs"] != "stays" {
+					t.Errorf("%s: %T has labels %v", what, object, labels)
+				}
+			}
+		}
+		if s.mustDo(test.step); what == "started" {
+			if n := len(s.api.writes); n > 4 {
+				t.Errorf("writes: %v", s.api.writes)
+			}
+		}
+	}
+}

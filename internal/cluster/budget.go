@@ -1,0 +1,37 @@
+package cluster
+
+import "github.com/etcd-operator/etcd-operator/internal/quorum"
+
+// MustStay is how many Pods of members must stay, so that whoever may be evicted leaves a
+// quorum of voters behind: now, and after the next change of the membership, which the
+// disruption budget follows a moment later.
+//
+// Kubernetes counts every Pod that is ready, whoever it votes for. So one that is no voter
+// of ours counts in full: a learner that will be one, what is left of a member that was
+// one, one with data that is not its own. Voters that nobody asked for may be down.
+func (v View) MustStay() int {
+	voters := v.Voters()
+	stay := staying(voters, v.StrayVoters())
+	if v.Want.Size > 0 && v.countedLeavers() > 0 || len(v.Select(IsVoter, IsSuperseded, func(m Member) bool { return m.Volume != Kept })) > 0 {
+		stay = max(stay, staying(voters-1, v.StrayVoters())+1) // the next one to leave, too
+	}
+	return stay + len(v.Select(isGuest))*min(1, len(v.Select(IsVoter)))
+}
+
+// countedLeavers is how many of the voters that are too many Kubernetes may still count. Those
+// whose Pods have been told to end leave first.
+func (v View) countedLeavers() int {
+	uncounted := len(v.Select(IsVoter, Not(isCounted)))
+	return v.Voters() - v.Want.Size - uncounted
+}
+
+func staying(voters, strays int) int { return min(voters, quorum.Size(voters+strays)) }
+
+// isCounted says whether Kubernetes may count the member's Pod as one that is well.
+func isCounted(m Member) bool {
+	return HasPod(m) && !m.Pod.Terminating && (m.Pod.Running || m.Pod.Ready)
+}
+
+// isGuest says whether Kubernetes may count the member's Pod, although no quorum can be made
+// with it.
+func isGuest(m Member) bool { return isCounted(m) && (!IsVoter(m) || IsForeign(m)) }

@@ -1,0 +1,61 @@
+package cluster
+
+// Target is what members are to run now, on the way to what is wanted.
+type Target struct {
+	Version   string // full version; what members run if there is no way
+	Image     string // that holds it; empty for the usual one
+	Cleanse   bool   // members are to drop entries of their logs that the next version cannot read
+	Joining   string // version that a new member runs instead, which can read them
+	Downgrade string // minor version that etcd must be told it goes down to, first
+	Cancel    bool   // a downgrade that etcd has begun must be called off, first
+	Await     string // what etcd is about to do before the next version may start
+	Barred    string // why there is no way to what is wanted
+	Held      Held   // what members ran before, while the first that does not any more has yet to run
+}
+
+// Held is a version, and the image that the user has chosen for it, if any. It is empty
+// unless what replaces it has been tried, and has worked nowhere yet.
+type Held struct{ Version, Image string }
+
+// For is what one member is to run: one that has yet to become a voter may get entries
+// that the others no longer need.
+//
+// One whose Pod is gone comes back with what it ran while that is held: what replaces it
+// may fail there, too.
+func (t Target) For(m Member) Target {
+	if t.Held.Version != "" && m.Role == Voter && !m.Pod.Exists && m.Version == t.Held.Version {
+		return Target{Version: t.Held.Version, Image: t.Held.Image}
+	}
+	if t.Joining == "" || m.Role == Voter {
+		return t
+	}
+	t.Version, t.Image, t.Cleanse = t.Joining, "", true
+	return t
+}
+
+// Hold is what is held: what members ran well that are not changed yet, while one that is
+// has not answered with the new image. Members must be compared with the target already.
+func (t Target) Hold(members []Member) Held {
+	var tried string
+	for _, m := range members {
+		switch {
+		case !IsListed(m) || !HasPod(m) || IsOutdated(m):
+			continue
+		case m.Answers || m.Pod.Ready:
+			return Held{} // it works
+		default:
+			tried = m.Pod.Image
+		}
+	}
+	for _, m := range members {
+		ranWell := IsVoter(m) && HasPod(m) && IsOutdated(m) && m.Pod.Proven && !m.Pod.Failing && m.Version != ""
+		if tried == "" || !ranWell || m.Pod.Image == tried {
+			continue
+		}
+		if m.Pod.Usual {
+			return Held{Version: m.Version}
+		}
+		return Held{m.Version, m.Pod.Image}
+	}
+	return Held{}
+}

@@ -1,0 +1,63 @@
+package cluster_test
+
+import (
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// TestHold: what members ran is held while the first that was changed fails, and only then.
+func TestHold(t *testing.T) {
+	halted := func() []cluster.Member {
+		return []cluster.Member{
+			{Name: "a-0", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Exists: true, Proven: true, Image: "new"}},
+			{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Exists: true, Proven: true, Image: "old", Change: cluster.Swap}},
+			{Name: "a-2", Role: cluster.Voter, Version: "3.6.16"},
+		}
+	}
+	old := cluster.Held{Version: "3.6.16", Image: "old"}
+	for what, test := range map[string]struct {
+		change func([]cluster.Member)
+		want   cluster.Held
+	}{
+		"halted":                        {func([]cluster.Member) {}, old},
+		"the image is usual":            {func(m []cluster.Member) { m[1].Pod.Usual = true }, cluster.Held{Version: "3.6.16"}},
+		"the new one answers":           {func(m []cluster.Member) { m[0].Answers = true }, cluster.Held{}},
+		"the new one is ready":          {func(m []cluster.Member) { m[0].Pod.Ready = true }, cluster.Held{}},
+		"the new one works elsewhere":   {func(m []cluster.Member) { m[2] = m[0]; m[2].Pod.Ready = true }, cluster.Held{}},
+		"nothing was tried":             {func(m []cluster.Member) { m[0].Pod = cluster.Pod{} }, cluster.Held{}},
+		"it was finished":               {func(m []cluster.Member) { m[0].Pod.Finished = true }, cluster.Held{}},
+		"tried by one no longer listed": {func(m []cluster.Member) { m[0].Role = cluster.Unlisted }, cluster.Held{}},
+		"the image is the same":         {func(m []cluster.Member) { m[1].Pod.Image = "new" }, cluster.Held{}},
+		"the old one never ran":         {func(m []cluster.Member) { m[1].Pod.Proven = false }, cluster.Held{}},
+		"the old one fails":             {func(m []cluster.Member) { m[1].Pod.Failing = true }, cluster.Held{}},
+		"the old version is unknown":    {func(m []cluster.Member) { m[1].Version = "" }, cluster.Held{}},
+	} {
+		members := halted()
+		test.change(members)
+		if got := (cluster.Target{Version: "3.7.3"}).Hold(members); got != test.want {
+			t.Errorf("%s: held %+v, want %+v", what, got, test.want)
+		}
+	}
+}
+
+// TestHeldIsForWhoRanIt: a Pod that is there goes on to the target, and so does who ran
+// something else.
+func TestHeldIsForWhoRanIt(t *testing.T) {
+	target := cluster.Target{Version: "3.7.3", Image: "new", Held: cluster.Held{Version: "3.6.16", Image: "old"}}
+	evicted := cluster.Member{Role: cluster.Voter, Version: "3.6.16"}
+	if got := target.For(evicted); got.Version != "3.6.16" || got.Image != "old" {
+		t.Errorf("evicted: %+v", got)
+	}
+	running, other, learner := evicted, evicted, evicted
+	running.Pod.Exists, other.Version, learner.Role = true, "3.5.35", cluster.Learner
+	for _, m := range []cluster.Member{running, other, learner} {
+		if got := target.For(m); got != target {
+			t.Errorf("%+v: %+v", m, got)
+		}
+	}
+	target.Held = cluster.Held{}
+	if got := target.For(cluster.Member{Role: cluster.Voter}); got != target {
+		t.Errorf("nothing is held: %+v", got)
+	}
+}

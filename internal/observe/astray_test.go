@@ -1,0 +1,48 @@
+package observe_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// TestAstray: a Pod and a volume of which somebody took labels are neither watched nor
+// listed, and found by their name. They are ours while we own them, or nobody does and
+// they still say whose they are.
+func TestAstray(t *testing.T) {
+	managed := "app.kubernetes.io/managed-by"
+	for what, test := range map[string]struct {
+		labels      map[string]string
+		owned, ours bool
+	}{
+		"another manager":         {map[string]string{managed: "Helm", v1alpha1.LabelCluster: "a"}, false, true},
+		"another, owned":          {map[string]string{managed: "Helm", v1alpha1.LabelCluster: "a"}, true, true},
+		"another cluster":         {map[string]string{managed: v1alpha1.FieldOwner, v1alpha1.LabelCluster: "b"}, false, false},
+		"another cluster, owned":  {map[string]string{managed: v1alpha1.FieldOwner, v1alpha1.LabelCluster: "b"}, true, true},
+		"as the operator made it": {build.MemberLabels(newScene(t).c, "a-1"), false, false},
+	} {
+		s := newScene(t)
+		good := what == "as the operator made it"
+		s.pod("a-1").Labels, s.claim("a-1").Labels = test.labels, test.labels
+		s.stale = []string{"Pod a-1", "PersistentVolumeClaim a-1"}
+		if test.owned {
+			s.claim("a-1").OwnerReferences = []metav1.OwnerReference{build.Owner(s.c)}
+		}
+		v := s.look()
+		m, _ := v.Member("a-1")
+		if !m.Pod.Exists || m.Pod.Astray == good || m.Volume != cluster.Kept {
+			t.Errorf("%s: saw %+v", what, m)
+		}
+		found := false
+		for _, o := range v.Misfits {
+			found = found || o.Part == cluster.Labels && o.Name == "a-1"
+		}
+		if found != test.ours {
+			t.Errorf("%s: misfits %v", what, v.Misfits)
+		}
+	}
+}

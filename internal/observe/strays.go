@@ -1,0 +1,56 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// recorded are the members that nobody asked for, as the status remembers them: what is
+// known of them while no member answers.
+func recorded(c *v1alpha1.EtcdCluster) []cluster.Stray {
+	var strays []cluster.Stray
+	for _, m := range c.Status.UnknownMembers {
+		id, err := strconv.ParseUint(m.ID, 16, 64)
+		if err != nil {
+			continue
+		}
+		strays = append(strays, cluster.Stray{
+			ID: id, Name: m.Name, PeerURL: strings.Join(m.PeerURLs, ","), Voter: m.Role != v1alpha1.RoleLearner,
+		})
+	}
+	return strays
+}
+
+// hear takes down what one member remembers of the membership. It may be older than what
+// is known of strays, so it is only added to that.
+func hear(ctx context.Context, answers []*answer, v *cluster.View, members *join) {
+	told, _ := listFrom(ctx, answers, members, false)
+	v.Strays = both(v.Strays, told)
+}
+
+// both are all strays of two lists, by ID. Who is a voter in one of them may vote.
+func both(known, told []cluster.Stray) []cluster.Stray {
+	all := slices.Clone(told)
+	for _, k := range known {
+		i := slices.IndexFunc(all, func(s cluster.Stray) bool { return s.ID == k.ID })
+		if i < 0 {
+			all = append(all, k)
+			continue
+		}
+		all[i].Voter = all[i].Voter || k.Voter
+	}
+	slices.SortFunc(all, func(a, b cluster.Stray) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// isStray says whether the leader is a voter that nobody asked for, which is never asked
+// itself: only a read tells whether it leads.
+func isStray(leader uint64, strays []cluster.Stray) bool {
+	return slices.ContainsFunc(strays, func(s cluster.Stray) bool { return s.Voter && s.ID == leader })
+}

@@ -1,0 +1,30 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// Denied says what Kubernetes has just refused, which nothing else waits for; empty if it
+// has refused nothing.
+func Denied(v cluster.View) string {
+	var what []string
+	var words string
+	owner := false
+	for _, o := range slices.Concat(v.Misfits, v.Objects, v.Expired) {
+		if o.Refused == "" {
+			continue
+		}
+		what = append(what, o.String())
+		words, owner = o.Refused, owner || o.Part == cluster.Owner
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	message := "Kubernetes refuses to change or delete " + list(what) + ": " + words + "; allow it, which is tried twice a minute"
+	if owner {
+		message += "; until then spec.deletionPolicy does not hold for these volumes"
+	}
+	return message
+}

@@ -1,0 +1,57 @@
+package plan_test
+
+import (
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/quorum"
+)
+
+// neglect says what must not be left as it is when the plan rests. A walk that ends is
+// not enough: so does one that waits for ever for what nobody does.
+func neglect(w *world) string {
+	switch {
+	case servesForeign(w):
+		return "clients are left with data of another cluster"
+	case stalls(w):
+		return "the cluster is not formed anew"
+	case keepsStranded(w):
+		return "a member is kept whose node is silent for too long"
+	default:
+		return ""
+	}
+}
+
+// servesForeign says whether clients still reach a member whose data is not its own.
+func servesForeign(w *world) bool {
+	return len(w.view.Select(cluster.IsForeign, func(m cluster.Member) bool {
+		return m.Pod.Ready && !m.Pod.Withdrawn && !m.Pod.Terminating
+	})) > 0
+}
+
+// stalls says whether a cluster was to be formed anew from a member that could be started
+// for that, and is not. Pods that are terminating for ever are no reason to wait.
+func stalls(w *world) bool {
+	name := w.view.Record.Recovering
+	if name == "" || w.view.Want.Size == 0 {
+		return false
+	}
+	f, survivor := w.fate(name), w.member(name)
+	ending := w.view.Select(func(m cluster.Member) bool { return m.Pod.Terminating && !m.Pod.Overdue })
+	startable := f.data && !f.damaged && !f.silent && !f.unheard && survivor.Volume == cluster.Kept
+	return startable && !survivor.Pod.Forced && len(ending) == 0
+}
+
+// keepsStranded says whether a member stays whose node is silent for too long, although the
+// others are a quorum without it.
+func keepsStranded(w *world) bool {
+	v := &w.view
+	if v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || w.cannotMount() {
+		return false
+	}
+	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent }) {
+		steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
+		if quorum.Holds(len(steady), len(v.Select(cluster.IsVoter, cluster.Except(m.Name)))) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,32 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// TestOnlyARollRehearses: a Pod that runs well is stopped for another one, which must be
+// found right before. Nothing is to come after one that leaves.
+func TestOnlyARollRehearses(t *testing.T) {
+	for size, want := range map[int]bool{3: true, 2: false} {
+		w := newWorld(3, false)
+		w.formed, w.view.Record.ClusterID, w.view.Record.Token = true, clusterID, w.view.UID
+		w.view.Want.Size, w.view.Target.Version = size, w.view.Want.Version
+		for _, name := range []string{"a-0", "a-1", "a-2"} {
+			*w.at(name) = cluster.Member{
+				Name: name, Recorded: true, Started: true, Volume: cluster.Kept, Role: cluster.Voter, ID: 1, Answers: true, Healthy: true,
+				Leader: name == "a-0", ClusterID: clusterID, Version: w.view.Want.Version,
+				Pod: cluster.Pod{
+					Exists: true, UID: w.nextUID(), Running: true, Ready: true, Proven: true, Lingers: true,
+					Withdrawn: size == 2 && name == "a-2", Change: cluster.Rebuild,
+				},
+			}
+		}
+		step, because := plan.Next(w.view)
+		if stop, is := step.(plan.Stop); !is || stop.Rehearse != want {
+			t.Errorf("size %d: %+v (%s)", size, step, because)
+		}
+	}
+}

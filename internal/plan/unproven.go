@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// lastingUnproven is the lasting loss of a cluster whose volumes were adopted and whose list
+// nobody has read since. Its voters are the members that were adopted and the first ones,
+// whom their volumes name. Where the data of the best survivor tells how many there are,
+// that counts: members may have joined and left.
+//
+// It is judged when etcd has had the time to find a leader, and a survivor has told what
+// it has. Only a person may act on it.
+func lastingUnproven(v cluster.View) (QuorumLoss, bool) {
+	loss := lossOf(adopted(v))
+	best := loss.best()
+	if v.Fresh || len(loss.Survivors) > 0 && best.Index == 0 {
+		return loss, false
+	}
+	if best.Lists > 0 {
+		loss.Voters = best.Lists
+	}
+	return loss, loss.lasts(v.StrayVoters())
+}
+
+// adopted are the voters that an adopted cluster is known to have had, by serial number.
+func adopted(v cluster.View) []cluster.Member {
+	names := slices.Clone(v.Record.First)
+	for _, volume := range v.Volumes {
+		names = append(names, volume.First...)
+	}
+	voters := make([]cluster.Member, 0, len(names))
+	for _, name := range names {
+		if slices.ContainsFunc(voters, func(m cluster.Member) bool { return m.Name == name }) {
+			continue
+		}
+		m, _ := v.Member(name)
+		m.Role = cluster.Voter
+		voters = append(voters, m)
+	}
+	slices.SortFunc(voters, func(a, b cluster.Member) int { return cluster.Serial(v.Name, a.Name) - cluster.Serial(v.Name, b.Name) })
+	return voters
+}
