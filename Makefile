@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-VERSION ?= 0.3.0
+VERSION ?= 0.4.0
 TAG ?= v$(VERSION)
 # The name of the image in manifests.
 IMAGE := etcd-operator/etcd-operator
@@ -14,7 +14,7 @@ REGISTRY ?= 127.0.0.1:5000
 IMG ?=
 CONTAINER_TOOL ?= docker
 # The release before this one, which Operator Lifecycle Manager updates from.
-REPLACES ?= etcd-operator.v0.2.0
+REPLACES ?= etcd-operator.v0.3.0
 # Give IMAGE_REGISTRY=host[:port][/path] to have dist/bundle, whose images are the digests that this registry holds.
 IMAGE_REGISTRY ?=
 BUNDLE ?= $(if $(IMAGE_REGISTRY),dist/bundle,bundle)
@@ -38,7 +38,7 @@ export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 # Images carry the time of their commit.
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
 
-UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/... ./test/bench/... ./test/load/... ./test/scorecard-tests ./hack/mutants
+UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/load/... ./test/scorecard-tests ./hack/mutants
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt
 manifest_image = $(or $(IMG),$(if $(wildcard $(pushed)),$(file <$(pushed)),$(IMAGE):$(TAG)))
