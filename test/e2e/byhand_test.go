@@ -86,7 +86,9 @@ func byHand() {
 			}
 		})
 		known := members(c)
-		busy(c, func() { rollsCarefully(c, roll) })
+		busy(c, func() { // while nobody leads, nobody answers
+			Expect(rolls(c, roll).fewest).To(BeNumerically(">=", 1), "Pods that were ready at once")
+		})
 		stop()
 		mover.Wait()
 		AddReportEntry("moved", moved)
@@ -125,13 +127,19 @@ func byHand() {
 		known := members(c)
 		setSize(c, 5)
 		Eventually(func(g Gomega) { // the operator does it too, and may be faster
-			g.Expect(promoteByHand(c) == 1 || len(members(c)) == 5 && learners(members(c)) == 0).To(BeTrue())
+			g.Expect(promoteByHand(c) == 1 || hasVoters(g, c, 5)).To(BeTrue())
 		}).WithPolling(5 * time.Millisecond).Should(Succeed())
-		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.Members).To(HaveLen(len(members(c)))) }).Should(Succeed())
+		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.Members).To(HaveLen(len(membersOf(g, c)))) }).Should(Succeed())
 		setSize(c, 3)
 		settles(c)
 		Expect(members(c)).To(Equal(known))
 	})
+}
+
+// hasVoters says whether etcd lists so many members, and no learner.
+func hasVoters(g Gomega, c *v1alpha1.EtcdCluster, count int) bool {
+	listed := membersOf(g, c)
+	return len(listed) == count && learners(listed) == 0
 }
 
 // stopsAfter lets so many Pods be deleted, and no more.

@@ -1,10 +1,6 @@
 package e2e
 
 import (
-	"context"
-	"sync"
-	"time"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -60,7 +56,7 @@ func change() {
 	It("grows volumes while they are in use", func() {
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.Size.Set(320 << 20) })).To(Succeed())
 		Eventually(func(g Gomega) {
-			for _, claim := range claims(c) {
+			for _, claim := range claimsOf(g, c) {
 				g.Expect(claim.Status.Capacity.Storage().Value()).To(BeNumerically(">=", 320<<20))
 			}
 		}).Should(Succeed())
@@ -78,34 +74,26 @@ func scale(c *v1alpha1.EtcdCluster, replicas int32) {
 }
 
 // rollsCarefully makes a change that restarts members, and checks that all but one
-// were ready at every moment and that each was restarted.
+// served at every moment and that each was restarted.
 func rollsCarefully(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) {
 	GinkgoHelper()
+	w := rolls(c, change)
+	w.keptServing(now(c).Status.ReadyMembers)
+}
+
+// rolls makes a change that restarts members, and checks that each was restarted.
+func rolls(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) *witness {
+	GinkgoHelper()
 	before := uids(c)
-	watching, stop := context.WithCancel(ctx)
-	var watcher sync.WaitGroup
-	fewest := len(before)
-	watcher.Go(func() {
-		for watching.Err() == nil {
-			ready := 0
-			for _, p := range podsOf(Default, c.Namespace, ours(c)) {
-				if isReady(p) {
-					ready++
-				}
-			}
-			fewest = min(fewest, ready)
-			time.Sleep(50 * time.Millisecond)
-		}
-	})
+	w := callWitness(c)
 	Expect(edit(c, change)).To(Succeed())
 	settles(c)
-	stop()
-	watcher.Wait()
-	Expect(fewest).To(BeNumerically(">=", len(before)-1), "members that were ready at once")
+	w.dismiss()
 	for name, uid := range uids(c) {
 		Expect(before).To(HaveKey(name))
 		Expect(before[name]).NotTo(Equal(uid), "%s was restarted", name)
 	}
+	return w
 }
 
 func ephemeral() {
@@ -119,7 +107,7 @@ func ephemeral() {
 		known := members(c)
 		victim := pod(c, "memory-1")
 		Expect(api.Delete(ctx, &victim)).To(Succeed())
-		Eventually(func(g Gomega) { g.Expect(members(c)).To(HaveKey("memory-3")) }).Should(Succeed())
+		Eventually(membersOf).WithArguments(c).Should(HaveKey("memory-3"))
 		settles(c)
 		after := members(c)
 		Expect(after).To(And(HaveLen(3), HaveKeyWithValue("memory-0", known["memory-0"]), Not(HaveKey("memory-1"))))

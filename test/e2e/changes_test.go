@@ -28,12 +28,12 @@ func manyChanges() {
 	for _, change := range []struct {
 		name     string
 		to, back int32
-		when     func() bool
+		when     func(g Gomega) bool
 	}{
-		{"is raised and at once set back", 5, 3, func() bool { return true }},
-		{"is raised and set back when a learner has joined", 5, 3, func() bool { return len(members(c)) == 4 }},
-		{"is lowered and at once set back", 1, 3, func() bool { return true }},
-		{"is lowered and set back when a member is gone", 1, 3, func() bool { return len(members(c)) == 2 }},
+		{"is raised and at once set back", 5, 3, func(Gomega) bool { return true }},
+		{"is raised and set back when a learner has joined", 5, 3, func(g Gomega) bool { return len(membersOf(g, c)) == 4 }},
+		{"is lowered and at once set back", 1, 3, func(Gomega) bool { return true }},
+		{"is lowered and set back when a member is gone", 1, 3, func(g Gomega) bool { return len(membersOf(g, c)) == 2 }},
 	} {
 		It("fault 45: a size that "+change.name+" leaves no orphan", func() {
 			id := now(c).Status.ClusterID
@@ -44,8 +44,11 @@ func manyChanges() {
 				settles(c)
 			})
 			Expect(now(c).Status.ClusterID).To(Equal(id))
-			Expect(inUse(c)).To(Equal(slices.Sorted(maps.Keys(members(c)))))
-			Expect(slices.Sorted(maps.Keys(uids(c)))).To(Equal(slices.Sorted(maps.Keys(members(c)))))
+			Eventually(func(g Gomega) {
+				listed := slices.Sorted(maps.Keys(membersOf(g, c)))
+				g.Expect(inUse(g, c)).To(Equal(listed))
+				g.Expect(slices.Sorted(maps.Keys(uidsOf(g, c)))).To(Equal(listed))
+			}).Should(Succeed())
 		})
 	}
 
@@ -61,7 +64,7 @@ func manyChanges() {
 			Expect(api.Delete(ctx, lost)).To(Succeed())
 			deletePod(c, victims[1])
 			Eventually(func(g Gomega) {
-				listed := members(c)
+				listed := membersOf(g, c)
 				Expect(learners(listed)).To(BeNumerically("<=", 1), "learners at once: %v", listed)
 				g.Expect(listed).To(And(HaveLen(5), Not(HaveKey(victims[0])), Not(HaveKey(victims[1]))))
 				isSettled(g, c)
@@ -76,12 +79,10 @@ func manyChanges() {
 }
 
 // inUse are the volumes that were not put aside.
-func inUse(c *v1alpha1.EtcdCluster) []string {
-	GinkgoHelper()
-	aside := putAside(c)
+func inUse(g Gomega, c *v1alpha1.EtcdCluster) []string {
 	var names []string
-	for _, claim := range claims(c) {
-		if aside[claim.Name] == "" {
+	for _, claim := range claimsOf(g, c) {
+		if claim.Labels[v1alpha1.LabelQuarantined] == "" {
 			names = append(names, claim.Name)
 		}
 	}

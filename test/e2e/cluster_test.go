@@ -31,17 +31,23 @@ func newNamespace() string {
 	DeferCleanup(func() {
 		namespaces = slices.DeleteFunc(namespaces, func(name string) bool { return name == namespace.Name })
 		Expect(client.IgnoreNotFound(api.Delete(ctx, namespace))).To(Succeed())
+		// What is left has served, and makes room for others.
+		Expect(api.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace.Name), client.GracePeriodSeconds(1))).To(Succeed())
 	})
 	return namespace.Name
 }
 
-// allNamespacesGo waits for those that were deleted: in the end nothing is left.
+// allNamespacesGo waits for those that were deleted: in the end nothing is left. One that
+// is touched is looked at again sooner than after half of its Pods' grace.
 func allNamespacesGo() {
 	Eventually(func(g Gomega) {
 		var list corev1.NamespaceList
 		g.Expect(api.List(ctx, &list, client.HasLabels{"etcd-operator.dev/e2e"})).To(Succeed())
+		for i := range list.Items {
+			touch(g, &list.Items[i])
+		}
 		g.Expect(list.Items).To(BeEmpty())
-	}).Should(Succeed())
+	}).WithPolling(time.Second).Should(Succeed())
 }
 
 // namespaces are those in use, for what is kept of a failure.
@@ -84,7 +90,9 @@ func isSettled(g Gomega, c *v1alpha1.EtcdCluster) {
 	g.Expect(now.Status.ObservedGeneration).To(Equal(now.Generation))
 	g.Expect(now.Status.ReadyMembers).To(Equal(int32(now.Size())))
 	g.Expect(now.Status.Replicas).To(Equal(int32(now.Size())))
-	for _, pod := range podsOf(g, c.Namespace, ours(c)) {
+	all := podsOf(g, c.Namespace, ours(c))
+	g.Expect(all).To(HaveLen(now.Size())) // one that was deleted may be gone before the status says so
+	for _, pod := range all {
 		g.Expect(isReady(pod)).To(BeTrue(), pod.Name)
 	}
 }
@@ -113,6 +121,15 @@ func read(g Gomega, c *v1alpha1.EtcdCluster) *v1alpha1.EtcdCluster {
 }
 
 func now(c *v1alpha1.EtcdCluster) *v1alpha1.EtcdCluster { return read(Default, c) }
+
+// isSeen waits until the operator has seen the spec as it is.
+func isSeen(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		now := read(g, c)
+		g.Expect(now.Status.ObservedGeneration).To(Equal(now.Generation))
+	}).Should(Succeed())
+}
 
 // edit changes the spec as a user would, and returns what the API server says.
 func edit(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) error {
@@ -167,16 +184,22 @@ func pods(c *v1alpha1.EtcdCluster) []corev1.Pod { return podsOf(Default, c.Names
 
 func pod(c *v1alpha1.EtcdCluster, name string) corev1.Pod {
 	GinkgoHelper()
-	var found corev1.Pod
-	Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &found)).To(Succeed())
-	return found
+	return surely(func(g Gomega) corev1.Pod { // it may be gone for a moment
+		var found corev1.Pod
+		g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &found)).To(Succeed())
+		return found
+	})
 }
 
 // claims are the cluster's volumes, by name.
 func claims(c *v1alpha1.EtcdCluster) []corev1.PersistentVolumeClaim {
 	GinkgoHelper()
+	return claimsOf(Default, c)
+}
+
+func claimsOf(g Gomega, c *v1alpha1.EtcdCluster) []corev1.PersistentVolumeClaim {
 	var list corev1.PersistentVolumeClaimList
-	Expect(api.List(ctx, &list, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
+	g.Expect(api.List(ctx, &list, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
 	slices.SortFunc(list.Items, func(a, b corev1.PersistentVolumeClaim) int { return cmp.Compare(a.Name, b.Name) })
 	return list.Items
 }
@@ -195,9 +218,11 @@ func putAside(c *v1alpha1.EtcdCluster) map[string]string {
 
 // uids are the Pods by name and UID: equal before and after means that none was
 // replaced.
-func uids(c *v1alpha1.EtcdCluster) map[string]string {
+func uids(c *v1alpha1.EtcdCluster) map[string]string { return uidsOf(Default, c) }
+
+func uidsOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
 	all := map[string]string{}
-	for _, p := range pods(c) {
+	for _, p := range podsOf(g, c.Namespace, ours(c)) {
 		all[p.Name] = string(p.UID)
 	}
 	return all

@@ -51,8 +51,9 @@ func connect() {
 	} {
 		Expect(add(scheme)).To(Succeed())
 	}
-	api, err = client.New(config, client.Options{Scheme: scheme})
+	straight, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
+	api = patient{straight}
 	installCRD()
 	program = filepath.Join(GinkgoT().TempDir(), "etcd-operator")
 	run("go", "build", "-o", program, top)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"maps"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -38,11 +39,7 @@ func aCluster() {
 	})
 
 	It("has its Services, Secrets, disruption budget and volumes, and nothing else", func() {
-		Expect(belongings(Default, c)).To(ConsistOf(
-			"Pod -0", "Pod -1", "Pod -2", "PersistentVolumeClaim -0", "PersistentVolumeClaim -1", "PersistentVolumeClaim -2",
-			"Service ", "Service -client", "EndpointSlice", "EndpointSlice", "PodDisruptionBudget ",
-			"Secret -client", "Secret -client-ca", "Secret -peer-ca", "Secret -member-tls",
-		))
+		Eventually(belongings).WithArguments(c).Should(ConsistOf(ofThree...))
 	})
 
 	It("runs under Pod Security restricted and gives Pods no service account token", func() {
@@ -55,6 +52,7 @@ func aCluster() {
 	})
 
 	It("serves an application that mounts the client Secret", func() {
+		Eventually(servingClients).WithArguments(c).Should(HaveLen(3))
 		Expect(runClient(c, "put", "greeting", "hello")).To(Equal(corev1.PodSucceeded))
 		Expect(value(c, "greeting")).To(Equal("hello"))
 	})
@@ -79,15 +77,16 @@ func aCluster() {
 
 	It("causes no writes while it is idle", func() {
 		settles(c)
-		before := versions(c)
+		before := calmsDown(c)
 		if o.proxy != nil {
 			o.forget()
 		}
-		time.Sleep(30 * time.Second)
-		Expect(versions(c)).To(Equal(before))
-		if o.proxy != nil {
-			Expect(o.written()).To(BeEmpty())
-		}
+		stays(30*time.Second, func(g Gomega) {
+			g.Expect(versions(c)).To(Equal(before))
+			if o.proxy != nil {
+				g.Expect(o.written()).To(BeEmpty())
+			}
+		})
 	})
 
 	It("fault 55: uses no name that depends on the domain of the Kubernetes cluster", func() {
@@ -96,6 +95,27 @@ func aCluster() {
 		}
 		Expect(now(c).Status.Endpoint).To(HaveSuffix(".svc:2379"))
 	})
+}
+
+// ofThree are the belongings of a cluster of three. Endpoints come a moment after the
+// Services.
+var ofThree = []any{
+	"Pod -0", "Pod -1", "Pod -2", "PersistentVolumeClaim -0", "PersistentVolumeClaim -1", "PersistentVolumeClaim -2",
+	"Service ", "Service -client", "EndpointSlice", "EndpointSlice", "PodDisruptionBudget ",
+	"Secret -client", "Secret -client-ca", "Secret -peer-ca", "Secret -member-tls",
+}
+
+// calmsDown waits until nothing has been written for two seconds, because the kubelet
+// may have a last word to say, and returns the versions.
+func calmsDown(c *v1alpha1.EtcdCluster) map[string]string {
+	GinkgoHelper()
+	var all map[string]string
+	Eventually(func() bool {
+		last := all
+		all = versions(c)
+		return maps.Equal(all, last)
+	}).WithPolling(2 * time.Second).Should(BeTrue())
+	return all
 }
 
 // versions are the resource versions of everything that the operator may write.
@@ -201,8 +221,8 @@ func runClient(c *v1alpha1.EtcdCluster, command ...string) corev1.PodPhase {
 		},
 	}
 	Expect(api.Create(ctx, p)).To(Succeed())
-	Eventually(func() corev1.PodPhase {
-		Expect(api.Get(ctx, client.ObjectKeyFromObject(p), p)).To(Succeed())
+	Eventually(func(g Gomega) corev1.PodPhase {
+		g.Expect(api.Get(ctx, client.ObjectKeyFromObject(p), p)).To(Succeed())
 		return p.Status.Phase
 	}).Should(BeElementOf(corev1.PodSucceeded, corev1.PodFailed))
 	return p.Status.Phase

@@ -63,9 +63,8 @@ func damage() {
 			victim, _ := aFollower(c)
 			known := members(c)
 			begun := time.Now()
-			fault.done(victim.Name)
-			killProcess(c, victim.Name)
-			Eventually(func() map[string]string { return members(c) }).WithTimeout(time.Minute).Should(Not(HaveKey(victim.Name)))
+			killAfter(c, victim.Name, func() { fault.done(victim.Name) })
+			Eventually(membersOf).WithArguments(c).WithTimeout(time.Minute).Should(Not(HaveKey(victim.Name)))
 			AddReportEntry("recognised after", time.Since(begun).String())
 			settles(c)
 			AddReportEntry("replaced after", time.Since(begun).String())
@@ -75,8 +74,8 @@ func damage() {
 			for name, member := range known {
 				Expect(after).To(HaveKeyWithValue(name, member))
 			}
-			Expect(quarantined(Default, c)).To(ContainElement(victim.Name))
-			Expect(now(c).Status.Members).To(HaveLen(3))
+			Eventually(quarantined).WithArguments(c).Should(ContainElement(victim.Name))
+			Eventually(func(g Gomega) { g.Expect(read(g, c).Status.Members).To(HaveLen(3)) }).Should(Succeed()) // without its Pod
 		})
 	}
 
@@ -86,10 +85,11 @@ func damage() {
 		log := lastLog(c, victim.Name)
 		torn := binary.LittleEndian.AppendUint64(nil, 4000)
 		torn = append(torn, bytes.Repeat([]byte{8}, 600)...) // the rest never came to the disk
-		killProcess(c, victim.Name)
-		begins := records(log)
-		overwrite(log, begins[len(begins)-1], torn)
-		Eventually(func(g Gomega) { g.Expect(restarts(c)[victim.Name]).To(BeNumerically(">", count[victim.Name])) }).Should(Succeed())
+		killAfter(c, victim.Name, func() {
+			begins := records(log)
+			overwrite(log, begins[len(begins)-1], torn)
+		})
+		Eventually(func(g Gomega) { g.Expect(restartsOf(g, c)[victim.Name]).To(BeNumerically(">", count[victim.Name])) }).Should(Succeed())
 		settles(c)
 		Expect(filepath.Join(filepath.Dir(log), filepath.Base(log)+".broken")).To(BeAnExistingFile(), "etcd keeps what it repaired")
 		Expect(members(c)).To(Equal(known))
@@ -103,11 +103,11 @@ func damage() {
 		DeferCleanup(os.Remove, filler)
 		fillDisk(filler)
 		Eventually(func(g Gomega) {
-			ask(c, func(ctx context.Context, etcd *clientv3.Client) error { // until its database must grow
+			askOnce(g, c, func(ctx context.Context, etcd *clientv3.Client) error { // until its database must grow
 				_, err := etcd.Put(ctx, fmt.Sprintf("big/%d", time.Now().UnixNano()), strings.Repeat("x", 1<<20))
 				return err
 			}, others...)
-			g.Expect(restarts(c)[victim.Name]).To(BeNumerically(">", count[victim.Name]))
+			g.Expect(restartsOf(g, c)[victim.Name]).To(BeNumerically(">", count[victim.Name]))
 		}).Should(Succeed())
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "no space left on device")
 		stays(10*time.Second, func(g Gomega) {
@@ -122,41 +122,41 @@ func damage() {
 	})
 
 	It("data of another cluster in a member's volume is kept from clients, and the member replaced with it set aside", func() {
-		foreign := create(newCluster(c.Namespace, "foreign", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = new(int32(1)) }))
+		foreign := create(newCluster(c.Namespace, "foreign", oneMember))
 		victim, _ := aFollower(c)
 		copied := filepath.Join(GinkgoT().TempDir(), "member")
-		run("cp", "-a", dataOf(foreign, "foreign-0"), copied)
-		Expect(servingClients(Default, c)).To(ContainElement(victim.Name))
+		killAfter(foreign, "foreign-0", func() { run("cp", "-a", dataOf(foreign, "foreign-0"), copied) })
+		Eventually(func(g Gomega) { g.Expect(servingClients(g, c)).To(ContainElement(victim.Name)) }).Should(Succeed())
 		known := members(c)
-		Expect(os.RemoveAll(dataOf(c, victim.Name))).To(Succeed())
-		run("cp", "-a", "--sparse=always", copied, dataOf(c, victim.Name))
-		killProcess(c, victim.Name)
+		putData(c, victim.Name, copied)
 		Eventually(func(g Gomega) {
-			g.Expect(members(c)).NotTo(HaveKey(victim.Name))
+			g.Expect(membersOf(g, c)).NotTo(HaveKey(victim.Name))
 			g.Expect(servingClients(g, c)).NotTo(ContainElement(victim.Name))
 		}).WithTimeout(time.Minute).Should(Succeed())
 		settles(c)
-		Expect(notesOf(Default, c)).To(ContainElements(
-			"withdraw "+victim.Name+" from clients",
-			And(HavePrefix("remove member "+victim.Name+": its data is of cluster "), HaveSuffix(now(c).Status.ClusterID)),
-		))
+		Eventually(func(g Gomega) { // an event is written after the status
+			g.Expect(notesOf(g, c)).To(ContainElements(
+				"withdraw "+victim.Name+" from clients",
+				And(HavePrefix("remove member "+victim.Name+": its data is of cluster "), HaveSuffix(id)),
+			))
+		}).Should(Succeed())
 		delete(known, victim.Name)
 		for name, member := range known {
 			Expect(members(c)).To(HaveKeyWithValue(name, member))
 		}
-		Expect(quarantined(Default, c)).To(ContainElement(victim.Name))
+		Eventually(quarantined).WithArguments(c).Should(ContainElement(victim.Name))
 		Expect(client.IgnoreNotFound(api.Delete(ctx, foreign))).To(Succeed())
 	})
 
 	It("a cluster of one on data of another cluster is kept from clients, and a person is told what to do", func() {
-		one := func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = new(int32(1)) }
-		foreign, alone := create(newCluster(c.Namespace, "other", one)), create(newCluster(c.Namespace, "alone", one))
-		Expect(servingClients(Default, alone)).To(Equal([]string{"alone-0"}))
+		foreign, alone := newCluster(c.Namespace, "other", oneMember), newCluster(c.Namespace, "alone", oneMember)
+		Expect(api.Create(ctx, foreign)).To(Succeed())
+		create(alone)
+		settles(foreign)
+		Eventually(func(g Gomega) { g.Expect(servingClients(g, alone)).To(Equal([]string{"alone-0"})) }).Should(Succeed())
 		copied := filepath.Join(GinkgoT().TempDir(), "member")
-		run("cp", "-a", dataOf(foreign, "other-0"), copied)
-		Expect(os.RemoveAll(dataOf(alone, "alone-0"))).To(Succeed())
-		run("cp", "-a", "--sparse=always", copied, dataOf(alone, "alone-0"))
-		killProcess(alone, "alone-0")
+		killAfter(foreign, "other-0", func() { run("cp", "-a", dataOf(foreign, "other-0"), copied) })
+		putData(alone, "alone-0", copied)
 		says(alone, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp,
 			"alone-0 is not served to clients: its data is of cluster "+now(foreign).Status.ClusterID)
 		Eventually(func(g Gomega) { g.Expect(servingClients(g, alone)).To(BeEmpty()) }).Should(Succeed())
@@ -167,6 +167,16 @@ func damage() {
 		})
 		Expect(api.Delete(ctx, alone)).To(Succeed())
 		Expect(api.Delete(ctx, foreign)).To(Succeed())
+	})
+}
+
+// putData gives a member the data of another, and kills it.
+func putData(c *v1alpha1.EtcdCluster, member, copied string) {
+	GinkgoHelper()
+	killAfter(c, member, func() {
+		data := dataOf(c, member)
+		Expect(os.RemoveAll(data)).To(Succeed())
+		run("cp", "-a", "--sparse=always", copied, data)
 	})
 }
 

@@ -29,6 +29,7 @@ func deployed() {
 		}
 		Eventually(func(g Gomega) {
 			g.Expect(api.Get(ctx, deployment, &found)).To(Succeed())
+			g.Expect(found.Status.ObservedGeneration).To(Equal(found.Generation))
 			g.Expect(found.Status.ReadyReplicas).To(Equal(*found.Spec.Replicas))
 			g.Expect(found.Status.UpdatedReplicas).To(Equal(*found.Spec.Replicas))
 		}).Should(Succeed())
@@ -66,13 +67,14 @@ func deployed() {
 	})
 
 	It("serves metrics over HTTPS to those who may read them", func() {
-		code, _ := metrics("")
-		Expect(code).To(Equal(http.StatusUnauthorized))
-		code, _ = metrics(tokenOf(newReader(false)))
-		Expect(code).To(Equal(http.StatusForbidden))
-		code, text := metrics(tokenOf(newReader(true)))
-		Expect(code).To(Equal(http.StatusOK))
-		Expect(text).To(ContainSubstring("go_goroutines"))
+		answered := surely(func(g Gomega) answer { return metrics(g, "") })
+		Expect(answered.Code).To(Equal(http.StatusUnauthorized))
+		token := tokenOf(newReader(false))
+		answered = surely(func(g Gomega) answer { return metrics(g, token) })
+		Expect(answered.Code).To(Equal(http.StatusForbidden))
+		token = tokenOf(newReader(true))
+		Eventually(metrics).WithArguments(token).Should(And( // a right is known to the API server a moment after it is given
+			HaveField("Code", http.StatusOK), HaveField("Text", ContainSubstring("go_goroutines"))))
 	})
 
 	It("brings a cluster up, changes it, and lets it go", func() {
@@ -121,27 +123,27 @@ func operatorPods(g Gomega) []corev1.Pod {
 	return podsOf(g, deployment.Namespace, client.MatchingLabels{"control-plane": "controller-manager"})
 }
 
+// answer is what a Pod answered.
+type answer struct {
+	Code int
+	Text string
+}
+
 // metrics asks the first Pod with a token, or with none.
-func metrics(token string) (int, string) {
-	GinkgoHelper()
-	var code int
-	var text []byte
-	Eventually(func(g Gomega) { // the Pod may have just started
-		all := operatorPods(g)
-		g.Expect(all).NotTo(BeEmpty())
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+all[0].Status.PodIP+":8443/metrics", nil)
-		g.Expect(err).NotTo(HaveOccurred())
-		if token != "" {
-			request.Header.Set("Authorization", "Bearer "+token)
-		}
-		response, err := direct.Do(request)
-		g.Expect(err).NotTo(HaveOccurred())
-		defer response.Body.Close()
-		code = response.StatusCode
-		text, err = io.ReadAll(response.Body)
-		g.Expect(err).NotTo(HaveOccurred())
-	}).Should(Succeed())
-	return code, string(text)
+func metrics(g Gomega, token string) answer {
+	all := operatorPods(g)
+	g.Expect(all).NotTo(BeEmpty())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+all[0].Status.PodIP+":8443/metrics", nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := direct.Do(request) // the Pod may have just started
+	g.Expect(err).NotTo(HaveOccurred())
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	g.Expect(err).NotTo(HaveOccurred())
+	return answer{response.StatusCode, string(text)}
 }
 
 // newReader is a service account, allowed to read metrics or not.

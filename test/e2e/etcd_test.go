@@ -26,39 +26,42 @@ import (
 // cluster without TLS.
 func identity(c *v1alpha1.EtcdCluster) *tls.Config {
 	GinkgoHelper()
+	return identityOf(Default, c)
+}
+
+func identityOf(g Gomega, c *v1alpha1.EtcdCluster) *tls.Config {
 	if !c.IsSecure() {
 		return nil
 	}
 	var secret corev1.Secret
-	Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientSecret()}, &secret)).To(Succeed())
+	g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientSecret()}, &secret)).To(Succeed())
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-	Expect(err).NotTo(HaveOccurred())
+	g.Expect(err).NotTo(HaveOccurred())
 	pool := x509.NewCertPool()
-	Expect(pool.AppendCertsFromPEM(secret.Data["ca.crt"])).To(BeTrue())
+	g.Expect(pool.AppendCertsFromPEM(secret.Data["ca.crt"])).To(BeTrue())
 	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, ServerName: "localhost", MinVersion: tls.VersionTLS12}
 }
 
 // dial is a client of the named members, or of all.
 func dial(c *v1alpha1.EtcdCluster, members ...string) *clientv3.Client {
 	GinkgoHelper()
+	return surely(func(g Gomega) *clientv3.Client { return dialNow(g, c, members...) })
+}
+
+func dialNow(g Gomega, c *v1alpha1.EtcdCluster, members ...string) *clientv3.Client {
 	scheme := "https://"
 	if !c.IsSecure() {
 		scheme = "http://"
 	}
 	var endpoints []string
-	for _, p := range pods(c) {
+	for _, p := range podsOf(g, c.Namespace, ours(c)) {
 		if p.Status.PodIP != "" && (len(members) == 0 || contains(members, p.Name)) {
 			endpoints = append(endpoints, scheme+p.Status.PodIP+":2379")
 		}
 	}
-	Expect(endpoints).NotTo(BeEmpty())
-	return connectTo(endpoints, identity(c))
-}
-
-func connectTo(endpoints []string, identity *tls.Config) *clientv3.Client {
-	GinkgoHelper()
-	made, err := clientv3.New(settings(endpoints, identity))
-	Expect(err).NotTo(HaveOccurred())
+	g.Expect(endpoints).NotTo(BeEmpty())
+	made, err := clientv3.New(settings(endpoints, identityOf(g, c)))
+	g.Expect(err).NotTo(HaveOccurred())
 	return made
 }
 
@@ -88,14 +91,20 @@ func contains(all []string, one string) bool {
 	return false
 }
 
-// ask makes one call to etcd with a deadline, by way of the named members, or of all.
+// ask makes a call to etcd that may be made twice, by way of the named members, or of
+// all. It is made again while etcd refuses, as it does for a moment while it elects.
 func ask(c *v1alpha1.EtcdCluster, call func(context.Context, *clientv3.Client) error, via ...string) {
 	GinkgoHelper()
-	connection := dial(c, via...)
+	Eventually(func(g Gomega) { askOnce(g, c, call, via...) }).WithTimeout(patience).Should(Succeed())
+}
+
+// askOnce makes one call with a deadline.
+func askOnce(g Gomega, c *v1alpha1.EtcdCluster, call func(context.Context, *clientv3.Client) error, via ...string) {
+	connection := dialNow(g, c, via...)
 	defer connection.Close()
-	limited, cancel := context.WithTimeout(ctx, 20*time.Second)
+	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	Expect(call(limited, connection)).To(Succeed())
+	g.Expect(call(limited, connection)).To(Succeed())
 }
 
 func put(c *v1alpha1.EtcdCluster, key, value string) {
@@ -123,8 +132,12 @@ func value(c *v1alpha1.EtcdCluster, key string) string {
 // the named members say, or all.
 func members(c *v1alpha1.EtcdCluster, via ...string) map[string]string {
 	GinkgoHelper()
+	return surely(func(g Gomega) map[string]string { return membersOf(g, c, via...) })
+}
+
+func membersOf(g Gomega, c *v1alpha1.EtcdCluster, via ...string) map[string]string {
 	all := map[string]string{}
-	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+	askOnce(g, c, func(ctx context.Context, etcd *clientv3.Client) error {
 		response, err := etcd.MemberList(ctx)
 		if err != nil {
 			return err
@@ -155,24 +168,27 @@ func learners(listed map[string]string) int {
 // standing is the cluster's ID, leader and term, as a member says it.
 func standing(c *v1alpha1.EtcdCluster) (cluster, leader string, term uint64) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		connection := dial(c) // anew, because Pods may change their addresses
-		defer connection.Close()
-		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		status, err := connection.Status(limited, connection.Endpoints()[0])
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(status.Leader).NotTo(BeZero())
-		cluster, term = strconv.FormatUint(status.Header.ClusterId, 16), status.RaftTerm
-		list, err := connection.MemberList(limited)
-		g.Expect(err).NotTo(HaveOccurred())
-		for _, m := range list.Members {
-			if m.ID == status.Leader {
-				leader = m.Name
-			}
+	Eventually(func(g Gomega) { cluster, leader, term = standingOf(g, c) }).Should(Succeed())
+	return cluster, leader, term
+}
+
+func standingOf(g Gomega, c *v1alpha1.EtcdCluster) (cluster, leader string, term uint64) {
+	connection := dialNow(g, c) // anew, because Pods may change their addresses
+	defer connection.Close()
+	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	status, err := connection.Status(limited, connection.Endpoints()[0])
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(status.Leader).NotTo(BeZero())
+	cluster, term = strconv.FormatUint(status.Header.ClusterId, 16), status.RaftTerm
+	list, err := connection.MemberList(limited)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, m := range list.Members {
+		if m.ID == status.Leader {
+			leader = m.Name
 		}
-		g.Expect(leader).NotTo(BeEmpty())
-	}).Should(Succeed())
+	}
+	g.Expect(leader).NotTo(BeEmpty())
 	return cluster, leader, term
 }
 

@@ -46,13 +46,13 @@ func resting() {
 		sleeps(c, 3)
 		scale(c, 1)
 		Expect(members(c)).To(HaveLen(1))
-		Expect(quarantined(Default, c)).To(HaveLen(2))
+		Eventually(quarantined).WithArguments(c).Should(HaveLen(2))
 
 		scaleTo(c, 0)
 		sleeps(c, 3)
 		scale(c, 3)
 		Expect(members(c)).To(And(HaveLen(3), HaveKey("resting-3"), HaveKey("resting-4")))
-		Expect(quarantined(Default, c)).To(HaveLen(2))
+		Eventually(quarantined).WithArguments(c).Should(HaveLen(2))
 	})
 
 	It("while it is paused nothing is changed or healed, and afterwards everything is", func() {
@@ -64,12 +64,13 @@ func resting() {
 		Expect(edit(c, label)).To(Succeed())
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberDown, victim.Name)
 		left := uids(c)
-		delete(left, victim.Name) // it may take a moment to end
+		delete(left, victim.Name)
+		Eventually(podsOf).WithArguments(c.Namespace, ours(c)).Should(HaveLen(2))
 		stays(10*time.Second, func(g Gomega) {
+			g.Expect(podsOf(g, c.Namespace, ours(c))).To(HaveLen(2))
 			g.Expect(untouched(g, c, left)).To(Equal(2))
 			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonPaused))
 		})
-		Expect(pods(c)).To(HaveLen(2))
 
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
 		settles(c)
@@ -108,8 +109,9 @@ func sleeps(c *v1alpha1.EtcdCluster, volumes int) {
 		g.Expect(conditionOf(asleep, v1alpha1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
 		g.Expect(asleep.Status).To(And(HaveField("Replicas", BeZero()), HaveField("ReadyMembers", BeZero())))
 		g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty())
-		g.Expect(claims(c)).To(HaveLen(volumes))
-		for _, claim := range claims(c) {
+		all := claimsOf(g, c)
+		g.Expect(all).To(HaveLen(volumes))
+		for _, claim := range all {
 			g.Expect(claim.DeletionTimestamp).To(BeNil(), claim.Name)
 		}
 		g.Expect(quarantined(g, c)).To(Equal(set))

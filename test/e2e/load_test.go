@@ -195,7 +195,7 @@ func killAtOnce(c *v1alpha1.EtcdCluster, members ...string) {
 		Expect(syscall.Kill(victim, syscall.SIGKILL)).To(Succeed())
 	}
 	for _, member := range members {
-		Eventually(func() int32 { return restarts(c)[member] }).Should(BeNumerically(">", before[member]))
+		Eventually(func(g Gomega) { g.Expect(restartsOf(g, c)[member]).To(BeNumerically(">", before[member])) }).Should(Succeed())
 	}
 }
 
@@ -205,5 +205,5 @@ func loseVolume(c *v1alpha1.EtcdCluster, member string) {
 	lost := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: member}}
 	Expect(api.Delete(ctx, lost)).To(Succeed())
 	deletePod(c, member)
-	Eventually(func() map[string]string { return members(c) }).ShouldNot(HaveKey(member))
+	Eventually(membersOf).WithArguments(c).ShouldNot(HaveKey(member))
 }

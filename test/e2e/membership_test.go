@@ -1,10 +1,15 @@
 package e2e
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,7 +41,7 @@ func faultsOfMembership() {
 		lost := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: victim.Name}}
 		Expect(api.Delete(ctx, lost)).To(Succeed())
 		deletePod(c, victim)
-		Eventually(func() map[string]string { return members(c) }).Should(And(Not(HaveKey(victim.Name)), HaveKey("listed-3")))
+		Eventually(membersOf).WithArguments(c).Should(And(Not(HaveKey(victim.Name)), HaveKey("listed-3")))
 	})
 
 	It("fault 39: a member that somebody removed is replaced, and its volume put aside", func() {
@@ -44,7 +49,7 @@ func faultsOfMembership() {
 		removed, err := strconv.ParseUint(members(c)[victim.Name], 16, 64)
 		Expect(err).NotTo(HaveOccurred())
 		removeByHand(c, removed)
-		Eventually(func() map[string]string { return members(c) }).Should(And(Not(HaveKey(victim.Name)), HaveKey("listed-4")))
+		Eventually(membersOf).WithArguments(c).Should(And(Not(HaveKey(victim.Name)), HaveKey("listed-4")))
 		var aside corev1.PersistentVolumeClaim
 		Eventually(func(g Gomega) {
 			g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: victim.Name}, &aside)).To(Succeed())
@@ -70,7 +75,12 @@ func removeByHand(c *v1alpha1.EtcdCluster, id uint64) {
 	etcd := dial(c)
 	defer etcd.Close()
 	Eventually(func() error {
-		_, err := etcd.MemberRemove(ctx, id)
+		limited, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		_, err := etcd.MemberRemove(limited, id)
+		if errors.Is(err, rpctypes.ErrMemberNotFound) {
+			return nil // by a call that had no answer
+		}
 		return err
 	}).Should(Succeed())
 }
@@ -80,12 +90,15 @@ func addByHand(c *v1alpha1.EtcdCluster, peerURL string) uint64 {
 	etcd := dial(c)
 	defer etcd.Close()
 	var id uint64
-	Eventually(func() error {
-		added, err := etcd.MemberAddAsLearner(ctx, []string{peerURL})
-		if err == nil {
-			id = added.Member.ID
-		}
-		return err
+	Eventually(func(g Gomega) {
+		limited, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		_, failed := etcd.MemberAddAsLearner(limited, []string{peerURL}) // its answer may be lost
+		list, err := etcd.MemberList(limited)
+		g.Expect(err).NotTo(HaveOccurred())
+		added := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return slices.Contains(m.PeerURLs, peerURL) })
+		g.Expect(added).To(BeNumerically(">=", 0), "%v", failed)
+		id = list.Members[added].ID
 	}).Should(Succeed())
 	return id
 }

@@ -29,7 +29,7 @@ func memory() {
 		if restarts(c)["small-1"] == 0 {
 			killProcess(c, "small-1")
 		}
-		Eventually(func(g Gomega) { g.Expect(restarts(c)["small-1"]).To(BeNumerically(">", 0)) }).Should(Succeed())
+		Eventually(func(g Gomega) { g.Expect(restartsOf(g, c)["small-1"]).To(BeNumerically(">", 0)) }).Should(Succeed())
 		AddReportEntry("ended by", lastEnd(c, "small-1"))
 		settles(c)
 		Expect(members(c)).To(Equal(known), "no membership change")
@@ -52,6 +52,7 @@ func exhaust(c *v1alpha1.EtcdCluster, member string) {
 	var readers sync.WaitGroup
 	for range 10 {
 		readers.Go(func() {
+			defer GinkgoRecover()
 			for limited.Err() == nil && restarts(c)[member] == 0 {
 				soon, stop := context.WithTimeout(limited, 3*time.Second)
 				_, _ = one.Get(soon, "big/", clientv3.WithPrefix(), clientv3.WithSerializable())

@@ -65,18 +65,19 @@ func onNodes() {
 				node := on[member]
 				By("draining " + node)
 				cordon(node)
-				Eventually(func() string { return leaderOf(patient) }).ShouldNot(Equal(member), "leadership leaves the cordoned node")
+				Eventually(leaderOf).WithArguments(patient).ShouldNot(Equal(member), "leadership leaves the cordoned node")
 				drain(node, patient)
 				says(patient, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumHealthy, "2 of 3")
 				uncordon(node)
 				settles(patient)
 			}
 		})
+		watching.dismiss()
 		Expect(watching.fewest).To(Equal(2))
 		Expect(members(patient)).To(Equal(known), "the members are the same")
 		Expect(places(patient)).To(Equal(on), "a volume of this cluster stays on its node")
 		Expect(beats.Gap).To(BeNumerically("<", withoutElection))
-		Expect(reasonsOf(Default, patient)).To(ContainElement("LeaderMoved"))
+		tells(patient, "LeaderMoved")
 	})
 
 	It("fault 22: a member on a silent node is waited for, and replaced elsewhere once spec.recovery.memberTimeout is over", func() {
@@ -106,7 +107,7 @@ func onNodes() {
 		Expect(members(hasty)).NotTo(HaveKey(parted))
 		Expect(members(hasty)).NotTo(ContainElement(knownToHasty[parted]))
 		Expect(putAside(hasty)).To(HaveKey(parted), "its data is kept")
-		Eventually(func() map[string]string { return uids(hasty) }).ShouldNot(HaveKey(parted), "its Pod goes")
+		Eventually(uidsOf).WithArguments(hasty).ShouldNot(HaveKey(parted), "its Pod goes")
 	})
 
 	It("fault 22: when so many nodes are silent that quorum is gone, nobody is replaced, however long it lasts", func() {
@@ -197,8 +198,8 @@ func voters(c *v1alpha1.EtcdCluster) []string {
 	return names
 }
 
-func leaderOf(c *v1alpha1.EtcdCluster) string {
-	_, leader, _ := standing(c)
+func leaderOf(g Gomega, c *v1alpha1.EtcdCluster) string {
+	_, leader, _ := standingOf(g, c)
 	return leader
 }
 

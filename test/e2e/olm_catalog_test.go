@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	olm "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
@@ -57,7 +58,7 @@ func published(versions ...string) []release {
 // in a way.
 func madeUp(version, replaces string, differs func(manager map[string]any)) release {
 	GinkgoHelper()
-	bundle := copyBundle(published("0.3.0")[0].bundle, version)
+	bundle := copyBundle(published("0.4.0")[0].bundle, version)
 	file, csv := readCSV(bundle)
 	csv["metadata"].(map[string]any)["name"] = csvName(version)
 	delete(csv["metadata"].(map[string]any)["annotations"].(map[string]any), "olm.skipRange")
@@ -138,20 +139,23 @@ func (t *tenant) push(stable []release) {
 // offer makes the CatalogSource, or changes it.
 func (t *tenant) offer(image string, again *olm.UpdateStrategy) {
 	GinkgoHelper()
-	source := &olm.CatalogSource{}
-	source.Namespace, source.Name = catalogs, t.namespace
-	err := api.Get(ctx, keyOf(source), source)
-	source.Spec = olm.CatalogSourceSpec{
-		SourceType: olm.SourceTypeGrpc, Image: image, DisplayName: "end to end", UpdateStrategy: again,
-		GrpcPodConfig: &olm.GrpcPodConfig{SecurityContextConfig: olm.Restricted},
-	}
-	if apierrors.IsNotFound(err) {
-		Expect(api.Create(ctx, source)).To(Succeed())
-		DeferCleanup(func() { Expect(client.IgnoreNotFound(api.Delete(ctx, source))).To(Succeed()) })
-		return
-	}
-	Expect(err).NotTo(HaveOccurred())
-	Expect(api.Update(ctx, source)).To(Succeed())
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error { // OLM writes its status
+		source := &olm.CatalogSource{}
+		source.Namespace, source.Name = catalogs, t.namespace
+		err := api.Get(ctx, keyOf(source), source)
+		source.Spec = olm.CatalogSourceSpec{
+			SourceType: olm.SourceTypeGrpc, Image: image, DisplayName: "end to end", UpdateStrategy: again,
+			GrpcPodConfig: &olm.GrpcPodConfig{SecurityContextConfig: olm.Restricted},
+		}
+		if apierrors.IsNotFound(err) {
+			DeferCleanup(func() { Expect(client.IgnoreNotFound(api.Delete(ctx, source))).To(Succeed()) })
+			return api.Create(ctx, source)
+		}
+		if err != nil {
+			return err
+		}
+		return api.Update(ctx, source)
+	})).To(Succeed())
 }
 
 // catalogImage is the digest of a catalog with the releases in its channels.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"io"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
@@ -71,10 +71,12 @@ func (t *tenant) group(targets ...string) {
 // failForward lets a release that failed be replaced by the next.
 func (t *tenant) failForward() {
 	GinkgoHelper()
-	group := t.newGroup("group")
-	Expect(api.Get(ctx, keyOf(group), group)).To(Succeed())
-	group.Spec.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
-	Expect(api.Update(ctx, group)).To(Succeed())
+	Eventually(func(g Gomega) { // OLM writes to it too
+		group := t.newGroup("group")
+		g.Expect(api.Get(ctx, keyOf(group), group)).To(Succeed())
+		group.Spec.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
+		g.Expect(api.Update(ctx, group)).To(Succeed())
+	}).Should(Succeed())
 }
 
 // subscribe asks for the operator, as an administrator does.
@@ -219,15 +221,16 @@ func (t *tenant) isLedBy(version string) {
 		var leader corev1.Pod
 		g.Expect(api.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: name}, &leader)).To(Succeed())
 		g.Expect(leader.Spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: csvName(version)}))
-	}).WithTimeout(2 * time.Minute).Should(Succeed())
+	}).WithTimeout(4 * time.Minute).Should(Succeed())
 }
 
 // isUnresolved waits until OLM can not tell what to install. Only its log says why.
 func (t *tenant) isUnresolved(words string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		said := run("kubectl", "-n", catalogs, "logs", "deployment/catalog-operator", "--since=1m")
-		g.Expect(said).To(MatchRegexp("/" + t.namespace + ".*" + words))
+		said, err := exec.Command("kubectl", "-n", catalogs, "logs", "deployment/catalog-operator", "--since=1m").Output()
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(string(said)).To(MatchRegexp("/" + t.namespace + ".*" + words))
 		g.Expect(t.csvs(g)).To(BeEmpty())
 	}).WithPolling(time.Second).Should(Succeed())
 }
@@ -263,11 +266,7 @@ func lives(c *v1alpha1.EtcdCluster) map[string]life {
 // replacement goes on until it is let go.
 func replaceSlowly(c *v1alpha1.EtcdCluster) (letGo func()) {
 	GinkgoHelper()
-	quota := &corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
-		corev1.ResourcePersistentVolumeClaims: resource.MustParse("2"),
-	}}}
-	quota.Namespace, quota.Name = c.Namespace, "no-more-volumes"
-	Expect(api.Create(ctx, quota)).To(Succeed())
+	quota := allow(c.Namespace, corev1.ResourcePersistentVolumeClaims, "2")
 	victim, _ := aFollower(c)
 	loseVolume(c, victim.Name)
 	return func() { Expect(api.Delete(ctx, quota)).To(Succeed()) }
@@ -278,13 +277,15 @@ func (t *tenant) logs() string {
 	GinkgoHelper()
 	clients, err := kubernetes.NewForConfig(config)
 	Expect(err).NotTo(HaveOccurred())
-	var all strings.Builder
-	for _, p := range podsOf(Default, t.namespace, managers) {
-		stream, err := clients.CoreV1().Pods(t.namespace).GetLogs(p.Name, &corev1.PodLogOptions{}).Stream(context.Background())
-		Expect(err).NotTo(HaveOccurred())
-		_, err = io.Copy(&all, stream)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(stream.Close()).To(Succeed())
-	}
-	return all.String()
+	return surely(func(g Gomega) string { // a Pod may have yet to start, or have just gone
+		var all strings.Builder
+		for _, p := range podsOf(g, t.namespace, managers) {
+			stream, err := clients.CoreV1().Pods(t.namespace).GetLogs(p.Name, &corev1.PodLogOptions{}).Stream(context.Background())
+			g.Expect(err).NotTo(HaveOccurred())
+			_, err = io.Copy(&all, stream)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(stream.Close()).To(Succeed())
+		}
+		return all.String()
+	})
 }

@@ -14,7 +14,7 @@ import (
 var stableChannel = olm.SubscriptionSpec{Channel: "stable-v0"}
 
 // history are the releases, oldest first.
-var history = []string{"0.1.0", "0.2.0", "0.3.0"}
+var history = []string{"0.1.0", "0.2.0", "0.3.0", "0.4.0"}
 
 // throughOLM tells the life of one installation, from the first release to the last.
 func throughOLM() {
@@ -62,7 +62,7 @@ func throughOLM() {
 		clients.end()
 		Expect(clients.acked).To(BeNumerically(">", 1000))
 		Expect(clients.failed).To(BeEmpty())
-		measured("longest write during two updates", clients.longest)
+		measured("longest write during three updates", clients.longest)
 		Expect(clients.longest).To(BeNumerically("<", withoutElection))
 	})
 
@@ -76,15 +76,15 @@ func throughOLM() {
 	})
 
 	It("holds the next update while a member is being replaced", func() {
-		t.isUpgradeable("0.3.0", true)
+		t.isUpgradeable("0.4.0", true)
 		letGo := replaceSlowly(cluster)
-		t.isUpgradeable("0.3.0", false)
-		t.publish(append(published(history...), madeUp("0.3.1", "0.3.0", asItIs)))
-		t.is("0.3.1", olm.CSVPhasePending, olm.CSVReasonOperatorConditionNotUpgradeable, "")
-		stays(3*time.Second, func(g Gomega) { g.Expect(t.csv(g, "0.3.1").Status.Phase).To(Equal(olm.CSVPhasePending)) })
-		t.isLedBy("0.3.0")
+		t.isUpgradeable("0.4.0", false)
+		t.publish(append(published(history...), madeUp("0.4.1", "0.4.0", asItIs)))
+		t.is("0.4.1", olm.CSVPhasePending, olm.CSVReasonOperatorConditionNotUpgradeable, "")
+		stays(3*time.Second, func(g Gomega) { g.Expect(t.csv(g, "0.4.1").Status.Phase).To(Equal(olm.CSVPhasePending)) })
+		t.isLedBy("0.4.0")
 		letGo()
-		t.succeeds("0.3.1")
+		t.succeeds("0.4.1")
 		settles(cluster)
 	})
 
@@ -94,7 +94,7 @@ func throughOLM() {
 		clients := startWriter(cluster)
 		stays(3*time.Second, func(g Gomega) { g.Expect(lives(cluster)).To(Equal(before)) })
 		t.subscribe(stableChannel)
-		t.succeeds("0.3.1")
+		t.succeeds("0.4.1")
 		settles(cluster)
 		Expect(lives(cluster)).To(Equal(before))
 		clients.end()
@@ -128,7 +128,7 @@ func installModes() {
 			case olm.InstallModeTypeAllNamespaces:
 				watched = []string{newNamespace(), t.namespace}
 			}
-			t.publish(published("0.3.0"))
+			t.publish(published("0.4.0"))
 			if mode == olm.InstallModeTypeAllNamespaces {
 				t.group()
 			} else {
@@ -136,7 +136,7 @@ func installModes() {
 			}
 			t.subscribe(stableChannel)
 			DeferCleanup(func() { t.unsubscribe() })
-			t.succeeds("0.3.0")
+			t.succeeds("0.4.0")
 
 			seen, unseen := oneIn(watched), oneIn(others)
 			for _, c := range seen {
@@ -196,7 +196,7 @@ func updates() {
 		t.subscribe(stableChannel)
 		t.succeeds("0.1.0")
 		t.publish(published(history...))
-		t.succeeds("0.3.0")
+		t.succeeds("0.4.0")
 		Expect(t.plans(Default)).To(HaveLen(2))
 	})
 
@@ -207,7 +207,7 @@ func updates() {
 		t.subscribe(pinned)
 		t.approve("0.2.0")
 		t.succeeds("0.2.0")
-		t.offered("0.3.0")
+		t.offered("0.4.0")
 		stays(3*time.Second, func(g Gomega) { g.Expect(t.versions(g)).To(ConsistOf("0.2.0")) })
 	})
 
@@ -216,7 +216,7 @@ func updates() {
 		t.subscribe(stableChannel)
 		t.succeeds("0.2.0")
 		t.follow("candidate-v0")
-		t.succeeds("0.3.0")
+		t.succeeds("0.4.0")
 	})
 
 	It("finds the next release by itself when it is pushed to the catalog's tag", func() {
@@ -225,45 +225,45 @@ func updates() {
 		t.succeeds("0.2.0")
 		t.push(published(history...))
 		begun := time.Now()
-		t.offered("0.3.0")
+		t.offered("0.4.0")
 		took("from the catalog pushed to its tag to InstallPlan", begun)
-		t.succeeds("0.3.0")
+		t.succeeds("0.4.0")
 	})
 
 	It("says that a release is bad, works on with the one before, and is repaired by the next", func() {
 		t.failForward()
-		t.publish(published("0.3.0"))
+		t.publish(published("0.4.0"))
 		t.subscribe(stableChannel)
-		t.succeeds("0.3.0")
+		t.succeeds("0.4.0")
 		c := create(newCluster(newNamespace(), "unhurt", oneMember))
-		bad := madeUp("0.3.1", "0.3.0", withoutImage)
-		t.publish(append(published("0.3.0"), bad))
-		t.is("0.3.1", olm.CSVPhaseFailed, olm.CSVReasonInstallCheckFailed, "progress deadline")
+		bad := madeUp("0.4.1", "0.4.0", withoutImage)
+		t.publish(append(published("0.4.0"), bad))
+		t.is("0.4.1", olm.CSVPhaseFailed, olm.CSVReasonInstallCheckFailed, "progress deadline")
 		comesBack(c, deletePod(c, "unhurt-0"))
-		t.publish(append(published("0.3.0"), bad, madeUp("0.3.2", "0.3.1", asItIs)))
-		t.succeeds("0.3.2")
+		t.publish(append(published("0.4.0"), bad, madeUp("0.4.2", "0.4.1", asItIs)))
+		t.succeeds("0.4.2")
 		remove(c)
 	})
 
 	It("is updated although the catalog's Pod and the leader are killed meanwhile", func() {
-		t.publish(published("0.2.0"))
+		t.publish(published("0.3.0"))
 		t.subscribe(stableChannel)
-		t.succeeds("0.2.0")
-		t.publish(published("0.2.0", "0.3.0"))
-		t.offered("0.3.0")
+		t.succeeds("0.3.0")
+		t.publish(published("0.3.0", "0.4.0"))
+		t.offered("0.4.0")
 		kill(catalogs, "olm.catalogSource", t.namespace)
 		kill(t.namespace, "control-plane", "controller-manager")
-		t.succeeds("0.3.0")
-		t.isLedBy("0.3.0")
+		t.succeeds("0.4.0")
+		t.isLedBy("0.4.0")
 	})
 
 	It("is not installed while there are two OperatorGroups", func() {
 		second := t.newGroup("second")
 		Expect(api.Create(ctx, second)).To(Succeed())
-		t.publish(published("0.3.0"))
+		t.publish(published("0.4.0"))
 		t.subscribe(stableChannel)
 		t.isUnresolved("found 2 operatorGroups, expected 1")
 		Expect(api.Delete(ctx, second)).To(Succeed())
-		t.succeeds("0.3.0")
+		t.succeeds("0.4.0")
 	})
 }

@@ -46,8 +46,8 @@ func throughOLMv1() {
 		samples := filepath.Join(top, "config/samples/olmv1")
 		catalog, err := os.ReadFile(filepath.Join(samples, "clustercatalog.yaml"))
 		Expect(err).NotTo(HaveOccurred())
-		ours := strings.ReplaceAll(string(catalog), "registry.example/etcd-operator/etcd-operator-catalog:v0.3.0",
-			catalogImage(published("0.3.0"), nil))
+		ours := strings.ReplaceAll(string(catalog), "registry.example/etcd-operator/etcd-operator-catalog:v0.4.0",
+			catalogImage(published("0.4.0"), nil))
 		ours = strings.ReplaceAll(ours, "      pollIntervalMinutes: 60\n", "") // the image is named by its digest
 		Expect(ours).NotTo(ContainSubstring("registry.example"))
 		file := filepath.Join(folder, "clustercatalog.yaml")

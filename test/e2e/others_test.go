@@ -3,8 +3,8 @@ package e2e
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -28,41 +28,38 @@ func whatBelongsToOthers() {
 	})
 
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
-	for _, object := range []func() client.Object{
-		func() client.Object {
-			return &corev1.Service{ObjectMeta: meta("guest"), Spec: corev1.ServiceSpec{
+	for i, object := range []func(guest string) client.Object{
+		func(guest string) client.Object {
+			return &corev1.Service{ObjectMeta: meta(guest), Spec: corev1.ServiceSpec{
 				Selector: map[string]string{"app": "theirs"}, Ports: []corev1.ServicePort{{Port: 80}},
 			}}
 		},
-		func() client.Object {
-			return &corev1.Secret{ObjectMeta: meta("guest-client"), StringData: map[string]string{"theirs": "untouched"}}
+		func(guest string) client.Object {
+			return &corev1.Secret{ObjectMeta: meta(guest + "-client"), StringData: map[string]string{"theirs": "untouched"}}
 		},
-		func() client.Object {
-			return &corev1.Secret{ObjectMeta: meta("guest-client-ca"), StringData: map[string]string{"theirs": "untouched"}}
+		func(guest string) client.Object {
+			return &corev1.Secret{ObjectMeta: meta(guest + "-client-ca"), StringData: map[string]string{"theirs": "untouched"}}
 		},
-		func() client.Object {
-			return &policyv1.PodDisruptionBudget{ObjectMeta: meta("guest"), Spec: policyv1.PodDisruptionBudgetSpec{
+		func(guest string) client.Object {
+			return &policyv1.PodDisruptionBudget{ObjectMeta: meta(guest), Spec: policyv1.PodDisruptionBudgetSpec{
 				MaxUnavailable: ptr.To(intstr.FromInt(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "theirs"}},
 			}}
 		},
-		func() client.Object {
-			return &corev1.PersistentVolumeClaim{ObjectMeta: meta("guest-0"), Spec: newClaimSpec()}
+		func(guest string) client.Object {
+			return &corev1.PersistentVolumeClaim{ObjectMeta: meta(guest + "-0"), Spec: newClaimSpec()}
 		},
 	} {
-		It("I7: an object of somebody else is left alone and named, and the cluster comes when it is gone: "+describe(object()), func() {
-			theirs := object()
+		It("I7: an object of somebody else is left alone and named, and the cluster comes when it is gone: "+describe(object("guest")), func() {
+			guest := fmt.Sprintf("guest%d", i)
+			theirs := object(guest)
 			Expect(api.Create(ctx, theirs)).To(Succeed())
-			c := newCluster(namespace, "guest", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })
-			DeferCleanup(func() {
-				_ = api.Delete(ctx, theirs)
-				remove(c)
-			})
+			c := newCluster(namespace, guest, oneMember)
 			Expect(api.Create(ctx, c)).To(Succeed())
 			Eventually(func(g Gomega) {
 				degraded := conditionOf(read(g, c), v1alpha1.ConditionDegraded)
 				g.Expect(degraded.Status).To(Equal(metav1.ConditionTrue))
 				g.Expect(degraded.Message).To(ContainSubstring(theirs.GetName()))
-			}).WithTimeout(30 * time.Second).Should(Succeed())
+			}).Should(Succeed())
 			Expect(api.Get(ctx, keyOf(theirs), theirs)).To(Succeed())
 			Expect(theirs.GetLabels()).NotTo(HaveKey(v1alpha1.LabelCluster))
 			Expect(theirs.GetOwnerReferences()).To(BeEmpty())
@@ -71,6 +68,7 @@ func whatBelongsToOthers() {
 			}
 			Expect(api.Delete(ctx, theirs)).To(Succeed())
 			settles(c)
+			discard(c)
 		})
 	}
 }

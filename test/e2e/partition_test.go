@@ -94,12 +94,12 @@ func minorities(u *undisturbed) {
 			return pass
 		})
 		Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
-		Eventually(func() map[string]string { return members(u.c) }).Should(HaveKey("?"))
+		Eventually(membersOf).WithArguments(u.c).Should(HaveKey("?"))
 		elections := u.during(func() {
 			lead.onlyWith(near)
 			near.onlyWith(lead)
 			u.o.heal()
-			Eventually(func() map[string]string { return uids(u.c) }).Should(HaveLen(4))
+			Eventually(uidsOf).WithArguments(u.c).Should(HaveLen(4))
 			begun := time.Now()
 			for time.Since(begun) < aWhile {
 				listed := members(u.c, lead.member, near.member)
@@ -112,7 +112,7 @@ func minorities(u *undisturbed) {
 			lead.heal()
 			near.heal()
 			Eventually(func(g Gomega) {
-				listed := members(u.c)
+				listed := membersOf(g, u.c)
 				g.Expect(len(listed)).To(BeNumerically(">", 3))
 				g.Expect(learners(listed)).To(BeZero())
 			}).Should(Succeed(), "the learner to join")
@@ -231,7 +231,7 @@ func (u *undisturbed) stays(via ...*network) {
 	well := func(g Gomega) {
 		g.Expect(uids(u.c)).To(Equal(u.before))
 		g.Expect(conditionOf(read(g, u.c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
-		g.Expect(members(u.c, names...)).To(Equal(u.known))
+		g.Expect(membersOf(g, u.c, names...)).To(Equal(u.known))
 	}
 	Eventually(well).Should(Succeed(), "an election to end")
 	stays(aWhile, well)

@@ -52,7 +52,7 @@ func faultsOfPods() {
 		_, leader, term := standing(c)
 		killProcess(c, leader)
 		Eventually(func(g Gomega) {
-			_, _, newer := standing(c) // the killed member may be back in time to win it
+			_, _, newer := standingOf(g, c) // the killed member may be back in time to win it
 			g.Expect(newer).To(BeNumerically(">", term))
 		}).Should(Succeed())
 		settles(c)
@@ -64,10 +64,11 @@ func faultsOfPods() {
 	})
 
 	It("fault 17: when all Pods are deleted at once, the same cluster comes back", func() {
-		for _, p := range pods(c) {
+		all := pods(c)
+		for _, p := range all {
 			deletePod(c, p)
 		}
-		for _, p := range pods(c) {
+		for _, p := range all {
 			comesBack(c, p)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -30,6 +31,21 @@ func killProcess(c *v1alpha1.EtcdCluster, member string) {
 		return
 	}
 	Expect(syscall.Kill(processOf(string(victim.UID)), syscall.SIGKILL)).To(Succeed())
+}
+
+// killAfter stops the etcd of a member, does something to its files, and kills it. It
+// cannot repair or write what it has in memory meanwhile, nor be started again too early.
+func killAfter(c *v1alpha1.EtcdCluster, member string, done func()) {
+	GinkgoHelper()
+	process := processOf(string(pod(c, member).UID))
+	Expect(syscall.Kill(process, syscall.SIGSTOP)).To(Succeed())
+	defer func() { Expect(syscall.Kill(process, syscall.SIGKILL)).To(Succeed()) }()
+	Eventually(func(g Gomega) {
+		state, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(process), "status"))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(string(state)).To(ContainSubstring("\nState:\tT"))
+	}).WithPolling(time.Millisecond).WithTimeout(patience).Should(Succeed())
+	done()
 }
 
 // processOf finds the etcd process of a Pod.
@@ -58,9 +74,11 @@ func processNamed(uid, program string) int {
 }
 
 // restarts is how often the containers of each Pod were started again.
-func restarts(c *v1alpha1.EtcdCluster) map[string]int32 {
+func restarts(c *v1alpha1.EtcdCluster) map[string]int32 { return restartsOf(Default, c) }
+
+func restartsOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]int32 {
 	all := map[string]int32{}
-	for _, p := range pods(c) {
+	for _, p := range podsOf(g, c.Namespace, ours(c)) {
 		for _, status := range p.Status.ContainerStatuses {
 			all[p.Name] += status.RestartCount
 		}

@@ -51,6 +51,20 @@ func failedUpgrades() {
 		}
 	})
 
+	It("fault 51: while it has stopped there, a member whose Pod is deleted comes back with what it ran", func() {
+		Expect(edit(c, ofVersion("3.7.99"))).To(Succeed())
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "its image "+image+"3.7.99 cannot be pulled")
+		put(c, "before", "the deletion")
+		comesBack(c, deletePod(c, aReadyPod(c)))
+		Eventually(func(g Gomega) {
+			g.Expect(unexchanged(g, c)).To(Equal(2))
+			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
+		}).Should(Succeed())
+		Expect(value(c, "before")).To(Equal("the deletion"))
+		Expect(edit(c, ofVersion("3.6.16"))).To(Succeed())
+		settles(c)
+	})
+
 	It("fault 51: with RollBack, the first member goes back by itself, and the version is not tried again", func() {
 		before := uids(c)
 		w := callWitness(c)
@@ -65,10 +79,12 @@ func failedUpgrades() {
 		Expect(now(c).Status.Rollback).To(HaveValue(And(
 			HaveField("Refused", "3.7.99"), HaveField("Version", "3.6.16"),
 			HaveField("Because", ContainSubstring("its image "+image+"3.7.99 cannot be pulled")))))
-		Expect(reasonsOf(Default, c)).To(ContainElement("RolledBack"))
+		tells(c, "RolledBack")
+		w.dismiss()
 		Expect(w.fewest).To(Equal(2), "Pods that were ready at once")
 		Expect(untouched(Default, c, before)).To(Equal(2))
-		after, all := uids(c), versions(c)
+		all := calmsDown(c)
+		after := uids(c)
 		stays(10*time.Second, func(g Gomega) {
 			g.Expect(uids(c)).To(Equal(after))
 			g.Expect(versions(c)).To(Equal(all), "nothing is written")

@@ -25,9 +25,11 @@ func strangers() {
 		known := members(c)
 		stranger := startStranger(c)
 		id := addByHand(c, "http://"+stranger.Status.PodIP+":2380")
-		Eventually(func() map[string]string { return members(c) }).Should(HaveKey("stranger?"))
-		Eventually(func() int { return promoteByHand(c) }).Should(Equal(1))
-		Expect(members(c)).To(HaveKey("stranger"))
+		Eventually(membersOf).WithArguments(c).Should(HaveKey("stranger?"))
+		Eventually(func(g Gomega) {
+			promoteByHand(c)
+			g.Expect(membersOf(g, c)).To(HaveKey("stranger"))
+		}).Should(Succeed())
 
 		before := uids(c)
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) {
@@ -39,12 +41,15 @@ func strangers() {
 			g.Expect(members(c)).To(And(HaveLen(4), HaveKey("stranger")))
 			g.Expect(uids(c)).To(Equal(before))
 			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
+			g.Expect(read(g, c).Status.UnknownMembers).To(HaveExactElements(And(
+				HaveField("ID", fmt.Sprintf("%x", id)), HaveField("Name", "stranger"), HaveField("Role", v1alpha1.RoleVoter))))
 		})
 		put(c, "key", "beside a stranger")
 
 		removeByHand(c, id)
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 		settles(c)
+		Expect(now(c).Status.UnknownMembers).To(BeEmpty())
 		Expect(members(c)).To(Equal(known))
 		Expect(untouched(Default, c, before)).To(BeZero(), "the roll went on")
 		Expect(value(c, "key")).To(Equal("beside a stranger"))
@@ -55,7 +60,7 @@ func strangers() {
 		startOperator(namespace)
 		c := create(newCluster(namespace, "stuck"))
 		known, before := members(c), uids(c)
-		quota := allowPods(namespace, "3")
+		quota := allow(namespace, corev1.ResourcePods, "3")
 		setSize(c, 5)
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")
 		Expect(members(c)).To(And(HaveLen(4), HaveKey("?")))
@@ -67,12 +72,12 @@ func strangers() {
 	})
 }
 
-// allowPods lets a namespace have so many Pods, and no more.
-func allowPods(namespace, count string) *corev1.ResourceQuota {
+// allow lets a namespace have so many of one kind, and no more.
+func allow(namespace string, kind corev1.ResourceName, count string) *corev1.ResourceQuota {
 	GinkgoHelper()
 	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few-pods"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse(count)}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few-" + string(kind)},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{kind: resource.MustParse(count)}},
 	}
 	Expect(api.Create(ctx, quota)).To(Succeed())
 	Eventually(func(g Gomega) {

@@ -36,7 +36,7 @@ func takeover() {
 		old := seen.holder()
 		begun := time.Now()
 		Expect(api.Delete(ctx, leader)).To(Succeed())
-		seen.passesFrom(old, 10*time.Second)
+		seen.passesFrom(old, 30*time.Second) // whether it was given away is seen below
 		isActedUpon(c)
 
 		all := seen.tenures()

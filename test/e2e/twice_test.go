@@ -56,7 +56,9 @@ func twoInstallations() {
 		isLookedAfterBy(c, second)
 		settles(c)
 		Expect(members(c)).To(Equal(before))
-		Expect(notesOf(Default, c, "OperatorChanged")).To(ContainElement(ContainSubstring(second)))
+		Eventually(func(g Gomega) {
+			g.Expect(notesOf(g, c, "OperatorChanged")).To(ContainElement(ContainSubstring(second)))
+		}).Should(Succeed())
 	})
 
 	It("fault 12: the first one is passive when it is back, until the second is removed", func() {
@@ -164,7 +166,7 @@ func olderOperator() {
 		Expect(before.Status.NextSerial).To(Equal(int64(4)), "it is not done")
 		victim, _ := aFollower(c)
 		deletePod(c, victim)
-		Eventually(func() map[string]string { return uids(c) }).ShouldNot(HaveKey(victim.Name))
+		Eventually(uidsOf).WithArguments(c).ShouldNot(HaveKey(victim.Name))
 		delete(running, victim.Name)
 		By("watching it do nothing for ten seconds")
 		stays(10*time.Second, func(g Gomega) {

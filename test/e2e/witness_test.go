@@ -29,7 +29,9 @@ type ran struct{ UID, Image string }
 // A witness watches a cluster's Pods and status, and remembers what it saw. Looking
 // now and then would miss what lasts for a moment.
 type witness struct {
-	dismiss  func() // ends the watch; again is harmless
+	dismiss  func() // ends the watch when it has told all; again is harmless
+	mutex    sync.Mutex
+	version  string // of the cluster
 	pods     map[string]corev1.Pod
 	fewest   int              // Pods that were ready at once
 	runs     map[string][]ran // what each member ran, in order
@@ -63,15 +65,19 @@ func callWitness(c *v1alpha1.EtcdCluster) *witness {
 	}
 	clear(w.since) // they were ready before
 	w.fewest = w.ready()
-	w.statuses = append(w.statuses, clusters.Items[0].Status)
+	w.seeCluster(&clusters.Items[0])
 	var done sync.WaitGroup
 	done.Go(func() { w.see(watching, podEvents, clusterEvents) })
-	w.dismiss = sync.OnceFunc(func() {
+	end := sync.OnceFunc(func() {
 		stop()
 		done.Wait()
 		AddReportEntry("ready Pods of "+c.Name, strings.Join(w.diary, "\n"))
 	})
-	DeferCleanup(w.dismiss)
+	w.dismiss = sync.OnceFunc(func() {
+		Eventually(w.knows).WithArguments(c).Should(Succeed())
+		end()
+	})
+	DeferCleanup(end)
 	return w
 }
 
@@ -90,20 +96,48 @@ func (w *witness) see(ctx context.Context, pods, clusters <-chan watch.Event) {
 		select {
 		case <-ctx.Done():
 			return
-		case event := <-pods:
+		case event, open := <-pods:
+			if !open {
+				return
+			}
 			if p, is := event.Object.(*corev1.Pod); is {
 				w.seePod(event.Type, p)
-				w.fewest = min(w.fewest, w.ready())
 			}
-		case event := <-clusters:
+		case event, open := <-clusters:
+			if !open {
+				return
+			}
 			if c, is := event.Object.(*v1alpha1.EtcdCluster); is {
-				w.statuses = append(w.statuses, c.Status)
+				w.seeCluster(c)
 			}
 		}
 	}
 }
 
+// knows checks that the witness has been told all that is so now: a watch tells a
+// moment later.
+func (w *witness) knows(g Gomega, c *v1alpha1.EtcdCluster) {
+	cluster, pods := read(g, c), podsOf(g, c.Namespace, ours(c))
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	g.Expect(w.version).To(Equal(cluster.ResourceVersion))
+	g.Expect(w.pods).To(HaveLen(len(pods)))
+	for _, p := range pods {
+		g.Expect(w.pods).To(HaveKeyWithValue(p.Name, HaveField("ResourceVersion", p.ResourceVersion)))
+	}
+}
+
+func (w *witness) seeCluster(c *v1alpha1.EtcdCluster) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.version = c.ResourceVersion
+	w.statuses = append(w.statuses, c.Status)
+}
+
 func (w *witness) seePod(kind watch.EventType, p *corev1.Pod) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	defer func() { w.fewest = min(w.fewest, w.ready()) }()
 	was, is := isReady(w.pods[p.Name]), kind != watch.Deleted && isReady(*p)
 	switch {
 	case is && !was:
@@ -135,6 +169,18 @@ func (w *witness) ready() int {
 	return count
 }
 
+// keptServing makes sure that one member at most was down at any moment, by what the
+// operator was told by etcd, and that clients always found one that the kubelet had found
+// ready: in a roll it may have yet to find the member before ready (decision 18).
+func (w *witness) keptServing(size int32) {
+	GinkgoHelper()
+	w.dismiss()
+	Expect(w.fewest).To(BeNumerically(">=", size-2), "Pods that were ready at once")
+	for _, s := range w.statuses {
+		Expect(s.ReadyMembers).To(BeNumerically(">=", size-1), "members that answered at once")
+	}
+}
+
 // progress is what the status said of a roll, in order: each version that members
 // were brought to, and how many were there.
 func (w *witness) progress() (targets []string, updated map[string][]int32) {
@@ -148,6 +194,13 @@ func (w *witness) progress() (targets []string, updated map[string][]int32) {
 		}
 	}
 	return targets, updated
+}
+
+// tells waits until there are events about the cluster with the reasons. Each is written
+// a moment after the status.
+func tells(c *v1alpha1.EtcdCluster, reasons ...any) {
+	GinkgoHelper()
+	Eventually(reasonsOf).WithArguments(c).Should(ContainElements(reasons...))
 }
 
 // reasonsOf are the reasons of all events about the cluster.

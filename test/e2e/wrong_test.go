@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -77,10 +78,40 @@ func wrongSpecs() {
 		})
 	}
 
+	It("fault 53: a change that admission would reject stops no Pod, not even the only one", func() {
+		settles(c)
+		lone := create(newCluster(namespace, "lone", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
+		for _, c := range []*v1alpha1.EtcdCluster{c, lone} {
+			before := uids(c)
+			Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.PriorityClassName = "nowhere" })).To(Succeed())
+			says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "no PriorityClass with name nowhere was found")
+			Expect(untouched(Default, c, before)).To(Equal(len(before)), "members that were left alone")
+			put(c, "key", "value")
+			Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.PriorityClassName = "" })).To(Succeed())
+			settles(c)
+			Expect(untouched(Default, c, before)).To(Equal(len(before)), "members that were left alone")
+		}
+		discard(lone)
+	})
+
+	It("fault 53: a spec that Kubernetes finds invalid stops no Pod, and the same is said of it each time", func() {
+		settles(c)
+		before := uids(c)
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Scheduling.Tolerations = []corev1.Toleration{{Key: "key", Operator: "Nope"}}
+		})).To(Succeed())
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "spec.tolerations[0].operator")
+		told := now(c).ResourceVersion
+		stays(3*time.Second, func(g Gomega) { g.Expect(read(g, c).ResourceVersion).To(Equal(told)) })
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.Tolerations = nil })).To(Succeed())
+		settles(c)
+		Expect(untouched(Default, c, before)).To(Equal(3), "members that were left alone")
+	})
+
 	It("fault 53: Pods that admission rejects are reported in its words, and come when it lets them", func() {
 		settles(c)
 		known := members(c)
-		quota := allowPods(namespace, "0")
+		quota := allow(namespace, corev1.ResourcePods, "0")
 		victim, _ := aFollower(c)
 		deletePod(c, victim)
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")

@@ -64,14 +64,14 @@ func heals(ctx context.Context, w *world) error {
 	if err := w.api.Delete(ctx, &victim, client.GracePeriodSeconds(0)); err != nil {
 		return fmt.Errorf("kill %s: %w", victim.Name, err)
 	}
-	err = w.until(ctx, victim.Name+" to have another Pod", func() (string, error) {
-		pods, err := w.pods(ctx, c)
+	err = w.until(ctx, victim.Name+" to have another Pod that is ready", func() (string, error) {
+		pods, err := w.pods(ctx, c) // the status may be from before
 		for _, p := range pods {
-			if p.Name == victim.Name && p.UID != victim.UID {
+			if p.Name == victim.Name && p.UID != victim.UID && isReady(&p) {
 				return "", err
 			}
 		}
-		return "no new Pod", err
+		return "no new Pod is ready", err
 	})
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -70,9 +71,11 @@ func (w *world) newCluster(ctx context.Context, size int32) (*clusters.EtcdClust
 // settles waits until all of the cluster is as its spec wants it.
 func (w *world) settles(ctx context.Context, c *clusters.EtcdCluster) error {
 	return w.until(ctx, c.Name+" to be available and as wanted", func() (string, error) {
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
+		now := &clusters.EtcdCluster{} // what is read into an old object keeps what is no longer said
+		if err := w.api.Get(ctx, client.ObjectKeyFromObject(c), now); err != nil {
 			return "", err
 		}
+		*c = *now
 		return unsettled(c), nil
 	})
 }
@@ -97,6 +100,12 @@ func (w *world) pods(ctx context.Context, c *clusters.EtcdCluster) ([]corev1.Pod
 	var list corev1.PodList
 	err := w.api.List(ctx, &list, client.InNamespace(w.namespace), client.MatchingLabels{clusters.LabelCluster: c.Name})
 	return list.Items, err
+}
+
+func isReady(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(condition corev1.PodCondition) bool {
+		return condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
+	})
 }
 
 // until asks what is missing, until nothing is, or the time is up. It asks again
