@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,7 +31,9 @@ const (
 	blink = 10 * time.Millisecond
 	// patience is how long anything may take before the run is given up.
 	patience = 5 * time.Minute
-	// rest lets what a repetition left behind end before the next one.
+	// rest lets what a repetition left behind end before the next one. It is up to twice
+	// as long, by chance: the kubelet looks once a second, and repetitions that follow
+	// each other at its pace would all meet it at the same moment.
 	rest = time.Second
 )
 
@@ -153,6 +156,11 @@ func poll(ctx context.Context, what string, pause, longest time.Duration, done f
 			return fmt.Errorf("wait for %s: %w", what, err)
 		}
 	}
+}
+
+// resting pauses for one to two rests.
+func resting(ctx context.Context) error {
+	return sleep(ctx, rest+rand.N(rest)) //nolint:gosec // nothing secret is drawn
 }
 
 func sleep(ctx context.Context, pause time.Duration) error {

@@ -28,7 +28,7 @@ type disturbance struct {
 // named measures the disturbance by an application that writes all the while.
 func (d disturbance) named(name string) func(context.Context, *bench) ([]row, error) {
 	return func(ctx context.Context, b *bench) ([]row, error) {
-		var gaps, failed sample
+		var gaps, failed, tries sample
 		for i := range b.n {
 			beats, err := b.disturbOnce(ctx, fmt.Sprintf("%s-%d", name, i), d)
 			if err != nil {
@@ -37,11 +37,13 @@ func (d disturbance) named(name string) func(context.Context, *bench) ([]row, er
 			b.progress("%d of %d: %s", i+1, b.n, beats)
 			gaps.milliseconds(beats.Gap)
 			failed.add(float64(beats.Failed))
+			tries.add(float64(beats.Tries))
 		}
 		return []row{
 			alone(name, "ms", gaps.median(), atMost(usualGap), gaps),
 			alone(name+"-worst", "ms", gaps.percentile(100), atMost(longestGap), gaps),
 			alone(name+"-failed", "writes", failed.percentile(100), atMost(0), failed),
+			alone(name+"-tries", "tries", tries.percentile(100), nil, tries),
 		}, nil
 	}
 }
@@ -75,12 +77,12 @@ func (b *bench) pulse(ctx context.Context, cluster string, happens func() error)
 	}
 	begin := time.Now()
 	p := load.StartPulse(ctx, a.etcd, "pulse")
-	err = sleep(ctx, rest)
+	err = resting(ctx)
 	if err == nil {
 		err = happens()
 	}
 	if err == nil {
-		err = sleep(ctx, rest)
+		err = resting(ctx)
 	}
 	beats := p.End()
 	if b.trace {

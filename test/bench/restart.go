@@ -43,14 +43,14 @@ func (b *bench) settledFollower(ctx context.Context, cluster string) (*corev1.Po
 	if err := b.settle(ctx, cluster); err != nil {
 		return nil, err
 	}
-	if err := sleep(ctx, rest); err != nil {
+	if err := resting(ctx); err != nil {
 		return nil, err
 	}
 	return b.follower(ctx, cluster)
 }
 
 func (b *bench) restartFloor(ctx context.Context, f floor) (lap, error) {
-	if err := sleep(ctx, rest); err != nil {
+	if err := resting(ctx); err != nil {
 		return nil, err
 	}
 	pod, err := b.follower(ctx, f.Name)

@@ -96,14 +96,14 @@ func (b *bench) rested(ctx context.Context, cluster string, size int) error {
 	if err := b.calm(ctx, cluster, size); err != nil {
 		return err
 	}
-	return sleep(ctx, rest)
+	return resting(ctx)
 }
 
 func (b *bench) restedFloor(ctx context.Context, f floor, size int) (standing, error) {
 	if _, err := b.whole(ctx, f.Name, size); err != nil {
 		return standing{}, err
 	}
-	if err := sleep(ctx, rest); err != nil {
+	if err := resting(ctx); err != nil {
 		return standing{}, err
 	}
 	return b.whole(ctx, f.Name, size)

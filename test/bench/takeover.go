@@ -111,7 +111,7 @@ func (b *bench) standingBy(ctx context.Context) (*corev1.Pod, *coordinationv1.Le
 	if err != nil {
 		return nil, nil, err
 	}
-	return leader, &lease, sleep(ctx, rest)
+	return leader, &lease, resting(ctx)
 }
 
 // leaderOf is the Pod that holds the lease, if it and at least one more are ready and none

@@ -189,8 +189,23 @@ func TestPulseMeasuresTheTimeWithoutAWrite(t *testing.T) {
 	time.Sleep(600 * time.Millisecond)
 	server.becomes(func(l *liar) { l.mute = false })
 	time.Sleep(500 * time.Millisecond)
-	b := p.End()
-	if b.Failed < 3 || b.Failed > 4 || b.Writes < 20 || b.Gap < 600*time.Millisecond || b.Gap > time.Second {
+	if b := p.End(); b.Failed > 0 || b.Tries < 3 || b.Tries > 4 || b.Writes < 20 || b.Gap < 600*time.Millisecond || b.Gap > time.Second {
+		t.Error(b)
+	}
+}
+
+// TestPulseGivesAWriteUp: after five tries, which take a second.
+func TestPulseGivesAWriteUp(t *testing.T) {
+	server, dial := serve(t)
+	etcd, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer etcd.Close()
+	server.becomes(func(l *liar) { l.mute = true })
+	p := StartPulse(t.Context(), etcd, "pulse")
+	time.Sleep(1200 * time.Millisecond)
+	if b := p.End(); b.Failed < 1 || b.Tries < 5*b.Failed || b.Writes > 0 {
 		t.Error(b)
 	}
 }

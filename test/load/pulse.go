@@ -9,17 +9,21 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// beat is how long one try of a pulse may take.
-const beat = 200 * time.Millisecond
+const (
+	// beat is how long one try of a pulse may take.
+	beat = 200 * time.Millisecond
+	// tries are made for one write before it has failed, one after the other.
+	tries = 5
+)
 
-// A Pulse is one client that writes every 10 ms and gives up each try after
-// 200 ms: a measure of how long a cluster is away.
+// A Pulse is one client that writes every 10 ms, gives up each try after 200 ms and
+// tries again 10 ms later: a measure of how long a cluster is away.
 type Pulse struct {
-	stop      context.CancelFunc
-	done      sync.WaitGroup
-	begun     time.Time
-	successes []time.Duration
-	failed    int
+	stop            context.CancelFunc
+	done            sync.WaitGroup
+	begun           time.Time
+	successes       []time.Duration
+	failed, repeats int
 }
 
 // StartPulse writes the key over the connection, which stays the caller's.
@@ -39,10 +43,7 @@ func (p *Pulse) run(ctx context.Context, etcd *clientv3.Client, key string) {
 			return
 		case <-tick.C:
 		}
-		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), beat)
-		_, err := etcd.Put(try, key, fmt.Sprint(i))
-		cancel()
-		if err != nil {
+		if !p.write(context.WithoutCancel(ctx), etcd, key, fmt.Sprint(i)) {
 			p.failed++
 			continue
 		}
@@ -50,9 +51,26 @@ func (p *Pulse) run(ctx context.Context, etcd *clientv3.Client, key string) {
 	}
 }
 
+func (p *Pulse) write(ctx context.Context, etcd *clientv3.Client, key, value string) bool {
+	for i := range tries {
+		if i > 0 {
+			time.Sleep(pause)
+		}
+		try, cancel := context.WithTimeout(ctx, beat)
+		_, err := etcd.Put(try, key, value)
+		cancel()
+		if err == nil {
+			return true
+		}
+		p.repeats++
+	}
+	return false
+}
+
 // Beats is what a pulse counted.
 type Beats struct {
 	Writes, Failed int
+	Tries          int           // that failed; a write has several
 	Gap            time.Duration // longest time in which no write succeeded
 }
 
@@ -60,9 +78,10 @@ type Beats struct {
 func (p *Pulse) End() Beats {
 	p.stop()
 	p.done.Wait()
-	return Beats{Writes: len(p.successes), Failed: p.failed, Gap: longestGap(p.successes, time.Since(p.begun))}
+	return Beats{Writes: len(p.successes), Failed: p.failed, Tries: p.repeats, Gap: longestGap(p.successes, time.Since(p.begun))}
 }
 
 func (b Beats) String() string {
-	return fmt.Sprintf("%d writes done, %d failed, longest time without a write %s", b.Writes, b.Failed, b.Gap.Round(time.Millisecond))
+	return fmt.Sprintf("%d writes done, %d failed, %d failed tries, longest time without a write %s",
+		b.Writes, b.Failed, b.Tries, b.Gap.Round(time.Millisecond))
 }
