@@ -1,0 +1,154 @@
+// Package docs holds what is written of the project to what there is of it.
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// A link is one of Markdown to a place in this repository, and the text that it stands on.
+type link struct{ text, file, anchor string }
+
+var (
+	links    = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
+	fences   = regexp.MustCompile("(?ms)^```.*?^```")
+	headings = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	unslugs  = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+	numbers  = regexp.MustCompile(`\d+`)
+	tests    = regexp.MustCompile("^`(Test\\w+)(…?)`$")
+
+	faultRows = regexp.MustCompile(`(?m)^\| (\d+) \|.*$`)
+	numbered  = regexp.MustCompile(`"faults? ((?:\d+(?:, | and )?)+):`)
+)
+
+// linksOf are those of a page that lead into the repository; "mailto:" and "https:" lead
+// elsewhere.
+func linksOf(t *testing.T, page string) []link {
+	var found []link
+	for _, match := range links.FindAllStringSubmatch(fences.ReplaceAllString(read(t, page), ""), -1) {
+		if strings.Contains(match[2], ":") {
+			continue
+		}
+		file, anchor, _ := strings.Cut(match[2], "#")
+		where := page
+		if file != "" {
+			where = filepath.Join(filepath.Dir(page), file)
+		}
+		found = append(found, link{match[1], where, anchor})
+	}
+	return found
+}
+
+// TestLinksLeadSomewhere: every link of every page leads to a file that is there, and to a
+// heading that is in it.
+func TestLinksLeadSomewhere(t *testing.T) {
+	seen := 0
+	for _, page := range pages(t) {
+		for _, to := range linksOf(t, page) {
+			seen++
+			if _, err := os.Stat(filepath.Join(root, to.file)); err != nil {
+				t.Errorf("%s: [%s] leads to %s, which is not there", page, to.text, to.file)
+			} else if to.anchor != "" && !slices.Contains(anchors(t, to.file), to.anchor) {
+				t.Errorf("%s: [%s] leads to #%s, which is no heading of %s", page, to.text, to.anchor, to.file)
+			}
+		}
+	}
+	if seen < 300 {
+		t.Errorf("only %d links were found", seen)
+	}
+}
+
+// TestFaultsHaveTheirTests: a test that docs/faults.md names is in the file that it links.
+// "TestX…" names each test that begins so.
+func TestFaultsHaveTheirTests(t *testing.T) {
+	seen := 0
+	for _, to := range linksOf(t, "docs/faults.md") {
+		test := tests.FindStringSubmatch(to.text)
+		if test == nil {
+			continue
+		}
+		seen++
+		declared := "func " + test[1]
+		if test[2] == "" {
+			declared += "("
+		}
+		if !strings.Contains(read(t, to.file), declared) {
+			t.Errorf("docs/faults.md: %s has no %s", to.file, test[0])
+		}
+	}
+	if seen < 50 {
+		t.Errorf("only %d tests were found", seen)
+	}
+}
+
+// TestNumberedTestsAreInTheirRow: the row of a fault links each end-to-end test that has its
+// number, so that none is forgotten there.
+func TestNumberedTestsAreInTheirRow(t *testing.T) {
+	rows := map[string]string{}
+	for _, row := range faultRows.FindAllStringSubmatch(read(t, "docs/faults.md"), -1) {
+		rows[row[1]] = row[0]
+	}
+	files, err := filepath.Glob(filepath.Join(root, "test/e2e/*_test.go"))
+	if err != nil || len(files) == 0 || len(rows) < 66 {
+		t.Fatalf("%d files, %d rows, %v", len(files), len(rows), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		for _, title := range numbered.FindAllStringSubmatch(read(t, filepath.Join("test/e2e", name)), -1) {
+			for _, number := range numbers.FindAllString(title[1], -1) {
+				if !strings.Contains(rows[number], "/"+name+")") {
+					t.Errorf("docs/faults.md: row %s does not link %s, which has a test of it", number, name)
+				}
+			}
+		}
+	}
+}
+
+// anchors are what the headings of a page are called in links: in small letters, without
+// punctuation, with hyphens for spaces.
+func anchors(t *testing.T, page string) []string {
+	var all []string
+	for _, heading := range headings.FindAllStringSubmatch(fences.ReplaceAllString(read(t, page), ""), -1) {
+		text := links.ReplaceAllString(heading[1], "$1")
+		all = append(all, strings.ReplaceAll(unslugs.ReplaceAllString(strings.ToLower(text), ""), " ", "-"))
+	}
+	return all
+}
+
+// pages are all of Markdown in the repository, but not what is built and what is hidden.
+func pages(t *testing.T) []string {
+	var all []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || slices.Contains([]string{"bin", "dist"}, entry.Name())) {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) == ".md" {
+			page, err := filepath.Rel(root, path)
+			all = append(all, page)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func read(t *testing.T, file string) string {
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
