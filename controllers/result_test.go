@@ -34,6 +34,7 @@ var pauses = []struct {
 	{plan.Remember{}, 0, 0},
 	{plan.Start{}, 0, 0},
 	{plan.Stop{}, 0, 0},
+	{plan.Dismiss{}, 0, 0},
 	{plan.Reserve{}, 0, 0},
 	{plan.AddLearner{}, again, again},
 	{plan.Promote{}, again, again},

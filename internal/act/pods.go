@@ -97,6 +97,17 @@ func (a *Actor) leave(pod *corev1.Pod) {
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationWithdrawnAt, a.Now().UTC().Format(time.RFC3339Nano))
 }
 
+// dismiss takes Pods out of the client Service, and deletes them. Each is first written
+// down to have left: etcd strikes its member a moment after that.
+func (a *Actor) dismiss(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Dismiss) error {
+	return atOnce(s.Pods, func(pod plan.PodRef) error {
+		if err := a.withdraw(ctx, c, plan.Withdraw(pod)); err != nil && !errors.Is(err, ErrChanged) {
+			return err // one that is gone is no failure, and of another one the deletion tells
+		}
+		return a.stop(ctx, c, v, plan.Stop{Name: pod.Name, UID: pod.UID})
+	})
+}
+
 // readmit puts it back, with all labels that it was made with.
 func (a *Actor) readmit(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Readmit) error {
 	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
@@ -258,12 +269,12 @@ func (a *Actor) relabel(ctx context.Context, object, existing client.Object) err
 	return nil
 }
 
-// atOnce does the same for each name at the same time, and returns every error.
-func atOnce(names []string, do func(name string) error) error {
-	errs := make([]error, len(names))
+// atOnce does the same for each thing at the same time, and returns every error.
+func atOnce[T any](things []T, do func(T) error) error {
+	errs := make([]error, len(things))
 	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() { errs[i] = do(name) })
+	for i, thing := range things {
+		all.Go(func() { errs[i] = do(thing) })
 	}
 	all.Wait()
 	return errors.Join(errs...)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
@@ -239,11 +240,29 @@ func TestOthersObjectsStay(t *testing.T) {
 // one that was seen stays.
 func TestFault5StopWithAnOldUIDDeletesNothing(t *testing.T) {
 	s := newScene(t, example(), seen(), pod("a-1", "new"))
-	if err := s.do(plan.Stop{Name: "a-1", UID: "old"}); !apierrors.IsConflict(err) {
-		t.Errorf("got %v, want a conflict", err)
+	for _, step := range []plan.Step{plan.Stop{Name: "a-1", UID: "old"}, plan.Dismiss{Pods: []plan.PodRef{{Name: "a-1", UID: "old"}}}} {
+		if err := s.do(step); !apierrors.IsConflict(err) {
+			t.Errorf("%s: got %v, want a conflict", step, err)
+		}
+		if another := (&corev1.Pod{}); !s.get("a-1", another) || another.Labels[build.ComponentLabel] != build.Serving {
+			t.Errorf("%s: the pod is gone, or has left: %v", step, another.Labels)
+		}
 	}
-	if !s.get("a-1", &corev1.Pod{}) {
-		t.Error("the pod is gone")
+}
+
+// TestDismissed: who is told to end has left clients, and since when is written down.
+func TestDismissed(t *testing.T) {
+	held := pod("a-1", "pod-1")
+	held.Finalizers = []string{"example.com/held"}
+	s := newScene(t, example(), seen(), pod("a-0", "pod-0"), held, pod("a-2", "pod-2"))
+	s.mustDo(plan.Dismiss{Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}})
+	var ends corev1.Pod
+	if s.get("a-0", &ends) || !s.get("a-1", &ends) || !s.get("a-2", &corev1.Pod{}) {
+		t.Fatal("not the Pods that were named are gone")
+	}
+	left := ends.Labels[build.ComponentLabel] == build.Leaving && ends.Annotations[v1alpha1.AnnotationWithdrawnAt] != ""
+	if ends.DeletionTimestamp == nil || !left {
+		t.Errorf("a-1: %+v", ends.ObjectMeta)
 	}
 }
 

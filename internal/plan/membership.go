@@ -218,11 +218,12 @@ func shrink(v cluster.View) Step {
 	if leader, _ := v.Leader(); slices.Contains(leaving, leader.Name) {
 		return handOver(v, leader, leaving...)
 	}
-	for _, part := range []func(cluster.View, cluster.Member) Step{withdraw, stopEarly} {
-		for _, name := range leaving {
-			if m, _ := v.Member(name); part(v, m) != nil {
-				return part(v, m)
-			}
+	if step := dismiss(v, leaving); step != nil {
+		return step
+	}
+	for _, name := range leaving {
+		if m, _ := v.Member(name); withdraw(v, m) != nil {
+			return withdraw(v, m)
 		}
 	}
 	first, _ := v.Member(leaving[0])
@@ -232,16 +233,23 @@ func shrink(v cluster.View) Step {
 	return remove(v, first, fmt.Sprintf("the size is %d", v.Want.Size))
 }
 
-// stopEarly tells the Pod of a member that leaves to end before etcd strikes it: the second
-// for which it lingers is the one in which clients leave. All other voters must be a
-// quorum without it, because nothing calls it back, and its data must outlive its Pod.
-func stopEarly(v cluster.View, m cluster.Member) Step {
-	voters, others := v.Select(cluster.IsVoter), v.Select(cluster.IsSteady, cluster.IsVoter, cluster.Except(m.Name))
-	keeps := m.Volume == cluster.Kept && !v.Want.Ephemeral
-	if !cluster.IsSteady(m) || !m.Pod.Lingers || !keeps || !quorum.Holds(len(others), len(voters)) {
+// dismiss tells the Pods of members that leave to end before etcd strikes them: the second
+// for which they linger is the one in which clients leave. All other voters must be a
+// quorum without them, because nothing calls them back, and their data must outlive their Pods.
+func dismiss(v cluster.View, leaving []string) Step {
+	var pods []PodRef
+	voters, others := v.Select(cluster.IsVoter), v.Select(cluster.IsSteady, cluster.IsVoter)
+	for _, name := range leaving {
+		m, _ := v.Member(name)
+		keeps := m.Volume == cluster.Kept && !v.Want.Ephemeral
+		if cluster.IsSteady(m) && m.Pod.Lingers && keeps && quorum.Holds(len(others)-len(pods)-1, len(voters)) {
+			pods = append(pods, PodRef{m.Name, m.Pod.UID})
+		}
+	}
+	if len(pods) == 0 {
 		return nil
 	}
-	return Stop{Name: m.Name, UID: m.Pod.UID, Because: fmt.Sprintf("the size is %d", v.Want.Size)}
+	return Dismiss{pods, fmt.Sprintf("the size is %d", v.Want.Size)}
 }
 
 // strikeAway removes a voter that is too many and does not run: nobody waits for it to come

@@ -46,6 +46,12 @@ type (
 		Name, UID, Because string
 		Rehearse           bool // it runs well: not before the one that takes its place is found right
 	}
+	// Dismiss takes members that are too many out of the client Service, and tells their
+	// Pods to end, all at once.
+	Dismiss struct {
+		Pods    []PodRef
+		Because string
+	}
 	// Reserve writes down the name of a member that is about to join.
 	Reserve struct{ Name string }
 	// AddLearner lists a new non-voting member in etcd.
@@ -85,6 +91,9 @@ type (
 	Done struct{}
 )
 
+// A PodRef is one Pod, and no other that has its name.
+type PodRef struct{ Name, UID string }
+
 // Look says when a Wait is worth another observation.
 type Look int
 
@@ -105,6 +114,7 @@ func (Readmit) step()         {}
 func (Swap) step()            {}
 func (Resize) step()          {}
 func (Stop) step()            {}
+func (Dismiss) step()         {}
 func (Reserve) step()         {}
 func (AddLearner) step()      {}
 func (Promote) step()         {}
@@ -146,6 +156,7 @@ func (s Readmit) String() string        { return "readmit " + s.Name + " to clie
 func (s Swap) String() string           { return "exchange image of " + s.Name + " for " + s.Version }
 func (s Resize) String() string         { return "resize " + s.Name }
 func (s Stop) String() string           { return "stop pod " + s.Name + ": " + s.Because }
+func (s Dismiss) String() string        { return "dismiss " + list(s.names()) + ": " + s.Because }
 func (s Reserve) String() string        { return "reserve name " + s.Name }
 func (s AddLearner) String() string     { return "add learner " + s.Name }
 func (s Promote) String() string        { return "promote " + s.Name }
@@ -168,10 +179,18 @@ func Rests(step Step) bool {
 	switch step.(type) {
 	case Wait, Refuse, Done:
 		return true
-	case Freeze, Adopt, Furnish, Remember, Start, Withdraw, Readmit, Swap, Resize, Stop, Reserve, AddLearner, Promote, MoveLeader, Remove,
-		Quarantine, Discard, AllowDowngrade, CancelDowngrade, RollBack, Recover, Force, Conclude:
+	case Freeze, Adopt, Furnish, Remember, Start, Withdraw, Readmit, Swap, Resize, Stop, Dismiss, Reserve, AddLearner, Promote, MoveLeader,
+		Remove, Quarantine, Discard, AllowDowngrade, CancelDowngrade, RollBack, Recover, Force, Conclude:
 	}
 	return false
+}
+
+func (s Dismiss) names() []string {
+	names := make([]string, 0, len(s.Pods))
+	for _, pod := range s.Pods {
+		names = append(names, pod.Name)
+	}
+	return names
 }
 
 func list(names []string) string { return strings.Join(names, ", ") }

@@ -115,7 +115,12 @@ func (w *world) obey(step plan.Step) {
 			m.Pod.Forced = true
 		}
 	case plan.Stop:
-		w.stop(s)
+		w.stop(s.Name, s.UID)
+	case plan.Dismiss:
+		for _, pod := range s.Pods {
+			w.at(pod.Name).Pod.Withdrawn = true
+			w.stop(pod.Name, pod.UID)
+		}
 	case plan.Withdraw:
 		w.at(s.Name).Pod.Withdrawn = true
 	case plan.Readmit:
@@ -195,14 +200,14 @@ func (w *world) nextUID() string {
 }
 
 // stop ends a Pod, unless its node is silent: then it is only told to end.
-func (w *world) stop(s plan.Stop) {
-	m := w.at(s.Name)
+func (w *world) stop(name, uid string) {
+	m := w.at(name)
 	switch {
-	case m.Pod.UID != s.UID:
-	case w.fate(s.Name).silent, w.fate(s.Name).unheard:
+	case m.Pod.UID != uid:
+	case w.fate(name).silent, w.fate(name).unheard:
 		m.Pod.Terminating, m.Pod.Overdue = true, true
 	default:
-		m.Pod, w.fate(s.Name).away = cluster.Pod{}, 0
-		w.fate(s.Name).data = w.fate(s.Name).data && !w.view.Want.Ephemeral
+		m.Pod, w.fate(name).away = cluster.Pod{}, 0
+		w.fate(name).data = w.fate(name).data && !w.view.Want.Ephemeral
 	}
 }

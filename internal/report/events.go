@@ -115,6 +115,8 @@ func reasonOf(step plan.Step) string {
 		return "MembersStarted"
 	case plan.Stop:
 		return "PodStopped"
+	case plan.Dismiss:
+		return "MembersDismissed"
 	case plan.Withdraw:
 		return "MemberWithdrawn"
 	case plan.Readmit:

@@ -552,6 +552,7 @@ func everyStep() []plan.Step {
 		plan.Remember{ClusterID: "c9"},
 		plan.Start{Names: first},
 		plan.Stop{Name: "a-1"},
+		plan.Dismiss{},
 		plan.Reserve{Name: "a-5"},
 		plan.AddLearner{Name: "a-5"},
 		plan.Promote{Name: "a-5"},
