@@ -51,7 +51,7 @@ func result(step plan.Step, err error) (ctrl.Result, error) {
 	case plan.Done:
 		return ctrl.Result{RequeueAfter: spread(idle)}, nil
 	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Remember, plan.Start, plan.Withdraw, plan.Readmit,
-		plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Reserve, plan.Quarantine, plan.Discard,
+		plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear, plan.Reserve, plan.Quarantine, plan.Discard,
 		plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
 	}
 	return ctrl.Result{}, nil

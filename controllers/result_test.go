@@ -35,6 +35,7 @@ var pauses = []struct {
 	{plan.Start{}, 0, 0},
 	{plan.Stop{}, 0, 0},
 	{plan.Dismiss{}, 0, 0},
+	{plan.Clear{}, 0, 0},
 	{plan.Reserve{}, 0, 0},
 	{plan.AddLearner{}, again, again},
 	{plan.Promote{}, again, again},

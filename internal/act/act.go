@@ -57,6 +57,8 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.force(ctx, c, v, s)
 	case plan.Dismiss:
 		return a.dismiss(ctx, c, v, s)
+	case plan.Clear:
+		return a.clear(ctx, c, s)
 	case plan.Withdraw:
 		return a.withdraw(ctx, c, s)
 	case plan.Readmit:

@@ -219,6 +219,12 @@ var steps = []struct {
 		},
 	},
 	{
+		step: plan.Clear{Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}}, writes: 2,
+		set: func(t *testing.T) *scene {
+			return newScene(t, example(), seen(), pod("a-0", "pod-0"), pod("a-1", "pod-1"))
+		},
+	},
+	{
 		step: plan.AddLearner{Name: "a-3"}, call: fake.AddLearner,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},

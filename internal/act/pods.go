@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -105,6 +107,18 @@ func (a *Actor) dismiss(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.
 			return err // one that is gone is no failure, and of another one the deletion tells
 		}
 		return a.stop(ctx, c, v, plan.Stop{Name: pod.Name, UID: pod.UID})
+	})
+}
+
+// clear deletes Pods for good, and only those that were observed.
+func (a *Actor) clear(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Clear) error {
+	return atOnce(s.Pods, func(ended plan.PodRef) error {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ended.Name, Namespace: c.Namespace}}
+		exactly := client.Preconditions{UID: ptr.To(types.UID(ended.UID))}
+		if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, exactly, client.GracePeriodSeconds(0))); err != nil {
+			return fmt.Errorf("clear pod %s: %w", ended.Name, err)
+		}
+		return nil
 	})
 }
 

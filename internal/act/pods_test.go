@@ -240,7 +240,8 @@ func TestOthersObjectsStay(t *testing.T) {
 // one that was seen stays.
 func TestFault5StopWithAnOldUIDDeletesNothing(t *testing.T) {
 	s := newScene(t, example(), seen(), pod("a-1", "new"))
-	for _, step := range []plan.Step{plan.Stop{Name: "a-1", UID: "old"}, plan.Dismiss{Pods: []plan.PodRef{{Name: "a-1", UID: "old"}}}} {
+	old := []plan.PodRef{{Name: "a-1", UID: "old"}}
+	for _, step := range []plan.Step{plan.Stop{Name: "a-1", UID: "old"}, plan.Dismiss{Pods: old}, plan.Clear{Pods: old}} {
 		if err := s.do(step); !apierrors.IsConflict(err) {
 			t.Errorf("%s: got %v, want a conflict", step, err)
 		}

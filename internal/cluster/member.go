@@ -60,6 +60,7 @@ type Pod struct {
 	Terminating bool
 	Overdue     bool   // terminating for longer than its grace period
 	Finished    bool   // Failed or Succeeded: it never runs again
+	Ended       bool   // told to end, and by the kubelet's word none of its containers runs any more
 	Running     bool   // its container runs now
 	Ready       bool   // the kubelet's readiness probe passes
 	Proven      bool   // it has passed before: what it runs has worked

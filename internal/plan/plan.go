@@ -21,6 +21,7 @@ var rules = []rule{
 	{"follow the deletion policy", followPolicy},
 	{"pause", pause},
 	{"respect what belongs to others", respectOthers},
+	{"clear what has ended", clearEnded},
 	{"hibernate", hibernate},
 	{"adopt kept volumes", adoptVolumes},
 	{"freeze the bootstrap plan", freezePlan},

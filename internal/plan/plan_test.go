@@ -231,6 +231,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Finished, m.Pod.Ready, m.Pod.Running = true, false, false
 	case "terminating":
 		m.Pod.Terminating = true
+	case "ended":
+		silent()
+		m.Pod.Terminating, m.Pod.Finished, m.Pod.Ended, m.Pod.Ready, m.Pod.Running = true, true, true, false, false
 	case "outdated":
 		m.Pod.Change = cluster.Rebuild
 		w.fate(m.Name).stale = true

@@ -70,6 +70,23 @@ func clearFinished(v cluster.View) Step {
 	return nil
 }
 
+// clearEnded deletes Pods for good whose containers have all ended: the kubelet takes up to
+// a second and a half more to clean up, for which a member need not be down. A volume that
+// is being deleted is left to it: that one goes when its Pod is gone, which must not come
+// before it is unmounted.
+func clearEnded(v cluster.View) Step {
+	var pods []PodRef
+	for _, m := range v.Members {
+		if m.Pod.Ended && m.Volume != cluster.Going {
+			pods = append(pods, PodRef{m.Name, m.Pod.UID})
+		}
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	return Clear{pods}
+}
+
 // restartBroken replaces a Pod that is not ready and not as the spec wants it: a
 // corrected spec heals by itself. A Pod that holds data which has no volume, or
 // none for long, stays, because its data would go with it; only its image can change in place. So does one

@@ -181,7 +181,7 @@ var memberStates = []state{
 }
 
 // rareStates are some of memberStates, beside Pods that are terminating for ever, because
-// their node is silent, and containers that are down and come back by themselves.
+// their node is silent, or that have ended, and containers that are down and come back by themselves.
 var rareStates = []state{
 	func(*fate, *cluster.Member) {},
 	func(f *fate, _ *cluster.Member) { f.broken = true },
@@ -190,6 +190,7 @@ var rareStates = []state{
 	func(f *fate, _ *cluster.Member) { f.stale = true },
 	func(f *fate, m *cluster.Member) { f.silent, m.Pod.Terminating, m.Pod.Overdue = true, true, true },
 	func(f *fate, m *cluster.Member) { f.unheard, m.Pod.Terminating, m.Pod.Overdue = true, true, true },
+	func(_ *fate, m *cluster.Member) { m.Pod.Terminating, m.Pod.Finished, m.Pod.Ended = true, true, true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven = 4, true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven, f.stale = 4, true, true },
 }

@@ -52,6 +52,9 @@ type (
 		Pods    []PodRef
 		Because string
 	}
+	// Clear deletes Pods for good that were told to end and whose containers all have: what
+	// the kubelet still has to clean up is nobody's to wait for.
+	Clear struct{ Pods []PodRef }
 	// Reserve writes down the name of a member that is about to join.
 	Reserve struct{ Name string }
 	// AddLearner lists a new non-voting member in etcd.
@@ -115,6 +118,7 @@ func (Swap) step()            {}
 func (Resize) step()          {}
 func (Stop) step()            {}
 func (Dismiss) step()         {}
+func (Clear) step()           {}
 func (Reserve) step()         {}
 func (AddLearner) step()      {}
 func (Promote) step()         {}
@@ -149,14 +153,16 @@ func (s Furnish) String() string {
 	return "apply " + list(parts)
 }
 
-func (s Remember) String() string       { return "remember cluster " + s.ClusterID }
-func (s Start) String() string          { return "start " + list(s.Names) }
-func (s Withdraw) String() string       { return "withdraw " + s.Name + " from clients" }
-func (s Readmit) String() string        { return "readmit " + s.Name + " to clients" }
-func (s Swap) String() string           { return "exchange image of " + s.Name + " for " + s.Version }
-func (s Resize) String() string         { return "resize " + s.Name }
-func (s Stop) String() string           { return "stop pod " + s.Name + ": " + s.Because }
-func (s Dismiss) String() string        { return "dismiss " + list(s.names()) + ": " + s.Because }
+func (s Remember) String() string { return "remember cluster " + s.ClusterID }
+func (s Start) String() string    { return "start " + list(s.Names) }
+func (s Withdraw) String() string { return "withdraw " + s.Name + " from clients" }
+func (s Readmit) String() string  { return "readmit " + s.Name + " to clients" }
+func (s Swap) String() string     { return "exchange image of " + s.Name + " for " + s.Version }
+func (s Resize) String() string   { return "resize " + s.Name }
+func (s Stop) String() string     { return "stop pod " + s.Name + ": " + s.Because }
+func (s Dismiss) String() string  { return "dismiss " + list(names(s.Pods)) + ": " + s.Because }
+
+func (s Clear) String() string          { return "clear pods that have ended: " + list(names(s.Pods)) }
 func (s Reserve) String() string        { return "reserve name " + s.Name }
 func (s AddLearner) String() string     { return "add learner " + s.Name }
 func (s Promote) String() string        { return "promote " + s.Name }
@@ -179,18 +185,18 @@ func Rests(step Step) bool {
 	switch step.(type) {
 	case Wait, Refuse, Done:
 		return true
-	case Freeze, Adopt, Furnish, Remember, Start, Withdraw, Readmit, Swap, Resize, Stop, Dismiss, Reserve, AddLearner, Promote, MoveLeader,
-		Remove, Quarantine, Discard, AllowDowngrade, CancelDowngrade, RollBack, Recover, Force, Conclude:
+	case Freeze, Adopt, Furnish, Remember, Start, Withdraw, Readmit, Swap, Resize, Stop, Dismiss, Clear, Reserve, AddLearner, Promote,
+		MoveLeader, Remove, Quarantine, Discard, AllowDowngrade, CancelDowngrade, RollBack, Recover, Force, Conclude:
 	}
 	return false
 }
 
-func (s Dismiss) names() []string {
-	names := make([]string, 0, len(s.Pods))
-	for _, pod := range s.Pods {
-		names = append(names, pod.Name)
+func names(pods []PodRef) []string {
+	all := make([]string, 0, len(pods))
+	for _, pod := range pods {
+		all = append(all, pod.Name)
 	}
-	return names
+	return all
 }
 
 func list(names []string) string { return strings.Join(names, ", ") }

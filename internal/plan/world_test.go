@@ -121,6 +121,13 @@ func (w *world) obey(step plan.Step) {
 			w.at(pod.Name).Pod.Withdrawn = true
 			w.stop(pod.Name, pod.UID)
 		}
+	case plan.Clear:
+		for _, pod := range s.Pods {
+			if m := w.at(pod.Name); m.Pod.UID == pod.UID && !m.Pod.Ended {
+				w.fault = "the Pod of " + pod.Name + " is cleared and may still run"
+			}
+			w.stop(pod.Name, pod.UID)
+		}
 	case plan.Withdraw:
 		w.at(s.Name).Pod.Withdrawn = true
 	case plan.Readmit:

@@ -117,6 +117,8 @@ func reasonOf(step plan.Step) string {
 		return "PodStopped"
 	case plan.Dismiss:
 		return "MembersDismissed"
+	case plan.Clear:
+		return "PodsCleared"
 	case plan.Withdraw:
 		return "MemberWithdrawn"
 	case plan.Readmit:

@@ -553,6 +553,7 @@ func everyStep() []plan.Step {
 		plan.Start{Names: first},
 		plan.Stop{Name: "a-1"},
 		plan.Dismiss{},
+		plan.Clear{},
 		plan.Reserve{Name: "a-5"},
 		plan.AddLearner{Name: "a-5"},
 		plan.Promote{Name: "a-5"},

@@ -1,0 +1,29 @@
+package observe
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// hasEnded says whether a Pod was told to end and none of its containers runs any more, by
+// the word of its kubelet: that one reports a final phase only after it has seen all
+// containers stopped (since Kubernetes 1.27,
+// https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase).
+//
+// A final phase alone proves nothing: it is also written for Pods on nodes that are gone, by
+// others who cannot know. They leave out what became of the containers.
+func hasEnded(pod *corev1.Pod) bool {
+	containers := len(pod.Spec.InitContainers) + len(pod.Spec.Containers) + len(pod.Spec.EphemeralContainers)
+	said := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses)
+	final := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	return pod.DeletionTimestamp != nil && final && len(said) == containers && !slices.ContainsFunc(said, mayRun)
+}
+
+// lostTrack is the kubelet's reason for a container that it could not find when its Pod
+// ended, and of which it does not know how it went.
+const lostTrack = "ContainerStatusUnknown"
+
+func mayRun(status corev1.ContainerStatus) bool {
+	return status.State.Terminated == nil || status.State.Terminated.Reason == lostTrack
+}
