@@ -46,6 +46,7 @@ type api struct {
 	mutex  sync.Mutex
 	writes []string // "create Pod a-0"; those that took effect
 	owners []string // field owners of the writes
+	forced []string // whose containers were given no time to end
 	tried  int
 	fail   int  // number of the write that fails without effect; -1: none
 	lose   int  // number of the write whose response is lost; -1: none
@@ -125,6 +126,9 @@ func (a *api) delete(ctx context.Context, inner client.WithWatch, object client.
 		}
 		if options.Preconditions == nil || options.Preconditions.UID == nil || *options.Preconditions.UID != there.GetUID() {
 			return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, object.GetName(), fmt.Errorf("the UID in the precondition differs"))
+		}
+		if options.GracePeriodSeconds != nil && *options.GracePeriodSeconds == 0 {
+			a.forced = append(a.forced, object.GetName())
 		}
 		return inner.Delete(ctx, object, opts...)
 	})

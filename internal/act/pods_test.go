@@ -267,6 +267,17 @@ func TestDismissed(t *testing.T) {
 	}
 }
 
+// TestOnlyWhoHasEndedIsDeletedByForce: all others are given time.
+func TestOnlyWhoHasEndedIsDeletedByForce(t *testing.T) {
+	s := newScene(t, example(), seen(), pod("a-0", "pod-0"), pod("a-1", "pod-1"), pod("a-2", "pod-2"))
+	s.mustDo(plan.Stop{Name: "a-0", UID: "pod-0"})
+	s.mustDo(plan.Dismiss{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}})
+	s.mustDo(plan.Clear{Pods: []plan.PodRef{{Name: "a-2", UID: "pod-2"}}})
+	if !slices.Equal(s.api.forced, []string{"a-2"}) {
+		t.Errorf("by force: %v", s.api.forced)
+	}
+}
+
 // TestMarksOnVolumes: a cluster that has formed and a member that was removed are
 // written on their volume, whose other marks stay.
 func TestMarksOnVolumes(t *testing.T) {

@@ -102,13 +102,16 @@ func damage() {
 		filler := filepath.Join(volumeOf(c, victim.Name), "filler")
 		DeferCleanup(os.Remove, filler)
 		fillDisk(filler)
-		Eventually(func(g Gomega) {
-			askOnce(g, c, func(ctx context.Context, etcd *clientv3.Client) error { // until its database must grow
-				_, err := etcd.Put(ctx, fmt.Sprintf("big/%d", time.Now().UnixNano()), strings.Repeat("x", 1<<20))
-				return err
-			}, others...)
-			g.Expect(restartsOf(g, c)[victim.Name]).To(BeNumerically(">", count[victim.Name]))
-		}).Should(Succeed())
+		// A database grows by 16 MiB at a time. Many more than that would fill the others' disks, too.
+		for i := 0; i < 48 && restarts(c)[victim.Name] == count[victim.Name]; i++ {
+			Eventually(func(g Gomega) {
+				askOnce(g, c, func(ctx context.Context, etcd *clientv3.Client) error {
+					_, err := etcd.Put(ctx, fmt.Sprintf("big/%d", i), strings.Repeat("x", 1<<20))
+					return err
+				}, others...)
+			}).Should(Succeed())
+		}
+		Eventually(func(g Gomega) { g.Expect(restartsOf(g, c)[victim.Name]).To(BeNumerically(">", count[victim.Name])) }).Should(Succeed())
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "no space left on device")
 		stays(10*time.Second, func(g Gomega) {
 			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))

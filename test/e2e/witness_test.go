@@ -37,6 +37,7 @@ type witness struct {
 	runs     map[string][]ran // what each member ran, in order
 	statuses []v1alpha1.EtcdClusterStatus
 	diary    []string // when each Pod became ready, and ceased to be
+	cut      []string // Pods that were gone before their container had ended
 
 	since, wavers map[string]time.Time // when each became ready, and when it wavered
 }
@@ -150,6 +151,9 @@ func (w *witness) seePod(kind watch.EventType, p *corev1.Pod) {
 	}
 	if kind == watch.Deleted {
 		delete(w.pods, p.Name)
+		if !hasEnded(*p) {
+			w.cut = append(w.cut, fmt.Sprintf("%s: %+v", p.Name, p.Status.ContainerStatuses))
+		}
 		return
 	}
 	w.pods[p.Name] = *p
@@ -157,6 +161,10 @@ func (w *witness) seePod(kind watch.EventType, p *corev1.Pod) {
 	if !slices.Contains(w.runs[p.Name], seen) {
 		w.runs[p.Name] = append(w.runs[p.Name], seen)
 	}
+}
+
+func hasEnded(p corev1.Pod) bool {
+	return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].State.Terminated != nil
 }
 
 func (w *witness) ready() int {
@@ -171,10 +179,12 @@ func (w *witness) ready() int {
 
 // keptServing makes sure that one member at most was down at any moment, by what the
 // operator was told by etcd, and that clients always found one that the kubelet had found
-// ready: in a roll it may have yet to find the member before ready (decision 18).
+// ready: in a roll it may have yet to find the member before ready (decision 18). No Pod may be
+// gone before its container has ended (decision 19).
 func (w *witness) keptServing(size int32) {
 	GinkgoHelper()
 	w.dismiss()
+	Expect(w.cut).To(BeEmpty(), "Pods that were gone before their container had ended")
 	Expect(w.fewest).To(BeNumerically(">=", size-2), "Pods that were ready at once")
 	for _, s := range w.statuses {
 		Expect(s.ReadyMembers).To(BeNumerically(">=", size-1), "members that answered at once")

@@ -1,0 +1,69 @@
+//go:build envtest
+
+package controllers_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// TestPodThatHasEndedIsCleared: nobody here cleans up behind a Pod that was told to end, as a
+// kubelet would. It stays while its container may run, and is gone as soon as that has ended.
+func TestPodThatHasEndedIsCleared(t *testing.T) {
+	c := create(t, watched, "ended")
+	whole(t, c)
+	pod := &corev1.Pod{}
+	if err := get(t, c, "ended-1", pod); err != nil {
+		t.Fatal(err)
+	}
+	old := pod.UID
+	bind(t, pod)
+	if err := server.Delete(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	run := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
+	says(t, c, pod, corev1.PodFailed, run) // as others do when a node is gone
+	time.Sleep(quiet)
+	if err := get(t, c, "ended-1", pod); err != nil || pod.UID != old {
+		t.Fatalf("its container may run, and it is gone: %s, %v", pod.UID, err)
+	}
+	says(t, c, pod, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1}})
+	eventually(t, "another Pod", func() error { return isAnother(t, c, pod, old) })
+	eventually(t, "an event", func() error { return eventsTell(t, c, "PodsCleared") })
+}
+
+// bind gives a Pod a node, without which Kubernetes deletes it at once.
+func bind(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "nowhere"}}
+	if err := server.SubResource("binding").Create(t.Context(), pod, binding); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// says writes what a kubelet would say of a Pod and its container.
+func says(t *testing.T, c *v1alpha1.EtcdCluster, pod *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) {
+	t.Helper()
+	eventually(t, "the status", func() error {
+		if err := get(t, c, pod.Name, pod); err != nil {
+			return err
+		}
+		if pod.DeletionTimestamp == nil {
+			return errors.New("nobody has told it to end")
+		}
+		pod.Status.Phase = phase
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: state}}
+		if err := server.Status().Update(t.Context(), pod, client.FieldOwner("kubelet")); err != nil {
+			return fmt.Errorf("write it: %w", err)
+		}
+		return nil
+	})
+}
