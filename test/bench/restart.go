@@ -88,8 +88,8 @@ func (b *bench) makeAgain(ctx context.Context, pods []*unstructured.Unstructured
 	return nil
 }
 
-// detect times how soon the operator acts: from the end of the request by which
-// the kubelet takes the Pod away, until the API server receives the new Pod.
+// detect times how soon the operator acts: from the end of the request by which the kubelet
+// says that a Pod has ended, or takes it away, until the API server receives the new Pod.
 func detect(ctx context.Context, b *bench) ([]row, error) {
 	const cluster = "detect"
 	if _, err := b.apply(ctx, b.threeMembers(cluster)); err != nil {
@@ -125,18 +125,37 @@ func (b *bench) detectOnce(ctx context.Context, cluster string) (time.Duration, 
 	if err := b.answer(ctx, cluster, 3, pod.UID); err != nil {
 		return 0, err
 	}
-	about := func(r request) bool {
-		return r.Stage == answered && r.isOn("pods") && r.Object.Namespace == pod.Namespace && r.succeeded()
-	}
-	gone, err := b.log.find(ctx, offset, "the end of the pod", func(r request) bool {
-		kubelet := r.User.Username == "system:node:"+pod.Spec.NodeName
-		return about(r) && kubelet && r.Verb == "delete" && r.Object.Name == pod.Name
+	made, err := b.log.find(ctx, offset, "a new pod by the operator", func(r request) bool {
+		made := r.Verb == "create" && r.isOn("pods") && r.Object.Namespace == pod.Namespace && b.operator.made(r)
+		return made && r.Stage == answered && r.succeeded()
 	})
 	if err != nil {
 		return 0, err
 	}
-	made, err := b.log.find(ctx, offset, "a new pod by the operator", func(r request) bool {
-		return about(r) && r.Verb == "create" && b.operator.made(r)
-	})
-	return made.Received.Sub(gone.StagedAt), err
+	all, err := b.log.since(offset)
+	if err != nil {
+		return 0, err
+	}
+	said, told := b.lastWord(all, pod)
+	if !told {
+		return 0, fmt.Errorf("the audit log does not show what the kubelet said of pod %s before it was made anew", pod.Name)
+	}
+	return made.Received.Sub(said), nil
+}
+
+// lastWord is when the kubelet had last said something of a Pod before the operator did
+// anything about it: that its containers have ended, or that it is gone.
+func (b *bench) lastWord(all []request, pod *corev1.Pod) (at time.Time, told bool) {
+	for _, r := range all {
+		if r.Stage != answered || !r.succeeded() || !r.isWrite() || r.Object.Resource != "pods" || r.Object.Namespace != pod.Namespace {
+			continue
+		}
+		if b.operator.made(r) {
+			return at, told
+		}
+		if r.User.Username == "system:node:"+pod.Spec.NodeName && r.Object.Name == pod.Name {
+			at, told = r.StagedAt, true
+		}
+	}
+	return at, told
 }
