@@ -90,11 +90,19 @@ func asked(step plan.Step) []cluster.Object {
 	if s, is := step.(plan.Discard); is {
 		return []cluster.Object{{Kind: "PersistentVolumeClaim", Name: s.Name}}
 	}
-	return nil
+	s, _ := step.(plan.Clear)
+	pods := make([]cluster.Object, 0, len(s.Pods))
+	for _, pod := range s.Pods {
+		pods = append(pods, podOf(pod.Name))
+	}
+	return pods
 }
 
+func podOf(member string) cluster.Object { return cluster.Object{Kind: "Pod", Name: member} }
+
 // mark says of objects in the view that they were just refused. What was refused too long
-// ago, or when something else was wanted, is forgotten.
+// ago, or when something else was wanted, is forgotten. A Pod that may not be cleared away is
+// one that has yet to end: its kubelet will see to it.
 func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -107,6 +115,11 @@ func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) 
 	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
 		for i := range all {
 			all[i].Refused = known[all[i].String()].words
+		}
+	}
+	for i := range v.Members {
+		if _, refused := known[podOf(v.Members[i].Name).String()]; refused {
+			v.Members[i].Pod.Ended = false
 		}
 	}
 }

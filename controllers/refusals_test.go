@@ -45,6 +45,27 @@ func cluster1() *v1alpha1.EtcdCluster {
 	return &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "a", Generation: 1}}
 }
 
+// TestPodThatMayNotBeClearedIsLeftToItsKubelet: a policy may let nobody delete by force.
+func TestPodThatMayNotBeClearedIsLeftToItsKubelet(t *testing.T) {
+	var known refusals
+	ends := plan.Clear{Pods: []plan.PodRef{{Name: "a-1", UID: "x"}}}
+	if err := known.note(cluster1(), ends, errDenied, noon); !errors.Is(err, errRefused) || !isTransient(err) {
+		t.Errorf("the error is %v", err)
+	}
+	for _, test := range []struct {
+		after      time.Duration
+		first, two bool
+	}{{askAgain - 1, false, true}, {askAgain, true, true}} {
+		v := cluster.View{Members: []cluster.Member{
+			{Name: "a-1", Pod: cluster.Pod{Exists: true, Ended: true}}, {Name: "a-2", Pod: cluster.Pod{Exists: true, Ended: true}},
+		}}
+		known.mark(cluster1(), v, noon.Add(test.after))
+		if v.Members[0].Pod.Ended != test.first || v.Members[1].Pod.Ended != test.two {
+			t.Errorf("after %s: %+v", test.after, v.Members)
+		}
+	}
+}
+
 // TestRefusalIsKnownForAMoment: of what was asked for, until it is asked for again.
 func TestRefusalIsKnownForAMoment(t *testing.T) {
 	for _, test := range []struct {
