@@ -56,7 +56,7 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 	case plan.Force:
 		return a.force(ctx, c, v, s)
 	case plan.Dismiss:
-		return a.dismiss(ctx, c, v, s)
+		return a.dismiss(ctx, c, s)
 	case plan.Clear:
 		return a.clear(ctx, c, s)
 	case plan.Withdraw:
@@ -97,10 +97,14 @@ func (a *Actor) stop(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vie
 			return err
 		}
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: c.Namespace}}
-	exactly := client.Preconditions{UID: ptr.To(types.UID(s.UID))}
-	if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, exactly)); err != nil {
-		return fmt.Errorf("delete pod %s: %w", s.Name, err)
+	return a.deletePod(ctx, c, plan.PodRef{Name: s.Name, UID: s.UID})
+}
+
+func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, ref plan.PodRef, how ...client.DeleteOption) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ref.Name, Namespace: c.Namespace}}
+	exactly := client.Preconditions{UID: ptr.To(types.UID(ref.UID))}
+	if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, append(how, exactly)...)); err != nil {
+		return fmt.Errorf("delete pod %s: %w", ref.Name, err)
 	}
 	return nil
 }

@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -101,25 +99,18 @@ func (a *Actor) leave(pod *corev1.Pod) {
 
 // dismiss takes Pods out of the client Service, and deletes them. Each is first written
 // down to have left: etcd strikes its member a moment after that.
-func (a *Actor) dismiss(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Dismiss) error {
+func (a *Actor) dismiss(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Dismiss) error {
 	return atOnce(s.Pods, func(pod plan.PodRef) error {
 		if err := a.withdraw(ctx, c, plan.Withdraw(pod)); err != nil && !errors.Is(err, ErrChanged) {
 			return err // one that is gone is no failure, and of another one the deletion tells
 		}
-		return a.stop(ctx, c, v, plan.Stop{Name: pod.Name, UID: pod.UID})
+		return a.deletePod(ctx, c, pod)
 	})
 }
 
 // clear deletes Pods for good, and only those that were observed.
 func (a *Actor) clear(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Clear) error {
-	return atOnce(s.Pods, func(ended plan.PodRef) error {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ended.Name, Namespace: c.Namespace}}
-		exactly := client.Preconditions{UID: ptr.To(types.UID(ended.UID))}
-		if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, exactly, client.GracePeriodSeconds(0))); err != nil {
-			return fmt.Errorf("clear pod %s: %w", ended.Name, err)
-		}
-		return nil
-	})
+	return atOnce(s.Pods, func(pod plan.PodRef) error { return a.deletePod(ctx, c, pod, client.GracePeriodSeconds(0)) })
 }
 
 // readmit puts it back, with all labels that it was made with.

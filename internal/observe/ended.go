@@ -16,8 +16,12 @@ import (
 func hasEnded(pod *corev1.Pod) bool {
 	containers := len(pod.Spec.InitContainers) + len(pod.Spec.Containers) + len(pod.Spec.EphemeralContainers)
 	said := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses)
-	final := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
-	return pod.DeletionTimestamp != nil && final && len(said) == containers && !slices.ContainsFunc(said, mayRun)
+	return pod.DeletionTimestamp != nil && isFinal(pod.Status.Phase) && len(said) == containers && !slices.ContainsFunc(said, mayRun)
+}
+
+// isFinal says whether a Pod in that phase never runs again.
+func isFinal(phase corev1.PodPhase) bool {
+	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }
 
 // lostTrack is the kubelet's reason for a container that it could not find when its Pod

@@ -106,7 +106,7 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 	return cluster.Pod{
 		Exists: true, UID: string(pod.UID), Address: pod.Status.PodIP,
 		Terminating: pod.DeletionTimestamp != nil,
-		Finished:    pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded,
+		Finished:    isFinal(pod.Status.Phase),
 		Ended:       hasEnded(pod),
 		Ready:       hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil,
 		Proven:      isProven(pod),
