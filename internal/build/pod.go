@@ -25,7 +25,16 @@ func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	etcd := Etcd(pod)
 	etcd.Args = append(etcd.Args, joinArguments(c, j)...)
 	etcd.Lifecycle = lingering()
+	pod.Spec.HostAliases = itself(c, member)
 	return pod
+}
+
+// itself lets a member find itself by its own name. Before it joins, etcd looks up the name
+// of each member, its own among them, and waits for a second if one is not known; the
+// record of its own comes when its Pod runs, so about then. It need not be its address: what
+// etcd finds it compares with what it finds for the same name. No fingerprint counts it either.
+func itself(c *v1alpha1.EtcdCluster, member string) []corev1.HostAlias {
+	return []corev1.HostAlias{{IP: "127.0.0.1", Hostnames: []string{Host(c, member)}}}
 }
 
 // lingering lets a member serve for a moment after it was told to end, by whomever:
