@@ -21,15 +21,14 @@ func halfway() {
 		put(c, "key", "value")
 	})
 
-	// The first of two members that leave is told to end before it is removed, the second after.
-	for _, write := range []struct {
-		kind string
-		nth  int
-	}{{"DELETE pods", 2}, {"PATCH persistentvolumeclaims", 1}} {
-		It("fault 4: an operator that died after removing a member and before "+write.kind+
+	for _, kind := range []string{"DELETE pods", "PATCH persistentvolumeclaims"} {
+		It("fault 4: an operator that died after removing a member and before "+kind+
 			" puts the volume aside later, and no member ever mounts it again", func() {
 			resize(c, 3)
-			died := diesAt(o, write.kind, write.nth)
+			died := diesAt(o, kind, func() bool {
+				defer GinkgoRecover()
+				return len(surely(func(g Gomega) []string { return notListed(g, c) })) > 0
+			})
 			Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
 			Eventually(died).Should(BeClosed())
 			gone := surely(func(g Gomega) []string { return notListed(g, c) })
@@ -52,16 +51,13 @@ func halfway() {
 	}
 }
 
-// diesAt loses the nth request of a kind and all that come after it, which is all
-// that a crash at that moment leaves. The channel is closed when it is so.
-func diesAt(o *operator, kind string, nth int) <-chan struct{} {
+// diesAt loses the first request of a kind when it is time, and all that come after it,
+// which is all that a crash at that moment leaves. The channel is closed when it is so.
+func diesAt(o *operator, kind string, isTime func() bool) <-chan struct{} {
 	died := make(chan struct{})
-	dead, seen := false, 0
+	dead := false
 	o.onRequest(func(asked request) verdict {
-		if asked.kind() == kind {
-			seen++
-		}
-		if !dead && seen == nth {
+		if !dead && asked.kind() == kind && isTime() {
 			dead = true
 			close(died)
 		}
