@@ -28,6 +28,15 @@ func (s sample) median() float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
+// mean is the sum of all shared equally; 0 of nothing.
+func (s sample) mean() float64 {
+	var sum float64
+	for _, value := range s {
+		sum += value
+	}
+	return sum / float64(max(len(s), 1))
+}
+
 // percentile is the smallest value that p percent of all do not exceed: of few
 // values a high percentile is the largest.
 func (s sample) percentile(p float64) float64 {

@@ -29,6 +29,21 @@ func TestMedianKeepsTheOrder(t *testing.T) {
 	}
 }
 
+func TestMean(t *testing.T) {
+	for _, c := range []struct {
+		of   sample
+		want float64
+	}{
+		{nil, 0},
+		{sample{7}, 7},
+		{sample{2, 9, 2, 9}, 5.5},
+	} {
+		if got := c.of.mean(); got != c.want {
+			t.Errorf("mean of %v is %v, want %v", c.of, got, c.want)
+		}
+	}
+}
+
 func TestPercentile(t *testing.T) {
 	var twenty sample
 	for i := range 20 {
