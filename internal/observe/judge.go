@@ -79,16 +79,16 @@ const lastLegacy = "3.6"
 func readsLegacy(full string) bool { return minorOf(full) == "3.5" || minorOf(full) == lastLegacy }
 
 // areCleansed says whether all members have dropped what they had in their logs from
-// etcd 3.5. Each has written a snapshot when it is healthy again, because joining and
-// raising the cluster's version are two entries at least. Once that was so the status
-// remembers it by what comes next: then members are made anew without the setting.
+// etcd 3.5. Each has written a snapshot when it is healthy again, and not before, because
+// joining and raising the cluster's version are two entries at least. Once that was so the
+// status remembers it by what comes next: then members are made anew without the setting.
 func (j *join) areCleansed(c *v1alpha1.EtcdCluster) bool {
 	if c.Status.TargetVersion != "" && !readsLegacy(c.Status.TargetVersion) {
 		return true
 	}
 	for _, m := range j.members {
 		pod := j.pods[m.Name]
-		if m.Role != cluster.Unlisted && (pod == nil || !build.IsCleansing(pod)) {
+		if m.Role != cluster.Unlisted && (pod == nil || !build.IsCleansing(pod) || !m.Healthy) {
 			return false
 		}
 	}

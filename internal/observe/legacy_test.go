@@ -68,6 +68,27 @@ func TestLegacyEntriesOfOneWithoutAPod(t *testing.T) {
 	}
 }
 
+// TestLegacyEntriesOfOneThatStarts: a member that has only just been made anew to drop its
+// old entries has them still, and is left to it.
+func TestLegacyEntriesOfOneThatStarts(t *testing.T) {
+	s := newScene(t)
+	s.c.Spec.Version, s.c.Status.LegacyEntries = "3.7.3", true
+	s.runs("3.6.16", "3.6.16", "3.6.16")
+	joining := cluster.Target{Version: "3.6.16", Cleanse: true}
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		s.cleanse(name)
+		s.pod(name).Annotations[v1alpha1.AnnotationTemplate] = build.Fingerprint(build.Targeted(s.c, joining), name)
+	}
+	s.etcd.Stop("a-2")
+	v := s.look()
+	if v.Target != joining {
+		t.Errorf("got  %+v\nwant %+v", v.Target, joining)
+	}
+	if outdated := v.Select(cluster.IsOutdated); len(outdated) > 0 {
+		t.Errorf("outdated: %v", cluster.Names(outdated))
+	}
+}
+
 // TestLearnerOfAnotherVersionStays: one that joins on the way to 3.7 runs 3.6 until it
 // votes, and is not restarted for it before it could even catch up.
 func TestLearnerOfAnotherVersionStays(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -66,6 +67,32 @@ func upgrades() {
 			Expect(restarts(c)[name]).To(BeZero(), name)
 		}
 	})
+
+	for _, size := range []int32{1, 3} {
+		labels := Label()
+		if size > 1 {
+			labels = Label("long")
+		}
+		It(fmt.Sprintf("goes on to 3.7.3 after it has rested on 3.6.16, with %d of 3.5.35", size), labels, func() {
+			rested := create(newCluster(c.Namespace, fmt.Sprintf("rested-%d", size), ofVersion("3.5.35"),
+				func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To(size) }))
+			data := fill(rested)
+			Expect(edit(rested, ofVersion("3.6.16"))).To(Succeed())
+			settles(rested)
+			Expect(running(rested)).To(HaveEach("3.6.16"))
+			w := callWitness(rested)
+			Expect(edit(rested, ofVersion("3.7.3"))).To(Succeed())
+			settles(rested)
+			w.dismiss()
+			Expect(running(rested)).To(HaveEach("3.7.3"))
+			Expect(filled(rested)).To(Equal(data))
+			for name, runs := range w.runs {
+				Expect(runs).To(HaveExactElements(
+					HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.7.3")), name)
+				Expect(restarts(rested)[name]).To(BeZero(), "%s drops what 3.7 cannot read before it runs 3.7", name)
+			}
+		})
+	}
 
 	It("fault 49: two minor versions down are refused, and nothing is touched", func() {
 		before := uids(c)
