@@ -50,6 +50,18 @@ func allNamespacesGo() {
 	}).WithPolling(time.Second).Should(Succeed())
 }
 
+// leftoversGo clears away what a run left that was interrupted: it would go on beside this
+// one, and in the end not all would be gone.
+func leftoversGo() {
+	var list corev1.NamespaceList
+	Expect(api.List(ctx, &list, client.HasLabels{"etcd-operator.dev/e2e"})).To(Succeed())
+	for i := range list.Items {
+		AddReportEntry("left by a run that was interrupted", list.Items[i].Name)
+		Expect(client.IgnoreNotFound(api.Delete(ctx, &list.Items[i]))).To(Succeed())
+	}
+	allNamespacesGo()
+}
+
 // namespaces are those in use, for what is kept of a failure.
 var namespaces []string
 

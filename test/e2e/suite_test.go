@@ -75,7 +75,10 @@ var _ = Describe("etcd-operator", func() {
 })
 
 var (
-	_ = BeforeSuite(connect)
+	_ = BeforeSuite(func() {
+		connect()
+		leftoversGo()
+	})
 	_ = AfterSuite(func() {
 		defer wakeDeployed()
 		allNamespacesGo()
