@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -36,6 +37,8 @@ func TestFault49Downgrade(t *testing.T) {
 		m.Lead("m1")
 		m.isRefusedTooEarly()
 		m.enable()
+		m.letsNobodyIn()
+		m.enable()
 		m.stopsHalfWay()
 		m.enable()
 		m.goesAllTheWay()
@@ -65,6 +68,29 @@ func (m *mixed) enable() {
 		})
 	}
 	want(m.t, "enabling it again", m.Client("m1").Downgrade(m.t.Context(), m.target), nil)
+}
+
+// letsNobodyIn: who joins ends, whatever version it runs, until the downgrade is cancelled.
+func (m *mixed) letsNobodyIn() {
+	joining := m.Add("m4")
+	var learner etcd.Member
+	eventuallyReady(m.t, "m4 to be added", func() (err error) {
+		learner, err = m.Client("m1").AddLearner(m.t.Context(), m.PeerURL("m4"))
+		return err
+	})
+	flags := m.Joins("existing", append(slices.Clone(three), "m4")...)
+	for _, version := range []string{m.newer, m.older} {
+		joining.Start(version, flags...)
+		if exitCode, log := joining.Ended(), joining.Log(); !strings.Contains(log, "incompatible with current running cluster") {
+			m.t.Errorf("%s ended with %d after\n%s", version, exitCode, log)
+		}
+	}
+	want(m.t, "cancelling it", m.Client("m1").CancelDowngrade(m.t.Context()), nil)
+	joining.Start(m.newer, flags...)
+	eventuallyReady(m.t, "m4 to be promoted", func() error { return m.Client("m1").Promote(m.t.Context(), learner.ID) })
+	m.Serves("m4")
+	eventuallyReady(m.t, "m4 to be removed", func() error { return m.Client("m1").Remove(m.t.Context(), learner.ID) })
+	joining.Terminate()
 }
 
 // stopsHalfWay: after it was cancelled, members of the older version stay, and

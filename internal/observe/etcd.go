@@ -62,6 +62,7 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 		a.note(members.member(a.name))
 	}
 	noteVersions(answers, members)
+	v.GoesDown = members.downgrade
 	leader := leaderID(answers)
 	noteLags(answers, members, leader)
 	if !answersItself(answers, leader) {

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,6 +29,23 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 		}
 	}
 	v.Target.Held = v.Target.Hold(members.sorted())
+	if v.Target.Downgrade != "" && v.Want.Ephemeral && o.takesNewPods(c, members) {
+		v.Target.Barred = fmt.Sprintf("members of etcd %s need new pods, because flags differ, and with its pod the data of a member goes; "+
+			"etcd lets no new member join while it goes down: set spec.version back", v.Target.Downgrade)
+		v.Target.Downgrade = ""
+	}
+}
+
+// takesNewPods says whether what is wanted cannot run in a Pod that there is.
+func (o *Observer) takesNewPods(c *v1alpha1.EtcdCluster, members *join) bool {
+	wanted, image := wantedVersion(c)
+	end := build.Targeted(c, cluster.Target{Version: wanted, Image: image})
+	for _, pod := range members.pods {
+		if o.change(end, pod) == cluster.Rebuild {
+			return true
+		}
+	}
+	return false
 }
 
 // change is what it takes to bring a Pod to the spec. Resources that Kubernetes does

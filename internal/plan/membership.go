@@ -89,6 +89,8 @@ func finishLearner(v cluster.View) Step {
 		switch {
 		case isSuperfluous(v, m):
 			return remove(v, m, "it is no longer needed")
+		case isUnborn(v, m) && v.GoesDown != "":
+			return letIn(v)
 		case isUnborn(v, m) && !m.Pod.Exists:
 			return startNew(v, m)
 		case m.Synced:
@@ -105,6 +107,12 @@ func finishLearner(v cluster.View) Step {
 	}
 	return nil
 }
+
+// letIn calls a downgrade off that is allowed: etcd lets nobody join meanwhile whose version
+// is not lower still than the cluster's (allowedVersionRange in its cluster_util.go). Who went
+// down keeps the cluster at that version, and when it is whole the others follow; if nobody
+// did, it is allowed again.
+func letIn(v cluster.View) Step { return cmp.Or(awaitHealth(v), Step(CancelDowngrade{})) }
 
 // startNew starts a member that has no data yet. Its volume may need the room that old ones
 // take in a quota, so those that nobody wants any more go first.

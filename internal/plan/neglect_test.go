@@ -15,6 +15,8 @@ func neglect(w *world) string {
 		return "the cluster is not formed anew"
 	case keepsStranded(w):
 		return "a member is kept whose node is silent for too long"
+	case keepsOut(w):
+		return "a downgrade is allowed while a member is to join, which etcd lets nobody then"
 	default:
 		return ""
 	}
@@ -54,4 +56,16 @@ func keepsStranded(w *world) bool {
 		}
 	}
 	return false
+}
+
+// keepsOut says whether a member that is to join cannot, because of a downgrade that could
+// be called off.
+func keepsOut(w *world) bool {
+	v := &w.view
+	if w.downgrade == "" || v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || w.cannotMount() {
+		return false
+	}
+	joining := v.Select(cluster.IsLearner, func(m cluster.Member) bool { return !w.fate(m.Name).data })
+	down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy))
+	return len(joining) > 0 && len(down) == 0
 }

@@ -62,6 +62,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "version", &v.Want.Version)
 	d.MaybeScanArgs(t, "bad", &w.bad)
 	d.MaybeScanArgs(t, "downgrade", &w.downgrade)
+	v.GoesDown = w.downgrade
 	d.MaybeScanArgs(t, "recovering", &v.Record.Recovering)
 	d.MaybeScanArgs(t, "accept", &v.Want.Accepted)
 	d.MaybeScanArgs(t, "await", &v.Target.Await)

@@ -113,6 +113,9 @@ func (w *world) form() {
 
 func (w *world) runs(m cluster.Member) bool {
 	f := w.fate(m.Name)
+	if m.Role == cluster.Learner && !f.data && w.downgrade != "" { // etcd lets nobody join meanwhile
+		return false
+	}
 	if f.damaged || f.silent || f.unheard || f.away > 0 || f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
 		return false
 	}
@@ -171,10 +174,11 @@ func (w *world) run(m *cluster.Member) {
 	}
 }
 
-// strike takes everybody but a survivor that forms the cluster anew off the list.
+// strike takes everybody but a survivor that forms the cluster anew off the list. It does
+// so when it starts; whom it adds later stays.
 func (w *world) strike() {
 	for _, survivor := range w.view.Members {
-		if !survivor.Pod.Forced || !survivor.Answers {
+		if !survivor.Pod.Forced || !survivor.Answers || w.view.Record.Recovering != survivor.Name {
 			continue
 		}
 		for i := range w.view.Members {
@@ -259,8 +263,12 @@ func (w *world) aim() {
 	running := w.running()
 	hop := nextHop(v.Want.Version, running, w.downgrade)
 	v.Target = cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}
+	v.GoesDown = w.downgrade
 	if hop.Downgrade != "" {
 		v.Target.Version = version.Highest(running)
+	}
+	if v.Want.Ephemeral && hop.Downgrade == "3.5" {
+		v.Target.Downgrade, v.Target.Barred = "", "data would go with the Pods"
 	}
 	if v.Unproven() {
 		v.Target.Version = version.Wake(hop.To, running)
