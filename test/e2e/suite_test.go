@@ -50,6 +50,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("faults of pods", Ordered, ContinueOnFailure, faultsOfPods)
 	Describe("under load", Label("load", "long"), Ordered, ContinueOnFailure, underLoad)
 	Describe("many changes", Label("load", "long"), Ordered, ContinueOnFailure, manyChanges)
+	Describe("a way that nobody thought of", Label("long"), Ordered, wandering)
 	Describe("faults of the network and of nodes", Label("faults", "long"), Ordered, ContinueOnFailure, faultsOfTheNetwork)
 	Describe("faults of the membership", Ordered, ContinueOnFailure, faultsOfMembership)
 	Describe("faults by hand", Label("faults", "long"), Ordered, ContinueOnFailure, byHand)

@@ -127,6 +127,32 @@ func upgrades() {
 		Expect(w.runs).To(ContainElement(HaveLen(1)), "a member that never went down")
 	})
 
+	for _, way := range []struct {
+		what string
+		join func(*v1alpha1.EtcdCluster)
+	}{
+		{"a volume is lost", func(sinking *v1alpha1.EtcdCluster) {
+			Eventually(downgrading).WithArguments(sinking).Should(ContainElement(true))
+			loseVolume(sinking, sinking.Name+"-1")
+		}},
+		{"more members are wanted", func(sinking *v1alpha1.EtcdCluster) {
+			Eventually(runningNow).WithArguments(sinking).WithPolling(10 * time.Millisecond).Should(ContainElement("3.6.16"))
+			setSize(sinking, 5)
+		}},
+	} {
+		It("fault 49: goes down although "+way.what+" on the way", Label("long"), func() {
+			sinking := create(newCluster(c.Namespace, "sinking", ofVersion("3.7.3")))
+			data := fill(sinking)
+			Expect(edit(sinking, ofVersion("3.6.16"))).To(Succeed())
+			way.join(sinking)
+			settles(sinking)
+			Expect(running(sinking)).To(HaveEach("3.6.16"))
+			Expect(filled(sinking)).To(Equal(data))
+			tells(sinking, "DowngradeCancelled")
+			remove(sinking)
+		})
+	}
+
 	It("fault 49: goes two minor versions down, one after the other", Label("long"), func() {
 		for _, version := range []string{"3.6.16", "3.5.35"} {
 			w := callWitness(c)

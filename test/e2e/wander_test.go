@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// wandering takes one cluster through changes and losses in an order that nobody thought
+// of: whatever the way was, it ends as wanted and with all its data. The seed is in the
+// report (GINKGO's -ginkgo.seed repeats it), WANDER is the number of stops.
+func wandering() {
+	It("ends as wanted with all data, whatever was changed and lost on the way", func() {
+		namespace := newNamespace()
+		w := &wanderer{
+			rand:     rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0)), //nolint:gosec // repeatable
+			operator: startOperator(namespace),
+			c: create(newCluster(namespace, "wandering", ofVersion("3.5.35"),
+				func(spec *v1alpha1.EtcdClusterSpec) { spec.DeletionPolicy = v1alpha1.Retain })),
+		}
+		w.id, w.data = now(w.c).Status.ClusterID, fill(w.c)
+		stops, err := strconv.Atoi(cmp.Or(os.Getenv("WANDER"), "12"))
+		Expect(err).NotTo(HaveOccurred())
+		for i := range stops {
+			By(fmt.Sprintf("stop %d of %d: %s", i+1, stops, w.leave()))
+			w.arrive()
+		}
+	})
+}
+
+// A wanderer is a cluster and what must stay true of it.
+type wanderer struct {
+	rand     *rand.Rand
+	operator *operator
+	c        *v1alpha1.EtcdCluster
+	id       string
+	data     map[string]string
+}
+
+// leave does one or two things at once and says which.
+func (w *wanderer) leave() string {
+	GinkgoHelper()
+	did := w.one(true)
+	if w.rand.IntN(3) == 0 {
+		w.idle(8 * time.Second)
+		did += ", and then " + w.one(false)
+	}
+	if w.rand.IntN(4) == 0 && !useDeployed {
+		w.idle(4 * time.Second)
+		w.operator.restart()
+		did += ", and then the operator is killed"
+	}
+	return did
+}
+
+// idle waits for any time up to that.
+func (w *wanderer) idle(most time.Duration) {
+	time.Sleep(time.Duration(w.rand.Int64N(int64(most))))
+}
+
+// one changes something or loses it. What costs a quorum when something else is
+// under way is done only at rest.
+func (w *wanderer) one(atRest bool) string {
+	GinkgoHelper()
+	spec := now(w.c).Spec
+	size := ptr.Deref(spec.Size, 3)
+	switch choice := w.rand.IntN(11); {
+	case choice < 3:
+		return w.toVersion(spec.Version)
+	case choice < 5:
+		to := other(w.rand, []int32{0, 1, 3, 5}, size)
+		setSize(w.c, to)
+		return fmt.Sprintf("size %d to %d", size, to)
+	case choice < 6:
+		Expect(edit(w.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = int64(5000 + w.rand.IntN(1000)) })).To(Succeed())
+		return "a flag"
+	case choice < 7 && atRest && size >= 3:
+		victim := w.pick().Name
+		lost := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.c.Namespace, Name: victim}}
+		Expect(api.Delete(ctx, lost)).To(Succeed())
+		deletePod(w.c, victim)
+		return "the volume of " + victim + " is lost"
+	case choice < 8:
+		for _, p := range pods(w.c) {
+			Expect(client.IgnoreNotFound(api.Delete(ctx, &p, client.GracePeriodSeconds(0)))).To(Succeed())
+		}
+		return "all Pods are lost"
+	case choice < 9 && atRest:
+		remove(w.c)
+		again := newCluster(w.c.Namespace, w.c.Name, func(s *v1alpha1.EtcdClusterSpec) { *s = spec })
+		Expect(api.Create(ctx, again)).To(Succeed())
+		return "it is deleted and created again"
+	case size == 0 || len(pods(w.c)) == 0:
+		return "nothing"
+	default:
+		victim := w.pick()
+		Expect(client.IgnoreNotFound(api.Delete(ctx, &victim))).To(Succeed())
+		return "the Pod of " + victim.Name + " is lost"
+	}
+}
+
+// pick is any Pod of the cluster.
+func (w *wanderer) pick() corev1.Pod {
+	GinkgoHelper()
+	all := pods(w.c)
+	slices.SortFunc(all, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return all[w.rand.IntN(len(all))]
+}
+
+// other is any of all but one.
+func other[T comparable](rand *rand.Rand, all []T, but T) T {
+	rest := slices.DeleteFunc(all, func(one T) bool { return one == but })
+	return rest[rand.IntN(len(rest))]
+}
+
+// toVersion asks for any other version. Where there is no way the API server says so, and
+// nothing has changed.
+func (w *wanderer) toVersion(from string) string {
+	to := other(w.rand, []string{"3.5.35", "3.6.16", "3.7.3"}, from)
+	if err := edit(w.c, ofVersion(to)); err != nil {
+		Expect(err).To(MatchError(ContainSubstring("version may go")))
+		return "version " + to + " is refused"
+	}
+	return "version " + from + " to " + to
+}
+
+// arrive waits until the cluster is as wanted, awake, and looks at what must be true.
+func (w *wanderer) arrive() {
+	GinkgoHelper()
+	begin := time.Now()
+	if ptr.Deref(now(w.c).Spec.Size, 3) == 0 {
+		Eventually(func(g Gomega) { g.Expect(podsOf(g, w.c.Namespace, ours(w.c))).To(BeEmpty()) }).Should(Succeed())
+		setSize(w.c, 3)
+	}
+	Eventually(func(g Gomega) { isSettled(g, w.c) }).WithTimeout(5 * time.Minute).Should(Succeed())
+	spec := now(w.c).Spec
+	Expect(running(w.c)).To(HaveEach(spec.Version))
+	Expect(now(w.c).Status.ClusterID).To(Equal(w.id))
+	Expect(filled(w.c)).To(Equal(w.data))
+	Expect(inUse(Default, w.c)).To(HaveLen(int(ptr.Deref(spec.Size, 3))))
+	AddReportEntry(fmt.Sprintf("%d of %s after %s", ptr.Deref(spec.Size, 3), spec.Version, time.Since(begin).Round(100*time.Millisecond)))
+}
