@@ -33,6 +33,28 @@ func TestDataThatGoesWithItsPod(t *testing.T) {
 	}
 }
 
+// TestOnlyOneGoesDown: while the only member is made anew for an older version nobody is
+// there to say that etcd lets it go down, and the status remembers.
+func TestOnlyOneGoesDown(t *testing.T) {
+	for remembered, want := range map[string]cluster.Target{
+		"3.6.16": {Version: "3.6.16", Downgrade: "3.5"},
+		"3.5.35": {Version: "3.5.35"},
+	} {
+		s := newScene(t)
+		s.c.Spec.Version, s.c.Status.TargetVersion = "3.5.35", remembered
+		for i := range s.c.Status.Members {
+			s.c.Status.Members[i].Version = "3.6.16"
+		}
+		for _, name := range []string{"a-0", "a-1", "a-2"} {
+			s.drop("Pod " + name)
+			s.etcd.Stop(name)
+		}
+		if got := s.look().Target; got != want {
+			t.Errorf("on the way to %s: got %+v, want %+v", remembered, got, want)
+		}
+	}
+}
+
 // TestGoesDown: that etcd lets its members go down is told by each that can.
 func TestGoesDown(t *testing.T) {
 	s := newScene(t)

@@ -64,6 +64,9 @@ func target(c *v1alpha1.EtcdCluster, members *join) cluster.Target {
 	wanted, image := wantedVersion(c)
 	running, runningImage := members.running()
 	hop := version.Next(wanted, running, members.downgrade, image != "")
+	if hop.Downgrade != "" && !members.answer() && c.Status.TargetVersion == hop.To {
+		hop.Downgrade = "" // it was allowed, and nobody is there to say so
+	}
 	t := cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}
 	up, legacy := goesUp(running, hop.To), c.Status.LegacyEntries && !readsLegacy(wanted)
 	switch {
@@ -111,6 +114,16 @@ func (j *join) areCleansed(c *v1alpha1.EtcdCluster) bool {
 		}
 	}
 	return true
+}
+
+// answer says whether any member does.
+func (j *join) answer() bool {
+	for _, m := range j.members {
+		if m.Answers {
+			return true
+		}
+	}
+	return false
 }
 
 // goesUp says whether a version is of a newer minor version than every member's.

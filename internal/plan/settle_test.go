@@ -261,9 +261,15 @@ func nextHop(wanted string, running []string, downgrade string) version.Hop {
 func (w *world) aim() {
 	v := &w.view
 	running := w.running()
-	hop := nextHop(v.Want.Version, running, w.downgrade)
+	v.GoesDown = ""
+	if up, _ := w.voters(func(m *cluster.Member) bool { return m.Answers }); up > 0 {
+		v.GoesDown = w.downgrade
+	}
+	hop := nextHop(v.Want.Version, running, v.GoesDown)
+	if v.GoesDown != w.downgrade && hop.To == w.aimed {
+		hop.Downgrade = "" // it was allowed, and nobody is there to say so
+	}
 	v.Target = cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}
-	v.GoesDown = w.downgrade
 	if hop.Downgrade != "" {
 		v.Target.Version = version.Highest(running)
 	}
@@ -273,6 +279,7 @@ func (w *world) aim() {
 	if v.Unproven() {
 		v.Target.Version = version.Wake(hop.To, running)
 	}
+	w.aimed = v.Target.Version
 	for i := range v.Members {
 		v.Members[i].Pod.Change = w.change(v.Members[i])
 	}

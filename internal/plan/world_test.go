@@ -29,6 +29,7 @@ type truth struct {
 	bad       string   // a version that does not run
 	minor     string   // etcd's version of the whole cluster
 	downgrade string   // what etcd was told that its members go down to
+	aimed     string   // version that the record says members were being brought to
 	budget    int      // Pods that must stay, as the disruption budget has it
 	impatient bool     // volumes are to be deleted as soon as they are set aside
 	fault     string   // what etcd would have refused

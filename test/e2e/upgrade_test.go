@@ -73,7 +73,7 @@ func upgrades() {
 		if size > 1 {
 			labels = Label("long")
 		}
-		It(fmt.Sprintf("goes on to 3.7.3 after it has rested on 3.6.16, with %d of 3.5.35", size), labels, func() {
+		It(fmt.Sprintf("goes on to 3.7.3 after it has rested on 3.6.16, and back, with %d of 3.5.35", size), labels, func() {
 			rested := create(newCluster(c.Namespace, fmt.Sprintf("rested-%d", size), ofVersion("3.5.35"),
 				func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To(size) }))
 			data := fill(rested)
@@ -91,6 +91,12 @@ func upgrades() {
 					HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.7.3")), name)
 				Expect(restarts(rested)[name]).To(BeZero(), "%s drops what 3.7 cannot read before it runs 3.7", name)
 			}
+			for _, down := range []string{"3.6.16", "3.5.35"} {
+				Expect(edit(rested, ofVersion(down))).To(Succeed())
+				settles(rested)
+				Expect(running(rested)).To(HaveEach(down))
+			}
+			Expect(filled(rested)).To(Equal(data))
 		})
 	}
 
