@@ -8,8 +8,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -60,9 +58,7 @@ func manyChanges() {
 		AddReportEntry("victims", strings.Join(victims, ", ")+"; the leader is "+leader)
 		busy(c, func() {
 			loseVolume(c, victims[0])
-			lost := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: victims[1]}}
-			Expect(api.Delete(ctx, lost)).To(Succeed())
-			deletePod(c, victims[1])
+			lose(c, victims[1])
 			Eventually(func(g Gomega) {
 				listed := membersOf(g, c)
 				Expect(learners(listed)).To(BeNumerically("<=", 1), "learners at once: %v", listed)

@@ -15,7 +15,6 @@ import (
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -199,11 +198,9 @@ func killAtOnce(c *v1alpha1.EtcdCluster, members ...string) {
 	}
 }
 
-// loseVolume deletes a member's volume and Pod.
+// loseVolume deletes a member's volume and Pod, and waits until etcd no longer lists it.
 func loseVolume(c *v1alpha1.EtcdCluster, member string) {
 	GinkgoHelper()
-	lost := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: member}}
-	Expect(api.Delete(ctx, lost)).To(Succeed())
-	deletePod(c, member)
+	lose(c, member)
 	Eventually(membersOf).WithArguments(c).ShouldNot(HaveKey(member))
 }

@@ -11,7 +11,6 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -38,9 +37,7 @@ func faultsOfMembership() {
 
 	It("fault 18: a member whose volume is lost is replaced under a new name", func() {
 		victim, _ := aFollower(c)
-		lost := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: victim.Name}}
-		Expect(api.Delete(ctx, lost)).To(Succeed())
-		deletePod(c, victim)
+		lose(c, victim.Name)
 		Eventually(membersOf).WithArguments(c).Should(And(Not(HaveKey(victim.Name)), HaveKey("listed-3")))
 	})
 

@@ -12,8 +12,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -21,7 +19,7 @@ import (
 
 // wandering takes one cluster through changes and losses in an order that nobody thought
 // of: whatever the way was, it ends as wanted and with all its data. The seed is in the
-// report (GINKGO's -ginkgo.seed repeats it), WANDER is the number of stops.
+// report (-ginkgo.seed repeats it), WANDER is the number of stops.
 func wandering() {
 	It("ends as wanted with all data, whatever was changed and lost on the way", func() {
 		namespace := newNamespace()
@@ -75,8 +73,10 @@ func (w *wanderer) idle(most time.Duration) {
 // under way is done only at rest.
 func (w *wanderer) one(atRest bool) string {
 	GinkgoHelper()
-	spec := now(w.c).Spec
-	size := ptr.Deref(spec.Size, 3)
+	c := now(w.c)
+	spec, size := c.Spec, int32(c.Size()) //nolint:gosec // a small number
+	all := pods(w.c)
+	slices.SortFunc(all, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	switch choice := w.rand.IntN(11); {
 	case choice < 3:
 		return w.toVersion(spec.Version)
@@ -88,13 +88,11 @@ func (w *wanderer) one(atRest bool) string {
 		Expect(edit(w.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = int64(5000 + w.rand.IntN(1000)) })).To(Succeed())
 		return "a flag"
 	case choice < 7 && atRest && size >= 3:
-		victim := w.pick().Name
-		lost := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.c.Namespace, Name: victim}}
-		Expect(api.Delete(ctx, lost)).To(Succeed())
-		deletePod(w.c, victim)
+		victim := all[w.rand.IntN(len(all))].Name
+		lose(w.c, victim)
 		return "the volume of " + victim + " is lost"
 	case choice < 8:
-		for _, p := range pods(w.c) {
+		for _, p := range all {
 			Expect(client.IgnoreNotFound(api.Delete(ctx, &p, client.GracePeriodSeconds(0)))).To(Succeed())
 		}
 		return "all Pods are lost"
@@ -103,21 +101,11 @@ func (w *wanderer) one(atRest bool) string {
 		again := newCluster(w.c.Namespace, w.c.Name, func(s *v1alpha1.EtcdClusterSpec) { *s = spec })
 		Expect(api.Create(ctx, again)).To(Succeed())
 		return "it is deleted and created again"
-	case size == 0 || len(pods(w.c)) == 0:
+	case len(all) == 0:
 		return "nothing"
 	default:
-		victim := w.pick()
-		Expect(client.IgnoreNotFound(api.Delete(ctx, &victim))).To(Succeed())
-		return "the Pod of " + victim.Name + " is lost"
+		return "the Pod of " + deletePod(w.c, all[w.rand.IntN(len(all))]).Name + " is lost"
 	}
-}
-
-// pick is any Pod of the cluster.
-func (w *wanderer) pick() corev1.Pod {
-	GinkgoHelper()
-	all := pods(w.c)
-	slices.SortFunc(all, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	return all[w.rand.IntN(len(all))]
 }
 
 // other is any of all but one.
@@ -141,15 +129,15 @@ func (w *wanderer) toVersion(from string) string {
 func (w *wanderer) arrive() {
 	GinkgoHelper()
 	begin := time.Now()
-	if ptr.Deref(now(w.c).Spec.Size, 3) == 0 {
+	if now(w.c).Size() == 0 {
 		Eventually(func(g Gomega) { g.Expect(podsOf(g, w.c.Namespace, ours(w.c))).To(BeEmpty()) }).Should(Succeed())
 		setSize(w.c, 3)
 	}
 	Eventually(func(g Gomega) { isSettled(g, w.c) }).WithTimeout(5 * time.Minute).Should(Succeed())
-	spec := now(w.c).Spec
-	Expect(running(w.c)).To(HaveEach(spec.Version))
-	Expect(now(w.c).Status.ClusterID).To(Equal(w.id))
-	Expect(filled(w.c)).To(Equal(w.data))
-	Expect(inUse(Default, w.c)).To(HaveLen(int(ptr.Deref(spec.Size, 3))))
-	AddReportEntry(fmt.Sprintf("%d of %s after %s", ptr.Deref(spec.Size, 3), spec.Version, time.Since(begin).Round(100*time.Millisecond)))
+	c := now(w.c)
+	Expect(running(c)).To(HaveEach(c.Spec.Version))
+	Expect(c.Status.ClusterID).To(Equal(w.id))
+	Expect(filled(c)).To(Equal(w.data))
+	Expect(inUse(Default, c)).To(HaveLen(c.Size()))
+	AddReportEntry(fmt.Sprintf("%d of %s after %s", c.Size(), c.Spec.Version, time.Since(begin).Round(100*time.Millisecond)))
 }
