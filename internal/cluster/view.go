@@ -33,8 +33,9 @@ type View struct {
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
 	Unread string
-	// GoesDown is the minor version that etcd lets its members go down to; empty if none.
-	// While it does, nobody can join.
+	// GoesDown is the minor version that etcd lets its members go down to, while it lets
+	// nobody join; empty if none. If all run etcd 3.5 it is only looked for before members
+	// are added.
 	GoesDown string
 	// Fresh is true while a Pod started so recently that etcd is about to answer.
 	Fresh bool

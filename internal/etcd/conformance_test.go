@@ -64,12 +64,21 @@ func aloneAndHealthy(t *testing.T, w world, one etcd.Client) (id uint64) {
 }
 
 func downgradeIsEnabledOnce(t *testing.T, one etcd.Client) {
-	target := func() string { return must(one.Status(t.Context()))(t).Downgrade }
+	target := func() string {
+		t.Helper()
+		enabled := must(one.Status(t.Context()))(t).Downgrade
+		if goes := must(one.GoesDown(t.Context()))(t); goes != (enabled != "") {
+			t.Errorf("asked whether it goes down it says %t, and %q by its status", goes, enabled)
+		}
+		return enabled
+	}
 	status := must(one.Status(t.Context()))(t)
 	if strings.HasPrefix(status.Version, "3.5.") {
 		if status.StorageVersion != "" || status.Downgrade != "" {
 			t.Errorf("this version can not tell: %+v", status)
 		}
+		eventually(t, "m1 to know the version of its cluster", func() error { _, err := one.GoesDown(t.Context()); return err })
+		target()
 		return
 	}
 	to := must(below(status.Version, 1))(t)

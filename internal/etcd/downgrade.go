@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -33,26 +34,56 @@ func (c *client) Downgrade(ctx context.Context, to string) error {
 	return failed(verb, err)
 }
 
+// unanswered is how long it takes to see that etcd 3.5 does not answer: its applier has no
+// result for a change of a downgrade (etcdserver/apply.go), which the caller waits for.
+const unanswered = 500 * time.Millisecond
+
 // CancelDowngrade looks whether it was done: from 3.6 on etcd answers well
-// whatever happened. The read makes what the member says of itself current.
+// whatever happened, and 3.5 does not. The read makes what the member says of
+// itself current.
 func (c *client) CancelDowngrade(ctx context.Context) error {
 	const verb = "cancel downgrade"
 	request := &etcdserverpb.DowngradeRequest{Action: etcdserverpb.DowngradeRequest_CANCEL}
-	_, err := c.maintenance.Downgrade(ctx, request)
-	if err != nil && !is(err, rpctypes.ErrNoInflightDowngrade) {
+	brief, end := context.WithTimeout(ctx, unanswered)
+	defer end()
+	_, err := c.maintenance.Downgrade(brief, request)
+	if err != nil && brief.Err() == nil && !is(err, rpctypes.ErrNoInflightDowngrade) {
 		return failed(verb, err)
 	}
 	if err := c.Read(ctx); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
-	status, err := c.Status(ctx)
+	goes, err := c.GoesDown(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
-	if status.Downgrade != "" {
+	if goes {
 		return errors.New(verb + ": it is still enabled")
 	}
 	return nil
+}
+
+// GoesDown asks etcd 3.5 whether the next downgrade were valid, which has no effect. It is
+// not in a cluster that is of an older version than its member.
+func (c *client) GoesDown(ctx context.Context) (bool, error) {
+	const verb = "ask for a downgrade"
+	status, err := c.Status(ctx)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", verb, err)
+	}
+	major, minor, ok := parts(status.Version)
+	if !ok || status.StorageVersion != "" {
+		return status.Downgrade != "", nil
+	}
+	request := &etcdserverpb.DowngradeRequest{Action: etcdserverpb.DowngradeRequest_VALIDATE, Version: fmt.Sprintf("%d.%d", major, minor-1)}
+	_, err = c.maintenance.Downgrade(ctx, request)
+	if is(err, rpctypes.ErrDowngradeInProcess) || is(err, rpctypes.ErrInvalidDowngradeTargetVersion) {
+		return true, nil
+	}
+	if err != nil {
+		return false, failed(verb, err)
+	}
+	return false, nil
 }
 
 // enabledDowngrade is the version that etcd is allowed to go down to.

@@ -16,24 +16,26 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
-// mixed is a cluster of three that goes from one minor version to the one
-// before, and back.
+// mixed is a cluster that goes from one minor version to the one before, and back.
 type mixed struct {
 	*process.Cluster
 	t            *testing.T
+	members      []string
 	newer, older string
 	target       string // the minor version of older
 }
 
-var three = []string{"m1", "m2", "m3"}
+func goingDown(t *testing.T, version string, members ...string) *mixed {
+	return &mixed{
+		Cluster: process.Run(t, version, len(members)), t: t, members: members, newer: version,
+		older:  process.Versions[slices.Index(process.Versions, version)-1],
+		target: must(below(version, 1))(t),
+	}
+}
 
 func TestFault49Downgrade(t *testing.T) {
 	ofVersions(t, process.Versions[1:], func(t *testing.T, version string) {
-		m := mixed{
-			Cluster: process.Run(t, version, 3), t: t, newer: version,
-			older:  process.Versions[slices.Index(process.Versions, version)-1],
-			target: must(below(version, 1))(t),
-		}
+		m := goingDown(t, version, "m1", "m2", "m3")
 		m.Lead("m1")
 		m.isRefusedTooEarly()
 		m.enable()
@@ -45,9 +47,29 @@ func TestFault49Downgrade(t *testing.T) {
 	})
 }
 
+// TestFault49DowngradeOfOne: the only member has gone down, and goes on to let nobody join.
+// It says so when asked, and can be told to end it.
+func TestFault49DowngradeOfOne(t *testing.T) {
+	ofVersions(t, process.Versions[1:], func(t *testing.T, version string) {
+		m := goingDown(t, version, "m1")
+		m.enable()
+		m.run("m1", m.older)
+		learner := m.add("m2")
+		m.endsInVain("m2", m.older)
+		if goes := must(m.Client("m1").GoesDown(t.Context()))(t); !goes {
+			t.Error("it says that it has ended")
+		}
+		want(t, "cancelling it", m.Client("m1").CancelDowngrade(t.Context()), nil)
+		if goes := must(m.Client("m1").GoesDown(t.Context()))(t); goes {
+			t.Error("it says that it goes on")
+		}
+		m.comesAndGoes("m2", m.older, learner)
+	})
+}
+
 // isRefusedTooEarly: an etcd that is too old for the cluster ends.
 func (m *mixed) isRefusedTooEarly() {
-	m.Member("m3").Start(m.older, m.Joins("existing", three...)...)
+	m.Member("m3").Start(m.older, m.Joins("existing", m.members...)...)
 	exitCode, log := m.Member("m3").Ended(), m.Member("m3").Log()
 	if why := crash.Why(exitCode, "Error", log); why != crash.TooOld {
 		m.t.Errorf("it is %s; it ended with %d after\n%s", why, exitCode, log)
@@ -55,11 +77,18 @@ func (m *mixed) isRefusedTooEarly() {
 	m.run("m3", m.newer)
 }
 
-// enable asks a follower, and waits until each member could be changed.
+// enable asks a follower if there is one, and waits until each member could be changed. Their
+// data must be of the newer version before: data that never went up is readable for the older,
+// and the log is not. Who replays that ends, be it a new member or one that starts again after
+// the downgrade has ended.
 func (m *mixed) enable() {
 	m.t.Helper()
-	eventuallyReady(m.t, "a downgrade to be enabled", func() error { return m.Client("m2").Downgrade(m.t.Context(), m.target) })
-	for _, name := range three {
+	for _, name := range m.members {
+		eventually(m.t, name+" to be of its own version", func() error { return isOfItsVersion(m.t, m.Client(name)) })
+	}
+	last := m.Client(m.members[len(m.members)-1])
+	eventuallyReady(m.t, "a downgrade to be enabled", func() error { return last.Downgrade(m.t.Context(), m.target) })
+	for _, name := range m.members {
 		eventually(m.t, name+" to be ready for it", func() error {
 			if status := m.Status(name); status.Downgrade != m.target || status.StorageVersion != m.target+".0" {
 				return errors.New("can go to " + status.Downgrade + ", its data is of " + status.StorageVersion)
@@ -72,25 +101,40 @@ func (m *mixed) enable() {
 
 // letsNobodyIn: who joins ends, whatever version it runs, until the downgrade is cancelled.
 func (m *mixed) letsNobodyIn() {
-	joining := m.Add("m4")
-	var learner etcd.Member
-	eventuallyReady(m.t, "m4 to be added", func() (err error) {
-		learner, err = m.Client("m1").AddLearner(m.t.Context(), m.PeerURL("m4"))
-		return err
-	})
-	flags := m.Joins("existing", append(slices.Clone(three), "m4")...)
+	learner := m.add("m4")
 	for _, version := range []string{m.newer, m.older} {
-		joining.Start(version, flags...)
-		if exitCode, log := joining.Ended(), joining.Log(); !strings.Contains(log, "incompatible with current running cluster") {
-			m.t.Errorf("%s ended with %d after\n%s", version, exitCode, log)
-		}
+		m.endsInVain("m4", version)
 	}
 	want(m.t, "cancelling it", m.Client("m1").CancelDowngrade(m.t.Context()), nil)
-	joining.Start(m.newer, flags...)
-	eventuallyReady(m.t, "m4 to be promoted", func() error { return m.Client("m1").Promote(m.t.Context(), learner.ID) })
-	m.Serves("m4")
-	eventuallyReady(m.t, "m4 to be removed", func() error { return m.Client("m1").Remove(m.t.Context(), learner.ID) })
-	joining.Terminate()
+	m.comesAndGoes("m4", m.newer, learner)
+}
+
+func (m *mixed) add(name string) (learner etcd.Member) {
+	m.t.Helper()
+	m.Add(name)
+	eventuallyReady(m.t, name+" to be added", func() (err error) {
+		learner, err = m.Client("m1").AddLearner(m.t.Context(), m.PeerURL(name))
+		return err
+	})
+	return learner
+}
+
+func (m *mixed) endsInVain(name, version string) {
+	m.t.Helper()
+	joining := m.Member(name)
+	joining.Start(version, m.Joins("existing", append(slices.Clone(m.members), name)...)...)
+	if exitCode, log := joining.Ended(), joining.Log(); !strings.Contains(log, "incompatible with current running cluster") {
+		m.t.Errorf("%s ended with %d after\n%s", version, exitCode, log)
+	}
+}
+
+func (m *mixed) comesAndGoes(name, version string, learner etcd.Member) {
+	m.t.Helper()
+	m.Member(name).Start(version, m.Joins("existing", append(slices.Clone(m.members), name)...)...)
+	eventuallyReady(m.t, name+" to be promoted", func() error { return m.Client("m1").Promote(m.t.Context(), learner.ID) })
+	m.Serves(name)
+	eventuallyReady(m.t, name+" to be removed", func() error { return m.Client("m1").Remove(m.t.Context(), learner.ID) })
+	m.Member(name).Terminate()
 }
 
 // stopsHalfWay: after it was cancelled, members of the older version stay, and
@@ -99,7 +143,7 @@ func (m *mixed) stopsHalfWay() {
 	m.run("m3", m.older)
 	want(m.t, "cancelling it", m.Client("m2").CancelDowngrade(m.t.Context()), nil)
 	want(m.t, "cancelling it through the older member", m.Client("m3").CancelDowngrade(m.t.Context()), nil)
-	for _, name := range three {
+	for _, name := range m.members {
 		if status := m.Status(name); status.Downgrade != "" {
 			m.t.Errorf("%s still goes to %s", name, status.Downgrade)
 		}
@@ -116,13 +160,15 @@ func (m *mixed) stopsHalfWay() {
 	})
 }
 
-// goesAllTheWay: etcd itself ends it. A further one is not possible before.
+// goesAllTheWay: when one has gone down and it is cancelled, a new member may join, and the
+// others may go down as well. Nothing is left to end then.
 func (m *mixed) goesAllTheWay() {
-	for _, name := range []string{"m3", "m2", "m1"} {
-		m.run(name, m.older)
-	}
-	further := must(below(m.older, 1))(m.t)
-	m.Until("the downgrade to be over", func(ctx context.Context) error { return m.validate(ctx, "m1", further) })
+	m.run("m3", m.older)
+	want(m.t, "cancelling it", m.Client("m2").CancelDowngrade(m.t.Context()), nil)
+	m.comesAndGoes("m5", m.older, m.add("m5"))
+	m.run("m2", m.older)
+	m.run("m1", m.older)
+	want(m.t, "a further one", m.validate(m.t.Context(), "m1", must(below(m.older, 1))(m.t)), nil)
 	want(m.t, "cancelling it", m.Client("m1").CancelDowngrade(m.t.Context()), nil)
 }
 
@@ -141,7 +187,7 @@ func (m *mixed) validate(ctx context.Context, name, to string) error {
 func (m *mixed) run(name, version string) {
 	m.t.Helper()
 	m.Member(name).Terminate()
-	m.Member(name).Start(version, m.Joins("existing", three...)...)
+	m.Member(name).Start(version, m.Joins("existing", m.members...)...)
 	m.Serves(name)
 	if status := m.Status(name); status.Version != version {
 		m.t.Errorf("%s runs %s, want %s", name, status.Version, version)

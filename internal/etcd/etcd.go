@@ -95,11 +95,14 @@ type Client interface {
 	// and newer can tell that it is allowed already. It is ErrNotReady while
 	// the version of the cluster is not that of this member, be it that it
 	// rises yet, or that another member runs the older version and holds it
-	// down, and while an earlier downgrade is not over. Never ask etcd 3.5 this
-	// or the next: it does it, and does not answer.
+	// down, and while an earlier downgrade is not over. Never ask etcd 3.5 this:
+	// it does it, and does not answer.
 	Downgrade(ctx context.Context, to string) error
 	// CancelDowngrade ends what Downgrade began: members that run the older
 	// version stay, and may be upgraded. etcd does so itself some seconds after
 	// the last member runs the older version.
 	CancelDowngrade(ctx context.Context) error
+	// GoesDown says whether a downgrade is allowed. It needs a quorum, and is the only
+	// way to ask etcd 3.5; Status tells it of newer ones.
+	GoesDown(ctx context.Context) (bool, error)
 }

@@ -1,13 +1,17 @@
 package observe_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
 )
 
 // TestDataThatGoesWithItsPod: members without volumes go down in their Pods or not at all.
@@ -68,5 +72,58 @@ func TestGoesDown(t *testing.T) {
 	}
 	if v := s.look(); v.GoesDown != "3.5" {
 		t.Errorf("got %q", v.GoesDown)
+	}
+}
+
+// TestAllHaveGoneDown: members of etcd 3.5 tell of a downgrade only when asked, which costs
+// a round among them. It is done where one may be added next.
+func TestAllHaveGoneDown(t *testing.T) {
+	for name, test := range map[string]struct {
+		size      int32
+		ephemeral bool
+		runs      string
+		asked     bool
+	}{
+		"as many as wanted":               {3, false, "3.5.35", false},
+		"more are wanted":                 {5, false, "3.5.35", true},
+		"they may have to be made anew":   {3, true, "3.5.35", true},
+		"more are wanted, and all tell":   {5, false, "3.6.16", false},
+		"fewer are wanted":                {1, false, "3.5.35", false},
+		"made anew, and fewer are wanted": {1, true, "3.5.35", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.c.Spec.Size, s.c.Spec.Version = &test.size, test.runs
+			if test.ephemeral {
+				s.c.Spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}
+			}
+			if err := s.etcd.Client("a-0").Downgrade(t.Context(), "3.5"); err != nil {
+				t.Fatal(err)
+			}
+			s.runs(test.runs, test.runs, test.runs)
+			runs := s.twist
+			s.twist = func(name string, status *etcd.Status) {
+				runs(name, status)
+				status.Downgrade = ""
+			}
+			v := s.look()
+			if asked := s.callsOf("GoesDown"); len(asked) > 1 || (len(asked) == 1) != test.asked {
+				t.Errorf("asked: %s", asked)
+			}
+			if v.Target.Cancel != test.asked || (v.GoesDown == "3.5") != test.asked {
+				t.Errorf("goes down to %q, cancel %t", v.GoesDown, v.Target.Cancel)
+			}
+		})
+	}
+}
+
+// TestNobodyTells: nothing changes before a member says whether others may join.
+func TestNobodyTells(t *testing.T) {
+	s := newScene(t)
+	s.c.Spec.Size, s.c.Spec.Version = ptr.To[int32](5), "3.5.35"
+	s.runs("3.5.35", "3.5.35", "3.5.35")
+	s.etcd.FailBefore(fake.GoesDown, errors.New("no leader"))
+	if v := s.look(); !strings.Contains(v.Unread, "a-0 does not say whether it goes down: GoesDown: no leader") {
+		t.Errorf("got %q", v.Unread)
 	}
 }

@@ -1,9 +1,7 @@
 package observe
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -61,8 +59,7 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 	for _, a := range answers {
 		a.note(members.member(a.name))
 	}
-	noteVersions(answers, members)
-	v.GoesDown = members.downgrade
+	noteVersions(answers, v, members)
 	leader := leaderID(answers)
 	noteLags(answers, members, leader)
 	if !answersItself(answers, leader) {
@@ -88,6 +85,7 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 		}
 	}
 	noteLearners(answers, members, leader)
+	noteDescent(ctx, answers, v, members)
 	o.rouse(ctx, c, answers, leader, members)
 }
 
@@ -137,21 +135,6 @@ func (a *answer) note(m *cluster.Member) {
 	m.DBSize = a.status.DBSize
 	m.Revision, m.Index = a.status.Revision, a.status.RaftIndex
 	m.Complaint = complaint(a.status.Errors)
-}
-
-// noteVersions notes what stands between two minor versions: a downgrade that etcd
-// allows, and members whose data is not of the version that the next hop begins at.
-// Data of 3.5 carries no version of its own.
-func noteVersions(answers []*answer, members *join) {
-	for _, a := range answers {
-		members.downgrade = cmp.Or(members.downgrade, a.status.Downgrade)
-	}
-	for _, a := range answers {
-		runs, stores := minorOf(a.status.Version), cmp.Or(minorOf(a.status.StorageVersion), "3.5")
-		if a.err == nil && runs != "3.5" && runs != members.downgrade && stores != cmp.Or(members.downgrade, runs) {
-			members.unmigrated = fmt.Sprintf("%s runs %s, its data is of %s", a.name, runs, stores)
-		}
-	}
 }
 
 // complaint leaves out what the view says in other words. etcd tells its alarms in any

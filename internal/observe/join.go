@@ -23,8 +23,7 @@ type join struct {
 	pods    map[string]*corev1.Pod // as they were read last
 	// unmigrated is a member whose data etcd has yet to bring to its version, and why.
 	unmigrated string
-	downgrade  string // minor version that etcd allows its members to go down to
-	unproven   bool   // their volumes were adopted, and nobody has seen them since
+	unproven   bool // their volumes were adopted, and nobody has seen them since
 }
 
 // newJoin begins with the members that the record knows.
@@ -74,6 +73,15 @@ func (j *join) member(name string) *cluster.Member {
 	m := &cluster.Member{Name: name}
 	j.members[name] = m
 	return m
+}
+
+func (j *join) voters() (count int) {
+	for _, m := range j.members {
+		if m.Role == cluster.Voter {
+			count++
+		}
+	}
+	return count
 }
 
 // list replaces what the record says of the membership by etcd's own list, and

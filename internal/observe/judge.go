@@ -20,7 +20,7 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 		m := members.member(name)
 		m.Pod.Usual = build.IsUsual(pod, m.Version)
 	}
-	v.Target = target(c, members)
+	v.Target = target(c, v.GoesDown, members)
 	for name, pod := range members.pods {
 		m := members.member(name)
 		m.Pod.Change = o.change(build.Targeted(c, v.Target.For(*m)), pod)
@@ -59,18 +59,19 @@ func (o *Observer) change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Chan
 }
 
 // target is the next version on the way to the wanted one. Members run what they
-// run until etcd is prepared for it.
-func target(c *v1alpha1.EtcdCluster, members *join) cluster.Target {
+// run until etcd is prepared for it. A downgrade is not even asked for before its data is
+// of its own version: that it is of the older one would prove nothing then.
+func target(c *v1alpha1.EtcdCluster, goesDown string, members *join) cluster.Target {
 	wanted, image := wantedVersion(c)
 	running, runningImage := members.running()
-	hop := version.Next(wanted, running, members.downgrade, image != "")
+	hop := version.Next(wanted, running, goesDown, image != "")
 	if hop.Downgrade != "" && !members.answer() && c.Status.TargetVersion == hop.To {
 		hop.Downgrade = "" // it was allowed, and nobody is there to say so
 	}
 	t := cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}
 	up, legacy := goesUp(running, hop.To), c.Status.LegacyEntries && !readsLegacy(wanted)
 	switch {
-	case (up || hop.Downgrade == "" && members.downgrade == minorOf(hop.To)) && members.unmigrated != "":
+	case (up || hop.Downgrade != "" || goesDown == minorOf(hop.To)) && members.unmigrated != "":
 		t.Await = "etcd to prepare its data: " + members.unmigrated
 		t.Version = version.Highest(running)
 	case members.unproven:

@@ -55,6 +55,10 @@ func TestTarget(t *testing.T) {
 		"down: etcd is told first": {
 			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"}, want: cluster.Target{Version: "3.7.3", Downgrade: "3.6"},
 		},
+		"down, but just up: its data is of the older version still, and its log is not": {
+			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"}, twist: func(s *etcd.Status) { s.StorageVersion = "3.6.0" },
+			want: cluster.Target{Version: "3.7.3", Downgrade: "3.6", Await: "etcd to prepare its data: a-2 runs 3.7, its data is of 3.6"},
+		},
 		"down: its data is not there yet": {
 			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"}, twist: func(s *etcd.Status) { s.Downgrade = "3.6" },
 			want: cluster.Target{Version: "3.7.3", Await: "etcd to prepare its data: a-2 runs 3.7, its data is of 3.7"},
@@ -63,6 +67,11 @@ func TestTarget(t *testing.T) {
 			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"},
 			twist: func(s *etcd.Status) { s.Downgrade, s.StorageVersion = "3.6", "3.6.0" },
 			want:  cluster.Target{Version: "3.6.16"},
+		},
+		"down: the first is there": {
+			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.6.16"},
+			twist: func(s *etcd.Status) { s.Downgrade, s.StorageVersion = "3.6", "3.6.0" },
+			want:  cluster.Target{Version: "3.6.16", Cancel: true},
 		},
 		"a downgrade is called off": {
 			version: "3.7.3", run: [3]string{"3.7.3", "3.7.3", "3.6.16"},

@@ -315,6 +315,14 @@ func (c *told) Alarms(ctx context.Context) ([]etcd.Alarm, error) {
 	return c.Client.Alarms(ctx)
 }
 
+func (c *told) GoesDown(ctx context.Context) (bool, error) {
+	c.scene.called("GoesDown", c.name)
+	if _, bounded := ctx.Deadline(); !bounded {
+		c.scene.t.Error("a question for a downgrade without a deadline")
+	}
+	return c.Client.GoesDown(ctx)
+}
+
 func (c *told) Members(ctx context.Context) ([]etcd.Member, error) {
 	c.scene.called("Members", c.name)
 	members, err := c.Client.Members(ctx)

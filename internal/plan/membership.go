@@ -90,7 +90,7 @@ func finishLearner(v cluster.View) Step {
 		case isSuperfluous(v, m):
 			return remove(v, m, "it is no longer needed")
 		case isUnborn(v, m) && v.GoesDown != "":
-			return letIn(v)
+			return letIn(v, m)
 		case isUnborn(v, m) && !m.Pod.Exists:
 			return startNew(v, m)
 		case m.Synced:
@@ -112,7 +112,9 @@ func finishLearner(v cluster.View) Step {
 // is not lower still than the cluster's (allowedVersionRange in its cluster_util.go). Who went
 // down keeps the cluster at that version, and when it is whole the others follow; if nobody
 // did, it is allowed again.
-func letIn(v cluster.View) Step { return cmp.Or(awaitHealth(v), Step(CancelDowngrade{})) }
+func letIn(v cluster.View, m cluster.Member) Step {
+	return cmp.Or(awaitHealth(v), Step(CancelDowngrade{"etcd lets " + m.Name + " join only then"}))
+}
 
 // startNew starts a member that has no data yet. Its volume may need the room that old ones
 // take in a quota, so those that nobody wants any more go first.

@@ -48,6 +48,7 @@ var rules = []rule{
 	{"roll back", rollBack},
 	{"readmit clients", readmit},
 	{"await health", awaitHealth},
+	{"end the downgrade", endDowngrade},
 	{"grow", grow},
 	{"furnish the rest", furnishRest},
 	{"shrink", shrink},

@@ -29,7 +29,8 @@ import (
 // refused=(KIND NAME) (it does not grow), newer (another operator wrote the record),
 // denied (Kubernetes has just refused what is not as wanted),
 // adopted (with unformed: its volumes were there before, and its list was never read),
-// image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions).
+// image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions),
+// allow=MINOR (that etcd is to be told it goes down to).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
 // answering synced fresh new unproven unrecorded failing cordoned damaged stranded forced behind replies,
@@ -66,6 +67,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "recovering", &v.Record.Recovering)
 	d.MaybeScanArgs(t, "accept", &v.Want.Accepted)
 	d.MaybeScanArgs(t, "await", &v.Target.Await)
+	d.MaybeScanArgs(t, "allow", &v.Target.Downgrade)
 	d.MaybeScanArgs(t, "image", &v.Target.Image)
 	v.Want.Automatic, v.Want.RollBack = d.HasArg("automatic"), d.HasArg("rollback")
 	if d.HasArg("paused") {

@@ -4,22 +4,33 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
-// prepareVersion tells etcd of a downgrade before the first member goes down, and
-// calls it off when the user has changed their mind. Between two minor versions it
-// waits until etcd has taken the first one in.
+// endDowngrade calls a downgrade off when the first member has gone down, or the user has
+// changed their mind: etcd lets nobody join meanwhile.
+func endDowngrade(v cluster.View) Step {
+	switch {
+	case !v.Target.Cancel:
+		return nil
+	case strings.HasPrefix(v.Target.Version, v.GoesDown+"."):
+		return CancelDowngrade{"the cluster stays at " + v.GoesDown + " without it, and members may join again"}
+	default:
+		return CancelDowngrade{"members are to run " + v.Target.Version}
+	}
+}
+
+// prepareVersion tells etcd of a downgrade before the first member goes down. Between two
+// minor versions it waits until etcd has taken the first one in.
 func prepareVersion(v cluster.View) Step {
 	switch {
-	case v.Target.Cancel:
-		return CancelDowngrade{}
-	case v.Target.Downgrade != "":
-		return AllowDowngrade{v.Target.Downgrade}
 	case v.Target.Await != "":
 		return Wait{For: v.Target.Await, Look: Soon}
+	case v.Target.Downgrade != "":
+		return AllowDowngrade{v.Target.Downgrade}
 	default:
 		return nil
 	}

@@ -214,20 +214,15 @@ func minorOf(text string) int {
 	return n
 }
 
-// version lets etcd's version of the cluster follow the oldest member, and ends a
-// downgrade when all members run its target.
+// version lets etcd's version of the cluster follow the oldest member. A downgrade is never
+// over by itself: etcd ends it only some seconds after all members run its target, and none
+// that is to join does.
 func (w *world) version() {
-	low, high := 99, 0
+	low := 99
 	for _, running := range w.running() {
-		low, high = min(low, minorOf(running)), max(high, minorOf(running))
+		low = min(low, minorOf(running))
 	}
-	if low > high {
-		return
-	}
-	if w.downgrade != "" && high == minorOf(w.downgrade) {
-		w.downgrade = ""
-	}
-	if w.downgrade == "" {
+	if low < 99 && w.downgrade == "" {
 		w.minor = "3." + strconv.Itoa(low)
 	}
 }
@@ -262,7 +257,7 @@ func (w *world) aim() {
 	v := &w.view
 	running := w.running()
 	v.GoesDown = ""
-	if up, _ := w.voters(func(m *cluster.Member) bool { return m.Answers }); up > 0 {
+	if w.tells() {
 		v.GoesDown = w.downgrade
 	}
 	hop := nextHop(v.Want.Version, running, v.GoesDown)
@@ -286,6 +281,14 @@ func (w *world) aim() {
 	if held := v.Target.Hold(v.Members); held.Version != "" {
 		v.Target.Held = cluster.Held{Version: held.Version}
 	}
+}
+
+// tells says whether anybody tells of a downgrade: etcd 3.5 does only when asked, which is
+// done where a member may be added next.
+func (w *world) tells() bool {
+	up, all := w.voters(func(m *cluster.Member) bool { return m.Answers })
+	newer, _ := w.voters(func(m *cluster.Member) bool { return m.Answers && minorOf(m.Pod.Image) > 5 })
+	return newer > 0 || up > 0 && (all < w.view.Want.Size || w.view.Want.Ephemeral)
 }
 
 func (w *world) change(m cluster.Member) cluster.Change {

@@ -71,8 +71,9 @@ type (
 	Discard struct{ Name, UID string }
 	// AllowDowngrade tells etcd that its members go down to a minor version.
 	AllowDowngrade struct{ To string }
-	// CancelDowngrade tells etcd that they do not.
-	CancelDowngrade struct{}
+	// CancelDowngrade tells etcd that no more of them need to be let down: etcd lets nobody
+	// join meanwhile.
+	CancelDowngrade struct{ Because string }
 	// RollBack writes down that a version is not to be tried again, and what runs
 	// instead.
 	RollBack struct{ Version, Image, Because string }
@@ -162,23 +163,23 @@ func (s Resize) String() string   { return "resize " + s.Name }
 func (s Stop) String() string     { return "stop pod " + s.Name + ": " + s.Because }
 func (s Dismiss) String() string  { return "dismiss " + list(names(s.Pods)) + ": " + s.Because }
 
-func (s Clear) String() string          { return "clear pods that have ended: " + list(names(s.Pods)) }
-func (s Reserve) String() string        { return "reserve name " + s.Name }
-func (s AddLearner) String() string     { return "add learner " + s.Name }
-func (s Promote) String() string        { return "promote " + s.Name }
-func (s MoveLeader) String() string     { return "move leader " + s.From + " -> " + s.To }
-func (s Remove) String() string         { return "remove member " + s.Name + ": " + s.Because }
-func (s Quarantine) String() string     { return "quarantine volume " + s.Name }
-func (s Discard) String() string        { return "discard volume " + s.Name }
-func (s AllowDowngrade) String() string { return "allow downgrade to " + s.To }
-func (CancelDowngrade) String() string  { return "cancel downgrade" }
-func (s RollBack) String() string       { return "roll back to " + s.Version + ": " + s.Because }
-func (s Recover) String() string        { return "recover quorum from " + s.Loss.Survivor }
-func (s Force) String() string          { return "start " + s.Name + " as a cluster of its own" }
-func (s Conclude) String() string       { return "quorum is recovered from " + s.Survivor }
-func (s Wait) String() string           { return "wait for " + s.For }
-func (s Refuse) String() string         { return "refuse: " + s.Because }
-func (s Done) String() string           { return "done" }
+func (s Clear) String() string           { return "clear pods that have ended: " + list(names(s.Pods)) }
+func (s Reserve) String() string         { return "reserve name " + s.Name }
+func (s AddLearner) String() string      { return "add learner " + s.Name }
+func (s Promote) String() string         { return "promote " + s.Name }
+func (s MoveLeader) String() string      { return "move leader " + s.From + " -> " + s.To }
+func (s Remove) String() string          { return "remove member " + s.Name + ": " + s.Because }
+func (s Quarantine) String() string      { return "quarantine volume " + s.Name }
+func (s Discard) String() string         { return "discard volume " + s.Name }
+func (s AllowDowngrade) String() string  { return "allow downgrade to " + s.To }
+func (s CancelDowngrade) String() string { return "cancel downgrade: " + s.Because }
+func (s RollBack) String() string        { return "roll back to " + s.Version + ": " + s.Because }
+func (s Recover) String() string         { return "recover quorum from " + s.Loss.Survivor }
+func (s Force) String() string           { return "start " + s.Name + " as a cluster of its own" }
+func (s Conclude) String() string        { return "quorum is recovered from " + s.Survivor }
+func (s Wait) String() string            { return "wait for " + s.For }
+func (s Refuse) String() string          { return "refuse: " + s.Because }
+func (s Done) String() string            { return "done" }
 
 // Rests says whether the step changes nothing.
 func Rests(step Step) bool {

@@ -15,7 +15,8 @@ type Hop struct {
 	// Downgrade is the minor version for which etcd's downgrade must be enabled
 	// before the first member goes to To; empty if there is nothing to enable.
 	Downgrade string
-	// Cancel: the downgrade that is enabled must be cancelled before all else.
+	// Cancel: the downgrade that is enabled must be cancelled before all else. It is
+	// another one, or has done its work when the first member runs To.
 	Cancel bool
 	// Barred says why wanted can not be reached and what to do; empty if it can.
 	Barred string
@@ -54,6 +55,8 @@ func hop(to Version, now []Version, downgrade string) Hop {
 	switch {
 	case downgrade != "" && downgrade != to.Minor():
 		h.Cancel = true // only one can be enabled at a time, and it keeps etcd from going up
+	case downgrade != "" && now[0].minor == to.minor:
+		h.Cancel = true // who has gone keeps the cluster there, and it would keep others from joining
 	case downgrade == "" && now[0].minor > to.minor:
 		h.Downgrade = to.Minor()
 	}

@@ -71,7 +71,11 @@ var cases = []struct {
 	{name: "minor down", wanted: "3.5.35", running: "3.6.16 3.6.0", want: hop{To: "3.5.35", Downgrade: "3.5"}},
 	{name: "minor down, enabled", wanted: "3.5.35", running: "3.6.16", downgrade: "3.5", want: hop{To: "3.5.35"}},
 	{name: "minor down, enabled, as etcd writes it", wanted: "3.5.35", running: "3.6.16", downgrade: "3.5.0", want: hop{To: "3.5.35"}},
-	{name: "minor down, one has gone", wanted: "3.5.35", running: "3.6.16 3.5.35", downgrade: "3.5", want: hop{To: "3.5.35"}},
+	{
+		name: "minor down, one has gone", wanted: "3.5.35", running: "3.6.16 3.5.35", downgrade: "3.5",
+		want: hop{To: "3.5.35", Cancel: true},
+	},
+	{name: "minor down, all have gone", wanted: "3.6.16", running: "3.6.16", downgrade: "3.6", want: hop{To: "3.6.16", Cancel: true}},
 	{name: "minor down, custom image", wanted: "3.6.9", running: "3.7.3", custom: true, want: hop{To: "3.6.9", Downgrade: "3.6"}},
 	{name: "update taken back", wanted: "3.5.35", running: "3.6.16 3.5.35", want: hop{To: "3.5.35"}},
 	{name: "update taken back to another patch", wanted: "3.6.0", running: "3.7.3 3.6.16", want: hop{To: "3.6.0"}},
@@ -98,7 +102,7 @@ var cases = []struct {
 	{name: "downgrade done, one more", wanted: "3.5.35", running: "3.6.16", downgrade: "3.6", want: hop{To: "3.5.35", Cancel: true}},
 	{
 		name: "downgrade called off, but the way up leads over its target", wanted: "3.6.16", running: "3.6.16 3.5.20", downgrade: "3.5",
-		want: hop{To: "3.5.35"},
+		want: hop{To: "3.5.35", Cancel: true},
 	},
 
 	{

@@ -42,8 +42,10 @@ func (s state) next(t *testing.T, wanted string, custom bool) version.Hop {
 		return hop
 	}
 	switch {
-	case hop.Cancel && (s.downgrade == "" || s.downgrade == to.Minor()):
+	case hop.Cancel && (s.downgrade == "" || s.downgrade == to.Minor() && low.Minor() != s.downgrade):
 		t.Fatalf("nothing to cancel: %s", at)
+	case !hop.Cancel && low.Minor() == s.downgrade:
+		t.Fatalf("nobody may join, for nothing: %s", at)
 	case hop.Downgrade != "" && (s.downgrade != "" || hop.Cancel):
 		t.Fatalf("two downgrades at once: %s", at)
 	case minorNumber(t, to)-minorNumber(t, low) > 1 || minorNumber(t, high)-minorNumber(t, to) > 1:
@@ -132,12 +134,12 @@ func TestEveryWalk(t *testing.T) {
 }
 
 // arrives obeys every hop until all is as wanted. That takes at most three hops of
-// three members each, one downgrade to cancel and one to enable. A way that is open
+// three members each, one downgrade to cancel, one to enable and to cancel again. A way that is open
 // at its start must not be barred later.
 func arrives(t *testing.T, s state, wanted string) {
 	t.Helper()
 	start := s
-	for range 3*3 + 2 {
+	for range 3*3 + 3 {
 		hop := s.next(t, wanted, false)
 		if hop.Barred != "" {
 			t.Fatalf("%s to %s ends at %s: %s", start, wanted, s, hop.Barred)

@@ -159,6 +159,22 @@ func upgrades() {
 		})
 	}
 
+	It("fault 49: the only member goes down when it has just started, and at once others join, and all start again", Label("long"), func() {
+		hasty := create(newCluster(c.Namespace, "hasty", ofVersion("3.6.16"), oneMember))
+		data := fill(hasty)
+		Expect(edit(hasty, ofVersion("3.5.35"))).To(Succeed())
+		Eventually(runningNow).WithArguments(hasty).WithPolling(10 * time.Millisecond).Should(HaveExactElements("3.5.35"))
+		setSize(hasty, 3)
+		settles(hasty)
+		Expect(running(hasty)).To(HaveEach("3.5.35"))
+		for _, p := range pods(hasty) {
+			Expect(api.Delete(ctx, &p)).To(Succeed())
+		}
+		settles(hasty)
+		Expect(filled(hasty)).To(Equal(data))
+		remove(hasty)
+	})
+
 	It("fault 49: goes two minor versions down, one after the other", Label("long"), func() {
 		for _, version := range []string{"3.6.16", "3.5.35"} {
 			w := callWitness(c)

@@ -32,6 +32,7 @@ const (
 
 	Downgrade       Call = "Downgrade"
 	CancelDowngrade Call = "CancelDowngrade"
+	GoesDown        Call = "GoesDown"
 )
 
 // ErrUnreachable is what calls to a member that does not run return.

@@ -30,6 +30,14 @@ func (c *client) CancelDowngrade(ctx context.Context) error {
 	})
 }
 
+func (c *client) GoesDown(ctx context.Context) (goes bool, err error) {
+	err = c.cluster.do(ctx, c.name, GoesDown, func(*member) error {
+		goes = c.cluster.target != ""
+		return nil
+	})
+	return goes, err
+}
+
 // below is the minor version so many steps older.
 func below(version string, steps int) string {
 	var major, minor int
