@@ -56,6 +56,7 @@ type Member struct {
 type Pod struct {
 	Exists      bool
 	UID         string // precondition of every deletion
+	Made        int64  // when, in seconds
 	Address     string // IP; empty until the network is up
 	Terminating bool
 	Overdue     bool   // terminating for longer than its grace period

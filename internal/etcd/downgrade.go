@@ -38,26 +38,24 @@ func (c *client) Downgrade(ctx context.Context, to string) error {
 // result for a change of a downgrade (etcdserver/apply.go), which the caller waits for.
 const unanswered = 500 * time.Millisecond
 
-// CancelDowngrade looks whether it was done: from 3.6 on etcd answers well
-// whatever happened, and 3.5 does not. The read makes what the member says of
+// CancelDowngrade looks whether it was done, whatever was answered: from 3.6 on etcd
+// answers well in any case, and 3.5 does not. The read makes what the member says of
 // itself current.
 func (c *client) CancelDowngrade(ctx context.Context) error {
 	const verb = "cancel downgrade"
-	request := &etcdserverpb.DowngradeRequest{Action: etcdserverpb.DowngradeRequest_CANCEL}
 	brief, end := context.WithTimeout(ctx, unanswered)
 	defer end()
-	_, err := c.maintenance.Downgrade(brief, request)
-	if err != nil && brief.Err() == nil && !is(err, rpctypes.ErrNoInflightDowngrade) {
-		return failed(verb, err)
-	}
+	_, answer := c.maintenance.Downgrade(brief, &etcdserverpb.DowngradeRequest{Action: etcdserverpb.DowngradeRequest_CANCEL})
 	if err := c.Read(ctx); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
 	goes, err := c.GoesDown(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("%s: %w", verb, err)
-	}
-	if goes {
+	case goes && answer != nil:
+		return failed(verb, answer)
+	case goes:
 		return errors.New(verb + ": it is still enabled")
 	}
 	return nil

@@ -104,7 +104,7 @@ func foreignTo(c *v1alpha1.EtcdCluster, object metav1.Object) (cluster.Object, s
 func podFacts(pod *corev1.Pod) cluster.Pod {
 	etcd := build.EtcdStatus(pod)
 	return cluster.Pod{
-		Exists: true, UID: string(pod.UID), Address: pod.Status.PodIP,
+		Exists: true, UID: string(pod.UID), Made: pod.CreationTimestamp.Unix(), Address: pod.Status.PodIP,
 		Terminating: pod.DeletionTimestamp != nil,
 		Finished:    isFinal(pod.Status.Phase),
 		Ended:       hasEnded(pod),

@@ -134,7 +134,8 @@ func TestFault4NumberOfAQuarantinedVolumeIsNotUsedAgain(t *testing.T) {
 // TestPodFacts: each is read from where Kubernetes puts it.
 func TestPodFacts(t *testing.T) {
 	healthy := cluster.Pod{
-		Exists: true, UID: "pod-a-1", Address: "10.0.0.1", Running: true, Ready: true, Proven: true, Lingers: true, Image: image, Usual: true,
+		Exists: true, UID: "pod-a-1", Made: made.Unix(), Address: "10.0.0.1",
+		Running: true, Ready: true, Proven: true, Lingers: true, Image: image, Usual: true,
 	}
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)

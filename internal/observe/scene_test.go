@@ -37,6 +37,9 @@ import (
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// made is when the Pods of a scene were made.
+var made = now.Add(-time.Hour)
+
 // image is what the members of a scene run.
 const image = "gcr.io/etcd-development/etcd:v3.6.16"
 
@@ -110,7 +113,7 @@ var goodSecrets = sync.OnceValue(func() []*corev1.Secret {
 // newPod is a member's Pod that has run for an hour.
 func (s *scene) newPod(name string) *corev1.Pod {
 	pod := build.Pod(s.c, name, build.Joining{})
-	pod.UID = types.UID("pod-" + name)
+	pod.UID, pod.CreationTimestamp = types.UID("pod-"+name), metav1.NewTime(made)
 	pod.Status = corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: "10.0.0." + strings.TrimPrefix(name, "a-"),
 		StartTime:  &metav1.Time{Time: now.Add(-time.Hour)},

@@ -10,7 +10,8 @@ import (
 // spareLeader moves leadership off a Pod that is being deleted or evicted, or whose
 // node is cordoned and about to be drained: handing over takes a moment, electing
 // takes a second and more. It does not go to a member that is about to be restarted or
-// removed: it would be sent back.
+// removed: it would be sent back. Among equals it goes to the youngest Pod: where one node
+// after the other is drained, that one has been through it.
 func spareLeader(v cluster.View) Step {
 	leader, led := v.Leader()
 	if !led || !cluster.IsDisturbed(leader) {
@@ -24,6 +25,7 @@ func spareLeader(v cluster.View) Step {
 	if len(heirs) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(heirs, func(a, b cluster.Member) int { return cmp.Compare(b.Pod.Made, a.Pod.Made) })
 	return MoveLeader{leader.Name, best(heirs).Name}
 }
 

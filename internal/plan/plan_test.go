@@ -261,6 +261,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Lingers = true
 	case "quiet":
 		m.Pod.Withdrawn, m.Pod.Quiet = true, true
+	case "made":
+		m.Pod.Made, _ = strconv.ParseInt(value, 10, 64)
 	case "cordoned":
 		m.Pod.Cordoned = true
 	case "failing":
