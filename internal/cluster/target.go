@@ -5,7 +5,6 @@ type Target struct {
 	Version   string // full version; what members run if there is no way
 	Image     string // that holds it; empty for the usual one
 	Cleanse   bool   // members are to drop entries of their logs that the next version cannot read
-	Joining   string // version that a new member runs instead, which can read them
 	Downgrade string // minor version that etcd must be told it goes down to, first
 	Cancel    bool   // a downgrade that etcd has begun must be called off, first
 	Await     string // what etcd is about to do before the next version may start
@@ -17,19 +16,12 @@ type Target struct {
 // unless what replaces it has been tried, and has worked nowhere yet.
 type Held struct{ Version, Image string }
 
-// For is what one member is to run: one that has yet to become a voter may get entries
-// that the others no longer need.
-//
-// One whose Pod is gone comes back with what it ran while that is held: what replaces it
-// may fail there, too.
+// For is what one member is to run. One whose Pod is gone comes back with what it ran while
+// that is held: what replaces it may fail there, too.
 func (t Target) For(m Member) Target {
 	if t.Held.Version != "" && m.Role == Voter && !m.Pod.Exists && m.Version == t.Held.Version {
 		return Target{Version: t.Held.Version, Image: t.Held.Image}
 	}
-	if t.Joining == "" || m.Role == Voter {
-		return t
-	}
-	t.Version, t.Image, t.Cleanse = t.Joining, "", true
 	return t
 }
 

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,9 +79,6 @@ func target(c *v1alpha1.EtcdCluster, goesDown string, members *join) cluster.Tar
 		t.Version = version.Highest(running)
 	}
 	t.Cleanse = legacy && minorOf(t.Version) == lastLegacy
-	if lowest := slices.MinFunc(append(running, t.Version), version.Order); legacy && !t.Cleanse && minorOf(lowest) == lastLegacy {
-		t.Joining = lowest
-	}
 	switch {
 	case t.Version == wanted:
 		t.Image = image

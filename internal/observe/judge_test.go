@@ -108,7 +108,7 @@ func TestLegacyEntries(t *testing.T) {
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
 		s.rebuild(name, cluster.Target{Version: "3.6.16", Cleanse: true})
 	}
-	want := cluster.Target{Version: "3.7.3", Joining: "3.6.16"}
+	want := cluster.Target{Version: "3.7.3"}
 	if got := s.look().Target; got != want {
 		t.Fatalf("cleansed: got %+v, want %+v", got, want)
 	}

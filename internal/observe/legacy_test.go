@@ -6,11 +6,10 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
 // TestLegacyEntriesOfEach: etcd 3.7 panics on entries of 3.5, so that every member drops them
-// before the first goes there, and one that joins later can read them.
+// before the first goes there. Who joins later is sent none.
 func TestLegacyEntriesOfEach(t *testing.T) {
 	for name, test := range map[string]struct {
 		cleansed []string // members whose Pods drop old entries
@@ -29,11 +28,11 @@ func TestLegacyEntriesOfEach(t *testing.T) {
 		},
 		"all have": {
 			cleansed: []string{"a-0", "a-1", "a-2"}, run: [3]string{"3.6.16", "3.6.16", "3.6.16"},
-			want: cluster.Target{Version: "3.7.3", Joining: "3.6.16"},
+			want: cluster.Target{Version: "3.7.3"},
 		},
 		"in the middle of it": {
 			cleansed: []string{"a-0", "a-2"}, run: [3]string{"3.6.16", "3.7.3", "3.6.16"},
-			want: cluster.Target{Version: "3.7.3", Joining: "3.6.16"},
+			want: cluster.Target{Version: "3.7.3"},
 		},
 		"all run 3.7": {run: [3]string{"3.7.3", "3.7.3", "3.7.3"}, want: cluster.Target{Version: "3.7.3"}},
 	} {
@@ -86,24 +85,5 @@ func TestLegacyEntriesOfOneThatStarts(t *testing.T) {
 	}
 	if outdated := v.Select(cluster.IsOutdated); len(outdated) > 0 {
 		t.Errorf("outdated: %v", cluster.Names(outdated))
-	}
-}
-
-// TestLearnerOfAnotherVersionStays: one that joins on the way to 3.7 runs 3.6 until it
-// votes, and is not restarted for it before it could even catch up.
-func TestLearnerOfAnotherVersionStays(t *testing.T) {
-	s := newScene(t)
-	s.c.Spec.Version, s.c.Status.LegacyEntries, s.c.Status.TargetVersion = "3.7.3", true, "3.7.3"
-	s.runs("3.7.3", "3.6.16", "3.6.16")
-	s.members = func(listed []etcd.Member) {
-		for i := range listed {
-			listed[i].Learner = listed[i].Name == "a-2"
-		}
-	}
-	s.cleanse("a-2")
-	joining := cluster.Target{Version: "3.6.16", Cleanse: true}
-	s.pod("a-2").Annotations[v1alpha1.AnnotationTemplate] = build.Fingerprint(build.Targeted(s.c, joining), "a-2")
-	if m := s.member("a-2"); m.Role != cluster.Learner || m.Pod.Change != cluster.Same {
-		t.Errorf("role %d, change %d", m.Role, m.Pod.Change)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -22,27 +23,41 @@ import (
 // report (-ginkgo.seed repeats it), WANDER is the number of stops.
 func wandering() {
 	It("ends as wanted with all data, whatever was changed and lost on the way", func() {
-		namespace := newNamespace()
-		w := &wanderer{
-			rand:     rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0)), //nolint:gosec // repeatable
-			operator: startOperator(namespace),
-			c: create(newCluster(namespace, "wandering", ofVersion("3.5.35"),
-				func(spec *v1alpha1.EtcdClusterSpec) { spec.DeletionPolicy = v1alpha1.Retain })),
-		}
-		w.id, w.data = now(w.c).Status.ClusterID, fill(w.c)
-		stops, err := strconv.Atoi(cmp.Or(os.Getenv("WANDER"), "12"))
-		Expect(err).NotTo(HaveOccurred())
-		for i := range stops {
-			By(fmt.Sprintf("stop %d of %d: %s", i+1, stops, w.leave()))
-			w.arrive()
-		}
+		wander(&wanderer{sizes: []int32{0, 1, 3, 5}, versions: []string{"3.5.35", "3.6.16", "3.7.3"}},
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.DeletionPolicy = v1alpha1.Retain })
 	})
+
+	It("ends as wanted without volumes, too, as long as not all Pods are lost", func() {
+		wander(&wanderer{mortal: true, sizes: []int32{3, 5}, versions: []string{"3.6.16", "3.7.3"}}, inMemory)
+	})
+}
+
+func inMemory(spec *v1alpha1.EtcdClusterSpec) {
+	spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("256Mi")}}
+}
+
+func wander(w *wanderer, edits ...func(*v1alpha1.EtcdClusterSpec)) {
+	GinkgoHelper()
+	namespace := newNamespace()
+	w.rand = rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0)) //nolint:gosec // repeatable
+	w.operator = startOperator(namespace)
+	w.c = create(newCluster(namespace, "wandering", append(edits, ofVersion("3.5.35"))...))
+	w.id, w.data = now(w.c).Status.ClusterID, fill(w.c)
+	stops, err := strconv.Atoi(cmp.Or(os.Getenv("WANDER"), "12"))
+	Expect(err).NotTo(HaveOccurred())
+	for i := range stops {
+		By(fmt.Sprintf("stop %d of %d: %s", i+1, stops, w.leave()))
+		w.arrive()
+	}
 }
 
 // A wanderer is a cluster and what must stay true of it.
 type wanderer struct {
 	rand     *rand.Rand
 	operator *operator
+	mortal   bool     // data goes with a Pod
+	sizes    []int32  // that it may get
+	versions []string // and these
 	c        *v1alpha1.EtcdCluster
 	id       string
 	data     map[string]string
@@ -69,7 +84,7 @@ func (w *wanderer) idle(most time.Duration) {
 	time.Sleep(time.Duration(w.rand.Int64N(int64(most))))
 }
 
-// one changes something or loses it. What costs a quorum when something else is
+// one changes something or loses it. What costs a quorum, or data, when something else is
 // under way is done only at rest.
 func (w *wanderer) one(atRest bool) string {
 	GinkgoHelper()
@@ -81,27 +96,27 @@ func (w *wanderer) one(atRest bool) string {
 	case choice < 3:
 		return w.toVersion(spec.Version)
 	case choice < 5:
-		to := other(w.rand, []int32{0, 1, 3, 5}, size)
+		to := other(w.rand, w.sizes, size)
 		setSize(w.c, to)
 		return fmt.Sprintf("size %d to %d", size, to)
 	case choice < 6:
 		Expect(edit(w.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = int64(5000 + w.rand.IntN(1000)) })).To(Succeed())
 		return "a flag"
-	case choice < 7 && atRest && size >= 3:
+	case choice < 7 && atRest && size >= 3 && !w.mortal:
 		victim := all[w.rand.IntN(len(all))].Name
 		lose(w.c, victim)
 		return "the volume of " + victim + " is lost"
-	case choice < 8:
+	case choice < 8 && !w.mortal:
 		for _, p := range all {
 			Expect(client.IgnoreNotFound(api.Delete(ctx, &p, client.GracePeriodSeconds(0)))).To(Succeed())
 		}
 		return "all Pods are lost"
-	case choice < 9 && atRest:
+	case choice < 9 && atRest && !w.mortal:
 		remove(w.c)
 		again := newCluster(w.c.Namespace, w.c.Name, func(s *v1alpha1.EtcdClusterSpec) { *s = spec })
 		Expect(api.Create(ctx, again)).To(Succeed())
 		return "it is deleted and created again"
-	case len(all) == 0:
+	case len(all) == 0 || w.mortal && !atRest:
 		return "nothing"
 	default:
 		return "the Pod of " + deletePod(w.c, all[w.rand.IntN(len(all))]).Name + " is lost"
@@ -110,14 +125,14 @@ func (w *wanderer) one(atRest bool) string {
 
 // other is any of all but one.
 func other[T comparable](rand *rand.Rand, all []T, but T) T {
-	rest := slices.DeleteFunc(all, func(one T) bool { return one == but })
+	rest := slices.DeleteFunc(slices.Clone(all), func(one T) bool { return one == but })
 	return rest[rand.IntN(len(rest))]
 }
 
 // toVersion asks for any other version. Where there is no way the API server says so, and
 // nothing has changed.
 func (w *wanderer) toVersion(from string) string {
-	to := other(w.rand, []string{"3.5.35", "3.6.16", "3.7.3"}, from)
+	to := other(w.rand, w.versions, from)
 	if err := edit(w.c, ofVersion(to)); err != nil {
 		Expect(err).To(MatchError(ContainSubstring("version may go")))
 		return "version " + to + " is refused"
@@ -138,6 +153,8 @@ func (w *wanderer) arrive() {
 	Expect(running(c)).To(HaveEach(c.Spec.Version))
 	Expect(c.Status.ClusterID).To(Equal(w.id))
 	Expect(filled(c)).To(Equal(w.data))
-	Expect(inUse(Default, c)).To(HaveLen(c.Size()))
+	if !w.mortal {
+		Expect(inUse(Default, c)).To(HaveLen(c.Size()))
+	}
 	AddReportEntry(fmt.Sprintf("%d of %s after %s", c.Size(), c.Spec.Version, time.Since(begin).Round(100*time.Millisecond)))
 }
