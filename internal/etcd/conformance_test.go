@@ -77,7 +77,6 @@ func downgradeIsEnabledOnce(t *testing.T, one etcd.Client) {
 		if status.StorageVersion != "" || status.Downgrade != "" {
 			t.Errorf("this version can not tell: %+v", status)
 		}
-		eventually(t, "m1 to know the version of its cluster", func() error { _, err := one.GoesDown(t.Context()); return err })
 		target()
 		return
 	}

@@ -61,8 +61,8 @@ func (c *client) CancelDowngrade(ctx context.Context) error {
 	return nil
 }
 
-// GoesDown asks etcd 3.5 whether the next downgrade were valid, which has no effect. It is
-// not in a cluster that is of an older version than its member.
+// GoesDown asks etcd 3.5 whether the next downgrade were valid, which has no effect. That it
+// is not, while the cluster's version has yet to rise to that of its members, says nothing.
 func (c *client) GoesDown(ctx context.Context) (bool, error) {
 	const verb = "ask for a downgrade"
 	status, err := c.Status(ctx)
@@ -75,13 +75,13 @@ func (c *client) GoesDown(ctx context.Context) (bool, error) {
 	}
 	request := &etcdserverpb.DowngradeRequest{Action: etcdserverpb.DowngradeRequest_VALIDATE, Version: fmt.Sprintf("%d.%d", major, minor-1)}
 	_, err = c.maintenance.Downgrade(ctx, request)
-	if is(err, rpctypes.ErrDowngradeInProcess) || is(err, rpctypes.ErrInvalidDowngradeTargetVersion) {
+	switch {
+	case is(err, rpctypes.ErrDowngradeInProcess):
 		return true, nil
+	case err == nil, is(err, rpctypes.ErrInvalidDowngradeTargetVersion), is(err, rpctypes.ErrClusterVersionUnavailable):
+		return false, nil
 	}
-	if err != nil {
-		return false, failed(verb, err)
-	}
-	return false, nil
+	return false, failed(verb, err)
 }
 
 // enabledDowngrade is the version that etcd is allowed to go down to.
