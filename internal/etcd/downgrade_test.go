@@ -16,7 +16,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
-// mixed is a cluster that goes from one minor version to the one before, and back.
+// mixed is a cluster of two minor versions, such as one that goes from the newer to the older
+// and back.
 type mixed struct {
 	*process.Cluster
 	t            *testing.T
@@ -55,7 +56,7 @@ func TestFault49DowngradeOfOne(t *testing.T) {
 		m.enable()
 		m.run("m1", m.older)
 		learner := m.add("m2")
-		m.endsInVain("m2", m.older)
+		m.endsInVain("m2", m.older, barred)
 		if goes := must(m.Client("m1").GoesDown(t.Context()))(t); !goes {
 			t.Error("it says that it has ended")
 		}
@@ -66,6 +67,9 @@ func TestFault49DowngradeOfOne(t *testing.T) {
 		m.comesAndGoes("m2", m.older, learner)
 	})
 }
+
+// barred is what etcd says to whom it does not let join.
+const barred = "incompatible with current running cluster"
 
 // isRefusedTooEarly: an etcd that is too old for the cluster ends.
 func (m *mixed) isRefusedTooEarly() {
@@ -103,7 +107,7 @@ func (m *mixed) enable() {
 func (m *mixed) letsNobodyIn() {
 	learner := m.add("m4")
 	for _, version := range []string{m.newer, m.older} {
-		m.endsInVain("m4", version)
+		m.endsInVain("m4", version, barred)
 	}
 	want(m.t, "cancelling it", m.Client("m1").CancelDowngrade(m.t.Context()), nil)
 	m.comesAndGoes("m4", m.newer, learner)
@@ -119,11 +123,11 @@ func (m *mixed) add(name string) (learner etcd.Member) {
 	return learner
 }
 
-func (m *mixed) endsInVain(name, version string) {
+func (m *mixed) endsInVain(name, version, because string) {
 	m.t.Helper()
 	joining := m.Member(name)
 	joining.Start(version, m.Joins("existing", append(slices.Clone(m.members), name)...)...)
-	if exitCode, log := joining.Ended(), joining.Log(); !strings.Contains(log, "incompatible with current running cluster") {
+	if exitCode, log := joining.Ended(), joining.Log(); !strings.Contains(log, because) {
 		m.t.Errorf("%s ended with %d after\n%s", version, exitCode, log)
 	}
 }

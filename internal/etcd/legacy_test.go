@@ -1,10 +1,8 @@
 package etcd_test
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
@@ -15,25 +13,16 @@ func TestOldEntries(t *testing.T) {
 	for count, joins := range map[string]bool{"10000": false, "1": true} {
 		t.Run(count, func(t *testing.T) {
 			ofVersions(t, process.Versions[2:], func(t *testing.T, newest string) {
-				c := process.Run(t, process.Versions[0], 1)
-				c.Member("m1").Terminate()
-				c.Member("m1").Start(process.Versions[1], append(c.Joins("existing", "m1"), "--snapshot-count="+count)...)
-				c.Serves("m1")
-				eventually(t, "m1 to be of its own version", func() error { return isOfItsVersion(t, c.Client("m1")) })
-				added := c.Add("m2")
-				var learner etcd.Member
-				eventuallyReady(t, "m2 to be added", func() (err error) {
-					learner, err = c.Client("m1").AddLearner(t.Context(), c.PeerURL("m2"))
-					return err
-				})
-				added.Start(newest, c.Joins("existing", "m1", "m2")...)
+				m := &mixed{Cluster: process.Run(t, process.Versions[0], 1), t: t, members: []string{"m1"}}
+				m.Member("m1").Terminate()
+				m.Member("m1").Start(process.Versions[1], append(m.Joins("existing", "m1"), "--snapshot-count="+count)...)
+				m.Serves("m1")
+				eventually(t, "m1 to be of its own version", func() error { return isOfItsVersion(t, m.Client("m1")) })
+				learner := m.add("m2")
 				if joins {
-					eventuallyReady(t, "m2 to be promoted", func() error { return c.Client("m1").Promote(t.Context(), learner.ID) })
-					c.Serves("m2")
-					return
-				}
-				if exitCode, log := added.Ended(), added.Log(); !strings.Contains(log, "unmarshal should never fail") {
-					t.Errorf("it ended with %d after\n%s", exitCode, log)
+					m.comesAndGoes("m2", newest, learner)
+				} else {
+					m.endsInVain("m2", newest, "unmarshal should never fail")
 				}
 			})
 		})
