@@ -166,7 +166,7 @@ func moveLeader(c *v1alpha1.EtcdCluster, who *tls.Config) int {
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for _, p := range list.Items {
-		if etcd, err := clientv3.New(settings([]string{"https://" + p.Status.PodIP + ":2379"}, who)); err == nil {
+		if etcd, err := clientv3.New(settings([]string{endpoint(c, p)}, who)); err == nil {
 			moved := handOver(limited, etcd)
 			_ = etcd.Close() // its answers are here
 			if moved {

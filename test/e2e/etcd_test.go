@@ -49,20 +49,25 @@ func dial(c *v1alpha1.EtcdCluster, members ...string) *clientv3.Client {
 }
 
 func dialNow(g Gomega, c *v1alpha1.EtcdCluster, members ...string) *clientv3.Client {
-	scheme := "https://"
-	if !c.IsSecure() {
-		scheme = "http://"
-	}
 	var endpoints []string
 	for _, p := range podsOf(g, c.Namespace, ours(c)) {
 		if p.Status.PodIP != "" && (len(members) == 0 || contains(members, p.Name)) {
-			endpoints = append(endpoints, scheme+p.Status.PodIP+":2379")
+			endpoints = append(endpoints, endpoint(c, p))
 		}
 	}
 	g.Expect(endpoints).NotTo(BeEmpty())
 	made, err := clientv3.New(settings(endpoints, identityOf(g, c)))
 	g.Expect(err).NotTo(HaveOccurred())
 	return made
+}
+
+// endpoint is where clients reach the member of a Pod.
+func endpoint(c *v1alpha1.EtcdCluster, p corev1.Pod) string {
+	scheme := "https://"
+	if !c.IsSecure() {
+		scheme = "http://"
+	}
+	return scheme + p.Status.PodIP + ":2379"
 }
 
 // settings verify a member by the name in the identity, where gRPC would take the

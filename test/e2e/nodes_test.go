@@ -159,12 +159,17 @@ func onNodes() {
 
 // needsThreeNodes skips what a cluster of one node cannot show.
 func needsThreeNodes() {
-	needsLocal()
-	var nodes corev1.NodeList
-	Expect(api.List(ctx, &nodes)).To(Succeed())
-	if len(nodes.Items) < 3 {
+	if !hasThreeNodes() {
 		Skip("needs three nodes: make cluster-up NODES=3")
 	}
+}
+
+// hasThreeNodes says whether this is a local cluster of that many.
+func hasThreeNodes() bool {
+	GinkgoHelper()
+	var nodes corev1.NodeList
+	Expect(api.List(ctx, &nodes)).To(Succeed())
+	return isLocal() && len(nodes.Items) >= 3
 }
 
 // places are the nodes of the cluster's Pods, by name.

@@ -11,9 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -40,14 +38,17 @@ func wander(w *wanderer, edits ...func(*v1alpha1.EtcdClusterSpec)) {
 	GinkgoHelper()
 	namespace := newNamespace()
 	w.rand = rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0)) //nolint:gosec // repeatable
+	w.nodes = hasThreeNodes()
 	w.operator = startOperator(namespace)
-	w.c = create(newCluster(namespace, "wandering", append(edits, ofVersion("3.5.35"))...))
+	DeferCleanup(w.amend)
+	w.c = create(newCluster(namespace, "wandering", append(edits, ofVersion("3.5.35"), w.temper)...))
 	w.id, w.data = now(w.c).Status.ClusterID, fill(w.c)
 	stops, err := strconv.Atoi(cmp.Or(os.Getenv("WANDER"), "12"))
 	Expect(err).NotTo(HaveOccurred())
 	for i := range stops {
 		By(fmt.Sprintf("stop %d of %d: %s", i+1, stops, w.leave()))
 		w.arrive()
+		w.write(i + 1)
 	}
 }
 
@@ -55,6 +56,8 @@ func wander(w *wanderer, edits ...func(*v1alpha1.EtcdClusterSpec)) {
 type wanderer struct {
 	rand     *rand.Rand
 	operator *operator
+	amends   []func() // what takes back faults that do not end by themselves
+	nodes    bool     // that there are several of
 	mortal   bool     // data goes with a Pod
 	sizes    []int32  // that it may get
 	versions []string // and these
@@ -63,13 +66,54 @@ type wanderer struct {
 	data     map[string]string
 }
 
-// leave does one or two things at once and says which.
+// temper is what a cluster has all its life.
+func (w *wanderer) temper(spec *v1alpha1.EtcdClusterSpec) {
+	pick := func() bool { return w.rand.IntN(2) == 0 }
+	if pick() {
+		spec.TLS.Mode = v1alpha1.TLSDisabled
+	}
+	if pick() {
+		spec.Recovery.QuorumLoss = v1alpha1.Automatic
+	}
+	if pick() {
+		spec.Upgrade.OnFailure = v1alpha1.RollBack
+	}
+	spec.Recovery.MemberTimeout.Duration = 30 * time.Second
+	AddReportEntry("temper", fmt.Sprintf("%s, %s, %s", spec.TLS.Mode, spec.Recovery.QuorumLoss, spec.Upgrade.OnFailure))
+}
+
+// undo is called at the end of the stop.
+func (w *wanderer) undo(this func()) { w.amends = append(w.amends, this) }
+
+func (w *wanderer) amend() {
+	GinkgoHelper()
+	for len(w.amends) > 0 {
+		last := len(w.amends) - 1
+		this := w.amends[last]
+		w.amends = w.amends[:last]
+		this()
+	}
+}
+
+// accept is a person who does what the status asks for.
+func (w *wanderer) accept(g Gomega) {
+	c := read(g, w.c)
+	if loss := c.Status.QuorumLoss; loss != nil && loss.Accept != "" && loss.Accept != c.Spec.Recovery.AcceptDataLoss {
+		g.Expect(edit(w.c, accepting(loss.Accept))).To(Succeed())
+		AddReportEntry("accepted", loss.Accept)
+	}
+}
+
+// leave does one thing, or more before that is over, and says which.
 func (w *wanderer) leave() string {
 	GinkgoHelper()
 	did := w.one(true)
-	if w.rand.IntN(3) == 0 {
+	for w.rand.IntN(2) == 0 {
 		w.idle(8 * time.Second)
 		did += ", and then " + w.one(false)
+	}
+	if len(w.amends) > 0 {
+		w.idle(20 * time.Second)
 	}
 	if w.rand.IntN(4) == 0 && !useDeployed {
 		w.idle(4 * time.Second)
@@ -84,71 +128,25 @@ func (w *wanderer) idle(most time.Duration) {
 	time.Sleep(time.Duration(w.rand.Int64N(int64(most))))
 }
 
-// one changes something or loses it. What costs a quorum, or data, when something else is
-// under way is done only at rest.
-func (w *wanderer) one(atRest bool) string {
-	GinkgoHelper()
-	c := now(w.c)
-	spec, size := c.Spec, int32(c.Size()) //nolint:gosec // a small number
-	all := pods(w.c)
-	slices.SortFunc(all, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	switch choice := w.rand.IntN(11); {
-	case choice < 3:
-		return w.toVersion(spec.Version)
-	case choice < 5:
-		to := other(w.rand, w.sizes, size)
-		setSize(w.c, to)
-		return fmt.Sprintf("size %d to %d", size, to)
-	case choice < 6:
-		Expect(edit(w.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = int64(5000 + w.rand.IntN(1000)) })).To(Succeed())
-		return "a flag"
-	case choice < 7 && atRest && size >= 3 && !w.mortal:
-		victim := all[w.rand.IntN(len(all))].Name
-		lose(w.c, victim)
-		return "the volume of " + victim + " is lost"
-	case choice < 8 && !w.mortal:
-		for _, p := range all {
-			Expect(client.IgnoreNotFound(api.Delete(ctx, &p, client.GracePeriodSeconds(0)))).To(Succeed())
-		}
-		return "all Pods are lost"
-	case choice < 9 && atRest && !w.mortal:
-		remove(w.c)
-		again := newCluster(w.c.Namespace, w.c.Name, func(s *v1alpha1.EtcdClusterSpec) { *s = spec })
-		Expect(api.Create(ctx, again)).To(Succeed())
-		return "it is deleted and created again"
-	case len(all) == 0 || w.mortal && !atRest:
-		return "nothing"
-	default:
-		return "the Pod of " + deletePod(w.c, all[w.rand.IntN(len(all))]).Name + " is lost"
-	}
-}
-
 // other is any of all but one.
 func other[T comparable](rand *rand.Rand, all []T, but T) T {
 	rest := slices.DeleteFunc(slices.Clone(all), func(one T) bool { return one == but })
 	return rest[rand.IntN(len(rest))]
 }
 
-// toVersion asks for any other version. Where there is no way the API server says so, and
-// nothing has changed.
-func (w *wanderer) toVersion(from string) string {
-	to := other(w.rand, w.versions, from)
-	if err := edit(w.c, ofVersion(to)); err != nil {
-		Expect(err).To(MatchError(ContainSubstring("version may go")))
-		return "version " + to + " is refused"
-	}
-	return "version " + from + " to " + to
-}
-
 // arrive waits until the cluster is as wanted, awake, and looks at what must be true.
 func (w *wanderer) arrive() {
 	GinkgoHelper()
+	w.amend()
 	begin := time.Now()
 	if now(w.c).Size() == 0 {
 		Eventually(func(g Gomega) { g.Expect(podsOf(g, w.c.Namespace, ours(w.c))).To(BeEmpty()) }).Should(Succeed())
 		setSize(w.c, 3)
 	}
-	Eventually(func(g Gomega) { isSettled(g, w.c) }).WithTimeout(5 * time.Minute).Should(Succeed())
+	Eventually(func(g Gomega) {
+		w.accept(g)
+		isSettled(g, w.c)
+	}).WithTimeout(5 * time.Minute).Should(Succeed())
 	c := now(w.c)
 	Expect(running(c)).To(HaveEach(c.Spec.Version))
 	Expect(c.Status.ClusterID).To(Equal(w.id))
