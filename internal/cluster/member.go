@@ -74,6 +74,7 @@ type Pod struct {
 	Settling    bool   // its container is about to restart with another image
 	Resizing    string // why it does not have the compute resources yet that it is to have
 	Cordoned    bool   // its node takes no new Pods: a drain may follow
+	Silent      string // its node, if that is silent: what Kubernetes says of the Pod is old
 	Forced      bool   // it forms the cluster anew from its own data
 	Failing     bool   // its container keeps ending, or never starts
 	Image       string // that its container is to run
@@ -151,8 +152,16 @@ func IsSuperseded(m Member) bool { return m.Pod.Exists && m.Pod.Change == Rebuil
 // IsDisturbed says whether something outside is about to end the member's Pod.
 func IsDisturbed(m Member) bool { return m.Pod.Terminating || m.Pod.Cordoned }
 
-// IsAway says whether the member does not run at the moment.
-func IsAway(m Member) bool { return !m.Pod.Running && !m.Answers }
+// IsAway says whether the member does not run at the moment, or nobody hears of it.
+func IsAway(m Member) bool { return (!m.Pod.Running || m.Pod.Silent != "") && !m.Answers }
+
+// Silence says why nobody hears of the member, if that is so because its node is silent.
+func (m Member) Silence() string {
+	if m.Pod.Silent == "" || m.Answers {
+		return ""
+	}
+	return "its node " + m.Pod.Silent + " is silent"
+}
 
 // HasPod says whether the member has a Pod that may still run.
 func HasPod(m Member) bool { return m.Pod.Exists && !m.Pod.Finished }

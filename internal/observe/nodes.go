@@ -47,7 +47,11 @@ func (o *Observer) scheduled(ctx context.Context, m *cluster.Member, pod *corev1
 		return err
 	}
 	m.Pod.Cordoned = node.Spec.Unschedulable
-	if since, silent := silentSince(&node); silent && o.Now().Sub(since) >= timeout {
+	since, silent := silentSince(&node)
+	if silent {
+		m.Pod.Silent = node.Name
+	}
+	if silent && o.Now().Sub(since) >= timeout {
 		m.Stranded = "node " + node.Name + " has been silent for longer than spec.recovery.memberTimeout"
 	}
 	return nil

@@ -45,6 +45,8 @@ func TestFault22SilentNode(t *testing.T) {
 		onNode(s, test.status, test.since)
 		if m := s.member("a-1"); (m.Stranded != "") != test.want || m.Damage != "" {
 			t.Errorf("%s for %s: stranded %q, damage %q", test.status, test.since, m.Stranded, m.Damage)
+		} else if (m.Pod.Silent == "n1") != (test.status != corev1.ConditionTrue) {
+			t.Errorf("%s for %s: silent: %q", test.status, test.since, m.Pod.Silent)
 		}
 	}
 }

@@ -173,11 +173,16 @@ func awaitHealth(v cluster.View) Step {
 	return nil
 }
 
+// why says what keeps a member from what is waited for, if that is known.
 func why(m cluster.Member) string {
-	if m.Pod.Trouble == "" {
+	switch {
+	case m.Pod.Trouble != "":
+		return ": " + m.Pod.Trouble
+	case m.Silence() != "":
+		return ": " + m.Silence() + "; it is replaced when that has lasted for spec.recovery.memberTimeout"
+	default:
 		return ""
 	}
-	return ": " + m.Pod.Trouble
 }
 
 // target is how many voters to have now: one more than wanted while members with

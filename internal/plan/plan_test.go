@@ -275,8 +275,11 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Damage, w.fate(m.Name).damaged = "its data is damaged", true
 	case "stranded":
 		silent()
-		m.Pod.Ready, m.Pod.Running = false, false
+		m.Pod.Ready, m.Pod.Silent = false, "n1"
 		m.Stranded, w.fate(m.Name).silent = "its node is silent", true
+	case "unheard":
+		silent()
+		m.Pod.Ready, m.Pod.Silent, w.fate(m.Name).unheard = false, "n1", true
 	case "behind":
 		m.Behind = 1000
 	case "index":

@@ -141,7 +141,11 @@ func (w *world) run(m *cluster.Member) {
 	f := w.fate(m.Name)
 	f.away = max(f.away-1, 0)
 	alive := m.Pod.Exists && w.runs(*m)
-	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive, alive && w.formed, false
+	m.Pod.Silent = ""
+	if m.Pod.Exists && (f.silent || f.unheard) {
+		m.Pod.Silent = "n1"
+	}
+	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive || m.Pod.Silent != "" && !m.Pod.Finished, alive && w.formed, false
 	m.Pod.Proven = m.Pod.Proven || m.Pod.Ready
 	m.Pod.Quiet = m.Pod.Withdrawn
 	m.Pod.Failing = m.Pod.Exists && !alive && !m.Pod.Terminating && !f.unheard && f.away == 0

@@ -142,7 +142,7 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	}
 	down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy), cluster.Not(cluster.IsAwaited))
 	if formed && len(down) > 0 && !v.Deleting && v.Want.Size > 0 {
-		return is(v1alpha1.ReasonMemberDown, strings.Join(cluster.Names(down), ", ")+" not healthy; data that is kept comes back with the pod")
+		return is(v1alpha1.ReasonMemberDown, names(down)+" not healthy; data that is kept comes back with the pod")
 	}
 	if message := plan.Ungrown(v); message != "" {
 		return is(v1alpha1.ReasonVolumeGrowthRefused, message)
@@ -150,6 +150,19 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	return metav1.Condition{
 		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: "nothing is wrong",
 	}
+}
+
+// names are the members', and why nobody hears of them.
+func names(down []cluster.Member) string {
+	var all []string
+	for _, m := range down {
+		name := m.Name
+		if silence := m.Silence(); silence != "" {
+			name += " (" + silence + ")"
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ", ")
 }
 
 func damaged(v cluster.View) string {

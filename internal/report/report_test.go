@@ -241,6 +241,11 @@ func moments() []moment {
 			nil,
 		},
 		{
+			"node-silent", formed(), with(func(v *cluster.View) { down(v, "a-2"); v.Members[2].Pod.Silent = "worker-2" }),
+			plan.Wait{For: "a-2 to become healthy"},
+			nil,
+		},
+		{
 			"restarting", formed(), with(func(v *cluster.View) { down(v, "a-2"); v.Members[2].Restarting = true }),
 			plan.Wait{For: "a-2 to become healthy"},
 			nil,

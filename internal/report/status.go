@@ -236,7 +236,7 @@ func problem(m cluster.Member) string {
 	if m.Foreign != "" {
 		problems = append(problems, m.Foreign)
 	}
-	for _, lasting := range []string{m.Damage, m.Stranded} {
+	for _, lasting := range []string{m.Damage, cmp.Or(m.Stranded, m.Silence())} {
 		if lasting != "" && !m.Answers {
 			problems = append(problems, lasting)
 		}

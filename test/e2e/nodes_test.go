@@ -110,6 +110,21 @@ func onNodes() {
 		Eventually(uidsOf).WithArguments(hasty).ShouldNot(HaveKey(parted), "its Pod goes")
 	})
 
+	It("fault 22: a smaller size takes the member on a silent node, and nobody waits for it to come back", func() {
+		silent := memberOn(patient, "node-2")
+		cut("node-2")
+		Eventually(func(g Gomega) { g.Expect(isSilent(g, "node-2")).To(BeTrue()) }).WithTimeout(noticed).Should(Succeed())
+		setSize(patient, 1)
+		Eventually(func(g Gomega) {
+			g.Expect(voters(read(g, patient))).To(And(HaveLen(1), Not(ContainElement(silent))))
+		}).WithTimeout(patience).Should(Succeed())
+
+		By("joining node-2 again")
+		devcluster("node", "join", "node-2")
+		settles(patient)
+		resize(patient, 3)
+	})
+
 	It("fault 22: when so many nodes are silent that quorum is gone, nobody is replaced, however long it lasts", func() {
 		before := map[*v1alpha1.EtcdCluster]map[string]string{patient: members(patient), hasty: members(hasty)}
 		cut("node-2")

@@ -53,7 +53,7 @@ var turns = []turn{
 	{1, place.isLocal, (*wanderer).moveLeader},
 	{1, place.isLocal, (*wanderer).killOne},
 	{1, place.isLocal, (*wanderer).stopOne},
-	{1, place.isLocal, (*wanderer).partOne},
+	{1, func(at place) bool { return at.isLocal() && len(at.pods) > 1 }, (*wanderer).partOne},
 	{1, func(at place) bool { return len(at.pods) > 0 }, (*wanderer).drainOne},
 	{1, func(at place) bool { return at.nodes }, (*wanderer).cutNode},
 	{1, func(at place) bool { return !at.deployed && isLocal() }, (*wanderer).blindOperator},

@@ -21,7 +21,7 @@ import (
 // report (-ginkgo.seed repeats it), WANDER is the number of stops.
 func wandering() {
 	It("ends as wanted with all data, whatever was changed and lost on the way", func() {
-		wander(&wanderer{sizes: []int32{0, 1, 3, 5}, versions: []string{"3.5.35", "3.6.16", "3.7.3"}},
+		wander(&wanderer{sizes: []int32{0, 1, 3, 3, 5, 5}, versions: []string{"3.5.35", "3.6.16", "3.7.3"}},
 			func(spec *v1alpha1.EtcdClusterSpec) { spec.DeletionPolicy = v1alpha1.Retain })
 	})
 
