@@ -27,13 +27,12 @@ type turn struct {
 
 // place is where a wanderer is when something happens.
 type place struct {
-	spec     v1alpha1.EtcdClusterSpec
-	size     int32
-	pods     []corev1.Pod
-	rest     bool // nothing else is under way
-	volumes  bool // data does not go with a Pod
-	nodes    bool // there are several
-	deployed bool // the operator cannot be lied to
+	spec    v1alpha1.EtcdClusterSpec
+	size    int32
+	pods    []corev1.Pod
+	rest    bool // nothing else is under way
+	volumes bool // data does not go with a Pod
+	nodes   bool // there are several
 }
 
 // What costs a quorum, or data, when something else is under way is done only at rest.
@@ -56,8 +55,8 @@ var turns = []turn{
 	{1, func(at place) bool { return at.isLocal() && len(at.pods) > 1 }, (*wanderer).partOne},
 	{1, func(at place) bool { return len(at.pods) > 0 }, (*wanderer).drainOne},
 	{1, func(at place) bool { return at.nodes }, (*wanderer).cutNode},
-	{1, func(at place) bool { return !at.deployed && isLocal() }, (*wanderer).blindOperator},
-	{1, func(at place) bool { return !at.deployed }, (*wanderer).deafOperator},
+	{1, func(place) bool { return !useDeployed && isLocal() }, (*wanderer).blindOperator},
+	{1, func(place) bool { return !useDeployed }, (*wanderer).deafOperator},
 	{1, nil, (*wanderer).loseSecrets},
 }
 
@@ -71,7 +70,7 @@ func (w *wanderer) one(atRest bool) string {
 	c := now(w.c)
 	at := place{
 		spec: c.Spec, size: int32(c.Size()), pods: pods(w.c), rest: atRest, //nolint:gosec // a small number
-		volumes: !w.mortal, nodes: w.nodes, deployed: useDeployed,
+		volumes: !w.mortal, nodes: w.nodes,
 	}
 	var all []turn
 	for _, t := range turns {
