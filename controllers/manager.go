@@ -190,7 +190,7 @@ func addController(
 // cacheOptions keep in memory only what the operator made, and of that only what
 // it reads.
 func cacheOptions(namespaces []string) cache.Options {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{"app.kubernetes.io/managed-by": v1alpha1.FieldOwner})}
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{build.ManagedByLabel: v1alpha1.FieldOwner})}
 	chosen := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{

@@ -56,9 +56,9 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 	case plan.Force:
 		return a.force(ctx, c, v, s)
 	case plan.Dismiss:
-		return a.dismiss(ctx, c, s)
+		return a.dismiss(ctx, c, v, s)
 	case plan.Clear:
-		return a.clear(ctx, c, s)
+		return a.clear(ctx, c, v, s)
 	case plan.Withdraw:
 		return a.withdraw(ctx, c, s)
 	case plan.Readmit:
@@ -97,10 +97,25 @@ func (a *Actor) stop(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vie
 			return err
 		}
 	}
-	return a.deletePod(ctx, c, plan.PodRef{Name: s.Name, UID: s.UID})
+	return a.deletePod(ctx, c, v, plan.PodRef{Name: s.Name, UID: s.UID})
 }
 
-func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, ref plan.PodRef, how ...client.DeleteOption) error {
+// unseen is said of a write to what somebody has taken our labels off: no watch shows it, and
+// reads that wait for the operator's own writes would wait for this one until another comes.
+const unseen = client.DisableReadYourWritesConsistency
+
+func patchOptions(of client.Object) []client.PatchOption {
+	how := []client.PatchOption{client.FieldOwner(v1alpha1.FieldOwner)}
+	if of.GetLabels()[build.ManagedByLabel] != v1alpha1.FieldOwner {
+		how = append(how, unseen)
+	}
+	return how
+}
+
+func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, ref plan.PodRef, how ...client.DeleteOption) error {
+	if m, _ := v.Member(ref.Name); m.Pod.Astray {
+		how = append(how, unseen)
+	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ref.Name, Namespace: c.Namespace}}
 	exactly := client.Preconditions{UID: ptr.To(types.UID(ref.UID))}
 	if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, append(how, exactly)...)); err != nil {
@@ -158,7 +173,7 @@ func (a *Actor) changeVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name 
 	changed := claim.DeepCopy()
 	change(changed)
 	unchanged := client.MergeFromWithOptions(&claim, client.MergeFromWithOptimisticLock{})
-	if err := a.Client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+	if err := a.Client.Patch(ctx, changed, unchanged, patchOptions(changed)...); err != nil {
 		return fmt.Errorf("change volume %s: %w", name, err)
 	}
 	return nil

@@ -47,6 +47,7 @@ type api struct {
 	writes []string // "create Pod a-0"; those that took effect
 	owners []string // field owners of the writes
 	forced []string // whose containers were given no time to end
+	unseen []string // written as if a watch would tell of it, while none does
 	tried  int
 	fail   int  // number of the write that fails without effect; -1: none
 	lose   int  // number of the write whose response is lost; -1: none
@@ -130,6 +131,7 @@ func (a *api) delete(ctx context.Context, inner client.WithWatch, object client.
 		if options.GracePeriodSeconds != nil && *options.GracePeriodSeconds == 0 {
 			a.forced = append(a.forced, object.GetName())
 		}
+		a.watch(there, options.DisableReadYourWritesConsistency)
 		return inner.Delete(ctx, object, opts...)
 	})
 }
@@ -142,8 +144,17 @@ func (a *api) patch(
 		if a.fixed && a.grows(ctx, object) {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, object.GetName(), errFixed)
 		}
-		return inner.Patch(ctx, object, patch, opts...)
+		err := inner.Patch(ctx, object, patch, opts...)
+		a.watch(object, options.DisableReadYourWritesConsistency)
+		return err
 	})
+}
+
+// watch notes what reads would wait for in vain.
+func (a *api) watch(object client.Object, told bool) {
+	if object.GetLabels()["app.kubernetes.io/managed-by"] != v1alpha1.FieldOwner && !told {
+		a.unseen = append(a.unseen, object.GetName())
+	}
 }
 
 // errFixed is what a storage class says that does not let volumes grow.

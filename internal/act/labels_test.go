@@ -53,3 +53,25 @@ func TestLabelsAreGivenBack(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatNoWatchTells: reads wait until a watch has told of what was written before, but
+// none tells of an object without our labels.
+func TestWhatNoWatchTells(t *testing.T) {
+	astray := seen()
+	astray.Members[1].Pod.Astray = true
+	ref := plan.PodRef{Name: "a-1", UID: "pod-1"}
+	for what, step := range map[string]plan.Step{
+		"stopped":   plan.Stop{Name: ref.Name, UID: ref.UID},
+		"dismissed": plan.Dismiss{Pods: []plan.PodRef{ref}},
+		"cleared":   plan.Clear{Pods: []plan.PodRef{ref}},
+		"withdrawn": plan.Withdraw(ref),
+		"set aside": plan.Quarantine{Name: ref.Name},
+	} {
+		stripped := pod(ref.Name, ref.UID)
+		stripped.Labels["app.kubernetes.io/managed-by"] = "Helm"
+		s := newScene(t, example(), astray, stripped, strip(claim("a-1")))
+		if s.mustDo(step); len(s.api.writes) == 0 {
+			t.Errorf("%s: nothing was written", what)
+		}
+	}
+}

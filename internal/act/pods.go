@@ -99,18 +99,18 @@ func (a *Actor) leave(pod *corev1.Pod) {
 
 // dismiss takes Pods out of the client Service, and deletes them. Each is first written
 // down to have left: etcd strikes its member a moment after that.
-func (a *Actor) dismiss(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Dismiss) error {
+func (a *Actor) dismiss(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Dismiss) error {
 	return atOnce(s.Pods, func(pod plan.PodRef) error {
 		if err := a.withdraw(ctx, c, plan.Withdraw(pod)); err != nil && !errors.Is(err, ErrChanged) {
 			return err // one that is gone is no failure, and of another one the deletion tells
 		}
-		return a.deletePod(ctx, c, pod)
+		return a.deletePod(ctx, c, v, pod)
 	})
 }
 
 // clear deletes Pods for good, and only those that were observed.
-func (a *Actor) clear(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Clear) error {
-	return atOnce(s.Pods, func(pod plan.PodRef) error { return a.deletePod(ctx, c, pod, client.GracePeriodSeconds(0)) })
+func (a *Actor) clear(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Clear) error {
+	return atOnce(s.Pods, func(pod plan.PodRef) error { return a.deletePod(ctx, c, v, pod, client.GracePeriodSeconds(0)) })
 }
 
 // readmit puts it back, with all labels that it was made with.
@@ -175,7 +175,7 @@ func (a *Actor) change(ctx context.Context, c *v1alpha1.EtcdCluster, name, uid, 
 	unchanged := client.MergeFromWithOptions(&pod, client.MergeFromWithOptimisticLock{})
 	var err error
 	if subresource == "" {
-		err = a.Client.Patch(ctx, edited, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
+		err = a.Client.Patch(ctx, edited, unchanged, patchOptions(edited)...)
 	} else {
 		err = a.Client.SubResource(subresource).Patch(ctx, edited, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
 	}
@@ -259,7 +259,7 @@ func (a *Actor) relabel(ctx context.Context, object, existing client.Object) err
 	changed, _ := existing.DeepCopyObject().(client.Object)
 	all := map[string]string{}
 	maps.Copy(all, existing.GetLabels())
-	for _, label := range []string{"app.kubernetes.io/managed-by", v1alpha1.LabelCluster, v1alpha1.LabelMember} {
+	for _, label := range []string{build.ManagedByLabel, v1alpha1.LabelCluster, v1alpha1.LabelMember} {
 		if value, has := object.GetLabels()[label]; has {
 			all[label] = value
 		}

@@ -23,16 +23,19 @@ const (
 	Leaving        = "etcd-leaving"
 )
 
+// ManagedByLabel says who made an object. The operator's watches see only what it made.
+const ManagedByLabel = "app.kubernetes.io/managed-by"
+
 // Labels are on everything that belongs to the cluster
 // (https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/).
 func Labels(c *v1alpha1.EtcdCluster) map[string]string {
 	return map[string]string{
-		"app.kubernetes.io/name":       "etcd",
-		"app.kubernetes.io/instance":   c.Name,
-		ComponentLabel:                 Serving,
-		"app.kubernetes.io/managed-by": v1alpha1.FieldOwner,
-		"app.kubernetes.io/part-of":    v1alpha1.FieldOwner,
-		v1alpha1.LabelCluster:          c.Name,
+		"app.kubernetes.io/name":     "etcd",
+		"app.kubernetes.io/instance": c.Name,
+		ComponentLabel:               Serving,
+		ManagedByLabel:               v1alpha1.FieldOwner,
+		"app.kubernetes.io/part-of":  v1alpha1.FieldOwner,
+		v1alpha1.LabelCluster:        c.Name,
 	}
 }
 
@@ -46,8 +49,8 @@ func MemberLabels(c *v1alpha1.EtcdCluster, member string) map[string]string {
 // MemberSelector selects the Pods of the cluster's members.
 func MemberSelector(c *v1alpha1.EtcdCluster) map[string]string {
 	return map[string]string{
-		"app.kubernetes.io/managed-by": v1alpha1.FieldOwner,
-		v1alpha1.LabelCluster:          c.Name,
+		ManagedByLabel:        v1alpha1.FieldOwner,
+		v1alpha1.LabelCluster: c.Name,
 	}
 }
 

@@ -61,6 +61,7 @@ type Pod struct {
 	Terminating bool
 	Overdue     bool   // terminating for longer than its grace period
 	Finished    bool   // Failed or Succeeded: it never runs again
+	Unplaced    bool   // no node has it yet: none of its containers ever ran
 	Ended       bool   // told to end, and by the kubelet's word none of its containers runs any more
 	Running     bool   // its container runs now
 	Ready       bool   // the kubelet's readiness probe passes
@@ -163,8 +164,13 @@ func (m Member) Silence() string {
 	return "its node " + m.Pod.Silent + " is silent"
 }
 
-// HasPod says whether the member has a Pod that may still run.
-func HasPod(m Member) bool { return m.Pod.Exists && !m.Pod.Finished }
+// HasPod says whether the member has a Pod that may still run. One that waits for a node,
+// and whose volume is gone meanwhile, finds none; Kubernetes keeps a volume that is being
+// deleted only for Pods that a node has
+// (https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection).
+func HasPod(m Member) bool {
+	return m.Pod.Exists && !m.Pod.Finished && !(m.Pod.Unplaced && m.Volume == NoVolume)
+}
 
 // MayHoldData says whether the member may have accepted what clients wrote: it has started,
 // or it votes, and a first member does before etcd lists it as started.

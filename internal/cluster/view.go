@@ -33,6 +33,8 @@ type View struct {
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
 	Unread string
+	// Locked says that etcd answers none but its users, of whom the operator is none.
+	Locked bool
 	// GoesDown is the minor version that etcd lets its members go down to, while it lets
 	// nobody join; empty if none. If all run etcd 3.5 it is only looked for before members
 	// are added.

@@ -64,6 +64,10 @@ func IsAway(err error) bool {
 	}
 }
 
+// WantsUser says whether etcd did not answer because authentication is enabled, and neither a
+// certificate nor a token says who asked.
+func WantsUser(err error) bool { return is(err, rpctypes.ErrUserEmpty) }
+
 func is(err, answer error) bool { return errors.Is(rpctypes.Error(err), answer) }
 
 // refused tells whether etcd answered, and declined. After any other error the

@@ -29,7 +29,7 @@ func (o *Observer) confirm(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 }
 
 func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join, m cluster.Member) error {
-	if isDoubtful(m.Pod, m.Answers) || v.Formed() && cluster.MayHoldData(m) && !m.Pod.Exists {
+	if isDoubtful(m.Pod, m.Answers) || v.Formed() && cluster.MayHoldData(m) && !cluster.HasPod(m) {
 		if err := o.confirmPod(ctx, c, v, members, m.Name); err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 		o.noteRemains(ctx, answers, members)
 		hear(ctx, answers, v, members)
 		if !isStray(leader, v.Strays) {
-			v.Unread = unreadBecause(answers)
+			v.Unread, v.Locked = unreadBecause(answers)
 			markLeader(members, leader)
 			return
 		}
@@ -182,13 +182,18 @@ func answersItself(answers []*answer, leader uint64) bool {
 	return false
 }
 
-func unreadBecause(answers []*answer) string {
+// unreadBecause says why nobody tells who leads, and whether etcd keeps that to its users.
+func unreadBecause(answers []*answer) (because string, locked bool) {
+	because = "no member answers"
 	for _, a := range answers {
-		if a.err == nil {
-			return "the members have no leader"
+		switch {
+		case a.err == nil:
+			return "the members have no leader", false
+		case etcd.WantsUser(a.err):
+			because, locked = "etcd answers its users only, because authentication is enabled", true
 		}
 	}
-	return "no member answers"
+	return because, locked
 }
 
 // listFrom takes the member list from a voter that answered, best the leader; if

@@ -2,11 +2,13 @@ package observe_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -221,6 +223,22 @@ func TestListIsTakenOnlyAfterALinearizableRead(t *testing.T) {
 	s.etcd.FailBefore(fake.Members, context.DeadlineExceeded)
 	if v = s.look(); v.Unread == "" || len(v.Select(cluster.IsVoter)) != 3 {
 		t.Errorf("without a list: unread %q, %d voters of the record", v.Unread, len(v.Select(cluster.IsVoter)))
+	}
+}
+
+// TestAuthenticationEnabled: a member that answers its users only is not taken for one that
+// cannot be reached.
+func TestAuthenticationEnabled(t *testing.T) {
+	s := newScene(t)
+	for range 3 {
+		s.etcd.FailBefore(fake.Status, fmt.Errorf("get status: %w", rpctypes.ErrUserEmpty))
+	}
+	if v := s.look(); !v.Locked || v.Unread != "etcd answers its users only, because authentication is enabled" {
+		t.Errorf("locked: %t, unread %q", v.Locked, v.Unread)
+	}
+	s.etcd.FailBefore(fake.Status, fmt.Errorf("get status: %w", rpctypes.ErrUserEmpty))
+	if v := s.look(); v.Locked || v.Unread != "" {
+		t.Errorf("one of three: locked: %t, unread %q", v.Locked, v.Unread)
 	}
 }
 

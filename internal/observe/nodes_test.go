@@ -10,7 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -58,6 +60,52 @@ func TestFault23Cordoned(t *testing.T) {
 	v := s.look()
 	if names := cluster.Names(v.Select(cluster.IsDisturbed)); len(names) != 1 || names[0] != "a-1" {
 		t.Errorf("disturbed: %v", names)
+	}
+}
+
+// TestVolumeThatWentBeforeItsPodHadANode: neither of them can come back. Where the API server
+// itself knows of a node, or of the volume, the Pod may run.
+func TestVolumeThatWentBeforeItsPodHadANode(t *testing.T) {
+	waiting := func() *scene {
+		s := newScene(t)
+		s.etcd.Stop("a-1")
+		s.pod("a-1").Spec.NodeName, s.pod("a-1").Status = "", corev1.PodStatus{Phase: corev1.PodPending}
+		return s
+	}
+	for name, test := range map[string]struct {
+		arrange func(*scene)
+		lost    bool
+	}{
+		"gone":                        {func(s *scene) { s.drop("PersistentVolumeClaim a-1") }, true},
+		"there":                       {func(*scene) {}, false},
+		"there, and not in the cache": {func(s *scene) { s.stale = []string{"PersistentVolumeClaim a-1"} }, false},
+		"has a node": {func(s *scene) {
+			s.drop("PersistentVolumeClaim a-1")
+			s.pod("a-1").Spec.NodeName = "n1"
+		}, false},
+		"has a node that the cache does not show": {func(s *scene) {
+			s.drop("PersistentVolumeClaim a-1")
+			s.pod("a-1").Spec.NodeName = "n1"
+			s.arrange = func(list client.ObjectList) {
+				if pods, is := list.(*corev1.PodList); is {
+					for i := range pods.Items {
+						pods.Items[i].Spec.NodeName = ""
+					}
+				}
+			}
+		}, false},
+		"data goes with its Pod": {func(s *scene) {
+			s.drop("PersistentVolumeClaim a-1")
+			s.c.Spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{}}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := waiting()
+			test.arrange(s)
+			if m := s.member("a-1"); cluster.IsLost(m) != test.lost || !m.Pod.Exists {
+				t.Errorf("%+v", m)
+			}
+		})
 	}
 }
 
@@ -170,6 +218,7 @@ func labelled(name, hostname string) corev1.Node {
 func homeless(s *scene, nodes map[string]corev1.ConditionStatus, waits time.Duration) {
 	s.c.Spec.Recovery.MemberTimeout.Duration = 5 * time.Minute
 	s.etcd.Stop("a-1")
+	s.pod("a-1").Spec.NodeName = ""
 	s.pod("a-1").Status = corev1.PodStatus{Conditions: []corev1.PodCondition{{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(now.Add(-waits)),
 	}}}

@@ -114,6 +114,7 @@ var goodSecrets = sync.OnceValue(func() []*corev1.Secret {
 func (s *scene) newPod(name string) *corev1.Pod {
 	pod := build.Pod(s.c, name, build.Joining{})
 	pod.UID, pod.CreationTimestamp = types.UID("pod-"+name), metav1.NewTime(made)
+	pod.Spec.NodeName = "n0"
 	pod.Status = corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: "10.0.0." + strings.TrimPrefix(name, "a-"),
 		StartTime:  &metav1.Time{Time: now.Add(-time.Hour)},

@@ -188,21 +188,37 @@ func disagreeing(v cluster.View) []cluster.Member {
 	return nil
 }
 
-// rememberFormation latches the cluster ID once a leader is known. It waits a
-// moment for the last member, to save a write, unless a Pod is missing: no Pod may
-// be started as new once the cluster has formed.
+// rememberFormation latches the cluster ID once it is known that the cluster has formed. It
+// waits a moment for the last member, to save a write, unless a Pod is missing, or data would
+// go with one: no Pod may be started as new once the cluster has formed.
 func rememberFormation(v cluster.View) Step {
-	leader, led := v.Leader()
-	if v.Record.ClusterID != "" || !led || leader.ClusterID == "" {
+	formed := witness(v)
+	if v.Record.ClusterID != "" || formed.ClusterID == "" {
 		return nil
 	}
 	first := v.Select(cluster.IsRecorded)
 	allHere := len(v.Select(cluster.IsRecorded, cluster.HasPod)) == len(first)
 	allHealthy := len(v.Select(cluster.IsRecorded, cluster.IsHealthy)) == len(first)
-	if v.Fresh && allHere && !allHealthy {
+	if v.Fresh && allHere && !allHealthy && !v.Want.Ephemeral {
 		return nil
 	}
-	return Remember{ClusterID: leader.ClusterID, On: firstVolume(v)}
+	return Remember{ClusterID: formed.ClusterID, On: firstVolume(v)}
+}
+
+// witness is a member that says which cluster has formed: the one that leads, or any where
+// one that has joined is gone, and nobody may lead for that reason; empty if there is none.
+// Of volumes that were adopted it is known that they had formed; their list only a leader
+// proves.
+func witness(v cluster.View) cluster.Member {
+	if leader, _ := v.Leader(); leader.ClusterID != "" {
+		return leader
+	}
+	gone := v.Select(cluster.IsRecorded, cluster.Not(cluster.HasPod), func(m cluster.Member) bool { return m.Started })
+	said := v.Select(func(m cluster.Member) bool { return m.ClusterID != "" })
+	if v.Record.Adopted || len(gone) == 0 || len(said) == 0 {
+		return cluster.Member{}
+	}
+	return said[0]
 }
 
 func firstVolume(v cluster.View) string {

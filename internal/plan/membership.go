@@ -18,6 +18,10 @@ func readEtcd(v cluster.View) Step {
 	if step := beyondRepair(v); step != nil {
 		return step
 	}
+	if v.Locked {
+		return Refuse{v.Unread + ", which the operator does not support without TLS; " +
+			"run etcdctl auth disable as the user root"}
+	}
 	return Wait{For: "etcd to answer: " + v.Unread + othersVote(v), Look: soonIf(v.Fresh)}
 }
 

@@ -80,6 +80,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "size", &v.Want.Size)
 	d.MaybeScanArgs(t, "next", &v.Record.NextSerial)
 	d.MaybeScanArgs(t, "joining", &v.Record.Joining)
+	v.Locked = d.HasArg("locked")
 	v.Want.Ephemeral, v.Deleting, v.Fresh = d.HasArg("ephemeral"), d.HasArg("deleting"), d.HasArg("fresh")
 	v.Objects, v.Refused = object(t, d, "furnish"), object(t, d, "refused")
 	for _, o := range object(t, d, "parts") {
@@ -227,6 +228,11 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "lost":
 		silent()
 		m.Pod, m.Volume = cluster.Pod{}, cluster.NoVolume
+	case "unplaced":
+		silent()
+		m.Pod.Unplaced, m.Pod.Ready, m.Pod.Running = true, false, false
+	case "bereft":
+		m.Volume = cluster.NoVolume
 	case "going":
 		m.Volume = cluster.Going
 	case "finished":

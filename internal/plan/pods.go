@@ -60,12 +60,18 @@ func belongs(v cluster.View, m cluster.Member) bool {
 }
 
 // clearFinished deletes Pods that will never run again, so that their members can
-// start anew. Kubernetes leaves them after an eviction or a node's shutdown.
+// start anew, or count as lost. Kubernetes leaves them after an eviction or a node's shutdown,
+// and where a volume is deleted before its Pod has found a node.
 func clearFinished(v cluster.View) Step {
 	for _, m := range v.Members {
-		if m.Pod.Exists && m.Pod.Finished && !m.Pod.Terminating {
-			return Stop{Name: m.Name, UID: m.Pod.UID, Because: "it has finished and will not run again"}
+		if !m.Pod.Exists || cluster.HasPod(m) || m.Pod.Terminating {
+			continue
 		}
+		because := "it has finished and will not run again"
+		if !m.Pod.Finished {
+			because = "its volume is gone, and it will find no node without"
+		}
+		return Stop{Name: m.Name, UID: m.Pod.UID, Because: because}
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (w *world) runs(m cluster.Member) bool {
 	if f.damaged || f.silent || f.unheard || f.away > 0 || f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
 		return false
 	}
-	return !m.Pod.Finished && (!f.broken || f.cured && !f.stale)
+	return cluster.HasPod(m) && (!f.broken || f.cured && !f.stale)
 }
 
 // cannotMount says whether the Secret is gone that members mount. Who has it runs on.

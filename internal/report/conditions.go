@@ -63,6 +63,8 @@ func available(v cluster.View, formed bool) metav1.Condition {
 	case len(awaited) > 0 && len(healthy)+len(awaited) == len(voters):
 		return is(metav1.ConditionFalse, v1alpha1.ReasonRestarting, "%d of %d voters are healthy, %d are needed; the operator restarts %s",
 			len(healthy), len(voters), quorum.Size(len(voters)), strings.Join(cluster.Names(awaited), ", "))
+	case v.Locked:
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether members serve is not known: %s", v.Unread)
 	case unreachable(v):
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "the operator cannot reach members whose pods are ready: %s; "+
 			"check network policies between the operator and port %d", v.Unread, v1alpha1.ClientPort)

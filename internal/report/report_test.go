@@ -302,6 +302,12 @@ func moments() []moment {
 			}), plan.Wait{For: "etcd to answer: no member answers"}, nil,
 		},
 		{
+			"locked", formed(), with(func(v *cluster.View) {
+				down(v, first...)
+				v.Unread, v.Locked = "etcd answers its users only, because authentication is enabled", true
+			}), plan.Refuse{Because: "etcd answers its users only, …; run etcdctl auth disable as the user root"}, nil,
+		},
+		{
 			"alarm", formed(), with(func(v *cluster.View) { v.Members[1].Complaint = "memberID:17 alarm:NOSPACE" }), plan.Done{}, nil,
 		},
 		{

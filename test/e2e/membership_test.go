@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -52,6 +53,28 @@ func faultsOfMembership() {
 			g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: victim.Name}, &aside)).To(Succeed())
 			g.Expect(aside.Labels).To(HaveKey(v1alpha1.LabelQuarantined))
 		}).Should(Succeed())
+	})
+
+	It("fault 18: a volume that is lost while its Pod waits for a node counts as lost, and nobody waits with it", func() {
+		victim, _ := aFollower(c)
+		var nodes corev1.NodeList
+		Expect(api.List(ctx, &nodes)).To(Succeed())
+		for _, node := range nodes.Items {
+			cordon(node.Name)
+		}
+		Expect(api.Delete(ctx, &victim)).To(Succeed())
+		pod := corev1.Pod{}
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, client.ObjectKeyFromObject(&victim), &pod)).To(Succeed())
+			g.Expect(pod.UID).NotTo(Equal(victim.UID))
+			g.Expect(pod.Spec.NodeName).To(BeEmpty())
+		}).Should(Succeed())
+		Expect(api.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: victim.Name}})).To(Succeed())
+		Eventually(membersOf).WithArguments(c).Should(And(Not(HaveKey(victim.Name)), HaveLen(3)), "another one is to come")
+		for _, node := range nodes.Items {
+			uncordon(node.Name)
+		}
+		Eventually(membersOf).WithArguments(c).Should(HaveKey("listed-5"))
 	})
 
 	It("faults 40 and 41: a member that somebody added is reported and left alone", func() {

@@ -1,0 +1,68 @@
+package etcd_test
+
+import (
+	"context"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
+)
+
+// TestAuthenticationWithoutTLS: where no certificate says who asks, etcd keeps even its
+// status to its users.
+func TestAuthenticationWithoutTLS(t *testing.T) {
+	ofVersions(t, process.Versions, func(t *testing.T, version string) {
+		c := process.Run(t, version, 1)
+		if _, err := c.Client("m1").Status(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		enableAuth(t, c.Member("m1").Client)
+		if _, err := c.Client("m1").Status(t.Context()); !etcd.WantsUser(err) {
+			t.Errorf("status: %v", err)
+		}
+		if err := c.Client("m1").Read(t.Context()); !etcd.WantsUser(err) {
+			t.Errorf("read: %v", err)
+		}
+		c.Member("m1").Stop()
+		if _, err := c.Client("m1").Status(t.Context()); err == nil || etcd.WantsUser(err) {
+			t.Errorf("status of one that has stopped: %v", err)
+		}
+	})
+}
+
+// enableAuth does what etcdctl does, with the user root that it takes.
+func enableAuth(t *testing.T, address string) {
+	t.Helper()
+	connection, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close() }()
+	auth := etcdserverpb.NewAuthClient(connection)
+	for _, do := range []func(context.Context) error{
+		func(ctx context.Context) error {
+			_, err := auth.UserAdd(ctx, &etcdserverpb.AuthUserAddRequest{Name: "root", Password: "secret"})
+			return err
+		},
+		func(ctx context.Context) error {
+			_, err := auth.RoleAdd(ctx, &etcdserverpb.AuthRoleAddRequest{Name: "root"})
+			return err
+		},
+		func(ctx context.Context) error {
+			_, err := auth.UserGrantRole(ctx, &etcdserverpb.AuthUserGrantRoleRequest{User: "root", Role: "root"})
+			return err
+		},
+		func(ctx context.Context) error {
+			_, err := auth.AuthEnable(ctx, &etcdserverpb.AuthEnableRequest{})
+			return err
+		},
+	} {
+		if err := do(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
