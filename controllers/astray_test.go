@@ -54,7 +54,8 @@ func TestPodThatNoWatchShowsIsStopped(t *testing.T) {
 	change("size 0", func() { c.Spec.Paused, c.Spec.Size = false, ptr.To[int32](0) })
 	eventually(t, "all Pods to be gone", func() error {
 		var pods corev1.PodList
-		if err := server.List(t.Context(), &pods, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: c.Name}); err != nil {
+		of := client.MatchingLabels{v1alpha1.LabelCluster: c.Name}
+		if err := server.List(t.Context(), &pods, client.InNamespace(c.Namespace), of); err != nil {
 			return err
 		}
 		if n := len(pods.Items); n > 0 {

@@ -5,10 +5,12 @@ package controllers_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,6 +40,53 @@ func TestPodThatHasEndedIsCleared(t *testing.T) {
 	says(t, c, pod, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1}})
 	eventually(t, "another Pod", func() error { return isAnother(t, c, pod, old) })
 	eventually(t, "an event", func() error { return eventsTell(t, c, "PodsCleared") })
+}
+
+// TestPodThatAFinalizerKeeps: to delete it for good has no effect, and nothing else waits for
+// it. Who put the finalizer there is named.
+func TestPodThatAFinalizerKeeps(t *testing.T) {
+	c := create(t, watched, "kept")
+	whole(t, c)
+	pod, other := &corev1.Pod{}, &corev1.Pod{}
+	if err := errors.Join(get(t, c, "kept-1", pod), get(t, c, "kept-2", other)); err != nil {
+		t.Fatal(err)
+	}
+	old, another := pod.UID, other.UID
+	bind(t, pod)
+	eventually(t, "a finalizer", func() error {
+		if err := get(t, c, "kept-1", pod); err != nil {
+			return err
+		}
+		pod.Finalizers = []string{"example.com/queue"}
+		return server.Update(t.Context(), pod)
+	})
+	if err := server.Delete(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	says(t, c, pod, corev1.PodSucceeded, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}})
+	eventually(t, "a word about it", func() error {
+		if err := get(t, c, c.Name, c); err != nil {
+			return err
+		}
+		degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
+		if degraded == nil || !strings.Contains(degraded.Message, "kept-1: its pod has ended and cannot go: "+
+			"somebody else has put the finalizer example.com/queue on it") {
+			return fmt.Errorf("degraded: %+v", degraded)
+		}
+		return nil
+	})
+	if err := server.Delete(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another member's Pod", func() error { return isAnother(t, c, other, another) })
+	eventually(t, "no finalizer", func() error {
+		if err := get(t, c, "kept-1", pod); err != nil || pod.UID != old {
+			return err
+		}
+		pod.Finalizers = nil
+		return server.Update(t.Context(), pod)
+	})
+	eventually(t, "its successor", func() error { return isAnother(t, c, pod, old) })
 }
 
 // bind gives a Pod a node, without which Kubernetes deletes it at once.

@@ -19,6 +19,9 @@ import (
 // refused it.
 const askAgain = 30 * time.Second
 
+// startAgain is the same for a member's Pod: nobody else can bring that member back.
+const startAgain = 5 * time.Second
+
 // errRefused takes the place of a refusal that was noted: the next look goes on without
 // what was refused, and says so.
 var errRefused = errors.New("kubernetes refuses it, and the rest goes on")
@@ -32,7 +35,8 @@ type refusals struct {
 
 type refusal struct {
 	at         time.Time
-	generation int64 // of the EtcdCluster: whoever changes that is heard at once
+	again      time.Duration // after which it is asked for again
+	generation int64         // of the EtcdCluster: whoever changes that is heard at once
 	words      string
 }
 
@@ -52,9 +56,13 @@ func (r *refusals) note(c *v1alpha1.EtcdCluster, step plan.Step, err error, now 
 	if r.known[name] == nil {
 		r.known[name] = map[string]refusal{}
 	}
-	for _, object := range asked(step) {
+	again := askAgain
+	if _, starts := step.(plan.Start); starts {
+		again = startAgain
+	}
+	for _, object := range asked(c, step) {
 		if _, known := r.known[name][object.String()]; !known {
-			r.known[name][object.String()] = refusal{at: now, generation: c.Generation, words: words}
+			r.known[name][object.String()] = refusal{at: now, again: again, generation: c.Generation, words: words}
 			err = errRefused
 		}
 	}
@@ -82,8 +90,16 @@ func refusedIn(err error) (words string, refused bool) {
 	}
 }
 
-// asked are the objects that a step asks Kubernetes for and that the plan can do without.
-func asked(step plan.Step) []cluster.Object {
+// asked are the objects that a step asks Kubernetes for and that the plan can do without. It
+// cannot do without a first member.
+func asked(c *v1alpha1.EtcdCluster, step plan.Step) []cluster.Object {
+	if s, is := step.(plan.Start); is && c.Status.ClusterID != "" {
+		pods := make([]cluster.Object, 0, len(s.Names))
+		for _, name := range s.Names {
+			pods = append(pods, startOf(name))
+		}
+		return pods
+	}
 	if s, is := step.(plan.Furnish); is {
 		return s.Objects
 	}
@@ -100,6 +116,10 @@ func asked(step plan.Step) []cluster.Object {
 
 func podOf(member string) cluster.Object { return cluster.Object{Kind: "Pod", Name: member} }
 
+func startOf(member string) cluster.Object {
+	return cluster.Object{Kind: "Pod", Name: member, Part: "start"}
+}
+
 // mark says of objects in the view that they were just refused. What was refused too long
 // ago, or when something else was wanted, is forgotten. A Pod that may not be cleared away is
 // one that has yet to end: its kubelet will see to it.
@@ -108,7 +128,7 @@ func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) 
 	defer r.mutex.Unlock()
 	known := r.known[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}]
 	for object, is := range known {
-		if now.Sub(is.at) >= askAgain || is.generation != c.Generation {
+		if now.Sub(is.at) >= is.again || is.generation != c.Generation {
 			delete(known, object)
 		}
 	}
@@ -120,6 +140,9 @@ func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) 
 	for i := range v.Members {
 		if _, refused := known[podOf(v.Members[i].Name).String()]; refused {
 			v.Members[i].Pod.Ended = false
+		}
+		if start := known[startOf(v.Members[i].Name).String()]; !v.Members[i].Pod.Exists {
+			v.Members[i].Pod.Refused = start.words
 		}
 	}
 }

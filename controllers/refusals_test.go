@@ -3,6 +3,7 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,40 @@ func TestPodThatMayNotBeClearedIsLeftToItsKubelet(t *testing.T) {
 		if v.Members[0].Pod.Ended != test.first || v.Members[1].Pod.Ended != test.two {
 			t.Errorf("after %s: %+v", test.after, v.Members)
 		}
+	}
+}
+
+// TestPodThatIsRefusedIsLeftForAMoment: it is asked for again soon, and not held against a Pod
+// that there is, or that was to be cleared away. First members are asked for without a pause.
+func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
+	start := plan.Start{Names: []string{"a-1", "a-2"}}
+	formed := cluster1()
+	formed.Status.ClusterID = "c1"
+	var known refusals
+	if err := known.note(formed, start, errDenied, noon); !errors.Is(err, errRefused) {
+		t.Errorf("the error is %v", err)
+	}
+	if err := known.note(formed, plan.Clear{Pods: []plan.PodRef{{Name: "a-3"}}}, errDenied, noon); !errors.Is(err, errRefused) {
+		t.Errorf("the error is %v", err)
+	}
+	for _, test := range []struct {
+		after   time.Duration
+		refused bool
+	}{{startAgain - 1, true}, {startAgain, false}} {
+		v := cluster.View{Members: []cluster.Member{{Name: "a-1"}, {Name: "a-2", Pod: cluster.Pod{Exists: true, Ended: true}}, {Name: "a-3"}}}
+		known.mark(formed, v, noon.Add(test.after))
+		if one := v.Members[0].Pod.Refused; (one != "") != test.refused || !strings.Contains(one, "a webhook says no") == test.refused {
+			t.Errorf("after %s: refused %q", test.after, one)
+		}
+		if pod := v.Members[1].Pod; pod.Refused != "" || !pod.Ended {
+			t.Errorf("after %s, one that there is: %+v", test.after, pod)
+		}
+		if pod := v.Members[2].Pod; pod.Refused != "" {
+			t.Errorf("after %s, one that may not be cleared: %+v", test.after, pod)
+		}
+	}
+	if err := known.note(cluster1(), start, errDenied, noon); !errors.Is(err, errDenied) {
+		t.Errorf("of first members the error is %v", err)
 	}
 }
 

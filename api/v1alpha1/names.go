@@ -49,6 +49,9 @@ const (
 	// AnnotationVersion holds, on a volume, the version of etcd that its member ran
 	// last. A later EtcdCluster starts with what wrote the data.
 	AnnotationVersion = "etcd-operator.dev/etcd-version"
+	// AnnotationChosenImage holds, beside that version, the image of it that the user has
+	// chosen. Without it the choice was left to an operator.
+	AnnotationChosenImage = "etcd-operator.dev/etcd-image"
 )
 
 // StatusFormat is what this operator writes into status.format. It grows when an

@@ -53,12 +53,22 @@ func (a *Actor) startVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v clus
 // its member runs if no other can be expected: first members form with one version, and
 // others run what a later one joins with.
 func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.PersistentVolumeClaim {
-	first, version := planOn(v, c), v.Target.For(m).Version
+	first, target := planOn(v, c), v.Target.For(m)
 	claim := build.Volume(c, m.Name, first)
-	if claim != nil && (first != nil || v.Runs(version)) {
-		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationVersion, version)
+	if claim != nil && (first != nil || v.Runs(target.Version)) {
+		tellVersion(claim, target.Version, target.Image)
 	}
 	return claim
+}
+
+// tellVersion writes on a volume what its member runs, by an image that the user has chosen
+// or, if that is empty, by the usual one.
+func tellVersion(claim *corev1.PersistentVolumeClaim, version, image string) {
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationVersion, version)
+	delete(claim.Annotations, v1alpha1.AnnotationChosenImage)
+	if image != "" {
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationChosenImage, image)
+	}
 }
 
 // pod is what a member is started with now.

@@ -80,6 +80,7 @@ type Pod struct {
 	Failing     bool   // its container keeps ending, or never starts
 	Image       string // that its container is to run
 	Usual       bool   // some operator chose that image for the version, not the user
+	Refused     string // what Kubernetes said a moment ago when it was to be made; empty if it did not refuse
 	Trouble     string // why its container does not run, in Kubernetes' words
 }
 
@@ -109,6 +110,15 @@ const (
 	Going
 )
 
+// Choice is the image that the user has chosen for what the member runs; empty if that was
+// left to an operator. Others may run the same version by another image, which is as good.
+func (m Member) Choice() string {
+	if m.Pod.Usual {
+		return ""
+	}
+	return m.Pod.Image
+}
+
 // IsVoter says whether etcd counts the member for quorum.
 func IsVoter(m Member) bool { return m.Role == Voter }
 
@@ -130,7 +140,7 @@ func IsSteady(m Member) bool {
 // IsAwaited says whether a member is away because the operator restarts it, and
 // nothing keeps it from coming back.
 func IsAwaited(m Member) bool {
-	return m.Restarting && !m.Healthy && m.Pod.Trouble == "" && m.Damage == "" && m.Stranded == ""
+	return m.Restarting && !m.Healthy && m.Pod.Trouble == "" && m.Pod.Refused == "" && m.Damage == "" && m.Stranded == ""
 }
 
 // IsServing says whether clients reach a member that stays healthy: its Service

@@ -9,6 +9,7 @@ type Target struct {
 	Cancel    bool   // a downgrade that etcd has begun must be called off, first
 	Await     string // what etcd is about to do before the next version may start
 	Barred    string // why there is no way to what is wanted
+	Misnamed  string // what the user's image holds, if that is not the version it was chosen for
 	Held      Held   // what members ran before, while the first that does not any more has yet to run
 }
 
@@ -44,10 +45,7 @@ func (t Target) Hold(members []Member) Held {
 		if tried == "" || !ranWell || m.Pod.Image == tried {
 			continue
 		}
-		if m.Pod.Usual {
-			return Held{Version: m.Version}
-		}
-		return Held{m.Version, m.Pod.Image}
+		return Held{m.Version, m.Choice()}
 	}
 	return Held{}
 }

@@ -84,6 +84,7 @@ type Object struct {
 	Why        string // what is wrong with it
 	Refused    string // what Kubernetes said a moment ago when it was to be changed; empty if it did not refuse
 	Gone       bool   // of Foreign: it is being deleted, so waiting helps
+	Outside    bool   // of Objects: only clients need it, and no member starts later without
 	Parts      bool   // of Objects: signed by another authority than members run on, it parts them or their clients
 	Holder     string // of Lost: the Secret that still has certificates which it signed; empty if none has
 }
@@ -127,6 +128,7 @@ type Volume struct {
 	First     []string // first members of that plan
 	ClusterID string   // set on one volume of a cluster that had formed
 	Version   string   // of etcd that its member ran last; empty if nobody wrote it down
+	Image     string   // that the user has chosen for that version; empty if none
 	Size      int64    // bytes that it asks for
 }
 

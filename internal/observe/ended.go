@@ -2,8 +2,10 @@ package observe
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // hasEnded says whether a Pod was told to end and none of its containers runs any more, by
@@ -16,7 +18,17 @@ import (
 func hasEnded(pod *corev1.Pod) bool {
 	containers := len(pod.Spec.InitContainers) + len(pod.Spec.Containers) + len(pod.Spec.EphemeralContainers)
 	said := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses)
-	return pod.DeletionTimestamp != nil && isFinal(pod.Status.Phase) && len(said) == containers && !slices.ContainsFunc(said, mayRun)
+	ended := isFinal(pod.Status.Phase) && len(said) == containers && !slices.ContainsFunc(said, mayRun)
+	return pod.DeletionTimestamp != nil && ended && heldBack(pod) == ""
+}
+
+// heldBack says what keeps a Pod that was deleted for good: only who has put a finalizer on it
+// can let it go. Empty if it may still go by itself.
+func heldBack(pod *corev1.Pod) string {
+	if pod.DeletionTimestamp == nil || len(pod.Finalizers) == 0 || ptr.Deref(pod.DeletionGracePeriodSeconds, 1) > 0 {
+		return ""
+	}
+	return "its pod has ended and cannot go: somebody else has put the finalizer " + strings.Join(pod.Finalizers, ", ") + " on it"
 }
 
 // isFinal says whether a Pod in that phase never runs again.

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // TestEnded: only the kubelet's word on each container proves that a Pod has ended.
@@ -41,6 +42,9 @@ func TestEnded(t *testing.T) {
 		"somebody debugs it": {func(p *corev1.Pod) {
 			p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug"}}}
 			p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: "debug"}}
+		}, false},
+		"it was deleted for good, and is there for its finalizer only": {func(p *corev1.Pod) {
+			p.DeletionGracePeriodSeconds = ptr.To[int64](0)
 		}, false},
 		"so have its sidecars": {func(p *corev1.Pod) {
 			p.Spec.InitContainers = []corev1.Container{{Name: "proxy"}}

@@ -3,6 +3,9 @@ package observe_test
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -51,6 +54,78 @@ func TestChosenImagesAreNotUsual(t *testing.T) {
 	for _, m := range v.Members {
 		if m.Pod.Usual {
 			t.Errorf("%s: its image is taken for the operator's choice", m.Name)
+		}
+	}
+}
+
+// TestChosenImageIsRememberedByVolumes: while nobody answers, or has a Pod, a member comes back
+// with the image that the user has chosen for what it ran, not with the usual one.
+func TestChosenImageIsRememberedByVolumes(t *testing.T) {
+	const chosen = "mine.example/etcd:v3.6.16"
+	s := newScene(t)
+	s.c.Spec.Image = chosen
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		s.rebuild(name, cluster.Target{Version: "3.6.16", Image: chosen})
+	}
+	v := s.look()
+	if len(v.Misfits) != 3 || v.Misfits[0].Part != cluster.Version {
+		t.Errorf("volumes that have yet to say it: %+v", v.Misfits)
+	}
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		s.claim(name).Annotations[v1alpha1.AnnotationChosenImage] = chosen
+	}
+	if v = s.look(); len(v.Misfits) > 0 {
+		t.Errorf("all say it: %+v", v.Misfits)
+	}
+	s.c.Spec.Version, s.c.Spec.Image = "3.5.35", "mine.example/etcd:v3.5.35" // etcd must be told first
+	s.stop("a-0", "a-1", "a-2")
+	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
+	if v = s.look(); v.Target.Version != "3.6.16" || v.Target.Image != chosen {
+		t.Errorf("nobody answers: target %+v", v.Target)
+	}
+}
+
+// TestVolumesAreToldWhatRuns: an image that was just exchanged has yet to run.
+func TestVolumesAreToldWhatRuns(t *testing.T) {
+	s := newScene(t)
+	s.rebuild("a-1", cluster.Target{Version: "3.6.16", Image: "mine.example/etcd:v3.6.16"})
+	pod := s.pod("a-1")
+	pod.Status.ContainerStatuses[0].ContainerID = "containerd://old"
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, "containerd://old")
+	if v := s.look(); !v.Members[1].Pod.Settling || len(v.Misfits) > 0 {
+		t.Errorf("settling: %t, misfits %+v", v.Members[1].Pod.Settling, v.Misfits)
+	}
+	delete(pod.Annotations, v1alpha1.AnnotationReplaced)
+	if v := s.look(); len(v.Misfits) != 1 || v.Misfits[0].Name != "a-1" {
+		t.Errorf("misfits %+v", v.Misfits)
+	}
+}
+
+// TestImageOfAnotherVersion: what a member tells is believed, not the name of its image, once
+// the container runs that. A build that tells no release is not judged.
+func TestImageOfAnotherVersion(t *testing.T) {
+	const image = "mine.example/etcd:v3.6.16"
+	for _, test := range []struct {
+		image, version string
+		misnamed       string
+	}{
+		{image, "3.6.16", ""},
+		{image, "3.6.17", "spec.image holds etcd 3.6.17, which a-1 runs, and not 3.6.16: correct spec.image or spec.version"},
+		{image, "3.7.3", "spec.image holds etcd 3.7.3, which a-1 runs, and not 3.6.16: correct spec.image or spec.version"},
+		{image, "3.6.16-mine", ""},
+		{"", "3.6.17", ""},
+	} {
+		s := newScene(t)
+		s.c.Spec.Image = test.image
+		s.rebuild("a-1", cluster.Target{Version: "3.6.16", Image: test.image})
+		s.runs("3.6.16", test.version, "3.6.16")
+		if got := s.look().Target.Misnamed; got != test.misnamed {
+			t.Errorf("%s with %s: got %q, want %q", test.image, test.version, got, test.misnamed)
+		}
+		s.pod("a-1").Status.ContainerStatuses[0].ContainerID = "containerd://old"
+		metav1.SetMetaDataAnnotation(&s.pod("a-1").ObjectMeta, v1alpha1.AnnotationReplaced, "containerd://old")
+		if got := s.look().Target.Misnamed; got != "" {
+			t.Errorf("%s with %s, before its container runs: got %q", test.image, test.version, got)
 		}
 	}
 }

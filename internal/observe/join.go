@@ -21,6 +21,7 @@ type join struct {
 	host    func(member string) string // where its peers find it
 	members map[string]*cluster.Member
 	pods    map[string]*corev1.Pod // as they were read last
+	chosen  map[string]string      // image that their volumes say the user had chosen
 	// unmigrated is a member whose data etcd has yet to bring to its version, and why.
 	unmigrated string
 	unproven   bool // their volumes were adopted, and nobody has seen them since
@@ -29,7 +30,7 @@ type join struct {
 // newJoin begins with the members that the record knows.
 func newJoin(c *v1alpha1.EtcdCluster) *join {
 	j := &join{
-		cluster: c.Name, members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
+		cluster: c.Name, members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{}, chosen: map[string]string{},
 		host: func(member string) string { return build.Host(c, member) },
 	}
 	if c.Status.ClusterID == "" && c.Status.Bootstrap != nil {

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -20,6 +21,7 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 		m.Pod.Usual = build.IsUsual(pod, m.Version)
 	}
 	v.Target = target(c, v.GoesDown, members)
+	v.Target.Misnamed = misnamed(c, members)
 	for name, pod := range members.pods {
 		m := members.member(name)
 		m.Pod.Change = o.change(build.Targeted(c, v.Target.For(*m)), pod)
@@ -33,6 +35,19 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 			"etcd lets no new member join while it goes down: set spec.version back", v.Target.Downgrade)
 		v.Target.Downgrade = ""
 	}
+}
+
+// misnamed says what the image holds that the user has chosen for a version, if a member
+// that runs it tells another one. Versions that are no release are not judged.
+func misnamed(c *v1alpha1.EtcdCluster, members *join) string {
+	wanted, image := wantedVersion(c)
+	for _, m := range members.sorted() {
+		runs := cluster.IsListed(m) && m.Answers && !m.Pod.Settling && m.Pod.Image == image
+		if image != "" && runs && m.Version != wanted && minorOf(m.Version) != "" {
+			return fmt.Sprintf("spec.image holds etcd %s, which %s runs, and not %s: correct spec.image or spec.version", m.Version, m.Name, wanted)
+		}
+	}
+	return ""
 }
 
 // takesNewPods says whether what is wanted cannot run in a Pod that there is.
@@ -154,18 +169,23 @@ func isRolledBack(c *v1alpha1.EtcdCluster) bool {
 }
 
 // running are the versions of all listed members, and the image that the user has chosen
-// for one of them that runs the newest. Adopted members count before etcd lists them.
+// for one of them that runs the newest: one that answers, else one whose volume says so.
+// Adopted members count before etcd lists them.
 func (j *join) running() (versions []string, image string) {
+	var all []cluster.Member
 	for _, m := range j.sorted() {
-		adopted := j.unproven && m.Recorded
-		if m.Role == cluster.Unlisted && !adopted || m.Version == "" {
-			continue
+		if adopted := j.unproven && m.Recorded; (m.Role != cluster.Unlisted || adopted) && m.Version != "" {
+			all, versions = append(all, m), append(versions, m.Version)
 		}
-		versions = append(versions, m.Version)
-		if m.Answers && m.Version == version.Highest(versions) {
-			if image = m.Pod.Image; m.Pod.Usual {
-				image = ""
-			}
+	}
+	newest := version.Highest(versions)
+	for _, m := range all {
+		switch {
+		case m.Version != newest:
+		case m.Answers:
+			return versions, m.Choice()
+		default:
+			image = cmp.Or(image, j.chosen[m.Name])
 		}
 	}
 	return versions, image

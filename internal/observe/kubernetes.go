@@ -188,7 +188,7 @@ func (o *Observer) volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *joi
 		return
 	}
 	m := members.member(claim.Name)
-	m.Volume = volumeState(claim)
+	m.Volume, members.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1alpha1.AnnotationChosenImage]
 	if m.Volume == cluster.Kept {
 		v.Volumes = append(v.Volumes, history(claim))
 	}
@@ -214,6 +214,7 @@ func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 		Token:     claim.Annotations[v1alpha1.AnnotationToken],
 		ClusterID: claim.Annotations[v1alpha1.AnnotationClusterID],
 		Version:   claim.Annotations[v1alpha1.AnnotationVersion],
+		Image:     claim.Annotations[v1alpha1.AnnotationChosenImage],
 		Size:      claim.Spec.Resources.Requests.Storage().Value(),
 	}
 	if plan := claim.Annotations[v1alpha1.AnnotationPlan]; plan != "" {

@@ -70,7 +70,9 @@ func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 		}
 		if fault := held.Fault(c, name, o.Now()); fault != nil {
 			parts := slices.ContainsFunc(v.Lost, func(lost cluster.Object) bool { return trust.Signs(c, lost.Name, name) })
-			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts})
+			v.Objects = append(v.Objects, cluster.Object{
+				Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, Outside: name == c.ClientSecret(),
+			})
 		}
 	}
 	return nil

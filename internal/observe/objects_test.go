@@ -70,6 +70,9 @@ func TestObjectsThatAreNotAsWanted(t *testing.T) {
 			var got []string
 			for _, o := range s.look().Objects {
 				got = append(got, o.String()+": "+o.Why)
+				if outside := o.String() == "Secret a-client"; o.Outside != outside {
+					t.Errorf("%s: only clients need it: %t", o, o.Outside)
+				}
 			}
 			matches := func(got, want string) bool { return len(got) >= len(want) && got[:len(want)] == want }
 			if !slices.EqualFunc(got, test.want, matches) {

@@ -74,8 +74,8 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluste
 	if err := o.nodes(ctx, c, members); err != nil {
 		return v, fmt.Errorf("observe %s: %w", c.Name, err)
 	}
-	untold(&v, members)
 	o.judge(c, &v, members)
+	untold(&v, members)
 	v.Members = members.sorted()
 	if err := o.objects(ctx, c, &v); err != nil {
 		return v, fmt.Errorf("observe %s: %w", c.Name, err)

@@ -18,7 +18,7 @@ import (
 // one look to the next: each change would be a write of the status.
 func trouble(pod *corev1.Pod) string {
 	if pod.DeletionTimestamp != nil {
-		return ""
+		return heldBack(pod)
 	}
 	if condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse); condition != nil {
 		return "it cannot be scheduled: " + condition.Message

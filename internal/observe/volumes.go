@@ -33,10 +33,12 @@ func (o *Observer) misfits(c *v1alpha1.EtcdCluster, v *cluster.View, claim *core
 	}
 }
 
-// untold notes the volumes that do not say what their members have just said to run.
+// untold notes the volumes that do not say what their members have just said to run. One
+// whose image was just exchanged still runs the one from before.
 func untold(v *cluster.View, members *join) {
 	for _, volume := range v.Volumes {
-		if m := members.member(volume.Name); m.Answers && m.Version != volume.Version {
+		m := members.member(volume.Name)
+		if m.Answers && !m.Pod.Settling && (m.Version != volume.Version || m.Choice() != volume.Image) {
 			v.Misfits = append(v.Misfits, cluster.Object{
 				Kind: "PersistentVolumeClaim", Name: m.Name, Part: cluster.Version, Why: "its member runs " + m.Version,
 			})

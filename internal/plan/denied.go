@@ -9,6 +9,10 @@ import (
 // Denied says what Kubernetes has just refused, which nothing else waits for; empty if it
 // has refused nothing.
 func Denied(v cluster.View) string {
+	if refused := v.Select(func(m cluster.Member) bool { return m.Pod.Refused != "" }); len(refused) > 0 {
+		return "Kubernetes refuses the pods of " + list(cluster.Names(refused)) + ": " + refused[0].Pod.Refused +
+			"; allow them, which is tried every few seconds"
+	}
 	var what []string
 	var words string
 	owner := false

@@ -180,6 +180,8 @@ func awaitHealth(v cluster.View) Step {
 // why says what keeps a member from what is waited for, if that is known.
 func why(m cluster.Member) string {
 	switch {
+	case m.Pod.Refused != "":
+		return ": Kubernetes refuses its pod: " + m.Pod.Refused
 	case m.Pod.Trouble != "":
 		return ": " + m.Pod.Trouble
 	case m.Silence() != "":

@@ -67,6 +67,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "recovering", &v.Record.Recovering)
 	d.MaybeScanArgs(t, "accept", &v.Want.Accepted)
 	d.MaybeScanArgs(t, "await", &v.Target.Await)
+	d.MaybeScanArgs(t, "misnamed", &v.Target.Misnamed)
 	d.MaybeScanArgs(t, "allow", &v.Target.Downgrade)
 	d.MaybeScanArgs(t, "image", &v.Target.Image)
 	v.Want.Automatic, v.Want.RollBack = d.HasArg("automatic"), d.HasArg("rollback")
@@ -117,6 +118,9 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	}
 	if d.HasArg("denied") {
 		deny(v)
+	}
+	if d.HasArg("outside") {
+		v.Objects[0].Outside = true
 	}
 	if d.Cmd == "settle" {
 		w.settle()
@@ -228,6 +232,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "lost":
 		silent()
 		m.Pod, m.Volume = cluster.Pod{}, cluster.NoVolume
+	case "refused":
+		silent()
+		m.Pod = cluster.Pod{Refused: "exceeded quota"}
 	case "unplaced":
 		silent()
 		m.Pod.Unplaced, m.Pod.Ready, m.Pod.Running = true, false, false

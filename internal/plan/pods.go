@@ -9,10 +9,14 @@ import (
 // startMembers brings back every member whose data is kept, all at once: it is
 // the same member with the same ID, so quorum can only gain. One that is no longer needed
 // stays away: it may be one that cannot start. So does a learner that has yet to start for
-// the first time: finishLearner starts it.
+// the first time: finishLearner starts it. One whose Pod Kubernetes has just refused is left
+// for a moment, in which all else goes on.
 func startMembers(v cluster.View) Step {
 	var names []string
 	for _, m := range v.Members {
+		if v.Formed() && m.Pod.Refused != "" {
+			continue
+		}
 		if belongs(v, m) && !m.Pod.Exists && !(v.Formed() && cluster.IsLost(m)) && !isUnborn(v, m) && !isSuperfluous(v, m) {
 			names = append(names, m.Name)
 		}

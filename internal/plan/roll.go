@@ -24,9 +24,12 @@ func endDowngrade(v cluster.View) Step {
 }
 
 // prepareVersion tells etcd of a downgrade before the first member goes down. Between two
-// minor versions it waits until etcd has taken the first one in.
+// minor versions it waits until etcd has taken the first one in. An image that holds another
+// version than it was chosen for goes no further than to the member that tells.
 func prepareVersion(v cluster.View) Step {
 	switch {
+	case v.Target.Misnamed != "":
+		return Refuse{v.Target.Misnamed}
 	case v.Target.Await != "":
 		return Wait{For: v.Target.Await, Look: Soon}
 	case v.Target.Downgrade != "":
@@ -164,11 +167,12 @@ func awaitSteady(v cluster.View, before string, except ...string) Step {
 	return nil
 }
 
-// readmit puts a member back that is well, unless it is just about to be disturbed.
+// readmit puts a member back that is well, unless it is just about to be disturbed. One that
+// stays while others leave is not: it serves in their place.
 func readmit(v cluster.View) Step {
 	leaving := leaving(v)
 	for _, m := range v.Select(cluster.IsVoter, cluster.IsSteady) {
-		stays := !cluster.IsOutdated(m) || awaitSteady(v, "", m.Name) != nil
+		stays := !cluster.IsOutdated(m) || len(leaving) > 0 || awaitSteady(v, "", m.Name) != nil
 		if slices.Contains(leaving, m.Name) {
 			stays = awaitSteady(v, "", leaving...) != nil
 		}
@@ -190,19 +194,10 @@ func rollBack(v cluster.View) Step {
 		before := v.Select(cluster.IsVoter, cluster.Except(m.Name), cluster.IsHealthy, cluster.IsOutdated,
 			func(o cluster.Member) bool { return o.Pod.Image != m.Pod.Image })
 		if m.Pod.Failing && len(others) > 0 && len(before) == len(others) {
-			return RollBack{before[0].Version, choiceOf(before[0]), m.Name + " does not run " + v.Target.Version + why(m)}
+			return RollBack{before[0].Version, before[0].Choice(), m.Name + " does not run " + v.Target.Version + why(m)}
 		}
 	}
 	return nil
-}
-
-// choiceOf is the image that the user has chosen for what a member runs; empty if that was
-// left to an operator. Others may run the same version by another image, which is as good.
-func choiceOf(m cluster.Member) string {
-	if m.Pod.Usual {
-		return ""
-	}
-	return m.Pod.Image
 }
 
 // rollBackOnly takes back an upgrade of the only member: nothing can be read from etcd

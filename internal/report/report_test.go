@@ -200,6 +200,14 @@ func moments() []moment {
 		},
 		{"denied", formed(), with(denied), plan.Refuse{Because: plan.Denied(with(denied))}, nil},
 		{
+			"pod-refused", formed(), with(func(v *cluster.View) {
+				down(v, "a-2")
+				v.Members[2].Pod = cluster.Pod{Refused: `pods "a-2" is forbidden: exceeded quota: q`}
+			}),
+			plan.Wait{For: `a-2 to become healthy: Kubernetes refuses its pod: pods "a-2" is forbidden: exceeded quota: q`},
+			nil,
+		},
+		{
 			"denied-and-down", formed(), with(func(v *cluster.View) { denied(v); down(v, "a-2") }),
 			plan.Wait{For: "a-2 to become healthy"},
 			nil,

@@ -69,7 +69,8 @@ func faultsOfMembership() {
 			g.Expect(pod.UID).NotTo(Equal(victim.UID))
 			g.Expect(pod.Spec.NodeName).To(BeEmpty())
 		}).Should(Succeed())
-		Expect(api.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: victim.Name}})).To(Succeed())
+		lost := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: victim.Name}}
+		Expect(api.Delete(ctx, lost)).To(Succeed())
 		Eventually(membersOf).WithArguments(c).Should(And(Not(HaveKey(victim.Name)), HaveLen(3)), "another one is to come")
 		for _, node := range nodes.Items {
 			uncordon(node.Name)

@@ -1,14 +1,17 @@
 package e2e
 
 import (
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -78,6 +81,23 @@ func wrongSpecs() {
 		})
 	}
 
+	It("fault 51: an image of another version goes to one member, and no further", func() {
+		settles(c)
+		newer := "gcr.io/etcd-development/etcd:v3.7.3"
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Image = newer })).To(Succeed())
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "spec.image holds etcd 3.7.3")
+		stays(5*time.Second, func(g Gomega) {
+			all := podsOf(g, c.Namespace, ours(c))
+			g.Expect(all).To(HaveLen(3))
+			others := slices.DeleteFunc(all, func(p corev1.Pod) bool { return p.Spec.Containers[0].Image == newer })
+			g.Expect(others).To(HaveLen(2))
+		})
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Image = "" })).To(Succeed())
+		settles(c)
+		Expect(now(c).Status.Version).To(Equal("3.6.16"))
+		Expect(value(c, "key")).To(Equal("value"))
+	})
+
 	It("fault 53: a change that admission would reject stops no Pod, not even the only one", func() {
 		settles(c)
 		lone := create(newCluster(namespace, "lone", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
@@ -115,6 +135,10 @@ func wrongSpecs() {
 		victim, _ := aFollower(c)
 		deletePod(c, victim)
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")
+		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonWaiting, "Kubernetes refuses its pod")
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
+		Expect(api.Delete(ctx, budget)).To(Succeed())
+		Eventually(func() error { return api.Get(ctx, client.ObjectKeyFromObject(budget), budget) }).Should(Succeed(), "all else goes on")
 		Expect(api.Delete(ctx, quota)).To(Succeed())
 		comesBack(c, victim)
 		settles(c)
