@@ -84,7 +84,7 @@ type Object struct {
 	Why        string // what is wrong with it
 	Refused    string // what Kubernetes said a moment ago when it was to be changed; empty if it did not refuse
 	Gone       bool   // of Foreign: it is being deleted, so waiting helps
-	Outside    bool   // of Objects: only clients need it, and no member starts later without
+	CanWait    bool   // of Objects: members start as well without, or with what it holds
 	Parts      bool   // of Objects: signed by another authority than members run on, it parts them or their clients
 	Holder     string // of Lost: the Secret that still has certificates which it signed; empty if none has
 }

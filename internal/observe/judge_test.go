@@ -50,18 +50,18 @@ func TestTarget(t *testing.T) {
 		"etcd has not raised its version yet": {
 			version: "3.7.3", run: [3]string{"3.6.16", "3.6.16", "3.6.16"},
 			twist: func(s *etcd.Status) { s.StorageVersion = "3.5.0" },
-			want:  cluster.Target{Version: "3.6.16", Await: "etcd to prepare its data: a-2 runs 3.6, its data is of 3.5"},
+			want:  cluster.Target{Version: "3.6.16", Await: "etcd to prepare its data: a-2 runs 3.6, and its data is of 3.5, not of 3.6 yet"},
 		},
 		"down: etcd is told first": {
 			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"}, want: cluster.Target{Version: "3.7.3", Downgrade: "3.6"},
 		},
 		"down, but just up: its data is of the older version still, and its log is not": {
 			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"}, twist: func(s *etcd.Status) { s.StorageVersion = "3.6.0" },
-			want: cluster.Target{Version: "3.7.3", Downgrade: "3.6", Await: "etcd to prepare its data: a-2 runs 3.7, its data is of 3.6"},
+			want: cluster.Target{Version: "3.7.3", Downgrade: "3.6", Await: "etcd to prepare its data: a-2 runs 3.7, and its data is of 3.6, not of 3.7 yet"},
 		},
 		"down: its data is not there yet": {
 			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"}, twist: func(s *etcd.Status) { s.Downgrade = "3.6" },
-			want: cluster.Target{Version: "3.7.3", Await: "etcd to prepare its data: a-2 runs 3.7, its data is of 3.7"},
+			want: cluster.Target{Version: "3.7.3", Await: "etcd to prepare its data: a-2 runs 3.7, and its data is of 3.7, not of 3.6 yet"},
 		},
 		"down: go": {
 			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"},

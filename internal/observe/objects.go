@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
@@ -71,7 +72,7 @@ func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 		if fault := held.Fault(c, name, o.Now()); fault != nil {
 			parts := slices.ContainsFunc(v.Lost, func(lost cluster.Object) bool { return trust.Signs(c, lost.Name, name) })
 			v.Objects = append(v.Objects, cluster.Object{
-				Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, Outside: name == c.ClientSecret(),
+				Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, CanWait: name == c.ClientSecret() || pki.IsDue(fault),
 			})
 		}
 	}

@@ -1,6 +1,7 @@
 package observe_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // TestObjectsThatAreNotAsWanted: each that is missing or bent is named with its
@@ -70,8 +72,8 @@ func TestObjectsThatAreNotAsWanted(t *testing.T) {
 			var got []string
 			for _, o := range s.look().Objects {
 				got = append(got, o.String()+": "+o.Why)
-				if outside := o.String() == "Secret a-client"; o.Outside != outside {
-					t.Errorf("%s: only clients need it: %t", o, o.Outside)
+				if waits := o.String() == "Secret a-client"; o.CanWait != waits {
+					t.Errorf("%s can wait: %t", o, o.CanWait)
 				}
 			}
 			matches := func(got, want string) bool { return len(got) >= len(want) && got[:len(want)] == want }
@@ -153,5 +155,23 @@ func TestBudgetIsForTheVotersThatThereAre(t *testing.T) {
 	s.find("PodDisruptionBudget a").SetOwnerReferences([]metav1.OwnerReference{})
 	if got := s.look(); len(got.Objects) > 0 || len(got.Foreign) != 1 {
 		t.Errorf("objects %v, foreign %v", got.Objects, got.Foreign)
+	}
+}
+
+// TestCertificatesThatAreDueCanWait: members start with what is valid, one year long.
+func TestCertificatesThatAreDueCanWait(t *testing.T) {
+	for months, canWait := range map[int]bool{9: true, 13: false} {
+		s := newScene(t)
+		held := trust.Read(s.c, func(string) *corev1.Secret { return nil })
+		for _, name := range trust.Names(s.c) {
+			secret, err := held.Make(rand.Reader, now.AddDate(0, -months, 0), s.c, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.find("Secret " + name).(*corev1.Secret).Data = secret.Data
+		}
+		if all := s.look().Objects; len(all) != 2 || all[0].Name != "a-member-tls" || all[0].CanWait != canWait || !all[1].CanWait {
+			t.Errorf("after %d months: %+v", months, all)
+		}
 	}
 }

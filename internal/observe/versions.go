@@ -18,8 +18,9 @@ func noteVersions(answers []*answer, v *cluster.View, members *join) {
 	}
 	for _, a := range answers {
 		runs, stores := minorOf(a.status.Version), cmp.Or(minorOf(a.status.StorageVersion), "3.5")
-		if a.err == nil && runs != "3.5" && runs != v.GoesDown && stores != cmp.Or(v.GoesDown, runs) {
-			members.unmigrated = fmt.Sprintf("%s runs %s, its data is of %s", a.name, runs, stores)
+		next := cmp.Or(v.GoesDown, runs)
+		if a.err == nil && runs != "3.5" && runs != v.GoesDown && stores != next {
+			members.unmigrated = fmt.Sprintf("%s runs %s, and its data is of %s, not of %s yet", a.name, runs, stores, next)
 		}
 	}
 }

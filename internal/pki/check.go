@@ -93,9 +93,21 @@ func checkAge(certificate, issuer *x509.Certificate, lifetime time.Duration, now
 	}
 	// One that ends with its CA would end no later if it were made anew.
 	if renew := RenewAt(certificate.NotAfter, lifetime); now.After(renew) && certificate.NotAfter.Before(issuer.NotAfter) {
-		return fmt.Errorf("past two thirds of its life since %s", date(renew))
+		return fmt.Errorf("%w since %s", errDue, date(renew))
 	}
 	return nil
+}
+
+var errDue = errors.New("past two thirds of its life")
+
+// IsDue says whether nothing is wrong with what was checked but that it is time to issue it
+// anew, and so with all of it if that was more: it is valid for months.
+func IsDue(fault error) bool {
+	var several interface{ Unwrap() []error }
+	if !errors.As(fault, &several) {
+		return errors.Is(fault, errDue)
+	}
+	return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, errDue) })
 }
 
 // RenewAt is when a certificate that ends then is due: when a third of the lifetime that

@@ -3,6 +3,7 @@ package pki_test
 import (
 	"bytes"
 	"encoding/pem"
+	"errors"
 	"net"
 	"testing"
 	"time"
@@ -47,7 +48,14 @@ func TestCheckAge(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			wantError(t, pki.Check(leaf, ca, server(), test.at), test.want)
+			fault := pki.Check(leaf, ca, server(), test.at)
+			wantError(t, fault, test.want)
+			if due := test.want == "two thirds"; pki.IsDue(fault) != due || pki.IsDue(errors.Join(fault, nil)) != due {
+				t.Errorf("it is only due: %t", !due)
+			}
+			if fault != nil && pki.IsDue(errors.Join(fault, errors.New("another is wrong"))) {
+				t.Error("another that is wrong counts as due")
+			}
 		})
 	}
 }

@@ -135,10 +135,10 @@ func furnishRest(v cluster.View) Step {
 	return furnished(v, func(o cluster.Object) bool { return v.Formed() && !isNeeded(v, o) && o.Refused == "" })
 }
 
-// isNeeded says whether no member can start without the object: a Secret that it mounts or is
-// signed by, or the Service that gives members their names.
+// isNeeded says whether no member can start without the object as it is to be: a Secret that
+// it mounts or is signed by, or the Service that gives members their names.
 func isNeeded(v cluster.View, o cluster.Object) bool {
-	return o.Kind == "Secret" && !o.Outside || o.Kind == "Service" && o.Name == v.Name
+	return o.Kind == "Secret" && !o.CanWait || o.Kind == "Service" && o.Name == v.Name
 }
 
 // guard brings the disruption budget, unless Kubernetes has just refused it.

@@ -119,8 +119,8 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	if d.HasArg("denied") {
 		deny(v)
 	}
-	if d.HasArg("outside") {
-		v.Objects[0].Outside = true
+	if d.HasArg("canwait") {
+		v.Objects[0].CanWait = true
 	}
 	if d.Cmd == "settle" {
 		w.settle()
