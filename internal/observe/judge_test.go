@@ -57,7 +57,9 @@ func TestTarget(t *testing.T) {
 		},
 		"down, but just up: its data is of the older version still, and its log is not": {
 			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"}, twist: func(s *etcd.Status) { s.StorageVersion = "3.6.0" },
-			want: cluster.Target{Version: "3.7.3", Downgrade: "3.6", Await: "etcd to prepare its data: a-2 runs 3.7, and its data is of 3.6, not of 3.7 yet"},
+			want: cluster.Target{
+				Version: "3.7.3", Downgrade: "3.6", Await: "etcd to prepare its data: a-2 runs 3.7, and its data is of 3.6, not of 3.7 yet",
+			},
 		},
 		"down: its data is not there yet": {
 			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"}, twist: func(s *etcd.Status) { s.Downgrade = "3.6" },
