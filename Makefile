@@ -87,17 +87,21 @@ test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor 
 	@$(BIN)/devcluster build --only images
 	@hack/with-envtest.sh go test -count=1 -timeout 10m $(PROCESS_PACKAGES)
 
+# How long they may take together. Ginkgo has a limit of its own.
+E2E_TIMEOUT ?= 60m
+E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
+
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
 E2E_LABELS ?= !long && !olm && !olmv1 && !scorecard
 
 .PHONY: test-e2e
 test-e2e: ## End-to-end tests on the cluster of KUBECONFIG, or on the local one
 	$(say) "end-to-end tests"
-	@hack/with-cluster.sh bash -c '$(MAKE) images deploy && go test ./test/e2e/... -v -ginkgo.v -ginkgo.label-filter="$(E2E_LABELS)" -timeout 60m'
+	@hack/with-cluster.sh bash -c '$(MAKE) images deploy && go test ./test/e2e/... -v -ginkgo.v -ginkgo.label-filter="$(E2E_LABELS)" $(E2E_LIMITS)'
 
 .PHONY: test-long
 test-long: ## End-to-end tests under load, with bad networks and slow disks, by hand, and on three nodes
-	@$(MAKE) test-e2e E2E_LABELS='long && !olm' NODES=$(or $(NODES),3)
+	@$(MAKE) test-e2e E2E_LABELS='long && !olm' E2E_TIMEOUT=150m NODES=$(or $(NODES),3)
 
 .PHONY: bench
 bench: ## Measure the operator on the cluster of KUBECONFIG, or on the local one
@@ -145,7 +149,7 @@ fmt: $(BIN)/golangci-lint ## Format the Go code as lint wants it
 
 .PHONY: cluster-up
 cluster-up: $(BIN)/devcluster ## Build and start a real Kubernetes on this machine (NODES=3, DEVCLUSTER_FLAGS=…)
-	$(say) "start the local cluster (the first time it is built from source, about 13 minutes on 2 cores)"
+	$(say) "start the local cluster (the first time it is built from source, some 10 minutes on 2 cores)"
 	@$(BIN)/devcluster up $(if $(NODES),--nodes $(NODES)) $(DEVCLUSTER_FLAGS)
 
 .PHONY: cluster-down
@@ -253,7 +257,7 @@ define with_olm
 	@$(MAKE) cluster-up DEVCLUSTER_FLAGS=--olm
 	@export KUBECONFIG=$$($(BIN)/devcluster kubeconfig); \
 	  if kubectl get namespace etcd-operator-system >/dev/null 2>&1; then $(MAKE) undeploy; fi; \
-	  go test ./test/e2e/... -v -ginkgo.v -ginkgo.label-filter="$(1)" -timeout 60m
+	  go test ./test/e2e/... -v -ginkgo.v -ginkgo.label-filter="$(1)" $(E2E_LIMITS)
 endef
 
 # Which tests of OLM: a label filter of Ginkgo, such as 'olm && !long', or 'olmv1'.

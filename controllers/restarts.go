@@ -26,12 +26,8 @@ type restart struct {
 	begun bool // it was seen to end
 }
 
-// note remembers a member that was well until the step stopped it.
+// note remembers members that were well until the step stopped them.
 func (r *restarts) note(name types.NamespacedName, v cluster.View, step plan.Step, now time.Time) {
-	member := stopped(step)
-	if m, _ := v.Member(member); !cluster.IsVoter(m) || !cluster.IsHealthy(m) {
-		return
-	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.known == nil {
@@ -40,18 +36,28 @@ func (r *restarts) note(name types.NamespacedName, v cluster.View, step plan.Ste
 	if r.known[name] == nil {
 		r.known[name] = map[string]restart{}
 	}
-	r.known[name][member] = restart{since: now}
+	for _, member := range stopped(step) {
+		if m, _ := v.Member(member); cluster.IsVoter(m) && cluster.IsHealthy(m) {
+			r.known[name][member] = restart{since: now}
+		}
+	}
 }
 
-// stopped is the member that a step disturbs, if it does.
-func stopped(step plan.Step) string {
+// stopped are the members that a step disturbs. Who is dismissed does not come back, and
+// etcd strikes it in that time.
+func stopped(step plan.Step) []string {
 	if s, is := step.(plan.Stop); is {
-		return s.Name
+		return []string{s.Name}
 	}
 	if s, is := step.(plan.Swap); is {
-		return s.Name
+		return []string{s.Name}
 	}
-	return ""
+	s, _ := step.(plan.Dismiss)
+	names := make([]string, 0, len(s.Pods))
+	for _, pod := range s.Pods {
+		names = append(names, pod.Name)
+	}
+	return names
 }
 
 // mark says of members in the view that they are being restarted. Those that have come
@@ -60,6 +66,11 @@ func (r *restarts) mark(name types.NamespacedName, v cluster.View, now time.Time
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	known := r.known[name]
+	for member := range known {
+		if _, exists := v.Member(member); !exists {
+			delete(known, member)
+		}
+	}
 	for i := range v.Members {
 		m := &v.Members[i]
 		is, found := known[m.Name]

@@ -41,6 +41,9 @@ func TestRestartIsKnownUntilItIsOver(t *testing.T) {
 		"an image is exchanged": {plan.Swap{Name: "a-1"}, well, []look{
 			{settling, 0, true}, {down, time.Second, true}, {well, 2 * time.Second, false},
 		}},
+		"a member is dismissed": {plan.Dismiss{Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{
+			{ending, 0, true}, {down, time.Second, true}, {down, restartTime + 1, false},
+		}},
 		"the cache is behind": {plan.Stop{Name: "a-1"}, well, []look{{well, 0, true}, {ending, time.Second, true}, {down, time.Second, true}}},
 		"it does not come back": {plan.Stop{Name: "a-1"}, well, []look{
 			{down, time.Second, true}, {down, restartTime + 1, false}, {down, restartTime, false},

@@ -224,7 +224,7 @@ func TestFault12WithoutALease(t *testing.T) {
 	}
 }
 
-// TestFault12LeaseThatMayNotBeRead: whoever can not see that the other has ended must
+// TestFault12LeaseThatMayNotBeRead: whoever cannot see that the other has ended must
 // not act, and says what is missing.
 func TestFault12LeaseThatMayNotBeRead(t *testing.T) {
 	one := install(t, "one")

@@ -18,7 +18,8 @@ const (
 const (
 	// ReasonHealthy: every member wanted is a healthy voter.
 	ReasonHealthy = "Healthy"
-	// ReasonQuorumHealthy: a quorum is healthy, but not every member wanted.
+	// ReasonQuorumHealthy: a quorum is healthy, but not every member wanted, or there are
+	// more than wanted.
 	ReasonQuorumHealthy = "QuorumHealthy"
 	// ReasonBootstrapping: the cluster has not formed yet.
 	ReasonBootstrapping = "Bootstrapping"
@@ -27,7 +28,8 @@ const (
 	// ReasonRestarting: fewer voters than a quorum answer, only because the operator
 	// restarts some for a change that was asked for.
 	ReasonRestarting = "Restarting"
-	// ReasonUnreachable: the operator cannot reach any member whose Pod is ready.
+	// ReasonUnreachable: whether members serve is not known, because the operator reaches
+	// none whose Pod is ready, something is in a member's place, or etcd answers its users only.
 	ReasonUnreachable = "Unreachable"
 	// ReasonHibernated: spec.size is 0; no member runs and every volume is kept.
 	ReasonHibernated = "Hibernated"

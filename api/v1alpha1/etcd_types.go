@@ -26,7 +26,7 @@ type EtcdSettings struct {
 	AutoCompaction AutoCompaction `json:"autoCompaction,omitzero"`
 
 	// snapshotCount is the number of applied entries after which etcd writes a
-	// raft snapshot.
+	// raft snapshot. Default 10000; from 100 to 10000000.
 	// +optional
 	// +kubebuilder:default=10000
 	// +kubebuilder:validation:XValidation:rule="self >= 100 && self <= 10000000",message="etcd.snapshotCount must be between 100 and 10000000"
@@ -35,7 +35,8 @@ type EtcdSettings struct {
 
 	// heartbeatInterval is the time between a leader's heartbeats, in whole
 	// milliseconds; about the round trip between members
-	// (https://etcd.io/docs/v3.6/tuning/#time-parameters).
+	// (https://etcd.io/docs/v3.6/tuning/#time-parameters). Default 100ms; from 10ms to
+	// 10s.
 	// +optional
 	// +kubebuilder:default="100ms"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}([.][0-9]{1,3}0*)?s)?([0-9]{1,9}ms)?$') && self != ''",message="etcd.heartbeatInterval must be a duration in whole milliseconds, such as 100ms, because etcd counts in them"
@@ -45,6 +46,7 @@ type EtcdSettings struct {
 
 	// electionTimeout is how long a follower waits for a heartbeat before it stands
 	// for election, in whole milliseconds; five heartbeats at least, 50s at most.
+	// Default 1s.
 	// +optional
 	// +kubebuilder:default="1s"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}([.][0-9]{1,3}0*)?s)?([0-9]{1,9}ms)?$') && self != ''",message="etcd.electionTimeout must be a duration in whole milliseconds, such as 1s or 1500ms, because etcd counts in them"
@@ -52,7 +54,7 @@ type EtcdSettings struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Election Timeout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=17
 	ElectionTimeout metav1.Duration `json:"electionTimeout,omitzero"`
 
-	// logLevel of etcd.
+	// logLevel of etcd: debug, info, warn or error. Default info.
 	// +optional
 	// +kubebuilder:default=info
 	// +kubebuilder:validation:Enum=debug;info;warn;error
@@ -84,6 +86,7 @@ type EtcdSettings struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.mode) || !has(self.retention) || self.mode != 'Revision' || self.retention.matches('^[1-9][0-9]*$')",message="etcd.autoCompaction.retention must be a number of revisions such as 1000 when the mode is Revision"
 type AutoCompaction struct {
 	// mode is Periodic (keep a time), Revision (keep a number of revisions) or Off.
+	// Default Periodic.
 	// +optional
 	// +kubebuilder:default=Periodic
 	// +kubebuilder:validation:Enum=Periodic;Revision;Off
@@ -91,6 +94,7 @@ type AutoCompaction struct {
 	Mode CompactionMode `json:"mode,omitempty"`
 
 	// retention is how much history to keep: a duration or a number of revisions.
+	// Default 1h, so that it must be set with mode Revision.
 	// +optional
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:MaxLength=16

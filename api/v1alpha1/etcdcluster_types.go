@@ -60,7 +60,7 @@ type EtcdClusterSpec struct {
 	// size is the number of voting members: 1, 3, 5 or 7. Even sizes need more
 	// members for the same tolerance of failures, and more than seven slow every
 	// write down (https://etcd.io/docs/v3.6/faq/). 0 hibernates: no Pod runs, every
-	// volume is kept, and any other size wakes the cluster with all its data.
+	// volume is kept, and any other size wakes the cluster with all its data. Default 3.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:XValidation:rule="self in [0, 1, 3, 5, 7]",message="size must be 1, 3, 5 or 7, or 0 to hibernate: an even number of members tolerates no more failures than one fewer, and etcd advises at most seven"
@@ -71,7 +71,7 @@ type EtcdClusterSpec struct {
 	// a minor version such as 3.6, which follows its newest patch that the operator
 	// knows.
 	// Members are updated one at a time. Several minor versions up are taken one
-	// after the other; down, one minor version from 3.6 on.
+	// after the other; down, one minor version from 3.6 on. Default 3.6.16.
 	// +optional
 	// +kubebuilder:default="3.6.16"
 	// +kubebuilder:validation:MaxLength=16
@@ -143,7 +143,7 @@ type EtcdClusterSpec struct {
 
 	// deletionPolicy says what happens to the volumes when the EtcdCluster is
 	// deleted. Retain keeps them, and an EtcdCluster of the same name adopts them
-	// and comes back with its data; Delete removes them.
+	// and comes back with its data; Delete removes them. Default Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volumes after Deletion",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"},order=22
@@ -156,7 +156,7 @@ type Upgrade struct {
 	// others are left alone until the spec is changed) or RollBack (that member goes
 	// back to what the others run, and the version is not tried again before the spec
 	// changes; the only member of a cluster of one goes back to the version that it last
-	// said it runs, if spec.image is not set).
+	// said it runs, if spec.image is not set). Default Halt.
 	// +optional
 	// +kubebuilder:default=Halt
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="When a Version Fails",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Halt","urn:alm:descriptor:com.tectonic.ui:select:RollBack"},order=24
@@ -179,7 +179,7 @@ type Recovery struct {
 	// quorumLoss is Manual (when a majority has lost its data for good, the status
 	// says what is left, and nothing happens before acceptDataLoss names it) or
 	// Automatic (the cluster goes on from the best survivor at once). A majority that
-	// is only down or out of reach is always waited for.
+	// is only down or out of reach is always waited for. Default Manual.
 	// +optional
 	// +kubebuilder:default=Manual
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="When Quorum Is Lost for Good",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Manual","urn:alm:descriptor:com.tectonic.ui:select:Automatic"},order=26
@@ -196,7 +196,8 @@ type Recovery struct {
 	AcceptDataLoss string `json:"acceptDataLoss,omitempty"`
 
 	// memberTimeout is how long the node of a member may be silent before the member
-	// is replaced by a new one on another node. Its volume is kept.
+	// is replaced by a new one on another node. Its volume is kept. Default 5m, at
+	// least 10s.
 	// +optional
 	// +kubebuilder:default="5m0s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s')",message="recovery.memberTimeout must be at least 10s: a node that is silent for less may only be busy"
@@ -230,7 +231,7 @@ const (
 type TLS struct {
 	// mode is Enabled (TLS 1.3 with client certificates required, for clients and
 	// between members, with certificates that the operator makes) or Disabled
-	// (plain text, for tests only). It cannot be changed later.
+	// (plain text, for tests only). It cannot be changed later. Default Enabled.
 	// +optional
 	// +kubebuilder:default=Enabled
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.mode cannot be changed on an existing cluster: its members would stop hearing each other; create a new cluster and copy the data"

@@ -15,8 +15,9 @@ const (
 	// LabelQuarantined marks the volume of a member that was removed. It is kept
 	// and never mounted again.
 	LabelQuarantined = "etcd-operator.dev/quarantined"
-	// AnnotationTemplate holds a fingerprint of the Pod as it was built, without the
-	// arguments that only matter when a member first joins.
+	// AnnotationTemplate holds a fingerprint of the Pod as it was built, without what
+	// restarts nobody: arguments that only matter when a member first joins, the pause
+	// before it ends, its own name's address, and an image of the operator's choice.
 	AnnotationTemplate = "etcd-operator.dev/template"
 	// AnnotationQuarantinedAt holds, on a quarantined volume, when it was set aside
 	// (RFC 3339).

@@ -45,7 +45,8 @@ type Storage struct {
 
 // Ephemeral is storage that lives as long as its Pod.
 type Ephemeral struct {
-	// sizeLimit of each member's emptyDir; a Pod that outgrows it is evicted.
+	// sizeLimit of each member's emptyDir; a Pod that outgrows it is evicted. Default
+	// 2Gi. It cannot be changed later.
 	// +optional
 	// +kubebuilder:default="2Gi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)) == quantity(string(oldSelf))",message="storage.ephemeral.sizeLimit cannot be changed on an existing cluster"

@@ -20,7 +20,8 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"},order=1
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// replicas is the number of voting members; the scale subresource reads it.
+	// replicas is the number of voting members, with size 0 of Pods that are left; the
+	// scale subresource reads it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Voting Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=22
 	Replicas int32 `json:"replicas,omitempty"`
@@ -47,7 +48,8 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Target Version",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	TargetVersion string `json:"targetVersion,omitempty"`
 
-	// updatedMembers is the number of members whose Pods are as the spec wants them.
+	// updatedMembers is the number of voting members whose Pods are as the spec wants
+	// them, with targetVersion.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Updated Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	UpdatedMembers int32 `json:"updatedMembers,omitempty"`

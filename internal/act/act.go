@@ -41,8 +41,8 @@ type Actor struct {
 	Random io.Reader
 }
 
-// Do carries out one step on the cluster that the view is of. Freeze, Adopt and
-// Reserve are facts to remember: the report writes them into the status.
+// Do carries out one step on the cluster that the view is of. Some steps, such as Freeze and
+// Reserve, are only facts to remember: the report writes them into the status.
 func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.Furnish:

@@ -123,7 +123,7 @@ func (a *Actor) clear(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 	return atOnce(s.Pods, func(pod plan.PodRef) error { return a.deletePod(ctx, c, v, pod, client.GracePeriodSeconds(0)) })
 }
 
-// readmit puts it back, with all labels that it was made with.
+// readmit puts a Pod back into the client Service, with all labels that it was made with.
 func (a *Actor) readmit(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Readmit) error {
 	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
 		for label, value := range build.MemberLabels(c, s.Name) {

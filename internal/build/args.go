@@ -113,7 +113,7 @@ func tlsArguments(version string) []string {
 }
 
 // IsJoining says whether the Pod's member was told of others: without data it can get it
-// from them. Alone it can not.
+// from them. Alone it cannot.
 func IsJoining(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(Etcd(pod).Args, func(arg string) bool {
 		return strings.HasPrefix(arg, initialCluster) && strings.Contains(arg, ",")

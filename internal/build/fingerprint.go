@@ -22,8 +22,8 @@ const edition = "2"
 const parts = 4
 
 // Fingerprint says what a member's Pod was built from, in parts: its image, its
-// compute resources, and everything else but the arguments that only matter when
-// it first joins. It compares what was asked for, never what the API server made
+// compute resources, and everything else that is worth a restart, which arguments of
+// joining, the pause before it ends and its host aliases are not. It compares what was asked for, never what the API server made
 // of it: defaults and admission webhooks may have changed that; nor what the operator was
 // told to take for a version, see Images.
 func Fingerprint(c *v1alpha1.EtcdCluster, member string) string {
@@ -69,7 +69,7 @@ func Swapped(pod, wanted *corev1.Pod) string {
 	return strings.Join(want, "-")
 }
 
-// changeSinceFirst says the same of a Pod with the first edition's fingerprint.
+// changeSinceFirst is Change for a Pod with the first edition's fingerprint.
 func changeSinceFirst(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	have := pod.Annotations[v1alpha1.AnnotationTemplate]
 	if have == firstFingerprint(c, pod.Name) {

@@ -16,8 +16,8 @@ import (
 // nonroot is the user of distroless images; etcd's own image names none.
 const nonroot = 65532
 
-// Pod is the Pod of one member. Everything but the arguments of joining is in the
-// hash of its template annotation.
+// Pod is the Pod of one member. What is added to the template here is not in the
+// fingerprint of its annotation.
 func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	pod := template(c, member)
 	pod.Annotations[v1alpha1.AnnotationTemplate] = Fingerprint(c, member)

@@ -48,7 +48,8 @@ type Member struct {
 	Damage   string // its data cannot be used, in etcd's words; empty if nothing says so
 	Stranded string // its node has been silent for too long; empty if it has not
 
-	// Restarting: the operator itself has stopped it a moment ago, to start it again.
+	// Restarting: the operator itself has stopped it a moment ago, to start it again or because
+	// it leaves.
 	Restarting bool
 }
 

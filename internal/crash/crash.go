@@ -35,16 +35,13 @@ const (
 	// Empty: there is no write-ahead log in the data directory, or none of the
 	// entries that the leader knows it had. A learner that has never started
 	// has none either, and ends this way while it reaches no other member, or
-	// its list of members is old: it lost nothing. And etcd can not tell a log
+	// its list of members is old: it lost nothing. And etcd cannot tell a log
 	// that is not there from a directory that it may not read: keep the volume.
 	Empty Cause = "Empty"
 	// Corrupt: the write-ahead log or the database is damaged beyond what etcd
 	// repairs, which is a log that ends in a torn record.
 	Corrupt Cause = "Corrupt"
 )
-
-// IsLost tells whether the member's data can not be used again.
-func (c Cause) IsLost() bool { return c == Empty || c == Corrupt }
 
 const (
 	fatal    = 1 // the exit code after a line of level fatal
@@ -123,7 +120,7 @@ var mayPass = []string{
 	"stale NFS file handle",
 	"too many open files",
 	"cannot allocate memory",
-	"SIGBUS", // a page of the database can not be read: cut off, or a failing disk
+	"SIGBUS", // a page of the database cannot be read: cut off, or a failing disk
 }
 
 // final must stand in a line of level fatal or panic, or in the panic itself.

@@ -72,8 +72,6 @@ func (c *client) Status(ctx context.Context) (Status, error) {
 		LeaderID:         response.GetLeader(),
 		Version:          response.GetVersion(),
 		DBSize:           response.GetDbSize(),
-		DBSizeInUse:      response.GetDbSizeInUse(),
-		DBSizeQuota:      response.GetDbSizeQuota(),
 		Revision:         response.GetHeader().GetRevision(),
 		RaftTerm:         response.GetRaftTerm(),
 		RaftIndex:        response.GetRaftIndex(),
@@ -96,20 +94,12 @@ func (c *client) Read(ctx context.Context) error {
 	return nil
 }
 
-func (c *client) Alarms(ctx context.Context) ([]Alarm, error) {
+func (c *client) WriteEntry(ctx context.Context) error {
 	request := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET}
-	response, err := c.maintenance.Alarm(ctx, request)
-	if err != nil {
-		return nil, failed("list alarms", err)
+	if _, err := c.maintenance.Alarm(ctx, request); err != nil {
+		return failed("list alarms", err)
 	}
-	alarms := make([]Alarm, 0, len(response.GetAlarms()))
-	for _, a := range response.GetAlarms() {
-		alarms = append(alarms, Alarm{MemberID: a.GetMemberID(), Kind: a.GetAlarm().String()})
-	}
-	slices.SortFunc(alarms, func(a, b Alarm) int {
-		return cmp.Or(cmp.Compare(a.MemberID, b.MemberID), cmp.Compare(a.Kind, b.Kind))
-	})
-	return alarms, nil
+	return nil
 }
 
 func (c *client) AddLearner(ctx context.Context, peerURL string) (Member, error) {

@@ -16,7 +16,7 @@ import (
 const (
 	// A dead peer is noticed by the kernel: it probes a silent connection every
 	// probeInterval, and drops it when nothing was acknowledged for peerTimeout.
-	// gRPC's own pings can not do this, as they must be at least 10 s apart and
+	// gRPC's own pings cannot do this, as they must be at least 10 s apart and
 	// etcd hangs up on clients that ping an idle connection.
 	probeInterval = 2 * time.Second
 	peerTimeout   = 6 * time.Second

@@ -27,12 +27,6 @@ var (
 	ErrLearner = errors.New("a learner does not serve this call")
 )
 
-// The kinds of Alarm.
-const (
-	NoSpace = "NOSPACE"
-	Corrupt = "CORRUPT"
-)
-
 // Member is one entry of the member list.
 type Member struct {
 	ID         uint64
@@ -47,20 +41,13 @@ type Status struct {
 	ClusterID, MemberID                   uint64
 	LeaderID                              uint64 // 0: it knows no leader
 	Version                               string
-	DBSize, DBSizeInUse                   int64
-	DBSizeQuota                           int64 // 0 before etcd 3.6
+	DBSize                                int64
 	Revision                              int64
 	RaftTerm, RaftIndex, RaftAppliedIndex uint64
 	Learner                               bool
 	StorageVersion                        string   // "3.6.0": the oldest etcd that can read the data; before etcd 3.6 always empty
 	Downgrade                             string   // "3.5" while going down to it is allowed; before etcd 3.6 always empty
 	Errors                                []string // no leader, and raised alarms
-}
-
-// Alarm is raised by, or for, one member.
-type Alarm struct {
-	MemberID uint64
-	Kind     string // NoSpace or Corrupt
 }
 
 // Client talks to one member. Every call ends with its context, and fails
@@ -76,9 +63,10 @@ type Client interface {
 	Status(ctx context.Context) (Status, error)
 	// Read reads linearizably: success proves that a quorum works.
 	Read(ctx context.Context) error
-	// Alarms needs a quorum, and each call writes an entry to the raft log.
-	// Poll Status.Errors instead, and ask for alarms when it is not empty.
-	Alarms(ctx context.Context) ([]Alarm, error)
+	// WriteEntry writes an entry to the raft log that changes no data: it asks for
+	// alarms, which etcd answers through the log. It needs a quorum. What alarms
+	// there are, Status.Errors tells.
+	WriteEntry(ctx context.Context) error
 	// AddLearner adds a learner that will be found at peerURL. A member that
 	// has this URL already is returned as it is, voter or learner.
 	AddLearner(ctx context.Context, peerURL string) (Member, error)

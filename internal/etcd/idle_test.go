@@ -24,7 +24,7 @@ func TestALearnerOfAnIdleClusterNeedsAnEntry(t *testing.T) {
 		for range 20 {
 			writers.Go(func() {
 				for range 300 {
-					if _, err := one.Alarms(t.Context()); err != nil {
+					if err := one.WriteEntry(t.Context()); err != nil {
 						t.Error(err)
 						return
 					}
@@ -35,7 +35,9 @@ func TestALearnerOfAnIdleClusterNeedsAnEntry(t *testing.T) {
 		// What etcd itself writes some seconds after its start must not come later.
 		eventually(t, "the data to be of its own version", func() error { return isOfItsVersion(t, one) })
 		name, learner := w.silentLearner(t, one)
-		must(one.Alarms(t.Context()))(t)
+		if err := one.WriteEntry(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		w.Until("the learner to serve", func(ctx context.Context) error {
 			status, err := w.Client(name).Status(ctx)
 			if err == nil && !status.Learner {

@@ -75,7 +75,7 @@ func (p *Pool) Keep(owner string, targets []Target) {
 	}
 }
 
-// Close closes every connection. The pool can not be used afterwards.
+// Close closes every connection. The pool cannot be used afterwards.
 func (p *Pool) Close() error {
 	p.mutex.Lock()
 	p.closed = true

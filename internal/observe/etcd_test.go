@@ -317,7 +317,7 @@ func TestMemberThatCannotBeDialledDoesNotAnswer(t *testing.T) {
 func TestMembersTellAboutThemselves(t *testing.T) {
 	s := newScene(t)
 	s.etcd.SetVersion("3.6.17")
-	s.etcd.Raise(etcd.Alarm{MemberID: 2, Kind: etcd.NoSpace})
+	s.etcd.Raise(2, "NOSPACE")
 	s.twist = func(name string, status *etcd.Status) {
 		if name == "a-2" {
 			status.DBSize = 12345

@@ -1,8 +1,9 @@
 // Package observe looks at a cluster once and says what it saw as plain facts:
 // what Kubernetes keeps, what etcd answers, joined by the members' names.
 //
-// It must never change anything, and never judge: that is the plan's work. One question
-// of it is more than a read to etcd, see rouse: it changes no data, but writes an entry.
+// It must never change anything, and never choose a step: that is the plan's work. It only
+// compares what is with what is wanted, such as which version comes next. One question of
+// it is more than a read to etcd, see rouse: it changes no data, but writes an entry.
 package observe
 
 import (

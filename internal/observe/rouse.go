@@ -40,9 +40,8 @@ func (r *rouser) forget(of types.UID) {
 	delete(r.last, of)
 }
 
-// rouse asks the leader for its alarms while a member runs and does not answer. The
-// answer does not matter: to read alarms writes an entry to the log, and that is what
-// a member may be waiting for. After a snapshot etcd takes its log for unapplied until
+// rouse has the leader write an entry to the log while a member runs and does not answer:
+// that is what the member may be waiting for. After a snapshot etcd takes its log for unapplied until
 // an entry follows (etcdserver/server.go: setAppliedIndex is called for entries alone).
 // Until then, with more than 5000 entries behind it, it refuses as one request too many
 // the proposal by which a member tells its name, again and again, and opens its port
@@ -65,6 +64,6 @@ func (o *Observer) rouse(ctx context.Context, c *v1alpha1.EtcdCluster, answers [
 	if o.rouser.isDue(c.UID, o.Now()) {
 		ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 		defer cancel()
-		_, _ = awake.client.Alarms(ctx) // the next look tells whether it helped
+		_ = awake.client.WriteEntry(ctx) // the next look tells whether it helped
 	}
 }

@@ -33,7 +33,7 @@ func TestASilentMemberIsRoused(t *testing.T) {
 		if _, err := o.Cluster(t.Context(), s.c); err != nil {
 			t.Fatal(err)
 		}
-		if asked := strings.Join(s.callsOf("Alarms"), " "); asked != step.want {
+		if asked := strings.Join(s.callsOf("WriteEntry"), " "); asked != step.want {
 			t.Errorf("step %d: asked %q, want %q", i, asked, step.want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestAForeignMemberIsNotRousedFor(t *testing.T) {
 	s := newScene(t)
 	s.objects = append(s.objects, s.newPod("a-3"))
 	s.look()
-	if asked := s.callsOf("Alarms"); len(asked) > 0 {
+	if asked := s.callsOf("WriteEntry"); len(asked) > 0 {
 		t.Errorf("asked %v", asked)
 	}
 }

@@ -311,12 +311,12 @@ func (c *told) Read(ctx context.Context) error {
 	return c.Client.Read(ctx)
 }
 
-func (c *told) Alarms(ctx context.Context) ([]etcd.Alarm, error) {
-	c.scene.called("Alarms", c.name)
+func (c *told) WriteEntry(ctx context.Context) error {
+	c.scene.called("WriteEntry", c.name)
 	if _, bounded := ctx.Deadline(); !bounded {
-		c.scene.t.Error("a question for alarms without a deadline")
+		c.scene.t.Error("an entry without a deadline")
 	}
-	return c.Client.Alarms(ctx)
+	return c.Client.WriteEntry(ctx)
 }
 
 func (c *told) GoesDown(ctx context.Context) (bool, error) {

@@ -67,8 +67,8 @@ func failedResize(pod *corev1.Pod) *corev1.PodCondition {
 	return progress
 }
 
-// containerTrouble says the same of a container that keeps ending whether it just
-// ended, waits for its next start or has just started again. One that ended because
+// containerTrouble is why a container keeps ending. It is the same whether the container
+// just ended, waits for its next start or has just started again. One that ended because
 // its image was exchanged is no trouble; the status names its image until another
 // runs.
 func containerTrouble(pod *corev1.Pod, status corev1.ContainerStatus) string {
@@ -96,7 +96,7 @@ func containerTrouble(pod *corev1.Pod, status corev1.ContainerStatus) string {
 	}
 }
 
-// pullTrouble are the kubelet's words for an image that it can not get; it goes to
+// pullTrouble are the kubelet's words for an image that it cannot get; it goes to
 // and fro between them with every try.
 var pullTrouble = map[string]bool{"ImagePullBackOff": true, "ErrImagePull": true, "InvalidImageName": true}
 

@@ -186,7 +186,7 @@ func sign(random io.Reader, template, issuer *x509.Certificate, issuerKey *ecdsa
 	}
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return Pair{}, errors.New("the new private key can not be encoded")
+		return Pair{}, errors.New("the new private key cannot be encoded")
 	}
 	return Pair{
 		CertPEM: pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: certificate}),

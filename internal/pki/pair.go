@@ -96,7 +96,7 @@ func (p Pair) key() (*ecdsa.PrivateKey, error) {
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
-		return nil, errors.New("the private key can not be parsed")
+		return nil, errors.New("the private key cannot be parsed")
 	}
 	key, ok := parsed.(*ecdsa.PrivateKey)
 	if !ok {

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
@@ -218,92 +217,4 @@ func nextSerial(v cluster.View) int {
 		next = max(next, cluster.Serial(v.Name, m.Name)+1)
 	}
 	return next
-}
-
-// shrink removes the voters that are missed least: those that are away, then outdated, then
-// on their way out, then newest. Leadership goes to one that stays, once, and clients leave
-// all of them at the same time; etcd strikes them one after the other.
-func shrink(v cluster.View) Step {
-	leaving := leaving(v)
-	if len(leaving) == 0 {
-		return nil
-	}
-	stay := v.Select(cluster.IsVoter, cluster.Except(leaving...))
-	serving := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(leaving...))
-	if !quorum.Holds(len(serving), len(stay)) {
-		return Wait{For: fmt.Sprintf("more voters to be ready before %s leaves: %d of %d would serve", leaving[0], len(serving), len(stay))}
-	}
-	if step := awaitSteady(v, "members leave", leaving...); step != nil {
-		return step
-	}
-	if leader, _ := v.Leader(); slices.Contains(leaving, leader.Name) {
-		return handOver(v, leader, leaving...)
-	}
-	if step := dismiss(v, leaving); step != nil {
-		return step
-	}
-	for _, name := range leaving {
-		if m, _ := v.Member(name); withdraw(v, m) != nil {
-			return withdraw(v, m)
-		}
-	}
-	first, _ := v.Member(leaving[0])
-	if step := vacate(v, first); step != nil {
-		return step
-	}
-	return remove(v, first, fmt.Sprintf("the size is %d", v.Want.Size))
-}
-
-// dismiss tells the Pods of members that leave to end before etcd strikes them: the second
-// for which they linger is the one in which clients leave. All other voters must be a
-// quorum without them, because nothing calls them back, and their data must outlive their Pods.
-func dismiss(v cluster.View, leaving []string) Step {
-	var pods []PodRef
-	voters, others := v.Select(cluster.IsVoter), v.Select(cluster.IsSteady, cluster.IsVoter)
-	for _, name := range leaving {
-		m, _ := v.Member(name)
-		keeps := m.Volume == cluster.Kept && !v.Want.Ephemeral
-		if cluster.IsSteady(m) && m.Pod.Lingers && keeps && quorum.Holds(len(others)-len(pods)-1, len(voters)) {
-			pods = append(pods, PodRef{m.Name, m.Pod.UID})
-		}
-	}
-	if len(pods) == 0 {
-		return nil
-	}
-	return Dismiss{pods, fmt.Sprintf("the size is %d", v.Want.Size)}
-}
-
-// strikeAway removes a voter that is too many and does not run: nobody waits for it to come
-// back, and quorum can only gain.
-func strikeAway(v cluster.View) Step {
-	for _, name := range leaving(v) {
-		if m, _ := v.Member(name); cluster.IsAway(m) {
-			return remove(v, m, fmt.Sprintf("the size is %d", v.Want.Size))
-		}
-	}
-	return nil
-}
-
-// leaving names the voters that are too many, in the order in which they leave.
-func leaving(v cluster.View) []string {
-	voters := v.Select(cluster.IsVoter)
-	surplus := len(voters) - v.Want.Size
-	if surplus <= 0 {
-		return nil
-	}
-	slices.SortFunc(voters, func(a, b cluster.Member) int { return missedLess(v.Name, a, b) })
-	names := make([]string, 0, surplus)
-	for _, m := range voters[:surplus] {
-		names = append(names, m.Name)
-	}
-	return names
-}
-
-func missedLess(name string, a, b cluster.Member) int {
-	return cmp.Or(
-		last(cluster.IsAway(b), cluster.IsAway(a)),
-		last(cluster.IsSuperseded(b), cluster.IsSuperseded(a)),
-		last(cluster.IsDisturbed(b), cluster.IsDisturbed(a)),
-		cluster.Serial(name, b.Name)-cluster.Serial(name, a.Name),
-	)
 }

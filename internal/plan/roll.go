@@ -141,7 +141,7 @@ func vacate(v cluster.View, m cluster.Member) Step {
 	if len(v.Select(cluster.IsVoter)) == 1 {
 		return nil
 	}
-	if step := withdraw(v, m); step != nil {
+	if step := withdraw(m); step != nil {
 		return step
 	}
 	if m.Pod.Withdrawn && !m.Pod.Quiet && m.Healthy {
@@ -151,7 +151,7 @@ func vacate(v cluster.View, m cluster.Member) Step {
 }
 
 // withdraw takes a member out of the client Service if it may be in it.
-func withdraw(_ cluster.View, m cluster.Member) Step {
+func withdraw(m cluster.Member) Step {
 	if !m.Pod.Ready || m.Pod.Withdrawn {
 		return nil
 	}
@@ -170,11 +170,11 @@ func awaitSteady(v cluster.View, before string, except ...string) Step {
 // readmit puts a member back that is well, unless it is just about to be disturbed. One that
 // stays while others leave is not: it serves in their place.
 func readmit(v cluster.View) Step {
-	leaving := leaving(v)
+	leavers := leaving(v)
 	for _, m := range v.Select(cluster.IsVoter, cluster.IsSteady) {
-		stays := !cluster.IsOutdated(m) || len(leaving) > 0 || awaitSteady(v, "", m.Name) != nil
-		if slices.Contains(leaving, m.Name) {
-			stays = awaitSteady(v, "", leaving...) != nil
+		stays := !cluster.IsOutdated(m) || len(leavers) > 0 || awaitSteady(v, "", m.Name) != nil
+		if slices.Contains(leavers, m.Name) {
+			stays = awaitSteady(v, "", leavers...) != nil
 		}
 		if m.Pod.Withdrawn && m.Pod.Ready && stays {
 			return Readmit{m.Name, m.Pod.UID}

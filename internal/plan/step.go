@@ -39,7 +39,7 @@ type (
 	Resize struct{ Name, UID string }
 	// Withdraw takes a member out of the client Service before it is disturbed.
 	Withdraw struct{ Name, UID string }
-	// Readmit puts it back.
+	// Readmit puts a member back into the client Service.
 	Readmit struct{ Name, UID string }
 	// Stop deletes a Pod.
 	Stop struct {

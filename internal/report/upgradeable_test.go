@@ -99,7 +99,7 @@ func TestHolds(t *testing.T) {
 		"one that was removed ends":            {settled(removed, waits), replacement},
 		"it grows":                             {settled(size(5), acts), replacement},
 		"it shrinks":                           {settled(size(1), acts), replacement},
-		"the new one can not be scheduled":     {settled(twoVote, waits, blocked), ""},
+		"the new one cannot be scheduled":      {settled(twoVote, waits, blocked), ""},
 		"a roll":                               {settled(rolls, acts), roll},
 		"a roll, a member is down for long":    {settled(rolls, waits, oneDown), roll},
 		"a roll, a step is tried again":        {settled(rolls, fails, rejected), roll},

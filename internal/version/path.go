@@ -18,7 +18,7 @@ type Hop struct {
 	// Cancel: the downgrade that is enabled must be cancelled before all else. It is
 	// another one, or has done its work when the first member runs To.
 	Cancel bool
-	// Barred says why wanted can not be reached and what to do; empty if it can.
+	// Barred says why wanted cannot be reached and what to do; empty if it can.
 	Barred string
 }
 

@@ -224,7 +224,7 @@ func (t *tenant) isLedBy(version string) {
 	}).WithTimeout(4 * time.Minute).Should(Succeed())
 }
 
-// isUnresolved waits until OLM can not tell what to install. Only its log says why.
+// isUnresolved waits until OLM cannot tell what to install. Only its log says why.
 func (t *tenant) isUnresolved(words string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -93,7 +93,7 @@ func checkLabels(b *Bundle, options Options) []string {
 	labels, err := dockerfileLabels(options.Dockerfile)
 	switch {
 	case err != nil:
-		all.add("%s can not be read: %v", options.Dockerfile, err)
+		all.add("%s cannot be read: %v", options.Dockerfile, err)
 	case !maps.Equal(labels, bundleLabels(b.Labels)):
 		all.add("%s and metadata/annotations.yaml have different labels: run 'make bundle'", options.Dockerfile)
 	}

@@ -20,7 +20,7 @@ import (
 func CheckCatalog(folder string, options Options) []Problem {
 	content, err := declcfg.LoadFS(context.Background(), os.DirFS(folder))
 	if err != nil {
-		return []Problem{{"catalog", oneLine(fmt.Sprintf("can not be read: %v", err))}}
+		return []Problem{{"catalog", oneLine(fmt.Sprintf("cannot be read: %v", err))}}
 	}
 	if _, err := declcfg.ConvertToModel(*content); err != nil {
 		return []Problem{{"catalog", oneLine(fmt.Sprintf("opm finds: %v; mend catalog-templates/basic.yaml", err))}}

@@ -179,7 +179,7 @@ func TestACatalogThatIsNoneIsTold(t *testing.T) {
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "x.yaml"), "schema: olm.channel\nentries: 3\n")
 	problems := CheckCatalog(folder, Options{})
-	if len(problems) != 1 || !strings.HasPrefix(problems[0].String(), "catalog: can not be read") {
+	if len(problems) != 1 || !strings.HasPrefix(problems[0].String(), "catalog: cannot be read") {
 		t.Errorf("got %v", problems)
 	}
 }

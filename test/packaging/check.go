@@ -7,7 +7,7 @@
 // at is in Options. Rules that others keep are asked of their own code: operator-framework/api and operator-registry
 // (what `operator-sdk bundle validate` and `opm validate` run), crdify (which OLM v1 runs before it changes a CRD),
 // pod-security-admission and the CEL library of the API server. What OperatorHub's and Red Hat's pipelines, scorecard and
-// OLM v1's own validators ask can not be imported; those rules are written down here again, each with its origin.
+// OLM v1's own validators ask cannot be imported; those rules are written down here again, each with its origin.
 package packaging
 
 import (
@@ -86,7 +86,7 @@ func (l *lines) add(format string, args ...any) { *l = append(*l, fmt.Sprintf(fo
 func Check(folder string, options Options) []Problem {
 	bundle, err := Load(folder)
 	if err != nil {
-		return []Problem{{"bundle", fmt.Sprintf("can not be read, mend it first: %v", err)}}
+		return []Problem{{"bundle", fmt.Sprintf("cannot be read, mend it first: %v", err)}}
 	}
 	var problems []Problem
 	for _, r := range rules {

@@ -68,7 +68,7 @@ func checkUpgrade(b *Bundle, options Options) []string {
 	for _, folder := range options.Previous {
 		released, err := Load(folder)
 		if err != nil {
-			all.add("released bundle %s can not be read: %v", folder, err)
+			all.add("released bundle %s cannot be read: %v", folder, err)
 			continue
 		}
 		since := "v" + released.CSV.Spec.Version.String()

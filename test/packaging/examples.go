@@ -30,7 +30,7 @@ func checkExamples(b *Bundle, _ Options) []string {
 	}{}
 	if text := b.CSV.Annotations["alm-examples-metadata"]; text != "" {
 		if err := json.Unmarshal([]byte(text), &about); err != nil {
-			return []string{fmt.Sprintf("annotation alm-examples-metadata can not be read: %v", err)}
+			return []string{fmt.Sprintf("annotation alm-examples-metadata cannot be read: %v", err)}
 		}
 	}
 	var all lines
@@ -79,7 +79,7 @@ func oddExample(b *Bundle, judges map[string]*judge, example unstructured.Unstru
 	if judges[kind.String()] == nil {
 		j, err := newJudge(props)
 		if err != nil {
-			return []string{fmt.Sprintf("example %s can not be judged: %v", example.GetName(), err)}
+			return []string{fmt.Sprintf("example %s cannot be judged: %v", example.GetName(), err)}
 		}
 		judges[kind.String()] = j
 	}

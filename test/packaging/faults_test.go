@@ -78,7 +78,7 @@ func TestOtherFilesAreLookedAt(t *testing.T) {
 			write(t, filepath.Join(folder, "metadata", "dependencies.yaml"),
 				"dependencies:\n- type: olm.package\n  value: {packageName: other, version: 1.0.0}\n")
 		}, `^resources: metadata/dependencies.yaml: the operator depends on no other`},
-		"a property that OLM v1 can not resolve": {func(t *testing.T, folder string) {
+		"a property that OLM v1 cannot resolve": {func(t *testing.T, folder string) {
 			write(t, filepath.Join(folder, "metadata", "properties.yaml"),
 				"properties:\n- type: olm.gvk.required\n  value: {group: a.b, kind: C, version: v1}\n")
 		}, `^OLM v1: property olm.gvk.required`},
@@ -101,7 +101,7 @@ func TestOtherFilesAreLookedAt(t *testing.T) {
 }
 
 func TestABundleThatIsNoneIsTold(t *testing.T) {
-	expect(t, Check(t.TempDir(), Options{}), `^bundle: can not be read, mend it first: unable to find a csv`)
+	expect(t, Check(t.TempDir(), Options{}), `^bundle: cannot be read, mend it first: unable to find a csv`)
 }
 
 func TestTheDayOfAReleaseIsNotToday(t *testing.T) {

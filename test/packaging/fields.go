@@ -113,7 +113,7 @@ func oddSkipRange(text string, version semver.Version) []string {
 	in, err := semver.ParseRange(text)
 	switch {
 	case err != nil:
-		return []string{fmt.Sprintf("skipRange %q can not be read: %v", text, err)}
+		return []string{fmt.Sprintf("skipRange %q cannot be read: %v", text, err)}
 	case !bounded.MatchString(text):
 		return []string{fmt.Sprintf("skipRange %q has no lower end: write >=0.1.0-0 <%s", text, version)}
 	case in(version):

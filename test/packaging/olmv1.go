@@ -129,7 +129,7 @@ func oddServices(b *Bundle) []string {
 	return all
 }
 
-// dependencies are properties that OLM v1 can not resolve.
+// dependencies are properties that OLM v1 cannot resolve.
 func dependencies(b *Bundle) []string {
 	raw, err := os.ReadFile(filepath.Join(b.Folder, "metadata", "properties.yaml"))
 	if err != nil {
@@ -141,7 +141,7 @@ func dependencies(b *Bundle) []string {
 		} `json:"properties"`
 	}
 	if err := yaml.Unmarshal(raw, &file); err != nil {
-		return []string{fmt.Sprintf("metadata/properties.yaml can not be read: %v", err)}
+		return []string{fmt.Sprintf("metadata/properties.yaml cannot be read: %v", err)}
 	}
 	var all lines
 	for _, property := range file.Properties {

@@ -79,7 +79,7 @@ func oddDeployment(deployment appsv1.Deployment) []string {
 func notRestricted(deployment appsv1.Deployment) []string {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
-		return []string{fmt.Sprintf("Pod Security can not be judged: %v", err)}
+		return []string{fmt.Sprintf("Pod Security cannot be judged: %v", err)}
 	}
 	template := deployment.Spec.Template
 	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}

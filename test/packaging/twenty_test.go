@@ -153,7 +153,7 @@ func Test17NamesAgree(t *testing.T) {
 	none(t, "names", "required fields", "annotations", "install modes")
 	for _, folder := range published(t) {
 		if name := load(t, folder).Package(); name != "etcd-operator" {
-			t.Errorf("%s is of package %q: a package can not be renamed", folder, name)
+			t.Errorf("%s is of package %q: a package cannot be renamed", folder, name)
 		}
 	}
 }

@@ -25,7 +25,7 @@ var (
 	named  = regexp.MustCompile(`(?m)^name: (\S+)$`)
 )
 
-// note is at the top of each file. It can not be a document of its own: opm would look for its schema.
+// note is at the top of each file. It cannot be a document of its own: opm would look for its schema.
 const note = "# Rendered by `make catalog` from catalog-templates/basic.yaml and the bundles in releases/ and bundle/.\n"
 
 // split writes the objects that opm printed into a folder for their package, by schema.

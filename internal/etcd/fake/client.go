@@ -43,7 +43,7 @@ func (c *client) Status(ctx context.Context) (status etcd.Status, err error) {
 func (c *Cluster) status(self *member) etcd.Status {
 	status := etcd.Status{
 		ClusterID: clusterID, MemberID: self.ID, LeaderID: c.leader,
-		Version: c.version, DBSize: 1 << 20, DBSizeInUse: 1 << 19, DBSizeQuota: 2 << 30, Revision: 1,
+		Version: c.version, DBSize: 1 << 20, Revision: 1,
 		RaftTerm: c.term, RaftIndex: c.index, RaftAppliedIndex: c.index, Learner: self.Learner,
 	}
 	if !strings.HasPrefix(c.version, "3.5.") {
@@ -52,9 +52,7 @@ func (c *Cluster) status(self *member) etcd.Status {
 	if c.leader == 0 {
 		status.Errors = append(status.Errors, "etcdserver: no leader")
 	}
-	for _, alarm := range c.alarms {
-		status.Errors = append(status.Errors, fmt.Sprintf("memberID:%d alarm:%s ", alarm.MemberID, alarm.Kind))
-	}
+	status.Errors = append(status.Errors, c.alarms...)
 	return status
 }
 
@@ -62,12 +60,8 @@ func (c *client) Read(ctx context.Context) error {
 	return c.cluster.do(ctx, c.name, Read, func(*member) error { return nil })
 }
 
-func (c *client) Alarms(ctx context.Context) (alarms []etcd.Alarm, err error) {
-	err = c.cluster.do(ctx, c.name, Alarms, func(*member) error {
-		alarms = slices.Clone(c.cluster.alarms)
-		return nil
-	})
-	return alarms, err
+func (c *client) WriteEntry(ctx context.Context) error {
+	return c.cluster.do(ctx, c.name, WriteEntry, func(*member) error { return nil })
 }
 
 func (c *client) AddLearner(ctx context.Context, peerURL string) (added etcd.Member, err error) {

@@ -24,7 +24,7 @@ const (
 	Members    Call = "Members"
 	Status     Call = "Status"
 	Read       Call = "Read"
-	Alarms     Call = "Alarms"
+	WriteEntry Call = "WriteEntry"
 	AddLearner Call = "AddLearner"
 	Promote    Call = "Promote"
 	Remove     Call = "Remove"
@@ -47,8 +47,8 @@ type Cluster struct {
 	term    uint64
 	index   uint64
 	version string
-	target  string // of an enabled downgrade
-	alarms  []etcd.Alarm
+	target  string   // of an enabled downgrade
+	alarms  []string // as Status tells them
 	before  map[Call][]error
 	after   map[Call][]error
 	log     []string
@@ -112,11 +112,11 @@ func (c *Cluster) Sync(name string) {
 	}
 }
 
-// Raise raises an alarm, and SetVersion is what all members then report.
-func (c *Cluster) Raise(alarm etcd.Alarm) {
+// Raise raises an alarm, such as NOSPACE, for one member. All tell of it.
+func (c *Cluster) Raise(id uint64, alarm string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.alarms = append(c.alarms, alarm)
+	c.alarms = append(c.alarms, fmt.Sprintf("memberID:%d alarm:%s ", id, alarm))
 }
 
 // SetVersion sets the version that all members report.
