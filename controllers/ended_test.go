@@ -69,7 +69,7 @@ func TestPodThatAFinalizerKeeps(t *testing.T) {
 			return err
 		}
 		degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
-		if degraded == nil || !strings.Contains(degraded.Message, "kept-1: its pod has ended and cannot go: "+
+		if degraded == nil || !strings.Contains(degraded.Message, "kept-1: its pod was deleted and cannot go: "+
 			"somebody else has put the finalizer example.com/queue on it") {
 			return fmt.Errorf("degraded: %+v", degraded)
 		}

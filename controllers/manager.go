@@ -140,6 +140,7 @@ func managerOptions(chosen Options) (ctrl.Options, error) {
 		Scheme:                 scheme,
 		Cache:                  cacheOptions(chosen.Namespaces),
 		Client:                 clientOptions(chosen.Namespaces),
+		NewClient:              newPatientClient,
 		Metrics:                metricsOptions(chosen),
 		HealthProbeBindAddress: chosen.ProbeAddress,
 		LeaderElection:         chosen.LeaderElect,

@@ -62,12 +62,14 @@ type Resources struct {
 	// requests is what the scheduler reserves.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=6
+	// +kubebuilder:validation:XValidation:rule="self.all(key, isQuantity(string(self[key])) && quantity(string(self[key])).compareTo(quantity('0')) >= 0)",message="resources.requests must be quantities that are not negative, such as 500m or 1Gi"
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 
 	// limits is the most that may be used; a member above its memory limit is
 	// killed and restarted with its data.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=6
+	// +kubebuilder:validation:XValidation:rule="self.all(key, isQuantity(string(self[key])) && quantity(string(self[key])).compareTo(quantity('0')) >= 0)",message="resources.limits must be quantities that are not negative, such as 500m or 1Gi"
 	Limits corev1.ResourceList `json:"limits,omitempty"`
 }
 
@@ -80,6 +82,9 @@ type Scheduling struct {
 
 	// affinity of the members' Pods.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.nodeAffinity) || !has(self.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution) || self.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution.all(each, each.weight >= 1 && each.weight <= 100)",message="scheduling.affinity.nodeAffinity must have weights from 1 to 100"
+	// +kubebuilder:validation:XValidation:rule="!has(self.podAffinity) || !has(self.podAffinity.preferredDuringSchedulingIgnoredDuringExecution) || self.podAffinity.preferredDuringSchedulingIgnoredDuringExecution.all(each, each.weight >= 1 && each.weight <= 100)",message="scheduling.affinity.podAffinity must have weights from 1 to 100"
+	// +kubebuilder:validation:XValidation:rule="!has(self.podAntiAffinity) || !has(self.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution) || self.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution.all(each, each.weight >= 1 && each.weight <= 100)",message="scheduling.affinity.podAntiAffinity must have weights from 1 to 100"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=33
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
@@ -94,6 +99,7 @@ type Scheduling struct {
 	// hosts where possible.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:XValidation:rule="self.all(each, each.maxSkew >= 1 && each.maxSkew <= 2147483647 && (!has(each.minDomains) || each.minDomains >= 1 && each.minDomains <= 2147483647))",message="scheduling.topologySpreadConstraints must have a maxSkew and, if given, minDomains of at least 1 and at most 2147483647"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Topology Spread",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=35
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 

@@ -112,6 +112,36 @@ var podSettings = []refusal{
 		says: "spec.resources|resources.requests must not be above resources.limits",
 	},
 	{
+		name: "request that Kubernetes cannot read", bad: "{resources: {requests: {cpu: '1e1.5'}}}",
+		good: "{resources: {requests: {cpu: '1e1'}}}", says: "spec.resources.requests|resources.requests must be quantities",
+	},
+	{
+		name: "limit that Kubernetes cannot read", bad: "{resources: {requests: {memory: 1Mi}, limits: {memory: 1E.5}}}",
+		good: "{resources: {requests: {memory: 1Mi}, limits: {memory: 5e8}}}", says: "spec.resources.limits|resources.limits must be quantities",
+	},
+	{
+		name: "negative request", bad: "{resources: {requests: {cpu: -1}}}", good: "{resources: {requests: {cpu: 0}}}",
+		says: "spec.resources.requests|that are not negative",
+	},
+	{
+		name: "skew beyond what Kubernetes can read",
+		bad:  "{scheduling: {topologySpreadConstraints: [{maxSkew: 3000000000, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]}}",
+		good: "{scheduling: {topologySpreadConstraints: [{maxSkew: 3, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]}}",
+		says: "spec.scheduling.topologySpreadConstraints",
+	},
+	{
+		name: "fewest domains beyond what Kubernetes can read",
+		bad: "{scheduling: {topologySpreadConstraints: [{maxSkew: 1, minDomains: 3000000000, topologyKey: zone, " +
+			"whenUnsatisfiable: DoNotSchedule}]}}",
+		good: "{scheduling: {topologySpreadConstraints: [{maxSkew: 1, minDomains: 2, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]}}",
+		says: "spec.scheduling.topologySpreadConstraints",
+	},
+	{
+		name: "weight above 100", bad: "{scheduling: {affinity: {podAntiAffinity: {" + preferred("101") + "}}}}",
+		good: "{scheduling: {affinity: {podAntiAffinity: {" + preferred("100") + "}}}}",
+		says: "spec.scheduling.affinity|scheduling.affinity.podAntiAffinity must have weights from 1 to 100",
+	},
+	{
 		name: "unknown TLS mode", bad: "{tls: {mode: Optional}}", good: "{tls: {mode: Disabled}}",
 		says: `spec.tls.mode: Unsupported value: "Optional"|"Enabled", "Disabled"`,
 	},
@@ -229,4 +259,8 @@ func TestOtherFlagsAreAccepted(t *testing.T) {
 		spec := fmt.Sprintf(`{etcd: {extraArgs: {%s: "1"}}}`, flag)
 		wantAccepted(t, tryCreate(t, "flags", spec), spec)
 	}
+}
+
+func preferred(weight string) string {
+	return "preferredDuringSchedulingIgnoredDuringExecution: [{weight: " + weight + ", podAffinityTerm: {topologyKey: zone}}]"
 }

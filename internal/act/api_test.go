@@ -53,6 +53,8 @@ type api struct {
 	lose   int  // number of the write whose response is lost; -1: none
 	fixed  bool // volumes do not grow
 
+	image string // that a webhook gives to every Pod that is patched; empty if none does
+
 	refusal   error // what is said to a Pod that is only rehearsed
 	rehearsed []string
 }
@@ -146,6 +148,10 @@ func (a *api) patch(
 		}
 		err := inner.Patch(ctx, object, patch, opts...)
 		a.watch(object, options.DisableReadYourWritesConsistency)
+		if pod, isPod := object.(*corev1.Pod); isPod && a.image != "" && err == nil {
+			pod.Spec.Containers[0].Image = a.image
+			return inner.Update(ctx, pod)
+		}
 		return err
 	})
 }

@@ -15,8 +15,15 @@ import (
 
 // strip is what somebody does who hands an object over to another tool.
 func strip[T client.Object](object T) T {
-	object.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "Helm", v1alpha1.LabelCluster: "a", "theirs": "stays"})
+	object.SetLabels(map[string]string{
+		"app.kubernetes.io/managed-by": "Helm", v1alpha1.LabelCluster: "a", "theirs": "stays", build.InstanceLabel: "a",
+	})
 	return object
+}
+
+func labelsOf(s *scene, object client.Object) map[string]string {
+	s.get("a-1", object)
+	return object.GetLabels()
 }
 
 // TestLabelsAreGivenBack: without ours the operator sees neither a Pod nor a volume, and
@@ -45,6 +52,9 @@ func TestLabelsAreGivenBack(t *testing.T) {
 					t.Errorf("%s: %T has labels %v", what, object, labels)
 				}
 			}
+		}
+		if instance := labelsOf(s, &corev1.PersistentVolumeClaim{})[build.InstanceLabel]; what == "fitted" && instance != "" {
+			t.Errorf("the volume still is an instance of %s", instance)
 		}
 		if s.mustDo(test.step); what == "started" {
 			if n := len(s.api.writes); n > 4 {

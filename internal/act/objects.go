@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -87,9 +88,16 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 	}
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
 	var applied []client.Object
+	var unlabelled error
 	for _, name := range trust.Names(c) {
-		if _, ok := wanted["Secret "+name]; !ok || held.Fault(c, name, a.Now()) == nil {
-			continue // not wanted, or an earlier try has made it
+		_, isWanted := wanted["Secret "+name]
+		switch {
+		case !isWanted:
+			continue
+		case found[name] != nil && held.Fault(c, name, a.Now()) == nil: // an earlier try has made it, or it lacks a label
+			labelled := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: build.Labels(c)}}
+			unlabelled = errors.Join(unlabelled, a.relabel(ctx, labelled, found[name]))
+			continue
 		}
 		secret, err := held.Make(a.Random, a.Now(), c, name)
 		if err != nil {
@@ -100,20 +108,37 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 			continue
 		}
 		delete(wanted, "Secret "+name)
-		if err := a.Client.Create(ctx, secret, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-			return nil, fmt.Errorf("create secret %s: %w", name, err)
+		if err := a.makeAuthority(ctx, c, secret); err != nil {
+			return nil, err
 		}
 	}
-	return applied, nil
+	return applied, unlabelled
 }
 
-// secrets are those that exist, by name.
+func (a *Actor) makeAuthority(ctx context.Context, c *v1alpha1.EtcdCluster, secret *corev1.Secret) error {
+	existing := &corev1.Secret{}
+	if err := a.create(ctx, c, secret, existing); err != nil {
+		return err
+	}
+	if existing.ResourceVersion != "" {
+		return ErrChanged // another one was made a moment ago, and may sign already
+	}
+	return nil
+}
+
+// secrets are those that exist, by name. An authority that the cache does not show, because
+// somebody took its label off or it was made a moment ago, is read from the API server.
 func (a *Actor) secrets(ctx context.Context, c *v1alpha1.EtcdCluster) (map[string]*corev1.Secret, error) {
 	found := map[string]*corev1.Secret{}
 	for _, name := range trust.Names(c) {
 		secret := &corev1.Secret{}
-		err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
-		if apierrors.IsNotFound(err) {
+		key := client.ObjectKey{Namespace: c.Namespace, Name: name}
+		err := a.Client.Get(ctx, key, secret)
+		isHidden := apierrors.IsNotFound(err) && slices.Contains(trust.Authorities(c), name)
+		if isHidden {
+			err = a.Live.Get(ctx, key, secret)
+		}
+		if apierrors.IsNotFound(err) || isHidden && err == nil && !isOurs(c, secret) {
 			continue
 		}
 		if err != nil {
@@ -197,9 +222,10 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 		case volume.Part == cluster.Owner:
 			claim.OwnerReferences = build.VolumeOwners(c)
 		case volume.Part == cluster.Labels:
-			for label, value := range build.MemberLabels(c, volume.Name) {
+			for label, value := range build.VolumeLabels(c, volume.Name) {
 				metav1.SetMetaDataLabel(&claim.ObjectMeta, label, value)
 			}
+			delete(claim.Labels, build.InstanceLabel)
 		case volume.Part == cluster.Mark && aside:
 			a.setAside(claim)
 		case volume.Part == cluster.Version:

@@ -3,6 +3,7 @@ package act_test
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
@@ -147,13 +149,34 @@ func TestWhatIsInTheWayIsTakenOff(t *testing.T) {
 	}
 }
 
-// TestAuthorityOfAnotherStays: one that was made a moment ago, and that the cache
-// does not know yet, is not overwritten, and nothing is signed by the other.
-func TestAuthorityOfAnotherStays(t *testing.T) {
+// TestAuthorityThatTheCacheDoesNotShow: one that was made a moment ago, or from which somebody
+// took the label, signs, and gets its label back.
+func TestAuthorityThatTheCacheDoesNotShow(t *testing.T) {
 	good := secrets(t, now)
+	good[0].GetLabels()["app.kubernetes.io/managed-by"] = "Helm"
 	s := newScene(t, example(), seen(), good[:2]...)
 	s.actor.Client = hiding{s.api, "*v1.Secret a-client-ca"}
-	if err := s.do(furnishAll()); err == nil || !strings.Contains(err.Error(), "a-client-ca") {
+	s.mustDo(furnishAll())
+	ca := s.secret("a-client-ca")
+	if !bytes.Equal(ca.Data[corev1.TLSCertKey], good[0].(*corev1.Secret).Data[corev1.TLSCertKey]) {
+		t.Error("it was overwritten")
+	}
+	if got := ca.Labels["app.kubernetes.io/managed-by"]; got != v1alpha1.FieldOwner {
+		t.Errorf("it is managed by %s", got)
+	}
+	if !bytes.Equal(s.secret("a-client").Data[build.CAKey], ca.Data[corev1.TLSCertKey]) {
+		t.Error("another one has signed")
+	}
+}
+
+// TestAuthorityOfAnotherStays: it is in the way and not used, and nothing is signed by one that
+// nobody has.
+func TestAuthorityOfAnotherStays(t *testing.T) {
+	good := secrets(t, now)
+	good[0].SetOwnerReferences(nil)
+	s := newScene(t, example(), seen(), good[:2]...)
+	s.actor.Client = hiding{s.api, "*v1.Secret a-client-ca"}
+	if err := s.do(furnishAll()); !errors.Is(err, act.ErrTaken) || !strings.Contains(err.Error(), "a-client-ca") {
 		t.Errorf("got error %v, want one that names a-client-ca", err)
 	}
 	for i, name := range []string{"a-client-ca", "a-peer-ca"} {

@@ -136,15 +136,20 @@ func (a *Actor) readmit(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Rea
 // swap gives a running Pod's container another image, and takes the Pod out of the
 // client Service. The kubelet restarts the container; what ran before is written down,
 // to tell when that has happened. Where the image is already the one, because this was
-// done before or somebody else chose it, the container stays and nothing is awaited.
+// done before or somebody else chose it, the container stays and nothing is awaited. So it
+// is where an admission webhook puts the image back that is there already.
 func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Swap) error {
 	targeted := build.Targeted(c, v.Target)
 	wanted := a.Images.Put(targeted, build.Pod(targeted, s.Name, build.Joining{}))
-	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
+	var had string
+	var stored *corev1.Pod // what the API server made of it
+	err := a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTemplate, build.Swapped(pod, wanted))
+		image := build.Etcd(pod).Image
 		if !build.TakeImage(pod, wanted) {
 			return
 		}
+		had, stored = image, pod
 		if status := build.EtcdStatus(pod); status.ContainerID != "" {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, status.ContainerID)
 		}
@@ -152,6 +157,10 @@ func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vie
 			a.leave(pod)
 		}
 	})
+	if err != nil || stored == nil || build.Etcd(stored).Image != had {
+		return err
+	}
+	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) { delete(pod.Annotations, v1alpha1.AnnotationReplaced) })
 }
 
 // resize gives a running Pod's container other compute resources, and writes down

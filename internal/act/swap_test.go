@@ -49,6 +49,23 @@ func TestSwapMarksTheOldContainer(t *testing.T) {
 	}
 }
 
+// TestSwapThatAWebhookUndoes: nothing restarts, so nobody waits for it.
+func TestSwapThatAWebhookUndoes(t *testing.T) {
+	s := upgrading(t, "containerd://old")
+	var p corev1.Pod
+	s.get("a-1", &p)
+	s.api.image = p.Spec.Containers[0].Image
+	s.mustDo(upgrade)
+	s.get("a-1", &p)
+	if got, marked := p.Annotations[v1alpha1.AnnotationReplaced]; marked || p.Spec.Containers[0].Image != s.api.image {
+		t.Errorf("%q is marked, the image is %s", got, p.Spec.Containers[0].Image)
+	}
+	wanted := build.Targeted(s.c, s.view.Target)
+	if got := build.Change(wanted, &p); got != cluster.Same {
+		t.Errorf("it is to be done again: %v", got)
+	}
+}
+
 // TestSwapTakesThePodOutOfTheClientService: the kubelet restarts the container in a Pod
 // that stays, so nothing else would. An only member stays: there is nobody else.
 func TestSwapTakesThePodOutOfTheClientService(t *testing.T) {

@@ -52,15 +52,20 @@ func hasImage(c *v1alpha1.EtcdCluster, pod *corev1.Pod, have, want string) bool 
 	return have == want
 }
 
+// IsMadeFor says whether a Pod was made for that image. A webhook may have written another
+// one into it.
+func IsMadeFor(pod *corev1.Pod, image string) bool {
+	if have := strings.Split(pod.Annotations[v1alpha1.AnnotationTemplate], "-"); len(have) == parts {
+		return have[2] == hash(image)
+	}
+	return Etcd(pod).Image == image
+}
+
 // IsUsual says whether the image of a Pod with that version is what some operator takes
 // when the user chooses none.
 func IsUsual(pod *corev1.Pod, version string) bool {
 	if pod.Annotations[v1alpha1.AnnotationImage] != "" {
 		return true
 	}
-	usual := v1alpha1.EtcdClusterSpec{Version: version}.MemberImage()
-	if have := strings.Split(pod.Annotations[v1alpha1.AnnotationTemplate], "-"); len(have) == parts {
-		return have[2] == hash(usual)
-	}
-	return Etcd(pod).Image == usual
+	return IsMadeFor(pod, v1alpha1.EtcdClusterSpec{Version: version}.MemberImage())
 }

@@ -30,12 +30,12 @@ const ManagedByLabel = "app.kubernetes.io/managed-by"
 // (https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/).
 func Labels(c *v1alpha1.EtcdCluster) map[string]string {
 	return map[string]string{
-		"app.kubernetes.io/name":     "etcd",
-		"app.kubernetes.io/instance": c.Name,
-		ComponentLabel:               Serving,
-		ManagedByLabel:               v1alpha1.FieldOwner,
-		"app.kubernetes.io/part-of":  v1alpha1.FieldOwner,
-		v1alpha1.LabelCluster:        c.Name,
+		"app.kubernetes.io/name":    "etcd",
+		InstanceLabel:               c.Name,
+		ComponentLabel:              Serving,
+		ManagedByLabel:              v1alpha1.FieldOwner,
+		"app.kubernetes.io/part-of": v1alpha1.FieldOwner,
+		v1alpha1.LabelCluster:       c.Name,
 	}
 }
 
@@ -43,6 +43,19 @@ func Labels(c *v1alpha1.EtcdCluster) map[string]string {
 func MemberLabels(c *v1alpha1.EtcdCluster, member string) map[string]string {
 	all := Labels(c)
 	all[v1alpha1.LabelMember] = member
+	return all
+}
+
+// InstanceLabel says whose instance something is.
+const InstanceLabel = "app.kubernetes.io/instance"
+
+// VolumeLabels are on volumes. They lack InstanceLabel: volumes that outlive their cluster
+// have no owner, and a tool that knows by that label what it has applied, as Argo CD may,
+// would take them for its own, miss them in its sources and delete them
+// (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/).
+func VolumeLabels(c *v1alpha1.EtcdCluster, member string) map[string]string {
+	all := MemberLabels(c, member)
+	delete(all, InstanceLabel)
 	return all
 }
 

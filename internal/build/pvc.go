@@ -19,7 +19,7 @@ func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *c
 	}
 	claim := &corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-		ObjectMeta: metav1.ObjectMeta{Name: member, Namespace: c.Namespace, Labels: MemberLabels(c, member), OwnerReferences: VolumeOwners(c)},
+		ObjectMeta: metav1.ObjectMeta{Name: member, Namespace: c.Namespace, Labels: VolumeLabels(c, member), OwnerReferences: VolumeOwners(c)},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			StorageClassName: c.Spec.Storage.StorageClassName,

@@ -146,6 +146,9 @@ func TestVolumes(t *testing.T) {
 	if len(build.Volume(example(), "example-0", plan()).OwnerReferences) > 0 {
 		t.Error("a volume to be retained goes with its cluster")
 	}
+	if _, has := build.Volume(example(), "example-0", plan()).Labels[build.InstanceLabel]; has {
+		t.Error("a tool that goes by that label would delete a volume that nobody owns")
+	}
 }
 
 // Keys are mounted as files; nothing of them is in arguments or variables.

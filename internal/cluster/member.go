@@ -61,7 +61,7 @@ type Pod struct {
 	Address     string // IP; empty until the network is up
 	Terminating bool
 	Overdue     bool   // terminating for longer than its grace period
-	Finished    bool   // Failed or Succeeded: it never runs again
+	Finished    bool   // it never runs etcd again
 	Unplaced    bool   // no node has it yet: none of its containers ever ran
 	Ended       bool   // told to end, and by the kubelet's word none of its containers runs any more
 	Running     bool   // its container runs now

@@ -27,14 +27,14 @@ func (t Target) For(m Member) Target {
 }
 
 // Hold is what is held: what members ran well that are not changed yet, while one that is
-// has not answered with the new image. Members must be compared with the target already.
+// has not answered with the new image, or has answered that it is of another version. Members must be compared with the target already.
 func (t Target) Hold(members []Member) Held {
 	var tried string
 	for _, m := range members {
 		switch {
 		case !IsListed(m) || !HasPod(m) || IsOutdated(m):
 			continue
-		case m.Answers || m.Pod.Ready:
+		case t.Misnamed == "" && (m.Answers || m.Pod.Ready):
 			return Held{} // it works
 		default:
 			tried = m.Pod.Image

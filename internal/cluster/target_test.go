@@ -41,6 +41,18 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// TestHoldWhatIsMisnamed: an image that runs, but holds another version, is for nobody else.
+func TestHoldWhatIsMisnamed(t *testing.T) {
+	members := []cluster.Member{
+		{Name: "a-0", Role: cluster.Voter, Version: "3.7.3", Answers: true, Pod: cluster.Pod{Exists: true, Ready: true, Image: "new"}},
+		{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Exists: true, Proven: true, Image: "old", Change: cluster.Swap}},
+	}
+	target := cluster.Target{Version: "3.6.17", Misnamed: "spec.image holds etcd 3.7.3"}
+	if got, want := target.Hold(members), (cluster.Held{Version: "3.6.16", Image: "old"}); got != want {
+		t.Errorf("held %+v, want %+v", got, want)
+	}
+}
+
 // TestHeldIsForWhoRanIt: a Pod that is there goes on to the target, and so does who ran
 // something else.
 func TestHeldIsForWhoRanIt(t *testing.T) {

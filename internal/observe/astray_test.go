@@ -1,8 +1,10 @@
 package observe_test
 
 import (
+	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -43,6 +45,38 @@ func TestAstray(t *testing.T) {
 		}
 		if found != test.ours {
 			t.Errorf("%s: misfits %v", what, v.Misfits)
+		}
+	}
+}
+
+// TestAuthorityWithoutItsLabel: it is not lost, and gets the label back. One that the cache does
+// not show yet has it; one that is another's is none of ours.
+func TestAuthorityWithoutItsLabel(t *testing.T) {
+	for what, test := range map[string]struct {
+		spoil   func(*corev1.Secret)
+		lost    int
+		objects []string
+	}{
+		"without its label": {func(s *corev1.Secret) { delete(s.Labels, build.ManagedByLabel) }, 0, []string{"Secret a-peer-ca"}},
+		"made a moment ago": {func(*corev1.Secret) {}, 0, nil},
+		"another's": {func(s *corev1.Secret) { s.OwnerReferences = nil }, 1, []string{
+			"Secret a-peer-ca", "Secret a-member-tls",
+		}},
+	} {
+		s := newScene(t)
+		for _, object := range s.objects {
+			if secret, is := object.(*corev1.Secret); is && secret.Name == "a-peer-ca" {
+				test.spoil(secret)
+			}
+		}
+		s.stale = []string{"Secret a-peer-ca"}
+		v := s.look()
+		var objects []string
+		for _, o := range v.Objects {
+			objects = append(objects, o.String())
+		}
+		if len(v.Lost) != test.lost || !slices.Equal(objects, test.objects) {
+			t.Errorf("%s: lost %v, objects %v", what, v.Lost, objects)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/internal/build"
 )
 
 // hasEnded says whether a Pod was told to end and none of its containers runs any more, by
@@ -28,12 +30,19 @@ func heldBack(pod *corev1.Pod) string {
 	if pod.DeletionTimestamp == nil || len(pod.Finalizers) == 0 || ptr.Deref(pod.DeletionGracePeriodSeconds, 1) > 0 {
 		return ""
 	}
-	return "its pod has ended and cannot go: somebody else has put the finalizer " + strings.Join(pod.Finalizers, ", ") + " on it"
+	return "its pod was deleted and cannot go: somebody else has put the finalizer " + strings.Join(pod.Finalizers, ", ") + " on it"
 }
 
 // isFinal says whether a Pod in that phase never runs again.
 func isFinal(phase corev1.PodPhase) bool {
 	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
+}
+
+// isOver says whether a Pod never runs etcd again. Where a container beside etcd's goes on, the
+// phase of a Pod that is not to be restarted stays Running.
+func isOver(pod *corev1.Pod) bool {
+	isForGood := pod.Spec.RestartPolicy == corev1.RestartPolicyNever && build.EtcdStatus(pod).State.Terminated != nil
+	return isFinal(pod.Status.Phase) || isForGood
 }
 
 // lostTrack is the kubelet's reason for a container that it could not find when its Pod

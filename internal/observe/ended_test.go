@@ -63,3 +63,20 @@ func TestEnded(t *testing.T) {
 		})
 	}
 }
+
+// TestForcedPodIsOver: a Pod that is not to be restarted never runs etcd again, although a
+// container that somebody put beside it keeps its phase at Running.
+func TestForcedPodIsOver(t *testing.T) {
+	for policy, want := range map[corev1.RestartPolicy]bool{corev1.RestartPolicyNever: true, corev1.RestartPolicyAlways: false} {
+		s := newScene(t)
+		pod := s.pod("a-1")
+		pod.Spec.RestartPolicy, pod.Status.Phase = policy, corev1.PodRunning
+		if s.member("a-1").Pod.Finished {
+			t.Errorf("%s: it runs", policy)
+		}
+		pod.Status.ContainerStatuses[0].State = ended("OOMKilled", 137, "")
+		if got := s.member("a-1").Pod.Finished; got != want {
+			t.Errorf("%s: finished %t, want %t", policy, got, want)
+		}
+	}
+}

@@ -75,7 +75,10 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 	if strays, listed := listFrom(ctx, answers, members, true); listed {
 		v.Strays = strays
 	} else {
-		v.Unread = "no member answers a linearizable read"
+		v.Unread, v.Locked = "no member answers a linearizable read", false
+		if slices.ContainsFunc(answers, func(a *answer) bool { return etcd.WantsUser(a.read) }) { // some tell all comers their status
+			v.Unread, v.Locked = locked, true
+		}
 		hear(ctx, answers, v, members)
 	}
 	markLeader(members, leader)
@@ -182,18 +185,20 @@ func answersItself(answers []*answer, leader uint64) bool {
 	return false
 }
 
+const locked = "etcd answers its users only, because authentication is enabled"
+
 // unreadBecause says why nobody tells who leads, and whether etcd keeps that to its users.
-func unreadBecause(answers []*answer) (because string, locked bool) {
+func unreadBecause(answers []*answer) (because string, isLocked bool) {
 	because = "no member answers"
 	for _, a := range answers {
 		switch {
 		case a.err == nil:
 			return "the members have no leader", false
 		case etcd.WantsUser(a.err):
-			because, locked = "etcd answers its users only, because authentication is enabled", true
+			because, isLocked = locked, true
 		}
 	}
-	return because, locked
+	return because, isLocked
 }
 
 // listFrom takes the member list from a voter that answered, best the leader; if

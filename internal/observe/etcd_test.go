@@ -236,6 +236,12 @@ func TestAuthenticationEnabled(t *testing.T) {
 	if v := s.look(); !v.Locked || v.Unread != "etcd answers its users only, because authentication is enabled" {
 		t.Errorf("locked: %t, unread %q", v.Locked, v.Unread)
 	}
+	for range 3 { // older patches of 3.5 tell everybody their status
+		s.etcd.FailBefore(fake.Read, fmt.Errorf("read: %w", rpctypes.ErrUserEmpty))
+	}
+	if v := s.look(); !v.Locked || v.Unread != "etcd answers its users only, because authentication is enabled" {
+		t.Errorf("status told: locked: %t, unread %q", v.Locked, v.Unread)
+	}
 	s.etcd.FailBefore(fake.Status, fmt.Errorf("get status: %w", rpctypes.ErrUserEmpty))
 	if v := s.look(); v.Locked {
 		t.Errorf("one of three, and the others answer: unread %q", v.Unread)

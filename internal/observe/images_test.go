@@ -122,6 +122,10 @@ func TestImageOfAnotherVersion(t *testing.T) {
 		if got := s.look().Target.Misnamed; got != test.misnamed {
 			t.Errorf("%s with %s: got %q, want %q", test.image, test.version, got, test.misnamed)
 		}
+		s.pod("a-1").Spec.Containers[0].Image = "mirror.example/" + test.image // by a webhook
+		if got := s.look().Target.Misnamed; got != test.misnamed {
+			t.Errorf("%s with %s, rewritten: got %q, want %q", test.image, test.version, got, test.misnamed)
+		}
 		s.pod("a-1").Status.ContainerStatuses[0].ContainerID = "containerd://old"
 		metav1.SetMetaDataAnnotation(&s.pod("a-1").ObjectMeta, v1alpha1.AnnotationReplaced, "containerd://old")
 		if got := s.look().Target.Misnamed; got != "" {

@@ -42,7 +42,8 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 func misnamed(c *v1alpha1.EtcdCluster, members *join) string {
 	wanted, image := wantedVersion(c)
 	for _, m := range members.sorted() {
-		runs := cluster.IsListed(m) && m.Answers && !m.Pod.Settling && m.Pod.Image == image
+		pod := members.pods[m.Name]
+		runs := pod != nil && cluster.IsListed(m) && m.Answers && !m.Pod.Settling && build.IsMadeFor(pod, image)
 		if image != "" && runs && m.Version != wanted && minorOf(m.Version) != "" {
 			return fmt.Sprintf("spec.image holds etcd %s, which %s runs, and not %s: correct spec.image or spec.version", m.Version, m.Name, wanted)
 		}

@@ -106,7 +106,7 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 	return cluster.Pod{
 		Exists: true, UID: string(pod.UID), Made: pod.CreationTimestamp.Unix(), Address: pod.Status.PodIP,
 		Terminating: pod.DeletionTimestamp != nil,
-		Finished:    isFinal(pod.Status.Phase),
+		Finished:    isOver(pod),
 		Unplaced:    pod.Spec.NodeName == "",
 		Ended:       hasEnded(pod),
 		Ready:       hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil,

@@ -485,7 +485,19 @@ func TestTroubleIsToldInStableWords(t *testing.T) {
 			state(waiting("CrashLoopBackOff", "back-off 5m0s"), ended("Error", 1, strings.ReplaceAll(fatal, "%s", "2"))),
 			state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, ended("Error", 1, strings.ReplaceAll(fatal, "%s", "3"))),
 			state(ended("Error", 1, strings.ReplaceAll(fatal, "%s", "4")), corev1.ContainerState{}),
-		}, `its container ended: Error, exit code 1: "discovery failed","error":"x"}`},
+		}, `its container ended: Error, exit code 1: discovery failed: x`},
+		"killed after a slow request": {[]corev1.PodStatus{
+			state(ended("OOMKilled", 137, `rt"}`+"\n"+`{"level":"warn","msg":"apply request took too long","request":"key:\"/secret\""}`+"\n"),
+				corev1.ContainerState{}),
+			state(ended("OOMKilled", 137, `{"level":"warn","msg":"apply request took too long","took":"2s","request":"key:\"/other\""}`),
+				corev1.ContainerState{}),
+		}, "its container ended: OOMKilled, exit code 137: apply request took too long"},
+		"killed, and only a part of a line is left": {[]corev1.PodStatus{
+			state(ended("OOMKilled", 137, `request":"key:\"/secret\""}`), corev1.ContainerState{}),
+		}, "its container ended: OOMKilled, exit code 137"},
+		"a flag that is none": {[]corev1.PodStatus{
+			state(ended("Error", 2, "flag provided but not defined: -x\n"), corev1.ContainerState{}),
+		}, "its container ended: Error, exit code 2: flag provided but not defined: -x"},
 		"out of memory": {[]corev1.PodStatus{
 			state(waiting("CrashLoopBackOff", "back-off 10s"), ended("OOMKilled", 137, "")),
 		}, "its container ended: OOMKilled, exit code 137"},

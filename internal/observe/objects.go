@@ -10,6 +10,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -57,9 +58,15 @@ func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 	found := map[string]*corev1.Secret{}
 	for _, name := range trust.Names(c) {
 		secret := &corev1.Secret{}
-		if there, err := o.cached(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret); err != nil {
+		key := client.ObjectKey{Namespace: c.Namespace, Name: name}
+		there, err := o.cached(ctx, key, secret)
+		if err == nil && !there && slices.Contains(trust.Authorities(c), name) {
+			there, err = o.unlabelled(ctx, c, v, key, secret)
+		}
+		if err != nil {
 			return err
-		} else if there {
+		}
+		if there {
 			found[name] = secret
 		}
 	}
@@ -77,6 +84,21 @@ func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 		}
 	}
 	return nil
+}
+
+// unlabelled finds an authority of ours from which somebody took the label by which the cache
+// finds it. Nothing takes the place of one, so that it is looked for before it counts as lost.
+func (o *Observer) unlabelled(
+	ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, key client.ObjectKey, secret *corev1.Secret,
+) (bool, error) {
+	there, err := o.read(ctx, key, secret)
+	if !there || err != nil || !metav1.IsControlledBy(secret, c) {
+		return false, err
+	}
+	if isAstray(c, secret) {
+		v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: key.Name, Why: "somebody took labels off it", CanWait: true})
+	}
+	return true, nil
 }
 
 // lost are the authorities that cannot sign.

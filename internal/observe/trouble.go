@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -100,12 +101,17 @@ func containerTrouble(pod *corev1.Pod, status corev1.ContainerStatus) string {
 // and fro between them with every try.
 var pullTrouble = map[string]bool{"ImagePullBackOff": true, "ErrImagePull": true, "InvalidImageName": true}
 
-// lastLine quotes the last line of a container's log that says what went wrong,
-// without the time stamp that makes every one different.
+// lastLine quotes the last line of a container's log that says what went wrong. Of a line
+// that etcd's logger wrote it takes the message and the error alone: others make every line
+// different, or hold what clients have asked for, such as their keys.
 func lastLine(message string) string {
 	line := telling(strings.Split(strings.TrimSpace(message), "\n"))
-	if _, text, ok := strings.Cut(line, `"msg":`); ok {
-		line = text
+	var logged struct{ Msg, Error string }
+	switch {
+	case json.Unmarshal([]byte(line), &logged) == nil:
+		line = strings.TrimSuffix(logged.Msg+": "+logged.Error, ": ")
+	case strings.HasPrefix(line, "{") || strings.HasSuffix(line, "}"):
+		line = "" // only a part of such a line is left
 	}
 	if line == "" {
 		return ""

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -19,7 +20,7 @@ const growAgain = time.Hour
 
 // misfits notes what of a volume is not as wanted, and what Kubernetes refuses.
 func (o *Observer) misfits(c *v1alpha1.EtcdCluster, v *cluster.View, claim *corev1.PersistentVolumeClaim) {
-	for _, part := range []cluster.Part{cluster.Owner, cluster.Mark, cluster.Size} {
+	for _, part := range []cluster.Part{cluster.Owner, cluster.Labels, cluster.Mark, cluster.Size} {
 		object := cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, Part: part, Why: misfit(c, claim, part)}
 		words := o.refusal(c, claim)
 		switch {
@@ -55,6 +56,8 @@ func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, part c
 	switch {
 	case part == cluster.Owner && (metav1.GetControllerOf(claim) != nil) != (c.Spec.DeletionPolicy == v1alpha1.Delete):
 		return "the deletion policy has changed"
+	case part == cluster.Labels && claim.Labels[build.InstanceLabel] == c.Name:
+		return "tools that go by the label " + build.InstanceLabel + " may delete it"
 	case part == cluster.Mark && aside && claim.Annotations[v1alpha1.AnnotationQuarantinedAt] == "":
 		return "it does not say since when it is set aside"
 	case part == cluster.Size && !aside && claim.Status.Phase != corev1.ClaimPending && size.Cmp(want) < 0:

@@ -10,6 +10,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -57,6 +59,18 @@ func TestUnboundVolumeDoesNotGrow(t *testing.T) {
 	s.claim("a-1").Status.Phase = corev1.ClaimPending
 	s.claim("a-2").Status.Phase = corev1.ClaimBound
 	if v := s.look(); len(v.Misfits) != 2 || v.Misfits[1].Name != "a-2" {
+		t.Errorf("misfits %v", v.Misfits)
+	}
+}
+
+// TestVolumesThatToolsMayDelete: those of an earlier version have a label by which Argo CD may
+// take them for what it has applied; also those that are set aside.
+func TestVolumesThatToolsMayDelete(t *testing.T) {
+	s := newScene(t)
+	s.claim("a-1").Labels[build.InstanceLabel] = "a"
+	s.claim("a-2").Labels[build.InstanceLabel] = "theirs"
+	v := s.look()
+	if len(v.Misfits) != 1 || v.Misfits[0].Name != "a-1" || v.Misfits[0].Part != cluster.Labels {
 		t.Errorf("misfits %v", v.Misfits)
 	}
 }

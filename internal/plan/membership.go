@@ -56,9 +56,9 @@ func nameStrays(v cluster.View) Step {
 func replaceLost(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsListed) {
 		switch {
-		case cluster.IsLost(m) && m.Pod.Exists:
+		case cluster.IsLost(m) && m.Answers:
 			return Wait{For: "pod " + m.Name + " to be gone"}
-		case cluster.IsLost(m):
+		case cluster.IsLost(m): // also while its Pod has yet to go: that never runs again
 			return remove(v, m, "its data is lost")
 		case cluster.IsBeyondRepair(m):
 			return remove(v, m, m.Damage)
@@ -94,6 +94,8 @@ func finishLearner(v cluster.View) Step {
 			return remove(v, m, "it is no longer needed")
 		case isUnborn(v, m) && v.GoesDown != "":
 			return letIn(v, m)
+		case isUnborn(v, m) && m.Pod.Refused != "":
+			return Wait{For: "learner " + m.Name + " to start" + why(m)}
 		case isUnborn(v, m) && !m.Pod.Exists:
 			return startNew(v, m)
 		case m.Synced:
@@ -191,9 +193,10 @@ func why(m cluster.Member) string {
 }
 
 // target is how many voters to have now: one more than wanted while members with
-// ephemeral data must be made anew, because those are replaced and never restarted.
+// ephemeral data must be made anew, because those are replaced and never restarted. No
+// other is replaced for an image that is known to hold another version.
 func target(v cluster.View) int {
-	if v.Want.Ephemeral && len(v.Select(cluster.IsVoter, cluster.IsSuperseded)) > 0 {
+	if v.Want.Ephemeral && v.Target.Misnamed == "" && len(v.Select(cluster.IsVoter, cluster.IsSuperseded)) > 0 {
 		return v.Want.Size + 1
 	}
 	return v.Want.Size

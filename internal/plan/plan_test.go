@@ -217,7 +217,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Ready, m.Pod.Running = false, false
 		w.fate(m.Name).broken = true
 	case "answering":
-		m.Healthy = false
+		m.Answers, m.Healthy = true, false
 	case "unready":
 		m.Pod.Ready = false
 	case "notready":

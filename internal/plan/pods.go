@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
 // startMembers brings back every member whose data is kept, all at once: it is
@@ -121,10 +122,19 @@ func restartBroken(v cluster.View) Step {
 // on another that runs the same image, while the one that is wanted has yet to work elsewhere. It is down for seconds, and would stay
 // down if the new spec fails.
 func comesBack(v cluster.View, m cluster.Member) bool {
+	if isReturning(m) && !quorum.Holds(len(v.Select(cluster.IsVoter, cluster.IsHealthy)), len(v.Select(cluster.IsVoter))) {
+		return true
+	}
 	tried := v.Select(cluster.IsListed, cluster.HasPod, cluster.Not(cluster.IsOutdated), cluster.Not(cluster.IsHealthy))
 	alike := v.Select(cluster.IsListed, cluster.IsOutdated, func(o cluster.Member) bool { return o.Pod.Proven && o.Pod.Image == m.Pod.Image })
 	held := v.Target.Held.Version != "" && v.Target.Held.Version == m.Version // it would come back with the same
 	return len(alike) > 0 && len(tried) > 0 && (held || !m.Pod.Failing)
+}
+
+// isReturning says whether the kubelet is about to start a container again that has worked, and
+// that only another image is wanted for. A quorum that waits for it comes first.
+func isReturning(m cluster.Member) bool {
+	return m.Pod.Change == cluster.Swap && m.Pod.Proven && !m.Pod.Running && !m.Pod.Failing
 }
 
 // retireRemoved clears away what is left of members that etcd no longer lists.

@@ -27,6 +27,9 @@ var reachesAll = map[string]bool{
 	"etcd-operator.dev/etcdclusters": false,
 	"events.k8s.io/events":           false,
 	"policy/poddisruptionbudgets":    false,
+
+	// OpenShift asks in the namespace of a Pod whether its maker may use one.
+	"security.openshift.io/securitycontextconstraints": false,
 }
 
 // splitRights makes of each ClusterRole of the operator two roles: one that Operator Lifecycle Manager grants in the
