@@ -91,7 +91,7 @@ func refusedIn(err error) (words string, refused bool) {
 }
 
 // asked are the objects that a step asks Kubernetes for and that the plan can do without. It
-// cannot do without a first member.
+// cannot do without a first member, nor form a cluster anew beside volumes that are not set aside.
 func asked(c *v1alpha1.EtcdCluster, step plan.Step) []cluster.Object {
 	if s, is := step.(plan.Start); is && c.Status.ClusterID != "" {
 		pods := make([]cluster.Object, 0, len(s.Names))
@@ -106,6 +106,12 @@ func asked(c *v1alpha1.EtcdCluster, step plan.Step) []cluster.Object {
 	if s, is := step.(plan.Discard); is {
 		return []cluster.Object{{Kind: "PersistentVolumeClaim", Name: s.Name}}
 	}
+	if s, is := step.(plan.Quarantine); is && c.Status.Recovering == "" {
+		return []cluster.Object{changeOf(s.Name)}
+	}
+	if s, is := step.(plan.Readmit); is {
+		return []cluster.Object{changeOf(s.Name)}
+	}
 	s, _ := step.(plan.Clear)
 	pods := make([]cluster.Object, 0, len(s.Pods))
 	for _, pod := range s.Pods {
@@ -118,6 +124,10 @@ func podOf(member string) cluster.Object { return cluster.Object{Kind: "Pod", Na
 
 func startOf(member string) cluster.Object {
 	return cluster.Object{Kind: "Pod", Name: member, Part: "start"}
+}
+
+func changeOf(member string) cluster.Object {
+	return cluster.Object{Kind: "Pod", Name: member, Part: "change"}
 }
 
 // mark says of objects in the view that they were just refused. What was refused too long
@@ -141,6 +151,7 @@ func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) 
 		if _, refused := known[podOf(v.Members[i].Name).String()]; refused {
 			v.Members[i].Pod.Ended = false
 		}
+		v.Members[i].Fixed = known[changeOf(v.Members[i].Name).String()].words
 		if start := known[startOf(v.Members[i].Name).String()]; !v.Members[i].Pod.Exists {
 			v.Members[i].Pod.Refused = start.words
 		}

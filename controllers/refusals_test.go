@@ -101,6 +101,30 @@ func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 	}
 }
 
+// TestMemberThatMayNotBeChanged is passed over for a moment. A cluster that is formed anew waits:
+// no volume may stay beside the survivor's.
+func TestMemberThatMayNotBeChanged(t *testing.T) {
+	for _, step := range []plan.Step{plan.Quarantine{Name: "a-1"}, plan.Readmit{Name: "a-1", UID: "u"}} {
+		var known refusals
+		if err := known.note(cluster1(), step, errDenied, noon); !errors.Is(err, errRefused) {
+			t.Errorf("%s: the error is %v", step, err)
+		}
+		for after, want := range map[time.Duration]string{askAgain - 1: "a webhook says no", askAgain: ""} {
+			v := cluster.View{Members: []cluster.Member{{Name: "a-0"}, {Name: "a-1"}}}
+			known.mark(cluster1(), v, noon.Add(after))
+			if got := v.Members[1].Fixed; !strings.Contains(got, want) || (got == "") != (want == "") || v.Members[0].Fixed != "" {
+				t.Errorf("%s, after %s: %+v", step, after, v.Members)
+			}
+		}
+	}
+	recovering := cluster1()
+	recovering.Status.Recovering = "a-0"
+	var known refusals
+	if err := known.note(recovering, plan.Quarantine{Name: "a-1"}, errDenied, noon); !errors.Is(err, errDenied) {
+		t.Errorf("beside a survivor the error is %v", err)
+	}
+}
+
 // TestRefusalIsKnownForAMoment: of what was asked for, until it is asked for again.
 func TestRefusalIsKnownForAMoment(t *testing.T) {
 	for _, test := range []struct {

@@ -48,6 +48,10 @@ type Member struct {
 	Damage   string // its data cannot be used, in etcd's words; empty if nothing says so
 	Stranded string // its node has been silent for too long; empty if it has not
 
+	// Fixed is what Kubernetes said a moment ago when its Pod was to be labelled or its volume
+	// to be set aside; empty if it did not refuse.
+	Fixed string
+
 	// Restarting: the operator itself has stopped it a moment ago, to start it again or because
 	// it leaves.
 	Restarting bool

@@ -16,6 +16,11 @@ func Denied(v cluster.View) string {
 	var what []string
 	var words string
 	owner := false
+	for _, m := range v.Members {
+		if m.Fixed != "" {
+			what, words = append(what, "the pod or volume of "+m.Name), m.Fixed
+		}
+	}
 	for _, o := range slices.Concat(v.Misfits, v.Objects, v.Expired) {
 		if o.Refused == "" {
 			continue

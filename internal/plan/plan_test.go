@@ -35,7 +35,7 @@ import (
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
 // answering synced fresh new unproven unrecorded failing cordoned damaged stranded forced behind replies,
 // version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION and
-// astray, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
+// astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
 // "volume" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
@@ -232,6 +232,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "lost":
 		silent()
 		m.Pod, m.Volume = cluster.Pod{}, cluster.NoVolume
+	case "fixed":
+		m.Fixed = "a policy says no"
 	case "refused":
 		silent()
 		m.Pod = cluster.Pod{Refused: "exceeded quota"}

@@ -48,7 +48,7 @@ func isUnborn(v cluster.View, m cluster.Member) bool {
 // client or peer is sent, where they are.
 func gather(v cluster.View) Step {
 	for _, m := range v.Members {
-		if m.Pod.Astray && !m.Pod.Terminating {
+		if m.Pod.Astray && !m.Pod.Terminating && m.Fixed == "" {
 			return Readmit{m.Name, m.Pod.UID}
 		}
 	}
@@ -146,7 +146,7 @@ func retireRemoved(v cluster.View) Step {
 			continue
 		case m.Pod.Exists && !m.Pod.Terminating:
 			return Stop{Name: m.Name, UID: m.Pod.UID, Because: "etcd no longer lists it"}
-		case !m.Pod.Exists && m.Volume == cluster.Kept && !v.Want.Ephemeral:
+		case !m.Pod.Exists && m.Volume == cluster.Kept && !v.Want.Ephemeral && m.Fixed == "":
 			return Quarantine{m.Name}
 		}
 	}

@@ -176,7 +176,7 @@ func readmit(v cluster.View) Step {
 		if slices.Contains(leavers, m.Name) {
 			stays = awaitSteady(v, "", leavers...) != nil
 		}
-		if m.Pod.Withdrawn && m.Pod.Ready && stays {
+		if m.Pod.Withdrawn && m.Pod.Ready && stays && m.Fixed == "" {
 			return Readmit{m.Name, m.Pod.UID}
 		}
 	}
