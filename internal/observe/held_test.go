@@ -17,6 +17,7 @@ func TestEvictedDuringAHaltedRoll(t *testing.T) {
 		s.drop("Pod " + name)
 		s.objects = append(s.objects, s.newPod(name))
 	}
+	s.runsUsual("3.7.3", "3.6.16", "3.6.16")
 	if v := s.look(); v.Target.Version != "3.7.3" || v.Target.Held != (cluster.Held{}) {
 		t.Fatalf("it runs: %+v", v.Target)
 	}

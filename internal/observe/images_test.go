@@ -113,12 +113,16 @@ func TestImageOfAnotherVersion(t *testing.T) {
 		{image, "3.6.17", "spec.image holds etcd 3.6.17, which a-1 runs, and not 3.6.16: correct spec.image or spec.version"},
 		{image, "3.7.3", "spec.image holds etcd 3.7.3, which a-1 runs, and not 3.6.16: correct spec.image or spec.version"},
 		{image, "3.6.16-mine", ""},
-		{"", "3.6.17", ""},
+		{"", "3.6.16", ""},
+		{
+			"", "3.6.15",
+			"a-1 was given the image of etcd 3.6.16, and runs 3.6.15: mend the mirror or the policy that gives it another image, and delete pod a-1",
+		},
 	} {
 		s := newScene(t)
 		s.c.Spec.Image = test.image
-		s.rebuild("a-1", cluster.Target{Version: "3.6.16", Image: test.image})
 		s.runs("3.6.16", test.version, "3.6.16")
+		s.rebuild("a-1", cluster.Target{Version: "3.6.16", Image: test.image})
 		if got := s.look().Target.Misnamed; got != test.misnamed {
 			t.Errorf("%s with %s: got %q, want %q", test.image, test.version, got, test.misnamed)
 		}

@@ -21,7 +21,7 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 		m.Pod.Usual = build.IsUsual(pod, m.Version)
 	}
 	v.Target = target(c, v.GoesDown, members)
-	v.Target.Misnamed = misnamed(c, members)
+	v.Target.Misnamed = misnamed(c, v.Target, members)
 	for name, pod := range members.pods {
 		m := members.member(name)
 		m.Pod.Change = o.change(build.Targeted(c, v.Target.For(*m)), pod)
@@ -37,18 +37,28 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 	}
 }
 
-// misnamed says what the image holds that the user has chosen for a version, if a member
-// that runs it tells another one. Versions that are no release are not judged.
-func misnamed(c *v1alpha1.EtcdCluster, members *join) string {
+// misnamed says which image holds another version than it was taken for, if a member that runs
+// it tells so: the user's choice, or what a mirror or an admission policy has put in the place
+// of the usual one. Versions that are no release are not judged.
+func misnamed(c *v1alpha1.EtcdCluster, target cluster.Target, members *join) string {
 	wanted, image := wantedVersion(c)
 	for _, m := range members.sorted() {
 		pod := members.pods[m.Name]
-		runs := pod != nil && cluster.IsListed(m) && m.Answers && !m.Pod.Settling && build.IsMadeFor(pod, image)
-		if image != "" && runs && m.Version != wanted && minorOf(m.Version) != "" {
+		runs := pod != nil && cluster.IsListed(m) && m.Answers && !m.Pod.Settling && minorOf(m.Version) != ""
+		switch {
+		case !runs:
+		case image != "" && m.Version != wanted && build.IsMadeFor(pod, image):
 			return fmt.Sprintf("spec.image holds etcd %s, which %s runs, and not %s: correct spec.image or spec.version", m.Version, m.Name, wanted)
+		case image == "" && m.Version != target.Version && build.IsMadeFor(pod, usualImage(target.Version)):
+			return fmt.Sprintf("%s was given the image of etcd %s, and runs %s: mend the mirror or the policy that gives it another image, "+
+				"and delete pod %s", m.Name, target.Version, m.Version, m.Name)
 		}
 	}
 	return ""
+}
+
+func usualImage(version string) string {
+	return v1alpha1.EtcdClusterSpec{Version: version}.MemberImage()
 }
 
 // takesNewPods says whether what is wanted cannot run in a Pod that there is.

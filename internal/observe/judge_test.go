@@ -11,6 +11,14 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
+// runsUsual is runs, in Pods that were made for that.
+func (s *scene) runsUsual(versions ...string) {
+	for i, version := range versions {
+		s.rebuild(cluster.MemberName(s.c.Name, i), cluster.Target{Version: version})
+	}
+	s.runs(versions...)
+}
+
 // runs makes members run these versions, with data of their own version.
 func (s *scene) runs(versions ...string) {
 	s.twist = func(name string, status *etcd.Status) {
@@ -84,7 +92,7 @@ func TestTarget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
 			s.c.Spec.Version, s.c.Spec.Image = test.version, test.image
-			s.runs(test.run[:]...)
+			s.runsUsual(test.run[:]...)
 			if runs := s.twist; test.twist != nil {
 				s.twist = func(name string, status *etcd.Status) {
 					runs(name, status)

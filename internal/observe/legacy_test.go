@@ -38,7 +38,7 @@ func TestLegacyEntriesOfEach(t *testing.T) {
 	} {
 		s := newScene(t)
 		s.c.Spec.Version, s.c.Status.LegacyEntries = "3.7.3", true
-		s.runs(test.run[:]...)
+		s.runsUsual(test.run[:]...)
 		for _, name := range test.cleansed {
 			s.cleanse(name)
 		}
