@@ -83,8 +83,21 @@ func way(target Version, now []Version, odd []string) (Version, string) {
 		return target, "" // patches differ in nothing that is kept
 	case low.minor == target.minor:
 		return target, "" // an update is taken back that has not come to its end
+	case low.minor != high.minor:
+		return latest(now, low.minor), "" // and so it is on the way further down
 	}
 	return down(target, high, now)
+}
+
+// latest is the newest version of that minor one that a member runs.
+func latest(now []Version, minor int) Version {
+	var best Version
+	for _, v := range now {
+		if v.minor == minor {
+			best = v // they are sorted
+		}
+	}
+	return best
 }
 
 // up goes one minor version at a time, each time from a patch that etcd supports it

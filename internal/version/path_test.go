@@ -86,7 +86,15 @@ var cases = []struct {
 	},
 	{
 		name: "two minors down, first not finished", wanted: "3.5.35", running: "3.7.3 3.6.20", downgrade: "3.6",
-		want: hop{To: "3.6.20"}, barred: "set spec.version to 3.6.20 first",
+		want: hop{To: "3.6.20", Cancel: true},
+	},
+	{
+		name: "an update that has not come to its end is taken back on the way down", wanted: "3.5.35",
+		running: "3.6.11 3.6.12 3.7.3", want: hop{To: "3.6.12"},
+	},
+	{
+		name: "with an image of one's own it is said", wanted: "3.5.35", running: "3.6.12 3.7.3", custom: true,
+		want: hop{To: "3.7.3"}, barred: "leads over 3.6.12|spec.image holds only 3.5.35|remove spec.image",
 	},
 	{
 		name: "down from the unknown", wanted: "3.7.3", running: "3.8.0", want: hop{To: "3.8.0"},

@@ -175,6 +175,21 @@ func upgrades() {
 		remove(hasty)
 	})
 
+	It("fault 49: goes down from the middle of an upgrade, also when all Pods are lost there", Label("long"), func() {
+		turning := create(newCluster(c.Namespace, "turning", ofVersion("3.6.16")))
+		data := fill(turning)
+		Expect(edit(turning, ofVersion("3.7.3"))).To(Succeed())
+		Eventually(runningNow).WithArguments(turning).WithPolling(10 * time.Millisecond).Should(ContainElement("3.7.3")) // before all do
+		Expect(edit(turning, ofVersion("3.5.35"))).To(Succeed())
+		for _, p := range pods(turning) {
+			Expect(api.Delete(ctx, &p)).To(Succeed())
+		}
+		settles(turning)
+		Expect(running(turning)).To(HaveEach("3.5.35"))
+		Expect(filled(turning)).To(Equal(data))
+		remove(turning)
+	})
+
 	It("fault 49: goes two minor versions down, one after the other", Label("long"), func() {
 		for _, version := range []string{"3.6.16", "3.5.35"} {
 			w := callWitness(c)
