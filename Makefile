@@ -149,7 +149,7 @@ fmt: $(BIN)/golangci-lint ## Format the Go code as lint wants it
 
 .PHONY: cluster-up
 cluster-up: $(BIN)/devcluster ## Build and start a real Kubernetes on this machine (NODES=3, DEVCLUSTER_FLAGS=…)
-	$(say) "start the local cluster (the first time it is built from source, some 10 minutes on 2 cores)"
+	$(say) "start the local cluster (the first time it is built from source, about 7 minutes on 2 cores)"
 	@$(BIN)/devcluster up $(if $(NODES),--nodes $(NODES)) $(DEVCLUSTER_FLAGS)
 
 .PHONY: cluster-down

@@ -23,9 +23,9 @@ const parts = 4
 
 // Fingerprint says what a member's Pod was built from, in parts: its image, its
 // compute resources, and everything else that is worth a restart, which arguments of
-// joining, the pause before it ends and its host aliases are not. It compares what was asked for, never what the API server made
-// of it: defaults and admission webhooks may have changed that; nor what the operator was
-// told to take for a version, see Images.
+// joining, the pause before it ends and its host aliases are not. It compares what was
+// asked for, never what the API server made of it: defaults and admission webhooks may have
+// changed that; nor what the operator was told to take for a version, see Images.
 func Fingerprint(c *v1alpha1.EtcdCluster, member string) string {
 	pod := template(c, member)
 	etcd := Etcd(pod)

@@ -52,6 +52,11 @@ func hasImage(c *v1alpha1.EtcdCluster, pod *corev1.Pod, have, want string) bool 
 	return have == want
 }
 
+// UsualImage is what holds a version if nobody chooses an image. Fingerprints are made with it.
+func UsualImage(version string) string {
+	return v1alpha1.EtcdClusterSpec{Version: version}.MemberImage()
+}
+
 // IsMadeFor says whether a Pod was made for that image. A webhook may have written another
 // one into it.
 func IsMadeFor(pod *corev1.Pod, image string) bool {
@@ -67,5 +72,5 @@ func IsUsual(pod *corev1.Pod, version string) bool {
 	if pod.Annotations[v1alpha1.AnnotationImage] != "" {
 		return true
 	}
-	return IsMadeFor(pod, v1alpha1.EtcdClusterSpec{Version: version}.MemberImage())
+	return IsMadeFor(pod, UsualImage(version))
 }

@@ -27,7 +27,8 @@ func (t Target) For(m Member) Target {
 }
 
 // Hold is what is held: what members ran well that are not changed yet, while one that is
-// has not answered with the new image, or has answered that it is of another version. Members must be compared with the target already.
+// has not answered with the new image, or has answered that it is of another version.
+// Members must be compared with the target already.
 func (t Target) Hold(members []Member) Held {
 	var tried string
 	for _, m := range members {

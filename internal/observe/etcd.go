@@ -75,7 +75,7 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 	if strays, listed := listFrom(ctx, answers, members, true); listed {
 		v.Strays = strays
 	} else {
-		v.Unread, v.Locked = "no member answers a linearizable read", false
+		v.Unread = "no member answers a linearizable read"
 		if slices.ContainsFunc(answers, func(a *answer) bool { return etcd.WantsUser(a.read) }) { // some tell all comers their status
 			v.Unread, v.Locked = locked, true
 		}
