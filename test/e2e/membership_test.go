@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -57,6 +58,7 @@ func faultsOfMembership() {
 
 	It("fault 18: a volume that is lost while its Pod waits for a node counts as lost, and nobody waits with it", func() {
 		victim, _ := aFollower(c)
+		successor := fmt.Sprintf("%s-%d", c.Name, now(c).Status.NextSerial)
 		var nodes corev1.NodeList
 		Expect(api.List(ctx, &nodes)).To(Succeed())
 		for _, node := range nodes.Items {
@@ -75,7 +77,7 @@ func faultsOfMembership() {
 		for _, node := range nodes.Items {
 			uncordon(node.Name)
 		}
-		Eventually(membersOf).WithArguments(c).Should(HaveKey("listed-5"))
+		Eventually(membersOf).WithArguments(c).Should(HaveKey(successor))
 	})
 
 	It("faults 40 and 41: a member that somebody added is reported and left alone", func() {
