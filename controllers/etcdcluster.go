@@ -36,6 +36,7 @@ type EtcdCluster struct {
 	told         told
 	restarts     restarts
 	refusals     refusals
+	unwilling    unwilling
 }
 
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.
@@ -47,6 +48,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 			r.told.forget(request.NamespacedName)
 			r.restarts.forget(request.NamespacedName)
 			r.refusals.forget(request.NamespacedName)
+			r.unwilling.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get EtcdCluster: %w", err)
@@ -60,9 +62,11 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	}
 	r.restarts.mark(request.NamespacedName, view, r.Actor.Now())
 	r.refusals.mark(ec, view, r.Actor.Now())
+	r.unwilling.mark(request.NamespacedName, view, r.Actor.Now())
 	step, because := plan.Next(view)
 	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "because", because)
 	failed := r.refusals.note(ec, step, r.Actor.Do(ctx, ec, view, step), r.Actor.Now())
+	r.unwilling.note(request.NamespacedName, view, step, failed, r.Actor.Now())
 	step, err = outcome(step, failed)
 	if failed != nil && err == nil {
 		log.FromContext(ctx).V(1).Info("put off", "because", failed.Error())

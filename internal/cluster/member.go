@@ -52,6 +52,10 @@ type Member struct {
 	// to be set aside; empty if it did not refuse.
 	Fixed string
 
+	// Unwilling: as leader it has refused to let members join or leave for longer than etcd
+	// needs, although nothing else spoke against it.
+	Unwilling bool
+
 	// Restarting: the operator itself has stopped it a moment ago, to start it again or because
 	// it leaves.
 	Restarting bool
@@ -147,6 +151,9 @@ func IsSteady(m Member) bool {
 func IsAwaited(m Member) bool {
 	return m.Restarting && !m.Healthy && m.Pod.Trouble == "" && m.Pod.Refused == "" && m.Damage == "" && m.Stranded == ""
 }
+
+// IsWilling says whether nothing is known against the member as a leader.
+func IsWilling(m Member) bool { return !m.Unwilling }
 
 // IsServing says whether clients reach a member that stays healthy: its Service
 // lists it as soon as the kubelet finds it ready.

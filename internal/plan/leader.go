@@ -10,7 +10,7 @@ import (
 // spareLeader moves leadership off a Pod that is being deleted or evicted, or whose
 // node is cordoned and about to be drained: handing over takes a moment, electing
 // takes a second and more. It does not go to a member that is about to be restarted or
-// removed: it would be sent back. Among equals it goes to the youngest Pod: where one node
+// removed, nor off a node for one that is unwilling: it would be sent back. Among equals it goes to the youngest Pod: where one node
 // after the other is drained, that one has been through it.
 func spareLeader(v cluster.View) Step {
 	leader, led := v.Leader()
@@ -20,7 +20,7 @@ func spareLeader(v cluster.View) Step {
 	heirs := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Not(cluster.IsDisturbed), cluster.Except(leader.Name),
 		cluster.Except(leaving(v)...),
 		func(m cluster.Member) bool {
-			return leader.Pod.Terminating || cluster.IsOutdated(leader) || !cluster.IsOutdated(m)
+			return leader.Pod.Terminating || !m.Unwilling && (cluster.IsOutdated(leader) || !cluster.IsOutdated(m))
 		})
 	if len(heirs) == 0 {
 		return nil
@@ -39,12 +39,28 @@ func handOver(v cluster.View, from cluster.Member, leaving ...string) Step {
 	return MoveLeader{from.Name, best(heirs).Name}
 }
 
+// askAnother moves leadership off a leader that is unwilling to let members join or leave, to
+// one that may not be, and passes if there is none. Each judges by its own connections, and
+// may count a voter as away that is not (docs/adr/0022).
+func askAnother(v cluster.View, leaving ...string) Step {
+	leader, led := v.Leader()
+	if !led || !leader.Unwilling {
+		return nil
+	}
+	heirs := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.IsWilling, cluster.Except(leaving...))
+	if len(heirs) == 0 {
+		return nil
+	}
+	return MoveLeader{leader.Name, best(heirs).Name}
+}
+
 // best is the heir that keeps leadership longest and takes it over fastest: one
 // that will not be disturbed itself soon, and is not behind.
 func best(heirs []cluster.Member) cluster.Member {
 	return slices.MinFunc(heirs, func(a, b cluster.Member) int {
 		return cmp.Or(
 			last(cluster.IsDisturbed(a), cluster.IsDisturbed(b)),
+			last(a.Unwilling, b.Unwilling),
 			last(!a.Pod.Ready, !b.Pod.Ready),
 			cmp.Compare(a.Behind/noticeable, b.Behind/noticeable),
 			last(cluster.IsOutdated(a), cluster.IsOutdated(b)),

@@ -82,7 +82,8 @@ func remove(v cluster.View, m cluster.Member, because string) Step {
 			Look: soonIf(v.Fresh),
 		}
 	}
-	return Remove{m.Name, because}
+	others := append(leaving(v), m.Name)
+	return cmp.Or(askAnother(v, others...), askAnother(v, m.Name), Step(Remove{m.Name, because}))
 }
 
 // finishLearner ends one membership change before the next begins: it starts the learner,
@@ -208,7 +209,7 @@ func grow(v cluster.View) Step {
 		return nil
 	}
 	if v.Record.Joining != "" {
-		return AddLearner{v.Record.Joining}
+		return cmp.Or(askAnother(v), Step(AddLearner{v.Record.Joining}))
 	}
 	return Reserve{cluster.MemberName(v.Name, nextSerial(v))}
 }

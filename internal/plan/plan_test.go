@@ -267,6 +267,10 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Settling = true
 	case "withdrawn":
 		m.Pod.Withdrawn = true
+	case "unwilling":
+		m.Unwilling = true
+	case "deaf":
+		w.fate(m.Name).deaf = true
 	case "shaky":
 		m.Pod.Shaky = true
 	case "astray":

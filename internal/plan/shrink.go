@@ -25,7 +25,7 @@ func shrink(v cluster.View) Step {
 	if step := awaitSteady(v, "members leave", leavers...); step != nil {
 		return step
 	}
-	if leader, _ := v.Leader(); slices.Contains(leavers, leader.Name) {
+	if leader, _ := v.Leader(); slices.Contains(leavers, leader.Name) && !sendsAhead(v, leader, leavers) {
 		return handOver(v, leader, leavers...)
 	}
 	if step := dismiss(v, leavers); step != nil {
@@ -42,6 +42,13 @@ func shrink(v cluster.View) Step {
 		return step
 	}
 	return remove(v, first, fmt.Sprintf("the size is %d", v.Want.Size))
+}
+
+// sendsAhead says whether a leader that leaves lets others leave before it, because those that
+// stay are unwilling to.
+func sendsAhead(v cluster.View, leader cluster.Member, leavers []string) bool {
+	willing := v.Select(cluster.IsVoter, cluster.IsWilling, cluster.Except(leavers...))
+	return leader.Name != leavers[0] && cluster.IsWilling(leader) && len(willing) == 0
 }
 
 // dismiss tells the Pods of members that leave to end before etcd strikes them: the second

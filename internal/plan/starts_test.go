@@ -17,6 +17,7 @@ type goal struct {
 	trusting  bool // the operator may roll back and recover quorum by itself
 	rare      bool // members are in rareStates
 	lost      loss // what is left of their authority
+	deaf      bool // the oldest one refuses members while it leads
 }
 
 // loss is what has become of the authority that signed for the members.
@@ -40,6 +41,7 @@ func goals() []goal {
 			{version: "3.5.35"},
 			{version: "3.5.35", downgrade: "3.5"},
 			{version: "3.6.16", downgrade: "3.5"},
+			{version: "3.7.3", deaf: true},
 		} {
 			for _, g.ephemeral = range []bool{false, true} {
 				for _, g.trusting = range []bool{false, true} {
@@ -218,7 +220,7 @@ func formedWorld(g goal, states []int, newest learner) *world {
 			Name: cluster.MemberName("a", i), Recorded: true, Started: true, Role: cluster.Voter, ID: uint64(100 + i), Volume: cluster.Kept,
 			Version: "3.6.16", Pod: cluster.Pod{Exists: true, UID: w.nextUID(), Image: "3.6.16"},
 		}
-		w.fates[i].data = true
+		w.fates[i].data, w.fates[i].deaf = true, g.deaf && i == 0
 		g.states()[state](&w.fates[i], &m)
 		if g.ephemeral && m.Pod.Unplaced {
 			m.Pod = cluster.Pod{} // data that goes with its Pod waits for no node

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
 const clusterID = "c1"
@@ -47,6 +48,7 @@ type fate struct {
 	data    bool // there is data on its volume or in its Pod
 	stale   bool // its Pod was made from an older spec
 	bare    bool // its Pod was made when what it mounts was gone
+	deaf    bool // as leader it takes the oldest other voter that is there for away
 	away    int8 // looks until its container runs again by itself
 }
 
@@ -138,7 +140,7 @@ func (w *world) obey(step plan.Step) {
 	case plan.Swap:
 		w.settle()
 		m := w.at(s.Name)
-		w.fate(s.Name).away = 0
+		w.fate(s.Name).away, w.fate(s.Name).deaf = 0, false
 		m.Pod.Image, m.Pod.Settling, m.Pod.Change = s.Version, m.Pod.Running, cluster.Same
 		m.Pod.Withdrawn = m.Pod.Withdrawn || len(w.view.Select(cluster.IsVoter)) > 1
 		return // the kubelet takes a moment
@@ -146,7 +148,7 @@ func (w *world) obey(step plan.Step) {
 		w.view.Record.Joining = s.Name
 		w.view.Record.NextSerial = max(w.view.Record.NextSerial, cluster.Serial(w.view.Name, s.Name)+1)
 	case plan.AddLearner:
-		if m := w.at(s.Name); m.Role == cluster.Unlisted {
+		if m := w.at(s.Name); m.Role == cluster.Unlisted && !w.refuses("") {
 			m.Role, m.ID = cluster.Learner, uint64(100+cluster.Serial(w.view.Name, s.Name))
 		}
 	case plan.Promote:
@@ -159,6 +161,9 @@ func (w *world) obey(step plan.Step) {
 		}
 	case plan.Remove:
 		m := w.at(s.Name)
+		if w.refuses(s.Name) {
+			return
+		}
 		m.Role, m.ID, m.Leader, m.Recorded = cluster.Unlisted, 0, false, false
 	case plan.Quarantine:
 		w.at(s.Name).Volume = cluster.NoVolume
@@ -215,7 +220,26 @@ func (w *world) stop(name, uid string) {
 	case w.fate(name).silent, w.fate(name).unheard:
 		m.Pod.Terminating, m.Pod.Overdue = true, true
 	default:
-		m.Pod, w.fate(name).away = cluster.Pod{}, 0
+		m.Pod, w.fate(name).away, w.fate(name).deaf = cluster.Pod{}, 0, false
 		w.fate(name).data = w.fate(name).data && !w.view.Want.Ephemeral
 	}
+}
+
+// refuses says whether the leader lets nobody join, or does not let that one leave, as
+// mayAddMember and mayRemoveMember in etcd's server.go do. The plan knows of it afterwards,
+// as it does when that has lasted.
+func (w *world) refuses(leaves string) bool {
+	leader, led := w.view.Leader()
+	present := w.view.Select(cluster.IsVoter, cluster.IsHealthy, cluster.Except(leader.Name))
+	if !led || !w.fate(leader.Name).deaf || len(present) == 0 {
+		return false
+	}
+	if leaves != "" {
+		active, rest := len(present), len(w.view.Select(cluster.IsVoter))-1
+		if leaves == present[0].Name || !w.member(leaves).Answers || active-1 >= quorum.Size(rest) {
+			return false
+		}
+	}
+	w.at(leader.Name).Unwilling = true
+	return true
 }

@@ -48,8 +48,8 @@ func needsLocal() {
 	}
 }
 
-// run runs a program in the namespace.
-func (n *network) run(input, name string, args ...string) {
+// run runs a program in the namespace, and returns what it says.
+func (n *network) run(input, name string, args ...string) string {
 	GinkgoHelper()
 	command := exec.Command(name, args...)
 	if n.file != nil {
@@ -59,6 +59,7 @@ func (n *network) run(input, name string, args ...string) {
 	command.Stdin = strings.NewReader(input)
 	output, err := command.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s %v in the network of %s: %s", name, args, n.member, output)
+	return string(output)
 }
 
 // faults are taken back, if there are any, before others are made. A packet is

@@ -106,19 +106,23 @@ func diskOf(process int) (limit func(operations int)) {
 // seconds in all.
 func syncs(address string) (count, seconds float64) {
 	GinkgoHelper()
+	const name = "etcd_disk_wal_fsync_duration_seconds"
+	return metric(address, name+"_count"), metric(address, name+"_sum")
+}
+
+// metric is what the member at an address tells under that name.
+func metric(address, name string) float64 {
+	GinkgoHelper()
 	response, err := direct.Get(fmt.Sprintf("http://%s:%d/metrics", address, v1alpha1.MetricsPort))
 	Expect(err).NotTo(HaveOccurred())
 	defer response.Body.Close()
 	Expect(response.StatusCode).To(Equal(http.StatusOK))
 	text, err := io.ReadAll(response.Body)
 	Expect(err).NotTo(HaveOccurred())
-	metric := func(name string) float64 {
-		_, rest, found := strings.Cut(string(text), "\netcd_disk_wal_fsync_duration_seconds_"+name+" ")
-		Expect(found).To(BeTrue(), name)
-		value, _, _ := strings.Cut(rest, "\n")
-		number, err := strconv.ParseFloat(value, 64)
-		Expect(err).NotTo(HaveOccurred())
-		return number
-	}
-	return metric("count"), metric("sum")
+	_, rest, found := strings.Cut(string(text), "\n"+name+" ")
+	Expect(found).To(BeTrue(), name)
+	value, _, _ := strings.Cut(rest, "\n")
+	number, err := strconv.ParseFloat(value, 64)
+	Expect(err).NotTo(HaveOccurred())
+	return number
 }

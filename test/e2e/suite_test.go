@@ -53,6 +53,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("a way that nobody thought of", Label("long"), Ordered, wandering)
 	Describe("faults of the network and of nodes", Label("faults", "long"), Ordered, ContinueOnFailure, faultsOfTheNetwork)
 	Describe("faults of the membership", Ordered, ContinueOnFailure, faultsOfMembership)
+	Describe("leaders", Label("faults"), Ordered, ContinueOnFailure, unwillingLeaders)
 	Describe("faults by hand", Label("faults", "long"), Ordered, ContinueOnFailure, byHand)
 	Describe("members that do not belong", Label("faults", "long"), Ordered, ContinueOnFailure, strangers)
 	Describe("memory", Label("long"), Ordered, ContinueOnFailure, memory)

@@ -1,0 +1,106 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+func led(leader string) cluster.View {
+	v := cluster.View{}
+	for _, name := range []string{"a-0", "a-1"} {
+		v.Members = append(v.Members, cluster.Member{Name: name, Role: cluster.Voter, Healthy: true, Leader: name == leader})
+	}
+	return v
+}
+
+// TestALeaderIsUnwilling: one that refuses members for longer than etcd needs, without a
+// pause, and for no longer than some minutes.
+func TestALeaderIsUnwilling(t *testing.T) {
+	adds, removes := plan.AddLearner{Name: "a-2"}, plan.Remove{Name: "a-1"}
+	refusal := fmt.Errorf("add learner a-2: %w: unhealthy cluster", etcd.ErrNotReady)
+	type try struct {
+		after  time.Duration // since the first
+		leader string
+		step   plan.Step
+		err    error
+	}
+	// refused is a try in each second of a while.
+	refused := func(leader string, step plan.Step, from, to time.Duration) (all []try) {
+		for after := from; after <= to; after += time.Second {
+			all = append(all, try{after, leader, step, refusal})
+		}
+		return all
+	}
+	for what, test := range map[string]struct {
+		tries [][]try
+		want  bool
+		then  time.Duration // when it is looked, since the last try
+	}{
+		"it refuses a learner": {[][]try{refused("a-0", adds, 0, unwillingAfter)}, true, 0},
+		"it refuses a removal": {[][]try{refused("a-0", removes, 0, unwillingAfter)}, true, 0},
+		"now the one, now the other": {[][]try{
+			refused("a-0", adds, 0, unwillingAfter/3), refused("a-0", removes, unwillingAfter/3, unwillingAfter),
+		}, true, 0},
+		"etcd may need so long": {[][]try{refused("a-0", adds, 0, unwillingAfter-time.Second)}, false, 0},
+		"for some minutes":      {[][]try{refused("a-0", adds, 0, unwillingAfter)}, true, unwillingFor - 1},
+		"and no longer":         {[][]try{refused("a-0", adds, 0, unwillingAfter)}, false, unwillingFor},
+		"another one refuses":   {[][]try{refused("a-1", adds, 0, unwillingAfter)}, false, 0},
+		"one after the other": {[][]try{
+			refused("a-1", adds, 0, unwillingAfter-time.Second), refused("a-0", adds, unwillingAfter, 2*unwillingAfter-time.Second),
+		}, false, 0},
+		"something else was wanted": {[][]try{
+			refused("a-0", adds, 0, unwillingAfter-time.Second),
+			refused("a-0", adds, unwillingAfter+unwillingGap, 2*unwillingAfter),
+		}, false, 0},
+		"it has let one join": {[][]try{
+			refused("a-0", adds, 0, unwillingAfter-time.Second),
+			{{unwillingAfter, "a-0", adds, nil}},
+			refused("a-0", adds, unwillingAfter+1, 2*unwillingAfter),
+		}, false, 0},
+		"who has let one join later is still not asked first": {[][]try{
+			refused("a-0", adds, 0, unwillingAfter), {{unwillingAfter, "a-0", adds, nil}},
+		}, true, 0},
+		"a learner is not in sync": {[][]try{refused("a-0", plan.Promote{Name: "a-2"}, 0, 2*unwillingAfter)}, false, 0},
+		"other steps between do not matter": {[][]try{
+			refused("a-0", adds, 0, unwillingAfter/3),
+			{{unwillingAfter / 3, "a-0", plan.Furnish{}, nil}},
+			refused("a-0", adds, unwillingAfter/3, unwillingAfter),
+		}, true, 0},
+		"it does not answer": {[][]try{
+			{{0, "a-0", adds, errors.New("no route to host")}, {unwillingAfter, "a-0", adds, errors.New("no route to host")}},
+		}, false, 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			var known unwilling
+			name, last := types.NamespacedName{Namespace: "x", Name: "a"}, noon
+			for _, some := range test.tries {
+				for _, try := range some {
+					last = noon.Add(try.after)
+					known.note(name, led(try.leader), try.step, try.err, last)
+				}
+			}
+			v, others := led("a-0"), led("a-0")
+			known.mark(name, v, last.Add(test.then))
+			if v.Members[0].Unwilling != test.want {
+				t.Errorf("unwilling: %t", v.Members[0].Unwilling)
+			}
+			known.mark(types.NamespacedName{Namespace: "x", Name: "b"}, others, last)
+			if others.Members[0].Unwilling {
+				t.Error("so is one of another cluster")
+			}
+			known.forget(name)
+			again := led("a-0")
+			if known.mark(name, again, last); again.Members[0].Unwilling {
+				t.Error("it is still known when the cluster is forgotten")
+			}
+		})
+	}
+}
