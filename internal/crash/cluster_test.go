@@ -96,9 +96,9 @@ func TestFault18NoFence(t *testing.T) {
 
 		a.underOneLeader(func() {
 			a.after(loseAll, a.all("existing"))
-			a.ends("with no data", crash.Empty)
+			a.ends("with no data", crash.Corrupt)
 			a.m1.Start(version, a.fence()...)
-			a.ends("the second time, when there is a log", crash.Empty)
+			a.ends("the second time, when there is a log", crash.Corrupt)
 		})
 
 		a.m1.Stop()

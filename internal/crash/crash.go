@@ -32,14 +32,15 @@ const (
 	// Removed: the other members say that it is not one of them any more.
 	Removed Cause = "Removed"
 
-	// Empty: there is no write-ahead log in the data directory, or none of the
-	// entries that the leader knows it had. A learner that has never started
-	// has none either, and ends this way while it reaches no other member, or
-	// its list of members is old: it lost nothing. And etcd cannot tell a log
-	// that is not there from a directory that it may not read: keep the volume.
+	// Empty: there is no write-ahead log in the data directory. A learner that
+	// has never started has none either, and ends this way while it reaches no
+	// other member, or its list of members is old: it lost nothing. And etcd
+	// cannot tell a log that is not there from a directory that it may not
+	// read: keep the volume.
 	Empty Cause = "Empty"
 	// Corrupt: the write-ahead log or the database is damaged beyond what etcd
-	// repairs, which is a log that ends in a torn record.
+	// repairs, which is a log that ends in a torn record, or lacks entries that
+	// the leader knows it had.
 	Corrupt Cause = "Corrupt"
 )
 
@@ -130,8 +131,6 @@ var final = []statement{
 	{"discovery failed: cannot fetch cluster info from peer urls: could not retrieve cluster information", Empty},
 	{"discovery failed: error validating peerURLs ", Empty},
 	{" has already been bootstrapped", Empty},
-	// The leader knows which entries it had.
-	{"is out of range [lastIndex(0)]. Was the raft log corrupted, truncated, or lost?", Empty},
 	{"Was the raft log corrupted, truncated, or lost?", Corrupt},
 
 	{"walpb: crc mismatch", Corrupt},

@@ -19,6 +19,8 @@ const (
 	damagedLog = `{"level":"fatal","ts":"2026-01-01T00:00:01Z","msg":"discovery failed","error":"walpb: crc mismatch"}` + "\n"
 	emptiedLog = `{"level":"fatal","ts":"2026-01-01T00:00:01Z","msg":"discovery failed","error":` +
 		`"cannot fetch cluster info from peer urls: could not retrieve cluster information from the given URLs"}` + "\n"
+	forgottenLog = "panic: tocommit(382) is out of range [lastIndex(0)]. Was the raft log corrupted, truncated, or lost?\n\n" +
+		"goroutine 1 [running]:\n\t/main.go:1 +0x1\n"
 )
 
 // TestFault28DamageIsOfAContainerThatDoesNotRun: what etcd said when it ended is not
@@ -45,18 +47,28 @@ func TestFault28DamageIsOfAContainerThatDoesNotRun(t *testing.T) {
 	}
 }
 
-// TestNewLearnerIsNotEmptied: one that has never started has no data yet.
+// TestNewLearnerIsNotEmptied: one that has never started has no data yet, unless the leader
+// has heard of some from it before it told its name.
 func TestNewLearnerIsNotEmptied(t *testing.T) {
-	s := newScene(t)
-	if _, err := s.etcd.Client("a-0").AddLearner(t.Context(), fake.PeerURL("a-3")); err != nil {
-		t.Fatal(err)
-	}
-	learner := s.newPod("a-3")
-	learner.Spec = build.Pod(s.c, "a-3", build.Joining{Members: []string{"a-0", "a-1", "a-2", "a-3"}}).Spec
-	learner.Status = state(ended("Error", 1, emptiedLog), corev1.ContainerState{})
-	s.objects = append(s.objects, learner)
-	if m := s.member("a-3"); m.Role != cluster.Learner || m.Damage != "" {
-		t.Errorf("saw %+v", m)
+	for name, test := range map[string]struct {
+		end  corev1.ContainerState
+		want string
+	}{
+		"it finds nobody":                  {ended("Error", 1, emptiedLog), ""},
+		"it has lost what the leader sent": {ended("Error", 2, forgottenLog), "its data is damaged: "},
+	} {
+		s := newScene(t)
+		if _, err := s.etcd.Client("a-0").AddLearner(t.Context(), fake.PeerURL("a-3")); err != nil {
+			t.Fatal(err)
+		}
+		learner := s.newPod("a-3")
+		learner.Spec = build.Pod(s.c, "a-3", build.Joining{Members: []string{"a-0", "a-1", "a-2", "a-3"}}).Spec
+		learner.Status = state(test.end, corev1.ContainerState{})
+		s.objects = append(s.objects, learner)
+		m := s.member("a-3")
+		if m.Role != cluster.Learner || m.Started || !strings.HasPrefix(m.Damage, test.want) || (m.Damage == "") != (test.want == "") {
+			t.Errorf("%s: saw %+v", name, m)
+		}
 	}
 }
 
