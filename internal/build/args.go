@@ -114,10 +114,22 @@ func tlsArguments(version string) []string {
 
 // IsJoining says whether the Pod's member was told of others: without data it can get it
 // from them. Alone it cannot.
-func IsJoining(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(Etcd(pod).Args, func(arg string) bool {
-		return strings.HasPrefix(arg, initialCluster) && strings.Contains(arg, ",")
-	})
+func IsJoining(pod *corev1.Pod) bool { return len(Peers(pod)) > 1 }
+
+// Peers are the members that the Pod's member was told of, itself too.
+func Peers(pod *corev1.Pod) []string {
+	var names []string
+	for _, arg := range Etcd(pod).Args {
+		peers, is := strings.CutPrefix(arg, initialCluster)
+		if !is {
+			continue
+		}
+		for peer := range strings.SplitSeq(peers, ",") {
+			name, _, _ := strings.Cut(peer, "=")
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 const initialCluster = "--initial-cluster="

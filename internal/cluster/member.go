@@ -86,6 +86,7 @@ type Pod struct {
 	Cordoned    bool   // its node takes no new Pods: a drain may follow
 	Silent      string // its node, if that is silent: what Kubernetes says of the Pod is old
 	Forced      bool   // it forms the cluster anew from its own data
+	Misled      bool   // etcd does not let it join by the list of members that it was made with, which is old
 	Failing     bool   // its container keeps ending, or never starts
 	Image       string // that its container is to run
 	Usual       bool   // some operator chose that image for the version, not the user

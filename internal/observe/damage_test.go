@@ -72,6 +72,47 @@ func TestNewLearnerIsNotEmptied(t *testing.T) {
 	}
 }
 
+// TestNewMemberThatWasToldOfOthers: it has no data, and etcd lets it join only by the list of
+// members that there is now.
+func TestNewMemberThatWasToldOfOthers(t *testing.T) {
+	none := corev1.ContainerState{}
+	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, none)
+	refused, forgets := state(ended("Error", 1, emptiedLog), none), state(ended("Error", 2, forgottenLog), none)
+	for name, test := range map[string]struct {
+		told                        []string
+		is                          corev1.PodStatus
+		left, unread, want, damaged bool
+	}{
+		"of one who has gone":      {told: []string{"a-0", "a-1", "a-2", "a-3", "a-9"}, is: refused, want: true},
+		"not of one who came":      {told: []string{"a-0", "a-1", "a-3"}, is: refused, want: true},
+		"of those who are left":    {told: []string{"a-0", "a-1", "a-3"}, is: refused, left: true},
+		"of all":                   {told: []string{"a-0", "a-1", "a-2", "a-3"}, is: refused},
+		"and is still starting":    {told: []string{"a-0", "a-1", "a-3"}, is: runs},
+		"and nobody knows by whom": {told: []string{"a-0", "a-1", "a-3"}, is: refused, unread: true},
+		"and lost its data since":  {told: []string{"a-0", "a-1", "a-3"}, is: forgets, damaged: true},
+	} {
+		s := newScene(t)
+		if _, err := s.etcd.Client("a-0").AddLearner(t.Context(), fake.PeerURL("a-3")); err != nil {
+			t.Fatal(err)
+		}
+		learner := s.newPod("a-3")
+		learner.Spec, learner.Status = build.Pod(s.c, "a-3", build.Joining{Members: test.told}).Spec, test.is
+		s.objects = append(s.objects, learner)
+		if test.left {
+			if err := s.etcd.Client("a-0").Remove(t.Context(), s.member("a-2").ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if test.unread {
+			s.etcd.Stop("a-1")
+			s.etcd.Stop("a-2")
+		}
+		if m := s.member("a-3"); m.Pod.Misled != test.want || (m.Damage != "") != test.damaged {
+			t.Errorf("%s: misled %t, damage %q", name, m.Pod.Misled, m.Damage)
+		}
+	}
+}
+
 // TestFirstMemberThatNeverStarted: etcd lists all first members by name from the start, but
 // client URLs only of those that have run. It has no data that could be emptied. One that
 // was told of nobody else can never get any: it is replaced.

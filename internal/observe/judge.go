@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,11 +23,12 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 	}
 	v.Target = target(c, v.GoesDown, members)
 	v.Target.Misnamed = misnamed(c, v.Target, members)
+	listed := cluster.Names(slices.DeleteFunc(members.sorted(), cluster.Not(cluster.IsListed)))
 	for name, pod := range members.pods {
 		m := members.member(name)
 		m.Pod.Change = o.change(build.Targeted(c, v.Target.For(*m)), pod)
 		if !m.Started && build.IsJoining(pod) && strings.HasPrefix(m.Damage, emptied) {
-			m.Damage = ""
+			m.Damage, m.Pod.Misled = "", v.Unread == "" && !slices.Equal(build.Peers(pod), listed)
 		}
 	}
 	v.Target.Held = v.Target.Hold(members.sorted())

@@ -267,6 +267,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Settling = true
 	case "withdrawn":
 		m.Pod.Withdrawn = true
+	case "misled":
+		silent()
+		m.Pod.Ready, m.Pod.Running, m.Pod.Failing, m.Pod.Misled = false, false, true, true
 	case "unwilling":
 		m.Unwilling = true
 	case "deaf":

@@ -116,10 +116,20 @@ func (w *world) runs(m cluster.Member) bool {
 	if m.Role == cluster.Learner && !f.data && w.downgrade != "" { // etcd lets nobody join meanwhile
 		return false
 	}
+	if w.misled(m) {
+		return false
+	}
 	if f.damaged || f.silent || f.unheard || f.away > 0 || f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
 		return false
 	}
 	return cluster.HasPod(m) && (!f.broken || f.cured && !f.stale)
+}
+
+// misled says whether a member has no data and was told of others than those whom etcd lists:
+// etcd ends with "member count is unequal". First members of a new cluster are not asked.
+func (w *world) misled(m cluster.Member) bool {
+	f := w.fate(m.Name)
+	return m.Role != cluster.Unlisted && m.Pod.Exists && !f.data && f.told != 0 && f.told != w.listed()
 }
 
 // cannotMount says whether the Secret is gone that members mount. Who has it runs on.
@@ -141,7 +151,7 @@ func (w *world) run(m *cluster.Member) {
 	f := w.fate(m.Name)
 	f.away = max(f.away-1, 0)
 	alive := m.Pod.Exists && w.runs(*m)
-	m.Pod.Silent = ""
+	m.Pod.Silent, m.Pod.Misled = "", w.misled(*m) && f.away == 0 && !f.silent && !f.unheard && !f.broken
 	if m.Pod.Exists && (f.silent || f.unheard) {
 		m.Pod.Silent = "n1"
 	}

@@ -231,7 +231,9 @@ func formedWorld(g goal, states []int, newest learner) *world {
 		last := len(states) - 1
 		w.view.Members[last].Role, w.view.Members[last].Started = cluster.Learner, newest != newLearner
 		w.view.Members[last].Pod.Terminating = newest == endingLearner
-		w.fates[last].data = newest != newLearner
+		if newest == newLearner {
+			w.fates[last].data, w.fates[last].told = false, w.listed()
+		}
 	}
 	if w.minor = g.downgrade; w.minor == "" {
 		w.version()

@@ -39,17 +39,18 @@ type truth struct {
 
 // A fate is the truth about one member. It is forgotten with the member.
 type fate struct {
-	broken  bool // its container cannot run, whatever is done
-	cured   bool // its container runs once it has the new spec
-	damaged bool // its etcd cannot use its data
-	foreign bool // it runs on data of another cluster
-	silent  bool // its node is silent for too long
-	unheard bool // its node is silent, but nobody gives it up
-	data    bool // there is data on its volume or in its Pod
-	stale   bool // its Pod was made from an older spec
-	bare    bool // its Pod was made when what it mounts was gone
-	deaf    bool // as leader it takes the oldest other voter that is there for away
-	away    int8 // looks until its container runs again by itself
+	broken  bool   // its container cannot run, whatever is done
+	cured   bool   // its container runs once it has the new spec
+	damaged bool   // its etcd cannot use its data
+	foreign bool   // it runs on data of another cluster
+	silent  bool   // its node is silent for too long
+	unheard bool   // its node is silent, but nobody gives it up
+	data    bool   // there is data on its volume or in its Pod
+	stale   bool   // its Pod was made from an older spec
+	bare    bool   // its Pod was made when what it mounts was gone
+	deaf    bool   // as leader it takes the oldest other voter that is there for away
+	told    uint32 // members that its Pod was told of, a bit for each; 0: it is to form a new cluster
+	away    int8   // looks until its container runs again by itself
 }
 
 // clone lets a hostile walk look at an older truth.
@@ -201,7 +202,7 @@ func (w *world) start(name string) {
 		return
 	}
 	m.Pod = cluster.Pod{Exists: true, UID: w.nextUID(), Image: w.view.Target.For(*m).Version, Lingers: true}
-	w.fate(name).stale, w.fate(name).bare = false, w.cannotMount()
+	w.fate(name).stale, w.fate(name).bare, w.fate(name).told = false, w.cannotMount(), w.listed()
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {
 		m.Volume = cluster.Kept
 	}
@@ -242,4 +243,12 @@ func (w *world) refuses(leaves string) bool {
 	}
 	w.at(leader.Name).Unwilling = true
 	return true
+}
+
+// listed are the members that etcd lists, a bit for each.
+func (w *world) listed() (all uint32) {
+	for _, m := range w.view.Select(cluster.IsListed) {
+		all |= 1 << cluster.Serial(w.view.Name, m.Name)
+	}
+	return all
 }

@@ -80,6 +80,27 @@ func faultsOfMembership() {
 		Eventually(membersOf).WithArguments(c).Should(HaveKey(successor))
 	})
 
+	It("fault 19: a member that was to join while another one was removed is made anew, and told of those who are left", func() {
+		victim, _ := aFollower(c)
+		joining := fmt.Sprintf("%s-%d", c.Name, now(c).Status.NextSerial)
+		var nodes corev1.NodeList
+		Expect(api.List(ctx, &nodes)).To(Succeed())
+		for _, node := range nodes.Items {
+			cordon(node.Name)
+		}
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = new(int32(5)) })).To(Succeed())
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: joining}}
+		Eventually(func() error { return api.Get(ctx, client.ObjectKeyFromObject(&pod), &pod) }).Should(Succeed())
+		lose(c, victim.Name)
+		Eventually(membersOf).WithArguments(c).Should(Not(HaveKey(victim.Name)))
+		for _, node := range nodes.Items {
+			uncordon(node.Name)
+		}
+		settles(c)
+		Expect(membersOf(Default, c)).To(And(HaveLen(5), HaveKey(joining)))
+		scale(c, 3)
+	})
+
 	It("faults 40 and 41: a member that somebody added is reported and left alone", func() {
 		stranger := addByHand(c, "https://stranger.example:2380")
 		before := uids(c)
