@@ -15,6 +15,8 @@ func neglect(w *world) string {
 		return "the cluster is not formed anew"
 	case keepsStranded(w):
 		return "a member is kept whose node is silent for too long"
+	case misleads(w):
+		return "a member is left that cannot join by the list that it was told of"
 	case keepsOut(w):
 		return "a downgrade is allowed while a member is to join, which etcd lets nobody then"
 	default:
@@ -56,6 +58,12 @@ func keepsStranded(w *world) bool {
 		}
 	}
 	return false
+}
+
+// misleads says whether a Pod stays whose etcd can never join.
+func misleads(w *world) bool {
+	misled := w.view.Select(func(m cluster.Member) bool { return m.Pod.Misled && !m.Pod.Terminating })
+	return len(misled) > 0 && w.view.Unread == "" && w.view.Want.Size > 0 && !w.cannotMount()
 }
 
 // keepsOut says whether a member that is to join cannot, because of a downgrade that could

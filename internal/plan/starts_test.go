@@ -17,7 +17,7 @@ type goal struct {
 	trusting  bool // the operator may roll back and recover quorum by itself
 	rare      bool // members are in rareStates
 	lost      loss // what is left of their authority
-	deaf      bool // the oldest one refuses members while it leads
+	deaf      bool // the oldest one refuses members while it leads, and who joins was told of one who has gone
 }
 
 // loss is what has become of the authority that signed for the members.
@@ -233,6 +233,9 @@ func formedWorld(g goal, states []int, newest learner) *world {
 		w.view.Members[last].Pod.Terminating = newest == endingLearner
 		if newest == newLearner {
 			w.fates[last].data, w.fates[last].told = false, w.listed()
+		}
+		if newest == newLearner && g.deaf {
+			w.fates[last].told |= 1 << 31
 		}
 	}
 	if w.minor = g.downgrade; w.minor == "" {
