@@ -98,11 +98,11 @@ func clearEnded(v cluster.View) Step {
 	return Clear{pods}
 }
 
-// restartBroken replaces a Pod that is not ready and not as the spec wants it, or whose etcd
-// has no data and was told of other members than there are now: a
-// corrected spec heals by itself. A Pod that holds data which has no volume, or
-// none for long, stays, because its data would go with it; only its image can change in place. So does one
-// that is only starting, for another image.
+// restartBroken replaces a Pod whose etcd has no data and was told of other members than
+// there are now, or that is not ready and not as the spec wants it: a corrected spec heals
+// by itself. A Pod that holds data which has no volume, or none for long, stays, because its
+// data would go with it; only its image can change in place. So does one that is only
+// starting, for another image.
 func restartBroken(v cluster.View) Step {
 	for _, m := range v.Select(cluster.HasPod, func(m cluster.Member) bool { return m.Pod.Misled && !m.Pod.Terminating }) {
 		return Stop{Name: m.Name, UID: m.Pod.UID, Because: "it cannot join by the list of members that it was made with, which is old"}
