@@ -89,13 +89,21 @@ func TestPodThatAFinalizerKeeps(t *testing.T) {
 	eventually(t, "its successor", func() error { return isAnother(t, c, pod, old) })
 }
 
-// bind gives a Pod a node, without which Kubernetes deletes it at once.
+// bind gives a Pod a node, without which Kubernetes deletes it at once: so it does also while
+// the cache of its API server does not show the node yet.
 func bind(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "nowhere"}}
 	if err := server.SubResource("binding").Create(t.Context(), pod, binding); err != nil {
 		t.Fatal(err)
 	}
+	cached := &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: "0"}}
+	eventually(t, "the node to be seen", func() error {
+		if err := server.Get(t.Context(), client.ObjectKeyFromObject(pod), pod, cached); err != nil || pod.Spec.NodeName == "" {
+			return fmt.Errorf("node %q, %w", pod.Spec.NodeName, err)
+		}
+		return nil
+	})
 }
 
 // says writes what a kubelet would say of a Pod and its container.
