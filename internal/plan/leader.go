@@ -10,8 +10,9 @@ import (
 // spareLeader moves leadership off a Pod that is being deleted or evicted, or whose
 // node is cordoned and about to be drained: handing over takes a moment, electing
 // takes a second and more. It does not go to a member that is about to be restarted or
-// removed, nor off a node for one that is unwilling: it would be sent back. Among equals it goes to the youngest Pod: where one node
-// after the other is drained, that one has been through it.
+// removed, nor off a node for one that is unwilling: it would be sent back. Among equals it
+// goes to the youngest Pod: where one node after the other is drained, that one has been
+// through it.
 func spareLeader(v cluster.View) Step {
 	leader, led := v.Leader()
 	if !led || !cluster.IsDisturbed(leader) {

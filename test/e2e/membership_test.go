@@ -59,11 +59,7 @@ func faultsOfMembership() {
 	It("fault 18: a volume that is lost while its Pod waits for a node counts as lost, and nobody waits with it", func() {
 		victim, _ := aFollower(c)
 		successor := fmt.Sprintf("%s-%d", c.Name, now(c).Status.NextSerial)
-		var nodes corev1.NodeList
-		Expect(api.List(ctx, &nodes)).To(Succeed())
-		for _, node := range nodes.Items {
-			cordon(node.Name)
-		}
+		uncordonAll := cordonAll()
 		Expect(api.Delete(ctx, &victim)).To(Succeed())
 		pod := corev1.Pod{}
 		Eventually(func(g Gomega) {
@@ -74,28 +70,20 @@ func faultsOfMembership() {
 		lost := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: victim.Name}}
 		Expect(api.Delete(ctx, lost)).To(Succeed())
 		Eventually(membersOf).WithArguments(c).Should(And(Not(HaveKey(victim.Name)), HaveLen(3)), "another one is to come")
-		for _, node := range nodes.Items {
-			uncordon(node.Name)
-		}
+		uncordonAll()
 		Eventually(membersOf).WithArguments(c).Should(HaveKey(successor))
 	})
 
 	It("fault 19: a member that was to join while another one was removed is made anew, and told of those who are left", func() {
 		victim, _ := aFollower(c)
 		joining := fmt.Sprintf("%s-%d", c.Name, now(c).Status.NextSerial)
-		var nodes corev1.NodeList
-		Expect(api.List(ctx, &nodes)).To(Succeed())
-		for _, node := range nodes.Items {
-			cordon(node.Name)
-		}
+		uncordonAll := cordonAll()
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = new(int32(5)) })).To(Succeed())
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: joining}}
 		Eventually(func() error { return api.Get(ctx, client.ObjectKeyFromObject(&pod), &pod) }).Should(Succeed())
 		lose(c, victim.Name)
 		Eventually(membersOf).WithArguments(c).Should(Not(HaveKey(victim.Name)))
-		for _, node := range nodes.Items {
-			uncordon(node.Name)
-		}
+		uncordonAll()
 		settles(c)
 		Expect(membersOf(Default, c)).To(And(HaveLen(5), HaveKey(joining)))
 		scale(c, 3)

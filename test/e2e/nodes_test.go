@@ -251,6 +251,21 @@ func cordon(node string) {
 	setCordon(node, true)
 }
 
+// cordonAll does it to every node.
+func cordonAll() (uncordonAll func()) {
+	GinkgoHelper()
+	var nodes corev1.NodeList
+	Expect(api.List(ctx, &nodes)).To(Succeed())
+	for _, node := range nodes.Items {
+		cordon(node.Name)
+	}
+	return func() {
+		for _, node := range nodes.Items {
+			uncordon(node.Name)
+		}
+	}
+}
+
 func uncordon(node string) { setCordon(node, false) }
 
 func setCordon(name string, cordoned bool) {
