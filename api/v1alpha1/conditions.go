@@ -29,7 +29,8 @@ const (
 	// restarts some for a change that was asked for.
 	ReasonRestarting = "Restarting"
 	// ReasonUnreachable: whether members serve is not known, because the operator reaches
-	// none whose Pod is ready, something is in a member's place, or etcd answers its users only.
+	// none whose Pod is ready, something is in a member's place, etcd answers its users only, or
+	// members that answer reads follow different leaders.
 	ReasonUnreachable = "Unreachable"
 	// ReasonHibernated: spec.size is 0; no member runs and every volume is kept.
 	ReasonHibernated = "Hibernated"

@@ -33,6 +33,10 @@ type View struct {
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
 	Unread string
+	// Split says which members follow which leader, if members that answer linearizable reads
+	// follow different ones: each side has a quorum of its own, and writes that the other
+	// lacks. Unread says the same then.
+	Split string
 	// Locked says that etcd answers none but its users, of whom the operator is none.
 	Locked bool
 	// GoesDown is the minor version that etcd lets its members go down to, while it lets

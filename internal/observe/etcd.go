@@ -60,7 +60,8 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 		a.note(members.member(a.name))
 	}
 	noteVersions(answers, v, members)
-	leader := leaderID(answers)
+	led := newest(answers)
+	leader := led.leader
 	noteLags(answers, members, leader)
 	if !answersItself(answers, leader) {
 		o.noteRemains(ctx, answers, members)
@@ -71,8 +72,11 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 			return
 		}
 	}
-	each(answers, func(a *answer) { a.confirm(ctx) })
-	if strays, listed := listFrom(ctx, answers, members, true); listed {
+	each(answers, func(a *answer) { a.confirm(ctx, led) })
+	v.Split = split(answers, led, members)
+	if v.Split != "" {
+		v.Unread = v.Split
+	} else if strays, listed := listFrom(ctx, following(answers, led), members, true); listed {
 		v.Strays = strays
 	} else {
 		v.Unread = "no member answers a linearizable read"
@@ -83,7 +87,7 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 	}
 	markLeader(members, leader)
 	for _, a := range answers {
-		if a.err == nil && a.read == nil && !a.status.Learner {
+		if a.serves() && a.follows() == led {
 			members.member(a.name).Healthy = true
 		}
 	}
@@ -151,27 +155,6 @@ func complaint(errors []string) string {
 	}
 	slices.Sort(alarms)
 	return strings.Join(alarms, ", ")
-}
-
-// confirm asks for a linearizable read. A learner does not serve one.
-func (a *answer) confirm(ctx context.Context) {
-	if a.err != nil || a.status.Learner {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	a.read = a.client.Read(ctx)
-}
-
-// leaderID is the leader of the newest term that a member knows of.
-func leaderID(answers []*answer) uint64 {
-	var leader, term uint64
-	for _, a := range answers {
-		if a.err == nil && a.status.LeaderID != 0 && a.status.RaftTerm >= term {
-			leader, term = a.status.LeaderID, a.status.RaftTerm
-		}
-	}
-	return leader
 }
 
 // answersItself says whether the leader is among those that answered. Followers

@@ -184,6 +184,55 @@ func TestNewestTermNamesTheLeader(t *testing.T) {
 	}
 }
 
+// TestSplitBrainIsNotHealthy: a member that answers reads and follows another leader than the
+// newest, or that one in an older term, is of another cluster of the same ID. Nobody's list is
+// believed, and nothing is done.
+func TestSplitBrainIsNotHealthy(t *testing.T) {
+	for what, other := range map[string]etcd.Status{
+		"another leader":                    {LeaderID: 1, RaftTerm: 6},
+		"another leader of the same number": {LeaderID: 1, RaftTerm: 7},
+		"an older term":                     {LeaderID: 2, RaftTerm: 6},
+	} {
+		s := newScene(t)
+		s.twist = func(name string, status *etcd.Status) {
+			status.LeaderID, status.RaftTerm = 2, 7
+			if name == "a-0" {
+				status.LeaderID, status.RaftTerm = other.LeaderID, other.RaftTerm
+			}
+		}
+		v := s.look()
+		if healthy := strings.Join(cluster.Names(v.Select(cluster.IsHealthy)), " "); healthy != "a-1 a-2" || len(s.callsOf("Members")) > 0 {
+			t.Errorf("%s: healthy are %s, lists of %v", what, healthy, s.callsOf("Members"))
+		}
+		if step, _ := plan.Next(v); !strings.Contains(step.String(), "refuse: members follow different leaders") || v.Unread == "" {
+			t.Errorf("%s: %s", what, step)
+		}
+	}
+}
+
+// TestElectionIsNoSplit: a follower that had not heard of the election has when it answers a
+// read, and is asked again. One that has heard of a newer one since is looked at again.
+func TestElectionIsNoSplit(t *testing.T) {
+	for again, healthy := range map[uint64]int{7: 3, 8: 2} {
+		s := newScene(t)
+		var mutex sync.Mutex
+		asked := 0
+		s.twist = func(name string, status *etcd.Status) {
+			mutex.Lock()
+			defer mutex.Unlock()
+			status.LeaderID, status.RaftTerm = 2, 7
+			if name == "a-2" {
+				status.LeaderID, status.RaftTerm = []uint64{1, 2}[asked], []uint64{6, again}[asked]
+				asked++
+			}
+		}
+		v := s.look()
+		if n := len(v.Select(cluster.IsHealthy)); n != healthy || v.Split != "" || v.Unread != "" {
+			t.Errorf("then term %d: %d are healthy, split %q, unread %q", again, n, v.Split, v.Unread)
+		}
+	}
+}
+
 // TestQuorumLost: one of three tells what it remembers; nothing is confirmed.
 func TestQuorumLost(t *testing.T) {
 	s := newScene(t)

@@ -14,6 +14,10 @@ func readEtcd(v cluster.View) Step {
 	if v.Unread == "" {
 		return nil
 	}
+	if v.Split != "" {
+		return Refuse{v.Split + "; nothing is changed, because either side may have writes that the other lacks: compare their data, " +
+			"then delete the pods and volumes of the side whose data is not needed"}
+	}
 	if step := beyondRepair(v); step != nil {
 		return step
 	}

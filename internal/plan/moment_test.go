@@ -92,7 +92,7 @@ func (w *world) hash() uint64 {
 	v := &w.view
 	maphash.WriteComparable(&h, w.truth)
 	maphash.WriteComparable(&h, view{
-		v.Name, v.UID, v.Newer, v.Unread, v.GoesDown, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target, v.Record.Token, v.Record.ClusterID,
+		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.GoesDown, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target, v.Record.Token, v.Record.ClusterID,
 		v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Adopted, v.Record.NextSerial,
 	})
 	for _, m := range v.Members {
@@ -117,7 +117,8 @@ func (w *world) hash() uint64 {
 
 // view is what of a View can be compared.
 type view struct {
-	name, uid, newer, unread, goesDown     string
+	name, uid, newer, unread, split        string
+	goesDown                               string
 	deleting, fresh, locked                bool
 	want                                   cluster.Want
 	target                                 cluster.Target

@@ -21,7 +21,7 @@ import (
 // Arguments: size, ephemeral, new (nothing is recorded yet), unformed (the plan is
 // frozen, the cluster was not seen to form), deleting, fresh, paused, automatic,
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
-// version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY),
+// version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY), split=(WHO),
 // furnish=(KIND NAME), owner=VOLUME, small=VOLUME and untold=VOLUME (they are not as wanted;
 // untold: it does not say what its member runs; bare=VOLUME: it lacks our labels),
 // parts=(KIND NAME) (as furnish, and signed by another authority than before),
@@ -126,7 +126,11 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		w.settle()
 	}
 	for _, arg := range d.CmdArgs {
-		if arg.Key == "unread" {
+		switch arg.Key {
+		case "split":
+			v.Split = strings.Join(arg.Vals, " ")
+			v.Unread = v.Split
+		case "unread":
 			v.Unread = strings.Join(arg.Vals, " ")
 		}
 	}

@@ -46,6 +46,8 @@ func available(v cluster.View, formed bool) metav1.Condition {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdCluster is being deleted")
 	case formed && v.Unread != "" && v.IsDisplaced():
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether members serve is not known: %s", v.Unread)
+	case v.Split != "":
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether clients are served the same data is not known: %s", v.Split)
 	case asleep && len(v.Select(cluster.HasPod)) == 0:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept")
 	case asleep && !quorum.Holds(len(healthy), len(voters)):

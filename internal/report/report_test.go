@@ -354,6 +354,15 @@ func moments() []moment {
 			plan.Refuse{Because: "Pod a-2 is in the way: it belongs to Job x"},
 			nil,
 		},
+		{
+			"split-brain", formed(), with(func(v *cluster.View) {
+				v.Members[0].Healthy = false
+				v.Split = "members follow different leaders, and each of them answers reads: a-0 follows a-0, a-1 follows a-1, a-2 follows a-1"
+				v.Unread = v.Split
+			}),
+			plan.Refuse{Because: "members follow different leaders"},
+			nil,
+		},
 		{"refuse", formed(), healthy(), plan.Refuse{Because: "etcd lists a member that is not ours: ID 9"}, nil},
 		{"step-failed", formed(), healthy(), plan.Promote{Name: "a-3"}, errors.New("promote a-3: member not found")},
 		{
