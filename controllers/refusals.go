@@ -19,15 +19,26 @@ import (
 // refused it.
 const askAgain = 30 * time.Second
 
-// startAgain is the same for a member's Pod: nobody else can bring that member back.
+// startAgain is the same for a member's Pod, and for a Secret that one may mount: nobody else
+// can bring that member back.
 const startAgain = 5 * time.Second
+
+const (
+	// applyAgain is how long something is left alone that was written, and is not so although
+	// Kubernetes took it; twice as long each time.
+	applyAgain = 10 * time.Second
+	// applyRarely is the longest such pause.
+	applyRarely = 5 * time.Minute
+	// applyOver is for how long after such a pause the next write counts as another try.
+	applyOver = 2 * time.Minute
+)
 
 // errRefused takes the place of a refusal that was noted: the next look goes on without
 // what was refused, and says so.
 var errRefused = errors.New("kubernetes refuses it, and the rest goes on")
 
-// refusals are what Kubernetes has refused to this process a moment ago, so that nothing
-// else waits for it. Another process asks for itself.
+// refusals are what Kubernetes has refused to this process a moment ago, or took and somebody
+// has changed back, so that nothing else waits for it. Another process asks for itself.
 type refusals struct {
 	mutex sync.Mutex
 	known map[types.NamespacedName]map[string]refusal
@@ -37,14 +48,17 @@ type refusal struct {
 	at         time.Time
 	again      time.Duration // after which it is asked for again
 	generation int64         // of the EtcdCluster: whoever changes that is heard at once
-	words      string
+	words      string        // cluster.ChangedBack if it was not refused
+	tries      int           // in a row that were not refused
+	why        string        // the object was written; it says what was wanted
+	step       plan.Step     // that has written to a member
 }
 
-// note remembers what the step asked for if Kubernetes refuses it. The error is returned
-// as it is if it is no refusal, or if nothing new is known by it.
+// note remembers what the step asked for if Kubernetes refuses it, and that it was done if not.
+// The error is returned as it is if it is no refusal, or if nothing new is known by it.
 func (r *refusals) note(c *v1alpha1.EtcdCluster, step plan.Step, err error, now time.Time) error {
 	words, refused := refusedIn(err)
-	if !refused {
+	if err != nil && !refused {
 		return err
 	}
 	r.mutex.Lock()
@@ -56,17 +70,59 @@ func (r *refusals) note(c *v1alpha1.EtcdCluster, step plan.Step, err error, now 
 	if r.known[name] == nil {
 		r.known[name] = map[string]refusal{}
 	}
-	again := askAgain
-	if _, starts := step.(plan.Start); starts {
-		again = startAgain
+	if !refused {
+		noteDone(r.known[name], c, step, now)
+		return nil
 	}
 	for _, object := range asked(c, step) {
-		if _, known := r.known[name][object.String()]; !known {
-			r.known[name][object.String()] = refusal{at: now, again: again, generation: c.Generation, words: words}
+		if is, known := r.known[name][object.String()]; !known || is.words == cluster.ChangedBack {
+			r.known[name][object.String()] = refusal{at: now, again: pauseOf(step, object), generation: c.Generation, words: words}
 			err = errRefused
 		}
 	}
 	return err
+}
+
+func pauseOf(step plan.Step, object cluster.Object) time.Duration {
+	if _, starts := step.(plan.Start); starts || object.Kind == "Secret" {
+		return startAgain
+	}
+	return askAgain
+}
+
+// noteDone remembers what was written: if the same is to be written again soon, it was in vain.
+func noteDone(known map[string]refusal, c *v1alpha1.EtcdCluster, step plan.Step, now time.Time) {
+	for _, member := range stopped(step) {
+		delete(known, changeOf(member).String()) // it is withdrawn by that, or gone
+	}
+	for _, object := range written(step) {
+		is := refusal{at: now, generation: c.Generation, words: cluster.ChangedBack, tries: 1, why: object.Why}
+		if object.Part == change {
+			is.step = step
+		}
+		if was := known[object.String()]; was.tries > 0 && was.why == is.why && was.step == is.step {
+			is.tries += was.tries
+		}
+		is.again = min(applyAgain<<min(is.tries-1, 8), applyRarely)
+		known[object.String()] = is
+	}
+}
+
+// written are the objects that the step has written and that the next look shows.
+func written(step plan.Step) []cluster.Object {
+	if s, is := step.(plan.Furnish); is {
+		return s.Objects
+	}
+	if s, is := step.(plan.Quarantine); is {
+		return []cluster.Object{changeOf(s.Name)}
+	}
+	if s, is := step.(plan.Withdraw); is {
+		return []cluster.Object{changeOf(s.Name)}
+	}
+	if s, is := step.(plan.Readmit); is {
+		return []cluster.Object{changeOf(s.Name)}
+	}
+	return nil
 }
 
 // refusedIn are the words with which Kubernetes refuses something, if it does, be it because
@@ -112,6 +168,9 @@ func asked(c *v1alpha1.EtcdCluster, step plan.Step) []cluster.Object {
 	if s, is := step.(plan.Readmit); is {
 		return []cluster.Object{changeOf(s.Name)}
 	}
+	if s, is := step.(plan.Withdraw); is {
+		return []cluster.Object{changeOf(s.Name)}
+	}
 	s, _ := step.(plan.Clear)
 	pods := make([]cluster.Object, 0, len(s.Pods))
 	for _, pod := range s.Pods {
@@ -126,36 +185,70 @@ func startOf(member string) cluster.Object {
 	return cluster.Object{Kind: "Pod", Name: member, Part: "start"}
 }
 
+// change is of a member's Pod or volume what the operator writes on it.
+const change cluster.Part = "change"
+
 func changeOf(member string) cluster.Object {
-	return cluster.Object{Kind: "Pod", Name: member, Part: "change"}
+	return cluster.Object{Kind: "Pod", Name: member, Part: change}
 }
 
-// mark says of objects in the view that they were just refused. What was refused too long
-// ago, or when something else was wanted, is forgotten. A Pod that may not be cleared away is
-// one that has yet to end: its kubelet will see to it.
+// mark says of objects in the view that they were just refused, or changed back. What was
+// refused too long ago, or when something else was wanted, is forgotten. A Pod that may not be
+// cleared away is one that has yet to end: its kubelet will see to it.
 func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	known := r.known[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}]
 	for object, is := range known {
-		if now.Sub(is.at) >= is.again || is.generation != c.Generation {
+		if is.generation != c.Generation || is.isForgotten(now) {
 			delete(known, object)
 		}
 	}
 	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
 		for i := range all {
-			all[i].Refused = known[all[i].String()].words
+			if is := known[all[i].String()]; is.tries == 0 || is.why == all[i].Why {
+				all[i].Refused = is.said(now)
+			}
 		}
 	}
 	for i := range v.Members {
-		if _, refused := known[podOf(v.Members[i].Name).String()]; refused {
-			v.Members[i].Pod.Ended = false
+		m := &v.Members[i]
+		if _, refused := known[podOf(m.Name).String()]; refused {
+			m.Pod.Ended = false
 		}
-		v.Members[i].Fixed = known[changeOf(v.Members[i].Name).String()].words
-		if start := known[startOf(v.Members[i].Name).String()]; !v.Members[i].Pod.Exists {
-			v.Members[i].Pod.Refused = start.words
+		if is := known[changeOf(m.Name).String()]; is.tries == 0 || isUndone(*m, is.step) {
+			m.Fixed = is.said(now)
+		}
+		if start := known[startOf(m.Name).String()]; !m.Pod.Exists {
+			m.Pod.Refused = start.words
 		}
 	}
+}
+
+func (r refusal) isForgotten(now time.Time) bool {
+	if r.tries > 0 {
+		return now.Sub(r.at) >= r.again+applyOver
+	}
+	return now.Sub(r.at) >= r.again
+}
+
+// said is what is in the way for now.
+func (r refusal) said(now time.Time) string {
+	if now.Sub(r.at) >= r.again {
+		return ""
+	}
+	return r.words
+}
+
+// isUndone says whether a member is not as the step has just left it.
+func isUndone(m cluster.Member, step plan.Step) bool {
+	if s, is := step.(plan.Withdraw); is {
+		return m.Pod.UID == s.UID && !m.Pod.Withdrawn
+	}
+	if s, is := step.(plan.Readmit); is {
+		return m.Pod.UID == s.UID && (m.Pod.Withdrawn || m.Pod.Astray)
+	}
+	return m.Volume == cluster.Kept
 }
 
 func (r *refusals) forget(name types.NamespacedName) {

@@ -104,7 +104,7 @@ func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 // TestMemberThatMayNotBeChanged is passed over for a moment. A cluster that is formed anew waits:
 // no volume may stay beside the survivor's.
 func TestMemberThatMayNotBeChanged(t *testing.T) {
-	for _, step := range []plan.Step{plan.Quarantine{Name: "a-1"}, plan.Readmit{Name: "a-1", UID: "u"}} {
+	for _, step := range []plan.Step{plan.Quarantine{Name: "a-1"}, plan.Readmit{Name: "a-1", UID: "u"}, plan.Withdraw{Name: "a-1", UID: "u"}} {
 		var known refusals
 		if err := known.note(cluster1(), step, errDenied, noon); !errors.Is(err, errRefused) {
 			t.Errorf("%s: the error is %v", step, err)
@@ -201,6 +201,111 @@ func TestErrorsThatStay(t *testing.T) {
 		}
 		if again := known.note(cluster1(), test.step, test.err, noon); !errors.Is(again, test.err) {
 			t.Errorf("%s again: the error is %v", what, again)
+		}
+	}
+}
+
+// TestWhatIsChangedBackIsLeftAlone: it was applied, and a look later it is not so. It is applied
+// again after pauses that grow, and at once when something else is wanted or it stayed for a while.
+func TestWhatIsChangedBackIsLeftAlone(t *testing.T) {
+	apply := plan.Furnish{Objects: []cluster.Object{budget}}
+	var known refusals
+	at := noon
+	for try, pause := range []time.Duration{applyAgain, 2 * applyAgain, 4 * applyAgain, 8 * applyAgain, 16 * applyAgain, applyRarely, applyRarely} {
+		if err := known.note(cluster1(), apply, nil, at); err != nil {
+			t.Fatal(err)
+		}
+		if !known.seen(cluster1(), at)[budget] || !known.seen(cluster1(), at.Add(pause - 1))[budget] {
+			t.Errorf("try %d: it is applied again at once", try)
+		}
+		at = at.Add(pause)
+		if known.seen(cluster1(), at)[budget] {
+			t.Errorf("try %d: it is left alone for longer than %s", try, pause)
+		}
+		if known.seen(cluster1(), noon)[owned] {
+			t.Error("another object is left alone")
+		}
+	}
+	changed := cluster1()
+	_ = known.note(cluster1(), apply, nil, at)
+	if changed.Generation++; known.seen(changed, at)[budget] {
+		t.Error("another wish is not heard")
+	}
+	_ = known.note(cluster1(), apply, nil, at)
+	at = at.Add(applyAgain + applyOver)
+	known.seen(cluster1(), at)
+	_ = known.note(cluster1(), apply, nil, at)
+	if known.seen(cluster1(), at.Add(applyAgain))[budget] {
+		t.Error("what stayed for a while is left alone for long")
+	}
+}
+
+// TestAnotherBudgetIsAnotherWish: while a cluster grows the budget follows it, twice a second.
+func TestAnotherBudgetIsAnotherWish(t *testing.T) {
+	var known refusals
+	two, three := budget, budget
+	two.Why, three.Why = "2 pods must stay", "3 pods must stay"
+	for i, want := range []cluster.Object{two, three, two, three} {
+		v := cluster.View{Objects: []cluster.Object{want}}
+		if known.mark(cluster1(), v, noon); v.Objects[0].Refused != "" {
+			t.Fatalf("step %d: %s is left alone", i, want.Why)
+		}
+		_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{want}}, nil, noon)
+	}
+}
+
+// TestLabelThatIsChangedBack: neither a member that cannot be put back into the Service, nor one
+// that cannot be taken out, nor a volume that cannot be set aside is changed at each look. One
+// that was disturbed since is to be put back.
+func TestLabelThatIsChangedBack(t *testing.T) {
+	pod := cluster.Pod{Exists: true, UID: "u"}
+	out := pod
+	out.Withdrawn = true
+	for _, test := range []struct {
+		step          plan.Step
+		undone, as    cluster.Member
+		disturbedNext plan.Step
+	}{
+		{plan.Readmit{Name: "a-1", UID: "u"}, cluster.Member{Pod: out}, cluster.Member{Pod: pod}, plan.Swap{Name: "a-1"}},
+		{plan.Withdraw{Name: "a-1", UID: "u"}, cluster.Member{Pod: pod}, cluster.Member{Pod: out}, plan.Stop{Name: "a-1"}},
+		{plan.Quarantine{Name: "a-1"}, cluster.Member{Volume: cluster.Kept}, cluster.Member{}, nil},
+	} {
+		var known refusals
+		fixed := func(m cluster.Member) string {
+			m.Name = "a-1"
+			v := cluster.View{Members: []cluster.Member{m}}
+			known.mark(cluster1(), v, noon)
+			return v.Members[0].Fixed
+		}
+		_ = known.note(cluster1(), test.step, nil, noon)
+		if got := fixed(test.undone); got != cluster.ChangedBack {
+			t.Errorf("%s, and it is not so: %q", test.step, got)
+		}
+		if got := fixed(test.as); got != "" {
+			t.Errorf("%s, and it is so: %q", test.step, got)
+		}
+		if test.disturbedNext == nil {
+			continue
+		}
+		if _ = known.note(cluster1(), test.disturbedNext, nil, noon); fixed(test.undone) != "" {
+			t.Errorf("%s is remembered after %s", test.step, test.disturbedNext)
+		}
+	}
+}
+
+// TestSecretIsAskedForSoon: members may wait for it.
+func TestSecretIsAskedForSoon(t *testing.T) {
+	secret := cluster.Object{Kind: "Secret", Name: "a-member-tls"}
+	var known refusals
+	_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{secret}}, errDenied, noon)
+	for after, want := range map[time.Duration]bool{startAgain - 1: true, startAgain: false} {
+		v := cluster.View{Objects: []cluster.Object{secret}}
+		if known.mark(cluster1(), v, noon.Add(after)); (v.Objects[0].Refused != "") != want {
+			t.Errorf("after %s: %q", after, v.Objects[0].Refused)
+			continue
+		}
+		if !want {
+			_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{secret}}, errDenied, noon)
 		}
 	}
 }

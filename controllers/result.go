@@ -54,7 +54,7 @@ func result(step plan.Step, err error) (ctrl.Result, error) {
 		plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear, plan.Reserve, plan.Quarantine, plan.Discard,
 		plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
 	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: spread(later)}, nil // a step that has changed nothing is told by no watch
 }
 
 // aside is the pause of an installation that leaves a cluster to another one, or that

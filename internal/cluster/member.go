@@ -49,7 +49,7 @@ type Member struct {
 	Stranded string // its node has been silent for too long; empty if it has not
 
 	// Fixed is what Kubernetes said a moment ago when its Pod was to be labelled or its volume
-	// to be set aside; empty if it did not refuse.
+	// to be set aside, or ChangedBack; empty if nothing is in the way.
 	Fixed string
 
 	// Unwilling: as leader it has refused to let members join or leave for longer than etcd

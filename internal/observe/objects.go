@@ -129,13 +129,23 @@ func (o *Observer) compare(
 	switch {
 	case there && belongsToOthers(c, v, kind, have):
 		return nil
-	case there && asWanted() && equality.Semantic.DeepDerivative(want.GetLabels(), have.GetLabels()):
+	case there && !asWanted():
+		object.Why = "it is not as wanted" + amount(want)
+	case there && equality.Semantic.DeepDerivative(want.GetLabels(), have.GetLabels()):
 		return nil
 	case there:
-		object.Why = "it is not as wanted"
+		object.Why, object.CanWait = "labels of it are not as wanted", true
 	}
 	v.Objects = append(v.Objects, object)
 	return nil
+}
+
+// amount is what of an object is now this and now that: another one is another wish.
+func amount(want client.Object) string {
+	if budget, is := want.(*policyv1.PodDisruptionBudget); is {
+		return ": " + budget.Spec.MinAvailable.String() + " pods must stay"
+	}
+	return ""
 }
 
 func belongsToOthers(c *v1alpha1.EtcdCluster, v *cluster.View, kind string, have client.Object) bool {

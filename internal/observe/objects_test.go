@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,7 +60,10 @@ func TestObjectsThatAreNotAsWanted(t *testing.T) {
 		}, nil},
 		"a label is gone": {func(s *scene) {
 			delete(s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Labels, "app.kubernetes.io/part-of")
-		}, []string{"PodDisruptionBudget a: it is not as wanted"}},
+		}, []string{"PodDisruptionBudget a: labels of it are not as wanted"}},
+		"a label of the Service of members is gone": {func(s *scene) {
+			delete(s.find("Service a").(*corev1.Service).Labels, "app.kubernetes.io/part-of")
+		}, []string{"Service a: labels of it are not as wanted"}},
 		"no secret of members": {func(s *scene) { s.drop("Secret a-member-tls") }, []string{"Secret a-member-tls: "}},
 		"no authority": {func(s *scene) { s.drop("Secret a-peer-ca") }, []string{
 			"Secret a-peer-ca: it is missing", "Secret a-member-tls: ",
@@ -72,7 +76,7 @@ func TestObjectsThatAreNotAsWanted(t *testing.T) {
 			var got []string
 			for _, o := range s.look().Objects {
 				got = append(got, o.String()+": "+o.Why)
-				if waits := o.String() == "Secret a-client"; o.CanWait != waits {
+				if waits := o.String() == "Secret a-client" || strings.HasPrefix(o.Why, "labels of it"); o.CanWait != waits {
 					t.Errorf("%s can wait: %t", o, o.CanWait)
 				}
 			}

@@ -35,16 +35,38 @@ func pause(v cluster.View) Step {
 
 // respectOthers never touches an object of another owner, and waits for one that
 // is on its way out: most often a cluster of the same name, just deleted.
-func respectOthers(v cluster.View) Step {
-	for _, o := range v.Foreign {
+func respectOthers(v cluster.View) Step { return respect(halting(v)) }
+
+// halting are the objects of somebody else that nothing goes on beside. In the place of a
+// Service or of the disruption budget of a cluster that has formed they halt only that.
+func halting(v cluster.View) []cluster.Object {
+	return slices.DeleteFunc(slices.Clone(v.Foreign), func(o cluster.Object) bool {
+		return v.Formed() && (o.Kind == "Service" || o.Kind == "PodDisruptionBudget")
+	})
+}
+
+func respect(foreign []cluster.Object) Step {
+	switch message := inTheWay(foreign); {
+	case message != "":
+		return Refuse{message}
+	case len(foreign) > 0:
+		return Wait{For: foreign[0].String() + " of an earlier cluster to be gone"}
+	default:
+		return nil
+	}
+}
+
+// InTheWay says which object of somebody else is where one of the cluster is to be, and what
+// to do about it; empty if there is none that stays.
+func InTheWay(v cluster.View) string { return inTheWay(v.Foreign) }
+
+func inTheWay(foreign []cluster.Object) string {
+	for _, o := range foreign {
 		if !o.Gone {
-			return Refuse{o.String() + " is in the way: " + o.Why + "; rename or delete it, or choose another cluster name"}
+			return o.String() + " is in the way: " + o.Why + "; rename or delete it, or choose another cluster name"
 		}
 	}
-	if len(v.Foreign) > 0 {
-		return Wait{For: v.Foreign[0].String() + " of an earlier cluster to be gone"}
-	}
-	return nil
+	return ""
 }
 
 // hibernate ends every Pod and keeps every volume. Members are not removed: they
@@ -124,9 +146,27 @@ func freezePlan(v cluster.View) Step {
 }
 
 // furnish brings the objects that members need before the members, and in a cluster
-// that has formed only those: a repair must not wait for another that cannot be applied.
+// that has formed only those: a repair must not wait for another that cannot be applied, nor
+// for one that Kubernetes has just refused. What is changed back each time holds nobody up.
 func furnish(v cluster.View) Step {
-	return furnished(v, func(o cluster.Object) bool { return !v.Formed() || isNeeded(v, o) })
+	return furnished(v, func(o cluster.Object) bool {
+		if v.Formed() {
+			return isNeeded(v, o) && o.Refused == ""
+		}
+		return o.Refused != cluster.ChangedBack
+	})
+}
+
+// awaitNeeds changes no member that runs well while Kubernetes refuses an object that one that
+// starts needs. Repairs come before: what is down loses nothing by it.
+func awaitNeeds(v cluster.View) Step {
+	refused := func(o cluster.Object) bool {
+		return isNeeded(v, o) && o.Refused != "" && o.Refused != cluster.ChangedBack
+	}
+	if !slices.ContainsFunc(v.Objects, refused) {
+		return nil
+	}
+	return Refuse{Denied(v)}
 }
 
 // furnishRest brings what only clients and drains need. It comes after what replaces a
@@ -138,7 +178,7 @@ func furnishRest(v cluster.View) Step {
 // isNeeded says whether no member can start without the object as it is to be: a Secret that
 // it mounts or is signed by, or the Service that gives members their names.
 func isNeeded(v cluster.View, o cluster.Object) bool {
-	return o.Kind == "Secret" && !o.CanWait || o.Kind == "Service" && o.Name == v.Name
+	return !o.CanWait && (o.Kind == "Secret" || o.Kind == "Service" && o.Name == v.Name)
 }
 
 // guard brings the disruption budget, unless Kubernetes has just refused it.
@@ -161,7 +201,7 @@ func furnished(v cluster.View, wanted func(cluster.Object) bool) Step {
 func stayOneCluster(v cluster.View) Step {
 	unclear := disagreeing(v)
 	for _, m := range append(unclear, v.Select(cluster.IsForeign)...) {
-		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Withdrawn {
+		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Withdrawn && m.Fixed == "" {
 			return Withdraw{m.Name, m.Pod.UID}
 		}
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -13,26 +14,56 @@ func Denied(v cluster.View) string {
 		return "Kubernetes refuses the pods of " + list(cluster.Names(refused)) + ": " + refused[0].Pod.Refused +
 			"; allow them, which is tried every few seconds"
 	}
-	var what []string
-	var words string
-	owner := false
+	refused, undone := objections(v)
+	var all []string
+	if message := refused.String(); message != "" {
+		all = append(all, message)
+	}
+	if len(undone.what) > 0 {
+		all = append(all, "somebody changes back what the operator applies: "+list(undone.what)+"; exempt it from the admission policy, "+
+			"or stop the controller, that does; it is tried again after pauses that grow to 5 minutes")
+	}
+	return strings.Join(all, "; ")
+}
+
+// An objection is what Kubernetes does not let the operator change, and its words.
+type objection struct {
+	what  []string
+	words string
+	owner bool // of a volume
+}
+
+// objections are what Kubernetes has refused, and what it took and somebody has changed back.
+func objections(v cluster.View) (refused, undone objection) {
+	of := func(words string) *objection {
+		if words == cluster.ChangedBack {
+			return &undone
+		}
+		refused.words = words
+		return &refused
+	}
 	for _, m := range v.Members {
 		if m.Fixed != "" {
-			what, words = append(what, "the pod or volume of "+m.Name), m.Fixed
+			o := of(m.Fixed)
+			o.what = append(o.what, "the pod or volume of "+m.Name)
 		}
 	}
-	for _, o := range slices.Concat(v.Misfits, v.Objects, v.Expired) {
-		if o.Refused == "" {
+	for _, object := range slices.Concat(v.Misfits, v.Objects, v.Expired) {
+		if object.Refused == "" {
 			continue
 		}
-		what = append(what, o.String())
-		words, owner = o.Refused, owner || o.Part == cluster.Owner
+		o := of(object.Refused)
+		o.what, o.owner = append(o.what, object.String()), o.owner || object.Part == cluster.Owner
 	}
-	if len(what) == 0 {
+	return refused, undone
+}
+
+func (o objection) String() string {
+	if len(o.what) == 0 {
 		return ""
 	}
-	message := "Kubernetes refuses to change or delete " + list(what) + ": " + words + "; allow it, which is tried twice a minute"
-	if owner {
+	message := "Kubernetes refuses to change or delete " + list(o.what) + ": " + o.words + "; allow it, which is tried twice a minute"
+	if o.owner {
 		message += "; until then spec.deletionPolicy does not hold for these volumes"
 	}
 	return message

@@ -15,6 +15,8 @@ func neglect(w *world) string {
 		return "the cluster is not formed anew"
 	case keepsStranded(w):
 		return "a member is kept whose node is silent for too long"
+	case keepsLost(w):
+		return "a member is kept whose data is gone"
 	case misleads(w):
 		return "a member is left that cannot join by the list that it was told of"
 	case keepsOut(w):
@@ -52,6 +54,22 @@ func keepsStranded(w *world) bool {
 		return false
 	}
 	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent }) {
+		steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
+		if quorum.Holds(len(steady), len(v.Select(cluster.IsVoter, cluster.Except(m.Name)))) {
+			return true
+		}
+	}
+	return false
+}
+
+// keepsLost says whether a member stays whose data is gone, although the others are a quorum
+// without it.
+func keepsLost(w *world) bool {
+	v := &w.view
+	if v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || len(v.Lost) > 0 {
+		return false
+	}
+	for _, m := range v.Select(cluster.IsListed, cluster.IsLost) {
 		steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
 		if quorum.Holds(len(steady), len(v.Select(cluster.IsVoter, cluster.Except(m.Name)))) {
 			return true

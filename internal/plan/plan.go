@@ -48,6 +48,7 @@ var rules = []rule{
 	{"roll back", rollBack},
 	{"readmit clients", readmit},
 	{"await health", awaitHealth},
+	{"await what members need", awaitNeeds},
 	{"end the downgrade", endDowngrade},
 	{"grow", grow},
 	{"furnish the rest", furnishRest},
@@ -78,7 +79,7 @@ func Next(v cluster.View) (Step, string) {
 
 // isLeftAlone says whether nothing is to be made for the cluster, whatever is missing.
 func isLeftAlone(v cluster.View) bool {
-	return v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(v.Foreign) > 0 || v.Want.Size == 0
+	return v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 || v.Want.Size == 0
 }
 
 // first is the step of the first rule that decides.

@@ -27,7 +27,7 @@ import (
 // parts=(KIND NAME) (as furnish, and signed by another authority than before),
 // gone=AUTHORITY and held=AUTHORITY (it cannot sign; held: what it signed is still there),
 // refused=(KIND NAME) (it does not grow), newer (another operator wrote the record),
-// denied (Kubernetes has just refused what is not as wanted),
+// denied (Kubernetes has just refused what is not as wanted; undone: it has just been changed back),
 // adopted (with unformed: its volumes were there before, and its list was never read),
 // image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions),
 // allow=MINOR (that etcd is to be told it goes down to).
@@ -117,7 +117,10 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		}
 	}
 	if d.HasArg("denied") {
-		deny(v)
+		deny(v, "a webhook says no")
+	}
+	if d.HasArg("undone") {
+		deny(v, cluster.ChangedBack)
 	}
 	if d.HasArg("canwait") {
 		v.Objects[0].CanWait = true
@@ -138,10 +141,10 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 }
 
 // deny has Kubernetes refuse all that is not as wanted.
-func deny(v *cluster.View) {
+func deny(v *cluster.View, words string) {
 	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
 		for i := range all {
-			all[i].Refused = "a webhook says no"
+			all[i].Refused = words
 		}
 	}
 }

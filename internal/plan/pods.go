@@ -174,7 +174,7 @@ func followPolicy(v cluster.View) Step {
 // fitVolumes grows volumes, and marks them with what their members run, or that they are set
 // aside.
 func fitVolumes(v cluster.View) Step {
-	if v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(v.Foreign) > 0 {
+	if v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 {
 		return nil
 	}
 	for _, part := range []cluster.Part{cluster.Mark, cluster.Version, cluster.Size} {

@@ -150,9 +150,9 @@ func vacate(v cluster.View, m cluster.Member) Step {
 	return nil
 }
 
-// withdraw takes a member out of the client Service if it may be in it.
+// withdraw takes a member out of the client Service if it may be in it, and can be taken out.
 func withdraw(m cluster.Member) Step {
-	if !m.Pod.Ready || m.Pod.Withdrawn {
+	if !m.Pod.Ready || m.Pod.Withdrawn || m.Fixed != "" {
 		return nil
 	}
 	return Withdraw{m.Name, m.Pod.UID}
@@ -231,7 +231,7 @@ func sayBarred(v cluster.View) Step {
 	case len(v.Refused) > 0:
 		return Refuse{Ungrown(v)}
 	default:
-		return nil
+		return respect(v.Foreign)
 	}
 }
 

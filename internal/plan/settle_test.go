@@ -134,7 +134,7 @@ func (w *world) misled(m cluster.Member) bool {
 
 // cannotMount says whether the Secret is gone that members mount. Who has it runs on.
 func (w *world) cannotMount() bool {
-	return slices.ContainsFunc(w.view.Lost, func(o cluster.Object) bool { return o.Holder == "" })
+	return w.spoilt == refusedSecret || slices.ContainsFunc(w.view.Lost, func(o cluster.Object) bool { return o.Holder == "" })
 }
 
 // returning says whether a container is about to run again by itself.

@@ -17,6 +17,7 @@ type goal struct {
 	trusting  bool // the operator may roll back and recover quorum by itself
 	rare      bool // members are in rareStates
 	lost      loss // what is left of their authority
+	spoilt    spoilt
 	deaf      bool // the oldest one refuses members while it leads, and who joins was told of one who has gone
 }
 
@@ -28,6 +29,34 @@ const (
 	lostHeld      // the Secret that they mount still has what it signed
 	lostGone      // that is gone, too
 )
+
+// spoilt is an object of the cluster that nobody can bring to the spec.
+type spoilt int
+
+const (
+	unspoilt       spoilt = iota
+	undoneService         // a policy changes the Service back that gives members their names
+	refusedSecret         // Kubernetes does not let the Secret be made that members mount
+	foreignService        // the Service of clients is somebody else's
+)
+
+func (s spoilt) object() cluster.Object {
+	switch s {
+	case undoneService:
+		return cluster.Object{Kind: "Service", Name: "a"}
+	case refusedSecret:
+		return cluster.Object{Kind: "Secret", Name: "a-member-tls"}
+	default:
+		return cluster.Object{}
+	}
+}
+
+func (s spoilt) words() string {
+	if s == undoneService {
+		return cluster.ChangedBack
+	}
+	return "a webhook says no"
+}
 
 // goals are all combinations that matter. Members run 3.6.16, and 3.5.35 where they
 // are old.
@@ -67,6 +96,9 @@ func rareGoals() []goal {
 			{version: "3.5.35", bad: "3.5.35", downgrade: "3.5", trusting: true},
 			{version: "3.7.3", lost: lostHeld, trusting: true},
 			{version: "3.7.3", lost: lostGone, trusting: true},
+			{version: "3.7.3", spoilt: undoneService},
+			{version: "3.7.3", spoilt: refusedSecret},
+			{version: "3.7.3", spoilt: foreignService},
 		} {
 			if g.size, g.rare = size, true; size > 0 || !g.ephemeral {
 				all = append(all, g)
@@ -215,6 +247,7 @@ func formedWorld(g goal, states []int, newest learner) *world {
 	w.view.Want.Version, w.view.Want.Automatic, w.view.Want.RollBack = g.version, g.trusting, g.trusting
 	w.view.Record = cluster.Record{Token: "u1", ClusterID: clusterID, NextSerial: len(states)}
 	w.lose(g.lost)
+	w.spoil(g.spoilt)
 	for i, state := range states {
 		m := cluster.Member{
 			Name: cluster.MemberName("a", i), Recorded: true, Started: true, Role: cluster.Voter, ID: uint64(100 + i), Volume: cluster.Kept,
@@ -262,6 +295,18 @@ func (w *world) lose(what loss) {
 		w.view.Objects = []cluster.Object{authority, signed}
 	}
 	w.view.Lost = []cluster.Object{authority}
+}
+
+// spoil has an object not be as wanted for good.
+func (w *world) spoil(what spoilt) {
+	w.spoilt = what
+	switch what {
+	case undoneService, refusedSecret:
+		w.view.Objects = append(w.view.Objects, what.object())
+	case foreignService:
+		w.view.Foreign = []cluster.Object{{Kind: "Service", Name: "a-client", Why: "no EtcdCluster owns it"}}
+	case unspoilt:
+	}
 }
 
 var firstStates = []func(m *cluster.Member){

@@ -33,6 +33,7 @@ type truth struct {
 	aimed     string   // version that the record says members were being brought to
 	budget    int      // Pods that must stay, as the disruption budget has it
 	impatient bool     // volumes are to be deleted as soon as they are set aside
+	spoilt    spoilt   // what cannot be written
 	fault     string   // what etcd would have refused
 	fates     [32]fate // by serial
 }
@@ -101,6 +102,7 @@ func (w *world) obey(step plan.Step) {
 		if slices.Contains(s.Objects, budget) {
 			w.budget = w.view.MustStay()
 		}
+		w.undo(s.Objects)
 		done := func(o cluster.Object) bool { return slices.Contains(s.Objects, o) }
 		w.view.Objects = slices.DeleteFunc(slices.Clone(w.view.Objects), done)
 		w.view.Misfits = slices.DeleteFunc(slices.Clone(w.view.Misfits), done)
@@ -186,6 +188,17 @@ func (w *world) obey(step plan.Step) {
 	case plan.Wait, plan.Refuse, plan.Done:
 	}
 	w.settle()
+}
+
+// undo has Kubernetes refuse what is not to be written, or somebody change it back at once. The
+// operator knows of either afterwards.
+func (w *world) undo(objects []cluster.Object) {
+	w.view.Objects = slices.Clone(w.view.Objects)
+	for i, o := range w.view.Objects {
+		if slices.Contains(objects, o) && o.String() == w.spoilt.object().String() {
+			w.view.Objects[i].Refused = w.spoilt.words()
+		}
+	}
 }
 
 func (w *world) record(token string, members []string, adopted bool) {

@@ -129,6 +129,9 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	if message := plan.LostAuthority(v); message != "" {
 		return is(v1alpha1.ReasonNeedsHelp, message)
 	}
+	if message := plan.InTheWay(v); message != "" {
+		return is(v1alpha1.ReasonNeedsHelp, message)
+	}
 	if v.Record.Recovering != "" {
 		return is(v1alpha1.ReasonRecovering, "quorum was lost for good; the cluster goes on from the data of "+v.Record.Recovering)
 	}

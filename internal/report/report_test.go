@@ -373,6 +373,20 @@ func moments() []moment {
 			nil,
 		},
 		{
+			"somebodys-service", formed(), with(func(v *cluster.View) {
+				v.Foreign = []cluster.Object{{Kind: "Service", Name: "a-client", Why: "no EtcdCluster owns it"}}
+			}),
+			plan.Start{Names: []string{"a-2"}},
+			nil,
+		},
+		{
+			"changed-back", formed(), with(func(v *cluster.View) {
+				v.Objects = []cluster.Object{{Kind: "Service", Name: "a", Refused: cluster.ChangedBack}, {Kind: "Secret", Name: "a-client", Refused: "no"}}
+			}),
+			plan.Start{Names: []string{"a-2"}},
+			nil,
+		},
+		{
 			"deleting", formed(),
 			cluster.View{Name: "a", UID: "u1", Deleting: true, Record: healthy().Record},
 			plan.Wait{For: "Kubernetes to collect the objects"},
