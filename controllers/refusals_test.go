@@ -215,7 +215,7 @@ func TestWhatIsChangedBackIsLeftAlone(t *testing.T) {
 		if err := known.note(cluster1(), apply, nil, at); err != nil {
 			t.Fatal(err)
 		}
-		if !known.seen(cluster1(), at)[budget] || !known.seen(cluster1(), at.Add(pause - 1))[budget] {
+		if !known.seen(cluster1(), at)[budget] || !known.seen(cluster1(), at.Add(pause-1))[budget] {
 			t.Errorf("try %d: it is applied again at once", try)
 		}
 		at = at.Add(pause)
