@@ -76,6 +76,10 @@ const (
 	// ReasonVolumeGrowthRefused: Kubernetes does not let volumes grow to storage.size;
 	// the message quotes it and says what to do. Everything else goes on.
 	ReasonVolumeGrowthRefused = "VolumeGrowthRefused"
+	// ReasonAuthorityEnds: an authority ends within 30 days, and with it every certificate that
+	// it has signed; the message says which and what to do. A year before, the message of
+	// NoFault says so, and an event of this reason.
+	ReasonAuthorityEnds = "AuthorityEnds"
 	// ReasonRecovering: quorum was lost for good and the cluster is being formed anew
 	// from a survivor.
 	ReasonRecovering = "Recovering"

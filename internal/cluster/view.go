@@ -26,6 +26,7 @@ type View struct {
 	Expired  []Object // volumes set aside for longer than the user wants, by name
 	Objects  []Object // supporting objects that are not as wanted, by kind and name
 	Lost     []Object // authorities that cannot sign for the members, clients' first
+	Ending   []Ending // authorities that end within a year, clients' first
 	Misfits  []Object // parts of volumes that are not as wanted, by part and name
 	Refused  []Object // volumes that Kubernetes does not let grow, by name
 	Foreign  []Object // objects in our place that belong to somebody else
@@ -119,6 +120,14 @@ func (o Object) String() string {
 		return string(o.Part) + " of " + o.Kind + " " + o.Name
 	}
 	return o.Kind + " " + o.Name
+}
+
+// Ending is an authority that ends soon enough to be told.
+type Ending struct {
+	Secret string // that holds it
+	Holder string // the Secret with what it has signed for the members
+	On     string // the day of its end, as 2036-01-31
+	Near   bool   // it must be replaced now
 }
 
 // Stray is a member that etcd lists and nobody asked for.

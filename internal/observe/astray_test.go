@@ -1,8 +1,10 @@
 package observe_test
 
 import (
+	"crypto/rand"
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +12,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // TestAstray: a Pod and a volume of which somebody took labels are neither watched nor
@@ -78,5 +82,30 @@ func TestAuthorityWithoutItsLabel(t *testing.T) {
 		if len(v.Lost) != test.lost || !slices.Equal(objects, test.objects) {
 			t.Errorf("%s: lost %v, objects %v", what, v.Lost, objects)
 		}
+	}
+}
+
+// TestAuthorityThatEnds is seen by the clock of the observer, whatever it has signed since.
+func TestAuthorityThatEnds(t *testing.T) {
+	s := newScene(t)
+	old := trust.Read(s.c, func(string) *corev1.Secret { return nil })
+	for _, object := range s.objects {
+		if secret, is := object.(*corev1.Secret); is && slices.Contains(trust.Authorities(s.c), secret.Name) {
+			made, err := old.Make(rand.Reader, now.Add(24*time.Hour-pki.CALifetime), s.c, secret.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			secret.Data = made.Data
+		}
+	}
+	want := []cluster.Ending{
+		{Secret: "a-client-ca", Holder: "a-member-tls", On: "2026-01-02", Near: true},
+		{Secret: "a-peer-ca", Holder: "a-member-tls", On: "2026-01-02", Near: true},
+	}
+	if got := s.look().Ending; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := newScene(t).look().Ending; len(got) > 0 {
+		t.Errorf("new ones end: %+v", got)
 	}
 }

@@ -71,7 +71,7 @@ func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 		}
 	}
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
-	v.Lost = lost(c, held)
+	v.Lost, v.Ending = lost(c, held), held.Ending(c, o.Now())
 	for _, name := range trust.Names(c) {
 		if secret := found[name]; secret != nil && belongsToOthers(c, v, "Secret", secret) {
 			continue

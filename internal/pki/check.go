@@ -111,7 +111,8 @@ func IsDue(fault error) bool {
 }
 
 // RenewAt is when a certificate that ends then is due: when a third of the lifetime that
-// it was made for is left. When it began does not tell: that is as old as its CA.
+// it was made for is left. When it began does not tell: one of an earlier release began with
+// its CA.
 func RenewAt(notAfter time.Time, lifetime time.Duration) time.Time {
 	return notAfter.Add(-lifetime / 3)
 }

@@ -22,6 +22,11 @@ const (
 	// clock is behind by less than this still accepts it.
 	Backdate = 5 * time.Minute
 
+	// leafBackdate is how far before now a leaf starts to be valid. It is a day, so that a
+	// clock which is ahead by less, such as one set to local time, signs nothing that others do
+	// not accept yet.
+	leafBackdate = 24 * time.Hour
+
 	// maxCommonName is ub-common-name of RFC 5280. Go would sign a longer one,
 	// and other TLS stacks would then refuse it.
 	maxCommonName = 64
@@ -61,9 +66,9 @@ func NewCA(random io.Reader, now time.Time, commonName string) (Pair, error) {
 	return pair, nil
 }
 
-// Issue makes a leaf certificate signed by ca. The leaf is valid from when the CA is, so
-// that whoever accepts the CA accepts the leaf, also one that was made by a clock that is
-// ahead. It never outlives the CA.
+// Issue makes a leaf certificate signed by ca. The leaf is valid from a day before now, so
+// that others accept it whose clocks are behind, but not from before the CA is. It never
+// outlives the CA.
 func Issue(random io.Reader, now time.Time, ca Pair, r Request) (Pair, error) {
 	if err := r.validate(); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate: %w", err)
@@ -87,13 +92,16 @@ func Issue(random io.Reader, now time.Time, ca Pair, r Request) (Pair, error) {
 }
 
 func (r Request) template(now time.Time, issuer *x509.Certificate) *x509.Certificate {
-	end := now.Add(r.Lifetime)
+	begin, end := now.Add(-leafBackdate), now.Add(r.Lifetime)
+	if begin.Before(issuer.NotBefore) {
+		begin = issuer.NotBefore
+	}
 	if end.After(issuer.NotAfter) {
 		end = issuer.NotAfter
 	}
 	return &x509.Certificate{
 		Subject:               pkix.Name{CommonName: r.CommonName, Organization: r.Organization},
-		NotBefore:             issuer.NotBefore,
+		NotBefore:             begin,
 		NotAfter:              end,
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           r.usages(),

@@ -92,8 +92,23 @@ func TestIssue(t *testing.T) {
 	}
 }
 
-// A clock that is ahead signs nothing that others, whose clocks are right, do not accept
-// yet.
+// A leaf begins now, less a day for clocks that are behind, and not when its CA did.
+func TestALeafBeginsNow(t *testing.T) {
+	ca, later := newCA(t, "ca"), now.Add(9*year)
+	leaf, err := pki.Issue(random, later, ca, server())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if begin := parse(t, leaf).NotBefore; !begin.Equal(later.Add(-24 * time.Hour)) {
+		t.Errorf("one made on %s begins on %s", later, begin)
+	}
+	if begin := parse(t, issue(t, ca, server())).NotBefore; !begin.Equal(now.Add(-pki.Backdate)) {
+		t.Errorf("one as old as its CA begins on %s", begin)
+	}
+}
+
+// A clock that is ahead by a day signs nothing that others, whose clocks are right, do not
+// accept yet.
 func TestFault38AClockThatIsAhead(t *testing.T) {
 	ca := newCA(t, "ca")
 	ahead, err := pki.Issue(random, now.Add(24*time.Hour), ca, server())

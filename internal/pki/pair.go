@@ -13,6 +13,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"time"
 )
 
 const (
@@ -30,6 +31,15 @@ func (p Pair) String() string { return "certificate and private key (not shown)"
 
 // GoString does the same for %#v.
 func (p Pair) GoString() string { return p.String() }
+
+// End is when the certificate ends to be valid, and whether there is one.
+func (p Pair) End() (time.Time, bool) {
+	certificate, err := p.parse()
+	if err != nil {
+		return time.Time{}, false
+	}
+	return certificate.NotAfter, true
+}
 
 // TLSCertificate is the pair in the form that crypto/tls wants.
 func (p Pair) TLSCertificate() (tls.Certificate, error) {

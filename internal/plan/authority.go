@@ -35,6 +35,21 @@ func LostAuthority(v cluster.View) string {
 		strings.Join(faults, "; "), another)
 }
 
+// EndOfAuthority says which authorities end within a year and how to have others made, and
+// whether that is urgent; empty if none does.
+func EndOfAuthority(v cluster.View) (message string, urgent bool) {
+	if len(v.Ending) == 0 {
+		return "", false
+	}
+	var ends, secrets []string
+	for _, e := range v.Ending {
+		ends, secrets = append(ends, e.Secret+" on "+e.On), append(secrets, e.Secret)
+		urgent = urgent || e.Near
+	}
+	return fmt.Sprintf("authorities end, and with them all certificates that they have signed: %s; to have others made before, "+
+		"set spec.size to 0, delete Secrets %s, %s and set spec.size back", list(ends), list(secrets), v.Ending[0].Holder), urgent
+}
+
 // spareRunning changes nothing of members while the Secret that they mount can neither be
 // used nor made: one that is restarted or added could not start.
 func spareRunning(v cluster.View) Step {

@@ -105,6 +105,7 @@ func (w *world) hash() uint64 {
 	writeAll(&h, v.Expired)
 	writeAll(&h, v.Objects)
 	writeAll(&h, v.Lost)
+	writeAll(&h, v.Ending)
 	writeAll(&h, v.Misfits)
 	writeAll(&h, v.Refused)
 	writeAll(&h, v.Foreign)

@@ -154,10 +154,19 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	if message := plan.Ungrown(v); message != "" {
 		return is(v1alpha1.ReasonVolumeGrowthRefused, message)
 	}
+	message := noFault
+	if end, urgent := plan.EndOfAuthority(v); urgent {
+		return is(v1alpha1.ReasonAuthorityEnds, end)
+	} else if end != "" {
+		message += " yet; " + end
+	}
 	return metav1.Condition{
-		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: "nothing is wrong",
+		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: message,
 	}
 }
+
+// noFault is what Degraded says while it is False; what will be wrong within a year follows it.
+const noFault = "nothing is wrong"
 
 // names are the members', and why nobody hears of them.
 func names(down []cluster.Member) string {

@@ -33,7 +33,16 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 	if c := turned(before, after, v1alpha1.ConditionDegraded); c != nil && c.Status == metav1.ConditionTrue {
 		events = append(events, Event{corev1.EventTypeWarning, c.Reason, "Observe", c.Message})
 	}
+	if c := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionDegraded); isForewarned(c) &&
+		!isForewarned(meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionDegraded)) {
+		events = append(events, Event{corev1.EventTypeWarning, v1alpha1.ReasonAuthorityEnds, "Observe", c.Message})
+	}
 	return events
+}
+
+// isForewarned says whether nothing is wrong yet.
+func isForewarned(degraded *metav1.Condition) bool {
+	return degraded != nil && degraded.Reason == v1alpha1.ReasonNoFault && degraded.Message != noFault
 }
 
 // OtherOperator says why this installation of the operator leaves a cluster alone.

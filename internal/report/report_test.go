@@ -324,6 +324,15 @@ func moments() []moment {
 				v.Lost = []cluster.Object{{Kind: "Secret", Name: "a-client-ca", Why: "it is missing", Holder: "a-member-tls"}}
 			}), plan.Wait{For: "a-1 to become healthy"}, nil,
 		},
+		{"authority-ends", formed(), with(func(v *cluster.View) {
+			v.Ending = []cluster.Ending{{Secret: "a-client-ca", Holder: "a-member-tls", On: "2036-01-31"}}
+		}), plan.Done{}, nil},
+		{"authority-ends-soon", formed(), with(func(v *cluster.View) {
+			v.Ending = []cluster.Ending{
+				{Secret: "a-client-ca", Holder: "a-member-tls", On: "2036-01-31"},
+				{Secret: "a-peer-ca", Holder: "a-member-tls", On: "2036-01-30", Near: true},
+			}
+		}), plan.Done{}, nil},
 		{"reserve", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.Reserve{Name: "a-3"}, nil},
 		{"reserve-failed", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.Reserve{Name: "a-3"}, errWrite},
 		{

@@ -17,6 +17,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
@@ -133,6 +134,28 @@ func (h Held) Lost(c *v1alpha1.EtcdCluster, name string) error {
 		return nil
 	}
 	return fmt.Errorf("it is another than the one that signed Secret %s", build.MemberSecret(c))
+}
+
+// How long before an authority ends it is told: all that it signed ends with it.
+const (
+	tellEnd = 365 * 24 * time.Hour
+	nearEnd = 30 * 24 * time.Hour
+)
+
+// Ending are the authorities that end within a year. The end of one is near 30 days before.
+func (h Held) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Ending {
+	var all []cluster.Ending
+	for _, name := range Authorities(c) {
+		ca := h.ClientCA
+		if name == c.PeerCA() {
+			ca = h.PeerCA
+		}
+		if end, known := ca.End(); known && end.Sub(now) < tellEnd {
+			on := end.UTC().Format(time.DateOnly)
+			all = append(all, cluster.Ending{Secret: name, Holder: build.MemberSecret(c), On: on, Near: end.Sub(now) < nearEnd})
+		}
+	}
+	return all
 }
 
 // Holds says whether the members' Secret has a certificate by the authority of that name
