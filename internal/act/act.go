@@ -92,10 +92,12 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 
 // stop deletes one Pod, and only the one that was observed.
 func (a *Actor) stop(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Stop) error {
+	asked := []func() error{func() error { return a.fence(ctx, c) }}
 	if s.Rehearse {
-		if err := a.rehearse(ctx, c, v, s.Name); err != nil {
-			return err
-		}
+		asked = append(asked, func() error { return a.rehearse(ctx, c, v, s.Name) })
+	}
+	if err := atOnce(asked, call); err != nil {
+		return err
 	}
 	return a.deletePod(ctx, c, v, plan.PodRef{Name: s.Name, UID: s.UID})
 }

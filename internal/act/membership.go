@@ -107,10 +107,18 @@ func (a *Actor) ask(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Memb
 	return change(ctx, member)
 }
 
-// fence reads the EtcdCluster and the lease from the API server itself: an operator
-// that was cut off, or whose cache is old, must not change a membership, nor one whose
-// cluster another installation has taken over.
+// fence reads the EtcdCluster and the lease from the API server itself, both at once: an
+// operator that was cut off, or whose cache is old, must not change a membership nor disturb a
+// member, nor one whose cluster another installation has taken over.
 func (a *Actor) fence(ctx context.Context, c *v1alpha1.EtcdCluster) error {
+	asked := []func() error{func() error { return a.isUnchanged(ctx, c) }}
+	if a.Leads != nil {
+		asked = append(asked, func() error { return a.Leads(ctx) })
+	}
+	return atOnce(asked, call)
+}
+
+func (a *Actor) isUnchanged(ctx context.Context, c *v1alpha1.EtcdCluster) error {
 	var now v1alpha1.EtcdCluster
 	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
 		return fmt.Errorf("read the EtcdCluster again: %w", err)
@@ -119,8 +127,5 @@ func (a *Actor) fence(ctx context.Context, c *v1alpha1.EtcdCluster) error {
 		now.Status.Operator != c.Status.Operator {
 		return ErrChanged
 	}
-	if a.Leads == nil {
-		return nil
-	}
-	return a.Leads(ctx)
+	return nil
 }

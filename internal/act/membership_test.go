@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -24,8 +26,16 @@ var changes = []plan.Step{
 	plan.AllowDowngrade{To: "3.5"},
 }
 
+// disturbances are the steps that end what a member runs.
+var disturbances = []plan.Step{
+	plan.Swap{Name: "a-1", UID: "pod-1", Version: "3.7.3"},
+	plan.Dismiss{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}},
+	plan.Stop{Name: "a-1", UID: "pod-1"},
+	plan.Stop{Name: "a-1", UID: "pod-1", Rehearse: true},
+}
+
 // TestFault5FenceHoldsBackMembership: when the EtcdCluster is no longer the one
-// that was observed, etcd is not even dialled.
+// that was observed, etcd is not even dialled, and no Pod is disturbed.
 func TestFault5FenceHoldsBackMembership(t *testing.T) {
 	for what, change := range map[string]func(*v1alpha1.EtcdCluster){
 		"the generation has changed": func(c *v1alpha1.EtcdCluster) { c.Generation++ },
@@ -40,34 +50,35 @@ func TestFault5FenceHoldsBackMembership(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			truth := example()
 			change(truth)
-			s := newScene(t, truth, seen())
+			s := newScene(t, truth, seen(), pod("a-1", "pod-1"))
 			s.c = example()
-			for _, step := range changes {
+			for _, step := range append(slices.Clone(changes), disturbances...) {
 				if err := s.do(step); !errors.Is(err, act.ErrChanged) {
 					t.Errorf("%s: got %v, want %v", step, err, act.ErrChanged)
 				}
 			}
-			if s.dials > 0 || len(s.etcd.Log()) > 0 {
-				t.Errorf("%d dials; etcd did %v", s.dials, s.etcd.Log())
+			if s.dials > 0 || len(s.etcd.Log()) > 0 || !s.get("a-1", &corev1.Pod{}) {
+				t.Errorf("%d dials; etcd did %v; writes %v", s.dials, s.etcd.Log(), s.api.writes)
 			}
 		})
 	}
 }
 
 // TestFault11LeaseIsLost: an operator that no longer holds the lease changes nothing in
-// etcd, forces no member and deletes no volume.
+// etcd, ends no Pod, exchanges no image, forces no member and deletes no volume.
 func TestFault11LeaseIsLost(t *testing.T) {
 	lost := errors.New("another replica holds the lease")
 	c := example()
 	c.Status.Recovering = "a-0"
-	s := newScene(t, c, seen(), claim("a-7"))
+	s := newScene(t, c, seen(), claim("a-7"), pod("a-1", "pod-1"))
 	s.actor.Leads = func(context.Context) error { return lost }
-	for _, step := range append(slices.Clone(changes), plan.CancelDowngrade{}, plan.Force{Name: "a-0"}, plan.Discard{Name: "a-7"}) {
+	for _, step := range append(slices.Concat(changes, disturbances), plan.CancelDowngrade{}, plan.Force{Name: "a-0"}, plan.Discard{Name: "a-7"}) {
 		if err := s.do(step); !errors.Is(err, lost) {
 			t.Errorf("%s: got %v, want %v", step, err, lost)
 		}
 	}
-	if s.dials > 0 || len(s.etcd.Log()) > 0 || len(s.api.writes) > 0 {
+	left := slices.DeleteFunc(s.api.writes, func(w string) bool { return strings.Contains(w, "-rehearsal") })
+	if s.dials > 0 || len(s.etcd.Log()) > 0 || len(left) > 0 {
 		t.Errorf("%d dials; etcd did %v; writes %v", s.dials, s.etcd.Log(), s.api.writes)
 	}
 }

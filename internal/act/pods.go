@@ -110,6 +110,9 @@ func (a *Actor) leave(pod *corev1.Pod) {
 // dismiss takes Pods out of the client Service, and deletes them. Each is first written
 // down to have left: etcd strikes its member a moment after that.
 func (a *Actor) dismiss(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Dismiss) error {
+	if err := a.fence(ctx, c); err != nil {
+		return err
+	}
 	return atOnce(s.Pods, func(pod plan.PodRef) error {
 		if err := a.withdraw(ctx, c, plan.Withdraw(pod)); err != nil && !errors.Is(err, ErrChanged) {
 			return err // one that is gone is no failure, and of another one the deletion tells
@@ -139,6 +142,9 @@ func (a *Actor) readmit(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Rea
 // done before or somebody else chose it, the container stays and nothing is awaited. So it
 // is where an admission webhook puts the image back that is there already.
 func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Swap) error {
+	if err := a.fence(ctx, c); err != nil {
+		return err
+	}
 	targeted := build.Targeted(c, v.Target)
 	wanted := a.Images.Put(targeted, build.Pod(targeted, s.Name, build.Joining{}))
 	var had string
@@ -292,6 +298,8 @@ func (a *Actor) relabel(ctx context.Context, object, existing client.Object) err
 	}
 	return nil
 }
+
+func call(do func() error) error { return do() }
 
 // atOnce does the same for each thing at the same time, and returns every error.
 func atOnce[T any](things []T, do func(T) error) error {
