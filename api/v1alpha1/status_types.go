@@ -184,11 +184,18 @@ type Rollback struct {
 	Because string `json:"because,omitempty"`
 }
 
-// QuorumLoss is what is left after quorum was lost for good.
+// QuorumLoss is what is left after quorum was lost for good, or with nodes that are gone.
 type QuorumLoss struct {
 	// lost are the voters whose data is gone or cannot be used.
 	// +listType=atomic
 	Lost []string `json:"lost"`
+
+	// missing are the voters whose volumes are on nodes that no longer exist in Kubernetes.
+	// Their machines may still run etcd and hold newer data than any survivor, so that they
+	// count as lost only when a person accepts it.
+	// +optional
+	// +listType=atomic
+	Missing []string `json:"missing,omitempty"`
 
 	// survivors are the voters whose data is left.
 	// +optional

@@ -294,6 +294,11 @@ func (in *QuorumLoss) DeepCopyInto(out *QuorumLoss) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Missing != nil {
+		in, out := &in.Missing, &out.Missing
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Survivors != nil {
 		in, out := &in.Survivors, &out.Survivors
 		*out = make([]Survivor, len(*in))

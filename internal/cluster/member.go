@@ -38,15 +38,18 @@ type Member struct {
 	DBSize    int64  // bytes
 	Revision  int64  // of its data, as far as it has applied it
 	Index     uint64 // of the last raft entry that it knows to be committed; 0 before it has told
+	Unsigned  bool   // Revision, Index and Lists come from its metrics, which no certificate vouches for
 	Lists     int    // members that its data lists, learners too; 0 if it has not told
 	Behind    uint64 // committed entries that it has yet to apply, against the leader
 	Complaint string // alarms that it reports
 
 	Foreign string // whose data it has instead of its own; empty if it has not said so
 
-	// Why it cannot come back. Both are proven by what Kubernetes keeps.
+	// Why it cannot come back, by what Kubernetes keeps. Only Damage proves that its data is of
+	// no use: a machine that Kubernetes does not hear of, or knows no more, may still run etcd.
 	Damage   string // its data cannot be used, in etcd's words; empty if nothing says so
 	Stranded string // its node has been silent for too long; empty if it has not
+	NodeGone string // its volume is on a node whose object was deleted; empty if it is not
 
 	// Fixed is what Kubernetes said a moment ago when its Pod was to be labelled or its volume
 	// to be set aside, or ChangedBack; empty if nothing is in the way.
@@ -150,7 +153,8 @@ func IsSteady(m Member) bool {
 // IsAwaited says whether a member is away because the operator restarts it, and
 // nothing keeps it from coming back.
 func IsAwaited(m Member) bool {
-	return m.Restarting && !m.Healthy && m.Pod.Trouble == "" && m.Pod.Refused == "" && m.Damage == "" && m.Stranded == ""
+	return m.Restarting && !m.Healthy && m.Pod.Trouble == "" && m.Pod.Refused == "" && m.Damage == "" && m.Stranded == "" &&
+		m.NodeGone == ""
 }
 
 // IsWilling says whether nothing is known against the member as a leader.
@@ -208,6 +212,10 @@ func IsLost(m Member) bool {
 // IsBeyondRepair says whether the member's data is gone or cannot be used: nothing
 // brings this member back.
 func IsBeyondRepair(m Member) bool { return IsLost(m) || m.Damage != "" && !m.Answers }
+
+// IsMissing says whether the member's data is on a machine that Kubernetes knows no more. It
+// may be back, or may still run there: it does not count as lost.
+func IsMissing(m Member) bool { return m.NodeGone != "" && !m.Answers && !IsBeyondRepair(m) }
 
 // IsForeign says whether the member runs on data that is not its own. What else it
 // says of itself is not believed: it neither answers nor is healthy.

@@ -29,11 +29,15 @@ const (
 )
 
 // direct asks members without a proxy, whatever the environment says: they are in the same
-// network.
+// network. It goes nowhere else that they may send it to: the port is plain HTTP, so whoever
+// answers there need not be etcd.
 var direct = &http.Client{Transport: &http.Transport{
 	DialContext:     func(ctx context.Context, _, address string) (net.Conn, error) { return dialTCP(ctx, address) },
 	IdleConnTimeout: peerTimeout,
-}}
+}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// longestMetrics is about ten times what an etcd of many members tells, in bytes.
+const longestMetrics = 4 << 20
 
 // ReadRemains reads the metrics that a member serves in plain HTTP at that address,
 // host and port. A member that has not loaded its data yet tells nothing.
@@ -50,7 +54,12 @@ func ReadRemains(ctx context.Context, address string) (Remains, error) {
 	if response.StatusCode != http.StatusOK {
 		return Remains{}, fmt.Errorf("read metrics of %s: %s", address, response.Status)
 	}
-	return parseRemains(response.Body)
+	limited := &io.LimitedReader{R: response.Body, N: longestMetrics}
+	remains, err := parseRemains(limited)
+	if limited.N == 0 {
+		return Remains{}, fmt.Errorf("read metrics of %s: more than %d bytes", address, longestMetrics)
+	}
+	return remains, err
 }
 
 func parseRemains(metrics io.Reader) (Remains, error) {

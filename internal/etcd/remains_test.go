@@ -1,6 +1,8 @@
 package etcd
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -22,5 +24,46 @@ func TestRemains(t *testing.T) {
 		if got != want || (err != nil) != (want == Remains{}) {
 			t.Errorf("%q: got %+v, %v, want %+v", text, got, err, want)
 		}
+	}
+}
+
+// TestRemainsAreReadFromThereOnly: whoever answers on the port can neither send the operator
+// elsewhere nor fill its memory.
+func TestRemainsAreReadFromThereOnly(t *testing.T) {
+	const good = "etcd_debugging_mvcc_current_revision 1\netcd_server_proposals_applied_total 2\n"
+	asked := 0
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = w.Write([]byte(good))
+	}))
+	defer elsewhere.Close()
+	for what, test := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"metrics":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(good)) }, ""},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "302 Found"},
+		"no end": {func(w http.ResponseWriter, r *http.Request) {
+			for line := []byte(good); r.Context().Err() == nil; {
+				if _, err := w.Write(line); err != nil {
+					return
+				}
+			}
+		}, "more than 4194304 bytes"},
+		"a line without end": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(good + strings.Repeat("x", longestMetrics/2)))
+		}, "token too long"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			server := httptest.NewServer(test.answer)
+			defer server.Close()
+			_, err := ReadRemains(t.Context(), server.Listener.Addr().String())
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got error %v, want %q", err, test.want)
+			}
+		})
+	}
+	if asked > 0 {
+		t.Errorf("%d times asked elsewhere", asked)
 	}
 }

@@ -234,7 +234,7 @@ func (o *Observer) noteRemains(ctx context.Context, answers []*answer, members *
 	all.Wait()
 	for i, a := range answers {
 		if m := members.member(a.name); remains[i].Index > 0 {
-			m.Revision, m.Index, m.Lists = remains[i].Revision, remains[i].Index, remains[i].Members
+			m.Revision, m.Index, m.Lists, m.Unsigned = remains[i].Revision, remains[i].Index, remains[i].Members, true
 		}
 	}
 }

@@ -331,6 +331,9 @@ func TestFault20RestartedSurvivor(t *testing.T) {
 	if want := `set spec.recovery.acceptDataLoss to "a-0@70"`; !strings.Contains(step.String(), want) {
 		t.Errorf("%s (%s), want %s", step, because, want)
 	}
+	if !s.member("a-0").Unsigned {
+		t.Error("what it says on its metrics port passes for its word")
+	}
 }
 
 // TestMembersAreAskedAtTheSameTime: one that is slow must not hold up the others. Here

@@ -92,7 +92,7 @@ func (o *Observer) unscheduled(ctx context.Context, m *cluster.Member, pod *core
 		}
 	}
 	if gone == len(names) {
-		m.Damage = fmt.Sprintf("its volume is on node %s, which no longer exists", names[0])
+		m.NodeGone = fmt.Sprintf("its volume is on node %s, which no longer exists", names[0])
 	} else {
 		m.Stranded = fmt.Sprintf("its volume is on node %s, which is silent", names[0])
 	}

@@ -114,9 +114,9 @@ func TestVolumeThatWentBeforeItsPodHadANode(t *testing.T) {
 func TestVolumeThatCannotFollow(t *testing.T) {
 	const timeout = 5 * time.Minute
 	for name, test := range map[string]struct {
-		nodes            map[string]corev1.ConditionStatus // of those that the volume can be used on; "" is gone
-		waits            time.Duration
-		stranded, damage string
+		nodes          map[string]corev1.ConditionStatus // of those that the volume can be used on; "" is gone
+		waits          time.Duration
+		stranded, gone string
 	}{
 		"gone":               {map[string]corev1.ConditionStatus{"n1": ""}, timeout, "", "node n1, which no longer exists"},
 		"silent":             {map[string]corev1.ConditionStatus{"n1": corev1.ConditionUnknown}, timeout, "node n1, which is silent", ""},
@@ -132,8 +132,8 @@ func TestVolumeThatCannotFollow(t *testing.T) {
 			if !strings.HasSuffix(m.Stranded, test.stranded) || (m.Stranded == "") != (test.stranded == "") {
 				t.Errorf("stranded %q, want %q", m.Stranded, test.stranded)
 			}
-			if !strings.HasSuffix(m.Damage, test.damage) || (m.Damage == "") != (test.damage == "") {
-				t.Errorf("damage %q, want %q", m.Damage, test.damage)
+			if !strings.HasSuffix(m.NodeGone, test.gone) || (m.NodeGone == "") != (test.gone == "") || m.Damage != "" {
+				t.Errorf("node gone %q, want %q, damage %q", m.NodeGone, test.gone, m.Damage)
 			}
 		})
 	}
@@ -161,9 +161,9 @@ func TestNodeIsFoundByItsHostname(t *testing.T) {
 			test.node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: test.ready}}
 			s.objects = append(s.objects, &test.node)
 			m := s.member("a-1")
-			said := m.Stranded + m.Damage
+			said := m.Stranded + m.NodeGone
 			if !strings.HasSuffix(said, test.which) || (said == "") != (test.which == "") {
-				t.Errorf("stranded %q, damage %q", m.Stranded, m.Damage)
+				t.Errorf("stranded %q, node gone %q", m.Stranded, m.NodeGone)
 			}
 		})
 	}
@@ -200,8 +200,8 @@ func TestVolumeThatIsNotBoundToNodes(t *testing.T) {
 		s := newScene(t)
 		homeless(s, map[string]corev1.ConditionStatus{"n1": ""}, time.Hour)
 		s.find("PersistentVolume v1").(*corev1.PersistentVolume).Spec.NodeAffinity.Required.NodeSelectorTerms = test.terms
-		if m := s.member("a-1"); (m.Damage != "") != test.gone || m.Stranded != "" {
-			t.Errorf("%s: stranded %q, damage %q", what, m.Stranded, m.Damage)
+		if m := s.member("a-1"); (m.NodeGone != "") != test.gone || m.Stranded != "" {
+			t.Errorf("%s: stranded %q, node gone %q", what, m.Stranded, m.NodeGone)
 		}
 	}
 }
@@ -257,8 +257,8 @@ func TestNodesThatMayNotBeRead(t *testing.T) {
 	s = newScene(t)
 	homeless(s, map[string]corev1.ConditionStatus{"n1": ""}, time.Hour)
 	s.broken = apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumes"}, "v1", errors.New("no rule"))
-	if m := s.member("a-1"); m.Stranded != "" || m.Damage != "" {
-		t.Errorf("stranded %q, damage %q", m.Stranded, m.Damage)
+	if m := s.member("a-1"); m.Stranded != "" || m.NodeGone != "" {
+		t.Errorf("stranded %q, node gone %q", m.Stranded, m.NodeGone)
 	}
 	s.broken = errors.New("no route to host")
 	if _, err := s.observer().Cluster(t.Context(), s.c); !errors.Is(err, s.broken) {

@@ -55,7 +55,7 @@ func nameStrays(v cluster.View) Step {
 }
 
 // replaceLost strikes one member that cannot come back: its data is gone or
-// damaged or not its own, or its node has been silent for too long. grow then adds its successor
+// damaged or not its own, or its node has been silent for too long or is gone. grow then adds its successor
 // under a new name. Removal comes first, so quorum never rises while one is down.
 func replaceLost(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsListed) {
@@ -70,6 +70,8 @@ func replaceLost(v cluster.View) Step {
 			return remove(v, m, m.Foreign)
 		case m.Stranded != "" && !m.Answers:
 			return remove(v, m, m.Stranded)
+		case cluster.IsMissing(m):
+			return remove(v, m, m.NodeGone)
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ func neglect(w *world) string {
 	case stalls(w):
 		return "the cluster is not formed anew"
 	case keepsStranded(w):
-		return "a member is kept whose node is silent for too long"
+		return "a member is kept whose node is silent for too long, or gone"
 	case keepsLost(w):
 		return "a member is kept whose data is gone"
 	case misleads(w):
@@ -42,18 +42,18 @@ func stalls(w *world) bool {
 	}
 	f, survivor := w.fate(name), w.member(name)
 	ending := w.view.Select(func(m cluster.Member) bool { return m.Pod.Terminating && !m.Pod.Overdue })
-	startable := f.data && !f.damaged && !f.silent && !f.unheard && survivor.Volume == cluster.Kept
+	startable := f.data && !f.damaged && !f.silent && !f.unheard && !f.nowhere && survivor.Volume == cluster.Kept
 	return startable && !survivor.Pod.Forced && len(ending) == 0
 }
 
-// keepsStranded says whether a member stays whose node is silent for too long, although the
+// keepsStranded says whether a member stays whose node is silent for too long or gone, although the
 // others are a quorum without it.
 func keepsStranded(w *world) bool {
 	v := &w.view
 	if v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || w.cannotMount() {
 		return false
 	}
-	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent }) {
+	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent || w.fate(m.Name).nowhere }) {
 		steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
 		if quorum.Holds(len(steady), len(v.Select(cluster.IsVoter, cluster.Except(m.Name)))) {
 			return true

@@ -33,7 +33,7 @@ import (
 // allow=MINOR (that etcd is to be told it goes down to).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
-// answering synced fresh new unproven unrecorded failing cordoned damaged stranded forced behind replies,
+// answering synced fresh new unproven unrecorded failing cordoned damaged stranded nowhere unsigned forced behind replies,
 // version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION and
 // astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
 // "volume" describe those.
@@ -309,6 +309,12 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "unheard":
 		silent()
 		m.Pod.Ready, m.Pod.Silent, w.fate(m.Name).unheard = false, "n1", true
+	case "nowhere":
+		silent()
+		m.Pod.Ready, m.Pod.Running, m.Pod.Unplaced = false, false, true
+		m.NodeGone, w.fate(m.Name).nowhere = "its volume is on node n1, which no longer exists", true
+	case "unsigned":
+		m.Unsigned = true
 	case "behind":
 		m.Behind = 1000
 	case "index":

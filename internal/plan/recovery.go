@@ -3,17 +3,19 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
 // QuorumLoss is what is known of a loss of quorum that lasts: too many voters have
-// lost their data for the rest to ever be a majority. Voters that are only down or
-// out of reach do not count as lost, nor do those that nobody asked for.
+// lost their data, or are missing with it, for the rest to ever be a majority. Voters that
+// are only down or out of reach do not count as lost, nor do those that nobody asked for.
+// Those that are missing count for what a person may accept, and for nothing else.
 type QuorumLoss struct {
-	Lost, Survivors []cluster.Member
-	Voters          int // more than those two if only the data of a survivor tells of others
+	Lost, Missing, Survivors []cluster.Member
+	Voters                   int // more than those if only the data of a survivor tells of others
 }
 
 // Lasting returns the lasting loss of quorum, and whether there is one.
@@ -28,9 +30,12 @@ func Lasting(v cluster.View) (QuorumLoss, bool) {
 func lossOf(voters []cluster.Member) QuorumLoss {
 	loss := QuorumLoss{Voters: len(voters)}
 	for _, m := range voters {
-		if cluster.IsBeyondRepair(m) {
+		switch {
+		case cluster.IsBeyondRepair(m):
 			loss.Lost = append(loss.Lost, m)
-		} else {
+		case cluster.IsMissing(m):
+			loss.Missing = append(loss.Missing, m)
+		default:
 			loss.Survivors = append(loss.Survivors, m)
 		}
 	}
@@ -64,9 +69,38 @@ func (l QuorumLoss) best() cluster.Member {
 	return best
 }
 
+// isProven says whether the operator may go on from the best survivor by itself: nobody who is
+// missing may have newer data, or still run, and the numbers by which the best of several is
+// chosen are vouched for by their certificates.
+func (l QuorumLoss) isProven() bool {
+	unsigned := func(m cluster.Member) bool { return m.Unsigned }
+	return len(l.Missing) == 0 && (len(l.Survivors) == 1 || !slices.ContainsFunc(l.Survivors, unsigned))
+}
+
+// why says what is lost, and what is only missing.
+func (l QuorumLoss) why() string {
+	if len(l.Missing) == 0 {
+		return "quorum is lost for good: " + l.gone()
+	}
+	missing := fmt.Sprintf("quorum is lost: %s cannot start, because the nodes of their volumes no longer exist; "+
+		"their machines may still run etcd and have newer data", list(cluster.Names(l.Missing)))
+	if l.Voters > len(l.Survivors)+len(l.Missing) {
+		missing += "; " + l.gone()
+	}
+	return missing
+}
+
+// unless says what else a person may do than to accept the loss.
+func (l QuorumLoss) unless() string {
+	if len(l.Missing) > 0 {
+		return "bring the nodes back; or, if nothing runs there any more and their volumes are gone for good,"
+	}
+	return "to go on from it"
+}
+
 // gone says whose data is gone.
 func (l QuorumLoss) gone() string {
-	unnamed := l.Voters - len(l.Survivors) - len(l.Lost)
+	unnamed := l.Voters - len(l.Survivors) - len(l.Missing) - len(l.Lost)
 	switch {
 	case unnamed <= 0:
 		return "the data of " + list(cluster.Names(l.Lost)) + " is gone"
@@ -111,7 +145,7 @@ func beyondRepair(v cluster.View) Step {
 	if !lasting {
 		return nil
 	}
-	gone := "quorum is lost for good: " + loss.gone()
+	gone := loss.why()
 	strays := v.StrayVoters()
 	if strays > 0 {
 		gone += fmt.Sprintf(" (voters that are not ours may have newer data: %d)", strays)
@@ -119,7 +153,12 @@ func beyondRepair(v cluster.View) Step {
 	if v.Unproven() {
 		gone += " (its volumes were adopted: whether another member has newer data, only you can know)"
 	}
+	if v.Want.Automatic && !loss.isProven() && len(loss.Missing) == 0 {
+		gone += " (what members say on their metrics port is not proven, so the operator does not choose by it)"
+	}
 	switch {
+	case len(loss.Survivors) == 0 && len(loss.Missing) > 0:
+		return Refuse{gone + ", and no other voter is left; bring the nodes back, or restore the cluster from a backup"}
 	case len(loss.Survivors) == 0:
 		return Refuse{gone + ", and no voter is left; restore the cluster from a backup"}
 	case v.Want.Ephemeral:
@@ -132,12 +171,12 @@ func beyondRepair(v cluster.View) Step {
 		return Refuse{gone + "; " + cannotOutlive(loss.mortal())}
 	case !known:
 		return Wait{For: loss.silent() + " to say which data it has: " + gone + why(memberOf(v, loss.silent()))}
-	case v.Want.Automatic && strays == 0 && !v.Unproven() || v.Want.Accepted == proposal.String():
+	case v.Want.Automatic && strays == 0 && !v.Unproven() && loss.isProven() || v.Want.Accepted == proposal.String():
 		return Recover{proposal}
 	default:
 		return Refuse{fmt.Sprintf("%s; %s has the newest data that is left, up to revision %d, and writes after it would be lost; "+
-			"to go on from it set spec.recovery.acceptDataLoss to %q, else restore the cluster from a backup",
-			gone, proposal.Survivor, proposal.Revision, proposal)}
+			"%s set spec.recovery.acceptDataLoss to %q, else restore the cluster from a backup",
+			gone, proposal.Survivor, proposal.Revision, loss.unless(), proposal)}
 	}
 }
 
@@ -151,7 +190,7 @@ func cannotOutlive(names []string) string {
 // without a quorum: their own may be left somewhere, so it does not count as lost.
 func outnumbered(v cluster.View) Step {
 	foreign := v.Select(cluster.IsVoter, cluster.IsForeign)
-	rest := v.Select(cluster.IsVoter, cluster.Not(cluster.IsForeign), cluster.Not(cluster.IsBeyondRepair))
+	rest := v.Select(cluster.IsVoter, cluster.Not(cluster.IsForeign), cluster.Not(cluster.IsBeyondRepair), cluster.Not(cluster.IsMissing))
 	strays := v.StrayVoters()
 	if len(foreign) == 0 || quorum.Holds(len(rest)+strays, len(v.Select(cluster.IsVoter))+strays) {
 		return nil

@@ -119,7 +119,7 @@ func (w *world) runs(m cluster.Member) bool {
 	if w.misled(m) {
 		return false
 	}
-	if f.damaged || f.silent || f.unheard || f.away > 0 || f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
+	if f.damaged || f.silent || f.unheard || f.nowhere || f.away > 0 || f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
 		return false
 	}
 	return cluster.HasPod(m) && (!f.broken || f.cured && !f.stale)
@@ -151,7 +151,7 @@ func (w *world) run(m *cluster.Member) {
 	f := w.fate(m.Name)
 	f.away = max(f.away-1, 0)
 	alive := m.Pod.Exists && w.runs(*m)
-	m.Pod.Silent, m.Pod.Misled = "", w.misled(*m) && f.away == 0 && !f.silent && !f.unheard && !f.broken
+	m.Pod.Silent, m.Pod.Misled = "", w.misled(*m) && f.away == 0 && !f.silent && !f.unheard && !f.nowhere && !f.broken
 	if m.Pod.Exists && (f.silent || f.unheard) {
 		m.Pod.Silent = "n1"
 	}
@@ -160,7 +160,7 @@ func (w *world) run(m *cluster.Member) {
 	m.Pod.Quiet = m.Pod.Withdrawn
 	m.Pod.Failing = m.Pod.Exists && !alive && !m.Pod.Terminating && !f.unheard && f.away == 0
 	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign
-	m.ClusterID, m.Damage, m.Stranded, m.Foreign, m.Index = "", "", "", "", 0
+	m.ClusterID, m.Damage, m.Stranded, m.NodeGone, m.Foreign, m.Index = "", "", "", "", "", 0
 	if alive && w.fate(m.Name).foreign {
 		m.Foreign = "its data is of cluster c2"
 	}
@@ -169,6 +169,9 @@ func (w *world) run(m *cluster.Member) {
 	}
 	if m.Pod.Exists && w.fate(m.Name).silent {
 		m.Stranded = "its node is silent"
+	}
+	if m.Pod.Exists && f.nowhere {
+		m.NodeGone = "its node no longer exists"
 	}
 	if w.view.Want.Ephemeral {
 		m.Volume = cluster.NoVolume

@@ -216,7 +216,7 @@ var memberStates = []state{
 
 // rareStates are some of memberStates, beside Pods that are terminating for ever, because
 // their node is silent, or that have ended, or whose volume went before a node had them, and
-// containers that are down and come back by themselves.
+// containers that are down and come back by themselves, or whose node is gone.
 var rareStates = []state{
 	func(*fate, *cluster.Member) {},
 	func(f *fate, _ *cluster.Member) { f.broken = true },
@@ -227,6 +227,7 @@ var rareStates = []state{
 	func(f *fate, m *cluster.Member) { f.unheard, m.Pod.Terminating, m.Pod.Overdue = true, true, true },
 	func(_ *fate, m *cluster.Member) { m.Pod.Terminating, m.Pod.Finished, m.Pod.Ended = true, true, true },
 	func(f *fate, m *cluster.Member) { m.Pod.Unplaced, m.Volume, f.data = true, cluster.NoVolume, false },
+	func(f *fate, _ *cluster.Member) { f.nowhere = true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven = 4, true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven, f.stale = 4, true, true },
 }
@@ -255,6 +256,7 @@ func formedWorld(g goal, states []int, newest learner) *world {
 		}
 		w.fates[i].data, w.fates[i].deaf = true, g.deaf && i == 0
 		g.states()[state](&w.fates[i], &m)
+		w.fates[i].nowhere = w.fates[i].nowhere && !g.ephemeral // no volume is anywhere
 		if g.ephemeral && m.Pod.Unplaced {
 			m.Pod = cluster.Pod{} // data that goes with its Pod waits for no node
 		}

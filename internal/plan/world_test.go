@@ -46,6 +46,7 @@ type fate struct {
 	foreign bool   // it runs on data of another cluster
 	silent  bool   // its node is silent for too long
 	unheard bool   // its node is silent, but nobody gives it up
+	nowhere bool   // the node that its volume is on is gone from Kubernetes; its machine may run on
 	data    bool   // there is data on its volume or in its Pod
 	stale   bool   // its Pod was made from an older spec
 	bare    bool   // its Pod was made when what it mounts was gone

@@ -182,6 +182,14 @@ func moments() []moment {
 			nil,
 		},
 		{"quorum-gone", formed(), with(gone), plan.Refuse{Because: "quorum is lost for good"}, nil},
+		{
+			"quorum-missing", formed(), with(func(v *cluster.View) {
+				gone(v)
+				v.Members[1].Volume, v.Members[1].NodeGone = cluster.Kept, "its volume is on node n1, which no longer exists"
+			}),
+			plan.Refuse{Because: "quorum is lost: a-1 cannot start"},
+			nil,
+		},
 		{"quorum-recovering", formed(), with(gone), plan.Recover{Loss: cluster.Loss{Survivor: "a-0", Revision: 70}}, nil},
 		{
 			"member-damaged", formed(), with(func(v *cluster.View) { down(v, "a-2"); v.Members[2].Damage = "its data is damaged: crc mismatch" }),

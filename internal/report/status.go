@@ -173,7 +173,7 @@ func quorumLoss(v cluster.View) *v1alpha1.QuorumLoss {
 	if !lasting || !v.Formed() {
 		return nil
 	}
-	status := &v1alpha1.QuorumLoss{Lost: cluster.Names(loss.Lost)}
+	status := &v1alpha1.QuorumLoss{Lost: cluster.Names(loss.Lost), Missing: cluster.Names(loss.Missing)}
 	for _, m := range loss.Survivors {
 		survivor := v1alpha1.Survivor{Name: m.Name}
 		if m.Index > 0 {
@@ -236,7 +236,7 @@ func problem(m cluster.Member) string {
 	if m.Foreign != "" {
 		problems = append(problems, m.Foreign)
 	}
-	for _, lasting := range []string{m.Damage, cmp.Or(m.Stranded, m.Silence())} {
+	for _, lasting := range []string{m.Damage, cmp.Or(m.Stranded, m.NodeGone, m.Silence())} {
 		if lasting != "" && !m.Answers {
 			problems = append(problems, lasting)
 		}
