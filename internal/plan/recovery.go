@@ -145,17 +145,7 @@ func beyondRepair(v cluster.View) Step {
 	if !lasting {
 		return nil
 	}
-	gone := loss.why()
-	strays := v.StrayVoters()
-	if strays > 0 {
-		gone += fmt.Sprintf(" (voters that are not ours may have newer data: %d)", strays)
-	}
-	if v.Unproven() {
-		gone += " (its volumes were adopted: whether another member has newer data, only you can know)"
-	}
-	if v.Want.Automatic && !loss.isProven() && len(loss.Missing) == 0 {
-		gone += " (what members say on their metrics port is not proven, so the operator does not choose by it)"
-	}
+	gone, strays := whatIsGone(v, loss), v.StrayVoters()
 	switch {
 	case len(loss.Survivors) == 0 && len(loss.Missing) > 0:
 		return Refuse{gone + ", and no other voter is left; bring the nodes back, or restore the cluster from a backup"}
@@ -178,6 +168,21 @@ func beyondRepair(v cluster.View) Step {
 			"%s set spec.recovery.acceptDataLoss to %q, else restore the cluster from a backup",
 			gone, proposal.Survivor, proposal.Revision, loss.unless(), proposal)}
 	}
+}
+
+// whatIsGone says what is lost, and what only a person can know of it.
+func whatIsGone(v cluster.View, loss QuorumLoss) string {
+	gone := loss.why()
+	if strays := v.StrayVoters(); strays > 0 {
+		gone += fmt.Sprintf(" (voters that are not ours may have newer data: %d)", strays)
+	}
+	if v.Unproven() {
+		gone += " (its volumes were adopted: whether another member has newer data, only you can know)"
+	}
+	if v.Want.Automatic && !loss.isProven() && len(loss.Missing) == 0 {
+		gone += " (what members say on their metrics port is not proven, so the operator does not choose by it)"
+	}
+	return gone
 }
 
 // cannotOutlive says what a person must do for data that goes with the next step.
