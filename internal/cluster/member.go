@@ -71,7 +71,7 @@ type Pod struct {
 	Made        int64  // when, in seconds
 	Address     string // IP; empty until the network is up
 	Terminating bool
-	Overdue     bool   // terminating for longer than its grace period
+	Overdue     bool   // terminating for longer than a Pod may take
 	Finished    bool   // it never runs etcd again
 	Unplaced    bool   // no node has it yet: none of its containers ever ran
 	Ended       bool   // told to end, and by the kubelet's word none of its containers runs any more

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -57,7 +58,7 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	m := members.member(pod.Name)
 	members.pods[pod.Name] = pod
 	m.Pod = podFacts(pod)
-	m.Pod.Overdue = m.Pod.Terminating && o.Now().After(pod.DeletionTimestamp.Time)
+	m.Pod.Overdue = o.isOverdue(pod)
 	m.Pod.Quiet = m.Pod.Withdrawn && o.isQuiet(pod)
 	m.Pod.Shaky = o.isShaky(pod)
 	m.Pod.Astray = isAstray(c, pod)
@@ -121,6 +122,19 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		Running:     etcd.State.Running != nil,
 		Settling:    isReplaced(pod, etcd),
 	}
+}
+
+// overdueAfter is how long a Pod may take to end before it counts as overdue, however short
+// its own grace period is: a busy kubelet needs longer than its container. It is the default
+// of Kubernetes for that period.
+const overdueAfter = 30 * time.Second
+
+func (o *Observer) isOverdue(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp == nil {
+		return false
+	}
+	granted := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
+	return o.Now().After(pod.DeletionTimestamp.Add(max(0, overdueAfter-granted)))
 }
 
 // clientsLeave is how long it takes until no client is sent to a Pod any more that has

@@ -77,7 +77,7 @@ func containerTrouble(pod *corev1.Pod, status corev1.ContainerStatus) string {
 	if ended == nil {
 		ended = status.LastTerminationState.Terminated
 	}
-	if ended != nil && ended.ContainerID != "" && ended.ContainerID == pod.Annotations[v1alpha1.AnnotationReplaced] {
+	if ended != nil && isExchanged(pod, ended) {
 		ended = nil
 	}
 	waiting := status.State.Waiting
@@ -85,7 +85,7 @@ func containerTrouble(pod *corev1.Pod, status corev1.ContainerStatus) string {
 	case status.Ready:
 		return ""
 	case waiting != nil && pullTrouble[waiting.Reason]:
-		return fmt.Sprintf("its image %s cannot be pulled", build.Etcd(pod).Image)
+		return fmt.Sprintf("its image %s cannot be pulled%s", build.Etcd(pod).Image, pullCause(waiting.Message))
 	case ended != nil:
 		return fmt.Sprintf("its container ended: %s, exit code %d%s", ended.Reason, ended.ExitCode, lastLine(ended.Message))
 	case waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing":
@@ -97,15 +97,39 @@ func containerTrouble(pod *corev1.Pod, status corev1.ContainerStatus) string {
 	}
 }
 
+// isExchanged says whether a container ended because its Pod was given another image.
+func isExchanged(pod *corev1.Pod, ended *corev1.ContainerStateTerminated) bool {
+	return ended.ContainerID != "" && ended.ContainerID == pod.Annotations[v1alpha1.AnnotationReplaced]
+}
+
 // pullTrouble are the kubelet's words for an image that it cannot get; it goes to
 // and fro between them with every try.
 var pullTrouble = map[string]bool{"ImagePullBackOff": true, "ErrImagePull": true, "InvalidImageName": true}
+
+// pullCause quotes why an image cannot be pulled, in the runtime's words. The kubelet has them
+// behind others, which differ while it tries and while it waits for the next try; one before
+// Kubernetes 1.32 has none while it waits. The port that a request came from differs with
+// every try.
+func pullCause(message string) string {
+	cause := sourcePort.ReplaceAllString(pullPreface.ReplaceAllString(message, ""), "->")
+	if cause == "" {
+		return ""
+	}
+	const longest = 400 // the runtime names the image three times before the cause
+	return ": " + strings.ToValidUTF8(cause[:min(len(cause), longest)], "")
+}
+
+var (
+	pullPreface = regexp.MustCompile(`^(Back-off pulling image "[^"]*"(: )?)?(ErrImagePull: )?(rpc error: code = \w+ desc = )?`)
+	sourcePort  = regexp.MustCompile(`:[0-9]+->`)
+)
 
 // lastLine quotes the last line of a container's log that says what went wrong. Of a line
 // that etcd's logger wrote it takes the message and the error alone: others make every line
 // different, or hold what clients have asked for, such as their keys.
 func lastLine(message string) string {
-	line := telling(strings.Split(strings.TrimSpace(message), "\n"))
+	said, _, _ := strings.Cut(message, usage)
+	line := telling(strings.Split(strings.TrimSpace(said), "\n"))
 	var logged struct{ Msg, Error string }
 	switch {
 	case json.Unmarshal([]byte(line), &logged) == nil:
@@ -119,6 +143,9 @@ func lastLine(message string) string {
 	const longest = 200
 	return ": " + strings.ToValidUTF8(line[:min(len(line), longest)], "")
 }
+
+// usage begins what etcd prints behind the line that tells of a wrong flag.
+const usage = "\nUsage:\n"
 
 // telling is the last line that etcd ended with, or the last of all: behind a panic
 // comes a trace of many lines.
@@ -148,11 +175,13 @@ func failing(pod *corev1.Pod) bool {
 const shakyFor = 10 * time.Second
 
 // isShaky says whether the container may be about to fail again: nobody else may be
-// disturbed because it is well just now.
+// disturbed because it is well just now. One that was killed because its image was exchanged
+// has not failed: clients that watch it keep etcd from ending by itself in time.
 func (o *Observer) isShaky(pod *corev1.Pod) bool {
 	status := build.EtcdStatus(pod)
 	run, last := status.State.Running, status.LastTerminationState.Terminated
-	return run != nil && last != nil && last.ExitCode != 0 && o.isRecent(run.StartedAt.Time, shakyFor)
+	failed := last != nil && last.ExitCode != 0 && !isExchanged(pod, last)
+	return run != nil && failed && o.isRecent(run.StartedAt.Time, shakyFor)
 }
 
 // failures are the kubelet's words for a container that it tries again and again.
