@@ -39,6 +39,9 @@ const (
 	// AnnotationPlan holds, on a volume of a first member, the names of all first
 	// members, joined by commas.
 	AnnotationPlan = "etcd-operator.dev/bootstrap-members"
+	// AnnotationUnused is on a volume of a first member for as long as no Pod was made
+	// for any of them. It proves to a later EtcdCluster that the volume holds nothing.
+	AnnotationUnused = "etcd-operator.dev/unused"
 	// AnnotationPaused does on an EtcdCluster what spec.paused does. Users set it.
 	AnnotationPaused = "etcd-operator.dev/paused"
 	// AnnotationImage holds, on a Pod whose image the operator was told to take for its

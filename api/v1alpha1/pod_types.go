@@ -10,7 +10,6 @@ import (
 // member (the default), or on the node's disk for as long as the Pod lives.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.ephemeral) && (has(self.size) || has(self.storageClassName)))",message="storage.ephemeral goes without storage.size and storage.storageClassName: choose one kind of storage"
-// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot be changed on an existing cluster: a volume's class is fixed when it is made"
 // +kubebuilder:validation:XValidation:rule="quantity(has(self.size) ? string(self.size) : '8Gi').compareTo(quantity('64Mi')) >= 0",message="storage.size must be at least 64Mi: etcd preallocates its write-ahead log in files of 64 MB"
 type Storage struct {
 	// size of each member's volume. It may grow later if the storage class allows
@@ -20,7 +19,9 @@ type Storage struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	Size *resource.Quantity `json:"size,omitempty"`
 
-	// storageClassName of the volumes; the cluster's default class if not given.
+	// storageClassName of the volumes; the cluster's default class if not given. Until
+	// the cluster has formed it may be changed, to another name: volumes that have held no
+	// data yet are replaced.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="storage.storageClassName must be the name of a StorageClass: lower case letters, digits, '-' and '.'"

@@ -167,21 +167,9 @@ var storage = []refusal{
 	},
 }
 
-const (
-	classRule     = "spec.storage: Invalid value|storage.storageClassName cannot be changed on an existing cluster"
-	ephemeralRule = "spec: Invalid value|storage.ephemeral cannot be added to or removed from an existing cluster"
-)
+const ephemeralRule = "spec: Invalid value|storage.ephemeral cannot be added to or removed from an existing cluster"
 
 var immutable = []refusal{
-	{name: "fault 54: class set", from: "{}", bad: "{storage: {storageClassName: fast}}", good: "{storage: {size: 9Gi}}", says: classRule},
-	{
-		name: "fault 54: class unset", from: "{storage: {storageClassName: fast}}", bad: "{}",
-		good: "{storage: {storageClassName: fast, size: 9Gi}}", says: classRule,
-	},
-	{
-		name: "fault 54: class changed", from: "{storage: {storageClassName: fast}}", bad: "{storage: {storageClassName: slow}}",
-		good: "{size: 5, storage: {storageClassName: fast}}", says: classRule,
-	},
 	{name: "fault 54: ephemeral added", from: "{}", bad: "{storage: {ephemeral: {}}}", good: "{storage: {}}", says: ephemeralRule},
 	{
 		name: "fault 54: ephemeral removed", from: "{storage: {ephemeral: {}}}", bad: "{}",

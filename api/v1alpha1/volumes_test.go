@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
 // A size that volumes were never given may be taken back, as far as they have it.
@@ -32,6 +34,34 @@ func TestVolumeSizeMayBeTakenBack(t *testing.T) {
 			"spec.storage: Invalid value", "storage.size cannot shrink", "it may be set back to status.volumeSize")
 	}
 	wantAccepted(t, tryUpdate(t, "grown", "{}"), "the default of 8Gi")
+}
+
+// Until the cluster has formed a wrong class may be corrected; whose volumes hold data keeps it.
+func TestClassMayBeCorrectedUntilTheClusterHasFormed(t *testing.T) {
+	const fast, slow, none = "{storage: {storageClassName: fast}}", "{storage: {storageClassName: slow}}", "{}"
+	rule := []string{"spec.storage: Invalid value", "storage.storageClassName cannot be changed on an existing cluster", "until the cluster has formed"}
+	told := func(status v1alpha1.EtcdClusterStatus) {
+		c := get(t, "classy")
+		c.Status = status
+		if err := server.Status().Update(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan := &v1alpha1.Bootstrap{Token: "u1", Members: []string{"classy-0"}}
+	adopted := &v1alpha1.Bootstrap{Token: "u1", Members: []string{"classy-0"}, Adopted: true}
+	create(t, "classy", none)
+	wantAccepted(t, tryUpdate(t, "classy", fast), "before anything is known")
+	told(v1alpha1.EtcdClusterStatus{Bootstrap: plan})
+	wantAccepted(t, tryUpdate(t, "classy", slow), "while the first members start")
+	wantRefused(t, tryUpdate(t, "classy", none), "whichever is the default", rule...)
+	for what, status := range map[string]v1alpha1.EtcdClusterStatus{
+		"fault 54: formed": {Bootstrap: plan, ClusterID: "c1"}, "fault 54: adopted": {Bootstrap: adopted},
+	} {
+		told(status)
+		wantRefused(t, tryUpdate(t, "classy", fast), what, rule...)
+		wantRefused(t, tryUpdate(t, "classy", none), what, rule...)
+		wantAccepted(t, tryUpdate(t, "classy", "{size: 5, storage: {storageClassName: slow}}"), what)
+	}
 }
 
 // What the operator waits for no longer: the API server forbids that a volume grows whose

@@ -151,13 +151,23 @@ func (a *Actor) setAside(claim *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// discard deletes one volume, and only the one that was observed.
+// discard deletes one volume, and only the one that was observed. One that never held data
+// must be found so by the API server itself, and not change before it is deleted.
 func (a *Actor) discard(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Discard) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: c.Namespace}}
 	exactly := client.Preconditions{UID: ptr.To(types.UID(s.UID))}
+	if s.Unused {
+		if err := a.Live.Get(ctx, client.ObjectKeyFromObject(claim), claim); err != nil {
+			return fmt.Errorf("read volume %s: %w", s.Name, err)
+		}
+		if !build.IsUnused(claim) {
+			return ErrChanged
+		}
+		exactly.ResourceVersion = &claim.ResourceVersion
+	}
 	if err := client.IgnoreNotFound(a.Client.Delete(ctx, claim, exactly)); err != nil {
 		return fmt.Errorf("delete volume %s: %w", s.Name, err)
 	}

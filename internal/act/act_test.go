@@ -205,7 +205,7 @@ var steps = []struct {
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), claim("a-0")) },
 	},
 	{
-		step: plan.Start{Names: []string{"a-0", "a-1", "a-2"}}, writes: 6,
+		step: plan.Start{Names: []string{"a-0", "a-1", "a-2"}}, writes: 9,
 		set: func(t *testing.T) *scene {
 			c, v := unformed()
 			return newScene(t, c, v)

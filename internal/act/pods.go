@@ -37,7 +37,20 @@ func (a *Actor) start(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 	if err := atOnce(s.Names, claim); err != nil {
 		return err
 	}
+	if err := atOnce(s.Names, func(name string) error { return a.use(ctx, c, name) }); err != nil {
+		return err
+	}
 	return atOnce(s.Names, pod)
+}
+
+// use takes off a volume that it holds nothing, before a Pod can write to it.
+func (a *Actor) use(ctx context.Context, c *v1alpha1.EtcdCluster, name string) error {
+	if c.Spec.Storage.Ephemeral != nil {
+		return nil
+	}
+	return a.changeVolume(ctx, c, name, func(claim *corev1.PersistentVolumeClaim) {
+		delete(claim.Annotations, v1alpha1.AnnotationUnused)
+	})
 }
 
 func (a *Actor) startVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, name string) error {

@@ -1,6 +1,7 @@
 package act_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
@@ -40,8 +42,9 @@ func TestAllVolumesAreMadeBeforeTheFirstPod(t *testing.T) {
 	for _, write := range s.api.writes {
 		kinds = append(kinds, strings.Fields(write)[1])
 	}
-	want := []string{"PersistentVolumeClaim", "PersistentVolumeClaim", "PersistentVolumeClaim", "Pod", "Pod", "Pod"}
-	if !slices.Equal(kinds, want) {
+	claims, used, pods := kinds[:3], kinds[3:6], kinds[6:]
+	if slices.Sort(used); strings.Join(slices.Concat(claims, used, pods), " ") !=
+		"PersistentVolumeClaim PersistentVolumeClaim PersistentVolumeClaim a-0 a-1 a-2 Pod Pod Pod" {
 		t.Errorf("wrote %v", s.api.writes)
 	}
 	for _, owner := range s.api.owners {
@@ -51,9 +54,52 @@ func TestAllVolumesAreMadeBeforeTheFirstPod(t *testing.T) {
 	}
 }
 
-// TestNoPodWithoutEveryVolume: one volume that cannot be made holds back all Pods.
+// TestUnusedUntilThereIsAPod: of a volume that was made while another is refused it is known
+// that it holds nothing, until Pods are made.
+func TestUnusedUntilThereIsAPod(t *testing.T) {
+	c, v := unformed()
+	s := newScene(t, c, v)
+	unused := func() (names []string) {
+		for _, name := range []string{"a-0", "a-1", "a-2"} {
+			if claim := (&corev1.PersistentVolumeClaim{}); s.get(name, claim) && build.IsUnused(claim) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	s.api.failBefore(2)
+	if err := s.do(startAll); err == nil || len(unused()) != 2 {
+		t.Fatalf("got %v, unused are %v", err, unused())
+	}
+	s.api.failBefore(-1)
+	s.mustDo(startAll)
+	if names := unused(); len(names) > 0 {
+		t.Errorf("with Pods, and said to be unused: %v", names)
+	}
+}
+
+// TestDiscardOfWhatIsUsedByNow: a volume that never held data is deleted, but not one that
+// has been bound or given to a Pod since it was seen.
+func TestDiscardOfWhatIsUsedByNow(t *testing.T) {
+	c, v := unformed()
+	marked := build.Volume(c, "a-0", c.Status.Bootstrap)
+	used := build.Volume(c, "a-1", c.Status.Bootstrap)
+	delete(used.Annotations, v1alpha1.AnnotationUnused)
+	used.Status.Phase = corev1.ClaimBound
+	s := newScene(t, c, v, marked, used)
+	s.mustDo(plan.Discard{Name: "a-0", UID: "", Unused: true})
+	if err := s.do(plan.Discard{Name: "a-1", Unused: true}); !errors.Is(err, act.ErrChanged) {
+		t.Errorf("got %v, want that it has changed", err)
+	}
+	if s.get("a-0", &corev1.PersistentVolumeClaim{}) || !s.get("a-1", &corev1.PersistentVolumeClaim{}) {
+		t.Error("a-0 is still there, or a-1 is gone")
+	}
+}
+
+// TestNoPodWithoutEveryVolume: one volume that cannot be made, or be told to be used from now
+// on, holds back all Pods.
 func TestNoPodWithoutEveryVolume(t *testing.T) {
-	for n := range 3 {
+	for n := range 6 {
 		c, v := unformed()
 		s := newScene(t, c, v)
 		s.api.failBefore(n)

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -32,6 +33,8 @@ func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *c
 		claim.Annotations = map[string]string{
 			v1alpha1.AnnotationToken: plan.Token,
 			v1alpha1.AnnotationPlan:  strings.Join(plan.Members, ","),
+
+			v1alpha1.AnnotationUnused: "true",
 		}
 	}
 	return claim
@@ -44,6 +47,34 @@ func IsVolumeOf(c *v1alpha1.EtcdCluster, claim metav1.Object) bool {
 		return owner.UID == c.UID
 	}
 	return claim.GetLabels()[v1alpha1.LabelCluster] == c.Name
+}
+
+// bound is on every claim that has had a volume, also once that is gone
+// (AnnBindCompleted in k8s.io/component-helpers/storage/volume).
+const bound = "pv.kubernetes.io/bind-completed"
+
+// IsUnused says whether a claim of a first member proves that it holds nothing: no Pod was
+// made for it, or it never had a volume. One that is to be filled from elsewhere, or bound
+// to a volume that somebody chose, may hold data as soon as it is bound.
+func IsUnused(claim *corev1.PersistentVolumeClaim) bool {
+	notes, spec := claim.Annotations, claim.Spec
+	switch {
+	case notes[v1alpha1.AnnotationToken] == "", notes[v1alpha1.AnnotationClusterID] != "":
+		return false
+	case spec.DataSource != nil, spec.DataSourceRef != nil, spec.Selector != nil:
+		return false
+	case notes[v1alpha1.AnnotationUnused] != "":
+		return true
+	default:
+		return claim.Status.Phase == corev1.ClaimPending && spec.VolumeName == "" && notes[bound] == ""
+	}
+}
+
+// IsFitting says whether an unused claim asks for what the cluster wants. Without a class
+// in the spec any will do: which one is the default is not known here.
+func IsFitting(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) bool {
+	want, size := c.Spec.Storage.StorageClassName, claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	return (want == nil || ptr.Deref(claim.Spec.StorageClassName, "") == *want) && size.Cmp(c.Spec.Storage.VolumeSize()) == 0
 }
 
 // VolumeOwners are the owners of every volume of the cluster.

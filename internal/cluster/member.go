@@ -22,6 +22,7 @@ type Member struct {
 	// What Kubernetes knows.
 	Pod    Pod
 	Volume VolumeState
+	Unused bool // its volume provably never held data
 
 	// What etcd's list says.
 	ID      uint64 // 0 while unlisted

@@ -147,6 +147,9 @@ type Volume struct {
 	Version   string   // of etcd that its member ran last; empty if nobody wrote it down
 	Image     string   // that the user has chosen for that version; empty if none
 	Size      int64    // bytes that it asks for
+	UID       string   // precondition of its deletion
+	Unused    bool     // it provably never held data
+	Unfit     bool     // of one that is unused: it is not of the class or the size that is wanted
 }
 
 // Planned says whether the bootstrap plan is frozen.

@@ -20,16 +20,19 @@ import (
 
 // kubernetes reads the Pods and volumes that carry the cluster's label.
 func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join) error {
-	ours := []client.ListOption{client.InNamespace(c.Namespace), client.MatchingLabels(build.MemberSelector(c))}
+	from, ours := o.Cache, []client.ListOption{client.InNamespace(c.Namespace), client.MatchingLabels(build.MemberSelector(c))}
+	if isBeginning(c, v) {
+		from = o.Live
+	}
 	var pods corev1.PodList
-	if err := o.Cache.List(ctx, &pods, ours...); err != nil {
+	if err := from.List(ctx, &pods, ours...); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
 	for i := range pods.Items {
 		o.pod(c, v, members, &pods.Items[i])
 	}
 	var claims corev1.PersistentVolumeClaimList
-	if err := o.Cache.List(ctx, &claims, ours...); err != nil {
+	if err := from.List(ctx, &claims, ours...); err != nil {
 		return fmt.Errorf("list volumes: %w", err)
 	}
 	for i := range claims.Items {
@@ -44,6 +47,15 @@ func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *c
 	slices.SortFunc(v.Foreign, byName)
 	slices.SortFunc(v.Expired, byName)
 	return nil
+}
+
+// isBeginning says whether the first members may be decided on now: what a cache does not
+// show yet would count as never having been.
+func isBeginning(c *v1alpha1.EtcdCluster, v *cluster.View) bool {
+	if v.Formed() || v.Want.Size == 0 || v.Want.Paused != "" {
+		return false
+	}
+	return !v.Planned() || v.Want.Size < len(v.Record.First)
 }
 
 func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, pod *corev1.Pod) {
@@ -203,8 +215,11 @@ func (o *Observer) volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *joi
 	}
 	m := members.member(claim.Name)
 	m.Volume, members.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1alpha1.AnnotationChosenImage]
+	m.Unused = build.IsUnused(claim)
 	if m.Volume == cluster.Kept {
-		v.Volumes = append(v.Volumes, history(claim))
+		past := history(claim)
+		past.Unused, past.Unfit = m.Unused, m.Unused && !build.IsFitting(c, claim)
+		v.Volumes = append(v.Volumes, past)
 	}
 	if had := claim.Annotations[v1alpha1.AnnotationVersion]; members.unproven && minorOf(had) != "" {
 		m.Version = had
@@ -230,6 +245,7 @@ func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 		Version:   claim.Annotations[v1alpha1.AnnotationVersion],
 		Image:     claim.Annotations[v1alpha1.AnnotationChosenImage],
 		Size:      claim.Spec.Resources.Requests.Storage().Value(),
+		UID:       string(claim.UID),
 	}
 	if plan := claim.Annotations[v1alpha1.AnnotationPlan]; plan != "" {
 		volume.First = strings.Split(plan, ",")

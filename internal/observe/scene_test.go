@@ -84,6 +84,7 @@ func newScene(t *testing.T) *scene {
 		s.c.Status.Members = append(s.c.Status.Members, v1alpha1.MemberStatus{Name: name, ID: fmt.Sprint(i + 1), Role: role, Version: "3.6.16"})
 		claim := build.Volume(s.c, name, s.c.Status.Bootstrap)
 		claim.Annotations[v1alpha1.AnnotationVersion] = "3.6.16"
+		delete(claim.Annotations, v1alpha1.AnnotationUnused)
 		s.objects = append(s.objects, claim)
 	}
 	for i := range 3 {
@@ -200,6 +201,7 @@ func (s *scene) observer() *observe.Observer {
 			return inner.Get(ctx, name, into, opts...)
 		},
 		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			s.called("List", fmt.Sprintf("%T", list))
 			var options client.ListOptions
 			if _, err := labels.Parse(options.ApplyOptions(opts).LabelSelector.String()); err != nil {
 				return apierrors.NewBadRequest(err.Error())

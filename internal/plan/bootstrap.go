@@ -106,9 +106,16 @@ func stayAwake(v cluster.View) Step {
 
 // adoptVolumes takes kept volumes for what they are: the data of a cluster of
 // this name. Only if every volume of one plan is there and none says that the
-// cluster had formed is the plan taken up again as it was.
+// cluster had formed is the plan taken up again as it was. Volumes that all never held
+// data are nobody's past: they are in the way of the size and the class that are wanted now.
 func adoptVolumes(v cluster.View) Step {
-	if v.Planned() || len(v.Volumes) == 0 {
+	if v.Planned() {
+		return nil
+	}
+	if step := discardUnused(v); step != nil {
+		return step
+	}
+	if len(v.Volumes) == 0 {
 		return nil
 	}
 	var names []string

@@ -261,6 +261,12 @@ func dataViolation(before, after *world, step plan.Step) string {
 	if s, is := step.(plan.Discard); is && before.member(s.Name).Role != cluster.Unlisted {
 		return "I3: volume of listed member " + s.Name + " is deleted"
 	}
+	if s, is := step.(plan.Discard); is && s.Unused && before.fate(s.Name).data && before.member(s.Name).Unused {
+		return "I3: volume of " + s.Name + " holds data and is deleted"
+	}
+	if _, is := step.(plan.Freeze); is && (before.formed || len(before.view.Select(cluster.HasPod)) > 0) {
+		return "I5: other first members are chosen although some may run"
+	}
 	if s, is := step.(plan.Start); is && before.formed && !before.view.Formed() {
 		for _, name := range s.Names {
 			if !before.fate(name).data && before.member(name).Volume == cluster.NoVolume {

@@ -25,6 +25,7 @@ var rules = []rule{
 	{"hibernate", hibernate},
 	{"adopt kept volumes", adoptVolumes},
 	{"freeze the bootstrap plan", freezePlan},
+	{"plan again while nothing has begun", replan},
 	{"furnish", furnish},
 	{"stay one cluster", stayOneCluster},
 	{"remember that it formed", rememberFormation},

@@ -33,7 +33,7 @@ import (
 // allow=MINOR (that etcd is to be told it goes down to).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
-// answering synced fresh new unproven unrecorded failing cordoned damaged stranded nowhere unsigned forced behind replies,
+// answering synced fresh new unused unfit unproven unrecorded failing cordoned damaged stranded nowhere unsigned forced behind replies,
 // version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION and
 // astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
 // "volume" describe those.
@@ -180,6 +180,8 @@ func parseLine(t *testing.T, w *world, words []string) {
 				volume.ClusterID = value
 			case "version":
 				volume.Version = value
+			case "unused":
+				volume.UID, volume.Unused = "volume", true
 			}
 		}
 		w.view.Volumes = append(w.view.Volumes, volume)
@@ -333,6 +335,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Proven = false
 	case "curable":
 		w.fate(m.Name).cured = true
+	case "unused", "unfit":
+		m.Unused, w.fate(m.Name).unfit = true, word == "unfit"
 	case "fresh":
 		silent()
 		m.Started, m.Pod, m.Volume = false, cluster.Pod{}, cluster.NoVolume

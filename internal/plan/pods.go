@@ -201,7 +201,7 @@ func misfits(v cluster.View, part cluster.Part) []cluster.Object {
 func discardExpired(v cluster.View) Step {
 	for _, volume := range v.Expired {
 		if m, _ := v.Member(volume.Name); !cluster.IsListed(m) && !m.Pod.Exists && volume.Refused == "" {
-			return Discard{volume.Name, volume.UID}
+			return Discard{Name: volume.Name, UID: volume.UID}
 		}
 	}
 	return nil

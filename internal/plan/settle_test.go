@@ -44,6 +44,7 @@ func (w *world) settle() {
 	w.aim()
 	v.Members = slices.DeleteFunc(v.Members, w.forgets)
 	w.watchBudget()
+	w.watchVolumes()
 }
 
 // budget is the disruption budget of every world that has one.
@@ -59,6 +60,23 @@ func (w *world) watchBudget() {
 		return
 	}
 	v.Objects = append(slices.Clip(v.Objects), budget)
+}
+
+// watchVolumes sees the volumes that never held data, once the first members are chosen.
+func (w *world) watchVolumes() {
+	v := &w.view
+	if !v.Planned() {
+		return
+	}
+	unused := func(volume cluster.Volume) bool { return volume.Unused }
+	if slices.ContainsFunc(v.Volumes, unused) {
+		v.Volumes = slices.DeleteFunc(slices.Clone(v.Volumes), unused)
+	}
+	for _, m := range v.Members {
+		if m.Unused {
+			v.Volumes = append(slices.Clip(v.Volumes), cluster.Volume{Name: m.Name, UID: "volume", Unused: true, Unfit: w.fate(m.Name).unfit})
+		}
+	}
 }
 
 // isDrainable says whether all who may be evicted leave a quorum of voters behind, or there
@@ -119,7 +137,7 @@ func (w *world) runs(m cluster.Member) bool {
 	if w.misled(m) {
 		return false
 	}
-	if f.damaged || f.silent || f.unheard || f.nowhere || f.away > 0 || f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
+	if f.unfit || f.damaged || f.silent || f.unheard || f.nowhere || f.away > 0 || f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
 		return false
 	}
 	return cluster.HasPod(m) && (!f.broken || f.cured && !f.stale)
@@ -150,6 +168,8 @@ func (w *world) failing() bool {
 func (w *world) run(m *cluster.Member) {
 	f := w.fate(m.Name)
 	f.away = max(f.away-1, 0)
+	m.Pod.Unplaced = m.Pod.Exists && (f.unfit || m.Pod.Unplaced && m.Volume == cluster.NoVolume && !w.view.Want.Ephemeral)
+	m.Unused = m.Unused && !(m.Pod.Exists && !m.Pod.Unplaced)
 	alive := m.Pod.Exists && w.runs(*m)
 	m.Pod.Silent, m.Pod.Misled = "", w.misled(*m) && f.away == 0 && !f.silent && !f.unheard && !f.nowhere && !f.broken
 	if m.Pod.Exists && (f.silent || f.unheard) {

@@ -320,29 +320,47 @@ var firstStates = []func(m *cluster.Member){
 	func(m *cluster.Member) {
 		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Image: "3.6.16", Finished: true}
 	},
+	func(m *cluster.Member) { m.Volume, m.Unused = cluster.Kept, true },
+	func(m *cluster.Member) {
+		m.Volume, m.Unused, m.Pod = cluster.Kept, true, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Image: "3.6.16", Unplaced: true}
+	},
 }
 
-// eachUnformed makes every moment of a bootstrap.
+// eachUnformed makes every moment of a bootstrap, also where a smaller size is wanted by
+// now, or another class of volumes.
 func eachUnformed(visit func(*world)) {
 	for _, ephemeral := range []bool{false, true} {
 		for _, size := range []int{1, 3, 5} {
 			for code := range power(len(firstStates), size) {
-				visit(unformedWorld(digits(code, len(firstStates), size), ephemeral))
+				states := digits(code, len(firstStates), size)
+				visit(unformedWorld(states, size, ephemeral, false))
+				if size > 1 {
+					visit(unformedWorld(states, size-2, ephemeral, false))
+				}
+				if !ephemeral {
+					visit(unformedWorld(states, size, ephemeral, true))
+					visit(unformedWorld(states, 1, ephemeral, true))
+				}
 			}
 			visit(newWorld(size, ephemeral))
 		}
 	}
 }
 
-func unformedWorld(states []int, ephemeral bool) *world {
-	w := newWorld(len(states), ephemeral)
+// unformedWorld is one in which the plan is frozen. No disk is found for volumes that are
+// unfit and were never used.
+func unformedWorld(states []int, want int, ephemeral, unfit bool) *world {
+	w := newWorld(want, ephemeral)
 	var names []string
 	for i := range states {
 		names = append(names, cluster.MemberName("a", i))
 	}
 	w.obey(plan.Freeze{Members: names})
 	for i, state := range states {
-		firstStates[state](w.at(names[i]))
+		m := w.at(names[i])
+		firstStates[state](m)
+		m.Unused = m.Unused && !ephemeral
+		w.fate(names[i]).unfit = unfit && m.Unused
 	}
 	w.settle()
 	return w

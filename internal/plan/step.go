@@ -67,8 +67,11 @@ type (
 	Remove struct{ Name, Because string }
 	// Quarantine sets the volume of a removed member aside for good.
 	Quarantine struct{ Name string }
-	// Discard deletes a volume that was set aside long enough ago.
-	Discard struct{ Name, UID string }
+	// Discard deletes a volume that was set aside long enough ago, or that never held data.
+	Discard struct {
+		Name, UID string
+		Unused    bool // not if it may hold data by now
+	}
 	// AllowDowngrade tells etcd that its members go down to a minor version.
 	AllowDowngrade struct{ To string }
 	// CancelDowngrade tells etcd that no more of them need to be let down: etcd lets nobody
@@ -170,7 +173,6 @@ func (s Promote) String() string         { return "promote " + s.Name }
 func (s MoveLeader) String() string      { return "move leader " + s.From + " -> " + s.To }
 func (s Remove) String() string          { return "remove member " + s.Name + ": " + s.Because }
 func (s Quarantine) String() string      { return "quarantine volume " + s.Name }
-func (s Discard) String() string         { return "discard volume " + s.Name }
 func (s AllowDowngrade) String() string  { return "allow downgrade to " + s.To }
 func (s CancelDowngrade) String() string { return "cancel downgrade: " + s.Because }
 func (s RollBack) String() string        { return "roll back to " + s.Version + ": " + s.Because }
@@ -180,6 +182,13 @@ func (s Conclude) String() string        { return "quorum is recovered from " + 
 func (s Wait) String() string            { return "wait for " + s.For }
 func (s Refuse) String() string          { return "refuse: " + s.Because }
 func (s Done) String() string            { return "done" }
+
+func (s Discard) String() string {
+	if s.Unused {
+		return "discard volume " + s.Name + ", which never held data"
+	}
+	return "discard volume " + s.Name
+}
 
 // Rests says whether the step changes nothing.
 func Rests(step Step) bool {

@@ -50,6 +50,7 @@ type fate struct {
 	data    bool   // there is data on its volume or in its Pod
 	stale   bool   // its Pod was made from an older spec
 	bare    bool   // its Pod was made when what it mounts was gone
+	unfit   bool   // no disk is found for the volume that it has been given
 	deaf    bool   // as leader it takes the oldest other voter that is there for away
 	told    uint32 // members that its Pod was told of, a bit for each; 0: it is to form a new cluster
 	away    int8   // looks until its container runs again by itself
@@ -175,7 +176,7 @@ func (w *world) obey(step plan.Step) {
 			w.view.Expired = append(slices.Clip(w.view.Expired), cluster.Object{Kind: "PersistentVolumeClaim", Name: s.Name, UID: "volume"})
 		}
 	case plan.Discard:
-		w.view.Expired = slices.DeleteFunc(slices.Clone(w.view.Expired), func(o cluster.Object) bool { return o.Name == s.Name })
+		w.discard(s)
 	case plan.AllowDowngrade:
 		w.downgrade, w.minor = s.To, s.To
 	case plan.CancelDowngrade:
@@ -204,6 +205,9 @@ func (w *world) undo(objects []cluster.Object) {
 
 func (w *world) record(token string, members []string, adopted bool) {
 	w.view.Record.Token, w.view.Record.First, w.view.Record.Adopted = token, members, adopted
+	for i := range w.view.Members {
+		w.view.Members[i].Recorded = slices.Contains(members, w.view.Members[i].Name)
+	}
 	for _, name := range members {
 		w.at(name).Recorded = true
 		w.view.Record.NextSerial = max(w.view.Record.NextSerial, cluster.Serial(w.view.Name, name)+1)
@@ -218,7 +222,24 @@ func (w *world) start(name string) {
 	m.Pod = cluster.Pod{Exists: true, UID: w.nextUID(), Image: w.view.Target.For(*m).Version, Lingers: true}
 	w.fate(name).stale, w.fate(name).bare, w.fate(name).told = false, w.cannotMount(), w.listed()
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {
-		m.Volume = cluster.Kept
+		m.Volume, m.Unused, w.fate(name).unfit = cluster.Kept, true, false
+	}
+}
+
+// discard deletes a volume, and one that never held data only if that is still so.
+func (w *world) discard(s plan.Discard) {
+	if !s.Unused {
+		w.view.Expired = slices.DeleteFunc(slices.Clone(w.view.Expired), func(o cluster.Object) bool { return o.Name == s.Name })
+		return
+	}
+	if m, known := w.view.Member(s.Name); known && !m.Unused {
+		return
+	}
+	w.view.Volumes = slices.DeleteFunc(slices.Clone(w.view.Volumes), func(volume cluster.Volume) bool { return volume.Name == s.Name })
+	for i := range w.view.Members {
+		if m := &w.view.Members[i]; m.Name == s.Name {
+			m.Volume, m.Unused, w.fate(s.Name).unfit = cluster.NoVolume, false, false
+		}
 	}
 }
 

@@ -63,6 +63,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("faults of the API server's words", Label("faults", "long"), Ordered, ContinueOnFailure, staleness)
 	Describe("other writers", Label("faults", "long"), Ordered, ContinueOnFailure, otherWriters)
 	Describe("wrong specs", Ordered, ContinueOnFailure, wrongSpecs)
+	Describe("volumes that hold nothing", Ordered, ContinueOnFailure, unusedVolumes)
 	Describe("names and sizes", Ordered, ContinueOnFailure, namesAndSizes)
 	Describe("what belongs to others", Ordered, ContinueOnFailure, whatBelongsToOthers)
 	Describe("secrets", Ordered, ContinueOnFailure, secrecy)

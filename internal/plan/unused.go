@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// discardUnused deletes the volumes of a cluster that never began.
+func discardUnused(v cluster.View) Step {
+	used := slices.ContainsFunc(v.Volumes, func(volume cluster.Volume) bool { return !volume.Unused })
+	if used || len(v.Select(cluster.HasPod)) > 0 {
+		return nil
+	}
+	if len(v.Volumes) > 0 {
+		return Discard{Name: v.Volumes[0].Name, UID: v.Volumes[0].UID, Unused: true}
+	}
+	return awaitDiscarded(v)
+}
+
+// awaitDiscarded waits for unused volumes to be gone, so that their names are free.
+func awaitDiscarded(v cluster.View) Step {
+	going := v.Select(func(m cluster.Member) bool { return m.Unused && m.Volume == cluster.Going })
+	if len(going) == 0 {
+		return nil
+	}
+	return Wait{For: "volume " + going[0].Name + " to be gone: it never held data, and another is made", Look: Soon}
+}
+
+// replan obeys a smaller size, and volumes of another class or size, for as long as no first
+// member can have run, because no volume of theirs has held data. All Pods end before: they
+// were told of the old plan. A larger size is grown to once the cluster has formed.
+func replan(v cluster.View) Step {
+	if v.Formed() || hasBegun(v) {
+		return nil
+	}
+	unfit := slices.DeleteFunc(slices.Clone(v.Volumes), func(volume cluster.Volume) bool {
+		at := slices.Index(v.Record.First, volume.Name)
+		return at < 0 || at < v.Want.Size && !volume.Unfit
+	})
+	smaller := v.Want.Size < len(v.Record.First)
+	if len(unfit) == 0 && !smaller {
+		return awaitDiscarded(v)
+	}
+	for _, m := range v.Select(func(m cluster.Member) bool { return m.Pod.Exists }) {
+		if m.Pod.Terminating {
+			return Wait{For: "pod " + m.Name + " to be gone"}
+		}
+		return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the spec was changed before any member has run"}
+	}
+	if len(unfit) > 0 {
+		return Discard{Name: unfit[0].Name, UID: unfit[0].UID, Unused: true}
+	}
+	return cmp.Or(awaitDiscarded(v), Step(Freeze{v.Record.First[:v.Want.Size]}))
+}
+
+// hasBegun says whether a first member may have run: one with a volume that is not known to
+// be unused, or, if data lives in Pods, one that a node has.
+func hasBegun(v cluster.View) bool {
+	return slices.ContainsFunc(v.Select(cluster.IsRecorded), func(m cluster.Member) bool {
+		if v.Want.Ephemeral {
+			return m.Pod.Exists && !m.Pod.Unplaced
+		}
+		return m.Volume != cluster.NoVolume && !m.Unused || m.Answers
+	})
+}

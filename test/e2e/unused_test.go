@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// unusedVolumes are those of clusters that never began.
+func unusedVolumes() {
+	var namespace string
+
+	BeforeAll(func() {
+		namespace = newNamespace()
+		startOperator(namespace)
+	})
+
+	retained := func(spec *v1alpha1.EtcdClusterSpec) { spec.DeletionPolicy = v1alpha1.Retain }
+	noClass := func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.StorageClassName = ptr.To("no-such-class") }
+	waits := func(c *v1alpha1.EtcdCluster) {
+		GinkgoHelper()
+		Expect(api.Create(ctx, c)).To(Succeed())
+		Eventually(func(g Gomega) { g.Expect(podsOf(g, namespace, ours(c))).To(HaveLen(3)) }).Should(Succeed())
+	}
+
+	It("fault 44: a storage class that there is not is corrected in place", func() {
+		c := newCluster(namespace, "classless", noClass)
+		waits(c)
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.StorageClassName = ptr.To("standard") })).To(Succeed())
+		settles(c)
+		Expect(members(c)).To(HaveLen(3))
+		discard(c)
+	})
+
+	It("fault 44: the volumes of a storage class that there is not are no data to a cluster that is created again", func() {
+		c := newCluster(namespace, "again", noClass, retained)
+		waits(c)
+		remove(c)
+		Expect(claims(c)).To(HaveLen(3))
+		discard(create(newCluster(namespace, "again", retained)))
+	})
+
+	It("fault 53: a quota that refuses the third volume leaves no data behind, and a smaller size starts at once", func() {
+		quota := allow(namespace, corev1.ResourcePersistentVolumeClaims, "2")
+		c := newCluster(namespace, "two", retained)
+		Expect(api.Create(ctx, c)).To(Succeed())
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")
+		remove(c)
+		c = newCluster(namespace, "two", retained)
+		Expect(api.Create(ctx, c)).To(Succeed())
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")
+		resize(c, 1)
+		settles(c)
+		Expect(members(c)).To(HaveKey("two-0"))
+		discard(c)
+		Expect(api.Delete(ctx, quota)).To(Succeed())
+	})
+}
