@@ -37,6 +37,7 @@ type EtcdCluster struct {
 	restarts     restarts
 	refusals     refusals
 	unwilling    unwilling
+	repeats      repeats
 }
 
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.
@@ -49,6 +50,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 			r.restarts.forget(request.NamespacedName)
 			r.refusals.forget(request.NamespacedName)
 			r.unwilling.forget(request.NamespacedName)
+			r.repeats.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get EtcdCluster: %w", err)
@@ -77,7 +79,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	if !isTransient(err) {
 		err = errors.Join(err, r.report(ctx, ec, view, step, err))
 	}
-	return result(step, err)
+	return result(step, err, r.repeats.note(request.NamespacedName, step, err, r.Actor.Now()))
 }
 
 // report writes the status if it has changed, and says what happened in events.

@@ -20,7 +20,7 @@ import (
 const askAgain = 30 * time.Second
 
 // startAgain is the same for a member's Pod, and for a Secret that one may mount: nobody else
-// can bring that member back.
+// can bring that member back. It is twice as long each time, up to askAgain.
 const startAgain = 5 * time.Second
 
 const (
@@ -29,7 +29,7 @@ const (
 	applyAgain = 10 * time.Second
 	// applyRarely is the longest such pause.
 	applyRarely = 5 * time.Minute
-	// applyOver is for how long after such a pause the next write counts as another try.
+	// applyOver is for how long after a pause the next time counts as another in a row.
 	applyOver = 2 * time.Minute
 )
 
@@ -49,7 +49,7 @@ type refusal struct {
 	again      time.Duration // after which it is asked for again
 	generation int64         // of the EtcdCluster: whoever changes that is heard at once
 	words      string        // cluster.ChangedBack if it was not refused
-	tries      int           // in a row that were not refused
+	tries      int           // in a row
 	why        string        // the object was written; it says what was wanted
 	step       plan.Step     // that has written to a member
 }
@@ -75,19 +75,33 @@ func (r *refusals) note(c *v1alpha1.EtcdCluster, step plan.Step, err error, now 
 		return nil
 	}
 	for _, object := range asked(c, step) {
-		if is, known := r.known[name][object.String()]; !known || is.words == cluster.ChangedBack {
-			r.known[name][object.String()] = refusal{at: now, again: pauseOf(step, object), generation: c.Generation, words: words}
-			err = errRefused
+		was := r.known[name][object.String()]
+		if was.words != cluster.ChangedBack && was.said(now) != "" {
+			continue
 		}
+		is := refusal{at: now, generation: c.Generation, words: words}.after(was)
+		is.again = pauseOf(step, object, is.tries)
+		r.known[name][object.String()] = is
+		err = errRefused
 	}
 	return err
 }
 
-func pauseOf(step plan.Step, object cluster.Object) time.Duration {
+func pauseOf(step plan.Step, object cluster.Object, tries int) time.Duration {
 	if _, starts := step.(plan.Start); starts || object.Kind == "Secret" {
-		return startAgain
+		return min(startAgain<<min(tries-1, 8), askAgain)
 	}
 	return askAgain
+}
+
+// after is the refusal as the next one in a row, if both are of the same.
+func (r refusal) after(was refusal) refusal {
+	r.tries = 1
+	isUndone := func(of refusal) bool { return of.words == cluster.ChangedBack }
+	if was.tries > 0 && was.why == r.why && was.step == r.step && isUndone(was) == isUndone(r) {
+		r.tries += was.tries
+	}
+	return r
 }
 
 // noteDone remembers what was written: if the same is to be written again soon, it was in vain.
@@ -96,13 +110,11 @@ func noteDone(known map[string]refusal, c *v1alpha1.EtcdCluster, step plan.Step,
 		delete(known, changeOf(member).String()) // it is withdrawn by that, or gone
 	}
 	for _, object := range written(step) {
-		is := refusal{at: now, generation: c.Generation, words: cluster.ChangedBack, tries: 1, why: object.Why}
+		is := refusal{at: now, generation: c.Generation, words: cluster.ChangedBack, why: object.Why}
 		if object.Part == change {
 			is.step = step
 		}
-		if was := known[object.String()]; was.tries > 0 && was.why == is.why && was.step == is.step {
-			is.tries += was.tries
-		}
+		is = is.after(known[object.String()])
 		is.again = min(applyAgain<<min(is.tries-1, 8), applyRarely)
 		known[object.String()] = is
 	}
@@ -200,36 +212,29 @@ func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) 
 	defer r.mutex.Unlock()
 	known := r.known[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}]
 	for object, is := range known {
-		if is.generation != c.Generation || is.isForgotten(now) {
+		if is.generation != c.Generation || now.Sub(is.at) >= is.again+applyOver {
 			delete(known, object)
 		}
 	}
 	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
 		for i := range all {
-			if is := known[all[i].String()]; is.tries == 0 || is.why == all[i].Why {
+			if is := known[all[i].String()]; is.words != cluster.ChangedBack || is.why == all[i].Why {
 				all[i].Refused = is.said(now)
 			}
 		}
 	}
 	for i := range v.Members {
 		m := &v.Members[i]
-		if _, refused := known[podOf(m.Name).String()]; refused {
+		if known[podOf(m.Name).String()].said(now) != "" {
 			m.Pod.Ended = false
 		}
-		if is := known[changeOf(m.Name).String()]; is.tries == 0 || isUndone(*m, is.step) {
+		if is := known[changeOf(m.Name).String()]; is.words != cluster.ChangedBack || isUndone(*m, is.step) {
 			m.Fixed = is.said(now)
 		}
 		if start := known[startOf(m.Name).String()]; !m.Pod.Exists {
-			m.Pod.Refused = start.words
+			m.Pod.Refused = start.said(now)
 		}
 	}
-}
-
-func (r refusal) isForgotten(now time.Time) bool {
-	if r.tries > 0 {
-		return now.Sub(r.at) >= r.again+applyOver
-	}
-	return now.Sub(r.at) >= r.again
 }
 
 // said is what is in the way for now.

@@ -205,6 +205,26 @@ func TestErrorsThatStay(t *testing.T) {
 	}
 }
 
+// TestPodThatIsRefusedAgainAndAgain is asked for less and less often.
+func TestPodThatIsRefusedAgainAndAgain(t *testing.T) {
+	formed := cluster1()
+	formed.Status.ClusterID = "c1"
+	var known refusals
+	at := noon
+	for try, pause := range []time.Duration{startAgain, 2 * startAgain, 4 * startAgain, askAgain, askAgain} {
+		if err := known.note(formed, plan.Start{Names: []string{"a-1"}}, errDenied, at); !errors.Is(err, errRefused) {
+			t.Fatal(err)
+		}
+		for after, refused := range map[time.Duration]bool{pause - 1: true, pause: false} {
+			v := cluster.View{Members: []cluster.Member{{Name: "a-1"}}}
+			if known.mark(formed, v, at.Add(after)); (v.Members[0].Pod.Refused != "") != refused {
+				t.Errorf("try %d: after %s: %q", try, after, v.Members[0].Pod.Refused)
+			}
+		}
+		at = at.Add(pause)
+	}
+}
+
 // TestWhatIsChangedBackIsLeftAlone: it was applied, and a look later it is not so. It is applied
 // again after pauses that grow, and at once when something else is wanted or it stayed for a while.
 func TestWhatIsChangedBackIsLeftAlone(t *testing.T) {

@@ -30,38 +30,42 @@ const (
 	rare = 5 * time.Minute
 )
 
-// result is the only place that says when to look again.
-func result(step plan.Step, err error) (ctrl.Result, error) {
+// result is the only place that says when to look again, given how often the cluster has come to
+// the same in a row.
+func result(step plan.Step, err error, row repeat) (ctrl.Result, error) {
 	switch {
 	case isTransient(err):
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: row.doubled(soon)}, nil
 	case err != nil:
 		return ctrl.Result{}, err
 	}
 	switch s := step.(type) {
 	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.AllowDowngrade, plan.CancelDowngrade:
+		if row.times > 1 { // what etcd has said that it did is to be done again
+			return ctrl.Result{RequeueAfter: row.doubled(soon)}, nil
+		}
 		return ctrl.Result{RequeueAfter: again}, nil
 	case plan.Wait:
 		if s.Look == plan.Soon {
-			return ctrl.Result{RequeueAfter: soon}, nil
+			return ctrl.Result{RequeueAfter: row.stretched(soon)}, nil
 		}
-		return ctrl.Result{RequeueAfter: spread(later)}, nil
+		return ctrl.Result{RequeueAfter: spread(row.stretched(later))}, nil
 	case plan.Refuse:
-		return ctrl.Result{RequeueAfter: spread(later)}, nil
+		return ctrl.Result{RequeueAfter: spread(row.stretched(later))}, nil
 	case plan.Done:
 		return ctrl.Result{RequeueAfter: spread(idle)}, nil
 	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Remember, plan.Start, plan.Withdraw, plan.Readmit,
 		plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear, plan.Reserve, plan.Quarantine, plan.Discard,
 		plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
 	}
-	return ctrl.Result{RequeueAfter: spread(later)}, nil // a step that has changed nothing is told by no watch
+	return ctrl.Result{RequeueAfter: spread(row.doubled(later))}, nil // a step that has changed nothing is told by no watch
 }
 
 // aside is the pause of an installation that leaves a cluster to another one, or that
 // could not find out whether to.
 func aside(err error) (ctrl.Result, error) {
 	if err != nil {
-		return result(plan.Done{}, err)
+		return result(plan.Done{}, err, repeat{times: 1})
 	}
 	return ctrl.Result{RequeueAfter: spread(leaseDuration)}, nil
 }

@@ -59,12 +59,15 @@ var pauses = []struct {
 	{plan.Done{}, idle, idle * 3 / 2},
 }
 
+// once is a look that ended otherwise than the one before.
+var once = repeat{times: 1}
+
 // TestPauseAfterEachStep: a step in etcd is looked after at once, because no watch
 // reports it.
 func TestPauseAfterEachStep(t *testing.T) {
 	for _, test := range pauses {
 		for range 100 {
-			got, err := result(test.step, nil)
+			got, err := result(test.step, nil, once)
 			if err != nil || got.RequeueAfter < test.least || got.RequeueAfter > test.most {
 				t.Fatalf("%T: %s, %v; want %s to %s", test.step, got.RequeueAfter, err, test.least, test.most)
 			}
@@ -90,7 +93,7 @@ func TestPauseAfterErrors(t *testing.T) {
 		{fmt.Errorf("read linearizably: %w", etcd.ErrLearner), false},
 	} {
 		for _, step := range pauses {
-			got, err := result(step.step, test.err)
+			got, err := result(step.step, test.err, once)
 			if test.routine && (err != nil || got.RequeueAfter != soon) {
 				t.Errorf("%T, %v: %s, %v; want %s and no error", step.step, test.err, got.RequeueAfter, err, soon)
 			}
@@ -108,7 +111,7 @@ func TestEtcdRefusesForNow(t *testing.T) {
 	if err != nil || step.String() != "wait for etcd to be ready to promote a-3" {
 		t.Errorf("%s, %v", step, err)
 	}
-	if got, _ := result(step, err); got.RequeueAfter != soon {
+	if got, _ := result(step, err, once); got.RequeueAfter != soon {
 		t.Errorf("tried again after %s", got.RequeueAfter)
 	}
 	failed := errors.New("no route to host")
@@ -129,7 +132,7 @@ func TestLeaderEndsBeforeItHandsOver(t *testing.T) {
 		if err != nil || step.String() != "wait for leadership to leave a-0" {
 			t.Errorf("%v: %s, %v", gone, step, err)
 		}
-		if got, _ := result(step, err); got.RequeueAfter != soon {
+		if got, _ := result(step, err, once); got.RequeueAfter != soon {
 			t.Errorf("%v: looked again after %s", gone, got.RequeueAfter)
 		}
 		if step, err := outcome(plan.Remove{Name: "a-0"}, gone); !errors.Is(err, gone) || step != (plan.Remove{Name: "a-0"}) {

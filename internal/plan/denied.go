@@ -12,7 +12,7 @@ import (
 func Denied(v cluster.View) string {
 	if refused := v.Select(func(m cluster.Member) bool { return m.Pod.Refused != "" }); len(refused) > 0 {
 		return "Kubernetes refuses the pods of " + list(cluster.Names(refused)) + ": " + refused[0].Pod.Refused +
-			"; allow them, which is tried every few seconds"
+			"; allow them, which is tried again within a minute"
 	}
 	refused, undone := objections(v)
 	var all []string

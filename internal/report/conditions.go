@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,9 +28,15 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 	return all
 }
 
-// shortened keeps a message within the limit of the API conventions.
+// sourcePort is the near end of a connection in an error of Go's net package: it has another port
+// each time.
+var sourcePort = regexp.MustCompile(`\S+:\d+->`)
+
+// shortened keeps a message within the limit of the API conventions, and the same where only the
+// port differs from which something was asked: each change of it is a write.
 func shortened(message string) string {
 	const longest = 1024
+	message = sourcePort.ReplaceAllString(message, "")
 	return strings.ToValidUTF8(message[:min(len(message), longest)], "")
 }
 

@@ -530,6 +530,29 @@ func TestSecondLookWritesNothing(t *testing.T) {
 	}
 }
 
+// TestPortsThatDifferEachTimeAreNotSaid: what fails for the same reason again is no news.
+func TestPortsThatDifferEachTimeAreNotSaid(t *testing.T) {
+	for _, text := range []string{
+		"get secret a: dial tcp %s->10.96.0.1:443: i/o timeout", "a webhook: read udp %s->10.96.0.10:53: refused", "read tcp [%s->[fd00::2]:443: reset",
+	} {
+		told := func(from string) v1alpha1.EtcdClusterStatus {
+			fails := fmt.Sprintf(text, from)
+			v := with(func(v *cluster.View) { v.Members[0].Pod.Trouble, v.Members[1].Pod.Refused = fails, fails })
+			return report.Status(formed(), v, plan.Promote{Name: "a-3"}, errors.New(fails))
+		}
+		one, other := told("10.0.0.1:43212"), told("10.0.0.1:51007")
+		for i := range one.Conditions {
+			other.Conditions[i].LastTransitionTime = one.Conditions[i].LastTransitionTime
+		}
+		if !equality.Semantic.DeepEqual(one, other) {
+			t.Errorf("%+v\nis not\n%+v", one, other)
+		}
+		if failed := one.Conditions[1].Message; !strings.Contains(failed, ":443") && !strings.Contains(failed, ":53") || strings.Contains(failed, "43212") {
+			t.Errorf("it says %q", failed)
+		}
+	}
+}
+
 // longMoments are those whose words are too many, in letters of two bytes.
 func longMoments() []moment {
 	long := "x" + strings.Repeat("é", 2000)

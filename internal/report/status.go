@@ -247,7 +247,7 @@ func problem(m cluster.Member) string {
 	if m.Complaint != "" {
 		problems = append(problems, m.Complaint)
 	}
-	return strings.Join(problems, "; ")
+	return shortened(strings.Join(problems, "; "))
 }
 
 // rounded is the size rounded up to a power of two: a size that grows with every

@@ -1,0 +1,104 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+var (
+	clusterA = types.NamespacedName{Namespace: "x", Name: "a"}
+	clusterB = types.NamespacedName{Namespace: "x", Name: "b"}
+)
+
+// looks has a cluster look at the same again and again, for so long, and counts the looks of the
+// first second and of the last minute.
+func looks(t *testing.T, lasts time.Duration, ends func(look int) (plan.Step, error)) (first, last int) {
+	t.Helper()
+	var known repeats
+	for at, look := time.Duration(0), 0; at < lasts; look++ {
+		if at < time.Second {
+			first++
+		}
+		if lasts-at <= time.Minute {
+			last++
+		}
+		step, err := ends(look)
+		got, err := result(step, err, known.note(clusterA, step, err, noon.Add(at)))
+		if err != nil || got.RequeueAfter <= 0 {
+			t.Fatalf("look %d: %s, %v", look, got.RequeueAfter, err)
+		}
+		at += got.RequeueAfter
+	}
+	return first, last
+}
+
+// TestWhatDoesNotGetOnIsLookedAtLessAndLess: a few times a second at first where it may be over at
+// any moment, and twice a minute in the end.
+func TestWhatDoesNotGetOnIsLookedAtLessAndLess(t *testing.T) {
+	for name, test := range map[string]struct {
+		ends  func(look int) (plan.Step, error)
+		first int // looks within the first second, at most
+	}{
+		"conflicts": {func(int) (plan.Step, error) { return plan.Reserve{Name: "a-3"}, act.ErrChanged }, 5},
+		"conflicts of one step and another": {func(look int) (plan.Step, error) {
+			return plan.Reserve{Name: fmt.Sprint("a-", look)}, fmt.Errorf("reserve: %w", act.ErrChanged)
+		}, 5},
+		"etcd is about to":   {func(int) (plan.Step, error) { return plan.Wait{For: "x", Look: plan.Soon}, nil }, 20},
+		"now this, now that": {func(look int) (plan.Step, error) { return plan.Wait{For: fmt.Sprint(look % 2), Look: plan.Soon}, nil }, 20},
+		"an endless wait":    {func(int) (plan.Step, error) { return plan.Wait{For: "x"}, nil }, 1},
+		"a refusal":          {func(int) (plan.Step, error) { return plan.Refuse{Because: "x"}, nil }, 1},
+		"etcd forgets":       {func(int) (plan.Step, error) { return plan.Promote{Name: "a-3"}, nil }, 6},
+		"Kubernetes forgets": {func(int) (plan.Step, error) { return plan.Swap{Name: "a-3"}, nil }, 1},
+	} {
+		if first, last := looks(t, time.Hour, test.ends); first > test.first || last > 2 {
+			t.Errorf("%s: %d looks in the first second, %d in the last minute of an hour", name, first, last)
+		}
+	}
+}
+
+// TestWaitsAreOverSoon: what takes etcd some seconds is seen within a twentieth of a second, and
+// what takes it half a minute within three.
+func TestWaitsAreOverSoon(t *testing.T) {
+	wait := plan.Wait{For: "x", Look: plan.Soon}
+	for lasts, most := range map[time.Duration]time.Duration{unslowed: soon, 30 * time.Second: 3 * time.Second} {
+		var known repeats
+		known.note(clusterA, wait, nil, noon)
+		got, _ := result(wait, nil, known.note(clusterA, wait, nil, noon.Add(lasts)))
+		if got.RequeueAfter > most {
+			t.Errorf("after %s: %s", lasts, got.RequeueAfter)
+		}
+	}
+}
+
+// TestWhatGetsOnBeginsAnew: with another step, or another cluster.
+func TestWhatGetsOnBeginsAnew(t *testing.T) {
+	var known repeats
+	stuck := plan.Wait{For: "x", Look: plan.Soon}
+	known.note(clusterA, stuck, nil, noon)
+	late := noon.Add(time.Hour)
+	if row := known.note(clusterA, stuck, nil, late); row.lasts != time.Hour || row.times != 2 {
+		t.Fatalf("%+v", row)
+	}
+	if row := known.note(clusterB, stuck, nil, late); row.lasts > 0 {
+		t.Errorf("another cluster: %+v", row)
+	}
+	if row := known.note(clusterA, plan.Promote{Name: "a-3"}, nil, late); row.times != 1 {
+		t.Errorf("another step: %+v", row)
+	}
+	if row := known.note(clusterA, stuck, nil, late); row.lasts > 0 || row.times != 1 {
+		t.Errorf("the same after another step: %+v", row)
+	}
+	if row := known.note(clusterA, stuck, errors.New("x"), late); row.times != 1 {
+		t.Errorf("an error: %+v", row)
+	}
+	if known.forget(clusterA); known.note(clusterA, stuck, nil, late).times != 1 {
+		t.Error("it is known of a cluster that is gone")
+	}
+}
