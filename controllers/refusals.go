@@ -183,6 +183,13 @@ func asked(c *v1alpha1.EtcdCluster, step plan.Step) []cluster.Object {
 	if s, is := step.(plan.Withdraw); is {
 		return []cluster.Object{changeOf(s.Name)}
 	}
+	if s, is := step.(plan.Seal); is {
+		pods := make([]cluster.Object, 0, len(s.Pods))
+		for _, pod := range s.Pods {
+			pods = append(pods, changeOf(pod.Name))
+		}
+		return pods
+	}
 	s, _ := step.(plan.Clear)
 	pods := make([]cluster.Object, 0, len(s.Pods))
 	for _, pod := range s.Pods {

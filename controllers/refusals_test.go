@@ -104,7 +104,10 @@ func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 // TestMemberThatMayNotBeChanged is passed over for a moment. A cluster that is formed anew waits:
 // no volume may stay beside the survivor's.
 func TestMemberThatMayNotBeChanged(t *testing.T) {
-	for _, step := range []plan.Step{plan.Quarantine{Name: "a-1"}, plan.Readmit{Name: "a-1", UID: "u"}, plan.Withdraw{Name: "a-1", UID: "u"}} {
+	for _, step := range []plan.Step{
+		plan.Quarantine{Name: "a-1"}, plan.Readmit{Name: "a-1", UID: "u"}, plan.Withdraw{Name: "a-1", UID: "u"},
+		plan.Seal{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}},
+	} {
 		var known refusals
 		if err := known.note(cluster1(), step, errDenied, noon); !errors.Is(err, errRefused) {
 			t.Errorf("%s: the error is %v", step, err)

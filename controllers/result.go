@@ -54,7 +54,7 @@ func result(step plan.Step, err error, row repeat) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: spread(row.stretched(later))}, nil
 	case plan.Done:
 		return ctrl.Result{RequeueAfter: spread(idle)}, nil
-	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Remember, plan.Start, plan.Withdraw, plan.Readmit,
+	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Remember, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit,
 		plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear, plan.Reserve, plan.Quarantine, plan.Discard,
 		plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
 	}

@@ -32,6 +32,7 @@ var pauses = []struct {
 	{plan.Adopt{}, later, later * 3 / 2},
 	{plan.Furnish{}, later, later * 3 / 2},
 	{plan.Remember{}, later, later * 3 / 2},
+	{plan.Seal{}, later, later * 3 / 2},
 	{plan.Start{}, later, later * 3 / 2},
 	{plan.Stop{}, later, later * 3 / 2},
 	{plan.Dismiss{}, later, later * 3 / 2},

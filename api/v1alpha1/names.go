@@ -42,6 +42,12 @@ const (
 	// AnnotationUnused is on a volume of a first member for as long as no Pod was made
 	// for any of them. It proves to a later EtcdCluster that the volume holds nothing.
 	AnnotationUnused = "etcd-operator.dev/unused"
+	// AnnotationInitialCluster and AnnotationInitialClusterState hold, on a Pod, what its
+	// container gives etcd as initial-cluster and initial-cluster-state when it starts. They
+	// name the member alone, and "existing", as soon as it has data: a container that starts
+	// without them, or without that data, forms and joins nothing.
+	AnnotationInitialCluster      = "etcd-operator.dev/initial-cluster"
+	AnnotationInitialClusterState = "etcd-operator.dev/initial-cluster-state"
 	// AnnotationPaused does on an EtcdCluster what spec.paused does. Users set it.
 	AnnotationPaused = "etcd-operator.dev/paused"
 	// AnnotationImage holds, on a Pod whose image the operator was told to take for its

@@ -49,6 +49,8 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.furnish(ctx, c, v, s)
 	case plan.Remember:
 		return a.remember(ctx, c, s)
+	case plan.Seal:
+		return a.seal(ctx, c, v, s)
 	case plan.Start:
 		return a.start(ctx, c, v, s)
 	case plan.Stop:

@@ -78,7 +78,7 @@ func part(of cluster.Part, name string) cluster.Object {
 func claim(name string) *corev1.PersistentVolumeClaim { return build.Volume(example(), name, nil) }
 
 func pod(name, uid string) *corev1.Pod {
-	p := build.Pod(example(), name, build.Joining{})
+	p := build.Pod(example(), name, build.Joining{Members: []string{name}})
 	p.UID = types.UID(uid)
 	return p
 }
@@ -256,6 +256,14 @@ var steps = []struct {
 	{
 		step: plan.Withdraw{Name: "a-1", UID: "pod-1"}, writes: 1,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), pod("a-1", "pod-1")) },
+	},
+	{
+		step: plan.Seal{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}}, writes: 1,
+		set: func(t *testing.T) *scene {
+			open := pod("a-1", "pod-1")
+			build.Tell(example(), open, build.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}})
+			return newScene(t, example(), seen(), open)
+		},
 	},
 	{
 		step: plan.Readmit{Name: "a-1", UID: "pod-1"}, writes: 1,

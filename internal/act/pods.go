@@ -91,6 +91,14 @@ func (a *Actor) pod(c *v1alpha1.EtcdCluster, v cluster.View, name string) *corev
 	return a.Images.Put(targeted, build.Pod(targeted, name, joining(v, name)))
 }
 
+// seal tells Pods how their members enter a cluster that exists. Their containers hear of it
+// when they start again.
+func (a *Actor) seal(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Seal) error {
+	return atOnce(s.Pods, func(pod plan.PodRef) error {
+		return a.change(ctx, c, pod.Name, pod.UID, "", func(changed *corev1.Pod) { build.Tell(c, changed, entering(v, pod.Name)) })
+	})
+}
+
 // force starts a member that forms the cluster anew from its own data.
 func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Force) error {
 	if err := a.fence(ctx, c); err != nil {
@@ -232,15 +240,20 @@ func planOn(v cluster.View, c *v1alpha1.EtcdCluster) *v1alpha1.Bootstrap {
 }
 
 // joining says how a member that has no data yet enters the cluster. Once the
-// cluster has formed that is never by forming a new one. A member that has data does
-// not join at all: told of nobody else, etcd exits if its directory was emptied,
-// instead of voting again with an empty log.
+// cluster has formed that is never by forming a new one.
 func joining(v cluster.View, name string) build.Joining {
-	j := build.Joining{New: !v.Formed(), Token: v.Record.Token, Members: v.Record.First}
-	if !v.Formed() {
-		return j
+	if v.Formed() {
+		return entering(v, name)
 	}
-	if m, _ := v.Member(name); m.Started {
+	return build.Joining{New: true, Token: v.Record.Token, Members: v.Record.First}
+}
+
+// entering says how a member enters a cluster that exists. A member that has data does not
+// join at all: told of nobody else, etcd exits if its directory was emptied, instead of
+// voting again with an empty log.
+func entering(v cluster.View, name string) build.Joining {
+	j := build.Joining{Token: v.Record.Token, Members: v.Record.First}
+	if m, _ := v.Member(name); cluster.HasData(m) {
 		j.Members = []string{name}
 	} else if listed := v.Select(cluster.IsListed); len(listed) > 0 {
 		j.Members = cluster.Names(listed)

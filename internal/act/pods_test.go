@@ -29,7 +29,9 @@ func (s *scene) args(name string) string {
 	if !s.get(name, &p) {
 		s.t.Fatalf("pod %s does not exist", name)
 	}
-	return strings.Join(p.Spec.Containers[0].Args, " ")
+	args := strings.Join(p.Spec.Containers[0].Args, " ")
+	args += " --initial-cluster-state=" + p.Annotations[v1alpha1.AnnotationInitialClusterState]
+	return strings.ReplaceAll(args, "$(INITIAL_CLUSTER)", p.Annotations[v1alpha1.AnnotationInitialCluster])
 }
 
 // TestAllVolumesAreMadeBeforeTheFirstPod: a volume that is missing beside a Pod is
@@ -168,7 +170,7 @@ func TestNewClusterOnlyBeforeFormation(t *testing.T) {
 		}, []string{first, "--initial-cluster-state=new"}},
 		{"formed, but its own data is not known", func(s *scene) {
 			s.view = seen()
-			s.view.Members[0].Started = false
+			s.view.Members[0].Started, s.view.Members[0].Answers = false, false
 		}, []string{first, "--initial-cluster-state=existing", "--initial-cluster-token=u1"}},
 		{"it has data: it joins nobody", func(s *scene) { s.view = seen() }, []string{
 			"--initial-cluster=a-0=https://a-0.a.default.svc:2380", "--initial-cluster-state=existing",
@@ -176,7 +178,7 @@ func TestNewClusterOnlyBeforeFormation(t *testing.T) {
 		{"adopted", func(s *scene) { s.view.Record.Adopted = true }, []string{first, "--initial-cluster-state=existing"}},
 		{"grown", func(s *scene) {
 			s.view = seen()
-			s.view.Members[0].Started = false
+			s.view.Members[0].Started, s.view.Members[0].Answers = false, false
 			s.view.Members[1].Role = cluster.Unlisted
 			s.view.Members[2].Name = "a-3"
 		}, []string{
@@ -194,6 +196,27 @@ func TestNewClusterOnlyBeforeFormation(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSealedPods: one that has data is told of nobody else, one that has none of those who
+// have, and none forms a cluster again.
+func TestSealedPods(t *testing.T) {
+	told := build.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}}
+	with, without := pod("a-0", "pod-0"), pod("a-1", "pod-1")
+	build.Tell(example(), with, told)
+	build.Tell(example(), without, told)
+	s := newScene(t, example(), seen(), with, without)
+	s.view.Record.ClusterID = "" // it has formed, and nobody has written that down yet
+	s.view.Members[1].Started, s.view.Members[1].Answers = false, false
+	s.mustDo(plan.Seal{Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}})
+	for name, want := range map[string][]string{"a-0": {"a-0"}, "a-1": {"a-0", "a-1", "a-2"}} {
+		var sealed corev1.Pod
+		s.get(name, &sealed)
+		state := sealed.Annotations[v1alpha1.AnnotationInitialClusterState]
+		if peers := build.Peers(&sealed); !slices.Equal(peers, want) || state != "existing" {
+			t.Errorf("%s starts again as one of %v, in a cluster that is %s", name, peers, state)
+		}
 	}
 }
 

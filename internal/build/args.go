@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
@@ -19,14 +17,6 @@ const (
 	dataDir  = dataMount + "/data"
 	tlsMount = "/etc/etcd-tls"
 )
-
-// Joining says how a member enters the cluster. etcd reads it only while the
-// member's data directory is empty.
-type Joining struct {
-	New     bool     // form a new cluster; else join the one that exists
-	Token   string   // of the bootstrap plan
-	Members []string // names of all members, this one too
-}
 
 // Host is the DNS name of a member. It ends in .svc, so that it holds under every
 // cluster domain.
@@ -52,7 +42,7 @@ func scheme(c *v1alpha1.EtcdCluster) string {
 }
 
 // arguments are etcd's flags in a fixed order: who the member is, its settings,
-// TLS, the user's own. Those of joining come last and are empty in a template.
+// TLS, the user's own. Those of joining come last and are not in a template.
 func arguments(c *v1alpha1.EtcdCluster, member string) []string {
 	args := []string{
 		"--name=" + member,
@@ -109,44 +99,6 @@ func tlsArguments(version string) []string {
 		"--peer-key-file=" + tlsMount + "/" + PeerKeyKey,
 		skipNames,
 		"--tls-min-version=TLS1.3",
-	}
-}
-
-// IsJoining says whether the Pod's member was told of others: without data it can get it
-// from them. Alone it cannot.
-func IsJoining(pod *corev1.Pod) bool { return len(Peers(pod)) > 1 }
-
-// Peers are the members that the Pod's member was told of, itself too.
-func Peers(pod *corev1.Pod) []string {
-	var names []string
-	for _, arg := range Etcd(pod).Args {
-		peers, is := strings.CutPrefix(arg, initialCluster)
-		if !is {
-			continue
-		}
-		for peer := range strings.SplitSeq(peers, ",") {
-			name, _, _ := strings.Cut(peer, "=")
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-const initialCluster = "--initial-cluster="
-
-func joinArguments(c *v1alpha1.EtcdCluster, j Joining) []string {
-	state := "existing"
-	if j.New {
-		state = "new"
-	}
-	peers := make([]string, 0, len(j.Members))
-	for _, member := range j.Members {
-		peers = append(peers, member+"="+PeerURL(c, member))
-	}
-	return []string{
-		initialCluster + strings.Join(peers, ","),
-		"--initial-cluster-state=" + state,
-		"--initial-cluster-token=" + j.Token,
 	}
 }
 

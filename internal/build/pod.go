@@ -22,9 +22,8 @@ func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	pod := template(c, member)
 	pod.Annotations[v1alpha1.AnnotationTemplate] = Fingerprint(c, member)
 	delete(pod.Annotations, v1alpha1.AnnotationImage) // only Images may say that
-	etcd := Etcd(pod)
-	etcd.Args = append(etcd.Args, joinArguments(c, j)...)
-	etcd.Lifecycle = lingering()
+	join(c, pod, j)
+	Etcd(pod).Lifecycle = lingering()
 	pod.Spec.HostAliases = itself(c, member)
 	return pod
 }

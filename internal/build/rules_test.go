@@ -155,6 +155,9 @@ func TestVolumes(t *testing.T) {
 func TestPodHoldsNoSecretsInPlainSight(t *testing.T) {
 	pod := build.Pod(example(), "example-0", forming())
 	for _, variable := range pod.Spec.Containers[0].Env {
+		if from := variable.ValueFrom; from != nil && from.FieldRef != nil && from.SecretKeyRef == nil {
+			continue // what annotations say, anybody may read who sees the Pod
+		}
 		if variable.ValueFrom != nil || !strings.HasPrefix(variable.Value, "/") && !strings.HasPrefix(variable.Value, "https://") {
 			t.Errorf("variable %s holds %q", variable.Name, variable.Value)
 		}

@@ -80,6 +80,7 @@ type Pod struct {
 	Ready       bool   // the kubelet's readiness probe passes
 	Proven      bool   // it has passed before: what it runs has worked
 	Change      Change // what of it is not as the spec wants it
+	Entry       Entry  // what its container does if it starts on an empty data directory
 	Astray      bool   // somebody took labels of ours off it: no watch and no Service sees it
 	Withdrawn   bool   // the client Service no longer sends clients to it
 	Quiet       bool   // withdrawn for so long that nobody is being sent to it any more
@@ -110,6 +111,21 @@ const (
 	Swap
 	// Rebuild: it must be made anew.
 	Rebuild
+)
+
+// Entry is what a container does if it starts on an empty data directory. The kubelet asks
+// for it at each start, so that it can change while the container runs.
+type Entry int
+
+const (
+	// Unalterable: its arguments say so for good, as in Pods of releases before 0.4.
+	Unalterable Entry = iota
+	// Ends: it forms nothing and joins nobody.
+	Ends
+	// Joins: it joins the members that it was told of.
+	Joins
+	// Forms: it forms a new cluster, or waits for others that do.
+	Forms
 )
 
 // VolumeState is where a member's data stands.
@@ -203,6 +219,10 @@ func HasPod(m Member) bool {
 // MayHoldData says whether the member may have accepted what clients wrote: it has started,
 // or it votes, and a first member does before etcd lists it as started.
 func MayHoldData(m Member) bool { return m.Started || m.Role == Voter }
+
+// HasData says whether the member is known to have data: it runs on it, or etcd knows where
+// it serves clients, which only the member itself can have told.
+func HasData(m Member) bool { return m.Started || m.Answers }
 
 // IsLost says whether the member's data is gone for good: it may have had some, and
 // neither a Pod that may run nor a volume that stays is left of it.

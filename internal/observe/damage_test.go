@@ -62,7 +62,7 @@ func TestNewLearnerIsNotEmptied(t *testing.T) {
 			t.Fatal(err)
 		}
 		learner := s.newPod("a-3")
-		learner.Spec = build.Pod(s.c, "a-3", build.Joining{Members: []string{"a-0", "a-1", "a-2", "a-3"}}).Spec
+		build.Tell(s.c, learner, build.Joining{Members: []string{"a-0", "a-1", "a-2", "a-3"}})
 		learner.Status = state(test.end, corev1.ContainerState{})
 		s.objects = append(s.objects, learner)
 		m := s.member("a-3")
@@ -96,7 +96,8 @@ func TestNewMemberThatWasToldOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		learner := s.newPod("a-3")
-		learner.Spec, learner.Status = build.Pod(s.c, "a-3", build.Joining{Members: test.told}).Spec, test.is
+		build.Tell(s.c, learner, build.Joining{Members: test.told})
+		learner.Status = test.is
 		s.objects = append(s.objects, learner)
 		if test.left {
 			if err := s.etcd.Client("a-0").Remove(t.Context(), s.member("a-2").ID); err != nil {
@@ -130,7 +131,7 @@ func TestFirstMemberThatNeverStarted(t *testing.T) {
 		s.etcd.Stop("a-2")
 		s.members = func(all []etcd.Member) { all[2].ClientURLs = nil }
 		p := s.pod("a-2")
-		p.Spec = build.Pod(s.c, "a-2", test.joining).Spec
+		build.Tell(s.c, p, test.joining)
 		p.Status = state(ended("Error", 1, emptiedLog), corev1.ContainerState{})
 		m := s.member("a-2")
 		if m.Started || m.Role != cluster.Voter || !strings.HasPrefix(m.Damage, test.want) || (m.Damage == "") != (test.want == "") {

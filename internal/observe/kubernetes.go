@@ -133,6 +133,7 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		Lingers:     build.Lingers(pod),
 		Running:     etcd.State.Running != nil,
 		Settling:    isReplaced(pod, etcd),
+		Entry:       build.Entry(pod),
 	}
 }
 

@@ -113,7 +113,7 @@ var goodSecrets = sync.OnceValue(func() []*corev1.Secret {
 
 // newPod is a member's Pod that has run for an hour.
 func (s *scene) newPod(name string) *corev1.Pod {
-	pod := build.Pod(s.c, name, build.Joining{})
+	pod := build.Pod(s.c, name, build.Joining{Members: []string{name}})
 	pod.UID, pod.CreationTimestamp = types.UID("pod-"+name), metav1.NewTime(made)
 	pod.Spec.NodeName = "n0"
 	pod.Status = corev1.PodStatus{

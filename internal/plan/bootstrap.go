@@ -235,6 +235,27 @@ func disagreeing(v cluster.View) []cluster.Member {
 	return nil
 }
 
+// sealBootstrap lets no restart of a container form the cluster again, or join it with an
+// empty log, from the moment that the cluster has formed: a member that has data has no need
+// to enter it, and one that has yet to get data joins. A quorum must have answered: a member
+// that never had data would else be kept from joining those that have. A learner has no vote.
+func sealBootstrap(v cluster.View) Step {
+	if v.Unread != "" {
+		return nil
+	}
+	var pods []PodRef
+	for _, m := range v.Select(cluster.IsVoter, cluster.HasPod) {
+		opens := m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && cluster.HasData(m)
+		if opens && !m.Pod.Terminating && m.Fixed == "" {
+			pods = append(pods, PodRef{m.Name, m.Pod.UID})
+		}
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	return Seal{pods}
+}
+
 // rememberFormation latches the cluster ID once it is known that the cluster has formed. It
 // waits a moment for the last member, to save a write, unless a Pod is missing, or data would
 // go with one: no Pod may be started as new once the cluster has formed.

@@ -19,6 +19,8 @@ func neglect(w *world) string {
 		return "a member is kept whose data is gone"
 	case misleads(w):
 		return "a member is left that cannot join by the list that it was told of"
+	case reopens(w):
+		return "a member would form or join the cluster again if its data directory was emptied"
 	case keepsOut(w):
 		return "a downgrade is allowed while a member is to join, which etcd lets nobody then"
 	default:
@@ -82,6 +84,16 @@ func keepsLost(w *world) bool {
 func misleads(w *world) bool {
 	misled := w.view.Select(func(m cluster.Member) bool { return m.Pod.Misled && !m.Pod.Terminating })
 	return len(misled) > 0 && w.view.Unread == "" && w.view.Want.Size > 0 && !w.cannotMount()
+}
+
+// reopens says whether a container that restarts with no data could enter the cluster that
+// its member has been in.
+func reopens(w *world) bool {
+	open := w.view.Select(cluster.IsVoter, cluster.HasPod, func(m cluster.Member) bool {
+		f := w.fate(m.Name)
+		return m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && f.data && !f.silent && !f.unheard && !m.Pod.Terminating
+	})
+	return len(open) > 0 && w.view.Unread == "" && w.view.Want.Size > 0
 }
 
 // keepsOut says whether a member that is to join cannot, because of a downgrade that could

@@ -35,7 +35,7 @@ import (
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
 // answering synced fresh new unused unfit unproven unrecorded failing cordoned damaged stranded nowhere unsigned forced behind replies,
 // version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION and
-// astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
+// forms joins ends (what its container does with no data), astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
 // "volume" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
@@ -283,6 +283,12 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Unwilling = true
 	case "deaf":
 		w.fate(m.Name).deaf = true
+	case "forms":
+		m.Pod.Entry = cluster.Forms
+	case "joins":
+		m.Pod.Entry = cluster.Joins
+	case "ends":
+		m.Pod.Entry = cluster.Ends
 	case "shaky":
 		m.Pod.Shaky = true
 	case "astray":

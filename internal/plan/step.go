@@ -31,6 +31,9 @@ type (
 	// Remember writes down the ID of the cluster that has formed, on a volume
 	// (unless On is empty) and in the status.
 	Remember struct{ ClusterID, On string }
+	// Seal has the containers of Pods form nothing when they start on an empty data directory,
+	// and join nobody once their members have had data.
+	Seal struct{ Pods []PodRef }
 	// Start makes the Pods of members, and the volumes of those that are new.
 	Start struct{ Names []string }
 	// Swap exchanges the image of a running Pod in place.
@@ -115,6 +118,7 @@ func (Freeze) step()          {}
 func (Adopt) step()           {}
 func (Furnish) step()         {}
 func (Remember) step()        {}
+func (Seal) step()            {}
 func (Start) step()           {}
 func (Withdraw) step()        {}
 func (Readmit) step()         {}
@@ -158,6 +162,7 @@ func (s Furnish) String() string {
 }
 
 func (s Remember) String() string { return "remember cluster " + s.ClusterID }
+func (s Seal) String() string     { return "seal the bootstrap of " + list(names(s.Pods)) }
 func (s Start) String() string    { return "start " + list(s.Names) }
 func (s Withdraw) String() string { return "withdraw " + s.Name + " from clients" }
 func (s Readmit) String() string  { return "readmit " + s.Name + " to clients" }
@@ -195,7 +200,7 @@ func Rests(step Step) bool {
 	switch step.(type) {
 	case Wait, Refuse, Done:
 		return true
-	case Freeze, Adopt, Furnish, Remember, Start, Withdraw, Readmit, Swap, Resize, Stop, Dismiss, Clear, Reserve, AddLearner, Promote,
+	case Freeze, Adopt, Furnish, Remember, Seal, Start, Withdraw, Readmit, Swap, Resize, Stop, Dismiss, Clear, Reserve, AddLearner, Promote,
 		MoveLeader, Remove, Quarantine, Discard, AllowDowngrade, CancelDowngrade, RollBack, Recover, Force, Conclude:
 	}
 	return false

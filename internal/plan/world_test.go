@@ -113,6 +113,12 @@ func (w *world) obey(step plan.Step) {
 		})
 	case plan.Remember:
 		w.view.Record.ClusterID = s.ClusterID
+	case plan.Seal:
+		for _, pod := range s.Pods {
+			if m := w.at(pod.Name); m.Pod.UID == pod.UID {
+				m.Pod.Entry = w.enters(*m)
+			}
+		}
 	case plan.Start:
 		for _, name := range s.Names {
 			w.start(name)
@@ -220,6 +226,9 @@ func (w *world) start(name string) {
 		return
 	}
 	m.Pod = cluster.Pod{Exists: true, UID: w.nextUID(), Image: w.view.Target.For(*m).Version, Lingers: true}
+	if m.Pod.Entry = cluster.Forms; w.view.Formed() {
+		m.Pod.Entry = w.enters(*m)
+	}
 	w.fate(name).stale, w.fate(name).bare, w.fate(name).told = false, w.cannotMount(), w.listed()
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {
 		m.Volume, m.Unused, w.fate(name).unfit = cluster.Kept, true, false
@@ -241,6 +250,14 @@ func (w *world) discard(s plan.Discard) {
 			m.Volume, m.Unused, w.fate(s.Name).unfit = cluster.NoVolume, false, false
 		}
 	}
+}
+
+// enters says what a member that is told of a cluster that exists does with no data.
+func (w *world) enters(m cluster.Member) cluster.Entry {
+	if cluster.HasData(m) {
+		return cluster.Ends
+	}
+	return cluster.Joins
 }
 
 func (w *world) nextUID() string {

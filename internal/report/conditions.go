@@ -112,7 +112,7 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+s.For)
 	case plan.Remember:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
-	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.Dismiss,
+	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.Dismiss,
 		plan.Clear, plan.Reserve, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard,
 		plan.AllowDowngrade, plan.CancelDowngrade, plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
 	}

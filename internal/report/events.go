@@ -120,6 +120,8 @@ func reasonOf(step plan.Step) string {
 		return "ObjectsApplied"
 	case plan.Remember:
 		return "ClusterFormed"
+	case plan.Seal:
+		return "BootstrapSealed"
 	case plan.Start:
 		return "MembersStarted"
 	case plan.Stop:

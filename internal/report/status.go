@@ -82,7 +82,7 @@ func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v clu
 		status.Recovering = s.Loss.Survivor
 	case plan.Conclude:
 		status.Recovering = ""
-	case plan.Furnish, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear, plan.AddLearner,
+	case plan.Furnish, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear, plan.AddLearner,
 		plan.Promote, plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard, plan.AllowDowngrade, plan.CancelDowngrade,
 		plan.Force, plan.Wait, plan.Refuse, plan.Done:
 	}

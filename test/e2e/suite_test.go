@@ -44,6 +44,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("rest", Label("long"), Ordered, ContinueOnFailure, resting)
 	Describe("quarantine", Label("long"), Ordered, ContinueOnFailure, quarantine)
 	Describe("damage", Ordered, ContinueOnFailure, damage)
+	Describe("emptied data directories", Ordered, ContinueOnFailure, emptied)
 	Describe("alarms", Label("faults", "long"), Ordered, ContinueOnFailure, alarms)
 	Describe("compute resources", Label("long"), Ordered, ContinueOnFailure, computeResources)
 	Describe("members without volumes", Ordered, ContinueOnFailure, ephemeral)
