@@ -197,6 +197,9 @@ func IsSuperseded(m Member) bool { return m.Pod.Exists && m.Pod.Change == Rebuil
 // IsDisturbed says whether something outside is about to end the member's Pod.
 func IsDisturbed(m Member) bool { return m.Pod.Terminating || m.Pod.Cordoned }
 
+// IsCordoned says whether the member's node takes no new Pods.
+func IsCordoned(m Member) bool { return m.Pod.Cordoned }
+
 // IsAway says whether the member does not run at the moment, or nobody hears of it.
 func IsAway(m Member) bool { return (!m.Pod.Running || m.Pod.Silent != "") && !m.Answers }
 

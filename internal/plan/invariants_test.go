@@ -174,6 +174,13 @@ func violation(before, after *world, step plan.Step) string {
 	if (nb > 1 || na > nb) && quorum.Holds(hb, nb) && !quorum.Holds(ha, na) && before.view.Want.Size > 0 {
 		return fmt.Sprintf("I1: quorum lost, %d/%d healthy voters become %d/%d", hb, nb, ha, na)
 	}
+	if nb > 1 && disturbs(step) && before.view.Want.Size > 0 {
+		hb, _ := before.voters(staysUndrained)
+		ha, _ := after.voters(staysUndrained)
+		if quorum.Holds(hb, nb) && !quorum.Holds(ha, na) {
+			return "I1: a member is stopped beside one whose node is cordoned, and a drain costs the quorum"
+		}
+	}
 	if membership(step) && before.budget > 0 && before.isDrainable(before) && !after.isDrainable(before) {
 		return "I1: who may be evicted now leaves no quorum behind"
 	}
@@ -195,6 +202,17 @@ func membership(step plan.Step) bool {
 	_, removes := step.(plan.Remove)
 	return promotes || removes
 }
+
+// disturbs says whether the step ends what a member runs.
+func disturbs(step plan.Step) bool {
+	_, stops := step.(plan.Stop)
+	_, swaps := step.(plan.Swap)
+	_, dismisses := step.(plan.Dismiss)
+	return stops || swaps || dismisses
+}
+
+// staysUndrained is true of who stays if every cordoned node is drained now.
+func staysUndrained(m *cluster.Member) bool { return staysHealthy(m) && !m.Pod.Cordoned && !m.Pod.Settling }
 
 func healthy(m *cluster.Member) bool { return m.Healthy }
 

@@ -105,6 +105,9 @@ func restart(v cluster.View, m cluster.Member) Step {
 	if len(voters) > 1 && !quorum.Holds(up+vouched(v, m), len(voters)) {
 		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, up, len(voters))}
 	}
+	if step := awaitDrain(v, m, up+vouched(v, m)); step != nil {
+		return step
+	}
 	if goes || !m.Pod.Lingers {
 		if step := cmp.Or(awaitSteady(v, m.Name+" restarts", m.Name), vacate(v, m)); step != nil {
 			return step
@@ -118,6 +121,19 @@ func restart(v cluster.View, m cluster.Member) Step {
 	default:
 		return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the spec has changed", Rehearse: true}
 	}
+}
+
+// awaitDrain stops no voter while the others are a quorum only with those whose nodes are
+// cordoned: a drain may follow at any moment, and the disruption budget holds back evictions, but
+// not the operator (docs/adr/0024).
+func awaitDrain(v cluster.View, m cluster.Member, up int) Step {
+	voters := v.Select(cluster.IsVoter)
+	cordoned := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.IsCordoned, cluster.Except(m.Name))
+	if len(voters) < 2 || len(cordoned) == 0 || quorum.Holds(up-len(cordoned), len(voters)) {
+		return nil
+	}
+	return Wait{For: fmt.Sprintf("the drain of %s before %s restarts: its node takes no new pods, and the quorum needs it meanwhile; "+
+		"uncordon the node if it is not to be drained", cordoned[0].Name, m.Name)}
 }
 
 // vouched is 1 if one member is back that the kubelet has yet to find ready, which takes it

@@ -53,14 +53,16 @@ func sendsAhead(v cluster.View, leader cluster.Member, leavers []string) bool {
 
 // dismiss tells the Pods of members that leave to end before etcd strikes them: the second
 // for which they linger is the one in which clients leave. All other voters must be a
-// quorum without them, because nothing calls them back, and their data must outlive their Pods.
+// quorum without them, because nothing calls them back, also if a cordoned node is drained now;
+// and their data must outlive their Pods.
 func dismiss(v cluster.View, leavers []string) Step {
 	var pods []PodRef
-	voters, others := v.Select(cluster.IsVoter), v.Select(cluster.IsSteady, cluster.IsVoter)
+	voters := v.Select(cluster.IsVoter)
 	for _, name := range leavers {
 		m, _ := v.Member(name)
 		keeps := m.Volume == cluster.Kept && !v.Want.Ephemeral
-		if cluster.IsSteady(m) && m.Pod.Lingers && keeps && quorum.Holds(len(others)-len(pods)-1, len(voters)) {
+		others := v.Select(cluster.IsSteady, cluster.IsVoter, cluster.Not(cluster.IsCordoned), cluster.Except(append(names(pods), name)...))
+		if cluster.IsSteady(m) && m.Pod.Lingers && keeps && quorum.Holds(len(others), len(voters)) {
 			pods = append(pods, PodRef{m.Name, m.Pod.UID})
 		}
 	}
