@@ -75,7 +75,12 @@ func part(of cluster.Part, name string) cluster.Object {
 	return cluster.Object{Kind: "PersistentVolumeClaim", Name: name, Part: of}
 }
 
-func claim(name string) *corev1.PersistentVolumeClaim { return build.Volume(example(), name, nil) }
+// claim is the volume of a member, on which nothing is written.
+func claim(name string) *corev1.PersistentVolumeClaim {
+	c := build.Volume(example(), name, nil)
+	c.Annotations = nil
+	return c
+}
 
 func pod(name, uid string) *corev1.Pod {
 	p := build.Pod(example(), name, build.Joining{Members: []string{name}})

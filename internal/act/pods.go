@@ -285,14 +285,14 @@ func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, exi
 }
 
 // isOurs says whether an object is the cluster's: it owns it, or it is a volume
-// that is kept and not set aside.
+// with its data that is kept and not set aside.
 func isOurs(c *v1alpha1.EtcdCluster, object client.Object) bool {
 	labels := object.GetLabels()
 	if owner := metav1.GetControllerOf(object); owner != nil {
 		return owner.UID == c.UID && labels[v1alpha1.LabelQuarantined] == ""
 	}
 	_, isVolume := object.(*corev1.PersistentVolumeClaim)
-	return isVolume && labels[v1alpha1.LabelCluster] == c.Name && labels[v1alpha1.LabelQuarantined] == ""
+	return isVolume && build.Stranger(c, object) == "" && labels[v1alpha1.LabelQuarantined] == ""
 }
 
 // provide creates what a member starts with. If it is there already, it is one that the

@@ -231,9 +231,9 @@ func TestPlanIsOnTheVolumesOfFirstMembersOnly(t *testing.T) {
 	if first.Annotations[v1alpha1.AnnotationToken] != "u1" || first.Annotations[v1alpha1.AnnotationPlan] != "a-0,a-1,a-2" {
 		t.Errorf("the volume of a first member says %v", first.Annotations)
 	}
-	s.view = seen()
+	s.view, s.c.Status.ClusterID = seen(), "c1"
 	s.mustDo(plan.Start{Names: []string{"a-3"}})
-	if !s.get("a-3", &later) || len(later.Annotations) > 0 {
+	if !s.get("a-3", &later) || len(later.Annotations) != 1 || later.Annotations[v1alpha1.AnnotationClusterID] != "c1" {
 		t.Errorf("the volume of a later member says %v", later.Annotations)
 	}
 }
@@ -275,11 +275,14 @@ func TestNewVolumesSayTheirVersion(t *testing.T) {
 func TestOthersObjectsStay(t *testing.T) {
 	stranger := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "x", UID: "u9", Controller: ptr.To(true)}
 	theirPod, theirVolume, unlabelled, setAside := pod("a-1", "pod-9"), claim("a-1"), claim("a-1"), claim("a-1")
+	elsewhere := claim("a-1")
+	metav1.SetMetaDataAnnotation(&elsewhere.ObjectMeta, v1alpha1.AnnotationToken, "u9")
 	theirPod.OwnerReferences, theirVolume.OwnerReferences = []metav1.OwnerReference{stranger}, []metav1.OwnerReference{stranger}
 	unlabelled.Labels = nil
 	metav1.SetMetaDataLabel(&setAside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
 	for name, object := range map[string]client.Object{
 		"a pod": theirPod, "a volume": theirVolume, "a volume without labels": unlabelled, "fault 4: a quarantined volume": setAside,
+		"a volume of another cluster": elsewhere, "a volume that says nothing of its past": claim("a-1"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, v := unformed()

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +14,8 @@ import (
 // Volume is the claim of one member; nil if the cluster keeps no data. It is owned
 // by the EtcdCluster only if its data goes with it.
 //
-// The plan is written on the volumes of first members alone.
+// The plan is written on the volumes of first members alone, the cluster's ID on those of
+// members that join later.
 func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *corev1.PersistentVolumeClaim {
 	if c.Spec.Storage.Ephemeral != nil {
 		return nil
@@ -29,6 +31,9 @@ func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *c
 			},
 		},
 	}
+	if c.Status.ClusterID != "" {
+		claim.Annotations = map[string]string{v1alpha1.AnnotationClusterID: c.Status.ClusterID}
+	}
 	if plan != nil {
 		claim.Annotations = map[string]string{
 			v1alpha1.AnnotationToken: plan.Token,
@@ -40,13 +45,33 @@ func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *c
 	return claim
 }
 
-// IsVolumeOf says whether a claim in a member's place is the cluster's: it owns it, or
-// nobody does and it is kept for it.
-func IsVolumeOf(c *v1alpha1.EtcdCluster, claim metav1.Object) bool {
+// Stranger says why a claim in a member's place is not the cluster's; empty if it is. What
+// the cluster owns is its own. Any other must say whose it is, and not name another cluster:
+// its data would be mounted. One that says nothing of its past may hold any.
+func Stranger(c *v1alpha1.EtcdCluster, claim metav1.Object) string {
 	if owner := metav1.GetControllerOf(claim); owner != nil {
-		return owner.UID == c.UID
+		if owner.UID == c.UID {
+			return ""
+		}
+		return fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
 	}
-	return claim.GetLabels()[v1alpha1.LabelCluster] == c.Name
+	of, token, id := claim.GetLabels()[v1alpha1.LabelCluster], claim.GetAnnotations()[v1alpha1.AnnotationToken], claim.GetAnnotations()[v1alpha1.AnnotationClusterID]
+	plan := c.Status.Bootstrap
+	switch {
+	case of == "":
+		return fmt.Sprintf("no label %s says whose data it has, set that to %s if this cluster's", v1alpha1.LabelCluster, c.Name)
+	case of != c.Name:
+		return fmt.Sprintf("its label %s says that it has data of %s", v1alpha1.LabelCluster, of)
+	case id != "" && c.Status.ClusterID != "" && id != c.Status.ClusterID:
+		return fmt.Sprintf("it has data of the cluster with ID %s, not %s (annotation %s)", id, c.Status.ClusterID, v1alpha1.AnnotationClusterID)
+	case plan == nil || plan.Adopted && plan.Token == string(c.UID): // its volumes said nothing
+		return ""
+	case token != "" && token != plan.Token, token == "" && c.Status.ClusterID == "" && !plan.Adopted:
+		return fmt.Sprintf("it was not made for this cluster, whose first members have the token %s and not %q (annotation %s)",
+			plan.Token, token, v1alpha1.AnnotationToken)
+	default:
+		return ""
+	}
 }
 
 // bound is on every claim that has had a volume, also once that is gone

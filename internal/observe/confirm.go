@@ -42,8 +42,11 @@ func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v
 	if !found || err != nil || claim.Labels[v1alpha1.LabelQuarantined] != "" {
 		return err
 	}
-	members.member(m.Name).Volume = volumeState(&claim)
-	if isAstray(c, &claim) && build.IsVolumeOf(c, &claim) {
+	if o.belongsToStranger(c, v, members, &claim) {
+		return nil
+	}
+	members.member(m.Name).Volume, members.member(m.Name).Unused = volumeState(&claim), build.IsUnused(&claim)
+	if isAstray(c, &claim) && build.Stranger(c, &claim) == "" {
 		v.Misfits = append(v.Misfits, cluster.Object{
 			Kind: "PersistentVolumeClaim", Name: claim.Name, Part: cluster.Labels, Why: "somebody took labels off it",
 		})

@@ -31,6 +31,9 @@ func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *c
 	for i := range pods.Items {
 		o.pod(c, v, members, &pods.Items[i])
 	}
+	if isBeginning(c, v) && !v.Want.Ephemeral {
+		ours = ours[:1] // also those that lost our labels, or never had any
+	}
 	var claims corev1.PersistentVolumeClaimList
 	if err := from.List(ctx, &claims, ours...); err != nil {
 		return fmt.Errorf("list volumes: %w", err)
@@ -196,12 +199,8 @@ func (o *Observer) volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *joi
 		return // a copy is its maker's: it is neither grown nor owned nor deleted
 	}
 	v.Record.NextSerial = max(v.Record.NextSerial, serial+1)
-	if metav1.GetControllerOf(claim) != nil {
-		if foreign, why := foreignTo(c, claim); why != "" {
-			foreign.Kind = "PersistentVolumeClaim"
-			v.Foreign = append(v.Foreign, foreign)
-			return
-		}
+	if o.belongsToStranger(c, v, members, claim) {
+		return
 	}
 	for _, first := range history(claim).First {
 		v.Record.NextSerial = max(v.Record.NextSerial, cluster.Serial(c.Name, first)+1)
@@ -225,6 +224,26 @@ func (o *Observer) volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *joi
 	if had := claim.Annotations[v1alpha1.AnnotationVersion]; members.unproven && minorOf(had) != "" {
 		m.Version = had
 	}
+}
+
+// belongsToStranger notes a volume in a member's place that is somebody else's, or has data of
+// another cluster. What a Pod has mounted is judged by what its etcd says.
+func (o *Observer) belongsToStranger(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *corev1.PersistentVolumeClaim) bool {
+	foreign, why := cluster.Object{}, ""
+	switch {
+	case metav1.GetControllerOf(claim) != nil:
+		foreign, why = foreignTo(c, claim)
+	case v.Want.Ephemeral, claim.Labels[v1alpha1.LabelQuarantined] != "", members.pods[claim.Name] != nil:
+		return false
+	default:
+		foreign = cluster.Object{Name: claim.Name, Why: build.Stranger(c, claim), Gone: claim.DeletionTimestamp != nil}
+		why = foreign.Why
+	}
+	if why != "" {
+		foreign.Kind = "PersistentVolumeClaim"
+		v.Foreign = append(v.Foreign, foreign)
+	}
+	return why != ""
 }
 
 func volumeState(claim *corev1.PersistentVolumeClaim) cluster.VolumeState {

@@ -203,8 +203,10 @@ func (s *scene) observer() *observe.Observer {
 		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			s.called("List", fmt.Sprintf("%T", list))
 			var options client.ListOptions
-			if _, err := labels.Parse(options.ApplyOptions(opts).LabelSelector.String()); err != nil {
-				return apierrors.NewBadRequest(err.Error())
+			if selector := options.ApplyOptions(opts).LabelSelector; selector != nil {
+				if _, err := labels.Parse(selector.String()); err != nil {
+					return apierrors.NewBadRequest(err.Error())
+				}
 			}
 			return cmp.Or(s.broken, inner.List(ctx, list, opts...))
 		},

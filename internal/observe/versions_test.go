@@ -17,7 +17,7 @@ import (
 func (s *scene) adopt(versions ...string) {
 	s.c.Status = v1alpha1.EtcdClusterStatus{
 		Format: v1alpha1.StatusFormat, NextSerial: 3, LegacyEntries: true,
-		Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: []string{"a-0", "a-1", "a-2"}, Adopted: true},
+		Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}, Adopted: true},
 	}
 	for i, had := range versions {
 		name := cluster.MemberName("a", i)

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -118,20 +120,34 @@ func adoptVolumes(v cluster.View) Step {
 	if len(v.Volumes) == 0 {
 		return nil
 	}
+	if because := apart(v.Volumes); because != "" {
+		return Refuse{because}
+	}
 	var names []string
-	formed := false
+	formed, token := false, ""
 	plan := v.Volumes[0]
 	for _, volume := range v.Volumes {
-		names = append(names, volume.Name)
+		names, token = append(names, volume.Name), cmp.Or(token, volume.Token)
 		samePlan := volume.Token == plan.Token && slices.Equal(volume.First, plan.First)
 		formed = formed || volume.ClusterID != "" || volume.Token == "" || !samePlan
 	}
 	formed = formed || !slices.Equal(names, plan.First)
-	token := plan.Token
-	if token == "" {
-		token = v.UID
+	return Adopt{Token: cmp.Or(token, v.UID), Members: names, Formed: formed}
+}
+
+// apart says of volumes that they are of different clusters, if two of them say so.
+func apart(volumes []cluster.Volume) string {
+	for i, one := range volumes {
+		for _, other := range volumes[i+1:] {
+			for _, said := range [][2]string{{one.Token, other.Token}, {one.ClusterID, other.ClusterID}} {
+				if said[0] != "" && said[1] != "" && said[0] != said[1] {
+					return fmt.Sprintf("the volumes are of different clusters: %s is of %s, %s of %s; delete those whose data is not needed",
+						one.Name, said[0], other.Name, said[1])
+				}
+			}
+		}
 	}
-	return Adopt{Token: token, Members: names, Formed: formed}
+	return ""
 }
 
 // freezePlan fixes the first members once, so that every one of them is started
