@@ -69,8 +69,11 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluste
 		return v, fmt.Errorf("observe %s: %w", c.Name, err)
 	}
 	o.etcd(ctx, c, &v, members)
-	if err := o.confirm(ctx, c, &v, members); err != nil {
-		return v, fmt.Errorf("observe %s: %w", c.Name, err)
+	asleep := isAsleep(c, members)
+	if !asleep {
+		if err := o.confirm(ctx, c, &v, members); err != nil {
+			return v, fmt.Errorf("observe %s: %w", c.Name, err)
+		}
 	}
 	if err := o.nodes(ctx, c, members); err != nil {
 		return v, fmt.Errorf("observe %s: %w", c.Name, err)
@@ -78,6 +81,9 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluste
 	o.judge(c, &v, members)
 	untold(&v, members)
 	v.Members = members.sorted()
+	if asleep {
+		return v, nil
+	}
 	if err := o.objects(ctx, c, &v); err != nil {
 		return v, fmt.Errorf("observe %s: %w", c.Name, err)
 	}

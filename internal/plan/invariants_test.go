@@ -212,7 +212,9 @@ func disturbs(step plan.Step) bool {
 }
 
 // staysUndrained is true of who stays if every cordoned node is drained now.
-func staysUndrained(m *cluster.Member) bool { return staysHealthy(m) && !m.Pod.Cordoned && !m.Pod.Settling }
+func staysUndrained(m *cluster.Member) bool {
+	return staysHealthy(m) && !m.Pod.Cordoned && !m.Pod.Settling
+}
 
 func healthy(m *cluster.Member) bool { return m.Healthy }
 

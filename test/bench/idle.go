@@ -66,32 +66,41 @@ func (b *bench) countIdle(ctx context.Context, clusters []string) ([]row, error)
 			return nil, err
 		}
 	}
-	pause := min(settling, b.options.idle)
-	b.progress("%d clusters settle for %s and are then watched for %s", len(clusters), pause, b.options.idle)
-	if err := sleep(ctx, pause); err != nil {
-		return nil, err
-	}
-	offset, err := b.log.end()
-	if err != nil {
-		return nil, err
-	}
-	if err := sleep(ctx, b.options.idle); err != nil {
-		return nil, err
-	}
-	all, err := b.log.since(offset)
+	writes, requests, err := b.countSettled(ctx, len(clusters))
 	if err != nil {
 		return nil, err
 	}
 	count := strconv.Itoa(len(clusters))
-	writes, requests := b.idleRequests(all)
 	perSecond := sample{}
 	perSecond.add(float64(requests) / b.options.idle.Seconds())
-	b.progress("%d requests, %d of them writes of anything but the lease", requests, writes)
 	rows := []row{alone("idle-requests-"+count, "requests/s", perSecond[0], atMost(0.6), perSecond)}
 	if len(clusters) == manyClusters {
 		rows = append(rows, alone("idle-writes-"+count, "requests", float64(writes), atMost(0), sample{float64(writes)}))
 	}
 	return rows, nil
+}
+
+// countSettled counts the requests of the operator for so many clusters that have just settled.
+func (b *bench) countSettled(ctx context.Context, clusters int) (writes, requests int, err error) {
+	pause := min(settling, b.options.idle)
+	b.progress("%d clusters settle for %s and are then watched for %s", clusters, pause, b.options.idle)
+	if err := sleep(ctx, pause); err != nil {
+		return 0, 0, err
+	}
+	offset, err := b.log.end()
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := sleep(ctx, b.options.idle); err != nil {
+		return 0, 0, err
+	}
+	all, err := b.log.since(offset)
+	if err != nil {
+		return 0, 0, err
+	}
+	writes, requests = b.idleRequests(all)
+	b.progress("%d requests, %d of them writes of anything but the lease", requests, writes)
+	return writes, requests, nil
 }
 
 // idleRequests counts each request once, as it is received: a watch that was opened

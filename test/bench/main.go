@@ -30,6 +30,7 @@ var benchmarks = []benchmark{
 	{name: "detect", run: detect},
 	{name: "writes", run: writes},
 	{name: "idle", run: idle},
+	{name: "hibernated", run: hibernated},
 	{name: "pauses", run: pauses, onRequest: true},
 	{name: "scale", run: scale},
 	{name: "upgrade", run: upgrade},
@@ -57,6 +58,7 @@ type options struct {
 	audit     string
 	operator  operator
 	idle      time.Duration
+	many      int
 	pause     time.Duration
 	trace     bool
 }
@@ -84,6 +86,7 @@ func parse() options {
 		"user by which the audit log knows the operator")
 	flag.StringVar(&o.operator.agent, "operator-agent", "", "know the operator by this prefix of its user agent instead")
 	flag.DurationVar(&o.idle, "idle", 3*time.Minute, "how long to count the requests of settled clusters")
+	flag.IntVar(&o.many, "many", 1000, "hibernated clusters to measure beside")
 	flag.DurationVar(&o.pause, "pause", floorPause, "pause between the Pods of the floor")
 	flag.BoolVar(&o.trace, "trace", false, "print who wrote what, and what went wrong for clients")
 	flag.Parse()
