@@ -91,7 +91,7 @@ func (r *EtcdCluster) report(ctx context.Context, ec *v1alpha1.EtcdCluster, view
 		r.tell(ctx, ec, report.UnclearPause(view))
 	}
 	before := ec.Status
-	after := report.Status(ec, view, step, failed)
+	after := report.Revised(before, report.Status(ec, view, step, failed), view, r.Actor.Now())
 	if !equality.Semantic.DeepEqual(before, after) {
 		changed := ec.DeepCopy()
 		changed.Status = after

@@ -189,7 +189,9 @@ type Recovery struct {
 	// acceptDataLoss lets the cluster go on from one survivor after quorum was lost
 	// for good. It must be exactly status.quorumLoss.accept, such as example-0@1234:
 	// the survivor and the revision of its data, after which all writes are lost.
-	// It has no effect on any other loss.
+	// It has no effect on any other loss. Where a quorum answers with less than
+	// status.revision, it is the name of the EtcdCluster and that revision, such as
+	// example@1234: the writes in between are lost.
 	// +optional
 	// +kubebuilder:validation:MaxLength=96
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z]([-a-z0-9]*[a-z0-9])?@[0-9]+$')",message="recovery.acceptDataLoss must be what status.quorumLoss.accept says: a member and a revision, such as example-0@1234"

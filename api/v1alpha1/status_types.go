@@ -126,6 +126,22 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Looked after by",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=24
 	Operator string `json:"operator,omitempty"`
 
+	// revision is a revision of the data that a quorum is known to have had, 0 before one is
+	// known. No acknowledged write up to it may ever be missing. A quorum that answers with a
+	// lower one has lost writes: nothing is changed then, Degraded says from which revision to
+	// which, and spec.recovery.acceptDataLoss lets the cluster go on. It is raised whenever
+	// the status is written for another reason, and else once it is ten minutes old and no
+	// longer true, so that what clients write causes no more writes than that. It is forgotten
+	// when quorum is recovered from a survivor.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Known Revision",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=34
+	Revision int64 `json:"revision,omitempty"`
+
+	// revisionTime is when revision was last raised.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Known Revision since",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=35
+	RevisionTime *metav1.Time `json:"revisionTime,omitempty"`
+
 	// members are the members, in the order of their serial numbers.
 	// +optional
 	// +listType=map

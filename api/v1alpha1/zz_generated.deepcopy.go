@@ -181,6 +181,10 @@ func (in *EtcdClusterStatus) DeepCopyInto(out *EtcdClusterStatus) {
 		*out = new(QuorumLoss)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.RevisionTime != nil {
+		in, out := &in.RevisionTime, &out.RevisionTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Members != nil {
 		in, out := &in.Members, &out.Members
 		*out = make([]MemberStatus, len(*in))

@@ -38,6 +38,7 @@ type Member struct {
 	Version   string // etcd version that it runs; empty if unknown
 	DBSize    int64  // bytes
 	Revision  int64  // of its data, as far as it has applied it
+	Confirmed int64  // revision of the cluster as of that read; 0 if etcd does not tell it
 	Index     uint64 // of the last raft entry that it knows to be committed; 0 before it has told
 	Unsigned  bool   // Revision, Index and Lists come from its metrics, which no certificate vouches for
 	Lists     int    // members that its data lists, learners too; 0 if it has not told

@@ -78,6 +78,7 @@ type Record struct {
 	NextSerial int
 	Joining    string // name reserved for a member about to join
 	Recovering string // member that the cluster is formed anew from
+	Revision   int64  // that the cluster is known to have had: no quorum may answer with less
 	RolledBack string // why what is wanted was taken back; empty if it was not
 }
 

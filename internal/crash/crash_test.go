@@ -44,6 +44,7 @@ func TestWhy(t *testing.T) {
 			"Was the raft log corrupted, truncated, or lost?" + trace, crash.Corrupt},
 		{"all are", 2, "panic: tocommit(382) is out of range [lastIndex(0)]. " +
 			"Was the raft log corrupted, truncated, or lost?" + trace, crash.Corrupt},
+		{"as a leader it has fewer than another", 2, "panic: need non-empty snapshot" + trace, crash.Corrupt},
 		{"no database", 2, entry("panic", "failed to open database", "invalid database") + notOpened, crash.Corrupt},
 		{"its roots", 2, entry("panic", "failed to open database", "checksum error") + notOpened, crash.Corrupt},
 		{"its keys", 2, "panic: freepages: failed to get all reachable pages (key[13]=(hex)a5 on leaf page(2) needs to be < than " +

@@ -86,12 +86,17 @@ func (c *client) Status(ctx context.Context) (Status, error) {
 // Read counts "permission denied" as success, as etcdctl does: etcd looks at
 // permissions only after the quorum has confirmed the read.
 func (c *client) Read(ctx context.Context) error {
+	_, err := c.Revision(ctx)
+	return err
+}
+
+func (c *client) Revision(ctx context.Context) (int64, error) {
 	request := &etcdserverpb.RangeRequest{Key: readKey, Limit: 1, KeysOnly: true}
-	_, err := c.keys.Range(ctx, request)
+	response, err := c.keys.Range(ctx, request)
 	if err != nil && !is(err, rpctypes.ErrPermissionDenied) {
-		return failed("read linearizably", err)
+		return 0, failed("read linearizably", err)
 	}
-	return nil
+	return response.GetHeader().GetRevision(), nil
 }
 
 func (c *client) WriteEntry(ctx context.Context) error {

@@ -52,6 +52,9 @@ func aloneAndHealthy(t *testing.T, w world, one etcd.Client) (id uint64) {
 		status.RaftTerm == 0 || status.Learner || len(status.Errors) > 0 {
 		t.Errorf("status is incomplete: %+v", status)
 	}
+	if revision := must(one.Revision(t.Context()))(t); revision != status.Revision {
+		t.Errorf("revision %d, and by its status %d", revision, status.Revision)
+	}
 	members := must(one.Members(t.Context()))(t)
 	if len(members) != 1 || members[0].ID != status.MemberID || members[0].Name != "m1" || members[0].Learner ||
 		!slices.Equal(members[0].PeerURLs, []string{w.peerURL("m1")}) || len(members[0].ClientURLs) != 1 {

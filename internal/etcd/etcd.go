@@ -63,6 +63,10 @@ type Client interface {
 	Status(ctx context.Context) (Status, error)
 	// Read reads linearizably: success proves that a quorum works.
 	Read(ctx context.Context) error
+	// Revision reads in the same way, and is the revision that the cluster's data has then:
+	// no write that was acknowledged before is newer. It is 0 where etcd keeps it from the
+	// reader.
+	Revision(ctx context.Context) (int64, error)
 	// WriteEntry writes an entry to the raft log that changes no data: it asks for
 	// alarms, which etcd answers through the log. It needs a quorum. What alarms
 	// there are, Status.Errors tells.

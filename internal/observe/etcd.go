@@ -31,6 +31,8 @@ type answer struct {
 	status etcd.Status
 	err    error
 	read   error // of the linearizable read; nil when it succeeded
+
+	revision int64 // as of that read; 0 if etcd does not tell
 }
 
 // etcd asks every running member at once, and takes the member list from one that
@@ -88,7 +90,8 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 	markLeader(members, leader)
 	for _, a := range answers {
 		if a.serves() && a.follows() == led {
-			members.member(a.name).Healthy = true
+			m := members.member(a.name)
+			m.Healthy, m.Confirmed = true, a.revision
 		}
 	}
 	noteLearners(answers, members, leader)

@@ -34,7 +34,7 @@ func (a *answer) confirm(ctx context.Context, led lead) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	a.read = a.client.Read(ctx)
+	a.revision, a.read = a.client.Revision(ctx)
 	if a.read != nil || a.follows() == led {
 		return
 	}

@@ -126,7 +126,7 @@ func pause(c *v1alpha1.EtcdCluster) (paused string, unclear bool) {
 func record(c *v1alpha1.EtcdCluster) cluster.Record {
 	r := cluster.Record{
 		ClusterID: c.Status.ClusterID, NextSerial: int(c.Status.NextSerial), Joining: c.Status.Joining,
-		Recovering: c.Status.Recovering,
+		Recovering: c.Status.Recovering, Revision: c.Status.Revision,
 	}
 	if isRolledBack(c) {
 		r.RolledBack = fmt.Sprintf("spec.version %s was taken back to %s: %s; change spec.version or spec.image to go on",

@@ -38,7 +38,7 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 				Exists: true, UID: "pod-" + name, Made: made.Unix(), Address: "10.0.0." + name[2:],
 				Running: true, Ready: true, Proven: true, Lingers: true, Entry: cluster.Ends, Image: image, Usual: true,
 			},
-			Answers: true, Healthy: true, Leader: i == 0, ClusterID: "c1", Version: "3.6.16", DBSize: 1 << 20, Revision: 1,
+			Answers: true, Healthy: true, Confirmed: 1, Leader: i == 0, ClusterID: "c1", Version: "3.6.16", DBSize: 1 << 20, Revision: 1,
 		})
 	}
 	got := s.look()

@@ -307,12 +307,12 @@ func (c *told) Status(ctx context.Context) (etcd.Status, error) {
 	return status, err
 }
 
-func (c *told) Read(ctx context.Context) error {
+func (c *told) Revision(ctx context.Context) (int64, error) {
 	c.scene.called("Read", c.name)
 	if _, bounded := ctx.Deadline(); !bounded {
 		c.scene.t.Error("a read without a deadline")
 	}
-	return c.Client.Read(ctx)
+	return c.Client.Revision(ctx)
 }
 
 func (c *told) WriteEntry(ctx context.Context) error {

@@ -146,6 +146,9 @@ func (k *walker) step(start *world, m *moment) bool {
 		m.resting++
 		return m.resting > 1 && !k.temper.late(m.phase) && !m.now.returning()
 	}
+	if m.seen == m.now && m.now.risksWrites(step) {
+		k.t.Fatalf("I6: %s (%s) while acknowledged writes are missing\nfrom %s world %+v", step, because, k.temper.name, start.view)
+	}
 	if !k.temper.fail(m.phase) {
 		after, broken := m.after()
 		if broken != "" {

@@ -93,7 +93,7 @@ func (w *world) hash() uint64 {
 	maphash.WriteComparable(&h, w.truth)
 	maphash.WriteComparable(&h, view{
 		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.GoesDown, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target, v.Record.Token, v.Record.ClusterID,
-		v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Adopted, v.Record.NextSerial,
+		v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Adopted, v.Record.NextSerial, v.Record.Revision,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -126,6 +126,7 @@ type view struct {
 	token, id, joining, recovering, rolled string
 	adopted                                bool
 	nextSerial                             int
+	revision                               int64
 }
 
 // writeAll ends with how many there were: one that moves to the next list counts.

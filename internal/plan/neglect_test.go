@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
@@ -9,6 +10,8 @@ import (
 // not enough: so does one that waits for ever for what nobody does.
 func neglect(w *world) string {
 	switch {
+	case w.lacksWrites():
+		return "" // nothing may be changed
 	case servesForeign(w):
 		return "clients are left with data of another cluster"
 	case stalls(w):
@@ -26,6 +29,24 @@ func neglect(w *world) string {
 	default:
 		return ""
 	}
+}
+
+// lacksWrites says whether a quorum answers without writes that were acknowledged.
+func (w *world) lacksWrites() bool {
+	v := &w.view
+	_, all := w.voters(healthy)
+	return w.missing && v.Unread == "" && all > 0 && v.Record.Revision > 0 && v.Record.Recovering == "" && v.Want.Size > 0
+}
+
+// risksWrites says whether a step changes who has data, or ends a member, while writes are
+// missing: who still has them could be overwritten.
+func (w *world) risksWrites(step plan.Step) bool {
+	switch step.(type) {
+	case plan.Start, plan.Stop, plan.Dismiss, plan.Swap, plan.Resize, plan.AddLearner, plan.Promote, plan.Remove, plan.Quarantine,
+		plan.Discard, plan.Reserve, plan.MoveLeader, plan.Recover, plan.Force:
+		return w.lacksWrites()
+	}
+	return false
 }
 
 // servesForeign says whether clients still reach a member whose data is not its own.

@@ -32,6 +32,7 @@ var rules = []rule{
 	{"remember that it formed", rememberFormation},
 	{"guard the bootstrap", guardBootstrap},
 	{"recover quorum", recoverQuorum},
+	{"miss no writes", missNoWrites},
 	{"start members", startMembers},
 	{"gather strayed pods", gather},
 	{"clear finished pods", clearFinished},

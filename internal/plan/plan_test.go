@@ -29,12 +29,12 @@ import (
 // refused=(KIND NAME) (it does not grow), newer (another operator wrote the record),
 // denied (Kubernetes has just refused what is not as wanted; undone: it has just been changed back),
 // adopted (with unformed: its volumes were there before, and its list was never read),
-// image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions),
+// revision=KNOWN, image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions),
 // allow=MINOR (that etcd is to be told it goes down to).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
 // answering synced fresh new unused unfit unproven unrecorded failing cordoned damaged stranded nowhere unsigned forced behind replies,
-// version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION and
+// version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION, confirms=REVISION and
 // forms joins ends (what its container does with no data), astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
 // "volume" describe those.
 //
@@ -66,6 +66,9 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	v.GoesDown = w.downgrade
 	d.MaybeScanArgs(t, "recovering", &v.Record.Recovering)
 	d.MaybeScanArgs(t, "accept", &v.Want.Accepted)
+	var revision int
+	d.MaybeScanArgs(t, "revision", &revision)
+	v.Record.Revision = int64(revision)
 	d.MaybeScanArgs(t, "await", &v.Target.Await)
 	d.MaybeScanArgs(t, "misnamed", &v.Target.Misnamed)
 	d.MaybeScanArgs(t, "allow", &v.Target.Downgrade)
@@ -330,6 +333,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Index, m.Revision = uint64(n), int64(n) //nolint:gosec // a small number
 	case "lists":
 		m.Lists, _ = strconv.Atoi(value)
+	case "confirms":
+		n, _ := strconv.Atoi(value)
+		m.Confirmed = int64(n)
 	case "applied":
 		n, _ := strconv.Atoi(value)
 		m.Revision = int64(n)

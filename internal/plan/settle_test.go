@@ -28,6 +28,10 @@ func (w *world) settle() {
 		m := &v.Members[i]
 		m.Healthy = m.Answers && led
 		m.Leader = m.Leader && m.Healthy && m.Role == cluster.Voter
+		m.Confirmed = 0
+		if m.Healthy && m.Role == cluster.Voter {
+			m.Confirmed = w.confirmed()
+		}
 		m.Synced = m.Role == cluster.Learner && m.Healthy
 		m.Recorded = m.Recorded || m.Role != cluster.Unlisted && w.formed
 		if m.Role != cluster.Unlisted && m.Name == v.Record.Joining {
@@ -46,6 +50,17 @@ func (w *world) settle() {
 	w.watchBudget()
 	w.watchVolumes()
 }
+
+// confirmed is the revision that a quorum answers with: that of the record, or less.
+func (w *world) confirmed() int64 {
+	if w.missing {
+		return 3
+	}
+	return known
+}
+
+// known is the revision that the record of a cluster that has formed says it had.
+const known = 7
 
 // budget is the disruption budget of every world that has one.
 var budget = cluster.Object{Kind: "PodDisruptionBudget", Name: "a"}

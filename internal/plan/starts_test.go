@@ -16,6 +16,7 @@ type goal struct {
 	ephemeral bool
 	trusting  bool // the operator may roll back and recover quorum by itself
 	rare      bool // members are in rareStates
+	missing   bool // a quorum has formed again without data
 	lost      loss // what is left of their authority
 	spoilt    spoilt
 	deaf      bool // the oldest one refuses members while it leads, and who joins was told of one who has gone
@@ -94,6 +95,7 @@ func rareGoals() []goal {
 			{version: "3.7.3", bad: "3.7.3"},
 			{version: "3.7.3", bad: "3.7.3", trusting: true},
 			{version: "3.5.35", bad: "3.5.35", downgrade: "3.5", trusting: true},
+			{version: "3.7.3", missing: true, trusting: true},
 			{version: "3.7.3", lost: lostHeld, trusting: true},
 			{version: "3.7.3", lost: lostGone, trusting: true},
 			{version: "3.7.3", spoilt: undoneService},
@@ -244,9 +246,9 @@ const (
 
 func formedWorld(g goal, states []int, newest learner) *world {
 	w := newWorld(g.size, g.ephemeral)
-	w.formed, w.impatient, w.bad, w.downgrade = true, true, g.bad, g.downgrade
+	w.formed, w.impatient, w.bad, w.downgrade, w.missing = true, true, g.bad, g.downgrade, g.missing
 	w.view.Want.Version, w.view.Want.Automatic, w.view.Want.RollBack = g.version, g.trusting, g.trusting
-	w.view.Record = cluster.Record{Token: "u1", ClusterID: clusterID, NextSerial: len(states)}
+	w.view.Record = cluster.Record{Token: "u1", ClusterID: clusterID, NextSerial: len(states), Revision: known}
 	w.lose(g.lost)
 	w.spoil(g.spoilt)
 	for i, state := range states {

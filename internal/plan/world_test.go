@@ -35,6 +35,7 @@ type truth struct {
 	impatient bool     // volumes are to be deleted as soon as they are set aside
 	spoilt    spoilt   // what cannot be written
 	fault     string   // what etcd would have refused
+	missing   bool     // writes that were acknowledged: a quorum has formed again without them
 	fates     [32]fate // by serial
 }
 
@@ -190,7 +191,7 @@ func (w *world) obey(step plan.Step) {
 	case plan.RollBack:
 		w.view.Record.RolledBack, w.view.Want.Version = s.Because, s.Version
 	case plan.Recover:
-		w.view.Record.Recovering = s.Loss.Survivor
+		w.view.Record.Recovering, w.view.Record.Revision = s.Loss.Survivor, 0
 	case plan.Conclude:
 		w.view.Record.Recovering = ""
 	case plan.Wait, plan.Refuse, plan.Done:

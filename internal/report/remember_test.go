@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
@@ -14,9 +16,13 @@ import (
 // TestRecoveryIsRemembered: until it has ended, so that an operator that dies goes on.
 func TestRecoveryIsRemembered(t *testing.T) {
 	c := formed()
+	c.Status.Revision, c.Status.RevisionTime = 340, &metav1.Time{}
 	c.Status = report.Status(c, healthy(), plan.Recover{Loss: cluster.Loss{Survivor: "a-1"}}, nil)
 	if c.Status.Recovering != "a-1" {
 		t.Errorf("recovering %q", c.Status.Recovering)
+	}
+	if c.Status.Revision != 0 || c.Status.RevisionTime != nil {
+		t.Errorf("revision %d is to be had again, although its loss was accepted", c.Status.Revision)
 	}
 	c.Status = report.Status(c, healthy(), plan.Force{Name: "a-1"}, nil)
 	if c.Status.Recovering != "a-1" {

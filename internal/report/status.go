@@ -80,6 +80,7 @@ func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v clu
 		}
 	case plan.Recover:
 		status.Recovering = s.Loss.Survivor
+		status.Revision, status.RevisionTime = 0, nil // the loss was accepted
 	case plan.Conclude:
 		status.Recovering = ""
 	case plan.Furnish, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear, plan.AddLearner,

@@ -21,11 +21,20 @@ func emptied() {
 		startOperator(namespace)
 		c := create(newCluster(namespace, "bared"))
 		data, id := fill(c), now(c).Status.ClusterID
-		latest, known := revision(c), uids(c)
-		empty := func(member string) func() {
-			return func() { Expect(os.RemoveAll(dataOf(c, member))).To(Succeed()) }
-		}
-		killAfter(c, "bared-1", func() { killAfter(c, "bared-2", empty("bared-2")); empty("bared-1")() })
+		latest, known, count := revision(c), uids(c), restarts(c)
+		// The third is away for as long as they start again: else they ask it, and end.
+		killAfter(c, "bared-0", func() {
+			killAfter(c, "bared-1", func() {
+				killAfter(c, "bared-2", func() { Expect(os.RemoveAll(dataOf(c, "bared-2"))).To(Succeed()) })
+				Expect(os.RemoveAll(dataOf(c, "bared-1"))).To(Succeed())
+			})
+			Eventually(func(g Gomega) {
+				restarted := restartsOf(g, c)
+				g.Expect(restarted["bared-1"]).To(BeNumerically(">", count["bared-1"]))
+				g.Expect(restarted["bared-2"]).To(BeNumerically(">", count["bared-2"]))
+			}).Should(Succeed())
+			time.Sleep(5 * time.Second) // they would elect a leader now
+		})
 
 		accept := fmt.Sprintf("bared-0@%d", latest)
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))

@@ -43,7 +43,7 @@ func (c *client) Status(ctx context.Context) (status etcd.Status, err error) {
 func (c *Cluster) status(self *member) etcd.Status {
 	status := etcd.Status{
 		ClusterID: clusterID, MemberID: self.ID, LeaderID: c.leader,
-		Version: c.version, DBSize: 1 << 20, Revision: 1,
+		Version: c.version, DBSize: 1 << 20, Revision: c.written,
 		RaftTerm: c.term, RaftIndex: c.index, RaftAppliedIndex: c.index, Learner: self.Learner,
 	}
 	if !strings.HasPrefix(c.version, "3.5.") {
@@ -58,6 +58,15 @@ func (c *Cluster) status(self *member) etcd.Status {
 
 func (c *client) Read(ctx context.Context) error {
 	return c.cluster.do(ctx, c.name, Read, func(*member) error { return nil })
+}
+
+func (c *client) Revision(ctx context.Context) (int64, error) {
+	var revision int64
+	err := c.cluster.do(ctx, c.name, Read, func(*member) error {
+		revision = c.cluster.written
+		return nil
+	})
+	return revision, err
 }
 
 func (c *client) WriteEntry(ctx context.Context) error {

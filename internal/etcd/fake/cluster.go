@@ -46,6 +46,7 @@ type Cluster struct {
 	leader  uint64 // 0: none
 	term    uint64
 	index   uint64
+	written int64 // revision, as every member has applied it
 	version string
 	target  string   // of an enabled downgrade
 	alarms  []string // as Status tells them
@@ -63,7 +64,7 @@ const clusterID = 0xc1
 
 // New makes a cluster of running voters. The first one leads.
 func New(names ...string) *Cluster {
-	c := &Cluster{version: "3.6.16", before: map[Call][]error{}, after: map[Call][]error{}}
+	c := &Cluster{version: "3.6.16", written: 1, before: map[Call][]error{}, after: map[Call][]error{}}
 	for _, name := range names {
 		added := c.add(PeerURL(name), false)
 		added.Name, added.ClientURLs = name, []string{ClientURL(name)}
@@ -124,6 +125,13 @@ func (c *Cluster) SetVersion(version string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.version = version
+}
+
+// SetRevision gives the data of all members another revision.
+func (c *Cluster) SetRevision(revision int64) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.written = revision
 }
 
 // FailBefore makes the next such call, of any member, return err without effect.
