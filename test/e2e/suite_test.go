@@ -67,6 +67,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("volumes that hold nothing", Ordered, ContinueOnFailure, unusedVolumes)
 	Describe("names and sizes", Ordered, ContinueOnFailure, namesAndSizes)
 	Describe("what belongs to others", Ordered, ContinueOnFailure, whatBelongsToOthers)
+	Describe("what is changed back", Label("faults"), Ordered, ContinueOnFailure, whatIsChangedBack)
 	Describe("secrets", Ordered, ContinueOnFailure, secrecy)
 	Describe("lost authorities", Label("faults"), Ordered, ContinueOnFailure, lostAuthorities)
 	Describe("OLM", Label("olm"), Ordered, ContinueOnFailure, throughOLM)
