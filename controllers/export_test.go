@@ -50,6 +50,7 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 		Observer: &observe.Observer{
 			Cache: live, Live: live, Dialer: dialer, Remains: noRemains,
 			Resizes: func() build.Resizes { return build.ResizesNothing }, Now: now,
+			Ahead: func() time.Duration { return 0 },
 		},
 		Actor:  &act.Actor{Client: live, Live: live, Dialer: dialer, Now: now, Random: rand.Reader},
 		Dialer: dialer, Events: recorder,

@@ -63,11 +63,14 @@ type Options struct {
 
 // NewManager makes a manager that reconciles EtcdClusters once it is started.
 func NewManager(ctx context.Context, config *rest.Config, chosen Options) (ctrl.Manager, error) {
+	clock := &serverClock{now: chosen.Now}
+	config = rest.CopyConfig(config)
+	config.Wrap(clock.wrap)
 	manager, lock, err := newManager(config, chosen)
 	if err != nil {
 		return nil, err
 	}
-	if err := addController(ctx, manager, config, lock, chosen); err != nil {
+	if err := addController(ctx, manager, config, lock, clock, chosen); err != nil {
 		return nil, err
 	}
 	return manager, addProbes(manager, config, lock, chosen)
@@ -157,7 +160,7 @@ func managerOptions(chosen Options) (ctrl.Options, error) {
 }
 
 func addController(
-	ctx context.Context, manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, chosen Options,
+	ctx context.Context, manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, clock *serverClock, chosen Options,
 ) error {
 	sees := lookOutside(ctx, manager.GetAPIReader())
 	for _, missing := range sees.missing() {
@@ -168,7 +171,7 @@ func addController(
 		Client: manager.GetClient(),
 		Observer: &observe.Observer{
 			Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer,
-			Remains: etcd.ReadRemains, Resizes: askResizes(config), NoNodes: !sees.nodes, Now: chosen.Now,
+			Remains: etcd.ReadRemains, Resizes: askResizes(config), NoNodes: !sees.nodes, Now: chosen.Now, Ahead: clock.ahead,
 		},
 		Actor: &act.Actor{
 			Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Images: chosen.Images,

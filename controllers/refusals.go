@@ -231,16 +231,19 @@ func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) 
 		}
 	}
 	for i := range v.Members {
-		m := &v.Members[i]
-		if known[podOf(m.Name).String()].said(now) != "" {
-			m.Pod.Ended = false
-		}
-		if is := known[changeOf(m.Name).String()]; is.words != cluster.ChangedBack || isUndone(*m, is.step) {
-			m.Fixed = is.said(now)
-		}
-		if start := known[startOf(m.Name).String()]; !m.Pod.Exists {
-			m.Pod.Refused = start.said(now)
-		}
+		markMember(known, &v.Members[i], now)
+	}
+}
+
+func markMember(known map[string]refusal, m *cluster.Member, now time.Time) {
+	if known[podOf(m.Name).String()].said(now) != "" {
+		m.Pod.Ended = false
+	}
+	if is := known[changeOf(m.Name).String()]; is.words != cluster.ChangedBack || isUndone(*m, is.step) {
+		m.Fixed = is.said(now)
+	}
+	if start := known[startOf(m.Name).String()]; !m.Pod.Exists {
+		m.Pod.Refused = start.said(now)
 	}
 }
 

@@ -234,7 +234,9 @@ func TestWhatIsChangedBackIsLeftAlone(t *testing.T) {
 	apply := plan.Furnish{Objects: []cluster.Object{budget}}
 	var known refusals
 	at := noon
-	for try, pause := range []time.Duration{applyAgain, 2 * applyAgain, 4 * applyAgain, 8 * applyAgain, 16 * applyAgain, applyRarely, applyRarely} {
+	for try, pause := range []time.Duration{
+		applyAgain, 2 * applyAgain, 4 * applyAgain, 8 * applyAgain, 16 * applyAgain, applyRarely, applyRarely,
+	} {
 		if err := known.note(cluster1(), apply, nil, at); err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,8 @@ func TestHibernatedClustersAskForNothing(t *testing.T) {
 		if spoil(s); len(s.looksAgain()) > 0 {
 			t.Errorf("%s: it asks for %v", name, s.calls)
 		}
-		if available := meta.FindStatusCondition(s.c.Status.Conditions, v1alpha1.ConditionAvailable); available.Reason != v1alpha1.ReasonHibernated {
+		available := meta.FindStatusCondition(s.c.Status.Conditions, v1alpha1.ConditionAvailable)
+		if available.Reason != v1alpha1.ReasonHibernated {
 			t.Errorf("%s: %+v", name, available)
 		}
 	}
@@ -69,7 +70,8 @@ func TestHibernatedClustersThatAreLookedAt(t *testing.T) {
 		"it wakes":                        func(c *v1alpha1.EtcdCluster) { c.Spec.Size = ptr.To[int32](3) },
 		"it was not seen to have no Pods": func(c *v1alpha1.EtcdCluster) { c.Status.Replicas = 1 },
 		"its status says something else": func(c *v1alpha1.EtcdCluster) {
-			meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse, Reason: "x"})
+			other := metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse, Reason: "x"}
+			meta.SetStatusCondition(&c.Status.Conditions, other)
 		},
 	} {
 		s := hibernated(t)

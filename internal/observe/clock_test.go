@@ -46,3 +46,24 @@ func TestFault38ClockThatIsAhead(t *testing.T) {
 		}
 	}
 }
+
+// TestFault38ClockAheadOfTheServer: what would be deleted or replaced by this machine's clock
+// alone is not.
+func TestFault38ClockAheadOfTheServer(t *testing.T) {
+	for ahead, over := range map[time.Duration]bool{0: true, time.Hour: false} {
+		s := newScene(t)
+		s.ahead = ahead
+		onNode(s, corev1.ConditionUnknown, 6*time.Minute)
+		ends := s.pod("a-0")
+		ends.DeletionTimestamp, ends.Finalizers = &metav1.Time{Time: now.Add(-6 * time.Minute)}, []string{"example.com/held"}
+		aside := s.claim("a-2")
+		aside.Labels[v1alpha1.LabelQuarantined] = "true"
+		metav1.SetMetaDataAnnotation(&aside.ObjectMeta, v1alpha1.AnnotationQuarantinedAt, now.Add(-s.c.Spec.Storage.KeepFor()).Format(time.RFC3339))
+		v := s.look()
+		silent, _ := v.Member("a-1")
+		ending, _ := v.Member("a-0")
+		if (len(v.Expired) > 0) != over || (silent.Stranded != "") != over || ending.Pod.Overdue != over {
+			t.Errorf("ahead by %s: expired %v, stranded %q, overdue %t", ahead, v.Expired, silent.Stranded, ending.Pod.Overdue)
+		}
+	}
+}

@@ -150,7 +150,7 @@ func (o *Observer) isOverdue(pod *corev1.Pod) bool {
 		return false
 	}
 	granted := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
-	return o.Now().After(pod.DeletionTimestamp.Add(max(0, overdueAfter-granted)))
+	return o.come().After(pod.DeletionTimestamp.Add(max(0, overdueAfter-granted)))
 }
 
 // clientsLeave is how long it takes until no client is sent to a Pod any more that has
@@ -279,7 +279,7 @@ func (o *Observer) expiry(c *v1alpha1.EtcdCluster, v *cluster.View, claim *corev
 	if claim.Labels[v1alpha1.LabelQuarantined] == "" || claim.DeletionTimestamp != nil || err != nil {
 		return
 	}
-	if age := o.Now().Sub(since); age >= c.Spec.Storage.KeepFor() {
+	if age := o.come().Sub(since); age >= c.Spec.Storage.KeepFor() {
 		v.Expired = append(v.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, UID: string(claim.UID)})
 	}
 }

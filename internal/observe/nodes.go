@@ -51,10 +51,23 @@ func (o *Observer) scheduled(ctx context.Context, m *cluster.Member, pod *corev1
 	if silent {
 		m.Pod.Silent = node.Name
 	}
-	if silent && o.Now().Sub(since) >= timeout {
+	switch {
+	case silent && o.come().Sub(since) >= timeout:
 		m.Stranded = "node " + node.Name + " has been silent for longer than spec.recovery.memberTimeout"
+	case !silent && m.Pod.Trouble == "" && o.isStuck(pod):
+		m.Pod.Trouble = fmt.Sprintf("its pod was told to end long ago, and node %s, which is ready, does not end it; look at the kubelet there, "+
+			"and delete the pod by force when none of its containers runs any more", node.Name)
 	}
 	return nil
+}
+
+// stuckAfter is for how long after its time to end a Pod may still be there: the kubelet kills
+// what has not ended by itself, and takes its volumes away.
+const stuckAfter = time.Minute
+
+// isStuck says whether a Pod should long have ended.
+func (o *Observer) isStuck(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil && o.come().Sub(pod.DeletionTimestamp.Time) >= stuckAfter
 }
 
 // silentSince says whether the node's kubelet is not known to be well, and since when.
@@ -71,7 +84,7 @@ func silentSince(node *corev1.Node) (time.Time, bool) {
 // bound to nodes that are gone or silent, it will find none.
 func (o *Observer) unscheduled(ctx context.Context, m *cluster.Member, pod *corev1.Pod, timeout time.Duration) error {
 	condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse)
-	if condition == nil || m.Volume != cluster.Kept || o.Now().Sub(condition.LastTransitionTime.Time) < timeout {
+	if condition == nil || m.Volume != cluster.Kept || o.come().Sub(condition.LastTransitionTime.Time) < timeout {
 		return nil
 	}
 	names, err := o.nodesOf(ctx, pod)

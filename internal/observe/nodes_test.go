@@ -265,3 +265,28 @@ func TestNodesThatMayNotBeRead(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 }
+
+// TestPodThatDoesNotEndOnANodeThatIsReady: it is told what to look at, and not at once; a silent
+// node, or a finalizer, says enough by itself.
+func TestPodThatDoesNotEndOnANodeThatIsReady(t *testing.T) {
+	for _, test := range []struct {
+		since  time.Duration
+		status corev1.ConditionStatus
+		grace  int64
+		says   string
+	}{
+		{59 * time.Second, corev1.ConditionTrue, 10, ""},
+		{time.Minute, corev1.ConditionTrue, 10, "node n1, which is ready, does not end it"},
+		{time.Hour, corev1.ConditionUnknown, 10, ""},
+		{time.Hour, corev1.ConditionTrue, 0, "finalizer"},
+	} {
+		s := newScene(t)
+		pod := s.pod("a-1")
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &metav1.Time{Time: now.Add(-test.since)}, &test.grace
+		pod.Finalizers = []string{"example.com/held"}
+		onNode(s, test.status, time.Hour)
+		if got := s.member("a-1").Pod.Trouble; test.says == "" && got != "" || !strings.Contains(got, test.says) {
+			t.Errorf("%+v: it says %q", test, got)
+		}
+	}
+}

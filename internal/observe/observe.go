@@ -44,6 +44,8 @@ type Observer struct {
 	Resizes func() build.Resizes
 	NoNodes bool // nodes may not be read: nothing is known of them
 	Now     func() time.Time
+	// Ahead says by how much the clock of this machine is ahead of the API server's.
+	Ahead func() time.Duration
 
 	rouser rouser
 }
@@ -137,6 +139,10 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 	}
 	return r
 }
+
+// come is the time that has come by this machine's clock and by the API server's: a wrong clock
+// alone has nothing deleted or replaced.
+func (o *Observer) come() time.Time { return o.Now().Add(-o.Ahead()) }
 
 // isRecent says whether something was less than that long ago, by what another clock may
 // have written down. One that is ahead must not make anybody wait until then: what lies

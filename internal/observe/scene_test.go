@@ -57,6 +57,7 @@ type scene struct {
 	members func([]etcd.Member)
 	meet    *sync.WaitGroup         // members answer when as many as this have been asked
 	remains map[string]etcd.Remains // by address of the metrics
+	ahead   time.Duration           // of the API server's clock
 	broken  error                   // what every read from the API server itself ends with
 
 	mutex sync.Mutex
@@ -214,6 +215,7 @@ func (s *scene) observer() *observe.Observer {
 	return &observe.Observer{
 		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt,
 		Resizes: func() build.Resizes { return build.ResizesAll }, Now: func() time.Time { return now },
+		Ahead: func() time.Duration { return s.ahead },
 	}
 }
 

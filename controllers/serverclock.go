@@ -1,0 +1,53 @@
+package controllers
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// nearly is how far two clocks may be apart and count as one: what an answer of the API server
+// takes on its way, and the second to which it tells the time.
+const nearly = 10 * time.Second
+
+// A serverClock knows by how much the clock of this machine is ahead of the API server's, which
+// tells its own with each answer (Date, RFC 9110). A wrong clock alone must not have a volume
+// deleted or a member replaced.
+type serverClock struct {
+	now    func() time.Time
+	isOver atomic.Int64
+}
+
+// ahead is 0 if the clock of this machine is right, or behind.
+func (s *serverClock) ahead() time.Duration { return time.Duration(s.isOver.Load()) }
+
+func (s *serverClock) hear(date string) {
+	told, err := http.ParseTime(date)
+	if err != nil {
+		return
+	}
+	ahead := s.now().Sub(told)
+	if ahead < nearly {
+		ahead = 0
+	}
+	s.isOver.Store(int64(ahead))
+}
+
+// wrap has it hear the date of each answer.
+func (s *serverClock) wrap(inner http.RoundTripper) http.RoundTripper { return dated{inner, s} }
+
+type dated struct {
+	http.RoundTripper
+	clock *serverClock
+}
+
+func (d dated) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := d.RoundTripper.RoundTrip(request)
+	if err == nil {
+		d.clock.hear(answer.Header.Get("Date"))
+	}
+	return answer, err //nolint:wrapcheck // it is the transport's own
+}
+
+// WrappedRoundTripper is asked for by client-go, which looks for the connections underneath.
+func (d dated) WrappedRoundTripper() http.RoundTripper { return d.RoundTripper }
