@@ -2,6 +2,8 @@ package build
 
 import (
 	"maps"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -33,6 +35,29 @@ func IsResizable(pod *corev1.Pod, c *v1alpha1.EtcdCluster, can Resizes) bool {
 		return false
 	}
 	return isChangeable(have.Requests, want.Requests) && isChangeable(have.Limits, want.Limits) && quality(have) == quality(want)
+}
+
+// resizePatience is how long the kubelet may try in vain to change the resources of a running
+// Pod: it looks at every Pod once a minute (syncFrequency,
+// https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/), so twice.
+const resizePatience = 2 * time.Minute
+
+// IsStuck says whether the kubelet has tried for too long to give the Pod its resources, such as
+// a limit of memory below what its container uses: only a new Pod gets them.
+func IsStuck(pod *corev1.Pod, now time.Time) bool {
+	failed := FailedResize(pod)
+	return failed != nil && now.Sub(failed.LastTransitionTime.Time) > resizePatience
+}
+
+// FailedResize is what the kubelet says of a resize that it tries in vain; nil if it does not.
+func FailedResize(pod *corev1.Pod) *corev1.PodCondition {
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodResizeInProgress && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonError
+	})
+	if i < 0 {
+		return nil
+	}
+	return &pod.Status.Conditions[i]
 }
 
 // defaulted has a request for every limit, as the API server sees to.

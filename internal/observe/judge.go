@@ -72,10 +72,13 @@ func (o *Observer) takesNewPods(c *v1alpha1.EtcdCluster, members *join) bool {
 }
 
 // change is what it takes to bring a Pod to the spec. Resources that Kubernetes does
-// not change in a running Pod take a new one.
+// not change in a running Pod take a new one, and so do those that the kubelet fails to change.
 func (o *Observer) change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	change := build.Change(c, pod)
 	if change == cluster.Resize && !build.IsResizable(pod, c, o.Resizes()) {
+		return cluster.Rebuild
+	}
+	if change == cluster.Same && build.IsStuck(pod, o.Now()) {
 		return cluster.Rebuild
 	}
 	return change

@@ -2,6 +2,7 @@ package observe_test
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,12 +11,16 @@ import (
 )
 
 // TestResizing: what Kubernetes has accepted counts as done only when the kubelet has
-// done it. What never fits its node is made anew, which another node may take.
+// done it. What never fits its node is made anew, which another node may take, and so is what
+// the kubelet has tried in vain for two minutes.
 func TestResizing(t *testing.T) {
 	condition := func(kind corev1.PodConditionType, reason, message string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
 			pod.Status.Conditions = append(pod.Status.Conditions,
-				corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message})
+				corev1.PodCondition{
+					Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message,
+					LastTransitionTime: metav1.NewTime(now.Add(-2 * time.Minute)),
+				})
 		}
 	}
 	for name, test := range map[string]struct {
@@ -45,6 +50,14 @@ func TestResizing(t *testing.T) {
 			condition(corev1.PodResizeInProgress, corev1.PodReasonError, "memory limit (1073741824) is below usage (1500000001)"),
 			"the kubelet cannot do it: memory limit (…) is below usage (…)",
 			"its resources cannot change: the kubelet cannot do it: memory limit (…) is below usage (…)", cluster.Same,
+		},
+		"in vain for long": {
+			func(pod *corev1.Pod) {
+				condition(corev1.PodResizeInProgress, corev1.PodReasonError, "memory limit (1073741824) is below usage (1500000001)")(pod)
+				pod.Status.Conditions[len(pod.Status.Conditions)-1].LastTransitionTime = metav1.NewTime(now.Add(-2*time.Minute - time.Second))
+			},
+			"the kubelet cannot do it: memory limit (…) is below usage (…)",
+			"its resources cannot change: the kubelet cannot do it: memory limit (…) is below usage (…)", cluster.Rebuild,
 		},
 		"deferred": {
 			condition(corev1.PodResizePending, corev1.PodReasonDeferred, "used: 17"),

@@ -24,7 +24,7 @@ func trouble(pod *corev1.Pod) string {
 	if condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse); condition != nil {
 		return "it cannot be scheduled: " + condition.Message
 	}
-	if hasCondition(pod, corev1.PodResizePending, corev1.ConditionTrue) != nil || failedResize(pod) != nil {
+	if hasCondition(pod, corev1.PodResizePending, corev1.ConditionTrue) != nil || build.FailedResize(pod) != nil {
 		return "its resources cannot change: " + resizing(pod)
 	}
 	if pod.Status.Phase == corev1.PodFailed {
@@ -45,8 +45,8 @@ func resizing(pod *corev1.Pod) string {
 		return "its node never has room: " + pending.Message
 	case pending != nil:
 		return "its node has no room now"
-	case failedResize(pod) != nil:
-		return "the kubelet cannot do it: " + number.ReplaceAllString(failedResize(pod).Message, "…")
+	case build.FailedResize(pod) != nil:
+		return "the kubelet cannot do it: " + number.ReplaceAllString(build.FailedResize(pod).Message, "…")
 	case hasCondition(pod, corev1.PodResizeInProgress, corev1.ConditionTrue) != nil:
 		return "the kubelet is at it"
 	case pod.Status.ObservedGeneration != 0 && pod.Status.ObservedGeneration < pod.Generation:
@@ -57,16 +57,6 @@ func resizing(pod *corev1.Pod) string {
 }
 
 var number = regexp.MustCompile(`\b[0-9]+\b`)
-
-// failedResize is what the kubelet says of a resize that it tries in vain, such as to a
-// limit of memory that the container already exceeds.
-func failedResize(pod *corev1.Pod) *corev1.PodCondition {
-	progress := hasCondition(pod, corev1.PodResizeInProgress, corev1.ConditionTrue)
-	if progress == nil || progress.Reason != corev1.PodReasonError {
-		return nil
-	}
-	return progress
-}
 
 // containerTrouble is why a container keeps ending. It is the same whether the container
 // just ended, waits for its next start or has just started again. One that ended because

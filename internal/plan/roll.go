@@ -71,9 +71,10 @@ func roll(v cluster.View) Step {
 }
 
 // resize changes the compute resources of one Pod at a time: too little for one is
-// too little for all. What a Pod is still to get may be set back at once.
+// too little for all. What a Pod is still to get may be set back at once. One that the kubelet
+// cannot resize gets a new Pod first, which shows whether it runs with that.
 func resize(v cluster.View) Step {
-	busy := len(v.Select(cluster.IsListed, cluster.IsResizing)) > 0
+	busy := len(v.Select(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.Resizing != "" && m.Pod.Change != cluster.Resize })) > 0
 	for _, m := range v.Select(cluster.IsListed, cluster.IsOutdated) {
 		if m.Pod.Change == cluster.Resize && (!busy || m.Pod.Resizing != "") {
 			return Resize{m.Name, m.Pod.UID}
