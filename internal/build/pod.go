@@ -24,6 +24,7 @@ func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	delete(pod.Annotations, v1alpha1.AnnotationImage) // only Images may say that
 	join(c, pod, j)
 	Etcd(pod).Lifecycle = lingering()
+	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](grace)
 	pod.Spec.HostAliases = itself(c, member)
 	return pod
 }
@@ -42,6 +43,13 @@ func itself(c *v1alpha1.EtcdCluster, member string) []corev1.HostAlias {
 func lingering() *corev1.Lifecycle {
 	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 1}}}
 }
+
+// grace is how many seconds a member has to end: one in which it lingers, and the two that
+// the kubelet gives a container at least before it is killed. An etcd that no stream is open
+// to needs less than one. One that clients watch would wait for them for seven (ReqTimeout in
+// its config.go), although they could watch elsewhere; to kill it is to its data what a crash
+// is. No fingerprint counts it, as the pause (docs/adr/0025).
+const grace = 3
 
 // Lingers says whether a Pod's container serves on for a moment when it is to end.
 func Lingers(pod *corev1.Pod) bool {

@@ -34,6 +34,7 @@ var benchmarks = []benchmark{
 	{name: "pauses", run: pauses, onRequest: true},
 	{name: "scale", run: scale},
 	{name: "upgrade", run: upgrade},
+	{name: "upgrade-watched", run: upgradeWatched},
 	{name: "allkilled", run: allKilled},
 	{name: "replace-100MiB", run: replace("replace-100MiB", 100, volumeSize)},
 	{name: "replace-1GiB", run: replace("replace-1GiB", 1024, "4Gi")},

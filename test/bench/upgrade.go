@@ -23,23 +23,35 @@ func upgrade(ctx context.Context, b *bench) ([]row, error) {
 }
 
 func (b *bench) upgradeOurs(ctx context.Context, name string) (lap, error) {
+	if err := b.readyToUpgrade(ctx, name); err != nil {
+		return nil, err
+	}
+	took, err := b.upgradeReady(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return lap{took}, b.remove(ctx, name)
+}
+
+// readyToUpgrade makes a cluster of three members, and lets it rest.
+func (b *bench) readyToUpgrade(ctx context.Context, name string) error {
 	cluster := b.threeMembers(name)
 	cluster.Spec.Version = upgradeFrom
 	if _, err := b.apply(ctx, cluster); err != nil {
-		return nil, err
+		return err
 	}
-	if err := b.rested(ctx, name, 3); err != nil {
-		return nil, err
-	}
+	return b.rested(ctx, name, 3)
+}
+
+// upgradeReady says how long it takes from the change of the version until every member serves
+// with it.
+func (b *bench) upgradeReady(ctx context.Context, name string) (time.Duration, error) {
 	begin := time.Now()
 	if err := b.edit(ctx, name, func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = upgradeTo }); err != nil {
-		return nil, err
+		return 0, err
 	}
-	if err := b.upgraded(ctx, name); err != nil {
-		return nil, err
-	}
-	took := time.Since(begin)
-	return lap{took}, b.remove(ctx, name)
+	err := b.upgraded(ctx, name)
+	return time.Since(begin), err
 }
 
 // upgraded waits until every member serves and says that it runs the new version.
