@@ -56,6 +56,9 @@ const (
 	// AnnotationClusterID holds, on one volume, the ID of the cluster that has
 	// formed. It proves to a later EtcdCluster that there is data to keep.
 	AnnotationClusterID = "etcd-operator.dev/cluster-id"
+	// AnnotationNamespace holds, on a volume, the namespace in which its member runs. etcd
+	// keeps its members' addresses, which name it, in the data.
+	AnnotationNamespace = "etcd-operator.dev/namespace"
 	// AnnotationVersion holds, on a volume, the version of etcd that its member ran
 	// last. A later EtcdCluster starts with what wrote the data.
 	AnnotationVersion = "etcd-operator.dev/etcd-version"

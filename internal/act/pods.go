@@ -78,6 +78,7 @@ func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.P
 // or, if that is empty, by the usual one.
 func tellVersion(claim *corev1.PersistentVolumeClaim, version, image string) {
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationVersion, version)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationNamespace, claim.Namespace)
 	delete(claim.Annotations, v1alpha1.AnnotationChosenImage)
 	if image != "" {
 		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationChosenImage, image)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // Volume is the claim of one member; nil if the cluster keeps no data. It is owned
@@ -31,16 +32,14 @@ func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *c
 			},
 		},
 	}
-	if c.Status.ClusterID != "" {
-		claim.Annotations = map[string]string{v1alpha1.AnnotationClusterID: c.Status.ClusterID}
-	}
-	if plan != nil {
-		claim.Annotations = map[string]string{
-			v1alpha1.AnnotationToken: plan.Token,
-			v1alpha1.AnnotationPlan:  strings.Join(plan.Members, ","),
-
-			v1alpha1.AnnotationUnused: "true",
-		}
+	claim.Annotations = map[string]string{v1alpha1.AnnotationNamespace: c.Namespace}
+	switch {
+	case plan != nil:
+		claim.Annotations[v1alpha1.AnnotationToken] = plan.Token
+		claim.Annotations[v1alpha1.AnnotationPlan] = strings.Join(plan.Members, ",")
+		claim.Annotations[v1alpha1.AnnotationUnused] = "true"
+	case c.Status.ClusterID != "":
+		claim.Annotations[v1alpha1.AnnotationClusterID] = c.Status.ClusterID
 	}
 	return claim
 }
@@ -56,8 +55,10 @@ func Stranger(c *v1alpha1.EtcdCluster, claim metav1.Object) string {
 		return fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
 	}
 	of, token, id := claim.GetLabels()[v1alpha1.LabelCluster], claim.GetAnnotations()[v1alpha1.AnnotationToken], claim.GetAnnotations()[v1alpha1.AnnotationClusterID]
-	plan := c.Status.Bootstrap
+	plan, home := c.Status.Bootstrap, claim.GetAnnotations()[v1alpha1.AnnotationNamespace]
 	switch {
+	case home != "" && home != c.Namespace:
+		return cluster.Elsewhere(home)
 	case of == "":
 		return fmt.Sprintf("no label %s says whose data it has, set that to %s if this cluster's", v1alpha1.LabelCluster, c.Name)
 	case of != c.Name:

@@ -137,6 +137,13 @@ type Stray struct {
 	Name    string // empty until it has started
 	PeerURL string
 	Voter   bool
+	Home    string // the namespace by which its peer URL names it as one of a cluster of this name; empty if it does not
+}
+
+// Elsewhere says of data in which etcd names its members by another namespace what to do.
+func Elsewhere(namespace string) string {
+	return fmt.Sprintf("its data is of a cluster in namespace %s, by which etcd's members find each other: "+
+		"bring the volumes back to that namespace and create the EtcdCluster there; data cannot be moved to another one yet", namespace)
 }
 
 // Volume is a kept volume and what is written on it about its past.

@@ -112,7 +112,9 @@ func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.Stray {
 			name = l.Name // somebody has given it another peer URL
 		}
 		if name == "" {
-			strays = append(strays, cluster.Stray{ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner})
+			strays = append(strays, cluster.Stray{
+				ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner, Home: j.homeOf(l.PeerURLs),
+			})
 			continue
 		}
 		enter(name, l)
@@ -158,6 +160,27 @@ func (j *join) nameOf(l etcd.Member) string {
 		return ""
 	}
 	return name
+}
+
+// homeOf is the other namespace in which a cluster of this name has a member with that peer
+// URL; empty if the URL is none of such a member.
+func (j *join) homeOf(urls []string) string {
+	if len(urls) == 0 {
+		return ""
+	}
+	u, err := url.Parse(urls[0])
+	if err != nil {
+		return ""
+	}
+	labels := strings.Split(u.Hostname(), ".")
+	if len(labels) < 4 || cluster.Serial(j.cluster, labels[0]) < 0 {
+		return ""
+	}
+	ours := strings.Split(j.host(labels[0]), ".")
+	if labels[1] != ours[1] || labels[2] == ours[2] || labels[3] != ours[3] {
+		return ""
+	}
+	return labels[2]
 }
 
 func (j *join) sorted() []cluster.Member {

@@ -71,6 +71,9 @@ func TestVolumeOfAnotherClusterIsNotMounted(t *testing.T) {
 		"without a label": {true, func(s *scene, c *corev1.PersistentVolumeClaim) {
 			c.Labels, s.stale = nil, []string{"PersistentVolumeClaim a-1"}
 		}, "no label"},
+		"another namespace": {true, func(_ *scene, c *corev1.PersistentVolumeClaim) {
+			c.Annotations[v1alpha1.AnnotationNamespace] = "old"
+		}, "its data is of a cluster in namespace old"},
 		"set aside": {true, func(_ *scene, c *corev1.PersistentVolumeClaim) {
 			c.Annotations[v1alpha1.AnnotationToken] = "u9"
 			metav1.SetMetaDataLabel(&c.ObjectMeta, v1alpha1.LabelQuarantined, "true")

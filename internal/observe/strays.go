@@ -14,6 +14,7 @@ import (
 // recorded are the members that nobody asked for, as the status remembers them: what is
 // known of them while no member answers.
 func recorded(c *v1alpha1.EtcdCluster) []cluster.Stray {
+	members := newJoin(c)
 	var strays []cluster.Stray
 	for _, m := range c.Status.UnknownMembers {
 		id, err := strconv.ParseUint(m.ID, 16, 64)
@@ -22,6 +23,7 @@ func recorded(c *v1alpha1.EtcdCluster) []cluster.Stray {
 		}
 		strays = append(strays, cluster.Stray{
 			ID: id, Name: m.Name, PeerURL: strings.Join(m.PeerURLs, ","), Voter: m.Role != v1alpha1.RoleLearner,
+			Home: members.homeOf(m.PeerURLs),
 		})
 	}
 	return strays

@@ -3,6 +3,7 @@ package observe_test
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -109,5 +110,32 @@ func TestOldMemoryForgetsNoStray(t *testing.T) {
 	s.members = func(all []etcd.Member) { all[3].Learner = true }
 	if v := s.look(); !slices.Equal(ids(v), []uint64{4, 0xa}) || v.StrayVoters() != 2 {
 		t.Errorf("the record has a voter: strays %+v", v.Strays)
+	}
+}
+
+// TestDataOfAnotherNamespace: data was brought here from a cluster of this name in another
+// namespace, by which etcd still names its members. They are not somebody else's, and none is
+// to be removed.
+func TestDataOfAnotherNamespace(t *testing.T) {
+	for host, home := range map[string]string{
+		"a-0.a.old.svc": "old", "a-0.a.old.svc.cluster.local": "old", "a-0.a.default.svc.example": "",
+		"b-0.b.old.svc": "", "a-x.a.old.svc": "", "a-0.b.old.svc": "", "a-0.a.old.pod": "", "a-0": "", "10.0.0.1": "",
+	} {
+		s := newScene(t)
+		s.c.Status.ClusterID, s.c.Status.Members = "", nil
+		s.c.Status.Bootstrap.Adopted = true
+		s.members = func(members []etcd.Member) {
+			for i := range members {
+				members[i].PeerURLs = []string{"https://" + strings.Replace(host, "-0", "-"+strconv.Itoa(i), 1) + ":2380"}
+			}
+		}
+		s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Spec = build.Budget(s.c, s.look().MustStay()).Spec
+		step, because := plan.Next(s.look())
+		if told := strings.Contains(step.String(), "its data is of a cluster in namespace old"); told != (home != "") {
+			t.Errorf("%s: %s (%s)", host, step, because)
+		}
+		if home != "" && strings.Contains(step.String(), "member remove") {
+			t.Errorf("%s: %s", host, step)
+		}
 	}
 }

@@ -28,6 +28,7 @@ var rules = []rule{
 	{"plan again while nothing has begun", replan},
 	{"furnish", furnish},
 	{"stay one cluster", stayOneCluster},
+	{"leave data of another namespace alone", leaveMoved},
 	{"seal the bootstrap", sealBootstrap},
 	{"remember that it formed", rememberFormation},
 	{"guard the bootstrap", guardBootstrap},

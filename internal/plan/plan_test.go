@@ -163,7 +163,9 @@ func object(t *testing.T, d *datadriven.TestData, key string) []cluster.Object {
 func parseLine(t *testing.T, w *world, words []string) {
 	switch words[0] {
 	case "stray":
-		w.view.Strays = append(w.view.Strays, cluster.Stray{ID: 0xbad, Name: words[1], PeerURL: "https://" + words[1], Voter: len(words) > 2})
+		s := cluster.Stray{ID: 0xbad, Name: words[1], PeerURL: "https://" + words[1], Voter: len(words) > 2}
+		_, s.Home, _ = strings.Cut(words[len(words)-1], "home=")
+		w.view.Strays = append(w.view.Strays, s)
 	case "expired":
 		w.view.Expired = append(w.view.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: words[1], UID: "volume"})
 	case "foreign":

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -42,4 +43,18 @@ func adopted(v cluster.View) []cluster.Member {
 	}
 	slices.SortFunc(voters, func(a, b cluster.Member) int { return cluster.Serial(v.Name, a.Name) - cluster.Serial(v.Name, b.Name) })
 	return voters
+}
+
+// leaveMoved names data that was brought here from another namespace: no member is listed under
+// the name that it has here, and each that is listed would be taken for somebody else's.
+func leaveMoved(v cluster.View) Step {
+	if len(v.Select(cluster.IsListed)) > 0 {
+		return nil
+	}
+	for _, s := range v.Strays {
+		if s.Home != "" {
+			return Refuse{fmt.Sprintf("etcd lists its member at %s: %s", s.PeerURL, cluster.Elsewhere(s.Home))}
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -74,7 +75,9 @@ func unusedVolumes() {
 	})
 
 	It("fault 53: a quota that refuses the third volume leaves no data behind, and a smaller size starts at once", func() {
-		quota := allow(namespace, corev1.ResourcePersistentVolumeClaims, "2")
+		var others corev1.PersistentVolumeClaimList
+		Expect(api.List(ctx, &others, client.InNamespace(namespace))).To(Succeed())
+		quota := allow(namespace, corev1.ResourcePersistentVolumeClaims, strconv.Itoa(len(others.Items)+2))
 		c := newCluster(namespace, "two", retained)
 		Expect(api.Create(ctx, c)).To(Succeed())
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")
