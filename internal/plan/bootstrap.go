@@ -312,15 +312,21 @@ func firstVolume(v cluster.View) string {
 	return v.Volumes[0].Name
 }
 
-// guardBootstrap never gives a first member a second empty volume. All volumes
-// are made before the first Pod, so one that is missing beside a Pod was lost, and
-// the cluster may have formed with it.
+// guardBootstrap never gives a first member a second empty volume. All volumes are made before
+// the first Pod, so one that is missing beside a Pod, or beside a volume that a Pod was made
+// for, was lost, and the cluster may have formed with it. Where no Pod is left, the volumes
+// that are count as those of a cluster that has formed: with its data it comes back.
 func guardBootstrap(v cluster.View) Step {
-	if v.Formed() || v.Want.Ephemeral || len(v.Select(cluster.HasPod)) == 0 {
+	pods := v.Select(cluster.HasPod)
+	if v.Formed() || v.Want.Ephemeral || len(pods) == 0 && !hasBegun(v) {
 		return nil
 	}
 	for _, m := range v.Select(cluster.IsRecorded, cluster.Not(cluster.HasPod)) {
-		if m.Volume != cluster.Kept {
+		switch {
+		case m.Volume == cluster.Kept:
+		case len(pods) == 0:
+			return Adopt{Token: v.Record.Token, Members: v.Record.First, Formed: true}
+		default:
 			return Refuse{"the volume of " + m.Name + " was lost before the cluster was seen to form; " +
 				"delete the EtcdCluster and its volumes, and create it again"}
 		}

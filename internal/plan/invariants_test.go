@@ -290,7 +290,7 @@ func dataViolation(before, after *world, step plan.Step) string {
 	if _, is := step.(plan.Freeze); is && (before.formed || len(before.view.Select(cluster.HasPod)) > 0) {
 		return "I5: other first members are chosen although some may run"
 	}
-	if s, is := step.(plan.Start); is && before.formed && !before.view.Formed() {
+	if s, is := step.(plan.Start); is && (before.formed || before.unseen) && !before.view.Formed() {
 		for _, name := range s.Names {
 			if !before.fate(name).data && before.member(name).Volume == cluster.NoVolume {
 				return "I5: " + name + " is started as new although the cluster has formed"

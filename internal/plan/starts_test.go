@@ -335,13 +335,16 @@ func eachUnformed(visit func(*world)) {
 		for _, size := range []int{1, 3, 5} {
 			for code := range power(len(firstStates), size) {
 				states := digits(code, len(firstStates), size)
-				visit(unformedWorld(states, size, ephemeral, false))
+				visit(unformedWorld(states, size, ephemeral, false, false))
 				if size > 1 {
-					visit(unformedWorld(states, size-2, ephemeral, false))
+					visit(unformedWorld(states, size-2, ephemeral, false, false))
 				}
 				if !ephemeral {
-					visit(unformedWorld(states, size, ephemeral, true))
-					visit(unformedWorld(states, 1, ephemeral, true))
+					visit(unformedWorld(states, size, ephemeral, true, false))
+					visit(unformedWorld(states, 1, ephemeral, true, false))
+				}
+				if !ephemeral && size < 5 {
+					visit(unformedWorld(states, size, ephemeral, false, true))
 				}
 			}
 			visit(newWorld(size, ephemeral))
@@ -351,7 +354,7 @@ func eachUnformed(visit func(*world)) {
 
 // unformedWorld is one in which the plan is frozen. No disk is found for volumes that are
 // unfit and were never used.
-func unformedWorld(states []int, want int, ephemeral, unfit bool) *world {
+func unformedWorld(states []int, want int, ephemeral, unfit, unseen bool) *world {
 	w := newWorld(want, ephemeral)
 	var names []string
 	for i := range states {
@@ -363,6 +366,8 @@ func unformedWorld(states []int, want int, ephemeral, unfit bool) *world {
 		firstStates[state](m)
 		m.Unused = m.Unused && !ephemeral
 		w.fate(names[i]).unfit = unfit && m.Unused
+		w.fate(names[i]).data = unseen && m.Volume == cluster.Kept && !m.Unused
+		w.unseen = w.unseen || w.fate(names[i]).data
 	}
 	w.settle()
 	return w

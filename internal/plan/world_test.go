@@ -35,6 +35,7 @@ type truth struct {
 	impatient bool     // volumes are to be deleted as soon as they are set aside
 	spoilt    spoilt   // what cannot be written
 	fault     string   // what etcd would have refused
+	unseen    bool     // etcd had formed before the start, and its data is on volumes
 	missing   bool     // writes that were acknowledged: a quorum has formed again without them
 	fates     [32]fate // by serial
 }
@@ -93,12 +94,13 @@ func (w *world) obey(step plan.Step) {
 	case plan.Freeze:
 		w.record(w.view.UID, s.Members, false)
 	case plan.Adopt:
+		planned := w.view.Planned()
 		w.record(s.Token, s.Members, s.Formed)
 		w.formed = w.formed || s.Formed
 		for i, name := range s.Members {
 			if m := w.at(name); s.Formed {
-				m.Role, m.ID, m.Started, m.Volume = cluster.Voter, uint64(100+i), true, cluster.Kept
-				m.Version = w.view.Volumes[i].Version
+				m.Role, m.ID, m.Started = cluster.Voter, uint64(100+i), true
+				w.comeBack(m, planned)
 			}
 		}
 	case plan.Furnish:
@@ -206,6 +208,21 @@ func (w *world) undo(objects []cluster.Object) {
 	for i, o := range w.view.Objects {
 		if slices.Contains(objects, o) && o.String() == w.spoilt.object().String() {
 			w.view.Objects[i].Refused = w.spoilt.words()
+		}
+	}
+}
+
+// comeBack has an adopted member come back with what is on its volume. One that was planned
+// and never had data has none, and ends because of that.
+func (w *world) comeBack(m *cluster.Member, planned bool) {
+	if planned {
+		w.fate(m.Name).damaged = !w.fate(m.Name).data
+		return
+	}
+	m.Volume = cluster.Kept
+	for _, volume := range w.view.Volumes {
+		if volume.Name == m.Name {
+			m.Version = volume.Version
 		}
 	}
 }
