@@ -40,7 +40,7 @@ func result(step plan.Step, err error, row repeat) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	switch s := step.(type) {
-	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.AllowDowngrade, plan.CancelDowngrade:
+	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.AllowDowngrade, plan.CancelDowngrade, plan.Disarm:
 		if row.times > 1 { // what etcd has said that it did is to be done again
 			return ctrl.Result{RequeueAfter: row.doubled(soon)}, nil
 		}

@@ -50,6 +50,7 @@ var pauses = []struct {
 	{plan.Discard{}, later, later * 3 / 2},
 	{plan.AllowDowngrade{}, again, again},
 	{plan.CancelDowngrade{}, again, again},
+	{plan.Disarm{}, again, again},
 	{plan.RollBack{}, later, later * 3 / 2},
 	{plan.Recover{}, later, later * 3 / 2},
 	{plan.Force{}, later, later * 3 / 2},

@@ -4,7 +4,8 @@ package v1alpha1
 // (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
 const (
 	// ConditionAvailable is True while a quorum of voters answers linearizable
-	// reads, False while none does, and Unknown while the operator cannot tell.
+	// reads and etcd takes writes, False while none does or etcd refuses them by
+	// an alarm, and Unknown while the operator cannot tell.
 	ConditionAvailable = "Available"
 	// ConditionProgressing is True while the operator changes something or waits
 	// for a change to finish.
@@ -21,6 +22,12 @@ const (
 	// ReasonQuorumHealthy: a quorum is healthy, but not every member wanted, or there are
 	// more than wanted.
 	ReasonQuorumHealthy = "QuorumHealthy"
+	// ReasonCorrupt: etcd refuses every write, because it has raised the alarm CORRUPT:
+	// members do not have the same data.
+	ReasonCorrupt = "Corrupt"
+	// ReasonNoSpace: etcd refuses every write that needs room, because it has raised the
+	// alarm NOSPACE: a database has reached its quota.
+	ReasonNoSpace = "NoSpace"
 	// ReasonBootstrapping: the cluster has not formed yet.
 	ReasonBootstrapping = "Bootstrapping"
 	// ReasonQuorumLost: fewer voters than a quorum answer.
@@ -65,7 +72,7 @@ const (
 	// ReasonMemberBlocked: a member's Pod cannot start (image, scheduling,
 	// volume, admission); the message quotes Kubernetes.
 	ReasonMemberBlocked = "MemberBlocked"
-	// ReasonAlarm: etcd reports an alarm, such as NOSPACE; the message quotes it.
+	// ReasonAlarm: etcd has raised an alarm; the message says for which member, and what to do.
 	ReasonAlarm = "Alarm"
 	// ReasonDataDamaged: etcd cannot use the data of a member; it is replaced if the
 	// others hold a quorum.

@@ -81,6 +81,8 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.allowDowngrade(ctx, c, v, s)
 	case plan.CancelDowngrade:
 		return a.cancelDowngrade(ctx, c, v)
+	case plan.Disarm:
+		return a.disarm(ctx, c, v, s)
 	case plan.Quarantine:
 		return a.quarantine(ctx, c, s)
 	case plan.Discard:

@@ -318,6 +318,14 @@ var steps = []struct {
 		},
 	},
 	{
+		step: plan.Disarm{Kind: "CORRUPT", ID: 9}, call: fake.Disarm,
+		set: func(t *testing.T) *scene {
+			s := newScene(t, example(), seen())
+			s.etcd.Raise(9, "CORRUPT")
+			return s
+		},
+	},
+	{
 		step: plan.Discard{Name: "a-7", UID: "volume"}, writes: 1,
 		set: func(t *testing.T) *scene {
 			aside := claim("a-7")

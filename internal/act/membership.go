@@ -81,6 +81,15 @@ func (a *Actor) cancelDowngrade(ctx context.Context, c *v1alpha1.EtcdCluster, v 
 	return nil
 }
 
+func (a *Actor) disarm(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Disarm) error {
+	alarm := etcd.Alarm{MemberID: s.ID, Kind: s.Kind}
+	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Disarm(ctx, alarm) })
+	if err != nil {
+		return fmt.Errorf("end the alarm %s of a member that is gone: %w", s.Kind, err)
+	}
+	return nil
+}
+
 // askLeader makes one change through the leader.
 func (a *Actor) askLeader(
 	ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, change func(context.Context, etcd.Client) error,

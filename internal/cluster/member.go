@@ -45,6 +45,7 @@ type Member struct {
 	Behind    uint64 // committed entries that it has yet to apply, against the leader
 	Complaint string // alarms that it reports
 
+	Odd     bool   // while the alarm CORRUPT is raised: its data is not that of a majority of the voters
 	Foreign string // whose data it has instead of its own; empty if it has not said so
 
 	// Why it cannot come back, by what Kubernetes keeps. Only Damage proves that its data is of
@@ -245,6 +246,9 @@ func IsMissing(m Member) bool { return m.NodeGone != "" && !m.Answers && !IsBeyo
 // IsForeign says whether the member runs on data that is not its own. What else it
 // says of itself is not believed: it neither answers nor is healthy.
 func IsForeign(m Member) bool { return m.Foreign != "" }
+
+// IsOdd says whether the member's data is not that of a majority of the voters, by their hashes.
+func IsOdd(m Member) bool { return m.Odd }
 
 // Not inverts a test.
 func Not(test func(Member) bool) func(Member) bool {

@@ -34,6 +34,11 @@ type View struct {
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
 	Unread string
+	// Alarms are those that etcd has raised, by kind and ID.
+	Alarms []Alarm
+	// Undecided says why it is not known whose data differs from that of the others; empty if it
+	// is, or if no alarm says that any does.
+	Undecided string
 	// Split says which members follow which leader, if members that answer linearizable reads
 	// follow different ones: each side has a quorum of its own, and writes that the other
 	// lacks. Unread says the same then.

@@ -79,6 +79,7 @@ func (c *client) Status(ctx context.Context) (Status, error) {
 		Learner:          response.GetIsLearner(),
 		StorageVersion:   response.GetStorageVersion(),
 		Downgrade:        enabledDowngrade(response.GetDowngradeInfo()),
+		Alarms:           alarmsIn(response.GetErrors()),
 		Errors:           response.GetErrors(),
 	}, nil
 }

@@ -40,7 +40,18 @@ func conforms(t *testing.T, w world) {
 	leadershipMoves(t, one, two, first, second)
 	minorityTellsWhatItKnows(t, w, two)
 	memberIsRemovedOnce(t, w, two, first, second)
+	hashesAreOfOneRevision(t, two)
 	absentMemberFailsQuickly(t, w)
+}
+
+func hashesAreOfOneRevision(t *testing.T, two etcd.Client) {
+	revision := must(two.Status(t.Context()))(t).Revision
+	if hash := must(two.HashKV(t.Context(), revision))(t); hash.Sum == 0 || hash.Compacted > revision {
+		t.Errorf("the hash at %d is %+v", revision, hash)
+	}
+	_, err := two.HashKV(t.Context(), revision+1000)
+	refused(t, "a hash of what is not written yet", err)
+	want(t, "disarming what is not raised", two.Disarm(t.Context(), etcd.Alarm{MemberID: unknown, Kind: "NOSPACE"}), nil)
 }
 
 func aloneAndHealthy(t *testing.T, w world, one etcd.Client) (id uint64) {

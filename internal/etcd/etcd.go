@@ -45,9 +45,22 @@ type Status struct {
 	Revision                              int64
 	RaftTerm, RaftIndex, RaftAppliedIndex uint64
 	Learner                               bool
-	StorageVersion                        string   // "3.6.0": the oldest etcd that can read the data; before etcd 3.6 always empty
-	Downgrade                             string   // "3.5" while going down to it is allowed; before etcd 3.6 always empty
+	StorageVersion                        string // "3.6.0": the oldest etcd that can read the data; before etcd 3.6 always empty
+	Downgrade                             string // "3.5" while going down to it is allowed; before etcd 3.6 always empty
+	Alarms                                []Alarm
 	Errors                                []string // no leader, and raised alarms
+}
+
+// Alarm is one that etcd has raised.
+type Alarm struct {
+	MemberID uint64 // for which it was raised; 0 if etcd could not tell which member is at fault
+	Kind     string // NOSPACE or CORRUPT
+}
+
+// Hash is the sum of a member's keys, up to one revision.
+type Hash struct {
+	Sum       uint32
+	Compacted int64 // revision up to which the member has no history, which the sum depends on
 }
 
 // Client talks to one member. Every call ends with its context, and fails
@@ -71,6 +84,12 @@ type Client interface {
 	// alarms, which etcd answers through the log. It needs a quorum. What alarms
 	// there are, Status.Errors tells.
 	WriteEntry(ctx context.Context) error
+	// HashKV is the sum of all keys up to that revision. Like Status it is the member's own
+	// word. It reads the whole database, and fails for a revision that the member has compacted
+	// or does not have yet.
+	HashKV(ctx context.Context, revision int64) (Hash, error)
+	// Disarm ends one alarm. It needs a quorum.
+	Disarm(ctx context.Context, alarm Alarm) error
 	// AddLearner adds a learner that will be found at peerURL. A member that
 	// has this URL already is returned as it is, voter or learner.
 	AddLearner(ctx context.Context, peerURL string) (Member, error)

@@ -88,12 +88,8 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 		hear(ctx, answers, v, members)
 	}
 	markLeader(members, leader)
-	for _, a := range answers {
-		if a.serves() && a.follows() == led {
-			m := members.member(a.name)
-			m.Healthy, m.Confirmed = true, a.revision
-		}
-	}
+	noteHealth(answers, led, members)
+	noteAlarms(ctx, answers, v, members)
 	noteLearners(answers, members, leader)
 	noteDescent(ctx, answers, v, members)
 	o.rouse(ctx, c, answers, leader, members)

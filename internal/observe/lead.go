@@ -54,6 +54,16 @@ func following(answers []*answer, led lead) []*answer {
 	return all
 }
 
+// noteHealth says who serves, and follows the leader of all.
+func noteHealth(answers []*answer, led lead, members *join) {
+	for _, a := range answers {
+		if a.serves() && a.follows() == led {
+			m := members.member(a.name)
+			m.Healthy, m.Confirmed = true, a.revision
+		}
+	}
+}
+
 // split says which members serve reads and follow which leader, if one of them follows
 // another than the newest: then there are two clusters of one ID, each with its own quorum.
 // One that follows a newer leader only shows that there was an election since.

@@ -196,7 +196,44 @@ func violation(before, after *world, step plan.Step) string {
 	if broken := authorityViolation(before, step); broken != "" {
 		return broken
 	}
+	if broken := corruptViolation(before, after, step); broken != "" {
+		return broken
+	}
 	return dataViolation(before, after, step)
+}
+
+// corruptViolation guards what is good of data that differs: while the alarm is raised no good
+// copy is given up, none that may be bad is handed to others, and it ends when all is good.
+func corruptViolation(before, after *world, step plan.Step) string {
+	if before.corrupt == 0 || before.view.Unread != "" || before.view.Want.Size == 0 || before.view.Record.Recovering != "" {
+		return ""
+	}
+	odd := after.view.Select(cluster.IsVoter, func(m cluster.Member) bool { return after.fate(m.Name).odd })
+	broken := ""
+	switch s := step.(type) {
+	case plan.Discard, plan.AddLearner, plan.Promote, plan.Dismiss, plan.Swap, plan.Resize, plan.RollBack, plan.AllowDowngrade:
+		broken = step.String() + " although members have different data"
+	case plan.Stop:
+		if m := before.member(s.Name); cluster.IsListed(m) && m.Healthy {
+			broken = s.Name + " is stopped although members have different data"
+		}
+	case plan.Remove:
+		if cluster.IsVoter(before.member(s.Name)) && before.isGood(s.Name) {
+			broken = s.Name + " is removed, and its data is good"
+		}
+		if before.goodHold() && !after.goodHold() {
+			broken = "members with good data are no quorum any more"
+		}
+	case plan.MoveLeader:
+		if m := before.member(s.To); before.fate(s.To).odd && (m.Odd || m.ID == before.corrupt) {
+			broken = s.To + " is to lead with bad data"
+		}
+	case plan.Disarm:
+		if len(odd) > 0 {
+			broken = "the alarm is ended while members have different data"
+		}
+	}
+	return broken
 }
 
 // membership says whether the step changes who votes.
@@ -264,6 +301,15 @@ func forceViolation(before *world) string {
 		}
 	}
 	return ""
+}
+
+// isGood says whether the member has data, and that of the others.
+func (w *world) isGood(name string) bool { return w.fate(name).data && !w.fate(name).odd }
+
+// goodHold says whether the voters with good data are a quorum.
+func (w *world) goodHold() bool {
+	good, all := w.voters(func(m *cluster.Member) bool { return w.isGood(m.Name) })
+	return quorum.Holds(good, all)
 }
 
 // dataViolation guards data: no step takes it from a listed member, and no first

@@ -19,7 +19,7 @@ func spareLeader(v cluster.View) Step {
 		return nil
 	}
 	heirs := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Not(cluster.IsDisturbed), cluster.Except(leader.Name),
-		cluster.Except(leaving(v)...),
+		cluster.Except(leaving(v)...), cluster.Not(isSuspect(v)),
 		func(m cluster.Member) bool { return leader.Pod.Terminating || isNear(m) },
 		func(m cluster.Member) bool {
 			return leader.Pod.Terminating || !m.Unwilling && (cluster.IsOutdated(leader) || !cluster.IsOutdated(m))
@@ -53,7 +53,7 @@ func askAnother(v cluster.View, leaving ...string) Step {
 	if !led || !leader.Unwilling {
 		return nil
 	}
-	heirs := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.IsWilling, cluster.Except(leaving...))
+	heirs := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.IsWilling, cluster.Not(cluster.IsOdd), cluster.Except(leaving...))
 	if len(heirs) == 0 {
 		return nil
 	}

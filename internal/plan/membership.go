@@ -80,7 +80,7 @@ func replaceLost(v cluster.View) Step {
 // remove judges the membership after the removal before it proposes it.
 func remove(v cluster.View, m cluster.Member, because string) Step {
 	voters := v.Select(cluster.IsVoter, cluster.Except(m.Name))
-	steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
+	steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Not(cluster.IsOdd), cluster.Except(m.Name))
 	if !quorum.Holds(len(steady), len(voters)) {
 		return Wait{
 			For: fmt.Sprintf("more healthy voters before %s is removed (%s): %d of %d would be healthy without it",

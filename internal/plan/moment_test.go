@@ -92,7 +92,7 @@ func (w *world) hash() uint64 {
 	v := &w.view
 	maphash.WriteComparable(&h, w.truth)
 	maphash.WriteComparable(&h, view{
-		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.GoesDown, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target, v.Record.Token, v.Record.ClusterID,
+		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.GoesDown, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target, v.Record.Token, v.Record.ClusterID,
 		v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Adopted, v.Record.NextSerial, v.Record.Revision,
 	})
 	for _, m := range v.Members {
@@ -102,6 +102,7 @@ func (w *world) hash() uint64 {
 	maphash.WriteComparable(&h, len(v.Members))
 	writeAll(&h, v.Record.First)
 	writeAll(&h, v.Strays)
+	writeAll(&h, v.Alarms)
 	writeAll(&h, v.Expired)
 	writeAll(&h, v.Objects)
 	writeAll(&h, v.Lost)
@@ -119,7 +120,7 @@ func (w *world) hash() uint64 {
 // view is what of a View can be compared.
 type view struct {
 	name, uid, newer, unread, split        string
-	goesDown                               string
+	undecided, goesDown                    string
 	deleting, fresh, locked                bool
 	want                                   cluster.Want
 	target                                 cluster.Target

@@ -20,6 +20,8 @@ func neglect(w *world) string {
 		return "a member is kept whose node is silent for too long, or gone"
 	case keepsLost(w):
 		return "a member is kept whose data is gone"
+	case keepsOdd(w):
+		return "a member is kept whose data is not that of the others"
 	case misleads(w):
 		return "a member is left that cannot join by the list that it was told of"
 	case reopens(w):
@@ -99,6 +101,15 @@ func keepsLost(w *world) bool {
 		}
 	}
 	return false
+}
+
+// keepsOdd says whether a member stays whose data differs, although all can tell that, and the
+// others are a quorum without it.
+func keepsOdd(w *world) bool {
+	v := &w.view
+	odd := v.Select(cluster.IsVoter, cluster.IsOdd)
+	good := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Not(cluster.IsOdd))
+	return len(odd) > 0 && v.Want.Size > 0 && !w.cannotMount() && quorum.Holds(len(good), len(v.Select(cluster.IsVoter))-1)
 }
 
 // misleads says whether a Pod stays whose etcd can never join.

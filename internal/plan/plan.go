@@ -46,6 +46,7 @@ var rules = []rule{
 	{"leave no doubt", nameStrays},
 	{"spare who cannot start again", spareRunning},
 	{"retire removed members", retireRemoved},
+	{"contain corruption", containCorruption},
 	{"replace lost members", replaceLost},
 	{"strike who is away and too many", strikeAway},
 	{"finish learner", finishLearner},

@@ -21,7 +21,7 @@ import (
 // Arguments: size, ephemeral, new (nothing is recorded yet), unformed (the plan is
 // frozen, the cluster was not seen to form), deleting, fresh, paused, automatic,
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
-// version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY), split=(WHO),
+// version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY), split=(WHO), undecided=(WHY),
 // furnish=(KIND NAME), owner=VOLUME, small=VOLUME and untold=VOLUME (they are not as wanted;
 // untold: it does not say what its member runs; bare=VOLUME: it lacks our labels),
 // parts=(KIND NAME) (as furnish, and signed by another authority than before),
@@ -33,10 +33,11 @@ import (
 // allow=MINOR (that etcd is to be told it goes down to).
 // A member line is a name and any of: voter learner leader down podless lost going
 // finished terminating outdated swap resize settling withdrawn quiet notready unready
-// answering synced fresh new unused unfit unproven unrecorded failing cordoned damaged stranded nowhere unsigned forced behind replies,
+// answering synced fresh new unused unfit unproven unrecorded failing cordoned damaged stranded nowhere unsigned forced behind replies odd
+// corrupt (the alarm was raised for it),
 // version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION, confirms=REVISION and
-// forms joins ends (what its container does with no data), astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray", "foreign", "expired" or
-// "volume" describe those.
+// forms joins ends (what its container does with no data), astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray",
+// "foreign", "expired", "volume" or "alarm" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {
@@ -133,6 +134,8 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	}
 	for _, arg := range d.CmdArgs {
 		switch arg.Key {
+		case "undecided":
+			v.Undecided = strings.Join(arg.Vals, " ")
 		case "split":
 			v.Split = strings.Join(arg.Vals, " ")
 			v.Unread = v.Split
@@ -168,6 +171,9 @@ func parseLine(t *testing.T, w *world, words []string) {
 		w.view.Strays = append(w.view.Strays, s)
 	case "expired":
 		w.view.Expired = append(w.view.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: words[1], UID: "volume"})
+	case "alarm":
+		w.corrupt, _ = strconv.ParseUint(words[2], 16, 64)
+		w.view.Alarms = append(w.view.Alarms, cluster.Alarm{Kind: words[1], ID: w.corrupt})
 	case "foreign":
 		w.view.Foreign = append(w.view.Foreign, cluster.Object{
 			Kind: words[1], Name: words[2], Why: "it belongs to another cluster", Gone: len(words) > 3,
@@ -219,9 +225,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	silent := func() { m.Answers, m.Healthy, m.Leader, m.ClusterID, m.Index = false, false, false, "", 0 }
 	switch word {
 	case "voter":
-		m.Role, m.ID = cluster.Voter, 1
+		m.Role, m.ID = cluster.Voter, uint64(100+cluster.Serial(w.view.Name, m.Name)) //nolint:gosec // a small number
 	case "learner":
-		m.Role, m.ID = cluster.Learner, 1
+		m.Role, m.ID = cluster.Learner, uint64(100+cluster.Serial(w.view.Name, m.Name)) //nolint:gosec // a small number
 	case "leader":
 		m.Leader = true
 	case "synced":
@@ -326,6 +332,11 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		silent()
 		m.Pod.Ready, m.Pod.Running, m.Pod.Unplaced = false, false, true
 		m.NodeGone, w.fate(m.Name).nowhere = "its volume is on node n1, which no longer exists", true
+	case "odd":
+		w.fate(m.Name).odd, m.Odd = true, true
+	case "corrupt":
+		w.corrupt = m.ID
+		w.view.Alarms = []cluster.Alarm{{Kind: cluster.Corrupt, ID: m.ID, Member: m.Name}}
 	case "unsigned":
 		m.Unsigned = true
 	case "behind":

@@ -46,6 +46,7 @@ func (w *world) settle() {
 		v.Unread = "no member answers a linearizable read"
 	}
 	w.aim()
+	w.compare()
 	v.Members = slices.DeleteFunc(v.Members, w.forgets)
 	w.watchBudget()
 	w.watchVolumes()
@@ -61,6 +62,42 @@ func (w *world) confirmed() int64 {
 
 // known is the revision that the record of a cluster that has formed says it had.
 const known = 7
+
+// compare does what the observer does while an alarm says that data differs: all voters are
+// asked for the hash of theirs. Each odd one has a hash of its own.
+func (w *world) compare() {
+	v := &w.view
+	v.Alarms, v.Undecided = nil, ""
+	for i := range v.Members {
+		v.Members[i].Odd = false
+	}
+	if w.corrupt == 0 || v.Unread != "" {
+		return
+	}
+	alarm := cluster.Alarm{Kind: cluster.Corrupt, ID: w.corrupt}
+	var hashes []cluster.Hash
+	for i, m := range v.Members {
+		if m.ID == w.corrupt && cluster.IsListed(m) {
+			alarm.Member = m.Name
+		}
+		hash := cluster.Hash{Member: m.Name}
+		if !m.Answers {
+			hash.Untold = "it does not answer"
+		}
+		if w.fate(m.Name).odd {
+			hash.Sum = uint32(1 + i) //nolint:gosec // a small number
+		}
+		if cluster.IsVoter(m) {
+			hashes = append(hashes, hash)
+		}
+	}
+	v.Alarms = []cluster.Alarm{alarm}
+	odd, undecided := cluster.Odd(hashes)
+	v.Undecided = undecided
+	for _, name := range odd {
+		w.at(name).Odd = true
+	}
+}
 
 // budget is the disruption budget of every world that has one.
 var budget = cluster.Object{Kind: "PodDisruptionBudget", Name: "a"}
@@ -194,6 +231,7 @@ func (w *world) run(m *cluster.Member) {
 	m.Pod.Proven = m.Pod.Proven || m.Pod.Ready
 	m.Pod.Quiet = m.Pod.Withdrawn
 	m.Pod.Failing = m.Pod.Exists && !alive && !m.Pod.Terminating && !f.unheard && f.away == 0
+	m.Pod.Ready = m.Pod.Ready && w.corrupt == 0 // etcd's readyz fails everywhere while that alarm is raised
 	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign
 	m.ClusterID, m.Damage, m.Stranded, m.NodeGone, m.Foreign, m.Index = "", "", "", "", "", 0
 	if alive && w.fate(m.Name).foreign {

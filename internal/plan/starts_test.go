@@ -19,6 +19,7 @@ type goal struct {
 	missing   bool // a quorum has formed again without data
 	lost      loss // what is left of their authority
 	spoilt    spoilt
+	corrupt   bool // etcd has raised the alarm CORRUPT, and members are in corruptStates
 	deaf      bool // the oldest one refuses members while it leads, and who joins was told of one who has gone
 }
 
@@ -98,6 +99,8 @@ func rareGoals() []goal {
 			{version: "3.7.3", missing: true, trusting: true},
 			{version: "3.7.3", lost: lostHeld, trusting: true},
 			{version: "3.7.3", lost: lostGone, trusting: true},
+			{version: "3.7.3", corrupt: true, trusting: true},
+			{version: "3.6.16", corrupt: true},
 			{version: "3.7.3", spoilt: undoneService},
 			{version: "3.7.3", spoilt: refusedSecret},
 			{version: "3.7.3", spoilt: foreignService},
@@ -112,6 +115,9 @@ func rareGoals() []goal {
 
 // states are those that a member may be in.
 func (g goal) states() []state {
+	if g.corrupt {
+		return corruptStates
+	}
 	if g.rare {
 		return rareStates
 	}
@@ -216,6 +222,18 @@ var memberStates = []state{
 	func(_ *fate, m *cluster.Member) { m.Volume = cluster.Going },
 }
 
+// corruptStates are those of members of which some may have other data than the others.
+var corruptStates = []state{
+	func(*fate, *cluster.Member) {},
+	func(f *fate, _ *cluster.Member) { f.odd = true },
+	func(f *fate, m *cluster.Member) { f.odd, m.Pod.Cordoned = true, true },
+	func(f *fate, m *cluster.Member) { f.odd, f.stale = true, true },
+	func(f *fate, _ *cluster.Member) { f.broken = true },
+	func(f *fate, m *cluster.Member) { m.Pod, m.Volume, f.data = cluster.Pod{}, cluster.NoVolume, false },
+	func(f *fate, _ *cluster.Member) { f.stale = true },
+	func(_ *fate, m *cluster.Member) { m.Pod.Cordoned = true },
+}
+
 // rareStates are some of memberStates, beside Pods that are terminating for ever, because
 // their node is silent, or that have ended, or whose volume went before a node had them, and
 // containers that are down and come back by themselves, or whose node is gone.
@@ -275,6 +293,9 @@ func formedWorld(g goal, states []int, newest learner) *world {
 			w.fates[last].told |= 1 << 31
 		}
 	}
+	if g.corrupt {
+		w.raise()
+	}
 	if w.minor = g.downgrade; w.minor == "" {
 		w.version()
 	}
@@ -283,6 +304,17 @@ func formedWorld(g goal, states []int, newest learner) *world {
 		w.budget = w.view.MustStay()
 	}
 	return w
+}
+
+// raise raises the alarm CORRUPT: for the newest member whose data differs, as etcd may, or for
+// one that has gone, if none is known.
+func (w *world) raise() {
+	w.corrupt = 999
+	for i, m := range w.view.Members {
+		if w.fates[i].odd {
+			w.corrupt = m.ID
+		}
+	}
 }
 
 // lose takes the authority away that signed for members and their clients.

@@ -80,6 +80,12 @@ type (
 	// CancelDowngrade tells etcd that no more of them need to be let down: etcd lets nobody
 	// join meanwhile.
 	CancelDowngrade struct{ Because string }
+	// Disarm ends an alarm of etcd that was raised for a member which etcd lists no more.
+	Disarm struct {
+		Kind    string
+		ID      uint64
+		Because string
+	}
 	// RollBack writes down that a version is not to be tried again, and what runs
 	// instead.
 	RollBack struct{ Version, Image, Because string }
@@ -136,6 +142,7 @@ func (Quarantine) step()      {}
 func (Discard) step()         {}
 func (AllowDowngrade) step()  {}
 func (CancelDowngrade) step() {}
+func (Disarm) step()          {}
 func (RollBack) step()        {}
 func (Recover) step()         {}
 func (Force) step()           {}
@@ -180,13 +187,16 @@ func (s Remove) String() string          { return "remove member " + s.Name + ":
 func (s Quarantine) String() string      { return "quarantine volume " + s.Name }
 func (s AllowDowngrade) String() string  { return "allow downgrade to " + s.To }
 func (s CancelDowngrade) String() string { return "cancel downgrade: " + s.Because }
-func (s RollBack) String() string        { return "roll back to " + s.Version + ": " + s.Because }
-func (s Recover) String() string         { return "recover quorum from " + s.Loss.Survivor }
-func (s Force) String() string           { return "start " + s.Name + " as a cluster of its own" }
-func (s Conclude) String() string        { return "quorum is recovered from " + s.Survivor }
-func (s Wait) String() string            { return "wait for " + s.For }
-func (s Refuse) String() string          { return "refuse: " + s.Because }
-func (s Done) String() string            { return "done" }
+func (s Disarm) String() string {
+	return fmt.Sprintf("disarm %s of member %x: %s", s.Kind, s.ID, s.Because)
+}
+func (s RollBack) String() string { return "roll back to " + s.Version + ": " + s.Because }
+func (s Recover) String() string  { return "recover quorum from " + s.Loss.Survivor }
+func (s Force) String() string    { return "start " + s.Name + " as a cluster of its own" }
+func (s Conclude) String() string { return "quorum is recovered from " + s.Survivor }
+func (s Wait) String() string     { return "wait for " + s.For }
+func (s Refuse) String() string   { return "refuse: " + s.Because }
+func (s Done) String() string     { return "done" }
 
 func (s Discard) String() string {
 	if s.Unused {
@@ -201,7 +211,7 @@ func Rests(step Step) bool {
 	case Wait, Refuse, Done:
 		return true
 	case Freeze, Adopt, Furnish, Remember, Seal, Start, Withdraw, Readmit, Swap, Resize, Stop, Dismiss, Clear, Reserve, AddLearner, Promote,
-		MoveLeader, Remove, Quarantine, Discard, AllowDowngrade, CancelDowngrade, RollBack, Recover, Force, Conclude:
+		MoveLeader, Remove, Quarantine, Discard, AllowDowngrade, CancelDowngrade, Disarm, RollBack, Recover, Force, Conclude:
 	}
 	return false
 }

@@ -32,6 +32,7 @@ type truth struct {
 	downgrade string   // what etcd was told that its members go down to
 	aimed     string   // version that the record says members were being brought to
 	budget    int      // Pods that must stay, as the disruption budget has it
+	corrupt   uint64   // ID of the member that the alarm CORRUPT was raised for; 0: it is not raised
 	impatient bool     // volumes are to be deleted as soon as they are set aside
 	spoilt    spoilt   // what cannot be written
 	fault     string   // what etcd would have refused
@@ -48,6 +49,7 @@ type fate struct {
 	foreign bool   // it runs on data of another cluster
 	silent  bool   // its node is silent for too long
 	unheard bool   // its node is silent, but nobody gives it up
+	odd     bool   // its data is not that of the others
 	nowhere bool   // the node that its volume is on is gone from Kubernetes; its machine may run on
 	data    bool   // there is data on its volume or in its Pod
 	stale   bool   // its Pod was made from an older spec
@@ -188,6 +190,10 @@ func (w *world) obey(step plan.Step) {
 		w.discard(s)
 	case plan.AllowDowngrade:
 		w.downgrade, w.minor = s.To, s.To
+	case plan.Disarm:
+		if w.corrupt == s.ID {
+			w.corrupt = 0
+		}
 	case plan.CancelDowngrade:
 		w.downgrade = ""
 	case plan.RollBack:

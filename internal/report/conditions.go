@@ -61,6 +61,11 @@ func available(v cluster.View, formed bool) metav1.Condition {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: too few members run to serve, volumes are kept")
 	case !formed:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet")
+	case v.Unread == "" && len(v.Raised(cluster.Corrupt)) > 0:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonCorrupt, "etcd refuses every write: it has raised the alarm %s", named(v, cluster.Corrupt))
+	case v.Unread == "" && len(v.Raised(cluster.NoSpace)) > 0:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonNoSpace, "etcd reads and deletes, and refuses every write that needs room: "+
+			"it has raised the alarm %s", named(v, cluster.NoSpace))
 	case quorum.Holds(len(healthy), len(voters)) && len(healthy) == v.Want.Size && len(voters) == v.Want.Size:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonHealthy, "all %d members are healthy", len(healthy))
 	case quorum.Holds(len(healthy), len(voters)):
@@ -114,7 +119,7 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
 	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.Dismiss,
 		plan.Clear, plan.Reserve, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard,
-		plan.AllowDowngrade, plan.CancelDowngrade, plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
+		plan.AllowDowngrade, plan.CancelDowngrade, plan.Disarm, plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
 	}
 	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())
 }
@@ -215,16 +220,6 @@ func blocked(v cluster.View) string {
 	for _, m := range v.Members {
 		if m.Pod.Trouble != "" {
 			all = append(all, m.Name+": "+m.Pod.Trouble)
-		}
-	}
-	return strings.Join(all, "; ")
-}
-
-func alarms(v cluster.View) string {
-	var all []string
-	for _, m := range v.Members {
-		if m.Complaint != "" {
-			all = append(all, m.Name+" reports "+m.Complaint)
 		}
 	}
 	return strings.Join(all, "; ")

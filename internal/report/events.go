@@ -156,6 +156,8 @@ func reasonOf(step plan.Step) string {
 		return "DowngradeAllowed"
 	case plan.CancelDowngrade:
 		return "DowngradeCancelled"
+	case plan.Disarm:
+		return "AlarmDisarmed"
 	case plan.RollBack:
 		return "RolledBack"
 	case plan.Recover:

@@ -327,6 +327,23 @@ func moments() []moment {
 			"alarm", formed(), with(func(v *cluster.View) { v.Members[1].Complaint = "memberID:17 alarm:NOSPACE" }), plan.Done{}, nil,
 		},
 		{
+			"no-space", formed(), with(func(v *cluster.View) {
+				v.Alarms = []cluster.Alarm{{Kind: cluster.NoSpace, ID: 0x11, Member: "a-1"}, {Kind: cluster.NoSpace, ID: 0x99}}
+				v.Members[1].Complaint = "memberID:17 alarm:NOSPACE"
+			}), plan.Done{}, nil,
+		},
+		{
+			"corrupt", formed(), with(func(v *cluster.View) {
+				v.Alarms, v.Members[1].Odd = []cluster.Alarm{{Kind: cluster.Corrupt, ID: 0x11, Member: "a-1"}}, true
+			}), plan.Remove{Name: "a-1", Because: "its data is not that of the other voters"}, nil,
+		},
+		{
+			"corrupt-undecided", formed(), with(func(v *cluster.View) {
+				v.Alarms, v.Undecided = []cluster.Alarm{{Kind: cluster.Corrupt, ID: 0x11, Member: "a-1"}}, "a-2 does not answer"
+				down(v, "a-2")
+			}), plan.Refuse{Because: "etcd refuses every write"}, nil,
+		},
+		{
 			"authority-lost", formed(), with(func(v *cluster.View) {
 				down(v, "a-1")
 				v.Lost = []cluster.Object{{Kind: "Secret", Name: "a-client-ca", Why: "it is missing", Holder: "a-member-tls"}}

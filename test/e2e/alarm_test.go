@@ -18,6 +18,8 @@ import (
 )
 
 func alarms() {
+	It("fault 27: a member whose data differs is found by hashes and replaced, writes go on, and the others are untouched", differingData)
+
 	It("fault 26: a database that has reached its quota is told, is read from, and nothing is restarted or replaced", func() {
 		namespace := newNamespace()
 		startOperator(namespace)
@@ -41,6 +43,7 @@ func alarms() {
 			return errors.New("200 MiB fit into a quota of 64 MiB")
 		})
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonAlarm, "NOSPACE")
+		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonNoSpace, "NOSPACE")
 		stays(aWhile, func(g Gomega) {
 			g.Expect(uids(c)).To(Equal(before))
 			g.Expect(restarts(c)).To(HaveEach(BeZero()))

@@ -52,8 +52,36 @@ func (c *Cluster) status(self *member) etcd.Status {
 	if c.leader == 0 {
 		status.Errors = append(status.Errors, "etcdserver: no leader")
 	}
-	status.Errors = append(status.Errors, c.alarms...)
+	status.Alarms = slices.Clone(c.alarms)
+	for _, a := range c.alarms {
+		status.Errors = append(status.Errors, fmt.Sprintf("memberID:%d alarm:%s ", a.MemberID, a.Kind))
+	}
 	return status
+}
+
+// HashKV knows of one revision only: nobody writes to the fake.
+func (c *client) HashKV(ctx context.Context, revision int64) (hash etcd.Hash, err error) {
+	err = c.cluster.do(ctx, c.name, HashKV, func(self *member) error {
+		if revision > 1 {
+			return errors.New("required revision is a future revision")
+		}
+		hash.Sum = 7
+		if c.cluster.odd[self.Name] {
+			hash.Sum = uint32(self.ID) << 8 //nolint:gosec // a small number
+		}
+		return nil
+	})
+	return hash, err
+}
+
+func (c *client) Disarm(ctx context.Context, alarm etcd.Alarm) error {
+	return c.cluster.do(ctx, c.name, Disarm, func(*member) error {
+		if i := slices.Index(c.cluster.alarms, alarm); i >= 0 {
+			c.cluster.alarms = slices.Delete(c.cluster.alarms, i, i+1)
+			c.cluster.did("disarm %s of %x", alarm.Kind, alarm.MemberID)
+		}
+		return nil
+	})
 }
 
 func (c *client) Read(ctx context.Context) error {

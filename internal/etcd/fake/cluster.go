@@ -33,6 +33,9 @@ const (
 	Downgrade       Call = "Downgrade"
 	CancelDowngrade Call = "CancelDowngrade"
 	GoesDown        Call = "GoesDown"
+
+	HashKV Call = "HashKV"
+	Disarm Call = "Disarm"
 )
 
 // ErrUnreachable is what calls to a member that does not run return.
@@ -48,8 +51,9 @@ type Cluster struct {
 	index   uint64
 	written int64 // revision, as every member has applied it
 	version string
-	target  string   // of an enabled downgrade
-	alarms  []string // as Status tells them
+	target  string // of an enabled downgrade
+	alarms  []etcd.Alarm
+	odd     map[string]bool // members whose data differs from that of all others
 	before  map[Call][]error
 	after   map[Call][]error
 	log     []string
@@ -64,7 +68,7 @@ const clusterID = 0xc1
 
 // New makes a cluster of running voters. The first one leads.
 func New(names ...string) *Cluster {
-	c := &Cluster{version: "3.6.16", written: 1, before: map[Call][]error{}, after: map[Call][]error{}}
+	c := &Cluster{version: "3.6.16", written: 1, odd: map[string]bool{}, before: map[Call][]error{}, after: map[Call][]error{}}
 	for _, name := range names {
 		added := c.add(PeerURL(name), false)
 		added.Name, added.ClientURLs = name, []string{ClientURL(name)}
@@ -117,7 +121,14 @@ func (c *Cluster) Sync(name string) {
 func (c *Cluster) Raise(id uint64, alarm string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.alarms = append(c.alarms, fmt.Sprintf("memberID:%d alarm:%s ", id, alarm))
+	c.alarms = append(c.alarms, etcd.Alarm{MemberID: id, Kind: alarm})
+}
+
+// Corrupt has a member tell another hash of its data than the others.
+func (c *Cluster) Corrupt(name string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.odd[name] = true
 }
 
 // SetVersion sets the version that all members report.
@@ -245,7 +256,7 @@ func (c *Cluster) do(ctx context.Context, name string, call Call, effect func(se
 	if self.Learner && call != Status {
 		return fmt.Errorf("%s: %w", call, etcd.ErrLearner)
 	}
-	if c.leader == 0 && call != Status && call != Members {
+	if c.leader == 0 && call != Status && call != Members && call != HashKV {
 		return fmt.Errorf("%s: no quorum: %w", call, context.DeadlineExceeded)
 	}
 	if err := effect(self); err != nil {

@@ -1,0 +1,94 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcd-operator/etcd-operator/internal/quorum"
+)
+
+// The alarms of etcd, by its own names (AlarmType in rpc.proto).
+const (
+	// Corrupt: etcd found that members do not have the same data, and refuses all writes.
+	Corrupt = "CORRUPT"
+	// NoSpace: a database has reached its quota, and etcd refuses all writes that need room.
+	NoSpace = "NOSPACE"
+)
+
+// Alarm is one that etcd has raised: it lasts until it is disarmed, also when the member that
+// it was raised for is none any more.
+type Alarm struct {
+	Kind   string
+	ID     uint64 // of the member that it was raised for; 0 if etcd could not tell which
+	Member string // that etcd lists under this ID; empty if it lists none
+}
+
+// String is the alarm as people read it.
+func (a Alarm) String() string {
+	switch {
+	case a.Member != "":
+		return a.Kind + " of " + a.Member
+	case a.ID != 0:
+		return fmt.Sprintf("%s of member %x, which etcd lists no more", a.Kind, a.ID)
+	default:
+		return a.Kind + ", which names no member"
+	}
+}
+
+// Raised are the alarms of one kind.
+func (v View) Raised(kind string) []Alarm {
+	var all []Alarm
+	for _, a := range v.Alarms {
+		if a.Kind == kind {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// A Hash is what a voter tells of its data, up to the revision that all voters are asked for.
+type Hash struct {
+	Member    string
+	Sum       uint32
+	Compacted int64  // revision up to which it has no history, which the sum depends on
+	Untold    string // why it has told nothing; empty if it has
+}
+
+// Odd are the voters whose data is not that of a majority of all, and why that cannot be told.
+// Every voter must have told, and after the same compaction: else the sums differ of the same data.
+func Odd(hashes []Hash) (odd []string, untold string) {
+	sums := map[uint32]int{}
+	for _, h := range hashes {
+		switch {
+		case h.Untold != "":
+			return nil, h.Member + " has not told the hash of its data: " + h.Untold
+		case h.Compacted != hashes[0].Compacted:
+			return nil, fmt.Sprintf("%s has compacted its data up to revision %d, and %s up to %d, so that their hashes cannot be compared",
+				hashes[0].Member, hashes[0].Compacted, h.Member, h.Compacted)
+		}
+		sums[h.Sum]++
+	}
+	agreed := false
+	for _, h := range hashes {
+		if quorum.Holds(sums[h.Sum], len(hashes)) {
+			agreed = true
+		} else {
+			odd = append(odd, h.Member)
+		}
+	}
+	if !agreed {
+		return nil, "no majority of the voters has the same data (" + told(hashes) + ")"
+	}
+	return odd, ""
+}
+
+// told is what each has told, in the order of its members.
+func told(hashes []Hash) string {
+	all := make([]string, 0, len(hashes))
+	for _, h := range hashes {
+		all = append(all, fmt.Sprintf("%s: %08x", h.Member, h.Sum))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}

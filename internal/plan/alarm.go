@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// containCorruption changes nothing while etcd says that members do not have the same data, but
+// to take out who has none, and the one whose data differs: every other copy may be the last good one, and whoever joins
+// may be given the bad one. A member is odd only if a majority of the voters has other data, by
+// their hashes at one revision. Which member etcd has raised the alarm for proves nothing: etcd
+// compares others with the leader, whose data may be what differs.
+func containCorruption(v cluster.View) Step {
+	alarms := v.Raised(cluster.Corrupt)
+	if len(alarms) == 0 {
+		return nil
+	}
+	for _, m := range v.Select(cluster.IsListed, cluster.IsLost) {
+		if !m.Answers { // nothing is lost with it, and it can never be asked
+			return remove(v, m, "its data is lost")
+		}
+	}
+	raised := "etcd refuses every write, because it has raised the alarm " + listOf(alarms)
+	odd := v.Select(cluster.IsVoter, cluster.IsOdd)
+	left := slices.IndexFunc(alarms, func(a cluster.Alarm) bool { return a.Member == "" && a.ID != 0 })
+	switch {
+	case len(odd) > 0:
+		return expel(v, odd)
+	case v.Undecided != "":
+		return Refuse{raised + "; nothing is changed, because it is not known whose data differs: " + v.Undecided + "; find that out with " +
+			"etcdctl endpoint hashkv, remove that member with etcdctl member remove, and end the alarm with etcdctl alarm disarm"}
+	case len(v.Select(cluster.IsVoter)) < 2:
+		return Refuse{raised + "; there is no other voter to compare its data with: check it, or restore it from a backup, " +
+			"and end the alarm with etcdctl alarm disarm"}
+	case left >= 0:
+		return Disarm{Kind: alarms[left].Kind, ID: alarms[left].ID, Because: "all voters have the same data, and that member is gone"}
+	default:
+		return Refuse{raised + "; all voters have the same data by their hashes at one revision, so none is replaced: " +
+			"find out who has raised it, and end it with etcdctl alarm disarm"}
+	}
+}
+
+// expel takes members out whose data differs: from clients, from leadership, and from etcd's
+// list if those that agree hold a quorum without them. A learner goes first: it may have been
+// given their data.
+func expel(v cluster.View, odd []cluster.Member) Step {
+	names := cluster.Names(odd)
+	for _, m := range odd {
+		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Withdrawn {
+			return Withdraw{m.Name, m.Pod.UID}
+		}
+	}
+	if leader, _ := v.Leader(); slices.Contains(names, leader.Name) {
+		return handOver(v, leader, names...)
+	}
+	for _, m := range v.Select(cluster.IsLearner) {
+		return remove(v, m, "it may have been given the data of "+list(names))
+	}
+	return remove(v, odd[0], "its data is not that of the other voters")
+}
+
+// isSuspect says whether etcd, or what the voters tell, speaks against the member's data.
+func isSuspect(v cluster.View) func(cluster.Member) bool {
+	return func(m cluster.Member) bool {
+		named := slices.ContainsFunc(v.Raised(cluster.Corrupt), func(a cluster.Alarm) bool { return a.Member == m.Name })
+		return m.Odd || named
+	}
+}
+
+func listOf(alarms []cluster.Alarm) string {
+	all := make([]string, 0, len(alarms))
+	for _, a := range alarms {
+		all = append(all, a.String())
+	}
+	return strings.Join(all, ", ")
+}
