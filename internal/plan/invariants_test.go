@@ -211,8 +211,12 @@ func corruptViolation(before, after *world, step plan.Step) string {
 	odd := after.view.Select(cluster.IsVoter, func(m cluster.Member) bool { return after.fate(m.Name).odd })
 	broken := ""
 	switch s := step.(type) {
-	case plan.Discard, plan.AddLearner, plan.Promote, plan.Dismiss, plan.Swap, plan.Resize, plan.RollBack, plan.AllowDowngrade:
+	case plan.Discard, plan.AddLearner, plan.Promote, plan.Dismiss, plan.Resize, plan.RollBack, plan.AllowDowngrade:
 		broken = step.String() + " although members have different data"
+	case plan.Swap:
+		if cluster.IsListed(before.member(s.Name)) {
+			broken = step.String() + " although members have different data"
+		}
 	case plan.Stop:
 		if m := before.member(s.Name); cluster.IsListed(m) && m.Healthy {
 			broken = s.Name + " is stopped although members have different data"

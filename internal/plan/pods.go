@@ -108,7 +108,7 @@ func restartBroken(v cluster.View) Step {
 		return Stop{Name: m.Name, UID: m.Pod.UID, Because: "it cannot join by the list of members that it was made with, which is old"}
 	}
 	for _, m := range v.Select(cluster.HasPod, cluster.IsOutdated, cluster.Not(cluster.IsHealthy)) {
-		if m.Pod.Ready || m.Answers || m.Pod.Terminating || m.Pod.Settling || isGone(v, m) || comesBack(v, m) {
+		if m.Pod.Ready || m.Answers || m.Pod.Terminating || m.Pod.Settling || comesBack(v, m) {
 			continue
 		}
 		holdsData := (v.Want.Ephemeral || isMortal(m)) && v.Formed() && cluster.MayHoldData(m)
@@ -120,11 +120,6 @@ func restartBroken(v cluster.View) Step {
 		}
 	}
 	return nil
-}
-
-// isGone says whether a quorum no longer lists the member: its Pod is stopped by retireRemoved.
-func isGone(v cluster.View, m cluster.Member) bool {
-	return v.Formed() && v.Unread == "" && !cluster.IsListed(m)
 }
 
 // comesBack says whether a member is only restarting with a spec that has worked, there or
