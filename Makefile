@@ -6,24 +6,29 @@ MAKEFLAGS += --no-print-directory
 
 VERSION ?= 0.4.0
 TAG ?= v$(VERSION)
-# The name of the image in manifests.
-IMAGE := etcd-operator/etcd-operator
+REPOSITORY := etcd-operator/etcd-operator
+# The name of the image in manifests. There is no such registry, and can be none (RFC 2606): a release names one of your choosing.
+IMAGE := registry.example/$(REPOSITORY)
 # Where `make images` pushes: the local cluster's registry, from which its nodes pull every name.
 REGISTRY ?= 127.0.0.1:5000
 # Give IMG to push to, or deploy from, somewhere else. Without it `make deploy` uses exactly what `make images` pushed last.
 IMG ?=
 CONTAINER_TOOL ?= docker
-# The release before this one, which Operator Lifecycle Manager updates from.
-REPLACES ?= etcd-operator.v0.3.0
+# The published release before this one, which Operator Lifecycle Manager updates from, such as etcd-operator.v0.4.0.
+REPLACES ?=
 # Give IMAGE_REGISTRY=host[:port][/path] to have dist/bundle, whose images are the digests that this registry holds.
 IMAGE_REGISTRY ?=
 BUNDLE ?= $(if $(IMAGE_REGISTRY),dist/bundle,bundle)
-BUNDLE_IMG ?= $(REGISTRY)/$(IMAGE)-bundle:$(TAG)
-SCORECARD_IMG ?= $(REGISTRY)/$(IMAGE)-scorecard:$(TAG)
+# Those that a release is made for.
+PLATFORMS ?= linux/amd64,linux/arm64
+# The private key that signs a release: cosign.key of `cosign generate-key-pair`, with COSIGN_PASSWORD, or a plain one in PEM.
+SIGN_KEY ?=
+BUNDLE_IMG ?= $(REGISTRY)/$(REPOSITORY)-bundle:$(TAG)
+SCORECARD_IMG ?= $(REGISTRY)/$(REPOSITORY)-scorecard:$(TAG)
 # Give CATALOG_UNTIL=0.2.0 to have dist/catalog as it was with that version.
 CATALOG_UNTIL ?=
 CATALOG ?= $(if $(IMAGE_REGISTRY)$(CATALOG_UNTIL),dist/catalog,catalog)
-CATALOG_IMG ?= $(REGISTRY)/$(IMAGE)-catalog:$(TAG)
+CATALOG_IMG ?= $(REGISTRY)/$(REPOSITORY)-catalog:$(TAG)
 # Nodes of the local cluster, 1 to 5; without it as many as it had, at first one.
 NODES ?=
 DEVCLUSTER_FLAGS ?=
@@ -35,7 +40,8 @@ export PATH := $(CURDIR)/.devcluster/bin:$(PATH)
 export VERSION IMG
 # Version stamps would make two builds of one commit differ, and fail where git distrusts the owner of the folder.
 export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
-# Images carry the time of their commit.
+# Images carry their commit and its time.
+export REVISION ?= $(shell git -c safe.directory='*' rev-parse HEAD 2>/dev/null)
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
 
 UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/load/... ./test/scorecard-tests ./hack/mutants
@@ -166,9 +172,9 @@ run: install ## Run the operator here, outside the cluster, against your kubecon
 
 .PHONY: images
 images: ## Build the image with ko and push it to the local registry, or to IMG
-	$(say) "build and push $(or $(IMG),$(REGISTRY)/$(IMAGE):$(TAG))"
+	$(say) "build and push $(or $(IMG),$(REGISTRY)/$(REPOSITORY):$(TAG))"
 	@mkdir -p $(BIN)
-	@go -C hack/packaging run ./images -source=$(CURDIR) -push=$(or $(IMG),$(REGISTRY)/$(IMAGE):$(TAG)) -digest=$(BIN)/image.digest
+	@go -C hack/packaging run ./images -source=$(CURDIR) -push=$(or $(IMG),$(REGISTRY)/$(REPOSITORY):$(TAG)) -digest=$(BIN)/image.digest
 	@printf '%s@%s\n' "$(or $(IMG),$(IMAGE):$(TAG))" "$$(cat $(BIN)/image.digest)" >$(pushed)
 
 .PHONY: image-tarball
@@ -177,9 +183,9 @@ image-tarball: ## Build the image with ko into dist/etcd-operator.tar; needs no 
 	@go -C hack/packaging run ./images -source=$(CURDIR) -tag=$(or $(IMG),$(IMAGE):$(TAG)) -tarball=$(CURDIR)/dist/etcd-operator.tar
 
 .PHONY: docker-build
-docker-build: ## Build the image with Docker (IMG=…, CONTAINER_TOOL=…)
-	$(say) "build $(or $(IMG),$(IMAGE):$(TAG)) with $(CONTAINER_TOOL)"
-	@$(CONTAINER_TOOL) build --build-arg VERSION=$(VERSION) -t $(or $(IMG),$(IMAGE):$(TAG)) .
+docker-build: image-tarball ## Load the image that ko makes, which releases have, into Docker (IMG=…, CONTAINER_TOOL=…)
+	$(say) "load $(or $(IMG),$(IMAGE):$(TAG)) into $(CONTAINER_TOOL)"
+	@$(CONTAINER_TOOL) load --input dist/etcd-operator.tar
 
 .PHONY: docker-push
 docker-push: ## Push the image that docker-build made (IMG=…)
@@ -222,7 +228,7 @@ undeploy: $(BIN)/kustomize ## Remove the operator and its CRDs, and with them ev
 bundle: $(BIN)/operator-sdk $(BIN)/kustomize manifests ## Generate bundle/, or dist/bundle with images by digest (IMAGE_REGISTRY=…)
 	$(say) "generate $(BUNDLE)"
 	@$(BIN)/operator-sdk generate kustomize manifests --quiet
-	@hack/bundle.sh "$(VERSION)" . "$(BUNDLE)" "$(REPLACES)"
+	@hack/bundle.sh "$(VERSION)" "$(BUNDLE)" "$(REPLACES)"
 	@$(if $(IMAGE_REGISTRY),go -C hack/packaging run ./bundle pin -bundle="$(abspath $(BUNDLE))" -registry="$(IMAGE_REGISTRY)")
 
 .PHONY: bundle-build
@@ -232,9 +238,10 @@ bundle-build: ## Build the image of the bundle and push it to the local registry
 	@go -C hack/packaging run ./bundle image -source="$(abspath $(BUNDLE))" -push="$(BUNDLE_IMG)" -digest=$(BIN)/bundle.digest
 
 .PHONY: catalog
-catalog: $(BIN)/opm ## Render catalog/ and the upgrade graph, or dist/catalog with the bundles of a registry (IMAGE_REGISTRY=…, CATALOG_UNTIL=…)
+catalog: $(BIN)/opm ## Render catalog/ and the upgrade graph, or dist/catalog with dist/bundle (IMAGE_REGISTRY=…, CATALOG_UNTIL=…)
 	$(say) "render $(CATALOG)"
-	@hack/catalog.sh render -out="$(CATALOG)" -registry="$(IMAGE_REGISTRY)" -until="$(CATALOG_UNTIL)" \
+	@hack/catalog.sh render -out="$(CATALOG)" -bundle="$(BUNDLE)" -until="$(CATALOG_UNTIL)" \
+	  $(if $(IMAGE_REGISTRY),-repository="$(IMAGE_REGISTRY)/$(REPOSITORY)-bundle") \
 	  $(if $(filter catalog,$(CATALOG)),-graph=docs/upgrade-graph.md)
 
 .PHONY: catalog-build
@@ -243,9 +250,14 @@ catalog-build: $(BIN)/opm ## Build the image of the catalog and push it to the l
 	@hack/catalog.sh image -catalog="$(CATALOG)" -push="$(CATALOG_IMG)" -digest=$(BIN)/catalog.digest
 
 .PHONY: release
-release: $(BIN)/opm $(BIN)/kustomize ## Everything that is published, in dist/release/VERSION: images, SBOM, manifests, notes (VERSION=…, IMAGE_REGISTRY=…)
+release: $(BIN)/opm $(BIN)/kustomize ## Make all that is published, in dist/release/VERSION: images, SBOM, manifests, notes (VERSION=…, IMAGE_REGISTRY=…)
 	$(say) "release $(VERSION)"
-	@hack/release.sh "$(VERSION)" "$(IMAGE_REGISTRY)"
+	@hack/release.sh "$(VERSION)" "$(IMAGE_REGISTRY)" "$(PLATFORMS)"
+
+.PHONY: release-push
+release-push: ## Push and sign what release made, see whether its catalog can be installed, and keep the bundle in releases/ (SIGN_KEY=file)
+	$(say) "push release $(VERSION)"
+	@hack/release-push.sh "$(VERSION)" "$(SIGN_KEY)"
 
 .PHONY: olm-install
 olm-install: $(BIN)/opm ## Install this tree on the local cluster by Operator Lifecycle Manager, from a catalog with only it
@@ -282,11 +294,11 @@ scorecard: $(BIN)/opm $(BIN)/operator-sdk ## Run the scorecard of Operator SDK o
 scorecard-image: ## Build the image of our own scorecard tests and push it to the local registry, or to SCORECARD_IMG
 	$(say) "build and push $(SCORECARD_IMG)"
 	@mkdir -p $(BIN)
-	@go -C hack/packaging run ./images -source=$(CURDIR) -main=./test/scorecard-tests -push=$(SCORECARD_IMG) -digest=$(BIN)/scorecard.digest
+	@go -C hack/packaging run ./images -source=$(CURDIR) -main=./test/scorecard-tests -title=etcd-operator-scorecard -push=$(SCORECARD_IMG) -digest=$(BIN)/scorecard.digest
 
 ##@ Tools
 
-TOOLS := controller-gen crd-ref-docs golangci-lint kustomize operator-sdk
+TOOLS := controller-gen crd-ref-docs golangci-lint govulncheck kustomize operator-sdk
 
 .PHONY: tools
 tools: $(TOOLS:%=$(BIN)/%) ## Build the pinned tools of hack/tools into bin/

@@ -18,12 +18,12 @@ rm -rf dist/olm && mkdir -p dist/olm
 cat >dist/olm/template.yaml <<YAML
 schema: olm.template.basic
 entries:
-- {schema: olm.package, name: etcd-operator, defaultChannel: stable-v0}
-- {schema: olm.channel, package: etcd-operator, name: stable-v0, entries: [{name: $csv}]}
-- {schema: olm.bundle, image: "etcd-operator/etcd-operator-bundle:v$version"}
+- {schema: olm.package, name: etcd-operator, defaultChannel: candidate-v0}
+- {schema: olm.channel, package: etcd-operator, name: candidate-v0, entries: [{name: $csv}]}
 YAML
 # No releases are in that folder: the catalog is of this tree alone.
-hack/catalog.sh render -top=dist/olm -template=dist/olm/template.yaml -bundle=dist/bundle -registry="$registry" -out=dist/olm/catalog
+hack/catalog.sh render -top=dist/olm -template=dist/olm/template.yaml -bundle=dist/bundle -out=dist/olm/catalog \
+  -repository="$registry/etcd-operator/etcd-operator-bundle"
 catalog=$registry/etcd-operator/etcd-operator-catalog:tree
 make catalog-build CATALOG=dist/olm/catalog CATALOG_IMG="$catalog"
 
@@ -60,7 +60,7 @@ metadata:
   name: etcd-operator
   namespace: $namespace
 spec:
-  channel: stable-v0
+  channel: candidate-v0
   name: etcd-operator
   source: etcd-operator
   sourceNamespace: olm

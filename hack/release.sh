@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Makes everything that a release consists of, in dist/release/VERSION, and pushes nothing. usage: hack/release.sh VERSION [REGISTRY]
+# Makes everything that a release consists of, in dist/release/VERSION, and pushes nothing: hack/release-push.sh does.
+# usage: hack/release.sh VERSION REGISTRY [PLATFORMS]
 #
-# REGISTRY, such as registry.example or mirror.example/apps, is where the images will be: the bundle names them there, by digest.
-# Ours need not be there yet, their digests are known; those of etcd are asked for. Without it images keep their names and etcd's
-# own registry is asked.
+# REGISTRY, such as registry.example or mirror.example/apps, is where the images will be: manifests, bundle and catalog name them
+# there, by digest. Ours need not be there yet, their digests are known; those of etcd are asked for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=${1:?usage: hack/release.sh VERSION [REGISTRY]}
-registry=${2:-}
-name=etcd-operator/etcd-operator
-prefix=${registry:+$registry/}$name
-platforms=linux/amd64,linux/arm64
-export VERSION=$version
+version=${1:?usage: hack/release.sh VERSION REGISTRY [PLATFORMS]}
+registry=${2:?release: in which registry will the images be? Give IMAGE_REGISTRY=host[:port][/path]}
+platforms=${3:-linux/amd64,linux/arm64}
+name=registry.example/etcd-operator/etcd-operator # as manifests have it
+prefix=$registry/etcd-operator/etcd-operator
+export VERSION=$version REVISION=${REVISION-$(git -c safe.directory='*' rev-parse HEAD 2>/dev/null || true)}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -23,8 +23,6 @@ PATH=$work/bin:$PATH
 release notes -version="$version" >"$work/notes.md"
 grep -qx "  version: $version" bundle/manifests/*.clusterserviceversion.yaml ||
   { echo "release: bundle/ is not of $version: run 'make bundle VERSION=$version' and commit it" >&2; exit 1; }
-release keep -dry -version="$version"
-
 out=$PWD/dist/release/$version
 rm -rf "$out"
 mkdir -p "$out/images"
@@ -42,14 +40,19 @@ digest() { awk -v image="$1" '$1 == image { print $2 }' "$work/digests"; }
 
 echo "image, its digest, and its digest when built again:"
 twice operator images -source="$PWD" -platform="$platforms" -layout={}
-twice scorecard images -source="$PWD" -main=./test/scorecard-tests -platform="$platforms" -layout={}
+twice scorecard images -source="$PWD" -main=./test/scorecard-tests -title=etcd-operator-scorecard -platform="$platforms" -layout={}
 
-cp -r bundle "$work/pinned"
+cp -r bundle "$out/bundle"
 printf '%s %s\n' "$name:v$version" "$(digest operator)" "$name-scorecard:v$version" "$(digest scorecard)" >"$work/known"
-bundle pin -bundle="$work/pinned" -registry="$registry" -known="$work/known"
-twice bundle bundle image -source="$work/pinned" -platform="$platforms" -layout={}
+# What everything is made of, where there is git to ask.
+if [ -n "${REVISION:-}" ]; then echo "$REVISION" >"$out/bundle/source"; fi
+bundle pin -bundle="$out/bundle" -registry="$registry" -known="$work/known"
+# A bundle holds no program: its image is the same for whatever platforms the others are made, and so is its digest.
+twice bundle bundle image -source="$out/bundle" -layout={}
 
-hack/catalog.sh render -bundle="$work/pinned" -name="$registry" -out="$out/catalog" >/dev/null
+release keep -dry -version="$version" -bundle="$out/bundle" -image="$prefix-bundle@$(digest bundle)"
+
+hack/catalog.sh render -bundle="$out/bundle" -repository="$prefix-bundle" -out="$out/catalog" >/dev/null
 twice catalog hack/catalog.sh image -catalog="$out/catalog" -platform="$platforms" -layout={}
 
 for image in operator scorecard bundle catalog; do
@@ -63,7 +66,7 @@ cp "$out/install.yaml" dist/install.yaml
 
 pull_request=$out/operatorhub/operators/etcd-operator
 mkdir -p "$pull_request/$version"
-cp -r "$work"/pinned/{manifests,metadata,tests} "$pull_request/$version/"
+cp -r "$out"/bundle/{manifests,metadata,tests} "$pull_request/$version/"
 cat >"$pull_request/ci.yaml" <<'CI'
 ---
 # A new version names the one that it replaces.
@@ -82,15 +85,11 @@ CI
 {
   printf '%s@%s\n' "$prefix" "$(digest operator)" "$prefix-bundle" "$(digest bundle)" "$prefix-catalog" "$(digest catalog)" \
     "$prefix-scorecard" "$(digest scorecard)"
-  sed -n 's/^ *-\{0,1\} *image: //p' "$work"/pinned/manifests/*.clusterserviceversion.yaml | sort -u
+  sed -n 's/^ *-\{0,1\} *image: //p' "$out"/bundle/manifests/*.clusterserviceversion.yaml | sort -u
 } | sort -u >"$out/images.txt"
 
-go -C test/packaging run -tags=containers_image_openpgp ./cmd/check -digests "$work/pinned"
+go -C test/packaging run -tags=containers_image_openpgp ./cmd/check -digests "$out/bundle"
 go -C test/packaging run -tags=containers_image_openpgp ./cmd/check -catalog "$out/catalog"
-release keep -version="$version"
-# What it was made of, where there is git to ask.
-if [ ! -e "releases/v$version/source" ] && git -c safe.directory='*' rev-parse HEAD >"$work/source" 2>"$work/log"; then
-  cp "$work/source" "releases/v$version/source"
-fi
+echo "$platforms" >"$out/platforms"
 (cd "$out" && find . -type f ! -path './images/*' ! -name SHA256SUMS -print0 | sort -z | xargs -0 sha256sum >SHA256SUMS)
-echo "release $version is in dist/release/$version; its bundle is kept in releases/v$version"
+echo "release $version is in dist/release/$version; 'make release-push VERSION=$version' publishes it"

@@ -9,5 +9,5 @@ overlay=$top/dist/overlay
 mkdir -p "$overlay"
 printf 'resources: [../../config/default]\n' >"$overlay/kustomization.yaml"
 cd "$overlay"
-"$top/bin/kustomize" edit set image "etcd-operator/etcd-operator=$image"
+"$top/bin/kustomize" edit set image "registry.example/etcd-operator/etcd-operator=$image"
 "$top/bin/kustomize" build .

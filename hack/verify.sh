@@ -52,6 +52,16 @@ scripts() {
   return $rc
 }
 
+# The database of known vulnerabilities is on the internet, or where VULNDB says. Where it cannot be reached nothing is looked at.
+vulnerabilities() {
+  local database=${VULNDB:-https://vuln.go.dev}
+  if ! bin/govulncheck -db="$database" -version | grep -q '^DB updated'; then
+    echo "      NOT CHECKED for known vulnerabilities: their database $database cannot be reached"
+    return 0
+  fi
+  bin/govulncheck -db="$database" ./...
+}
+
 check "generate" "run 'make generate' and commit api/" generated generate api
 check "manifests" "run 'make manifests' and commit config/" generated manifests config/crd config/rbac
 check "docs" "run 'make docs' and commit docs/reference/" generated docs docs/reference
@@ -60,6 +70,7 @@ check "catalog" "run 'make catalog' and commit catalog/ and docs/upgrade-graph.m
 check "install manifest" "config/default does not build" make install-manifest
 check "tidy" "run 'go mod tidy' in the modules named above" tidy
 check "scripts" "a shell script does not parse" scripts
+check "vulnerabilities" "the product calls code with a known vulnerability: update that module" vulnerabilities
 check "lint" "run 'make lint'; 'make fmt' mends formatting" make lint
 check "packaging programs" "hack/packaging: see the test above" go -C hack/packaging test ./...
 check "packaging" "a bundle or the catalog is not fit to be published: each line above says what to do" \

@@ -30,28 +30,37 @@ type release struct {
 // made are the releases that have been made ready, by version.
 var made = map[string]release{}
 
-// published are real releases: those of the folder releases, and the bundle of this
-// tree. The images of old ones are built from the commits that they were made of.
+// published are releases of this tree: those that were cut, or the last alone as the
+// bundle of the tree has it, which takes less time.
 func published(versions ...string) []release {
 	GinkgoHelper()
-	if len(made) == 0 {
-		run("make", "images", "REGISTRY="+registry)
-		run("hack/release-images.sh", registry)
-	}
 	var all []release
 	for _, version := range versions {
-		if _, there := made[version]; !there {
-			source := filepath.Join(top, "releases", "v"+version)
-			if _, err := os.Stat(source); err != nil {
-				source = filepath.Join(top, "bundle")
-			}
-			bundle := copyBundle(source, version)
-			run("go", "-C", "hack/packaging", "run", "./bundle", "pin", "-bundle", bundle, "-registry", registry)
-			made[version] = ready(bundle)
+		if _, there := made[version]; !there && version == history[len(history)-1] {
+			run("make", "images", "REGISTRY="+registry)
+			made[version] = pinned(filepath.Join(top, "bundle"), version)
+		} else if !there {
+			cutReleases()
 		}
 		all = append(all, made[version])
 	}
 	return all
+}
+
+// withdrawn is a version that was never published, with the image that its own commit makes.
+func withdrawn(version string) release {
+	GinkgoHelper()
+	folder := "releases/withdrawn/v" + version
+	run("hack/release-images.sh", registry, folder)
+	return pinned(filepath.Join(top, folder), version)
+}
+
+// pinned names the images of a bundle as the local registry has them, and pushes it.
+func pinned(source, version string) release {
+	GinkgoHelper()
+	bundle := copyBundle(source, version)
+	run("go", "-C", "hack/packaging", "run", "./bundle", "pin", "-bundle", bundle, "-registry", registry)
+	return ready(bundle)
 }
 
 // madeUp is a release that follows another and differs from the bundle of this tree
@@ -98,22 +107,29 @@ func readCSV(bundle string) (file string, csv map[string]any) {
 	return files[0], csv
 }
 
-// ready pushes a bundle as an image, and asks opm what a catalog says of it.
+// ready pushes a bundle as an image.
 func ready(bundle string) release {
+	GinkgoHelper()
+	_, csv := readCSV(bundle)
+	version := csv["spec"].(map[string]any)["version"].(string)
+	image := registry + "/etcd-operator/etcd-operator-bundle:v" + version
+	digest := filepath.Join(bundle, "digest")
+	run("go", "-C", "hack/packaging", "run", "./bundle", "image", "-source", bundle, "-push", image, "-digest", digest)
+	text, err := os.ReadFile(digest)
+	Expect(err).NotTo(HaveOccurred())
+	name, _, _ := strings.Cut(image, ":v")
+	return described(bundle, name+"@"+strings.TrimSpace(string(text)))
+}
+
+// described asks opm what a catalog says of a bundle.
+func described(bundle, image string) release {
 	GinkgoHelper()
 	_, csv := readCSV(bundle)
 	spec, annotations := csv["spec"].(map[string]any), csv["metadata"].(map[string]any)["annotations"].(map[string]any)
 	r := release{version: spec["version"].(string), bundle: bundle}
 	r.replaces, _ = spec["replaces"].(string)
 	r.skipRange, _ = annotations["olm.skipRange"].(string)
-	image := registry + "/etcd-operator/etcd-operator-bundle:v" + r.version
-	digest := filepath.Join(bundle, "digest")
-	run("go", "-C", "hack/packaging", "run", "./bundle", "image", "-source", bundle, "-push", image, "-digest", digest)
-	text, err := os.ReadFile(digest)
-	Expect(err).NotTo(HaveOccurred())
-	name, _, _ := strings.Cut(image, ":v")
-	r.rendered = opm("render", name+"@"+strings.TrimSpace(string(text)), "--use-http", "-o", "yaml",
-		"--migrate-level=bundle-object-to-csv-metadata")
+	r.rendered = opm("render", image, "--use-http", "-o", "yaml", "--migrate-level=bundle-object-to-csv-metadata")
 	return r
 }
 
@@ -169,7 +185,11 @@ func catalogImage(stable, candidate []release) string {
 func catalogFolder(stable, candidate []release) string {
 	GinkgoHelper()
 	var text strings.Builder
-	fmt.Fprintf(&text, "schema: olm.package\nname: %s\ndefaultChannel: stable-v0\n", packageName)
+	preferred := "stable-v0"
+	if len(stable) == 0 {
+		preferred = "candidate-v0"
+	}
+	fmt.Fprintf(&text, "schema: olm.package\nname: %s\ndefaultChannel: %s\n", packageName, preferred)
 	bundles := map[string]string{}
 	for _, channel := range []struct {
 		name     string

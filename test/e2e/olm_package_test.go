@@ -94,14 +94,24 @@ func (t *tenant) subscription(g Gomega) *olm.Subscription {
 	return &found
 }
 
-// follow changes the channel.
-func (t *tenant) follow(channel string) {
+// change changes what was asked for.
+func (t *tenant) change(to func(*olm.SubscriptionSpec)) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		found := t.subscription(g)
-		found.Spec.Channel = channel
+		to(found.Spec)
 		g.Expect(api.Update(ctx, found)).To(Succeed())
 	}).Should(Succeed())
+}
+
+// says waits until the Subscription has the condition, with the words.
+func (t *tenant) says(condition olm.SubscriptionConditionType, words string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		found := t.subscription(g).Status.GetCondition(condition)
+		g.Expect(found.Status).To(Equal(corev1.ConditionTrue))
+		g.Expect(found.Message).To(ContainSubstring(words))
+	}).WithTimeout(3 * time.Minute).Should(Succeed())
 }
 
 // unsubscribe uninstalls the operator, and waits until nothing of it runs. What

@@ -13,10 +13,8 @@ import (
 
 var stableChannel = olm.SubscriptionSpec{Channel: "stable-v0"}
 
-// history are the releases, oldest first.
-var history = []string{"0.1.0", "0.2.0", "0.3.0", "0.4.0"}
-
-// throughOLM tells the life of one installation, from the first release to the last.
+// throughOLM tells the life of one installation: from an older release to the newest,
+// out of the catalog that `make release` made of it, and on.
 func throughOLM() {
 	var (
 		t       *tenant
@@ -26,33 +24,37 @@ func throughOLM() {
 		clients *writer
 	)
 	BeforeAll(func() {
+		catalog := cutReleases()
 		t, users = newTenant(), newNamespace()
-		t.publish(published(history[:1]...))
+		t.offer(catalog, nil)
 		DeferCleanup(func() { t.unsubscribe() })
 	})
 
-	It("installs the first release, which makes a cluster", func() {
+	It("installs an older release that is asked for, and says that it is deprecated", func() {
 		t.group()
 		begun := time.Now()
-		t.subscribe(stableChannel)
-		t.succeeds("0.1.0")
+		older := stableChannel
+		older.StartingCSV, older.InstallPlanApproval = csvName("0.3.8"), olm.ApprovalManual
+		t.subscribe(older)
+		t.approve("0.3.8")
+		t.succeeds("0.3.8")
 		took("from Subscription to CSV Succeeded", begun)
+		t.says(olm.SubscriptionBundleDeprecated, "It can lose data; update to a later version.")
 		cluster = create(newCluster(users, "installed"))
 		put(cluster, "key", "value")
 		before = lives(cluster)
 		clients = startWriter(cluster)
 	})
 
-	for i, version := range history[1:] {
-		It("is updated to "+version+" when the catalog has it", func() {
-			t.publish(published(history[:i+2]...))
+	for _, next := range []struct{ version, channel string }{{"0.3.9", "stable-v0"}, {"0.4.0", "candidate-v0"}} {
+		It("is updated to "+next.version+", the newest of "+next.channel, func() {
 			begun := time.Now()
-			t.offered(version)
-			took("from the new catalog to InstallPlan", begun)
-			t.isLedBy(version)
-			took("from the new catalog to the new leader", begun)
-			t.succeeds(version)
-			took("from the new catalog to CSV Succeeded", begun)
+			t.change(func(s *olm.SubscriptionSpec) { s.Channel = next.channel })
+			t.approve(next.version)
+			t.isLedBy(next.version)
+			took("from the approval to the new leader", begun)
+			t.succeeds(next.version)
+			took("from the approval to CSV Succeeded", begun)
 			settles(cluster)
 			Expect(lives(cluster)).To(Equal(before), "no Pod of etcd was replaced or restarted")
 		})
@@ -62,11 +64,11 @@ func throughOLM() {
 		clients.end()
 		Expect(clients.acked).To(BeNumerically(">", 1000))
 		Expect(clients.failed).To(BeEmpty())
-		measured("longest write during three updates", clients.longest)
+		measured("longest write during two updates", clients.longest)
 		Expect(clients.longest).To(BeNumerically("<", withoutElection))
 	})
 
-	It("heals and scales the cluster that the first release made", func() {
+	It("heals and scales the cluster that the older release made", func() {
 		victim, _ := aFollower(cluster)
 		deletePod(cluster, victim)
 		comesBack(cluster, victim)
@@ -79,6 +81,7 @@ func throughOLM() {
 		t.isUpgradeable("0.4.0", true)
 		letGo := replaceSlowly(cluster)
 		t.isUpgradeable("0.4.0", false)
+		t.change(func(s *olm.SubscriptionSpec) { s.Channel, s.InstallPlanApproval = "stable-v0", olm.ApprovalAutomatic })
 		t.publish(append(published(history...), madeUp("0.4.1", "0.4.0", asItIs)))
 		t.is("0.4.1", olm.CSVPhasePending, olm.CSVReasonOperatorConditionNotUpgradeable, "")
 		stays(3*time.Second, func(g Gomega) { g.Expect(t.csv(g, "0.4.1").Status.Phase).To(Equal(olm.CSVPhasePending)) })
@@ -194,7 +197,7 @@ func updates() {
 	It("goes from the first release to the last at once", func() {
 		t.publish(published(history[:1]...))
 		t.subscribe(stableChannel)
-		t.succeeds("0.1.0")
+		t.succeeds("0.3.8")
 		t.publish(published(history...))
 		t.succeeds("0.4.0")
 		Expect(t.plans(Default)).To(HaveLen(2))
@@ -203,26 +206,26 @@ func updates() {
 	It("stays at the release that was pinned until the next is approved", func() {
 		t.publish(published(history...))
 		pinned := stableChannel
-		pinned.StartingCSV, pinned.InstallPlanApproval = csvName("0.2.0"), olm.ApprovalManual
+		pinned.StartingCSV, pinned.InstallPlanApproval = csvName("0.3.8"), olm.ApprovalManual
 		t.subscribe(pinned)
-		t.approve("0.2.0")
-		t.succeeds("0.2.0")
+		t.approve("0.3.8")
+		t.succeeds("0.3.8")
 		t.offered("0.4.0")
-		stays(3*time.Second, func(g Gomega) { g.Expect(t.versions(g)).To(ConsistOf("0.2.0")) })
+		stays(3*time.Second, func(g Gomega) { g.Expect(t.versions(g)).To(ConsistOf("0.3.8")) })
 	})
 
 	It("follows another channel", func() {
 		t.publish(published(history[:2]...), published(history...)...)
 		t.subscribe(stableChannel)
-		t.succeeds("0.2.0")
-		t.follow("candidate-v0")
+		t.succeeds("0.3.9")
+		t.change(func(s *olm.SubscriptionSpec) { s.Channel = "candidate-v0" })
 		t.succeeds("0.4.0")
 	})
 
 	It("finds the next release by itself when it is pushed to the catalog's tag", func() {
 		t.publishByTag(published(history[:2]...))
 		t.subscribe(stableChannel)
-		t.succeeds("0.2.0")
+		t.succeeds("0.3.9")
 		t.push(published(history...))
 		begun := time.Now()
 		t.offered("0.4.0")
@@ -245,16 +248,21 @@ func updates() {
 		remove(c)
 	})
 
-	It("is updated although the catalog's Pod and the leader are killed meanwhile", func() {
-		t.publish(published("0.3.0"))
+	It("is updated from a version that was withdrawn, although the catalog's Pod and the leader are killed meanwhile", func() {
+		t.publish([]release{withdrawn("0.3.0")})
 		t.subscribe(stableChannel)
 		t.succeeds("0.3.0")
-		t.publish(published("0.3.0", "0.4.0"))
+		c := create(newCluster(newNamespace(), "old", oneMember))
+		before := lives(c)
+		t.publish(published("0.4.0"))
 		t.offered("0.4.0")
 		kill(catalogs, "olm.catalogSource", t.namespace)
 		kill(t.namespace, "control-plane", "controller-manager")
 		t.succeeds("0.4.0")
 		t.isLedBy("0.4.0")
+		settles(c)
+		Expect(lives(c)).To(Equal(before), "no Pod of etcd was replaced or restarted")
+		remove(c)
 	})
 
 	It("is not installed while there are two OperatorGroups", func() {

@@ -47,7 +47,7 @@ func throughOLMv1() {
 		catalog, err := os.ReadFile(filepath.Join(samples, "clustercatalog.yaml"))
 		Expect(err).NotTo(HaveOccurred())
 		ours := strings.ReplaceAll(string(catalog), "registry.example/etcd-operator/etcd-operator-catalog:v0.4.0",
-			catalogImage(published("0.4.0"), nil))
+			catalogImage(nil, published("0.4.0")))
 		ours = strings.ReplaceAll(ours, "      pollIntervalMinutes: 60\n", "") // the image is named by its digest
 		Expect(ours).NotTo(ContainSubstring("registry.example"))
 		file := filepath.Join(folder, "clustercatalog.yaml")

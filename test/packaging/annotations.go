@@ -62,10 +62,23 @@ func checkFeatures(b *Bundle, _ Options) []string {
 			all.add("annotation %s is none that OpenShift knows: remove it", key)
 		}
 	}
-	if b.CSV.Annotations[featurePrefix+"disconnected"] == "true" && (len(b.CSV.Spec.RelatedImages) == 0 || len(relatedEnv(b)) == 0) {
-		all.add("the feature disconnected needs spec.relatedImages, which a mirror copies, and RELATED_IMAGE_… in the environment")
+	return append(all, oddDisconnected(b)...)
+}
+
+// oddDisconnected wants the feature exactly where it is true: mirrors find an image by its digest, and copy what is listed.
+func oddDisconnected(b *Bundle) []string {
+	pinned := !slices.ContainsFunc(usedImages(b), func(image string) bool { return !byDigest.MatchString(image) })
+	copied := len(b.CSV.Spec.RelatedImages) > 0 && len(relatedEnv(b)) > 0
+	switch claimed := b.CSV.Annotations[featurePrefix+"disconnected"] == "true"; {
+	case claimed && !pinned:
+		return []string{"the feature disconnected is not true while an image is named by a tag: 'make bundle IMAGE_REGISTRY=…' sets it"}
+	case claimed && !copied:
+		return []string{"the feature disconnected needs spec.relatedImages, which a mirror copies, and RELATED_IMAGE_… in the environment"}
+	case !claimed && pinned && copied:
+		return []string{"every image is named by digest, but the feature disconnected is not \"true\": 'make bundle IMAGE_REGISTRY=…' sets it"}
+	default:
+		return nil
 	}
-	return all
 }
 
 // stale is how old createdAt may be when a version is released; bundles on OperatorHub that were copied forward say years.

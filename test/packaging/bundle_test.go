@@ -150,7 +150,7 @@ func pinned(t *testing.T) (folder string, images []string) {
 		text = strings.ReplaceAll(text, image, digest)
 		images = append(images, digest)
 	}
-	write(t, files[0], text)
+	write(t, files[0], strings.Replace(text, featurePrefix+`disconnected: "false"`, featurePrefix+`disconnected: "true"`, 1))
 	return folder, images
 }
 

@@ -27,7 +27,7 @@ func CheckCatalog(folder string, options Options) []Problem {
 	}
 	var problems []Problem
 	for _, check := range []func(*declcfg.DeclarativeConfig, Options) []string{
-		oddPackages, oddCatalogChannels, oddEdges, oddCatalogImages, oddProperties, oddDeprecations,
+		oddPackages, oddCatalogChannels, oddPromotions, oddEdges, oddCatalogImages, oddProperties, oddDeprecations,
 	} {
 		for _, text := range check(content, options) {
 			problems = append(problems, Problem{"catalog", oneLine(text)})
@@ -42,8 +42,36 @@ func oddPackages(content *declcfg.DeclarativeConfig, _ Options) []string {
 		if p.Description == "" || p.Icon == nil {
 			all.add("package %s has no description or no icon: add them to the template", p.Name)
 		}
-		if !channel.MatchString(p.DefaultChannel) || !strings.HasPrefix(p.DefaultChannel, "stable") {
+		stable := slices.ContainsFunc(content.Channels, func(c declcfg.Channel) bool { return strings.HasPrefix(c.Name, "stable") })
+		if stable && !strings.HasPrefix(p.DefaultChannel, "stable") {
 			all.add("package %s prefers the channel %s: prefer a stable one", p.Name, p.DefaultChannel)
+		}
+	}
+	return all
+}
+
+// oddPromotions wants a version in the candidate channel first, and in the stable one not before the next version is a candidate.
+func oddPromotions(content *declcfg.DeclarativeConfig, _ Options) []string {
+	names := map[string][]string{}
+	for _, c := range content.Channels {
+		for _, entry := range c.Entries {
+			names[c.Name] = append(names[c.Name], entry.Name)
+		}
+	}
+	var all lines
+	for _, c := range content.Channels {
+		line, found := strings.CutPrefix(c.Name, "stable")
+		if !found {
+			continue
+		}
+		candidates := names["candidate"+line]
+		for _, name := range names[c.Name] {
+			if !slices.Contains(candidates, name) {
+				all.add("channel %s has %s, which candidate%s has not: a version enters that first", c.Name, name, line)
+			}
+		}
+		if len(names[c.Name]) >= len(candidates) {
+			all.add("channel %s has every version of candidate%s: the newest enters it with the version after it", c.Name, line)
 		}
 	}
 	return all
@@ -126,8 +154,8 @@ func versionOf(content *declcfg.DeclarativeConfig, name string) (semver.Version,
 	return semver.Version{}, false
 }
 
-// oddEdges wants skipRange beside replaces, never alone: alone it makes older versions vanish from the channel. It must be
-// bounded below, and every version but the first must say what it replaces.
+// oddEdges wants skipRange beside replaces: alone it makes older versions vanish from the channel, so that only the first may
+// have it alone. It must be bounded below.
 func oddEdges(content *declcfg.DeclarativeConfig, _ Options) []string {
 	var all lines
 	for _, c := range content.Channels {
@@ -139,7 +167,7 @@ func oddEdges(content *declcfg.DeclarativeConfig, _ Options) []string {
 					all.add("%s: %s", place, text)
 				}
 			}
-			if entry.SkipRange != "" && entry.Replaces == "" {
+			if entry.SkipRange != "" && entry.Replaces == "" && !isOldest(content, c, version) {
 				all.add("%s has a skipRange, but replaces nothing: name what it replaces", place)
 			}
 			if older, known := versionOf(content, entry.Replaces); known && !older.LT(version) {
@@ -150,11 +178,21 @@ func oddEdges(content *declcfg.DeclarativeConfig, _ Options) []string {
 	return all
 }
 
+func isOldest(content *declcfg.DeclarativeConfig, c declcfg.Channel, version semver.Version) bool {
+	return !slices.ContainsFunc(c.Entries, func(entry declcfg.ChannelEntry) bool {
+		older, known := versionOf(content, entry.Name)
+		return known && older.LT(version)
+	})
+}
+
 func oddCatalogImages(content *declcfg.DeclarativeConfig, options Options) []string {
 	var all lines
 	for _, b := range content.Bundles {
 		if !byDigest.MatchString(b.Image) {
 			all.add("bundle %s is the image %s: name it by digest, a released bundle never changes", b.Name, b.Image)
+		}
+		if !hasRegistry(b.Image) {
+			all.add("bundle %s is the image %s: name its registry, else it is looked for on a public one", b.Name, b.Image)
 		}
 		for _, image := range b.RelatedImages {
 			if options.Digests && !byDigest.MatchString(image.Image) {

@@ -16,7 +16,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/property"
 )
 
-// three is a catalog like ours will be: two channels, three versions, no gaps.
+// three is a catalog like ours will be: two channels, three versions, of which the newest is a candidate.
 func three() *declcfg.DeclarativeConfig {
 	entries := func() []declcfg.ChannelEntry {
 		return []declcfg.ChannelEntry{
@@ -25,15 +25,16 @@ func three() *declcfg.DeclarativeConfig {
 			{Name: "etcd-operator.v0.3.0", Replaces: "etcd-operator.v0.2.0", SkipRange: ">=0.1.0-0 <0.3.0"},
 		}
 	}
+	channels := map[string][]declcfg.ChannelEntry{"candidate-v0": entries(), "stable-v0": entries()[:2]}
 	content := &declcfg.DeclarativeConfig{
 		Packages: []declcfg.Package{{
 			Schema: declcfg.SchemaPackage, Name: "etcd-operator", DefaultChannel: "stable-v0", Description: "etcd on Kubernetes",
 			Icon: &declcfg.Icon{Data: []byte("<svg/>"), MediaType: "image/svg+xml"},
 		}},
 	}
-	for _, name := range []string{"candidate-v0", "stable-v0"} {
+	for _, name := range sortedKeys(channels) {
 		content.Channels = append(content.Channels, declcfg.Channel{
-			Schema: declcfg.SchemaChannel, Package: "etcd-operator", Name: name, Entries: entries(),
+			Schema: declcfg.SchemaChannel, Package: "etcd-operator", Name: name, Entries: channels[name],
 		})
 	}
 	for _, version := range []string{"0.1.0", "0.2.0", "0.3.0"} {
@@ -91,9 +92,31 @@ var graphs = []struct {
 	{
 		"a skipRange alone",
 		func(c *declcfg.DeclarativeConfig) {
-			c.Channels[0].Entries = []declcfg.ChannelEntry{{Name: "etcd-operator.v0.3.0", SkipRange: ">=0.1.0-0 <0.3.0"}}
+			edge(c, 2).Replaces, edge(c, 2).Skips = "", []string{"etcd-operator.v0.1.0", "etcd-operator.v0.2.0"}
 		},
 		`^catalog: channel candidate-v0: etcd-operator\.v0\.3\.0 has a skipRange, but replaces nothing`,
+	},
+	{
+		"a version that is stable at once",
+		func(c *declcfg.DeclarativeConfig) { c.Channels[1].Entries = c.Channels[0].Entries },
+		`^catalog: channel stable-v0 has every version of candidate-v0: the newest enters it with the version after it`,
+	},
+	{
+		"a stable version that was no candidate",
+		func(c *declcfg.DeclarativeConfig) {
+			c.Channels[0].Entries = append(c.Channels[0].Entries[1:], declcfg.ChannelEntry{
+				Name: "etcd-operator.v0.4.0", Replaces: "etcd-operator.v0.3.0", SkipRange: ">=0.1.0-0 <0.4.0",
+			})
+			c.Bundles = append(c.Bundles, release("0.4.0"))
+		},
+		`^catalog: channel stable-v0 has etcd-operator\.v0\.1\.0, which candidate-v0 has not`,
+	},
+	{
+		"a bundle on nobody's registry",
+		func(c *declcfg.DeclarativeConfig) {
+			c.Bundles[0].Image = digested("etcd-operator/etcd-operator-bundle:v0.1.0")
+		},
+		`^catalog: bundle etcd-operator\.v0\.1\.0 is the image .+: name its registry`,
 	},
 	{
 		"a bundle by tag", func(c *declcfg.DeclarativeConfig) { c.Bundles[0].Image = "registry.example/bundle:v0.1.0" },
@@ -108,7 +131,11 @@ var graphs = []struct {
 		`^catalog: bundle etcd-operator\.v0\.1\.0 carries its manifests`,
 	},
 	{
-		"a channel with a product's name", func(c *declcfg.DeclarativeConfig) { c.Channels[0].Name = "alpha" },
+		"a channel with a product's name",
+		func(c *declcfg.DeclarativeConfig) {
+			c.Channels = c.Channels[:1]
+			c.Channels[0].Name, c.Packages[0].DefaultChannel = "alpha", "alpha"
+		},
 		`^catalog: channel "alpha": call it stable-v0`,
 	},
 	{
@@ -141,17 +168,14 @@ func TestEachFaultOfACatalogIsToldInOneLine(t *testing.T) {
 
 func TestALongChainOfUpdatesIsTold(t *testing.T) {
 	content := three()
-	for i := range content.Channels {
-		entries := &content.Channels[i].Entries
-		*entries = append(*entries, declcfg.ChannelEntry{Name: "etcd-operator.v0.4.0", Replaces: "etcd-operator.v0.3.0"})
-		for j := range *entries {
-			(*entries)[j].SkipRange = ""
-		}
+	content.Channels[0].Entries = append(content.Channels[0].Entries,
+		declcfg.ChannelEntry{Name: "etcd-operator.v0.4.0", Replaces: "etcd-operator.v0.3.0"})
+	for i := range content.Channels[0].Entries {
+		content.Channels[0].Entries[i].SkipRange = ""
 	}
 	content.Bundles = append(content.Bundles, release("0.4.0"))
 	expect(t, CheckCatalog(written(t, content), Options{}),
-		`^catalog: channel candidate-v0: from etcd-operator\.v0\.1\.0 to etcd-operator\.v0\.4\.0 it takes more than two updates`,
-		`^catalog: channel stable-v0: from etcd-operator\.v0\.1\.0`)
+		`^catalog: channel candidate-v0: from etcd-operator\.v0\.1\.0 to etcd-operator\.v0\.4\.0 it takes more than two updates`)
 }
 
 // The place for deprecations is empty today. One entry, put there, reaches the version that it is about.

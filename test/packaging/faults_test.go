@@ -35,12 +35,16 @@ func TestATagInsteadOfADigestIsTold(t *testing.T) {
 	}
 	name, _, _ := strings.Cut(images[0], "@")
 	write(t, files[0], strings.ReplaceAll(string(raw), images[0], name+":v9.9.9"))
-	expect(t, Check(folder, options), `^images: image `+name+`:v9\.9\.9 is not named by digest`)
+	const untrue = `^features: the feature disconnected is not true while an image is named by a tag`
+	expect(t, Check(folder, options), untrue, `^images: image `+name+`:v9\.9\.9 is not named by digest`)
 
 	options.Digests = false
-	expect(t, Check(folder, options))
+	expect(t, Check(folder, options), untrue)
 	write(t, files[0], strings.ReplaceAll(string(raw), images[0], name+":latest"))
-	expect(t, Check(folder, options), `^images: image `+name+`:latest is named neither by digest nor by an exact version`)
+	expect(t, Check(folder, options), untrue, `^images: image `+name+`:latest is named neither by digest nor by an exact version`)
+
+	write(t, files[0], strings.Replace(string(raw), featurePrefix+`disconnected: "true"`, featurePrefix+`disconnected: "false"`, 1))
+	expect(t, Check(folder, options), `^features: every image is named by digest, but the feature disconnected is not "true"`)
 }
 
 func TestARemovedFieldIsTold(t *testing.T) {

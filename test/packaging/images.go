@@ -31,6 +31,8 @@ func checkImages(b *Bundle, options Options) []string {
 			all.add("image %s is not named by digest: run 'make bundle IMAGE_REGISTRY=…' after its images are there", image)
 		case !byDigest.MatchString(image) && !byVersion.MatchString(image):
 			all.add("image %s is named neither by digest nor by an exact version: a tag that moves is no release", image)
+		case !hasRegistry(image):
+			all.add("image %s does not name its registry: it would be looked for on a public one, where the name is not ours", image)
 		case listed[image] == 0:
 			all.add("image %s is not in spec.relatedImages: mirrors would not copy it", image)
 		}
@@ -49,6 +51,12 @@ func checkImages(b *Bundle, options Options) []string {
 		all.add("annotation containerImage is %s, the manager's image is %s: they must be the same", shown, managerImage(b))
 	}
 	return all
+}
+
+// hasRegistry says whether a name begins with a host, as Docker and containerd tell one.
+func hasRegistry(image string) bool {
+	host, _, found := strings.Cut(image, "/")
+	return found && (strings.ContainsAny(host, ".:") || host == "localhost")
 }
 
 // usedImages names each image of the bundle once, in the order in which they are met.

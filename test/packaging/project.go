@@ -24,9 +24,16 @@ var Rights = []string{
 	"config/rbac/role.yaml", "config/rbac/leader_election_role.yaml", "config/rbac/metrics_auth_role.yaml",
 }
 
-// Releases lists the folders of released bundles, oldest first.
-func Releases(top string) ([]string, error) {
-	folders, err := filepath.Glob(filepath.Join(top, "releases", "v*", "manifests"))
+// Releases lists the folders of published bundles, oldest first.
+func Releases(top string) ([]string, error) { return bundlesIn(filepath.Join(top, "releases")) }
+
+// Withdrawn lists the folders of bundles that were never published. No catalog has them; who made one may update from it.
+func Withdrawn(top string) ([]string, error) {
+	return bundlesIn(filepath.Join(top, "releases", "withdrawn"))
+}
+
+func bundlesIn(place string) ([]string, error) {
+	folders, err := filepath.Glob(filepath.Join(place, "v*", "manifests"))
 	if err != nil {
 		return nil, err
 	}
@@ -57,16 +64,21 @@ func Project(top, folder string) (Options, error) {
 	if options.Reviewed, err = readReviewed(filepath.Join(top, "test", "packaging", "reviewed.yaml")); err != nil {
 		return options, err
 	}
+	withdrawn, err := Withdrawn(top)
+	if err != nil {
+		return options, err
+	}
 	releases, err := Releases(top)
 	if err != nil {
 		return options, err
 	}
-	for _, release := range releases {
+	for _, release := range append(withdrawn, releases...) {
 		if semver.MustParse(folderVersion(release)).LT(version) {
 			options.Previous = append(options.Previous, release)
 		}
 	}
 	if folderVersion(folder) != "" {
+		options.Digests = true
 		return options, nil
 	}
 	for _, file := range Rights {

@@ -21,7 +21,7 @@ var tooMuch = []string{"escalate", "bind", "impersonate"}
 // it also differs from the generated role is then no news.
 func checkRights(b *Bundle, options Options) []string {
 	granted := bundleRules(b)
-	if all := greedy(granted); len(all) > 0 {
+	if all := append(greedy(granted), openLeases(granted)...); len(all) > 0 {
 		return all
 	}
 	if len(options.Rights) == 0 {
@@ -71,6 +71,19 @@ func greedy(rules []rbacv1.PolicyRule) []string {
 			if slices.Contains(rule.Verbs, verb) {
 				all.add("the rule for %s has the verb %s, which is as good as every right: remove it", what, verb)
 			}
+		}
+	}
+	return all
+}
+
+// openLeases finds rights on the Leases of others. OLM grants the rights of a namespace in all of them where the operator watches
+// all, and by the Leases of Nodes and of Kubernetes' own controllers a cluster can be brought down.
+func openLeases(rules []rbacv1.PolicyRule) []string {
+	var all lines
+	for _, rule := range rules {
+		free := slices.DeleteFunc(slices.Clone(rule.Verbs), func(verb string) bool { return verb == "create" })
+		if slices.Contains(rule.Resources, "leases") && len(rule.ResourceNames) == 0 && len(free) > 0 {
+			all.add("the rule for leases lets the operator %s every Lease: give it resourceNames", strings.Join(free, ", "))
 		}
 	}
 	return all

@@ -50,6 +50,16 @@ var spoilt = []struct {
 		`^rights: the rule for clusterroles has the verb bind`,
 	},
 	{
+		"a right on every Lease",
+		func(c *csv) {
+			rules := &strategy(c).Permissions[0].Rules
+			*rules = append(*rules, rbacv1.PolicyRule{
+				APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "update"},
+			})
+		},
+		`^rights: the rule for leases lets the operator get, update every Lease: give it resourceNames`,
+	},
+	{
 		"a right that the code does not ask for",
 		func(c *csv) {
 			rules := &strategy(c).ClusterPermissions[0].Rules
@@ -110,6 +120,18 @@ var spoilt = []struct {
 	{
 		"another image in the tile", func(c *csv) { c.Annotations["containerImage"] = "example.com/etcd-operator:v9.9.9" },
 		`^images: annotation containerImage is example.com/etcd-operator:v9.9.9, the manager's image is`,
+	},
+	{
+		"an image without its registry",
+		func(c *csv) {
+			const bare = "etcd-operator/etcd-operator:v0.4.0"
+			pod(c).Containers[0].Image, c.Annotations["containerImage"], c.Spec.RelatedImages[0].Image = bare, bare, bare
+		},
+		`^images: image etcd-operator/etcd-operator:v0\.4\.0 does not name its registry`,
+	},
+	{
+		"a mirror that would not do", func(c *csv) { c.Annotations[featurePrefix+"disconnected"] = "true" },
+		`^features: the feature disconnected is not true while an image is named by a tag`,
 	},
 	{
 		"one replica", func(c *csv) { one := int32(1); deployment(c).Replicas = &one },

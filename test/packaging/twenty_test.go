@@ -129,14 +129,75 @@ func Test12CatalogLoadsAndUpdatesInTwoSteps(t *testing.T) {
 		replaces[bundle.CSV.Name] = bundle.CSV.Spec.Replaces
 	}
 	for _, c := range content.Channels {
-		if len(c.Entries) != len(replaces) {
-			t.Errorf("channel %s has %d versions, %d are published", c.Name, len(c.Entries), len(replaces))
+		if strings.HasPrefix(c.Name, "candidate") && len(c.Entries) != len(replaces) {
+			t.Errorf("channel %s has %d versions, there are %d", c.Name, len(c.Entries), len(replaces))
 		}
 		for _, entry := range c.Entries {
 			older := replaces[entry.Name]
 			if _, there := replaces[older]; there && entry.Replaces != older {
 				t.Errorf("channel %s: %s replaces %q, but its CSV says %s", c.Name, entry.Name, entry.Replaces, older)
 			}
+		}
+	}
+}
+
+// A catalog offers what was published, under the name and the digest with which it was.
+func Test12CatalogNamesWhatIsPublished(t *testing.T) {
+	content, err := declcfg.LoadFS(t.Context(), os.DirFS(filepath.Join(top, "catalog")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	releases, err := Releases(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range releases {
+		name, err := os.ReadFile(filepath.Join(folder, "image"))
+		if err != nil {
+			t.Errorf("what is in releases/ was published: %v", err)
+		}
+		i := slices.IndexFunc(content.Bundles, func(b declcfg.Bundle) bool { return b.Name == load(t, folder).CSV.Name })
+		if want := strings.TrimSpace(string(name)); i < 0 || content.Bundles[i].Image != want {
+			t.Errorf("the catalog does not name %s", want)
+		}
+	}
+}
+
+// theirs are images of others that this repository names.
+var theirs = []string{
+	"gcr.io/etcd-development/etcd",               // what the operator runs
+	"quay.io/operator-framework/scorecard-test",  // Operator SDK's tests of bundles
+	"quay.io/operator-framework/scorecard-untar", // what its scorecard starts
+	"registry.k8s.io/coredns/coredns",            // the local cluster, which builds it
+	"registry.k8s.io/pause",                      // the same
+	"quay.io/operator-framework/olm",             // the same
+	"quay.io/operator-framework/olm@sha256",      // the same, in a test of its manifests
+}
+
+var (
+	publicImage = regexp.MustCompile(`\b(?:docker\.io|ghcr\.io|quay\.io|gcr\.io|registry\.k8s\.io)/[a-z0-9./-]+[a-z0-9]`)
+	bareImage   = regexp.MustCompile(`(?:^|[\s"'=(])(etcd-operator/etcd-operator(?:-[a-z]+)?[:@][v$s][^\s]*)`)
+)
+
+// Whoever owns a name on a public registry can put there what they like. None is ours.
+func TestNoImageIsOnAPublicRegistryUnderOurName(t *testing.T) {
+	out, err := exec.Command("git", "-c", "safe.directory=*", "-C", top, "ls-files", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		t.Skipf("there is no git to ask which files are ours: %v", err)
+	}
+	for file := range strings.Lines(string(out)) {
+		file = strings.TrimSpace(file)
+		text, err := os.ReadFile(filepath.Join(top, file))
+		if err != nil || strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "releases/withdrawn/") {
+			continue
+		}
+		for _, found := range publicImage.FindAllString(string(text), -1) {
+			if !slices.Contains(theirs, found) {
+				t.Errorf("%s names %s on a public registry", file, found)
+			}
+		}
+		for _, found := range bareImage.FindAllStringSubmatch(string(text), -1) {
+			t.Errorf("%s names %s without a registry: it would be looked for on a public one", file, found[1])
 		}
 	}
 }

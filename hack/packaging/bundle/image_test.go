@@ -68,7 +68,9 @@ func TestImageIsTheSameEverywhere(t *testing.T) {
 func TestImageAsItIsPulled(t *testing.T) {
 	target := aRegistry(t) + "/team/bundle:v1"
 	out := filepath.Join(t.TempDir(), "digest")
-	if err := run(t.Context(), []string{"image", "-source=" + folder(t, generated()), "-push=" + target, "-digest=" + out}); err != nil {
+	released := generated()
+	released["source"] = "0123abcd\n"
+	if err := run(t.Context(), []string{"image", "-source=" + folder(t, released), "-push=" + target, "-digest=" + out}); err != nil {
 		t.Fatal(err)
 	}
 	ref, err := name.ParseReference(target)
@@ -104,7 +106,15 @@ func checkImage(t *testing.T, image v1.Image, architecture string) {
 	if c := config.Config; len(c.Entrypoint) > 0 || len(c.Cmd) > 0 || c.WorkingDir != "" {
 		t.Errorf("the image runs %v %v in %q, want nothing", c.Entrypoint, c.Cmd, c.WorkingDir)
 	}
-	want := map[string]string{"operators.operatorframework.io.bundle.package.v1": "etcd-operator"}
+	want := map[string]string{
+		"operators.operatorframework.io.bundle.package.v1": "etcd-operator",
+		"org.opencontainers.image.title":                   "etcd-operator-bundle",
+		"org.opencontainers.image.version":                 "0.2.0",
+		"org.opencontainers.image.revision":                "0123abcd",
+		"org.opencontainers.image.source":                  "https://github.com/etcd-operator/etcd-operator",
+		"org.opencontainers.image.licenses":                "Apache-2.0",
+		"org.opencontainers.image.created":                 "2031-01-01T10:11:12Z",
+	}
 	if !maps.Equal(config.Config.Labels, want) {
 		t.Errorf("labels are %v, want %v", config.Config.Labels, want)
 	}

@@ -24,6 +24,9 @@ import (
 // relatedPrefix begins the names of the variables that tell the operator which images to run.
 const relatedPrefix = "RELATED_IMAGE_"
 
+// disconnected tells OpenShift that mirrors are enough.
+const disconnected = "features.operators.openshift.io/disconnected"
+
 // pin replaces every image that a bundle's CSV names by the digest that a registry holds for it, wherever it stands: in the
 // Deployment, in its environment, in the list for mirrors, in the examples. Images whose digest is known need not be there yet.
 // Images of the bundle's tests are replaced where it can be.
@@ -46,6 +49,8 @@ func pin(ctx context.Context, bundle, registry string, known map[string]string) 
 	if !ok {
 		return fmt.Errorf("%s: not an object", file)
 	}
+	// Now it is true that the operator can be had without the internet: a mirror copies every image under its digest.
+	within(replaced, "metadata", "annotations")[disconnected] = "true"
 	if err := writeObject(file, replaced); err != nil {
 		return err
 	}

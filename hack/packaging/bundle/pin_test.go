@@ -75,6 +75,9 @@ func TestPinReplacesEveryImage(t *testing.T) {
 		if got := text(csv, "metadata", "annotations", "alm-examples"); got != `[{"image":"`+etcd+`"}]` {
 			t.Errorf("the example is %s", got)
 		}
+		if got := text(csv, "metadata", "annotations", disconnected); got != "true" {
+			t.Errorf("every image can be mirrored, but the annotation says %q", got)
+		}
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// first is the oldest release, pre-releases of it included.
+	// first is the oldest release that anybody may have installed, pre-releases of it included: also of a release that is
+	// in no catalog, because it was withdrawn, the next one is an update.
 	first = "0.1.0-0"
 	// iconLimit is what an icon may have, in bytes.
 	iconLimit = 10 << 10
@@ -61,11 +62,10 @@ func (p preparation) position(csv object) error {
 	if p.version == "" {
 		return errors.New("which -version?")
 	}
-	if p.replaces == "" {
-		return nil
-	}
-	within(csv, "spec")["replaces"] = p.replaces
 	within(csv, "metadata", "annotations")["olm.skipRange"] = fmt.Sprintf(">=%s <%s", first, p.version)
+	if p.replaces != "" {
+		within(csv, "spec")["replaces"] = p.replaces
+	}
 	return nil
 }
 

@@ -91,8 +91,12 @@ func TestFirstReleaseReplacesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if get(csv, "spec", "replaces") != nil || get(csv, "metadata", "annotations", "olm.skipRange") != nil {
+	if get(csv, "spec", "replaces") != nil {
 		t.Error("the first release replaces something")
+	}
+	// Who made a withdrawn version is updated all the same.
+	if got := text(csv, "metadata", "annotations", "olm.skipRange"); got != ">=0.1.0-0 <"+p.version {
+		t.Errorf("it skips %q", got)
 	}
 }
 

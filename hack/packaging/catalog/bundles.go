@@ -24,23 +24,31 @@ import (
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
 )
 
-// findBundles lists what is released, oldest first, and then the current bundle unless that version is released already.
+// findBundles lists what is published, oldest first, and then the current bundle unless that version is published already. An
+// image of each is made of its folder; that of a published one must have the digest under which it was published.
 func findBundles(top, current string) ([]bundle.Bundle, error) {
 	folders, err := filepath.Glob(filepath.Join(top, "releases", "v*", "manifests"))
 	if err != nil {
 		return nil, err
 	}
 	var all []bundle.Bundle
-	for _, folder := range append(folders, filepath.Join(current, "manifests")) {
+	for _, folder := range folders {
 		b, err := bundle.Read(filepath.Dir(folder))
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			continue
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case !slices.ContainsFunc(all, func(other bundle.Bundle) bool { return other.Version.EQ(b.Version) }):
-			all = append(all, b)
 		}
+		if b.Published == "" {
+			return nil, fmt.Errorf("%s names no image: only what is published may be in releases/", b.Folder)
+		}
+		all = append(all, b)
+	}
+	b, err := bundle.Read(current)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case !slices.ContainsFunc(all, func(other bundle.Bundle) bool { return other.Version.EQ(b.Version) }):
+		all = append(all, b)
 	}
 	slices.SortFunc(all, func(a, b bundle.Bundle) int { return a.Version.Compare(b.Version) })
 	return all, nil
@@ -52,53 +60,54 @@ type server struct {
 	http *http.Server
 }
 
-// serve builds the image of each bundle that the template names and serves it under that name.
-func serve(ctx context.Context, images []string, bundles []bundle.Bundle) (*server, error) {
+// serve serves the images of bundles. The map has their names there, and what they are called where they are published.
+func serve(ctx context.Context, bundles []bundle.Bundle, repository string) (*server, map[string]string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &server{host: listener.Addr().String()}
 	s.http = &http.Server{
 		Handler: registry.New(registry.Logger(log.New(io.Discard, "", 0))), ReadHeaderTimeout: 10 * time.Second,
 	}
 	go func() { _ = s.http.Serve(listener) }()
-	for _, image := range images {
-		if err := s.add(ctx, image, bundles); err != nil {
+	names := map[string]string{}
+	for _, b := range bundles {
+		here, there, err := s.add(ctx, b, repository)
+		if err != nil {
 			s.stop()
-			return nil, err
+			return nil, nil, err
 		}
+		names[here] = there
 	}
-	return s, nil
+	return s, names, nil
 }
 
 func (s *server) stop() { _ = s.http.Close() }
 
-func (s *server) add(ctx context.Context, image string, bundles []bundle.Bundle) error {
-	i := slices.IndexFunc(bundles, func(b bundle.Bundle) bool { return tag(image) == "v"+b.Version.String() })
-	if i < 0 {
-		return fmt.Errorf("the template names %s, but there is no such bundle in releases/ or bundle/", image)
-	}
-	index, err := bundles[i].Image(bundle.Platforms)
+// add serves a bundle and returns its name here, and the name for the catalog.
+func (s *server) add(ctx context.Context, b bundle.Bundle, repository string) (here, there string, err error) {
+	index, err := b.Image(bundle.Platforms)
 	if err != nil {
-		return fmt.Errorf("build %s: %w", image, err)
+		return "", "", fmt.Errorf("build the image of %s: %w", b.Name, err)
 	}
-	ref, err := name.ParseReference(s.host + "/" + image)
+	digest, err := index.Digest()
 	if err != nil {
-		return err
+		return "", "", fmt.Errorf("digest of %s: %w", b.Name, err)
+	}
+	there = repository + "@" + digest.String()
+	if b.Published != "" {
+		there = b.Published
+	}
+	if !strings.HasSuffix(there, "@"+digest.String()) {
+		return "", "", fmt.Errorf("%s was published as %s, and its files now make %s: a published bundle never changes", b.Folder, there, digest)
+	}
+	ref, err := name.NewDigest(s.host + "/" + b.Version.String() + "@" + digest.String())
+	if err != nil {
+		return "", "", err
 	}
 	if err := remote.WriteIndex(ref, index, remote.WithContext(ctx)); err != nil {
-		return fmt.Errorf("serve %s: %w", image, err)
+		return "", "", fmt.Errorf("serve %s: %w", b.Name, err)
 	}
-	return nil
-}
-
-// isLoopback tells a registry on this machine, which speaks plain HTTP.
-func isLoopback(host string) bool {
-	address, _, _ := strings.Cut(host, "/")
-	if bare, _, err := net.SplitHostPort(address); err == nil {
-		address = bare
-	}
-	ip := net.ParseIP(address)
-	return address == "localhost" || ip != nil && ip.IsLoopback()
+	return ref.String(), there, nil
 }

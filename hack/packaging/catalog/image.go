@@ -14,6 +14,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/licenses"
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
@@ -23,6 +24,7 @@ const user = 1001
 
 type packing struct {
 	catalog, programs, opm string
+	components             map[string]string // the folders in which the programs are built, and their main packages
 	to                     oci.Destination
 	platforms              []string
 }
@@ -57,8 +59,14 @@ func (r packing) build(ctx context.Context, scratch string) (v1.ImageIndex, erro
 	if err != nil {
 		return nil, err
 	}
+	labels, err := oci.BuildLabels("etcd-operator-catalog")
+	if err != nil {
+		return nil, err
+	}
+	// Both OLMs find the catalog by this label.
+	labels["operators.operatorframework.io.index.configs.v1"] = "/configs"
 	return oci.Index(r.platforms, func(platform v1.Platform) (v1.Image, error) {
-		programs, err := r.programsOf(platform)
+		programs, err := r.programsOf(ctx, platform)
 		if err != nil {
 			return nil, err
 		}
@@ -67,8 +75,7 @@ func (r packing) build(ctx context.Context, scratch string) (v1.ImageIndex, erro
 			Entrypoint: []string{"/bin/opm"},
 			Cmd:        []string{"serve", "/configs", "--cache-dir=/tmp/cache"},
 			Env:        []string{"PATH=/bin"},
-			// Both OLMs find the catalog by this label.
-			Labels: map[string]string{"operators.operatorframework.io.index.configs.v1": "/configs"},
+			Labels:     labels,
 		}, base, programs, content)
 	})
 }
@@ -81,7 +88,8 @@ var baseFiles = []oci.File{
 	{Name: "tmp/", Mode: 0o1777},
 }
 
-func (r packing) programsOf(platform v1.Platform) (v1.Layer, error) {
+// programsOf packs the programs and their licences.
+func (r packing) programsOf(ctx context.Context, platform v1.Platform) (v1.Layer, error) {
 	all := []oci.File{{Name: "bin/", Mode: 0o755}}
 	for _, program := range []string{"grpc_health_probe", "opm"} {
 		content, err := os.ReadFile(filepath.Join(r.programs, filepath.FromSlash(platform.String()), program))
@@ -89,6 +97,19 @@ func (r packing) programsOf(platform v1.Platform) (v1.Layer, error) {
 			return nil, err
 		}
 		all = append(all, oci.File{Name: "bin/" + program, Mode: 0o755, Content: content})
+	}
+	legal := map[string]oci.File{}
+	for folder, main := range r.components {
+		files, err := licenses.Of(ctx, folder, main, platform.String())
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			legal[f.Name] = f
+		}
+	}
+	for _, name := range sortedKeys(legal) {
+		all = append(all, legal[name])
 	}
 	return oci.Layer(all)
 }

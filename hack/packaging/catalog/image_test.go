@@ -34,7 +34,8 @@ func TestTheImageServesTheCatalogAndIsReproducible(t *testing.T) {
 	var digests []string
 	for range 2 {
 		p := packing{
-			catalog: r.out, programs: programs, opm: r.opm, platforms: []string{"linux/amd64", "linux/arm64"},
+			components: map[string]string{"../../components/grpc-health-probe": "github.com/grpc-ecosystem/grpc-health-probe"},
+			catalog:    r.out, programs: programs, opm: r.opm, platforms: []string{"linux/amd64", "linux/arm64"},
 			to: oci.Destination{Layout: filepath.Join(t.TempDir(), "layout"), Digest: filepath.Join(t.TempDir(), "digest")},
 		}
 		if err := p.run(t.Context()); err != nil {
@@ -74,11 +75,15 @@ func look(t *testing.T, p packing) {
 		if config.Config.Labels["operators.operatorframework.io.index.configs.v1"] != "/configs" {
 			t.Errorf("%s: the label by which OLM finds the catalog is missing", descriptor.Platform)
 		}
+		if title := config.Config.Labels["org.opencontainers.image.title"]; title != "etcd-operator-catalog" {
+			t.Errorf("%s: the image is called %q", descriptor.Platform, title)
+		}
 		files := extracted(t, p, image)
 		for name, want := range map[string]tar.Header{
 			"configs": {Mode: 0o755}, "configs/etcd-operator/bundles.yaml": {Mode: 0o644},
 			"tmp/cache/digest": {Mode: 0o640, Uid: user}, "tmp/cache/cache/packages.json": {Mode: 0o640, Uid: user},
 			"bin/opm": {Mode: 0o755}, "bin/grpc_health_probe": {Mode: 0o755},
+			"licenses/std/LICENSE": {Mode: 0o644},
 		} {
 			if got, found := files[name]; !found || got.Uid != want.Uid || got.Gid != 0 || got.Mode != want.Mode {
 				t.Errorf("%s: %s is of %d:%d with mode %o (there: %v)", descriptor.Platform, name, got.Uid, got.Gid, got.Mode, found)

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 )
 
@@ -51,8 +52,8 @@ func runRender(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	flags.StringVar(&r.out, "out", "catalog", "folder of the catalog; what is in it is replaced")
 	flags.StringVar(&r.graph, "graph", "", "write the upgrade graph to this Markdown file")
 	flags.StringVar(&r.bundle, "bundle", "bundle", "folder of the bundle that is not released yet")
-	flags.StringVar(&r.registry, "registry", "", "registry that holds the bundle images; empty: they are built here and served to opm")
-	flags.StringVar(&r.name, "name", "", "registry in the names of bundle images that are built here; empty: names without one")
+	flags.StringVar(&r.repository, "repository", "registry.example/etcd-operator/etcd-operator-bundle",
+		"repository of the bundle that is not released yet; released ones name their own")
 	flags.StringVar(&r.until, "until", "", "leave out versions above this one, to see a catalog as it was")
 	flags.StringVar(&r.opm, "opm", "bin/opm", "the program opm")
 	if err := flags.Parse(args); err != nil {
@@ -65,6 +66,7 @@ func runImage(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	var r packing
 	platforms := flags.String("platform", "linux/amd64,linux/arm64", "comma separated list of platforms")
 	flags.StringVar(&r.catalog, "catalog", "catalog", "folder of the catalog")
+	components := flags.String("components", "hack/components", "folder with the modules of both programs, whose licences go into the image")
 	flags.StringVar(&r.programs, "programs", "", "folder with <platform>/opm and <platform>/grpc_health_probe, such as linux/amd64/opm")
 	flags.StringVar(&r.opm, "opm", "bin/opm", "the program opm for this machine, which makes the cache")
 	r.to.Flags(flags)
@@ -72,5 +74,9 @@ func runImage(ctx context.Context, flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	r.platforms = strings.Split(*platforms, ",")
+	r.components = map[string]string{
+		filepath.Join(*components, "opm"):               "github.com/operator-framework/operator-registry/cmd/opm",
+		filepath.Join(*components, "grpc-health-probe"): "github.com/grpc-ecosystem/grpc-health-probe",
+	}
 	return r.run(ctx)
 }

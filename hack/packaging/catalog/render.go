@@ -20,7 +20,7 @@ import (
 type rendering struct {
 	top, bundle, template string
 	out, graph            string
-	registry, name, until string
+	repository, until     string
 	opm                   string
 }
 
@@ -59,23 +59,19 @@ func (r rendering) run(ctx context.Context) error {
 	return os.WriteFile(r.graph, page(graph), 0o644)
 }
 
-// content is the template with every bundle rendered.
+// content is the template with every bundle rendered. opm reads bundles from registries only.
 func (r rendering) content(ctx context.Context, opm opm, scratch string) ([]byte, error) {
 	t, bundles, err := r.read()
 	if err != nil {
 		return nil, err
 	}
-	host, prefix := r.registry, r.registry
-	if r.registry == "" {
-		served, err := serve(ctx, t.images(), bundles)
-		if err != nil {
-			return nil, err
-		}
-		defer served.stop()
-		host, prefix = served.host, r.name
-	}
-	if err := t.pin(ctx, host); err != nil {
+	served, names, err := serve(ctx, bundles, r.repository)
+	if err != nil {
 		return nil, err
+	}
+	defer served.stop()
+	for _, here := range sortedKeys(names) {
+		t.Entries = append(t.Entries, entry{"schema": "olm.bundle", "image": here})
 	}
 	raw, err := yaml.Marshal(t)
 	if err != nil {
@@ -85,15 +81,12 @@ func (r rendering) content(ctx context.Context, opm opm, scratch string) ([]byte
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		return nil, err
 	}
-	args := []string{"alpha", "render-template", "basic", file, "-o", "yaml", "--migrate-level=bundle-object-to-csv-metadata"}
-	if isLoopback(host) {
-		args = append(args, "--use-http")
+	out, err := opm.run(ctx, "alpha", "render-template", "basic", file, "-o", "yaml", "--migrate-level=bundle-object-to-csv-metadata",
+		"--use-http")
+	for here, there := range names {
+		out = bytes.ReplaceAll(out, []byte(here), []byte(there))
 	}
-	out, err := opm.run(ctx, args...)
-	if prefix != "" {
-		prefix += "/"
-	}
-	return bytes.ReplaceAll(out, []byte(host+"/"), []byte(prefix)), err
+	return out, err
 }
 
 // read returns the template as it is to be rendered, and the bundles that there are.
@@ -107,11 +100,11 @@ func (r rendering) read() (*template, []bundle.Bundle, error) {
 		return nil, nil, err
 	}
 	if r.until != "" {
-		err = t.cut(r.until)
-	} else {
-		err = t.covers(bundles)
+		if bundles, err = t.cut(r.until, bundles); err != nil {
+			return nil, nil, err
+		}
 	}
-	if err != nil {
+	if err := t.covers(bundles); err != nil {
 		return nil, nil, err
 	}
 	return t, bundles, t.fillIcon(bundles)
@@ -148,27 +141,8 @@ func (o opm) run(ctx context.Context, args ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, o.program, args...)
 	command.Stdout, command.Stderr = &out, &errs
 	command.Env = append(os.Environ(), "HOME="+o.home, "XDG_CONFIG_HOME="+filepath.Join(o.home, ".config"))
-	if auth := authFile(); auth != "" {
-		command.Env = append(command.Env, "REGISTRY_AUTH_FILE="+auth)
-	}
 	if err := command.Run(); err != nil {
 		return nil, fmt.Errorf("opm %s: %w: %s", strings.Join(args[:2], " "), err, strings.TrimSpace(errs.String()))
 	}
 	return out.Bytes(), nil
-}
-
-// authFile keeps the user's logins, which opm would look for in its own home.
-func authFile() string {
-	if os.Getenv("REGISTRY_AUTH_FILE") != "" {
-		return ""
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
-	file := filepath.Join(home, ".docker", "config.json")
-	if _, err := os.Stat(file); err != nil {
-		return ""
-	}
-	return file
 }

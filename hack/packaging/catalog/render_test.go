@@ -16,6 +16,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
@@ -51,13 +52,13 @@ func checkout(t *testing.T, channels ...string) rendering {
 		t.Fatal(err)
 	}
 	top := t.TempDir()
-	for folder, version := range map[string]string{"releases/v0.1.0": "0.1.0", "releases/v0.2.0": "0.2.0", "bundle": "0.3.0"} {
-		writeBundle(t, filepath.Join(top, folder), version)
-	}
+	writeRelease(t, top, "0.1.0")
+	writeRelease(t, top, "0.2.0")
+	writeBundle(t, filepath.Join(top, "bundle"), "0.3.0")
 	r := rendering{
 		top: top, bundle: filepath.Join(top, "bundle"), template: filepath.Join(top, "basic.yaml"),
 		out: filepath.Join(top, "catalog"), graph: filepath.Join(top, "graph.md"),
-		opm: filepath.Join(built, "opm"),
+		repository: "new.example/team/bundle", opm: filepath.Join(built, "opm"),
 	}
 	write(t, r.template, three+strings.Join(channels, ""))
 	return r
@@ -74,9 +75,6 @@ entries:
   - {name: etcd-operator.v0.1.0}
   - {name: etcd-operator.v0.2.0, replaces: etcd-operator.v0.1.0, skipRange: ">=0.1.0-0 <0.2.0"}
   - {name: etcd-operator.v0.3.0, replaces: etcd-operator.v0.2.0, skipRange: ">=0.1.0-0 <0.3.0"}
-- {schema: olm.bundle, image: "etcd-operator/etcd-operator-bundle:v0.1.0"}
-- {schema: olm.bundle, image: "etcd-operator/etcd-operator-bundle:v0.2.0"}
-- {schema: olm.bundle, image: "etcd-operator/etcd-operator-bundle:v0.3.0"}
 `
 
 func TestThreeVersionsBecomeACatalog(t *testing.T) {
@@ -90,12 +88,15 @@ func TestThreeVersionsBecomeACatalog(t *testing.T) {
 		t.Errorf("the catalog has the files %v, want %v", got, want)
 	}
 	bundles := first["etcd-operator/bundles.yaml"]
-	for _, text := range []string{"olm.csv.metadata", "image: etcd-operator/etcd-operator-bundle@sha256:"} {
-		if strings.Count(bundles, text) < 3 {
-			t.Errorf("not in each of three bundles: %s", text)
+	if strings.Count(bundles, "olm.csv.metadata") != 3 {
+		t.Error("not in each of three bundles: olm.csv.metadata")
+	}
+	for text, times := range map[string]int{"image: old.example/mirror/bundle@sha256:": 4, "image: new.example/team/bundle@sha256:": 2} {
+		if got := strings.Count(bundles, text); got != times {
+			t.Errorf("%q is there %d times, want %d: each bundle and what it relates to", text, got, times)
 		}
 	}
-	for _, text := range []string{"127.0.0.1", "olm.bundle.object", "-bundle:v"} {
+	for _, text := range []string{"127.0.0.1", "olm.bundle.object"} {
 		if strings.Contains(bundles, text) {
 			t.Errorf("in the bundles: %s", text)
 		}
@@ -149,12 +150,30 @@ func TestWhatIsForgottenIsTold(t *testing.T) {
 		want  string
 	}{
 		"a release that is in no channel": {
-			func(t *testing.T, r rendering) { writeBundle(t, filepath.Join(r.top, "releases/v0.2.1"), "0.2.1") },
-			"v0.2.1 is not in the template",
+			func(t *testing.T, r rendering) { writeRelease(t, r.top, "0.2.1") },
+			"v0.2.1 is in no channel",
 		},
 		"an entry without its bundle": {
 			func(_ *testing.T, r rendering) { _ = os.RemoveAll(filepath.Join(r.top, "releases/v0.2.0")) },
 			"there is no such bundle",
+		},
+		"a release that nobody published": {
+			func(_ *testing.T, r rendering) {
+				_ = os.Remove(filepath.Join(r.top, "releases/v0.2.0", bundle.ImageFile))
+			},
+			"v0.2.0 names no image",
+		},
+		"a release that was changed since": {
+			func(t *testing.T, r rendering) {
+				write(t, filepath.Join(r.top, "releases/v0.2.0/tests/scorecard/config.yaml"), "a: c\n")
+			},
+			"a published bundle never changes",
+		},
+		"a bundle by hand": {
+			func(t *testing.T, r rendering) {
+				write(t, r.template, three+`- {schema: olm.bundle, image: "registry.example/other@sha256:0"}`)
+			},
+			"has an olm.bundle",
 		},
 		"two heads": {
 			func(t *testing.T, r rendering) {
@@ -189,6 +208,26 @@ func all(t *testing.T, folder string) map[string]string {
 		}
 	}
 	return content
+}
+
+// writeRelease keeps a bundle as it would be after it was published.
+func writeRelease(t *testing.T, top, version string) {
+	t.Helper()
+	folder := filepath.Join(top, "releases", "v"+version)
+	writeBundle(t, folder, version)
+	b, err := bundle.Read(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := b.Image(bundle.Platforms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := index.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(folder, bundle.ImageFile), "old.example/mirror/bundle@"+digest.String()+"\n")
 }
 
 func writeBundle(t *testing.T, folder, version string) {

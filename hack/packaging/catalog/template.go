@@ -4,7 +4,7 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,9 +12,6 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
-	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
@@ -50,42 +47,40 @@ func (t *template) of(schema string) []entry {
 	return found
 }
 
-func (t *template) images() []string {
-	var all []string
-	for _, e := range t.of("olm.bundle") {
-		all = append(all, text(e["image"]))
-	}
-	return all
-}
-
-// covers wants every bundle that there is in every channel: a release that nobody can be given was forgotten.
+// covers wants every bundle in a channel, and every entry of a channel to have its bundle. The entries of bundles are not
+// written by hand: which image holds one is known where it is kept.
 func (t *template) covers(bundles []bundle.Bundle) error {
+	if len(t.of("olm.bundle")) > 0 {
+		return errors.New("the template has an olm.bundle: leave it out, it follows from the channels")
+	}
+	offered := map[string]bool{}
+	for _, c := range t.of("olm.channel") {
+		for _, e := range entries(c) {
+			offered[text(e["name"])] = true
+		}
+	}
 	for _, b := range bundles {
-		if !slices.ContainsFunc(t.images(), func(image string) bool { return strings.HasSuffix(image, ":v"+b.Version.String()) }) {
-			return fmt.Errorf("%s is not in the template: add its image and an entry in each channel", b.Folder)
+		if !offered[b.Name] {
+			return fmt.Errorf("%s is in no channel of the template: add it to the candidate one, with what it replaces", b.Folder)
 		}
-		for _, c := range t.of("olm.channel") {
-			if !slices.ContainsFunc(entries(c), func(e entry) bool { return text(e["name"]) == b.Name }) {
-				return fmt.Errorf("%s is in no entry of channel %s: add it, with what it replaces", b.Name, text(c["name"]))
-			}
-		}
+		delete(offered, b.Name)
+	}
+	for _, name := range sortedKeys(offered) {
+		return fmt.Errorf("the template names %s, but there is no such bundle in releases/ or bundle/", name)
 	}
 	return nil
 }
 
 // cut leaves out versions above a limit, and what is said about them.
-func (t *template) cut(limit string) error {
+func (t *template) cut(limit string, bundles []bundle.Bundle) ([]bundle.Bundle, error) {
 	highest, err := semver.Parse(limit)
 	if err != nil {
-		return fmt.Errorf("-until: %w", err)
+		return nil, fmt.Errorf("-until: %w", err)
 	}
 	above := func(of string) bool {
 		version, err := semver.ParseTolerant(of)
 		return err == nil && version.GT(highest)
 	}
-	t.Entries = slices.DeleteFunc(t.Entries, func(e entry) bool {
-		return e["schema"] == "olm.deprecations" || e["schema"] == "olm.bundle" && above(tag(text(e["image"])))
-	})
 	for _, c := range t.of("olm.channel") {
 		var kept []any
 		for _, e := range entries(c) {
@@ -95,7 +90,10 @@ func (t *template) cut(limit string) error {
 		}
 		c["entries"] = kept
 	}
-	return nil
+	t.Entries = slices.DeleteFunc(t.Entries, func(e entry) bool {
+		return e["schema"] == "olm.deprecations" || e["schema"] == "olm.channel" && len(entries(e)) == 0
+	})
+	return slices.DeleteFunc(bundles, func(b bundle.Bundle) bool { return b.Version.GT(highest) }), nil
 }
 
 // fillIcon takes the icon from the newest bundle, so that it is drawn in one place.
@@ -107,23 +105,6 @@ func (t *template) fillIcon(bundles []bundle.Bundle) error {
 		if p["icon"] == nil {
 			p["icon"] = bundles[len(bundles)-1].Icon
 		}
-	}
-	return nil
-}
-
-// pin names each bundle image by the digest that the host has for its tag.
-func (t *template) pin(ctx context.Context, host string) error {
-	for _, e := range t.of("olm.bundle") {
-		image := text(e["image"])
-		ref, err := name.ParseReference(host + "/" + image)
-		if err != nil {
-			return err
-		}
-		found, err := remote.Head(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
-		if err != nil {
-			return fmt.Errorf("bundle image %s (was it pushed?): %w", ref, err)
-		}
-		e["image"] = host + "/" + strings.TrimSuffix(image, ":"+tag(image)) + "@" + found.Digest.String()
 	}
 	return nil
 }
@@ -143,9 +124,6 @@ func text(value any) string {
 	s, _ := value.(string)
 	return s
 }
-
-// tag is what follows the last colon of an image's name.
-func tag(image string) string { return image[strings.LastIndex(image, ":")+1:] }
 
 // versionOf is the end of a bundle's name, with its v.
 func versionOf(bundle string) string { return bundle[strings.LastIndex(bundle, ".v")+1:] }

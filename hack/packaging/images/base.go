@@ -26,15 +26,20 @@ var baseFiles = []oci.File{
 	{Name: "tmp/", Mode: 0o1777},
 }
 
-// base returns the image under the operator's binary for one platform. Its digest is the same wherever it is built.
-func base(platform v1.Platform) (v1.Image, error) {
-	layer, err := oci.Layer(baseFiles)
-	if err != nil {
-		return nil, err
+// base returns the image under the operator's binary for one platform: files of ours, and the licences of all that is in it. Its
+// digest is the same wherever it is built.
+func base(platform v1.Platform, legal []oci.File) (v1.Image, error) {
+	layers := make([]v1.Layer, 0, 2)
+	for _, files := range [][]oci.File{baseFiles, legal} {
+		layer, err := oci.Layer(files)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, layer)
 	}
 	return oci.New(platform, v1.Time{}, v1.Config{
 		User:       fmt.Sprintf("%d:%d", nonroot, nonroot),
 		WorkingDir: "/home/nonroot",
 		Env:        []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/nonroot"},
-	}, layer)
+	}, layers...)
 }

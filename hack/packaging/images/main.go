@@ -25,6 +25,7 @@ import (
 	"github.com/google/ko/pkg/build"
 	"github.com/google/ko/pkg/commands/options"
 
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/licenses"
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
@@ -33,6 +34,7 @@ const baseName = "etcd-operator.dev/base/static:nonroot"
 
 type request struct {
 	source, main string
+	title        string
 	tarball, tag string
 	to           oci.Destination
 	platforms    []string
@@ -43,8 +45,9 @@ func main() {
 	platforms := flag.String("platform", "linux/"+runtime.GOARCH, "comma separated list of platforms")
 	flag.StringVar(&r.source, "source", ".", "top of the sources, with .ko.yaml")
 	flag.StringVar(&r.main, "main", ".", "main package, below the source")
+	flag.StringVar(&r.title, "title", "etcd-operator", "what the image is called in its labels")
 	flag.StringVar(&r.tarball, "tarball", "", "write a tar file that docker load and ctr images import read")
-	flag.StringVar(&r.tag, "tag", "etcd-operator/etcd-operator:dev", "name of the image inside the tar file")
+	flag.StringVar(&r.tag, "tag", "registry.example/etcd-operator/etcd-operator:dev", "name of the image inside the tar file")
 	r.to.Flags(flag.CommandLine)
 	flag.Parse()
 	r.platforms = strings.Split(*platforms, ",")
@@ -88,7 +91,11 @@ func (r request) build(ctx context.Context) (build.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	builder, err := build.NewGo(ctx, source,
+	labels, err := oci.BuildLabels(r.title)
+	if err != nil {
+		return nil, err
+	}
+	settings := []build.Option{
 		build.WithBaseImages(r.base),
 		build.WithPlatforms(r.platforms...),
 		build.WithCreationTime(epoch),
@@ -99,7 +106,11 @@ func (r request) build(ctx context.Context) (build.Result, error) {
 		build.WithDefaultEnv(ko.DefaultEnv),
 		build.WithDefaultFlags(ko.DefaultFlags),
 		build.WithDefaultLdflags(ko.DefaultLdflags),
-	)
+	}
+	for key, value := range labels {
+		settings = append(settings, build.WithLabel(key, value))
+	}
+	builder, err := build.NewGo(ctx, source, settings...)
 	if err != nil {
 		return nil, fmt.Errorf("prepare ko: %w", err)
 	}
@@ -115,20 +126,27 @@ func (r request) build(ctx context.Context) (build.Result, error) {
 }
 
 // base answers ko's question for a base image: one image, or an index when there are several platforms.
-func (r request) base(context.Context, string) (name.Reference, build.Result, error) {
+func (r request) base(ctx context.Context, _ string) (name.Reference, build.Result, error) {
 	ref, err := name.ParseReference(baseName)
 	if err != nil {
 		return nil, nil, err
 	}
+	of := func(platform v1.Platform) (v1.Image, error) {
+		legal, err := licenses.Of(ctx, r.source, r.main, platform.String())
+		if err != nil {
+			return nil, err
+		}
+		return base(platform, legal)
+	}
 	if len(r.platforms) > 1 {
-		result, err := oci.Index(r.platforms, base)
+		result, err := oci.Index(r.platforms, of)
 		return ref, result, err
 	}
 	platform, err := v1.ParsePlatform(r.platforms[0])
 	if err != nil {
 		return nil, nil, fmt.Errorf("platform %q: %w", r.platforms[0], err)
 	}
-	result, err := base(*platform)
+	result, err := of(*platform)
 	return ref, result, err
 }
 

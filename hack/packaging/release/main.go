@@ -3,44 +3,71 @@
 
 // Command release does what a release needs beside the images, which others build:
 //
-//	release notes   cuts the notes of a version from the changelog
-//	release keep    keeps a bundle in releases/, where it never changes
-//	release same    tells whether two OCI layouts hold the same image, and prints its digest
-//	release sbom    lists what is in an image, as SPDX, from what the Go compiler wrote into its programs
+//	release notes      cuts the notes of a version from the changelog
+//	release same       tells whether two OCI layouts hold the same image, and prints its digest
+//	release sbom       lists what is in an image, as SPDX, from what the Go compiler wrote into its programs
+//	release push       pushes an OCI layout, by its digest and a tag
+//	release attach     puts the lists of what is in an image beside it in its registry
+//	release sign       puts a signature of an image, and of how it was built, beside it; needs a key
+//	release verify     tells whether an image has both
+//	release published  tells whether everything that a catalog names can be pulled
+//	release keep       keeps a published bundle in releases/, where it never changes
 //
-// It pushes nothing. hack/release.sh calls it.
+// hack/release.sh and hack/release-push.sh call it.
 package main
 
 import (
+	"context"
+	"crypto"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+	"github.com/sigstore/sigstore/pkg/signature"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which of notes, keep, same, sbom?")
+		return errors.New("which of notes, same, sbom, push, attach, sign, verify, published, keep?")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	switch args[0] {
 	case "notes":
 		return runNotes(flags, args[1:])
-	case "keep":
-		return runKeep(flags, args[1:])
 	case "same":
 		return runSame(flags, args[1:])
 	case "sbom":
 		return runSBOM(flags, args[1:])
+	case "push":
+		return runPush(ctx, flags, args[1:])
+	case "attach":
+		return runAttach(ctx, flags, args[1:])
+	case "sign":
+		return runSign(ctx, flags, args[1:])
+	case "verify":
+		return runVerify(ctx, flags, args[1:])
+	case "published":
+		return runPublished(ctx, flags, args[1:])
+	case "keep":
+		return runKeep(flags, args[1:])
 	default:
-		return fmt.Errorf("unknown command %q: notes, keep, same or sbom", args[0])
+		return fmt.Errorf("unknown command %q: notes, same, sbom, push, attach, sign, verify, published or keep", args[0])
 	}
 }
 
@@ -60,17 +87,6 @@ func runNotes(flags *flag.FlagSet, args []string) error {
 	}
 	_, err = fmt.Print(text)
 	return err
-}
-
-func runKeep(flags *flag.FlagSet, args []string) error {
-	bundle := flags.String("bundle", "bundle", "folder of the bundle")
-	releases := flags.String("releases", "releases", "folder of the released bundles")
-	version := flags.String("version", "", "the version, such as 0.3.0")
-	dry := flags.Bool("dry", false, "only say whether it could be kept")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	return keep(*bundle, *releases, *version, *dry)
 }
 
 func runSame(flags *flag.FlagSet, args []string) error {
@@ -98,4 +114,111 @@ func runSBOM(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	return writeSBOMs(*layout, *name, *version, *out)
+}
+
+func runPush(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	layout := flags.String("layout", "", "OCI layout of the image")
+	to := flags.String("to", "", "its name, with a tag")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	index, err := oci.ReadLayout(*layout)
+	if err != nil {
+		return err
+	}
+	destination := oci.Destination{Push: *to}
+	return destination.Write(ctx, index)
+}
+
+func runAttach(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	image := flags.String("image", "", "the name of the image, by digest")
+	title := flags.String("name", "", "name of the image, such as etcd-operator")
+	folder := flags.String("sbom", "", "folder with a file for each platform")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ref, err := name.NewDigest(*image)
+	if err != nil {
+		return err
+	}
+	return attach(ctx, ref, *folder, *title)
+}
+
+func runSign(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	var built provenance
+	image := flags.String("image", "", "the name of the image, by digest")
+	file := flags.String("key", "", "file with a private key, of `cosign generate-key-pair` (COSIGN_PASSWORD) or plain PEM")
+	public := flags.String("public", "", "write the public key to this file")
+	flags.StringVar(&built.version, "version", "", "the version, such as 0.3.0")
+	flags.StringVar(&built.revision, "revision", "", "the commit that it was made of")
+	flags.StringVar(&built.platforms, "platforms", "", "the platforms that it was made for")
+	flags.StringVar(&built.builder, "builder", oci.Source+"/blob/main/CONTRIBUTING.md#releasing", "who made it, as a URI")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ref, err := name.NewDigest(*image)
+	if err != nil {
+		return err
+	}
+	key, err := readKey(*file)
+	if err != nil {
+		return fmt.Errorf("the key that signs: %w", err)
+	}
+	if err := sign(ctx, ref, key, built); err != nil {
+		return err
+	}
+	return writePublic(*public, key)
+}
+
+func writePublic(file string, key signature.SignerVerifier) error {
+	if file == "" {
+		return nil
+	}
+	public, err := key.PublicKey()
+	if err != nil {
+		return err
+	}
+	text, err := cryptoutils.MarshalPublicKeyToPEM(public)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
+}
+
+func runVerify(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	image := flags.String("image", "", "the name of the image, by digest")
+	public := flags.String("public", "", "file with the public key")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ref, err := name.NewDigest(*image)
+	if err != nil {
+		return err
+	}
+	key, err := signature.LoadVerifierFromPEMFile(*public, crypto.SHA256)
+	if err != nil {
+		return err
+	}
+	return verify(ctx, ref, key)
+}
+
+func runPublished(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	catalog := flags.String("catalog", "catalog", "folder of the catalog")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return published(ctx, *catalog)
+}
+
+func runKeep(flags *flag.FlagSet, args []string) error {
+	var k keeping
+	flags.StringVar(&k.bundle, "bundle", "bundle", "folder of the bundle")
+	flags.StringVar(&k.image, "image", "", "the name of its image, by digest")
+	flags.StringVar(&k.releases, "releases", "releases", "folder of the published bundles")
+	flags.StringVar(&k.version, "version", "", "the version, such as 0.3.0")
+	flags.BoolVar(&k.dry, "dry", false, "only say whether it could be kept")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return k.run()
 }

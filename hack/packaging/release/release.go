@@ -4,14 +4,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -48,69 +42,6 @@ func notes(changelog, version string) (string, error) {
 		return text + "\n", nil
 	}
 	return "", fmt.Errorf("the changelog has no section of %s: rename [Unreleased] to [%s] - <day>", version, version)
-}
-
-// kept are the parts of a bundle.
-var kept = []string{"manifests", "metadata", "tests"}
-
-// keep copies a bundle to where releases are kept, unless it is there already. It may never differ: catalogs name the
-// digest of its image.
-func keep(bundle, releases, version string, dry bool) error {
-	target := filepath.Join(releases, "v"+version)
-	_, err := os.Stat(target)
-	if released := !errors.Is(err, fs.ErrNotExist); released || dry {
-		return unchanged(bundle, target, released)
-	}
-	for _, part := range kept {
-		if err := os.CopyFS(filepath.Join(target, part), os.DirFS(filepath.Join(bundle, part))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func unchanged(bundle, target string, released bool) error {
-	for _, part := range kept {
-		now, err := contents(filepath.Join(bundle, part))
-		if err != nil || !released {
-			return err
-		}
-		before, err := contents(filepath.Join(target, part))
-		if err != nil {
-			return err
-		}
-		for _, name := range slices.Sorted(maps.Keys(now)) {
-			if before[name] != now[name] {
-				return differs(target, part, name)
-			}
-			delete(before, name)
-		}
-		for _, name := range slices.Sorted(maps.Keys(before)) {
-			return differs(target, part, name)
-		}
-	}
-	return nil
-}
-
-func differs(target, part, name string) error {
-	return fmt.Errorf("%s is released with another %s: a released bundle never changes, raise VERSION", target, filepath.Join(part, name))
-}
-
-func contents(folder string) (map[string]string, error) {
-	all := map[string]string{}
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		relative, err := filepath.Rel(folder, path)
-		all[relative] = string(raw)
-		return err
-	})
-	return all, err
 }
 
 // same returns the digest of the image that two layouts hold.

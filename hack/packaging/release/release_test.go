@@ -52,35 +52,6 @@ func TestNotesAreThoseOfTheVersion(t *testing.T) {
 	}
 }
 
-func TestAReleasedBundleNeverChanges(t *testing.T) {
-	bundle, releases := t.TempDir(), t.TempDir()
-	for _, part := range kept {
-		write(t, filepath.Join(bundle, part, "a.yaml"), part)
-	}
-	if err := keep(bundle, releases, "0.3.0", true); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(releases, "v0.3.0")); err == nil {
-		t.Error("looking kept it")
-	}
-	for range 2 {
-		if err := keep(bundle, releases, "0.3.0", false); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(t, filepath.Join(bundle, "metadata", "b.yaml"), "more")
-	if err := keep(bundle, releases, "0.3.0", false); err == nil || !strings.Contains(err.Error(), "released with another metadata/b.yaml") {
-		t.Errorf("got %v", err)
-	}
-	if err := os.Remove(filepath.Join(bundle, "metadata", "b.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(bundle, "manifests", "a.yaml"), "other")
-	if err := keep(bundle, releases, "0.3.0", true); err == nil || !strings.Contains(err.Error(), "released with another manifests/a.yaml") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestDifferentBuildsAreTold(t *testing.T) {
 	one, again, other := imageWith(t, "one"), imageWith(t, "one"), imageWith(t, "other")
 	if _, err := same(one, again); err != nil {

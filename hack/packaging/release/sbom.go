@@ -57,8 +57,7 @@ func writeSBOMs(folder, name, version, out string) error {
 		if err != nil {
 			return err
 		}
-		file := fmt.Sprintf("%s-%s-%s.spdx.json", name, descriptor.Platform.OS, descriptor.Platform.Architecture)
-		if err := writeDocument(filepath.Join(out, file), document); err != nil {
+		if err := writeDocument(filepath.Join(out, billName(name, descriptor.Platform)), document); err != nil {
 			return err
 		}
 	}

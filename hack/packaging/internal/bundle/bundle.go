@@ -5,9 +5,13 @@
 package bundle
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/blang/semver/v4"
@@ -20,9 +24,19 @@ import (
 // Bundle is a folder with a version of the operator.
 type Bundle struct {
 	Folder, Name, CreatedAt string
-	Version                 semver.Version
-	Icon                    map[string]any
+	// Source is the commit that it was made of, where that is known.
+	Source string
+	// Published is the name of its image, by digest; empty for a bundle that is yet to be published.
+	Published string
+	Version   semver.Version
+	Icon      map[string]any
 }
+
+// ImageFile is in the folder of a published bundle, beside manifests/, and holds the name of its image, by digest.
+const ImageFile = "image"
+
+// SourceFile is beside manifests/, too, from when the bundle is made for a release.
+const SourceFile = "source"
 
 // Platforms are those of the operator. A bundle is the same on all.
 var Platforms = []string{"linux/amd64", "linux/arm64"}
@@ -66,7 +80,20 @@ func Read(folder string) (Bundle, error) {
 	if len(csv.Spec.Icon) > 0 {
 		b.Icon = csv.Spec.Icon[0]
 	}
-	return b, nil
+	if b.Published, err = readLine(filepath.Join(folder, ImageFile)); err != nil {
+		return Bundle{}, err
+	}
+	b.Source, err = readLine(filepath.Join(folder, SourceFile))
+	return b, err
+}
+
+// readLine reads a file of one line; one that is not there is empty.
+func readLine(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(text)), err
 }
 
 // Image makes one image a platform, all with the same layer: a bundle holds no program. It holds no time but the bundle's own,
@@ -81,16 +108,18 @@ func (b Bundle) Image(platforms []string) (v1.ImageIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	created, err := time.Parse(time.RFC3339, b.CreatedAt)
+	day, err := time.Parse(time.RFC3339, b.CreatedAt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: createdAt: %w", b.Folder, err)
 	}
+	created := v1.Time{Time: day.UTC()}
+	maps.Copy(labels, oci.Labels(labels[packageLabel]+"-bundle", b.Version.String(), b.Source, created))
 	layer, err := oci.Layer(files)
 	if err != nil {
 		return nil, err
 	}
 	return oci.Index(platforms, func(platform v1.Platform) (v1.Image, error) {
-		return oci.New(platform, v1.Time{Time: created.UTC()}, v1.Config{Labels: labels}, layer)
+		return oci.New(platform, created, v1.Config{Labels: labels}, layer)
 	})
 }
 
@@ -113,6 +142,8 @@ func (b Bundle) files() ([]oci.File, error) {
 	return all, nil
 }
 
+const packageLabel = "operators.operatorframework.io.bundle.package.v1"
+
 // labels are the bundle's annotations: those who read images find there what those who read files find in the file.
 func (b Bundle) labels() (map[string]string, error) {
 	file := filepath.Join(b.Folder, "metadata", "annotations.yaml")
@@ -130,7 +161,7 @@ func (b Bundle) labels() (map[string]string, error) {
 		}
 		labels[key] = text
 	}
-	if labels["operators.operatorframework.io.bundle.package.v1"] == "" {
+	if labels[packageLabel] == "" {
 		return nil, fmt.Errorf("%s names no package", file)
 	}
 	return labels, nil

@@ -5,7 +5,6 @@ package oci
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -72,11 +71,21 @@ func push(ctx context.Context, target string, result Result) error {
 	return remote.Push(ref, result, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
 }
 
-// lay writes a layout with one entry, as the programs that copy images expect.
+// lay writes a layout with one entry, as the programs that copy images expect. It is an index, also of a single platform.
 func lay(folder string, result Result) error {
 	index, ok := result.(v1.ImageIndex)
+	if image, single := result.(v1.Image); single {
+		config, err := image.ConfigFile()
+		if err != nil {
+			return err
+		}
+		if index, err = Index([]string{config.Platform().String()}, func(v1.Platform) (v1.Image, error) { return image, nil }); err != nil {
+			return err
+		}
+		ok = true
+	}
 	if !ok {
-		return errors.New("a layout is made of several platforms: give them to -platform")
+		return fmt.Errorf("%T is no image", result)
 	}
 	path, err := layout.Write(folder, empty.Index)
 	if err != nil {

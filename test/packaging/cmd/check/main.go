@@ -46,6 +46,6 @@ func look(top, folder string, digests, catalog bool) ([]packaging.Problem, error
 	if err != nil {
 		return nil, err
 	}
-	options.Digests = digests
+	options.Digests = options.Digests || digests
 	return packaging.Check(folder, options), nil
 }

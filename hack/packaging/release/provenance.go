@@ -1,0 +1,45 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
+)
+
+// predicate is the kind of statement: https://slsa.dev/spec/v1.0/provenance.
+const predicate = "https://slsa.dev/provenance/v1"
+
+type object = map[string]any
+
+// provenance is what an image was built of. There is no time in it: the same sources make the same image on any day.
+type provenance struct{ version, revision, platforms, builder string }
+
+// statement says it of an image, in the words of in-toto and SLSA.
+func (p provenance) statement(image name.Digest) object {
+	sources := []object{}
+	if p.revision != "" {
+		sources = append(sources, object{
+			"uri": "git+" + oci.Source + "@" + p.revision, "digest": object{"gitCommit": p.revision},
+		})
+	}
+	return object{
+		"_type":         "https://in-toto.io/Statement/v1",
+		"predicateType": predicate,
+		"subject": []object{{
+			"name": image.Context().Name(), "digest": object{"sha256": strings.TrimPrefix(image.DigestStr(), "sha256:")},
+		}},
+		"predicate": object{
+			"buildDefinition": object{
+				"buildType":            oci.Source + "/blob/main/hack/release.sh",
+				"externalParameters":   object{"version": p.version, "platforms": p.platforms},
+				"resolvedDependencies": sources,
+			},
+			"runDetails": object{"builder": object{"id": p.builder}},
+		},
+	}
+}

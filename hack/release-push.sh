@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Publishes what hack/release.sh made: pushes the images to where its manifests name them, with lists of what is in them, signatures
+# and provenance; sees that everything that the catalog names can be pulled; and keeps the bundle in releases/.
+# usage: hack/release-push.sh VERSION KEY
+#
+# KEY is a file with a private key: of `cosign generate-key-pair`, whose password is in COSIGN_PASSWORD, or of
+# `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`. The public key is kept with the bundle.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=${1:?usage: hack/release-push.sh VERSION KEY}
+key=$(realpath "${2:?release-push: which key signs the release? Give SIGN_KEY=file, such as cosign.key}")
+out=$PWD/dist/release/$version
+[ -f "$out/SHA256SUMS" ] || { echo "release-push: there is no dist/release/$version: run 'make release VERSION=$version IMAGE_REGISTRY=…'" >&2; exit 1; }
+(cd "$out" && sha256sum --quiet --check SHA256SUMS)
+revision=$(cat "$out/bundle/source" 2>/dev/null || true)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+go -C hack/packaging build -o "$work/" ./release
+release() { "$work/release" "$@"; }
+
+# The catalog goes last: what it names is there before anybody can read it.
+for part in operator scorecard bundle catalog; do
+  title=etcd-operator-$part
+  [ "$part" != operator ] || title=etcd-operator
+  image=$(grep "/etcd-operator/$title@" "$out/images.txt")
+  [ "$part" != catalog ] || release published -catalog="$out/catalog"
+  [ "$part" != bundle ] || published=$image
+  release push -layout="$out/images/$part" -to="${image%@*}:v$version"
+  release attach -image="$image" -name="$title" -sbom="$out/sbom"
+  release sign -image="$image" -key="$key" -public="$work/cosign.pub" -version="$version" -revision="$revision" -platforms="$(<"$out/platforms")"
+  release verify -image="$image" -public="$work/cosign.pub"
+done
+
+release keep -version="$version" -bundle="$out/bundle" -image="$published"
+cp "$work/cosign.pub" "$out/cosign.pub"
+cp "$work/cosign.pub" "releases/v$version/cosign.pub"
+echo "release $version is published; commit releases/v$version, from which later catalogs are made"
