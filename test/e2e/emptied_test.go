@@ -38,11 +38,11 @@ func emptied() {
 
 		accept := fmt.Sprintf("bared-0@%d", latest)
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
-		stays(5*time.Second, func(g Gomega) {
+		stays(5*time.Second, func(g Gomega) { g.Expect(uidsOf(g, c)).To(Equal(known)) })
+		Eventually(func(g Gomega) { // they run for a moment now and then, and are asked
 			g.Expect(read(g, c).Status.QuorumLoss).To(HaveValue(And(
 				HaveField("Lost", []string{"bared-1", "bared-2"}), HaveField("Accept", accept))))
-			g.Expect(uidsOf(g, c)).To(Equal(known))
-		})
+		}).Should(Succeed())
 		Expect(edit(c, accepting(accept))).To(Succeed())
 		settles(c)
 		Expect(members(c)).To(And(HaveLen(3), HaveKey("bared-0"), HaveKey("bared-3"), HaveKey("bared-4")))
