@@ -59,6 +59,9 @@ const (
 	// AnnotationNamespace holds, on a volume, the namespace in which its member runs. etcd
 	// keeps its members' addresses, which name it, in the data.
 	AnnotationNamespace = "etcd-operator.dev/namespace"
+	// AnnotationTLSMode holds, on a volume, the tls.mode by which its member is found. etcd
+	// keeps its members' addresses, which say http or https, in the data.
+	AnnotationTLSMode = "etcd-operator.dev/tls-mode"
 	// AnnotationVersion holds, on a volume, the version of etcd that its member ran
 	// last. A later EtcdCluster starts with what wrote the data.
 	AnnotationVersion = "etcd-operator.dev/etcd-version"
@@ -150,6 +153,14 @@ func (s EtcdClusterSpec) MemberImage() string {
 
 // IsSecure says whether connections use TLS.
 func (c *EtcdCluster) IsSecure() bool { return c.Spec.TLS.Mode != TLSDisabled }
+
+// TLSMode is tls.mode, also where it is not given.
+func (c *EtcdCluster) TLSMode() string {
+	if c.IsSecure() {
+		return string(TLSEnabled)
+	}
+	return string(TLSDisabled)
+}
 
 // HeadlessService is the name of the Service that gives members their host names.
 func (c *EtcdCluster) HeadlessService() string { return c.Name }

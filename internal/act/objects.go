@@ -229,7 +229,7 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 		case volume.Part == cluster.Mark && aside:
 			a.setAside(claim)
 		case volume.Part == cluster.Version:
-			tellVersion(claim, m.Version, m.Choice())
+			tellVersion(c, claim, m.Version, m.Choice())
 		case volume.Part == cluster.Size && !aside && size.Cmp(want) < 0:
 			claim.Spec.Resources.Requests[corev1.ResourceStorage] = want
 			delete(claim.Annotations, v1alpha1.AnnotationGrowthRefused)

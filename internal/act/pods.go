@@ -69,16 +69,17 @@ func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.P
 	first, target := planOn(v, c), v.Target.For(m)
 	claim := build.Volume(c, m.Name, first)
 	if claim != nil && (first != nil || v.Runs(target.Version)) {
-		tellVersion(claim, target.Version, target.Image)
+		tellVersion(c, claim, target.Version, target.Image)
 	}
 	return claim
 }
 
 // tellVersion writes on a volume what its member runs, by an image that the user has chosen
 // or, if that is empty, by the usual one.
-func tellVersion(claim *corev1.PersistentVolumeClaim, version, image string) {
+func tellVersion(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, version, image string) {
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationVersion, version)
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationNamespace, claim.Namespace)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationTLSMode, c.TLSMode())
 	delete(claim.Annotations, v1alpha1.AnnotationChosenImage)
 	if image != "" {
 		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationChosenImage, image)

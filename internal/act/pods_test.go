@@ -233,7 +233,7 @@ func TestPlanIsOnTheVolumesOfFirstMembersOnly(t *testing.T) {
 	}
 	s.view, s.c.Status.ClusterID = seen(), "c1"
 	s.mustDo(plan.Start{Names: []string{"a-3"}})
-	if !s.get("a-3", &later) || len(later.Annotations) != 2 || later.Annotations[v1alpha1.AnnotationClusterID] != "c1" {
+	if !s.get("a-3", &later) || len(later.Annotations) != 3 || later.Annotations[v1alpha1.AnnotationClusterID] != "c1" {
 		t.Errorf("the volume of a later member says %v", later.Annotations)
 	}
 }

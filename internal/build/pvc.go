@@ -32,7 +32,7 @@ func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *c
 			},
 		},
 	}
-	claim.Annotations = map[string]string{v1alpha1.AnnotationNamespace: c.Namespace}
+	claim.Annotations = map[string]string{v1alpha1.AnnotationNamespace: c.Namespace, v1alpha1.AnnotationTLSMode: c.TLSMode()}
 	switch {
 	case plan != nil:
 		claim.Annotations[v1alpha1.AnnotationToken] = plan.Token
@@ -56,9 +56,13 @@ func Stranger(c *v1alpha1.EtcdCluster, claim metav1.Object) string {
 	}
 	of, token, id := claim.GetLabels()[v1alpha1.LabelCluster], claim.GetAnnotations()[v1alpha1.AnnotationToken], claim.GetAnnotations()[v1alpha1.AnnotationClusterID]
 	plan, home := c.Status.Bootstrap, claim.GetAnnotations()[v1alpha1.AnnotationNamespace]
+	mode := claim.GetAnnotations()[v1alpha1.AnnotationTLSMode]
 	switch {
 	case home != "" && home != c.Namespace:
 		return cluster.Elsewhere(home)
+	case mode != "" && mode != c.TLSMode():
+		return fmt.Sprintf("its member was found with tls.mode %s, which etcd keeps in the data as part of the members' addresses: "+
+			"delete the EtcdCluster, and create it again with spec.tls.mode %s (annotation %s)", mode, mode, v1alpha1.AnnotationTLSMode)
 	case of == "":
 		return fmt.Sprintf("no label %s says whose data it has, set that to %s if this cluster's", v1alpha1.LabelCluster, c.Name)
 	case of != c.Name:

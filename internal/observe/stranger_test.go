@@ -74,6 +74,12 @@ func TestVolumeOfAnotherClusterIsNotMounted(t *testing.T) {
 		"another namespace": {true, func(_ *scene, c *corev1.PersistentVolumeClaim) {
 			c.Annotations[v1alpha1.AnnotationNamespace] = "old"
 		}, "its data is of a cluster in namespace old"},
+		"another tls.mode": {true, func(_ *scene, c *corev1.PersistentVolumeClaim) {
+			c.Annotations[v1alpha1.AnnotationTLSMode] = "Disabled"
+		}, "its member was found with tls.mode Disabled, "},
+		"the same tls.mode": {false, func(_ *scene, c *corev1.PersistentVolumeClaim) {
+			c.Annotations[v1alpha1.AnnotationTLSMode] = "Enabled"
+		}, ""},
 		"set aside": {true, func(_ *scene, c *corev1.PersistentVolumeClaim) {
 			c.Annotations[v1alpha1.AnnotationToken] = "u9"
 			metav1.SetMetaDataLabel(&c.ObjectMeta, v1alpha1.LabelQuarantined, "true")
