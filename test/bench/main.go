@@ -45,6 +45,7 @@ var benchmarks = []benchmark{
 	{name: "gap-scale", run: disturbance{1, (*bench).scaleUpAndDown}.named("gap-scale")},
 	{name: "gap-drain", run: disturbance{3, (*bench).drain}.named("gap-drain")},
 	{name: "gap-leader", run: disturbance{3, (*bench).deleteLeader}.named("gap-leader")},
+	{name: "gap-loss", run: lossOfVolume},
 	{name: "gap-handover", run: handOver},
 	{name: "gap-kill", run: crash},
 	{name: "takeover-planned", run: takeoverPlanned},
