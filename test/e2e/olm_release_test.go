@@ -37,8 +37,9 @@ func cutReleases() string {
 		if i > 0 {
 			replaces = csvName(history[i-1])
 		}
-		run("make", "-C", tree, "bundle", "release", "release-push", "VERSION="+version, "REPLACES="+replaces,
-			"IMAGE_REGISTRY="+registry, "PLATFORMS=linux/"+runtime.GOARCH, "SIGN_KEY="+key)
+		run("make", "-C", tree, "bundle", "VERSION="+version, "REPLACES="+replaces)
+		run("make", "-C", tree, "release", "release-push", "VERSION="+version, "IMAGE_REGISTRY="+registry,
+			"PLATFORMS=linux/"+runtime.GOARCH, "SIGN_KEY="+key)
 	}
 	for _, version := range history {
 		kept := filepath.Join(tree, "releases", "v"+version)
