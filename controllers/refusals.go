@@ -3,6 +3,7 @@ package controllers
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,9 @@ const (
 	applyRarely = 5 * time.Minute
 	// applyOver is for how long after a pause the next time counts as another in a row.
 	applyOver = 2 * time.Minute
+	// applyEasily is how often in a row something is applied again at once that was seen to hold in
+	// between: people edit more than once, and only a controller goes on for ever.
+	applyEasily = 10
 )
 
 // errRefused takes the place of a refusal that was noted: the next look goes on without
@@ -45,14 +49,24 @@ type refusals struct {
 }
 
 type refusal struct {
-	at         time.Time
-	again      time.Duration // after which it is asked for again
-	generation int64         // of the EtcdCluster: whoever changes that is heard at once
-	words      string        // cluster.ChangedBack if it was not refused
-	tries      int           // in a row
-	why        string        // the object was written; it says what was wanted
-	step       plan.Step     // that has written to a member
+	at    time.Time
+	again time.Duration // after which it is asked for again
+	of    wish          // whoever changes that is heard at once
+	words string        // cluster.ChangedBack if it was not refused
+	tries int           // in a row
+	times int           // in a row, those included after which it was seen to hold
+	held  bool          // it was seen to be as it was written
+	why   string        // the object was written; it says what was wanted
+	step  plan.Step     // that has written to a member
 }
+
+// A wish is the spec of one EtcdCluster: another one of its name may follow it.
+type wish struct {
+	uid        types.UID
+	generation int64
+}
+
+func wishOf(c *v1alpha1.EtcdCluster) wish { return wish{c.UID, c.Generation} }
 
 // note remembers what the step asked for if Kubernetes refuses it, and that it was done if not.
 // The error is returned as it is if it is no refusal, or if nothing new is known by it.
@@ -79,7 +93,7 @@ func (r *refusals) note(c *v1alpha1.EtcdCluster, step plan.Step, err error, now 
 		if was.words != cluster.ChangedBack && was.said(now) != "" {
 			continue
 		}
-		is := refusal{at: now, generation: c.Generation, words: words}.after(was)
+		is := refusal{at: now, of: wishOf(c), words: words}.after(was)
 		is.again = pauseOf(step, object, is.tries)
 		r.known[name][object.String()] = is
 		err = errRefused
@@ -96,13 +110,20 @@ func pauseOf(step plan.Step, object cluster.Object, tries int) time.Duration {
 
 // after is the refusal as the next one in a row, if both are of the same.
 func (r refusal) after(was refusal) refusal {
-	r.tries = 1
 	isUndone := func(of refusal) bool { return of.words == cluster.ChangedBack }
-	if was.tries > 0 && was.why == r.why && was.step == r.step && isUndone(was) == isUndone(r) {
-		r.tries += was.tries
+	if was.of != r.of || was.why != r.why || was.step != r.step || isUndone(was) != isUndone(r) {
+		was = refusal{}
 	}
+	r.times = was.times + 1
+	if was.holds() {
+		was.tries = 0
+	}
+	r.tries = was.tries + 1
 	return r
 }
+
+// holds says whether what was written is taken to have been undone only since.
+func (r refusal) holds() bool { return r.held && r.times < applyEasily }
 
 // noteDone remembers what was written: if the same is to be written again soon, it was in vain.
 func noteDone(known map[string]refusal, c *v1alpha1.EtcdCluster, step plan.Step, now time.Time) {
@@ -110,7 +131,7 @@ func noteDone(known map[string]refusal, c *v1alpha1.EtcdCluster, step plan.Step,
 		delete(known, changeOf(member).String()) // it is withdrawn by that, or gone
 	}
 	for _, object := range written(step) {
-		is := refusal{at: now, generation: c.Generation, words: cluster.ChangedBack, why: object.Why}
+		is := refusal{at: now, of: wishOf(c), words: cluster.ChangedBack, why: object.Why}
 		if object.Part == change {
 			is.step = step
 		}
@@ -219,19 +240,32 @@ func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) 
 	defer r.mutex.Unlock()
 	known := r.known[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}]
 	for object, is := range known {
-		if is.generation != c.Generation || now.Sub(is.at) >= is.again+applyOver {
+		if is.of != wishOf(c) || now.Sub(is.at) >= is.again+applyOver {
 			delete(known, object)
 		}
 	}
+	noteHeld(known, slices.Concat(v.Misfits, v.Objects, v.Expired))
 	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
 		for i := range all {
-			if is := known[all[i].String()]; is.words != cluster.ChangedBack || is.why == all[i].Why {
+			if is := known[all[i].String()]; is.words != cluster.ChangedBack || is.why == all[i].Why && !is.holds() {
 				all[i].Refused = is.said(now)
 			}
 		}
 	}
 	for i := range v.Members {
 		markMember(known, &v.Members[i], now)
+	}
+}
+
+// noteHeld remembers of what is not among the misfits that it was seen to be as it was written.
+func noteHeld(known map[string]refusal, misfits []cluster.Object) {
+	left := map[string]bool{}
+	for _, o := range misfits {
+		left[o.String()] = true
+	}
+	for object, is := range known {
+		is.held = is.held || is.words == cluster.ChangedBack && !left[object]
+		known[object] = is
 	}
 }
 

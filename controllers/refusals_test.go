@@ -334,3 +334,28 @@ func TestSecretIsAskedForSoon(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatHeldIsAppliedAtOnce: somebody edits a Service again and again. A controller that does so
+// for ever is given way to.
+func TestWhatHeldIsAppliedAtOnce(t *testing.T) {
+	var known refusals
+	for edit := range 2 * applyEasily {
+		v := cluster.View{Objects: []cluster.Object{budget}}
+		if known.mark(cluster1(), v, noon); (v.Objects[0].Refused != "") != (edit >= applyEasily) {
+			t.Errorf("edit %d: %q", edit, v.Objects[0].Refused)
+		}
+		_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{budget}}, nil, noon)
+		known.mark(cluster1(), cluster.View{}, noon)
+	}
+}
+
+// TestSuccessorOfTheSameName: what was written for another EtcdCluster is not held against it.
+func TestSuccessorOfTheSameName(t *testing.T) {
+	var known refusals
+	_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{budget}}, nil, noon)
+	successor := cluster1()
+	successor.UID = "another"
+	if known.seen(successor, noon)[budget] {
+		t.Error("it is left alone")
+	}
+}
