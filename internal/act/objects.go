@@ -96,7 +96,7 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 			continue
 		case found[name] != nil && held.Fault(c, name, a.Now()) == nil: // an earlier try has made it, or it lacks a label
 			labelled := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: build.Labels(c)}}
-			unlabelled = errors.Join(unlabelled, a.relabel(ctx, labelled, found[name]))
+			unlabelled = errors.Join(unlabelled, a.relabel(ctx, c, labelled, found[name]))
 			continue
 		}
 		secret, err := held.Make(a.Random, a.Now(), c, name)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -173,7 +174,7 @@ func TestAuthorityThatTheCacheDoesNotShow(t *testing.T) {
 // nobody has.
 func TestAuthorityOfAnotherStays(t *testing.T) {
 	good := secrets(t, now)
-	good[0].SetOwnerReferences(nil)
+	good[0].SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "EtcdCluster", Name: "b", UID: "u9", Controller: ptr.To(true)}})
 	s := newScene(t, example(), seen(), good[:2]...)
 	s.actor.Client = hiding{s.api, "*v1.Secret a-client-ca"}
 	if err := s.do(furnishAll()); !errors.Is(err, act.ErrTaken) || !strings.Contains(err.Error(), "a-client-ca") {
@@ -360,4 +361,24 @@ func (s *scene) noteOn(name string) string {
 	var c corev1.PersistentVolumeClaim
 	s.get(name, &c)
 	return c.Annotations[v1alpha1.AnnotationGrowthRefused]
+}
+
+// TestAdopted: what nobody owns gets its owner and keeps all else, be it a key that signs.
+func TestAdopted(t *testing.T) {
+	all := append(secrets(t, now), pod("a-1", "pod-1"))
+	for _, object := range all {
+		object.SetOwnerReferences(nil)
+	}
+	s := newScene(t, example(), seen(), all...)
+	s.mustDo(furnishAll())
+	s.mustDo(plan.Readmit{Name: "a-1", UID: "pod-1"})
+	for _, was := range all {
+		is, _ := was.DeepCopyObject().(client.Object)
+		if !s.get(was.GetName(), is) || !metav1.IsControlledBy(is, example()) {
+			t.Errorf("%s: owners %v", was.GetName(), is.GetOwnerReferences())
+		}
+		if secret, isSecret := was.(*corev1.Secret); isSecret && !maps.EqualFunc(secret.Data, is.(*corev1.Secret).Data, bytes.Equal) {
+			t.Errorf("%s was made anew", was.GetName())
+		}
+	}
 }

@@ -156,6 +156,7 @@ func (a *Actor) readmit(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Rea
 			metav1.SetMetaDataLabel(&pod.ObjectMeta, label, value)
 		}
 		delete(pod.Annotations, v1alpha1.AnnotationWithdrawnAt)
+		build.Own(c, pod)
 	})
 }
 
@@ -286,15 +287,17 @@ func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, exi
 	return nil
 }
 
-// isOurs says whether an object is the cluster's: it owns it, or it is a volume
-// with its data that is kept and not set aside.
+// isOurs says whether an object is the cluster's: it owns it, or nobody does and it is to be
+// adopted, or it is a volume with its data that is kept and not set aside.
 func isOurs(c *v1alpha1.EtcdCluster, object client.Object) bool {
 	labels := object.GetLabels()
 	if owner := metav1.GetControllerOf(object); owner != nil {
 		return owner.UID == c.UID && labels[v1alpha1.LabelQuarantined] == ""
 	}
-	_, isVolume := object.(*corev1.PersistentVolumeClaim)
-	return isVolume && build.Stranger(c, object) == "" && labels[v1alpha1.LabelQuarantined] == ""
+	if _, isVolume := object.(*corev1.PersistentVolumeClaim); isVolume {
+		return build.Stranger(c, object) == "" && labels[v1alpha1.LabelQuarantined] == ""
+	}
+	return build.IsAbandoned(c, object)
 }
 
 // provide creates what a member starts with. If it is there already, it is one that the
@@ -303,12 +306,13 @@ func (a *Actor) provide(ctx context.Context, c *v1alpha1.EtcdCluster, object, ex
 	if err := a.create(ctx, c, object, existing); err != nil || existing.GetResourceVersion() == "" {
 		return err
 	}
-	return a.relabel(ctx, object, existing)
+	return a.relabel(ctx, c, object, existing)
 }
 
-// relabel gives an object the labels back by which it is found. Without them it was made,
-// for all that the operator sees, without effect.
-func (a *Actor) relabel(ctx context.Context, object, existing client.Object) error {
+// relabel gives an object the labels back by which it is found, and its owner, unless it is a
+// volume: whom that goes with, the deletion policy says. Without the labels it was made, for
+// all that the operator sees, without effect.
+func (a *Actor) relabel(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
 	changed, _ := existing.DeepCopyObject().(client.Object)
 	all := map[string]string{}
 	maps.Copy(all, existing.GetLabels())
@@ -317,7 +321,11 @@ func (a *Actor) relabel(ctx context.Context, object, existing client.Object) err
 			all[label] = value
 		}
 	}
-	if changed.SetLabels(all); maps.Equal(all, existing.GetLabels()) {
+	changed.SetLabels(all)
+	if _, isVolume := existing.(*corev1.PersistentVolumeClaim); !isVolume {
+		build.Own(c, changed)
+	}
+	if equality.Semantic.DeepEqual(changed, existing) {
 		return nil
 	}
 	unchanged := client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{})

@@ -80,6 +80,21 @@ func Owner(c *v1alpha1.EtcdCluster) metav1.OwnerReference {
 	}
 }
 
+// IsAbandoned says whether an object of the cluster has no owner, as after a backup tool has
+// put it back, or the EtcdCluster was deleted without it: it carries all labels by which the
+// cluster's objects are found, nobody controls it and it is to stay. It is adopted then.
+func IsAbandoned(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
+	return metav1.GetControllerOf(object) == nil && object.GetDeletionTimestamp() == nil &&
+		labels.SelectorFromSet(MemberSelector(c)).Matches(labels.Set(object.GetLabels()))
+}
+
+// Own makes the cluster the owner of an object that has none.
+func Own(c *v1alpha1.EtcdCluster, object metav1.Object) {
+	if metav1.GetControllerOf(object) == nil {
+		object.SetOwnerReferences(append(object.GetOwnerReferences(), Owner(c)))
+	}
+}
+
 func owned(c *v1alpha1.EtcdCluster, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: name, Namespace: c.Namespace, Labels: Labels(c),

@@ -83,7 +83,7 @@ type Pod struct {
 	Proven      bool   // it has passed before: what it runs has worked
 	Change      Change // what of it is not as the spec wants it
 	Entry       Entry  // what its container does if it starts on an empty data directory
-	Astray      bool   // somebody took labels of ours off it: no watch and no Service sees it
+	Astray      bool   // somebody took labels of ours off it, so that no watch and no Service sees it, or it has no owner
 	Withdrawn   bool   // the client Service no longer sends clients to it
 	Quiet       bool   // withdrawn for so long that nobody is being sent to it any more
 	Lingers     bool   // it serves on for a moment when it is told to end

@@ -76,7 +76,7 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	m.Pod.Overdue = o.isOverdue(pod)
 	m.Pod.Quiet = m.Pod.Withdrawn && o.isQuiet(pod)
 	m.Pod.Shaky = o.isShaky(pod)
-	m.Pod.Astray = isAstray(c, pod)
+	m.Pod.Astray = isAstray(c, pod) || build.IsAbandoned(c, pod)
 	m.Damage = damage(pod)
 	if v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)
@@ -100,11 +100,14 @@ func dataOf(pod cluster.Pod) cluster.VolumeState {
 }
 
 // foreignTo says whether an object in our place belongs to somebody else, and if
-// so why. One of an earlier EtcdCluster of this name is on its way out.
+// so why. One of an earlier EtcdCluster of this name is on its way out; one of the cluster
+// that nobody owns is adopted.
 func foreignTo(c *v1alpha1.EtcdCluster, object metav1.Object) (cluster.Object, string) {
 	foreign := cluster.Object{Name: object.GetName()}
 	owner := metav1.GetControllerOf(object)
 	switch {
+	case build.IsAbandoned(c, object):
+		return foreign, ""
 	case owner == nil:
 		foreign.Why = "no EtcdCluster owns it"
 	case owner.UID == c.UID:

@@ -311,7 +311,6 @@ func TestForeignObjectsAreNamed(t *testing.T) {
 		{"another kind", owner("StatefulSet", "a", "u9"), false, "it belongs to StatefulSet a", false},
 		{"another cluster", owner("EtcdCluster", "b", "u9"), false, "it belongs to EtcdCluster b", false},
 		{"an earlier cluster of this name", owner("EtcdCluster", "a", "u0"), false, "it belongs to EtcdCluster a", true},
-		{"nobody", nil, false, "no EtcdCluster owns it", false},
 		{"nobody, and it is going", nil, true, "no EtcdCluster owns it", true},
 	} {
 		for _, name := range []string{"Pod a-1", "PersistentVolumeClaim a-1", "Secret a-client-ca", "Service a", "PodDisruptionBudget a"} {

@@ -76,7 +76,14 @@ func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 		if secret := found[name]; secret != nil && belongsToOthers(c, v, "Secret", secret) {
 			continue
 		}
-		if fault := held.Fault(c, name, o.Now()); fault != nil {
+		fault := held.Fault(c, name, o.Now())
+		abandoned := found[name] != nil && build.IsAbandoned(c, found[name])
+		switch {
+		case abandoned && fault != nil && slices.Contains(trust.Authorities(c), name):
+			v.Foreign = append(v.Foreign, cluster.Object{Kind: "Secret", Name: name, Why: "no EtcdCluster owns it, and " + fault.Error()})
+		case abandoned && fault == nil:
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: unowned, CanWait: true})
+		case fault != nil:
 			parts := slices.ContainsFunc(v.Lost, func(lost cluster.Object) bool { return trust.Signs(c, lost.Name, name) })
 			v.Objects = append(v.Objects, cluster.Object{
 				Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, CanWait: name == c.ClientSecret() || pki.IsDue(fault),
@@ -85,6 +92,9 @@ func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 	}
 	return nil
 }
+
+// unowned is said of an object of the cluster that is adopted.
+const unowned = "no EtcdCluster owns it"
 
 // unlabelled finds an authority of ours from which somebody took the label by which the cache
 // finds it. Nothing takes the place of one, so that it is looked for before it counts as lost.
@@ -129,6 +139,8 @@ func (o *Observer) compare(
 	switch {
 	case there && belongsToOthers(c, v, kind, have):
 		return nil
+	case there && build.IsAbandoned(c, have):
+		object.Why = unowned
 	case there && !asWanted():
 		object.Why = "it is not as wanted" + amount(want)
 	case there && equality.Semantic.DeepDerivative(want.GetLabels(), have.GetLabels()):

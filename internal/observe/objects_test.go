@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -156,7 +155,7 @@ func TestBudgetIsForTheVotersThatThereAre(t *testing.T) {
 	if got := s.look().Objects; len(got) > 0 {
 		t.Errorf("got %v", got)
 	}
-	s.find("PodDisruptionBudget a").SetOwnerReferences([]metav1.OwnerReference{})
+	s.find("PodDisruptionBudget a").SetOwnerReferences(owner("EtcdCluster", "b", "u9"))
 	if got := s.look(); len(got.Objects) > 0 || len(got.Foreign) != 1 {
 		t.Errorf("objects %v, foreign %v", got.Objects, got.Foreign)
 	}

@@ -88,7 +88,7 @@ func TestOrderOfListsDoesNotMatter(t *testing.T) {
 func TestForeignersAreInTheSameOrderAlways(t *testing.T) {
 	s := newScene(t)
 	for _, name := range []string{"Pod a-2", "Pod a-0", "Service a"} {
-		s.find(name).SetOwnerReferences(nil)
+		s.find(name).SetOwnerReferences(owner("EtcdCluster", "b", "u9"))
 	}
 	want := s.look().Foreign
 	if len(want) != 3 {

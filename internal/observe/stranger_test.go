@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
@@ -103,6 +104,24 @@ func TestVolumeOfAnotherClusterIsNotMounted(t *testing.T) {
 			if found := len(v.Foreign) > 0; found != (want != "") || found && !strings.HasPrefix(v.Foreign[0].Why, want) {
 				t.Errorf("%s, mounted %v: foreign %+v", name, mounted, v.Foreign)
 			}
+		}
+	}
+}
+
+// TestClustersWhoseServicesCollide: clusters a and a-client of one namespace would share the
+// Service a-client. The one that comes second says so before anything is made for it.
+func TestClustersWhoseServicesCollide(t *testing.T) {
+	first, second := newScene(t), newScene(t)
+	for _, s := range []*scene{first, second} {
+		s.objects, s.c.Status = nil, v1alpha1.EtcdClusterStatus{}
+	}
+	second.c.Name, second.c.UID = "a-client", "u2"
+	first.objects = []client.Object{build.HeadlessService(second.c)}
+	second.objects = []client.Object{build.ClientService(first.c)}
+	for s, other := range map[*scene]string{first: "a-client", second: "a"} {
+		step, because := plan.Next(s.look())
+		if want := "refuse: Service a-client is in the way: it belongs to EtcdCluster " + other + "; "; !strings.HasPrefix(step.String(), want) {
+			t.Errorf("%s (%s)", step, because)
 		}
 	}
 }

@@ -65,6 +65,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("other writers", Label("faults", "long"), Ordered, ContinueOnFailure, otherWriters)
 	Describe("wrong specs", Ordered, ContinueOnFailure, wrongSpecs)
 	Describe("volumes that hold nothing", Ordered, ContinueOnFailure, unusedVolumes)
+	Describe("objects that were put back", Ordered, ContinueOnFailure, putBack)
 	Describe("names and sizes", Ordered, ContinueOnFailure, namesAndSizes)
 	Describe("what belongs to others", Ordered, ContinueOnFailure, whatBelongsToOthers)
 	Describe("what is changed back", Label("faults"), Ordered, ContinueOnFailure, whatIsChangedBack)
