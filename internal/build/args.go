@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
@@ -66,7 +68,7 @@ func arguments(c *v1alpha1.EtcdCluster, member string) []string {
 func settings(c *v1alpha1.EtcdCluster) []string {
 	etcd := c.Spec.Etcd
 	args := []string{
-		"--quota-backend-bytes=" + strconv.FormatInt(c.QuotaBytes(), 10),
+		quota + strconv.FormatInt(c.QuotaBytes(), 10),
 		"--snapshot-count=" + strconv.FormatInt(etcd.SnapshotCount, 10),
 		"--heartbeat-interval=" + milliseconds(etcd.HeartbeatInterval.Duration),
 		"--election-timeout=" + milliseconds(etcd.ElectionTimeout.Duration),
@@ -79,6 +81,19 @@ func settings(c *v1alpha1.EtcdCluster) []string {
 		"--auto-compaction-mode="+strings.ToLower(string(etcd.AutoCompaction.Mode)),
 		"--auto-compaction-retention="+etcd.AutoCompaction.Retention)
 }
+
+// QuotaOf is the quota that the Pod's member was started with; 0 if it was not told.
+func QuotaOf(pod *corev1.Pod) int64 {
+	for _, arg := range Etcd(pod).Args {
+		if text, is := strings.CutPrefix(arg, quota); is {
+			bytes, _ := strconv.ParseInt(text, 10, 64)
+			return bytes
+		}
+	}
+	return 0
+}
+
+const quota = "--quota-backend-bytes="
 
 // tlsArguments require TLS 1.3 and a certificate of every client and peer. Peers
 // are known by their authority alone: etcd would else look a peer's address up in

@@ -82,6 +82,7 @@ type Pod struct {
 	Ready       bool   // the kubelet's readiness probe passes
 	Proven      bool   // it has passed before: what it runs has worked
 	Change      Change // what of it is not as the spec wants it
+	Cramped     bool   // it would get a quota that is less than it has, and less than the member's database
 	Entry       Entry  // what its container does if it starts on an empty data directory
 	Astray      bool   // somebody took labels of ours off it, so that no watch and no Service sees it, or it has no owner
 	Withdrawn   bool   // the client Service no longer sends clients to it

@@ -27,6 +27,7 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 	for name, pod := range members.pods {
 		m := members.member(name)
 		m.Pod.Change = o.change(build.Targeted(c, v.Target.For(*m)), pod)
+		m.Pod.Cramped = c.QuotaBytes() < min(build.QuotaOf(pod), m.DBSize)
 		if !m.Started && build.IsJoining(pod) && strings.HasPrefix(m.Damage, emptied) {
 			m.Damage, m.Pod.Misled = "", v.Unread == "" && !slices.Equal(build.Peers(pod), listed)
 		}

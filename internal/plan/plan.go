@@ -59,6 +59,7 @@ var rules = []rule{
 	{"furnish the rest", furnishRest},
 	{"shrink", shrink},
 	{"fit volumes", fitVolumes},
+	{"leave room", leaveRoom},
 	{"prepare the version", prepareVersion},
 	{"roll", roll},
 	{"discard old volumes", discardExpired},

@@ -36,7 +36,7 @@ import (
 // answering synced fresh new unused unfit unproven unrecorded failing cordoned damaged stranded nowhere unsigned forced behind replies odd
 // corrupt (the alarm was raised for it),
 // version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION, confirms=REVISION and
-// forms joins ends (what its container does with no data), astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray",
+// cramped, forms joins ends (what its container does with no data), astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray",
 // "foreign", "expired", "volume" or "alarm" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
@@ -294,6 +294,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Unwilling = true
 	case "deaf":
 		w.fate(m.Name).deaf = true
+	case "cramped":
+		m.Pod.Cramped = true
 	case "forms":
 		m.Pod.Entry = cluster.Forms
 	case "joins":

@@ -265,3 +265,13 @@ func Ungrown(v cluster.View) string {
 	return fmt.Sprintf("volumes cannot grow (%s): %s; allow it there, which is tried once an hour, "+
 		"or set spec.storage.size back to status.volumeSize", list(names), v.Refused[0].Why)
 }
+
+// leaveRoom brings no member to a quota that is less than its database has: it would raise the
+// alarm NOSPACE with the next write, and no member would take another one.
+func leaveRoom(v cluster.View) Step {
+	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.Cramped }) {
+		return Refuse{"spec.etcd.quota is less than the database of " + m.Name + ", so that the cluster would take no more writes; nobody is restarted " +
+			"for it; set spec.etcd.quota back, or compact and defragment the database first"}
+	}
+	return nil
+}
