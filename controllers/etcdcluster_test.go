@@ -428,6 +428,7 @@ func staysAway(t *testing.T, c *v1alpha1.EtcdCluster, lists ...client.ObjectList
 func TestSuccessorWaitsAndAdopts(t *testing.T) {
 	old := create(t, watched, "again")
 	whole(t, old)
+	provision(t, old)
 	if err := server.Delete(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
@@ -452,6 +453,26 @@ func TestSuccessorWaitsAndAdopts(t *testing.T) {
 	}
 	if plan := c.Status.Bootstrap; plan == nil || plan.Token != string(old.UID) {
 		t.Errorf("the unfinished bootstrap was not taken up: %+v", plan)
+	}
+}
+
+// provision has the volumes of a cluster bound to disks, as a provisioner does: one that never was holds nothing.
+func provision(t *testing.T, c *v1alpha1.EtcdCluster) {
+	t.Helper()
+	volumes := &corev1.PersistentVolumeClaimList{}
+	if err := server.List(t.Context(), volumes, client.InNamespace(c.Namespace), labelled(c)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range volumes.Items {
+		claim := &volumes.Items[i]
+		claim.Spec.VolumeName = "disk-of-" + claim.Name
+		if err := server.Update(t.Context(), claim); err != nil {
+			t.Fatal(err)
+		}
+		claim.Status.Phase = corev1.ClaimBound
+		if err := server.Status().Update(t.Context(), claim); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

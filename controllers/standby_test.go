@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,9 @@ func TestStandbyIsWarm(t *testing.T) {
 	u, asked := newUpdated(t, "warm"), &counter{}
 	u.config.Wrap(func(inner http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(request *http.Request) (*http.Response, error) {
-			asked.note(request)
+			if !strings.Contains(request.URL.RawQuery, "cluster%3Dwarm") { // one cluster's are read where it begins
+				asked.note(request)
+			}
 			return inner.RoundTrip(request)
 		})
 	})

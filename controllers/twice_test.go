@@ -5,6 +5,7 @@ package controllers_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -129,6 +130,13 @@ func isLedBy(t *testing.T, c *v1alpha1.EtcdCluster, name string) {
 	}
 }
 
+// made leaves out that volumes cease to be marked as unused, which is before the first Pod.
+func made(writes []string) []string {
+	return slices.DeleteFunc(slices.Clone(writes), func(w string) bool {
+		return strings.HasPrefix(w, "PATCH ") && strings.Contains(w, "/persistentvolumeclaims/")
+	})
+}
+
 // TestFault12SecondInstallationIsPassive: it changes nothing and says why, once, until
 // the first has ended; it then takes over, and the first, if it still runs, is passive.
 func TestFault12SecondInstallationIsPassive(t *testing.T) {
@@ -149,8 +157,8 @@ func TestFault12SecondInstallationIsPassive(t *testing.T) {
 			one.look(c, enough)
 			whole(t, c)
 			isLedBy(t, c, one.name)
-			if made := one.did.take(); !strings.HasSuffix(made[0], "/status") || len(made) != len(parts(c))+1 {
-				t.Errorf("the name costs a write: %v", made)
+			if did := one.did.take(); !strings.HasSuffix(did[0], "/status") || len(made(did)) != len(parts(c))+1 {
+				t.Errorf("the name costs a write: %v", did)
 			}
 			remakes(t, c, "1", two, one)
 			if told := two.told("OtherOperator"); len(told) != 1 || !strings.Contains(told[0], one.name) || !strings.Contains(told[0], two.name) {

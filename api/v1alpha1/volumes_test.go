@@ -52,7 +52,9 @@ func TestClassMayBeCorrectedUntilTheClusterHasFormed(t *testing.T) {
 	create(t, "classy", none)
 	wantAccepted(t, tryUpdate(t, "classy", fast), "before anything is known")
 	told(v1alpha1.EtcdClusterStatus{Bootstrap: plan})
-	wantAccepted(t, tryUpdate(t, "classy", slow), "while the first members start")
+	corrected := written(t, "classy", slow)
+	corrected.SetResourceVersion(get(t, "classy").ResourceVersion)
+	wantAccepted(t, server.Update(t.Context(), corrected, strict), "while the first members start")
 	wantRefused(t, tryUpdate(t, "classy", none), "whichever is the default", rule...)
 	for what, status := range map[string]v1alpha1.EtcdClusterStatus{
 		"fault 54: formed": {Bootstrap: plan, ClusterID: "c1"}, "fault 54: adopted": {Bootstrap: adopted},
