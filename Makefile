@@ -33,6 +33,8 @@ CATALOG_IMG ?= $(REGISTRY)/$(REPOSITORY)-catalog:$(TAG)
 NODES ?=
 DEVCLUSTER_FLAGS ?=
 BENCH_FLAGS ?=
+# Give KUBERNETES=1.31.14 to test on the API server of that version alone.
+KUBERNETES ?=
 MUTANTS ?=
 
 BIN := $(CURDIR)/bin
@@ -108,6 +110,11 @@ test-e2e: ## End-to-end tests on the cluster of KUBECONFIG, or on the local one
 .PHONY: test-long
 test-long: ## End-to-end tests under load, with bad networks and slow disks, by hand, and on three nodes
 	@$(MAKE) test-e2e E2E_LABELS='long && !olm' E2E_TIMEOUT=150m NODES=$(or $(NODES),3)
+
+.PHONY: test-kubernetes
+test-kubernetes: $(BIN)/devcluster ## Before a release: validation and wiring on each Kubernetes from 1.30 on, end to end on a whole 1.30 (an hour)
+	$(say) "tests on older versions of Kubernetes"
+	@hack/test-kubernetes.sh $(KUBERNETES)
 
 .PHONY: bench
 bench: ## Measure the operator on the cluster of KUBECONFIG, or on the local one

@@ -60,11 +60,12 @@ func up(ctx context.Context, args []string, out *progress.Printer) error {
 	o := flags("up")
 	olm := o.Bool("olm", false, "install the Operator Lifecycle Manager")
 	nodes := o.Int("nodes", 0, "number of nodes; without it as many as there were, at first one")
+	kubernetes := o.String("kubernetes", "", "version of an older Kubernetes to make the cluster of")
 	c, err := o.cluster(args, out)
 	if err != nil {
 		return err
 	}
-	return c.Up(ctx, *olm, *nodes)
+	return c.Up(ctx, *olm, *nodes, *kubernetes)
 }
 
 func down(ctx context.Context, args []string, out *progress.Printer) error {
@@ -165,6 +166,7 @@ func kubeconfig(args []string) error {
 
 func env(args []string) error {
 	o := flags("env")
+	kubernetes := o.String("kubernetes", "", "version of an older kube-apiserver for envtest")
 	if err := o.Parse(args); err != nil {
 		return err
 	}
@@ -172,9 +174,13 @@ func env(args []string) error {
 	if err != nil {
 		return err
 	}
+	assets := l.Envtest()
+	if *kubernetes != "" {
+		assets = l.EnvtestOf(*kubernetes)
+	}
 	fmt.Printf("export PATH='%s':\"$PATH\"\n", l.Bin())
 	fmt.Printf("export KUBECONFIG='%s'\n", l.Admin())
-	fmt.Printf("export KUBEBUILDER_ASSETS='%s'\n", l.Envtest())
+	fmt.Printf("export KUBEBUILDER_ASSETS='%s'\n", assets)
 	fmt.Printf("export KO_DOCKER_REPO='%s'\n", layout.RegistryAddress)
 	return nil
 }

@@ -2,7 +2,10 @@
 // machine, into the user's cache folder.
 package build
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Component is one nested module below hack/components.
 type Component struct {
@@ -44,6 +47,10 @@ const (
 
 const kubernetesVersion = "1.36.3"
 
+// OldKubernetes are the versions that the operator is tested on before a release, each the newest that can be had of
+// its minor version. The first is a whole Kubernetes, the others are kube-apiserver alone.
+var OldKubernetes = []string{"1.30.14", "1.31.14", "1.32.10", "1.33.6", "1.34.2", "1.35.3"}
+
 // EtcdVersions are those that member images are made of.
 var EtcdVersions = []string{"3.5.35", "3.6.16", "3.7.3"}
 
@@ -69,19 +76,46 @@ func All() []Component {
 		},
 		olmv1(),
 	)
+	for _, version := range OldKubernetes {
+		all = append(all, oldKubernetes(version))
+	}
 	return all
 }
 
 func kubernetes() Component {
-	version := "k8s.io/component-base/version."
 	return Component{
 		Name: "kubernetes", Version: kubernetesVersion, Target: own, Cgo: true,
-		Ldflags: slim + " -X " + version + "gitVersion=v" + kubernetesVersion +
-			" -X " + version + "gitMajor=1 -X " + version + "gitMinor=36",
-		Links:  []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"},
-		Groups: []string{Cluster, Envtest}, Minutes: "6",
+		Ldflags: stamp(kubernetesVersion),
+		Links:   []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"},
+		Groups:  []string{Cluster, Envtest}, Minutes: "6",
 	}
 }
+
+// oldKubernetes is built on request only.
+func oldKubernetes(version string) Component {
+	c := kubernetes()
+	c.Name, c.Version, c.Ldflags, c.Groups = "kubernetes-"+version, version, stamp(version), nil
+	if version != OldKubernetes[0] {
+		c.Target, c.Links, c.Minutes = tools, nil, "3"
+	}
+	return c
+}
+
+// stamp has the linker write the version into a Kubernetes program, which knows it from nowhere else.
+func stamp(version string) string {
+	const in = "k8s.io/component-base/version."
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	return slim + " -X " + in + "gitVersion=v" + version + " -X " + in + "gitMajor=" + major + " -X " + in + "gitMinor=" + minor
+}
+
+// Whole is an older Kubernetes of which the cluster can be made instead, and whether there is one of that version.
+func Whole(version string) (Component, bool) {
+	return oldKubernetes(version), version == OldKubernetes[0]
+}
+
+// IsOldKubernetes says whether a component stands beside the Kubernetes that the cluster is made of.
+func IsOldKubernetes(c Component) bool { return strings.HasPrefix(c.Name, "kubernetes-") }
 
 func containerd() Component {
 	return Component{

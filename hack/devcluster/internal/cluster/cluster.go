@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/build"
@@ -61,23 +62,33 @@ func (c *Cluster) Build(ctx context.Context, names ...string) error {
 	if err := c.builder.Ensure(ctx, components); err != nil {
 		return err
 	}
-	if err := c.builder.Link(components, c.layout.Bin()); err != nil {
+	used := slices.DeleteFunc(slices.Clone(components), build.IsOldKubernetes)
+	if err := c.builder.Link(used, c.layout.Bin()); err != nil {
 		return err
 	}
-	return c.envtest()
+	for _, old := range slices.DeleteFunc(components, func(c build.Component) bool { return !build.IsOldKubernetes(c) }) {
+		folder := c.layout.EnvtestOf(old.Version)
+		if err := c.builder.Link([]build.Component{old}, folder); err != nil {
+			return err
+		}
+		if err := c.envtest(folder, "etcd"); err != nil {
+			return err
+		}
+	}
+	return c.envtest(c.layout.Envtest(), "etcd", "kube-apiserver", "kubectl")
 }
 
 // envtest offers what KUBEBUILDER_ASSETS needs once it is built.
-func (c *Cluster) envtest() error {
-	if err := os.MkdirAll(c.layout.Envtest(), 0o755); err != nil {
+func (c *Cluster) envtest(folder string, programs ...string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
+	for _, name := range programs {
 		target := filepath.Join(c.layout.Bin(), name)
 		if _, err := os.Stat(target); err != nil {
 			continue
 		}
-		err := os.Symlink(filepath.Join("..", "bin", name), filepath.Join(c.layout.Envtest(), name))
+		err := os.Symlink(filepath.Join("..", "bin", name), filepath.Join(folder, name))
 		if err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/addons"
-	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/build"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/daemons"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/host"
 )
@@ -26,11 +28,11 @@ func (c *Cluster) Status(ctx context.Context, out io.Writer) error {
 	for index, line := range c.lines(ctx) {
 		daemon := c.daemons[index]
 		well = well && line.ok
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", daemon.Name, line.pid, line.state, version(daemon.Component), line.uptime)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", daemon.Name, line.pid, line.state, version(daemon.Argv[0]), line.uptime)
 	}
 	for _, inside := range c.inside(ctx) {
 		well = well && inside.ok
-		fmt.Fprintf(table, "%s\t-\t%s\t%s\t-\n", inside.name, inside.state, version(inside.name))
+		fmt.Fprintf(table, "%s\t-\t%s\t%s\t-\n", inside.name, inside.state, version(filepath.Join(c.layout.Bin(), inside.name)))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -108,12 +110,12 @@ func condition(runs, cut, ready bool) string {
 	return wellNode
 }
 
-// version is a component's; what is built of this checkout has none.
-func version(name string) string {
-	for _, component := range build.All() {
-		if component.Name == name {
-			return component.Version
-		}
+// version is that of a program, by the build that it links to; what is built of this checkout has none.
+func version(program string) string {
+	target, err := os.Readlink(program)
+	if err != nil {
+		return "-"
 	}
-	return "-"
+	parts := strings.Split(filepath.Base(filepath.Dir(target)), "-")
+	return parts[max(0, len(parts)-2)]
 }

@@ -18,8 +18,9 @@ import (
 )
 
 // Up makes the cluster run with that many nodes, whatever of it runs already.
-// Zero nodes are as many as there were.
-func (c *Cluster) Up(ctx context.Context, olm bool, nodes int) error {
+// Zero nodes are as many as there were. Kubernetes is the version of an older one to make the cluster of; empty for the
+// usual one.
+func (c *Cluster) Up(ctx context.Context, olm bool, nodes int, kubernetes string) error {
 	if err := host.Check(c.layout.State()); err != nil {
 		return err
 	}
@@ -34,6 +35,9 @@ func (c *Cluster) Up(ctx context.Context, olm bool, nodes int) error {
 	}
 	defer lock.Release()
 	if err := c.provide(ctx, olm); err != nil {
+		return err
+	}
+	if err := c.replaceKubernetes(ctx, kubernetes); err != nil {
 		return err
 	}
 	if err := lock.Claim(c.layout.Root); err != nil {
@@ -62,6 +66,23 @@ func (c *Cluster) provide(ctx context.Context, olm bool) error {
 		return err
 	}
 	return c.installSelf()
+}
+
+// replaceKubernetes makes the cluster of an older Kubernetes. A cluster that runs must be brought down first: no
+// API server reads what a newer one has stored.
+func (c *Cluster) replaceKubernetes(ctx context.Context, version string) error {
+	if version == "" {
+		return nil
+	}
+	old, whole := build.Whole(version)
+	if !whole {
+		return fmt.Errorf("there is no whole Kubernetes %q: the cluster can be made of %s", version, build.OldKubernetes[0])
+	}
+	if err := c.builder.Ensure(ctx, []build.Component{old}); err != nil {
+		return err
+	}
+	c.place(c.layout.With(version))
+	return c.builder.Link([]build.Component{old}, c.layout.Bin())
 }
 
 // prepare makes everything that must be there before the first daemon. Each

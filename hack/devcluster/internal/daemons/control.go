@@ -11,7 +11,7 @@ import (
 
 func registry(l layout.Layout) Daemon {
 	return Daemon{
-		Name: "registry", Component: "devcluster",
+		Name: "registry",
 		Argv: []string{
 			l.Self(), "serve-registry", "--address", layout.RegistryAddress + "," + layout.SharedRegistry, "--dir", l.Registry(),
 		},
@@ -24,7 +24,7 @@ func registry(l layout.Layout) Daemon {
 func etcd(l layout.Layout) Daemon {
 	clients, peers := "http://"+layout.EtcdClients, "http://"+layout.EtcdPeers
 	return Daemon{
-		Name: "etcd", Component: "etcd-3.6.16",
+		Name: "etcd",
 		Argv: []string{
 			filepath.Join(l.Bin(), "etcd"), "--data-dir", l.Etcd(), "--log-level", "warn",
 			"--listen-client-urls", clients, "--advertise-client-urls", clients,
@@ -43,7 +43,7 @@ func etcd(l layout.Layout) Daemon {
 
 func apiserver(l layout.Layout) Daemon {
 	return Daemon{
-		Name: "kube-apiserver", Component: "kubernetes",
+		Name:  "kube-apiserver",
 		Argv:  append([]string{filepath.Join(l.Bin(), "kube-apiserver")}, apiserverFlags(l)...),
 		Reads: []string{settings.AuditPolicy(l), filepath.Join(l.PKI(), "ca.crt")},
 		Ports: []string{":" + layout.APIPort},
@@ -85,7 +85,7 @@ func controllers(l layout.Layout) Daemon {
 	key := func(name string) string { return filepath.Join(l.PKI(), name) }
 	config := pki.Kubeconfig(l, "kube-controller-manager")
 	return Daemon{
-		Name: "kube-controller-manager", Component: "kubernetes", Stage: Control,
+		Name: "kube-controller-manager", Stage: Control,
 		Argv: []string{
 			filepath.Join(l.Bin(), "kube-controller-manager"), "--kubeconfig", config,
 			"--authentication-kubeconfig", config, "--authorization-kubeconfig", config,
@@ -105,7 +105,7 @@ func controllers(l layout.Layout) Daemon {
 func scheduler(l layout.Layout) Daemon {
 	config := pki.Kubeconfig(l, "kube-scheduler")
 	return Daemon{
-		Name: "kube-scheduler", Component: "kubernetes", Stage: Control,
+		Name: "kube-scheduler", Stage: Control,
 		Argv: []string{
 			filepath.Join(l.Bin(), "kube-scheduler"), "--kubeconfig", config,
 			"--authentication-kubeconfig", config, "--authorization-kubeconfig", config,

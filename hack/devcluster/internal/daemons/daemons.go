@@ -29,9 +29,7 @@ type Daemon struct {
 	// Network is the network namespace that the daemon runs in; empty is the
 	// machine's own.
 	Network string
-	// Component is the build that the program comes from.
-	Component string
-	Argv      []string
+	Argv    []string
 	// Reads names files that the daemon reads only when it starts.
 	Reads []string
 	Stage Stage

@@ -11,7 +11,7 @@ import (
 
 func containerd(l layout.Layout, n layout.Node) Daemon {
 	return Daemon{
-		Name: "containerd", Component: "containerd",
+		Name:  "containerd",
 		Argv:  []string{filepath.Join(l.Bin(), "containerd"), "--config", settings.Containerd(n), "--log-level", "info"},
 		Reads: []string{settings.Containerd(n)},
 		Well:  accepts("unix", n.Socket()),
@@ -21,7 +21,7 @@ func containerd(l layout.Layout, n layout.Node) Daemon {
 
 func kubelet(l layout.Layout, n layout.Node) Daemon {
 	return Daemon{
-		Name: "kubelet", Component: "kubernetes", Stage: Control,
+		Name: "kubelet", Stage: Control,
 		Argv: []string{
 			filepath.Join(l.Bin(), "kubelet"), "--config", settings.Kubelet(n),
 			"--kubeconfig", pki.Kubeconfig(l, n.Name), "--hostname-override", n.Name, "--node-ip", n.IP,
@@ -37,7 +37,7 @@ func kubelet(l layout.Layout, n layout.Node) Daemon {
 
 func proxy(l layout.Layout, n layout.Node) Daemon {
 	return Daemon{
-		Name: "kube-proxy", Component: "kubernetes", Stage: Control,
+		Name: "kube-proxy", Stage: Control,
 		Argv:  []string{filepath.Join(l.Bin(), "kube-proxy"), "--config", settings.Proxy(n)},
 		Reads: []string{settings.Proxy(n), pki.Kubeconfig(l, "kube-proxy")},
 		Ports: []string{"127.0.0.1:10249", ":10256"},
@@ -49,7 +49,7 @@ func proxy(l layout.Layout, n layout.Node) Daemon {
 func provisioner(l layout.Layout, n layout.Node) Daemon {
 	config, health := pki.Kubeconfig(l, pki.Provisioner), n.Health()+":10270"
 	return Daemon{
-		Name: "provisioner", Component: "devcluster", Stage: Control,
+		Name: "provisioner", Stage: Control,
 		Argv: []string{
 			l.Self(), "serve-volumes", "--kubeconfig", config, "--node", n.Name,
 			"--dir", n.Volumes(), "--address", health,

@@ -22,6 +22,8 @@ type Layout struct {
 	Root string
 	// Count is the number of nodes; zero means one.
 	Count int
+	// Kubernetes is the version of the older Kubernetes that the cluster is made of; empty for the usual one.
+	Kubernetes string
 }
 
 // Find walks up from folder to the checkout that holds this program.
@@ -56,6 +58,9 @@ func (l Layout) Self() string { return l.in("bin", "devcluster") }
 
 // Envtest is the folder that KUBEBUILDER_ASSETS names.
 func (l Layout) Envtest() string { return l.in("envtest") }
+
+// EnvtestOf is what KUBEBUILDER_ASSETS names for an older Kubernetes.
+func (l Layout) EnvtestOf(kubernetes string) string { return l.in("envtest-" + kubernetes) }
 
 // PKI holds keys and certificates.
 func (l Layout) PKI() string { return l.in("pki") }
@@ -108,6 +113,12 @@ const (
 // Of is the layout with that many nodes.
 func (l Layout) Of(count int) Layout {
 	l.Count = count
+	return l
+}
+
+// With is the layout made of an older Kubernetes.
+func (l Layout) With(kubernetes string) Layout {
+	l.Kubernetes = kubernetes
 	return l
 }
 
