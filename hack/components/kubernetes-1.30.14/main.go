@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,7 +41,7 @@ func program(name string) *cobra.Command {
 	case "kube-proxy":
 		return proxy.NewProxyCommand()
 	case "kubelet":
-		return kubelet.NewKubeletCommand(context.Background())
+		return kubelet.NewKubeletCommand()
 	case "kubectl":
 		return kubectl.NewDefaultKubectlCommand()
 	}
