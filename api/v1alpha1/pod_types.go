@@ -50,7 +50,7 @@ type Ephemeral struct {
 	// 2Gi. It cannot be changed later.
 	// +optional
 	// +kubebuilder:default="2Gi"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)) == quantity(string(oldSelf))",message="storage.ephemeral.sizeLimit cannot be changed on an existing cluster"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) == 0",message="storage.ephemeral.sizeLimit cannot be changed on an existing cluster"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.ephemeral.sizeLimit must be at least 64Mi: etcd preallocates its write-ahead log in files of 64 MB"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ephemeral Storage Limit",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=8
 	SizeLimit resource.Quantity `json:"sizeLimit,omitzero"`
