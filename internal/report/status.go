@@ -83,9 +83,9 @@ func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v clu
 		status.Revision, status.RevisionTime = 0, nil // the loss was accepted
 	case plan.Conclude:
 		status.Recovering = ""
-	case plan.Furnish, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear, plan.AddLearner,
-		plan.Promote, plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard, plan.AllowDowngrade, plan.CancelDowngrade,
-		plan.Force, plan.Wait, plan.Refuse, plan.Done:
+	case plan.Furnish, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear,
+		plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard, plan.AllowDowngrade,
+		plan.CancelDowngrade, plan.Disarm, plan.Force, plan.Wait, plan.Refuse, plan.Done:
 	}
 	if m, _ := v.Member(status.Joining); m.Role != cluster.Unlisted && v.Unread == "" {
 		status.Joining = ""
