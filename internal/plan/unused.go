@@ -43,16 +43,21 @@ func replan(v cluster.View) Step {
 	if len(unfit) == 0 && !smaller {
 		return awaitDiscarded(v)
 	}
-	for _, m := range v.Select(func(m cluster.Member) bool { return m.Pod.Exists }) {
-		if m.Pod.Terminating {
-			return Wait{For: "pod " + m.Name + " to be gone"}
-		}
-		return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the spec was changed before any member has run"}
+	if pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists }); len(pods) > 0 {
+		return stopUnused(pods[0])
 	}
 	if len(unfit) > 0 {
 		return Discard{Name: unfit[0].Name, UID: unfit[0].UID, Unused: true}
 	}
 	return cmp.Or(awaitDiscarded(v), Step(Freeze{v.Record.First[:v.Want.Size]}))
+}
+
+// stopUnused ends the Pod of a first member that has not run.
+func stopUnused(m cluster.Member) Step {
+	if m.Pod.Terminating {
+		return Wait{For: "pod " + m.Name + " to be gone"}
+	}
+	return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the spec was changed before any member has run"}
 }
 
 // hasBegun says whether a first member may have run: one with a volume that is not known to
