@@ -21,7 +21,7 @@ import (
 // kubernetes reads the Pods and volumes that carry the cluster's label.
 func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join) error {
 	from, ours := o.Cache, []client.ListOption{client.InNamespace(c.Namespace), client.MatchingLabels(build.MemberSelector(c))}
-	if isBeginning(c, v) {
+	if isBeginning(v) {
 		from = o.Live
 	}
 	var pods corev1.PodList
@@ -31,7 +31,7 @@ func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *c
 	for i := range pods.Items {
 		o.pod(c, v, members, &pods.Items[i])
 	}
-	if isBeginning(c, v) && !v.Want.Ephemeral {
+	if isBeginning(v) && !v.Want.Ephemeral {
 		ours = ours[:1] // also those that lost our labels, or never had any
 	}
 	var claims corev1.PersistentVolumeClaimList
@@ -54,7 +54,7 @@ func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *c
 
 // isBeginning says whether the first members may be decided on now: what a cache does not
 // show yet would count as never having been.
-func isBeginning(c *v1alpha1.EtcdCluster, v *cluster.View) bool {
+func isBeginning(v *cluster.View) bool {
 	if v.Formed() || v.Want.Size == 0 || v.Want.Paused != "" {
 		return false
 	}

@@ -55,20 +55,9 @@ func isService(want, have corev1.ServiceSpec) bool {
 }
 
 func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View) error {
-	found := map[string]*corev1.Secret{}
-	for _, name := range trust.Names(c) {
-		secret := &corev1.Secret{}
-		key := client.ObjectKey{Namespace: c.Namespace, Name: name}
-		there, err := o.cached(ctx, key, secret)
-		if err == nil && !there && slices.Contains(trust.Authorities(c), name) {
-			there, err = o.unlabelled(ctx, c, v, key, secret)
-		}
-		if err != nil {
-			return err
-		}
-		if there {
-			found[name] = secret
-		}
+	found, err := o.foundSecrets(ctx, c, v)
+	if err != nil {
+		return err
 	}
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
 	v.Lost, v.Ending = lost(c, held), held.Ending(c, o.Now())
@@ -91,6 +80,26 @@ func (o *Observer) secrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *clus
 		}
 	}
 	return nil
+}
+
+// foundSecrets reads the Secrets of the cluster that are there, by their names.
+func (o *Observer) foundSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View) (map[string]*corev1.Secret, error) {
+	found := map[string]*corev1.Secret{}
+	for _, name := range trust.Names(c) {
+		secret := &corev1.Secret{}
+		key := client.ObjectKey{Namespace: c.Namespace, Name: name}
+		there, err := o.cached(ctx, key, secret)
+		if err == nil && !there && slices.Contains(trust.Authorities(c), name) {
+			there, err = o.unlabelled(ctx, c, v, key, secret)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			found[name] = secret
+		}
+	}
+	return found, nil
 }
 
 // unowned is said of an object of the cluster that is adopted.

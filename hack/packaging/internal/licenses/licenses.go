@@ -87,27 +87,35 @@ func list(ctx context.Context, folder, main, platform string) ([]part, error) {
 // elsewhere has its own.
 func (p part) collect(files map[string][]byte) error {
 	for dir := p.dir; ; dir = filepath.Dir(dir) {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
+		if err := p.collectIn(dir, files); err != nil {
 			return err
-		}
-		for _, entry := range entries {
-			if entry.IsDir() || !legal.MatchString(entry.Name()) || strings.HasSuffix(entry.Name(), ".go") {
-				continue
-			}
-			relative, err := filepath.Rel(p.below, filepath.Join(dir, entry.Name()))
-			if err != nil {
-				return err
-			}
-			name := p.module + "/" + filepath.ToSlash(relative)
-			if files[name], err = os.ReadFile(filepath.Join(dir, entry.Name())); err != nil {
-				return err
-			}
 		}
 		if dir == p.below || len(dir) <= len(p.below) {
 			return nil
 		}
 	}
+}
+
+// collectIn reads the licences in one folder.
+func (p part) collectIn(dir string, files map[string][]byte) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.IsDir() || !legal.MatchString(entry.Name()) || strings.HasSuffix(entry.Name(), ".go") {
+			continue
+		}
+		relative, err := filepath.Rel(p.below, filepath.Join(dir, entry.Name()))
+		if err != nil {
+			return err
+		}
+		name := p.module + "/" + filepath.ToSlash(relative)
+		if files[name], err = os.ReadFile(filepath.Join(dir, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // layer lists files with the folders above them.
