@@ -105,7 +105,9 @@ func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 // no volume may stay beside the survivor's.
 func TestMemberThatMayNotBeChanged(t *testing.T) {
 	for _, step := range []plan.Step{
-		plan.Quarantine{Name: "a-1"}, plan.Readmit{Name: "a-1", UID: "u"}, plan.Withdraw{Name: "a-1", UID: "u"},
+		plan.Quarantine{Name: "a-1"},
+		plan.Readmit{Name: "a-1", UID: "u"},
+		plan.Withdraw{Name: "a-1", UID: "u"},
 		plan.Seal{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}},
 	} {
 		var known refusals

@@ -39,7 +39,9 @@ func TestVolumeSizeMayBeTakenBack(t *testing.T) {
 // Until the cluster has formed a wrong class may be corrected; whose volumes hold data keeps it.
 func TestClassMayBeCorrectedUntilTheClusterHasFormed(t *testing.T) {
 	const fast, slow, none = "{storage: {storageClassName: fast}}", "{storage: {storageClassName: slow}}", "{}"
-	rule := []string{"spec.storage: Invalid value", "storage.storageClassName cannot be changed on an existing cluster", "until the cluster has formed"}
+	rule := []string{
+		"spec.storage: Invalid value", "storage.storageClassName cannot be changed on an existing cluster", "until the cluster has formed",
+	}
 	told := func(status v1alpha1.EtcdClusterStatus) {
 		c := get(t, "classy")
 		c.Status = status

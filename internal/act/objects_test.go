@@ -174,7 +174,8 @@ func TestAuthorityThatTheCacheDoesNotShow(t *testing.T) {
 // nobody has.
 func TestAuthorityOfAnotherStays(t *testing.T) {
 	good := secrets(t, now)
-	good[0].SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "EtcdCluster", Name: "b", UID: "u9", Controller: ptr.To(true)}})
+	other := metav1.OwnerReference{APIVersion: "v1", Kind: "EtcdCluster", Name: "b", UID: "u9", Controller: ptr.To(true)}
+	good[0].SetOwnerReferences([]metav1.OwnerReference{other})
 	s := newScene(t, example(), seen(), good[:2]...)
 	s.actor.Client = hiding{s.api, "*v1.Secret a-client-ca"}
 	if err := s.do(furnishAll()); !errors.Is(err, act.ErrTaken) || !strings.Contains(err.Error(), "a-client-ca") {

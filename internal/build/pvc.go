@@ -54,9 +54,9 @@ func Stranger(c *v1alpha1.EtcdCluster, claim metav1.Object) string {
 		}
 		return fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
 	}
-	of, token, id := claim.GetLabels()[v1alpha1.LabelCluster], claim.GetAnnotations()[v1alpha1.AnnotationToken], claim.GetAnnotations()[v1alpha1.AnnotationClusterID]
-	plan, home := c.Status.Bootstrap, claim.GetAnnotations()[v1alpha1.AnnotationNamespace]
-	mode := claim.GetAnnotations()[v1alpha1.AnnotationTLSMode]
+	of, notes, plan := claim.GetLabels()[v1alpha1.LabelCluster], claim.GetAnnotations(), c.Status.Bootstrap
+	token, id := notes[v1alpha1.AnnotationToken], notes[v1alpha1.AnnotationClusterID]
+	home, mode := notes[v1alpha1.AnnotationNamespace], notes[v1alpha1.AnnotationTLSMode]
 	switch {
 	case home != "" && home != c.Namespace:
 		return cluster.Elsewhere(home)

@@ -17,16 +17,25 @@ func TestFault27Odd(t *testing.T) {
 		odd    string
 		untold string
 	}{
-		"all alike":   {[]cluster.Hash{hash("a", 1), hash("b", 1), hash("c", 1)}, "", ""},
-		"one of 3":    {[]cluster.Hash{hash("a", 2), hash("b", 1), hash("c", 1)}, "a", ""},
-		"two of 5":    {[]cluster.Hash{hash("a", 1), hash("b", 2), hash("c", 1), hash("d", 1), hash("e", 3)}, "b e", ""},
-		"two pairs":   {[]cluster.Hash{hash("a", 1), hash("b", 1), hash("c", 2), hash("d", 2)}, "", "no majority of the voters has the same data (a: 00000001"},
-		"three of 5":  {[]cluster.Hash{hash("a", 1), hash("b", 1), hash("c", 2), hash("d", 3), hash("e", 4)}, "", "no majority"},
-		"one of 2":    {[]cluster.Hash{hash("a", 1), hash("b", 2)}, "", "no majority"},
-		"the only":    {[]cluster.Hash{hash("a", 1)}, "", ""},
-		"nobody":      {nil, "", "no majority"},
-		"one untold":  {[]cluster.Hash{hash("a", 1), hash("b", 1), {Member: "c", Untold: "it sleeps"}}, "", "c has not told the hash of its data: it sleeps"},
-		"one shorter": {[]cluster.Hash{hash("a", 1), hash("b", 1), {Member: "c", Sum: 1, Compacted: 4}}, "", "a has compacted its data up to revision 3, and c up to 4"},
+		"all alike": {[]cluster.Hash{hash("a", 1), hash("b", 1), hash("c", 1)}, "", ""},
+		"one of 3":  {[]cluster.Hash{hash("a", 2), hash("b", 1), hash("c", 1)}, "a", ""},
+		"two of 5":  {[]cluster.Hash{hash("a", 1), hash("b", 2), hash("c", 1), hash("d", 1), hash("e", 3)}, "b e", ""},
+		"two pairs": {
+			[]cluster.Hash{hash("a", 1), hash("b", 1), hash("c", 2), hash("d", 2)},
+			"", "no majority of the voters has the same data (a: 00000001",
+		},
+		"three of 5": {[]cluster.Hash{hash("a", 1), hash("b", 1), hash("c", 2), hash("d", 3), hash("e", 4)}, "", "no majority"},
+		"one of 2":   {[]cluster.Hash{hash("a", 1), hash("b", 2)}, "", "no majority"},
+		"the only":   {[]cluster.Hash{hash("a", 1)}, "", ""},
+		"nobody":     {nil, "", "no majority"},
+		"one untold": {
+			[]cluster.Hash{hash("a", 1), hash("b", 1), {Member: "c", Untold: "it sleeps"}},
+			"", "c has not told the hash of its data: it sleeps",
+		},
+		"one shorter": {
+			[]cluster.Hash{hash("a", 1), hash("b", 1), {Member: "c", Sum: 1, Compacted: 4}},
+			"", "a has compacted its data up to revision 3, and c up to 4",
+		},
 	} {
 		odd, untold := cluster.Odd(test.hashes)
 		if strings.Join(odd, " ") != test.odd || !strings.HasPrefix(untold, test.untold) || (untold == "") != (test.untold == "") {

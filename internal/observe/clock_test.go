@@ -58,7 +58,8 @@ func TestFault38ClockAheadOfTheServer(t *testing.T) {
 		ends.DeletionTimestamp, ends.Finalizers = &metav1.Time{Time: now.Add(-6 * time.Minute)}, []string{"example.com/held"}
 		aside := s.claim("a-2")
 		aside.Labels[v1alpha1.LabelQuarantined] = "true"
-		metav1.SetMetaDataAnnotation(&aside.ObjectMeta, v1alpha1.AnnotationQuarantinedAt, now.Add(-s.c.Spec.Storage.KeepFor()).Format(time.RFC3339))
+		since := now.Add(-s.c.Spec.Storage.KeepFor()).Format(time.RFC3339)
+		metav1.SetMetaDataAnnotation(&aside.ObjectMeta, v1alpha1.AnnotationQuarantinedAt, since)
 		v := s.look()
 		silent, _ := v.Member("a-1")
 		ending, _ := v.Member("a-0")

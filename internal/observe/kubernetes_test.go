@@ -492,8 +492,8 @@ func TestTroubleIsToldInStableWords(t *testing.T) {
 			state(waiting("ErrImagePull", strings.ReplaceAll(refused, "%s", "43210")), corev1.ContainerState{}),
 			state(waiting("ImagePullBackOff", `Back-off pulling image "etcd:wanted": ErrImagePull: `+strings.ReplaceAll(refused, "%s", "54321")),
 				corev1.ContainerState{}),
-		}, `its image etcd:wanted cannot be pulled: failed to resolve reference "etcd:wanted": dial tcp: lookup mirror.example on 10.96.0.10:53: ` +
-			"read udp 10.0.0.7->10.96.0.10:53: i/o timeout"},
+		}, `its image etcd:wanted cannot be pulled: failed to resolve reference "etcd:wanted": dial tcp: lookup mirror.example ` +
+			"on 10.96.0.10:53: read udp 10.0.0.7->10.96.0.10:53: i/o timeout"},
 		"no image, and the kubelet does not say why while it waits": {[]corev1.PodStatus{
 			state(waiting("ImagePullBackOff", `Back-off pulling image "etcd:wanted"`), corev1.ContainerState{}),
 		}, "its image etcd:wanted cannot be pulled"},

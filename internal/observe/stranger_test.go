@@ -28,7 +28,8 @@ func TestNothingFormsBesideAVolumeThatNoWatchShows(t *testing.T) {
 		}, "adopt members a-1 with their data"},
 		"without a label": {func(c *corev1.PersistentVolumeClaim) {
 			c.Labels, c.Annotations = nil, nil
-		}, "refuse: PersistentVolumeClaim a-1 is in the way: no label etcd-operator.dev/cluster says whose data it has, set that to a if this cluster's; "},
+		}, "refuse: PersistentVolumeClaim a-1 is in the way: no label etcd-operator.dev/cluster says whose data it has, " +
+			"set that to a if this cluster's; "},
 		"of another cluster": {func(c *corev1.PersistentVolumeClaim) {
 			c.Labels[v1alpha1.LabelCluster] = "b"
 		}, "refuse: PersistentVolumeClaim a-1 is in the way: its label etcd-operator.dev/cluster says that it has data of b; "},

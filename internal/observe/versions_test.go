@@ -77,7 +77,8 @@ func TestAdoptedMembersFindEachOther(t *testing.T) {
 	s.runs("3.5.35", "3.5.35", "3.5.35")
 	for i := range 3 {
 		pod := s.newPod(cluster.MemberName("a", i))
-		pod.Annotations = build.Pod(build.Targeted(s.c, cluster.Target{Version: "3.5.35"}), pod.Name, build.Joining{Members: []string{pod.Name}}).Annotations
+		c := build.Targeted(s.c, cluster.Target{Version: "3.5.35"})
+		pod.Annotations = build.Pod(c, pod.Name, build.Joining{Members: []string{pod.Name}}).Annotations
 		pod.Status.Conditions = nil
 		s.objects = append(s.objects, pod)
 	}

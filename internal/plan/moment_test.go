@@ -92,8 +92,9 @@ func (w *world) hash() uint64 {
 	v := &w.view
 	maphash.WriteComparable(&h, w.truth)
 	maphash.WriteComparable(&h, view{
-		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.GoesDown, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target, v.Record.Token, v.Record.ClusterID,
-		v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Adopted, v.Record.NextSerial, v.Record.Revision,
+		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.GoesDown, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target,
+		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Adopted,
+		v.Record.NextSerial, v.Record.Revision,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""

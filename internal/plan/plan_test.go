@@ -36,8 +36,8 @@ import (
 // answering synced fresh new unused unfit unproven unrecorded failing cordoned damaged stranded nowhere unsigned forced behind replies odd
 // corrupt (the alarm was raised for it),
 // version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION, confirms=REVISION and
-// cramped, forms joins ends (what its container does with no data), astray, fixed, trouble=WHY_WITH_UNDERSCORES. Lines that begin with "stray",
-// "foreign", "expired", "volume" or "alarm" describe those.
+// cramped, forms joins ends (what its container does with no data), astray, fixed, trouble=WHY_WITH_UNDERSCORES.
+// Lines that begin with "stray", "foreign", "expired", "volume" or "alarm" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {

@@ -270,8 +270,8 @@ func Ungrown(v cluster.View) string {
 // alarm NOSPACE with the next write, and no member would take another one.
 func leaveRoom(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.Cramped }) {
-		return Refuse{"spec.etcd.quota is less than the database of " + m.Name + ", so that the cluster would take no more writes; nobody is restarted " +
-			"for it; set spec.etcd.quota back, or compact and defragment the database first"}
+		return Refuse{"spec.etcd.quota is less than the database of " + m.Name + ", so that the cluster would take no more writes; " +
+			"nobody is restarted for it; set spec.etcd.quota back, or compact and defragment the database first"}
 	}
 	return nil
 }

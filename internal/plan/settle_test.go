@@ -189,7 +189,10 @@ func (w *world) runs(m cluster.Member) bool {
 	if w.misled(m) {
 		return false
 	}
-	if f.unfit || f.damaged || f.silent || f.unheard || f.nowhere || f.away > 0 || f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
+	if f.unfit || f.damaged || f.silent || f.unheard || f.nowhere || f.away > 0 {
+		return false
+	}
+	if f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
 		return false
 	}
 	return cluster.HasPod(m) && (!f.broken || f.cured && !f.stale)

@@ -227,7 +227,7 @@ var corruptStates = []state{
 	func(*fate, *cluster.Member) {},
 	func(f *fate, _ *cluster.Member) { f.odd = true },
 	func(f *fate, m *cluster.Member) { f.odd, m.Pod.Cordoned = true, true },
-	func(f *fate, m *cluster.Member) { f.odd, f.stale = true, true },
+	func(f *fate, _ *cluster.Member) { f.odd, f.stale = true, true },
 	func(f *fate, _ *cluster.Member) { f.broken = true },
 	func(f *fate, m *cluster.Member) { m.Pod, m.Volume, f.data = cluster.Pod{}, cluster.NoVolume, false },
 	func(f *fate, _ *cluster.Member) { f.stale = true },

@@ -62,7 +62,8 @@ func available(v cluster.View, formed bool) metav1.Condition {
 	case !formed:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet")
 	case v.Unread == "" && len(v.Raised(cluster.Corrupt)) > 0:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonCorrupt, "etcd refuses every write: it has raised the alarm %s", named(v, cluster.Corrupt))
+		return is(metav1.ConditionFalse, v1alpha1.ReasonCorrupt, "etcd refuses every write: it has raised the alarm %s",
+			named(v, cluster.Corrupt))
 	case v.Unread == "" && len(v.Raised(cluster.NoSpace)) > 0:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonNoSpace, "etcd reads and deletes, and refuses every write that needs room: "+
 			"it has raised the alarm %s", named(v, cluster.NoSpace))
@@ -117,8 +118,8 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+s.For)
 	case plan.Remember:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
-	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.Dismiss,
-		plan.Clear, plan.Reserve, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard,
+	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop,
+		plan.Dismiss, plan.Clear, plan.Reserve, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard,
 		plan.AllowDowngrade, plan.CancelDowngrade, plan.Disarm, plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
 	}
 	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())
