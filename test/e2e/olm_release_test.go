@@ -93,7 +93,7 @@ entries:
 - schema: olm.deprecations
   package: %[1]s
   entries:
-  - {reference: {schema: olm.bundle, name: %s}, message: "It can lose data; update to a later version."}
+  - {reference: {schema: olm.bundle, name: %[3]s}, message: "It can lose data; update to a later version."}
 `, packageName, preferred, csvName(versions[0]))
 	for name, releases := range channels {
 		fmt.Fprintf(&text, "- schema: olm.channel\n  package: %s\n  name: %s\n  entries:\n", packageName, name)
