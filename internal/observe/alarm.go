@@ -69,14 +69,15 @@ func hashesOf(ctx context.Context, answers []*answer, members *join) []cluster.H
 		}
 	}
 	var hashes []cluster.Hash
+	place := map[string]int{}
 	for _, m := range members.sorted() {
 		if cluster.IsVoter(m) {
+			place[m.Name] = len(hashes)
 			hashes = append(hashes, cluster.Hash{Member: m.Name, Untold: "it does not answer"})
 		}
 	}
 	each(answers, func(a *answer) {
-		i := slices.IndexFunc(hashes, func(h cluster.Hash) bool { return h.Member == a.name })
-		if i >= 0 && a.serves() {
+		if i, votes := place[a.name]; votes && a.serves() {
 			hashes[i] = a.hash(ctx, revision)
 		}
 	})
