@@ -144,7 +144,7 @@ func (b *bench) countObjects(ctx context.Context, cluster string) (int, error) {
 		&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ServiceList{}, &corev1.SecretList{},
 		&policyv1.PodDisruptionBudgetList{},
 	} {
-		if err := b.client.List(ctx, list, client.InNamespace(b.namespace), client.MatchingLabels{instanceLabel: cluster}); err != nil {
+		if err := b.client.List(ctx, list, client.InNamespace(b.namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster}); err != nil {
 			return 0, fmt.Errorf("list: %w", err)
 		}
 		count += meta.LenList(list)

@@ -20,6 +20,31 @@ import (
 func alarms() {
 	It("fault 27: a member whose data differs is found by hashes and replaced, writes go on, and the others are untouched", differingData)
 
+	It("fault 26: a quota below what the database has is refused, and nobody is restarted for it", func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c := create(newCluster(namespace, "cramped"))
+		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+			for i := range 80 {
+				if _, err := etcd.Put(ctx, fmt.Sprintf("big/%d", i), strings.Repeat("x", 1<<20)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		before := uids(c)
+		quota := func(size *resource.Quantity) {
+			GinkgoHelper()
+			Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.Quota = size })).To(Succeed())
+		}
+		quota(ptr.To(resource.MustParse("64Mi")))
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "spec.etcd.quota is less than the database of cramped-")
+		put(c, "key", "value")
+		quota(nil)
+		settles(c)
+		Expect(uids(c)).To(Equal(before))
+	})
+
 	It("fault 26: a database that has reached its quota is told, is read from, and nothing is restarted or replaced", func() {
 		namespace := newNamespace()
 		startOperator(namespace)

@@ -39,6 +39,19 @@ func namesAndSizes() {
 		discard(c)
 	})
 
+	It("a name whose Service for clients would be another cluster's own is refused before anything is made, and comes when that one has gone", func() {
+		first := create(newCluster(namespace, "a", oneMember))
+		second := newCluster(namespace, "a-client", oneMember)
+		Expect(api.Create(ctx, second)).To(Succeed())
+		says(second, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "EtcdCluster a")
+		Expect(claims(second)).To(BeEmpty())
+		Expect(pods(second)).To(BeEmpty())
+		isSettled(Default, first)
+		remove(first)
+		settles(second)
+		discard(second)
+	})
+
 	It("fault 55: a name of 52 characters works from end to end, and one more is refused", func() {
 		name := "n" + strings.Repeat("0123456789", 5) + "e"
 		c := create(newCluster(namespace, name))

@@ -66,6 +66,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("wrong specs", Ordered, ContinueOnFailure, wrongSpecs)
 	Describe("volumes that hold nothing", Ordered, ContinueOnFailure, unusedVolumes)
 	Describe("objects that were put back", Ordered, ContinueOnFailure, putBack)
+	Describe("data of another namespace", Ordered, ContinueOnFailure, movedData)
 	Describe("names and sizes", Ordered, ContinueOnFailure, namesAndSizes)
 	Describe("what belongs to others", Ordered, ContinueOnFailure, whatBelongsToOthers)
 	Describe("what is changed back", Label("faults"), Ordered, ContinueOnFailure, whatIsChangedBack)

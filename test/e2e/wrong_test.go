@@ -61,6 +61,11 @@ func wrongSpecs() {
 			},
 			func(spec *v1alpha1.EtcdClusterSpec) { spec.Resources.Requests = nil },
 		},
+		{
+			"fault 52: a flag that etcd cannot read", `invalid value "many" for flag -max-snapshots`,
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.ExtraArgs = map[string]string{"max-snapshots": "many"} },
+			func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.ExtraArgs = nil },
+		},
 	}
 	for _, fault := range midRoll {
 		It(fault.name+" halts a roll at the first member, and heals when it is set back", func() {
