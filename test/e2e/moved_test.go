@@ -68,7 +68,7 @@ func rebind(from, to, name string, without ...string) *corev1.PersistentVolumeCl
 	change(`{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
 	Expect(api.Delete(ctx, &old)).To(Succeed())
 	Eventually(func() error { return api.Get(ctx, client.ObjectKeyFromObject(&old), &corev1.PersistentVolumeClaim{}) }).ShouldNot(Succeed())
-	change(`{"spec":{"persistentVolumeReclaimPolicy":"Delete","claimRef":null}}`)
+	change(`{"spec":{"claimRef":null}}`)
 
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: to, Name: name, Labels: old.Labels, Annotations: map[string]string{}},
@@ -87,5 +87,6 @@ func rebind(from, to, name string, without ...string) *corev1.PersistentVolumeCl
 		g.Expect(api.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed())
 		g.Expect(claim.Status.Phase).To(Equal(corev1.ClaimBound))
 	}).Should(Succeed())
+	change(`{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`)
 	return claim
 }
