@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -71,6 +72,67 @@ func faultsOfTheOperator() {
 		o.restart()
 		settles(c)
 		Expect(members(c)).To(And(HaveLen(3), HaveKey("orphan-0"), HaveKey("orphan-1"), HaveKey("orphan-2")))
+		discard(c)
+	})
+
+	It("fault 9: while the API server refuses every other request and takes two seconds for the rest, a member is replaced and a cluster is created", func() {
+		c := create(newCluster(namespace, "throttled"))
+		data, known := fill(c), members(c)
+		victim, _ := aFollower(c)
+		others := uids(c)
+		delete(others, victim.Name)
+		asked, refused := 0, 0
+		o.onRequest(func(r request) verdict {
+			if r.watch {
+				return pass
+			}
+			if asked++; asked%2 == 0 {
+				refused++
+				return refuse
+			}
+			return linger
+		})
+		lose(c, victim.Name)
+		second := newCluster(namespace, "beside", oneMember)
+		Expect(api.Create(ctx, second)).To(Succeed())
+		begun := time.Now()
+		Eventually(func(g Gomega) {
+			isSettled(g, second)
+			g.Expect(membersOf(g, c)).To(And(HaveLen(3), Not(HaveKey(victim.Name))))
+			isSettled(g, c)
+		}).WithTimeout(5 * time.Minute).Should(Succeed())
+		o.heal()
+		AddReportEntry("requests", fmt.Sprintf("%d in %s, %d of them refused", asked, time.Since(begun).Round(time.Second), refused))
+		Expect(refused).To(BeNumerically(">", 10), "requests that were refused")
+		untouched, after := uids(c), members(c)
+		for name, uid := range others {
+			Expect(untouched).To(HaveKeyWithValue(name, uid))
+			Expect(after).To(HaveKeyWithValue(name, known[name]))
+		}
+		Expect(filled(c)).To(Equal(data))
+		discard(c)
+		discard(second)
+	})
+
+	It("fault 9: an API server that refuses everything for a minute is asked less and less, and then all goes on", Label("long"), func() {
+		c := create(newCluster(namespace, "refused", oneMember))
+		var first, last int
+		begun := time.Now()
+		o.onRequest(func(request) verdict {
+			switch since := time.Since(begun); {
+			case since < 20*time.Second:
+				first++
+			case since > 40*time.Second:
+				last++
+			}
+			return refuse
+		})
+		setSize(c, 3)
+		time.Sleep(time.Minute)
+		o.heal()
+		AddReportEntry("requests", fmt.Sprintf("%d in the first 20 s, %d in the last", first, last))
+		settles(c)
+		Expect(members(c)).To(HaveLen(3))
 		discard(c)
 	})
 

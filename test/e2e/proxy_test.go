@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
@@ -28,6 +29,10 @@ const (
 	deafen
 	// timeout carries it out and answers that it took too long.
 	timeout
+	// refuse answers 429 and asks for a second of patience, as API Priority and Fairness does.
+	refuse
+	// linger carries it out after two seconds.
+	linger
 )
 
 // proxy stands between the operator and the API server.
@@ -92,6 +97,12 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusGatewayTimeout)
 		_, _ = io.WriteString(w, timedOut)
+	case refuse:
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+	case linger:
+		time.Sleep(2 * time.Second)
+		p.forward.ServeHTTP(w, r)
 	}
 }
 

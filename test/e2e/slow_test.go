@@ -47,25 +47,30 @@ func slowProcesses(u *undisturbed) {
 
 // slowDisks make every write to a log wait.
 func slowDisks(u *undisturbed) {
-	It("fault 31: a follower whose disk takes half a second for each write is not replaced, and the others serve on", func() {
-		member := u.chosen(oneFollower)
-		_, others := split(networks(u.c), member)
-		address := pod(u.c, member).Status.PodIP
-		slow := diskOf(processOf(u.before[member]))
-		DeferCleanup(slow, 0)
-		elections := u.during(func() {
-			count, sum := syncs(address)
-			slow(operationsPerSecond)
-			u.stays(others...)
-			after, total := syncs(address)
-			mean := (total - sum) / (after - count)
-			AddReportEntry("each write to the log", fmt.Sprintf("%.3f s, %.0f of them", mean, after-count))
-			Expect(after).To(BeNumerically(">", count), "the disk is slow, not dead")
-			Expect(mean).To(BeNumerically(">", 0.3), "the disk is as slow as it should be")
-			slow(0)
+	for i, role := range []string{oneFollower, theLeader} {
+		It(fmt.Sprintf("fault %d: ", 31+i)+role+" whose disk takes half a second for each write is not replaced, and the others serve on", func() {
+			member := u.chosen(role)
+			_, others := split(networks(u.c), member)
+			address := pod(u.c, member).Status.PodIP
+			slow := diskOf(processOf(u.before[member]))
+			DeferCleanup(slow, 0)
+			elections := u.during(func() {
+				count, sum := syncs(address)
+				slow(operationsPerSecond)
+				u.stays(others...)
+				after, total := syncs(address)
+				mean := (total - sum) / (after - count)
+				AddReportEntry("each write to the log", fmt.Sprintf("%.3f s, %.0f of them", mean, after-count))
+				Expect(after).To(BeNumerically(">", count), "the disk is slow, not dead")
+				Expect(mean).To(BeNumerically(">", 0.3), "the disk is as slow as it should be")
+				slow(0)
+			})
+			AddReportEntry("longest time without a write", u.gap.String())
+			if role == oneFollower { // a leader leads on, or loses an election: both is etcd's
+				u.costsLittle(oneFollower, elections)
+			}
 		})
-		u.costsLittle(oneFollower, elections)
-	})
+	}
 }
 
 // operationsPerSecond make a write to etcd's log take about half a second: it is
