@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,9 +11,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -71,6 +75,26 @@ func computeResources() {
 		Expect(edit(c, using(asBefore.Requests, asBefore.Limits))).To(Succeed())
 		settles(c)
 		Expect(untouched(Default, c, before)).To(Equal(3))
+	})
+
+	It("fault 52: a limit of memory below what its member uses, which the kubelet sets in no running Pod, is taken by a new one", func() {
+		large := func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.Size = ptr.To(resource.MustParse("1Gi")) }
+		used := create(newCluster(c.Namespace, "used", oneMember, large, using(list("50m", "64Mi"), list("", "640Mi"))))
+		ask(used, func(ctx context.Context, etcd *clientv3.Client) error {
+			for i := range 100 {
+				if _, err := etcd.Put(ctx, fmt.Sprintf("big/%d", i), strings.Repeat("x", 1<<20)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		before := uids(used)
+		Expect(edit(used, using(list("50m", "64Mi"), list("", "256Mi")))).To(Succeed())
+		says(used, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "cannot decrease memory limits")
+		Eventually(uids).WithArguments(used).WithTimeout(4 * time.Minute).ShouldNot(Equal(before))
+		settles(used)
+		Expect(memoryLimit(pod(used, "used-0"))).To(Equal(int64(256 << 20)))
+		discard(used)
 	})
 
 	for _, change := range []struct {
