@@ -75,7 +75,7 @@ func faultsOfTheOperator() {
 		discard(c)
 	})
 
-	It("fault 9: while the API server refuses every other request and takes two seconds for the rest, a member is replaced and a cluster is created", func() {
+	It("fault 9: an API server that refuses every other request, and is slow, costs time: a member is replaced, a cluster is created", func() {
 		c := create(newCluster(namespace, "throttled"))
 		data, known := fill(c), members(c)
 		victim, _ := aFollower(c)
@@ -114,7 +114,7 @@ func faultsOfTheOperator() {
 		discard(second)
 	})
 
-	It("fault 9: an API server that refuses everything for a minute is asked as seldom as it says, and then all goes on", Label("long"), func() {
+	It("fault 9: an API server that refuses everything is asked as seldom as it says, and then all goes on", Label("long"), func() {
 		c := create(newCluster(namespace, "refused", oneMember))
 		asked := 0
 		o.onRequest(func(request) verdict {

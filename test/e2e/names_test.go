@@ -39,7 +39,7 @@ func namesAndSizes() {
 		discard(c)
 	})
 
-	It("a name whose Service for clients would be another cluster's own is refused before anything is made, and comes when that one has gone", func() {
+	It("a name by which another cluster has its Service for clients is refused before anything is made, until that one has gone", func() {
 		first := create(newCluster(namespace, "a", oneMember))
 		second := newCluster(namespace, "a-client", oneMember)
 		Expect(api.Create(ctx, second)).To(Succeed())

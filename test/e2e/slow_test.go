@@ -48,7 +48,7 @@ func slowProcesses(u *undisturbed) {
 // slowDisks make every write to a log wait.
 func slowDisks(u *undisturbed) {
 	for i, role := range []string{oneFollower, theLeader} {
-		It(fmt.Sprintf("fault %d: ", 31+i)+role+" whose disk takes half a second for each write is not replaced, and the others serve on", func() {
+		It(fmt.Sprintf("fault %d: ", 31+i)+role+" whose disk takes half a second a write is not replaced, and the others serve on", func() {
 			member := u.chosen(role)
 			_, others := split(networks(u.c), member)
 			address := pod(u.c, member).Status.PodIP
