@@ -56,12 +56,17 @@ func TestStraysAreRemembered(t *testing.T) {
 	}
 }
 
-// TestStraysAreRememberedWithoutAPod: nobody is asked at all.
+// TestStraysAreRememberedWithoutAPod: nobody is asked at all. One that was recorded by a name
+// of this namespace is of no other.
 func TestStraysAreRememberedWithoutAPod(t *testing.T) {
 	s := newScene(t)
-	s.recordStrays("c0ffee")
+	s.recordStrays("c0ffee", "d0")
+	s.c.Status.UnknownMembers[1].PeerURLs = []string{"https://a-7.a.default.svc:2380"}
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
-	want := []cluster.Stray{{ID: 0xc0ffee, Name: "b-c0ffee", PeerURL: "https://b-c0ffee:2380,https://b:2380", Voter: true}}
+	want := []cluster.Stray{
+		{ID: 0xc0ffee, Name: "b-c0ffee", PeerURL: "https://b-c0ffee:2380,https://b:2380", Voter: true},
+		{ID: 0xd0, Name: "b-d0", PeerURL: "https://a-7.a.default.svc:2380", Voter: true},
+	}
 	if v := s.look(); !slices.Equal(v.Strays, want) {
 		t.Errorf("strays: %+v", v.Strays)
 	}
