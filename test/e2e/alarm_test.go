@@ -24,14 +24,7 @@ func alarms() {
 		namespace := newNamespace()
 		startOperator(namespace)
 		c := create(newCluster(namespace, "cramped"))
-		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-			for i := range 80 {
-				if _, err := etcd.Put(ctx, fmt.Sprintf("big/%d", i), strings.Repeat("x", 1<<20)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		putLarge(c, 80)
 		before := uids(c)
 		quota := func(size *resource.Quantity) {
 			GinkgoHelper()
@@ -96,5 +89,18 @@ func alarms() {
 		put(c, "key", "after")
 		Expect(members(c)).To(Equal(known))
 		Expect(uids(c)).To(Equal(before))
+	})
+}
+
+// putLarge writes so many values of a MiB.
+func putLarge(c *v1alpha1.EtcdCluster, count int) {
+	GinkgoHelper()
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		for i := range count {
+			if _, err := etcd.Put(ctx, fmt.Sprintf("big/%d", i), strings.Repeat("x", 1<<20)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }

@@ -46,7 +46,7 @@ func movedData() {
 			remove(stranger)
 			Expect(api.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed(), "the volume is kept")
 
-			rebind(elsewhere, namespace, "moved-0", mark.missing...)
+			rebind(elsewhere, namespace, "moved-0") // with what the operator has written on it meanwhile
 			again := create(newCluster(namespace, "moved", retained))
 			Expect(value(again, "key")).To(Equal("survives"))
 			Expect(now(again).Status.ClusterID).To(Equal(id))

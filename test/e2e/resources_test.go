@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,7 +9,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,14 +77,7 @@ func computeResources() {
 	It("fault 52: a limit of memory below what its member uses, which the kubelet sets in no running Pod, is taken by a new one", func() {
 		large := func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.Size = ptr.To(resource.MustParse("1Gi")) }
 		used := create(newCluster(c.Namespace, "used", oneMember, large, using(list("50m", "64Mi"), list("", "640Mi"))))
-		ask(used, func(ctx context.Context, etcd *clientv3.Client) error {
-			for i := range 100 {
-				if _, err := etcd.Put(ctx, fmt.Sprintf("big/%d", i), strings.Repeat("x", 1<<20)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		putLarge(used, 100)
 		before := uids(used)
 		Expect(edit(used, using(list("50m", "64Mi"), list("", "256Mi")))).To(Succeed())
 		says(used, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "cannot decrease memory limits")
