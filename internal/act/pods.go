@@ -183,7 +183,7 @@ func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vie
 		if status := build.EtcdStatus(pod); status.ContainerID != "" {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, status.ContainerID)
 		}
-		if len(v.Select(cluster.IsVoter)) > 1 {
+		if v.Count(cluster.IsVoter) > 1 {
 			a.leave(pod)
 		}
 	})

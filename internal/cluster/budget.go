@@ -12,16 +12,16 @@ import "github.com/etcd-operator/etcd-operator/internal/quorum"
 func (v View) MustStay() int {
 	voters := v.Voters()
 	stay := staying(voters, v.StrayVoters())
-	if v.Want.Size > 0 && v.countedLeavers() > 0 || len(v.Select(IsVoter, IsSuperseded, func(m Member) bool { return m.Volume != Kept })) > 0 {
+	if v.Want.Size > 0 && v.countedLeavers() > 0 || v.Count(IsVoter, IsSuperseded, func(m Member) bool { return m.Volume != Kept }) > 0 {
 		stay = max(stay, staying(voters-1, v.StrayVoters())+1) // the next one to leave, too
 	}
-	return stay + len(v.Select(isGuest))*min(1, len(v.Select(IsVoter)))
+	return stay + v.Count(isGuest)*min(1, v.Count(IsVoter))
 }
 
 // countedLeavers is how many of the voters that are too many Kubernetes may still count. Those
 // whose Pods have been told to end leave first.
 func (v View) countedLeavers() int {
-	uncounted := len(v.Select(IsVoter, Not(isCounted)))
+	uncounted := v.Count(IsVoter, Not(isCounted))
 	return v.Voters() - v.Want.Size - uncounted
 }
 

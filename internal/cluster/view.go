@@ -192,6 +192,17 @@ func (v View) Select(tests ...func(Member) bool) []Member {
 	return out
 }
 
+// Count is how many members there are for which every test holds.
+func (v View) Count(tests ...func(Member) bool) int {
+	n := 0
+	for _, m := range v.Members {
+		if all(m, tests) {
+			n++
+		}
+	}
+	return n
+}
+
 func all(m Member, tests []func(Member) bool) bool {
 	for _, test := range tests {
 		if !test(m) {
@@ -212,7 +223,7 @@ func (v View) Member(name string) (Member, bool) {
 
 // Voters is how many voters the cluster has, or will have when it has formed.
 func (v View) Voters() int {
-	if n := len(v.Select(IsVoter)); n > 0 {
+	if n := v.Count(IsVoter); n > 0 {
 		return n
 	}
 	if n := len(v.Record.First); n > 0 {

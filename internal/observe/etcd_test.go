@@ -148,7 +148,7 @@ func TestOneMemberDown(t *testing.T) {
 	if down.Answers || down.Healthy || down.Leader || down.Role != cluster.Voter || down.ID != 1 || !down.Started {
 		t.Errorf("saw %+v", down)
 	}
-	if leader, _ := v.Leader(); leader.Name != "a-1" || v.Unread != "" || len(v.Select(cluster.IsHealthy)) != 2 {
+	if leader, _ := v.Leader(); leader.Name != "a-1" || v.Unread != "" || v.Count(cluster.IsHealthy) != 2 {
 		t.Errorf("leader %s, unread %q, healthy %v", leader.Name, v.Unread, cluster.Names(v.Select(cluster.IsHealthy)))
 	}
 }
@@ -160,7 +160,7 @@ func TestDeadLeaderIsNotWaitedFor(t *testing.T) {
 	s.stop("a-0")
 	s.twist = func(_ string, status *etcd.Status) { status.LeaderID = 1 }
 	v := s.look()
-	if v.Unread != "the members have no leader" || len(v.Select(cluster.IsHealthy)) > 0 || len(v.Select(cluster.IsVoter)) != 3 {
+	if v.Unread != "the members have no leader" || v.Count(cluster.IsHealthy) > 0 || v.Count(cluster.IsVoter) != 3 {
 		t.Errorf("saw %+v", v)
 	}
 	if reads := s.callsOf("Read"); len(reads) > 0 {
@@ -227,7 +227,7 @@ func TestElectionIsNoSplit(t *testing.T) {
 			}
 		}
 		v := s.look()
-		if n := len(v.Select(cluster.IsHealthy)); n != healthy || v.Split != "" || v.Unread != "" {
+		if n := v.Count(cluster.IsHealthy); n != healthy || v.Split != "" || v.Unread != "" {
 			t.Errorf("then term %d: %d are healthy, split %q, unread %q", again, n, v.Split, v.Unread)
 		}
 	}
@@ -238,7 +238,7 @@ func TestQuorumLost(t *testing.T) {
 	s := newScene(t)
 	s.stop("a-0", "a-2")
 	v := s.look()
-	if v.Unread != "the members have no leader" || len(v.Select(cluster.IsVoter)) != 3 || len(v.Select(cluster.IsHealthy)) > 0 {
+	if v.Unread != "the members have no leader" || v.Count(cluster.IsVoter) != 3 || v.Count(cluster.IsHealthy) > 0 {
 		t.Errorf("saw %+v", v)
 	}
 	if m, _ := v.Member("a-1"); !m.Answers || m.Complaint != "" {
@@ -270,8 +270,8 @@ func TestListIsTakenOnlyAfterALinearizableRead(t *testing.T) {
 
 	s = newScene(t)
 	s.etcd.FailBefore(fake.Members, context.DeadlineExceeded)
-	if v = s.look(); v.Unread == "" || len(v.Select(cluster.IsVoter)) != 3 {
-		t.Errorf("without a list: unread %q, %d voters of the record", v.Unread, len(v.Select(cluster.IsVoter)))
+	if v = s.look(); v.Unread == "" || v.Count(cluster.IsVoter) != 3 {
+		t.Errorf("without a list: unread %q, %d voters of the record", v.Unread, v.Count(cluster.IsVoter))
 	}
 }
 
@@ -305,7 +305,7 @@ func TestRecordTellsRolesWhenNobodyAnswers(t *testing.T) {
 	s.c.Status.Members = append(s.c.Status.Members,
 		v1alpha1.MemberStatus{Name: "a-3", ID: "1f", Role: v1alpha1.RoleLearner}, v1alpha1.MemberStatus{Name: "a-4", Role: v1alpha1.RoleUnlisted})
 	v := s.look()
-	if v.Unread != "no member answers" || len(v.Select(cluster.IsVoter, cluster.IsRecorded)) != 3 || len(v.Members) != 4 {
+	if v.Unread != "no member answers" || v.Count(cluster.IsVoter, cluster.IsRecorded) != 3 || len(v.Members) != 4 {
 		t.Errorf("saw %+v", v)
 	}
 	if m, _ := v.Member("a-3"); m.Role != cluster.Learner || m.ID != 0x1f || m.Started {
@@ -315,8 +315,8 @@ func TestRecordTellsRolesWhenNobodyAnswers(t *testing.T) {
 		t.Errorf("saw %+v", m)
 	}
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
-	if v = s.look(); v.Unread != "no member runs" || len(v.Select(cluster.IsVoter)) != 3 {
-		t.Errorf("without pods: unread %q, %d voters", v.Unread, len(v.Select(cluster.IsVoter)))
+	if v = s.look(); v.Unread != "no member runs" || v.Count(cluster.IsVoter) != 3 {
+		t.Errorf("without pods: unread %q, %d voters", v.Unread, v.Count(cluster.IsVoter))
 	}
 }
 
@@ -366,7 +366,7 @@ func TestOnlyRunningPodsAreAsked(t *testing.T) {
 func TestMemberThatCannotBeDialledDoesNotAnswer(t *testing.T) {
 	s := newScene(t)
 	s.pod("a-1").Status.PodIP = "10.0.0.99"
-	if v := s.look(); len(v.Select(cluster.IsHealthy)) != 2 || v.Unread != "" {
+	if v := s.look(); v.Count(cluster.IsHealthy) != 2 || v.Unread != "" {
 		t.Errorf("saw %+v", v)
 	}
 }

@@ -24,7 +24,7 @@ func TestForeignDataIsNotBelieved(t *testing.T) {
 	if m.Foreign != "its data is of cluster dead, not of c1" || m.ClusterID != "dead" || m.Answers || m.Healthy || m.Revision > 0 {
 		t.Errorf("saw %+v", m)
 	}
-	if leader, _ := v.Leader(); leader.Name != "a-0" || v.Unread != "" || len(v.Select(cluster.IsHealthy)) != 2 {
+	if leader, _ := v.Leader(); leader.Name != "a-0" || v.Unread != "" || v.Count(cluster.IsHealthy) != 2 {
 		t.Errorf("leader %s, unread %q, healthy %v", leader.Name, v.Unread, cluster.Names(v.Select(cluster.IsHealthy)))
 	}
 	if asked := strings.Join(append(s.callsOf("Members"), s.callsOf("Read")...), " "); strings.Contains(asked, "a-2") {
@@ -73,7 +73,7 @@ func TestBeforeTheClusterIsKnownNobodyIsForeign(t *testing.T) {
 		}
 	}
 	v := s.look()
-	if m, _ := v.Member("a-2"); m.ClusterID != "dead" || len(v.Select(cluster.IsForeign)) > 0 {
+	if m, _ := v.Member("a-2"); m.ClusterID != "dead" || v.Count(cluster.IsForeign) > 0 {
 		t.Errorf("saw %+v", v)
 	}
 	if step, because := plan.Next(v); step.String() != "withdraw a-0 from clients" {

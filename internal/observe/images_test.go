@@ -48,7 +48,7 @@ func TestChosenImagesAreNotUsual(t *testing.T) {
 	s.runs("3.6.16", "3.6.16", "3.6.16")
 	s.twist = withStorage(s.twist, "3.5.0")
 	v := s.look()
-	if v.Target.Image != "mine.example/etcd:v3.6.16" || len(v.Select(cluster.IsOutdated)) > 0 {
+	if v.Target.Image != "mine.example/etcd:v3.6.16" || v.Count(cluster.IsOutdated) > 0 {
 		t.Errorf("target %+v, outdated %v", v.Target, cluster.Names(v.Select(cluster.IsOutdated)))
 	}
 	for _, m := range v.Members {

@@ -379,7 +379,7 @@ func TestCopiesAreTheirMakers(t *testing.T) {
 			}
 		}
 		v := s.look()
-		if len(v.Foreign)+len(v.Misfits)+len(v.Expired) > 0 || v.Unread != "" || len(v.Select(cluster.IsHealthy)) != 3 {
+		if len(v.Foreign)+len(v.Misfits)+len(v.Expired) > 0 || v.Unread != "" || v.Count(cluster.IsHealthy) != 3 {
 			t.Errorf("foreign %v, misfits %v, expired %v, unread %q", v.Foreign, v.Misfits, v.Expired, v.Unread)
 		}
 	}

@@ -100,7 +100,7 @@ func TestStrayLeads(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := s.look()
-	if v.Unread != "" || len(v.Select(cluster.IsHealthy)) != 3 || v.StrayVoters() != 1 {
+	if v.Unread != "" || v.Count(cluster.IsHealthy) != 3 || v.StrayVoters() != 1 {
 		t.Errorf("unread %q, healthy %v, strays %+v", v.Unread, cluster.Names(v.Select(cluster.IsHealthy)), v.Strays)
 	}
 	if leader, led := v.Leader(); led {
@@ -109,7 +109,7 @@ func TestStrayLeads(t *testing.T) {
 	for range 3 {
 		s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
 	}
-	if v = s.look(); v.Unread == "" || len(v.Select(cluster.IsHealthy)) > 0 || v.StrayVoters() != 1 {
+	if v = s.look(); v.Unread == "" || v.Count(cluster.IsHealthy) > 0 || v.StrayVoters() != 1 {
 		t.Errorf("no read succeeds: unread %q, strays %+v", v.Unread, v.Strays)
 	}
 }

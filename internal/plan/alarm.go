@@ -31,7 +31,7 @@ func containCorruption(v cluster.View) Step {
 	case v.Undecided != "":
 		return Refuse{raised + "; nothing is changed, because it is not known whose data differs: " + v.Undecided + "; find that out with " +
 			"etcdctl endpoint hashkv, remove that member with etcdctl member remove, and end the alarm with etcdctl alarm disarm"}
-	case len(v.Select(cluster.IsVoter)) < 2:
+	case v.Count(cluster.IsVoter) < 2:
 		return Refuse{raised + "; there is no other voter to compare its data with: check it, or restore it from a backup, " +
 			"and end the alarm with etcdctl alarm disarm"}
 	case left >= 0:

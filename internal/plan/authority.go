@@ -24,7 +24,7 @@ func LostAuthority(v cluster.View) string {
 			holder = o.Holder
 		}
 	}
-	if holder == "" && len(v.Select(cluster.HasPod)) == 0 {
+	if holder == "" && v.Count(cluster.HasPod) == 0 {
 		return ""
 	}
 	another := "set spec.size to 0 and back"

@@ -281,8 +281,8 @@ func rememberFormation(v cluster.View) Step {
 		return nil
 	}
 	first := v.Select(cluster.IsRecorded)
-	allHere := len(v.Select(cluster.IsRecorded, cluster.HasPod)) == len(first)
-	allHealthy := len(v.Select(cluster.IsRecorded, cluster.IsHealthy)) == len(first)
+	allHere := v.Count(cluster.IsRecorded, cluster.HasPod) == len(first)
+	allHealthy := v.Count(cluster.IsRecorded, cluster.IsHealthy) == len(first)
 	if v.Fresh && allHere && !allHealthy && !v.Want.Ephemeral {
 		return nil
 	}

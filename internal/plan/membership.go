@@ -32,8 +32,8 @@ func readEtcd(v cluster.View) Step {
 // that nobody asked for count as healthy, because a quorum has just answered: none is
 // ever lost for good here.
 func keepQuorum(v cluster.View) Step {
-	voters := len(v.Select(cluster.IsVoter)) + v.StrayVoters()
-	healthy := len(v.Select(cluster.IsVoter, cluster.IsHealthy)) + v.StrayVoters()
+	voters := v.Count(cluster.IsVoter) + v.StrayVoters()
+	healthy := v.Count(cluster.IsVoter, cluster.IsHealthy) + v.StrayVoters()
 	if quorum.Holds(healthy, voters) {
 		return nil
 	}
@@ -203,7 +203,7 @@ func why(m cluster.Member) string {
 // ephemeral data must be made anew, because those are replaced and never restarted. No
 // other is replaced for an image that is known to hold another version.
 func target(v cluster.View) int {
-	if v.Want.Ephemeral && v.Target.Misnamed == "" && len(v.Select(cluster.IsVoter, cluster.IsSuperseded)) > 0 {
+	if v.Want.Ephemeral && v.Target.Misnamed == "" && v.Count(cluster.IsVoter, cluster.IsSuperseded) > 0 {
 		return v.Want.Size + 1
 	}
 	return v.Want.Size
@@ -211,7 +211,7 @@ func target(v cluster.View) int {
 
 // grow adds one learner under a name that was never used.
 func grow(v cluster.View) Step {
-	if len(v.Select(cluster.IsVoter)) >= target(v) {
+	if v.Count(cluster.IsVoter) >= target(v) {
 		return nil
 	}
 	if v.Record.Joining != "" {

@@ -80,7 +80,7 @@ func keepsStranded(w *world) bool {
 	}
 	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent || w.fate(m.Name).nowhere }) {
 		steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
-		if quorum.Holds(len(steady), len(v.Select(cluster.IsVoter, cluster.Except(m.Name)))) {
+		if quorum.Holds(len(steady), v.Count(cluster.IsVoter, cluster.Except(m.Name))) {
 			return true
 		}
 	}
@@ -96,7 +96,7 @@ func keepsLost(w *world) bool {
 	}
 	for _, m := range v.Select(cluster.IsListed, cluster.IsLost) {
 		steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
-		if quorum.Holds(len(steady), len(v.Select(cluster.IsVoter, cluster.Except(m.Name)))) {
+		if quorum.Holds(len(steady), v.Count(cluster.IsVoter, cluster.Except(m.Name))) {
 			return true
 		}
 	}
@@ -109,7 +109,7 @@ func keepsOdd(w *world) bool {
 	v := &w.view
 	odd := v.Select(cluster.IsVoter, cluster.IsOdd)
 	good := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Not(cluster.IsOdd))
-	return len(odd) > 0 && v.Want.Size > 0 && !w.cannotMount() && quorum.Holds(len(good), len(v.Select(cluster.IsVoter))-1)
+	return len(odd) > 0 && v.Want.Size > 0 && !w.cannotMount() && quorum.Holds(len(good), v.Count(cluster.IsVoter)-1)
 }
 
 // misleads says whether a Pod stays whose etcd can never join.

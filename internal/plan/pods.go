@@ -32,7 +32,7 @@ func startMembers(v cluster.View) Step {
 // many.
 func isSuperfluous(v cluster.View, m cluster.Member) bool {
 	if cluster.IsLearner(m) {
-		return v.Unread == "" && len(v.Select(cluster.IsVoter)) >= target(v)
+		return v.Unread == "" && v.Count(cluster.IsVoter) >= target(v)
 	}
 	return v.Unread == "" && slices.Contains(leaving(v), m.Name)
 }
@@ -126,7 +126,7 @@ func restartBroken(v cluster.View) Step {
 // on another that runs the same image, while the one that is wanted has yet to work elsewhere. It is down for seconds, and would stay
 // down if the new spec fails.
 func comesBack(v cluster.View, m cluster.Member) bool {
-	if isReturning(m) && !quorum.Holds(len(v.Select(cluster.IsVoter, cluster.IsHealthy)), len(v.Select(cluster.IsVoter))) {
+	if isReturning(m) && !quorum.Holds(v.Count(cluster.IsVoter, cluster.IsHealthy), v.Count(cluster.IsVoter)) {
 		return true
 	}
 	tried := v.Select(cluster.IsListed, cluster.HasPod, cluster.Not(cluster.IsOutdated), cluster.Not(cluster.IsHealthy))

@@ -20,7 +20,7 @@ type QuorumLoss struct {
 
 // Lasting returns the lasting loss of quorum, and whether there is one.
 func Lasting(v cluster.View) (QuorumLoss, bool) {
-	if v.Unproven() && len(v.Select(cluster.IsListed)) == 0 {
+	if v.Unproven() && v.Count(cluster.IsListed) == 0 {
 		return lastingUnproven(v)
 	}
 	loss := lossOf(v.Select(cluster.IsVoter))
@@ -197,7 +197,7 @@ func outnumbered(v cluster.View) Step {
 	foreign := v.Select(cluster.IsVoter, cluster.IsForeign)
 	rest := v.Select(cluster.IsVoter, cluster.Not(cluster.IsForeign), cluster.Not(cluster.IsBeyondRepair), cluster.Not(cluster.IsMissing))
 	strays := v.StrayVoters()
-	if len(foreign) == 0 || quorum.Holds(len(rest)+strays, len(v.Select(cluster.IsVoter))+strays) {
+	if len(foreign) == 0 || quorum.Holds(len(rest)+strays, v.Count(cluster.IsVoter)+strays) {
 		return nil
 	}
 	m := foreign[0]
@@ -248,7 +248,7 @@ func recoverQuorum(v cluster.View) Step {
 
 // stands says whether the survivor serves as the only voter.
 func stands(v cluster.View, survivor cluster.Member) bool {
-	return survivor.Pod.Forced && survivor.Leader && survivor.Healthy && v.Unread == "" && len(v.Select(cluster.IsVoter)) == 1
+	return survivor.Pod.Forced && survivor.Leader && survivor.Healthy && v.Unread == "" && v.Count(cluster.IsVoter) == 1
 }
 
 // fence stops a member that the cluster goes on without. One that has been told to

@@ -63,7 +63,7 @@ func roll(v cluster.View) Step {
 	switch {
 	case leader.Name == "":
 		return awaitResize(v)
-	case len(v.Select(cluster.IsVoter)) == 1:
+	case v.Count(cluster.IsVoter) == 1:
 		return restart(v, leader) // nobody can take over: a short outage is the only way
 	default:
 		return handOver(v, leader)
@@ -74,7 +74,7 @@ func roll(v cluster.View) Step {
 // too little for all. What a Pod is still to get may be set back at once. One that the kubelet
 // cannot resize gets a new Pod first, which shows whether it runs with that.
 func resize(v cluster.View) Step {
-	busy := len(v.Select(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.Resizing != "" && m.Pod.Change != cluster.Resize })) > 0
+	busy := v.Count(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.Resizing != "" && m.Pod.Change != cluster.Resize }) > 0
 	for _, m := range v.Select(cluster.IsListed, cluster.IsOutdated) {
 		if m.Pod.Change == cluster.Resize && (!busy || m.Pod.Resizing != "") {
 			return Resize{m.Name, m.Pod.UID}
@@ -102,7 +102,7 @@ func restart(v cluster.View, m cluster.Member) Step {
 		return Refuse{"the spec has changed, but the volume of " + m.Name + " is being deleted, so that all data would go with its pod; " +
 			"set spec.size to 3: then it is replaced"}
 	}
-	up := len(v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(m.Name)))
+	up := v.Count(cluster.IsVoter, cluster.IsServing, cluster.Except(m.Name))
 	if len(voters) > 1 && !quorum.Holds(up+vouched(v, m), len(voters)) {
 		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, up, len(voters))}
 	}
@@ -155,7 +155,7 @@ func vouched(v cluster.View, next cluster.Member) int {
 // refused, and tries again only after a second (gRPC's connection backoff). A Pod that
 // lingers takes that time itself.
 func vacate(v cluster.View, m cluster.Member) Step {
-	if len(v.Select(cluster.IsVoter)) == 1 {
+	if v.Count(cluster.IsVoter) == 1 {
 		return nil
 	}
 	if step := withdraw(m); step != nil {

@@ -48,7 +48,7 @@ func adopted(v cluster.View) []cluster.Member {
 // leaveMoved names data that was brought here from another namespace: no member is listed under
 // the name that it has here, and each that is listed would be taken for somebody else's.
 func leaveMoved(v cluster.View) Step {
-	if len(v.Select(cluster.IsListed)) > 0 {
+	if v.Count(cluster.IsListed) > 0 {
 		return nil
 	}
 	for _, s := range v.Strays {

@@ -10,7 +10,7 @@ import (
 // discardUnused deletes the volumes of a cluster that never began.
 func discardUnused(v cluster.View) Step {
 	used := slices.ContainsFunc(v.Volumes, func(volume cluster.Volume) bool { return !volume.Unused })
-	if used || len(v.Select(cluster.HasPod)) > 0 {
+	if used || v.Count(cluster.HasPod) > 0 {
 		return nil
 	}
 	if len(v.Volumes) > 0 {

@@ -55,7 +55,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether members serve is not known: %s", v.Unread)
 	case v.Split != "":
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether clients are served the same data is not known: %s", v.Split)
-	case asleep && len(v.Select(cluster.HasPod)) == 0:
+	case asleep && v.Count(cluster.HasPod) == 0:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept")
 	case asleep && !quorum.Holds(len(healthy), len(voters)):
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: too few members run to serve, volumes are kept")
@@ -93,7 +93,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 // none answers the operator: then the fault is likely between them.
 func unreachable(v cluster.View) bool {
 	ready := v.Select(cluster.IsVoter, func(m cluster.Member) bool { return m.Pod.Ready && !m.Answers && !cluster.IsForeign(m) })
-	return quorum.Holds(len(ready), len(v.Select(cluster.IsVoter)))
+	return quorum.Holds(len(ready), v.Count(cluster.IsVoter))
 }
 
 func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
