@@ -92,3 +92,15 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryMutantFits: whoever changes a line that a mutant is about changes the mutant, too.
+func TestEveryMutantFits(t *testing.T) {
+	t.Chdir("../..")
+	mutants, err := load("hack/mutants/list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := allFit(mutants); err != nil || len(mutants) < 600 {
+		t.Errorf("%d mutants: %v", len(mutants), err)
+	}
+}
