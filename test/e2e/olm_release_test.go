@@ -65,15 +65,18 @@ func signingKey(file string) string {
 	return file
 }
 
-// tellOf gives what is unreleased its version, and the day that its bundle says.
+// tellOf gives what is unreleased its version, and the day that its bundle says. A version that has its section keeps that.
 func tellOf(tree, version string) {
 	GinkgoHelper()
 	file := filepath.Join(tree, "CHANGELOG.md")
 	text, err := os.ReadFile(file)
 	Expect(err).NotTo(HaveOccurred())
+	if strings.Contains(string(text), "\n## "+version+" - ") {
+		return
+	}
 	_, csv := readCSV(filepath.Join(top, "bundle"))
 	day := csv["metadata"].(map[string]any)["annotations"].(map[string]any)["createdAt"].(string)[:len("2006-01-02")]
-	section := fmt.Sprintf("\n## [%s] - %s\n\n- Cut by a test.\n\n## ", version, day)
+	section := fmt.Sprintf("\n## %s - %s\n\n- Cut by a test.\n\n## ", version, day)
 	Expect(os.WriteFile(file, []byte(strings.Replace(string(text), "\n## ", section, 1)), 0o600)).To(Succeed())
 }
 
