@@ -57,7 +57,13 @@ type refusal struct {
 	times int           // in a row, those included after which it was seen to hold
 	held  bool          // it was seen to be as it was written
 	why   string        // the object was written; it says what was wanted
-	step  plan.Step     // that has written to a member
+	mark  marking       // that was written on a Pod
+}
+
+// A marking is what was written on a Pod; empty of what was written on a volume.
+type marking struct {
+	uid string
+	as  plan.Mark
 }
 
 // A wish is the spec of one EtcdCluster: another one of its name may follow it.
@@ -102,7 +108,7 @@ func (r *refusals) note(c *v1alpha1.EtcdCluster, step plan.Step, err error, now 
 }
 
 func pauseOf(step plan.Step, object cluster.Object, tries int) time.Duration {
-	if _, starts := step.(plan.Start); starts || object.Kind == "Secret" {
+	if _, starts := step.(plan.CreatePods); starts || object.Kind == "Secret" {
 		return min(startAgain<<min(tries-1, 8), askAgain)
 	}
 	return askAgain
@@ -111,7 +117,7 @@ func pauseOf(step plan.Step, object cluster.Object, tries int) time.Duration {
 // after is the refusal as the next one in a row, if both are of the same.
 func (r refusal) after(was refusal) refusal {
 	isUndone := func(of refusal) bool { return of.words == cluster.ChangedBack }
-	if was.of != r.of || was.why != r.why || was.step != r.step || isUndone(was) != isUndone(r) {
+	if was.of != r.of || was.why != r.why || was.mark != r.mark || isUndone(was) != isUndone(r) {
 		was = refusal{}
 	}
 	r.times = was.times + 1
@@ -132,8 +138,8 @@ func noteDone(known map[string]refusal, c *v1alpha1.EtcdCluster, step plan.Step,
 	}
 	for _, object := range written(step) {
 		is := refusal{at: now, of: wishOf(c), words: cluster.ChangedBack, why: object.Why}
-		if object.Part == change {
-			is.step = step
+		if s, marks := step.(plan.MarkPods); marks {
+			is.mark = marking{s.Pods[0].UID, s.As}
 		}
 		is = is.after(known[object.String()])
 		is.again = min(applyAgain<<min(is.tries-1, 8), applyRarely)
@@ -143,17 +149,14 @@ func noteDone(known map[string]refusal, c *v1alpha1.EtcdCluster, step plan.Step,
 
 // written are the objects that the step has written and that the next look shows.
 func written(step plan.Step) []cluster.Object {
-	if s, is := step.(plan.Furnish); is {
+	if s, is := step.(plan.Apply); is {
 		return s.Objects
 	}
 	if s, is := step.(plan.Quarantine); is {
 		return []cluster.Object{changeOf(s.Name)}
 	}
-	if s, is := step.(plan.Withdraw); is {
-		return []cluster.Object{changeOf(s.Name)}
-	}
-	if s, is := step.(plan.Readmit); is {
-		return []cluster.Object{changeOf(s.Name)}
+	if s, is := step.(plan.MarkPods); is && s.As != plan.Seal {
+		return []cluster.Object{changeOf(s.Pods[0].Name)}
 	}
 	return nil
 }
@@ -182,41 +185,35 @@ func refusedIn(err error) (words string, refused bool) {
 // asked are the objects that a step asks Kubernetes for and that the plan can do without. It
 // cannot do without a first member, nor form a cluster anew beside volumes that are not set aside.
 func asked(c *v1alpha1.EtcdCluster, step plan.Step) []cluster.Object {
-	if s, is := step.(plan.Start); is && c.Status.ClusterID != "" {
-		pods := make([]cluster.Object, 0, len(s.Names))
-		for _, name := range s.Names {
-			pods = append(pods, startOf(name))
+	switch s := step.(type) {
+	case plan.CreatePods:
+		if c.Status.ClusterID != "" && !s.Forced {
+			return each(s.Names, startOf)
 		}
-		return pods
-	}
-	if s, is := step.(plan.Furnish); is {
+	case plan.Apply:
 		return s.Objects
-	}
-	if s, is := step.(plan.Discard); is {
+	case plan.DeleteVolume:
 		return []cluster.Object{{Kind: "PersistentVolumeClaim", Name: s.Name}}
-	}
-	if s, is := step.(plan.Quarantine); is && c.Status.Recovering == "" {
-		return []cluster.Object{changeOf(s.Name)}
-	}
-	if s, is := step.(plan.Readmit); is {
-		return []cluster.Object{changeOf(s.Name)}
-	}
-	if s, is := step.(plan.Withdraw); is {
-		return []cluster.Object{changeOf(s.Name)}
-	}
-	if s, is := step.(plan.Seal); is {
-		pods := make([]cluster.Object, 0, len(s.Pods))
-		for _, pod := range s.Pods {
-			pods = append(pods, changeOf(pod.Name))
+	case plan.Quarantine:
+		if c.Status.Recovering == "" {
+			return []cluster.Object{changeOf(s.Name)}
 		}
-		return pods
+	case plan.MarkPods:
+		return each(namesOf(s.Pods), changeOf)
+	case plan.DeletePods:
+		if s.How == plan.AtOnce {
+			return each(namesOf(s.Pods), podOf)
+		}
 	}
-	s, _ := step.(plan.Clear)
-	pods := make([]cluster.Object, 0, len(s.Pods))
-	for _, pod := range s.Pods {
-		pods = append(pods, podOf(pod.Name))
+	return nil
+}
+
+func each(members []string, object func(string) cluster.Object) []cluster.Object {
+	all := make([]cluster.Object, 0, len(members))
+	for _, name := range members {
+		all = append(all, object(name))
 	}
-	return pods
+	return all
 }
 
 func podOf(member string) cluster.Object { return cluster.Object{Kind: "Pod", Name: member} }
@@ -273,7 +270,7 @@ func markMember(known map[string]refusal, m *cluster.Member, now time.Time) {
 	if known[podOf(m.Name).String()].said(now) != "" {
 		m.Pod.Ended = false
 	}
-	if is := known[changeOf(m.Name).String()]; is.words != cluster.ChangedBack || isUndone(*m, is.step) {
+	if is := known[changeOf(m.Name).String()]; is.words != cluster.ChangedBack || isUndone(*m, is.mark) {
 		m.Fixed = is.said(now)
 	}
 	if start := known[startOf(m.Name).String()]; !m.Pod.Exists {
@@ -289,15 +286,18 @@ func (r refusal) said(now time.Time) string {
 	return r.words
 }
 
-// isUndone says whether a member is not as the step has just left it.
-func isUndone(m cluster.Member, step plan.Step) bool {
-	if s, is := step.(plan.Withdraw); is {
-		return m.Pod.UID == s.UID && !m.Pod.Withdrawn
+// isUndone says whether a member's Pod is not as it was marked, or its volume is not set aside.
+func isUndone(m cluster.Member, mark marking) bool {
+	switch {
+	case mark == marking{}:
+		return m.Volume == cluster.Kept
+	case mark.uid != m.Pod.UID:
+		return false
+	case mark.as == plan.Attach:
+		return m.Pod.Withdrawn || m.Pod.Astray
+	default:
+		return !m.Pod.Withdrawn
 	}
-	if s, is := step.(plan.Readmit); is {
-		return m.Pod.UID == s.UID && (m.Pod.Withdrawn || m.Pod.Astray)
-	}
-	return m.Volume == cluster.Kept
 }
 
 func (r *refusals) forget(name types.NamespacedName) {

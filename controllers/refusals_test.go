@@ -49,7 +49,7 @@ func cluster1() *v1alpha1.EtcdCluster {
 // TestPodThatMayNotBeClearedIsLeftToItsKubelet: a policy may let nobody delete by force.
 func TestPodThatMayNotBeClearedIsLeftToItsKubelet(t *testing.T) {
 	var known refusals
-	ends := plan.Clear{Pods: []plan.PodRef{{Name: "a-1", UID: "x"}}}
+	ends := plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{{Name: "a-1", UID: "x"}}}
 	if err := known.note(cluster1(), ends, errDenied, noon); !errors.Is(err, errRefused) || !isTransient(err) {
 		t.Errorf("the error is %v", err)
 	}
@@ -70,14 +70,14 @@ func TestPodThatMayNotBeClearedIsLeftToItsKubelet(t *testing.T) {
 // TestPodThatIsRefusedIsLeftForAMoment: it is asked for again soon, and not held against a Pod
 // that there is, or that was to be cleared away. First members are asked for without a pause.
 func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
-	start := plan.Start{Names: []string{"a-1", "a-2"}}
+	start := plan.CreatePods{Names: []string{"a-1", "a-2"}}
 	formed := cluster1()
 	formed.Status.ClusterID = "c1"
 	var known refusals
 	if err := known.note(formed, start, errDenied, noon); !errors.Is(err, errRefused) {
 		t.Errorf("the error is %v", err)
 	}
-	if err := known.note(formed, plan.Clear{Pods: []plan.PodRef{{Name: "a-3"}}}, errDenied, noon); !errors.Is(err, errRefused) {
+	if err := known.note(formed, plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{{Name: "a-3"}}}, errDenied, noon); !errors.Is(err, errRefused) {
 		t.Errorf("the error is %v", err)
 	}
 	for _, test := range []struct {
@@ -106,9 +106,9 @@ func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 func TestMemberThatMayNotBeChanged(t *testing.T) {
 	for _, step := range []plan.Step{
 		plan.Quarantine{Name: "a-1"},
-		plan.Readmit{Name: "a-1", UID: "u"},
-		plan.Withdraw{Name: "a-1", UID: "u"},
-		plan.Seal{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}},
+		plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Attach},
+		plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Detach},
+		plan.MarkPods{As: plan.Seal, Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}},
 	} {
 		var known refusals
 		if err := known.note(cluster1(), step, errDenied, noon); !errors.Is(err, errRefused) {
@@ -139,9 +139,9 @@ func TestRefusalIsKnownForAMoment(t *testing.T) {
 		step plan.Step
 		of   cluster.Object
 	}{
-		{plan.Furnish{Objects: []cluster.Object{owned}}, owned},
-		{plan.Furnish{Objects: []cluster.Object{budget}}, budget},
-		{plan.Discard{Name: old.Name, UID: old.UID}, old},
+		{plan.Apply{Objects: []cluster.Object{owned}}, owned},
+		{plan.Apply{Objects: []cluster.Object{budget}}, budget},
+		{plan.DeleteVolume{Name: old.Name, UID: old.UID}, old},
 	} {
 		var known refusals
 		if err := known.note(cluster1(), test.step, errDenied, noon); !errors.Is(err, errRefused) || !isTransient(err) {
@@ -166,13 +166,13 @@ func TestRefusalIsKnownForAMoment(t *testing.T) {
 // EtcdCluster a moment later.
 func TestRefusalEndsWithAnotherWish(t *testing.T) {
 	var known refusals
-	_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{owned}}, errDenied, noon)
+	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{owned}}, errDenied, noon)
 	changed := cluster1()
 	changed.Generation++
 	if known.seen(changed, noon)[owned] {
 		t.Error("what is wanted now is not asked for")
 	}
-	_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{owned}}, errDenied, noon)
+	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{owned}}, errDenied, noon)
 	if known.forget(types.NamespacedName{Namespace: "x", Name: "a"}); known.seen(cluster1(), noon)[owned] {
 		t.Error("it is known of a cluster that is gone")
 	}
@@ -180,7 +180,7 @@ func TestRefusalEndsWithAnotherWish(t *testing.T) {
 
 // TestErrorsThatStay: only what Kubernetes refuses, and only once, is put off.
 func TestErrorsThatStay(t *testing.T) {
-	furnish := plan.Furnish{Objects: []cluster.Object{owned}}
+	furnish := plan.Apply{Objects: []cluster.Object{owned}}
 	for what, test := range map[string]struct {
 		step   plan.Step
 		err    error
@@ -196,7 +196,7 @@ func TestErrorsThatStay(t *testing.T) {
 		"nobody answers":      {furnish, errors.New("no route to host"), false},
 		"it was faster":       {furnish, apierrors.NewConflict(claims, "a-1", errors.New("changed")), false},
 		"too much":            {furnish, apierrors.NewTooManyRequests("later", 1), false},
-		"nothing goes on":     {plan.Start{Names: []string{"a-1"}}, errDenied, false},
+		"nothing goes on":     {plan.CreatePods{Names: []string{"a-1"}}, errDenied, false},
 		"nothing was refused": {plan.Done{}, nil, false},
 	} {
 		var known refusals
@@ -217,7 +217,7 @@ func TestPodThatIsRefusedAgainAndAgain(t *testing.T) {
 	var known refusals
 	at := noon
 	for try, pause := range []time.Duration{startAgain, 2 * startAgain, 4 * startAgain, askAgain, askAgain} {
-		if err := known.note(formed, plan.Start{Names: []string{"a-1"}}, errDenied, at); !errors.Is(err, errRefused) {
+		if err := known.note(formed, plan.CreatePods{Names: []string{"a-1"}}, errDenied, at); !errors.Is(err, errRefused) {
 			t.Fatal(err)
 		}
 		for after, refused := range map[time.Duration]bool{pause - 1: true, pause: false} {
@@ -233,7 +233,7 @@ func TestPodThatIsRefusedAgainAndAgain(t *testing.T) {
 // TestWhatIsChangedBackIsLeftAlone: it was applied, and a look later it is not so. It is applied
 // again after pauses that grow, and at once when something else is wanted or it stayed for a while.
 func TestWhatIsChangedBackIsLeftAlone(t *testing.T) {
-	apply := plan.Furnish{Objects: []cluster.Object{budget}}
+	apply := plan.Apply{Objects: []cluster.Object{budget}}
 	var known refusals
 	at := noon
 	for try, pause := range []time.Duration{
@@ -277,7 +277,7 @@ func TestAnotherBudgetIsAnotherWish(t *testing.T) {
 		if known.mark(cluster1(), v, noon); v.Objects[0].Refused != "" {
 			t.Fatalf("step %d: %s is left alone", i, want.Why)
 		}
-		_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{want}}, nil, noon)
+		_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{want}}, nil, noon)
 	}
 }
 
@@ -293,8 +293,8 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 		undone, as    cluster.Member
 		disturbedNext plan.Step
 	}{
-		{plan.Readmit{Name: "a-1", UID: "u"}, cluster.Member{Pod: out}, cluster.Member{Pod: pod}, plan.Swap{Name: "a-1"}},
-		{plan.Withdraw{Name: "a-1", UID: "u"}, cluster.Member{Pod: pod}, cluster.Member{Pod: out}, plan.Stop{Name: "a-1"}},
+		{plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Attach}, cluster.Member{Pod: out}, cluster.Member{Pod: pod}, plan.UpdateImage{Name: "a-1"}},
+		{plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Detach}, cluster.Member{Pod: pod}, cluster.Member{Pod: out}, plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}},
 		{plan.Quarantine{Name: "a-1"}, cluster.Member{Volume: cluster.Kept}, cluster.Member{}, nil},
 	} {
 		var known refusals
@@ -324,7 +324,7 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 func TestSecretIsAskedForSoon(t *testing.T) {
 	secret := cluster.Object{Kind: "Secret", Name: "a-member-tls"}
 	var known refusals
-	_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{secret}}, errDenied, noon)
+	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{secret}}, errDenied, noon)
 	for after, want := range map[time.Duration]bool{startAgain - 1: true, startAgain: false} {
 		v := cluster.View{Objects: []cluster.Object{secret}}
 		if known.mark(cluster1(), v, noon.Add(after)); (v.Objects[0].Refused != "") != want {
@@ -332,7 +332,7 @@ func TestSecretIsAskedForSoon(t *testing.T) {
 			continue
 		}
 		if !want {
-			_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{secret}}, errDenied, noon)
+			_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{secret}}, errDenied, noon)
 		}
 	}
 }
@@ -346,7 +346,7 @@ func TestWhatHeldIsAppliedAtOnce(t *testing.T) {
 		if known.mark(cluster1(), v, noon); (v.Objects[0].Refused != "") != (edit >= applyEasily) {
 			t.Errorf("edit %d: %q", edit, v.Objects[0].Refused)
 		}
-		_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{budget}}, nil, noon)
+		_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{budget}}, nil, noon)
 		known.mark(cluster1(), cluster.View{}, noon)
 	}
 }
@@ -354,7 +354,7 @@ func TestWhatHeldIsAppliedAtOnce(t *testing.T) {
 // TestSuccessorOfTheSameName: what was written for another EtcdCluster is not held against it.
 func TestSuccessorOfTheSameName(t *testing.T) {
 	var known refusals
-	_ = known.note(cluster1(), plan.Furnish{Objects: []cluster.Object{budget}}, nil, noon)
+	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{budget}}, nil, noon)
 	successor := cluster1()
 	successor.UID = "another"
 	if known.seen(successor, noon)[budget] {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -46,16 +47,18 @@ func TestWhatDoesNotGetOnIsLookedAtLessAndLess(t *testing.T) {
 		ends  func(look int) (plan.Step, error)
 		first int // looks within the first second, at most
 	}{
-		"conflicts": {func(int) (plan.Step, error) { return plan.Reserve{Name: "a-3"}, act.ErrChanged }, 5},
+		"conflicts": {func(int) (plan.Step, error) {
+			return plan.ReserveName(cluster.View{Name: "a", UID: "u1"}, "a-3"), act.ErrChanged
+		}, 5},
 		"conflicts of one step and another": {func(look int) (plan.Step, error) {
-			return plan.Reserve{Name: fmt.Sprint("a-", look)}, fmt.Errorf("reserve: %w", act.ErrChanged)
+			return plan.ReserveName(cluster.View{Name: "a", UID: "u1"}, fmt.Sprint("a-", look)), fmt.Errorf("reserve: %w", act.ErrChanged)
 		}, 5},
 		"etcd is about to":   {func(int) (plan.Step, error) { return plan.Wait{For: "x", Look: plan.Soon}, nil }, 20},
 		"now this, now that": {func(look int) (plan.Step, error) { return plan.Wait{For: fmt.Sprint(look % 2), Look: plan.Soon}, nil }, 20},
 		"an endless wait":    {func(int) (plan.Step, error) { return plan.Wait{For: "x"}, nil }, 1},
 		"a refusal":          {func(int) (plan.Step, error) { return plan.Refuse{Because: "x"}, nil }, 1},
 		"etcd forgets":       {func(int) (plan.Step, error) { return plan.Promote{Name: "a-3"}, nil }, 6},
-		"Kubernetes forgets": {func(int) (plan.Step, error) { return plan.Swap{Name: "a-3"}, nil }, 1},
+		"Kubernetes forgets": {func(int) (plan.Step, error) { return plan.UpdateImage{Name: "a-3"}, nil }, 1},
 	} {
 		if first, last := looks(t, time.Hour, test.ends); first > test.first || last > 2 {
 			t.Errorf("%s: %d looks in the first second, %d in the last minute of an hour", name, first, last)

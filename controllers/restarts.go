@@ -44,17 +44,21 @@ func (r *restarts) note(name types.NamespacedName, v cluster.View, step plan.Ste
 }
 
 // stopped are the members that a step disturbs. Who is dismissed does not come back, and
-// etcd strikes it in that time.
+// etcd removes it in that time.
 func stopped(step plan.Step) []string {
-	if s, is := step.(plan.Stop); is {
+	if s, is := step.(plan.UpdateImage); is {
 		return []string{s.Name}
 	}
-	if s, is := step.(plan.Swap); is {
-		return []string{s.Name}
+	s, _ := step.(plan.DeletePods)
+	if s.How == plan.AtOnce {
+		return nil
 	}
-	s, _ := step.(plan.Dismiss)
-	names := make([]string, 0, len(s.Pods))
-	for _, pod := range s.Pods {
+	return namesOf(s.Pods)
+}
+
+func namesOf(pods []plan.PodRef) []string {
+	names := make([]string, 0, len(pods))
+	for _, pod := range pods {
 		names = append(names, pod.Name)
 	}
 	return names

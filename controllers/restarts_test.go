@@ -35,23 +35,23 @@ func TestRestartIsKnownUntilItIsOver(t *testing.T) {
 		was   func(*cluster.Member)
 		looks []look
 	}{
-		"a pod is made anew": {plan.Stop{Name: "a-1"}, well, []look{
+		"a pod is made anew": {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{
 			{ending, 0, true}, {down, time.Second, true}, {down, restartTime, true}, {well, restartTime, false}, {down, restartTime, false},
 		}},
-		"an image is exchanged": {plan.Swap{Name: "a-1"}, well, []look{
+		"an image is exchanged": {plan.UpdateImage{Name: "a-1"}, well, []look{
 			{settling, 0, true}, {down, time.Second, true}, {well, 2 * time.Second, false},
 		}},
-		"a member is dismissed": {plan.Dismiss{Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{
+		"a member is dismissed": {plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{
 			{ending, 0, true}, {down, time.Second, true}, {down, restartTime + 1, false},
 		}},
-		"the cache is behind": {plan.Stop{Name: "a-1"}, well, []look{{well, 0, true}, {ending, time.Second, true}, {down, time.Second, true}}},
-		"it does not come back": {plan.Stop{Name: "a-1"}, well, []look{
+		"the cache is behind": {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{{well, 0, true}, {ending, time.Second, true}, {down, time.Second, true}}},
+		"it does not come back": {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{
 			{down, time.Second, true}, {down, restartTime + 1, false}, {down, restartTime, false},
 		}},
-		"it was down before":       {plan.Stop{Name: "a-1"}, down, []look{{down, 0, false}}},
-		"it is no voter":           {plan.Stop{Name: "a-1"}, func(m *cluster.Member) { m.Role = cluster.Unlisted }, []look{{down, 0, false}}},
-		"another one is stopped":   {plan.Stop{Name: "a-0"}, well, []look{{down, 0, false}}},
-		"a step that stops nobody": {plan.Withdraw{Name: "a-1"}, well, []look{{down, 0, false}}},
+		"it was down before":       {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, down, []look{{down, 0, false}}},
+		"it is no voter":           {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, func(m *cluster.Member) { m.Role = cluster.Unlisted }, []look{{down, 0, false}}},
+		"another one is stopped":   {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-0"}}}, well, []look{{down, 0, false}}},
+		"a step that stops nobody": {plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1"}}, As: plan.Detach}, well, []look{{down, 0, false}}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			var known restarts
@@ -74,7 +74,7 @@ func TestRestartsAreForgottenWithTheirCluster(t *testing.T) {
 	var known restarts
 	name := types.NamespacedName{Namespace: "x", Name: "a"}
 	v := voters(func(*cluster.Member) {})
-	known.note(name, v, plan.Stop{Name: "a-1"}, noon)
+	known.note(name, v, plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, noon)
 	known.forget(name)
 	if known.mark(name, v, noon); v.Members[1].Restarting {
 		t.Error("it is still known")

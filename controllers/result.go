@@ -39,26 +39,21 @@ func result(step plan.Step, err error, row repeat) (ctrl.Result, error) {
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	switch s := step.(type) {
-	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.AllowDowngrade, plan.CancelDowngrade, plan.Disarm:
-		if row.times > 1 { // what etcd has said that it did is to be done again
-			return ctrl.Result{RequeueAfter: row.doubled(soon)}, nil
-		}
-		return ctrl.Result{RequeueAfter: again}, nil
-	case plan.Wait:
-		if s.Look == plan.Soon {
-			return ctrl.Result{RequeueAfter: row.stretched(soon)}, nil
-		}
-		return ctrl.Result{RequeueAfter: spread(row.stretched(later))}, nil
-	case plan.Refuse:
-		return ctrl.Result{RequeueAfter: spread(row.stretched(later))}, nil
-	case plan.Done:
+	about := step.About()
+	switch {
+	case about.Look == plan.Rarely:
 		return ctrl.Result{RequeueAfter: spread(idle)}, nil
-	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Remember, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit,
-		plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear, plan.Reserve, plan.Quarantine, plan.Discard,
-		plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
+	case about.Look == plan.Now && row.times > 1: // what etcd has said that it did is to be done again
+		return ctrl.Result{RequeueAfter: row.doubled(soon)}, nil
+	case about.Look == plan.Now:
+		return ctrl.Result{RequeueAfter: again}, nil
+	case about.Look == plan.Soon:
+		return ctrl.Result{RequeueAfter: row.stretched(soon)}, nil
+	case about.Rests:
+		return ctrl.Result{RequeueAfter: spread(row.stretched(later))}, nil
+	default: // a step that has changed nothing is told by no watch
+		return ctrl.Result{RequeueAfter: spread(row.doubled(later))}, nil
 	}
-	return ctrl.Result{RequeueAfter: spread(row.doubled(later))}, nil // a step that has changed nothing is told by no watch
 }
 
 // aside is the pause of an installation that leaves a cluster to another one, or that

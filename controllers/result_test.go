@@ -28,33 +28,26 @@ var pauses = []struct {
 	step        plan.Step
 	least, most time.Duration
 }{
-	{plan.Freeze{}, later, later * 3 / 2},
-	{plan.Adopt{}, later, later * 3 / 2},
-	{plan.Furnish{}, later, later * 3 / 2},
-	{plan.Remember{}, later, later * 3 / 2},
-	{plan.Seal{}, later, later * 3 / 2},
-	{plan.Start{}, later, later * 3 / 2},
-	{plan.Stop{}, later, later * 3 / 2},
-	{plan.Dismiss{}, later, later * 3 / 2},
-	{plan.Clear{}, later, later * 3 / 2},
-	{plan.Reserve{}, later, later * 3 / 2},
+	{plan.Record{}, later, later * 3 / 2},
+	{plan.Apply{}, later, later * 3 / 2},
+	{plan.MarkPods{As: plan.Seal}, later, later * 3 / 2},
+	{plan.CreatePods{}, later, later * 3 / 2},
+	{plan.DeletePods{}, later, later * 3 / 2},
+	{plan.DeletePods{How: plan.Detached}, later, later * 3 / 2},
+	{plan.DeletePods{How: plan.AtOnce}, later, later * 3 / 2},
 	{plan.AddLearner{}, again, again},
 	{plan.Promote{}, again, again},
 	{plan.MoveLeader{}, again, again},
-	{plan.Remove{}, again, again},
+	{plan.RemoveMember{}, again, again},
 	{plan.Quarantine{}, later, later * 3 / 2},
-	{plan.Withdraw{}, later, later * 3 / 2},
-	{plan.Readmit{}, later, later * 3 / 2},
-	{plan.Swap{}, later, later * 3 / 2},
-	{plan.Resize{}, later, later * 3 / 2},
-	{plan.Discard{}, later, later * 3 / 2},
-	{plan.AllowDowngrade{}, again, again},
-	{plan.CancelDowngrade{}, again, again},
-	{plan.Disarm{}, again, again},
-	{plan.RollBack{}, later, later * 3 / 2},
-	{plan.Recover{}, later, later * 3 / 2},
-	{plan.Force{}, later, later * 3 / 2},
-	{plan.Conclude{}, later, later * 3 / 2},
+	{plan.MarkPods{}, later, later * 3 / 2},
+	{plan.MarkPods{As: plan.Attach}, later, later * 3 / 2},
+	{plan.UpdateImage{}, later, later * 3 / 2},
+	{plan.ResizePod{}, later, later * 3 / 2},
+	{plan.DeleteVolume{}, later, later * 3 / 2},
+	{plan.Downgrade{}, again, again},
+	{plan.DisarmAlarm{}, again, again},
+	{plan.CreatePods{Forced: true}, later, later * 3 / 2},
 	{plan.Wait{Look: plan.Soon}, soon, soon},
 	{plan.Wait{Look: plan.Later}, later, later * 3 / 2},
 	{plan.Refuse{}, later, later * 3 / 2},
@@ -137,7 +130,7 @@ func TestLeaderEndsBeforeItHandsOver(t *testing.T) {
 		if got, _ := result(step, err, once); got.RequeueAfter != soon {
 			t.Errorf("%v: looked again after %s", gone, got.RequeueAfter)
 		}
-		if step, err := outcome(plan.Remove{Name: "a-0"}, gone); !errors.Is(err, gone) || step != (plan.Remove{Name: "a-0"}) {
+		if step, err := outcome(plan.RemoveMember{Name: "a-0"}, gone); !errors.Is(err, gone) || step != (plan.RemoveMember{Name: "a-0"}) {
 			t.Errorf("another step: %s, %v", step, err)
 		}
 	}
@@ -161,7 +154,7 @@ func TestPausesCoverEveryStep(t *testing.T) {
 	}
 	steps := 0
 	for _, declaration := range file.Decls {
-		if method, ok := declaration.(*ast.FuncDecl); ok && method.Recv != nil && method.Name.Name == "step" {
+		if method, ok := declaration.(*ast.FuncDecl); ok && method.Recv != nil && method.Name.Name == "About" {
 			steps++
 			if kind := method.Recv.List[0].Type.(*ast.Ident).Name; !covered[kind] {
 				t.Errorf("no pause is given for %s", kind)

@@ -69,7 +69,7 @@ func (u *unwilling) note(name types.NamespacedName, v cluster.View, step plan.St
 // its own connections.
 func asksLeader(step plan.Step) bool {
 	_, adds := step.(plan.AddLearner)
-	_, removes := step.(plan.Remove)
+	_, removes := step.(plan.RemoveMember)
 	return adds || removes
 }
 

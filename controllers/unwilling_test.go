@@ -24,7 +24,7 @@ func led(leader string) cluster.View {
 // TestALeaderIsUnwilling: one that refuses members for longer than etcd needs, without a
 // pause, and for no longer than some minutes.
 func TestALeaderIsUnwilling(t *testing.T) {
-	adds, removes := plan.AddLearner{Name: "a-2"}, plan.Remove{Name: "a-1"}
+	adds, removes := plan.AddLearner{Name: "a-2"}, plan.RemoveMember{Name: "a-1"}
 	refusal := fmt.Errorf("add learner a-2: %w: unhealthy cluster", etcd.ErrNotReady)
 	type try struct {
 		after  time.Duration // since the first
@@ -71,7 +71,7 @@ func TestALeaderIsUnwilling(t *testing.T) {
 		"a learner is not in sync": {[][]try{refused("a-0", plan.Promote{Name: "a-2"}, 0, 2*unwillingAfter)}, false, 0},
 		"other steps between do not matter": {[][]try{
 			refused("a-0", adds, 0, unwillingAfter/3),
-			{{unwillingAfter / 3, "a-0", plan.Furnish{}, nil}},
+			{{unwillingAfter / 3, "a-0", plan.Apply{}, nil}},
 			refused("a-0", adds, unwillingAfter/3, unwillingAfter),
 		}, true, 0},
 		"it does not answer": {[][]try{

@@ -41,33 +41,23 @@ type Actor struct {
 	Random io.Reader
 }
 
-// Do carries out one step on the cluster that the view is of. Some steps, such as Freeze and
-// Reserve, are only facts to remember: the report writes them into the status.
+// Do carries out one step on the cluster that the view is of. What a step records the report
+// writes into the status.
 func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) error {
 	switch s := step.(type) {
-	case plan.Furnish:
-		return a.furnish(ctx, c, v, s)
-	case plan.Remember:
-		return a.remember(ctx, c, s)
-	case plan.Seal:
-		return a.seal(ctx, c, v, s)
-	case plan.Start:
-		return a.start(ctx, c, v, s)
-	case plan.Stop:
-		return a.stop(ctx, c, v, s)
-	case plan.Force:
-		return a.force(ctx, c, v, s)
-	case plan.Dismiss:
-		return a.dismiss(ctx, c, v, s)
-	case plan.Clear:
-		return a.clear(ctx, c, v, s)
-	case plan.Withdraw:
-		return a.withdraw(ctx, c, s)
-	case plan.Readmit:
-		return a.readmit(ctx, c, s)
-	case plan.Swap:
-		return a.swap(ctx, c, v, s)
-	case plan.Resize:
+	case plan.Record:
+		return a.record(ctx, c, s)
+	case plan.Apply:
+		return a.applyAll(ctx, c, v, s)
+	case plan.CreatePods:
+		return a.createPods(ctx, c, v, s)
+	case plan.DeletePods:
+		return a.deletePods(ctx, c, v, s)
+	case plan.MarkPods:
+		return a.markPods(ctx, c, v, s)
+	case plan.UpdateImage:
+		return a.updateImage(ctx, c, v, s)
+	case plan.ResizePod:
 		return a.resize(ctx, c, v, s)
 	case plan.AddLearner:
 		return a.addLearner(ctx, c, v, s)
@@ -75,35 +65,21 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.promote(ctx, c, v, s)
 	case plan.MoveLeader:
 		return a.moveLeader(ctx, c, v, s)
-	case plan.Remove:
+	case plan.RemoveMember:
 		return a.remove(ctx, c, v, s)
-	case plan.AllowDowngrade:
-		return a.allowDowngrade(ctx, c, v, s)
-	case plan.CancelDowngrade:
-		return a.cancelDowngrade(ctx, c, v)
-	case plan.Disarm:
+	case plan.Downgrade:
+		return a.downgrade(ctx, c, v, s)
+	case plan.DisarmAlarm:
 		return a.disarm(ctx, c, v, s)
 	case plan.Quarantine:
 		return a.quarantine(ctx, c, s)
-	case plan.Discard:
-		return a.discard(ctx, c, s)
-	case plan.Freeze, plan.Adopt, plan.Reserve, plan.RollBack, plan.Recover, plan.Conclude, plan.Wait, plan.Refuse, plan.Done:
+	case plan.DeleteVolume:
+		return a.deleteVolume(ctx, c, s)
+	case plan.Wait, plan.Refuse, plan.Done:
 		return nil
 	default:
 		return fmt.Errorf("no act for step %T", step)
 	}
-}
-
-// stop deletes one Pod, and only the one that was observed.
-func (a *Actor) stop(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Stop) error {
-	asked := []func() error{func() error { return a.fence(ctx, c) }}
-	if s.Rehearse {
-		asked = append(asked, func() error { return a.rehearse(ctx, c, v, s.Name) })
-	}
-	if err := atOnce(asked, call); err != nil {
-		return err
-	}
-	return a.deletePod(ctx, c, v, plan.PodRef{Name: s.Name, UID: s.UID})
 }
 
 // unseen is said of a write to what somebody has taken our labels off: no watch shows it, and
@@ -118,25 +94,14 @@ func patchOptions(of client.Object) []client.PatchOption {
 	return how
 }
 
-func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, ref plan.PodRef, how ...client.DeleteOption) error {
-	if m, _ := v.Member(ref.Name); m.Pod.Astray {
-		how = append(how, unseen)
-	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ref.Name, Namespace: c.Namespace}}
-	exactly := client.Preconditions{UID: ptr.To(types.UID(ref.UID))}
-	if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, append(how, exactly)...)); err != nil {
-		return fmt.Errorf("delete pod %s: %w", ref.Name, err)
-	}
-	return nil
-}
-
-// remember marks one volume as one that holds data, before the status says so.
-func (a *Actor) remember(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Remember) error {
+// record marks one volume as one that holds data of the cluster that has formed, if the step
+// says which, before the status says so.
+func (a *Actor) record(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Record) error {
 	if s.On == "" {
 		return nil
 	}
 	return a.changeVolume(ctx, c, s.On, func(claim *corev1.PersistentVolumeClaim) {
-		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationClusterID, s.ClusterID)
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationClusterID, s.Fact.ClusterID)
 	})
 }
 
@@ -155,9 +120,9 @@ func (a *Actor) setAside(claim *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// discard deletes one volume, and only the one that was observed. One that never held data
+// deleteVolume deletes one volume, and only the one that was observed. One that never held data
 // must be found so by the API server itself, and not change before it is deleted.
-func (a *Actor) discard(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Discard) error {
+func (a *Actor) deleteVolume(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.DeleteVolume) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}

@@ -176,8 +176,8 @@ func (s *scene) held() trust.Held {
 var errLost = errors.New("the response was lost")
 
 // furnishAll asks for everything.
-func furnishAll() plan.Furnish {
-	return plan.Furnish{Objects: []cluster.Object{
+func furnishAll() plan.Apply {
+	return plan.Apply{Objects: []cluster.Object{
 		{Kind: "Secret", Name: "a-client-ca", Why: "it is missing"},
 		{Kind: "Secret", Name: "a-peer-ca", Why: "it is missing"},
 		{Kind: "Secret", Name: "a-member-tls", Why: "it is missing"},
@@ -197,7 +197,7 @@ var steps = []struct {
 }{
 	{step: furnishAll(), writes: 7, set: func(t *testing.T) *scene { return newScene(t, example(), seen()) }},
 	{
-		step: plan.Furnish{Objects: []cluster.Object{part(cluster.Size, "a-0"), part(cluster.Size, "a-1")}},
+		step: plan.Apply{Objects: []cluster.Object{part(cluster.Size, "a-0"), part(cluster.Size, "a-1")}},
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"))
 			s.c.Spec.Storage.Size = ptr.To(resource.MustParse("4Gi"))
@@ -206,30 +206,30 @@ var steps = []struct {
 		writes: 2,
 	},
 	{
-		step: plan.Remember{ClusterID: "c1", On: "a-0"}, writes: 1,
+		step: plan.RecordFormation(cluster.View{Name: "a", UID: "u1"}, "c1", "a-0"), writes: 1,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), claim("a-0")) },
 	},
 	{
-		step: plan.Start{Names: []string{"a-0", "a-1", "a-2"}}, writes: 9,
+		step: plan.CreatePods{Names: []string{"a-0", "a-1", "a-2"}}, writes: 9,
 		set: func(t *testing.T) *scene {
 			c, v := unformed()
 			return newScene(t, c, v)
 		},
 	},
 	{
-		step: plan.Stop{Name: "a-1", UID: "pod-1", Because: "test"}, writes: 1,
+		step: plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, Because: "test"}, writes: 1,
 		set: func(t *testing.T) *scene {
 			return newScene(t, example(), seen(), pod("a-0", "pod-0"), pod("a-1", "pod-1"))
 		},
 	},
 	{
-		step: plan.Dismiss{Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}, Because: "test"}, writes: 4,
+		step: plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}, Because: "test"}, writes: 4,
 		set: func(t *testing.T) *scene {
 			return newScene(t, example(), seen(), pod("a-0", "pod-0"), pod("a-1", "pod-1"))
 		},
 	},
 	{
-		step: plan.Clear{Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}}, writes: 2,
+		step: plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}}, writes: 2,
 		set: func(t *testing.T) *scene {
 			return newScene(t, example(), seen(), pod("a-0", "pod-0"), pod("a-1", "pod-1"))
 		},
@@ -251,7 +251,7 @@ var steps = []struct {
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},
 	{
-		step: plan.Remove{Name: "a-2", Because: "test"}, call: fake.Remove,
+		step: plan.RemoveMember{Name: "a-2", Because: "test"}, call: fake.Remove,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen())
 			s.etcd.Stop("a-2")
@@ -259,11 +259,11 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.Withdraw{Name: "a-1", UID: "pod-1"}, writes: 1,
+		step: plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, As: plan.Detach}, writes: 1,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), pod("a-1", "pod-1")) },
 	},
 	{
-		step: plan.Seal{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}}, writes: 1,
+		step: plan.MarkPods{As: plan.Seal, Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}}, writes: 1,
 		set: func(t *testing.T) *scene {
 			open := pod("a-1", "pod-1")
 			build.Tell(example(), open, build.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}})
@@ -271,7 +271,7 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.Readmit{Name: "a-1", UID: "pod-1"}, writes: 1,
+		step: plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, As: plan.Attach}, writes: 1,
 		set: func(t *testing.T) *scene {
 			away := pod("a-1", "pod-1")
 			away.Labels[build.ComponentLabel] = build.Leaving
@@ -280,7 +280,7 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.Swap{Name: "a-1", UID: "pod-1", Version: "3.7.3"}, writes: 1,
+		step: plan.UpdateImage{Name: "a-1", UID: "pod-1", Version: "3.7.3"}, writes: 1,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen(), pod("a-1", "pod-1"))
 			s.view.Target.Version = "3.7.3"
@@ -288,7 +288,7 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.Resize{Name: "a-1", UID: "pod-1"}, writes: 2,
+		step: plan.ResizePod{Name: "a-1", UID: "pod-1"}, writes: 2,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen(), pod("a-1", "pod-1"))
 			s.c.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}
@@ -296,7 +296,7 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.Force{Name: "a-0"}, writes: 1,
+		step: plan.CreatePods{Names: []string{"a-0"}, Forced: true}, writes: 1,
 		set: func(t *testing.T) *scene {
 			c := example()
 			c.Status.Recovering = "a-0"
@@ -304,11 +304,11 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.AllowDowngrade{To: "3.5"}, call: fake.Downgrade,
+		step: plan.Downgrade{To: "3.5"}, call: fake.Downgrade,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},
 	{
-		step: plan.CancelDowngrade{}, call: fake.CancelDowngrade,
+		step: plan.Downgrade{}, call: fake.CancelDowngrade,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen())
 			if err := s.etcd.Client("a-0").Downgrade(t.Context(), "3.5"); err != nil {
@@ -318,7 +318,7 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.Disarm{Kind: "CORRUPT", ID: 9}, call: fake.Disarm,
+		step: plan.DisarmAlarm{Kind: "CORRUPT", ID: 9}, call: fake.Disarm,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen())
 			s.etcd.Raise(9, "CORRUPT")
@@ -326,7 +326,7 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.Discard{Name: "a-7", UID: "volume"}, writes: 1,
+		step: plan.DeleteVolume{Name: "a-7", UID: "volume"}, writes: 1,
 		set: func(t *testing.T) *scene {
 			aside := claim("a-7")
 			aside.UID = "volume"
@@ -417,16 +417,11 @@ func TestStepsOfTheRecordTouchNothing(t *testing.T) {
 	s := newScene(t, example(), seen())
 	before := s.everything()
 	for _, step := range []plan.Step{
-		plan.Freeze{},
-		plan.Adopt{},
-		plan.Reserve{},
+		plan.Record{},
+		plan.RecordFormation(seen(), "c1", ""),
 		plan.Wait{},
 		plan.Refuse{},
 		plan.Done{},
-		plan.Remember{ClusterID: "c1"},
-		plan.RollBack{},
-		plan.Recover{},
-		plan.Conclude{},
 	} {
 		s.mustDo(step)
 	}

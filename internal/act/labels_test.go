@@ -38,9 +38,9 @@ func TestLabelsAreGivenBack(t *testing.T) {
 		step plan.Step
 		of   []client.Object
 	}{
-		"started":  {plan.Start{Names: []string{"a-1"}}, []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}}},
-		"gathered": {plan.Readmit{Name: "a-1", UID: "pod-1"}, []client.Object{&corev1.Pod{}}},
-		"fitted":   {plan.Furnish{Objects: []cluster.Object{volume}}, []client.Object{&corev1.PersistentVolumeClaim{}}},
+		"started":  {plan.CreatePods{Names: []string{"a-1"}}, []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}}},
+		"gathered": {plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, As: plan.Attach}, []client.Object{&corev1.Pod{}}},
+		"fitted":   {plan.Apply{Objects: []cluster.Object{volume}}, []client.Object{&corev1.PersistentVolumeClaim{}}},
 	} {
 		s := newScene(t, c, bare, owned.DeepCopy(), strip(claim("a-1")))
 		s.mustDo(test.step)
@@ -71,10 +71,10 @@ func TestWhatNoWatchTells(t *testing.T) {
 	astray.Members[1].Pod.Astray = true
 	ref := plan.PodRef{Name: "a-1", UID: "pod-1"}
 	for what, step := range map[string]plan.Step{
-		"stopped":   plan.Stop{Name: ref.Name, UID: ref.UID},
-		"dismissed": plan.Dismiss{Pods: []plan.PodRef{ref}},
-		"cleared":   plan.Clear{Pods: []plan.PodRef{ref}},
-		"withdrawn": plan.Withdraw(ref),
+		"stopped":   plan.DeletePods{Pods: []plan.PodRef{{Name: ref.Name, UID: ref.UID}}},
+		"dismissed": plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{ref}},
+		"cleared":   plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{ref}},
+		"withdrawn": plan.MarkPods{Pods: []plan.PodRef{ref}, As: plan.Detach},
 		"set aside": plan.Quarantine{Name: ref.Name},
 	} {
 		stripped := pod(ref.Name, ref.UID)

@@ -45,7 +45,7 @@ func (a *Actor) promote(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.
 	return nil
 }
 
-func (a *Actor) remove(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Remove) error {
+func (a *Actor) remove(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.RemoveMember) error {
 	m, _ := v.Member(s.Name)
 	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Remove(ctx, m.ID) })
 	if err != nil {
@@ -63,7 +63,10 @@ func (a *Actor) moveLeader(ctx context.Context, c *v1alpha1.EtcdCluster, v clust
 	return nil
 }
 
-func (a *Actor) allowDowngrade(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.AllowDowngrade) error {
+func (a *Actor) downgrade(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Downgrade) error {
+	if s.To == "" {
+		return a.cancelDowngrade(ctx, c, v)
+	}
 	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Downgrade(ctx, s.To) })
 	if err != nil {
 		return fmt.Errorf("allow downgrade to %s: %w", s.To, err)
@@ -81,7 +84,7 @@ func (a *Actor) cancelDowngrade(ctx context.Context, c *v1alpha1.EtcdCluster, v 
 	return nil
 }
 
-func (a *Actor) disarm(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Disarm) error {
+func (a *Actor) disarm(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.DisarmAlarm) error {
 	alarm := etcd.Alarm{MemberID: s.ID, Kind: s.Kind}
 	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Disarm(ctx, alarm) })
 	if err != nil {

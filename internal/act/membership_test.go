@@ -21,17 +21,17 @@ import (
 var changes = []plan.Step{
 	plan.AddLearner{Name: "a-3"},
 	plan.Promote{Name: "a-2"},
-	plan.Remove{Name: "a-2"},
+	plan.RemoveMember{Name: "a-2"},
 	plan.MoveLeader{From: "a-0", To: "a-1"},
-	plan.AllowDowngrade{To: "3.5"},
+	plan.Downgrade{To: "3.5"},
 }
 
 // disturbances are the steps that end what a member runs.
 var disturbances = []plan.Step{
-	plan.Swap{Name: "a-1", UID: "pod-1", Version: "3.7.3"},
-	plan.Dismiss{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}},
-	plan.Stop{Name: "a-1", UID: "pod-1"},
-	plan.Stop{Name: "a-1", UID: "pod-1", Rehearse: true},
+	plan.UpdateImage{Name: "a-1", UID: "pod-1", Version: "3.7.3"},
+	plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}},
+	plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}},
+	plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, How: plan.Rehearsed},
 }
 
 // TestFault5FenceHoldsBackMembership: when the EtcdCluster is no longer the one
@@ -72,7 +72,7 @@ func TestFault11LeaseIsLost(t *testing.T) {
 	c.Status.Recovering = "a-0"
 	s := newScene(t, c, seen(), claim("a-7"), pod("a-1", "pod-1"))
 	s.actor.Leads = func(context.Context) error { return lost }
-	others := []plan.Step{plan.CancelDowngrade{}, plan.Disarm{Kind: "CORRUPT", ID: 9}, plan.Force{Name: "a-0"}, plan.Discard{Name: "a-7"}}
+	others := []plan.Step{plan.Downgrade{}, plan.DisarmAlarm{Kind: "CORRUPT", ID: 9}, plan.CreatePods{Names: []string{"a-0"}, Forced: true}, plan.DeleteVolume{Name: "a-7"}}
 	for _, step := range slices.Concat(changes, disturbances, others) {
 		if err := s.do(step); !errors.Is(err, lost) {
 			t.Errorf("%s: got %v, want %v", step, err, lost)
@@ -88,7 +88,7 @@ func TestFault11LeaseIsLost(t *testing.T) {
 // member that forms the cluster anew would strike them.
 func TestForceOnlyWhileRecovering(t *testing.T) {
 	s := newScene(t, example(), seen())
-	if err := s.do(plan.Force{Name: "a-0"}); !errors.Is(err, act.ErrChanged) || len(s.api.writes) > 0 {
+	if err := s.do(plan.CreatePods{Names: []string{"a-0"}, Forced: true}); !errors.Is(err, act.ErrChanged) || len(s.api.writes) > 0 {
 		t.Errorf("got %v, writes %v", err, s.api.writes)
 	}
 }
@@ -132,7 +132,7 @@ func TestMembershipTakesItsCourse(t *testing.T) {
 	s.mustDo(plan.MoveLeader{From: "a-0", To: "a-1"})
 	s.view.Members[0].Leader, s.view.Members[1].Leader = false, true
 	s.etcd.Stop("a-0")
-	s.mustDo(plan.Remove{Name: "a-0"})
+	s.mustDo(plan.RemoveMember{Name: "a-0"})
 	if got, want := s.etcd.Log()[1:], []string{"move leadership to a-1", "remove https://a-0:2380"}; !slices.Equal(got, want) {
 		t.Errorf("etcd did %v, want %v", got, want)
 	}

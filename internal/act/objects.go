@@ -25,9 +25,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
-// furnish applies the objects of the step: Secrets in their order, because one
+// applyAll applies the objects of the step: Secrets in their order, because one
 // signs another, then the rest at once.
-func (a *Actor) furnish(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Furnish) error {
+func (a *Actor) applyAll(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Apply) error {
 	wanted := map[string]cluster.Object{}
 	for _, object := range s.Objects {
 		wanted[object.String()] = object

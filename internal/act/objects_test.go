@@ -88,7 +88,7 @@ func TestFurnishMakesWhatIsMissing(t *testing.T) {
 func TestFurnishWritesOnlyWhatIsAskedFor(t *testing.T) {
 	for _, object := range furnishAll().Objects[2:] {
 		s := newScene(t, example(), seen(), secrets(t, now)[:2]...)
-		s.mustDo(plan.Furnish{Objects: []cluster.Object{object}})
+		s.mustDo(plan.Apply{Objects: []cluster.Object{object}})
 		if len(s.api.writes) != 1 || !strings.HasSuffix(s.api.writes[0], object.String()) {
 			t.Errorf("for %s wrote %v", object, s.api.writes)
 		}
@@ -101,7 +101,7 @@ func TestServiceIsMadeRightAgain(t *testing.T) {
 	bent.Spec.Selector = map[string]string{"app": "other"}
 	bent.Spec.Ports[0].Port = 80
 	s := newScene(t, example(), seen(), bent)
-	s.mustDo(plan.Furnish{Objects: []cluster.Object{{Kind: "Service", Name: "a-client", Why: "it is not as wanted"}}})
+	s.mustDo(plan.Apply{Objects: []cluster.Object{{Kind: "Service", Name: "a-client", Why: "it is not as wanted"}}})
 	service := &corev1.Service{}
 	s.get("a-client", service)
 	want := build.ClientService(example()).Spec
@@ -124,7 +124,7 @@ func TestOursWithoutItsLabelIsMadeRight(t *testing.T) {
 		ours.GetLabels()["app.kubernetes.io/managed-by"] = "Helm"
 		s := newScene(t, c, seen(), append(secrets(t, now)[:2], ours)...)
 		s.actor.Client = hiding{s.api, fmt.Sprintf("%T %s", ours, ours.GetName())}
-		s.mustDo(plan.Furnish{Objects: []cluster.Object{{Kind: kind, Name: ours.GetName()}}})
+		s.mustDo(plan.Apply{Objects: []cluster.Object{{Kind: kind, Name: ours.GetName()}}})
 		if s.get(ours.GetName(), ours); ours.GetLabels()["app.kubernetes.io/managed-by"] != v1alpha1.FieldOwner {
 			t.Errorf("%s %s has labels %v", kind, ours.GetName(), ours.GetLabels())
 		}
@@ -138,7 +138,7 @@ func TestWhatIsInTheWayIsTakenOff(t *testing.T) {
 	service := build.ClientService(example())
 	service.Spec.Ports[0].Port = 80
 	s := newScene(t, example(), seen(), budget, service)
-	s.mustDo(plan.Furnish{Objects: []cluster.Object{{Kind: "PodDisruptionBudget", Name: "a"}, {Kind: "Service", Name: "a-client"}}})
+	s.mustDo(plan.Apply{Objects: []cluster.Object{{Kind: "PodDisruptionBudget", Name: "a"}, {Kind: "Service", Name: "a-client"}}})
 	s.get("a", budget)
 	s.get("a-client", service)
 	want := build.Budget(example(), 2).Spec
@@ -209,7 +209,7 @@ func TestBrokenAuthorityIsMadeAnew(t *testing.T) {
 	all := secrets(t, now)
 	all[0].(*corev1.Secret).Data[corev1.TLSPrivateKeyKey] = []byte("garbage")
 	s := newScene(t, example(), seen(), all...)
-	s.mustDo(plan.Furnish{Objects: furnishAll().Objects[:4]})
+	s.mustDo(plan.Apply{Objects: furnishAll().Objects[:4]})
 	held := s.held()
 	for _, name := range trust.Names(s.c) {
 		if fault := held.Fault(s.c, name, now); fault != nil {
@@ -223,7 +223,7 @@ func TestCertificatesAreIssuedAnew(t *testing.T) {
 	old := now.Add(-trust.LeafLifetime * 3 / 4)
 	s := newScene(t, example(), seen(), secrets(t, old)...)
 	authority := s.secret("a-client-ca").Data[corev1.TLSCertKey]
-	s.mustDo(plan.Furnish{Objects: furnishAll().Objects[2:4]})
+	s.mustDo(plan.Apply{Objects: furnishAll().Objects[2:4]})
 	held := s.held()
 	for _, name := range trust.Names(s.c) {
 		if fault := held.Fault(s.c, name, now); fault != nil {
@@ -259,7 +259,7 @@ func TestOthersSupportingObjectsStay(t *testing.T) {
 func TestBudgetFollowsTheVoters(t *testing.T) {
 	s := newScene(t, example(), seen())
 	s.c.Spec.Size, s.view.Want.Size = ptr.To[int32](7), 7
-	s.mustDo(plan.Furnish{Objects: []cluster.Object{{Kind: "PodDisruptionBudget", Name: "a"}}})
+	s.mustDo(plan.Apply{Objects: []cluster.Object{{Kind: "PodDisruptionBudget", Name: "a"}}})
 	budget := &policyv1.PodDisruptionBudget{}
 	if s.get("a", budget); budget.Spec.MinAvailable.IntValue() != 2 {
 		t.Errorf("at least %v stay, want 2 of 3 voters", budget.Spec.MinAvailable)
@@ -274,7 +274,7 @@ func TestVolumesAreFitted(t *testing.T) {
 	metav1.SetMetaDataLabel(&aside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
 	s := newScene(t, example(), seen(), claim("a-0"), big, aside)
 	s.c.Spec.Storage.Size = ptr.To(resource.MustParse("4Gi"))
-	var sized, owned plan.Furnish
+	var sized, owned plan.Apply
 	sizes := map[string]string{"a-0": "4Gi", "a-1": "9Gi", "a-2": "2Gi"}
 	for name := range sizes {
 		sized.Objects = append(sized.Objects, part(cluster.Size, name))
@@ -302,7 +302,7 @@ func TestVolumesAreFitted(t *testing.T) {
 func TestOnlyThePartIsFitted(t *testing.T) {
 	s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"))
 	s.c.Spec.Storage.Size, s.c.Spec.DeletionPolicy = ptr.To(resource.MustParse("4Gi")), v1alpha1.Delete
-	s.mustDo(plan.Furnish{Objects: []cluster.Object{part(cluster.Owner, "a-0"), part(cluster.Size, "a-1")}})
+	s.mustDo(plan.Apply{Objects: []cluster.Object{part(cluster.Owner, "a-0"), part(cluster.Size, "a-1")}})
 	for name, want := range map[string]string{"a-0": "2Gi owned true", "a-1": "4Gi owned false"} {
 		var c corev1.PersistentVolumeClaim
 		s.get(name, &c)
@@ -318,7 +318,7 @@ func TestVersionIsWrittenOnVolumes(t *testing.T) {
 	s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"), claim("a-2"))
 	s.view.Members[0].Version, s.view.Members[1].Version = "3.6.16", "3.7.3"
 	s.view.Members[0].Pod.Image, s.view.Members[1].Pod.Image, s.view.Members[1].Pod.Usual = "mine", "usual", true
-	s.mustDo(plan.Furnish{Objects: []cluster.Object{part(cluster.Version, "a-0"), part(cluster.Version, "a-1")}})
+	s.mustDo(plan.Apply{Objects: []cluster.Object{part(cluster.Version, "a-0"), part(cluster.Version, "a-1")}})
 	for name, want := range map[string]string{"a-0": "3.6.16 mine", "a-1": "3.7.3 ", "a-2": " "} {
 		var c corev1.PersistentVolumeClaim
 		s.get(name, &c)
@@ -327,7 +327,7 @@ func TestVersionIsWrittenOnVolumes(t *testing.T) {
 		}
 	}
 	s.view.Members[0].Pod.Usual = true
-	s.mustDo(plan.Furnish{Objects: []cluster.Object{part(cluster.Version, "a-0")}})
+	s.mustDo(plan.Apply{Objects: []cluster.Object{part(cluster.Version, "a-0")}})
 	var c corev1.PersistentVolumeClaim
 	if s.get("a-0", &c); c.Annotations[v1alpha1.AnnotationChosenImage] != "" {
 		t.Errorf("the choice is left to the operator again: %v", c.Annotations)
@@ -340,7 +340,7 @@ func TestRefusedGrowthIsWrittenDown(t *testing.T) {
 	s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"))
 	s.api.fixed = true
 	s.c.Spec.Storage.Size = ptr.To(resource.MustParse("4Gi"))
-	grow := plan.Furnish{Objects: []cluster.Object{part(cluster.Size, "a-0"), part(cluster.Size, "a-1")}}
+	grow := plan.Apply{Objects: []cluster.Object{part(cluster.Size, "a-0"), part(cluster.Size, "a-1")}}
 	if err := s.do(grow); !apierrors.IsForbidden(err) {
 		t.Errorf("got %v, want that it is forbidden", err)
 	}
@@ -372,7 +372,7 @@ func TestAdopted(t *testing.T) {
 	}
 	s := newScene(t, example(), seen(), all...)
 	s.mustDo(furnishAll())
-	s.mustDo(plan.Readmit{Name: "a-1", UID: "pod-1"})
+	s.mustDo(plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, As: plan.Attach})
 	for _, was := range all {
 		is, _ := was.DeepCopyObject().(client.Object)
 		if !s.get(was.GetName(), is) || !metav1.IsControlledBy(is, example()) {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -20,10 +22,13 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
-// start makes all volumes of a new cluster before its first Pod: a volume that is
+// createPods makes all volumes of a new cluster before its first Pod: a volume that is
 // missing beside a Pod is then known to be lost. Once the cluster has formed, what
 // refuses one member's volume holds back nobody else.
-func (a *Actor) start(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Start) error {
+func (a *Actor) createPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
+	if s.Forced {
+		return a.force(ctx, c, v, s.Names[0])
+	}
 	claim := func(name string) error { return a.startVolume(ctx, c, v, name) }
 	pod := func(name string) error { return a.provide(ctx, c, a.pod(c, v, name), &corev1.Pod{}) }
 	if v.Formed() {
@@ -93,16 +98,8 @@ func (a *Actor) pod(c *v1alpha1.EtcdCluster, v cluster.View, name string) *corev
 	return a.Images.Put(targeted, build.Pod(targeted, name, joining(v, name)))
 }
 
-// seal tells Pods how their members enter a cluster that exists. Their containers hear of it
-// when they start again.
-func (a *Actor) seal(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Seal) error {
-	return atOnce(s.Pods, func(pod plan.PodRef) error {
-		return a.change(ctx, c, pod.Name, pod.UID, "", func(changed *corev1.Pod) { build.Tell(c, changed, entering(v, pod.Name)) })
-	})
-}
-
 // force starts a member that forms the cluster anew from its own data.
-func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Force) error {
+func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, name string) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
@@ -110,19 +107,31 @@ func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
 		return fmt.Errorf("read the EtcdCluster again: %w", err)
 	}
-	if now.Status.Recovering != s.Name {
+	if now.Status.Recovering != name {
 		return ErrChanged // recovered meanwhile: others may have joined, and would be struck
 	}
 	targeted := build.Targeted(c, v.Target)
-	return a.create(ctx, c, a.Images.Put(targeted, build.ForcedPod(targeted, s.Name)), &corev1.Pod{})
+	return a.create(ctx, c, a.Images.Put(targeted, build.ForcedPod(targeted, name)), &corev1.Pod{})
 }
 
-// withdraw takes a Pod out of the client Service, and writes down since when.
-func (a *Actor) withdraw(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Withdraw) error {
-	return a.change(ctx, c, s.Name, s.UID, "", a.leave)
+// markPods writes on Pods what the step says, and only on those that were observed.
+func (a *Actor) markPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.MarkPods) error {
+	return atOnce(s.Pods, func(ref plan.PodRef) error {
+		return a.change(ctx, c, ref.Name, ref.UID, "", func(pod *corev1.Pod) {
+			switch s.As {
+			case plan.Detach:
+				a.detach(pod)
+			case plan.Attach:
+				attach(c, pod)
+			case plan.Seal: // its container hears of it when it starts again
+				build.Tell(c, pod, entering(v, ref.Name))
+			}
+		})
+	})
 }
 
-func (a *Actor) leave(pod *corev1.Pod) {
+// detach takes a Pod out of the client Service, and writes down since when.
+func (a *Actor) detach(pod *corev1.Pod) {
 	if pod.Labels[build.ComponentLabel] != build.Serving {
 		return
 	}
@@ -130,42 +139,61 @@ func (a *Actor) leave(pod *corev1.Pod) {
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationWithdrawnAt, a.Now().UTC().Format(time.RFC3339Nano))
 }
 
-// dismiss takes Pods out of the client Service, and deletes them. Each is first written
-// down to have left: etcd strikes its member a moment after that.
-func (a *Actor) dismiss(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Dismiss) error {
-	if err := a.fence(ctx, c); err != nil {
-		return err
+// attach puts a Pod back into the client Service, with all labels that it was made with.
+func attach(c *v1alpha1.EtcdCluster, pod *corev1.Pod) {
+	for label, value := range build.MemberLabels(c, pod.Name) {
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, label, value)
+	}
+	delete(pod.Annotations, v1alpha1.AnnotationWithdrawnAt)
+	build.Own(c, pod)
+}
+
+// deletePods deletes Pods, and only those that were observed. One that is detached before is
+// first written down to have left: etcd removes its member a moment after that.
+func (a *Actor) deletePods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.DeletePods) error {
+	if s.How != plan.AtOnce {
+		asked := []func() error{func() error { return a.fence(ctx, c) }}
+		if s.How == plan.Rehearsed {
+			for _, pod := range s.Pods {
+				asked = append(asked, func() error { return a.rehearse(ctx, c, v, pod.Name) })
+			}
+		}
+		if err := atOnce(asked, call); err != nil {
+			return err
+		}
 	}
 	return atOnce(s.Pods, func(pod plan.PodRef) error {
-		if err := a.withdraw(ctx, c, plan.Withdraw(pod)); err != nil && !errors.Is(err, ErrChanged) {
-			return err // one that is gone is no failure, and of another one the deletion tells
+		switch s.How {
+		case plan.AtOnce:
+			return a.deletePod(ctx, c, v, pod, client.GracePeriodSeconds(0))
+		case plan.Detached:
+			if err := a.change(ctx, c, pod.Name, pod.UID, "", a.detach); err != nil && !errors.Is(err, ErrChanged) {
+				return err // one that is gone is no failure, and of another one the deletion tells
+			}
+		case plan.Plainly, plan.Rehearsed:
 		}
 		return a.deletePod(ctx, c, v, pod)
 	})
 }
 
-// clear deletes Pods for good, and only those that were observed.
-func (a *Actor) clear(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Clear) error {
-	return atOnce(s.Pods, func(pod plan.PodRef) error { return a.deletePod(ctx, c, v, pod, client.GracePeriodSeconds(0)) })
+func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, ref plan.PodRef, how ...client.DeleteOption) error {
+	if m, _ := v.Member(ref.Name); m.Pod.Astray {
+		how = append(how, unseen)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ref.Name, Namespace: c.Namespace}}
+	exactly := client.Preconditions{UID: ptr.To(types.UID(ref.UID))}
+	if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, append(how, exactly)...)); err != nil {
+		return fmt.Errorf("delete pod %s: %w", ref.Name, err)
+	}
+	return nil
 }
 
-// readmit puts a Pod back into the client Service, with all labels that it was made with.
-func (a *Actor) readmit(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Readmit) error {
-	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
-		for label, value := range build.MemberLabels(c, s.Name) {
-			metav1.SetMetaDataLabel(&pod.ObjectMeta, label, value)
-		}
-		delete(pod.Annotations, v1alpha1.AnnotationWithdrawnAt)
-		build.Own(c, pod)
-	})
-}
-
-// swap gives a running Pod's container another image, and takes the Pod out of the
+// updateImage gives a running Pod's container another image, and takes the Pod out of the
 // client Service. The kubelet restarts the container; what ran before is written down,
 // to tell when that has happened. Where the image is already the one, because this was
 // done before or somebody else chose it, the container stays and nothing is awaited. So it
 // is where an admission webhook puts the image back that is there already.
-func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Swap) error {
+func (a *Actor) updateImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
@@ -184,7 +212,7 @@ func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vie
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, status.ContainerID)
 		}
 		if v.Count(cluster.IsVoter) > 1 {
-			a.leave(pod)
+			a.detach(pod)
 		}
 	})
 	if err != nil || stored == nil || build.Etcd(stored).Image != had {
@@ -195,7 +223,7 @@ func (a *Actor) swap(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vie
 
 // resize gives a running Pod's container other compute resources, and writes down
 // that it did only after: until then it is tried again.
-func (a *Actor) resize(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Resize) error {
+func (a *Actor) resize(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.ResizePod) error {
 	wanted := build.Pod(build.Targeted(c, v.Target), s.Name, build.Joining{})
 	err := a.change(ctx, c, s.Name, s.UID, "resize", func(pod *corev1.Pod) {
 		build.Etcd(pod).Resources = build.Etcd(wanted).Resources

@@ -20,7 +20,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
-var startAll = plan.Start{Names: []string{"a-0", "a-1", "a-2"}}
+var startAll = plan.CreatePods{Names: []string{"a-0", "a-1", "a-2"}}
 
 // args are the arguments of a member's Pod, joined for reading.
 func (s *scene) args(name string) string {
@@ -89,8 +89,8 @@ func TestDiscardOfWhatIsUsedByNow(t *testing.T) {
 	delete(used.Annotations, v1alpha1.AnnotationUnused)
 	used.Status.Phase = corev1.ClaimBound
 	s := newScene(t, c, v, marked, used)
-	s.mustDo(plan.Discard{Name: "a-0", UID: "", Unused: true})
-	if err := s.do(plan.Discard{Name: "a-1", Unused: true}); !errors.Is(err, act.ErrChanged) {
+	s.mustDo(plan.DeleteVolume{Name: "a-0", UID: "", Unused: true})
+	if err := s.do(plan.DeleteVolume{Name: "a-1", Unused: true}); !errors.Is(err, act.ErrChanged) {
 		t.Errorf("got %v, want that it has changed", err)
 	}
 	if s.get("a-0", &corev1.PersistentVolumeClaim{}) || !s.get("a-1", &corev1.PersistentVolumeClaim{}) {
@@ -189,7 +189,7 @@ func TestNewClusterOnlyBeforeFormation(t *testing.T) {
 			c, v := unformed()
 			s := newScene(t, c, v)
 			test.change(s)
-			s.mustDo(plan.Start{Names: []string{"a-0"}})
+			s.mustDo(plan.CreatePods{Names: []string{"a-0"}})
 			for _, want := range test.want {
 				if args := s.args("a-0"); !strings.Contains(args+" ", want+" ") {
 					t.Errorf("no %s in %s", want, args)
@@ -209,7 +209,7 @@ func TestSealedPods(t *testing.T) {
 	s := newScene(t, example(), seen(), with, without)
 	s.view.Record.ClusterID = "" // it has formed, and nobody has written that down yet
 	s.view.Members[1].Started, s.view.Members[1].Answers = false, false
-	s.mustDo(plan.Seal{Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}})
+	s.mustDo(plan.MarkPods{As: plan.Seal, Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}})
 	for name, want := range map[string][]string{"a-0": {"a-0"}, "a-1": {"a-0", "a-1", "a-2"}} {
 		var sealed corev1.Pod
 		s.get(name, &sealed)
@@ -225,14 +225,14 @@ func TestSealedPods(t *testing.T) {
 func TestPlanIsOnTheVolumesOfFirstMembersOnly(t *testing.T) {
 	c, v := unformed()
 	s := newScene(t, c, v)
-	s.mustDo(plan.Start{Names: []string{"a-0"}})
+	s.mustDo(plan.CreatePods{Names: []string{"a-0"}})
 	var first, later corev1.PersistentVolumeClaim
 	s.get("a-0", &first)
 	if first.Annotations[v1alpha1.AnnotationToken] != "u1" || first.Annotations[v1alpha1.AnnotationPlan] != "a-0,a-1,a-2" {
 		t.Errorf("the volume of a first member says %v", first.Annotations)
 	}
 	s.view, s.c.Status.ClusterID = seen(), "c1"
-	s.mustDo(plan.Start{Names: []string{"a-3"}})
+	s.mustDo(plan.CreatePods{Names: []string{"a-3"}})
 	if !s.get("a-3", &later) || len(later.Annotations) != 3 || later.Annotations[v1alpha1.AnnotationClusterID] != "c1" {
 		t.Errorf("the volume of a later member says %v", later.Annotations)
 	}
@@ -245,7 +245,7 @@ func TestNewVolumesSayTheirVersion(t *testing.T) {
 	said := func(v cluster.View, name string) string {
 		c, _ := unformed()
 		s := newScene(t, c, v)
-		s.mustDo(plan.Start{Names: []string{name}})
+		s.mustDo(plan.CreatePods{Names: []string{name}})
 		var claim corev1.PersistentVolumeClaim
 		s.get(name, &claim)
 		return claim.Annotations[v1alpha1.AnnotationVersion]
@@ -288,7 +288,7 @@ func TestOthersObjectsStay(t *testing.T) {
 			c, v := unformed()
 			s := newScene(t, c, v, object)
 			before := s.everything()
-			err := s.do(plan.Start{Names: []string{"a-1"}})
+			err := s.do(plan.CreatePods{Names: []string{"a-1"}})
 			if err == nil || !strings.Contains(err.Error(), "a-1") {
 				t.Errorf("got error %v, want one that names a-1", err)
 			}
@@ -308,7 +308,7 @@ func TestOthersObjectsStay(t *testing.T) {
 func TestFault5StopWithAnOldUIDDeletesNothing(t *testing.T) {
 	s := newScene(t, example(), seen(), pod("a-1", "new"))
 	old := []plan.PodRef{{Name: "a-1", UID: "old"}}
-	for _, step := range []plan.Step{plan.Stop{Name: "a-1", UID: "old"}, plan.Dismiss{Pods: old}, plan.Clear{Pods: old}} {
+	for _, step := range []plan.Step{plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1", UID: "old"}}}, plan.DeletePods{How: plan.Detached, Pods: old}, plan.DeletePods{How: plan.AtOnce, Pods: old}} {
 		if err := s.do(step); !apierrors.IsConflict(err) {
 			t.Errorf("%s: got %v, want a conflict", step, err)
 		}
@@ -323,7 +323,7 @@ func TestDismissed(t *testing.T) {
 	held := pod("a-1", "pod-1")
 	held.Finalizers = []string{"example.com/held"}
 	s := newScene(t, example(), seen(), pod("a-0", "pod-0"), held, pod("a-2", "pod-2"))
-	s.mustDo(plan.Dismiss{Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}})
+	s.mustDo(plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}})
 	var ends corev1.Pod
 	if s.get("a-0", &ends) || !s.get("a-1", &ends) || !s.get("a-2", &corev1.Pod{}) {
 		t.Fatal("not the Pods that were named are gone")
@@ -337,9 +337,9 @@ func TestDismissed(t *testing.T) {
 // TestOnlyWhoHasEndedIsDeletedByForce: all others are given time.
 func TestOnlyWhoHasEndedIsDeletedByForce(t *testing.T) {
 	s := newScene(t, example(), seen(), pod("a-0", "pod-0"), pod("a-1", "pod-1"), pod("a-2", "pod-2"))
-	s.mustDo(plan.Stop{Name: "a-0", UID: "pod-0"})
-	s.mustDo(plan.Dismiss{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}})
-	s.mustDo(plan.Clear{Pods: []plan.PodRef{{Name: "a-2", UID: "pod-2"}}})
+	s.mustDo(plan.DeletePods{Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}}})
+	s.mustDo(plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}})
+	s.mustDo(plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{{Name: "a-2", UID: "pod-2"}}})
 	if !slices.Equal(s.api.forced, []string{"a-2"}) {
 		t.Errorf("by force: %v", s.api.forced)
 	}
@@ -349,7 +349,7 @@ func TestOnlyWhoHasEndedIsDeletedByForce(t *testing.T) {
 // written on their volume, whose other marks stay.
 func TestMarksOnVolumes(t *testing.T) {
 	s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"))
-	s.mustDo(plan.Remember{ClusterID: "c1", On: "a-0"})
+	s.mustDo(plan.RecordFormation(cluster.View{Name: "a", UID: "u1"}, "c1", "a-0"))
 	s.mustDo(plan.Quarantine{Name: "a-1"})
 	var marked, aside corev1.PersistentVolumeClaim
 	s.get("a-0", &marked)
@@ -371,9 +371,9 @@ func TestMarksOnVolumes(t *testing.T) {
 func TestMarkOnAVolumeThatIsGone(t *testing.T) {
 	s := newScene(t, example(), seen())
 	for _, step := range []plan.Step{
-		plan.Remember{ClusterID: "c1", On: "a-0"},
+		plan.RecordFormation(cluster.View{Name: "a", UID: "u1"}, "c1", "a-0"),
 		plan.Quarantine{Name: "a-1"},
-		plan.Furnish{Objects: []cluster.Object{part(cluster.Size, "a-2")}},
+		plan.Apply{Objects: []cluster.Object{part(cluster.Size, "a-2")}},
 	} {
 		s.mustDo(step)
 	}
@@ -386,7 +386,7 @@ func TestMarkOnAVolumeThatIsGone(t *testing.T) {
 // the one that was seen.
 func TestDiscardWithAnOldUIDDeletesNothing(t *testing.T) {
 	s := newScene(t, example(), seen(), claim("a-7"))
-	if err := s.do(plan.Discard{Name: "a-7", UID: "old"}); !apierrors.IsConflict(err) {
+	if err := s.do(plan.DeleteVolume{Name: "a-7", UID: "old"}); !apierrors.IsConflict(err) {
 		t.Errorf("got %v, want a conflict", err)
 	}
 	if !s.get("a-7", &corev1.PersistentVolumeClaim{}) {

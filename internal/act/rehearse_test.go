@@ -31,7 +31,7 @@ func TestRehearsal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, example(), seen(), pod("a-1", "pod-1"))
 			s.api.refusal = c.refusal
-			err := s.do(plan.Stop{Name: "a-1", UID: "pod-1", Because: "the spec has changed", Rehearse: true})
+			err := s.do(plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, How: plan.Rehearsed, Because: "the spec has changed"})
 			if stopped := !s.get("a-1", &corev1.Pod{}); stopped != c.stops || (err == nil) != c.stops {
 				t.Errorf("stopped: %t, %v", stopped, err)
 			}
@@ -48,7 +48,7 @@ func TestRehearsal(t *testing.T) {
 // TestNoRehearsalOfAnEnd: one that is not to come back needs no leave.
 func TestNoRehearsalOfAnEnd(t *testing.T) {
 	s := newScene(t, example(), seen(), pod("a-1", "pod-1"))
-	s.mustDo(plan.Stop{Name: "a-1", UID: "pod-1", Because: "etcd no longer lists it"})
+	s.mustDo(plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, Because: "etcd no longer lists it"})
 	if len(s.api.rehearsed) > 0 {
 		t.Errorf("rehearsed %v", s.api.rehearsed)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
-var upgrade = plan.Swap{Name: "a-1", UID: "pod-1", Version: "3.7.3"}
+var upgrade = plan.UpdateImage{Name: "a-1", UID: "pod-1", Version: "3.7.3"}
 
 // upgrading is a cluster whose member a-1, in the container that is named, is to get
 // another image.
@@ -100,7 +100,7 @@ func TestSwapToTheSameImage(t *testing.T) {
 	p.UID, p.Status.ContainerStatuses = "pod-1", []corev1.ContainerStatus{{Name: "etcd", ContainerID: "containerd://old"}}
 	s := newScene(t, example(), seen(), p)
 	s.actor.Images = build.Images{"3.6.16": mirror}
-	s.mustDo(plan.Swap{Name: "a-1", UID: "pod-1", Version: "3.6.16"})
+	s.mustDo(plan.UpdateImage{Name: "a-1", UID: "pod-1", Version: "3.6.16"})
 	s.get("a-1", p)
 	if p.Annotations[v1alpha1.AnnotationReplaced] != "" || p.Labels[build.ComponentLabel] != build.Serving ||
 		p.Annotations[v1alpha1.AnnotationImage] != mirror || p.Spec.Containers[0].Image != mirror {
@@ -118,13 +118,13 @@ func TestActorTakesTheImagesItWasTold(t *testing.T) {
 	s := newScene(t, example(), seen())
 	s.actor.Images = by
 	s.view.Members[1].Volume = cluster.Kept
-	s.mustDo(plan.Start{Names: []string{"a-1"}})
+	s.mustDo(plan.CreatePods{Names: []string{"a-1"}})
 	p := &corev1.Pod{}
 	if s.get("a-1", p); p.Spec.Containers[0].Image != before {
 		t.Errorf("made with %s", p.Spec.Containers[0].Image)
 	}
 	s.view.Target.Version = "3.7.3"
-	s.mustDo(plan.Swap{Name: "a-1", UID: string(p.UID), Version: "3.7.3"})
+	s.mustDo(plan.UpdateImage{Name: "a-1", UID: string(p.UID), Version: "3.7.3"})
 	if s.get("a-1", p); p.Spec.Containers[0].Image != after || p.Annotations[v1alpha1.AnnotationImage] != after {
 		t.Errorf("exchanged for %s", p.Spec.Containers[0].Image)
 	}
@@ -133,7 +133,7 @@ func TestActorTakesTheImagesItWasTold(t *testing.T) {
 	recovering.Status.Recovering = "a-0"
 	s = newScene(t, recovering, seen())
 	s.actor.Images = by
-	s.mustDo(plan.Force{Name: "a-0"})
+	s.mustDo(plan.CreatePods{Names: []string{"a-0"}, Forced: true})
 	if s.get("a-0", p); p.Spec.Containers[0].Image != before {
 		t.Errorf("forced with %s", p.Spec.Containers[0].Image)
 	}
@@ -152,7 +152,7 @@ func TestOtherContainersAreLeftAlone(t *testing.T) {
 		s := newScene(t, c, seen(), p)
 		s.view.Target.Version = "3.7.3"
 		s.mustDo(upgrade)
-		s.mustDo(plan.Resize{Name: "a-1", UID: "pod-1"})
+		s.mustDo(plan.ResizePod{Name: "a-1", UID: "pod-1"})
 		s.get("a-1", p)
 		if got := p.Spec.Containers[place]; !reflect.DeepEqual(got, mesh) {
 			t.Errorf("in place %d it has become %+v", place, got)
@@ -169,7 +169,7 @@ func TestOtherContainersAreLeftAlone(t *testing.T) {
 
 // TestOnlyTheSeenPodIsChanged: one that has taken its place stays as it is.
 func TestOnlyTheSeenPodIsChanged(t *testing.T) {
-	for _, step := range []plan.Step{plan.Swap{Name: "a-1", UID: "pod-0"}, plan.Resize{Name: "a-1", UID: "pod-0"}} {
+	for _, step := range []plan.Step{plan.UpdateImage{Name: "a-1", UID: "pod-0"}, plan.ResizePod{Name: "a-1", UID: "pod-0"}} {
 		s := upgrading(t, "containerd://old")
 		if err := s.do(step); !errors.Is(err, act.ErrChanged) || len(s.api.writes) > 0 {
 			t.Errorf("%s: got %v, wrote %v", step, err, s.api.writes)

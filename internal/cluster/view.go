@@ -57,6 +57,7 @@ type View struct {
 type Want struct {
 	Size      int    // 0: hibernate
 	Version   string // full version, 3.6.16
+	Image     string // that the user has chosen for it; empty if none
 	Ephemeral bool   // data lives and dies with the Pod
 	Paused    string // what says that nothing is to be changed; empty if nothing does
 	Unclear   bool   // what says so may have meant the opposite
@@ -84,7 +85,23 @@ type Record struct {
 	Joining    string // name reserved for a member about to join
 	Recovering string // member that the cluster is formed anew from
 	Revision   int64  // that the cluster is known to have had: no quorum may answer with less
-	RolledBack string // why what is wanted was taken back; empty if it was not
+	RolledBack RollBack
+}
+
+// RollBack is an update that was taken back because it failed. It is empty once something else is
+// wanted.
+type RollBack struct {
+	Refused, RefusedImage string // what is not tried again
+	Version, Image        string // what is run in its place
+	Because               string
+}
+
+// String says what a person has to do.
+func (r RollBack) String() string {
+	if r == (RollBack{}) {
+		return ""
+	}
+	return fmt.Sprintf("spec.version %s was taken back to %s: %s; change spec.version or spec.image to go on", r.Refused, r.Version, r.Because)
 }
 
 // Object is a supporting object: a Service, a Secret, a PodDisruptionBudget.

@@ -31,11 +31,11 @@ func TestPutBackByABackupTool(t *testing.T) {
 	var steps []string
 	for range 4 {
 		step, _ := plan.Next(s.look())
-		if _, applies := step.(plan.Furnish); applies {
+		if _, applies := step.(plan.Apply); applies {
 			build.Own(s.c, s.find("Service a"))
 		}
-		if readmit, is := step.(plan.Readmit); is {
-			build.Own(s.c, s.pod(readmit.Name))
+		if attach, is := step.(plan.MarkPods); is {
+			build.Own(s.c, s.pod(attach.Pods[0].Name))
 		}
 		steps = append(steps, step.String())
 	}

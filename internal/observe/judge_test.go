@@ -143,14 +143,14 @@ func TestRolledBack(t *testing.T) {
 	s.c.Spec.Version = "3.7.3"
 	s.c.Status.Rollback = &v1alpha1.Rollback{Refused: "3.7.3", Version: "3.6.16", Image: image, Because: "a-1 does not run"}
 	v := s.look()
-	if v.Target != (cluster.Target{Version: "3.6.16", Image: image}) || !strings.Contains(v.Record.RolledBack, "a-1 does not run") {
+	if v.Target != (cluster.Target{Version: "3.6.16", Image: image}) || !strings.Contains(v.Record.RolledBack.String(), "a-1 does not run") {
 		t.Errorf("target %+v, rolled back %q", v.Target, v.Record.RolledBack)
 	}
 	if outdated := v.Select(cluster.IsOutdated); len(outdated) > 0 {
 		t.Errorf("outdated: %v", cluster.Names(outdated))
 	}
 	s.c.Spec.Version = "3.7.2"
-	if v = s.look(); v.Target.Version != "3.7.2" || v.Record.RolledBack != "" {
+	if v = s.look(); v.Target.Version != "3.7.2" || v.Record.RolledBack != (cluster.RollBack{}) {
 		t.Errorf("target %+v, rolled back %q", v.Target, v.Record.RolledBack)
 	}
 }
@@ -174,7 +174,7 @@ func TestRolledBackInOtherWords(t *testing.T) {
 		s := newScene(t)
 		s.c.Spec.Version = test.wanted
 		s.c.Status.Rollback = &v1alpha1.Rollback{Refused: test.refused, Version: "3.6.16", Image: image, Because: "a-1 does not run"}
-		if v := s.look(); (v.Record.RolledBack != "") != test.back || test.back != (v.Target.Image == image) {
+		if v := s.look(); (v.Record.RolledBack != (cluster.RollBack{})) != test.back || test.back != (v.Target.Image == image) {
 			t.Errorf("%s was refused, %s is wanted: target %+v, rolled back %q", test.refused, test.wanted, v.Target, v.Record.RolledBack)
 		}
 	}

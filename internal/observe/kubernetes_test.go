@@ -274,7 +274,7 @@ func TestEphemeralDataLivesInThePod(t *testing.T) {
 				t.Errorf("saw %+v", m)
 			}
 			step, _ := plan.Next(v)
-			if start, starts := step.(plan.Start); starts && test.lost {
+			if start, starts := step.(plan.CreatePods); starts && test.lost {
 				t.Errorf("an empty member would take its old place: %s", start)
 			}
 		})

@@ -97,6 +97,7 @@ func want(c *v1alpha1.EtcdCluster) cluster.Want {
 	return cluster.Want{
 		Size:      c.Size(),
 		Version:   version.Full(c.Spec.Version),
+		Image:     c.Spec.Image,
 		Ephemeral: c.Spec.Storage.Ephemeral != nil,
 		Paused:    paused,
 		Unclear:   unclear,
@@ -131,8 +132,10 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 		Recovering: c.Status.Recovering, Revision: c.Status.Revision,
 	}
 	if isRolledBack(c) {
-		r.RolledBack = fmt.Sprintf("spec.version %s was taken back to %s: %s; change spec.version or spec.image to go on",
-			c.Spec.Version, c.Status.Rollback.Version, c.Status.Rollback.Because)
+		was := c.Status.Rollback
+		r.RolledBack = cluster.RollBack{
+			Refused: was.Refused, RefusedImage: was.RefusedImage, Version: was.Version, Image: was.Image, Because: was.Because,
+		}
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted

@@ -35,7 +35,7 @@ func containCorruption(v cluster.View) Step {
 		return Refuse{raised + "; there is no other voter to compare its data with: check it, or restore it from a backup, " +
 			"and end the alarm with etcdctl alarm disarm"}
 	case left >= 0:
-		return Disarm{Kind: alarms[left].Kind, ID: alarms[left].ID, Because: "all voters have the same data, and that member is gone"}
+		return DisarmAlarm{Kind: alarms[left].Kind, ID: alarms[left].ID, Because: "all voters have the same data, and that member is gone"}
 	default:
 		return Refuse{raised + "; all voters have the same data by their hashes at one revision, so none is replaced: " +
 			"find out who has raised it, and end it with etcdctl alarm disarm"}
@@ -49,7 +49,7 @@ func expel(v cluster.View, odd []cluster.Member) Step {
 	names := cluster.Names(odd)
 	for _, m := range odd {
 		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Withdrawn {
-			return Withdraw{m.Name, m.Pod.UID}
+			return mark(m, Detach)
 		}
 	}
 	if leader, _ := v.Leader(); slices.Contains(names, leader.Name) {

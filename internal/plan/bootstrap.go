@@ -83,7 +83,7 @@ func hibernate(v cluster.View) Step {
 	pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists })
 	for _, m := range pods {
 		if !m.Pod.Terminating {
-			return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the size is 0"}
+			return stop(m, "the size is 0")
 		}
 	}
 	if len(pods) > 0 {
@@ -132,7 +132,7 @@ func adoptVolumes(v cluster.View) Step {
 		formed = formed || volume.ClusterID != "" || volume.Token == "" || !samePlan
 	}
 	formed = formed || !slices.Equal(names, plan.First)
-	return Adopt{Token: cmp.Or(token, v.UID), Members: names, Formed: formed}
+	return AdoptVolumes(v, cmp.Or(token, v.UID), names, formed)
 }
 
 // apart says of volumes that they are of different clusters, if two of them say so.
@@ -165,7 +165,7 @@ func freezePlan(v cluster.View) Step {
 	for i := range v.Want.Size {
 		names = append(names, cluster.MemberName(v.Name, v.Record.NextSerial+i))
 	}
-	return Freeze{names}
+	return PlanBootstrap(v, names)
 }
 
 // furnish brings the objects that members need before the members, and in a cluster
@@ -215,7 +215,7 @@ func furnished(v cluster.View, wanted func(cluster.Object) bool) Step {
 	if len(objects) == 0 {
 		return nil
 	}
-	return Furnish{objects}
+	return Apply{objects}
 }
 
 // stayOneCluster keeps clients from members whose data is not their own. Before it is
@@ -225,7 +225,7 @@ func stayOneCluster(v cluster.View) Step {
 	unclear := disagreeing(v)
 	for _, m := range append(unclear, v.Select(cluster.IsForeign)...) {
 		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Withdrawn && m.Fixed == "" {
-			return Withdraw{m.Name, m.Pod.UID}
+			return mark(m, Detach)
 		}
 	}
 	if len(unclear) == 0 {
@@ -263,13 +263,13 @@ func sealBootstrap(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsVoter, cluster.HasPod) {
 		opens := m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && cluster.HasData(m)
 		if opens && !m.Pod.Terminating && m.Fixed == "" {
-			pods = append(pods, PodRef{m.Name, m.Pod.UID})
+			pods = append(pods, refOf(m))
 		}
 	}
 	if len(pods) == 0 {
 		return nil
 	}
-	return Seal{pods}
+	return MarkPods{pods, Seal}
 }
 
 // rememberFormation latches the cluster ID once it is known that the cluster has formed. It
@@ -286,7 +286,7 @@ func rememberFormation(v cluster.View) Step {
 	if v.Fresh && allHere && !allHealthy && !v.Want.Ephemeral {
 		return nil
 	}
-	return Remember{ClusterID: formed.ClusterID, On: firstVolume(v)}
+	return RecordFormation(v, formed.ClusterID, firstVolume(v))
 }
 
 // witness is a member that says which cluster has formed: the one that leads, or any where
@@ -325,7 +325,7 @@ func guardBootstrap(v cluster.View) Step {
 		switch {
 		case m.Volume == cluster.Kept:
 		case len(pods) == 0:
-			return Adopt{Token: v.Record.Token, Members: v.Record.First, Formed: true}
+			return AdoptVolumes(v, v.Record.Token, v.Record.First, true)
 		default:
 			return Refuse{"the volume of " + m.Name + " was lost before the cluster was seen to form; " +
 				"delete the EtcdCluster and its volumes, and create it again"}

@@ -165,7 +165,7 @@ func violation(before, after *world, step plan.Step) string {
 	if after.fault != "" {
 		return after.fault
 	}
-	if s, forces := step.(plan.Force); forces && !before.member(s.Name).Pod.Exists {
+	if s, creates := step.(plan.CreatePods); creates && s.Forced && !before.member(s.Names[0]).Pod.Exists {
 		return forceViolation(before)
 	}
 	hb, nb := before.voters(staysHealthy)
@@ -211,17 +211,25 @@ func corruptViolation(before, after *world, step plan.Step) string {
 	odd := after.view.Select(cluster.IsVoter, func(m cluster.Member) bool { return after.fate(m.Name).odd })
 	broken := ""
 	switch s := step.(type) {
-	case plan.Discard, plan.AddLearner, plan.Promote, plan.Dismiss, plan.Resize, plan.RollBack, plan.AllowDowngrade:
+	case plan.DeleteVolume, plan.AddLearner, plan.Promote, plan.ResizePod:
 		broken = step.String() + " although members have different data"
-	case plan.Swap:
+	case plan.Record:
+		if s.Event == "RolledBack" {
+			broken = step.String() + " although members have different data"
+		}
+	case plan.Downgrade:
+		if s.To != "" {
+			broken = step.String() + " although members have different data"
+		}
+	case plan.UpdateImage:
 		if cluster.IsListed(before.member(s.Name)) {
 			broken = step.String() + " although members have different data"
 		}
-	case plan.Stop:
-		if m := before.member(s.Name); cluster.IsListed(m) && m.Healthy {
-			broken = s.Name + " is stopped although members have different data"
+	case plan.DeletePods:
+		if m := before.member(s.Pods[0].Name); s.How == plan.Detached || s.How != plan.AtOnce && cluster.IsListed(m) && m.Healthy {
+			broken = m.Name + " is stopped although members have different data"
 		}
-	case plan.Remove:
+	case plan.RemoveMember:
 		if cluster.IsVoter(before.member(s.Name)) && before.isGood(s.Name) {
 			broken = s.Name + " is removed, and its data is good"
 		}
@@ -232,7 +240,7 @@ func corruptViolation(before, after *world, step plan.Step) string {
 		if m := before.member(s.To); before.fate(s.To).odd && (m.Odd || m.ID == before.corrupt) {
 			broken = s.To + " is to lead with bad data"
 		}
-	case plan.Disarm:
+	case plan.DisarmAlarm:
 		if len(odd) > 0 {
 			broken = "the alarm is ended while members have different data"
 		}
@@ -243,16 +251,15 @@ func corruptViolation(before, after *world, step plan.Step) string {
 // membership says whether the step changes who votes.
 func membership(step plan.Step) bool {
 	_, promotes := step.(plan.Promote)
-	_, removes := step.(plan.Remove)
+	_, removes := step.(plan.RemoveMember)
 	return promotes || removes
 }
 
 // disturbs says whether the step ends what a member runs.
 func disturbs(step plan.Step) bool {
-	_, stops := step.(plan.Stop)
-	_, swaps := step.(plan.Swap)
-	_, dismisses := step.(plan.Dismiss)
-	return stops || swaps || dismisses
+	s, stops := step.(plan.DeletePods)
+	_, updates := step.(plan.UpdateImage)
+	return stops && s.How != plan.AtOnce || updates
 }
 
 // staysUndrained is true of who stays if every cordoned node is drained now.
@@ -273,10 +280,11 @@ func (w *world) staysUp(m *cluster.Member) bool {
 // authorityViolation guards what a lost authority has signed: nobody who runs by it is
 // parted from the others by another, or ended while nobody can start.
 func authorityViolation(before *world, step plan.Step) string {
-	if s, is := step.(plan.Stop); is && before.cannotMount() && before.member(s.Name).Healthy && before.view.Want.Size > 0 {
-		return s.Name + " is stopped and cannot start again"
+	if s, is := step.(plan.DeletePods); is && isStop(s) && before.cannotMount() && before.member(s.Pods[0].Name).Healthy &&
+		before.view.Want.Size > 0 {
+		return s.Pods[0].Name + " is stopped and cannot start again"
 	}
-	furnished, is := step.(plan.Furnish)
+	furnished, is := step.(plan.Apply)
 	if !is {
 		return ""
 	}
@@ -288,6 +296,8 @@ func authorityViolation(before *world, step plan.Step) string {
 	}
 	return ""
 }
+
+func isStop(s plan.DeletePods) bool { return s.How == plan.Plainly || s.How == plan.Rehearsed }
 
 // forceViolation guards the history of a cluster: it may only be formed anew when
 // its quorum is gone for good, and beside no other member that could go on.
@@ -331,16 +341,16 @@ func dataViolation(before, after *world, step plan.Step) string {
 	if s, is := step.(plan.Quarantine); is && before.member(s.Name).Role != cluster.Unlisted && (recovering == "" || recovering == s.Name) {
 		return "I3: volume of listed member " + s.Name + " is set aside"
 	}
-	if s, is := step.(plan.Discard); is && before.member(s.Name).Role != cluster.Unlisted {
+	if s, is := step.(plan.DeleteVolume); is && before.member(s.Name).Role != cluster.Unlisted {
 		return "I3: volume of listed member " + s.Name + " is deleted"
 	}
-	if s, is := step.(plan.Discard); is && s.Unused && before.fate(s.Name).data && before.member(s.Name).Unused {
+	if s, is := step.(plan.DeleteVolume); is && s.Unused && before.fate(s.Name).data && before.member(s.Name).Unused {
 		return "I3: volume of " + s.Name + " holds data and is deleted"
 	}
-	if _, is := step.(plan.Freeze); is && (before.formed || len(before.view.Select(cluster.HasPod)) > 0) {
+	if s, is := step.(plan.Record); is && s.Event == "BootstrapPlanned" && (before.formed || len(before.view.Select(cluster.HasPod)) > 0) {
 		return "I5: other first members are chosen although some may run"
 	}
-	if s, is := step.(plan.Start); is && (before.formed || before.unseen) && !before.view.Formed() {
+	if s, is := step.(plan.CreatePods); is && !s.Forced && (before.formed || before.unseen) && !before.view.Formed() {
 		for _, name := range s.Names {
 			if !before.fate(name).data && before.member(name).Volume == cluster.NoVolume {
 				return "I5: " + name + " is started as new although the cluster has formed"

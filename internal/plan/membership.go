@@ -89,7 +89,7 @@ func remove(v cluster.View, m cluster.Member, because string) Step {
 		}
 	}
 	others := append(leaving(v), m.Name)
-	return cmp.Or(askAnother(v, others...), askAnother(v, m.Name), Step(Remove{m.Name, because}))
+	return cmp.Or(askAnother(v, others...), askAnother(v, m.Name), Step(RemoveMember{m.Name, because}))
 }
 
 // finishLearner ends one membership change before the next begins: it starts the learner,
@@ -125,7 +125,7 @@ func finishLearner(v cluster.View) Step {
 // down keeps the cluster at that version, and when it is whole the others follow; if nobody
 // did, it is allowed again.
 func letIn(v cluster.View, m cluster.Member) Step {
-	return cmp.Or(awaitHealth(v), Step(CancelDowngrade{"etcd lets " + m.Name + " join only then"}))
+	return cmp.Or(awaitHealth(v), Step(Downgrade{Because: "etcd lets " + m.Name + " join only then"}))
 }
 
 // startNew starts a member that has no data yet. Its volume may need the room that old ones
@@ -135,7 +135,7 @@ func startNew(v cluster.View, m cluster.Member) Step {
 	if old := discardExpired(v); old != nil && len(down) == 0 && m.Volume == cluster.NoVolume {
 		return old
 	}
-	return Start{[]string{m.Name}}
+	return CreatePods{Names: []string{m.Name}}
 }
 
 // promote judges the voters after the promotion before it proposes it. They must be a
@@ -217,7 +217,7 @@ func grow(v cluster.View) Step {
 	if v.Record.Joining != "" {
 		return cmp.Or(askAnother(v), Step(AddLearner{v.Record.Joining}))
 	}
-	return Reserve{cluster.MemberName(v.Name, nextSerial(v))}
+	return ReserveName(v, cluster.MemberName(v.Name, nextSerial(v)))
 }
 
 // nextSerial is above every serial that was ever recorded or is seen now.

@@ -43,10 +43,14 @@ func (w *world) lacksWrites() bool {
 // risksWrites says whether a step changes who has data, or ends a member, while writes are
 // missing: who still has them could be overwritten.
 func (w *world) risksWrites(step plan.Step) bool {
-	switch step.(type) {
-	case plan.Start, plan.Stop, plan.Dismiss, plan.Swap, plan.Resize, plan.AddLearner, plan.Promote, plan.Remove, plan.Quarantine,
-		plan.Discard, plan.Reserve, plan.MoveLeader, plan.Recover, plan.Force:
+	switch s := step.(type) {
+	case plan.CreatePods, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote, plan.RemoveMember, plan.Quarantine,
+		plan.DeleteVolume, plan.MoveLeader:
 		return w.lacksWrites()
+	case plan.DeletePods:
+		return s.How != plan.AtOnce && w.lacksWrites()
+	case plan.Record:
+		return (s.Event == "NameReserved" || s.Event == "QuorumRecovering") && w.lacksWrites()
 	}
 	return false
 }

@@ -25,7 +25,7 @@ func startMembers(v cluster.View) Step {
 	if len(names) == 0 {
 		return nil
 	}
-	return Start{names}
+	return CreatePods{Names: names}
 }
 
 // isSuperfluous says whether a learner will be removed and not promoted, or a voter is too
@@ -49,7 +49,7 @@ func isUnborn(v cluster.View, m cluster.Member) bool {
 func gather(v cluster.View) Step {
 	for _, m := range v.Members {
 		if m.Pod.Astray && !m.Pod.Terminating && m.Fixed == "" {
-			return Readmit{m.Name, m.Pod.UID}
+			return mark(m, Attach)
 		}
 	}
 	return nil
@@ -76,7 +76,7 @@ func clearFinished(v cluster.View) Step {
 		if !m.Pod.Finished {
 			because = "its volume is gone, and it will find no node without"
 		}
-		return Stop{Name: m.Name, UID: m.Pod.UID, Because: because}
+		return stop(m, because)
 	}
 	return nil
 }
@@ -89,13 +89,13 @@ func clearEnded(v cluster.View) Step {
 	var pods []PodRef
 	for _, m := range v.Members {
 		if m.Pod.Ended && m.Volume != cluster.Going {
-			pods = append(pods, PodRef{m.Name, m.Pod.UID})
+			pods = append(pods, refOf(m))
 		}
 	}
 	if len(pods) == 0 {
 		return nil
 	}
-	return Clear{pods}
+	return DeletePods{Pods: pods, How: AtOnce}
 }
 
 // restartBroken replaces a Pod whose etcd has no data and was told of other members than
@@ -105,7 +105,7 @@ func clearEnded(v cluster.View) Step {
 // starting, for another image.
 func restartBroken(v cluster.View) Step {
 	for _, m := range v.Select(cluster.HasPod, func(m cluster.Member) bool { return m.Pod.Misled && !m.Pod.Terminating }) {
-		return Stop{Name: m.Name, UID: m.Pod.UID, Because: "it cannot join by the list of members that it was made with, which is old"}
+		return stop(m, "it cannot join by the list of members that it was made with, which is old")
 	}
 	for _, m := range v.Select(cluster.HasPod, cluster.IsOutdated, cluster.Not(cluster.IsHealthy)) {
 		if m.Pod.Ready || m.Answers || m.Pod.Terminating || m.Pod.Settling || comesBack(v, m) {
@@ -114,9 +114,9 @@ func restartBroken(v cluster.View) Step {
 		holdsData := (v.Want.Ephemeral || isMortal(m)) && v.Formed() && cluster.MayHoldData(m)
 		switch {
 		case m.Pod.Change == cluster.Swap && (holdsData || !m.Pod.Failing):
-			return Swap{m.Name, m.Pod.UID, v.Target.Version}
+			return UpdateImage{m.Name, m.Pod.UID, v.Target.Version}
 		case !holdsData:
-			return Stop{Name: m.Name, UID: m.Pod.UID, Because: "it is not ready and the spec has changed"}
+			return stop(m, "it is not ready and the spec has changed")
 		}
 	}
 	return nil
@@ -149,7 +149,7 @@ func retireRemoved(v cluster.View) Step {
 		case m.Name == v.Record.Joining:
 			continue
 		case m.Pod.Exists && !m.Pod.Terminating:
-			return Stop{Name: m.Name, UID: m.Pod.UID, Because: "etcd no longer lists it"}
+			return stop(m, "etcd no longer lists it")
 		case !m.Pod.Exists && m.Volume == cluster.Kept && !v.Want.Ephemeral && m.Fixed == "":
 			return Quarantine{m.Name}
 		}
@@ -165,7 +165,7 @@ func retireRemoved(v cluster.View) Step {
 func followPolicy(v cluster.View) Step {
 	for _, part := range []cluster.Part{cluster.Owner, cluster.Labels} {
 		if fits := misfits(v, part); len(fits) > 0 && v.Planned() {
-			return Furnish{fits}
+			return Apply{fits}
 		}
 	}
 	return nil
@@ -179,7 +179,7 @@ func fitVolumes(v cluster.View) Step {
 	}
 	for _, part := range []cluster.Part{cluster.Mark, cluster.Version, cluster.Size} {
 		if fits := misfits(v, part); len(fits) > 0 {
-			return Furnish{fits}
+			return Apply{fits}
 		}
 	}
 	return nil
@@ -201,8 +201,17 @@ func misfits(v cluster.View, part cluster.Part) []cluster.Object {
 func discardExpired(v cluster.View) Step {
 	for _, volume := range v.Expired {
 		if m, _ := v.Member(volume.Name); !cluster.IsListed(m) && !m.Pod.Exists && volume.Refused == "" {
-			return Discard{Name: volume.Name, UID: volume.UID}
+			return DeleteVolume{Name: volume.Name, UID: volume.UID}
 		}
 	}
 	return nil
 }
+
+func refOf(m cluster.Member) PodRef { return PodRef{m.Name, m.Pod.UID} }
+
+// stop tells the Pod of one member to end.
+func stop(m cluster.Member, because string) Step {
+	return DeletePods{[]PodRef{refOf(m)}, Plainly, because}
+}
+
+func mark(m cluster.Member, as Mark) Step { return MarkPods{[]PodRef{refOf(m)}, as} }

@@ -162,7 +162,7 @@ func beyondRepair(v cluster.View) Step {
 	case !known:
 		return Wait{For: loss.silent() + " to say which data it has: " + gone + why(memberOf(v, loss.silent()))}
 	case v.Want.Automatic && strays == 0 && !v.Unproven() && loss.isProven() || v.Want.Accepted == proposal.String():
-		return Recover{proposal}
+		return BeginRecovery(v, proposal)
 	default:
 		return Refuse{fmt.Sprintf("%s; %s has the newest data that is left, up to revision %d, and writes after it would be lost; "+
 			"%s set spec.recovery.acceptDataLoss to %q, else restore the cluster from a backup",
@@ -227,7 +227,7 @@ func recoverQuorum(v cluster.View) Step {
 	}
 	survivor := memberOf(v, v.Record.Recovering)
 	if stands(v, survivor) {
-		return Conclude{survivor.Name}
+		return EndRecovery(v)
 	}
 	if cluster.IsBeyondRepair(survivor) {
 		return Refuse{"the data of " + survivor.Name + " was lost while the cluster was formed anew from it; restore the cluster from a backup"}
@@ -256,7 +256,7 @@ func stands(v cluster.View, survivor cluster.Member) bool {
 func fence(m cluster.Member, survivor string) Step {
 	switch {
 	case m.Pod.Exists && !m.Pod.Terminating:
-		return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the cluster goes on from " + survivor}
+		return stop(m, "the cluster goes on from "+survivor)
 	case m.Pod.Exists && !m.Pod.Overdue:
 		return Wait{For: "pod " + m.Name + " to be gone", Look: Soon}
 	case m.Volume == cluster.Kept:
@@ -270,11 +270,11 @@ func force(v cluster.View, survivor cluster.Member) Step {
 	pod := survivor.Pod
 	switch {
 	case !pod.Exists:
-		return Force{survivor.Name}
+		return CreatePods{Names: []string{survivor.Name}, Forced: true}
 	case pod.Terminating:
 		return Wait{For: "pod " + survivor.Name + " to be gone", Look: Soon}
 	case !pod.Forced, pod.Finished:
-		return Stop{Name: survivor.Name, UID: pod.UID, Because: "it starts again as a cluster of its own"}
+		return stop(survivor, "it starts again as a cluster of its own")
 	default:
 		return Wait{For: survivor.Name + " to form the cluster anew" + why(survivor), Look: soonIf(v.Fresh)}
 	}

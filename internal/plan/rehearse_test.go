@@ -25,7 +25,7 @@ func TestOnlyARollRehearses(t *testing.T) {
 			}
 		}
 		step, because := plan.Next(w.view)
-		if stop, is := step.(plan.Stop); !is || stop.Rehearse != want {
+		if stop, is := step.(plan.DeletePods); !is || (stop.How == plan.Rehearsed) != want {
 			t.Errorf("size %d: %+v (%s)", size, step, because)
 		}
 	}

@@ -17,9 +17,9 @@ func endDowngrade(v cluster.View) Step {
 	case !v.Target.Cancel:
 		return nil
 	case strings.HasPrefix(v.Target.Version, v.GoesDown+"."):
-		return CancelDowngrade{"the cluster stays at " + v.GoesDown + " without it, and members may join again"}
+		return Downgrade{Because: "the cluster stays at " + v.GoesDown + " without it, and members may join again"}
 	default:
-		return CancelDowngrade{"members are to run " + v.Target.Version}
+		return Downgrade{Because: "members are to run " + v.Target.Version}
 	}
 }
 
@@ -33,7 +33,7 @@ func prepareVersion(v cluster.View) Step {
 	case v.Target.Await != "":
 		return Wait{For: v.Target.Await, Look: Soon}
 	case v.Target.Downgrade != "":
-		return AllowDowngrade{v.Target.Downgrade}
+		return Downgrade{To: v.Target.Downgrade}
 	default:
 		return nil
 	}
@@ -77,7 +77,7 @@ func resize(v cluster.View) Step {
 	busy := v.Count(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.Resizing != "" && m.Pod.Change != cluster.Resize }) > 0
 	for _, m := range v.Select(cluster.IsListed, cluster.IsOutdated) {
 		if m.Pod.Change == cluster.Resize && (!busy || m.Pod.Resizing != "") {
-			return Resize{m.Name, m.Pod.UID}
+			return ResizePod{m.Name, m.Pod.UID}
 		}
 	}
 	return nil
@@ -116,11 +116,11 @@ func restart(v cluster.View, m cluster.Member) Step {
 	}
 	switch {
 	case m.Pod.Change == cluster.Swap:
-		return Swap{m.Name, m.Pod.UID, v.Target.Version}
+		return UpdateImage{m.Name, m.Pod.UID, v.Target.Version}
 	case goes:
 		return remove(v, m, "the spec has changed and its volume is being deleted")
 	default:
-		return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the spec has changed", Rehearse: true}
+		return DeletePods{[]PodRef{refOf(m)}, Rehearsed, "the spec has changed"}
 	}
 }
 
@@ -172,7 +172,7 @@ func withdraw(m cluster.Member) Step {
 	if !m.Pod.Ready || m.Pod.Withdrawn || m.Fixed != "" {
 		return nil
 	}
-	return Withdraw{m.Name, m.Pod.UID}
+	return mark(m, Detach)
 }
 
 // awaitSteady lets clients be taken from members only while all others can be relied
@@ -194,7 +194,7 @@ func readmit(v cluster.View) Step {
 			stays = awaitSteady(v, "", leavers...) != nil
 		}
 		if m.Pod.Withdrawn && m.Pod.Ready && stays && m.Fixed == "" {
-			return Readmit{m.Name, m.Pod.UID}
+			return mark(m, Attach)
 		}
 	}
 	return nil
@@ -203,7 +203,7 @@ func readmit(v cluster.View) Step {
 // rollBack takes an upgrade back whose first member fails, if the user allows it.
 // The first is the one that runs another image than all others, which are well.
 func rollBack(v cluster.View) Step {
-	if !v.Want.RollBack || v.Record.RolledBack != "" {
+	if !v.Want.RollBack || v.Record.RolledBack.Version != "" {
 		return nil
 	}
 	for _, m := range v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy), cluster.Not(cluster.IsOutdated)) {
@@ -211,7 +211,7 @@ func rollBack(v cluster.View) Step {
 		before := v.Select(cluster.IsVoter, cluster.Except(m.Name), cluster.IsHealthy, cluster.IsOutdated,
 			func(o cluster.Member) bool { return o.Pod.Image != m.Pod.Image })
 		if m.Pod.Failing && len(others) > 0 && len(before) == len(others) {
-			return RollBack{before[0].Version, before[0].Choice(), m.Name + " does not run " + v.Target.Version + why(m)}
+			return RecordRollBack(v, before[0].Version, before[0].Choice(), m.Name+" does not run "+v.Target.Version+why(m))
 		}
 	}
 	return nil
@@ -222,7 +222,7 @@ func rollBack(v cluster.View) Step {
 // known while the user has chosen none.
 func rollBackOnly(v cluster.View) Step {
 	voters := v.Select(cluster.IsVoter)
-	if !v.Want.RollBack || v.Record.RolledBack != "" || v.Target.Image != "" || len(voters) != 1 {
+	if !v.Want.RollBack || v.Record.RolledBack.Version != "" || v.Target.Image != "" || len(voters) != 1 {
 		return nil
 	}
 	m := voters[0]
@@ -230,7 +230,7 @@ func rollBackOnly(v cluster.View) Step {
 	if !m.Pod.Failing || m.Answers || cluster.IsBeyondRepair(m) || !upgraded {
 		return nil
 	}
-	return RollBack{Version: m.Version, Because: m.Name + " does not run " + v.Target.Version + why(m)}
+	return RecordRollBack(v, m.Version, "", m.Name+" does not run "+v.Target.Version+why(m))
 }
 
 // sayBarred ends with what cannot be done although it is wanted.
@@ -241,8 +241,8 @@ func sayBarred(v cluster.View) Step {
 		return Refuse{lost}
 	case v.Target.Barred != "":
 		return Refuse{v.Target.Barred}
-	case v.Record.RolledBack != "":
-		return Refuse{v.Record.RolledBack}
+	case v.Record.RolledBack.Version != "":
+		return Refuse{v.Record.RolledBack.String()}
 	case Denied(v) != "":
 		return Refuse{Denied(v)}
 	case len(v.Refused) > 0:

@@ -27,7 +27,8 @@ func TestRollBackKeepsTheChoice(t *testing.T) {
 		failed.Healthy, failed.Answers = false, false
 		failed.Pod = cluster.Pod{Exists: true, Failing: true, Image: "after", Usual: true}
 		step, because := plan.Next(v)
-		if back, is := step.(plan.RollBack); !is || back.Version != "3.6.16" || back.Image != want {
+		record, _ := step.(plan.Record)
+		if back := record.Fact.RolledBack; back.Version != "3.6.16" || back.Image != want {
 			t.Errorf("the operator's choice %t: got %#v (%s), want image %q", usual, step, because, want)
 		}
 	}

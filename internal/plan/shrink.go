@@ -63,13 +63,13 @@ func dismiss(v cluster.View, leavers []string) Step {
 		keeps := m.Volume == cluster.Kept && !v.Want.Ephemeral
 		others := v.Select(cluster.IsSteady, cluster.IsVoter, cluster.Not(cluster.IsCordoned), cluster.Except(append(names(pods), name)...))
 		if cluster.IsSteady(m) && m.Pod.Lingers && keeps && quorum.Holds(len(others), len(voters)) {
-			pods = append(pods, PodRef{m.Name, m.Pod.UID})
+			pods = append(pods, refOf(m))
 		}
 	}
 	if len(pods) == 0 {
 		return nil
 	}
-	return Dismiss{pods, fmt.Sprintf("the size is %d", v.Want.Size)}
+	return DeletePods{pods, Detached, fmt.Sprintf("the size is %d", v.Want.Size)}
 }
 
 // strikeAway removes a voter that is too many and does not run: nobody waits for it to come

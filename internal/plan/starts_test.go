@@ -392,7 +392,7 @@ func unformedWorld(states []int, want int, ephemeral, unfit, unseen bool) *world
 	for i := range states {
 		names = append(names, cluster.MemberName("a", i))
 	}
-	w.obey(plan.Freeze{Members: names})
+	w.obey(plan.Record{Fact: cluster.Record{Token: w.view.UID, First: names, NextSerial: len(names)}})
 	for i, state := range states {
 		m := w.at(names[i])
 		firstStates[state](m)

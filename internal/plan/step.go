@@ -7,95 +7,80 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// Step is the one next thing to do to a cluster. The set is closed, and String
-// is the sentence that people read in logs, events and tests.
+// Step is the one next thing to do to a cluster. The set is closed, and String is the sentence
+// that people read in logs, events and tests.
 //
 //sumtype:decl
 type Step interface {
 	fmt.Stringer
-	step()
+	// About says what is common to all steps of a kind.
+	About() About
+}
+
+// About is what the operator needs to know of a step apart from how it is carried out.
+type About struct {
+	Event string // reason of the event that tells of its success; empty if it changes nothing
+	Look  Look   // when to observe the cluster again
+	// Rests: it changes nothing, so that the plan has nothing to do now.
+	Rests bool
 }
 
 type (
-	// Freeze writes down who the first members are, before the first Pod exists.
-	Freeze struct{ Members []string }
-	// Adopt writes down that kept volumes are this cluster's members.
-	Adopt struct {
-		Token   string
-		Members []string
-		Formed  bool // they hold data: join it, never form anew
+	// Record writes down in the status what only the operator can remember, such as who the first
+	// members are.
+	Record struct {
+		Fact  cluster.Record // the whole record as it is to be
+		What  string         // what is new in it, as a sentence
+		Event string         // reason of the event
+		On    string         // volume on which the ID of the cluster is written before; empty if on none
 	}
-	// Furnish applies supporting objects: Secrets, Services, the disruption
-	// budget, sizes and owners of volumes.
-	Furnish struct{ Objects []cluster.Object }
-	// Remember writes down the ID of the cluster that has formed, on a volume
-	// (unless On is empty) and in the status.
-	Remember struct{ ClusterID, On string }
-	// Seal has the containers of Pods form nothing when they start on an empty data directory,
-	// and join nobody once their members have had data.
-	Seal struct{ Pods []PodRef }
-	// Start makes the Pods of members, and the volumes of those that are new.
-	Start struct{ Names []string }
-	// Swap exchanges the image of a running Pod in place.
-	Swap struct{ Name, UID, Version string }
-	// Resize changes the compute resources of a running Pod.
-	Resize struct{ Name, UID string }
-	// Withdraw takes a member out of the client Service before it is disturbed.
-	Withdraw struct{ Name, UID string }
-	// Readmit puts a member back into the client Service.
-	Readmit struct{ Name, UID string }
-	// Stop deletes a Pod.
-	Stop struct {
-		Name, UID, Because string
-		Rehearse           bool // it runs well: not before the one that takes its place is found right
+	// Apply brings supporting objects and parts of volumes to what is wanted: Secrets, Services, the
+	// disruption budget, sizes and owners of volumes.
+	Apply struct{ Objects []cluster.Object }
+	// CreatePods makes the Pods of members, and the volumes of those that are new.
+	CreatePods struct {
+		Names  []string
+		Forced bool // the only one forms the cluster anew from its data
 	}
-	// Dismiss takes members that are too many out of the client Service, and tells their
-	// Pods to end, all at once.
-	Dismiss struct {
+	// DeletePods tells Pods to end, all at once.
+	DeletePods struct {
 		Pods    []PodRef
+		How     Deletion
 		Because string
 	}
-	// Clear deletes Pods for good that were told to end and whose containers all have: what
-	// the kubelet still has to clean up is nobody's to wait for.
-	Clear struct{ Pods []PodRef }
-	// Reserve writes down the name of a member that is about to join.
-	Reserve struct{ Name string }
+	// MarkPods writes on Pods how clients and containers are to treat them.
+	MarkPods struct {
+		Pods []PodRef
+		As   Mark
+	}
+	// UpdateImage exchanges the image of a running Pod in place.
+	UpdateImage struct{ Name, UID, Version string }
+	// ResizePod changes the compute resources of a running Pod.
+	ResizePod struct{ Name, UID string }
 	// AddLearner lists a new non-voting member in etcd.
 	AddLearner struct{ Name string }
-	// Promote makes a caught-up learner a voter.
+	// Promote makes a learner that has caught up a voter.
 	Promote struct{ Name string }
 	// MoveLeader hands leadership over before its holder is disturbed.
 	MoveLeader struct{ From, To string }
-	// Remove strikes a member from etcd's list.
-	Remove struct{ Name, Because string }
-	// Quarantine sets the volume of a removed member aside for good.
-	Quarantine struct{ Name string }
-	// Discard deletes a volume that was set aside long enough ago, or that never held data.
-	Discard struct {
-		Name, UID string
-		Unused    bool // not if it may hold data by now
-	}
-	// AllowDowngrade tells etcd that its members go down to a minor version.
-	AllowDowngrade struct{ To string }
-	// CancelDowngrade tells etcd that no more of them need to be let down: etcd lets nobody
-	// join meanwhile.
-	CancelDowngrade struct{ Because string }
-	// Disarm ends an alarm of etcd that was raised for a member which etcd lists no more.
-	Disarm struct {
+	// RemoveMember takes a member off etcd's list.
+	RemoveMember struct{ Name, Because string }
+	// Downgrade tells etcd that its members go down to a minor version, or, if To is empty, that no more
+	// of them need to be let down: etcd lets nobody join meanwhile.
+	Downgrade struct{ To, Because string }
+	// DisarmAlarm ends an alarm of etcd that was raised for a member which etcd no longer lists.
+	DisarmAlarm struct {
 		Kind    string
 		ID      uint64
 		Because string
 	}
-	// RollBack writes down that a version is not to be tried again, and what runs
-	// instead.
-	RollBack struct{ Version, Image, Because string }
-	// Recover writes down that quorum is lost for good and that the cluster goes on
-	// from one survivor.
-	Recover struct{ Loss cluster.Loss }
-	// Force starts the survivor as the only member of the cluster.
-	Force struct{ Name string }
-	// Conclude writes down that quorum is recovered.
-	Conclude struct{ Survivor string }
+	// Quarantine sets the volume of a removed member aside for good.
+	Quarantine struct{ Name string }
+	// DeleteVolume deletes a volume that was set aside long enough ago, or that never held data.
+	DeleteVolume struct {
+		Name, UID string
+		Unused    bool // not if it may hold data by now
+	}
 	// Wait does nothing until something outside changes.
 	Wait struct {
 		For  string
@@ -110,7 +95,34 @@ type (
 // A PodRef is one Pod, and no other that has its name.
 type PodRef struct{ Name, UID string }
 
-// Look says when a Wait is worth another observation.
+// Deletion says how Pods are deleted.
+type Deletion int
+
+const (
+	// Plainly: told to end, in their grace period.
+	Plainly Deletion = iota
+	// Rehearsed: as Plainly, but not before the API server has found the Pods right that take their place.
+	Rehearsed
+	// Detached: taken out of the client Service before they are told to end.
+	Detached
+	// AtOnce: all containers have ended, and what the kubelet still has to clean up is nobody's to wait for.
+	AtOnce
+)
+
+// Mark is what is written on a Pod.
+type Mark int
+
+const (
+	// Detach: the client Service sends no clients to it.
+	Detach Mark = iota
+	// Attach: the client Service sends clients to it, and it has all labels that it was made with.
+	Attach
+	// Seal: its container forms nothing when it starts on an empty data directory, and joins nobody once
+	// its member has had data.
+	Seal
+)
+
+// Look says when another observation is worth it.
 type Look int
 
 const (
@@ -118,49 +130,59 @@ const (
 	Later Look = iota
 	// Soon: etcd is about to change, which no watch tells.
 	Soon
+	// Now: etcd has changed.
+	Now
+	// Rarely: nothing is to be expected.
+	Rarely
 )
 
-func (Freeze) step()          {}
-func (Adopt) step()           {}
-func (Furnish) step()         {}
-func (Remember) step()        {}
-func (Seal) step()            {}
-func (Start) step()           {}
-func (Withdraw) step()        {}
-func (Readmit) step()         {}
-func (Swap) step()            {}
-func (Resize) step()          {}
-func (Stop) step()            {}
-func (Dismiss) step()         {}
-func (Clear) step()           {}
-func (Reserve) step()         {}
-func (AddLearner) step()      {}
-func (Promote) step()         {}
-func (MoveLeader) step()      {}
-func (Remove) step()          {}
-func (Quarantine) step()      {}
-func (Discard) step()         {}
-func (AllowDowngrade) step()  {}
-func (CancelDowngrade) step() {}
-func (Disarm) step()          {}
-func (RollBack) step()        {}
-func (Recover) step()         {}
-func (Force) step()           {}
-func (Conclude) step()        {}
-func (Wait) step()            {}
-func (Refuse) step()          {}
-func (Done) step()            {}
-
-func (s Freeze) String() string { return "freeze first members " + list(s.Members) }
-
-func (s Adopt) String() string {
-	if s.Formed {
-		return "adopt members " + list(s.Members) + " with their data"
-	}
-	return "adopt unfinished bootstrap of " + list(s.Members)
+func (s Record) About() About { return About{Event: s.Event} }
+func (s Apply) About() About  { return About{Event: "ObjectsApplied"} }
+func (s CreatePods) About() About {
+	return About{Event: choose(s.Forced, "MemberForced", "MembersStarted")}
 }
 
-func (s Furnish) String() string {
+func (s DeletePods) About() About {
+	switch s.How {
+	case Detached:
+		return About{Event: "MembersDismissed"}
+	case AtOnce:
+		return About{Event: "PodsCleared"}
+	case Plainly, Rehearsed:
+	}
+	return About{Event: "PodStopped"}
+}
+
+func (s MarkPods) About() About {
+	switch s.As {
+	case Attach:
+		return About{Event: "MemberReadmitted"}
+	case Seal:
+		return About{Event: "BootstrapSealed"}
+	case Detach:
+	}
+	return About{Event: "MemberWithdrawn"}
+}
+
+func (s UpdateImage) About() About  { return About{Event: "ImageExchanged"} }
+func (s ResizePod) About() About    { return About{Event: "PodResized"} }
+func (s AddLearner) About() About   { return About{Event: "LearnerAdded", Look: Now} }
+func (s Promote) About() About      { return About{Event: "LearnerPromoted", Look: Now} }
+func (s MoveLeader) About() About   { return About{Event: "LeaderMoved", Look: Now} }
+func (s RemoveMember) About() About { return About{Event: "MemberRemoved", Look: Now} }
+func (s Downgrade) About() About {
+	return About{Event: choose(s.To == "", "DowngradeCancelled", "DowngradeAllowed"), Look: Now}
+}
+func (s DisarmAlarm) About() About  { return About{Event: "AlarmDisarmed", Look: Now} }
+func (s Quarantine) About() About   { return About{Event: "VolumeQuarantined"} }
+func (s DeleteVolume) About() About { return About{Event: "VolumeDiscarded"} }
+func (s Wait) About() About         { return About{Look: s.Look, Rests: true} }
+func (s Refuse) About() About       { return About{Rests: true} }
+func (s Done) About() About         { return About{Look: Rarely, Rests: true} }
+
+func (s Record) String() string { return s.What }
+
+func (s Apply) String() string {
 	parts := make([]string, 0, len(s.Objects))
 	for _, o := range s.Objects {
 		parts = append(parts, o.String())
@@ -168,54 +190,59 @@ func (s Furnish) String() string {
 	return "apply " + list(parts)
 }
 
-func (s Remember) String() string { return "remember cluster " + s.ClusterID }
-func (s Seal) String() string     { return "seal the bootstrap of " + list(names(s.Pods)) }
-func (s Start) String() string    { return "start " + list(s.Names) }
-func (s Withdraw) String() string { return "withdraw " + s.Name + " from clients" }
-func (s Readmit) String() string  { return "readmit " + s.Name + " to clients" }
-func (s Swap) String() string     { return "exchange image of " + s.Name + " for " + s.Version }
-func (s Resize) String() string   { return "resize " + s.Name }
-func (s Stop) String() string     { return "stop pod " + s.Name + ": " + s.Because }
-func (s Dismiss) String() string  { return "dismiss " + list(names(s.Pods)) + ": " + s.Because }
+func (s CreatePods) String() string {
+	return "start " + list(s.Names) + choose(s.Forced, " as a cluster of its own", "")
+}
 
-func (s Clear) String() string           { return "clear pods that have ended: " + list(names(s.Pods)) }
-func (s Reserve) String() string         { return "reserve name " + s.Name }
-func (s AddLearner) String() string      { return "add learner " + s.Name }
-func (s Promote) String() string         { return "promote " + s.Name }
-func (s MoveLeader) String() string      { return "move leader " + s.From + " -> " + s.To }
-func (s Remove) String() string          { return "remove member " + s.Name + ": " + s.Because }
-func (s Quarantine) String() string      { return "quarantine volume " + s.Name }
-func (s AllowDowngrade) String() string  { return "allow downgrade to " + s.To }
-func (s CancelDowngrade) String() string { return "cancel downgrade: " + s.Because }
-func (s Disarm) String() string {
+func (s DeletePods) String() string {
+	switch s.How {
+	case Detached:
+		return "dismiss " + list(names(s.Pods)) + ": " + s.Because
+	case AtOnce:
+		return "clear pods that have ended: " + list(names(s.Pods))
+	case Plainly, Rehearsed:
+	}
+	return "stop pod " + list(names(s.Pods)) + ": " + s.Because
+}
+
+func (s MarkPods) String() string {
+	switch s.As {
+	case Attach:
+		return "readmit " + list(names(s.Pods)) + " to clients"
+	case Seal:
+		return "seal the bootstrap of " + list(names(s.Pods))
+	case Detach:
+	}
+	return "withdraw " + list(names(s.Pods)) + " from clients"
+}
+
+func (s UpdateImage) String() string  { return "exchange image of " + s.Name + " for " + s.Version }
+func (s ResizePod) String() string    { return "resize " + s.Name }
+func (s AddLearner) String() string   { return "add learner " + s.Name }
+func (s Promote) String() string      { return "promote " + s.Name }
+func (s MoveLeader) String() string   { return "move leader " + s.From + " -> " + s.To }
+func (s RemoveMember) String() string { return "remove member " + s.Name + ": " + s.Because }
+func (s Downgrade) String() string {
+	return choose(s.To == "", "cancel downgrade: "+s.Because, "allow downgrade to "+s.To)
+}
+
+func (s DisarmAlarm) String() string {
 	return fmt.Sprintf("disarm %s of member %x: %s", s.Kind, s.ID, s.Because)
 }
-func (s RollBack) String() string { return "roll back to " + s.Version + ": " + s.Because }
-func (s Recover) String() string  { return "recover quorum from " + s.Loss.Survivor }
-func (s Force) String() string    { return "start " + s.Name + " as a cluster of its own" }
-func (s Conclude) String() string { return "quorum is recovered from " + s.Survivor }
-func (s Wait) String() string     { return "wait for " + s.For }
-func (s Refuse) String() string   { return "refuse: " + s.Because }
-func (s Done) String() string     { return "done" }
+func (s Quarantine) String() string { return "quarantine volume " + s.Name }
 
-func (s Discard) String() string {
-	if s.Unused {
-		return "discard volume " + s.Name + ", which never held data"
-	}
-	return "discard volume " + s.Name
+func (s DeleteVolume) String() string {
+	return "discard volume " + s.Name + choose(s.Unused, ", which never held data", "")
 }
+
+func (s Wait) String() string   { return "wait for " + s.For }
+func (s Refuse) String() string { return "refuse: " + s.Because }
+func (s Done) String() string   { return "done" }
 
 // Rests says whether the step changes nothing.
-func Rests(step Step) bool {
-	switch step.(type) {
-	case Wait, Refuse, Done:
-		return true
-	case Freeze, Adopt, Furnish, Remember, Seal, Start, Withdraw, Readmit, Swap, Resize, Stop, Dismiss, Clear, Reserve, AddLearner, Promote,
-		MoveLeader, Remove, Quarantine, Discard, AllowDowngrade, CancelDowngrade, Disarm, RollBack, Recover, Force, Conclude:
-	}
-	return false
-}
+func Rests(step Step) bool { return step.About().Rests }
 
+// names are the names of Pods.
 func names(pods []PodRef) []string {
 	all := make([]string, 0, len(pods))
 	for _, pod := range pods {
@@ -225,3 +252,10 @@ func names(pods []PodRef) []string {
 }
 
 func list(names []string) string { return strings.Join(names, ", ") }
+
+func choose(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
+}

@@ -14,7 +14,7 @@ func discardUnused(v cluster.View) Step {
 		return nil
 	}
 	if len(v.Volumes) > 0 {
-		return Discard{Name: v.Volumes[0].Name, UID: v.Volumes[0].UID, Unused: true}
+		return DeleteVolume{Name: v.Volumes[0].Name, UID: v.Volumes[0].UID, Unused: true}
 	}
 	return awaitDiscarded(v)
 }
@@ -47,9 +47,9 @@ func replan(v cluster.View) Step {
 		return stopUnused(pods[0])
 	}
 	if len(unfit) > 0 {
-		return Discard{Name: unfit[0].Name, UID: unfit[0].UID, Unused: true}
+		return DeleteVolume{Name: unfit[0].Name, UID: unfit[0].UID, Unused: true}
 	}
-	return cmp.Or(awaitDiscarded(v), Step(Freeze{v.Record.First[:v.Want.Size]}))
+	return cmp.Or(awaitDiscarded(v), PlanBootstrap(v, v.Record.First[:v.Want.Size]))
 }
 
 // stopUnused ends the Pod of a first member that has not run.
@@ -57,7 +57,7 @@ func stopUnused(m cluster.Member) Step {
 	if m.Pod.Terminating {
 		return Wait{For: "pod " + m.Name + " to be gone"}
 	}
-	return Stop{Name: m.Name, UID: m.Pod.UID, Because: "the spec was changed before any member has run"}
+	return stop(m, "the spec was changed before any member has run")
 }
 
 // hasBegun says whether a first member may have run: one with a volume that is not known to

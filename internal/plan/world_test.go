@@ -93,19 +93,9 @@ func (w *world) at(name string) *cluster.Member {
 // safe to repeat as act is: already there and already gone are success.
 func (w *world) obey(step plan.Step) {
 	switch s := step.(type) {
-	case plan.Freeze:
-		w.record(w.view.UID, s.Members, false)
-	case plan.Adopt:
-		planned := w.view.Planned()
-		w.record(s.Token, s.Members, s.Formed)
-		w.formed = w.formed || s.Formed
-		for i, name := range s.Members {
-			if m := w.at(name); s.Formed {
-				m.Role, m.ID, m.Started = cluster.Voter, uint64(100+i), true
-				w.comeBack(m, planned)
-			}
-		}
-	case plan.Furnish:
+	case plan.Record:
+		w.remember(s.Fact)
+	case plan.Apply:
 		if slices.Contains(s.Objects, budget) {
 			w.budget = w.view.MustStay()
 		}
@@ -116,53 +106,33 @@ func (w *world) obey(step plan.Step) {
 		w.view.Lost = slices.DeleteFunc(slices.Clone(w.view.Lost), func(lost cluster.Object) bool {
 			return slices.ContainsFunc(s.Objects, func(o cluster.Object) bool { return o.String() == lost.String() })
 		})
-	case plan.Remember:
-		w.view.Record.ClusterID = s.ClusterID
-	case plan.Seal:
-		for _, pod := range s.Pods {
-			if m := w.at(pod.Name); m.Pod.UID == pod.UID {
-				m.Pod.Entry = w.enters(*m)
-			}
-		}
-	case plan.Start:
+	case plan.CreatePods:
 		for _, name := range s.Names {
-			w.start(name)
-		}
-	case plan.Force:
-		if m := w.at(s.Name); w.view.Record.Recovering == s.Name && !m.Pod.Exists {
-			w.start(s.Name)
-			m.Pod.Forced = true
-		}
-	case plan.Stop:
-		w.stop(s.Name, s.UID)
-	case plan.Dismiss:
-		for _, pod := range s.Pods {
-			w.at(pod.Name).Pod.Withdrawn = true
-			w.stop(pod.Name, pod.UID)
-		}
-	case plan.Clear:
-		for _, pod := range s.Pods {
-			if m := w.at(pod.Name); m.Pod.UID == pod.UID && !m.Pod.Ended {
-				w.fault = "the Pod of " + pod.Name + " is cleared and may still run"
+			if s.Forced && w.view.Record.Recovering != name {
+				continue
 			}
-			w.stop(pod.Name, pod.UID)
+			if missing := !w.at(name).Pod.Exists; missing {
+				w.start(name)
+				w.at(name).Pod.Forced = s.Forced
+			}
 		}
-	case plan.Withdraw:
-		w.at(s.Name).Pod.Withdrawn = true
-	case plan.Readmit:
-		w.at(s.Name).Pod.Withdrawn, w.at(s.Name).Pod.Astray = false, false
-	case plan.Resize:
+	case plan.DeletePods:
+		for _, pod := range s.Pods {
+			w.end(pod, s.How)
+		}
+	case plan.MarkPods:
+		for _, pod := range s.Pods {
+			w.mark(pod, s.As)
+		}
+	case plan.ResizePod:
 		w.at(s.Name).Pod.Change = cluster.Same
-	case plan.Swap:
+	case plan.UpdateImage:
 		w.settle()
 		m := w.at(s.Name)
 		w.fate(s.Name).away, w.fate(s.Name).deaf = 0, false
 		m.Pod.Image, m.Pod.Settling, m.Pod.Change = s.Version, m.Pod.Running, cluster.Same
-		m.Pod.Withdrawn = m.Pod.Withdrawn || len(w.view.Select(cluster.IsVoter)) > 1
+		m.Pod.Withdrawn = m.Pod.Withdrawn || w.view.Count(cluster.IsVoter) > 1
 		return // the kubelet takes a moment
-	case plan.Reserve:
-		w.view.Record.Joining = s.Name
-		w.view.Record.NextSerial = max(w.view.Record.NextSerial, cluster.Serial(w.view.Name, s.Name)+1)
 	case plan.AddLearner:
 		if m := w.at(s.Name); m.Role == cluster.Unlisted && !w.refuses("") {
 			m.Role, m.ID = cluster.Learner, uint64(100+cluster.Serial(w.view.Name, s.Name))
@@ -175,7 +145,7 @@ func (w *world) obey(step plan.Step) {
 		if to := w.at(s.To); to.Role == cluster.Voter && to.Healthy {
 			w.at(s.From).Leader, to.Leader = false, true
 		}
-	case plan.Remove:
+	case plan.RemoveMember:
 		m := w.at(s.Name)
 		if w.refuses(s.Name) {
 			return
@@ -186,22 +156,16 @@ func (w *world) obey(step plan.Step) {
 		if w.impatient {
 			w.view.Expired = append(slices.Clip(w.view.Expired), cluster.Object{Kind: "PersistentVolumeClaim", Name: s.Name, UID: "volume"})
 		}
-	case plan.Discard:
+	case plan.DeleteVolume:
 		w.discard(s)
-	case plan.AllowDowngrade:
-		w.downgrade, w.minor = s.To, s.To
-	case plan.Disarm:
+	case plan.Downgrade:
+		if w.downgrade = s.To; s.To != "" {
+			w.minor = s.To
+		}
+	case plan.DisarmAlarm:
 		if w.corrupt == s.ID {
 			w.corrupt = 0
 		}
-	case plan.CancelDowngrade:
-		w.downgrade = ""
-	case plan.RollBack:
-		w.view.Record.RolledBack, w.view.Want.Version = s.Because, s.Version
-	case plan.Recover:
-		w.view.Record.Recovering, w.view.Record.Revision = s.Loss.Survivor, 0
-	case plan.Conclude:
-		w.view.Record.Recovering = ""
 	case plan.Wait, plan.Refuse, plan.Done:
 	}
 	w.settle()
@@ -233,14 +197,49 @@ func (w *world) comeBack(m *cluster.Member, planned bool) {
 	}
 }
 
-func (w *world) record(token string, members []string, adopted bool) {
-	w.view.Record.Token, w.view.Record.First, w.view.Record.Adopted = token, members, adopted
-	for i := range w.view.Members {
-		w.view.Members[i].Recorded = slices.Contains(members, w.view.Members[i].Name)
+// remember takes the record as it is to be. Members that are adopted with their data are voters.
+func (w *world) remember(fact cluster.Record) {
+	was := w.view.Record
+	w.view.Record = fact
+	if fact.RolledBack != was.RolledBack {
+		w.view.Want.Version = fact.RolledBack.Version
 	}
-	for _, name := range members {
-		w.at(name).Recorded = true
-		w.view.Record.NextSerial = max(w.view.Record.NextSerial, cluster.Serial(w.view.Name, name)+1)
+	if fact.Token == was.Token && slices.Equal(fact.First, was.First) && fact.Adopted == was.Adopted {
+		return
+	}
+	for i := range w.view.Members {
+		w.view.Members[i].Recorded = slices.Contains(fact.First, w.view.Members[i].Name)
+	}
+	w.formed = w.formed || fact.Adopted
+	for i, name := range fact.First {
+		m := w.at(name)
+		if m.Recorded = true; fact.Adopted {
+			m.Role, m.ID, m.Started = cluster.Voter, uint64(100+i), true
+			w.comeBack(m, was.Token != "")
+		}
+	}
+}
+
+func (w *world) end(pod plan.PodRef, how plan.Deletion) {
+	m := w.at(pod.Name)
+	if how == plan.AtOnce && m.Pod.UID == pod.UID && !m.Pod.Ended {
+		w.fault = "the Pod of " + pod.Name + " is cleared and may still run"
+	}
+	m.Pod.Withdrawn = m.Pod.Withdrawn || how == plan.Detached
+	w.stop(pod.Name, pod.UID)
+}
+
+func (w *world) mark(pod plan.PodRef, as plan.Mark) {
+	m := w.at(pod.Name)
+	switch as {
+	case plan.Detach:
+		m.Pod.Withdrawn = true
+	case plan.Attach:
+		m.Pod.Withdrawn, m.Pod.Astray = false, false
+	case plan.Seal:
+		if m.Pod.UID == pod.UID {
+			m.Pod.Entry = w.enters(*m)
+		}
 	}
 }
 
@@ -260,7 +259,7 @@ func (w *world) start(name string) {
 }
 
 // discard deletes a volume, and one that never held data only if that is still so.
-func (w *world) discard(s plan.Discard) {
+func (w *world) discard(s plan.DeleteVolume) {
 	if !s.Unused {
 		w.view.Expired = slices.DeleteFunc(slices.Clone(w.view.Expired), func(o cluster.Object) bool { return o.Name == s.Name })
 		return

@@ -116,11 +116,12 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonAsWanted, "nothing is left to do")
 	case plan.Wait:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+s.For)
-	case plan.Remember:
-		return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
-	case plan.Freeze, plan.Adopt, plan.Furnish, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop,
-		plan.Dismiss, plan.Clear, plan.Reserve, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard,
-		plan.AllowDowngrade, plan.CancelDowngrade, plan.Disarm, plan.RollBack, plan.Recover, plan.Force, plan.Conclude:
+	case plan.Record:
+		if s.Fact.ClusterID != v.Record.ClusterID {
+			return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
+		}
+	case plan.Apply, plan.CreatePods, plan.DeletePods, plan.MarkPods, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote,
+		plan.MoveLeader, plan.RemoveMember, plan.Downgrade, plan.DisarmAlarm, plan.Quarantine, plan.DeleteVolume:
 	}
 	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())
 }

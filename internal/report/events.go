@@ -24,7 +24,7 @@ type Event struct {
 // and conditions that have become true or false.
 func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error) []Event {
 	var events []Event
-	if reason := reasonOf(step); reason != "" && err == nil {
+	if reason := step.About().Event; reason != "" && err == nil {
 		events = append(events, Event{corev1.EventTypeNormal, reason, "Step", shortened(step.String())})
 	}
 	if c := turned(before, after, v1alpha1.ConditionAvailable); c != nil && c.Reason != v1alpha1.ReasonBootstrapping {
@@ -107,66 +107,4 @@ func turned(before, after v1alpha1.EtcdClusterStatus, kind string) *metav1.Condi
 		return nil
 	}
 	return is
-}
-
-// reasonOf is a step's one word; steps that change nothing have none.
-func reasonOf(step plan.Step) string {
-	switch step.(type) {
-	case plan.Freeze:
-		return "BootstrapPlanned"
-	case plan.Adopt:
-		return "VolumesAdopted"
-	case plan.Furnish:
-		return "ObjectsApplied"
-	case plan.Remember:
-		return "ClusterFormed"
-	case plan.Seal:
-		return "BootstrapSealed"
-	case plan.Start:
-		return "MembersStarted"
-	case plan.Stop:
-		return "PodStopped"
-	case plan.Dismiss:
-		return "MembersDismissed"
-	case plan.Clear:
-		return "PodsCleared"
-	case plan.Withdraw:
-		return "MemberWithdrawn"
-	case plan.Readmit:
-		return "MemberReadmitted"
-	case plan.Swap:
-		return "ImageExchanged"
-	case plan.Resize:
-		return "PodResized"
-	case plan.Reserve:
-		return "NameReserved"
-	case plan.AddLearner:
-		return "LearnerAdded"
-	case plan.Promote:
-		return "LearnerPromoted"
-	case plan.MoveLeader:
-		return "LeaderMoved"
-	case plan.Remove:
-		return "MemberRemoved"
-	case plan.Quarantine:
-		return "VolumeQuarantined"
-	case plan.Discard:
-		return "VolumeDiscarded"
-	case plan.AllowDowngrade:
-		return "DowngradeAllowed"
-	case plan.CancelDowngrade:
-		return "DowngradeCancelled"
-	case plan.Disarm:
-		return "AlarmDisarmed"
-	case plan.RollBack:
-		return "RolledBack"
-	case plan.Recover:
-		return "QuorumRecovering"
-	case plan.Force:
-		return "MemberForced"
-	case plan.Conclude:
-		return "QuorumRecovered"
-	case plan.Wait, plan.Refuse, plan.Done:
-	}
-	return ""
 }

@@ -34,20 +34,20 @@ func TestStepsAreRemembered(t *testing.T) {
 		step plan.Step
 		want v1alpha1.EtcdClusterStatus
 	}{
-		{plan.Freeze{Members: first}, v1alpha1.EtcdClusterStatus{
+		{plan.PlanBootstrap(unseen, first), v1alpha1.EtcdClusterStatus{
 			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: first}, NextSerial: 3,
 		}},
-		{plan.Adopt{Token: "u0", Members: []string{"a-2", "a-6"}, Formed: true}, v1alpha1.EtcdClusterStatus{
+		{plan.AdoptVolumes(unseen, "u0", []string{"a-2", "a-6"}, true), v1alpha1.EtcdClusterStatus{
 			Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: []string{"a-2", "a-6"}, Adopted: true}, NextSerial: 7,
 		}},
-		{plan.Adopt{Token: "u0", Members: first}, v1alpha1.EtcdClusterStatus{
+		{plan.AdoptVolumes(unseen, "u0", first, false), v1alpha1.EtcdClusterStatus{
 			Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: first}, NextSerial: 3,
 		}},
-		{plan.Remember{ClusterID: "c9"}, v1alpha1.EtcdClusterStatus{ClusterID: "c9"}},
-		{plan.Reserve{Name: "a-5"}, v1alpha1.EtcdClusterStatus{Joining: "a-5", NextSerial: 6}},
+		{plan.RecordFormation(unseen, "c9", ""), v1alpha1.EtcdClusterStatus{ClusterID: "c9"}},
+		{plan.ReserveName(unseen, "a-5"), v1alpha1.EtcdClusterStatus{Joining: "a-5", NextSerial: 6}},
 		{plan.Done{}, v1alpha1.EtcdClusterStatus{}},
 	} {
-		if got := record(report.Status(unplanned(), cluster.View{Name: "a", UID: "u1"}, test.step, nil)); !reflect.DeepEqual(got, test.want) {
+		if got := record(report.Status(unplanned(), unseen, test.step, nil)); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: remembered %+v, want %+v", test.step, got, test.want)
 		}
 	}
@@ -67,14 +67,17 @@ func TestNextSerialOnlyGrows(t *testing.T) {
 	for range 5000 {
 		c := []*v1alpha1.EtcdCluster{unplanned(), unformed(), formed()}[random.IntN(3)]
 		c.Status.NextSerial = int64(random.IntN(12))
-		steps := append(everyStep(), plan.Freeze{Members: names()}, plan.Adopt{Members: names()}, plan.Reserve{Name: names()[0]})
+		steps := append(everyStep(), plan.PlanBootstrap(unseen, names()), plan.AdoptVolumes(unseen, "u0", names(), false), plan.ReserveName(unseen, names()[0]))
 		step := steps[random.IntN(len(steps))]
 		after := report.Status(c, healthy(), step, nil).NextSerial
 		if after < c.Status.NextSerial {
 			t.Fatalf("%s: from %d to %d", step, c.Status.NextSerial, after)
 		}
-		if reserved, ok := step.(plan.Reserve); ok && after <= int64(cluster.Serial("a", reserved.Name)) {
-			t.Fatalf("%s: the next is %d", step, after)
+		recorded, _ := step.(plan.Record)
+		for _, name := range append(recorded.Fact.First, recorded.Fact.Joining) {
+			if after <= int64(cluster.Serial("a", name)) {
+				t.Fatalf("%s: the next is %d", step, after)
+			}
 		}
 	}
 }

@@ -17,18 +17,18 @@ import (
 func TestRecoveryIsRemembered(t *testing.T) {
 	c := formed()
 	c.Status.Revision, c.Status.RevisionTime = 340, &metav1.Time{}
-	c.Status = report.Status(c, healthy(), plan.Recover{Loss: cluster.Loss{Survivor: "a-1"}}, nil)
+	c.Status = report.Status(c, healthy(), plan.BeginRecovery(healthy(), cluster.Loss{Survivor: "a-1"}), nil)
 	if c.Status.Recovering != "a-1" {
 		t.Errorf("recovering %q", c.Status.Recovering)
 	}
 	if c.Status.Revision != 0 || c.Status.RevisionTime != nil {
 		t.Errorf("revision %d is to be had again, although its loss was accepted", c.Status.Revision)
 	}
-	c.Status = report.Status(c, healthy(), plan.Force{Name: "a-1"}, nil)
+	c.Status = report.Status(c, healthy(), plan.CreatePods{Names: []string{"a-1"}, Forced: true}, nil)
 	if c.Status.Recovering != "a-1" {
 		t.Errorf("recovering %q", c.Status.Recovering)
 	}
-	c.Status = report.Status(c, healthy(), plan.Conclude{Survivor: "a-1"}, nil)
+	c.Status = report.Status(c, healthy(), plan.EndRecovery(healthy()), nil)
 	if c.Status.Recovering != "" {
 		t.Errorf("still recovering %q", c.Status.Recovering)
 	}
@@ -38,12 +38,13 @@ func TestRecoveryIsRemembered(t *testing.T) {
 func TestRollBackIsRemembered(t *testing.T) {
 	c := formed()
 	c.Spec.Version = "3.7"
-	c.Status = report.Status(c, healthy(), plan.RollBack{Version: "3.6.16", Because: "a-1 does not run"}, nil)
+	wants := with(func(v *cluster.View) { v.Want.Version = version.Full("3.7") })
+	c.Status = report.Status(c, wants, plan.RecordRollBack(wants, "3.6.16", "", "a-1 does not run"), nil)
 	if r := c.Status.Rollback; r == nil || r.Refused != version.Full("3.7") || r.Version != "3.6.16" {
 		t.Fatalf("rollback %+v", r)
 	}
 	c.Spec.Version = version.Full("3.7")
-	still := with(func(v *cluster.View) { v.Record.RolledBack = "a-1 does not run" })
+	still := with(func(v *cluster.View) { v.Record.RolledBack.Version = "3.6.16" })
 	if c.Status = report.Status(c, still, plan.Done{}, nil); c.Status.Rollback == nil {
 		t.Error("it is forgotten")
 	}
@@ -99,7 +100,7 @@ func TestLegacyEntriesAreRemembered(t *testing.T) {
 		t.Error("a cluster of an operator that did not look may have some")
 	}
 	for _, formed := range []bool{true, false} {
-		adopted := report.Status(unplanned(), cluster.View{Name: "a", UID: "u1"}, plan.Adopt{Token: "u0", Members: first, Formed: formed}, nil)
+		adopted := report.Status(unplanned(), unseen, plan.AdoptVolumes(unseen, "u0", first, formed), nil)
 		if adopted.LegacyEntries != formed {
 			t.Errorf("adopted with data %t: %t", formed, adopted.LegacyEntries)
 		}

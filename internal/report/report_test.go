@@ -27,6 +27,9 @@ var update = flag.Bool("update", false, "write testdata instead of comparing wit
 
 var first = []string{"a-0", "a-1", "a-2"}
 
+// unseen is a view of a cluster of which nothing is there.
+var unseen = cluster.View{Name: "a", UID: "u1"}
+
 // unplanned is a cluster that was just created.
 func unplanned() *v1alpha1.EtcdCluster {
 	return &v1alpha1.EtcdCluster{
@@ -38,14 +41,14 @@ func unplanned() *v1alpha1.EtcdCluster {
 // unformed is one whose plan is frozen.
 func unformed() *v1alpha1.EtcdCluster {
 	c := unplanned()
-	c.Status = report.Status(c, cluster.View{Name: "a", UID: "u1"}, plan.Freeze{Members: first}, nil)
+	c.Status = report.Status(c, unseen, plan.PlanBootstrap(unseen, first), nil)
 	return c
 }
 
 // formed is one that was as wanted a moment ago.
 func formed() *v1alpha1.EtcdCluster {
 	c := unformed()
-	c.Status = report.Status(c, healthy(), plan.Remember{ClusterID: "c1"}, nil)
+	c.Status = report.Status(c, healthy(), plan.RecordFormation(unseen, "c1", ""), nil)
 	c.Status = report.Status(c, healthy(), plan.Done{}, nil)
 	return c
 }
@@ -150,25 +153,25 @@ func moments() []moment {
 	learner := cluster.Member{Name: "a-3", ID: 0x13, Role: cluster.Learner, Answers: true, Healthy: true, Version: "3.6.16", DBSize: 1}
 	secret := []cluster.Object{{Kind: "Secret", Name: "a-client-ca", Why: "it is missing"}, {Kind: "Service", Name: "a", Why: "it is missing"}}
 	return []moment{
-		{"freeze", unplanned(), empty, plan.Freeze{Members: first}, nil},
-		{"freeze-failed", unplanned(), empty, plan.Freeze{Members: first}, errWrite},
-		{"adopt", unplanned(), empty, plan.Adopt{Token: "u0", Members: []string{"a-1", "a-4"}, Formed: true}, nil},
-		{"furnish", unformed(), planned, plan.Furnish{Objects: secret}, nil},
-		{"start", unformed(), planned, plan.Start{Names: first}, nil},
-		{"start-failed", unformed(), planned, plan.Start{Names: first}, errWrite},
+		{"freeze", unplanned(), empty, plan.PlanBootstrap(unseen, first), nil},
+		{"freeze-failed", unplanned(), empty, plan.PlanBootstrap(unseen, first), errWrite},
+		{"adopt", unplanned(), empty, plan.AdoptVolumes(unseen, "u0", []string{"a-1", "a-4"}, true), nil},
+		{"furnish", unformed(), planned, plan.Apply{Objects: secret}, nil},
+		{"start", unformed(), planned, plan.CreatePods{Names: first}, nil},
+		{"start-failed", unformed(), planned, plan.CreatePods{Names: first}, errWrite},
 		{"wait-unformed", unformed(), bootstrapping(), plan.Wait{For: "members a-0, a-1, a-2 to form a cluster"}, nil},
 		{"refuse-unformed", unformed(), bootstrapping(), plan.Refuse{Because: "the volume of a-1 was lost"}, nil},
-		{"remember", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }), plan.Remember{ClusterID: "c1", On: "a-0"}, nil},
+		{"remember", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }), plan.RecordFormation(healthy(), "c1", "a-0"), nil},
 		{
 			"remember-failed", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }),
-			plan.Remember{ClusterID: "c1", On: "a-0"},
+			plan.RecordFormation(healthy(), "c1", "a-0"),
 			errors.New("mark volume a-0: etcdserver: request timed out"),
 		},
 		{"done", formed(), healthy(), plan.Done{}, nil},
 		{"hibernated", formed(), with(asleep), plan.Done{}, nil},
 		{
 			"hibernating", formed(), with(func(v *cluster.View) { v.Want.Size = 0; down(v, "a-0", "a-1") }),
-			plan.Stop{Name: "a-2", UID: "pod-a-2", Because: "the size is 0"},
+			plan.DeletePods{Pods: []plan.PodRef{{Name: "a-2", UID: "pod-a-2"}}, Because: "the size is 0"},
 			nil,
 		},
 		{
@@ -190,10 +193,10 @@ func moments() []moment {
 			plan.Refuse{Because: "quorum is lost: a-1 cannot start"},
 			nil,
 		},
-		{"quorum-recovering", formed(), with(gone), plan.Recover{Loss: cluster.Loss{Survivor: "a-0", Revision: 70}}, nil},
+		{"quorum-recovering", formed(), with(gone), plan.BeginRecovery(with(gone), cluster.Loss{Survivor: "a-0", Revision: 70}), nil},
 		{
 			"member-damaged", formed(), with(func(v *cluster.View) { down(v, "a-2"); v.Members[2].Damage = "its data is damaged: crc mismatch" }),
-			plan.Remove{Name: "a-2", Because: "its data is damaged: crc mismatch"},
+			plan.RemoveMember{Name: "a-2", Because: "its data is damaged: crc mismatch"},
 			nil,
 		},
 		{
@@ -225,7 +228,7 @@ func moments() []moment {
 				m := &v.Members[2]
 				m.Answers, m.Healthy, m.Foreign = false, false, "its data is of cluster dead, not of c1"
 			}),
-			plan.Withdraw{Name: "a-2", UID: "pod-a-2"},
+			plan.MarkPods{Pods: []plan.PodRef{{Name: "a-2", UID: "pod-a-2"}}, As: plan.Detach},
 			nil,
 		},
 		{
@@ -243,12 +246,12 @@ func moments() []moment {
 				v.Target.Version, v.Members[2].Version = "3.7.3", "3.7.3"
 				v.Members[0].Pod.Change, v.Members[1].Pod.Change = cluster.Swap, cluster.Swap
 			}),
-			plan.Swap{Name: "a-1", UID: "pod-a-1", Version: "3.7.3"},
+			plan.UpdateImage{Name: "a-1", UID: "pod-a-1", Version: "3.7.3"},
 			nil,
 		},
 		{
 			"rolled-back", formed(), with(func(v *cluster.View) { down(v, "a-1") }),
-			plan.RollBack{Version: "3.6.16", Image: "etcd:v3.6.16", Because: "a-1 does not run 3.7.3: its image cannot be pulled"},
+			plan.RecordRollBack(healthy(), "3.6.16", "etcd:v3.6.16", "a-1 does not run 3.7.3: its image cannot be pulled"),
 			nil,
 		},
 		{
@@ -335,7 +338,7 @@ func moments() []moment {
 		{
 			"corrupt", formed(), with(func(v *cluster.View) {
 				v.Alarms, v.Members[1].Odd = []cluster.Alarm{{Kind: cluster.Corrupt, ID: 0x11, Member: "a-1"}}, true
-			}), plan.Remove{Name: "a-1", Because: "its data is not that of the other voters"}, nil,
+			}), plan.RemoveMember{Name: "a-1", Because: "its data is not that of the other voters"}, nil,
 		},
 		{
 			"corrupt-undecided", formed(), with(func(v *cluster.View) {
@@ -358,8 +361,8 @@ func moments() []moment {
 				{Secret: "a-peer-ca", Holder: "a-member-tls", On: "2036-01-30", Near: true},
 			}
 		}), plan.Done{}, nil},
-		{"reserve", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.Reserve{Name: "a-3"}, nil},
-		{"reserve-failed", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.Reserve{Name: "a-3"}, errWrite},
+		{"reserve", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.ReserveName(healthy(), "a-3"), nil},
+		{"reserve-failed", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.ReserveName(healthy(), "a-3"), errWrite},
 		{
 			"learner", joining(), with(func(v *cluster.View) { v.Want.Size = 5; v.Members = append(v.Members, learner) }),
 			plan.Promote{Name: "a-3"},
@@ -371,10 +374,10 @@ func moments() []moment {
 				v.Members = append(v.Members, learner)
 			}), plan.Wait{For: "etcd to answer"}, nil,
 		},
-		{"remove", formed(), with(func(v *cluster.View) { v.Want.Size = 1 }), plan.Remove{Name: "a-2", Because: "the size is 1"}, nil},
+		{"remove", formed(), with(func(v *cluster.View) { v.Want.Size = 1 }), plan.RemoveMember{Name: "a-2", Because: "the size is 1"}, nil},
 		{
 			"removed", formed(), with(func(v *cluster.View) { v.Members[2].Role, v.Members[2].ID = cluster.Unlisted, 0 }),
-			plan.Stop{Name: "a-2", UID: "pod-a-2", Because: "etcd no longer lists it"},
+			plan.DeletePods{Pods: []plan.PodRef{{Name: "a-2", UID: "pod-a-2"}}, Because: "etcd no longer lists it"},
 			nil,
 		},
 		{
@@ -410,7 +413,7 @@ func moments() []moment {
 			"somebodys-service", formed(), with(func(v *cluster.View) {
 				v.Foreign = []cluster.Object{{Kind: "Service", Name: "a-client", Why: "no EtcdCluster owns it"}}
 			}),
-			plan.Start{Names: []string{"a-2"}},
+			plan.CreatePods{Names: []string{"a-2"}},
 			nil,
 		},
 		{
@@ -419,7 +422,7 @@ func moments() []moment {
 					{Kind: "Service", Name: "a", Refused: cluster.ChangedBack}, {Kind: "Secret", Name: "a-client", Refused: "no"},
 				}
 			}),
-			plan.Start{Names: []string{"a-2"}},
+			plan.CreatePods{Names: []string{"a-2"}},
 			nil,
 		},
 		{
@@ -606,8 +609,8 @@ func TestMessagesStayWithinTheirLimit(t *testing.T) {
 // TestEventOfTheLongestStep: every object of a cluster with the longest name.
 func TestEventOfTheLongestStep(t *testing.T) {
 	name := strings.Repeat("n", 52)
-	var furnish plan.Furnish
-	var start plan.Start
+	var furnish plan.Apply
+	var start plan.CreatePods
 	for _, suffix := range []string{"-client-ca", "-peer-ca", "-member-tls", "-client"} {
 		furnish.Objects = append(furnish.Objects, cluster.Object{Kind: "Secret", Name: name + suffix})
 	}
@@ -617,14 +620,14 @@ func TestEventOfTheLongestStep(t *testing.T) {
 	for i := range 7 {
 		start.Names = append(start.Names, cluster.MemberName(name, 1_000_000+i))
 	}
-	var grow plan.Furnish
+	var grow plan.Apply
 	for _, member := range start.Names {
 		for _, part := range []cluster.Part{cluster.Owner, cluster.Size} {
 			grow.Objects = append(grow.Objects, cluster.Object{Kind: "PersistentVolumeClaim", Name: member, Part: part})
 		}
 	}
-	back := plan.RollBack{Version: "3.6.16", Because: strings.Repeat("0/900 nodes are available: é; ", 50)}
-	for _, step := range []plan.Step{furnish, start, plan.Freeze{Members: start.Names}, grow, back} {
+	back := plan.RecordRollBack(healthy(), "3.6.16", "", strings.Repeat("0/900 nodes are available: é; ", 50))
+	for _, step := range []plan.Step{furnish, start, plan.PlanBootstrap(unseen, start.Names), grow, back} {
 		for _, e := range report.Events(v1alpha1.EtcdClusterStatus{}, v1alpha1.EtcdClusterStatus{}, step, nil) {
 			if len(e.Note) > 1024 {
 				t.Errorf("%d bytes: %s", len(e.Note), e.Note)
@@ -648,19 +651,28 @@ func TestEveryStepThatChangesSomethingHasAnEvent(t *testing.T) {
 
 func everyStep() []plan.Step {
 	return []plan.Step{
-		plan.Freeze{Members: first},
-		plan.Adopt{Token: "u0", Members: first},
-		plan.Furnish{},
-		plan.Remember{ClusterID: "c9"},
-		plan.Start{Names: first},
-		plan.Stop{Name: "a-1"},
-		plan.Dismiss{},
-		plan.Clear{},
-		plan.Reserve{Name: "a-5"},
+		plan.PlanBootstrap(unseen, first),
+		plan.AdoptVolumes(unseen, "u0", first, false),
+		plan.Apply{},
+		plan.RecordFormation(unseen, "c9", ""),
+		plan.CreatePods{Names: first},
+		plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}},
+		plan.DeletePods{How: plan.Detached},
+		plan.MarkPods{},
+		plan.MarkPods{As: plan.Attach},
+		plan.MarkPods{As: plan.Seal},
+		plan.UpdateImage{Name: "a-1"},
+		plan.ResizePod{Name: "a-1"},
+		plan.Downgrade{To: "3.6"},
+		plan.Downgrade{},
+		plan.DisarmAlarm{},
+		plan.DeleteVolume{Name: "a-1"},
+		plan.DeletePods{How: plan.AtOnce},
+		plan.ReserveName(unseen, "a-5"),
 		plan.AddLearner{Name: "a-5"},
 		plan.Promote{Name: "a-5"},
 		plan.MoveLeader{From: "a-0", To: "a-1"},
-		plan.Remove{Name: "a-1"},
+		plan.RemoveMember{Name: "a-1"},
 		plan.Quarantine{Name: "a-1"},
 		plan.Wait{For: "x"},
 		plan.Refuse{Because: "x"},

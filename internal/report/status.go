@@ -45,11 +45,11 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 // lookAhead is the view once the formed cluster is remembered, and the end of its
 // bootstrap if nothing else is left to do: one write says both.
 func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
-	s, formed := step.(plan.Remember)
-	if !formed {
+	s, records := step.(plan.Record)
+	if !records || s.Fact.ClusterID == v.Record.ClusterID {
 		return v, step
 	}
-	v.Record.ClusterID = s.ClusterID
+	v.Record.ClusterID = s.Fact.ClusterID
 	if next, _ := plan.Next(v); next == (plan.Done{}) {
 		return v, next
 	}
@@ -58,47 +58,33 @@ func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 
 // remember writes down what only the status can remember.
 func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) {
-	if v.Record.RolledBack == "" {
+	if v.Record.RolledBack.Version == "" {
 		status.Rollback = nil // what failed is no longer wanted
 	}
-	switch s := step.(type) {
-	case plan.Freeze:
-		status.Bootstrap = &v1alpha1.Bootstrap{Token: v.UID, Members: s.Members}
-		status.NextSerial = max(status.NextSerial, after(v.Name, s.Members))
-	case plan.Adopt:
-		status.Bootstrap = &v1alpha1.Bootstrap{Token: s.Token, Members: s.Members, Adopted: s.Formed}
-		status.LegacyEntries = s.Formed
-		status.NextSerial = max(status.NextSerial, after(v.Name, s.Members))
-	case plan.Remember:
-		status.ClusterID = s.ClusterID
-	case plan.Reserve:
-		status.Joining = s.Name
-		status.NextSerial = max(status.NextSerial, after(v.Name, []string{s.Name}))
-	case plan.RollBack:
-		status.Rollback = &v1alpha1.Rollback{
-			Refused: version.Full(c.Spec.Version), RefusedImage: c.Spec.Image, Version: s.Version, Image: s.Image, Because: s.Because,
-		}
-	case plan.Recover:
-		status.Recovering = s.Loss.Survivor
-		status.Revision, status.RevisionTime = 0, nil // the loss was accepted
-	case plan.Conclude:
-		status.Recovering = ""
-	case plan.Furnish, plan.Seal, plan.Start, plan.Withdraw, plan.Readmit, plan.Swap, plan.Resize, plan.Stop, plan.Dismiss, plan.Clear,
-		plan.AddLearner, plan.Promote, plan.MoveLeader, plan.Remove, plan.Quarantine, plan.Discard, plan.AllowDowngrade,
-		plan.CancelDowngrade, plan.Disarm, plan.Force, plan.Wait, plan.Refuse, plan.Done:
+	if s, records := step.(plan.Record); records {
+		write(status, v.Record, s.Fact)
 	}
 	if m, _ := v.Member(status.Joining); m.Role != cluster.Unlisted && v.Unread == "" {
 		status.Joining = ""
 	}
 }
 
-// after is the first serial that none of the names has.
-func after(name string, members []string) int64 {
-	next := 0
-	for _, member := range members {
-		next = max(next, cluster.Serial(name, member)+1)
+// write brings the status to the record as it is to be.
+func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
+	if is.Token != "" && is.ClusterID == "" {
+		status.Bootstrap = &v1alpha1.Bootstrap{Token: is.Token, Members: is.First, Adopted: is.Adopted}
 	}
-	return int64(next)
+	status.LegacyEntries = status.LegacyEntries || is.Adopted && !was.Adopted
+	status.ClusterID, status.Joining, status.Recovering = is.ClusterID, is.Joining, is.Recovering
+	status.NextSerial = max(status.NextSerial, int64(is.NextSerial))
+	if is.Revision == 0 {
+		status.Revision, status.RevisionTime = 0, nil // the loss of what came after was accepted
+	}
+	if r := is.RolledBack; r != was.RolledBack {
+		status.Rollback = &v1alpha1.Rollback{
+			Refused: r.Refused, RefusedImage: r.RefusedImage, Version: r.Version, Image: r.Image, Because: r.Because,
+		}
+	}
 }
 
 // facts are what is seen of the members, once they are a cluster.
