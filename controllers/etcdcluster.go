@@ -33,11 +33,7 @@ type EtcdCluster struct {
 	Events   events.EventRecorder
 
 	Installation installation
-	told         told
-	restarts     restarts
-	refusals     refusals
-	unwilling    unwilling
-	repeats      repeats
+	memories     memories
 }
 
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.
@@ -46,11 +42,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	if err := r.Client.Get(ctx, request.NamespacedName, ec); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.Dialer.Forget(request.NamespacedName)
-			r.told.forget(request.NamespacedName)
-			r.restarts.forget(request.NamespacedName)
-			r.refusals.forget(request.NamespacedName)
-			r.unwilling.forget(request.NamespacedName)
-			r.repeats.forget(request.NamespacedName)
+			r.memories.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get EtcdCluster: %w", err)
@@ -62,24 +54,18 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.restarts.mark(request.NamespacedName, view, r.Actor.Now())
-	r.refusals.mark(ec, view, r.Actor.Now())
-	r.unwilling.mark(request.NamespacedName, view, r.Actor.Now())
+	remembered := r.memories.of(request.NamespacedName)
+	remembered.Mark(view, r.Actor.Now())
 	step, because := plan.Next(view)
 	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "because", because)
-	failed := r.refusals.note(ec, step, r.Actor.Do(ctx, ec, view, step), r.Actor.Now())
-	r.unwilling.note(request.NamespacedName, view, step, failed, r.Actor.Now())
-	step, err = outcome(step, failed)
-	if failed != nil && err == nil {
-		log.FromContext(ctx).V(1).Info("put off", "because", failed.Error())
+	ending := remembered.Note(view, step, endingOf(step, r.Actor.Do(ctx, ec, view, step)), r.Actor.Now())
+	if ending.NotReady {
+		log.FromContext(ctx).V(1).Info("put off", "because", ending.Err.Error())
 	}
-	if err == nil {
-		r.restarts.note(request.NamespacedName, view, step, r.Actor.Now())
+	if step, ending = waited(step, ending); !ending.Outdated {
+		ending = endingOf(step, errors.Join(ending.Err, r.report(ctx, ec, view, step, ending.Err)))
 	}
-	if !isTransient(err) {
-		err = errors.Join(err, r.report(ctx, ec, view, step, err))
-	}
-	return result(step, err, r.repeats.note(request.NamespacedName, step, err, r.Actor.Now()))
+	return result(step, ending, remembered.Row(step, ending, r.Actor.Now()))
 }
 
 // report writes the status if it has changed, and says what happened in events.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -146,7 +144,7 @@ func (r *EtcdCluster) takeOver(ctx context.Context, ec *v1alpha1.EtcdCluster) er
 
 // tell says something once, for as long as nothing else is to be told of the cluster.
 func (r *EtcdCluster) tell(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
-	if r.told.isNew(client.ObjectKeyFromObject(ec), string(ec.UID)+event.Note) {
+	if r.memories.of(client.ObjectKeyFromObject(ec)).Told(string(ec.UID) + event.Note) {
 		r.say(ctx, ec, event)
 	}
 }
@@ -155,27 +153,4 @@ func (r *EtcdCluster) tell(ctx context.Context, ec *v1alpha1.EtcdCluster, event 
 func (r *EtcdCluster) say(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
 	log.FromContext(ctx).Info(event.Note)
 	r.Events.Eventf(ec, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
-}
-
-// told is what this process has told last of each cluster.
-type told struct {
-	mutex sync.Mutex
-	last  map[types.NamespacedName]string
-}
-
-func (t *told) isNew(cluster types.NamespacedName, note string) bool {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	if t.last == nil {
-		t.last = map[types.NamespacedName]string{}
-	}
-	was := t.last[cluster]
-	t.last[cluster] = note
-	return was != note
-}
-
-func (t *told) forget(cluster types.NamespacedName) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	delete(t.last, cluster)
 }

@@ -94,21 +94,14 @@ func TestStandingOf(t *testing.T) {
 	}
 }
 
-// TestToldOnce: and again when it is another thing, or another cluster.
-func TestToldOnce(t *testing.T) {
-	var told told
+// TestMemoriesAreApart: each cluster has its own, until it is gone.
+func TestMemoriesAreApart(t *testing.T) {
+	var known memories
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
-	for i, test := range []struct {
-		cluster types.NamespacedName
-		note    string
-		want    bool
-	}{{a, "1", true}, {a, "1", false}, {b, "1", true}, {a, "2", true}, {a, "2", false}, {a, "1", true}} {
-		if got := told.isNew(test.cluster, test.note); got != test.want {
-			t.Errorf("%d: %v", i, got)
-		}
+	if !known.of(a).Told("1") || known.of(a).Told("1") || !known.of(b).Told("1") {
+		t.Error("one cluster has the memory of another, or none")
 	}
-	told.forget(a)
-	if !told.isNew(a, "1") || told.isNew(b, "1") {
+	if known.forget(a); !known.of(a).Told("1") || known.of(b).Told("1") {
 		t.Error("one was to be forgotten, the other not")
 	}
 }

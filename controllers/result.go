@@ -1,15 +1,12 @@
 package controllers
 
 import (
-	"errors"
 	"math/rand/v2"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/etcd-operator/etcd-operator/internal/act"
-	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/memory"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -32,27 +29,27 @@ const (
 
 // result is the only place that says when to look again, given how often the cluster has come to
 // the same in a row.
-func result(step plan.Step, err error, row repeat) (ctrl.Result, error) {
+func result(step plan.Step, e memory.Ending, row memory.Row) (ctrl.Result, error) {
 	switch {
-	case isTransient(err):
-		return ctrl.Result{RequeueAfter: row.doubled(soon)}, nil
-	case err != nil:
-		return ctrl.Result{}, err
+	case e.Outdated:
+		return ctrl.Result{RequeueAfter: row.Doubled(soon)}, nil
+	case e.Err != nil:
+		return ctrl.Result{}, e.Err
 	}
 	about := step.About()
 	switch {
 	case about.Look == plan.Rarely:
 		return ctrl.Result{RequeueAfter: spread(idle)}, nil
-	case about.Look == plan.Now && row.times > 1: // what etcd has said that it did is to be done again
-		return ctrl.Result{RequeueAfter: row.doubled(soon)}, nil
+	case about.Look == plan.Now && row.Times > 1: // what etcd has said that it did is to be done again
+		return ctrl.Result{RequeueAfter: row.Doubled(soon)}, nil
 	case about.Look == plan.Now:
 		return ctrl.Result{RequeueAfter: again}, nil
 	case about.Look == plan.Soon:
-		return ctrl.Result{RequeueAfter: row.stretched(soon)}, nil
+		return ctrl.Result{RequeueAfter: row.Stretched(soon)}, nil
 	case about.Rests:
-		return ctrl.Result{RequeueAfter: spread(row.stretched(later))}, nil
+		return ctrl.Result{RequeueAfter: spread(row.Stretched(later))}, nil
 	default: // a step that has changed nothing is told by no watch
-		return ctrl.Result{RequeueAfter: spread(row.doubled(later))}, nil
+		return ctrl.Result{RequeueAfter: spread(row.Doubled(later))}, nil
 	}
 }
 
@@ -60,7 +57,7 @@ func result(step plan.Step, err error, row repeat) (ctrl.Result, error) {
 // could not find out whether to.
 func aside(err error) (ctrl.Result, error) {
 	if err != nil {
-		return result(plan.Done{}, err, repeat{times: 1})
+		return result(plan.Done{}, endingOf(plan.Done{}, err), memory.Row{Times: 1})
 	}
 	return ctrl.Result{RequeueAfter: spread(leaseDuration)}, nil
 }
@@ -72,25 +69,6 @@ func recheck(until, now time.Time) ctrl.Result {
 		return ctrl.Result{RequeueAfter: max(left, soon)}
 	}
 	return ctrl.Result{RequeueAfter: spread(rare)}
-}
-
-// outcome makes a wait of a step that etcd refuses for now: users see what it waits
-// for, and it is tried again soon. So it is with a leader that ends before it has
-// handed over: nothing is wrong, its members elect another one.
-func outcome(step plan.Step, err error) (plan.Step, error) {
-	if errors.Is(err, etcd.ErrNotReady) {
-		return plan.Wait{For: "etcd to be ready to " + step.String(), Look: plan.Soon}, nil
-	}
-	if move, hands := step.(plan.MoveLeader); hands && etcd.IsAway(err) {
-		return plan.Wait{For: "leadership to leave " + move.From, Look: plan.Soon}, nil
-	}
-	return step, err
-}
-
-// isTransient says whether the error is worth no word, only another look: what was
-// observed has changed meanwhile.
-func isTransient(err error) bool {
-	return errors.Is(err, act.ErrChanged) || errors.Is(err, errNotLeading) || errors.Is(err, errRefused) || apierrors.IsConflict(err)
 }
 
 // spread is between the pause and half as long again.

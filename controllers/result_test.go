@@ -19,6 +19,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/memory"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -55,14 +56,14 @@ var pauses = []struct {
 }
 
 // once is a look that ended otherwise than the one before.
-var once = repeat{times: 1}
+var once = memory.Row{Times: 1}
 
 // TestPauseAfterEachStep: a step in etcd is looked after at once, because no watch
 // reports it.
 func TestPauseAfterEachStep(t *testing.T) {
 	for _, test := range pauses {
 		for range 100 {
-			got, err := result(test.step, nil, once)
+			got, err := result(test.step, memory.Ending{}, once)
 			if err != nil || got.RequeueAfter < test.least || got.RequeueAfter > test.most {
 				t.Fatalf("%T: %s, %v; want %s to %s", test.step, got.RequeueAfter, err, test.least, test.most)
 			}
@@ -88,7 +89,7 @@ func TestPauseAfterErrors(t *testing.T) {
 		{fmt.Errorf("read linearizably: %w", etcd.ErrLearner), false},
 	} {
 		for _, step := range pauses {
-			got, err := result(step.step, test.err, once)
+			got, err := result(step.step, endingOf(step.step, test.err), once)
 			if test.routine && (err != nil || got.RequeueAfter != soon) {
 				t.Errorf("%T, %v: %s, %v; want %s and no error", step.step, test.err, got.RequeueAfter, err, soon)
 			}
@@ -102,16 +103,17 @@ func TestPauseAfterErrors(t *testing.T) {
 // TestEtcdRefusesForNow: that is no error but a wait, which users can read.
 func TestEtcdRefusesForNow(t *testing.T) {
 	refusal := fmt.Errorf("promote a-3: %w: the learner is not in sync", etcd.ErrNotReady)
-	step, err := outcome(plan.Promote{Name: "a-3"}, refusal)
-	if err != nil || step.String() != "wait for etcd to be ready to promote a-3" {
-		t.Errorf("%s, %v", step, err)
+	promote := plan.Promote{Name: "a-3"}
+	step, e := waited(promote, endingOf(promote, refusal))
+	if e.Err != nil || step.String() != "wait for etcd to be ready to promote a-3" {
+		t.Errorf("%s, %v", step, e)
 	}
-	if got, _ := result(step, err, once); got.RequeueAfter != soon {
+	if got, _ := result(step, e, once); got.RequeueAfter != soon {
 		t.Errorf("tried again after %s", got.RequeueAfter)
 	}
 	failed := errors.New("no route to host")
-	if step, err := outcome(plan.Promote{Name: "a-3"}, failed); !errors.Is(err, failed) || step != (plan.Promote{Name: "a-3"}) {
-		t.Errorf("another error is kept: %s, %v", step, err)
+	if step, e := waited(promote, endingOf(promote, failed)); !errors.Is(e.Err, failed) || step != promote {
+		t.Errorf("another error is kept: %s, %v", step, e)
 	}
 }
 
@@ -123,20 +125,21 @@ func TestLeaderEndsBeforeItHandsOver(t *testing.T) {
 		status.Error(codes.Unavailable, "connect: connection refused"), rpctypes.ErrNotLeader, rpctypes.ErrStopped, context.DeadlineExceeded,
 	} {
 		gone = fmt.Errorf("move leader to a-1: %w", gone)
-		step, err := outcome(move, gone)
-		if err != nil || step.String() != "wait for leadership to leave a-0" {
-			t.Errorf("%v: %s, %v", gone, step, err)
+		step, e := waited(move, endingOf(move, gone))
+		if e.Err != nil || step.String() != "wait for leadership to leave a-0" {
+			t.Errorf("%v: %s, %v", gone, step, e)
 		}
-		if got, _ := result(step, err, once); got.RequeueAfter != soon {
+		if got, _ := result(step, e, once); got.RequeueAfter != soon {
 			t.Errorf("%v: looked again after %s", gone, got.RequeueAfter)
 		}
-		if step, err := outcome(plan.RemoveMember{Name: "a-0"}, gone); !errors.Is(err, gone) || step != (plan.RemoveMember{Name: "a-0"}) {
-			t.Errorf("another step: %s, %v", step, err)
+		remove := plan.RemoveMember{Name: "a-0"}
+		if step, e := waited(remove, endingOf(remove, gone)); !errors.Is(e.Err, gone) || step != remove {
+			t.Errorf("another step: %s, %v", step, e)
 		}
 	}
 	for _, wrong := range []error{rpctypes.ErrPermissionDenied, errors.New("read the lease: forbidden"), act.ErrChanged} {
-		if step, err := outcome(move, wrong); !errors.Is(err, wrong) || step != move {
-			t.Errorf("%v: %s, %v", wrong, step, err)
+		if step, e := waited(move, endingOf(move, wrong)); !errors.Is(e.Err, wrong) || step != move {
+			t.Errorf("%v: %s, %v", wrong, step, e)
 		}
 	}
 }
@@ -190,5 +193,33 @@ func TestRecheck(t *testing.T) {
 		if got := recheck(test.until, noon).RequeueAfter; got < test.least || got > test.most {
 			t.Errorf("until %s: %s", test.until, got)
 		}
+	}
+}
+
+// TestDenials: what Kubernetes refuses, and not what it had no time for.
+func TestDenials(t *testing.T) {
+	claims := schema.GroupResource{Resource: "persistentvolumeclaims"}
+	forbidden := fmt.Errorf("change volume a-1: %w", apierrors.NewForbidden(claims, "a-1", errors.New("a webhook says no")))
+	for what, test := range map[string]struct {
+		err    error
+		denied bool
+	}{
+		"refused":           {forbidden, true},
+		"with others":       {errors.Join(errors.New("x"), forbidden), true},
+		"invalid":           {apierrors.NewInvalid(schema.GroupKind{}, "a-1", nil), true},
+		"taken":             {fmt.Errorf("create a: a Service of that name %w", act.ErrTaken), true},
+		"bad":               {apierrors.NewBadRequest("no"), true},
+		"a webhook is down": {apierrors.NewInternalError(errors.New("failed calling webhook")), true},
+		"nothing is wrong":  {nil, false},
+		"nobody answers":    {errors.New("no route to host"), false},
+		"it was faster":     {apierrors.NewConflict(claims, "a-1", errors.New("changed")), false},
+		"too much":          {apierrors.NewTooManyRequests("later", 1), false},
+	} {
+		if e := endingOf(plan.Done{}, test.err); (e.Denied != "") != test.denied {
+			t.Errorf("%s: denied %q", what, e.Denied)
+		}
+	}
+	if e := endingOf(plan.Done{}, forbidden); !strings.Contains(e.Denied, "a webhook says no") || strings.Contains(e.Denied, "change volume") {
+		t.Errorf("the words are %q", e.Denied)
 	}
 }

@@ -13,23 +13,24 @@ import (
 
 // View is one observation of a cluster. It holds facts only.
 type View struct {
-	Name     string
-	UID      string // of the EtcdCluster
-	Deleting bool   // the EtcdCluster itself is being deleted
-	Newer    string // what in the record only a newer operator understands
-	Want     Want
-	Target   Target
-	Record   Record
-	Members  []Member // by serial number
-	Strays   []Stray  // members that etcd lists, or listed last, and nobody asked for, by ID
-	Volumes  []Volume // every kept volume, by serial number
-	Expired  []Object // volumes set aside for longer than the user wants, by name
-	Objects  []Object // supporting objects that are not as wanted, by kind and name
-	Lost     []Object // authorities that cannot sign for the members, clients' first
-	Ending   []Ending // authorities that end within a year, clients' first
-	Misfits  []Object // parts of volumes that are not as wanted, by part and name
-	Refused  []Object // volumes that Kubernetes does not let grow, by name
-	Foreign  []Object // objects in our place that belong to somebody else
+	Name       string
+	UID        string // of the EtcdCluster
+	Generation int64  // of its spec
+	Deleting   bool   // the EtcdCluster itself is being deleted
+	Newer      string // what in the record only a newer operator understands
+	Want       Want
+	Target     Target
+	Record     Record
+	Members    []Member // by serial number
+	Strays     []Stray  // members that etcd lists, or listed last, and nobody asked for, by ID
+	Volumes    []Volume // every kept volume, by serial number
+	Expired    []Object // volumes set aside for longer than the user wants, by name
+	Objects    []Object // supporting objects that are not as wanted, by kind and name
+	Lost       []Object // authorities that cannot sign for the members, clients' first
+	Ending     []Ending // authorities that end within a year, clients' first
+	Misfits    []Object // parts of volumes that are not as wanted, by part and name
+	Refused    []Object // volumes that Kubernetes does not let grow, by name
+	Foreign    []Object // objects in our place that belong to somebody else
 
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.

@@ -54,7 +54,7 @@ type Observer struct {
 // only an API server that does not is an error.
 func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluster.View, error) {
 	v := cluster.View{
-		Name: c.Name, UID: string(c.UID), Deleting: c.DeletionTimestamp != nil,
+		Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.DeletionTimestamp != nil,
 		Want:   want(c),
 		Record: record(c),
 		Strays: recorded(c),

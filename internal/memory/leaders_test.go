@@ -1,15 +1,11 @@
-package controllers
+package memory
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -25,12 +21,12 @@ func led(leader string) cluster.View {
 // pause, and for no longer than some minutes.
 func TestALeaderIsUnwilling(t *testing.T) {
 	adds, removes := plan.AddLearner{Name: "a-2"}, plan.RemoveMember{Name: "a-1"}
-	refusal := fmt.Errorf("add learner a-2: %w: unhealthy cluster", etcd.ErrNotReady)
+	refusal := Ending{Err: errors.New("add learner a-2: unhealthy cluster"), NotReady: true}
 	type try struct {
 		after  time.Duration // since the first
 		leader string
 		step   plan.Step
-		err    error
+		ending Ending
 	}
 	// refused is a try in each second of a while.
 	refused := func(leader string, step plan.Step, from, to time.Duration) (all []try) {
@@ -62,44 +58,35 @@ func TestALeaderIsUnwilling(t *testing.T) {
 		}, false, 0},
 		"it has let one join": {[][]try{
 			refused("a-0", adds, 0, unwillingAfter-time.Second),
-			{{unwillingAfter, "a-0", adds, nil}},
+			{{unwillingAfter, "a-0", adds, Ending{}}},
 			refused("a-0", adds, unwillingAfter+1, 2*unwillingAfter),
 		}, false, 0},
 		"who has let one join later is still not asked first": {[][]try{
-			refused("a-0", adds, 0, unwillingAfter), {{unwillingAfter, "a-0", adds, nil}},
+			refused("a-0", adds, 0, unwillingAfter), {{unwillingAfter, "a-0", adds, Ending{}}},
 		}, true, 0},
 		"a learner is not in sync": {[][]try{refused("a-0", plan.Promote{Name: "a-2"}, 0, 2*unwillingAfter)}, false, 0},
 		"other steps between do not matter": {[][]try{
 			refused("a-0", adds, 0, unwillingAfter/3),
-			{{unwillingAfter / 3, "a-0", plan.Apply{}, nil}},
+			{{unwillingAfter / 3, "a-0", plan.Apply{}, Ending{}}},
 			refused("a-0", adds, unwillingAfter/3, unwillingAfter),
 		}, true, 0},
 		"it does not answer": {[][]try{
-			{{0, "a-0", adds, errors.New("no route to host")}, {unwillingAfter, "a-0", adds, errors.New("no route to host")}},
+			{{0, "a-0", adds, Ending{Err: errors.New("no route to host")}}, {unwillingAfter, "a-0", adds, Ending{Err: errors.New("no route to host")}}},
 		}, false, 0},
 	} {
 		t.Run(what, func(t *testing.T) {
-			var known unwilling
-			name, last := types.NamespacedName{Namespace: "x", Name: "a"}, noon
+			var known leaders
+			last := noon
 			for _, some := range test.tries {
 				for _, try := range some {
 					last = noon.Add(try.after)
-					known.note(name, led(try.leader), try.step, try.err, last)
+					known.note(led(try.leader), try.step, try.ending, last)
 				}
 			}
-			v, others := led("a-0"), led("a-0")
-			known.mark(name, v, last.Add(test.then))
+			v := led("a-0")
+			known.mark(v, last.Add(test.then))
 			if v.Members[0].Unwilling != test.want {
 				t.Errorf("unwilling: %t", v.Members[0].Unwilling)
-			}
-			known.mark(types.NamespacedName{Namespace: "x", Name: "b"}, others, last)
-			if others.Members[0].Unwilling {
-				t.Error("so is one of another cluster")
-			}
-			known.forget(name)
-			again := led("a-0")
-			if known.mark(name, again, last); again.Members[0].Unwilling {
-				t.Error("it is still known when the cluster is forgotten")
 			}
 		})
 	}

@@ -1,36 +1,28 @@
-package controllers
+package memory
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
 var (
-	claims    = schema.GroupResource{Resource: "persistentvolumeclaims"}
-	errDenied = fmt.Errorf("change volume a-1: %w", apierrors.NewForbidden(claims, "a-1", errors.New("a webhook says no")))
-	owned     = cluster.Object{Kind: "PersistentVolumeClaim", Name: "a-1", Part: cluster.Owner}
-	unowned   = cluster.Object{Kind: "PersistentVolumeClaim", Name: "a-2", Part: cluster.Owner}
-	budget    = cluster.Object{Kind: "PodDisruptionBudget", Name: "a"}
-	old       = cluster.Object{Kind: "PersistentVolumeClaim", Name: "a-7", UID: "x"}
+	noon    = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	denied  = Ending{Err: errors.New("change volume a-1: forbidden: a webhook says no"), Denied: "forbidden: a webhook says no"}
+	owned   = cluster.Object{Kind: "PersistentVolumeClaim", Name: "a-1", Part: cluster.Owner}
+	unowned = cluster.Object{Kind: "PersistentVolumeClaim", Name: "a-2", Part: cluster.Owner}
+	budget  = cluster.Object{Kind: "PodDisruptionBudget", Name: "a"}
+	old     = cluster.Object{Kind: "PersistentVolumeClaim", Name: "a-7", UID: "x"}
 )
 
 // seen says which objects of a view with all of them were refused a moment ago.
-func (r *refusals) seen(c *v1alpha1.EtcdCluster, now time.Time) map[cluster.Object]bool {
+func (d denials) seen(c cluster.View, now time.Time) map[cluster.Object]bool {
 	v := cluster.View{Misfits: []cluster.Object{owned, unowned}, Objects: []cluster.Object{budget}, Expired: []cluster.Object{old}}
-	r.mark(c, v, now)
+	d.mark(of(c, v), now)
 	seen := map[cluster.Object]bool{}
 	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
 		for _, o := range all {
@@ -42,16 +34,20 @@ func (r *refusals) seen(c *v1alpha1.EtcdCluster, now time.Time) map[cluster.Obje
 	return seen
 }
 
-func cluster1() *v1alpha1.EtcdCluster {
-	return &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "a", Generation: 1}}
+func cluster1() cluster.View { return cluster.View{Name: "a", UID: "u1", Generation: 1} }
+
+// of is the view as one of that cluster.
+func of(c, v cluster.View) cluster.View {
+	v.UID, v.Generation = c.UID, c.Generation
+	return v
 }
 
 // TestPodThatMayNotBeClearedIsLeftToItsKubelet: a policy may let nobody delete by force.
 func TestPodThatMayNotBeClearedIsLeftToItsKubelet(t *testing.T) {
-	var known refusals
+	var known denials
 	ends := plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{{Name: "a-1", UID: "x"}}}
-	if err := known.note(cluster1(), ends, errDenied, noon); !errors.Is(err, errRefused) || !isTransient(err) {
-		t.Errorf("the error is %v", err)
+	if e := known.note(cluster1(), ends, denied, noon); !e.Outdated {
+		t.Errorf("the ending is %+v", e)
 	}
 	for _, test := range []struct {
 		after      time.Duration
@@ -60,7 +56,7 @@ func TestPodThatMayNotBeClearedIsLeftToItsKubelet(t *testing.T) {
 		v := cluster.View{Members: []cluster.Member{
 			{Name: "a-1", Pod: cluster.Pod{Exists: true, Ended: true}}, {Name: "a-2", Pod: cluster.Pod{Exists: true, Ended: true}},
 		}}
-		known.mark(cluster1(), v, noon.Add(test.after))
+		known.mark(of(cluster1(), v), noon.Add(test.after))
 		if v.Members[0].Pod.Ended != test.first || v.Members[1].Pod.Ended != test.two {
 			t.Errorf("after %s: %+v", test.after, v.Members)
 		}
@@ -72,20 +68,20 @@ func TestPodThatMayNotBeClearedIsLeftToItsKubelet(t *testing.T) {
 func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 	start := plan.CreatePods{Names: []string{"a-1", "a-2"}}
 	formed := cluster1()
-	formed.Status.ClusterID = "c1"
-	var known refusals
-	if err := known.note(formed, start, errDenied, noon); !errors.Is(err, errRefused) {
-		t.Errorf("the error is %v", err)
+	formed.Record.ClusterID = "c1"
+	var known denials
+	if e := known.note(formed, start, denied, noon); !e.Outdated {
+		t.Errorf("the ending is %+v", e)
 	}
-	if err := known.note(formed, plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{{Name: "a-3"}}}, errDenied, noon); !errors.Is(err, errRefused) {
-		t.Errorf("the error is %v", err)
+	if e := known.note(formed, plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{{Name: "a-3"}}}, denied, noon); !e.Outdated {
+		t.Errorf("the ending is %+v", e)
 	}
 	for _, test := range []struct {
 		after   time.Duration
 		refused bool
 	}{{startAgain - 1, true}, {startAgain, false}} {
 		v := cluster.View{Members: []cluster.Member{{Name: "a-1"}, {Name: "a-2", Pod: cluster.Pod{Exists: true, Ended: true}}, {Name: "a-3"}}}
-		known.mark(formed, v, noon.Add(test.after))
+		known.mark(of(formed, v), noon.Add(test.after))
 		if one := v.Members[0].Pod.Refused; (one != "") != test.refused || !strings.Contains(one, "a webhook says no") == test.refused {
 			t.Errorf("after %s: refused %q", test.after, one)
 		}
@@ -96,8 +92,8 @@ func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 			t.Errorf("after %s, one that may not be cleared: %+v", test.after, pod)
 		}
 	}
-	if err := known.note(cluster1(), start, errDenied, noon); !errors.Is(err, errDenied) {
-		t.Errorf("of first members the error is %v", err)
+	if e := known.note(cluster1(), start, denied, noon); e.Outdated {
+		t.Errorf("of first members the ending is %+v", e)
 	}
 }
 
@@ -110,26 +106,26 @@ func TestMemberThatMayNotBeChanged(t *testing.T) {
 		plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Detach},
 		plan.MarkPods{As: plan.Seal, Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}},
 	} {
-		var known refusals
-		if err := known.note(cluster1(), step, errDenied, noon); !errors.Is(err, errRefused) {
-			t.Errorf("%s: the error is %v", step, err)
+		var known denials
+		if e := known.note(cluster1(), step, denied, noon); !e.Outdated {
+			t.Errorf("%s: the ending is %+v", step, e)
 		}
 		for _, test := range []struct {
 			after time.Duration
 			fixed bool
 		}{{askAgain - 1, true}, {askAgain, false}} { // in this order: then it is forgotten
 			v := cluster.View{Members: []cluster.Member{{Name: "a-0"}, {Name: "a-1"}}}
-			known.mark(cluster1(), v, noon.Add(test.after))
+			known.mark(of(cluster1(), v), noon.Add(test.after))
 			if got := v.Members[1].Fixed; strings.Contains(got, "a webhook says no") != test.fixed || v.Members[0].Fixed != "" {
 				t.Errorf("%s, after %s: %q", step, test.after, got)
 			}
 		}
 	}
 	recovering := cluster1()
-	recovering.Status.Recovering = "a-0"
-	var known refusals
-	if err := known.note(recovering, plan.Quarantine{Name: "a-1"}, errDenied, noon); !errors.Is(err, errDenied) {
-		t.Errorf("beside a survivor the error is %v", err)
+	recovering.Record.Recovering = "a-0"
+	var known denials
+	if e := known.note(recovering, plan.Quarantine{Name: "a-1"}, denied, noon); e.Outdated {
+		t.Errorf("beside a survivor the ending is %+v", e)
 	}
 }
 
@@ -143,9 +139,9 @@ func TestRefusalIsKnownForAMoment(t *testing.T) {
 		{plan.Apply{Objects: []cluster.Object{budget}}, budget},
 		{plan.DeleteVolume{Name: old.Name, UID: old.UID}, old},
 	} {
-		var known refusals
-		if err := known.note(cluster1(), test.step, errDenied, noon); !errors.Is(err, errRefused) || !isTransient(err) {
-			t.Errorf("%s: the error is %v", test.step, err)
+		var known denials
+		if e := known.note(cluster1(), test.step, denied, noon); !e.Outdated {
+			t.Errorf("%s: the ending is %+v", test.step, e)
 		}
 		for after, want := range map[time.Duration]bool{0: true, askAgain - 1: true} {
 			for object, is := range known.seen(cluster1(), noon.Add(after)) {
@@ -155,7 +151,7 @@ func TestRefusalIsKnownForAMoment(t *testing.T) {
 			}
 		}
 		other := cluster1()
-		other.Name = "b"
+		other.UID = "u2"
 		if known.seen(other, noon)[test.of] || known.seen(cluster1(), noon.Add(askAgain))[test.of] {
 			t.Errorf("%s: it is known of another cluster, or for too long", test.step)
 		}
@@ -165,47 +161,36 @@ func TestRefusalIsKnownForAMoment(t *testing.T) {
 // TestRefusalEndsWithAnotherWish: whoever changes the deletion policy may delete the
 // EtcdCluster a moment later.
 func TestRefusalEndsWithAnotherWish(t *testing.T) {
-	var known refusals
-	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{owned}}, errDenied, noon)
+	var known denials
+	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{owned}}, denied, noon)
 	changed := cluster1()
 	changed.Generation++
 	if known.seen(changed, noon)[owned] {
 		t.Error("what is wanted now is not asked for")
 	}
-	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{owned}}, errDenied, noon)
-	if known.forget(types.NamespacedName{Namespace: "x", Name: "a"}); known.seen(cluster1(), noon)[owned] {
-		t.Error("it is known of a cluster that is gone")
-	}
 }
 
 // TestErrorsThatStay: only what Kubernetes refuses, and only once, is put off.
 func TestErrorsThatStay(t *testing.T) {
-	furnish := plan.Apply{Objects: []cluster.Object{owned}}
+	apply := plan.Apply{Objects: []cluster.Object{owned}}
 	for what, test := range map[string]struct {
 		step   plan.Step
-		err    error
+		ending Ending
 		putOff bool
 	}{
-		"refused":             {furnish, errDenied, true},
-		"with others":         {furnish, errors.Join(errors.New("x"), errDenied), true},
-		"invalid":             {furnish, apierrors.NewInvalid(schema.GroupKind{}, "a-1", nil), true},
-		"taken":               {furnish, fmt.Errorf("create a: a Service of that name %w", act.ErrTaken), true},
-		"bad":                 {furnish, apierrors.NewBadRequest("no"), true},
-		"a webhook is down":   {furnish, apierrors.NewInternalError(errors.New("failed calling webhook")), true},
-		"nothing is wrong":    {furnish, nil, false},
-		"nobody answers":      {furnish, errors.New("no route to host"), false},
-		"it was faster":       {furnish, apierrors.NewConflict(claims, "a-1", errors.New("changed")), false},
-		"too much":            {furnish, apierrors.NewTooManyRequests("later", 1), false},
-		"nothing goes on":     {plan.CreatePods{Names: []string{"a-1"}}, errDenied, false},
-		"nothing was refused": {plan.Done{}, nil, false},
+		"refused":             {apply, denied, true},
+		"nothing is wrong":    {apply, Ending{}, false},
+		"nobody answers":      {apply, Ending{Err: errors.New("no route to host")}, false},
+		"nothing goes on":     {plan.CreatePods{Names: []string{"a-1"}}, denied, false},
+		"nothing was refused": {plan.Done{}, Ending{}, false},
 	} {
-		var known refusals
-		err := known.note(cluster1(), test.step, test.err, noon)
-		if errors.Is(err, errRefused) != test.putOff || !test.putOff && !errors.Is(err, test.err) {
-			t.Errorf("%s: the error is %v", what, err)
+		var known denials
+		got := known.note(cluster1(), test.step, test.ending, noon)
+		if got.Outdated != test.putOff || !errors.Is(got.Err, test.ending.Err) {
+			t.Errorf("%s: the ending is %+v", what, got)
 		}
-		if again := known.note(cluster1(), test.step, test.err, noon); !errors.Is(again, test.err) {
-			t.Errorf("%s again: the error is %v", what, again)
+		if again := known.note(cluster1(), test.step, test.ending, noon); again != test.ending {
+			t.Errorf("%s again: the ending is %+v", what, again)
 		}
 	}
 }
@@ -213,16 +198,16 @@ func TestErrorsThatStay(t *testing.T) {
 // TestPodThatIsRefusedAgainAndAgain is asked for less and less often.
 func TestPodThatIsRefusedAgainAndAgain(t *testing.T) {
 	formed := cluster1()
-	formed.Status.ClusterID = "c1"
-	var known refusals
+	formed.Record.ClusterID = "c1"
+	var known denials
 	at := noon
 	for try, pause := range []time.Duration{startAgain, 2 * startAgain, 4 * startAgain, askAgain, askAgain} {
-		if err := known.note(formed, plan.CreatePods{Names: []string{"a-1"}}, errDenied, at); !errors.Is(err, errRefused) {
-			t.Fatal(err)
+		if e := known.note(formed, plan.CreatePods{Names: []string{"a-1"}}, denied, at); !e.Outdated {
+			t.Fatal(e)
 		}
 		for after, refused := range map[time.Duration]bool{pause - 1: true, pause: false} {
 			v := cluster.View{Members: []cluster.Member{{Name: "a-1"}}}
-			if known.mark(formed, v, at.Add(after)); (v.Members[0].Pod.Refused != "") != refused {
+			if known.mark(of(formed, v), at.Add(after)); (v.Members[0].Pod.Refused != "") != refused {
 				t.Errorf("try %d: after %s: %q", try, after, v.Members[0].Pod.Refused)
 			}
 		}
@@ -234,13 +219,13 @@ func TestPodThatIsRefusedAgainAndAgain(t *testing.T) {
 // again after pauses that grow, and at once when something else is wanted or it stayed for a while.
 func TestWhatIsChangedBackIsLeftAlone(t *testing.T) {
 	apply := plan.Apply{Objects: []cluster.Object{budget}}
-	var known refusals
+	var known denials
 	at := noon
 	for try, pause := range []time.Duration{
 		applyAgain, 2 * applyAgain, 4 * applyAgain, 8 * applyAgain, 16 * applyAgain, applyRarely, applyRarely,
 	} {
-		if err := known.note(cluster1(), apply, nil, at); err != nil {
-			t.Fatal(err)
+		if e := known.note(cluster1(), apply, Ending{}, at); e.Outdated {
+			t.Fatal(e)
 		}
 		if !known.seen(cluster1(), at)[budget] || !known.seen(cluster1(), at.Add(pause-1))[budget] {
 			t.Errorf("try %d: it is applied again at once", try)
@@ -254,14 +239,14 @@ func TestWhatIsChangedBackIsLeftAlone(t *testing.T) {
 		}
 	}
 	changed := cluster1()
-	_ = known.note(cluster1(), apply, nil, at)
+	_ = known.note(cluster1(), apply, Ending{}, at)
 	if changed.Generation++; known.seen(changed, at)[budget] {
 		t.Error("another wish is not heard")
 	}
-	_ = known.note(cluster1(), apply, nil, at)
+	_ = known.note(cluster1(), apply, Ending{}, at)
 	at = at.Add(applyAgain + applyOver)
 	known.seen(cluster1(), at)
-	_ = known.note(cluster1(), apply, nil, at)
+	_ = known.note(cluster1(), apply, Ending{}, at)
 	if known.seen(cluster1(), at.Add(applyAgain))[budget] {
 		t.Error("what stayed for a while is left alone for long")
 	}
@@ -269,15 +254,15 @@ func TestWhatIsChangedBackIsLeftAlone(t *testing.T) {
 
 // TestAnotherBudgetIsAnotherWish: while a cluster grows the budget follows it, twice a second.
 func TestAnotherBudgetIsAnotherWish(t *testing.T) {
-	var known refusals
+	var known denials
 	two, three := budget, budget
 	two.Why, three.Why = "2 pods must stay", "3 pods must stay"
 	for i, want := range []cluster.Object{two, three, two, three} {
 		v := cluster.View{Objects: []cluster.Object{want}}
-		if known.mark(cluster1(), v, noon); v.Objects[0].Refused != "" {
+		if known.mark(of(cluster1(), v), noon); v.Objects[0].Refused != "" {
 			t.Fatalf("step %d: %s is left alone", i, want.Why)
 		}
-		_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{want}}, nil, noon)
+		_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{want}}, Ending{}, noon)
 	}
 }
 
@@ -297,14 +282,14 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 		{plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Detach}, cluster.Member{Pod: pod}, cluster.Member{Pod: out}, plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}},
 		{plan.Quarantine{Name: "a-1"}, cluster.Member{Volume: cluster.Kept}, cluster.Member{}, nil},
 	} {
-		var known refusals
+		var known denials
 		fixed := func(m cluster.Member) string {
 			m.Name = "a-1"
 			v := cluster.View{Members: []cluster.Member{m}}
-			known.mark(cluster1(), v, noon)
+			known.mark(of(cluster1(), v), noon)
 			return v.Members[0].Fixed
 		}
-		_ = known.note(cluster1(), test.step, nil, noon)
+		_ = known.note(cluster1(), test.step, Ending{}, noon)
 		if got := fixed(test.undone); got != cluster.ChangedBack {
 			t.Errorf("%s, and it is not so: %q", test.step, got)
 		}
@@ -314,7 +299,7 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 		if test.disturbedNext == nil {
 			continue
 		}
-		if _ = known.note(cluster1(), test.disturbedNext, nil, noon); fixed(test.undone) != "" {
+		if _ = known.note(cluster1(), test.disturbedNext, Ending{}, noon); fixed(test.undone) != "" {
 			t.Errorf("%s is remembered after %s", test.step, test.disturbedNext)
 		}
 	}
@@ -323,16 +308,16 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 // TestSecretIsAskedForSoon: members may wait for it.
 func TestSecretIsAskedForSoon(t *testing.T) {
 	secret := cluster.Object{Kind: "Secret", Name: "a-member-tls"}
-	var known refusals
-	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{secret}}, errDenied, noon)
+	var known denials
+	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{secret}}, denied, noon)
 	for after, want := range map[time.Duration]bool{startAgain - 1: true, startAgain: false} {
 		v := cluster.View{Objects: []cluster.Object{secret}}
-		if known.mark(cluster1(), v, noon.Add(after)); (v.Objects[0].Refused != "") != want {
+		if known.mark(of(cluster1(), v), noon.Add(after)); (v.Objects[0].Refused != "") != want {
 			t.Errorf("after %s: %q", after, v.Objects[0].Refused)
 			continue
 		}
 		if !want {
-			_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{secret}}, errDenied, noon)
+			_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{secret}}, denied, noon)
 		}
 	}
 }
@@ -340,21 +325,21 @@ func TestSecretIsAskedForSoon(t *testing.T) {
 // TestWhatHeldIsAppliedAtOnce: somebody edits a Service again and again. A controller that does so
 // for ever is given way to.
 func TestWhatHeldIsAppliedAtOnce(t *testing.T) {
-	var known refusals
+	var known denials
 	for edit := range 2 * applyEasily {
 		v := cluster.View{Objects: []cluster.Object{budget}}
-		if known.mark(cluster1(), v, noon); (v.Objects[0].Refused != "") != (edit >= applyEasily) {
+		if known.mark(of(cluster1(), v), noon); (v.Objects[0].Refused != "") != (edit >= applyEasily) {
 			t.Errorf("edit %d: %q", edit, v.Objects[0].Refused)
 		}
-		_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{budget}}, nil, noon)
-		known.mark(cluster1(), cluster.View{}, noon)
+		_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{budget}}, Ending{}, noon)
+		known.mark(of(cluster1(), cluster.View{}), noon)
 	}
 }
 
 // TestSuccessorOfTheSameName: what was written for another EtcdCluster is not held against it.
 func TestSuccessorOfTheSameName(t *testing.T) {
-	var known refusals
-	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{budget}}, nil, noon)
+	var known denials
+	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{budget}}, Ending{}, noon)
 	successor := cluster1()
 	successor.UID = "another"
 	if known.seen(successor, noon)[budget] {

@@ -1,17 +1,9 @@
-package controllers
+package memory
 
 import (
-	"errors"
-	"net/http"
 	"slices"
-	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
@@ -37,18 +29,12 @@ const (
 	applyEasily = 10
 )
 
-// errRefused takes the place of a refusal that was noted: the next look goes on without
-// what was refused, and says so.
-var errRefused = errors.New("kubernetes refuses it, and the rest goes on")
+// denials are what Kubernetes has refused to this process a moment ago, or took and somebody has
+// changed back, so that nothing else waits for it, by the names of objects. Another process asks
+// for itself.
+type denials map[string]denial
 
-// refusals are what Kubernetes has refused to this process a moment ago, or took and somebody
-// has changed back, so that nothing else waits for it. Another process asks for itself.
-type refusals struct {
-	mutex sync.Mutex
-	known map[types.NamespacedName]map[string]refusal
-}
-
-type refusal struct {
+type denial struct {
 	at    time.Time
 	again time.Duration // after which it is asked for again
 	of    wish          // whoever changes that is heard at once
@@ -68,43 +54,36 @@ type marking struct {
 
 // A wish is the spec of one EtcdCluster: another one of its name may follow it.
 type wish struct {
-	uid        types.UID
+	uid        string
 	generation int64
 }
 
-func wishOf(c *v1alpha1.EtcdCluster) wish { return wish{c.UID, c.Generation} }
+func wishOf(v cluster.View) wish { return wish{v.UID, v.Generation} }
 
 // note remembers what the step asked for if Kubernetes refuses it, and that it was done if not.
-// The error is returned as it is if it is no refusal, or if nothing new is known by it.
-func (r *refusals) note(c *v1alpha1.EtcdCluster, step plan.Step, err error, now time.Time) error {
-	words, refused := refusedIn(err)
-	if err != nil && !refused {
-		return err
+// The ending is returned as it is if it is no denial, or if nothing new is known by it.
+func (d *denials) note(v cluster.View, step plan.Step, e Ending, now time.Time) Ending {
+	if e.Err != nil && e.Denied == "" {
+		return e
 	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	name := types.NamespacedName{Namespace: c.Namespace, Name: c.Name}
-	if r.known == nil {
-		r.known = map[types.NamespacedName]map[string]refusal{}
+	if *d == nil {
+		*d = denials{}
 	}
-	if r.known[name] == nil {
-		r.known[name] = map[string]refusal{}
+	if e.Err == nil {
+		d.noteDone(v, step, now)
+		return e
 	}
-	if !refused {
-		noteDone(r.known[name], c, step, now)
-		return nil
-	}
-	for _, object := range asked(c, step) {
-		was := r.known[name][object.String()]
+	for _, object := range asked(v, step) {
+		was := (*d)[object.String()]
 		if was.words != cluster.ChangedBack && was.said(now) != "" {
 			continue
 		}
-		is := refusal{at: now, of: wishOf(c), words: words}.after(was)
+		is := denial{at: now, of: wishOf(v), words: e.Denied}.after(was)
 		is.again = pauseOf(step, object, is.tries)
-		r.known[name][object.String()] = is
-		err = errRefused
+		(*d)[object.String()] = is
+		e.Outdated = true
 	}
-	return err
+	return e
 }
 
 func pauseOf(step plan.Step, object cluster.Object, tries int) time.Duration {
@@ -114,11 +93,11 @@ func pauseOf(step plan.Step, object cluster.Object, tries int) time.Duration {
 	return askAgain
 }
 
-// after is the refusal as the next one in a row, if both are of the same.
-func (r refusal) after(was refusal) refusal {
-	isUndone := func(of refusal) bool { return of.words == cluster.ChangedBack }
+// after is the denial as the next one in a row, if both are of the same.
+func (r denial) after(was denial) denial {
+	isUndone := func(of denial) bool { return of.words == cluster.ChangedBack }
 	if was.of != r.of || was.why != r.why || was.mark != r.mark || isUndone(was) != isUndone(r) {
-		was = refusal{}
+		was = denial{}
 	}
 	r.times = was.times + 1
 	if was.holds() {
@@ -129,21 +108,21 @@ func (r refusal) after(was refusal) refusal {
 }
 
 // holds says whether what was written is taken to have been undone only since.
-func (r refusal) holds() bool { return r.held && r.times < applyEasily }
+func (r denial) holds() bool { return r.held && r.times < applyEasily }
 
 // noteDone remembers what was written: if the same is to be written again soon, it was in vain.
-func noteDone(known map[string]refusal, c *v1alpha1.EtcdCluster, step plan.Step, now time.Time) {
+func (d *denials) noteDone(v cluster.View, step plan.Step, now time.Time) {
 	for _, member := range stopped(step) {
-		delete(known, changeOf(member).String()) // it is withdrawn by that, or gone
+		delete(*d, changeOf(member).String()) // it is withdrawn by that, or gone
 	}
 	for _, object := range written(step) {
-		is := refusal{at: now, of: wishOf(c), words: cluster.ChangedBack, why: object.Why}
+		is := denial{at: now, of: wishOf(v), words: cluster.ChangedBack, why: object.Why}
 		if s, marks := step.(plan.MarkPods); marks {
 			is.mark = marking{s.Pods[0].UID, s.As}
 		}
-		is = is.after(known[object.String()])
+		is = is.after((*d)[object.String()])
 		is.again = min(applyAgain<<min(is.tries-1, 8), applyRarely)
-		known[object.String()] = is
+		(*d)[object.String()] = is
 	}
 }
 
@@ -161,33 +140,12 @@ func written(step plan.Step) []cluster.Object {
 	return nil
 }
 
-// refusedIn are the words with which Kubernetes refuses something, if it does, be it because
-// somebody else has that name. An API server that is overloaded, or that somebody else was
-// faster at, refuses nothing. One that fails by itself may do so because a webhook does not
-// answer.
-func refusedIn(err error) (words string, refused bool) {
-	if errors.Is(err, act.ErrTaken) {
-		return err.Error(), true
-	}
-	var answer apierrors.APIStatus
-	if !errors.As(err, &answer) {
-		return "", false
-	}
-	status := answer.Status()
-	switch status.Code {
-	case http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusInternalServerError:
-		return status.Message, true
-	default:
-		return "", false
-	}
-}
-
 // asked are the objects that a step asks Kubernetes for and that the plan can do without. It
 // cannot do without a first member, nor form a cluster anew beside volumes that are not set aside.
-func asked(c *v1alpha1.EtcdCluster, step plan.Step) []cluster.Object {
+func asked(v cluster.View, step plan.Step) []cluster.Object {
 	switch s := step.(type) {
 	case plan.CreatePods:
-		if c.Status.ClusterID != "" && !s.Forced {
+		if v.Record.ClusterID != "" && !s.Forced {
 			return each(s.Names, startOf)
 		}
 	case plan.Apply:
@@ -195,7 +153,7 @@ func asked(c *v1alpha1.EtcdCluster, step plan.Step) []cluster.Object {
 	case plan.DeleteVolume:
 		return []cluster.Object{{Kind: "PersistentVolumeClaim", Name: s.Name}}
 	case plan.Quarantine:
-		if c.Status.Recovering == "" {
+		if v.Record.Recovering == "" {
 			return []cluster.Object{changeOf(s.Name)}
 		}
 	case plan.MarkPods:
@@ -232,54 +190,51 @@ func changeOf(member string) cluster.Object {
 // mark says of objects in the view that they were just refused, or changed back. What was
 // refused too long ago, or when something else was wanted, is forgotten. A Pod that may not be
 // cleared away is one that has yet to end: its kubelet will see to it.
-func (r *refusals) mark(c *v1alpha1.EtcdCluster, v cluster.View, now time.Time) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	known := r.known[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}]
-	for object, is := range known {
-		if is.of != wishOf(c) || now.Sub(is.at) >= is.again+applyOver {
-			delete(known, object)
+func (d denials) mark(v cluster.View, now time.Time) {
+	for object, is := range d {
+		if is.of != wishOf(v) || now.Sub(is.at) >= is.again+applyOver {
+			delete(d, object)
 		}
 	}
-	noteHeld(known, slices.Concat(v.Misfits, v.Objects, v.Expired))
+	d.noteHeld(slices.Concat(v.Misfits, v.Objects, v.Expired))
 	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
 		for i := range all {
-			if is := known[all[i].String()]; is.words != cluster.ChangedBack || is.why == all[i].Why && !is.holds() {
+			if is := d[all[i].String()]; is.words != cluster.ChangedBack || is.why == all[i].Why && !is.holds() {
 				all[i].Refused = is.said(now)
 			}
 		}
 	}
 	for i := range v.Members {
-		markMember(known, &v.Members[i], now)
+		d.markMember(&v.Members[i], now)
 	}
 }
 
 // noteHeld remembers of what is not among the misfits that it was seen to be as it was written.
-func noteHeld(known map[string]refusal, misfits []cluster.Object) {
+func (d denials) noteHeld(misfits []cluster.Object) {
 	left := map[string]bool{}
 	for _, o := range misfits {
 		left[o.String()] = true
 	}
-	for object, is := range known {
+	for object, is := range d {
 		is.held = is.held || is.words == cluster.ChangedBack && !left[object]
-		known[object] = is
+		d[object] = is
 	}
 }
 
-func markMember(known map[string]refusal, m *cluster.Member, now time.Time) {
-	if known[podOf(m.Name).String()].said(now) != "" {
+func (d denials) markMember(m *cluster.Member, now time.Time) {
+	if d[podOf(m.Name).String()].said(now) != "" {
 		m.Pod.Ended = false
 	}
-	if is := known[changeOf(m.Name).String()]; is.words != cluster.ChangedBack || isUndone(*m, is.mark) {
+	if is := d[changeOf(m.Name).String()]; is.words != cluster.ChangedBack || isUndone(*m, is.mark) {
 		m.Fixed = is.said(now)
 	}
-	if start := known[startOf(m.Name).String()]; !m.Pod.Exists {
+	if start := d[startOf(m.Name).String()]; !m.Pod.Exists {
 		m.Pod.Refused = start.said(now)
 	}
 }
 
 // said is what is in the way for now.
-func (r refusal) said(now time.Time) string {
+func (r denial) said(now time.Time) string {
 	if now.Sub(r.at) >= r.again {
 		return ""
 	}
@@ -298,10 +253,4 @@ func isUndone(m cluster.Member, mark marking) bool {
 	default:
 		return !m.Pod.Withdrawn
 	}
-}
-
-func (r *refusals) forget(name types.NamespacedName) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	delete(r.known, name)
 }

@@ -1,10 +1,8 @@
-package controllers
+package memory
 
 import (
 	"testing"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
@@ -55,28 +53,14 @@ func TestRestartIsKnownUntilItIsOver(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			var known restarts
-			name := types.NamespacedName{Namespace: "x", Name: "a"}
-			known.note(name, voters(test.was), test.step, noon)
-			known.mark(types.NamespacedName{Namespace: "x", Name: "b"}, voters(well), noon.Add(2*restartTime)) // is another's
+			known.note(voters(test.was), test.step, noon)
 			for i, look := range test.looks {
 				v := voters(look.sees)
-				known.mark(name, v, noon.Add(look.after))
+				known.mark(v, noon.Add(look.after))
 				if got := v.Members[1].Restarting; got != look.known {
 					t.Errorf("look %d: %v, want %v", i, got, look.known)
 				}
 			}
 		})
-	}
-}
-
-// TestRestartsAreForgottenWithTheirCluster: another one of that name has none.
-func TestRestartsAreForgottenWithTheirCluster(t *testing.T) {
-	var known restarts
-	name := types.NamespacedName{Namespace: "x", Name: "a"}
-	v := voters(func(*cluster.Member) {})
-	known.note(name, v, plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, noon)
-	known.forget(name)
-	if known.mark(name, v, noon); v.Members[1].Restarting {
-		t.Error("it is still known")
 	}
 }

@@ -1,28 +1,21 @@
 package controllers
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/memory"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
-)
-
-var (
-	clusterA = types.NamespacedName{Namespace: "x", Name: "a"}
-	clusterB = types.NamespacedName{Namespace: "x", Name: "b"}
 )
 
 // looks has a cluster look at the same again and again, for so long, and counts the looks of the
 // first second and of the last minute.
 func looks(t *testing.T, lasts time.Duration, ends func(look int) (plan.Step, error)) (first, last int) {
 	t.Helper()
-	var known repeats
+	var known memory.Cluster
 	for at, look := time.Duration(0), 0; at < lasts; look++ {
 		if at < time.Second {
 			first++
@@ -31,7 +24,8 @@ func looks(t *testing.T, lasts time.Duration, ends func(look int) (plan.Step, er
 			last++
 		}
 		step, err := ends(look)
-		got, err := result(step, err, known.note(clusterA, step, err, noon.Add(at)))
+		ending := endingOf(step, err)
+		got, err := result(step, ending, known.Row(step, ending, noon.Add(at)))
 		if err != nil || got.RequeueAfter <= 0 {
 			t.Fatalf("look %d: %s, %v", look, got.RequeueAfter, err)
 		}
@@ -70,38 +64,12 @@ func TestWhatDoesNotGetOnIsLookedAtLessAndLess(t *testing.T) {
 // what takes it half a minute within three.
 func TestWaitsAreOverSoon(t *testing.T) {
 	wait := plan.Wait{For: "x", Look: plan.Soon}
-	for lasts, most := range map[time.Duration]time.Duration{unslowed: soon, 30 * time.Second: 3 * time.Second} {
-		var known repeats
-		known.note(clusterA, wait, nil, noon)
-		got, _ := result(wait, nil, known.note(clusterA, wait, nil, noon.Add(lasts)))
+	for lasts, most := range map[time.Duration]time.Duration{5 * time.Second: soon, 30 * time.Second: 3 * time.Second} {
+		var known memory.Cluster
+		known.Row(wait, memory.Ending{}, noon)
+		got, _ := result(wait, memory.Ending{}, known.Row(wait, memory.Ending{}, noon.Add(lasts)))
 		if got.RequeueAfter > most {
 			t.Errorf("after %s: %s", lasts, got.RequeueAfter)
 		}
-	}
-}
-
-// TestWhatGetsOnBeginsAnew: with another step, or another cluster.
-func TestWhatGetsOnBeginsAnew(t *testing.T) {
-	var known repeats
-	stuck := plan.Wait{For: "x", Look: plan.Soon}
-	known.note(clusterA, stuck, nil, noon)
-	late := noon.Add(time.Hour)
-	if row := known.note(clusterA, stuck, nil, late); row.lasts != time.Hour || row.times != 2 {
-		t.Fatalf("%+v", row)
-	}
-	if row := known.note(clusterB, stuck, nil, late); row.lasts > 0 {
-		t.Errorf("another cluster: %+v", row)
-	}
-	if row := known.note(clusterA, plan.Promote{Name: "a-3"}, nil, late); row.times != 1 {
-		t.Errorf("another step: %+v", row)
-	}
-	if row := known.note(clusterA, stuck, nil, late); row.lasts > 0 || row.times != 1 {
-		t.Errorf("the same after another step: %+v", row)
-	}
-	if row := known.note(clusterA, stuck, errors.New("x"), late); row.times != 1 {
-		t.Errorf("an error: %+v", row)
-	}
-	if known.forget(clusterA); known.note(clusterA, stuck, nil, late).times != 1 {
-		t.Error("it is known of a cluster that is gone")
 	}
 }

@@ -1,10 +1,7 @@
-package controllers
+package memory
 
 import (
-	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
@@ -14,12 +11,9 @@ import (
 // it is reported as down: its image may have to be pulled.
 const restartTime = time.Minute
 
-// restarts are the members that this process has stopped on purpose. Another process
+// restarts are the members that this process has stopped on purpose, by name. Another process
 // does not know of them and reports them as down, which is the safe mistake.
-type restarts struct {
-	mutex sync.Mutex
-	known map[types.NamespacedName]map[string]restart
-}
+type restarts map[string]restart
 
 type restart struct {
 	since time.Time
@@ -27,18 +21,13 @@ type restart struct {
 }
 
 // note remembers members that were well until the step stopped them.
-func (r *restarts) note(name types.NamespacedName, v cluster.View, step plan.Step, now time.Time) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if r.known == nil {
-		r.known = map[types.NamespacedName]map[string]restart{}
-	}
-	if r.known[name] == nil {
-		r.known[name] = map[string]restart{}
-	}
+func (r *restarts) note(v cluster.View, step plan.Step, now time.Time) {
 	for _, member := range stopped(step) {
 		if m, _ := v.Member(member); cluster.IsVoter(m) && cluster.IsHealthy(m) {
-			r.known[name][member] = restart{since: now}
+			if *r == nil {
+				*r = restarts{}
+			}
+			(*r)[member] = restart{since: now}
 		}
 	}
 }
@@ -66,32 +55,23 @@ func namesOf(pods []plan.PodRef) []string {
 
 // mark says of members in the view that they are being restarted. Those that have come
 // back, or should have, are forgotten.
-func (r *restarts) mark(name types.NamespacedName, v cluster.View, now time.Time) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	known := r.known[name]
-	for member := range known {
+func (r restarts) mark(v cluster.View, now time.Time) {
+	for member := range r {
 		if _, exists := v.Member(member); !exists {
-			delete(known, member)
+			delete(r, member)
 		}
 	}
 	for i := range v.Members {
 		m := &v.Members[i]
-		is, found := known[m.Name]
+		is, found := r[m.Name]
 		steady := cluster.IsSteady(*m)
 		switch {
 		case !found:
 		case now.Sub(is.since) > restartTime, is.begun && steady:
-			delete(known, m.Name)
+			delete(r, m.Name)
 		default:
 			m.Restarting = true
-			known[m.Name] = restart{since: is.since, begun: is.begun || !steady}
+			r[m.Name] = restart{since: is.since, begun: is.begun || !steady}
 		}
 	}
-}
-
-func (r *restarts) forget(name types.NamespacedName) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	delete(r.known, name)
 }
