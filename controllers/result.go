@@ -36,17 +36,17 @@ func result(step plan.Step, e memory.Ending, row memory.Row) (ctrl.Result, error
 	case e.Err != nil:
 		return ctrl.Result{}, e.Err
 	}
-	about := step.About()
+	kind := plan.KindOf(step)
 	switch {
-	case about.Look == plan.Rarely:
+	case kind.Look == plan.Rarely:
 		return ctrl.Result{RequeueAfter: spread(idle)}, nil
-	case about.Look == plan.Now && row.Times > 1: // what etcd has said that it did is to be done again
+	case kind.Look == plan.Now && row.Times > 1: // what etcd has said that it did is to be done again
 		return ctrl.Result{RequeueAfter: row.Doubled(soon)}, nil
-	case about.Look == plan.Now:
+	case kind.Look == plan.Now:
 		return ctrl.Result{RequeueAfter: again}, nil
-	case about.Look == plan.Soon:
+	case kind.Look == plan.Soon:
 		return ctrl.Result{RequeueAfter: row.Stretched(soon)}, nil
-	case about.Rests:
+	case kind.Rests:
 		return ctrl.Result{RequeueAfter: spread(row.Stretched(later))}, nil
 	default: // a step that has changed nothing is told by no watch
 		return ctrl.Result{RequeueAfter: spread(row.Doubled(later))}, nil

@@ -157,7 +157,7 @@ func TestPausesCoverEveryStep(t *testing.T) {
 	}
 	steps := 0
 	for _, declaration := range file.Decls {
-		if method, ok := declaration.(*ast.FuncDecl); ok && method.Recv != nil && method.Name.Name == "About" {
+		if method, ok := declaration.(*ast.FuncDecl); ok && method.Recv != nil && method.Name.Name == "about" {
 			steps++
 			if kind := method.Recv.List[0].Type.(*ast.Ident).Name; !covered[kind] {
 				t.Errorf("no pause is given for %s", kind)

@@ -223,7 +223,9 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}, Because: "test"}, writes: 4,
+		step: plan.DeletePods{
+			How: plan.Detached, Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}, Because: "test",
+		}, writes: 4,
 		set: func(t *testing.T) *scene {
 			return newScene(t, example(), seen(), pod("a-0", "pod-0"), pod("a-1", "pod-1"))
 		},

@@ -72,7 +72,12 @@ func TestFault11LeaseIsLost(t *testing.T) {
 	c.Status.Recovering = "a-0"
 	s := newScene(t, c, seen(), claim("a-7"), pod("a-1", "pod-1"))
 	s.actor.Leads = func(context.Context) error { return lost }
-	others := []plan.Step{plan.Downgrade{}, plan.DisarmAlarm{Kind: "CORRUPT", ID: 9}, plan.CreatePods{Names: []string{"a-0"}, Forced: true}, plan.DeleteVolume{Name: "a-7"}}
+	others := []plan.Step{
+		plan.Downgrade{},
+		plan.DisarmAlarm{Kind: "CORRUPT", ID: 9},
+		plan.CreatePods{Names: []string{"a-0"}, Forced: true},
+		plan.DeleteVolume{Name: "a-7"},
+	}
 	for _, step := range slices.Concat(changes, disturbances, others) {
 		if err := s.do(step); !errors.Is(err, lost) {
 			t.Errorf("%s: got %v, want %v", step, err, lost)

@@ -308,7 +308,8 @@ func TestOthersObjectsStay(t *testing.T) {
 func TestFault5StopWithAnOldUIDDeletesNothing(t *testing.T) {
 	s := newScene(t, example(), seen(), pod("a-1", "new"))
 	old := []plan.PodRef{{Name: "a-1", UID: "old"}}
-	for _, step := range []plan.Step{plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1", UID: "old"}}}, plan.DeletePods{How: plan.Detached, Pods: old}, plan.DeletePods{How: plan.AtOnce, Pods: old}} {
+	for _, how := range []plan.Deletion{plan.Plainly, plan.Detached, plan.AtOnce} {
+		step := plan.DeletePods{How: how, Pods: old}
 		if err := s.do(step); !apierrors.IsConflict(err) {
 			t.Errorf("%s: got %v, want a conflict", step, err)
 		}

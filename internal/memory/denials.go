@@ -162,6 +162,8 @@ func asked(v cluster.View, step plan.Step) []cluster.Object {
 		if s.How == plan.AtOnce {
 			return each(namesOf(s.Pods), podOf)
 		}
+	case plan.Record, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember,
+		plan.Downgrade, plan.DisarmAlarm, plan.Wait, plan.Refuse, plan.Done:
 	}
 	return nil
 }

@@ -273,13 +273,14 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 	pod := cluster.Pod{Exists: true, UID: "u"}
 	out := pod
 	out.Withdrawn = true
+	ref := []plan.PodRef{{Name: "a-1", UID: "u"}}
 	for _, test := range []struct {
 		step          plan.Step
 		undone, as    cluster.Member
 		disturbedNext plan.Step
 	}{
-		{plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Attach}, cluster.Member{Pod: out}, cluster.Member{Pod: pod}, plan.UpdateImage{Name: "a-1"}},
-		{plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Detach}, cluster.Member{Pod: pod}, cluster.Member{Pod: out}, plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}},
+		{plan.MarkPods{Pods: ref, As: plan.Attach}, cluster.Member{Pod: out}, cluster.Member{Pod: pod}, plan.UpdateImage{Name: "a-1"}},
+		{plan.MarkPods{Pods: ref, As: plan.Detach}, cluster.Member{Pod: pod}, cluster.Member{Pod: out}, plan.DeletePods{Pods: ref}},
 		{plan.Quarantine{Name: "a-1"}, cluster.Member{Volume: cluster.Kept}, cluster.Member{}, nil},
 	} {
 		var known denials

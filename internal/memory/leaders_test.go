@@ -22,6 +22,7 @@ func led(leader string) cluster.View {
 func TestALeaderIsUnwilling(t *testing.T) {
 	adds, removes := plan.AddLearner{Name: "a-2"}, plan.RemoveMember{Name: "a-1"}
 	refusal := Ending{Err: errors.New("add learner a-2: unhealthy cluster"), NotReady: true}
+	unreached := Ending{Err: errors.New("no route to host")}
 	type try struct {
 		after  time.Duration // since the first
 		leader string
@@ -71,7 +72,7 @@ func TestALeaderIsUnwilling(t *testing.T) {
 			refused("a-0", adds, unwillingAfter/3, unwillingAfter),
 		}, true, 0},
 		"it does not answer": {[][]try{
-			{{0, "a-0", adds, Ending{Err: errors.New("no route to host")}}, {unwillingAfter, "a-0", adds, Ending{Err: errors.New("no route to host")}}},
+			{{0, "a-0", adds, unreached}, {unwillingAfter, "a-0", adds, unreached}},
 		}, false, 0},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -28,12 +28,13 @@ func TestRestartIsKnownUntilItIsOver(t *testing.T) {
 		after time.Duration // since the step
 		known bool
 	}
+	stop := plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}
 	for what, test := range map[string]struct {
 		step  plan.Step
 		was   func(*cluster.Member)
 		looks []look
 	}{
-		"a pod is made anew": {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{
+		"a pod is made anew": {stop, well, []look{
 			{ending, 0, true}, {down, time.Second, true}, {down, restartTime, true}, {well, restartTime, false}, {down, restartTime, false},
 		}},
 		"an image is exchanged": {plan.UpdateImage{Name: "a-1"}, well, []look{
@@ -42,12 +43,12 @@ func TestRestartIsKnownUntilItIsOver(t *testing.T) {
 		"a member is dismissed": {plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{
 			{ending, 0, true}, {down, time.Second, true}, {down, restartTime + 1, false},
 		}},
-		"the cache is behind": {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{{well, 0, true}, {ending, time.Second, true}, {down, time.Second, true}}},
-		"it does not come back": {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{
+		"the cache is behind": {stop, well, []look{{well, 0, true}, {ending, time.Second, true}, {down, time.Second, true}}},
+		"it does not come back": {stop, well, []look{
 			{down, time.Second, true}, {down, restartTime + 1, false}, {down, restartTime, false},
 		}},
-		"it was down before":       {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, down, []look{{down, 0, false}}},
-		"it is no voter":           {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1"}}}, func(m *cluster.Member) { m.Role = cluster.Unlisted }, []look{{down, 0, false}}},
+		"it was down before":       {stop, down, []look{{down, 0, false}}},
+		"it is no voter":           {stop, func(m *cluster.Member) { m.Role = cluster.Unlisted }, []look{{down, 0, false}}},
 		"another one is stopped":   {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-0"}}}, well, []look{{down, 0, false}}},
 		"a step that stops nobody": {plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1"}}, As: plan.Detach}, well, []look{{down, 0, false}}},
 	} {

@@ -165,7 +165,7 @@ func freezePlan(v cluster.View) Step {
 	for i := range v.Want.Size {
 		names = append(names, cluster.MemberName(v.Name, v.Record.NextSerial+i))
 	}
-	return PlanBootstrap(v, names)
+	return FreezeBootstrap(v, names)
 }
 
 // furnish brings the objects that members need before the members, and in a cluster

@@ -102,7 +102,7 @@ func (w *world) hash() uint64 {
 	maphash.WriteComparable(&h, view{
 		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.GoesDown, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Adopted,
-		v.Record.NextSerial, v.Record.Revision,
+		v.Record.NextSerial, v.Record.Revision, v.Generation,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -137,7 +137,7 @@ type view struct {
 	rolledBack                      cluster.RollBack
 	adopted                         bool
 	nextSerial                      int
-	revision                        int64
+	revision, generation            int64
 }
 
 // writeAll ends with how many there were: one that moves to the next list counts.

@@ -4,8 +4,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// PlanBootstrap writes down who the first members are, before the first Pod exists.
-func PlanBootstrap(v cluster.View, members []string) Step {
+// FreezeBootstrap writes down who the first members are, before the first Pod exists.
+func FreezeBootstrap(v cluster.View, members []string) Step {
 	fact := v.Record
 	fact.Token, fact.First, fact.Adopted = v.UID, members, false
 	return Record{Fact: passed(v.Name, fact, members), What: "freeze first members " + list(members), Event: "BootstrapPlanned"}

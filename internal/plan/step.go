@@ -13,12 +13,12 @@ import (
 //sumtype:decl
 type Step interface {
 	fmt.Stringer
-	// About says what is common to all steps of a kind.
-	About() About
+	// about says what is common to all steps of a kind.
+	about() Kind
 }
 
-// About is what the operator needs to know of a step apart from how it is carried out.
-type About struct {
+// Kind is what the operator needs to know of a step apart from how it is carried out.
+type Kind struct {
 	Event string // reason of the event that tells of its success; empty if it changes nothing
 	Look  Look   // when to observe the cluster again
 	// Rests: it changes nothing, so that the plan has nothing to do now.
@@ -136,49 +136,49 @@ const (
 	Rarely
 )
 
-func (s Record) About() About { return About{Event: s.Event} }
-func (s Apply) About() About  { return About{Event: "ObjectsApplied"} }
-func (s CreatePods) About() About {
-	return About{Event: choose(s.Forced, "MemberForced", "MembersStarted")}
+func (s Record) about() Kind { return Kind{Event: s.Event} }
+func (s Apply) about() Kind  { return Kind{Event: "ObjectsApplied"} }
+func (s CreatePods) about() Kind {
+	return Kind{Event: choose(s.Forced, "MemberForced", "MembersStarted")}
 }
 
-func (s DeletePods) About() About {
+func (s DeletePods) about() Kind {
 	switch s.How {
 	case Detached:
-		return About{Event: "MembersDismissed"}
+		return Kind{Event: "MembersDismissed"}
 	case AtOnce:
-		return About{Event: "PodsCleared"}
+		return Kind{Event: "PodsCleared"}
 	case Plainly, Rehearsed:
 	}
-	return About{Event: "PodStopped"}
+	return Kind{Event: "PodStopped"}
 }
 
-func (s MarkPods) About() About {
+func (s MarkPods) about() Kind {
 	switch s.As {
 	case Attach:
-		return About{Event: "MemberReadmitted"}
+		return Kind{Event: "MemberReadmitted"}
 	case Seal:
-		return About{Event: "BootstrapSealed"}
+		return Kind{Event: "BootstrapSealed"}
 	case Detach:
 	}
-	return About{Event: "MemberWithdrawn"}
+	return Kind{Event: "MemberWithdrawn"}
 }
 
-func (s UpdateImage) About() About  { return About{Event: "ImageExchanged"} }
-func (s ResizePod) About() About    { return About{Event: "PodResized"} }
-func (s AddLearner) About() About   { return About{Event: "LearnerAdded", Look: Now} }
-func (s Promote) About() About      { return About{Event: "LearnerPromoted", Look: Now} }
-func (s MoveLeader) About() About   { return About{Event: "LeaderMoved", Look: Now} }
-func (s RemoveMember) About() About { return About{Event: "MemberRemoved", Look: Now} }
-func (s Downgrade) About() About {
-	return About{Event: choose(s.To == "", "DowngradeCancelled", "DowngradeAllowed"), Look: Now}
+func (s UpdateImage) about() Kind  { return Kind{Event: "ImageExchanged"} }
+func (s ResizePod) about() Kind    { return Kind{Event: "PodResized"} }
+func (s AddLearner) about() Kind   { return Kind{Event: "LearnerAdded", Look: Now} }
+func (s Promote) about() Kind      { return Kind{Event: "LearnerPromoted", Look: Now} }
+func (s MoveLeader) about() Kind   { return Kind{Event: "LeaderMoved", Look: Now} }
+func (s RemoveMember) about() Kind { return Kind{Event: "MemberRemoved", Look: Now} }
+func (s Downgrade) about() Kind {
+	return Kind{Event: choose(s.To == "", "DowngradeCancelled", "DowngradeAllowed"), Look: Now}
 }
-func (s DisarmAlarm) About() About  { return About{Event: "AlarmDisarmed", Look: Now} }
-func (s Quarantine) About() About   { return About{Event: "VolumeQuarantined"} }
-func (s DeleteVolume) About() About { return About{Event: "VolumeDiscarded"} }
-func (s Wait) About() About         { return About{Look: s.Look, Rests: true} }
-func (s Refuse) About() About       { return About{Rests: true} }
-func (s Done) About() About         { return About{Look: Rarely, Rests: true} }
+func (s DisarmAlarm) about() Kind  { return Kind{Event: "AlarmDisarmed", Look: Now} }
+func (s Quarantine) about() Kind   { return Kind{Event: "VolumeQuarantined"} }
+func (s DeleteVolume) about() Kind { return Kind{Event: "VolumeDiscarded"} }
+func (s Wait) about() Kind         { return Kind{Look: s.Look, Rests: true} }
+func (s Refuse) about() Kind       { return Kind{Rests: true} }
+func (s Done) about() Kind         { return Kind{Look: Rarely, Rests: true} }
 
 func (s Record) String() string { return s.What }
 
@@ -239,8 +239,11 @@ func (s Wait) String() string   { return "wait for " + s.For }
 func (s Refuse) String() string { return "refuse: " + s.Because }
 func (s Done) String() string   { return "done" }
 
+// KindOf says what is common to all steps of that kind.
+func KindOf(step Step) Kind { return step.about() }
+
 // Rests says whether the step changes nothing.
-func Rests(step Step) bool { return step.About().Rests }
+func Rests(step Step) bool { return step.about().Rests }
 
 // names are the names of Pods.
 func names(pods []PodRef) []string {

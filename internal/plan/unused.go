@@ -49,7 +49,7 @@ func replan(v cluster.View) Step {
 	if len(unfit) > 0 {
 		return DeleteVolume{Name: unfit[0].Name, UID: unfit[0].UID, Unused: true}
 	}
-	return cmp.Or(awaitDiscarded(v), PlanBootstrap(v, v.Record.First[:v.Want.Size]))
+	return cmp.Or(awaitDiscarded(v), FreezeBootstrap(v, v.Record.First[:v.Want.Size]))
 }
 
 // stopUnused ends the Pod of a first member that has not run.

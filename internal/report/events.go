@@ -24,7 +24,7 @@ type Event struct {
 // and conditions that have become true or false.
 func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error) []Event {
 	var events []Event
-	if reason := step.About().Event; reason != "" && err == nil {
+	if reason := plan.KindOf(step).Event; reason != "" && err == nil {
 		events = append(events, Event{corev1.EventTypeNormal, reason, "Step", shortened(step.String())})
 	}
 	if c := turned(before, after, v1alpha1.ConditionAvailable); c != nil && c.Reason != v1alpha1.ReasonBootstrapping {

@@ -34,7 +34,7 @@ func TestStepsAreRemembered(t *testing.T) {
 		step plan.Step
 		want v1alpha1.EtcdClusterStatus
 	}{
-		{plan.PlanBootstrap(unseen, first), v1alpha1.EtcdClusterStatus{
+		{plan.FreezeBootstrap(unseen, first), v1alpha1.EtcdClusterStatus{
 			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: first}, NextSerial: 3,
 		}},
 		{plan.AdoptVolumes(unseen, "u0", []string{"a-2", "a-6"}, true), v1alpha1.EtcdClusterStatus{
@@ -67,7 +67,9 @@ func TestNextSerialOnlyGrows(t *testing.T) {
 	for range 5000 {
 		c := []*v1alpha1.EtcdCluster{unplanned(), unformed(), formed()}[random.IntN(3)]
 		c.Status.NextSerial = int64(random.IntN(12))
-		steps := append(everyStep(), plan.PlanBootstrap(unseen, names()), plan.AdoptVolumes(unseen, "u0", names(), false), plan.ReserveName(unseen, names()[0]))
+		steps := append(everyStep(),
+			plan.FreezeBootstrap(unseen, names()), plan.AdoptVolumes(unseen, "u0", names(), false),
+			plan.ReserveName(unseen, names()[0]))
 		step := steps[random.IntN(len(steps))]
 		after := report.Status(c, healthy(), step, nil).NextSerial
 		if after < c.Status.NextSerial {

@@ -41,7 +41,7 @@ func unplanned() *v1alpha1.EtcdCluster {
 // unformed is one whose plan is frozen.
 func unformed() *v1alpha1.EtcdCluster {
 	c := unplanned()
-	c.Status = report.Status(c, unseen, plan.PlanBootstrap(unseen, first), nil)
+	c.Status = report.Status(c, unseen, plan.FreezeBootstrap(unseen, first), nil)
 	return c
 }
 
@@ -153,8 +153,8 @@ func moments() []moment {
 	learner := cluster.Member{Name: "a-3", ID: 0x13, Role: cluster.Learner, Answers: true, Healthy: true, Version: "3.6.16", DBSize: 1}
 	secret := []cluster.Object{{Kind: "Secret", Name: "a-client-ca", Why: "it is missing"}, {Kind: "Service", Name: "a", Why: "it is missing"}}
 	return []moment{
-		{"freeze", unplanned(), empty, plan.PlanBootstrap(unseen, first), nil},
-		{"freeze-failed", unplanned(), empty, plan.PlanBootstrap(unseen, first), errWrite},
+		{"freeze", unplanned(), empty, plan.FreezeBootstrap(unseen, first), nil},
+		{"freeze-failed", unplanned(), empty, plan.FreezeBootstrap(unseen, first), errWrite},
 		{"adopt", unplanned(), empty, plan.AdoptVolumes(unseen, "u0", []string{"a-1", "a-4"}, true), nil},
 		{"furnish", unformed(), planned, plan.Apply{Objects: secret}, nil},
 		{"start", unformed(), planned, plan.CreatePods{Names: first}, nil},
@@ -627,7 +627,7 @@ func TestEventOfTheLongestStep(t *testing.T) {
 		}
 	}
 	back := plan.RecordRollBack(healthy(), "3.6.16", "", strings.Repeat("0/900 nodes are available: é; ", 50))
-	for _, step := range []plan.Step{furnish, start, plan.PlanBootstrap(unseen, start.Names), grow, back} {
+	for _, step := range []plan.Step{furnish, start, plan.FreezeBootstrap(unseen, start.Names), grow, back} {
 		for _, e := range report.Events(v1alpha1.EtcdClusterStatus{}, v1alpha1.EtcdClusterStatus{}, step, nil) {
 			if len(e.Note) > 1024 {
 				t.Errorf("%d bytes: %s", len(e.Note), e.Note)
@@ -651,7 +651,7 @@ func TestEveryStepThatChangesSomethingHasAnEvent(t *testing.T) {
 
 func everyStep() []plan.Step {
 	return []plan.Step{
-		plan.PlanBootstrap(unseen, first),
+		plan.FreezeBootstrap(unseen, first),
 		plan.AdoptVolumes(unseen, "u0", first, false),
 		plan.Apply{},
 		plan.RecordFormation(unseen, "c9", ""),

@@ -31,7 +31,7 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 		return status
 	}
 	if err == nil {
-		remember(&status, c, v, step)
+		remember(&status, v, step)
 		v, step = lookAhead(v, step)
 	}
 	if !v.Deleting {
@@ -57,7 +57,7 @@ func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 }
 
 // remember writes down what only the status can remember.
-func remember(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) {
+func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step) {
 	if v.Record.RolledBack.Version == "" {
 		status.Rollback = nil // what failed is no longer wanted
 	}
