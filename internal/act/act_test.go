@@ -4,6 +4,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"strings"
 	"testing"
 	"time"
@@ -432,9 +435,41 @@ func TestStepsOfTheRecordTouchNothing(t *testing.T) {
 	}
 }
 
+// everyKind has a step of each kind.
+var everyKind = []plan.Step{
+	plan.Record{}, plan.Apply{}, plan.CreatePods{}, plan.DeletePods{}, plan.MarkPods{}, plan.UpdateImage{}, plan.ResizePod{},
+	plan.AddLearner{}, plan.Promote{}, plan.MoveLeader{}, plan.RemoveMember{}, plan.Downgrade{}, plan.DisarmAlarm{},
+	plan.Quarantine{}, plan.DeleteVolume{}, plan.Wait{}, plan.Refuse{}, plan.Done{},
+}
+
 // TestEveryStepIsActed: a step that is added must be carried out, or be said to
 // need no act.
 func TestEveryStepIsActed(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../plan/step.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, step := range everyKind {
+		known[strings.TrimPrefix(fmt.Sprintf("%T", step), "plan.")] = true
+		if err := newScene(t, example(), seen()).do(step); err != nil && strings.Contains(err.Error(), "no act for step") {
+			t.Error(err)
+		}
+	}
+	for _, declaration := range file.Decls {
+		method, is := declaration.(*ast.FuncDecl)
+		if !is || method.Recv == nil || method.Name.Name != "about" {
+			continue
+		}
+		kind := method.Recv.List[0].Type.(*ast.Ident).Name
+		if !known[kind] {
+			t.Errorf("%s is not tried here", kind)
+		}
+		delete(known, kind)
+	}
+	if len(known) > 0 {
+		t.Errorf("the plan has no step %v", known)
+	}
 	if err := newScene(t, example(), seen()).do(nil); err == nil {
 		t.Error("an unknown step is taken for done")
 	}

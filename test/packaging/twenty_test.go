@@ -249,16 +249,29 @@ func Test19ImageIsReproducible(t *testing.T) {
 
 // There are no alerts yet. Whoever adds one must also write what to do when it rings.
 func Test20EveryAlertHasARunbook(t *testing.T) {
-	alert := regexp.MustCompile(`(?m)^\s*-?\s*alert:\s*(\w+)`)
 	for _, place := range []string{"config", "bundle"} {
 		inSources(t, place, func(file, text string) {
-			for _, match := range alert.FindAllStringSubmatch(text, -1) {
-				if _, err := os.Stat(filepath.Join(top, "docs", "runbooks", match[1]+".md")); err != nil {
-					t.Errorf("%s: alert %s has no docs/runbooks/%s.md", file, match[1], match[1])
+			for _, name := range alerts(text) {
+				if _, err := os.Stat(filepath.Join(top, "docs", "runbooks", name+".md")); err != nil {
+					t.Errorf("%s: alert %s has no docs/runbooks/%s.md", file, name, name)
 				}
 			}
 		})
 	}
+	const rule = "groups:\n- rules:\n  - alert: EtcdDown\n    expr: up == 0\n  - expr: x\n    alert: EtcdSlow\n"
+	if got := alerts(rule); !slices.Equal(got, []string{"EtcdDown", "EtcdSlow"}) {
+		t.Errorf("of two alerts it finds %q", got)
+	}
+}
+
+var alert = regexp.MustCompile(`(?m)^\s*-?\s*alert:\s*(\w+)`)
+
+// alerts are the names of those that a file of Prometheus's rules has.
+func alerts(text string) (names []string) {
+	for _, match := range alert.FindAllStringSubmatch(text, -1) {
+		names = append(names, match[1])
+	}
+	return names
 }
 
 // inSources reads a file, or every file below a folder of the checkout but tests.
