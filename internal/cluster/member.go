@@ -54,9 +54,8 @@ type Member struct {
 	Stranded string // its node has been silent for too long; empty if it has not
 	NodeGone string // its volume is on a node whose object was deleted; empty if it is not
 
-	// Fixed is what Kubernetes said a moment ago when its Pod was to be labelled or its volume
-	// to be set aside, or ChangedBack; empty if nothing is in the way.
-	Fixed string
+	// Denied: its Pod may not be labelled at present, or its volume not be set aside.
+	Denied Denial
 
 	// Unwilling: as leader it has refused to let members join or leave for longer than etcd
 	// needs, although nothing else spoke against it.
@@ -98,7 +97,7 @@ type Pod struct {
 	Failing     bool   // its container keeps ending, or never starts
 	Image       string // that its container is to run
 	Usual       bool   // some operator chose that image for the version, not the user
-	Refused     string // what Kubernetes said a moment ago when it was to be made; empty if it did not refuse
+	Denied      Denial // that it may not be made at present
 	Trouble     string // why its container does not run, in Kubernetes' words
 }
 
@@ -173,7 +172,7 @@ func IsSteady(m Member) bool {
 // IsAwaited says whether a member is away because the operator restarts it, and
 // nothing keeps it from coming back.
 func IsAwaited(m Member) bool {
-	return m.Restarting && !m.Healthy && m.Pod.Trouble == "" && m.Pod.Refused == "" && m.Damage == "" && m.Stranded == "" &&
+	return m.Restarting && !m.Healthy && m.Pod.Trouble == "" && !m.Pod.Denied.Stands() && m.Damage == "" && m.Stranded == "" &&
 		m.NodeGone == ""
 }
 

@@ -111,16 +111,22 @@ type Object struct {
 	Part       Part   // of a volume, if only that is meant
 	UID        string // precondition of its deletion, of those that are deleted
 	Why        string // what is wrong with it
-	Refused    string // what Kubernetes said a moment ago when it was to be changed, or ChangedBack; empty if nothing is in the way
+	Denied     Denial // that it may not be changed at present
 	Gone       bool   // of Foreign: it is being deleted, so waiting helps
 	CanWait    bool   // of Objects: members start as well without, or with what it holds
 	Parts      bool   // of Objects: signed by another authority than members run on, it parts them or their clients
 	Holder     string // of Lost: the Secret that still has certificates which it signed; empty if none has
 }
 
-// ChangedBack stands in the place of a refusal where Kubernetes took what was written, and where
-// it is not so nevertheless: an admission policy or another controller has changed it back.
-const ChangedBack = "it was changed back a moment after it was applied"
+// Denial says that Kubernetes does not let the operator change an object at present. It is empty
+// if nothing is in the way.
+type Denial struct {
+	Because string // what Kubernetes said a moment ago; empty if it took what was written
+	Undone  bool   // it took it, and an admission policy or another controller has changed it back
+}
+
+// Stands says whether the object is to be left alone.
+func (d Denial) Stands() bool { return d != Denial{} }
 
 // Part is what of a volume is brought to the spec by itself.
 type Part string

@@ -38,7 +38,7 @@ type denial struct {
 	at    time.Time
 	again time.Duration // after which it is asked for again
 	of    wish          // whoever changes that is heard at once
-	words string        // cluster.ChangedBack if it was not refused
+	words string        // with which Kubernetes refused it; empty if it took it, and somebody may have changed it back
 	tries int           // in a row
 	times int           // in a row, those included after which it was seen to hold
 	held  bool          // it was seen to be as it was written
@@ -75,7 +75,7 @@ func (d *denials) note(v cluster.View, step plan.Step, e Ending, now time.Time) 
 	}
 	for _, object := range asked(v, step) {
 		was := (*d)[object.String()]
-		if was.words != cluster.ChangedBack && was.said(now) != "" {
+		if !was.isUndone() && was.stands(now) {
 			continue
 		}
 		is := denial{at: now, of: wishOf(v), words: e.Denied}.after(was)
@@ -95,8 +95,7 @@ func pauseOf(step plan.Step, object cluster.Object, tries int) time.Duration {
 
 // after is the denial as the next one in a row, if both are of the same.
 func (r denial) after(was denial) denial {
-	isUndone := func(of denial) bool { return of.words == cluster.ChangedBack }
-	if was.of != r.of || was.why != r.why || was.mark != r.mark || isUndone(was) != isUndone(r) {
+	if was.of != r.of || was.why != r.why || was.mark != r.mark || was.isUndone() != r.isUndone() {
 		was = denial{}
 	}
 	r.times = was.times + 1
@@ -116,7 +115,7 @@ func (d *denials) noteDone(v cluster.View, step plan.Step, now time.Time) {
 		delete(*d, changeOf(member).String()) // it is withdrawn by that, or gone
 	}
 	for _, object := range written(step) {
-		is := denial{at: now, of: wishOf(v), words: cluster.ChangedBack, why: object.Why}
+		is := denial{at: now, of: wishOf(v), why: object.Why}
 		if s, marks := step.(plan.MarkPods); marks {
 			is.mark = marking{s.Pods[0].UID, s.As}
 		}
@@ -201,8 +200,8 @@ func (d denials) mark(v cluster.View, now time.Time) {
 	d.noteHeld(slices.Concat(v.Misfits, v.Objects, v.Expired))
 	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
 		for i := range all {
-			if is := d[all[i].String()]; is.words != cluster.ChangedBack || is.why == all[i].Why && !is.holds() {
-				all[i].Refused = is.said(now)
+			if is := d[all[i].String()]; !is.isUndone() || is.why == all[i].Why && !is.holds() {
+				all[i].Denied = is.said(now)
 			}
 		}
 	}
@@ -218,30 +217,36 @@ func (d denials) noteHeld(misfits []cluster.Object) {
 		left[o.String()] = true
 	}
 	for object, is := range d {
-		is.held = is.held || is.words == cluster.ChangedBack && !left[object]
+		is.held = is.held || is.isUndone() && !left[object]
 		d[object] = is
 	}
 }
 
 func (d denials) markMember(m *cluster.Member, now time.Time) {
-	if d[podOf(m.Name).String()].said(now) != "" {
+	if d[podOf(m.Name).String()].stands(now) {
 		m.Pod.Ended = false
 	}
-	if is := d[changeOf(m.Name).String()]; is.words != cluster.ChangedBack || isUndone(*m, is.mark) {
-		m.Fixed = is.said(now)
+	if is := d[changeOf(m.Name).String()]; !is.isUndone() || isUndone(*m, is.mark) {
+		m.Denied = is.said(now)
 	}
 	if start := d[startOf(m.Name).String()]; !m.Pod.Exists {
-		m.Pod.Refused = start.said(now)
+		m.Pod.Denied = start.said(now)
 	}
 }
 
+// stands says whether it is too early to try again.
+func (r denial) stands(now time.Time) bool { return now.Sub(r.at) < r.again }
+
 // said is what is in the way for now.
-func (r denial) said(now time.Time) string {
-	if now.Sub(r.at) >= r.again {
-		return ""
+func (r denial) said(now time.Time) cluster.Denial {
+	if !r.stands(now) {
+		return cluster.Denial{}
 	}
-	return r.words
+	return cluster.Denial{Because: r.words, Undone: r.isUndone()}
 }
+
+// isUndone says whether Kubernetes took what was written.
+func (r denial) isUndone() bool { return r.words == "" }
 
 // isUndone says whether a member's Pod is not as it was marked, or its volume is not set aside.
 func isUndone(m cluster.Member, mark marking) bool {

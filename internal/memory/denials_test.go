@@ -26,8 +26,8 @@ func (d denials) seen(c cluster.View, now time.Time) map[cluster.Object]bool {
 	seen := map[cluster.Object]bool{}
 	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
 		for _, o := range all {
-			refused := o.Refused != ""
-			o.Refused = ""
+			refused := o.Denied.Stands()
+			o.Denied = cluster.Denial{}
 			seen[o] = refused
 		}
 	}
@@ -82,13 +82,13 @@ func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 	}{{startAgain - 1, true}, {startAgain, false}} {
 		v := cluster.View{Members: []cluster.Member{{Name: "a-1"}, {Name: "a-2", Pod: cluster.Pod{Exists: true, Ended: true}}, {Name: "a-3"}}}
 		known.mark(of(formed, v), noon.Add(test.after))
-		if one := v.Members[0].Pod.Refused; (one != "") != test.refused || !strings.Contains(one, "a webhook says no") == test.refused {
-			t.Errorf("after %s: refused %q", test.after, one)
+		if one := v.Members[0].Pod.Denied; one.Stands() != test.refused || !strings.Contains(one.Because, "a webhook says no") == test.refused {
+			t.Errorf("after %s: %+v", test.after, one)
 		}
-		if pod := v.Members[1].Pod; pod.Refused != "" || !pod.Ended {
+		if pod := v.Members[1].Pod; pod.Denied.Stands() || !pod.Ended {
 			t.Errorf("after %s, one that there is: %+v", test.after, pod)
 		}
-		if pod := v.Members[2].Pod; pod.Refused != "" {
+		if pod := v.Members[2].Pod; pod.Denied.Stands() {
 			t.Errorf("after %s, one that may not be cleared: %+v", test.after, pod)
 		}
 	}
@@ -116,8 +116,8 @@ func TestMemberThatMayNotBeChanged(t *testing.T) {
 		}{{askAgain - 1, true}, {askAgain, false}} { // in this order: then it is forgotten
 			v := cluster.View{Members: []cluster.Member{{Name: "a-0"}, {Name: "a-1"}}}
 			known.mark(of(cluster1(), v), noon.Add(test.after))
-			if got := v.Members[1].Fixed; strings.Contains(got, "a webhook says no") != test.fixed || v.Members[0].Fixed != "" {
-				t.Errorf("%s, after %s: %q", step, test.after, got)
+			if got := v.Members[1].Denied; strings.Contains(got.Because, "a webhook says no") != test.fixed || v.Members[0].Denied.Stands() {
+				t.Errorf("%s, after %s: %+v", step, test.after, got)
 			}
 		}
 	}
@@ -207,8 +207,8 @@ func TestPodThatIsRefusedAgainAndAgain(t *testing.T) {
 		}
 		for after, refused := range map[time.Duration]bool{pause - 1: true, pause: false} {
 			v := cluster.View{Members: []cluster.Member{{Name: "a-1"}}}
-			if known.mark(of(formed, v), at.Add(after)); (v.Members[0].Pod.Refused != "") != refused {
-				t.Errorf("try %d: after %s: %q", try, after, v.Members[0].Pod.Refused)
+			if known.mark(of(formed, v), at.Add(after)); (v.Members[0].Pod.Denied.Stands()) != refused {
+				t.Errorf("try %d: after %s: %+v", try, after, v.Members[0].Pod.Denied)
 			}
 		}
 		at = at.Add(pause)
@@ -259,7 +259,7 @@ func TestAnotherBudgetIsAnotherWish(t *testing.T) {
 	two.Why, three.Why = "2 pods must stay", "3 pods must stay"
 	for i, want := range []cluster.Object{two, three, two, three} {
 		v := cluster.View{Objects: []cluster.Object{want}}
-		if known.mark(of(cluster1(), v), noon); v.Objects[0].Refused != "" {
+		if known.mark(of(cluster1(), v), noon); v.Objects[0].Denied.Stands() {
 			t.Fatalf("step %d: %s is left alone", i, want.Why)
 		}
 		_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{want}}, Ending{}, noon)
@@ -284,23 +284,23 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 		{plan.Quarantine{Name: "a-1"}, cluster.Member{Volume: cluster.Kept}, cluster.Member{}, nil},
 	} {
 		var known denials
-		fixed := func(m cluster.Member) string {
+		denied := func(m cluster.Member) cluster.Denial {
 			m.Name = "a-1"
 			v := cluster.View{Members: []cluster.Member{m}}
 			known.mark(of(cluster1(), v), noon)
-			return v.Members[0].Fixed
+			return v.Members[0].Denied
 		}
 		_ = known.note(cluster1(), test.step, Ending{}, noon)
-		if got := fixed(test.undone); got != cluster.ChangedBack {
-			t.Errorf("%s, and it is not so: %q", test.step, got)
+		if got := denied(test.undone); !got.Undone {
+			t.Errorf("%s, and it is not so: %+v", test.step, got)
 		}
-		if got := fixed(test.as); got != "" {
-			t.Errorf("%s, and it is so: %q", test.step, got)
+		if got := denied(test.as); got.Stands() {
+			t.Errorf("%s, and it is so: %+v", test.step, got)
 		}
 		if test.disturbedNext == nil {
 			continue
 		}
-		if _ = known.note(cluster1(), test.disturbedNext, Ending{}, noon); fixed(test.undone) != "" {
+		if _ = known.note(cluster1(), test.disturbedNext, Ending{}, noon); denied(test.undone).Stands() {
 			t.Errorf("%s is remembered after %s", test.step, test.disturbedNext)
 		}
 	}
@@ -313,8 +313,8 @@ func TestSecretIsAskedForSoon(t *testing.T) {
 	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{secret}}, denied, noon)
 	for after, want := range map[time.Duration]bool{startAgain - 1: true, startAgain: false} {
 		v := cluster.View{Objects: []cluster.Object{secret}}
-		if known.mark(of(cluster1(), v), noon.Add(after)); (v.Objects[0].Refused != "") != want {
-			t.Errorf("after %s: %q", after, v.Objects[0].Refused)
+		if known.mark(of(cluster1(), v), noon.Add(after)); (v.Objects[0].Denied.Stands()) != want {
+			t.Errorf("after %s: %+v", after, v.Objects[0].Denied)
 			continue
 		}
 		if !want {
@@ -329,8 +329,8 @@ func TestWhatHeldIsAppliedAtOnce(t *testing.T) {
 	var known denials
 	for edit := range 2 * applyEasily {
 		v := cluster.View{Objects: []cluster.Object{budget}}
-		if known.mark(of(cluster1(), v), noon); (v.Objects[0].Refused != "") != (edit >= applyEasily) {
-			t.Errorf("edit %d: %q", edit, v.Objects[0].Refused)
+		if known.mark(of(cluster1(), v), noon); (v.Objects[0].Denied.Stands()) != (edit >= applyEasily) {
+			t.Errorf("edit %d: %+v", edit, v.Objects[0].Denied)
 		}
 		_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{budget}}, Ending{}, noon)
 		known.mark(of(cluster1(), cluster.View{}), noon)

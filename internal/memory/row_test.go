@@ -61,7 +61,7 @@ func TestEndings(t *testing.T) {
 	known.Note(well, plan.UpdateImage{Name: "a-1"}, Ending{}, noon)
 	v := of(well, voters(func(m *cluster.Member) { m.Healthy = false }))
 	v.Objects = []cluster.Object{budget}
-	if known.Mark(v, noon); v.Members[0].Restarting || !v.Members[1].Restarting || v.Objects[0].Refused == "" {
+	if known.Mark(v, noon); v.Members[0].Restarting || !v.Members[1].Restarting || !v.Objects[0].Denied.Stands() {
 		t.Errorf("the view is %+v", v)
 	}
 }

@@ -174,9 +174,9 @@ func freezePlan(v cluster.View) Step {
 func furnish(v cluster.View) Step {
 	return furnished(v, func(o cluster.Object) bool {
 		if v.Formed() {
-			return isNeeded(v, o) && o.Refused == ""
+			return isNeeded(v, o) && !o.Denied.Stands()
 		}
-		return o.Refused != cluster.ChangedBack
+		return !o.Denied.Undone
 	})
 }
 
@@ -184,7 +184,7 @@ func furnish(v cluster.View) Step {
 // starts needs. Repairs come before: what is down loses nothing by it.
 func awaitNeeds(v cluster.View) Step {
 	refused := func(o cluster.Object) bool {
-		return isNeeded(v, o) && o.Refused != "" && o.Refused != cluster.ChangedBack
+		return isNeeded(v, o) && o.Denied.Stands() && !o.Denied.Undone
 	}
 	if !slices.ContainsFunc(v.Objects, refused) {
 		return nil
@@ -195,7 +195,7 @@ func awaitNeeds(v cluster.View) Step {
 // furnishRest brings what only clients and drains need. It comes after what replaces a
 // member, and whenever that waits. What Kubernetes has just refused is left for a moment.
 func furnishRest(v cluster.View) Step {
-	return furnished(v, func(o cluster.Object) bool { return v.Formed() && !isNeeded(v, o) && o.Refused == "" })
+	return furnished(v, func(o cluster.Object) bool { return v.Formed() && !isNeeded(v, o) && !o.Denied.Stands() })
 }
 
 // isNeeded says whether no member can start without the object as it is to be: a Secret that
@@ -206,7 +206,7 @@ func isNeeded(v cluster.View, o cluster.Object) bool {
 
 // guard brings the disruption budget, unless Kubernetes has just refused it.
 func guard(v cluster.View) Step {
-	return furnished(v, func(o cluster.Object) bool { return o.Kind == "PodDisruptionBudget" && o.Refused == "" })
+	return furnished(v, func(o cluster.Object) bool { return o.Kind == "PodDisruptionBudget" && !o.Denied.Stands() })
 }
 
 func furnished(v cluster.View, wanted func(cluster.Object) bool) Step {
@@ -224,7 +224,7 @@ func furnished(v cluster.View, wanted func(cluster.Object) bool) Step {
 func stayOneCluster(v cluster.View) Step {
 	unclear := disagreeing(v)
 	for _, m := range append(unclear, v.Select(cluster.IsForeign)...) {
-		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Withdrawn && m.Fixed == "" {
+		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Withdrawn && !m.Denied.Stands() {
 			return mark(m, Detach)
 		}
 	}
@@ -262,7 +262,7 @@ func sealBootstrap(v cluster.View) Step {
 	var pods []PodRef
 	for _, m := range v.Select(cluster.IsVoter, cluster.HasPod) {
 		opens := m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && cluster.HasData(m)
-		if opens && !m.Pod.Terminating && m.Fixed == "" {
+		if opens && !m.Pod.Terminating && !m.Denied.Stands() {
 			pods = append(pods, refOf(m))
 		}
 	}

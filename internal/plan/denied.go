@@ -10,8 +10,8 @@ import (
 // Denied says what Kubernetes has just refused, which nothing else waits for; empty if it
 // has refused nothing.
 func Denied(v cluster.View) string {
-	if refused := v.Select(func(m cluster.Member) bool { return m.Pod.Refused != "" }); len(refused) > 0 {
-		return "Kubernetes refuses the pods of " + list(cluster.Names(refused)) + ": " + refused[0].Pod.Refused +
+	if refused := v.Select(func(m cluster.Member) bool { return m.Pod.Denied.Stands() }); len(refused) > 0 {
+		return "Kubernetes refuses the pods of " + list(cluster.Names(refused)) + ": " + refused[0].Pod.Denied.Because +
 			"; allow them, which is tried again within a minute"
 	}
 	refused, undone := objections(v)
@@ -35,24 +35,24 @@ type objection struct {
 
 // objections are what Kubernetes has refused, and what it took and somebody has changed back.
 func objections(v cluster.View) (refused, undone objection) {
-	of := func(words string) *objection {
-		if words == cluster.ChangedBack {
+	of := func(denied cluster.Denial) *objection {
+		if denied.Undone {
 			return &undone
 		}
-		refused.words = words
+		refused.words = denied.Because
 		return &refused
 	}
 	for _, m := range v.Members {
-		if m.Fixed != "" {
-			o := of(m.Fixed)
+		if m.Denied.Stands() {
+			o := of(m.Denied)
 			o.what = append(o.what, "the pod or volume of "+m.Name)
 		}
 	}
 	for _, object := range slices.Concat(v.Misfits, v.Objects, v.Expired) {
-		if object.Refused == "" {
+		if !object.Denied.Stands() {
 			continue
 		}
-		o := of(object.Refused)
+		o := of(object.Denied)
 		o.what, o.owner = append(o.what, object.String()), o.owner || object.Part == cluster.Owner
 	}
 	return refused, undone

@@ -101,7 +101,7 @@ func finishLearner(v cluster.View) Step {
 			return remove(v, m, "it is no longer needed")
 		case isUnborn(v, m) && v.GoesDown != "":
 			return letIn(v, m)
-		case isUnborn(v, m) && m.Pod.Refused != "":
+		case isUnborn(v, m) && m.Pod.Denied.Stands():
 			return Wait{For: "learner " + m.Name + " to start" + why(m)}
 		case isUnborn(v, m) && !m.Pod.Exists:
 			return startNew(v, m)
@@ -188,8 +188,8 @@ func awaitHealth(v cluster.View) Step {
 // why says what keeps a member from what is waited for, if that is known.
 func why(m cluster.Member) string {
 	switch {
-	case m.Pod.Refused != "":
-		return ": Kubernetes refuses its pod: " + m.Pod.Refused
+	case m.Pod.Denied.Stands():
+		return ": Kubernetes refuses its pod: " + m.Pod.Denied.Because
 	case m.Pod.Trouble != "":
 		return ": " + m.Pod.Trouble
 	case m.Silence() != "":

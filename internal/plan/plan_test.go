@@ -121,10 +121,10 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		}
 	}
 	if d.HasArg("denied") {
-		deny(v, "a webhook says no")
+		deny(v, cluster.Denial{Because: "a webhook says no"})
 	}
 	if d.HasArg("undone") {
-		deny(v, cluster.ChangedBack)
+		deny(v, cluster.Denial{Undone: true})
 	}
 	if d.HasArg("canwait") {
 		v.Objects[0].CanWait = true
@@ -147,10 +147,10 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 }
 
 // deny has Kubernetes refuse all that is not as wanted.
-func deny(v *cluster.View, words string) {
+func deny(v *cluster.View, denied cluster.Denial) {
 	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
 		for i := range all {
-			all[i].Refused = words
+			all[i].Denied = denied
 		}
 	}
 }
@@ -253,10 +253,10 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		silent()
 		m.Pod, m.Volume = cluster.Pod{}, cluster.NoVolume
 	case "fixed":
-		m.Fixed = "a policy says no"
+		m.Denied.Because = "a policy says no"
 	case "refused":
 		silent()
-		m.Pod = cluster.Pod{Refused: "exceeded quota"}
+		m.Pod = cluster.Pod{Denied: cluster.Denial{Because: "exceeded quota"}}
 	case "unplaced":
 		silent()
 		m.Pod.Unplaced, m.Pod.Ready, m.Pod.Running = true, false, false

@@ -15,7 +15,7 @@ import (
 func startMembers(v cluster.View) Step {
 	var names []string
 	for _, m := range v.Members {
-		if v.Formed() && m.Pod.Refused != "" {
+		if v.Formed() && m.Pod.Denied.Stands() {
 			continue
 		}
 		if belongs(v, m) && !m.Pod.Exists && !(v.Formed() && cluster.IsLost(m)) && !isUnborn(v, m) && !isSuperfluous(v, m) {
@@ -48,7 +48,7 @@ func isUnborn(v cluster.View, m cluster.Member) bool {
 // client or peer is sent, where they are.
 func gather(v cluster.View) Step {
 	for _, m := range v.Members {
-		if m.Pod.Astray && !m.Pod.Terminating && m.Fixed == "" {
+		if m.Pod.Astray && !m.Pod.Terminating && !m.Denied.Stands() {
 			return mark(m, Attach)
 		}
 	}
@@ -150,7 +150,7 @@ func retireRemoved(v cluster.View) Step {
 			continue
 		case m.Pod.Exists && !m.Pod.Terminating:
 			return stop(m, "etcd no longer lists it")
-		case !m.Pod.Exists && m.Volume == cluster.Kept && !v.Want.Ephemeral && m.Fixed == "":
+		case !m.Pod.Exists && m.Volume == cluster.Kept && !v.Want.Ephemeral && !m.Denied.Stands():
 			return Quarantine{m.Name}
 		}
 	}
@@ -188,7 +188,7 @@ func fitVolumes(v cluster.View) Step {
 func misfits(v cluster.View, part cluster.Part) []cluster.Object {
 	var of []cluster.Object
 	for _, o := range v.Misfits {
-		if o.Part == part && o.Refused == "" {
+		if o.Part == part && !o.Denied.Stands() {
 			of = append(of, o)
 		}
 	}
@@ -200,7 +200,7 @@ func misfits(v cluster.View, part cluster.Part) []cluster.Object {
 // lists.
 func discardExpired(v cluster.View) Step {
 	for _, volume := range v.Expired {
-		if m, _ := v.Member(volume.Name); !cluster.IsListed(m) && !m.Pod.Exists && volume.Refused == "" {
+		if m, _ := v.Member(volume.Name); !cluster.IsListed(m) && !m.Pod.Exists && !volume.Denied.Stands() {
 			return DeleteVolume{Name: volume.Name, UID: volume.UID}
 		}
 	}

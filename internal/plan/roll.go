@@ -169,7 +169,7 @@ func vacate(v cluster.View, m cluster.Member) Step {
 
 // withdraw takes a member out of the client Service if it may be in it, and can be taken out.
 func withdraw(m cluster.Member) Step {
-	if !m.Pod.Ready || m.Pod.Withdrawn || m.Fixed != "" {
+	if !m.Pod.Ready || m.Pod.Withdrawn || m.Denied.Stands() {
 		return nil
 	}
 	return mark(m, Detach)
@@ -193,7 +193,7 @@ func readmit(v cluster.View) Step {
 		if slices.Contains(leavers, m.Name) {
 			stays = awaitSteady(v, "", leavers...) != nil
 		}
-		if m.Pod.Withdrawn && m.Pod.Ready && stays && m.Fixed == "" {
+		if m.Pod.Withdrawn && m.Pod.Ready && stays && !m.Denied.Stands() {
 			return mark(m, Attach)
 		}
 	}

@@ -53,11 +53,11 @@ func (s spoilt) object() cluster.Object {
 	}
 }
 
-func (s spoilt) words() string {
+func (s spoilt) denial() cluster.Denial {
 	if s == undoneService {
-		return cluster.ChangedBack
+		return cluster.Denial{Undone: true}
 	}
-	return "a webhook says no"
+	return cluster.Denial{Because: "a webhook says no"}
 }
 
 // goals are all combinations that matter. Members run 3.6.16, and 3.5.35 where they

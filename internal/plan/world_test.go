@@ -177,7 +177,7 @@ func (w *world) undo(objects []cluster.Object) {
 	w.view.Objects = slices.Clone(w.view.Objects)
 	for i, o := range w.view.Objects {
 		if slices.Contains(objects, o) && o.String() == w.spoilt.object().String() {
-			w.view.Objects[i].Refused = w.spoilt.words()
+			w.view.Objects[i].Denied = w.spoilt.denial()
 		}
 	}
 }

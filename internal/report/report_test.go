@@ -111,7 +111,7 @@ func refusedGrowth(v *cluster.View) {
 // denied is a volume whose owner Kubernetes does not let be changed.
 func denied(v *cluster.View) {
 	v.Misfits = []cluster.Object{
-		{Kind: "PersistentVolumeClaim", Name: "a-1", Part: cluster.Owner, Refused: "a webhook says no"},
+		{Kind: "PersistentVolumeClaim", Name: "a-1", Part: cluster.Owner, Denied: cluster.Denial{Because: "a webhook says no"}},
 		{Kind: "PersistentVolumeClaim", Name: "a-2", Part: cluster.Owner},
 	}
 }
@@ -213,7 +213,7 @@ func moments() []moment {
 		{
 			"pod-refused", formed(), with(func(v *cluster.View) {
 				down(v, "a-2")
-				v.Members[2].Pod = cluster.Pod{Refused: `pods "a-2" is forbidden: exceeded quota: q`}
+				v.Members[2].Pod = cluster.Pod{Denied: cluster.Denial{Because: `pods "a-2" is forbidden: exceeded quota: q`}}
 			}),
 			plan.Wait{For: `a-2 to become healthy: Kubernetes refuses its pod: pods "a-2" is forbidden: exceeded quota: q`},
 			nil,
@@ -419,7 +419,8 @@ func moments() []moment {
 		{
 			"changed-back", formed(), with(func(v *cluster.View) {
 				v.Objects = []cluster.Object{
-					{Kind: "Service", Name: "a", Refused: cluster.ChangedBack}, {Kind: "Secret", Name: "a-client", Refused: "no"},
+					{Kind: "Service", Name: "a", Denied: cluster.Denial{Undone: true}},
+					{Kind: "Secret", Name: "a-client", Denied: cluster.Denial{Because: "no"}},
 				}
 			}),
 			plan.CreatePods{Names: []string{"a-2"}},
@@ -560,7 +561,7 @@ func TestPortsThatDifferEachTimeAreNotSaid(t *testing.T) {
 	} {
 		told := func(from string) v1alpha1.EtcdClusterStatus {
 			fails := fmt.Sprintf(text, from)
-			v := with(func(v *cluster.View) { v.Members[0].Pod.Trouble, v.Members[1].Pod.Refused = fails, fails })
+			v := with(func(v *cluster.View) { v.Members[0].Pod.Trouble, v.Members[1].Pod.Denied.Because = fails, fails })
 			return report.Status(formed(), v, plan.Promote{Name: "a-3"}, errors.New(fails))
 		}
 		one, other := told("10.0.0.1:43212"), told("10.0.0.1:51007")
