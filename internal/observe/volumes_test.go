@@ -45,7 +45,7 @@ func TestRefusedGrowthIsLeftAlone(t *testing.T) {
 				t.Fatalf("refused %v, misfits %v", v.Refused, v.Misfits)
 			}
 			want := `it has 2Gi, 4Gi is wanted, and with storage class "plain" Kubernetes refuses it: the class does not`
-			if step, _ := plan.Next(v); test.refused && (v.Refused[0].Why != want || step != plan.Refuse{Because: plan.Ungrown(v)}) {
+			if step, _ := plan.Next(v); test.refused && (v.Refused[0].Why != want || step != plan.Refuse{Because: plan.Ungrown(v), Denied: true}) {
 				t.Errorf("%s; %s", v.Refused[0].Why, step)
 			}
 		})

@@ -29,16 +29,16 @@ func containCorruption(v cluster.View) Step {
 	case len(odd) > 0:
 		return expel(v, odd)
 	case v.Undecided != "":
-		return Refuse{raised + "; nothing is changed, because it is not known whose data differs: " + v.Undecided + "; find that out with " +
-			"etcdctl endpoint hashkv, remove that member with etcdctl member remove, and end the alarm with etcdctl alarm disarm"}
+		return refuse(raised + "; nothing is changed, because it is not known whose data differs: " + v.Undecided + "; find that out with " +
+			"etcdctl endpoint hashkv, remove that member with etcdctl member remove, and end the alarm with etcdctl alarm disarm")
 	case v.Count(cluster.IsVoter) < 2:
-		return Refuse{raised + "; there is no other voter to compare its data with: check it, or restore it from a backup, " +
-			"and end the alarm with etcdctl alarm disarm"}
+		return refuse(raised + "; there is no other voter to compare its data with: check it, or restore it from a backup, " +
+			"and end the alarm with etcdctl alarm disarm")
 	case left >= 0:
 		return DisarmAlarm{Kind: alarms[left].Kind, ID: alarms[left].ID, Because: "all voters have the same data, and that member is gone"}
 	default:
-		return Refuse{raised + "; all voters have the same data by their hashes at one revision, so none is replaced: " +
-			"find out who has raised it, and end it with etcdctl alarm disarm"}
+		return refuse(raised + "; all voters have the same data by their hashes at one revision, so none is replaced: " +
+			"find out who has raised it, and end it with etcdctl alarm disarm")
 	}
 }
 

@@ -56,7 +56,7 @@ func spareRunning(v cluster.View) Step {
 	because := LostAuthority(v)
 	for _, o := range v.Lost {
 		if because != "" && o.Holder == "" {
-			return Refuse{because}
+			return refuse(because)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func leaveNewer(v cluster.View) Step {
 	if v.Newer == "" {
 		return nil
 	}
-	return Refuse{"a newer version of the operator has taken this cluster over: " + v.Newer + "; run that version again"}
+	return refuse("a newer version of the operator has taken this cluster over: " + v.Newer + "; run that version again")
 }
 
 // pause changes nothing for as long as the user wants. etcd and its Pods go on
@@ -50,7 +50,7 @@ func halting(v cluster.View) []cluster.Object {
 func respect(foreign []cluster.Object) Step {
 	switch message := inTheWay(foreign); {
 	case message != "":
-		return Refuse{message}
+		return refuse(message)
 	case len(foreign) > 0:
 		return Wait{For: foreign[0].String() + " of an earlier cluster to be gone"}
 	default:
@@ -102,8 +102,8 @@ func stayAwake(v cluster.View) Step {
 	if step := stayOneCluster(v); step != nil {
 		return step
 	}
-	return Refuse{"size 0 keeps volumes, but that of " + list(cluster.Names(mortal)) + " is being deleted and goes with its pod; " +
-		"set spec.size to 3 or more, then delete such pods one at a time, each while all members are healthy: they are replaced"}
+	return refuse("size 0 keeps volumes, but that of " + list(cluster.Names(mortal)) + " is being deleted and goes with its pod; " +
+		"set spec.size to 3 or more, then delete such pods one at a time, each while all members are healthy: they are replaced")
 }
 
 // adoptVolumes takes kept volumes for what they are: the data of a cluster of
@@ -121,7 +121,7 @@ func adoptVolumes(v cluster.View) Step {
 		return nil
 	}
 	if because := apart(v.Volumes); because != "" {
-		return Refuse{because}
+		return refuse(because)
 	}
 	var names []string
 	formed, token := false, ""
@@ -158,8 +158,8 @@ func freezePlan(v cluster.View) Step {
 		return nil
 	}
 	if pods := v.Select(cluster.HasPod); len(pods) > 0 {
-		return Refuse{"pods of members exist (" + list(cluster.Names(pods)) + ") but the record of the cluster is empty; " +
-			"if its status was lost, restore it; if the pods are not needed, delete them"}
+		return refuse("pods of members exist (" + list(cluster.Names(pods)) + ") but the record of the cluster is empty; " +
+			"if its status was lost, restore it; if the pods are not needed, delete them")
 	}
 	names := make([]string, 0, v.Want.Size)
 	for i := range v.Want.Size {
@@ -189,7 +189,7 @@ func awaitNeeds(v cluster.View) Step {
 	if !slices.ContainsFunc(v.Objects, refused) {
 		return nil
 	}
-	return Refuse{Denied(v)}
+	return Refuse{Because: Denied(v), Denied: true}
 }
 
 // furnishRest brings what only clients and drains need. It comes after what replaces a
@@ -235,8 +235,8 @@ func stayOneCluster(v cluster.View) Step {
 	for _, m := range unclear {
 		all = append(all, m.Name+" says it is in cluster "+m.ClusterID)
 	}
-	return Refuse{"the members have data of different clusters: " + list(all) +
-		"; delete the pod and the volume of each whose data is not needed"}
+	return refuse("the members have data of different clusters: " + list(all) +
+		"; delete the pod and the volume of each whose data is not needed")
 }
 
 // disagreeing are all members that say which cluster they are in, if they do not all
@@ -327,8 +327,8 @@ func guardBootstrap(v cluster.View) Step {
 		case len(pods) == 0:
 			return AdoptVolumes(v, v.Record.Token, v.Record.First, true)
 		default:
-			return Refuse{"the volume of " + m.Name + " was lost before the cluster was seen to form; " +
-				"delete the EtcdCluster and its volumes, and create it again"}
+			return refuse("the volume of " + m.Name + " was lost before the cluster was seen to form; " +
+				"delete the EtcdCluster and its volumes, and create it again")
 		}
 	}
 	return nil

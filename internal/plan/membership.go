@@ -15,15 +15,15 @@ func readEtcd(v cluster.View) Step {
 		return nil
 	}
 	if v.Split != "" {
-		return Refuse{v.Split + "; nothing is changed, because either side may have writes that the other lacks: compare their data, " +
-			"then delete the pods and volumes of the side whose data is not needed"}
+		return refuse(v.Split + "; nothing is changed, because either side may have writes that the other lacks: compare their data, " +
+			"then delete the pods and volumes of the side whose data is not needed")
 	}
 	if step := beyondRepair(v); step != nil {
 		return step
 	}
 	if v.Locked {
-		return Refuse{v.Unread + ", which the operator does not support without TLS; " +
-			"run etcdctl auth disable as the user root"}
+		return refuse(v.Unread + ", which the operator does not support without TLS; " +
+			"run etcdctl auth disable as the user root")
 	}
 	return Wait{For: "etcd to answer: " + v.Unread + othersVote(v), Look: soonIf(v.Fresh)}
 }
@@ -50,8 +50,8 @@ func nameStrays(v cluster.View) Step {
 		return nil
 	}
 	s := v.Strays[0]
-	return Refuse{fmt.Sprintf("etcd lists a member that is not ours: ID %x, name %q, peer URL %s; "+
-		"remove it with etcdctl member remove %x", s.ID, s.Name, s.PeerURL, s.ID)}
+	return refuse(fmt.Sprintf("etcd lists a member that is not ours: ID %x, name %q, peer URL %s; "+
+		"remove it with etcdctl member remove %x", s.ID, s.Name, s.PeerURL, s.ID))
 }
 
 // replaceLost strikes one member that cannot come back: its data is gone or

@@ -97,3 +97,6 @@ func first(v cluster.View) (Step, string) {
 	}
 	return Done{}, "as wanted"
 }
+
+// refuse says what a person must do.
+func refuse(because string) Step { return Refuse{Because: because} }

@@ -148,25 +148,25 @@ func beyondRepair(v cluster.View) Step {
 	gone, strays := whatIsGone(v, loss), v.StrayVoters()
 	switch {
 	case len(loss.Survivors) == 0 && len(loss.Missing) > 0:
-		return Refuse{gone + ", and no other voter is left; bring the nodes back, or restore the cluster from a backup"}
+		return refuse(gone + ", and no other voter is left; bring the nodes back, or restore the cluster from a backup")
 	case len(loss.Survivors) == 0:
-		return Refuse{gone + ", and no voter is left; restore the cluster from a backup"}
+		return refuse(gone + ", and no voter is left; restore the cluster from a backup")
 	case v.Want.Ephemeral:
-		return Refuse{gone + "; what is left in " + list(cluster.Names(loss.Survivors)) +
-			" cannot outlive its pod; copy it with etcdctl snapshot save and create a new cluster"}
+		return refuse(gone + "; what is left in " + list(cluster.Names(loss.Survivors)) +
+			" cannot outlive its pod; copy it with etcdctl snapshot save and create a new cluster")
 	}
 	proposal, known := loss.Proposal()
 	switch {
 	case len(loss.mortal()) > 0:
-		return Refuse{gone + "; " + cannotOutlive(loss.mortal())}
+		return refuse(gone + "; " + cannotOutlive(loss.mortal()))
 	case !known:
 		return Wait{For: loss.silent() + " to say which data it has: " + gone + why(memberOf(v, loss.silent()))}
 	case v.Want.Automatic && strays == 0 && !v.Unproven() && loss.isProven() || v.Want.Accepted == proposal.String():
 		return BeginRecovery(v, proposal)
 	default:
-		return Refuse{fmt.Sprintf("%s; %s has the newest data that is left, up to revision %d, and writes after it would be lost; "+
+		return refuse(fmt.Sprintf("%s; %s has the newest data that is left, up to revision %d, and writes after it would be lost; "+
 			"%s set spec.recovery.acceptDataLoss to %q, else restore the cluster from a backup",
-			gone, proposal.Survivor, proposal.Revision, loss.unless(), proposal)}
+			gone, proposal.Survivor, proposal.Revision, loss.unless(), proposal))
 	}
 }
 
@@ -201,8 +201,8 @@ func outnumbered(v cluster.View) Step {
 		return nil
 	}
 	m := foreign[0]
-	return Refuse{m.Name + " is not served to clients: " + m.Foreign + ", and without it the others are no quorum; " +
-		"put its own data back into its volume, or delete its pod and its volume: its data then counts as lost"}
+	return refuse(m.Name + " is not served to clients: " + m.Foreign + ", and without it the others are no quorum; " +
+		"put its own data back into its volume, or delete its pod and its volume: its data then counts as lost")
 }
 
 // othersVote counts the voters that nobody asked for: without them quorum may be lost.
@@ -230,10 +230,10 @@ func recoverQuorum(v cluster.View) Step {
 		return EndRecovery(v)
 	}
 	if cluster.IsBeyondRepair(survivor) {
-		return Refuse{"the data of " + survivor.Name + " was lost while the cluster was formed anew from it; restore the cluster from a backup"}
+		return refuse("the data of " + survivor.Name + " was lost while the cluster was formed anew from it; restore the cluster from a backup")
 	}
 	if isMortal(survivor) && !survivor.Pod.Forced {
-		return Refuse{cannotOutlive([]string{survivor.Name})}
+		return refuse(cannotOutlive([]string{survivor.Name}))
 	}
 	for _, m := range v.Members {
 		if m.Name == survivor.Name {

@@ -41,9 +41,9 @@ func missNoWrites(v cluster.View) Step {
 	if !missing {
 		return nil
 	}
-	return Refuse{fmt.Sprintf("acknowledged writes are missing: a quorum answers with revision %d and had %d before, "+
+	return refuse(fmt.Sprintf("acknowledged writes are missing: a quorum answers with revision %d and had %d before, "+
 		"so that the writes from revision %d to %d are lost, or others stand in their place; nothing is changed; "+
 		"keep clients away and look for a volume or a backup that has them; "+
 		"to go on without them set spec.recovery.acceptDataLoss to %q",
-		highest, v.Record.Revision, highest+1, v.Record.Revision, missingWrites(v))}
+		highest, v.Record.Revision, highest+1, v.Record.Revision, missingWrites(v)))
 }

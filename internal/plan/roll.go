@@ -29,7 +29,7 @@ func endDowngrade(v cluster.View) Step {
 func prepareVersion(v cluster.View) Step {
 	switch {
 	case v.Target.Misnamed != "":
-		return Refuse{v.Target.Misnamed}
+		return refuse(v.Target.Misnamed)
 	case v.Target.Await != "":
 		return Wait{For: v.Target.Await, Look: Soon}
 	case v.Target.Downgrade != "":
@@ -99,8 +99,8 @@ func restart(v cluster.View, m cluster.Member) Step {
 	voters := v.Select(cluster.IsVoter)
 	goes := isMortal(m) && m.Pod.Change != cluster.Swap
 	if goes && len(voters) == 1 {
-		return Refuse{"the spec has changed, but the volume of " + m.Name + " is being deleted, so that all data would go with its pod; " +
-			"set spec.size to 3: then it is replaced"}
+		return refuse("the spec has changed, but the volume of " + m.Name + " is being deleted, so that all data would go with its pod; " +
+			"set spec.size to 3: then it is replaced")
 	}
 	up := v.Count(cluster.IsVoter, cluster.IsServing, cluster.Except(m.Name))
 	if len(voters) > 1 && !quorum.Holds(up+vouched(v, m), len(voters)) {
@@ -238,15 +238,15 @@ func sayBarred(v cluster.View) Step {
 	lost := LostAuthority(v)
 	switch {
 	case lost != "":
-		return Refuse{lost}
+		return refuse(lost)
 	case v.Target.Barred != "":
-		return Refuse{v.Target.Barred}
+		return refuse(v.Target.Barred)
 	case v.Record.RolledBack.Version != "":
-		return Refuse{v.Record.RolledBack.String()}
+		return refuse(v.Record.RolledBack.String())
 	case Denied(v) != "":
-		return Refuse{Denied(v)}
+		return Refuse{Because: Denied(v), Denied: true}
 	case len(v.Refused) > 0:
-		return Refuse{Ungrown(v)}
+		return Refuse{Because: Ungrown(v), Denied: true}
 	default:
 		return respect(v.Foreign)
 	}
@@ -270,8 +270,8 @@ func Ungrown(v cluster.View) string {
 // alarm NOSPACE with the next write, and no member would take another one.
 func leaveRoom(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.Cramped }) {
-		return Refuse{"spec.etcd.quota is less than the database of " + m.Name + ", so that the cluster would take no more writes; " +
-			"nobody is restarted for it; set spec.etcd.quota back, or compact and defragment the database first"}
+		return refuse("spec.etcd.quota is less than the database of " + m.Name + ", so that the cluster would take no more writes; " +
+			"nobody is restarted for it; set spec.etcd.quota back, or compact and defragment the database first")
 	}
 	return nil
 }

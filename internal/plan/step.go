@@ -87,7 +87,10 @@ type (
 		Look Look
 	}
 	// Refuse does nothing because no safe step exists; a person must act.
-	Refuse struct{ Because string }
+	Refuse struct {
+		Because string
+		Denied  bool // Kubernetes does not let the operator do it, which is tried again by itself
+	}
 	// Done means the cluster is as wanted.
 	Done struct{}
 )

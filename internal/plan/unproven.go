@@ -53,7 +53,7 @@ func leaveMoved(v cluster.View) Step {
 	}
 	for _, s := range v.Strays {
 		if s.Home != "" {
-			return Refuse{fmt.Sprintf("etcd lists its member at %s: %s", s.PeerURL, cluster.Elsewhere(s.Home))}
+			return refuse(fmt.Sprintf("etcd lists its member at %s: %s", s.PeerURL, cluster.Elsewhere(s.Home)))
 		}
 	}
 	return nil

@@ -134,7 +134,7 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	switch {
 	case err != nil:
 		return is(v1alpha1.ReasonStepRejected, err.Error())
-	case isRefused && refused.Because != plan.Ungrown(v) && refused.Because != plan.Denied(v):
+	case isRefused && !refused.Denied:
 		return is(v1alpha1.ReasonNeedsHelp, refused.Because)
 	}
 	if message := plan.Denied(v); message != "" {
