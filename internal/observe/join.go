@@ -22,6 +22,7 @@ type join struct {
 	members map[string]*cluster.Member
 	pods    map[string]*corev1.Pod // as they were read last
 	chosen  map[string]string      // image that their volumes say the user had chosen
+	emptied map[string]bool        // their etcd found its data directory empty
 	// unmigrated is a member whose data etcd has yet to bring to its version, and why.
 	unmigrated string
 	unproven   bool // their volumes were adopted, and nobody has seen them since
@@ -30,7 +31,7 @@ type join struct {
 // newJoin begins with the members that the record knows.
 func newJoin(c *v1alpha1.EtcdCluster) *join {
 	j := &join{
-		cluster: c.Name, members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{}, chosen: map[string]string{},
+		cluster: c.Name, members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{}, chosen: map[string]string{}, emptied: map[string]bool{},
 		host: func(member string) string { return build.Host(c, member) },
 	}
 	if c.Status.ClusterID == "" && c.Status.Bootstrap != nil {

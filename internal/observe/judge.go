@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -28,7 +27,7 @@ func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join
 		m := members.member(name)
 		m.Pod.Change = o.change(build.Targeted(c, v.Target.For(*m)), pod)
 		m.Pod.Cramped = c.QuotaBytes() < min(build.QuotaOf(pod), m.DBSize)
-		if !m.Started && build.IsJoining(pod) && strings.HasPrefix(m.Damage, emptied) {
+		if !m.Started && build.IsJoining(pod) && members.emptied[name] { // it has no data yet
 			m.Damage, m.Pod.Misled = "", v.Unread == "" && !slices.Equal(build.Peers(pod), listed)
 		}
 	}

@@ -77,7 +77,7 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	m.Pod.Quiet = m.Pod.Withdrawn && o.isQuiet(pod)
 	m.Pod.Shaky = o.isShaky(pod)
 	m.Pod.Astray = isAstray(c, pod) || build.IsAbandoned(c, pod)
-	m.Damage = damage(pod)
+	m.Damage, members.emptied[pod.Name] = damage(pod)
 	if v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)
 	}

@@ -180,26 +180,23 @@ var failures = map[string]bool{
 	"CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true,
 }
 
-// damage says why etcd cannot use its data, if it has said so itself and its
-// container does not run: then no restart helps.
-func damage(pod *corev1.Pod) string {
+// damage says why etcd cannot use its data, if it has said so itself and its container does not
+// run: then no restart helps. An empty data directory is told apart.
+func damage(pod *corev1.Pod) (words string, emptied bool) {
 	status := build.EtcdStatus(pod)
 	ended := status.State.Terminated
 	if ended == nil && status.State.Waiting != nil {
 		ended = status.LastTerminationState.Terminated
 	}
 	if ended == nil {
-		return ""
+		return "", false
 	}
 	switch crash.Why(ended.ExitCode, ended.Reason, ended.Message) {
 	case crash.Corrupt:
-		return "its data is damaged" + lastLine(ended.Message)
+		return "its data is damaged" + lastLine(ended.Message), false
 	case crash.Empty:
-		return emptied + lastLine(ended.Message)
+		return "its data directory was emptied" + lastLine(ended.Message), true
 	default:
-		return ""
+		return "", false
 	}
 }
-
-// emptied is no damage to a member that has never started: it has no data yet.
-const emptied = "its data directory was emptied"
