@@ -68,7 +68,7 @@ func TestLabelsAreGivenBack(t *testing.T) {
 // none tells of an object without our labels.
 func TestWhatNoWatchTells(t *testing.T) {
 	astray := seen()
-	astray.Members[1].Pod.Astray = true
+	astray.Members[1].Pod.LabelsMissing = true
 	ref := plan.PodRef{Name: "a-1", UID: "pod-1"}
 	for what, step := range map[string]plan.Step{
 		"stopped":   plan.DeletePods{Pods: []plan.PodRef{{Name: ref.Name, UID: ref.UID}}},

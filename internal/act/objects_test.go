@@ -317,7 +317,7 @@ func TestOnlyThePartIsFitted(t *testing.T) {
 func TestVersionIsWrittenOnVolumes(t *testing.T) {
 	s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"), claim("a-2"))
 	s.view.Members[0].Version, s.view.Members[1].Version = "3.6.16", "3.7.3"
-	s.view.Members[0].Pod.Image, s.view.Members[1].Pod.Image, s.view.Members[1].Pod.Usual = "mine", "usual", true
+	s.view.Members[0].Pod.Image, s.view.Members[1].Pod.Image, s.view.Members[1].Pod.DefaultImage = "mine", "usual", true
 	s.mustDo(plan.Apply{Objects: []cluster.Object{part(cluster.Version, "a-0"), part(cluster.Version, "a-1")}})
 	for name, want := range map[string]string{"a-0": "3.6.16 mine", "a-1": "3.7.3 ", "a-2": " "} {
 		var c corev1.PersistentVolumeClaim
@@ -326,7 +326,7 @@ func TestVersionIsWrittenOnVolumes(t *testing.T) {
 			t.Errorf("%s says %q, want %q", name, got, want)
 		}
 	}
-	s.view.Members[0].Pod.Usual = true
+	s.view.Members[0].Pod.DefaultImage = true
 	s.mustDo(plan.Apply{Objects: []cluster.Object{part(cluster.Version, "a-0")}})
 	var c corev1.PersistentVolumeClaim
 	if s.get("a-0", &c); c.Annotations[v1alpha1.AnnotationChosenImage] != "" {

@@ -177,7 +177,7 @@ func (a *Actor) deletePods(ctx context.Context, c *v1alpha1.EtcdCluster, v clust
 }
 
 func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, ref plan.PodRef, how ...client.DeleteOption) error {
-	if m, _ := v.Member(ref.Name); m.Pod.Astray {
+	if m, _ := v.Member(ref.Name); m.Pod.LabelsMissing {
 		how = append(how, unseen)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ref.Name, Namespace: c.Namespace}}

@@ -52,8 +52,8 @@ func hasImage(c *v1alpha1.EtcdCluster, pod *corev1.Pod, have, want string) bool 
 	return have == want
 }
 
-// UsualImage is what holds a version if nobody chooses an image. Fingerprints are made with it.
-func UsualImage(version string) string {
+// DefaultImage is what holds a version if nobody chooses an image. Fingerprints are made with it.
+func DefaultImage(version string) string {
 	return v1alpha1.EtcdClusterSpec{Version: version}.MemberImage()
 }
 
@@ -66,11 +66,11 @@ func IsMadeFor(pod *corev1.Pod, image string) bool {
 	return Etcd(pod).Image == image
 }
 
-// IsUsual says whether the image of a Pod with that version is what some operator takes
+// RunsDefaultImage says whether the image of a Pod with that version is what some operator takes
 // when the user chooses none.
-func IsUsual(pod *corev1.Pod, version string) bool {
+func RunsDefaultImage(pod *corev1.Pod, version string) bool {
 	if pod.Annotations[v1alpha1.AnnotationImage] != "" {
 		return true
 	}
-	return IsMadeFor(pod, UsualImage(version))
+	return IsMadeFor(pod, DefaultImage(version))
 }

@@ -60,7 +60,7 @@ func TestUpdateOfTheOperatorRestartsNobody(t *testing.T) {
 		if got := build.Change(example(), pod); got != cluster.Same {
 			t.Errorf("%s: got %d, want none", name, got)
 		}
-		if !build.IsUsual(pod, "3.6.16") {
+		if !build.RunsDefaultImage(pod, "3.6.16") {
 			t.Errorf("%s: its image is taken for the user's", name)
 		}
 	}
@@ -92,7 +92,7 @@ func TestChosenImageIsRun(t *testing.T) {
 			t.Errorf("runs %s, %q is chosen: got %d, want %d", test.pod.Spec.Containers[0].Image, test.want, got, test.is)
 		}
 	}
-	if build.IsUsual(made(told(digest), another), "3.6.16") || build.IsUsual(made(nil, digest), "3.6.16") {
+	if build.RunsDefaultImage(made(told(digest), another), "3.6.16") || build.RunsDefaultImage(made(nil, digest), "3.6.16") {
 		t.Error("the user's image is taken for the operator's")
 	}
 }

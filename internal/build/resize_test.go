@@ -103,7 +103,7 @@ func TestEtcdIsFoundByItsName(t *testing.T) {
 	if !build.IsResizable(pod, c, build.ResizesAll) {
 		t.Error("another container's resources are judged")
 	}
-	if !build.IsUsual(pod, "3.6.16") {
+	if !build.RunsDefaultImage(pod, "3.6.16") {
 		t.Error("another container's image is judged")
 	}
 	if !build.IsCleansing(pod) {
@@ -120,7 +120,7 @@ func TestEtcdIsFoundByItsName(t *testing.T) {
 func TestPodWithoutEtcd(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "mesh", Image: usual}}}}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mesh", ContainerID: "containerd://mesh"}}
-	if build.Etcd(pod).Image != "" || build.EtcdStatus(pod).ContainerID != "" || build.IsUsual(pod, "3.6.16") {
+	if build.Etcd(pod).Image != "" || build.EtcdStatus(pod).ContainerID != "" || build.RunsDefaultImage(pod, "3.6.16") {
 		t.Error("another container is taken for etcd's")
 	}
 	if got := build.Change(example(), pod); got != cluster.Rebuild {

@@ -11,9 +11,9 @@ import "github.com/etcd-operator/etcd-operator/internal/quorum"
 // one, one with data that is not its own. Voters that nobody asked for may be down.
 func (v View) MustStay() int {
 	voters := v.Voters()
-	stay := staying(voters, v.StrayVoters())
+	stay := staying(voters, v.UnknownVoters())
 	if v.Want.Size > 0 && v.countedLeavers() > 0 || v.Count(IsVoter, IsSuperseded, func(m Member) bool { return m.Volume != Kept }) > 0 {
-		stay = max(stay, staying(voters-1, v.StrayVoters())+1) // the next one to leave, too
+		stay = max(stay, staying(voters-1, v.UnknownVoters())+1) // the next one to leave, too
 	}
 	return stay + v.Count(isGuest)*min(1, v.Count(IsVoter))
 }

@@ -24,9 +24,9 @@ func TestMustStay(t *testing.T) {
 	unformed := cluster.View{Members: []cluster.Member{{Pod: runs}}, Record: cluster.Record{First: []string{"a-0", "a-1", "a-2"}}}
 	with := func(m cluster.Member, change func(*cluster.Member)) cluster.Member { change(&m); return m }
 	strays := func(v cluster.View, n int) cluster.View {
-		v.Strays = append(make([]cluster.Stray, 0, n+1), cluster.Stray{ID: 9})
+		v.Unknown = append(make([]cluster.UnknownMember, 0, n+1), cluster.UnknownMember{ID: 9})
 		for range n {
-			v.Strays = append(v.Strays, cluster.Stray{Voter: true})
+			v.Unknown = append(v.Unknown, cluster.UnknownMember{Voter: true})
 		}
 		return v
 	}

@@ -57,9 +57,9 @@ type Member struct {
 	// Denied: its Pod may not be labelled at present, or its volume not be set aside.
 	Denied Denial
 
-	// Unwilling: as leader it has refused to let members join or leave for longer than etcd
+	// RefusesReconfig: as leader it has refused to let members join or leave for longer than etcd
 	// needs, although nothing else spoke against it.
-	Unwilling bool
+	RefusesReconfig bool
 
 	// Restarting: the operator itself has stopped it a moment ago, to start it again or because
 	// it leaves.
@@ -68,37 +68,37 @@ type Member struct {
 
 // Pod is what the API server says of a member's Pod.
 type Pod struct {
-	Exists      bool
-	UID         string // precondition of every deletion
-	Made        int64  // when, in seconds
-	Address     string // IP; empty until the network is up
-	Terminating bool
-	Overdue     bool   // terminating for longer than a Pod may take
-	Finished    bool   // it never runs etcd again
-	Unplaced    bool   // no node has it yet: none of its containers ever ran
-	Ended       bool   // told to end, and by the kubelet's word none of its containers runs any more
-	Running     bool   // its container runs now
-	Ready       bool   // the kubelet's readiness probe passes
-	Proven      bool   // it has passed before: what it runs has worked
-	Change      Change // what of it is not as the spec wants it
-	Cramped     bool   // it would get a quota that is less than it has, and less than the member's database
-	Entry       Entry  // what its container does if it starts on an empty data directory
-	Astray      bool   // somebody took labels of ours off it, so that no watch and no Service sees it, or it has no owner
-	Withdrawn   bool   // the client Service no longer sends clients to it
-	Quiet       bool   // withdrawn for so long that nobody is being sent to it any more
-	Lingers     bool   // it serves on for a moment when it is told to end
-	Shaky       bool   // its container has failed, and runs again only for a moment
-	Settling    bool   // its container is about to restart with another image
-	Resizing    string // why it does not have the compute resources yet that it is to have
-	Cordoned    bool   // its node takes no new Pods: a drain may follow
-	Silent      string // its node, if that is silent: what Kubernetes says of the Pod is old
-	Forced      bool   // it forms the cluster anew from its own data
-	Misled      bool   // etcd does not let it join by the list of members that it was made with, which is old
-	Failing     bool   // its container keeps ending, or never starts
-	Image       string // that its container is to run
-	Usual       bool   // some operator chose that image for the version, not the user
-	Denied      Denial // that it may not be made at present
-	Trouble     string // why its container does not run, in Kubernetes' words
+	Exists        bool
+	UID           string // precondition of every deletion
+	Made          int64  // when, in seconds
+	Address       string // IP; empty until the network is up
+	Terminating   bool
+	Overdue       bool   // terminating for longer than a Pod may take
+	Finished      bool   // it never runs etcd again
+	Unplaced      bool   // no node has it yet: none of its containers ever ran
+	Ended         bool   // told to end, and by the kubelet's word none of its containers runs any more
+	Running       bool   // its container runs now
+	Ready         bool   // the kubelet's readiness probe passes
+	Proven        bool   // it has passed before: what it runs has worked
+	Change        Change // what of it is not as the spec wants it
+	Cramped       bool   // it would get a quota that is less than it has, and less than the member's database
+	Entry         Entry  // what its container does if it starts on an empty data directory
+	LabelsMissing bool   // somebody took labels of ours off it, so that no watch and no Service sees it, or it has no owner
+	Detached      bool   // the client Service no longer sends clients to it
+	ClientsGone   bool   // withdrawn for so long that nobody is being sent to it any more
+	Lingers       bool   // it serves on for a moment when it is told to end
+	Shaky         bool   // its container has failed, and runs again only for a moment
+	Settling      bool   // its container is about to restart with another image
+	Resizing      string // why it does not have the compute resources yet that it is to have
+	Cordoned      bool   // its node takes no new Pods: a drain may follow
+	Silent        string // its node, if that is silent: what Kubernetes says of the Pod is old
+	Forced        bool   // it forms the cluster anew from its own data
+	Misled        bool   // etcd does not let it join by the list of members that it was made with, which is old
+	Failing       bool   // its container keeps ending, or never starts
+	Image         string // that its container is to run
+	DefaultImage  bool   // some operator chose that image for the version, not the user
+	Denied        Denial // that it may not be made at present
+	Trouble       string // why its container does not run, in Kubernetes' words
 }
 
 // Change is what it takes to bring a Pod to the spec.
@@ -145,7 +145,7 @@ const (
 // Choice is the image that the user has chosen for what the member runs; empty if that was
 // left to an operator. Others may run the same version by another image, which is as good.
 func (m Member) Choice() string {
-	if m.Pod.Usual {
+	if m.Pod.DefaultImage {
 		return ""
 	}
 	return m.Pod.Image
@@ -176,12 +176,12 @@ func IsAwaited(m Member) bool {
 		m.NodeGone == ""
 }
 
-// IsWilling says whether nothing is known against the member as a leader.
-func IsWilling(m Member) bool { return !m.Unwilling }
+// AcceptsReconfig says whether nothing is known against the member as a leader.
+func AcceptsReconfig(m Member) bool { return !m.RefusesReconfig }
 
 // IsServing says whether clients reach a member that stays healthy: its Service
 // lists it as soon as the kubelet finds it ready.
-func IsServing(m Member) bool { return IsSteady(m) && m.Pod.Ready && !m.Pod.Withdrawn }
+func IsServing(m Member) bool { return IsSteady(m) && m.Pod.Ready && !m.Pod.Detached }
 
 // IsRecorded says whether the record counts it as a member.
 func IsRecorded(m Member) bool { return m.Recorded }

@@ -21,7 +21,7 @@ func TestHold(t *testing.T) {
 		want   cluster.Held
 	}{
 		"halted":                        {func([]cluster.Member) {}, old},
-		"the image is usual":            {func(m []cluster.Member) { m[1].Pod.Usual = true }, cluster.Held{Version: "3.6.16"}},
+		"the image is usual":            {func(m []cluster.Member) { m[1].Pod.DefaultImage = true }, cluster.Held{Version: "3.6.16"}},
 		"the new one answers":           {func(m []cluster.Member) { m[0].Answers = true }, cluster.Held{}},
 		"the new one is ready":          {func(m []cluster.Member) { m[0].Pod.Ready = true }, cluster.Held{}},
 		"the new one works elsewhere":   {func(m []cluster.Member) { m[2] = m[0]; m[2].Pod.Ready = true }, cluster.Held{}},

@@ -21,16 +21,16 @@ type View struct {
 	Want       Want
 	Target     Target
 	Record     Record
-	Members    []Member // by serial number
-	Strays     []Stray  // members that etcd lists, or listed last, and nobody asked for, by ID
-	Volumes    []Volume // every kept volume, by serial number
-	Expired    []Object // volumes set aside for longer than the user wants, by name
-	Objects    []Object // supporting objects that are not as wanted, by kind and name
-	Lost       []Object // authorities that cannot sign for the members, clients' first
-	Ending     []Ending // authorities that end within a year, clients' first
-	Misfits    []Object // parts of volumes that are not as wanted, by part and name
-	Refused    []Object // volumes that Kubernetes does not let grow, by name
-	Foreign    []Object // objects in our place that belong to somebody else
+	Members    []Member        // by serial number
+	Unknown    []UnknownMember // members that etcd lists, or listed last, and nobody asked for, by ID
+	Volumes    []Volume        // every kept volume, by serial number
+	Expired    []Object        // volumes set aside for longer than the user wants, by name
+	Objects    []Object        // supporting objects that are not as wanted, by kind and name
+	Lost       []Object        // authorities that cannot sign for the members, clients' first
+	Ending     []Ending        // authorities that end within a year, clients' first
+	Misfits    []Object        // parts of volumes that are not as wanted, by part and name
+	Refused    []Object        // volumes that Kubernetes does not let grow, by name
+	Foreign    []Object        // objects in our place that belong to somebody else
 
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
@@ -46,10 +46,10 @@ type View struct {
 	Split string
 	// Locked says that etcd answers none but its users, of whom the operator is none.
 	Locked bool
-	// GoesDown is the minor version that etcd lets its members go down to, while it lets
+	// DowngradeTarget is the minor version that etcd lets its members go down to, while it lets
 	// nobody join; empty if none. If all run etcd 3.5 it is only looked for before members
 	// are added.
-	GoesDown string
+	DowngradeTarget string
 	// Fresh is true while a Pod started so recently that etcd is about to answer.
 	Fresh bool
 }
@@ -160,8 +160,8 @@ type Ending struct {
 	Near   bool   // it must be replaced now
 }
 
-// Stray is a member that etcd lists and nobody asked for.
-type Stray struct {
+// UnknownMember is a member that etcd lists and nobody asked for.
+type UnknownMember struct {
 	ID      uint64
 	Name    string // empty until it has started
 	PeerURL string
@@ -256,11 +256,11 @@ func (v View) Voters() int {
 	return v.Want.Size
 }
 
-// StrayVoters is how many voters nobody asked for. What they have and whether they run is
+// UnknownVoters is how many voters nobody asked for. What they have and whether they run is
 // not known, only that etcd counts them.
-func (v View) StrayVoters() int {
+func (v View) UnknownVoters() int {
 	n := 0
-	for _, s := range v.Strays {
+	for _, s := range v.Unknown {
 		if s.Voter {
 			n++
 		}

@@ -81,7 +81,7 @@ func downgradeIsEnabledOnce(t *testing.T, one etcd.Client) {
 	target := func() string {
 		t.Helper()
 		enabled := must(one.Status(t.Context()))(t).Downgrade
-		if goes := must(one.GoesDown(t.Context()))(t); goes != (enabled != "") {
+		if goes := must(one.DowngradeEnabled(t.Context()))(t); goes != (enabled != "") {
 			t.Errorf("asked whether it goes down it says %t, and %q by its status", goes, enabled)
 		}
 		return enabled

@@ -49,7 +49,7 @@ func (c *client) CancelDowngrade(ctx context.Context) error {
 	if err := c.Read(ctx); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
-	goes, err := c.GoesDown(ctx)
+	goes, err := c.DowngradeEnabled(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", verb, err)
@@ -61,9 +61,9 @@ func (c *client) CancelDowngrade(ctx context.Context) error {
 	return nil
 }
 
-// GoesDown asks etcd 3.5 whether the next downgrade were valid, which has no effect. That it
+// DowngradeEnabled asks etcd 3.5 whether the next downgrade were valid, which has no effect. That it
 // is not, while the cluster's version has yet to rise to that of its members, says nothing.
-func (c *client) GoesDown(ctx context.Context) (bool, error) {
+func (c *client) DowngradeEnabled(ctx context.Context) (bool, error) {
 	const verb = "ask for a downgrade"
 	status, err := c.Status(ctx)
 	if err != nil {

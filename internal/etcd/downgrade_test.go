@@ -57,11 +57,11 @@ func TestFault49DowngradeOfOne(t *testing.T) {
 		m.run("m1", m.older)
 		learner := m.add("m2")
 		m.endsInVain("m2", m.older, barred)
-		if goes := must(m.Client("m1").GoesDown(t.Context()))(t); !goes {
+		if goes := must(m.Client("m1").DowngradeEnabled(t.Context()))(t); !goes {
 			t.Error("it says that it has ended")
 		}
 		want(t, "cancelling it", m.Client("m1").CancelDowngrade(t.Context()), nil)
-		if goes := must(m.Client("m1").GoesDown(t.Context()))(t); goes {
+		if goes := must(m.Client("m1").DowngradeEnabled(t.Context()))(t); goes {
 			t.Error("it says that it goes on")
 		}
 		m.comesAndGoes("m2", m.older, learner)

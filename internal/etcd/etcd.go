@@ -113,7 +113,7 @@ type Client interface {
 	// version stay, and may be upgraded. etcd does so itself some seconds after
 	// the last member runs the older version.
 	CancelDowngrade(ctx context.Context) error
-	// GoesDown says whether a downgrade is allowed. It needs a quorum, and is the only
+	// DowngradeEnabled says whether a downgrade is allowed. It needs a quorum, and is the only
 	// way to ask etcd 3.5; Status tells it of newer ones.
-	GoesDown(ctx context.Context) (bool, error)
+	DowngradeEnabled(ctx context.Context) (bool, error)
 }

@@ -256,8 +256,8 @@ func isUndone(m cluster.Member, mark marking) bool {
 	case mark.uid != m.Pod.UID:
 		return false
 	case mark.as == plan.Attach:
-		return m.Pod.Withdrawn || m.Pod.Astray
+		return m.Pod.Detached || m.Pod.LabelsMissing
 	default:
-		return !m.Pod.Withdrawn
+		return !m.Pod.Detached
 	}
 }

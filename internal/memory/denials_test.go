@@ -272,7 +272,7 @@ func TestAnotherBudgetIsAnotherWish(t *testing.T) {
 func TestLabelThatIsChangedBack(t *testing.T) {
 	pod := cluster.Pod{Exists: true, UID: "u"}
 	out := pod
-	out.Withdrawn = true
+	out.Detached = true
 	ref := []plan.PodRef{{Name: "a-1", UID: "u"}}
 	for _, test := range []struct {
 		step          plan.Step

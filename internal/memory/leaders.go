@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// unwillingAfter is for how long a leader may refuse to let members join or leave before
+	// refusesAfter is for how long a leader may refuse to let members join or leave before
 	// another one is asked: three times what etcd wants voters to have been connected for
 	// (HealthInterval in its server.go).
-	unwillingAfter = 15 * time.Second
-	// unwillingFor is how long it is not asked again, if another one can be.
-	unwillingFor = 5 * time.Minute
-	// unwillingGap ends a row of refusals: the plan wanted something else meanwhile.
-	unwillingGap = 5 * time.Second
+	refusesAfter = 15 * time.Second
+	// refusesFor is how long it is not asked again, if another one can be.
+	refusesFor = 5 * time.Minute
+	// refusesGap ends a row of refusals: the plan wanted something else meanwhile.
+	refusesGap = 5 * time.Second
 )
 
 // leaders are those that have refused this process to let members join or leave for longer than
@@ -35,9 +35,9 @@ func (l *leaders) note(v cluster.View, step plan.Step, e Ending, now time.Time) 
 	switch {
 	case !e.NotReady:
 		l.leader = ""
-	case l.leader != leader.Name, now.Sub(l.last) > unwillingGap:
+	case l.leader != leader.Name, now.Sub(l.last) > refusesGap:
 		l.leader, l.first, l.last = leader.Name, now, now
-	case now.Sub(l.first) < unwillingAfter:
+	case now.Sub(l.first) < refusesAfter:
 		l.last = now
 	default:
 		if l.since == nil {
@@ -59,6 +59,6 @@ func asksLeader(step plan.Step) bool {
 func (l leaders) mark(v cluster.View, now time.Time) {
 	for i := range v.Members {
 		since, found := l.since[v.Members[i].Name]
-		v.Members[i].Unwilling = found && now.Sub(since) < unwillingFor
+		v.Members[i].RefusesReconfig = found && now.Sub(since) < refusesFor
 	}
 }

@@ -41,38 +41,38 @@ func TestALeaderIsUnwilling(t *testing.T) {
 		want  bool
 		then  time.Duration // when it is looked, since the last try
 	}{
-		"it refuses a learner": {[][]try{refused("a-0", adds, 0, unwillingAfter)}, true, 0},
-		"it refuses a removal": {[][]try{refused("a-0", removes, 0, unwillingAfter)}, true, 0},
+		"it refuses a learner": {[][]try{refused("a-0", adds, 0, refusesAfter)}, true, 0},
+		"it refuses a removal": {[][]try{refused("a-0", removes, 0, refusesAfter)}, true, 0},
 		"now the one, now the other": {[][]try{
-			refused("a-0", adds, 0, unwillingAfter/3), refused("a-0", removes, unwillingAfter/3, unwillingAfter),
+			refused("a-0", adds, 0, refusesAfter/3), refused("a-0", removes, refusesAfter/3, refusesAfter),
 		}, true, 0},
-		"etcd may need so long": {[][]try{refused("a-0", adds, 0, unwillingAfter-time.Second)}, false, 0},
-		"for some minutes":      {[][]try{refused("a-0", adds, 0, unwillingAfter)}, true, unwillingFor - 1},
-		"and no longer":         {[][]try{refused("a-0", adds, 0, unwillingAfter)}, false, unwillingFor},
-		"another one refuses":   {[][]try{refused("a-1", adds, 0, unwillingAfter)}, false, 0},
+		"etcd may need so long": {[][]try{refused("a-0", adds, 0, refusesAfter-time.Second)}, false, 0},
+		"for some minutes":      {[][]try{refused("a-0", adds, 0, refusesAfter)}, true, refusesFor - 1},
+		"and no longer":         {[][]try{refused("a-0", adds, 0, refusesAfter)}, false, refusesFor},
+		"another one refuses":   {[][]try{refused("a-1", adds, 0, refusesAfter)}, false, 0},
 		"one after the other": {[][]try{
-			refused("a-1", adds, 0, unwillingAfter-time.Second), refused("a-0", adds, unwillingAfter, 2*unwillingAfter-time.Second),
+			refused("a-1", adds, 0, refusesAfter-time.Second), refused("a-0", adds, refusesAfter, 2*refusesAfter-time.Second),
 		}, false, 0},
 		"something else was wanted": {[][]try{
-			refused("a-0", adds, 0, unwillingAfter-time.Second),
-			refused("a-0", adds, unwillingAfter+unwillingGap, 2*unwillingAfter),
+			refused("a-0", adds, 0, refusesAfter-time.Second),
+			refused("a-0", adds, refusesAfter+refusesGap, 2*refusesAfter),
 		}, false, 0},
 		"it has let one join": {[][]try{
-			refused("a-0", adds, 0, unwillingAfter-time.Second),
-			{{unwillingAfter, "a-0", adds, Ending{}}},
-			refused("a-0", adds, unwillingAfter+1, 2*unwillingAfter),
+			refused("a-0", adds, 0, refusesAfter-time.Second),
+			{{refusesAfter, "a-0", adds, Ending{}}},
+			refused("a-0", adds, refusesAfter+1, 2*refusesAfter),
 		}, false, 0},
 		"who has let one join later is still not asked first": {[][]try{
-			refused("a-0", adds, 0, unwillingAfter), {{unwillingAfter, "a-0", adds, Ending{}}},
+			refused("a-0", adds, 0, refusesAfter), {{refusesAfter, "a-0", adds, Ending{}}},
 		}, true, 0},
-		"a learner is not in sync": {[][]try{refused("a-0", plan.Promote{Name: "a-2"}, 0, 2*unwillingAfter)}, false, 0},
+		"a learner is not in sync": {[][]try{refused("a-0", plan.Promote{Name: "a-2"}, 0, 2*refusesAfter)}, false, 0},
 		"other steps between do not matter": {[][]try{
-			refused("a-0", adds, 0, unwillingAfter/3),
-			{{unwillingAfter / 3, "a-0", plan.Apply{}, Ending{}}},
-			refused("a-0", adds, unwillingAfter/3, unwillingAfter),
+			refused("a-0", adds, 0, refusesAfter/3),
+			{{refusesAfter / 3, "a-0", plan.Apply{}, Ending{}}},
+			refused("a-0", adds, refusesAfter/3, refusesAfter),
 		}, true, 0},
 		"it does not answer": {[][]try{
-			{{0, "a-0", adds, unreached}, {unwillingAfter, "a-0", adds, unreached}},
+			{{0, "a-0", adds, unreached}, {refusesAfter, "a-0", adds, unreached}},
 		}, false, 0},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestALeaderIsUnwilling(t *testing.T) {
 			}
 			v := led("a-0")
 			known.mark(v, last.Add(test.then))
-			if v.Members[0].Unwilling != test.want {
-				t.Errorf("unwilling: %t", v.Members[0].Unwilling)
+			if v.Members[0].RefusesReconfig != test.want {
+				t.Errorf("unwilling: %t", v.Members[0].RefusesReconfig)
 			}
 		})
 	}

@@ -49,7 +49,7 @@ func listedAs(id uint64, members *join) string {
 // noteOdd finds out whose data differs, while etcd says that somebody's does. Nothing is written
 // meanwhile, so that all voters can be asked for the same revision.
 func noteOdd(ctx context.Context, answers []*answer, v *cluster.View, members *join) {
-	if n := v.StrayVoters(); n > 0 {
+	if n := v.UnknownVoters(); n > 0 {
 		v.Undecided = fmt.Sprintf("voters that are not ours are not asked for the hash of their data: %d", n)
 		return
 	}

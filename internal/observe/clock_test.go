@@ -41,8 +41,8 @@ func TestFault38ClockThatIsAhead(t *testing.T) {
 		metav1.SetMetaDataAnnotation(&s.claim("a-1").ObjectMeta, v1alpha1.AnnotationGrowthRefused, "4Gi "+at.Format(time.RFC3339)+" no")
 		v := s.look()
 		m, _ := v.Member("a-1")
-		if v.Fresh != test.fresh || m.Pod.Shaky != test.shaky || m.Pod.Quiet != test.calm || (len(v.Refused) > 0) != test.barred {
-			t.Errorf("%s ago: fresh %t, shaky %t, quiet %t, barred %t", test.ago, v.Fresh, m.Pod.Shaky, m.Pod.Quiet, len(v.Refused) > 0)
+		if v.Fresh != test.fresh || m.Pod.Shaky != test.shaky || m.Pod.ClientsGone != test.calm || (len(v.Refused) > 0) != test.barred {
+			t.Errorf("%s ago: fresh %t, shaky %t, quiet %t, barred %t", test.ago, v.Fresh, m.Pod.Shaky, m.Pod.ClientsGone, len(v.Refused) > 0)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (o *Observer) confirmMember(ctx context.Context, c *v1alpha1.EtcdCluster, v
 		return nil
 	}
 	members.member(m.Name).Volume, members.member(m.Name).Unused = volumeState(&claim), build.IsUnused(&claim)
-	if isAstray(c, &claim) && build.Stranger(c, &claim) == "" {
+	if lacksLabels(c, &claim) && build.Stranger(c, &claim) == "" {
 		v.Misfits = append(v.Misfits, cluster.Object{
 			Kind: "PersistentVolumeClaim", Name: claim.Name, Part: cluster.Labels, Why: "somebody took labels off it",
 		})

@@ -62,16 +62,16 @@ func TestOnlyOneGoesDown(t *testing.T) {
 // TestGoesDown: that etcd lets its members go down is told by each that can.
 func TestGoesDown(t *testing.T) {
 	s := newScene(t)
-	if v := s.look(); v.GoesDown != "" {
-		t.Errorf("nothing was allowed: got %q", v.GoesDown)
+	if v := s.look(); v.DowngradeTarget != "" {
+		t.Errorf("nothing was allowed: got %q", v.DowngradeTarget)
 	}
 	s.twist = func(name string, status *etcd.Status) {
 		if name == "a-1" {
 			status.Downgrade = "3.5"
 		}
 	}
-	if v := s.look(); v.GoesDown != "3.5" {
-		t.Errorf("got %q", v.GoesDown)
+	if v := s.look(); v.DowngradeTarget != "3.5" {
+		t.Errorf("got %q", v.DowngradeTarget)
 	}
 }
 
@@ -107,11 +107,11 @@ func TestAllHaveGoneDown(t *testing.T) {
 				status.Downgrade = ""
 			}
 			v := s.look()
-			if asked := s.callsOf("GoesDown"); len(asked) > 1 || (len(asked) == 1) != test.asked {
+			if asked := s.callsOf("DowngradeEnabled"); len(asked) > 1 || (len(asked) == 1) != test.asked {
 				t.Errorf("asked: %s", asked)
 			}
-			if v.Target.Cancel != test.asked || (v.GoesDown == "3.5") != test.asked {
-				t.Errorf("goes down to %q, cancel %t", v.GoesDown, v.Target.Cancel)
+			if v.Target.Cancel != test.asked || (v.DowngradeTarget == "3.5") != test.asked {
+				t.Errorf("goes down to %q, cancel %t", v.DowngradeTarget, v.Target.Cancel)
 			}
 		})
 	}
@@ -122,8 +122,8 @@ func TestNobodyTells(t *testing.T) {
 	s := newScene(t)
 	s.c.Spec.Size, s.c.Spec.Version = ptr.To[int32](5), "3.5.35"
 	s.runs("3.5.35", "3.5.35", "3.5.35")
-	s.etcd.FailBefore(fake.GoesDown, errors.New("no leader"))
-	if v := s.look(); !strings.Contains(v.Unread, "a-0 does not say whether it goes down: GoesDown: no leader") {
+	s.etcd.FailBefore(fake.DowngradeEnabled, errors.New("no leader"))
+	if v := s.look(); !strings.Contains(v.Unread, "a-0 does not say whether it goes down: DowngradeEnabled: no leader") {
 		t.Errorf("got %q", v.Unread)
 	}
 }

@@ -68,7 +68,7 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 	if !answersItself(answers, leader) {
 		o.noteRemains(ctx, answers, members)
 		hear(ctx, answers, v, members)
-		if !isStray(leader, v.Strays) {
+		if !isStray(leader, v.Unknown) {
 			v.Unread, v.Locked = unreadBecause(answers)
 			markLeader(members, leader)
 			return
@@ -79,7 +79,7 @@ func (o *Observer) believe(ctx context.Context, c *v1alpha1.EtcdCluster, answers
 	if v.Split != "" {
 		v.Unread = v.Split
 	} else if strays, listed := listFrom(ctx, following(answers, led), members, true); listed {
-		v.Strays = strays
+		v.Unknown = strays
 	} else {
 		v.Unread = "no member answers a linearizable read"
 		if slices.ContainsFunc(answers, func(a *answer) bool { return etcd.WantsUser(a.read) }) { // some tell all comers their status
@@ -186,7 +186,7 @@ func unreadBecause(answers []*answer) (because string, isLocked bool) {
 // listFrom takes the member list from a voter that answered, best the leader; if
 // confirmed, only from one whose linearizable read succeeded. It says whether
 // there was a list.
-func listFrom(ctx context.Context, answers []*answer, members *join, confirmed bool) ([]cluster.Stray, bool) {
+func listFrom(ctx context.Context, answers []*answer, members *join, confirmed bool) ([]cluster.UnknownMember, bool) {
 	var best *answer
 	for _, a := range answers {
 		usable := a.err == nil && !a.status.Learner && (!confirmed || a.read == nil)

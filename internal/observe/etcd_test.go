@@ -39,8 +39,8 @@ func TestFault3LearnerWithoutANameIsFoundByItsURL(t *testing.T) {
 	if m := s.member("a-3"); m.Role != cluster.Learner || !m.Started || !m.Answers || !m.Healthy {
 		t.Errorf("after its start saw %+v", m)
 	}
-	if v := s.look(); len(v.Strays) > 0 {
-		t.Errorf("strays: %+v", v.Strays)
+	if v := s.look(); len(v.Unknown) > 0 {
+		t.Errorf("strays: %+v", v.Unknown)
 	}
 }
 
@@ -49,9 +49,9 @@ func TestStrayIsReported(t *testing.T) {
 	for _, name := range []string{"b-0", "a-03", "a--1", "other"} {
 		s := newScene(t)
 		s.addLearner(name)
-		want := cluster.Stray{ID: 4, PeerURL: s.peerURL(fake.PeerURL(name))}
-		if v := s.look(); len(v.Strays) != 1 || v.Strays[0] != want || len(v.Members) != 3 {
-			t.Errorf("strays: %+v, want %+v", v.Strays, want)
+		want := cluster.UnknownMember{ID: 4, PeerURL: s.peerURL(fake.PeerURL(name))}
+		if v := s.look(); len(v.Unknown) != 1 || v.Unknown[0] != want || len(v.Members) != 3 {
+			t.Errorf("strays: %+v, want %+v", v.Unknown, want)
 		}
 		s.etcd.Start(name)
 		s.etcd.Sync(name)
@@ -59,8 +59,8 @@ func TestStrayIsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.Name, want.Voter = name, true
-		if v := s.look(); len(v.Strays) != 1 || v.Strays[0] != want {
-			t.Errorf("strays: %+v, want %+v", v.Strays, want)
+		if v := s.look(); len(v.Unknown) != 1 || v.Unknown[0] != want {
+			t.Errorf("strays: %+v, want %+v", v.Unknown, want)
 		}
 	}
 }
@@ -74,8 +74,8 @@ func TestNameAtAnotherHostIsAStray(t *testing.T) {
 		s.etcd.Start("a-3")
 		s.members = func(all []etcd.Member) { all[3].PeerURLs = []string{"https://" + host + ":2380"} }
 		v := s.look()
-		if m, _ := v.Member("a-3"); m.Role != cluster.Unlisted || len(v.Strays) != 1 {
-			t.Errorf("%s: saw %+v, strays: %+v", host, m, v.Strays)
+		if m, _ := v.Member("a-3"); m.Role != cluster.Unlisted || len(v.Unknown) != 1 {
+			t.Errorf("%s: saw %+v, strays: %+v", host, m, v.Unknown)
 		}
 	}
 }
@@ -95,8 +95,8 @@ func TestPeerURLNamesTheMember(t *testing.T) {
 			t.Errorf("saw %+v", m)
 		}
 	}
-	if len(v.Strays) > 0 {
-		t.Errorf("strays: %+v", v.Strays)
+	if len(v.Unknown) > 0 {
+		t.Errorf("strays: %+v", v.Unknown)
 	}
 }
 

@@ -25,8 +25,8 @@ func TestMembersOfOperatorsThatTookOtherImages(t *testing.T) {
 			t.Errorf("%s: target %+v", what, v.Target)
 		}
 		for _, m := range v.Members {
-			if m.Pod.Change != cluster.Same || !m.Pod.Usual {
-				t.Errorf("%s: %s with %s: change %d, the operator's choice %t", what, m.Name, m.Pod.Image, m.Pod.Change, m.Pod.Usual)
+			if m.Pod.Change != cluster.Same || !m.Pod.DefaultImage {
+				t.Errorf("%s: %s with %s: change %d, the operator's choice %t", what, m.Name, m.Pod.Image, m.Pod.Change, m.Pod.DefaultImage)
 			}
 		}
 	}
@@ -52,7 +52,7 @@ func TestChosenImagesAreNotUsual(t *testing.T) {
 		t.Errorf("target %+v, outdated %v", v.Target, cluster.Names(v.Select(cluster.IsOutdated)))
 	}
 	for _, m := range v.Members {
-		if m.Pod.Usual {
+		if m.Pod.DefaultImage {
 			t.Errorf("%s: its image is taken for the operator's choice", m.Name)
 		}
 	}

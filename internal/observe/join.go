@@ -90,7 +90,7 @@ func (j *join) voters() (count int) {
 // returns the members that are not of this cluster's making. If no quorum has
 // confirmed the list, it is one member's memory, which may be older than the record:
 // then it is only added to that, if there is one.
-func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.Stray {
+func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMember {
 	known, recorded := map[uint64]string{}, false
 	for _, m := range j.members {
 		if m.ID != 0 {
@@ -106,14 +106,14 @@ func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.Stray {
 			m.Role, m.ID = cluster.Unlisted, 0
 		}
 	}
-	var strays []cluster.Stray
+	var strays []cluster.UnknownMember
 	for _, l := range listed {
 		name := j.nameOf(l)
 		if name == "" && known[l.ID] == l.Name {
 			name = l.Name // somebody has given it another peer URL
 		}
 		if name == "" {
-			strays = append(strays, cluster.Stray{
+			strays = append(strays, cluster.UnknownMember{
 				ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner, Home: j.homeOf(l.PeerURLs),
 			})
 			continue

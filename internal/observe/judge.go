@@ -18,9 +18,9 @@ import (
 func (o *Observer) judge(c *v1alpha1.EtcdCluster, v *cluster.View, members *join) {
 	for name, pod := range members.pods {
 		m := members.member(name)
-		m.Pod.Usual = build.IsUsual(pod, m.Version)
+		m.Pod.DefaultImage = build.RunsDefaultImage(pod, m.Version)
 	}
-	v.Target = target(c, v.GoesDown, members)
+	v.Target = target(c, v.DowngradeTarget, members)
 	v.Target.Misnamed = misnamed(c, v.Target, members)
 	listed := cluster.Names(slices.DeleteFunc(members.sorted(), cluster.Not(cluster.IsListed)))
 	for name, pod := range members.pods {
@@ -51,7 +51,7 @@ func misnamed(c *v1alpha1.EtcdCluster, target cluster.Target, members *join) str
 		case !runs:
 		case image != "" && m.Version != wanted && build.IsMadeFor(pod, image):
 			return fmt.Sprintf("spec.image holds etcd %s, which %s runs, and not %s: correct spec.image or spec.version", m.Version, m.Name, wanted)
-		case image == "" && m.Version != target.Version && build.IsMadeFor(pod, build.UsualImage(target.Version)):
+		case image == "" && m.Version != target.Version && build.IsMadeFor(pod, build.DefaultImage(target.Version)):
 			return fmt.Sprintf("%s was given the image of etcd %s, and runs %s: mend the mirror or the policy that gives it another image, "+
 				"and delete pod %s", m.Name, target.Version, m.Version, m.Name)
 		}

@@ -74,9 +74,9 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	members.pods[pod.Name] = pod
 	m.Pod = podFacts(pod)
 	m.Pod.Overdue = o.isOverdue(pod)
-	m.Pod.Quiet = m.Pod.Withdrawn && o.isQuiet(pod)
+	m.Pod.ClientsGone = m.Pod.Detached && o.isQuiet(pod)
 	m.Pod.Shaky = o.isShaky(pod)
-	m.Pod.Astray = isAstray(c, pod) || build.IsAbandoned(c, pod)
+	m.Pod.LabelsMissing = lacksLabels(c, pod) || build.IsAbandoned(c, pod)
 	m.Damage, members.emptied[pod.Name] = damage(pod)
 	if v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)
@@ -86,8 +86,8 @@ func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, 
 	}
 }
 
-// isAstray says whether an object of the cluster lacks the labels by which it is found.
-func isAstray(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
+// lacksLabels says whether an object of the cluster lacks the labels by which it is found.
+func lacksLabels(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
 	return !labels.SelectorFromSet(build.MemberSelector(c)).Matches(labels.Set(object.GetLabels()))
 }
 
@@ -135,7 +135,7 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		Resizing:    resizing(pod),
 		Trouble:     trouble(pod),
 		Image:       build.Etcd(pod).Image,
-		Withdrawn:   pod.Labels[build.ComponentLabel] != build.Serving,
+		Detached:    pod.Labels[build.ComponentLabel] != build.Serving,
 		Lingers:     build.Lingers(pod),
 		Running:     etcd.State.Running != nil,
 		Settling:    isReplaced(pod, etcd),

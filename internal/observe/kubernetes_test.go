@@ -138,7 +138,7 @@ func TestFault4NumberOfAQuarantinedVolumeIsNotUsedAgain(t *testing.T) {
 func TestPodFacts(t *testing.T) {
 	healthy := cluster.Pod{
 		Exists: true, UID: "pod-a-1", Made: made.Unix(), Address: "10.0.0.1",
-		Running: true, Ready: true, Proven: true, Lingers: true, Entry: cluster.Ends, Image: image, Usual: true,
+		Running: true, Ready: true, Proven: true, Lingers: true, Entry: cluster.Ends, Image: image, DefaultImage: true,
 	}
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)

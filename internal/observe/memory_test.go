@@ -100,8 +100,8 @@ func TestStrayLeads(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := s.look()
-	if v.Unread != "" || v.Count(cluster.IsHealthy) != 3 || v.StrayVoters() != 1 {
-		t.Errorf("unread %q, healthy %v, strays %+v", v.Unread, cluster.Names(v.Select(cluster.IsHealthy)), v.Strays)
+	if v.Unread != "" || v.Count(cluster.IsHealthy) != 3 || v.UnknownVoters() != 1 {
+		t.Errorf("unread %q, healthy %v, strays %+v", v.Unread, cluster.Names(v.Select(cluster.IsHealthy)), v.Unknown)
 	}
 	if leader, led := v.Leader(); led {
 		t.Errorf("%s leads", leader.Name)
@@ -109,8 +109,8 @@ func TestStrayLeads(t *testing.T) {
 	for range 3 {
 		s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
 	}
-	if v = s.look(); v.Unread == "" || v.Count(cluster.IsHealthy) > 0 || v.StrayVoters() != 1 {
-		t.Errorf("no read succeeds: unread %q, strays %+v", v.Unread, v.Strays)
+	if v = s.look(); v.Unread == "" || v.Count(cluster.IsHealthy) > 0 || v.UnknownVoters() != 1 {
+		t.Errorf("no read succeeds: unread %q, strays %+v", v.Unread, v.Unknown)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestStraysAreKnownWithoutALeader(t *testing.T) {
 	s.drop("Pod a-1", "PersistentVolumeClaim a-1", "Pod a-2", "PersistentVolumeClaim a-2")
 	s.c.Spec.Recovery.QuorumLoss = v1alpha1.Automatic
 	v := s.look()
-	if step, because := plan.Next(v); v.StrayVoters() != 1 || !strings.Contains(step.String(), "voters that are not ours") {
-		t.Errorf("strays %+v: %s (%s)", v.Strays, step, because)
+	if step, because := plan.Next(v); v.UnknownVoters() != 1 || !strings.Contains(step.String(), "voters that are not ours") {
+		t.Errorf("strays %+v: %s (%s)", v.Unknown, step, because)
 	}
 }

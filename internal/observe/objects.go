@@ -114,7 +114,7 @@ func (o *Observer) unlabelled(
 	if !there || err != nil || !metav1.IsControlledBy(secret, c) {
 		return false, err
 	}
-	if isAstray(c, secret) {
+	if lacksLabels(c, secret) {
 		v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: key.Name, Why: "somebody took labels off it", CanWait: true})
 	}
 	return true, nil

@@ -55,9 +55,9 @@ type Observer struct {
 func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (cluster.View, error) {
 	v := cluster.View{
 		Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.DeletionTimestamp != nil,
-		Want:   want(c),
-		Record: record(c),
-		Strays: recorded(c),
+		Want:    want(c),
+		Record:  record(c),
+		Unknown: recorded(c),
 	}
 	if v.Deleting {
 		return v, nil

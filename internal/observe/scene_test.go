@@ -325,12 +325,12 @@ func (c *told) WriteEntry(ctx context.Context) error {
 	return c.Client.WriteEntry(ctx)
 }
 
-func (c *told) GoesDown(ctx context.Context) (bool, error) {
-	c.scene.called("GoesDown", c.name)
+func (c *told) DowngradeEnabled(ctx context.Context) (bool, error) {
+	c.scene.called("DowngradeEnabled", c.name)
 	if _, bounded := ctx.Deadline(); !bounded {
 		c.scene.t.Error("a question for a downgrade without a deadline")
 	}
-	return c.Client.GoesDown(ctx)
+	return c.Client.DowngradeEnabled(ctx)
 }
 
 func (c *told) Members(ctx context.Context) ([]etcd.Member, error) {

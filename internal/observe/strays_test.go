@@ -50,8 +50,8 @@ func TestStraysAreRemembered(t *testing.T) {
 		s.drop("Pod a-1", "PersistentVolumeClaim a-1", "Pod a-2", "PersistentVolumeClaim a-2")
 		s.remains = map[string]etcd.Remains{"10.0.0.0:2381": {Revision: 5, Index: 9}}
 		v := s.look()
-		if step, because := plan.Next(v); v.StrayVoters() != len(ids) || !strings.Contains(step.String(), want) {
-			t.Errorf("strays %+v: %s (%s)", v.Strays, step, because)
+		if step, because := plan.Next(v); v.UnknownVoters() != len(ids) || !strings.Contains(step.String(), want) {
+			t.Errorf("strays %+v: %s (%s)", v.Unknown, step, because)
 		}
 	}
 }
@@ -63,12 +63,12 @@ func TestStraysAreRememberedWithoutAPod(t *testing.T) {
 	s.recordStrays("c0ffee", "d0")
 	s.c.Status.UnknownMembers[1].PeerURLs = []string{"https://a-7.a.default.svc:2380"}
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
-	want := []cluster.Stray{
+	want := []cluster.UnknownMember{
 		{ID: 0xc0ffee, Name: "b-c0ffee", PeerURL: "https://b-c0ffee:2380,https://b:2380", Voter: true},
 		{ID: 0xd0, Name: "b-d0", PeerURL: "https://a-7.a.default.svc:2380", Voter: true},
 	}
-	if v := s.look(); !slices.Equal(v.Strays, want) {
-		t.Errorf("strays: %+v", v.Strays)
+	if v := s.look(); !slices.Equal(v.Unknown, want) {
+		t.Errorf("strays: %+v", v.Unknown)
 	}
 }
 
@@ -79,8 +79,8 @@ func TestStraysAreKnownWithoutARead(t *testing.T) {
 	for range 3 {
 		s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
 	}
-	if v := s.look(); v.Unread == "" || v.StrayVoters() != 1 {
-		t.Errorf("unread %q, strays %+v", v.Unread, v.Strays)
+	if v := s.look(); v.Unread == "" || v.UnknownVoters() != 1 {
+		t.Errorf("unread %q, strays %+v", v.Unread, v.Unknown)
 	}
 }
 
@@ -88,8 +88,8 @@ func TestStraysAreKnownWithoutARead(t *testing.T) {
 func TestConfirmedListForgetsStrays(t *testing.T) {
 	s := newScene(t)
 	s.recordStrays("a")
-	if v := s.look(); v.Unread != "" || len(v.Strays) > 0 {
-		t.Errorf("unread %q, strays: %+v", v.Unread, v.Strays)
+	if v := s.look(); v.Unread != "" || len(v.Unknown) > 0 {
+		t.Errorf("unread %q, strays: %+v", v.Unread, v.Unknown)
 	}
 }
 
@@ -103,18 +103,18 @@ func TestOldMemoryForgetsNoStray(t *testing.T) {
 	s.stop("a-1", "a-2")
 	s.etcd.Stop("other")
 	ids := func(v cluster.View) (ids []uint64) {
-		for _, stray := range v.Strays {
+		for _, stray := range v.Unknown {
 			ids = append(ids, stray.ID)
 		}
 		return ids
 	}
-	if v := s.look(); v.Unread == "" || !slices.Equal(ids(v), []uint64{4, 0xa}) || v.StrayVoters() != 2 {
-		t.Errorf("the record has a learner: unread %q, strays %+v", v.Unread, v.Strays)
+	if v := s.look(); v.Unread == "" || !slices.Equal(ids(v), []uint64{4, 0xa}) || v.UnknownVoters() != 2 {
+		t.Errorf("the record has a learner: unread %q, strays %+v", v.Unread, v.Unknown)
 	}
 	s.c.Status.UnknownMembers[1].Role = v1alpha1.RoleVoter
 	s.members = func(all []etcd.Member) { all[3].Learner = true }
-	if v := s.look(); !slices.Equal(ids(v), []uint64{4, 0xa}) || v.StrayVoters() != 2 {
-		t.Errorf("the record has a voter: strays %+v", v.Strays)
+	if v := s.look(); !slices.Equal(ids(v), []uint64{4, 0xa}) || v.UnknownVoters() != 2 {
+		t.Errorf("the record has a voter: strays %+v", v.Unknown)
 	}
 }
 

@@ -14,12 +14,12 @@ import (
 // Data of 3.5 carries no version of its own.
 func noteVersions(answers []*answer, v *cluster.View, members *join) {
 	for _, a := range answers {
-		v.GoesDown = cmp.Or(v.GoesDown, a.status.Downgrade)
+		v.DowngradeTarget = cmp.Or(v.DowngradeTarget, a.status.Downgrade)
 	}
 	for _, a := range answers {
 		runs, stores := minorOf(a.status.Version), cmp.Or(minorOf(a.status.StorageVersion), "3.5")
-		next := cmp.Or(v.GoesDown, runs)
-		if a.err == nil && runs != "3.5" && runs != v.GoesDown && stores != next {
+		next := cmp.Or(v.DowngradeTarget, runs)
+		if a.err == nil && runs != "3.5" && runs != v.DowngradeTarget && stores != next {
 			members.unmigrated = fmt.Sprintf("%s runs %s, and its data is of %s, not of %s yet", a.name, runs, stores, next)
 		}
 	}
@@ -42,12 +42,12 @@ func noteDescent(ctx context.Context, answers []*answer, v *cluster.View, member
 		}
 		ctx, cancel := context.WithTimeout(ctx, readTimeout)
 		defer cancel()
-		goes, err := a.client.GoesDown(ctx)
+		goes, err := a.client.DowngradeEnabled(ctx)
 		if err != nil {
 			v.Unread = a.name + " does not say whether it goes down: " + err.Error()
 		}
 		if goes {
-			v.GoesDown = "3.5"
+			v.DowngradeTarget = "3.5"
 		}
 		return
 	}

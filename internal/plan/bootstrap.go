@@ -224,7 +224,7 @@ func furnished(v cluster.View, wanted func(cluster.Object) bool) Step {
 func stayOneCluster(v cluster.View) Step {
 	unclear := disagreeing(v)
 	for _, m := range append(unclear, v.Select(cluster.IsForeign)...) {
-		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Withdrawn && !m.Denied.Stands() {
+		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Detached && !m.Denied.Stands() {
 			return mark(m, Detach)
 		}
 	}

@@ -22,7 +22,7 @@ func spareLeader(v cluster.View) Step {
 		cluster.Except(leaving(v)...), cluster.Not(isSuspect(v)),
 		func(m cluster.Member) bool { return leader.Pod.Terminating || isNear(m) },
 		func(m cluster.Member) bool {
-			return leader.Pod.Terminating || !m.Unwilling && (cluster.IsOutdated(leader) || !cluster.IsOutdated(m))
+			return leader.Pod.Terminating || !m.RefusesReconfig && (cluster.IsOutdated(leader) || !cluster.IsOutdated(m))
 		})
 	if len(heirs) == 0 {
 		return nil
@@ -50,10 +50,10 @@ func handOver(v cluster.View, from cluster.Member, leaving ...string) Step {
 // may count a voter as away that is not (docs/adr/0022).
 func askAnother(v cluster.View, leaving ...string) Step {
 	leader, led := v.Leader()
-	if !led || !leader.Unwilling {
+	if !led || !leader.RefusesReconfig {
 		return nil
 	}
-	heirs := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.IsWilling, cluster.Not(cluster.IsOdd), cluster.Except(leaving...))
+	heirs := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.AcceptsReconfig, cluster.Not(cluster.IsOdd), cluster.Except(leaving...))
 	if len(heirs) == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func best(heirs []cluster.Member) cluster.Member {
 	return slices.MinFunc(heirs, func(a, b cluster.Member) int {
 		return cmp.Or(
 			last(cluster.IsDisturbed(a), cluster.IsDisturbed(b)),
-			last(a.Unwilling, b.Unwilling),
+			last(a.RefusesReconfig, b.RefusesReconfig),
 			last(!a.Pod.Ready, !b.Pod.Ready),
 			cmp.Compare(a.Behind/noticeable, b.Behind/noticeable),
 			last(cluster.IsOutdated(a), cluster.IsOutdated(b)),

@@ -32,8 +32,8 @@ func readEtcd(v cluster.View) Step {
 // that nobody asked for count as healthy, because a quorum has just answered: none is
 // ever lost for good here.
 func keepQuorum(v cluster.View) Step {
-	voters := v.Count(cluster.IsVoter) + v.StrayVoters()
-	healthy := v.Count(cluster.IsVoter, cluster.IsHealthy) + v.StrayVoters()
+	voters := v.Count(cluster.IsVoter) + v.UnknownVoters()
+	healthy := v.Count(cluster.IsVoter, cluster.IsHealthy) + v.UnknownVoters()
 	if quorum.Holds(healthy, voters) {
 		return nil
 	}
@@ -46,10 +46,10 @@ func keepQuorum(v cluster.View) Step {
 // nameStrays reports members that somebody else added. They are never removed
 // silently, and nothing else changes the membership beside them.
 func nameStrays(v cluster.View) Step {
-	if len(v.Strays) == 0 {
+	if len(v.Unknown) == 0 {
 		return nil
 	}
-	s := v.Strays[0]
+	s := v.Unknown[0]
 	return refuse(fmt.Sprintf("etcd lists a member that is not ours: ID %x, name %q, peer URL %s; "+
 		"remove it with etcdctl member remove %x", s.ID, s.Name, s.PeerURL, s.ID))
 }
@@ -99,7 +99,7 @@ func finishLearner(v cluster.View) Step {
 		switch {
 		case isSuperfluous(v, m):
 			return remove(v, m, "it is no longer needed")
-		case isUnborn(v, m) && v.GoesDown != "":
+		case isUnborn(v, m) && v.DowngradeTarget != "":
 			return letIn(v, m)
 		case isUnborn(v, m) && m.Pod.Denied.Stands():
 			return Wait{For: "learner " + m.Name + " to start" + why(m)}

@@ -100,7 +100,7 @@ func (w *world) hash() uint64 {
 	v := &w.view
 	maphash.WriteComparable(&h, w.truth)
 	maphash.WriteComparable(&h, view{
-		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.GoesDown, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target,
+		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.DowngradeTarget, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Adopted,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 	})
@@ -110,7 +110,7 @@ func (w *world) hash() uint64 {
 	}
 	maphash.WriteComparable(&h, len(v.Members))
 	writeAll(&h, v.Record.First)
-	writeAll(&h, v.Strays)
+	writeAll(&h, v.Unknown)
 	writeAll(&h, v.Alarms)
 	writeAll(&h, v.Expired)
 	writeAll(&h, v.Objects)

@@ -58,7 +58,7 @@ func (w *world) risksWrites(step plan.Step) bool {
 // servesForeign says whether clients still reach a member whose data is not its own.
 func servesForeign(w *world) bool {
 	return len(w.view.Select(cluster.IsForeign, func(m cluster.Member) bool {
-		return m.Pod.Ready && !m.Pod.Withdrawn && !m.Pod.Terminating
+		return m.Pod.Ready && !m.Pod.Detached && !m.Pod.Terminating
 	})) > 0
 }
 

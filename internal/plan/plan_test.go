@@ -64,7 +64,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "version", &v.Want.Version)
 	d.MaybeScanArgs(t, "bad", &w.bad)
 	d.MaybeScanArgs(t, "downgrade", &w.downgrade)
-	v.GoesDown = w.downgrade
+	v.DowngradeTarget = w.downgrade
 	d.MaybeScanArgs(t, "recovering", &v.Record.Recovering)
 	d.MaybeScanArgs(t, "accept", &v.Want.Accepted)
 	var revision int
@@ -166,9 +166,9 @@ func object(t *testing.T, d *datadriven.TestData, key string) []cluster.Object {
 func parseLine(t *testing.T, w *world, words []string) {
 	switch words[0] {
 	case "stray":
-		s := cluster.Stray{ID: 0xbad, Name: words[1], PeerURL: "https://" + words[1], Voter: len(words) > 2}
+		s := cluster.UnknownMember{ID: 0xbad, Name: words[1], PeerURL: "https://" + words[1], Voter: len(words) > 2}
 		_, s.Home, _ = strings.Cut(words[len(words)-1], "home=")
-		w.view.Strays = append(w.view.Strays, s)
+		w.view.Unknown = append(w.view.Unknown, s)
 	case "expired":
 		w.view.Expired = append(w.view.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: words[1], UID: "volume"})
 	case "alarm":
@@ -286,12 +286,12 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "settling":
 		m.Pod.Settling = true
 	case "withdrawn":
-		m.Pod.Withdrawn = true
+		m.Pod.Detached = true
 	case "misled":
 		silent()
 		m.Pod.Ready, m.Pod.Running, m.Pod.Failing, m.Pod.Misled = false, false, true, true
 	case "unwilling":
-		m.Unwilling = true
+		m.RefusesReconfig = true
 	case "deaf":
 		w.fate(m.Name).deaf = true
 	case "cramped":
@@ -306,11 +306,11 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Shaky = true
 	case "astray":
 		silent()
-		m.Pod.Astray = true
+		m.Pod.LabelsMissing = true
 	case "lingers":
 		m.Pod.Lingers = true
 	case "quiet":
-		m.Pod.Withdrawn, m.Pod.Quiet = true, true
+		m.Pod.Detached, m.Pod.ClientsGone = true, true
 	case "made":
 		m.Pod.Made, _ = strconv.ParseInt(value, 10, 64)
 	case "cordoned":

@@ -48,7 +48,7 @@ func isUnborn(v cluster.View, m cluster.Member) bool {
 // client or peer is sent, where they are.
 func gather(v cluster.View) Step {
 	for _, m := range v.Members {
-		if m.Pod.Astray && !m.Pod.Terminating && !m.Denied.Stands() {
+		if m.Pod.LabelsMissing && !m.Pod.Terminating && !m.Denied.Stands() {
 			return mark(m, Attach)
 		}
 	}

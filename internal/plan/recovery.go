@@ -24,7 +24,7 @@ func Lasting(v cluster.View) (QuorumLoss, bool) {
 		return lastingUnproven(v)
 	}
 	loss := lossOf(v.Select(cluster.IsVoter))
-	return loss, loss.lasts(v.StrayVoters())
+	return loss, loss.lasts(v.UnknownVoters())
 }
 
 func lossOf(voters []cluster.Member) QuorumLoss {
@@ -145,7 +145,7 @@ func beyondRepair(v cluster.View) Step {
 	if !lasting {
 		return nil
 	}
-	gone, strays := whatIsGone(v, loss), v.StrayVoters()
+	gone, strays := whatIsGone(v, loss), v.UnknownVoters()
 	switch {
 	case len(loss.Survivors) == 0 && len(loss.Missing) > 0:
 		return refuse(gone + ", and no other voter is left; bring the nodes back, or restore the cluster from a backup")
@@ -173,7 +173,7 @@ func beyondRepair(v cluster.View) Step {
 // whatIsGone says what is lost, and what only a person can know of it.
 func whatIsGone(v cluster.View, loss QuorumLoss) string {
 	gone := loss.why()
-	if strays := v.StrayVoters(); strays > 0 {
+	if strays := v.UnknownVoters(); strays > 0 {
 		gone += fmt.Sprintf(" (voters that are not ours may have newer data: %d)", strays)
 	}
 	if v.Unproven() {
@@ -196,7 +196,7 @@ func cannotOutlive(names []string) string {
 func outnumbered(v cluster.View) Step {
 	foreign := v.Select(cluster.IsVoter, cluster.IsForeign)
 	rest := v.Select(cluster.IsVoter, cluster.Not(cluster.IsForeign), cluster.Not(cluster.IsBeyondRepair), cluster.Not(cluster.IsMissing))
-	strays := v.StrayVoters()
+	strays := v.UnknownVoters()
 	if len(foreign) == 0 || quorum.Holds(len(rest)+strays, v.Count(cluster.IsVoter)+strays) {
 		return nil
 	}
@@ -207,7 +207,7 @@ func outnumbered(v cluster.View) Step {
 
 // othersVote counts the voters that nobody asked for: without them quorum may be lost.
 func othersVote(v cluster.View) string {
-	if strays := v.StrayVoters(); strays > 0 {
+	if strays := v.UnknownVoters(); strays > 0 {
 		return fmt.Sprintf(" (voters that are not ours count for its quorum: %d)", strays)
 	}
 	return ""

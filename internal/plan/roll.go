@@ -16,8 +16,8 @@ func endDowngrade(v cluster.View) Step {
 	switch {
 	case !v.Target.Cancel:
 		return nil
-	case strings.HasPrefix(v.Target.Version, v.GoesDown+"."):
-		return Downgrade{Because: "the cluster stays at " + v.GoesDown + " without it, and members may join again"}
+	case strings.HasPrefix(v.Target.Version, v.DowngradeTarget+"."):
+		return Downgrade{Because: "the cluster stays at " + v.DowngradeTarget + " without it, and members may join again"}
 	default:
 		return Downgrade{Because: "members are to run " + v.Target.Version}
 	}
@@ -161,7 +161,7 @@ func vacate(v cluster.View, m cluster.Member) Step {
 	if step := withdraw(m); step != nil {
 		return step
 	}
-	if m.Pod.Withdrawn && !m.Pod.Quiet && m.Healthy {
+	if m.Pod.Detached && !m.Pod.ClientsGone && m.Healthy {
 		return Wait{For: "clients to leave " + m.Name, Look: Soon}
 	}
 	return nil
@@ -169,7 +169,7 @@ func vacate(v cluster.View, m cluster.Member) Step {
 
 // withdraw takes a member out of the client Service if it may be in it, and can be taken out.
 func withdraw(m cluster.Member) Step {
-	if !m.Pod.Ready || m.Pod.Withdrawn || m.Denied.Stands() {
+	if !m.Pod.Ready || m.Pod.Detached || m.Denied.Stands() {
 		return nil
 	}
 	return mark(m, Detach)
@@ -193,7 +193,7 @@ func readmit(v cluster.View) Step {
 		if slices.Contains(leavers, m.Name) {
 			stays = awaitSteady(v, "", leavers...) != nil
 		}
-		if m.Pod.Withdrawn && m.Pod.Ready && stays && !m.Denied.Stands() {
+		if m.Pod.Detached && m.Pod.Ready && stays && !m.Denied.Stands() {
 			return mark(m, Attach)
 		}
 	}

@@ -232,7 +232,7 @@ func (w *world) run(m *cluster.Member) {
 	}
 	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive || m.Pod.Silent != "" && !m.Pod.Finished, alive && w.formed, false
 	m.Pod.Proven = m.Pod.Proven || m.Pod.Ready
-	m.Pod.Quiet = m.Pod.Withdrawn
+	m.Pod.ClientsGone = m.Pod.Detached
 	m.Pod.Failing = m.Pod.Exists && !alive && !m.Pod.Terminating && !f.unheard && f.away == 0
 	m.Pod.Ready = m.Pod.Ready && w.corrupt == 0 // etcd's readyz fails everywhere while that alarm is raised
 	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign
@@ -349,12 +349,12 @@ func nextHop(wanted string, running []string, downgrade string) version.Hop {
 func (w *world) aim() {
 	v := &w.view
 	running := w.running()
-	v.GoesDown = ""
+	v.DowngradeTarget = ""
 	if w.tells() {
-		v.GoesDown = w.downgrade
+		v.DowngradeTarget = w.downgrade
 	}
-	hop := nextHop(v.Want.Version, running, v.GoesDown)
-	if v.GoesDown != w.downgrade && hop.To == w.aimed {
+	hop := nextHop(v.Want.Version, running, v.DowngradeTarget)
+	if v.DowngradeTarget != w.downgrade && hop.To == w.aimed {
 		hop.Downgrade = "" // it was allowed, and nobody is there to say so
 	}
 	v.Target = cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}

@@ -47,8 +47,8 @@ func shrink(v cluster.View) Step {
 // sendsAhead says whether a leader that leaves lets others leave before it, because those that
 // stay are unwilling to.
 func sendsAhead(v cluster.View, leader cluster.Member, leavers []string) bool {
-	willing := v.Select(cluster.IsVoter, cluster.IsWilling, cluster.Except(leavers...))
-	return leader.Name != leavers[0] && cluster.IsWilling(leader) && len(willing) == 0
+	willing := v.Select(cluster.IsVoter, cluster.AcceptsReconfig, cluster.Except(leavers...))
+	return leader.Name != leavers[0] && cluster.AcceptsReconfig(leader) && len(willing) == 0
 }
 
 // dismiss tells the Pods of members that leave to end before etcd strikes them: the second

@@ -23,7 +23,7 @@ func lastingUnproven(v cluster.View) (QuorumLoss, bool) {
 	if best.Lists > 0 {
 		loss.Voters = best.Lists
 	}
-	return loss, loss.lasts(v.StrayVoters())
+	return loss, loss.lasts(v.UnknownVoters())
 }
 
 // adopted are the voters that an adopted cluster is known to have had, by serial number.
@@ -51,7 +51,7 @@ func leaveMoved(v cluster.View) Step {
 	if v.Count(cluster.IsListed) > 0 {
 		return nil
 	}
-	for _, s := range v.Strays {
+	for _, s := range v.Unknown {
 		if s.Home != "" {
 			return refuse(fmt.Sprintf("etcd lists its member at %s: %s", s.PeerURL, cluster.Elsewhere(s.Home)))
 		}

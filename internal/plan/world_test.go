@@ -131,7 +131,7 @@ func (w *world) obey(step plan.Step) {
 		m := w.at(s.Name)
 		w.fate(s.Name).away, w.fate(s.Name).deaf = 0, false
 		m.Pod.Image, m.Pod.Settling, m.Pod.Change = s.Version, m.Pod.Running, cluster.Same
-		m.Pod.Withdrawn = m.Pod.Withdrawn || w.view.Count(cluster.IsVoter) > 1
+		m.Pod.Detached = m.Pod.Detached || w.view.Count(cluster.IsVoter) > 1
 		return // the kubelet takes a moment
 	case plan.AddLearner:
 		if m := w.at(s.Name); m.Role == cluster.Unlisted && !w.refuses("") {
@@ -225,7 +225,7 @@ func (w *world) end(pod plan.PodRef, how plan.Deletion) {
 	if how == plan.AtOnce && m.Pod.UID == pod.UID && !m.Pod.Ended {
 		w.fault = "the Pod of " + pod.Name + " is cleared and may still run"
 	}
-	m.Pod.Withdrawn = m.Pod.Withdrawn || how == plan.Detached
+	m.Pod.Detached = m.Pod.Detached || how == plan.Detached
 	w.stop(pod.Name, pod.UID)
 }
 
@@ -233,9 +233,9 @@ func (w *world) mark(pod plan.PodRef, as plan.Mark) {
 	m := w.at(pod.Name)
 	switch as {
 	case plan.Detach:
-		m.Pod.Withdrawn = true
+		m.Pod.Detached = true
 	case plan.Attach:
-		m.Pod.Withdrawn, m.Pod.Astray = false, false
+		m.Pod.Detached, m.Pod.LabelsMissing = false, false
 	case plan.Seal:
 		if m.Pod.UID == pod.UID {
 			m.Pod.Entry = w.enters(*m)
@@ -316,7 +316,7 @@ func (w *world) refuses(leaves string) bool {
 			return false
 		}
 	}
-	w.at(leader.Name).Unwilling = true
+	w.at(leader.Name).RefusesReconfig = true
 	return true
 }
 

@@ -45,7 +45,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
 	voters, healthy := v.Select(cluster.IsVoter), v.Select(cluster.IsVoter, cluster.IsHealthy)
-	strays := v.StrayVoters()
+	strays := v.UnknownVoters()
 	awaited := v.Select(cluster.IsVoter, cluster.IsAwaited)
 	asleep := v.Want.Size == 0 && v.Want.Paused == ""
 	switch {

@@ -92,7 +92,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	status.Selector = build.SelectorText(c)
 	status.Endpoint = build.Endpoint(c)
 	status.QuorumLoss = quorumLoss(v)
-	status.UnknownMembers = unknown(v.Strays)
+	status.UnknownMembers = unknown(v.Unknown)
 	if !v.Formed() {
 		return // while the first members start, their conditions say enough
 	}
@@ -176,7 +176,7 @@ func quorumLoss(v cluster.View) *v1alpha1.QuorumLoss {
 
 // unknown are the members that nobody asked for. The view keeps those of the status until
 // a list that was read with quorum no longer has them.
-func unknown(strays []cluster.Stray) []v1alpha1.UnknownMember {
+func unknown(strays []cluster.UnknownMember) []v1alpha1.UnknownMember {
 	var all []v1alpha1.UnknownMember
 	for _, s := range strays {
 		m := v1alpha1.UnknownMember{ID: strconv.FormatUint(s.ID, 16), Name: s.Name, Role: v1alpha1.RoleLearner}

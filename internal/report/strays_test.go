@@ -20,7 +20,7 @@ func TestUnknownMembersAreRecorded(t *testing.T) {
 	for _, unread := range []string{"", "no member runs"} {
 		v := with(func(v *cluster.View) {
 			v.Unread = unread
-			v.Strays = []cluster.Stray{{ID: 0xc0ffee, Name: "b-0", PeerURL: "https://b-0:2380,https://b:2380", Voter: true}, {ID: 9}}
+			v.Unknown = []cluster.UnknownMember{{ID: 0xc0ffee, Name: "b-0", PeerURL: "https://b-0:2380,https://b:2380", Voter: true}, {ID: 9}}
 		})
 		want := []v1alpha1.UnknownMember{
 			{ID: "c0ffee", Name: "b-0", PeerURLs: []string{"https://b-0:2380", "https://b:2380"}, Role: v1alpha1.RoleVoter},
@@ -43,7 +43,7 @@ func TestStrayVotersServe(t *testing.T) {
 		v := with(func(v *cluster.View) {
 			down(v, "a-1", "a-2")
 			v.Unread = unread
-			v.Strays = []cluster.Stray{{ID: 7, Name: "b-0", Voter: true}, {ID: 8, Name: "b-1", Voter: true}, {ID: 9, Name: "b-2", Voter: true}}
+			v.Unknown = []cluster.UnknownMember{{ID: 7, Name: "b-0", Voter: true}, {ID: 8, Name: "b-1", Voter: true}, {ID: 9, Name: "b-2", Voter: true}}
 		})
 		status := report.Status(formed(), v, plan.Refuse{Because: "etcd lists a member that is not ours"}, nil)
 		available := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAvailable)

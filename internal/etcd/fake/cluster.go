@@ -30,9 +30,9 @@ const (
 	Remove     Call = "Remove"
 	MoveLeader Call = "MoveLeader"
 
-	Downgrade       Call = "Downgrade"
-	CancelDowngrade Call = "CancelDowngrade"
-	GoesDown        Call = "GoesDown"
+	Downgrade        Call = "Downgrade"
+	CancelDowngrade  Call = "CancelDowngrade"
+	DowngradeEnabled Call = "DowngradeEnabled"
 
 	HashKV Call = "HashKV"
 	Disarm Call = "Disarm"

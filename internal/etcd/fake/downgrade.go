@@ -30,8 +30,8 @@ func (c *client) CancelDowngrade(ctx context.Context) error {
 	})
 }
 
-func (c *client) GoesDown(ctx context.Context) (goes bool, err error) {
-	err = c.cluster.do(ctx, c.name, GoesDown, func(*member) error {
+func (c *client) DowngradeEnabled(ctx context.Context) (goes bool, err error) {
+	err = c.cluster.do(ctx, c.name, DowngradeEnabled, func(*member) error {
 		goes = c.cluster.target != ""
 		return nil
 	})
