@@ -437,9 +437,24 @@ func TestStepsOfTheRecordTouchNothing(t *testing.T) {
 
 // everyKind has a step of each kind.
 var everyKind = []plan.Step{
-	plan.Record{}, plan.Apply{}, plan.CreatePods{}, plan.DeletePods{}, plan.MarkPods{}, plan.UpdateImage{}, plan.ResizePod{},
-	plan.AddLearner{}, plan.Promote{}, plan.MoveLeader{}, plan.RemoveMember{}, plan.Downgrade{}, plan.DisarmAlarm{},
-	plan.Quarantine{}, plan.DeleteVolume{}, plan.Wait{}, plan.Refuse{}, plan.Done{},
+	plan.Record{},
+	plan.Apply{},
+	plan.CreatePods{},
+	plan.DeletePods{},
+	plan.MarkPods{},
+	plan.UpdateImage{},
+	plan.ResizePod{},
+	plan.AddLearner{},
+	plan.Promote{},
+	plan.MoveLeader{},
+	plan.RemoveMember{},
+	plan.Downgrade{},
+	plan.DisarmAlarm{},
+	plan.Quarantine{},
+	plan.DeleteVolume{},
+	plan.Wait{},
+	plan.Refuse{},
+	plan.Done{},
 }
 
 // TestEveryStepIsActed: a step that is added must be carried out, or be said to

@@ -207,7 +207,7 @@ func TestPodThatIsRefusedAgainAndAgain(t *testing.T) {
 		}
 		for after, refused := range map[time.Duration]bool{pause - 1: true, pause: false} {
 			v := cluster.View{Members: []cluster.Member{{Name: "a-1"}}}
-			if known.mark(of(formed, v), at.Add(after)); (v.Members[0].Pod.Denied.Stands()) != refused {
+			if known.mark(of(formed, v), at.Add(after)); v.Members[0].Pod.Denied.Stands() != refused {
 				t.Errorf("try %d: after %s: %+v", try, after, v.Members[0].Pod.Denied)
 			}
 		}
@@ -313,7 +313,7 @@ func TestSecretIsAskedForSoon(t *testing.T) {
 	_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{secret}}, denied, noon)
 	for after, want := range map[time.Duration]bool{startAgain - 1: true, startAgain: false} {
 		v := cluster.View{Objects: []cluster.Object{secret}}
-		if known.mark(of(cluster1(), v), noon.Add(after)); (v.Objects[0].Denied.Stands()) != want {
+		if known.mark(of(cluster1(), v), noon.Add(after)); v.Objects[0].Denied.Stands() != want {
 			t.Errorf("after %s: %+v", after, v.Objects[0].Denied)
 			continue
 		}
@@ -329,7 +329,7 @@ func TestWhatHeldIsAppliedAtOnce(t *testing.T) {
 	var known denials
 	for edit := range 2 * applyEasily {
 		v := cluster.View{Objects: []cluster.Object{budget}}
-		if known.mark(of(cluster1(), v), noon); (v.Objects[0].Denied.Stands()) != (edit >= applyEasily) {
+		if known.mark(of(cluster1(), v), noon); v.Objects[0].Denied.Stands() != (edit >= applyEasily) {
 			t.Errorf("edit %d: %+v", edit, v.Objects[0].Denied)
 		}
 		_ = known.note(cluster1(), plan.Apply{Objects: []cluster.Object{budget}}, Ending{}, noon)

@@ -31,7 +31,8 @@ type join struct {
 // newJoin begins with the members that the record knows.
 func newJoin(c *v1alpha1.EtcdCluster) *join {
 	j := &join{
-		cluster: c.Name, members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{}, chosen: map[string]string{}, emptied: map[string]bool{},
+		cluster: c.Name, members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
+		chosen: map[string]string{}, emptied: map[string]bool{},
 		host: func(member string) string { return build.Host(c, member) },
 	}
 	if c.Status.ClusterID == "" && c.Status.Bootstrap != nil {

@@ -43,7 +43,9 @@ func TestStrayVotersServe(t *testing.T) {
 		v := with(func(v *cluster.View) {
 			down(v, "a-1", "a-2")
 			v.Unread = unread
-			v.Unknown = []cluster.UnknownMember{{ID: 7, Name: "b-0", Voter: true}, {ID: 8, Name: "b-1", Voter: true}, {ID: 9, Name: "b-2", Voter: true}}
+			v.Unknown = []cluster.UnknownMember{
+				{ID: 7, Name: "b-0", Voter: true}, {ID: 8, Name: "b-1", Voter: true}, {ID: 9, Name: "b-2", Voter: true},
+			}
 		})
 		status := report.Status(formed(), v, plan.Refuse{Because: "etcd lists a member that is not ours"}, nil)
 		available := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAvailable)
