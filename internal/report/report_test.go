@@ -201,7 +201,7 @@ func moments() []moment {
 		},
 		{
 			"growth-refused", formed(), with(refusedGrowth),
-			plan.Refuse{Because: plan.Ungrown(with(refusedGrowth))},
+			plan.Refuse{Because: plan.Ungrown(with(refusedGrowth)), Denied: true},
 			nil,
 		},
 		{
@@ -209,7 +209,7 @@ func moments() []moment {
 			plan.Wait{For: "a-2 to become healthy"},
 			nil,
 		},
-		{"denied", formed(), with(denied), plan.Refuse{Because: plan.Denied(with(denied))}, nil},
+		{"denied", formed(), with(denied), plan.Refuse{Because: plan.Denied(with(denied)), Denied: true}, nil},
 		{
 			"pod-refused", formed(), with(func(v *cluster.View) {
 				down(v, "a-2")
