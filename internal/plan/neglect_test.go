@@ -83,12 +83,22 @@ func keepsStranded(w *world) bool {
 		return false
 	}
 	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent || w.fate(m.Name).nowhere }) {
+		if !m.Pod.Exists && w.joinsLater() {
+			continue // where its volume is, only a Pod that finds no node tells
+		}
 		steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
 		if quorum.Holds(len(steady), v.Count(cluster.IsVoter, cluster.Except(m.Name))) {
 			return true
 		}
 	}
 	return false
+}
+
+// joinsLater says whether no learner is started because a downgrade is allowed, which is called off
+// when a voter on a silent node is back or given up.
+func (w *world) joinsLater() bool {
+	unheard, _ := w.voters(func(m *cluster.Member) bool { return w.fate(m.Name).unheard })
+	return w.downgrade != "" && unheard > 0
 }
 
 // keepsLost says whether a member stays whose data is gone, although the others are a quorum
