@@ -156,10 +156,10 @@ func asked(v cluster.View, step plan.Step) []cluster.Object {
 			return []cluster.Object{changeOf(s.Name)}
 		}
 	case plan.MarkPods:
-		return each(namesOf(s.Pods), changeOf)
+		return each(plan.Names(s.Pods), changeOf)
 	case plan.DeletePods:
 		if s.How == plan.AtOnce {
-			return each(namesOf(s.Pods), podOf)
+			return each(plan.Names(s.Pods), podOf)
 		}
 	case plan.Record, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember,
 		plan.Downgrade, plan.DisarmAlarm, plan.Wait, plan.Refuse, plan.Done:

@@ -42,15 +42,7 @@ func stopped(step plan.Step) []string {
 	if s.How == plan.AtOnce {
 		return nil
 	}
-	return namesOf(s.Pods)
-}
-
-func namesOf(pods []plan.PodRef) []string {
-	names := make([]string, 0, len(pods))
-	for _, pod := range pods {
-		names = append(names, pod.Name)
-	}
-	return names
+	return plan.Names(s.Pods)
 }
 
 // mark says of members in the view that they are being restarted. Those that have come

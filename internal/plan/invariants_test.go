@@ -42,7 +42,7 @@ const patience = 400
 // a version, and every walk must end and leave nothing undone.
 //
 // Clusters have up to three members, with -short, as under the race detector, one;
-// WALK=5 goes up to five, which takes about half an hour on two cores.
+// WALK=5 goes up to five, which takes about an hour on two idle cores with GOGC=400.
 func TestInvariants(t *testing.T) {
 	most, least := 3, int64(200_000)
 	if testing.Short() {

@@ -61,7 +61,7 @@ func dismiss(v cluster.View, leavers []string) Step {
 	for _, name := range leavers {
 		m, _ := v.Member(name)
 		keeps := m.Volume == cluster.Kept && !v.Want.Ephemeral
-		others := v.Select(cluster.IsSteady, cluster.IsVoter, cluster.Not(cluster.IsCordoned), cluster.Except(append(names(pods), name)...))
+		others := v.Select(cluster.IsSteady, cluster.IsVoter, cluster.Not(cluster.IsCordoned), cluster.Except(append(Names(pods), name)...))
 		if cluster.IsSteady(m) && m.Pod.Lingers && keeps && quorum.Holds(len(others), len(voters)) {
 			pods = append(pods, refOf(m))
 		}

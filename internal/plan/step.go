@@ -200,23 +200,23 @@ func (s CreatePods) String() string {
 func (s DeletePods) String() string {
 	switch s.How {
 	case Detached:
-		return "dismiss " + list(names(s.Pods)) + ": " + s.Because
+		return "dismiss " + list(Names(s.Pods)) + ": " + s.Because
 	case AtOnce:
-		return "clear pods that have ended: " + list(names(s.Pods))
+		return "clear pods that have ended: " + list(Names(s.Pods))
 	case Plainly, Rehearsed:
 	}
-	return "stop pod " + list(names(s.Pods)) + ": " + s.Because
+	return "stop pod " + list(Names(s.Pods)) + ": " + s.Because
 }
 
 func (s MarkPods) String() string {
 	switch s.As {
 	case Attach:
-		return "readmit " + list(names(s.Pods)) + " to clients"
+		return "readmit " + list(Names(s.Pods)) + " to clients"
 	case Seal:
-		return "seal the bootstrap of " + list(names(s.Pods))
+		return "seal the bootstrap of " + list(Names(s.Pods))
 	case Detach:
 	}
-	return "withdraw " + list(names(s.Pods)) + " from clients"
+	return "withdraw " + list(Names(s.Pods)) + " from clients"
 }
 
 func (s UpdateImage) String() string  { return "exchange image of " + s.Name + " for " + s.Version }
@@ -248,8 +248,8 @@ func KindOf(step Step) Kind { return step.about() }
 // Rests says whether the step changes nothing.
 func Rests(step Step) bool { return step.about().Rests }
 
-// names are the names of Pods.
-func names(pods []PodRef) []string {
+// Names are the names of Pods, in order.
+func Names(pods []PodRef) []string {
 	all := make([]string, 0, len(pods))
 	for _, pod := range pods {
 		all = append(all, pod.Name)
