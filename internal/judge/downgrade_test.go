@@ -37,7 +37,7 @@ func TestDataThatGoesWithItsPod(t *testing.T) {
 	}
 }
 
-// TestOnlyOneGoesDown: while the only member is made anew for an older version nobody is
+// TestOnlyOneGoesDown: while the only member is recreated for an older version nobody is
 // there to say that etcd lets it go down, and the status remembers.
 func TestOnlyOneGoesDown(t *testing.T) {
 	for remembered, want := range map[string]cluster.Target{
@@ -86,10 +86,10 @@ func TestAllHaveGoneDown(t *testing.T) {
 	}{
 		"as many as wanted":               {3, false, "3.5.35", false},
 		"more are wanted":                 {5, false, "3.5.35", true},
-		"they may have to be made anew":   {3, true, "3.5.35", true},
+		"they may have to be recreated":   {3, true, "3.5.35", true},
 		"more are wanted, and all tell":   {5, false, "3.6.16", false},
 		"fewer are wanted":                {1, false, "3.5.35", false},
-		"made anew, and fewer are wanted": {1, true, "3.5.35", false},
+		"recreated, and fewer are wanted": {1, true, "3.5.35", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

@@ -40,18 +40,18 @@ func TestFault3LearnerWithoutANameIsFoundByItsURL(t *testing.T) {
 		t.Errorf("after its start saw %+v", m)
 	}
 	if v := s.look(); len(v.Unknown) > 0 {
-		t.Errorf("strays: %+v", v.Unknown)
+		t.Errorf("unknown: %+v", v.Unknown)
 	}
 }
 
-// TestStrayIsReported: a member of somebody else's making, running or not.
-func TestStrayIsReported(t *testing.T) {
+// TestUnknownMemberIsReported: a member of somebody else's making, running or not.
+func TestUnknownMemberIsReported(t *testing.T) {
 	for _, name := range []string{"b-0", "a-03", "a--1", "other"} {
 		s := newScene(t)
 		s.addLearner(name)
 		want := cluster.UnknownMember{ID: 4, PeerURL: s.peerURL(fake.PeerURL(name))}
 		if v := s.look(); len(v.Unknown) != 1 || v.Unknown[0] != want || len(v.Members) != 3 {
-			t.Errorf("strays: %+v, want %+v", v.Unknown, want)
+			t.Errorf("unknown: %+v, want %+v", v.Unknown, want)
 		}
 		s.etcd.Start(name)
 		s.etcd.Sync(name)
@@ -60,14 +60,14 @@ func TestStrayIsReported(t *testing.T) {
 		}
 		want.Name, want.Voter = name, true
 		if v := s.look(); len(v.Unknown) != 1 || v.Unknown[0] != want {
-			t.Errorf("strays: %+v, want %+v", v.Unknown, want)
+			t.Errorf("unknown: %+v, want %+v", v.Unknown, want)
 		}
 	}
 }
 
-// TestNameAtAnotherHostIsAStray: neither a host that only begins with a name of ours,
+// TestNameAtAnotherHostIsUnknown: neither a host that only begins with a name of ours,
 // nor the name that a member gives itself, makes it ours.
-func TestNameAtAnotherHostIsAStray(t *testing.T) {
+func TestNameAtAnotherHostIsUnknown(t *testing.T) {
 	for _, host := range []string{"a-3.b.default.svc", "a-3.a.other.svc", "a-3.example.com", "a-3.a.default.svcs", "10.0.0.3"} {
 		s := newScene(t)
 		s.addLearner("a-3")
@@ -75,7 +75,7 @@ func TestNameAtAnotherHostIsAStray(t *testing.T) {
 		s.members = func(all []etcd.Member) { all[3].PeerURLs = []string{"https://" + host + ":2380"} }
 		v := s.look()
 		if m, _ := v.Member("a-3"); m.Role != cluster.Unlisted || len(v.Unknown) != 1 {
-			t.Errorf("%s: saw %+v, strays: %+v", host, m, v.Unknown)
+			t.Errorf("%s: saw %+v, unknown: %+v", host, m, v.Unknown)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestPeerURLNamesTheMember(t *testing.T) {
 		}
 	}
 	if len(v.Unknown) > 0 {
-		t.Errorf("strays: %+v", v.Unknown)
+		t.Errorf("unknown: %+v", v.Unknown)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestEvictedDuringAHaltedRoll(t *testing.T) {
 		s.objects = append(s.objects, s.newPod(name))
 	}
 	s.runsUsual("3.7.3", "3.6.16", "3.6.16")
-	if v := s.look(); v.Target.Version != "3.7.3" || v.Target.Held != (cluster.Held{}) {
+	if v := s.look(); v.Target.Version != "3.7.3" || v.Target.Current != (cluster.Revision{}) {
 		t.Fatalf("it runs: %+v", v.Target)
 	}
 	s.stop("a-0")

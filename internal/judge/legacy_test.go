@@ -67,7 +67,7 @@ func TestLegacyEntriesOfOneWithoutAPod(t *testing.T) {
 	}
 }
 
-// TestLegacyEntriesOfOneThatStarts: a member that has only just been made anew to drop its
+// TestLegacyEntriesOfOneThatStarts: a member that has only just been recreated to drop its
 // old entries has them still, and is left to it.
 func TestLegacyEntriesOfOneThatStarts(t *testing.T) {
 	s := newScene(t)

@@ -107,21 +107,21 @@ func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMembe
 			m.Role, m.ID = cluster.Unlisted, 0
 		}
 	}
-	var strays []cluster.UnknownMember
+	var unknown []cluster.UnknownMember
 	for _, l := range listed {
 		name := j.nameOf(l)
 		if name == "" && known[l.ID] == l.Name {
 			name = l.Name // somebody has given it another peer URL
 		}
 		if name == "" {
-			strays = append(strays, cluster.UnknownMember{
+			unknown = append(unknown, cluster.UnknownMember{
 				ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner, Home: j.homeOf(l.PeerURLs),
 			})
 			continue
 		}
 		enter(name, l)
 	}
-	return strays
+	return unknown
 }
 
 // enter takes down what etcd lists of a member of ours.

@@ -81,8 +81,8 @@ func TestMemoryIsAllThereIs(t *testing.T) {
 	}
 }
 
-// addStrayVoter adds a voter that nobody asked for.
-func (s *scene) addStrayVoter(name string) {
+// addUnknownVoter adds a voter that nobody asked for.
+func (s *scene) addUnknownVoter(name string) {
 	s.t.Helper()
 	s.addLearner(name)
 	s.etcd.Start(name)
@@ -92,16 +92,16 @@ func (s *scene) addStrayVoter(name string) {
 	}
 }
 
-// TestStrayLeads: it is never asked, but reads tell that there is a leader.
-func TestStrayLeads(t *testing.T) {
+// TestUnknownMemberLeads: it is never asked, but reads tell that there is a leader.
+func TestUnknownMemberLeads(t *testing.T) {
 	s := newScene(t)
-	s.addStrayVoter("other")
+	s.addUnknownVoter("other")
 	if err := s.etcd.Client("a-0").MoveLeader(t.Context(), 4); err != nil {
 		t.Fatal(err)
 	}
 	v := s.look()
 	if v.Unread != "" || v.Count(cluster.IsHealthy) != 3 || v.UnknownVoters() != 1 {
-		t.Errorf("unread %q, healthy %v, strays %+v", v.Unread, cluster.Names(v.Select(cluster.IsHealthy)), v.Unknown)
+		t.Errorf("unread %q, healthy %v, unknown %+v", v.Unread, cluster.Names(v.Select(cluster.IsHealthy)), v.Unknown)
 	}
 	if leader, led := v.Leader(); led {
 		t.Errorf("%s leads", leader.Name)
@@ -110,14 +110,14 @@ func TestStrayLeads(t *testing.T) {
 		s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
 	}
 	if v = s.look(); v.Unread == "" || v.Count(cluster.IsHealthy) > 0 || v.UnknownVoters() != 1 {
-		t.Errorf("no read succeeds: unread %q, strays %+v", v.Unread, v.Unknown)
+		t.Errorf("no read succeeds: unread %q, unknown %+v", v.Unread, v.Unknown)
 	}
 }
 
-// TestLearnerBesideAStrayLeader: how far the log of the leader is, nobody says.
-func TestLearnerBesideAStrayLeader(t *testing.T) {
+// TestLearnerBesideAnUnknownLeader: how far the log of the leader is, nobody says.
+func TestLearnerBesideAnUnknownLeader(t *testing.T) {
 	s := newScene(t)
-	s.addStrayVoter("other")
+	s.addUnknownVoter("other")
 	if err := s.etcd.Client("a-0").MoveLeader(t.Context(), 4); err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +129,10 @@ func TestLearnerBesideAStrayLeader(t *testing.T) {
 	}
 }
 
-// TestStraysAreKnownWithoutALeader: they may be a quorum with the only survivor.
-func TestStraysAreKnownWithoutALeader(t *testing.T) {
+// TestUnknownMembersAreKnownWithoutALeader: they may be a quorum with the only survivor.
+func TestUnknownMembersAreKnownWithoutALeader(t *testing.T) {
 	s := newScene(t)
-	s.addStrayVoter("other")
+	s.addUnknownVoter("other")
 	s.allStay()
 	s.stop("a-1", "a-2")
 	s.etcd.Stop("other")
@@ -140,6 +140,6 @@ func TestStraysAreKnownWithoutALeader(t *testing.T) {
 	s.c.Spec.Recovery.QuorumLoss = v1alpha1.Automatic
 	v := s.look()
 	if step, because := plan.Next(v); v.UnknownVoters() != 1 || !strings.Contains(step.String(), "voters that are not ours") {
-		t.Errorf("strays %+v: %s (%s)", v.Unknown, step, because)
+		t.Errorf("unknown %+v: %s (%s)", v.Unknown, step, because)
 	}
 }

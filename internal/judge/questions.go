@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 // What is to be read next, by what a snapshot has already.
@@ -94,7 +95,7 @@ func Hashed(s Snapshot) (asked []*Answer, revision int64) {
 // Descends is the member to ask whether a downgrade goes on, nil if that need not be known. No
 // status tells it where all members run etcd 3.5; it matters when one may be added next.
 func Descends(s Snapshot) *Answer {
-	if !slices.ContainsFunc(s.Answers, func(a *Answer) bool { return minorOf(a.Status.Version) == firstMinor }) {
+	if !slices.ContainsFunc(s.Answers, func(a *Answer) bool { return version.MinorOf(a.Status.Version) == firstMinor }) {
 		return nil
 	}
 	j := begin(s)

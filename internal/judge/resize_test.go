@@ -11,7 +11,7 @@ import (
 )
 
 // TestResizing: what Kubernetes has accepted counts as done only when the kubelet has
-// done it. What never fits its node is made anew, which another node may take, and so is what
+// done it. What never fits its node is recreated, which another node may take, and so is what
 // the kubelet has tried in vain for two minutes.
 func TestResizing(t *testing.T) {
 	condition := func(kind corev1.PodConditionType, reason, message string) func(*corev1.Pod) {

@@ -21,7 +21,7 @@ func (j *judgement) target() {
 		m := members.member(name)
 		m.Pod.DefaultImage = build.RunsDefaultImage(pod, m.Version)
 	}
-	v.Target = nextTarget(c, v.DowngradeTarget, members)
+	v.Target = j.transition().Target()
 	v.Target.Misnamed = misnamed(c, v.Target, members)
 	listed := cluster.Names(slices.DeleteFunc(members.sorted(), cluster.Not(cluster.IsListed)))
 	for name, pod := range members.pods {
@@ -32,7 +32,7 @@ func (j *judgement) target() {
 			m.Damage, m.Pod.Misled = "", v.Unread == "" && !slices.Equal(build.Peers(pod), listed)
 		}
 	}
-	v.Target.Held = v.Target.Hold(members.sorted())
+	v.Target.Current = v.Target.CurrentOf(members.sorted())
 	if v.Target.Downgrade != "" && v.Want.Ephemeral && j.takesNewPods() {
 		v.Target.Barred = fmt.Sprintf("members of etcd %s need new pods, because flags differ, and with its pod the data of a member goes; "+
 			"etcd lets no new member join while it goes down: set spec.version back", v.Target.Downgrade)
@@ -47,13 +47,13 @@ func misnamed(c *v1alpha1.EtcdCluster, target cluster.Target, members *join) str
 	wanted, image := wantedVersion(c)
 	for _, m := range members.sorted() {
 		pod := members.pods[m.Name]
-		runs := pod != nil && cluster.IsListed(m) && m.Answers && !m.Pod.Settling && minorOf(m.Version) != ""
+		runs := pod != nil && cluster.IsListed(m) && m.Answers && !m.Pod.Settling && version.MinorOf(m.Version) != ""
 		switch {
 		case !runs:
 		case image != "" && m.Version != wanted && build.IsMadeFor(pod, image):
 			return fmt.Sprintf("spec.image holds etcd %s, which %s runs, and not %s: correct spec.image or spec.version", m.Version, m.Name, wanted)
 		case image == "" && m.Version != target.Version && build.IsMadeFor(pod, build.DefaultImage(target.Version)):
-			return fmt.Sprintf("%s was given the image of etcd %s, and runs %s: mend the mirror or the policy that gives it another image, "+
+			return fmt.Sprintf("%s was given the image of etcd %s, and runs %s: fix the mirror or the policy that gives it another image, "+
 				"and delete pod %s", m.Name, target.Version, m.Version, m.Name)
 		}
 	}
@@ -85,51 +85,24 @@ func (j *judgement) change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Cha
 	return change
 }
 
-// nextTarget is the next version on the way to the wanted one. Members run what they
-// run until etcd is prepared for it. A downgrade is not even asked for before its data is
-// of its own version: that it is of the older one would prove nothing then.
-func nextTarget(c *v1alpha1.EtcdCluster, goesDown string, members *join) cluster.Target {
-	wanted, image := wantedVersion(c)
-	running, runningImage := members.running()
-	hop := version.Next(wanted, running, goesDown, image != "")
-	if hop.Downgrade != "" && !members.answer() && c.Status.TargetVersion == hop.To {
-		hop.Downgrade = "" // it was allowed, and nobody is there to say so
+// transition is what stands between the members and the version that is wanted.
+func (j *judgement) transition() version.Transition {
+	wanted, image := wantedVersion(j.c)
+	running, runningImage := j.members.running()
+	return version.Transition{
+		Wanted: cluster.Revision{Version: wanted, Image: image}, Running: running, Image: runningImage,
+		Downgrade: j.v.DowngradeTarget, Answers: j.members.answer(), Told: j.c.Status.TargetVersion,
+		Unmigrated: j.members.unmigrated, Unproven: j.members.unproven,
+		Legacy: j.c.Status.LegacyEntries, Cleansed: j.members.areCleansed(j.c),
 	}
-	t := cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}
-	up, legacy := goesUp(running, hop.To), c.Status.LegacyEntries && !readsLegacy(wanted)
-	switch {
-	case (up || hop.Downgrade != "" || goesDown == minorOf(hop.To)) && members.unmigrated != "":
-		t.Await = "etcd to prepare its data: " + members.unmigrated
-		t.Version = version.Highest(running)
-	case members.unproven:
-		t.Version = version.Wake(hop.To, running)
-	case t.Downgrade != "", legacy && up && !readsLegacy(hop.To) && !members.areCleansed(c):
-		t.Version = version.Highest(running)
-	}
-	t.Cleanse = legacy && minorOf(t.Version) == lastLegacy
-	switch {
-	case t.Version == wanted:
-		t.Image = image
-	case image != "":
-		t.Image = runningImage
-	}
-	return t
 }
-
-// lastLegacy is the last minor version that reads requests in the form of etcd 3.5. It
-// replays those in its log from the last snapshot on, which may be the whole log.
-// etcd 3.7 panics on one ("unmarshal should never fail"): its raft log may hold only
-// requests of its own form (apply_v2.go of the server is gone in 3.7).
-const lastLegacy = "3.6"
-
-func readsLegacy(full string) bool { return minorOf(full) == "3.5" || minorOf(full) == lastLegacy }
 
 // areCleansed says whether all members have dropped what they had in their logs from
 // etcd 3.5. Each has written a snapshot when it is healthy again, and not before, because
 // joining and raising the cluster's version are two entries at least. Once that was so the
-// status remembers it by what comes next: then members are made anew without the setting.
+// status remembers it by what comes next: then members are recreated without the setting.
 func (j *join) areCleansed(c *v1alpha1.EtcdCluster) bool {
-	if c.Status.TargetVersion != "" && !readsLegacy(c.Status.TargetVersion) {
+	if c.Status.TargetVersion != "" && !version.ReadsLegacy(c.Status.TargetVersion) {
 		return true
 	}
 	for _, m := range j.members {
@@ -149,20 +122,6 @@ func (j *join) answer() bool {
 		}
 	}
 	return false
-}
-
-// goesUp says whether a version is of a newer minor version than every member's.
-func goesUp(running []string, to string) bool {
-	highest := version.Highest(running)
-	return highest != "" && version.Order(highest, to) < 0 && minorOf(highest) != minorOf(to)
-}
-
-func minorOf(full string) string {
-	v, err := version.Parse(full)
-	if err != nil {
-		return ""
-	}
-	return v.Minor()
 }
 
 // wantedVersion is what the spec wants, or what was put in its place after it

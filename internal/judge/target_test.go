@@ -130,11 +130,11 @@ func TestLegacyEntries(t *testing.T) {
 	}
 }
 
-// rebuild makes a member's Pod anew.
+// rebuild makes a member's Pod again.
 func (s *scene) rebuild(name string, target cluster.Target) {
-	anew := build.Pod(build.Targeted(s.c, target), name, build.Joining{})
+	again := build.Pod(build.Targeted(s.c, target), name, build.Joining{})
 	pod := s.pod(name)
-	pod.Spec, pod.Annotations = anew.Spec, anew.Annotations
+	pod.Spec, pod.Annotations = again.Spec, again.Annotations
 }
 
 // TestRolledBack: what was taken back is not wanted again before the spec changes.

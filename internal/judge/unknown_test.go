@@ -22,8 +22,8 @@ func (s *scene) allStay() {
 	s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Spec = build.Budget(s.c, 3).Spec
 }
 
-// recordStrays writes down voters that nobody asked for, as the status has them.
-func (s *scene) recordStrays(ids ...string) {
+// recordUnknown writes down voters that nobody asked for, as the status has them.
+func (s *scene) recordUnknown(ids ...string) {
 	if len(ids) > 0 {
 		s.allStay()
 	}
@@ -34,33 +34,33 @@ func (s *scene) recordStrays(ids ...string) {
 	}
 }
 
-// TestStraysAreRemembered: two of three lose their volumes, and the third serves nobody
+// TestUnknownMembersAreRemembered: two of three lose their volumes, and the third serves nobody
 // alone. Voters that somebody else added may go on without them, so nothing is formed
-// anew: not while they are a quorum, and else only if a person wants it.
-func TestStraysAreRemembered(t *testing.T) {
+// again: not while they are a quorum, and else only if a person wants it.
+func TestUnknownMembersAreRemembered(t *testing.T) {
 	for want, ids := range map[string][]string{
 		"recover quorum from a-0":                           nil,
 		"to go on from it set spec.recovery.acceptDataLoss": {"a"},
 		"voters that are not ours count for its quorum: 3":  {"a", "b", "c"},
 	} {
 		s := newScene(t)
-		s.recordStrays(ids...)
+		s.recordUnknown(ids...)
 		s.c.Spec.Recovery.QuorumLoss = v1alpha1.Automatic
 		s.stop("a-0", "a-1", "a-2")
 		s.drop("Pod a-1", "PersistentVolumeClaim a-1", "Pod a-2", "PersistentVolumeClaim a-2")
 		s.remains = map[string]etcd.Remains{"10.0.0.0:2381": {Revision: 5, Index: 9}}
 		v := s.look()
 		if step, because := plan.Next(v); v.UnknownVoters() != len(ids) || !strings.Contains(step.String(), want) {
-			t.Errorf("strays %+v: %s (%s)", v.Unknown, step, because)
+			t.Errorf("unknown %+v: %s (%s)", v.Unknown, step, because)
 		}
 	}
 }
 
-// TestStraysAreRememberedWithoutAPod: nobody is asked at all. One that was recorded by a name
+// TestUnknownMembersAreRememberedWithoutAPod: nobody is asked at all. One that was recorded by a name
 // of this namespace is of no other.
-func TestStraysAreRememberedWithoutAPod(t *testing.T) {
+func TestUnknownMembersAreRememberedWithoutAPod(t *testing.T) {
 	s := newScene(t)
-	s.recordStrays("c0ffee", "d0")
+	s.recordUnknown("c0ffee", "d0")
 	s.c.Status.UnknownMembers[1].PeerURLs = []string{"https://a-7.a.default.svc:2380"}
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
 	want := []cluster.UnknownMember{
@@ -68,53 +68,53 @@ func TestStraysAreRememberedWithoutAPod(t *testing.T) {
 		{ID: 0xd0, Name: "b-d0", PeerURL: "https://a-7.a.default.svc:2380", Voter: true},
 	}
 	if v := s.look(); !slices.Equal(v.Unknown, want) {
-		t.Errorf("strays: %+v", v.Unknown)
+		t.Errorf("unknown: %+v", v.Unknown)
 	}
 }
 
-// TestStraysAreKnownWithoutARead: what a member remembers counts, too.
-func TestStraysAreKnownWithoutARead(t *testing.T) {
+// TestUnknownMembersAreKnownWithoutARead: what a member remembers counts, too.
+func TestUnknownMembersAreKnownWithoutARead(t *testing.T) {
 	s := newScene(t)
-	s.addStrayVoter("other")
+	s.addUnknownVoter("other")
 	for range 3 {
 		s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
 	}
 	if v := s.look(); v.Unread == "" || v.UnknownVoters() != 1 {
-		t.Errorf("unread %q, strays %+v", v.Unread, v.Unknown)
+		t.Errorf("unread %q, unknown %+v", v.Unread, v.Unknown)
 	}
 }
 
-// TestConfirmedListForgetsStrays: that one is the truth.
-func TestConfirmedListForgetsStrays(t *testing.T) {
+// TestConfirmedListForgetsUnknownMembers: that one is the truth.
+func TestConfirmedListForgetsUnknownMembers(t *testing.T) {
 	s := newScene(t)
-	s.recordStrays("a")
+	s.recordUnknown("a")
 	if v := s.look(); v.Unread != "" || len(v.Unknown) > 0 {
-		t.Errorf("unread %q, strays: %+v", v.Unread, v.Unknown)
+		t.Errorf("unread %q, unknown: %+v", v.Unread, v.Unknown)
 	}
 }
 
-// TestOldMemoryForgetsNoStray: what one member remembers may be older than the record, or
+// TestOldMemoryForgetsNoUnknownMember: what one member remembers may be older than the record, or
 // newer. A learner of one of them may be a voter since.
-func TestOldMemoryForgetsNoStray(t *testing.T) {
+func TestOldMemoryForgetsNoUnknownMember(t *testing.T) {
 	s := newScene(t)
-	s.addStrayVoter("other")
-	s.recordStrays("a", "4")
+	s.addUnknownVoter("other")
+	s.recordUnknown("a", "4")
 	s.c.Status.UnknownMembers[1].Role = v1alpha1.RoleLearner
 	s.stop("a-1", "a-2")
 	s.etcd.Stop("other")
 	ids := func(v cluster.View) (ids []uint64) {
-		for _, stray := range v.Unknown {
-			ids = append(ids, stray.ID)
+		for _, unknown := range v.Unknown {
+			ids = append(ids, unknown.ID)
 		}
 		return ids
 	}
 	if v := s.look(); v.Unread == "" || !slices.Equal(ids(v), []uint64{4, 0xa}) || v.UnknownVoters() != 2 {
-		t.Errorf("the record has a learner: unread %q, strays %+v", v.Unread, v.Unknown)
+		t.Errorf("the record has a learner: unread %q, unknown %+v", v.Unread, v.Unknown)
 	}
 	s.c.Status.UnknownMembers[1].Role = v1alpha1.RoleVoter
 	s.members = func(all []etcd.Member) { all[3].Learner = true }
 	if v := s.look(); !slices.Equal(ids(v), []uint64{4, 0xa}) || v.UnknownVoters() != 2 {
-		t.Errorf("the record has a voter: strays %+v", v.Unknown)
+		t.Errorf("the record has a voter: unknown %+v", v.Unknown)
 	}
 }
 

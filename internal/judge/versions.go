@@ -18,7 +18,7 @@ func (j *judgement) noteVersions(answers []*Answer) {
 		j.v.DowngradeTarget = cmp.Or(j.v.DowngradeTarget, a.Status.Downgrade)
 	}
 	for _, a := range answers {
-		runs, stores := minorOf(a.Status.Version), cmp.Or(minorOf(a.Status.StorageVersion), firstMinor)
+		runs, stores := version.MinorOf(a.Status.Version), cmp.Or(version.MinorOf(a.Status.StorageVersion), firstMinor)
 		next := cmp.Or(j.v.DowngradeTarget, runs)
 		if a.Err == nil && runs != firstMinor && runs != j.v.DowngradeTarget && stores != next {
 			j.members.unmigrated = fmt.Sprintf("%s runs %s, and its data is of %s, not of %s yet", a.Member, runs, stores, next)
@@ -34,7 +34,7 @@ func (j *judgement) mayDescend() bool {
 	if j.v.Want.Ephemeral {
 		most++ // while they are recreated
 	}
-	return j.members.voters() < most && minorOf(version.Highest(versions)) == firstMinor
+	return j.members.voters() < most && version.MinorOf(version.Highest(versions)) == firstMinor
 }
 
 // noteDescent takes down whether such a downgrade goes on.

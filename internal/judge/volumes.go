@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
@@ -41,7 +42,7 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 		past.Unused, past.Unfit = m.Unused, m.Unused && !build.IsFitting(c, claim)
 		v.Volumes = append(v.Volumes, past)
 	}
-	if had := claim.Annotations[v1alpha1.AnnotationVersion]; members.unproven && minorOf(had) != "" {
+	if had := claim.Annotations[v1alpha1.AnnotationVersion]; members.unproven && version.MinorOf(had) != "" {
 		m.Version = had
 	}
 }

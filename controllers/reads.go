@@ -12,23 +12,23 @@ import (
 // A watch tells of it within milliseconds.
 const waitForWatch = 3 * time.Second
 
-// A patientClient waits no longer than that. It may be in vain: a watch that breaks off does
+// A boundedClient waits no longer than that. It may be in vain: a watch that breaks off does
 // not tell of every deletion, and none tells of an object from which an admission policy has
 // taken our label. Reads wait for the newest write of a kind, so that such a one would hold up
 // every cluster. Nobody's safety rests on the wait (docs/adr/0004).
-type patientClient struct{ client.Client }
+type boundedClient struct{ client.Client }
 
-func newPatientClient(config *rest.Config, options client.Options) (client.Client, error) {
+func newBoundedClient(config *rest.Config, options client.Options) (client.Client, error) {
 	inner, err := client.New(config, options)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is the library's own constructor
 	}
-	return patientClient{inner}, nil
+	return boundedClient{inner}, nil
 }
 
 // Get reads one object.
-func (c patientClient) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
-	return patiently(ctx, func(ctx context.Context) error {
+func (c boundedClient) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	return bounded(ctx, func(ctx context.Context) error {
 		return c.Client.Get(ctx, key, object, opts...)
 	}, func() error {
 		return c.Client.Get(ctx, key, object, append(opts, client.DisableReadYourWritesConsistency)...)
@@ -36,15 +36,15 @@ func (c patientClient) Get(ctx context.Context, key client.ObjectKey, object cli
 }
 
 // List reads all objects of a kind that the options name.
-func (c patientClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	return patiently(ctx, func(ctx context.Context) error {
+func (c boundedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return bounded(ctx, func(ctx context.Context) error {
 		return c.Client.List(ctx, list, opts...)
 	}, func() error {
 		return c.Client.List(ctx, list, append(opts, client.DisableReadYourWritesConsistency)...)
 	})
 }
 
-func patiently(ctx context.Context, wait func(context.Context) error, now func() error) error {
+func bounded(ctx context.Context, wait func(context.Context) error, now func() error) error {
 	limited, cancel := context.WithTimeout(ctx, waitForWatch)
 	defer cancel()
 	err := wait(limited)

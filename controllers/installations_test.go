@@ -178,7 +178,7 @@ func TestFault12SecondInstallationIsPassive(t *testing.T) {
 }
 
 // remakes deletes a Pod: the passive one leaves it so and will look again, the other
-// one, which looks later, makes it anew.
+// one, which looks later, makes it again.
 func remakes(t *testing.T, c *v1alpha1.EtcdCluster, serial string, idle, busy *installed) {
 	t.Helper()
 	pod := &corev1.Pod{}

@@ -34,7 +34,7 @@ func (b *behind) read(ctx context.Context, waits bool) error {
 }
 
 func (b *behind) client() client.Client {
-	return patientClient{fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+	return boundedClient{fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, _ client.WithWatch, _ client.ObjectKey, _ client.Object, opts ...client.GetOption) error {
 			return b.read(ctx, !(&client.GetOptions{}).ApplyOptions(opts).DisableReadYourWritesConsistency)
 		},

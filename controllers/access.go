@@ -9,29 +9,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// outside is what an operator may read that is in no namespace. One that is installed for
+// access is what an operator may read that is in no namespace. One that is installed for
 // some namespaces may have been given nothing there, and works without.
-type outside struct{ nodes, volumes bool }
+type access struct{ nodes, volumes bool }
 
-// lookOutside asks once. An API server that does not answer is asked for everything later:
+// probeAccess asks once. An API server that does not answer is asked for everything later:
 // a watch that it then does not allow ends the process, and the next one asks again.
-func lookOutside(ctx context.Context, live client.Reader) outside {
+func probeAccess(ctx context.Context, live client.Reader) access {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return outside{
+	return access{
 		nodes:   !apierrors.IsForbidden(live.List(ctx, &corev1.NodeList{}, client.Limit(1))),
 		volumes: !apierrors.IsForbidden(live.Get(ctx, client.ObjectKey{Name: "none"}, &corev1.PersistentVolume{})),
 	}
 }
 
 // missing says what is not seen, and what is therefore not done.
-func (o outside) missing() []string {
+func (a access) missing() []string {
 	var all []string
-	if !o.nodes {
+	if !a.nodes {
 		all = append(all, "may not list nodes: members on a node that is silent for too long are not replaced, "+
 			"and leadership does not leave a node that is cordoned before its Pods are told to end")
 	}
-	if !o.volumes {
+	if !a.volumes {
 		all = append(all, "may not get persistentvolumes: a member is not replaced because its volume is on a node that is silent or gone")
 	}
 	return all
