@@ -16,7 +16,7 @@ import (
 func lostAuthorities() {
 	var c *v1alpha1.EtcdCluster
 
-	BeforeAll(func() {
+	BeforeEach(func() {
 		namespace := newNamespace()
 		startOperator(namespace)
 		c = create(newCluster(namespace, "orphan"))

@@ -54,9 +54,14 @@ func connect() {
 	straight, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	api = patient{straight}
-	installCRD()
-	program = filepath.Join(GinkgoT().TempDir(), "etcd-operator")
-	run("go", "build", "-o", program, top)
+}
+
+// build builds the operator for as long as the suite runs.
+func build() string {
+	GinkgoHelper()
+	built := filepath.Join(GinkgoT().TempDir(), "etcd-operator")
+	run("go", "build", "-o", built, top)
+	return built
 }
 
 func installCRD() {

@@ -27,23 +27,16 @@ var ways = []struct {
 func faultsOfTheOperator() {
 	var o *operator
 	var namespace string
-	var trace []string
 
-	BeforeAll(func() {
+	BeforeEach(func() {
 		needsOwnOperator()
 		namespace = newNamespace()
 		o = startOperator(namespace)
-		c := create(newCluster(namespace, "reference"))
-		Expect(members(c)).To(HaveLen(3))
-		for _, write := range o.written() {
-			trace = append(trace, strings.Join(strings.Fields(write)[:2], " "))
-		}
-		AddReportEntry("writes of a creation", strings.Join(trace, "\n"))
-		discard(c)
 	})
 
 	for _, way := range ways {
 		It("faults 1 and 2: the end is the same when the operator "+way.name+" any write of a creation", func() {
+			trace := writesOfACreation(o, namespace)
 			for _, at := range points(trace) {
 				By(fmt.Sprintf("%s write %d: %s", way.name, at, trace[at]))
 				c := createBroken(o, namespace, way.prefix, at, way.fate, way.dies)
@@ -141,6 +134,21 @@ func faultsOfTheOperator() {
 		Eventually(func(g Gomega) { g.Expect(podsOf(g, namespace, ours(c))).To(HaveLen(1)) }).Should(Succeed())
 		discard(c)
 	})
+}
+
+// writesOfACreation are the kinds of the writes by which a cluster comes into being, in order.
+func writesOfACreation(o *operator, namespace string) []string {
+	GinkgoHelper()
+	o.forget()
+	c := create(newCluster(namespace, "reference"))
+	Expect(members(c)).To(HaveLen(3))
+	var trace []string
+	for _, write := range o.written() {
+		trace = append(trace, strings.Join(strings.Fields(write)[:2], " "))
+	}
+	AddReportEntry("writes of a creation", strings.Join(trace, "\n"))
+	discard(c)
+	return trace
 }
 
 // points are the writes to break: one of each kind and the last, or all with

@@ -17,7 +17,7 @@ import (
 func deletion() {
 	var namespace string
 
-	BeforeAll(func() {
+	BeforeEach(func() {
 		namespace = newNamespace()
 		startOperator(namespace)
 	})

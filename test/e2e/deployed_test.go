@@ -90,6 +90,7 @@ func deployed() {
 	})
 
 	It("is installed by kubectl apply -f dist/install.yaml on a cluster that has never seen it", Label("long"), func() {
+		allNamespacesGo() // and the clusters of other specs with them
 		var clusters v1alpha1.EtcdClusterList
 		Expect(api.List(ctx, &clusters)).To(Succeed())
 		if !isLocal() || len(clusters.Items) > 0 {

@@ -56,6 +56,37 @@ func faultsOfMembership() {
 		}).Should(Succeed())
 	})
 
+	It("faults 40 and 41: a member that somebody added is reported and left alone", func() {
+		stranger := addByHand(c, "https://stranger.example:2380")
+		before := uids(c)
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"look": "again"} })).To(Succeed())
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "stranger.example")
+		Expect(members(c)).To(HaveLen(4))
+		Expect(uids(c)).To(Equal(before), "nothing is changed beside it")
+		removeByHand(c, stranger)
+	})
+}
+
+// withoutNode is what becomes of members whose Pods find no node, because all are cordoned.
+func withoutNode() {
+	var c *v1alpha1.EtcdCluster
+	var id string
+
+	BeforeAll(func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c = create(newCluster(namespace, "pending"))
+		put(c, "key", "value")
+		id = now(c).Status.ClusterID
+	})
+
+	AfterEach(func() {
+		settles(c)
+		Expect(members(c)).To(HaveLen(3))
+		Expect(now(c).Status.ClusterID).To(Equal(id))
+		Expect(value(c, "key")).To(Equal("value"))
+	})
+
 	It("fault 18: a volume that is lost while its Pod waits for a node counts as lost, and nobody waits with it", func() {
 		victim, _ := aFollower(c)
 		successor := fmt.Sprintf("%s-%d", c.Name, now(c).Status.NextSerial)
@@ -87,16 +118,6 @@ func faultsOfMembership() {
 		settles(c)
 		Expect(membersOf(Default, c)).To(And(HaveLen(5), HaveKey(joining)))
 		scale(c, 3)
-	})
-
-	It("faults 40 and 41: a member that somebody added is reported and left alone", func() {
-		stranger := addByHand(c, "https://stranger.example:2380")
-		before := uids(c)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"look": "again"} })).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "stranger.example")
-		Expect(members(c)).To(HaveLen(4))
-		Expect(uids(c)).To(Equal(before), "nothing is changed beside it")
-		removeByHand(c, stranger)
 	})
 }
 

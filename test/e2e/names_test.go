@@ -12,7 +12,7 @@ import (
 func namesAndSizes() {
 	var namespace string
 
-	BeforeAll(func() {
+	BeforeEach(func() {
 		namespace = newNamespace()
 		startOperator(namespace)
 	})

@@ -25,7 +25,7 @@ import (
 func whatBelongsToOthers() {
 	var namespace string
 
-	BeforeAll(func() {
+	BeforeEach(func() {
 		namespace = newNamespace()
 		startOperator(namespace)
 	})

@@ -18,7 +18,7 @@ import (
 func putBack() {
 	var namespace string
 
-	BeforeAll(func() {
+	BeforeEach(func() {
 		namespace = newNamespace()
 		startOperator(namespace)
 	})

@@ -21,7 +21,7 @@ func quorumLoss() {
 	var namespace string
 	var o *operator
 
-	BeforeAll(func() {
+	BeforeEach(func() {
 		namespace = newNamespace()
 		o = startOperator(namespace)
 	})

@@ -27,7 +27,7 @@ func twoInstallations() {
 	BeforeAll(func() {
 		var found appsv1.Deployment
 		Expect(api.Get(ctx, deployment, &found)).To(Succeed(), "make images deploy")
-		replicas = max(ptr.Deref(found.Spec.Replicas, 1), 1)
+		replicas = max(ptr.Deref(found.Spec.Replicas, 1), ptr.Deref(slept, 1))
 		runDeployed(replicas)
 		DeferCleanup(func() { runDeployed(replicas) })
 		c = create(newCluster(newNamespace(), "twice"))

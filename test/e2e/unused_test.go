@@ -19,7 +19,7 @@ import (
 func unusedVolumes() {
 	var namespace string
 
-	BeforeAll(func() {
+	BeforeEach(func() {
 		namespace = newNamespace()
 		startOperator(namespace)
 	})

@@ -68,38 +68,6 @@ func upgrades() {
 		}
 	})
 
-	for _, size := range []int32{1, 3} {
-		labels := Label()
-		if size > 1 {
-			labels = Label("long")
-		}
-		It(fmt.Sprintf("goes on to 3.7.3 after it has rested on 3.6.16, and back, with %d of 3.5.35", size), labels, func() {
-			rested := create(newCluster(c.Namespace, fmt.Sprintf("rested-%d", size), ofVersion("3.5.35"),
-				func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To(size) }))
-			data := fill(rested)
-			Expect(edit(rested, ofVersion("3.6.16"))).To(Succeed())
-			settles(rested)
-			Expect(running(rested)).To(HaveEach("3.6.16"))
-			w := callWitness(rested)
-			Expect(edit(rested, ofVersion("3.7.3"))).To(Succeed())
-			settles(rested)
-			w.dismiss()
-			Expect(running(rested)).To(HaveEach("3.7.3"))
-			Expect(filled(rested)).To(Equal(data))
-			for name, runs := range w.runs {
-				Expect(runs).To(HaveExactElements(
-					HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.7.3")), name)
-				Expect(restarts(rested)[name]).To(BeZero(), "%s drops what 3.7 cannot read before it runs 3.7", name)
-			}
-			for _, down := range []string{"3.6.16", "3.5.35"} {
-				Expect(edit(rested, ofVersion(down))).To(Succeed())
-				settles(rested)
-				Expect(running(rested)).To(HaveEach(down))
-			}
-			Expect(filled(rested)).To(Equal(data))
-		})
-	}
-
 	It("fault 49: two minor versions down are refused, and nothing is touched", func() {
 		before := uids(c)
 		for _, down := range []string{"3.5", "3.5.35"} {
@@ -133,6 +101,59 @@ func upgrades() {
 		Expect(w.runs).To(ContainElement(HaveLen(1)), "a member that never went down")
 	})
 
+	It("fault 49: goes two minor versions down, one after the other", Label("long"), func() {
+		for _, version := range []string{"3.6.16", "3.5.35"} {
+			w := callWitness(c)
+			Expect(edit(c, ofVersion(version))).To(Succeed())
+			settles(c)
+			w.dismiss()
+			w.keptServing(3)
+			Expect(running(c)).To(HaveEach(version))
+		}
+	})
+}
+
+// otherWays are gone by a cluster each.
+func otherWays() {
+	var namespace string
+
+	BeforeEach(func() {
+		namespace = newNamespace()
+		startOperator(namespace)
+	})
+
+	for _, size := range []int32{1, 3} {
+		labels := Label()
+		if size > 1 {
+			labels = Label("long")
+		}
+		It(fmt.Sprintf("goes on to 3.7.3 after it has rested on 3.6.16, and back, with %d of 3.5.35", size), labels, func() {
+			rested := create(newCluster(namespace, fmt.Sprintf("rested-%d", size), ofVersion("3.5.35"),
+				func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To(size) }))
+			data := fill(rested)
+			Expect(edit(rested, ofVersion("3.6.16"))).To(Succeed())
+			settles(rested)
+			Expect(running(rested)).To(HaveEach("3.6.16"))
+			w := callWitness(rested)
+			Expect(edit(rested, ofVersion("3.7.3"))).To(Succeed())
+			settles(rested)
+			w.dismiss()
+			Expect(running(rested)).To(HaveEach("3.7.3"))
+			Expect(filled(rested)).To(Equal(data))
+			for name, runs := range w.runs {
+				Expect(runs).To(HaveExactElements(
+					HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.7.3")), name)
+				Expect(restarts(rested)[name]).To(BeZero(), "%s drops what 3.7 cannot read before it runs 3.7", name)
+			}
+			for _, down := range []string{"3.6.16", "3.5.35"} {
+				Expect(edit(rested, ofVersion(down))).To(Succeed())
+				settles(rested)
+				Expect(running(rested)).To(HaveEach(down))
+			}
+			Expect(filled(rested)).To(Equal(data))
+		})
+	}
+
 	for _, way := range []struct {
 		what string
 		join func(*v1alpha1.EtcdCluster)
@@ -147,7 +168,7 @@ func upgrades() {
 		}},
 	} {
 		It("fault 49: goes down although "+way.what+" on the way", Label("long"), func() {
-			sinking := create(newCluster(c.Namespace, "sinking", ofVersion("3.7.3")))
+			sinking := create(newCluster(namespace, "sinking", ofVersion("3.7.3")))
 			data := fill(sinking)
 			Expect(edit(sinking, ofVersion("3.6.16"))).To(Succeed())
 			way.join(sinking)
@@ -160,7 +181,7 @@ func upgrades() {
 	}
 
 	It("fault 49: the only member goes down when it has just started, and at once others join, and all start again", Label("long"), func() {
-		hasty := create(newCluster(c.Namespace, "hasty", ofVersion("3.6.16"), oneMember))
+		hasty := create(newCluster(namespace, "hasty", ofVersion("3.6.16"), oneMember))
 		data := fill(hasty)
 		Expect(edit(hasty, ofVersion("3.5.35"))).To(Succeed())
 		Eventually(runningNow).WithArguments(hasty).WithPolling(10 * time.Millisecond).Should(HaveExactElements("3.5.35"))
@@ -176,7 +197,7 @@ func upgrades() {
 	})
 
 	It("fault 49: goes down from the middle of an upgrade, also when all Pods are lost there", Label("long"), func() {
-		turning := create(newCluster(c.Namespace, "turning", ofVersion("3.6.16")))
+		turning := create(newCluster(namespace, "turning", ofVersion("3.6.16")))
 		data := fill(turning)
 		Expect(edit(turning, ofVersion("3.7.3"))).To(Succeed())
 		Eventually(runningNow).WithArguments(turning).WithPolling(10 * time.Millisecond).Should(ContainElement("3.7.3")) // before all do
@@ -188,17 +209,6 @@ func upgrades() {
 		Expect(running(turning)).To(HaveEach("3.5.35"))
 		Expect(filled(turning)).To(Equal(data))
 		remove(turning)
-	})
-
-	It("fault 49: goes two minor versions down, one after the other", Label("long"), func() {
-		for _, version := range []string{"3.6.16", "3.5.35"} {
-			w := callWitness(c)
-			Expect(edit(c, ofVersion(version))).To(Succeed())
-			settles(c)
-			w.dismiss()
-			w.keptServing(3)
-			Expect(running(c)).To(HaveEach(version))
-		}
 	})
 }
 
