@@ -33,7 +33,7 @@ func keepArtefacts() {
 	for _, o := range operators {
 		if log, err := os.ReadFile(o.logFile()); err == nil {
 			keep(folder, "operator-"+o.namespace+".log", log)
-			keep(folder, "writes-"+o.namespace+".txt", []byte(strings.Join(o.written(), "\n")))
+			keep(folder, "writes-"+o.namespace+".txt", []byte(strings.Join(o.Written(), "\n")))
 		}
 	}
 	for _, namespace := range namespaces {

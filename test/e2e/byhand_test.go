@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 // byHand is somebody who uses etcdctl while the operator restarts one member after
@@ -62,14 +64,14 @@ func byHand() {
 	// wants its members connected before it changes the membership.
 	rollHalf := func() {
 		GinkgoHelper()
-		DeferCleanup(o.heal)
+		DeferCleanup(o.Heal)
 		stopsAfter(o, 1)
 		Expect(edit(c, roll)).To(Succeed())
 		Eventually(func(g Gomega) {
 			g.Expect(untouched(g, c, before)).To(Equal(2))
 			all := podsOf(g, c.Namespace, ours(c))
 			g.Expect(all).To(HaveLen(3))
-			g.Expect(all).To(HaveEach(Satisfy(isReady)))
+			g.Expect(all).To(HaveEach(Satisfy(witness.IsReady)))
 		}).Should(Succeed())
 	}
 
@@ -87,7 +89,7 @@ func byHand() {
 		})
 		known := members(c)
 		busy(c, func() { // while nobody leads, nobody answers
-			Expect(rolls(c, roll).fewest).To(BeNumerically(">=", 1), "Pods that were ready at once")
+			Expect(rolls(c, roll).Fewest()).To(BeNumerically(">=", 1), "Pods that were ready at once")
 		})
 		stop()
 		mover.Wait()
@@ -102,7 +104,7 @@ func byHand() {
 		removed, err := strconv.ParseUint(members(c)[victim.Name], 16, 64)
 		Expect(err).NotTo(HaveOccurred())
 		removeByHand(c, removed)
-		o.heal()
+		o.Heal()
 		settles(c)
 		Expect(members(c)).NotTo(HaveKey(victim.Name))
 	})
@@ -110,7 +112,7 @@ func byHand() {
 	It("fault 41: a learner that somebody adds in the middle of a roll halts it, is reported, and the roll goes on without it", func() {
 		rollHalf()
 		stranger := addByHand(c, "https://stranger.example:2380")
-		o.heal()
+		o.Heal()
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "stranger.example")
 		halted := uids(c)
 		stays(aWhile, func(g Gomega) {
@@ -144,15 +146,15 @@ func hasVoters(g Gomega, c *v1alpha1.EtcdCluster, count int) bool {
 
 // stopsAfter lets so many Pods be deleted, and no more.
 func stopsAfter(o *operator, count int) {
-	o.onRequest(func(asked request) verdict {
-		if asked.kind() != "DELETE pods" {
-			return pass
+	o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
+		if asked.Kind() != "DELETE pods" {
+			return apiproxy.Pass
 		}
 		count--
 		if count < 0 {
-			return drop
+			return apiproxy.Drop
 		}
-		return pass
+		return apiproxy.Pass
 	})
 }
 

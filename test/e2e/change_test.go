@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 func change() {
@@ -78,17 +79,17 @@ func scale(c *v1alpha1.EtcdCluster, replicas int32) {
 func rollsCarefully(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) {
 	GinkgoHelper()
 	w := rolls(c, change)
-	w.keptServing(now(c).Status.ReadyMembers)
+	w.KeptServing(now(c).Status.ReadyMembers)
 }
 
 // rolls makes a change that restarts members, and checks that each was restarted.
-func rolls(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) *witness {
+func rolls(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) *witness.Witness {
 	GinkgoHelper()
 	before := uids(c)
 	w := callWitness(c)
 	Expect(edit(c, change)).To(Succeed())
 	settles(c)
-	w.dismiss()
+	w.Dismiss()
 	for name, uid := range uids(c) {
 		Expect(before).To(HaveKey(name))
 		Expect(before[name]).NotTo(Equal(uid), "%s was restarted", name)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 // newNamespace makes a namespace under the strictest Pod Security level, which
@@ -105,7 +106,7 @@ func isSettled(g Gomega, c *v1alpha1.EtcdCluster) {
 	all := podsOf(g, c.Namespace, ours(c))
 	g.Expect(all).To(HaveLen(now.Size())) // one that was deleted may be gone before the status says so
 	for _, pod := range all {
-		g.Expect(isReady(pod)).To(BeTrue(), pod.Name)
+		g.Expect(witness.IsReady(pod)).To(BeTrue(), pod.Name)
 	}
 }
 
@@ -238,12 +239,6 @@ func uidsOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
 		all[p.Name] = string(p.UID)
 	}
 	return all
-}
-
-func isReady(p corev1.Pod) bool {
-	return slices.ContainsFunc(p.Status.Conditions, func(condition corev1.PodCondition) bool {
-		return condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
-	}) && p.DeletionTimestamp == nil
 }
 
 // stays checks that something holds for a while.

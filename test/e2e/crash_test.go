@@ -11,17 +11,18 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 )
 
 // ways are those in which a write can go wrong.
 var ways = []struct {
 	name, prefix string
-	fate         verdict
+	fate         apiproxy.Verdict
 	dies         bool
 }{
-	{"dies before", "before", drop, true},
-	{"dies after, without the answer to,", "after", deafen, true},
-	{"hears a timeout after", "timeout", timeout, false},
+	{"dies before", "before", apiproxy.Drop, true},
+	{"dies after, without the answer to,", "after", apiproxy.Deafen, true},
+	{"hears a timeout after", "timeout", apiproxy.Timeout, false},
 }
 
 func faultsOfTheOperator() {
@@ -46,7 +47,7 @@ func faultsOfTheOperator() {
 				settles(c)
 				Eventually(belongings).WithArguments(c).Should(ConsistOf(ofThree...))
 				Expect(members(c)).To(And(HaveLen(3), HaveKey(c.Name+"-0"), HaveKey(c.Name+"-1"), HaveKey(c.Name+"-2")))
-				o.heal()
+				o.Heal()
 				discard(c)
 			}
 		})
@@ -54,11 +55,11 @@ func faultsOfTheOperator() {
 
 	It("fault 3: an operator that died between listing a learner and making its Pod finishes it", func() {
 		c := create(newCluster(namespace, "orphan", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
-		o.onRequest(func(asked request) verdict {
-			if asked.kind() == "POST pods" {
-				return drop
+		o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
+			if asked.Kind() == "POST pods" {
+				return apiproxy.Drop
 			}
-			return pass
+			return apiproxy.Pass
 		})
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 		Eventually(membersOf).WithArguments(c).Should(HaveKey("?"), "a learner that has not started")
@@ -75,15 +76,15 @@ func faultsOfTheOperator() {
 		others := uids(c)
 		delete(others, victim.Name)
 		asked, refused := 0, 0
-		o.onRequest(func(r request) verdict {
-			if r.watch {
-				return pass
+		o.OnRequest(func(r apiproxy.Request) apiproxy.Verdict {
+			if r.Watch {
+				return apiproxy.Pass
 			}
 			if asked++; asked%2 == 0 {
 				refused++
-				return refuse
+				return apiproxy.Refuse
 			}
-			return linger
+			return apiproxy.Linger
 		})
 		lose(c, victim.Name)
 		second := newCluster(namespace, "beside", oneMember)
@@ -94,7 +95,7 @@ func faultsOfTheOperator() {
 			g.Expect(membersOf(g, c)).To(And(HaveLen(3), Not(HaveKey(victim.Name))))
 			isSettled(g, c)
 		}).WithTimeout(5 * time.Minute).Should(Succeed())
-		o.heal()
+		o.Heal()
 		AddReportEntry("requests", fmt.Sprintf("%d in %s, %d of them refused", asked, time.Since(begun).Round(time.Second), refused))
 		Expect(refused).To(BeNumerically(">", 10), "requests that were refused")
 		untouched, after := uids(c), members(c)
@@ -110,13 +111,13 @@ func faultsOfTheOperator() {
 	It("fault 9: an API server that refuses everything is asked as seldom as it says, and then all goes on", Label("long"), func() {
 		c := create(newCluster(namespace, "refused", oneMember))
 		asked := 0
-		o.onRequest(func(request) verdict {
+		o.OnRequest(func(apiproxy.Request) apiproxy.Verdict {
 			asked++
-			return refuse
+			return apiproxy.Refuse
 		})
 		setSize(c, 3)
 		time.Sleep(time.Minute)
-		o.heal()
+		o.Heal()
 		AddReportEntry("requests in a minute", asked)
 		Expect(asked).To(BeNumerically("<", 5*60))
 		settles(c)
@@ -139,11 +140,11 @@ func faultsOfTheOperator() {
 // writesOfACreation are the kinds of the writes by which a cluster comes into being, in order.
 func writesOfACreation(o *operator, namespace string) []string {
 	GinkgoHelper()
-	o.forget()
+	o.Forget()
 	c := create(newCluster(namespace, "reference"))
 	Expect(members(c)).To(HaveLen(3))
 	var trace []string
-	for _, write := range o.written() {
+	for _, write := range o.Written() {
 		trace = append(trace, strings.Join(strings.Fields(write)[:2], " "))
 	}
 	AddReportEntry("writes of a creation", strings.Join(trace, "\n"))
@@ -168,7 +169,7 @@ func points(trace []string) []int {
 // createBroken makes a cluster, and lets its write with that number meet its fate. When
 // it comes into being without one, because less had to be said of it than of the first,
 // another meets it a write earlier.
-func createBroken(o *operator, namespace, prefix string, number int, fate verdict, dies bool) *v1alpha1.EtcdCluster {
+func createBroken(o *operator, namespace, prefix string, number int, fate apiproxy.Verdict, dies bool) *v1alpha1.EtcdCluster {
 	GinkgoHelper()
 	for at := number; at >= 0; at-- {
 		c := newCluster(namespace, fmt.Sprintf("%s-%d-%d", prefix, number, at))
@@ -200,20 +201,20 @@ func isClosed(channel <-chan struct{}) bool {
 // breakAt lets the cluster's write with that number meet its fate. If the operator
 // dies with it, nothing that it asks afterwards arrives. The channel is closed when
 // it is so.
-func breakAt(o *operator, name string, number int, fate verdict, dies bool) <-chan struct{} {
+func breakAt(o *operator, name string, number int, fate apiproxy.Verdict, dies bool) <-chan struct{} {
 	broken := make(chan struct{})
 	count, dead := 0, false
-	o.onRequest(func(asked request) verdict {
+	o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
 		if dead {
-			return drop
+			return apiproxy.Drop
 		}
-		ofAnother := asked.resource == "etcdclusters" && asked.name != name
-		if !asked.isWrite() || ofAnother {
-			return pass
+		ofAnother := asked.Resource == "etcdclusters" && asked.Name != name
+		if !asked.IsWrite() || ofAnother {
+			return apiproxy.Pass
 		}
 		count++
 		if count != number+1 {
-			return pass
+			return apiproxy.Pass
 		}
 		dead = dies
 		close(broken)

@@ -78,13 +78,13 @@ func aCluster() {
 	It("causes no writes while it is idle", func() {
 		settles(c)
 		before := calmsDown(c)
-		if o.proxy != nil {
-			o.forget()
+		if o.Proxy != nil {
+			o.Forget()
 		}
 		stays(30*time.Second, func(g Gomega) {
 			g.Expect(versions(c)).To(Equal(before))
-			if o.proxy != nil {
-				g.Expect(o.written()).To(BeEmpty())
+			if o.Proxy != nil {
+				g.Expect(o.Written()).To(BeEmpty())
 			}
 		})
 	})

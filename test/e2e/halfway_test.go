@@ -6,6 +6,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 )
 
 // halfway leaves an operator that dies in the middle of removing a member.
@@ -56,15 +57,15 @@ func halfway() {
 func diesAt(o *operator, kind string, isTime func() bool) <-chan struct{} {
 	died := make(chan struct{})
 	dead := false
-	o.onRequest(func(asked request) verdict {
-		if !dead && asked.kind() == kind && isTime() {
+	o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
+		if !dead && asked.Kind() == kind && isTime() {
 			dead = true
 			close(died)
 		}
 		if dead {
-			return drop
+			return apiproxy.Drop
 		}
-		return pass
+		return apiproxy.Pass
 	})
 	return died
 }

@@ -72,8 +72,8 @@ func onNodes() {
 				settles(patient)
 			}
 		})
-		watching.dismiss()
-		Expect(watching.fewest).To(Equal(2))
+		watching.Dismiss()
+		Expect(watching.Fewest()).To(Equal(2))
 		Expect(members(patient)).To(Equal(known), "the members are the same")
 		Expect(places(patient)).To(Equal(on), "a volume of this cluster stays on its node")
 		Expect(beats.Gap).To(BeNumerically("<", withoutElection))

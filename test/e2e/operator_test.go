@@ -13,11 +13,13 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 )
 
 // operator is one operator in a process of its own, for one namespace.
 type operator struct {
-	*proxy
+	*apiproxy.Proxy
 	namespace, folder string
 	command           *exec.Cmd
 	ended             chan struct{}
@@ -32,11 +34,13 @@ func startOperator(namespace string) *operator {
 		return o
 	}
 	sleepDeployed()
-	o.proxy = newProxy(actingAsOperator())
+	var err error
+	o.Proxy, err = apiproxy.New(actingAsOperator())
+	Expect(err).NotTo(HaveOccurred())
 	operators = append(operators, o)
 	DeferCleanup(func() {
 		o.kill()
-		o.close()
+		o.Close()
 		operators = nil
 	})
 	o.start()
@@ -63,7 +67,7 @@ func actingAsOperator() *rest.Config {
 func (o *operator) start() {
 	GinkgoHelper()
 	kubeconfig := filepath.Join(o.folder, "kubeconfig")
-	Expect(os.WriteFile(kubeconfig, []byte(strings.ReplaceAll(proxied, "URL", o.url())), 0o600)).To(Succeed())
+	Expect(os.WriteFile(kubeconfig, []byte(strings.ReplaceAll(proxied, "URL", o.URL())), 0o600)).To(Succeed())
 	log, err := os.OpenFile(o.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	Expect(err).NotTo(HaveOccurred())
 	defer log.Close()
@@ -106,7 +110,7 @@ func (o *operator) kill() {
 func (o *operator) restart() {
 	GinkgoHelper()
 	o.kill()
-	o.heal()
+	o.Heal()
 	o.start()
 }
 

@@ -11,6 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/netfault"
 )
 
 // aWhile is how long a fault lasts: several elections, and two looks of the
@@ -70,12 +72,12 @@ func faultsOfTheNetwork() {
 func minorities(u *undisturbed) {
 	for _, role := range roles {
 		It("fault 34: the majority serves without "+role+" that is cut off, who is not replaced", func() {
-			one, others := split(networks(u.c), u.chosen(role))
+			one, others := netfault.Split(networks(u.c), u.chosen(role))
 			elections := u.during(func() {
-				one.cutOff(others...)
-				says(u.c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberDown, one.member+" not healthy")
+				one.CutOff(others...)
+				says(u.c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberDown, one.Member+" not healthy")
 				u.stays(others...)
-				one.heal()
+				one.Heal()
 			})
 			u.costsLittle(role, elections)
 		})
@@ -83,34 +85,34 @@ func minorities(u *undisturbed) {
 
 	It("fault 36: a network that splits two and two while a fourth member joins has a majority, and the member joins when it heals", func() {
 		needsOwnOperator()
-		DeferCleanup(u.o.heal)
+		DeferCleanup(u.o.Heal)
 		_, leader, _ := standing(u.c)
-		lead, followers := split(networks(u.c), leader)
+		lead, followers := netfault.Split(networks(u.c), leader)
 		near := followers[0]
-		u.o.onRequest(func(asked request) verdict {
-			if asked.kind() == "POST pods" {
-				return drop
+		u.o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
+			if asked.Kind() == "POST pods" {
+				return apiproxy.Drop
 			}
-			return pass
+			return apiproxy.Pass
 		})
 		Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
 		Eventually(membersOf).WithArguments(u.c).Should(HaveKey("?"))
 		elections := u.during(func() {
-			lead.onlyWith(near)
-			near.onlyWith(lead)
-			u.o.heal()
+			lead.OnlyWith(near)
+			near.OnlyWith(lead)
+			u.o.Heal()
 			Eventually(uidsOf).WithArguments(u.c).Should(HaveLen(4))
 			begun := time.Now()
 			for time.Since(begun) < aWhile {
-				listed := members(u.c, lead.member, near.member)
+				listed := members(u.c, lead.Member, near.Member)
 				Expect(listed).To(HaveLen(4))
 				for name, id := range u.known {
 					Expect(listed).To(HaveKeyWithValue(name, id))
 				}
 				time.Sleep(time.Second)
 			}
-			lead.heal()
-			near.heal()
+			lead.Heal()
+			near.Heal()
 			Eventually(func(g Gomega) {
 				listed := membersOf(g, u.c)
 				g.Expect(len(listed)).To(BeNumerically(">", 3))
@@ -127,26 +129,26 @@ func minorities(u *undisturbed) {
 func badNetworks(u *undisturbed) {
 	for _, fault := range []struct {
 		name, on string
-		begin    func(one *network, others ...*network)
+		begin    func(one *netfault.Network, others ...*netfault.Network)
 	}{
-		{"nobody hears a follower", oneFollower, (*network).silence},
-		{"nobody hears the leader", theLeader, (*network).silence},
-		{"half of a follower's packets are lost", oneFollower, (*network).lossy},
-		{"half of the leader's packets are lost", theLeader, (*network).lossy},
+		{"nobody hears a follower", oneFollower, (*netfault.Network).Silence},
+		{"nobody hears the leader", theLeader, (*netfault.Network).Silence},
+		{"half of a follower's packets are lost", oneFollower, (*netfault.Network).Lossy},
+		{"half of the leader's packets are lost", theLeader, (*netfault.Network).Lossy},
 	} {
 		It("fault 37: at most one election when "+fault.name, func() {
-			one, others := split(networks(u.c), u.chosen(fault.on))
-			if u.o.proxy != nil {
-				u.o.forget()
+			one, others := netfault.Split(networks(u.c), u.chosen(fault.on))
+			if u.o.Proxy != nil {
+				u.o.Forget()
 			}
 			elections := u.during(func() {
 				fault.begin(one, others...)
 				u.stays(others...)
-				one.heal()
+				one.Heal()
 			})
 			Expect(elections).To(BeNumerically("<=", 1))
-			if u.o.proxy != nil {
-				AddReportEntry("writes of the operator", strings.Join(u.o.written(), "\n"))
+			if u.o.Proxy != nil {
+				AddReportEntry("writes of the operator", strings.Join(u.o.Written(), "\n"))
 			}
 		})
 	}
@@ -158,12 +160,12 @@ func slowNetworks(u *undisturbed) {
 		all := networks(u.c)
 		elections := u.during(func() {
 			for _, n := range all {
-				_, others := split(all, n.member)
-				n.delay(75*time.Millisecond, others...)
+				_, others := netfault.Split(all, n.Member)
+				n.Delay(75*time.Millisecond, others...)
 			}
 			u.stays(all...)
 			for _, n := range all {
-				n.heal()
+				n.Heal()
 			}
 		})
 		Expect(elections).To(BeZero())
@@ -174,11 +176,11 @@ func slowNetworks(u *undisturbed) {
 func blindness(u *undisturbed) {
 	It("fault 35: an operator that reaches no member, while their Pods are ready, waits and says that it does not know", func() {
 		needsOwnOperator()
-		here := &network{member: "this machine"}
-		DeferCleanup(here.heal)
+		here := netfault.Here()
+		DeferCleanup(here.Heal)
 		u.during(func() {
-			here.filter("", fmt.Sprintf("meta skgid %d tcp dport %d drop", operatorGroup, v1alpha1.ClientPort))
-			u.o.forget()
+			here.Filter("", fmt.Sprintf("meta skgid %d tcp dport %d drop", operatorGroup, v1alpha1.ClientPort))
+			u.o.Forget()
 			Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
 			says(u.c, v1alpha1.ConditionAvailable, v1alpha1.ReasonUnreachable, "")
 			stays(aWhile, func(g Gomega) {
@@ -186,9 +188,9 @@ func blindness(u *undisturbed) {
 				g.Expect(available.Status).To(Equal(metav1.ConditionUnknown))
 				g.Expect(members(u.c)).To(Equal(u.known))
 			})
-			Expect(u.o.written()).To(HaveEach(ContainSubstring("etcdclusters/status")), "nothing is written but what it says")
+			Expect(u.o.Written()).To(HaveEach(ContainSubstring("etcdclusters/status")), "nothing is written but what it says")
 			Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
-			here.heal()
+			here.Heal()
 			settles(u.c)
 		})
 	})
@@ -222,11 +224,11 @@ func (u *undisturbed) during(happens func()) int {
 
 // stays checks for a while that nobody is replaced, and that the cluster is
 // available by way of some members.
-func (u *undisturbed) stays(via ...*network) {
+func (u *undisturbed) stays(via ...*netfault.Network) {
 	GinkgoHelper()
 	var names []string
 	for _, n := range via {
-		names = append(names, n.member)
+		names = append(names, n.Member)
 	}
 	well := func(g Gomega) {
 		g.Expect(uids(u.c)).To(Equal(u.before))

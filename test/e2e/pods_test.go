@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 func faultsOfPods() {
@@ -85,12 +87,12 @@ func faultsOfPods() {
 	It("fault 23: evictions stop at the disruption budget", func() {
 		needsOwnOperator()
 		settles(c)
-		DeferCleanup(o.heal)
-		o.onRequest(func(asked request) verdict {
-			if asked.kind() == "POST pods" {
-				return drop
+		DeferCleanup(o.Heal)
+		o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
+			if asked.Kind() == "POST pods" {
+				return apiproxy.Drop
 			}
-			return pass
+			return apiproxy.Pass
 		})
 		victim, _ := aFollower(c)
 		Eventually(func() error { return evict(c, victim.Name) }).Should(Succeed())
@@ -99,7 +101,7 @@ func faultsOfPods() {
 			Expect(apierrors.IsTooManyRequests(evict(c, p.Name))).To(BeTrue(), "eviction of %s is refused", p.Name)
 		}
 		put(c, "during", "eviction")
-		o.heal()
+		o.Heal()
 		comesBack(c, victim)
 	})
 }
@@ -138,7 +140,7 @@ func comesBack(c *v1alpha1.EtcdCluster, gone corev1.Pod) {
 		var back corev1.Pod
 		g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: gone.Name}, &back)).To(Succeed())
 		g.Expect(back.UID).NotTo(Equal(gone.UID))
-		g.Expect(isReady(back)).To(BeTrue())
+		g.Expect(witness.IsReady(back)).To(BeTrue())
 	}).Should(Succeed(), "pod %s to come back", gone.Name)
 }
 

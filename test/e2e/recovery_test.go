@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 func quorumLoss() {
@@ -77,7 +78,7 @@ func quorumLoss() {
 			survivor = read(g, c).Status.Recovering
 			g.Expect(survivor).NotTo(BeEmpty())
 		}).Should(Succeed())
-		if o.proxy != nil {
+		if o.Proxy != nil {
 			o.restart()
 		}
 		settles(c)
@@ -116,8 +117,8 @@ func quorumLoss() {
 		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumLost, "2 are needed")
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.NodeSelector = nil })).To(Succeed())
 		settles(c)
-		w.dismiss()
-		for _, status := range w.statuses {
+		w.Dismiss()
+		for _, status := range w.Statuses() {
 			Expect(status).To(And(HaveField("QuorumLoss", BeNil()), HaveField("Recovering", "")))
 		}
 		kept := members(c)
@@ -169,7 +170,7 @@ func aReadyPod(c *v1alpha1.EtcdCluster) string {
 	var name string
 	Eventually(func(g Gomega) {
 		all := podsOf(g, c.Namespace, ours(c))
-		first := slices.IndexFunc(all, isReady)
+		first := slices.IndexFunc(all, witness.IsReady)
 		g.Expect(first).To(BeNumerically(">=", 0), "no pod is ready")
 		name = all[first].Name
 	}).Should(Succeed())

@@ -46,8 +46,8 @@ func computeResources() {
 				g.Expect(memoryLimit(p)).To(Equal(int64(320 << 20)))
 			}
 		}).Should(Succeed())
-		w.dismiss()
-		Expect(w.fewest).To(Equal(3), "Pods that were ready at once")
+		w.Dismiss()
+		Expect(w.Fewest()).To(Equal(3), "Pods that were ready at once")
 		Expect(uids(c)).To(Equal(before))
 		Expect(restarts(c)).To(Equal(count))
 		tells(c, "PodResized")
@@ -104,7 +104,7 @@ func computeResources() {
 			w := callWitness(c)
 			Expect(edit(c, change.to)).To(Succeed())
 			settles(c)
-			w.keptServing(3)
+			w.KeptServing(3)
 			wanted := now(c).Spec.Resources
 			for _, p := range pods(c) {
 				Expect(string(p.UID)).NotTo(Equal(before[p.Name]), p.Name)

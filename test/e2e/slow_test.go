@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/netfault"
 )
 
 // standstill is longer than three elections, and shorter than what the kubelet
@@ -26,7 +27,7 @@ func slowProcesses(u *undisturbed) {
 	for _, role := range roles {
 		It("fault 33: "+role+" that stands still for half a minute and goes on is not replaced", func() {
 			member := u.chosen(role)
-			_, others := split(networks(u.c), member)
+			_, others := netfault.Split(networks(u.c), member)
 			process := processOf(u.before[member])
 			resume := func() { _ = syscall.Kill(process, syscall.SIGCONT) }
 			DeferCleanup(resume)
@@ -50,7 +51,7 @@ func slowDisks(u *undisturbed) {
 	for i, role := range []string{oneFollower, theLeader} {
 		It(fmt.Sprintf("fault %d: ", 31+i)+role+" whose disk takes half a second a write is not replaced, and the others serve on", func() {
 			member := u.chosen(role)
-			_, others := split(networks(u.c), member)
+			_, others := netfault.Split(networks(u.c), member)
 			address := pod(u.c, member).Status.PodIP
 			slow := diskOf(processOf(u.before[member]))
 			DeferCleanup(slow, 0)

@@ -7,12 +7,14 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 )
 
 func staleness() {
@@ -45,22 +47,22 @@ func staleness() {
 		oldClusters := remember(c.Namespace, v1alpha1.GroupVersion.WithKind("EtcdClusterList"), lasts)
 		resize(c, 3)
 		before, listed := uids(c), members(c)
-		for _, old := range []map[string]*past{
+		for _, old := range []map[string]*apiproxy.Past{
 			{"pods": oldPods, "persistentvolumeclaims": oldClaims},
 			{"pods": oldPods, "persistentvolumeclaims": oldClaims, "etcdclusters": oldClusters},
 		} {
 			o.kill()
-			o.forget()
+			o.Forget()
 			for resource := range old {
-				old[resource] = old[resource].again()
-				o.tell(resource, old[resource])
+				old[resource] = old[resource].Again()
+				o.Tell(resource, old[resource])
 			}
 			o.start()
 			for _, list := range old {
-				Eventually(o.wasTold(list)).Should(BeTrue())
+				Eventually(o.WasTold(list)).Should(BeTrue())
 			}
 			stays(lasts+5*time.Second, func(g Gomega) {
-				g.Expect(o.written()).NotTo(ContainElement(HavePrefix("DELETE")))
+				g.Expect(o.Written()).NotTo(ContainElement(HavePrefix("DELETE")))
 			})
 			settles(c)
 			Expect(uids(c)).To(Equal(before))
@@ -75,16 +77,16 @@ func staleness() {
 		resize(c, 1)
 		before, listed := uids(c), members(c)
 		o.kill()
-		o.forget()
-		o.tell("pods", oldPods)
-		o.tell("persistentvolumeclaims", oldClaims)
+		o.Forget()
+		o.Tell("pods", oldPods)
+		o.Tell("persistentvolumeclaims", oldClaims)
 		o.start()
-		Eventually(o.wasTold(oldPods)).Should(BeTrue())
+		Eventually(o.WasTold(oldPods)).Should(BeTrue())
 		time.Sleep(lasts)
 		settles(c)
 		Expect(uids(c)).To(Equal(before))
 		Expect(members(c)).To(Equal(listed))
-		Expect(o.written()).NotTo(ContainElement(HavePrefix("POST")))
+		Expect(o.Written()).NotTo(ContainElement(HavePrefix("POST")))
 		resize(c, 3)
 	})
 
@@ -97,17 +99,17 @@ func staleness() {
 		resize(c, 3)
 		before, listed, aside := uids(c), members(c), putAside(c)
 		o.kill()
-		o.forget()
-		o.tell("pods", oldPods)
-		o.tell("persistentvolumeclaims", oldClaims)
+		o.Forget()
+		o.Tell("pods", oldPods)
+		o.Tell("persistentvolumeclaims", oldClaims)
 		o.start()
-		Eventually(o.wasTold(oldPods)).Should(BeTrue())
+		Eventually(o.WasTold(oldPods)).Should(BeTrue())
 		time.Sleep(lasts)
 		settles(c)
 		Expect(uids(c)).To(Equal(before))
 		Expect(members(c)).To(Equal(listed))
 		Expect(putAside(c)).To(Equal(aside))
-		Expect(o.written()).NotTo(ContainElement(Or(HavePrefix("POST"), HavePrefix("DELETE"))))
+		Expect(o.Written()).NotTo(ContainElement(Or(HavePrefix("POST"), HavePrefix("DELETE"))))
 	})
 
 	It("fault 7: the loss of the news that a Pod is gone is repaired by the operator's own look", func() {
@@ -115,7 +117,7 @@ func staleness() {
 		time.Sleep(10 * time.Second) // looks that are due anyway come before the news is lost
 		victim, _ := aFollower(c)
 		lost := make(chan struct{}, 16)
-		o.onEvent(func(resource, event string) bool {
+		o.OnEvent(func(resource, event string) bool {
 			if resource == "pods" && strings.Contains(event, string(victim.UID)) {
 				if strings.HasPrefix(event, `{"type":"DELETED"`) {
 					lost <- struct{}{}
@@ -126,7 +128,7 @@ func staleness() {
 		})
 		deletePod(c, victim)
 		Eventually(lost).Should(Receive())
-		o.onEvent(func(resource, _ string) bool { return resource == "pods" })
+		o.OnEvent(func(resource, _ string) bool { return resource == "pods" })
 		begun := time.Now()
 		comesBack(c, victim)
 		AddReportEntry("repaired after", time.Since(begun).String())
@@ -135,5 +137,10 @@ func staleness() {
 	})
 }
 
-// again is the same past, to be told once more.
-func (p *past) again() *past { return &past{kind: p.kind, items: p.items, lasts: p.lasts} }
+// remember keeps a kind's list of our objects as it is now, to be told for that long.
+func remember(namespace string, kind schema.GroupVersionKind, lasts time.Duration) *apiproxy.Past {
+	GinkgoHelper()
+	past, err := apiproxy.Remember(ctx, api, namespace, kind, lasts)
+	Expect(err).NotTo(HaveOccurred())
+	return past
+}

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/netfault"
 )
 
 // A turn is one thing that may happen on the way.
@@ -204,10 +206,10 @@ func (w *wanderer) stopOne(at place) string {
 }
 
 func (w *wanderer) partOne(at place) string {
-	one, others := split(networks(w.c), w.pick(at).Name)
-	one.cutOff(others...)
-	w.undo(one.heal)
-	return one.member + " is cut off"
+	one, others := netfault.Split(networks(w.c), w.pick(at).Name)
+	one.CutOff(others...)
+	w.undo(one.Heal)
+	return one.Member + " is cut off"
 }
 
 // drainOne makes a Pod leave its node, if the disruption budget lets it go.
@@ -233,15 +235,15 @@ func (w *wanderer) cutNode(place) string {
 }
 
 func (w *wanderer) blindOperator(place) string {
-	here := &network{member: "this machine"}
-	here.filter("", fmt.Sprintf("meta skgid %d tcp dport %d drop", operatorGroup, v1alpha1.ClientPort))
-	w.undo(here.heal)
+	here := netfault.Here()
+	here.Filter("", fmt.Sprintf("meta skgid %d tcp dport %d drop", operatorGroup, v1alpha1.ClientPort))
+	w.undo(here.Heal)
 	return "the operator does not reach any member"
 }
 
 func (w *wanderer) deafOperator(place) string {
-	w.operator.onRequest(func(request) verdict { return drop })
-	w.undo(w.operator.heal)
+	w.operator.OnRequest(func(apiproxy.Request) apiproxy.Verdict { return apiproxy.Drop })
+	w.undo(w.operator.Heal)
 	return "the operator does not reach the API server"
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 const image = "gcr.io/etcd-development/etcd:v"
@@ -52,15 +53,15 @@ func upgrades() {
 		w := callWitness(c)
 		Expect(edit(c, ofVersion("3.7.3"))).To(Succeed())
 		settles(c)
-		w.dismiss()
+		w.Dismiss()
 		Expect(running(c)).To(HaveEach("3.7.3"))
 		Expect(now(c).Status.Version).To(Equal("3.7.3"))
-		w.keptServing(3)
-		targets, updated := w.progress()
+		w.KeptServing(3)
+		targets, updated := w.Progress()
 		Expect(targets).To(Equal([]string{"3.5.35", "3.6.16", "3.7.3"}))
 		Expect(updated["3.6.16"]).To(ContainElements(int32(1), int32(2)))
 		Expect(updated["3.7.3"]).To(ContainElements(int32(1), int32(2), int32(3)))
-		for name, runs := range w.runs {
+		for name, runs := range w.Runs() {
 			Expect(runs).To(HaveExactElements(
 				HaveField("Image", image+"3.5.35"), HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.7.3")), name)
 			Expect(runs[2].UID).NotTo(Equal(runs[1].UID), "%s drops what 3.7 cannot read before it runs 3.7", name)
@@ -80,8 +81,8 @@ func upgrades() {
 		w := stepsDown(c, func() { settles(c) })
 		Expect(running(c)).To(HaveEach("3.6.16"))
 		Eventually(stored).WithArguments(c).Should(HaveEach("3.6.0"))
-		w.keptServing(3)
-		_, updated := w.progress()
+		w.KeptServing(3)
+		_, updated := w.Progress()
 		Expect(updated["3.6.16"]).To(ContainElements(int32(1), int32(2), int32(3)))
 		tells(c, "DowngradeAllowed")
 	})
@@ -96,9 +97,9 @@ func upgrades() {
 		})
 		Expect(running(c)).To(HaveEach("3.7.3"))
 		Eventually(stored).WithArguments(c).Should(HaveEach("3.7.0"))
-		w.keptServing(3)
+		w.KeptServing(3)
 		tells(c, "DowngradeCancelled")
-		Expect(w.runs).To(ContainElement(HaveLen(1)), "a member that never went down")
+		Expect(w.Runs()).To(ContainElement(HaveLen(1)), "a member that never went down")
 	})
 
 	It("fault 49: goes two minor versions down, one after the other", Label("long"), func() {
@@ -106,8 +107,8 @@ func upgrades() {
 			w := callWitness(c)
 			Expect(edit(c, ofVersion(version))).To(Succeed())
 			settles(c)
-			w.dismiss()
-			w.keptServing(3)
+			w.Dismiss()
+			w.KeptServing(3)
 			Expect(running(c)).To(HaveEach(version))
 		}
 	})
@@ -137,10 +138,10 @@ func otherWays() {
 			w := callWitness(rested)
 			Expect(edit(rested, ofVersion("3.7.3"))).To(Succeed())
 			settles(rested)
-			w.dismiss()
+			w.Dismiss()
 			Expect(running(rested)).To(HaveEach("3.7.3"))
 			Expect(filled(rested)).To(Equal(data))
-			for name, runs := range w.runs {
+			for name, runs := range w.Runs() {
 				Expect(runs).To(HaveExactElements(
 					HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.7.3")), name)
 				Expect(restarts(rested)[name]).To(BeZero(), "%s drops what 3.7 cannot read before it runs 3.7", name)
@@ -214,17 +215,17 @@ func otherWays() {
 
 // stepsDown sets the version from 3.7.3 to 3.6 and checks what holds of any way
 // that begins so: Pods stay, and each container restarts once for each exchange.
-func stepsDown(c *v1alpha1.EtcdCluster, meanwhile func()) *witness {
+func stepsDown(c *v1alpha1.EtcdCluster, meanwhile func()) *witness.Witness {
 	GinkgoHelper()
 	before, count := uids(c), restarts(c)
 	w := callWitness(c)
 	Expect(edit(c, ofVersion("3.6"))).To(Succeed())
 	meanwhile()
-	w.dismiss()
+	w.Dismiss()
 	Expect(uids(c)).To(Equal(before), "images are exchanged in place")
 	for _, p := range pods(c) {
 		exchanges := 0
-		if runs := w.runs[p.Name]; len(runs) > 1 {
+		if runs := w.Runs()[p.Name]; len(runs) > 1 {
 			exchanges = 1
 			if p.Spec.Containers[0].Image == runs[0].Image {
 				exchanges = 2 // there and back

@@ -1,4 +1,8 @@
-package e2e
+// Package apiproxy stands between an operator and the API server, and fails as an API server and the way to it
+// can: it loses requests and answers, is slow, refuses, and tells what has long changed.
+//
+// It counts what is asked, and decides nothing: what becomes of a request is for those to say who use it.
+package apiproxy
 
 import (
 	"bytes"
@@ -13,71 +17,77 @@ import (
 	"sync"
 	"time"
 
-	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
 )
 
-// verdict says what becomes of a request of the operator.
-type verdict int
+// Verdict says what becomes of a request of the operator.
+type Verdict int
 
 const (
-	// pass carries it out.
-	pass verdict = iota
-	// drop loses it on its way: nothing is carried out, nothing is answered.
-	drop
-	// deafen carries it out and loses the answer.
-	deafen
-	// timeout carries it out and answers that it took too long.
-	timeout
-	// refuse answers 429 and asks for a second of patience, as API Priority and Fairness does.
-	refuse
-	// linger carries it out after two seconds.
-	linger
+	// Pass carries it out.
+	Pass Verdict = iota
+	// Drop loses it on its way: nothing is carried out, nothing is answered.
+	Drop
+	// Deafen carries it out and loses the answer.
+	Deafen
+	// Timeout carries it out and answers that it took too long.
+	Timeout
+	// Refuse answers 429 and asks for a second of patience, as API Priority and Fairness does.
+	Refuse
+	// Linger carries it out after two seconds.
+	Linger
 )
 
-// proxy stands between the operator and the API server.
-type proxy struct {
+// A Proxy stands between one operator and the API server.
+type Proxy struct {
 	server  *httptest.Server
 	forward *httputil.ReverseProxy
 
 	mutex  sync.Mutex
-	judge  func(request) verdict
+	judge  func(Request) Verdict
 	keep   func(resource, event string) bool // of a watch
-	old    map[string]*past
+	old    map[string]*Past
 	all    int
-	writes []request
+	writes []Request
 }
 
-func newProxy(behind *rest.Config) *proxy {
+// New listens on this machine, in front of the API server and with the rights that the configuration has.
+func New(behind *rest.Config) (*Proxy, error) {
 	transport, err := rest.TransportFor(behind)
-	Expect(err).NotTo(HaveOccurred())
+	if err != nil {
+		return nil, fmt.Errorf("prepare the way to the API server: %w", err)
+	}
 	target, err := url.Parse(behind.Host)
-	Expect(err).NotTo(HaveOccurred())
-	p := &proxy{old: map[string]*past{}}
+	if err != nil {
+		return nil, fmt.Errorf("read the address of the API server: %w", err)
+	}
+	p := &Proxy{old: map[string]*Past{}}
 	p.forward = &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1, ModifyResponse: p.filterWatch, ErrorLog: log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			r.Out.Header.Del("Accept-Encoding")
-			if parse(r.In).watch {
+			if parse(r.In).Watch {
 				r.Out.Header.Set("Accept", "application/json")
 			}
 		},
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	p.server = httptest.NewServer(p)
-	return p
+	return p, nil
 }
 
-func (p *proxy) url() string { return p.server.URL }
+// URL is where it listens.
+func (p *Proxy) URL() string { return p.server.URL }
 
-func (p *proxy) close() {
+// Close ends every connection, and the proxy.
+func (p *Proxy) Close() {
 	p.server.CloseClientConnections()
 	p.server.Close()
 }
 
 // ServeHTTP lets a request meet its fate.
-func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked := parse(r)
 	fate, served := p.decide(asked)
 	if served != nil {
@@ -85,22 +95,22 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch fate {
-	case pass:
+	case Pass:
 		p.forward.ServeHTTP(w, r)
-	case drop:
+	case Drop:
 		panic(http.ErrAbortHandler)
-	case deafen:
+	case Deafen:
 		p.forward.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
-	case timeout:
+	case Timeout:
 		p.forward.ServeHTTP(httptest.NewRecorder(), r)
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusGatewayTimeout)
 		_, _ = io.WriteString(w, timedOut)
-	case refuse:
+	case Refuse:
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
-	case linger:
+	case Linger:
 		time.Sleep(2 * time.Second)
 		p.forward.ServeHTTP(w, r)
 	}
@@ -109,60 +119,60 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const timedOut = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Timeout","code":504,` +
 	`"message":"request did not complete within the requested timeout (injected)"}`
 
-func (p *proxy) decide(asked request) (verdict, *past) {
+func (p *Proxy) decide(asked Request) (Verdict, *Past) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.all++
-	if served := p.old[asked.resource]; served != nil && served.first(asked) {
-		return pass, served
+	if served := p.old[asked.Resource]; served != nil && served.first(asked) {
+		return Pass, served
 	}
-	fate := pass
+	fate := Pass
 	if p.judge != nil {
 		fate = p.judge(asked)
 	}
-	if asked.isWrite() {
+	if asked.IsWrite() {
 		p.writes = append(p.writes, asked)
 	}
 	return fate, nil
 }
 
-// onRequest judges every request from now on. It runs under a lock.
-func (p *proxy) onRequest(judge func(request) verdict) {
+// OnRequest judges every request from now on. It runs under a lock.
+func (p *Proxy) OnRequest(judge func(Request) Verdict) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.judge = judge
 }
 
-// onEvent says which events of watches arrive.
-func (p *proxy) onEvent(keep func(resource, event string) bool) {
+// OnEvent says which events of watches arrive.
+func (p *Proxy) OnEvent(keep func(resource, event string) bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.keep = keep
 }
 
-// heal ends every fault.
-func (p *proxy) heal() {
+// Heal ends every fault.
+func (p *Proxy) Heal() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	p.judge, p.keep, p.old = nil, nil, map[string]*past{}
+	p.judge, p.keep, p.old = nil, nil, map[string]*Past{}
 }
 
-// forget starts counting anew.
-func (p *proxy) forget() {
+// Forget starts to count from zero.
+func (p *Proxy) Forget() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.all, p.writes = 0, nil
 }
 
-// requests is how many requests there were.
-func (p *proxy) requests() int {
+// Requests is how many requests there were.
+func (p *Proxy) Requests() int {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.all
 }
 
-// written are the writes so far, as sentences.
-func (p *proxy) written() []string {
+// Written are the writes so far, as sentences.
+func (p *Proxy) Written() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	sentences := []string{}
@@ -172,16 +182,18 @@ func (p *proxy) written() []string {
 	return sentences
 }
 
-// request is what a request asks for.
-type request struct {
-	method, resource, subresource, name string
-	watch, initial                      bool
+// A Request is what a request asks for.
+type Request struct {
+	Method, Resource, Subresource, Name string
+	// Watch says whether it goes on.
+	Watch   bool
+	initial bool // it asks for what there is, first
 }
 
 // parse reads /api/v1/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE and its kin.
-func parse(r *http.Request) request {
-	asked := request{
-		method: r.Method, watch: r.URL.Query().Get("watch") != "", initial: r.URL.Query().Get("sendInitialEvents") == "true",
+func parse(r *http.Request) Request {
+	asked := Request{
+		Method: r.Method, Watch: r.URL.Query().Get("watch") != "", initial: r.URL.Query().Get("sendInitialEvents") == "true",
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if parts[0] == "apis" {
@@ -191,32 +203,32 @@ func parse(r *http.Request) request {
 	if parts[0] == "namespaces" && parts[2] != "" {
 		parts = parts[2:]
 	}
-	asked.resource, asked.name, asked.subresource = parts[0], parts[1], parts[2]
+	asked.Resource, asked.Name, asked.Subresource = parts[0], parts[1], parts[2]
 	return asked
 }
 
-// isWrite says whether it changes what matters: leases and events do not.
-func (r request) isWrite() bool {
-	return r.method != http.MethodGet && r.resource != "leases" && r.resource != "events"
+// IsWrite says whether it changes what matters: leases and events do not.
+func (r Request) IsWrite() bool {
+	return r.Method != http.MethodGet && r.Resource != "leases" && r.Resource != "events"
 }
 
-// kind is what is done to what, without the name.
-func (r request) kind() string {
-	return strings.TrimRight(fmt.Sprintf("%s %s/%s", r.method, r.resource, r.subresource), "/")
+// Kind is what is done to what, without the name.
+func (r Request) Kind() string {
+	return strings.TrimRight(fmt.Sprintf("%s %s/%s", r.Method, r.Resource, r.Subresource), "/")
 }
 
-func (r request) String() string { return strings.TrimSpace(r.kind() + " " + r.name) }
+func (r Request) String() string { return strings.TrimSpace(r.Kind() + " " + r.Name) }
 
 // filterWatch loses the events of a watch that are not to arrive.
-func (p *proxy) filterWatch(response *http.Response) error {
+func (p *Proxy) filterWatch(response *http.Response) error {
 	asked := parse(response.Request)
-	if !asked.watch || response.StatusCode != http.StatusOK {
+	if !asked.Watch || response.StatusCode != http.StatusOK {
 		return nil
 	}
 	reader, writer := io.Pipe()
 	source := response.Body
 	response.Body = filtered{reader, source}
-	go p.copyEvents(writer, source, asked.resource)
+	go p.copyEvents(writer, source, asked.Resource)
 	return nil
 }
 
@@ -232,7 +244,7 @@ func (f filtered) Close() error {
 	return f.source.Close()
 }
 
-func (p *proxy) copyEvents(to *io.PipeWriter, from io.Reader, resource string) {
+func (p *Proxy) copyEvents(to *io.PipeWriter, from io.Reader, resource string) {
 	var line []byte
 	buffer := make([]byte, 64<<10)
 	for {
@@ -251,7 +263,7 @@ func (p *proxy) copyEvents(to *io.PipeWriter, from io.Reader, resource string) {
 	}
 }
 
-func (p *proxy) arrives(resource, event string) bool {
+func (p *Proxy) arrives(resource, event string) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.keep == nil || p.keep(resource, event)

@@ -1,12 +1,12 @@
-package e2e
+package apiproxy
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,34 +14,38 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// past is a list as it once was, told to an operator that starts, as a stale API
+// A Past is a list as it once was, told to an operator that starts, as a stale API
 // server or cache would.
-type past struct {
+type Past struct {
 	kind  schema.GroupVersionKind
 	items unstructured.UnstructuredList
 	lasts time.Duration
 	told  bool
 }
 
-// remember keeps a kind's list of our objects as it is now.
-func remember(namespace string, kind schema.GroupVersionKind, lasts time.Duration) *past {
-	GinkgoHelper()
-	p := &past{kind: kind, lasts: lasts}
+// Remember keeps a kind's list of our objects as it is now.
+func Remember(ctx context.Context, api client.Reader, namespace string, kind schema.GroupVersionKind, lasts time.Duration) (*Past, error) {
+	p := &Past{kind: kind, lasts: lasts}
 	p.items.SetGroupVersionKind(kind)
 	ours := client.MatchingLabels{"app.kubernetes.io/managed-by": v1alpha1.FieldOwner}
-	Expect(api.List(ctx, &p.items, client.InNamespace(namespace), ours)).To(Succeed())
-	return p
+	if err := api.List(ctx, &p.items, client.InNamespace(namespace), ours); err != nil {
+		return nil, fmt.Errorf("remember the %s: %w", kind.Kind, err)
+	}
+	return p, nil
 }
 
-// tell serves the past to the next watch or list of the resource.
-func (p *proxy) tell(resource string, what *past) {
+// Again is the same past, to be told once more.
+func (p *Past) Again() *Past { return &Past{kind: p.kind, items: p.items, lasts: p.lasts} }
+
+// Tell serves the past to the next watch or list of the resource.
+func (p *Proxy) Tell(resource string, what *Past) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.old[resource] = what
 }
 
-// wasTold says whether the operator has looked at the past.
-func (p *proxy) wasTold(what *past) func() bool {
+// WasTold says whether the operator has looked at the past.
+func (p *Proxy) WasTold(what *Past) func() bool {
 	return func() bool {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
@@ -50,8 +54,8 @@ func (p *proxy) wasTold(what *past) func() bool {
 }
 
 // first says whether this is the first look at the list. It runs under the lock.
-func (p *past) first(asked request) bool {
-	looks := asked.method == http.MethodGet && asked.name == "" && (!asked.watch || asked.initial)
+func (p *Past) first(asked Request) bool {
+	looks := asked.Method == http.MethodGet && asked.Name == "" && (!asked.Watch || asked.initial)
 	if !looks || p.told {
 		return false
 	}
@@ -61,10 +65,10 @@ func (p *past) first(asked request) bool {
 
 // serve answers with the past, keeps a watch silent for a while and ends it. The
 // operator then watches on from the old version, and learns all that it missed.
-func (p *past) serve(w http.ResponseWriter, r *http.Request, asked request) {
+func (p *Past) serve(w http.ResponseWriter, r *http.Request, asked Request) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
-	if !asked.watch {
+	if !asked.Watch {
 		_ = encoder.Encode(&p.items)
 		return
 	}

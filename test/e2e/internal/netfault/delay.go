@@ -1,4 +1,4 @@
-package e2e
+package netfault
 
 import (
 	"fmt"
@@ -21,11 +21,11 @@ const (
 	delayed = 75
 )
 
-// delay makes every packet from a member to others take so much longer. It is done
+// Delay makes every packet from a member to others take so much longer. It is done
 // here, because not every kernel has netem: routes lead packets into a TUN device
 // (https://docs.kernel.org/networking/tuntap.html), and from there they come to us,
 // who send them on after a while.
-func (n *network) delay(by time.Duration, others ...*network) {
+func (n *Network) Delay(by time.Duration, others ...*Network) {
 	GinkgoHelper()
 	from, to := n.openTunnel()
 	n.tunnel = from
@@ -35,27 +35,27 @@ func (n *network) delay(by time.Duration, others ...*network) {
 		fmt.Sprintf("ip rule add not fwmark %d lookup %d", delayed, delayed),
 	}
 	for _, other := range others {
-		script = append(script, fmt.Sprintf("ip route add %s dev %s src %s table %d", other.address, tunnel, n.address, delayed))
+		script = append(script, fmt.Sprintf("ip route add %s dev %s src %s table %d", other.Address, tunnel, n.Address, delayed))
 	}
-	n.run(strings.Join(script, "\n"), "sh", "-e")
+	n.Run(strings.Join(script, "\n"), "sh", "-e")
 	packets := make(chan packet, 1<<14)
 	go receive(from, packets)
 	go sendLater(to, by, packets)
 }
 
 // hurry ends a delay: the device goes, and its routes with it.
-func (n *network) hurry() {
+func (n *Network) hurry() {
 	GinkgoHelper()
 	if n.tunnel == nil {
 		return
 	}
 	Expect(n.tunnel.Close()).To(Succeed())
 	n.tunnel = nil
-	n.run("", "ip", "rule", "delete", "not", "fwmark", strconv.Itoa(delayed), "lookup", strconv.Itoa(delayed))
+	n.Run("", "ip", "rule", "delete", "not", "fwmark", strconv.Itoa(delayed), "lookup", strconv.Itoa(delayed))
 }
 
 // openTunnel makes the device, and a way past it, in the namespace.
-func (n *network) openTunnel() (from *os.File, to int) {
+func (n *Network) openTunnel() (from *os.File, to int) {
 	GinkgoHelper()
 	done := make(chan error)
 	go func() {
