@@ -1,16 +1,11 @@
 package e2e
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -119,39 +114,4 @@ func withoutNode() {
 		Expect(membersOf(Default, c)).To(And(HaveLen(5), HaveKey(joining)))
 		scale(c, 3)
 	})
-}
-
-// removeByHand strikes a member off etcd's list, as a person would. etcd refuses
-// until its members have been connected for five seconds.
-func removeByHand(c *v1alpha1.EtcdCluster, id uint64) {
-	GinkgoHelper()
-	etcd := dial(c)
-	defer etcd.Close()
-	Eventually(func() error {
-		limited, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		_, err := etcd.MemberRemove(limited, id)
-		if errors.Is(err, rpctypes.ErrMemberNotFound) {
-			return nil // by a call that had no answer
-		}
-		return err
-	}).Should(Succeed())
-}
-
-func addByHand(c *v1alpha1.EtcdCluster, peerURL string) uint64 {
-	GinkgoHelper()
-	etcd := dial(c)
-	defer etcd.Close()
-	var id uint64
-	Eventually(func(g Gomega) {
-		limited, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		_, failed := etcd.MemberAddAsLearner(limited, []string{peerURL}) // its answer may be lost
-		list, err := etcd.MemberList(limited)
-		g.Expect(err).NotTo(HaveOccurred())
-		added := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return slices.Contains(m.PeerURLs, peerURL) })
-		g.Expect(added).To(BeNumerically(">=", 0), "%v", failed)
-		id = list.Members[added].ID
-	}).Should(Succeed())
-	return id
 }

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 // failedUpgrades go to a version that has no image.
@@ -114,15 +113,4 @@ func failedUpgrades() {
 		settles(c)
 		Expect(now(c).Status.Rollback).To(BeNil())
 	})
-}
-
-// unexchanged is how many Pods are ready with the image of 3.6.16.
-func unexchanged(g Gomega, c *v1alpha1.EtcdCluster) int {
-	count := 0
-	for _, p := range podsOf(g, c.Namespace, ours(c)) {
-		if witness.IsReady(p) && p.Spec.Containers[0].Image == image+"3.6.16" {
-			count++
-		}
-	}
-	return count
 }

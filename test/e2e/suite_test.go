@@ -1,9 +1,3 @@
-// Package e2e tests the operator on a real cluster, through faults.
-//
-// Each spec is named after what must be true; the numbers of faults are those of
-// docs/faults.md. The operator is the real program in a process of its own, which
-// can be killed like one, and talks to the API server through a proxy, which can
-// fail like one.
 package e2e
 
 import (

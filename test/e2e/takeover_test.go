@@ -1,17 +1,12 @@
 package e2e
 
 import (
-	"strings"
 	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
@@ -62,47 +57,4 @@ func takeover() {
 		Expect(all[1].Transitions).To(Equal(all[0].Transitions + 1))
 		measured("from SIGKILL to the next leader", all[1].Since.Sub(begun))
 	})
-}
-
-// isActedUpon changes the size of a cluster, and waits until it is so.
-func isActedUpon(c *v1alpha1.EtcdCluster) {
-	GinkgoHelper()
-	if now(c).Size() == 1 {
-		resize(c, 3)
-	} else {
-		resize(c, 1)
-	}
-}
-
-// leaseKey names the lease of the deployed operator.
-var leaseKey = client.ObjectKey{Namespace: deployment.Namespace, Name: "etcd-operator.dev"}
-
-// watchLease tells of who holds the lease from now on.
-func watchLease() *witness.Succession {
-	GinkgoHelper()
-	return witness.WatchLease(ctx, watcher(), leaseKey)
-}
-
-// holderNow is the name of the Pod that holds the lease.
-func holderNow(g Gomega) string {
-	var lease coordinationv1.Lease
-	g.Expect(api.Get(ctx, leaseKey, &lease)).To(Succeed())
-	name, _, _ := strings.Cut(ptr.Deref(lease.Spec.HolderIdentity, ""), "_")
-	var names []string
-	for _, p := range operatorPods(g) {
-		if p.DeletionTimestamp == nil {
-			names = append(names, p.Name)
-		}
-	}
-	g.Expect(names).To(ContainElement(name), "a holder that runs")
-	return name
-}
-
-// holder waits until a Pod that runs holds the lease.
-func holder() *corev1.Pod {
-	GinkgoHelper()
-	found := &corev1.Pod{}
-	found.Namespace = deployment.Namespace
-	Eventually(func(g Gomega) { found.Name = holderNow(g) }).Should(Succeed())
-	return found
 }

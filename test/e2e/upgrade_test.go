@@ -1,20 +1,15 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
-
-const image = "gcr.io/etcd-development/etcd:v"
 
 // upgrades are the ways between versions, gone by one cluster with its data.
 func upgrades() {
@@ -211,118 +206,4 @@ func otherWays() {
 		Expect(filled(turning)).To(Equal(data))
 		remove(turning)
 	})
-}
-
-// stepsDown sets the version from 3.7.3 to 3.6 and checks what holds of any way
-// that begins so: Pods stay, and each container restarts once for each exchange.
-func stepsDown(c *v1alpha1.EtcdCluster, meanwhile func()) *witness.Witness {
-	GinkgoHelper()
-	before, count := uids(c), restarts(c)
-	w := callWitness(c)
-	Expect(edit(c, ofVersion("3.6"))).To(Succeed())
-	meanwhile()
-	w.Dismiss()
-	Expect(uids(c)).To(Equal(before), "images are exchanged in place")
-	for _, p := range pods(c) {
-		exchanges := 0
-		if runs := w.Runs()[p.Name]; len(runs) > 1 {
-			exchanges = 1
-			if p.Spec.Containers[0].Image == runs[0].Image {
-				exchanges = 2 // there and back
-			}
-		}
-		Eventually(func(g Gomega) { // etcd may answer before the kubelet has told
-			g.Expect(restartsOf(g, c)[p.Name]-count[p.Name]).To(BeEquivalentTo(exchanges), p.Name)
-		}).Should(Succeed())
-	}
-	Eventually(downgrading).WithArguments(c).Should(HaveEach(false))
-	return w
-}
-
-func ofVersion(version string) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = version }
-}
-
-// fill writes some data and returns it.
-func fill(c *v1alpha1.EtcdCluster) map[string]string {
-	GinkgoHelper()
-	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-		for i := range 200 {
-			if _, err := etcd.Put(ctx, fmt.Sprintf("data/%03d", i), fmt.Sprintf("%d squared is %d", i, i*i)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	data := filled(c)
-	Expect(data).To(HaveLen(200))
-	return data
-}
-
-// filled is what is left of the data.
-func filled(c *v1alpha1.EtcdCluster) map[string]string {
-	GinkgoHelper()
-	data := map[string]string{}
-	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-		response, err := etcd.Get(ctx, "data/", clientv3.WithPrefix())
-		if err != nil {
-			return err
-		}
-		for _, pair := range response.Kvs {
-			data[string(pair.Key)] = string(pair.Value)
-		}
-		return nil
-	})
-	return data
-}
-
-// statusOf asks every member for its own status, by name.
-func statusOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]*clientv3.StatusResponse {
-	all := map[string]*clientv3.StatusResponse{}
-	for _, p := range podsOf(g, c.Namespace, ours(c)) {
-		one := dialNow(g, c, p.Name)
-		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-		status, err := one.Status(limited, one.Endpoints()[0])
-		cancel()
-		g.Expect(one.Close()).To(Succeed())
-		g.Expect(err).NotTo(HaveOccurred())
-		all[p.Name] = status
-	}
-	return all
-}
-
-// of is one thing that members say.
-func of[T any](statuses map[string]*clientv3.StatusResponse, what func(*clientv3.StatusResponse) T) map[string]T {
-	all := map[string]T{}
-	for name, status := range statuses {
-		all[name] = what(status)
-	}
-	return all
-}
-
-// running are the versions that members say they run.
-func running(c *v1alpha1.EtcdCluster) map[string]string {
-	GinkgoHelper()
-	return surely(func(g Gomega) map[string]string {
-		return of(statusOf(g, c), func(s *clientv3.StatusResponse) string { return s.Version })
-	})
-}
-
-// runningNow are the versions that members run by the cluster's status.
-func runningNow(g Gomega, c *v1alpha1.EtcdCluster) []string {
-	var versions []string
-	for _, m := range read(g, c).Status.Members {
-		versions = append(versions, m.Version)
-	}
-	return versions
-}
-
-// stored are the versions of the members' data.
-func stored(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
-	return of(statusOf(g, c), func(s *clientv3.StatusResponse) string { return s.StorageVersion })
-}
-
-// downgrading says of each member whether etcd still lets it go down.
-func downgrading(g Gomega, c *v1alpha1.EtcdCluster) map[string]bool {
-	return of(statusOf(g, c), func(s *clientv3.StatusResponse) bool { return s.DowngradeInfo.GetEnabled() })
 }
