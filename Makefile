@@ -108,6 +108,7 @@ E2E_PROCS ?= 4
 .PHONY: test-e2e
 test-e2e: $(BIN)/ginkgo ## End-to-end tests on the cluster of KUBECONFIG, or on the local one (E2E_PROCS=1: one at a time)
 	$(say) "end-to-end tests"
+	@go test ./test/e2e/internal/...
 	@hack/with-cluster.sh bash -c '$(MAKE) images deploy && \
 	  $(BIN)/ginkgo run -v --procs=$(E2E_PROCS) --label-filter="$(E2E_LABELS)" --timeout=$(E2E_TIMEOUT) ./test/e2e'
 

@@ -18,43 +18,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
-// selfSigned is a certificate of an authority that nobody trusts.
-func selfSigned() tls.Certificate {
-	GinkgoHelper()
-	ca, err := pki.NewCA(rand.Reader, time.Now(), "somebody else")
-	Expect(err).NotTo(HaveOccurred())
-	pair, err := pki.Issue(rand.Reader, time.Now(), ca, pki.Request{CommonName: "client", Client: true, Lifetime: time.Hour})
-	Expect(err).NotTo(HaveOccurred())
-	certificate, err := pair.TLSCertificate()
-	Expect(err).NotTo(HaveOccurred())
-	return certificate
-}
-
-// handshake makes one request, because TLS 1.3 tells a client of its bad
-// certificate only then.
-func handshake(c *v1alpha1.EtcdCluster, identity *tls.Config) error {
-	GinkgoHelper()
-	return handshakeAt(c, "2379", identity)
-}
-
-func handshakeAt(c *v1alpha1.EtcdCluster, port string, identity *tls.Config) error {
-	GinkgoHelper()
-	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	dialer := tls.Dialer{Config: identity}
-	connection, err := dialer.DialContext(limited, "tcp", pods(c)[0].Status.PodIP+":"+port)
-	if err != nil {
-		return err
-	}
-	defer connection.Close()
-	_ = connection.SetDeadline(time.Now().Add(5 * time.Second))
-	if _, err = connection.Write([]byte("GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n")); err != nil {
-		return err
-	}
-	_, err = connection.Read(make([]byte, 1))
-	return err
-}
-
 // runClient runs etcdctl in a Pod like an application's: under Pod Security
 // restricted, with the client Secret mounted as it is.
 func runClient(c *v1alpha1.EtcdCluster, command ...string) corev1.PodPhase {
@@ -92,6 +55,43 @@ func runClient(c *v1alpha1.EtcdCluster, command ...string) corev1.PodPhase {
 		return p.Status.Phase
 	}).Should(BeElementOf(corev1.PodSucceeded, corev1.PodFailed))
 	return p.Status.Phase
+}
+
+// handshake makes one request, because TLS 1.3 tells a client of its bad
+// certificate only then.
+func handshake(c *v1alpha1.EtcdCluster, identity *tls.Config) error {
+	GinkgoHelper()
+	return handshakeAt(c, "2379", identity)
+}
+
+func handshakeAt(c *v1alpha1.EtcdCluster, port string, identity *tls.Config) error {
+	GinkgoHelper()
+	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	dialer := tls.Dialer{Config: identity}
+	connection, err := dialer.DialContext(limited, "tcp", pods(c)[0].Status.PodIP+":"+port)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	_ = connection.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err = connection.Write([]byte("GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n")); err != nil {
+		return err
+	}
+	_, err = connection.Read(make([]byte, 1))
+	return err
+}
+
+// selfSigned is a certificate of an authority that nobody trusts.
+func selfSigned() tls.Certificate {
+	GinkgoHelper()
+	ca, err := pki.NewCA(rand.Reader, time.Now(), "somebody else")
+	Expect(err).NotTo(HaveOccurred())
+	pair, err := pki.Issue(rand.Reader, time.Now(), ca, pki.Request{CommonName: "client", Client: true, Lifetime: time.Hour})
+	Expect(err).NotTo(HaveOccurred())
+	certificate, err := pair.TLSCertificate()
+	Expect(err).NotTo(HaveOccurred())
+	return certificate
 }
 
 // servingClients are the Pods that the client Service sends clients to.

@@ -19,14 +19,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
-// scale sets the size as kubectl scale does.
-func scale(c *v1alpha1.EtcdCluster, replicas int32) {
-	GinkgoHelper()
-	wanted := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	Expect(api.SubResource("scale").Update(ctx, now(c), client.WithSubResourceBody(wanted))).To(Succeed())
-	settles(c)
-}
-
 // newCluster is a cluster of three members with small volumes that go with it.
 func newCluster(namespace, name string, changes ...func(*v1alpha1.EtcdClusterSpec)) *v1alpha1.EtcdCluster {
 	c := &v1alpha1.EtcdCluster{
@@ -40,6 +32,53 @@ func newCluster(namespace, name string, changes ...func(*v1alpha1.EtcdClusterSpe
 		change(&c.Spec)
 	}
 	return c
+}
+
+func oneMember(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }
+
+func inMemory(spec *v1alpha1.EtcdClusterSpec) {
+	spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("256Mi")}}
+}
+
+func ofVersion(version string) func(*v1alpha1.EtcdClusterSpec) {
+	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = version }
+}
+
+func automatic(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery.QuorumLoss = v1alpha1.Automatic }
+
+func accepting(loss string) func(*v1alpha1.EtcdClusterSpec) {
+	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery.AcceptDataLoss = loss }
+}
+
+func using(requests, limits corev1.ResourceList) func(*v1alpha1.EtcdClusterSpec) {
+	return func(spec *v1alpha1.EtcdClusterSpec) {
+		spec.Resources = v1alpha1.Resources{Requests: requests, Limits: limits}
+	}
+}
+
+// list is an amount of processors and memory; empty for none.
+func list(cpu, memory string) corev1.ResourceList {
+	amounts := corev1.ResourceList{}
+	if cpu != "" {
+		amounts[corev1.ResourceCPU] = resource.MustParse(cpu)
+	}
+	if memory != "" {
+		amounts[corev1.ResourceMemory] = resource.MustParse(memory)
+	}
+	return amounts
+}
+
+// asWritten creates the cluster with exactly this spec, as kubectl would: Go leaves
+// out fields that are zero.
+func asWritten(c *v1alpha1.EtcdCluster, spec string) error {
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	if err := yaml.Unmarshal([]byte("spec: "+spec), &object.Object); err != nil {
+		return err
+	}
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EtcdCluster"))
+	object.SetNamespace(c.Namespace)
+	object.SetName(c.Name)
+	return api.Create(ctx, object)
 }
 
 // create creates the cluster and waits until it is as wanted.
@@ -69,6 +108,53 @@ func isSettled(g Gomega, c *v1alpha1.EtcdCluster) {
 	for _, pod := range all {
 		g.Expect(witness.IsReady(pod)).To(BeTrue(), pod.Name)
 	}
+}
+
+// sleeps waits until no Pod is left, and checks that every volume is, and stays.
+func sleeps(c *v1alpha1.EtcdCluster, volumes int) {
+	GinkgoHelper()
+	set := quarantined(Default, c)
+	isAsleep := func(g Gomega) {
+		asleep := read(g, c)
+		g.Expect(conditionOf(asleep, v1alpha1.ConditionAvailable)).To(And(
+			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1alpha1.ReasonHibernated)))
+		g.Expect(conditionOf(asleep, v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonAsWanted))
+		g.Expect(conditionOf(asleep, v1alpha1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
+		g.Expect(asleep.Status).To(And(HaveField("Replicas", BeZero()), HaveField("ReadyMembers", BeZero())))
+		g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty())
+		all := claimsOf(g, c)
+		g.Expect(all).To(HaveLen(volumes))
+		for _, claim := range all {
+			g.Expect(claim.DeletionTimestamp).To(BeNil(), claim.Name)
+		}
+		g.Expect(quarantined(g, c)).To(Equal(set))
+	}
+	Eventually(isAsleep).Should(Succeed())
+	stays(3*time.Second, isAsleep)
+}
+
+// isActedUpon changes the size of a cluster, and waits until it is so.
+func isActedUpon(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	if now(c).Size() == 1 {
+		resize(c, 3)
+	} else {
+		resize(c, 1)
+	}
+}
+
+// hasOnlyEverHadFive checks that two operators did not each make members: of as many
+// as were ever wanted at once, none had to be made a second time.
+func hasOnlyEverHadFive(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	Expect(now(c).Status.NextSerial).To(Equal(int64(5)))
+	Expect(claims(c)).To(HaveLen(5))
+}
+
+// stays checks that something holds for a while.
+func stays(lasts time.Duration, check func(g Gomega)) {
+	GinkgoHelper()
+	Consistently(check).WithTimeout(lasts).Should(Succeed())
 }
 
 // read is the cluster as it is now.
@@ -113,6 +199,29 @@ func setSize(c *v1alpha1.EtcdCluster, size int32) {
 	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = &size })).To(Succeed())
 }
 
+// scale sets the size as kubectl scale does.
+func scale(c *v1alpha1.EtcdCluster, replicas int32) {
+	GinkgoHelper()
+	wanted := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	Expect(api.SubResource("scale").Update(ctx, now(c), client.WithSubResourceBody(wanted))).To(Succeed())
+	settles(c)
+}
+
+// scaleTo sets the size as kubectl scale does, and does not wait.
+func scaleTo(c *v1alpha1.EtcdCluster, replicas int32) {
+	GinkgoHelper()
+	wanted := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	Expect(api.SubResource("scale").Update(ctx, now(c), client.WithSubResourceBody(wanted))).To(Succeed())
+}
+
+func setFormat(c *v1alpha1.EtcdCluster, format int32) {
+	GinkgoHelper()
+	changed := now(c)
+	before := client.MergeFrom(changed.DeepCopy())
+	changed.Status.Format = format
+	Expect(api.Status().Patch(ctx, changed, before)).To(Succeed())
+}
+
 // remove deletes the cluster and waits until nothing but kept volumes is left.
 func remove(c *v1alpha1.EtcdCluster) {
 	GinkgoHelper()
@@ -124,113 +233,4 @@ func remove(c *v1alpha1.EtcdCluster) {
 func discard(c *v1alpha1.EtcdCluster) {
 	GinkgoHelper()
 	Expect(api.Delete(ctx, c)).To(Succeed())
-}
-
-// stays checks that something holds for a while.
-func stays(lasts time.Duration, check func(g Gomega)) {
-	GinkgoHelper()
-	Consistently(check).WithTimeout(lasts).Should(Succeed())
-}
-
-func oneMember(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }
-
-// scaleTo sets the size as kubectl scale does, and does not wait.
-func scaleTo(c *v1alpha1.EtcdCluster, replicas int32) {
-	GinkgoHelper()
-	wanted := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	Expect(api.SubResource("scale").Update(ctx, now(c), client.WithSubResourceBody(wanted))).To(Succeed())
-}
-
-// sleeps waits until no Pod is left, and checks that every volume is, and stays.
-func sleeps(c *v1alpha1.EtcdCluster, volumes int) {
-	GinkgoHelper()
-	set := quarantined(Default, c)
-	isAsleep := func(g Gomega) {
-		asleep := read(g, c)
-		g.Expect(conditionOf(asleep, v1alpha1.ConditionAvailable)).To(And(
-			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1alpha1.ReasonHibernated)))
-		g.Expect(conditionOf(asleep, v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonAsWanted))
-		g.Expect(conditionOf(asleep, v1alpha1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
-		g.Expect(asleep.Status).To(And(HaveField("Replicas", BeZero()), HaveField("ReadyMembers", BeZero())))
-		g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty())
-		all := claimsOf(g, c)
-		g.Expect(all).To(HaveLen(volumes))
-		for _, claim := range all {
-			g.Expect(claim.DeletionTimestamp).To(BeNil(), claim.Name)
-		}
-		g.Expect(quarantined(g, c)).To(Equal(set))
-	}
-	Eventually(isAsleep).Should(Succeed())
-	stays(3*time.Second, isAsleep)
-}
-
-// asWritten creates the cluster with exactly this spec, as kubectl would: Go leaves
-// out fields that are zero.
-func asWritten(c *v1alpha1.EtcdCluster, spec string) error {
-	object := &unstructured.Unstructured{Object: map[string]any{}}
-	if err := yaml.Unmarshal([]byte("spec: "+spec), &object.Object); err != nil {
-		return err
-	}
-	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EtcdCluster"))
-	object.SetNamespace(c.Namespace)
-	object.SetName(c.Name)
-	return api.Create(ctx, object)
-}
-
-func automatic(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery.QuorumLoss = v1alpha1.Automatic }
-
-func accepting(loss string) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery.AcceptDataLoss = loss }
-}
-
-// list is an amount of processors and memory; empty for none.
-func list(cpu, memory string) corev1.ResourceList {
-	amounts := corev1.ResourceList{}
-	if cpu != "" {
-		amounts[corev1.ResourceCPU] = resource.MustParse(cpu)
-	}
-	if memory != "" {
-		amounts[corev1.ResourceMemory] = resource.MustParse(memory)
-	}
-	return amounts
-}
-
-func using(requests, limits corev1.ResourceList) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) {
-		spec.Resources = v1alpha1.Resources{Requests: requests, Limits: limits}
-	}
-}
-
-// isActedUpon changes the size of a cluster, and waits until it is so.
-func isActedUpon(c *v1alpha1.EtcdCluster) {
-	GinkgoHelper()
-	if now(c).Size() == 1 {
-		resize(c, 3)
-	} else {
-		resize(c, 1)
-	}
-}
-
-// hasOnlyEverHadFive checks that two operators did not each make members: of as many
-// as were ever wanted at once, none had to be made a second time.
-func hasOnlyEverHadFive(c *v1alpha1.EtcdCluster) {
-	GinkgoHelper()
-	Expect(now(c).Status.NextSerial).To(Equal(int64(5)))
-	Expect(claims(c)).To(HaveLen(5))
-}
-
-func setFormat(c *v1alpha1.EtcdCluster, format int32) {
-	GinkgoHelper()
-	changed := now(c)
-	before := client.MergeFrom(changed.DeepCopy())
-	changed.Status.Format = format
-	Expect(api.Status().Patch(ctx, changed, before)).To(Succeed())
-}
-
-func ofVersion(version string) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = version }
-}
-
-func inMemory(spec *v1alpha1.EtcdClusterSpec) {
-	spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("256Mi")}}
 }

@@ -64,15 +64,6 @@ func createBroken(o *operator, namespace, prefix string, number int, fate apipro
 	return nil
 }
 
-func isClosed(channel <-chan struct{}) bool {
-	select {
-	case <-channel:
-		return true
-	default:
-		return false
-	}
-}
-
 // breakAt lets the cluster's write with that number meet its fate. If the operator
 // dies with it, nothing that it asks afterwards arrives. The channel is closed when
 // it is so.
@@ -96,4 +87,13 @@ func breakAt(o *operator, name string, number int, fate apiproxy.Verdict, dies b
 		return fate
 	})
 	return broken
+}
+
+func isClosed(channel <-chan struct{}) bool {
+	select {
+	case <-channel:
+		return true
+	default:
+		return false
+	}
 }

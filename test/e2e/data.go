@@ -12,19 +12,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// putLarge writes so many values of a MiB.
-func putLarge(c *v1alpha1.EtcdCluster, count int) {
-	GinkgoHelper()
-	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-		for i := range count {
-			if _, err := etcd.Put(ctx, fmt.Sprintf("big/%d", i), strings.Repeat("x", 1<<20)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // fill writes some data and returns it.
 func fill(c *v1alpha1.EtcdCluster) map[string]string {
 	GinkgoHelper()
@@ -56,4 +43,17 @@ func filled(c *v1alpha1.EtcdCluster) map[string]string {
 		return nil
 	})
 	return data
+}
+
+// putLarge writes so many values of a MiB.
+func putLarge(c *v1alpha1.EtcdCluster, count int) {
+	GinkgoHelper()
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		for i := range count {
+			if _, err := etcd.Put(ctx, fmt.Sprintf("big/%d", i), strings.Repeat("x", 1<<20)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

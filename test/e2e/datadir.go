@@ -14,31 +14,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// putData gives a member the data of another, and kills it.
-func putData(c *v1alpha1.EtcdCluster, member, copied string) {
-	GinkgoHelper()
-	killAfter(c, member, func() {
-		data := dataOf(c, member)
-		Expect(os.RemoveAll(data)).To(Succeed())
-		run("cp", "-a", "--sparse=always", copied, data)
-	})
-}
-
-// fillDisk writes a file until the disk is full.
-func fillDisk(file string) {
-	GinkgoHelper()
-	open, err := os.Create(filepath.Clean(file))
-	Expect(err).NotTo(HaveOccurred())
-	defer open.Close()
-	for _, size := range []int{1 << 20, 4 << 10} {
-		for chunk := make([]byte, size); err == nil; {
-			_, err = open.Write(chunk)
-		}
-		Expect(err).To(MatchError(ContainSubstring("no space left on device")))
-		err = nil
-	}
-}
-
 // volumeOf is the folder on this machine where a member's volume is mounted.
 func volumeOf(c *v1alpha1.EtcdCluster, member string) string {
 	GinkgoHelper()
@@ -121,4 +96,29 @@ func exchange(file, old, other string) {
 		found++
 	}
 	Expect(found).To(BeNumerically(">", 0))
+}
+
+// putData gives a member the data of another, and kills it.
+func putData(c *v1alpha1.EtcdCluster, member, copied string) {
+	GinkgoHelper()
+	killAfter(c, member, func() {
+		data := dataOf(c, member)
+		Expect(os.RemoveAll(data)).To(Succeed())
+		run("cp", "-a", "--sparse=always", copied, data)
+	})
+}
+
+// fillDisk writes a file until the disk is full.
+func fillDisk(file string) {
+	GinkgoHelper()
+	open, err := os.Create(filepath.Clean(file))
+	Expect(err).NotTo(HaveOccurred())
+	defer open.Close()
+	for _, size := range []int{1 << 20, 4 << 10} {
+		for chunk := make([]byte, size); err == nil; {
+			_, err = open.Write(chunk)
+		}
+		Expect(err).To(MatchError(ContainSubstring("no space left on device")))
+		err = nil
+	}
 }

@@ -19,12 +19,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// hasVoters says whether etcd lists so many members, and no learner.
-func hasVoters(g Gomega, c *v1alpha1.EtcdCluster, count int) bool {
-	listed := membersOf(g, c)
-	return len(listed) == count && learners(listed) == 0
-}
-
 // identity is what the cluster's client Secret gives an application. Certificates
 // hold the name localhost, and Pods are reached by their addresses. It is nil for a
 // cluster without TLS.
@@ -201,22 +195,6 @@ func standingOf(g Gomega, c *v1alpha1.EtcdCluster) (cluster, leader string, term
 	return cluster, leader, term
 }
 
-// voters are the members in the cluster's status that etcd lists.
-func voters(c *v1alpha1.EtcdCluster) []string {
-	var names []string
-	for _, m := range c.Status.Members {
-		if m.Role != v1alpha1.RoleUnlisted {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
-
-func leaderOf(g Gomega, c *v1alpha1.EtcdCluster) string {
-	_, leader, _ := standingOf(g, c)
-	return leader
-}
-
 // revision is that of the cluster's data.
 func revision(c *v1alpha1.EtcdCluster) int64 {
 	GinkgoHelper()
@@ -229,4 +207,26 @@ func revision(c *v1alpha1.EtcdCluster) int64 {
 		return err
 	})
 	return latest
+}
+
+func leaderOf(g Gomega, c *v1alpha1.EtcdCluster) string {
+	_, leader, _ := standingOf(g, c)
+	return leader
+}
+
+// hasVoters says whether etcd lists so many members, and no learner.
+func hasVoters(g Gomega, c *v1alpha1.EtcdCluster, count int) bool {
+	listed := membersOf(g, c)
+	return len(listed) == count && learners(listed) == 0
+}
+
+// voters are the members in the cluster's status that etcd lists.
+func voters(c *v1alpha1.EtcdCluster) []string {
+	var names []string
+	for _, m := range c.Status.Members {
+		if m.Role != v1alpha1.RoleUnlisted {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }

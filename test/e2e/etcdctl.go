@@ -20,6 +20,41 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
+// removeByHand removes a member from etcd's list, as a person would. etcd refuses
+// until its members have been connected for five seconds.
+func removeByHand(c *v1alpha1.EtcdCluster, id uint64) {
+	GinkgoHelper()
+	etcd := dial(c)
+	defer etcd.Close()
+	Eventually(func() error {
+		limited, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		_, err := etcd.MemberRemove(limited, id)
+		if errors.Is(err, rpctypes.ErrMemberNotFound) {
+			return nil // by a call that had no answer
+		}
+		return err
+	}).Should(Succeed())
+}
+
+func addByHand(c *v1alpha1.EtcdCluster, peerURL string) uint64 {
+	GinkgoHelper()
+	etcd := dial(c)
+	defer etcd.Close()
+	var id uint64
+	Eventually(func(g Gomega) {
+		limited, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		_, failed := etcd.MemberAddAsLearner(limited, []string{peerURL}) // its answer may be lost
+		list, err := etcd.MemberList(limited)
+		g.Expect(err).NotTo(HaveOccurred())
+		added := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return slices.Contains(m.PeerURLs, peerURL) })
+		g.Expect(added).To(BeNumerically(">=", 0), "%v", failed)
+		id = list.Members[added].ID
+	}).Should(Succeed())
+	return id
+}
+
 // moveLeader moves leadership to any other member, as a person would. It is 1 if
 // that was done.
 func moveLeader(c *v1alpha1.EtcdCluster, who *tls.Config) int {
@@ -91,39 +126,4 @@ func alarm(c *v1alpha1.EtcdCluster, action etcdserverpb.AlarmRequest_AlarmAction
 		_, err := etcdserverpb.NewMaintenanceClient(etcd.ActiveConnection()).Alarm(ctx, request)
 		return err
 	})
-}
-
-// removeByHand strikes a member off etcd's list, as a person would. etcd refuses
-// until its members have been connected for five seconds.
-func removeByHand(c *v1alpha1.EtcdCluster, id uint64) {
-	GinkgoHelper()
-	etcd := dial(c)
-	defer etcd.Close()
-	Eventually(func() error {
-		limited, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		_, err := etcd.MemberRemove(limited, id)
-		if errors.Is(err, rpctypes.ErrMemberNotFound) {
-			return nil // by a call that had no answer
-		}
-		return err
-	}).Should(Succeed())
-}
-
-func addByHand(c *v1alpha1.EtcdCluster, peerURL string) uint64 {
-	GinkgoHelper()
-	etcd := dial(c)
-	defer etcd.Close()
-	var id uint64
-	Eventually(func(g Gomega) {
-		limited, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		_, failed := etcd.MemberAddAsLearner(limited, []string{peerURL}) // its answer may be lost
-		list, err := etcd.MemberList(limited)
-		g.Expect(err).NotTo(HaveOccurred())
-		added := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return slices.Contains(m.PeerURLs, peerURL) })
-		g.Expect(added).To(BeNumerically(">=", 0), "%v", failed)
-		id = list.Members[added].ID
-	}).Should(Succeed())
-	return id
 }

@@ -38,6 +38,9 @@ var (
 	slept *int32
 )
 
+// Without a logger, clients complain that there is none.
+func init() { ctrl.SetLogger(GinkgoLogr) }
+
 func connect() {
 	var err error
 	config, err = clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
@@ -52,6 +55,14 @@ func connect() {
 	straight, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	api = patient{straight}
+}
+
+// watcher is a client that can watch.
+func watcher() client.WithWatch {
+	GinkgoHelper()
+	made, err := client.NewWithWatch(config, client.Options{Scheme: api.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	return made
 }
 
 func installCRD() {
@@ -78,22 +89,11 @@ func apply(object *unstructured.Unstructured) {
 	Expect(api.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("e2e"), client.ForceOwnership)).To(Succeed())
 }
 
-// keyOf is where an object is.
-func keyOf(object client.Object) client.ObjectKey { return client.ObjectKeyFromObject(object) }
-
 func kubectl(args ...string) error {
 	command := exec.Command("kubectl", args...)
 	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
 	return command.Run()
 }
 
-// Without a logger, clients complain that there is none.
-func init() { ctrl.SetLogger(GinkgoLogr) }
-
-// watcher is a client that can watch.
-func watcher() client.WithWatch {
-	GinkgoHelper()
-	made, err := client.NewWithWatch(config, client.Options{Scheme: api.Scheme()})
-	Expect(err).NotTo(HaveOccurred())
-	return made
-}
+// keyOf is where an object is.
+func keyOf(object client.Object) client.ObjectKey { return client.ObjectKeyFromObject(object) }

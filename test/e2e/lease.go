@@ -16,10 +16,13 @@ import (
 // leaseKey names the lease of the deployed operator.
 var leaseKey = client.ObjectKey{Namespace: deployment.Namespace, Name: "etcd-operator.dev"}
 
-// watchLease tells of who holds the lease from now on.
-func watchLease() *witness.Succession {
+// holder waits until a Pod that runs holds the lease.
+func holder() *corev1.Pod {
 	GinkgoHelper()
-	return witness.WatchLease(ctx, watcher(), leaseKey)
+	found := &corev1.Pod{}
+	found.Namespace = deployment.Namespace
+	Eventually(func(g Gomega) { found.Name = holderNow(g) }).Should(Succeed())
+	return found
 }
 
 // holderNow is the name of the Pod that holds the lease.
@@ -37,11 +40,8 @@ func holderNow(g Gomega) string {
 	return name
 }
 
-// holder waits until a Pod that runs holds the lease.
-func holder() *corev1.Pod {
+// watchLease tells of who holds the lease from now on.
+func watchLease() *witness.Succession {
 	GinkgoHelper()
-	found := &corev1.Pod{}
-	found.Namespace = deployment.Namespace
-	Eventually(func(g Gomega) { found.Name = holderNow(g) }).Should(Succeed())
-	return found
+	return witness.WatchLease(ctx, watcher(), leaseKey)
 }

@@ -26,7 +26,7 @@ func lostAuthorities() {
 	for of, nameOf := range map[string]func(*v1alpha1.EtcdCluster) string{
 		"clients": (*v1alpha1.EtcdCluster).ClientCA, "peers": (*v1alpha1.EtcdCluster).PeerCA,
 	} {
-		It("fault 63: an authority that is deleted is not made anew while members run by it, and goes on when it is restored: of "+of, func() {
+		It("fault 63: an authority that is deleted is not replaced while members run by it, and goes on when it is restored: of "+of, func() {
 			var secret corev1.Secret
 			key := client.ObjectKey{Namespace: c.Namespace, Name: nameOf(c)}
 			Expect(api.Get(ctx, key, &secret)).To(Succeed())

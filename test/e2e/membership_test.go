@@ -100,7 +100,7 @@ func withoutNode() {
 		Eventually(membersOf).WithArguments(c).Should(HaveKey(successor))
 	})
 
-	It("fault 19: a member that was to join while another one was removed is made anew, and told of those who are left", func() {
+	It("fault 19: a member that was to join while another one was removed is created again, and told of those that are left", func() {
 		victim, _ := aFollower(c)
 		joining := fmt.Sprintf("%s-%d", c.Name, now(c).Status.NextSerial)
 		uncordonAll := cordonAll()

@@ -13,6 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// namespaces are those in use, for what is kept of a failure.
+var namespaces []string
+
 // newNamespace makes a namespace under the strictest Pod Security level, which
 // goes with the spec or container.
 func newNamespace() string {
@@ -32,17 +35,19 @@ func newNamespace() string {
 	return namespace.Name
 }
 
-// allNamespacesGo waits for those that were deleted: in the end nothing is left. One that
-// is touched is looked at again sooner than after half of its Pods' grace.
-func allNamespacesGo() {
+// allow lets a namespace have so many of one kind, and no more.
+func allow(namespace string, kind corev1.ResourceName, count string) *corev1.ResourceQuota {
+	GinkgoHelper()
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few-" + string(kind)},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{kind: resource.MustParse(count)}},
+	}
+	Expect(api.Create(ctx, quota)).To(Succeed())
 	Eventually(func(g Gomega) {
-		var list corev1.NamespaceList
-		g.Expect(api.List(ctx, &list, client.HasLabels{"etcd-operator.dev/e2e"})).To(Succeed())
-		for i := range list.Items {
-			touch(g, &list.Items[i])
-		}
-		g.Expect(list.Items).To(BeEmpty())
-	}).WithPolling(time.Second).Should(Succeed())
+		g.Expect(api.Get(ctx, keyOf(quota), quota)).To(Succeed())
+		g.Expect(quota.Status.Hard).NotTo(BeEmpty())
+	}).Should(Succeed())
+	return quota
 }
 
 // leftoversGo clears away what a run left that was interrupted: it would go on beside this
@@ -57,26 +62,21 @@ func leftoversGo() {
 	allNamespacesGo()
 }
 
-// namespaces are those in use, for what is kept of a failure.
-var namespaces []string
+// allNamespacesGo waits for those that were deleted: in the end nothing is left. One that
+// is touched is looked at again sooner than after half of its Pods' grace.
+func allNamespacesGo() {
+	Eventually(func(g Gomega) {
+		var list corev1.NamespaceList
+		g.Expect(api.List(ctx, &list, client.HasLabels{"etcd-operator.dev/e2e"})).To(Succeed())
+		for i := range list.Items {
+			touch(g, &list.Items[i])
+		}
+		g.Expect(list.Items).To(BeEmpty())
+	}).WithPolling(time.Second).Should(Succeed())
+}
 
 // touch changes nothing that matters of an object.
 func touch(g Gomega, object client.Object) {
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"touched":"`+time.Now().String()+`"}}}`))
 	g.Expect(client.IgnoreNotFound(api.Patch(ctx, object, patch))).To(Succeed())
-}
-
-// allow lets a namespace have so many of one kind, and no more.
-func allow(namespace string, kind corev1.ResourceName, count string) *corev1.ResourceQuota {
-	GinkgoHelper()
-	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few-" + string(kind)},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{kind: resource.MustParse(count)}},
-	}
-	Expect(api.Create(ctx, quota)).To(Succeed())
-	Eventually(func(g Gomega) {
-		g.Expect(api.Get(ctx, keyOf(quota), quota)).To(Succeed())
-		g.Expect(quota.Status.Hard).NotTo(BeEmpty())
-	}).Should(Succeed())
-	return quota
 }

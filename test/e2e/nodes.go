@@ -15,16 +15,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// devcluster gives a command to the local cluster.
-func devcluster(args ...string) {
-	GinkgoHelper()
-	binary := filepath.Join(top, "bin/devcluster")
-	if _, err := os.Stat(binary); err != nil {
-		run("go", "-C", "hack/devcluster", "build", "-o", binary, ".")
-	}
-	run(binary, args...)
-}
-
 // noticed is how long Kubernetes takes to call a silent node not ready, and more.
 const noticed = 2 * time.Minute
 
@@ -63,18 +53,18 @@ func memberOn(c *v1alpha1.EtcdCluster, node string) string {
 	return ""
 }
 
-// cut parts a node from all others, until it is joined or the spec ends.
-func cut(node string) {
-	GinkgoHelper()
-	DeferCleanup(func() { devcluster("node", "join", node) })
-	devcluster("node", "cut", node)
-}
-
 func isSilent(g Gomega, name string) bool {
 	var node corev1.Node
 	g.Expect(api.Get(ctx, client.ObjectKey{Name: name}, &node)).To(Succeed())
 	ready := slices.IndexFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 	return ready < 0 || node.Status.Conditions[ready].Status != corev1.ConditionTrue
+}
+
+// cut parts a node from all others, until it is joined or the spec ends.
+func cut(node string) {
+	GinkgoHelper()
+	DeferCleanup(func() { devcluster("node", "join", node) })
+	devcluster("node", "cut", node)
 }
 
 // drain is kubectl's, of the cluster's Pods only.
@@ -118,4 +108,14 @@ func setCordon(name string, cordoned bool) {
 		node.Spec.Unschedulable = cordoned
 		return api.Update(ctx, &node)
 	})).To(Succeed())
+}
+
+// devcluster gives a command to the local cluster.
+func devcluster(args ...string) {
+	GinkgoHelper()
+	binary := filepath.Join(top, "bin/devcluster")
+	if _, err := os.Stat(binary); err != nil {
+		run("go", "-C", "hack/devcluster", "build", "-o", binary, ".")
+	}
+	run(binary, args...)
 }

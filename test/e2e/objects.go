@@ -21,42 +21,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// ofThree are the belongings of a cluster of three. Endpoints come a moment after the
-// Services.
-var ofThree = []any{
-	"Pod -0", "Pod -1", "Pod -2", "PersistentVolumeClaim -0", "PersistentVolumeClaim -1", "PersistentVolumeClaim -2",
-	"Service ", "Service -client", "EndpointSlice", "EndpointSlice", "PodDisruptionBudget ",
-	"Secret -client", "Secret -client-ca", "Secret -peer-ca", "Secret -member-tls",
-}
-
-// calmsDown waits until nothing has been written for two seconds, because the kubelet
-// may have a last word to say, and returns the versions.
-func calmsDown(c *v1alpha1.EtcdCluster) map[string]string {
-	GinkgoHelper()
-	var all map[string]string
-	Eventually(func() bool {
-		last := all
-		all = versions(c)
-		return maps.Equal(all, last)
-	}).WithPolling(2 * time.Second).Should(BeTrue())
-	return all
-}
-
-// versions are the resource versions of everything that the operator may write.
-func versions(c *v1alpha1.EtcdCluster) map[string]string {
-	GinkgoHelper()
-	all := map[string]string{"EtcdCluster": now(c).ResourceVersion}
-	for _, p := range pods(c) {
-		all["Pod "+p.Name] = p.ResourceVersion
-	}
-	var secrets corev1.SecretList
-	Expect(api.List(ctx, &secrets, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
-	for _, secret := range secrets.Items {
-		all["Secret "+secret.Name] = secret.ResourceVersion
-	}
-	return all
-}
-
 // describe names an object by its kind and name.
 func describe(object client.Object) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T ", object), "*v1.") + object.GetName()
@@ -99,34 +63,40 @@ func left(g Gomega, c *v1alpha1.EtcdCluster) []string {
 	})
 }
 
-// privateLines are the lines of every private key, and its encoding in a Secret.
-func privateLines(c *v1alpha1.EtcdCluster) []string {
-	GinkgoHelper()
-	var secrets corev1.SecretList
-	Expect(api.List(ctx, &secrets, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
-	var lines []string
-	for _, secret := range secrets.Items {
-		for key, text := range secret.Data {
-			if !strings.HasSuffix(key, ".key") {
-				continue
-			}
-			Expect(string(text)).To(ContainSubstring("PRIVATE KEY"))
-			lines = append(lines, base64.StdEncoding.EncodeToString(text)[:120])
-			for line := range strings.Lines(string(text)) {
-				if !strings.HasPrefix(line, "-----") {
-					lines = append(lines, strings.TrimSpace(line))
-				}
-			}
-		}
-	}
-	return lines
+// ofThree are the belongings of a cluster of three. Endpoints come a moment after the
+// Services.
+var ofThree = []any{
+	"Pod -0", "Pod -1", "Pod -2", "PersistentVolumeClaim -0", "PersistentVolumeClaim -1", "PersistentVolumeClaim -2",
+	"Service ", "Service -client", "EndpointSlice", "EndpointSlice", "PodDisruptionBudget ",
+	"Secret -client", "Secret -client-ca", "Secret -peer-ca", "Secret -member-tls",
 }
 
-func asText(object any) string {
+// calmsDown waits until nothing has been written for two seconds, because the kubelet
+// may have a last word to say, and returns the versions.
+func calmsDown(c *v1alpha1.EtcdCluster) map[string]string {
 	GinkgoHelper()
-	text, err := json.Marshal(object)
-	Expect(err).NotTo(HaveOccurred())
-	return string(text)
+	var all map[string]string
+	Eventually(func() bool {
+		last := all
+		all = versions(c)
+		return maps.Equal(all, last)
+	}).WithPolling(2 * time.Second).Should(BeTrue())
+	return all
+}
+
+// versions are the resource versions of everything that the operator may write.
+func versions(c *v1alpha1.EtcdCluster) map[string]string {
+	GinkgoHelper()
+	all := map[string]string{"EtcdCluster": now(c).ResourceVersion}
+	for _, p := range pods(c) {
+		all["Pod "+p.Name] = p.ResourceVersion
+	}
+	var secrets corev1.SecretList
+	Expect(api.List(ctx, &secrets, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
+	for _, secret := range secrets.Items {
+		all["Secret "+secret.Name] = secret.ResourceVersion
+	}
+	return all
 }
 
 // exported are the objects of a cluster that the operator owns.
@@ -163,4 +133,34 @@ func stripped(object client.Object) client.Object {
 		o.Status, o.Spec.NodeName = corev1.PodStatus{}, ""
 	}
 	return object
+}
+
+// privateLines are the lines of every private key, and its encoding in a Secret.
+func privateLines(c *v1alpha1.EtcdCluster) []string {
+	GinkgoHelper()
+	var secrets corev1.SecretList
+	Expect(api.List(ctx, &secrets, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
+	var lines []string
+	for _, secret := range secrets.Items {
+		for key, text := range secret.Data {
+			if !strings.HasSuffix(key, ".key") {
+				continue
+			}
+			Expect(string(text)).To(ContainSubstring("PRIVATE KEY"))
+			lines = append(lines, base64.StdEncoding.EncodeToString(text)[:120])
+			for line := range strings.Lines(string(text)) {
+				if !strings.HasPrefix(line, "-----") {
+					lines = append(lines, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+	return lines
+}
+
+func asText(object any) string {
+	GinkgoHelper()
+	text, err := json.Marshal(object)
+	Expect(err).NotTo(HaveOccurred())
+	return string(text)
 }

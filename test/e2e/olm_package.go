@@ -245,26 +245,6 @@ func (t *tenant) isUnresolved(words string) {
 	}).WithPolling(time.Second).Should(Succeed())
 }
 
-// kill ends every Pod with the label, without grace.
-func kill(namespace, label, value string) {
-	GinkgoHelper()
-	found := podsOf(Default, namespace, client.MatchingLabels{label: value})
-	Expect(found).NotTo(BeEmpty())
-	for _, p := range found {
-		Expect(client.IgnoreNotFound(api.Delete(ctx, &p, client.GracePeriodSeconds(0)))).To(Succeed())
-	}
-}
-
-// replaceSlowly takes a member's volume and lets no other be made, so that the
-// replacement goes on until it is let go.
-func replaceSlowly(c *v1alpha1.EtcdCluster) (letGo func()) {
-	GinkgoHelper()
-	quota := allow(c.Namespace, corev1.ResourcePersistentVolumeClaims, "2")
-	victim, _ := aFollower(c)
-	loseVolume(c, victim.Name)
-	return func() { Expect(api.Delete(ctx, quota)).To(Succeed()) }
-}
-
 // logs are what the operator's Pods have said.
 func (t *tenant) logs() string {
 	GinkgoHelper()
@@ -283,8 +263,6 @@ func (t *tenant) logs() string {
 	})
 }
 
-var stableChannel = olm.SubscriptionSpec{Channel: "stable-v0"}
-
 // oneIn makes a cluster of one member in each namespace.
 func oneIn(namespaces []string) []*v1alpha1.EtcdCluster {
 	GinkgoHelper()
@@ -295,4 +273,26 @@ func oneIn(namespaces []string) []*v1alpha1.EtcdCluster {
 		all = append(all, c)
 	}
 	return all
+}
+
+var stableChannel = olm.SubscriptionSpec{Channel: "stable-v0"}
+
+// replaceSlowly takes a member's volume and lets no other be made, so that the
+// replacement goes on until it is let go.
+func replaceSlowly(c *v1alpha1.EtcdCluster) (letGo func()) {
+	GinkgoHelper()
+	quota := allow(c.Namespace, corev1.ResourcePersistentVolumeClaims, "2")
+	victim, _ := aFollower(c)
+	loseVolume(c, victim.Name)
+	return func() { Expect(api.Delete(ctx, quota)).To(Succeed()) }
+}
+
+// kill ends every Pod with the label, without grace.
+func kill(namespace, label, value string) {
+	GinkgoHelper()
+	found := podsOf(Default, namespace, client.MatchingLabels{label: value})
+	Expect(found).NotTo(BeEmpty())
+	for _, p := range found {
+		Expect(client.IgnoreNotFound(api.Delete(ctx, &p, client.GracePeriodSeconds(0)))).To(Succeed())
+	}
 }

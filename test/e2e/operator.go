@@ -19,38 +19,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 )
 
-// stopsAfter lets so many Pods be deleted, and no more.
-func stopsAfter(o *operator, count int) {
-	o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
-		if asked.Kind() != "DELETE pods" {
-			return apiproxy.Pass
-		}
-		count--
-		if count < 0 {
-			return apiproxy.Drop
-		}
-		return apiproxy.Pass
-	})
-}
-
-// diesAt loses the first request of a kind when it is time, and all that come after it,
-// which is all that a crash at that moment leaves. The channel is closed when it is so.
-func diesAt(o *operator, kind string, isTime func() bool) <-chan struct{} {
-	died := make(chan struct{})
-	dead := false
-	o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
-		if !dead && asked.Kind() == kind && isTime() {
-			dead = true
-			close(died)
-		}
-		if dead {
-			return apiproxy.Drop
-		}
-		return apiproxy.Pass
-	})
-	return died
-}
-
 // operator is one operator in a process of its own, for one namespace.
 type operator struct {
 	*apiproxy.Proxy
@@ -162,6 +130,38 @@ func needsOwnOperator() {
 	if useDeployed {
 		Skip("the deployed operator cannot be killed or lied to")
 	}
+}
+
+// stopsAfter lets so many Pods be deleted, and no more.
+func stopsAfter(o *operator, count int) {
+	o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
+		if asked.Kind() != "DELETE pods" {
+			return apiproxy.Pass
+		}
+		count--
+		if count < 0 {
+			return apiproxy.Drop
+		}
+		return apiproxy.Pass
+	})
+}
+
+// diesAt loses the first request of a kind when it is time, and all that come after it,
+// which is all that a crash at that moment leaves. The channel is closed when it is so.
+func diesAt(o *operator, kind string, isTime func() bool) <-chan struct{} {
+	died := make(chan struct{})
+	dead := false
+	o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
+		if !dead && asked.Kind() == kind && isTime() {
+			dead = true
+			close(died)
+		}
+		if dead {
+			return apiproxy.Drop
+		}
+		return apiproxy.Pass
+	})
+	return died
 }
 
 // remember keeps a kind's list of our objects as it is now, to be told for that long.

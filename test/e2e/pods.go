@@ -21,15 +21,15 @@ func ours(c *v1alpha1.EtcdCluster) client.MatchingLabels {
 	return client.MatchingLabels{v1alpha1.LabelCluster: c.Name}
 }
 
+// pods are the cluster's Pods, by name.
+func pods(c *v1alpha1.EtcdCluster) []corev1.Pod { return podsOf(Default, c.Namespace, ours(c)) }
+
 func podsOf(g Gomega, namespace string, labels client.MatchingLabels) []corev1.Pod {
 	var list corev1.PodList
 	g.Expect(api.List(ctx, &list, client.InNamespace(namespace), labels)).To(Succeed())
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return list.Items
 }
-
-// pods are the cluster's Pods, by name.
-func pods(c *v1alpha1.EtcdCluster) []corev1.Pod { return podsOf(Default, c.Namespace, ours(c)) }
 
 func pod(c *v1alpha1.EtcdCluster, name string) corev1.Pod {
 	GinkgoHelper()
@@ -40,50 +40,17 @@ func pod(c *v1alpha1.EtcdCluster, name string) corev1.Pod {
 	})
 }
 
-// uids are the Pods by name and UID: equal before and after means that none was
-// replaced.
-func uids(c *v1alpha1.EtcdCluster) map[string]string { return uidsOf(Default, c) }
-
-func uidsOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
-	all := map[string]string{}
-	for _, p := range podsOf(g, c.Namespace, ours(c)) {
-		all[p.Name] = string(p.UID)
-	}
-	return all
-}
-
-// loseVolume deletes a member's volume and Pod, and waits until etcd no longer lists it.
-func loseVolume(c *v1alpha1.EtcdCluster, member string) {
+// aReadyPod is the name of the first Pod that is ready.
+func aReadyPod(c *v1alpha1.EtcdCluster) string {
 	GinkgoHelper()
-	lose(c, member)
-	Eventually(membersOf).WithArguments(c).ShouldNot(HaveKey(member))
-}
-
-func lastEnd(c *v1alpha1.EtcdCluster, member string) string {
-	GinkgoHelper()
-	for _, status := range pod(c, member).Status.ContainerStatuses {
-		if end := status.LastTerminationState.Terminated; end != nil {
-			return fmt.Sprintf("%s, exit code %d", end.Reason, end.ExitCode)
-		}
-	}
-	return ""
-}
-
-// A life of a Pod ends when it is made anew, or when its container is started again
-// or with another image.
-type life struct {
-	uid, image string
-	restarts   int32
-}
-
-func lives(c *v1alpha1.EtcdCluster) map[string]life {
-	all := map[string]life{}
-	for _, p := range pods(c) {
-		for _, container := range p.Status.ContainerStatuses {
-			all[p.Name] = life{string(p.UID), container.ImageID, container.RestartCount}
-		}
-	}
-	return all
+	var name string
+	Eventually(func(g Gomega) {
+		all := podsOf(g, c.Namespace, ours(c))
+		first := slices.IndexFunc(all, witness.IsReady)
+		g.Expect(first).To(BeNumerically(">=", 0), "no pod is ready")
+		name = all[first].Name
+	}).Should(Succeed())
+	return name
 }
 
 // aFollower is the Pod of a member that does not lead, and the names of all others.
@@ -102,31 +69,16 @@ func aFollower(c *v1alpha1.EtcdCluster) (corev1.Pod, []string) {
 	return chosen, others
 }
 
-// deletePod deletes a Pod, given itself or its name.
-func deletePod(c *v1alpha1.EtcdCluster, which any) corev1.Pod {
-	GinkgoHelper()
-	victim, ok := which.(corev1.Pod)
-	if !ok {
-		victim = pod(c, which.(string)) //nolint:forcetypeassert // one of two
+// uids are the Pods by name and UID: equal before and after means that none was
+// replaced.
+func uids(c *v1alpha1.EtcdCluster) map[string]string { return uidsOf(Default, c) }
+
+func uidsOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
+	all := map[string]string{}
+	for _, p := range podsOf(g, c.Namespace, ours(c)) {
+		all[p.Name] = string(p.UID)
 	}
-	Expect(client.IgnoreNotFound(api.Delete(ctx, &victim))).To(Succeed())
-	return victim
-}
-
-// comesBack waits for another Pod of the same name that is ready.
-func comesBack(c *v1alpha1.EtcdCluster, gone corev1.Pod) {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		var back corev1.Pod
-		g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: gone.Name}, &back)).To(Succeed())
-		g.Expect(back.UID).NotTo(Equal(gone.UID))
-		g.Expect(witness.IsReady(back)).To(BeTrue())
-	}).Should(Succeed(), "pod %s to come back", gone.Name)
-}
-
-func evict(c *v1alpha1.EtcdCluster, name string) error {
-	victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
-	return api.SubResource("eviction").Create(ctx, victim, &policyv1.Eviction{ObjectMeta: victim.ObjectMeta})
+	return all
 }
 
 // restarts is how often the containers of each Pod were started again.
@@ -142,48 +94,31 @@ func restartsOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]int32 {
 	return all
 }
 
-// lose deletes members' volumes for good, and the Pods that keep them alive.
-func lose(c *v1alpha1.EtcdCluster, members ...string) {
-	GinkgoHelper()
-	for _, name := range members {
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
-		Expect(api.Delete(ctx, claim)).To(Succeed())
-	}
-	for _, name := range members { // the Pod of one that could not start may be gone for a moment
-		victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
-		Expect(client.IgnoreNotFound(api.Delete(ctx, victim))).To(Succeed())
-	}
+// A life of a Pod ends when another takes its place, or when its container is started again
+// or with another image.
+type life struct {
+	uid, image string
+	restarts   int32
 }
 
-// aReadyPod is the name of the first Pod that is ready.
-func aReadyPod(c *v1alpha1.EtcdCluster) string {
-	GinkgoHelper()
-	var name string
-	Eventually(func(g Gomega) {
-		all := podsOf(g, c.Namespace, ours(c))
-		first := slices.IndexFunc(all, witness.IsReady)
-		g.Expect(first).To(BeNumerically(">=", 0), "no pod is ready")
-		name = all[first].Name
-	}).Should(Succeed())
-	return name
-}
-
-// unexchanged is how many Pods are ready with the image of 3.6.16.
-func unexchanged(g Gomega, c *v1alpha1.EtcdCluster) int {
-	count := 0
-	for _, p := range podsOf(g, c.Namespace, ours(c)) {
-		if witness.IsReady(p) && p.Spec.Containers[0].Image == image+"3.6.16" {
-			count++
+func lives(c *v1alpha1.EtcdCluster) map[string]life {
+	all := map[string]life{}
+	for _, p := range pods(c) {
+		for _, container := range p.Status.ContainerStatuses {
+			all[p.Name] = life{string(p.UID), container.ImageID, container.RestartCount}
 		}
 	}
-	return count
+	return all
 }
 
-// harmless is what Pod Security restricted wants of a container.
-func harmless() *corev1.SecurityContext {
-	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+func lastEnd(c *v1alpha1.EtcdCluster, member string) string {
+	GinkgoHelper()
+	for _, status := range pod(c, member).Status.ContainerStatuses {
+		if end := status.LastTerminationState.Terminated; end != nil {
+			return fmt.Sprintf("%s, exit code %d", end.Reason, end.ExitCode)
+		}
 	}
+	return ""
 }
 
 const noImage = "gcr.io/etcd-development/etcd:v3.6.9999"
@@ -197,4 +132,69 @@ func untouched(g Gomega, c *v1alpha1.EtcdCluster, before map[string]string) int 
 		}
 	}
 	return same
+}
+
+// unexchanged is how many Pods are ready with the image of 3.6.16.
+func unexchanged(g Gomega, c *v1alpha1.EtcdCluster) int {
+	count := 0
+	for _, p := range podsOf(g, c.Namespace, ours(c)) {
+		if witness.IsReady(p) && p.Spec.Containers[0].Image == image+"3.6.16" {
+			count++
+		}
+	}
+	return count
+}
+
+// deletePod deletes a Pod, given itself or its name.
+func deletePod(c *v1alpha1.EtcdCluster, which any) corev1.Pod {
+	GinkgoHelper()
+	victim, ok := which.(corev1.Pod)
+	if !ok {
+		victim = pod(c, which.(string)) //nolint:forcetypeassert // one of two
+	}
+	Expect(client.IgnoreNotFound(api.Delete(ctx, &victim))).To(Succeed())
+	return victim
+}
+
+func evict(c *v1alpha1.EtcdCluster, name string) error {
+	victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
+	return api.SubResource("eviction").Create(ctx, victim, &policyv1.Eviction{ObjectMeta: victim.ObjectMeta})
+}
+
+// lose deletes members' volumes for good, and the Pods that keep them alive.
+func lose(c *v1alpha1.EtcdCluster, members ...string) {
+	GinkgoHelper()
+	for _, name := range members {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
+		Expect(api.Delete(ctx, claim)).To(Succeed())
+	}
+	for _, name := range members { // the Pod of one that could not start may be gone for a moment
+		victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
+		Expect(client.IgnoreNotFound(api.Delete(ctx, victim))).To(Succeed())
+	}
+}
+
+// loseVolume deletes a member's volume and Pod, and waits until etcd no longer lists it.
+func loseVolume(c *v1alpha1.EtcdCluster, member string) {
+	GinkgoHelper()
+	lose(c, member)
+	Eventually(membersOf).WithArguments(c).ShouldNot(HaveKey(member))
+}
+
+// comesBack waits for another Pod of the same name that is ready.
+func comesBack(c *v1alpha1.EtcdCluster, gone corev1.Pod) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		var back corev1.Pod
+		g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: gone.Name}, &back)).To(Succeed())
+		g.Expect(back.UID).NotTo(Equal(gone.UID))
+		g.Expect(witness.IsReady(back)).To(BeTrue())
+	}).Should(Succeed(), "pod %s to come back", gone.Name)
+}
+
+// harmless is what Pod Security restricted wants of a container.
+func harmless() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
 }

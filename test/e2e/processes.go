@@ -23,48 +23,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// killAtOnce kills members at the same moment, and waits until the kubelet has
-// started them again.
-func killAtOnce(c *v1alpha1.EtcdCluster, members ...string) {
-	GinkgoHelper()
-	before := restarts(c)
-	var victims []int
-	for _, member := range members {
-		victims = append(victims, processOf(string(pod(c, member).UID)))
-	}
-	for _, victim := range victims {
-		Expect(syscall.Kill(victim, syscall.SIGKILL)).To(Succeed())
-	}
-	for _, member := range members {
-		Eventually(func(g Gomega) { g.Expect(restartsOf(g, c)[member]).To(BeNumerically(">", before[member])) }).Should(Succeed())
-	}
-}
-
-// exhaust reads much from one member at once until it is out of memory, for at
-// most half a minute.
-func exhaust(c *v1alpha1.EtcdCluster, member string) {
-	GinkgoHelper()
-	for i := range 20 {
-		put(c, fmt.Sprintf("big/%02d", i), strings.Repeat("x", 1<<20))
-	}
-	one := dial(c, member)
-	defer one.Close()
-	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	var readers sync.WaitGroup
-	for range 10 {
-		readers.Go(func() {
-			defer GinkgoRecover()
-			for limited.Err() == nil && restarts(c)[member] == 0 {
-				soon, stop := context.WithTimeout(limited, 3*time.Second)
-				_, _ = one.Get(soon, "big/", clientv3.WithPrefix(), clientv3.WithSerializable())
-				stop()
-			}
-		})
-	}
-	readers.Wait()
-}
-
 // isLocal says whether the cluster's nodes are this machine: the local cluster.
 func isLocal() bool {
 	return strings.HasPrefix(os.Getenv("KUBECONFIG"), filepath.Join(top, ".devcluster"))
@@ -149,10 +107,6 @@ func memoryLimit(p corev1.Pod) int64 {
 	return 0
 }
 
-// operationsPerSecond make a write to etcd's log take about half a second: it is
-// an operation or two.
-const operationsPerSecond = 5
-
 // diskOf sets how many writes per second a process may make to the device of its
 // data; 0 ends the fault. It is for either version of control groups.
 func diskOf(process int) (limit func(operations int)) {
@@ -183,6 +137,10 @@ func diskOf(process int) (limit func(operations int)) {
 	}
 }
 
+// operationsPerSecond make a write to etcd's log take about half a second: it is
+// an operation or two.
+const operationsPerSecond = 5
+
 // syncs are how often a member has written its log to disk, and for how many
 // seconds in all.
 func syncs(address string) (count, seconds float64) {
@@ -206,4 +164,46 @@ func metric(address, name string) float64 {
 	number, err := strconv.ParseFloat(value, 64)
 	Expect(err).NotTo(HaveOccurred())
 	return number
+}
+
+// killAtOnce kills members at the same moment, and waits until the kubelet has
+// started them again.
+func killAtOnce(c *v1alpha1.EtcdCluster, members ...string) {
+	GinkgoHelper()
+	before := restarts(c)
+	var victims []int
+	for _, member := range members {
+		victims = append(victims, processOf(string(pod(c, member).UID)))
+	}
+	for _, victim := range victims {
+		Expect(syscall.Kill(victim, syscall.SIGKILL)).To(Succeed())
+	}
+	for _, member := range members {
+		Eventually(func(g Gomega) { g.Expect(restartsOf(g, c)[member]).To(BeNumerically(">", before[member])) }).Should(Succeed())
+	}
+}
+
+// exhaust reads much from one member at once until it is out of memory, for at
+// most half a minute.
+func exhaust(c *v1alpha1.EtcdCluster, member string) {
+	GinkgoHelper()
+	for i := range 20 {
+		put(c, fmt.Sprintf("big/%02d", i), strings.Repeat("x", 1<<20))
+	}
+	one := dial(c, member)
+	defer one.Close()
+	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var readers sync.WaitGroup
+	for range 10 {
+		readers.Go(func() {
+			defer GinkgoRecover()
+			for limited.Err() == nil && restarts(c)[member] == 0 {
+				soon, stop := context.WithTimeout(limited, 3*time.Second)
+				_, _ = one.Get(soon, "big/", clientv3.WithPrefix(), clientv3.WithSerializable())
+				stop()
+			}
+		})
+	}
+	readers.Wait()
 }

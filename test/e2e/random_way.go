@@ -15,6 +15,20 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
+// A wanderer is a cluster and what must stay true of it.
+type wanderer struct {
+	rand     *rand.Rand
+	operator *operator
+	amends   []func() // what takes back faults that do not end by themselves
+	nodes    bool     // that there are several of
+	mortal   bool     // data goes with a Pod
+	sizes    []int32  // that it may get
+	versions []string // and these
+	c        *v1alpha1.EtcdCluster
+	id       string
+	data     map[string]string
+}
+
 func wander(w *wanderer, edits ...func(*v1alpha1.EtcdClusterSpec)) {
 	GinkgoHelper()
 	namespace := newNamespace()
@@ -33,20 +47,6 @@ func wander(w *wanderer, edits ...func(*v1alpha1.EtcdClusterSpec)) {
 	}
 }
 
-// A wanderer is a cluster and what must stay true of it.
-type wanderer struct {
-	rand     *rand.Rand
-	operator *operator
-	amends   []func() // what takes back faults that do not end by themselves
-	nodes    bool     // that there are several of
-	mortal   bool     // data goes with a Pod
-	sizes    []int32  // that it may get
-	versions []string // and these
-	c        *v1alpha1.EtcdCluster
-	id       string
-	data     map[string]string
-}
-
 // temper is what a cluster has all its life.
 func (w *wanderer) temper(spec *v1alpha1.EtcdClusterSpec) {
 	pick := func() bool { return w.rand.IntN(2) == 0 }
@@ -61,28 +61,6 @@ func (w *wanderer) temper(spec *v1alpha1.EtcdClusterSpec) {
 	}
 	spec.Recovery.MemberTimeout.Duration = 30 * time.Second
 	AddReportEntry("temper", fmt.Sprintf("%s, %s, %s", spec.TLS.Mode, spec.Recovery.QuorumLoss, spec.Upgrade.OnFailure))
-}
-
-// undo is called at the end of the stop.
-func (w *wanderer) undo(this func()) { w.amends = append(w.amends, this) }
-
-func (w *wanderer) amend() {
-	GinkgoHelper()
-	for len(w.amends) > 0 {
-		last := len(w.amends) - 1
-		this := w.amends[last]
-		w.amends = w.amends[:last]
-		this()
-	}
-}
-
-// accept is a person who does what the status asks for.
-func (w *wanderer) accept(g Gomega) {
-	c := read(g, w.c)
-	if loss := c.Status.QuorumLoss; loss != nil && loss.Accept != "" && loss.Accept != c.Spec.Recovery.AcceptDataLoss {
-		g.Expect(edit(w.c, accepting(loss.Accept))).To(Succeed())
-		AddReportEntry("accepted", loss.Accept)
-	}
 }
 
 // leave does one thing, or more before that is over, and says which.
@@ -109,10 +87,26 @@ func (w *wanderer) idle(most time.Duration) {
 	time.Sleep(time.Duration(w.rand.Int64N(int64(most))))
 }
 
-// other is any of all but one.
-func other[T comparable](rand *rand.Rand, all []T, but T) T {
-	rest := slices.DeleteFunc(slices.Clone(all), func(one T) bool { return one == but })
-	return rest[rand.IntN(len(rest))]
+// undo is called at the end of the stop.
+func (w *wanderer) undo(this func()) { w.amends = append(w.amends, this) }
+
+func (w *wanderer) amend() {
+	GinkgoHelper()
+	for len(w.amends) > 0 {
+		last := len(w.amends) - 1
+		this := w.amends[last]
+		w.amends = w.amends[:last]
+		this()
+	}
+}
+
+// accept is a person who does what the status asks for.
+func (w *wanderer) accept(g Gomega) {
+	c := read(g, w.c)
+	if loss := c.Status.QuorumLoss; loss != nil && loss.Accept != "" && loss.Accept != c.Spec.Recovery.AcceptDataLoss {
+		g.Expect(edit(w.c, accepting(loss.Accept))).To(Succeed())
+		AddReportEntry("accepted", loss.Accept)
+	}
 }
 
 // arrive waits until the cluster is as wanted, awake, and looks at what must be true.
@@ -136,4 +130,10 @@ func (w *wanderer) arrive() {
 		Expect(inUse(Default, c)).To(HaveLen(c.Size()))
 	}
 	AddReportEntry(fmt.Sprintf("%d of %s after %s", c.Size(), c.Spec.Version, time.Since(begin).Round(100*time.Millisecond)))
+}
+
+// other is any of all but one.
+func other[T comparable](rand *rand.Rand, all []T, but T) T {
+	rest := slices.DeleteFunc(slices.Clone(all), func(one T) bool { return one == but })
+	return rest[rand.IntN(len(rest))]
 }

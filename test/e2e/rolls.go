@@ -8,12 +8,10 @@ import (
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
-// rollsCarefully makes a change that restarts members, and checks that all but one
-// served at every moment and that each was restarted.
-func rollsCarefully(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) {
+// callWitness makes a witness of everything that becomes of the cluster from now on.
+func callWitness(c *v1alpha1.EtcdCluster) *witness.Witness {
 	GinkgoHelper()
-	w := rolls(c, change)
-	w.KeptServing(now(c).Status.ReadyMembers)
+	return witness.Call(ctx, watcher(), c)
 }
 
 // rolls makes a change that restarts members, and checks that each was restarted.
@@ -29,6 +27,14 @@ func rolls(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) *wit
 		Expect(before[name]).NotTo(Equal(uid), "%s was restarted", name)
 	}
 	return w
+}
+
+// rollsCarefully makes a change that restarts members, and checks that all but one
+// served at every moment and that each was restarted.
+func rollsCarefully(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) {
+	GinkgoHelper()
+	w := rolls(c, change)
+	w.KeptServing(now(c).Status.ReadyMembers)
 }
 
 // stepsDown sets the version from 3.7.3 to 3.6 and checks what holds of any way
@@ -55,10 +61,4 @@ func stepsDown(c *v1alpha1.EtcdCluster, meanwhile func()) *witness.Witness {
 	}
 	Eventually(downgrading).WithArguments(c).Should(HaveEach(false))
 	return w
-}
-
-// callWitness makes a witness of everything that becomes of the cluster from now on.
-func callWitness(c *v1alpha1.EtcdCluster) *witness.Witness {
-	GinkgoHelper()
-	return witness.Call(ctx, watcher(), c)
 }

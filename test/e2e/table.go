@@ -13,8 +13,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-func plainCodec() runtime.NegotiatedSerializer { return clientgoscheme.Codecs.WithoutConversion() }
-
 // table is what kubectl get prints.
 type table struct{ metav1.Table }
 
@@ -45,3 +43,5 @@ func asTable(c *v1alpha1.EtcdCluster) table {
 	Expect(shown.Rows).To(HaveLen(1))
 	return shown
 }
+
+func plainCodec() runtime.NegotiatedSerializer { return clientgoscheme.Codecs.WithoutConversion() }

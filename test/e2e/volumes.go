@@ -16,18 +16,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// inUse are the volumes that were not put aside.
-func inUse(g Gomega, c *v1alpha1.EtcdCluster) []string {
-	var names []string
-	for _, claim := range claimsOf(g, c) {
-		if claim.Labels[v1alpha1.LabelQuarantined] == "" {
-			names = append(names, claim.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // claims are the cluster's volumes, by name.
 func claims(c *v1alpha1.EtcdCluster) []corev1.PersistentVolumeClaim {
 	GinkgoHelper()
@@ -53,6 +41,48 @@ func putAside(c *v1alpha1.EtcdCluster) map[string]string {
 	return aside
 }
 
+// quarantined are the names of the volumes that were set aside.
+func quarantined(g Gomega, c *v1alpha1.EtcdCluster) []string {
+	var names []string
+	for _, claim := range claimsOf(g, c) {
+		if claim.Labels[v1alpha1.LabelQuarantined] != "" {
+			g.Expect(claim.Annotations).To(HaveKey(v1alpha1.AnnotationQuarantinedAt))
+			names = append(names, claim.Name)
+		}
+	}
+	return names
+}
+
+// asideSince is since when the last of the cluster's volumes is aside, by what is
+// written on them.
+func asideSince(c *v1alpha1.EtcdCluster) time.Time {
+	GinkgoHelper()
+	var last time.Time
+	for _, claim := range claims(c) {
+		if claim.Labels[v1alpha1.LabelQuarantined] == "" {
+			continue
+		}
+		since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
+		Expect(err).NotTo(HaveOccurred())
+		if since.After(last) {
+			last = since
+		}
+	}
+	return last
+}
+
+// inUse are the volumes that were not put aside.
+func inUse(g Gomega, c *v1alpha1.EtcdCluster) []string {
+	var names []string
+	for _, claim := range claimsOf(g, c) {
+		if claim.Labels[v1alpha1.LabelQuarantined] == "" {
+			names = append(names, claim.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // notListed are the names of volumes in use by members that etcd does not list.
 func notListed(g Gomega, c *v1alpha1.EtcdCluster) []string {
 	listed := membersOf(g, c)
@@ -63,6 +93,16 @@ func notListed(g Gomega, c *v1alpha1.EtcdCluster) []string {
 		}
 	}
 	return names
+}
+
+// newClaimSpec is a small claim.
+func newClaimSpec() corev1.PersistentVolumeClaimSpec {
+	return corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources: corev1.VolumeResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("64Mi")},
+		},
+	}
 }
 
 // rebind gives a volume to a claim of the same name, labels and annotations in another namespace.
@@ -99,44 +139,4 @@ func rebind(from, to, name string, without ...string) *corev1.PersistentVolumeCl
 	}).Should(Succeed())
 	change(`{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`)
 	return claim
-}
-
-// newClaimSpec is a small claim.
-func newClaimSpec() corev1.PersistentVolumeClaimSpec {
-	return corev1.PersistentVolumeClaimSpec{
-		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-		Resources: corev1.VolumeResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("64Mi")},
-		},
-	}
-}
-
-// asideSince is since when the last of the cluster's volumes is aside, by what is
-// written on them.
-func asideSince(c *v1alpha1.EtcdCluster) time.Time {
-	GinkgoHelper()
-	var last time.Time
-	for _, claim := range claims(c) {
-		if claim.Labels[v1alpha1.LabelQuarantined] == "" {
-			continue
-		}
-		since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
-		Expect(err).NotTo(HaveOccurred())
-		if since.After(last) {
-			last = since
-		}
-	}
-	return last
-}
-
-// quarantined are the names of the volumes that were set aside.
-func quarantined(g Gomega, c *v1alpha1.EtcdCluster) []string {
-	var names []string
-	for _, claim := range claimsOf(g, c) {
-		if claim.Labels[v1alpha1.LabelQuarantined] != "" {
-			g.Expect(claim.Annotations).To(HaveKey(v1alpha1.AnnotationQuarantinedAt))
-			names = append(names, claim.Name)
-		}
-	}
-	return names
 }
