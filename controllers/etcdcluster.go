@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/dial"
+	"github.com/etcd-operator/etcd-operator/internal/judge"
 	"github.com/etcd-operator/etcd-operator/internal/observe"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/report"
@@ -50,12 +51,12 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	if ours, err := r.takeCharge(ctx, ec); !ours || err != nil {
 		return aside(err)
 	}
-	view, err := r.Observer.Cluster(ctx, ec)
+	seen, err := r.Observer.Cluster(ctx, ec)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	remembered := r.memories.of(request.NamespacedName)
-	remembered.Mark(view, r.Actor.Now())
+	view := judge.View(seen, remembered)
 	step, because := plan.Next(view)
 	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "because", because)
 	ending := remembered.Note(view, step, endingOf(step, r.Actor.Do(ctx, ec, view, step)), r.Actor.Now())

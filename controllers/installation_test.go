@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/memory"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -117,7 +118,7 @@ func TestPauseOfAnInstallationThatIsPassive(t *testing.T) {
 		t.Errorf("%s, %v; want the error", got.RequeueAfter, err)
 	}
 	lost := apierrors.NewConflict(schema.GroupResource{Resource: "etcdclusters"}, "a", failed)
-	if got, err := aside(lost); err != nil || got.RequeueAfter != soon {
+	if got, err := aside(lost); err != nil || got.RequeueAfter != memory.Soon {
 		t.Errorf("%s, %v; want a look soon", got.RequeueAfter, err)
 	}
 }

@@ -25,7 +25,7 @@ type eagerLock struct {
 	now func() time.Time
 
 	heard   atomic.Bool // the watch told of the lease since it was read last
-	renewed time.Time   // when this replica last wrote that it holds the lease; zero if it must write it anew
+	renewed time.Time   // when this replica last wrote that it holds the lease; zero if it must write it again
 	read    time.Time   // when another holder was read
 	record  *resourcelock.LeaderElectionRecord
 	raw     []byte

@@ -143,7 +143,7 @@ func managerOptions(chosen Options) (ctrl.Options, error) {
 		Scheme:                 scheme,
 		Cache:                  cacheOptions(chosen.Namespaces),
 		Client:                 clientOptions(chosen.Namespaces),
-		NewClient:              newPatientClient,
+		NewClient:              newBoundedClient,
 		Metrics:                metricsOptions(chosen),
 		HealthProbeBindAddress: chosen.ProbeAddress,
 		LeaderElection:         chosen.LeaderElect,
@@ -162,7 +162,7 @@ func managerOptions(chosen Options) (ctrl.Options, error) {
 func addController(
 	ctx context.Context, manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, clock *serverClock, chosen Options,
 ) error {
-	sees := lookOutside(ctx, manager.GetAPIReader())
+	sees := probeAccess(ctx, manager.GetAPIReader())
 	for _, missing := range sees.missing() {
 		manager.GetLogger().Info(missing)
 	}

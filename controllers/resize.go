@@ -13,7 +13,7 @@ import (
 )
 
 // askResizes asks once what of the resources of running Pods this Kubernetes changes. Until
-// it has answered that is nothing: members are then made anew, one at a time.
+// it has answered that is nothing: members are then recreated, one at a time.
 func askResizes(config *rest.Config) func() build.Resizes {
 	var mutex sync.Mutex
 	var known bool

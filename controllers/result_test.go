@@ -29,30 +29,30 @@ var pauses = []struct {
 	step        plan.Step
 	least, most time.Duration
 }{
-	{plan.Record{}, later, later * 3 / 2},
-	{plan.Apply{}, later, later * 3 / 2},
-	{plan.MarkPods{As: plan.Seal}, later, later * 3 / 2},
-	{plan.CreatePods{}, later, later * 3 / 2},
-	{plan.DeletePods{}, later, later * 3 / 2},
-	{plan.DeletePods{How: plan.Detached}, later, later * 3 / 2},
-	{plan.DeletePods{How: plan.AtOnce}, later, later * 3 / 2},
-	{plan.AddLearner{}, again, again},
-	{plan.Promote{}, again, again},
-	{plan.MoveLeader{}, again, again},
-	{plan.RemoveMember{}, again, again},
-	{plan.Quarantine{}, later, later * 3 / 2},
-	{plan.MarkPods{}, later, later * 3 / 2},
-	{plan.MarkPods{As: plan.Attach}, later, later * 3 / 2},
-	{plan.UpdateImage{}, later, later * 3 / 2},
-	{plan.ResizePod{}, later, later * 3 / 2},
-	{plan.DeleteVolume{}, later, later * 3 / 2},
-	{plan.Downgrade{}, again, again},
-	{plan.DisarmAlarm{}, again, again},
-	{plan.CreatePods{Forced: true}, later, later * 3 / 2},
-	{plan.Wait{Look: plan.Soon}, soon, soon},
-	{plan.Wait{Look: plan.Later}, later, later * 3 / 2},
-	{plan.Refuse{}, later, later * 3 / 2},
-	{plan.Done{}, idle, idle * 3 / 2},
+	{plan.Record{}, memory.Later, memory.Later * 3 / 2},
+	{plan.Apply{}, memory.Later, memory.Later * 3 / 2},
+	{plan.MarkPods{As: plan.Seal}, memory.Later, memory.Later * 3 / 2},
+	{plan.CreatePods{}, memory.Later, memory.Later * 3 / 2},
+	{plan.DeletePods{}, memory.Later, memory.Later * 3 / 2},
+	{plan.DeletePods{How: plan.Detached}, memory.Later, memory.Later * 3 / 2},
+	{plan.DeletePods{How: plan.AtOnce}, memory.Later, memory.Later * 3 / 2},
+	{plan.AddLearner{}, memory.Again, memory.Again},
+	{plan.Promote{}, memory.Again, memory.Again},
+	{plan.MoveLeader{}, memory.Again, memory.Again},
+	{plan.RemoveMember{}, memory.Again, memory.Again},
+	{plan.Quarantine{}, memory.Later, memory.Later * 3 / 2},
+	{plan.MarkPods{}, memory.Later, memory.Later * 3 / 2},
+	{plan.MarkPods{As: plan.Attach}, memory.Later, memory.Later * 3 / 2},
+	{plan.UpdateImage{}, memory.Later, memory.Later * 3 / 2},
+	{plan.ResizePod{}, memory.Later, memory.Later * 3 / 2},
+	{plan.DeleteVolume{}, memory.Later, memory.Later * 3 / 2},
+	{plan.Downgrade{}, memory.Again, memory.Again},
+	{plan.DisarmAlarm{}, memory.Again, memory.Again},
+	{plan.CreatePods{Forced: true}, memory.Later, memory.Later * 3 / 2},
+	{plan.Wait{Look: plan.Soon}, memory.Soon, memory.Soon},
+	{plan.Wait{Look: plan.Later}, memory.Later, memory.Later * 3 / 2},
+	{plan.Refuse{}, memory.Later, memory.Later * 3 / 2},
+	{plan.Done{}, memory.Idle, memory.Idle * 3 / 2},
 }
 
 // once is a look that ended otherwise than the one before.
@@ -90,8 +90,8 @@ func TestPauseAfterErrors(t *testing.T) {
 	} {
 		for _, step := range pauses {
 			got, err := result(step.step, endingOf(step.step, test.err), once)
-			if test.routine && (err != nil || got.RequeueAfter != soon) {
-				t.Errorf("%T, %v: %s, %v; want %s and no error", step.step, test.err, got.RequeueAfter, err, soon)
+			if test.routine && (err != nil || got.RequeueAfter != memory.Soon) {
+				t.Errorf("%T, %v: %s, %v; want %s and no error", step.step, test.err, got.RequeueAfter, err, memory.Soon)
 			}
 			if !test.routine && (!errors.Is(err, test.err) || got.RequeueAfter != 0) {
 				t.Errorf("%T, %v: %s, %v; want the error", step.step, test.err, got.RequeueAfter, err)
@@ -108,7 +108,7 @@ func TestEtcdRefusesForNow(t *testing.T) {
 	if e.Err != nil || step.String() != "wait for etcd to be ready to promote a-3" {
 		t.Errorf("%s, %v", step, e)
 	}
-	if got, _ := result(step, e, once); got.RequeueAfter != soon {
+	if got, _ := result(step, e, once); got.RequeueAfter != memory.Soon {
 		t.Errorf("tried again after %s", got.RequeueAfter)
 	}
 	failed := errors.New("no route to host")
@@ -129,7 +129,7 @@ func TestLeaderEndsBeforeItHandsOver(t *testing.T) {
 		if e.Err != nil || step.String() != "wait for leadership to leave a-0" {
 			t.Errorf("%v: %s, %v", gone, step, e)
 		}
-		if got, _ := result(step, e, once); got.RequeueAfter != soon {
+		if got, _ := result(step, e, once); got.RequeueAfter != memory.Soon {
 			t.Errorf("%v: looked again after %s", gone, got.RequeueAfter)
 		}
 		remove := plan.RemoveMember{Name: "a-0"}
@@ -188,7 +188,7 @@ func TestRecheck(t *testing.T) {
 		{time.Time{}, rare, 2 * rare},
 		{noon.Add(time.Hour), rare, 2 * rare},
 		{noon.Add(time.Minute), time.Minute, time.Minute},
-		{noon.Add(-time.Minute), soon, soon},
+		{noon.Add(-time.Minute), memory.Soon, memory.Soon},
 	} {
 		if got := recheck(test.until, noon).RequeueAfter; got < test.least || got > test.most {
 			t.Errorf("until %s: %s", test.until, got)

@@ -64,7 +64,7 @@ func TestWhatDoesNotGetOnIsLookedAtLessAndLess(t *testing.T) {
 // what takes it half a minute within three.
 func TestWaitsAreOverSoon(t *testing.T) {
 	wait := plan.Wait{For: "x", Look: plan.Soon}
-	for lasts, most := range map[time.Duration]time.Duration{5 * time.Second: soon, 30 * time.Second: 3 * time.Second} {
+	for lasts, most := range map[time.Duration]time.Duration{5 * time.Second: memory.Soon, 30 * time.Second: 3 * time.Second} {
 		var known memory.Cluster
 		known.Row(wait, memory.Ending{}, noon)
 		got, _ := result(wait, memory.Ending{}, known.Row(wait, memory.Ending{}, noon.Add(lasts)))

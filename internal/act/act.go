@@ -44,6 +44,7 @@ type Actor struct {
 // Do carries out one step on the cluster that the view is of. What a step records the report
 // writes into the status.
 func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) error {
+	a.wake(ctx, c, v)
 	switch s := step.(type) {
 	case plan.Record:
 		return a.record(ctx, c, s)

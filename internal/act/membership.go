@@ -25,6 +25,23 @@ const changeTimeout = 7 * time.Second
 // look again.
 var ErrChanged = errors.New("the EtcdCluster has changed since it was observed")
 
+// wakeTimeout bounds one entry that wakes members.
+const wakeTimeout = 500 * time.Millisecond
+
+// wake has the leader write an entry if members may be waiting for one. The next look tells
+// whether it helped.
+func (a *Actor) wake(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View) {
+	leader, due := plan.Waker(v)
+	if !due {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	if member, err := a.Dialer.Member(ctx, c, leader); err == nil {
+		_ = member.WriteEntry(ctx)
+	}
+}
+
 func (a *Actor) addLearner(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.AddLearner) error {
 	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error {
 		_, err := leader.AddLearner(ctx, build.PeerURL(c, s.Name))

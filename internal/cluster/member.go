@@ -64,6 +64,9 @@ type Member struct {
 	// Restarting: the operator itself has stopped it a moment ago, to start it again or because
 	// it leaves.
 	Restarting bool
+
+	// Woken: an entry was written to the raft log a moment ago because it does not answer.
+	Woken bool
 }
 
 // Pod is what the API server says of a member's Pod.
@@ -201,6 +204,11 @@ func IsDisturbed(m Member) bool { return m.Pod.Terminating || m.Pod.Cordoned }
 
 // IsCordoned says whether the member's node takes no new Pods.
 func IsCordoned(m Member) bool { return m.Pod.Cordoned }
+
+// IsUnresponsive says whether etcd lists the member, and it runs and does not answer.
+func IsUnresponsive(m Member) bool {
+	return IsListed(m) && m.Pod.Running && m.Pod.Address != "" && !m.Answers && m.Foreign == ""
+}
 
 // IsAway says whether the member does not run at the moment, or nobody hears of it.
 func IsAway(m Member) bool { return (!m.Pod.Running || m.Pod.Silent != "") && !m.Answers }

@@ -10,33 +10,35 @@ type Target struct {
 	Await     string // what etcd is about to do before the next version may start
 	Barred    string // why there is no way to what is wanted
 	Misnamed  string // what the user's image holds, if that is not the version it was chosen for
-	Held      Held   // what members ran before, while the first that does not any more has yet to run
+	// Current is what members ran before, while an update of it has been tried, and has worked nowhere
+	// yet. It is empty at all other times.
+	Current Revision
 }
 
-// Held is a version, and the image that the user has chosen for it, if any. It is empty
-// unless what replaces it has been tried, and has worked nowhere yet.
-type Held struct{ Version, Image string }
+// Revision is a full version of etcd, and the image that the user has chosen for it; empty if that is
+// left to the operator.
+type Revision struct{ Version, Image string }
 
 // For is what one member is to run. One whose Pod is gone comes back with what it ran while
 // that is held: what replaces it may fail there, too.
 func (t Target) For(m Member) Target {
-	if t.Held.Version != "" && m.Role == Voter && !m.Pod.Exists && m.Version == t.Held.Version {
-		return Target{Version: t.Held.Version, Image: t.Held.Image}
+	if t.Current.Version != "" && m.Role == Voter && !m.Pod.Exists && m.Version == t.Current.Version {
+		return Target{Version: t.Current.Version, Image: t.Current.Image}
 	}
 	return t
 }
 
-// Hold is what is held: what members ran well that are not changed yet, while one that is
+// CurrentOf is what members ran well that are not updated yet, while one that is
 // has not answered with the new image, or has answered that it is of another version.
 // Members must be compared with the target already.
-func (t Target) Hold(members []Member) Held {
+func (t Target) CurrentOf(members []Member) Revision {
 	var tried string
 	for _, m := range members {
 		switch {
 		case !IsListed(m) || !HasPod(m) || IsOutdated(m):
 			continue
 		case t.Misnamed == "" && (m.Answers || m.Pod.Ready):
-			return Held{} // it works
+			return Revision{} // it works
 		default:
 			tried = m.Pod.Image
 		}
@@ -46,7 +48,7 @@ func (t Target) Hold(members []Member) Held {
 		if tried == "" || !ranWell || m.Pod.Image == tried {
 			continue
 		}
-		return Held{m.Version, m.Choice()}
+		return Revision{m.Version, m.Choice()}
 	}
-	return Held{}
+	return Revision{}
 }

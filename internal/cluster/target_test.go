@@ -15,27 +15,27 @@ func TestHold(t *testing.T) {
 			{Name: "a-2", Role: cluster.Voter, Version: "3.6.16"},
 		}
 	}
-	old := cluster.Held{Version: "3.6.16", Image: "old"}
+	old := cluster.Revision{Version: "3.6.16", Image: "old"}
 	for what, test := range map[string]struct {
 		change func([]cluster.Member)
-		want   cluster.Held
+		want   cluster.Revision
 	}{
 		"halted":                        {func([]cluster.Member) {}, old},
-		"the image is usual":            {func(m []cluster.Member) { m[1].Pod.DefaultImage = true }, cluster.Held{Version: "3.6.16"}},
-		"the new one answers":           {func(m []cluster.Member) { m[0].Answers = true }, cluster.Held{}},
-		"the new one is ready":          {func(m []cluster.Member) { m[0].Pod.Ready = true }, cluster.Held{}},
-		"the new one works elsewhere":   {func(m []cluster.Member) { m[2] = m[0]; m[2].Pod.Ready = true }, cluster.Held{}},
-		"nothing was tried":             {func(m []cluster.Member) { m[0].Pod = cluster.Pod{} }, cluster.Held{}},
-		"it was finished":               {func(m []cluster.Member) { m[0].Pod.Finished = true }, cluster.Held{}},
-		"tried by one no longer listed": {func(m []cluster.Member) { m[0].Role = cluster.Unlisted }, cluster.Held{}},
-		"the image is the same":         {func(m []cluster.Member) { m[1].Pod.Image = "new" }, cluster.Held{}},
-		"the old one never ran":         {func(m []cluster.Member) { m[1].Pod.Proven = false }, cluster.Held{}},
-		"the old one fails":             {func(m []cluster.Member) { m[1].Pod.Failing = true }, cluster.Held{}},
-		"the old version is unknown":    {func(m []cluster.Member) { m[1].Version = "" }, cluster.Held{}},
+		"the image is usual":            {func(m []cluster.Member) { m[1].Pod.DefaultImage = true }, cluster.Revision{Version: "3.6.16"}},
+		"the new one answers":           {func(m []cluster.Member) { m[0].Answers = true }, cluster.Revision{}},
+		"the new one is ready":          {func(m []cluster.Member) { m[0].Pod.Ready = true }, cluster.Revision{}},
+		"the new one works elsewhere":   {func(m []cluster.Member) { m[2] = m[0]; m[2].Pod.Ready = true }, cluster.Revision{}},
+		"nothing was tried":             {func(m []cluster.Member) { m[0].Pod = cluster.Pod{} }, cluster.Revision{}},
+		"it was finished":               {func(m []cluster.Member) { m[0].Pod.Finished = true }, cluster.Revision{}},
+		"tried by one no longer listed": {func(m []cluster.Member) { m[0].Role = cluster.Unlisted }, cluster.Revision{}},
+		"the image is the same":         {func(m []cluster.Member) { m[1].Pod.Image = "new" }, cluster.Revision{}},
+		"the old one never ran":         {func(m []cluster.Member) { m[1].Pod.Proven = false }, cluster.Revision{}},
+		"the old one fails":             {func(m []cluster.Member) { m[1].Pod.Failing = true }, cluster.Revision{}},
+		"the old version is unknown":    {func(m []cluster.Member) { m[1].Version = "" }, cluster.Revision{}},
 	} {
 		members := halted()
 		test.change(members)
-		if got := (cluster.Target{Version: "3.7.3"}).Hold(members); got != test.want {
+		if got := (cluster.Target{Version: "3.7.3"}).CurrentOf(members); got != test.want {
 			t.Errorf("%s: held %+v, want %+v", what, got, test.want)
 		}
 	}
@@ -48,7 +48,7 @@ func TestHoldWhatIsMisnamed(t *testing.T) {
 		{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Exists: true, Proven: true, Image: "old", Change: cluster.Swap}},
 	}
 	target := cluster.Target{Version: "3.6.17", Misnamed: "spec.image holds etcd 3.7.3"}
-	if got, want := target.Hold(members), (cluster.Held{Version: "3.6.16", Image: "old"}); got != want {
+	if got, want := target.CurrentOf(members), (cluster.Revision{Version: "3.6.16", Image: "old"}); got != want {
 		t.Errorf("held %+v, want %+v", got, want)
 	}
 }
@@ -56,7 +56,7 @@ func TestHoldWhatIsMisnamed(t *testing.T) {
 // TestHeldIsForWhoRanIt: a Pod that is there goes on to the target, and so does who ran
 // something else.
 func TestHeldIsForWhoRanIt(t *testing.T) {
-	target := cluster.Target{Version: "3.7.3", Image: "new", Held: cluster.Held{Version: "3.6.16", Image: "old"}}
+	target := cluster.Target{Version: "3.7.3", Image: "new", Current: cluster.Revision{Version: "3.6.16", Image: "old"}}
 	evicted := cluster.Member{Role: cluster.Voter, Version: "3.6.16"}
 	if got := target.For(evicted); got.Version != "3.6.16" || got.Image != "old" {
 		t.Errorf("evicted: %+v", got)
@@ -68,7 +68,7 @@ func TestHeldIsForWhoRanIt(t *testing.T) {
 			t.Errorf("%+v: %+v", m, got)
 		}
 	}
-	target.Held = cluster.Held{}
+	target.Current = cluster.Revision{}
 	if got := target.For(cluster.Member{Role: cluster.Voter}); got != target {
 		t.Errorf("nothing is held: %+v", got)
 	}

@@ -92,7 +92,7 @@ func (d *Dialer) target(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.
 	return target, err
 }
 
-// identity is the operator's certificate for this cluster, made anew when the
+// identity is the operator's certificate for this cluster, issued again when the
 // authority changes or half its life is over.
 func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identity, error) {
 	secrets := map[string]*corev1.Secret{}

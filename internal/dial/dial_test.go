@@ -152,7 +152,7 @@ func TestKeysAreNeverInErrors(t *testing.T) {
 	}
 }
 
-// TestBrokenAuthorityIsNotRemembered: once it is mended, members are reached.
+// TestBrokenAuthorityIsNotRemembered: once it is fixed, members are reached.
 func TestBrokenAuthorityIsNotRemembered(t *testing.T) {
 	d, held, _ := newDialer(t)
 	good := held.data

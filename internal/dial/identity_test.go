@@ -28,17 +28,17 @@ func TestIdentityIsKept(t *testing.T) {
 	first := mustTarget(t, d, example()).TLS
 	at.now = at.now.Add(identityLifetime/2 - time.Second)
 	if mustTarget(t, d, example()).TLS != first {
-		t.Error("issued anew before half its life was over")
+		t.Error("issued again before half its life was over")
 	}
 	at.now = at.now.Add(2 * time.Second)
 	second := mustTarget(t, d, example()).TLS
 	if second == first {
-		t.Error("not issued anew when half its life was over")
+		t.Error("not issued again when half its life was over")
 	}
 	held.data = authority(t)
 	third := mustTarget(t, d, example())
 	if third.TLS == second {
-		t.Error("not issued anew by the new authority")
+		t.Error("not issued again by the new authority")
 	}
 	other := example()
 	other.Namespace = "other"

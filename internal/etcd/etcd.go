@@ -5,7 +5,7 @@
 // call over several members, never repeat a call that changes the cluster, and
 // never decide anything: it reports, and the planner judges.
 //
-// It calls gRPC directly, not through clientv3.Client. That one dials anew for
+// It calls gRPC directly, not through clientv3.Client. That one dials again for
 // every status, and repeats reads up to a hundred times while a member answers
 // "unavailable", which is what a learner of etcd 3.5 always answers.
 package etcd

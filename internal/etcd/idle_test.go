@@ -74,6 +74,6 @@ func (w processWorld) silentLearner(t *testing.T, one etcd.Client) (string, etcd
 			t.Fatal(err)
 		}
 	}
-	t.Fatal("each served without an entry: etcd is mended, and so this can go")
+	t.Fatal("each served without an entry: etcd is fixed, and so this can go")
 	return "", etcd.Member{}
 }

@@ -18,6 +18,7 @@ type Cluster struct {
 	restarts restarts
 	denials  denials
 	leaders  leaders
+	wakes    wakes
 	row      Row
 	told     string
 }
@@ -39,6 +40,7 @@ func (m *Cluster) Mark(v cluster.View, now time.Time) {
 	m.restarts.mark(v, now)
 	m.denials.mark(v, now)
 	m.leaders.mark(v, now)
+	m.wakes.mark(v, now)
 }
 
 // Note remembers a step and how it has ended. A denial that is news is Outdated in the ending that
@@ -46,6 +48,7 @@ func (m *Cluster) Mark(v cluster.View, now time.Time) {
 func (m *Cluster) Note(v cluster.View, step plan.Step, e Ending, now time.Time) Ending {
 	e = m.denials.note(v, step, e, now)
 	m.leaders.note(v, step, e, now)
+	m.wakes.note(v, now)
 	if e.Err == nil {
 		m.restarts.note(v, step, now)
 	}

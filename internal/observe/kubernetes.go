@@ -4,285 +4,182 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
-// kubernetes reads the Pods and volumes that carry the cluster's label.
-func (o *Observer) kubernetes(ctx context.Context, c *v1alpha1.EtcdCluster, v *cluster.View, members *join) error {
-	from, ours := o.Cache, []client.ListOption{client.InNamespace(c.Namespace), client.MatchingLabels(build.MemberSelector(c))}
-	if isBeginning(v) {
+// lists reads the Pods and volumes that carry the cluster's label. While the first members are
+// decided on, volumes count that lost our labels, or never had any.
+func (o *Observer) lists(ctx context.Context, s *judge.Snapshot) error {
+	from, ours := o.Cache, []client.ListOption{client.InNamespace(s.Cluster.Namespace), client.MatchingLabels(build.MemberSelector(s.Cluster))}
+	beginning := judge.IsBeginning(s.Cluster)
+	if beginning {
 		from = o.Live
 	}
 	var pods corev1.PodList
 	if err := from.List(ctx, &pods, ours...); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
-	for i := range pods.Items {
-		o.pod(c, v, members, &pods.Items[i])
-	}
-	if isBeginning(v) && !v.Want.Ephemeral {
-		ours = ours[:1] // also those that lost our labels, or never had any
+	if beginning && s.Cluster.Spec.Storage.Ephemeral == nil {
+		ours = ours[:1]
 	}
 	var claims corev1.PersistentVolumeClaimList
 	if err := from.List(ctx, &claims, ours...); err != nil {
 		return fmt.Errorf("list volumes: %w", err)
 	}
-	for i := range claims.Items {
-		o.volume(c, v, members, &claims.Items[i])
-	}
-	slices.SortFunc(v.Volumes, func(a, b cluster.Volume) int {
-		return cluster.Serial(c.Name, a.Name) - cluster.Serial(c.Name, b.Name)
-	})
-	byName := func(a, b cluster.Object) int { return strings.Compare(a.String(), b.String()) }
-	slices.SortFunc(v.Misfits, byName)
-	slices.SortFunc(v.Refused, byName)
-	slices.SortFunc(v.Foreign, byName)
-	slices.SortFunc(v.Expired, byName)
+	s.Pods, s.Volumes = pods.Items, claims.Items
 	return nil
 }
 
-// isBeginning says whether the first members may be decided on now: what a cache does not
-// show yet would count as never having been.
-func isBeginning(v *cluster.View) bool {
-	if v.Formed() || v.Want.Size == 0 || v.Want.Paused != "" {
-		return false
+// named asks the API server itself for the Pods and volumes that are in doubt.
+func (o *Observer) named(ctx context.Context, s *judge.Snapshot) error {
+	s.Named = map[string]judge.Named{}
+	for _, doubt := range judge.Doubts(*s) {
+		named := judge.Named{AskedPod: doubt.Pod, AskedVolume: doubt.Volume}
+		key := client.ObjectKey{Namespace: s.Cluster.Namespace, Name: doubt.Member}
+		var err error
+		if doubt.Pod {
+			if named.Pod, err = read(ctx, o.Live, key, &corev1.Pod{}); err != nil {
+				return err
+			}
+		}
+		if doubt.Volume {
+			if named.Volume, err = read(ctx, o.Live, key, &corev1.PersistentVolumeClaim{}); err != nil {
+				return err
+			}
+		}
+		s.Named[doubt.Member] = named
 	}
-	return !v.Planned() || v.Want.Size < len(v.Record.First)
+	return nil
 }
 
-func (o *Observer) pod(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, pod *corev1.Pod) {
-	if cluster.Serial(c.Name, pod.Name) < 0 {
-		return // a copy with our labels is in nobody's place
+// objects reads the supporting objects. An authority that the cache does not show may have lost the
+// label by which it is found: it is asked for by its name.
+func (o *Observer) objects(ctx context.Context, s *judge.Snapshot) error {
+	c := s.Cluster
+	s.Secrets, s.Hidden, s.Services = map[string]*corev1.Secret{}, map[string]*corev1.Secret{}, map[string]*corev1.Service{}
+	for _, name := range trust.Names(c) {
+		key := client.ObjectKey{Namespace: c.Namespace, Name: name}
+		secret, err := read(ctx, o.Cache, key, &corev1.Secret{})
+		if err != nil {
+			return err
+		}
+		if secret != nil {
+			s.Secrets[name] = secret
+			continue
+		}
+		if !slices.Contains(trust.Authorities(c), name) {
+			continue
+		}
+		if s.Hidden[name], err = read(ctx, o.Live, key, &corev1.Secret{}); err != nil {
+			return err
+		}
 	}
-	if foreign, why := foreignTo(c, pod); why != "" {
-		foreign.Kind = "Pod"
-		v.Foreign = append(v.Foreign, foreign)
-		return
+	for _, service := range []*corev1.Service{build.HeadlessService(c), build.ClientService(c)} {
+		var err error
+		if s.Services[service.Name], err = read(ctx, o.Cache, client.ObjectKeyFromObject(service), &corev1.Service{}); err != nil {
+			return err
+		}
 	}
-	m := members.member(pod.Name)
-	members.pods[pod.Name] = pod
-	m.Pod = podFacts(pod)
-	m.Pod.Overdue = o.isOverdue(pod)
-	m.Pod.ClientsGone = m.Pod.Detached && o.isQuiet(pod)
-	m.Pod.Shaky = o.isShaky(pod)
-	m.Pod.LabelsMissing = lacksLabels(c, pod) || build.IsAbandoned(c, pod)
-	m.Damage, members.emptied[pod.Name] = damage(pod)
-	if v.Want.Ephemeral {
-		m.Volume = dataOf(m.Pod)
-	}
-	if run := build.EtcdStatus(pod).State.Running; run != nil && o.isRecent(run.StartedAt.Time, freshFor) {
-		v.Fresh = true
-	}
+	var err error
+	s.Budget, err = read(ctx, o.Cache, client.ObjectKeyFromObject(build.Budget(c, 0)), &policyv1.PodDisruptionBudget{})
+	return err
 }
 
-// lacksLabels says whether an object of the cluster lacks the labels by which it is found.
-func lacksLabels(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
-	return !labels.SelectorFromSet(build.MemberSelector(c)).Matches(labels.Set(object.GetLabels()))
-}
-
-// dataOf says where ephemeral data stands: it lives in a Pod that may still run.
-func dataOf(pod cluster.Pod) cluster.VolumeState {
-	if pod.Exists && !pod.Finished {
-		return cluster.Kept
+// nodes reads the nodes that members run on, and those that a member may wait for in vain. Whoever
+// may not read nodes, or what is on them, does not know that anything is wrong with them.
+func (o *Observer) nodes(ctx context.Context, s *judge.Snapshot) error {
+	if o.NoNodes {
+		return nil
 	}
-	return cluster.NoVolume
-}
-
-// foreignTo says whether an object in our place belongs to somebody else, and if
-// so why. One of an earlier EtcdCluster of this name is on its way out; one of the cluster
-// that nobody owns is adopted.
-func foreignTo(c *v1alpha1.EtcdCluster, object metav1.Object) (cluster.Object, string) {
-	foreign := cluster.Object{Name: object.GetName()}
-	owner := metav1.GetControllerOf(object)
-	switch {
-	case build.IsAbandoned(c, object):
-		return foreign, ""
-	case owner == nil:
-		foreign.Why = "no EtcdCluster owns it"
-	case owner.UID == c.UID:
-		return foreign, ""
-	default:
-		foreign.Why = fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
-		foreign.Gone = owner.Kind == "EtcdCluster" && owner.Name == c.Name
-	}
-	foreign.Gone = foreign.Gone || object.GetDeletionTimestamp() != nil
-	return foreign, foreign.Why
-}
-
-func podFacts(pod *corev1.Pod) cluster.Pod {
-	etcd := build.EtcdStatus(pod)
-	return cluster.Pod{
-		Exists: true, UID: string(pod.UID), Made: pod.CreationTimestamp.Unix(), Address: pod.Status.PodIP,
-		Terminating: pod.DeletionTimestamp != nil,
-		Finished:    isOver(pod),
-		Unplaced:    pod.Spec.NodeName == "",
-		Ended:       hasEnded(pod),
-		Ready:       hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil,
-		Proven:      isProven(pod),
-		Forced:      pod.Annotations[v1alpha1.AnnotationForced] != "",
-		Failing:     failing(pod),
-		Resizing:    resizing(pod),
-		Trouble:     trouble(pod),
-		Image:       build.Etcd(pod).Image,
-		Detached:    pod.Labels[build.ComponentLabel] != build.Serving,
-		Lingers:     build.Lingers(pod),
-		Running:     etcd.State.Running != nil,
-		Settling:    isReplaced(pod, etcd),
-		Entry:       build.Entry(pod),
-	}
-}
-
-// overdueAfter is how long a Pod may take to end before it counts as overdue, however short
-// its own grace period is: a busy kubelet needs longer than its container. It is the default
-// of Kubernetes for that period.
-const overdueAfter = 30 * time.Second
-
-func (o *Observer) isOverdue(pod *corev1.Pod) bool {
-	if pod.DeletionTimestamp == nil {
-		return false
-	}
-	granted := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
-	return o.come().After(pod.DeletionTimestamp.Add(max(0, overdueAfter-granted)))
-}
-
-// clientsLeave is how long it takes until no client is sent to a Pod any more that has
-// left a Service: kube-proxy gathers changes for a second before it applies them
-// (minSyncPeriod, https://kubernetes.io/docs/reference/networking/virtual-ips/). A Pod that
-// lingers does so for as long (build.Lingers).
-const clientsLeave = time.Second
-
-func (o *Observer) isQuiet(pod *corev1.Pod) bool {
-	since, err := time.Parse(time.RFC3339Nano, pod.Annotations[v1alpha1.AnnotationWithdrawnAt])
-	return err != nil || !o.isRecent(since, clientsLeave)
-}
-
-// isReplaced says whether the container is still the one from before an exchange of
-// the image.
-func isReplaced(pod *corev1.Pod, status corev1.ContainerStatus) bool {
-	replaced := pod.Annotations[v1alpha1.AnnotationReplaced]
-	return replaced != "" && replaced == status.ContainerID && status.State.Running != nil
-}
-
-// isProven says whether a Pod is ready or has been before. One that never was is so since
-// the kubelet took it on; the kubelet notes when it last became ready or ceased to be.
-func isProven(pod *corev1.Pod) bool {
-	if hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil {
-		return true
-	}
-	unready, began := hasCondition(pod, corev1.PodReady, corev1.ConditionFalse), pod.Status.StartTime
-	return unready != nil && began != nil && unready.LastTransitionTime.Sub(began.Time) > takenOn
-}
-
-// takenOn is within how long after a Pod's start the kubelet writes its first status.
-const takenOn = 10 * time.Second
-
-func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) *corev1.PodCondition {
-	for i, condition := range pod.Status.Conditions {
-		if condition.Type == kind && condition.Status == status {
-			return &pod.Status.Conditions[i]
+	s.Nodes, s.Disks, s.Hosts = map[string]*corev1.Node{}, map[string]*corev1.PersistentVolume{}, map[string][]corev1.Node{}
+	for _, pod := range podsOf(s) {
+		if err := o.node(ctx, s, pod); err != nil && !apierrors.IsForbidden(err) {
+			return err
 		}
 	}
 	return nil
 }
 
-func (o *Observer) volume(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *corev1.PersistentVolumeClaim) {
-	serial := cluster.Serial(c.Name, claim.Name)
-	if serial < 0 {
-		return // a copy is its maker's: it is neither grown nor owned nor deleted
+// podsOf are the Pods of a snapshot, as they were read last.
+func podsOf(s *judge.Snapshot) []*corev1.Pod {
+	var all []*corev1.Pod
+	for i := range s.Pods {
+		if !s.Named[s.Pods[i].Name].AskedPod {
+			all = append(all, &s.Pods[i])
+		}
 	}
-	v.Record.NextSerial = max(v.Record.NextSerial, serial+1)
-	if o.belongsToStranger(c, v, members, claim) {
-		return
+	for _, named := range s.Named {
+		if named.Pod != nil {
+			all = append(all, named.Pod)
+		}
 	}
-	for _, first := range history(claim).First {
-		v.Record.NextSerial = max(v.Record.NextSerial, cluster.Serial(c.Name, first)+1)
-	}
-	o.expiry(c, v, claim)
-	if v.Want.Ephemeral {
-		return // a volume of an earlier cluster is nothing to one that keeps no data
-	}
-	o.misfits(c, v, claim)
-	if claim.Labels[v1alpha1.LabelQuarantined] != "" {
-		return
-	}
-	m := members.member(claim.Name)
-	m.Volume, members.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1alpha1.AnnotationChosenImage]
-	m.Unused = build.IsUnused(claim)
-	if m.Volume == cluster.Kept {
-		past := history(claim)
-		past.Unused, past.Unfit = m.Unused, m.Unused && !build.IsFitting(c, claim)
-		v.Volumes = append(v.Volumes, past)
-	}
-	if had := claim.Annotations[v1alpha1.AnnotationVersion]; members.unproven && minorOf(had) != "" {
-		m.Version = had
-	}
+	return all
 }
 
-// belongsToStranger notes a volume in a member's place that is somebody else's, or has data of
-// another cluster. What a Pod has mounted is judged by what its etcd says.
-func (o *Observer) belongsToStranger(c *v1alpha1.EtcdCluster, v *cluster.View, members *join, claim *corev1.PersistentVolumeClaim) bool {
-	foreign, why := cluster.Object{}, ""
-	switch {
-	case metav1.GetControllerOf(claim) != nil:
-		foreign, why = foreignTo(c, claim)
-	case v.Want.Ephemeral, claim.Labels[v1alpha1.LabelQuarantined] != "", members.pods[claim.Name] != nil:
-		return false
-	default:
-		foreign = cluster.Object{Name: claim.Name, Why: build.Stranger(c, claim), Gone: claim.DeletionTimestamp != nil}
-		why = foreign.Why
+func (o *Observer) node(ctx context.Context, s *judge.Snapshot, pod *corev1.Pod) error {
+	if name := pod.Spec.NodeName; name != "" {
+		node, err := read(ctx, o.Cache, client.ObjectKey{Name: name}, &corev1.Node{})
+		s.Nodes[name] = node
+		return err
 	}
-	if why != "" {
-		foreign.Kind = "PersistentVolumeClaim"
-		v.Foreign = append(v.Foreign, foreign)
+	if !judge.WaitsForNode(*s, pod) {
+		return nil
 	}
-	return why != ""
+	claim, err := read(ctx, o.Cache, client.ObjectKeyFromObject(pod), &corev1.PersistentVolumeClaim{})
+	if claim == nil || err != nil || claim.Spec.VolumeName == "" {
+		return err
+	}
+	disk, err := read(ctx, o.Live, client.ObjectKey{Name: claim.Spec.VolumeName}, &corev1.PersistentVolume{})
+	if err != nil {
+		return err
+	}
+	s.Disks[pod.Name] = disk
+	for _, host := range judge.Hosts(disk) {
+		if s.Hosts[host], err = o.nodesAt(ctx, host); err != nil {
+			delete(s.Hosts, host)
+			return err
+		}
+	}
+	return nil
 }
 
-func volumeState(claim *corev1.PersistentVolumeClaim) cluster.VolumeState {
-	switch {
-	case claim.Status.Phase == corev1.ClaimLost:
-		return cluster.NoVolume
-	case claim.DeletionTimestamp != nil:
-		return cluster.Going
-	default:
-		return cluster.Kept
+// nodesAt are the nodes of that hostname. It is a label of theirs, which need not be their
+// name; a node of that name counts, too, so that none is taken for gone that may be meant.
+func (o *Observer) nodesAt(ctx context.Context, hostname string) ([]corev1.Node, error) {
+	var labelled corev1.NodeList
+	if len(validation.IsValidLabelValue(hostname)) == 0 { // else no node has it, and the API server refuses the question
+		if err := o.Live.List(ctx, &labelled, client.MatchingLabels{corev1.LabelHostname: hostname}); err != nil {
+			return nil, fmt.Errorf("list nodes with hostname %s: %w", hostname, err)
+		}
 	}
+	if len(labelled.Items) > 0 {
+		return labelled.Items, nil
+	}
+	node, err := read(ctx, o.Live, client.ObjectKey{Name: hostname}, &corev1.Node{})
+	if node == nil || err != nil {
+		return nil, err
+	}
+	return []corev1.Node{*node}, nil
 }
 
-func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
-	volume := cluster.Volume{
-		Name:      claim.Name,
-		Token:     claim.Annotations[v1alpha1.AnnotationToken],
-		ClusterID: claim.Annotations[v1alpha1.AnnotationClusterID],
-		Version:   claim.Annotations[v1alpha1.AnnotationVersion],
-		Image:     claim.Annotations[v1alpha1.AnnotationChosenImage],
-		Size:      claim.Spec.Resources.Requests.Storage().Value(),
-		UID:       string(claim.UID),
+// read is the object of that name; the zero value of its type if there is none.
+func read[T client.Object](ctx context.Context, from client.Reader, key client.ObjectKey, into T) (T, error) {
+	var none T
+	err := from.Get(ctx, key, into)
+	if apierrors.IsNotFound(err) {
+		return none, nil
 	}
-	if plan := claim.Annotations[v1alpha1.AnnotationPlan]; plan != "" {
-		volume.First = strings.Split(plan, ",")
+	if err != nil {
+		return none, fmt.Errorf("get %T %s: %w", into, key.Name, err)
 	}
-	return volume
-}
-
-// expiry notes a volume that was set aside long enough ago.
-func (o *Observer) expiry(c *v1alpha1.EtcdCluster, v *cluster.View, claim *corev1.PersistentVolumeClaim) {
-	since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
-	if claim.Labels[v1alpha1.LabelQuarantined] == "" || claim.DeletionTimestamp != nil || err != nil {
-		return
-	}
-	if age := o.come().Sub(since); age >= c.Spec.Storage.KeepFor() {
-		v.Expired = append(v.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, UID: string(claim.UID)})
-	}
+	return into, nil
 }

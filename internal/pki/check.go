@@ -15,7 +15,7 @@ import (
 // 1 of RFC 7093.
 const keyIDSize = 20
 
-// Check tells why leaf must be issued anew, or nil if it still serves: it is
+// Check tells why leaf must be issued again, or nil if it still serves: it is
 // signed by ca, has the names and usages that r asks for, belongs to its key,
 // and has more than a third of its life left. More names or usages than asked
 // for are also a reason: a name that was taken away must not stay valid.
@@ -91,7 +91,7 @@ func checkAge(certificate, issuer *x509.Certificate, lifetime time.Duration, now
 	if now.After(certificate.NotAfter) {
 		return fmt.Errorf("expired on %s", date(certificate.NotAfter))
 	}
-	// One that ends with its CA would end no later if it were made anew.
+	// One that ends with its CA would end no later if it were issued again.
 	if renew := RenewAt(certificate.NotAfter, lifetime); now.After(renew) && certificate.NotAfter.Before(issuer.NotAfter) {
 		return fmt.Errorf("%w since %s", errDue, date(renew))
 	}
@@ -101,7 +101,7 @@ func checkAge(certificate, issuer *x509.Certificate, lifetime time.Duration, now
 var errDue = errors.New("past two thirds of its life")
 
 // IsDue says whether nothing is wrong with what was checked but that it is time to issue it
-// anew, and so with all of it if that was more: it is valid for months.
+// again, and so with all of it if that was more: it is valid for months.
 func IsDue(fault error) bool {
 	var several interface{ Unwrap() []error }
 	if !errors.As(fault, &several) {

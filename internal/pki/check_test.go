@@ -61,7 +61,7 @@ func TestCheckAge(t *testing.T) {
 }
 
 // However old the CA is, a leaf is due when a third of its own lifetime is left; and not
-// at all if a new one would end no later, or it would be made anew with every look.
+// at all if a new one would end no later, or it would be recreated with every look.
 func TestCheckAgeUnderAnOldCA(t *testing.T) {
 	ca := newCA(t, "ca")
 	life := server().Lifetime

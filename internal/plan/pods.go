@@ -131,7 +131,7 @@ func comesBack(v cluster.View, m cluster.Member) bool {
 	}
 	tried := v.Select(cluster.IsListed, cluster.HasPod, cluster.Not(cluster.IsOutdated), cluster.Not(cluster.IsHealthy))
 	alike := v.Select(cluster.IsListed, cluster.IsOutdated, func(o cluster.Member) bool { return o.Pod.Proven && o.Pod.Image == m.Pod.Image })
-	held := v.Target.Held.Version != "" && v.Target.Held.Version == m.Version // it would come back with the same
+	held := v.Target.Current.Version != "" && v.Target.Current.Version == m.Version // it would come back with the same
 	return len(alike) > 0 && len(tried) > 0 && (held || !m.Pod.Failing)
 }
 

@@ -371,8 +371,8 @@ func (w *world) aim() {
 	for i := range v.Members {
 		v.Members[i].Pod.Change = w.change(v.Members[i])
 	}
-	if held := v.Target.Hold(v.Members); held.Version != "" {
-		v.Target.Held = cluster.Held{Version: held.Version}
+	if held := v.Target.CurrentOf(v.Members); held.Version != "" {
+		v.Target.Current = cluster.Revision{Version: held.Version}
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // LeafLifetime is how long certificates of members and clients are valid. They
-// are issued anew when a third of it is left.
+// are issued again when a third of it is left.
 const LeafLifetime = 365 * 24 * time.Hour
 
 // clientUser is the common name of the certificate that applications mount.
@@ -170,7 +170,7 @@ func (h Held) Holds(c *v1alpha1.EtcdCluster, name string) bool {
 // ToldCA is the authority that members were told to trust clients by.
 func (h Held) ToldCA() []byte { return h.memberCAs[0] }
 
-// Make makes the Secret of that name anew, and remembers what it holds. The
+// Make makes a new Secret of that name, and remembers what it holds. The
 // authorities must be made before what they sign.
 func (h *Held) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
 	var err error

@@ -225,7 +225,7 @@ func TestFault38ClockJumps(t *testing.T) {
 	}
 }
 
-// renewals are how often each Secret is made anew in three looks.
+// renewals are how often each Secret is recreated in three looks.
 func renewals(t *testing.T, c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) map[string]int {
 	t.Helper()
 	made := map[string]int{}

@@ -48,6 +48,15 @@ func (v Version) Compare(other Version) int {
 	return cmp.Or(cmp.Compare(v.major, other.major), cmp.Compare(v.minor, other.minor), cmp.Compare(v.patch, other.patch))
 }
 
+// MinorOf is the minor version of a full one; empty if it is no release of etcd.
+func MinorOf(full string) string {
+	v, err := Parse(full)
+	if err != nil {
+		return ""
+	}
+	return v.Minor()
+}
+
 // Order compares two full versions by age, as cmp.Compare does. What is none is
 // older than every version.
 func Order(a, b string) int {

@@ -91,16 +91,3 @@ func alarms() {
 		Expect(uids(c)).To(Equal(before))
 	})
 }
-
-// putLarge writes so many values of a MiB.
-func putLarge(c *v1alpha1.EtcdCluster, count int) {
-	GinkgoHelper()
-	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-		for i := range count {
-			if _, err := etcd.Put(ctx, fmt.Sprintf("big/%d", i), strings.Repeat("x", 1<<20)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}

@@ -3,9 +3,7 @@ package e2e
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -62,76 +60,5 @@ func change() {
 		}).Should(Succeed())
 		settles(c)
 		Expect(value(c, "key")).To(Equal("old"))
-	})
-}
-
-// scale sets the size as kubectl scale does.
-func scale(c *v1alpha1.EtcdCluster, replicas int32) {
-	GinkgoHelper()
-	wanted := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	Expect(api.SubResource("scale").Update(ctx, now(c), client.WithSubResourceBody(wanted))).To(Succeed())
-	settles(c)
-}
-
-// rollsCarefully makes a change that restarts members, and checks that all but one
-// served at every moment and that each was restarted.
-func rollsCarefully(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) {
-	GinkgoHelper()
-	w := rolls(c, change)
-	w.keptServing(now(c).Status.ReadyMembers)
-}
-
-// rolls makes a change that restarts members, and checks that each was restarted.
-func rolls(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) *witness {
-	GinkgoHelper()
-	before := uids(c)
-	w := callWitness(c)
-	Expect(edit(c, change)).To(Succeed())
-	settles(c)
-	w.dismiss()
-	for name, uid := range uids(c) {
-		Expect(before).To(HaveKey(name))
-		Expect(before[name]).NotTo(Equal(uid), "%s was restarted", name)
-	}
-	return w
-}
-
-func ephemeral() {
-	It("replaces a member whose Pod was deleted by a new one, and keeps the data", func() {
-		namespace := newNamespace()
-		startOperator(namespace)
-		c := create(newCluster(namespace, "memory", func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{}}
-		}))
-		put(c, "key", "value")
-		known := members(c)
-		victim := pod(c, "memory-1")
-		Expect(api.Delete(ctx, &victim)).To(Succeed())
-		Eventually(membersOf).WithArguments(c).Should(HaveKey("memory-3"))
-		settles(c)
-		after := members(c)
-		Expect(after).To(And(HaveLen(3), HaveKeyWithValue("memory-0", known["memory-0"]), Not(HaveKey("memory-1"))))
-		Expect(value(c, "key")).To(Equal("value"))
-		Expect(claims(c)).To(BeEmpty())
-	})
-
-	It("goes a minor version down in its Pods, and none for which it would need new ones", Label("long"), func() {
-		namespace := newNamespace()
-		startOperator(namespace)
-		c := create(newCluster(namespace, "memory", ofVersion("3.7.3"), func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{}}
-		}))
-		put(c, "key", "value")
-		known, before := members(c), uids(c)
-		Expect(edit(c, ofVersion("3.6.16"))).To(Succeed())
-		settles(c)
-		Expect(running(c)).To(HaveEach("3.6.16"))
-		Expect(edit(c, ofVersion("3.5.35"))).To(Succeed())
-		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonRefused, "etcd lets no new member join while it goes down: set spec.version back")
-		Expect(edit(c, ofVersion("3.6.16"))).To(Succeed())
-		settles(c)
-		Expect(uids(c)).To(Equal(before))
-		Expect(members(c)).To(Equal(known))
-		Expect(value(c, "key")).To(Equal("value"))
 	})
 }

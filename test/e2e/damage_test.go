@@ -13,7 +13,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -171,45 +170,4 @@ func damage() {
 		Expect(api.Delete(ctx, alone)).To(Succeed())
 		Expect(api.Delete(ctx, foreign)).To(Succeed())
 	})
-}
-
-// putData gives a member the data of another, and kills it.
-func putData(c *v1alpha1.EtcdCluster, member, copied string) {
-	GinkgoHelper()
-	killAfter(c, member, func() {
-		data := dataOf(c, member)
-		Expect(os.RemoveAll(data)).To(Succeed())
-		run("cp", "-a", "--sparse=always", copied, data)
-	})
-}
-
-// servingClients are the Pods that the client Service sends clients to.
-func servingClients(g Gomega, c *v1alpha1.EtcdCluster) []string {
-	var slices discoveryv1.EndpointSliceList
-	ofService := client.MatchingLabels{discoveryv1.LabelServiceName: c.ClientService()}
-	g.Expect(api.List(ctx, &slices, client.InNamespace(c.Namespace), ofService)).To(Succeed())
-	var names []string
-	for _, slice := range slices.Items {
-		for _, endpoint := range slice.Endpoints {
-			if endpoint.TargetRef != nil && endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {
-				names = append(names, endpoint.TargetRef.Name)
-			}
-		}
-	}
-	return names
-}
-
-// fillDisk writes a file until the disk is full.
-func fillDisk(file string) {
-	GinkgoHelper()
-	open, err := os.Create(filepath.Clean(file))
-	Expect(err).NotTo(HaveOccurred())
-	defer open.Close()
-	for _, size := range []int{1 << 20, 4 << 10} {
-		for chunk := make([]byte, size); err == nil; {
-			_, err = open.Write(chunk)
-		}
-		Expect(err).To(MatchError(ContainSubstring("no space left on device")))
-		err = nil
-	}
 }

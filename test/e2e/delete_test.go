@@ -17,7 +17,7 @@ import (
 func deletion() {
 	var namespace string
 
-	BeforeAll(func() {
+	BeforeEach(func() {
 		namespace = newNamespace()
 		startOperator(namespace)
 	})
@@ -58,8 +58,8 @@ func deletion() {
 		Expect(api.Create(ctx, again)).To(Succeed())
 		w := callWitness(again)
 		settles(again)
-		w.dismiss()
-		targets, _ := w.progress()
+		w.Dismiss()
+		targets, _ := w.Progress()
 		Expect(strings.Join(targets, " ")).To(HaveSuffix("3.5.35 3.6.16 3.7.3"))
 		Expect(running(again)).To(HaveEach("3.7.3"))
 		Expect(filled(again)).To(Equal(data))

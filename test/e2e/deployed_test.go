@@ -1,19 +1,13 @@
 package e2e
 
 import (
-	"crypto/tls"
 	"fmt"
-	"io"
 	"net/http"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -90,6 +84,7 @@ func deployed() {
 	})
 
 	It("is installed by kubectl apply -f dist/install.yaml on a cluster that has never seen it", Label("long"), func() {
+		allNamespacesGo() // and the clusters of other specs with them
 		var clusters v1alpha1.EtcdClusterList
 		Expect(api.List(ctx, &clusters)).To(Succeed())
 		if !isLocal() || len(clusters.Items) > 0 {
@@ -101,72 +96,4 @@ func deployed() {
 		run("kubectl", "-n", deployment.Namespace, "rollout", "status", "deployment/"+deployment.Name, "--timeout=3m")
 		remove(create(newCluster(newNamespace(), "first", oneMember)))
 	})
-}
-
-// manifest is the file from which people install without Operator Lifecycle Manager.
-const manifest = "dist/install.yaml"
-
-// writeManifest writes it with the image that is deployed.
-func writeManifest() {
-	GinkgoHelper()
-	var found appsv1.Deployment
-	Expect(api.Get(ctx, deployment, &found)).To(Succeed())
-	run("make", "install-manifest", "IMG="+found.Spec.Template.Spec.Containers[0].Image)
-}
-
-// direct asks Pods by their addresses, past any proxy.
-var direct = http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{
-	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the operator's certificate is of its own making
-}}
-
-func operatorPods(g Gomega) []corev1.Pod {
-	return podsOf(g, deployment.Namespace, client.MatchingLabels{"control-plane": "controller-manager"})
-}
-
-// answer is what a Pod answered.
-type answer struct {
-	Code int
-	Text string
-}
-
-// metrics asks the first Pod with a token, or with none.
-func metrics(g Gomega, token string) answer {
-	all := operatorPods(g)
-	g.Expect(all).NotTo(BeEmpty())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+all[0].Status.PodIP+":8443/metrics", nil)
-	g.Expect(err).NotTo(HaveOccurred())
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := direct.Do(request) // the Pod may have just started
-	g.Expect(err).NotTo(HaveOccurred())
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	g.Expect(err).NotTo(HaveOccurred())
-	return answer{response.StatusCode, string(text)}
-}
-
-// newReader is a service account, allowed to read metrics or not.
-func newReader(allowed bool) *corev1.ServiceAccount {
-	GinkgoHelper()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(), Name: "reader"}}
-	Expect(api.Create(ctx, account)).To(Succeed())
-	if !allowed {
-		return account
-	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-metrics-"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "etcd-operator-metrics-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name}},
-	}
-	Expect(api.Create(ctx, binding)).To(Succeed())
-	DeferCleanup(func() { Expect(api.Delete(ctx, binding)).To(Succeed()) })
-	return account
-}
-
-func tokenOf(account *corev1.ServiceAccount) string {
-	GinkgoHelper()
-	request := &authenticationv1.TokenRequest{}
-	Expect(api.SubResource("token").Create(ctx, account, request)).To(Succeed())
-	return request.Status.Token
 }

@@ -5,10 +5,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -88,34 +85,4 @@ func resting() {
 		remove(born)
 		Expect(belongings(Default, born)).To(BeEmpty())
 	})
-}
-
-// scaleTo sets the size as kubectl scale does, and does not wait.
-func scaleTo(c *v1alpha1.EtcdCluster, replicas int32) {
-	GinkgoHelper()
-	wanted := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	Expect(api.SubResource("scale").Update(ctx, now(c), client.WithSubResourceBody(wanted))).To(Succeed())
-}
-
-// sleeps waits until no Pod is left, and checks that every volume is, and stays.
-func sleeps(c *v1alpha1.EtcdCluster, volumes int) {
-	GinkgoHelper()
-	set := quarantined(Default, c)
-	isAsleep := func(g Gomega) {
-		asleep := read(g, c)
-		g.Expect(conditionOf(asleep, v1alpha1.ConditionAvailable)).To(And(
-			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1alpha1.ReasonHibernated)))
-		g.Expect(conditionOf(asleep, v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonAsWanted))
-		g.Expect(conditionOf(asleep, v1alpha1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
-		g.Expect(asleep.Status).To(And(HaveField("Replicas", BeZero()), HaveField("ReadyMembers", BeZero())))
-		g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty())
-		all := claimsOf(g, c)
-		g.Expect(all).To(HaveLen(volumes))
-		for _, claim := range all {
-			g.Expect(claim.DeletionTimestamp).To(BeNil(), claim.Name)
-		}
-		g.Expect(quarantined(g, c)).To(Equal(set))
-	}
-	Eventually(isAsleep).Should(Succeed())
-	stays(3*time.Second, isAsleep)
 }

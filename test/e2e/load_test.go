@@ -1,31 +1,16 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"net"
-	"os"
-	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/test/load"
-)
-
-// How long nobody may be able to write. A quiet machine is several times faster.
-const (
-	withoutElection = 2 * time.Second
-	withElection    = 6 * time.Second
 )
 
 // underLoad disturbs clusters while clients are busy.
@@ -119,88 +104,4 @@ func underLoad() {
 		})
 		Expect(result.Gap).To(BeNumerically("<", withoutElection), "leadership is handed over")
 	})
-}
-
-// needsService skips what needs the way from here to a Service's address.
-func needsService() {
-	if !isLocal() {
-		Skip("Services are reached from here on the local cluster only")
-	}
-}
-
-// throughService dials as an application would: to the client Service, with what
-// is in the client Secret.
-func throughService(c *v1alpha1.EtcdCluster) clientv3.Config {
-	GinkgoHelper()
-	var service corev1.Service
-	Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientService()}, &service)).To(Succeed())
-	who := identity(c)
-	who.ServerName = service.Name + "." + service.Namespace + ".svc"
-	return settings([]string{"https://" + net.JoinHostPort(service.Spec.ClusterIP, "2379")}, who)
-}
-
-// busy disturbs a cluster while clients are busy, and checks what they saw.
-func busy(c *v1alpha1.EtcdCluster, disturb func()) (load.Result, load.Beats) {
-	GinkgoHelper()
-	working, stop := context.WithCancel(ctx)
-	defer stop()
-	way := throughService(c)
-	single, err := clientv3.New(way)
-	Expect(err).NotTo(HaveOccurred())
-	defer single.Close()
-	pulse := load.StartPulse(working, single, "pulse")
-	clients, err := load.Start(working, func() (*clientv3.Client, error) {
-		once := way
-		once.MaxUnaryRetries = 1
-		return clientv3.New(once)
-	})
-	Expect(err).NotTo(HaveOccurred())
-	time.Sleep(time.Second)
-	disturb()
-	time.Sleep(time.Second)
-	beats, result := pulse.End(), clients.End()
-	AddReportEntry("clients", result.String())
-	AddReportEntry("pulse", beats.String())
-	if err := result.Err(); err != nil {
-		keepHistory(result)
-		Fail(err.Error())
-	}
-	Expect(result.Writes).To(BeNumerically(">", 100))
-	Expect(result.Reads).To(BeNumerically(">", 100))
-	return result, beats
-}
-
-// keepHistory saves what clients saw, in the order of their calls.
-func keepHistory(result load.Result) {
-	var text []byte
-	for _, o := range result.History {
-		text = fmt.Appendf(text, "%12d %12d %d %s %s %v\n", o.Call.Microseconds(), o.Return.Microseconds(), o.Outcome, o.Key, o, o.Err)
-	}
-	folder := filepath.Join(top, "artifacts")
-	_ = os.MkdirAll(folder, 0o750)
-	keep(folder, "history.txt", text)
-}
-
-// killAtOnce kills members at the same moment, and waits until the kubelet has
-// started them again.
-func killAtOnce(c *v1alpha1.EtcdCluster, members ...string) {
-	GinkgoHelper()
-	before := restarts(c)
-	var victims []int
-	for _, member := range members {
-		victims = append(victims, processOf(string(pod(c, member).UID)))
-	}
-	for _, victim := range victims {
-		Expect(syscall.Kill(victim, syscall.SIGKILL)).To(Succeed())
-	}
-	for _, member := range members {
-		Eventually(func(g Gomega) { g.Expect(restartsOf(g, c)[member]).To(BeNumerically(">", before[member])) }).Should(Succeed())
-	}
-}
-
-// loseVolume deletes a member's volume and Pod, and waits until etcd no longer lists it.
-func loseVolume(c *v1alpha1.EtcdCluster, member string) {
-	GinkgoHelper()
-	lose(c, member)
-	Eventually(membersOf).WithArguments(c).ShouldNot(HaveKey(member))
 }

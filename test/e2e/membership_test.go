@@ -1,16 +1,11 @@
 package e2e
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,6 +51,37 @@ func faultsOfMembership() {
 		}).Should(Succeed())
 	})
 
+	It("faults 40 and 41: a member that somebody added is reported and left alone", func() {
+		stranger := addByHand(c, "https://stranger.example:2380")
+		before := uids(c)
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"look": "again"} })).To(Succeed())
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "stranger.example")
+		Expect(members(c)).To(HaveLen(4))
+		Expect(uids(c)).To(Equal(before), "nothing is changed beside it")
+		removeByHand(c, stranger)
+	})
+}
+
+// withoutNode is what becomes of members whose Pods find no node, because all are cordoned.
+func withoutNode() {
+	var c *v1alpha1.EtcdCluster
+	var id string
+
+	BeforeAll(func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c = create(newCluster(namespace, "pending"))
+		put(c, "key", "value")
+		id = now(c).Status.ClusterID
+	})
+
+	AfterEach(func() {
+		settles(c)
+		Expect(members(c)).To(HaveLen(3))
+		Expect(now(c).Status.ClusterID).To(Equal(id))
+		Expect(value(c, "key")).To(Equal("value"))
+	})
+
 	It("fault 18: a volume that is lost while its Pod waits for a node counts as lost, and nobody waits with it", func() {
 		victim, _ := aFollower(c)
 		successor := fmt.Sprintf("%s-%d", c.Name, now(c).Status.NextSerial)
@@ -74,7 +100,7 @@ func faultsOfMembership() {
 		Eventually(membersOf).WithArguments(c).Should(HaveKey(successor))
 	})
 
-	It("fault 19: a member that was to join while another one was removed is made anew, and told of those who are left", func() {
+	It("fault 19: a member that was to join while another one was removed is created again, and told of those that are left", func() {
 		victim, _ := aFollower(c)
 		joining := fmt.Sprintf("%s-%d", c.Name, now(c).Status.NextSerial)
 		uncordonAll := cordonAll()
@@ -88,49 +114,4 @@ func faultsOfMembership() {
 		Expect(membersOf(Default, c)).To(And(HaveLen(5), HaveKey(joining)))
 		scale(c, 3)
 	})
-
-	It("faults 40 and 41: a member that somebody added is reported and left alone", func() {
-		stranger := addByHand(c, "https://stranger.example:2380")
-		before := uids(c)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"look": "again"} })).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "stranger.example")
-		Expect(members(c)).To(HaveLen(4))
-		Expect(uids(c)).To(Equal(before), "nothing is changed beside it")
-		removeByHand(c, stranger)
-	})
-}
-
-// removeByHand strikes a member off etcd's list, as a person would. etcd refuses
-// until its members have been connected for five seconds.
-func removeByHand(c *v1alpha1.EtcdCluster, id uint64) {
-	GinkgoHelper()
-	etcd := dial(c)
-	defer etcd.Close()
-	Eventually(func() error {
-		limited, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		_, err := etcd.MemberRemove(limited, id)
-		if errors.Is(err, rpctypes.ErrMemberNotFound) {
-			return nil // by a call that had no answer
-		}
-		return err
-	}).Should(Succeed())
-}
-
-func addByHand(c *v1alpha1.EtcdCluster, peerURL string) uint64 {
-	GinkgoHelper()
-	etcd := dial(c)
-	defer etcd.Close()
-	var id uint64
-	Eventually(func(g Gomega) {
-		limited, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		_, failed := etcd.MemberAddAsLearner(limited, []string{peerURL}) // its answer may be lost
-		list, err := etcd.MemberList(limited)
-		g.Expect(err).NotTo(HaveOccurred())
-		added := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return slices.Contains(m.PeerURLs, peerURL) })
-		g.Expect(added).To(BeNumerically(">=", 0), "%v", failed)
-		id = list.Members[added].ID
-	}).Should(Succeed())
-	return id
 }

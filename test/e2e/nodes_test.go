@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -10,14 +9,9 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/retry"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
-
-// noticed is how long Kubernetes takes to call a silent node not ready, and more.
-const noticed = 2 * time.Minute
 
 // onNodes needs three nodes, each a zone of its own: make cluster-up NODES=3.
 func onNodes() {
@@ -72,8 +66,8 @@ func onNodes() {
 				settles(patient)
 			}
 		})
-		watching.dismiss()
-		Expect(watching.fewest).To(Equal(2))
+		watching.Dismiss()
+		Expect(watching.Fewest()).To(Equal(2))
 		Expect(members(patient)).To(Equal(known), "the members are the same")
 		Expect(places(patient)).To(Equal(on), "a volume of this cluster stays on its node")
 		Expect(beats.Gap).To(BeNumerically("<", withoutElection))
@@ -170,112 +164,4 @@ func onNodes() {
 		settles(patient)
 		Expect(members(patient)).To(Equal(stays), "the node is back with its volume")
 	})
-}
-
-// needsThreeNodes skips what a cluster of one node cannot show.
-func needsThreeNodes() {
-	if !hasThreeNodes() {
-		Skip("needs three nodes: make cluster-up NODES=3")
-	}
-}
-
-// hasThreeNodes says whether this is a local cluster of that many.
-func hasThreeNodes() bool {
-	GinkgoHelper()
-	var nodes corev1.NodeList
-	Expect(api.List(ctx, &nodes)).To(Succeed())
-	return isLocal() && len(nodes.Items) >= 3
-}
-
-// places are the nodes of the cluster's Pods, by name.
-func places(c *v1alpha1.EtcdCluster) map[string]string {
-	all := map[string]string{}
-	for _, p := range pods(c) {
-		all[p.Name] = p.Spec.NodeName
-	}
-	return all
-}
-
-func memberOn(c *v1alpha1.EtcdCluster, node string) string {
-	GinkgoHelper()
-	for _, p := range pods(c) {
-		if p.Spec.NodeName == node {
-			return p.Name
-		}
-	}
-	Fail("no member of " + c.Name + " is on " + node)
-	return ""
-}
-
-// voters are the members in the cluster's status that etcd lists.
-func voters(c *v1alpha1.EtcdCluster) []string {
-	var names []string
-	for _, m := range c.Status.Members {
-		if m.Role != v1alpha1.RoleUnlisted {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
-
-func leaderOf(g Gomega, c *v1alpha1.EtcdCluster) string {
-	_, leader, _ := standingOf(g, c)
-	return leader
-}
-
-// cut parts a node from all others, until it is joined or the spec ends.
-func cut(node string) {
-	GinkgoHelper()
-	DeferCleanup(func() { devcluster("node", "join", node) })
-	devcluster("node", "cut", node)
-}
-
-func isSilent(g Gomega, name string) bool {
-	var node corev1.Node
-	g.Expect(api.Get(ctx, client.ObjectKey{Name: name}, &node)).To(Succeed())
-	ready := slices.IndexFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
-	return ready < 0 || node.Status.Conditions[ready].Status != corev1.ConditionTrue
-}
-
-// drain is kubectl's, of the cluster's Pods only.
-func drain(node string, c *v1alpha1.EtcdCluster) {
-	GinkgoHelper()
-	run(filepath.Join(top, ".devcluster", "bin", "kubectl"), "drain", node, "--timeout=2m",
-		"--pod-selector="+v1alpha1.LabelCluster+"="+c.Name)
-}
-
-// cordon lets no more Pods come to the node, until it is taken back or the spec ends.
-func cordon(node string) {
-	GinkgoHelper()
-	DeferCleanup(uncordon, node)
-	setCordon(node, true)
-}
-
-// cordonAll does it to every node.
-func cordonAll() (uncordonAll func()) {
-	GinkgoHelper()
-	var nodes corev1.NodeList
-	Expect(api.List(ctx, &nodes)).To(Succeed())
-	for _, node := range nodes.Items {
-		cordon(node.Name)
-	}
-	return func() {
-		for _, node := range nodes.Items {
-			uncordon(node.Name)
-		}
-	}
-}
-
-func uncordon(node string) { setCordon(node, false) }
-
-func setCordon(name string, cordoned bool) {
-	GinkgoHelper()
-	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		var node corev1.Node
-		if err := api.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
-			return err
-		}
-		node.Spec.Unschedulable = cordoned
-		return api.Update(ctx, &node)
-	})).To(Succeed())
 }

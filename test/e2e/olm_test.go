@@ -11,8 +11,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-var stableChannel = olm.SubscriptionSpec{Channel: "stable-v0"}
-
 // throughOLM tells the life of one installation: from an older release to the newest,
 // out of the catalog that `make release` made of it, and on.
 func throughOLM() {
@@ -156,18 +154,6 @@ func installModes() {
 			}
 		})
 	}
-}
-
-// oneIn makes a cluster of one member in each namespace.
-func oneIn(namespaces []string) []*v1alpha1.EtcdCluster {
-	GinkgoHelper()
-	var all []*v1alpha1.EtcdCluster
-	for _, namespace := range namespaces {
-		c := newCluster(namespace, "one", oneMember)
-		Expect(api.Create(ctx, c)).To(Succeed())
-		all = append(all, c)
-	}
-	return all
 }
 
 // updates: what an administrator may choose, and what goes wrong.

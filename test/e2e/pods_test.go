@@ -3,14 +3,12 @@ package e2e
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 )
 
 func faultsOfPods() {
@@ -85,12 +83,12 @@ func faultsOfPods() {
 	It("fault 23: evictions stop at the disruption budget", func() {
 		needsOwnOperator()
 		settles(c)
-		DeferCleanup(o.heal)
-		o.onRequest(func(asked request) verdict {
-			if asked.kind() == "POST pods" {
-				return drop
+		DeferCleanup(o.Heal)
+		o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
+			if asked.Kind() == "POST pods" {
+				return apiproxy.Drop
 			}
-			return pass
+			return apiproxy.Pass
 		})
 		victim, _ := aFollower(c)
 		Eventually(func() error { return evict(c, victim.Name) }).Should(Succeed())
@@ -99,50 +97,7 @@ func faultsOfPods() {
 			Expect(apierrors.IsTooManyRequests(evict(c, p.Name))).To(BeTrue(), "eviction of %s is refused", p.Name)
 		}
 		put(c, "during", "eviction")
-		o.heal()
+		o.Heal()
 		comesBack(c, victim)
 	})
-}
-
-// aFollower is the Pod of a member that does not lead, and the names of all others.
-func aFollower(c *v1alpha1.EtcdCluster) (corev1.Pod, []string) {
-	GinkgoHelper()
-	_, leader, _ := standing(c)
-	var chosen corev1.Pod
-	var others []string
-	for _, p := range pods(c) {
-		if p.Name != leader && chosen.Name == "" {
-			chosen = p
-		} else {
-			others = append(others, p.Name)
-		}
-	}
-	return chosen, others
-}
-
-// deletePod deletes a Pod, given itself or its name.
-func deletePod(c *v1alpha1.EtcdCluster, which any) corev1.Pod {
-	GinkgoHelper()
-	victim, ok := which.(corev1.Pod)
-	if !ok {
-		victim = pod(c, which.(string)) //nolint:forcetypeassert // one of two
-	}
-	Expect(client.IgnoreNotFound(api.Delete(ctx, &victim))).To(Succeed())
-	return victim
-}
-
-// comesBack waits for another Pod of the same name that is ready.
-func comesBack(c *v1alpha1.EtcdCluster, gone corev1.Pod) {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		var back corev1.Pod
-		g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: gone.Name}, &back)).To(Succeed())
-		g.Expect(back.UID).NotTo(Equal(gone.UID))
-		g.Expect(isReady(back)).To(BeTrue())
-	}).Should(Succeed(), "pod %s to come back", gone.Name)
-}
-
-func evict(c *v1alpha1.EtcdCluster, name string) error {
-	victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
-	return api.SubResource("eviction").Create(ctx, victim, &policyv1.Eviction{ObjectMeta: victim.ObjectMeta})
 }

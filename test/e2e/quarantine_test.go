@@ -8,8 +8,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -49,28 +47,4 @@ func quarantine() {
 		Expect(quarantined(Default, long)).To(HaveLen(2))
 		Expect(value(long, "key")).To(Equal("value"))
 	})
-}
-
-// asideSince is since when the last of the cluster's volumes is aside, by what is
-// written on them.
-func asideSince(c *v1alpha1.EtcdCluster) time.Time {
-	GinkgoHelper()
-	var last time.Time
-	for _, claim := range claims(c) {
-		if claim.Labels[v1alpha1.LabelQuarantined] == "" {
-			continue
-		}
-		since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
-		Expect(err).NotTo(HaveOccurred())
-		if since.After(last) {
-			last = since
-		}
-	}
-	return last
-}
-
-// touch changes nothing that matters of an object.
-func touch(g Gomega, object client.Object) {
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"touched":"`+time.Now().String()+`"}}}`))
-	g.Expect(client.IgnoreNotFound(api.Patch(ctx, object, patch))).To(Succeed())
 }

@@ -1,18 +1,13 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -21,7 +16,7 @@ func quorumLoss() {
 	var namespace string
 	var o *operator
 
-	BeforeAll(func() {
+	BeforeEach(func() {
 		namespace = newNamespace()
 		o = startOperator(namespace)
 	})
@@ -77,7 +72,7 @@ func quorumLoss() {
 			survivor = read(g, c).Status.Recovering
 			g.Expect(survivor).NotTo(BeEmpty())
 		}).Should(Succeed())
-		if o.proxy != nil {
+		if o.Proxy != nil {
 			o.restart()
 		}
 		settles(c)
@@ -116,8 +111,8 @@ func quorumLoss() {
 		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumLost, "2 are needed")
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.NodeSelector = nil })).To(Succeed())
 		settles(c)
-		w.dismiss()
-		for _, status := range w.statuses {
+		w.Dismiss()
+		for _, status := range w.Statuses() {
 			Expect(status).To(And(HaveField("QuorumLoss", BeNil()), HaveField("Recovering", "")))
 		}
 		kept := members(c)
@@ -142,62 +137,4 @@ func quorumLoss() {
 		})
 		discard(c)
 	})
-}
-
-func automatic(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery.QuorumLoss = v1alpha1.Automatic }
-
-func accepting(loss string) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery.AcceptDataLoss = loss }
-}
-
-// lose deletes members' volumes for good, and the Pods that keep them alive.
-func lose(c *v1alpha1.EtcdCluster, members ...string) {
-	GinkgoHelper()
-	for _, name := range members {
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
-		Expect(api.Delete(ctx, claim)).To(Succeed())
-	}
-	for _, name := range members { // the Pod of one that could not start may be gone for a moment
-		victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
-		Expect(client.IgnoreNotFound(api.Delete(ctx, victim))).To(Succeed())
-	}
-}
-
-// aReadyPod is the name of the first Pod that is ready.
-func aReadyPod(c *v1alpha1.EtcdCluster) string {
-	GinkgoHelper()
-	var name string
-	Eventually(func(g Gomega) {
-		all := podsOf(g, c.Namespace, ours(c))
-		first := slices.IndexFunc(all, isReady)
-		g.Expect(first).To(BeNumerically(">=", 0), "no pod is ready")
-		name = all[first].Name
-	}).Should(Succeed())
-	return name
-}
-
-// quarantined are the names of the volumes that were set aside.
-func quarantined(g Gomega, c *v1alpha1.EtcdCluster) []string {
-	var names []string
-	for _, claim := range claimsOf(g, c) {
-		if claim.Labels[v1alpha1.LabelQuarantined] != "" {
-			g.Expect(claim.Annotations).To(HaveKey(v1alpha1.AnnotationQuarantinedAt))
-			names = append(names, claim.Name)
-		}
-	}
-	return names
-}
-
-// revision is that of the cluster's data.
-func revision(c *v1alpha1.EtcdCluster) int64 {
-	GinkgoHelper()
-	var latest int64
-	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-		response, err := etcd.Get(ctx, "data/000")
-		if err == nil {
-			latest = response.Header.Revision
-		}
-		return err
-	})
-	return latest
 }

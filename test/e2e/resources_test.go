@@ -1,10 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -46,8 +42,8 @@ func computeResources() {
 				g.Expect(memoryLimit(p)).To(Equal(int64(320 << 20)))
 			}
 		}).Should(Succeed())
-		w.dismiss()
-		Expect(w.fewest).To(Equal(3), "Pods that were ready at once")
+		w.Dismiss()
+		Expect(w.Fewest()).To(Equal(3), "Pods that were ready at once")
 		Expect(uids(c)).To(Equal(before))
 		Expect(restarts(c)).To(Equal(count))
 		tells(c, "PodResized")
@@ -104,7 +100,7 @@ func computeResources() {
 			w := callWitness(c)
 			Expect(edit(c, change.to)).To(Succeed())
 			settles(c)
-			w.keptServing(3)
+			w.KeptServing(3)
 			wanted := now(c).Spec.Resources
 			for _, p := range pods(c) {
 				Expect(string(p.UID)).NotTo(Equal(before[p.Name]), p.Name)
@@ -112,49 +108,4 @@ func computeResources() {
 			}
 		})
 	}
-}
-
-// list is an amount of processors and memory; empty for none.
-func list(cpu, memory string) corev1.ResourceList {
-	amounts := corev1.ResourceList{}
-	if cpu != "" {
-		amounts[corev1.ResourceCPU] = resource.MustParse(cpu)
-	}
-	if memory != "" {
-		amounts[corev1.ResourceMemory] = resource.MustParse(memory)
-	}
-	return amounts
-}
-
-func using(requests, limits corev1.ResourceList) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) {
-		spec.Resources = v1alpha1.Resources{Requests: requests, Limits: limits}
-	}
-}
-
-// memoryLimit is what the kernel holds the Pod's etcd to. On a cluster whose
-// processes are elsewhere it is what the kubelet says.
-func memoryLimit(p corev1.Pod) int64 {
-	GinkgoHelper()
-	if !isLocal() {
-		return p.Status.ContainerStatuses[0].Resources.Limits.Memory().Value()
-	}
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(processOf(string(p.UID))) + "/cgroup")
-	Expect(err).NotTo(HaveOccurred())
-	for line := range strings.Lines(string(text)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // see cgroups(7)
-		file := "/sys/fs/cgroup" + parts[2] + "/memory.max"
-		if parts[1] == "memory" {
-			file = "/sys/fs/cgroup/memory" + parts[2] + "/memory.limit_in_bytes"
-		}
-		content, err := os.ReadFile(filepath.Clean(file))
-		if err != nil {
-			continue // another controller
-		}
-		limit, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
-		Expect(err).NotTo(HaveOccurred())
-		return limit
-	}
-	Fail("no limit of memory in " + string(text))
-	return 0
 }

@@ -41,8 +41,8 @@ func failedUpgrades() {
 		put(c, "during", "the halt")
 		Expect(edit(c, ofVersion("3.6.16"))).To(Succeed())
 		settles(c)
-		w.dismiss()
-		Expect(w.fewest).To(Equal(2), "Pods that were ready at once")
+		w.Dismiss()
+		Expect(w.Fewest()).To(Equal(2), "Pods that were ready at once")
 		Expect(untouched(Default, c, before)).To(Equal(2))
 		for name, uid := range uids(c) {
 			if uid == before[name] {
@@ -80,8 +80,8 @@ func failedUpgrades() {
 			HaveField("Refused", "3.7.99"), HaveField("Version", "3.6.16"),
 			HaveField("Because", ContainSubstring("its image "+image+"3.7.99 cannot be pulled")))))
 		tells(c, "RolledBack")
-		w.dismiss()
-		Expect(w.fewest).To(Equal(2), "Pods that were ready at once")
+		w.Dismiss()
+		Expect(w.Fewest()).To(Equal(2), "Pods that were ready at once")
 		Expect(untouched(Default, c, before)).To(Equal(2))
 		all := calmsDown(c)
 		after := uids(c)
@@ -113,15 +113,4 @@ func failedUpgrades() {
 		settles(c)
 		Expect(now(c).Status.Rollback).To(BeNil())
 	})
-}
-
-// unexchanged is how many Pods are ready with the image of 3.6.16.
-func unexchanged(g Gomega, c *v1alpha1.EtcdCluster) int {
-	count := 0
-	for _, p := range podsOf(g, c.Namespace, ours(c)) {
-		if isReady(p) && p.Spec.Containers[0].Image == image+"3.6.16" {
-			count++
-		}
-	}
-	return count
 }

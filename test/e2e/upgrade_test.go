@@ -1,19 +1,15 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
-
-const image = "gcr.io/etcd-development/etcd:v"
 
 // upgrades are the ways between versions, gone by one cluster with its data.
 func upgrades() {
@@ -52,53 +48,21 @@ func upgrades() {
 		w := callWitness(c)
 		Expect(edit(c, ofVersion("3.7.3"))).To(Succeed())
 		settles(c)
-		w.dismiss()
+		w.Dismiss()
 		Expect(running(c)).To(HaveEach("3.7.3"))
 		Expect(now(c).Status.Version).To(Equal("3.7.3"))
-		w.keptServing(3)
-		targets, updated := w.progress()
+		w.KeptServing(3)
+		targets, updated := w.Progress()
 		Expect(targets).To(Equal([]string{"3.5.35", "3.6.16", "3.7.3"}))
 		Expect(updated["3.6.16"]).To(ContainElements(int32(1), int32(2)))
 		Expect(updated["3.7.3"]).To(ContainElements(int32(1), int32(2), int32(3)))
-		for name, runs := range w.runs {
+		for name, runs := range w.Runs() {
 			Expect(runs).To(HaveExactElements(
 				HaveField("Image", image+"3.5.35"), HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.7.3")), name)
 			Expect(runs[2].UID).NotTo(Equal(runs[1].UID), "%s drops what 3.7 cannot read before it runs 3.7", name)
 			Expect(restarts(c)[name]).To(BeZero(), name)
 		}
 	})
-
-	for _, size := range []int32{1, 3} {
-		labels := Label()
-		if size > 1 {
-			labels = Label("long")
-		}
-		It(fmt.Sprintf("goes on to 3.7.3 after it has rested on 3.6.16, and back, with %d of 3.5.35", size), labels, func() {
-			rested := create(newCluster(c.Namespace, fmt.Sprintf("rested-%d", size), ofVersion("3.5.35"),
-				func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To(size) }))
-			data := fill(rested)
-			Expect(edit(rested, ofVersion("3.6.16"))).To(Succeed())
-			settles(rested)
-			Expect(running(rested)).To(HaveEach("3.6.16"))
-			w := callWitness(rested)
-			Expect(edit(rested, ofVersion("3.7.3"))).To(Succeed())
-			settles(rested)
-			w.dismiss()
-			Expect(running(rested)).To(HaveEach("3.7.3"))
-			Expect(filled(rested)).To(Equal(data))
-			for name, runs := range w.runs {
-				Expect(runs).To(HaveExactElements(
-					HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.7.3")), name)
-				Expect(restarts(rested)[name]).To(BeZero(), "%s drops what 3.7 cannot read before it runs 3.7", name)
-			}
-			for _, down := range []string{"3.6.16", "3.5.35"} {
-				Expect(edit(rested, ofVersion(down))).To(Succeed())
-				settles(rested)
-				Expect(running(rested)).To(HaveEach(down))
-			}
-			Expect(filled(rested)).To(Equal(data))
-		})
-	}
 
 	It("fault 49: two minor versions down are refused, and nothing is touched", func() {
 		before := uids(c)
@@ -112,8 +76,8 @@ func upgrades() {
 		w := stepsDown(c, func() { settles(c) })
 		Expect(running(c)).To(HaveEach("3.6.16"))
 		Eventually(stored).WithArguments(c).Should(HaveEach("3.6.0"))
-		w.keptServing(3)
-		_, updated := w.progress()
+		w.KeptServing(3)
+		_, updated := w.Progress()
 		Expect(updated["3.6.16"]).To(ContainElements(int32(1), int32(2), int32(3)))
 		tells(c, "DowngradeAllowed")
 	})
@@ -128,10 +92,63 @@ func upgrades() {
 		})
 		Expect(running(c)).To(HaveEach("3.7.3"))
 		Eventually(stored).WithArguments(c).Should(HaveEach("3.7.0"))
-		w.keptServing(3)
+		w.KeptServing(3)
 		tells(c, "DowngradeCancelled")
-		Expect(w.runs).To(ContainElement(HaveLen(1)), "a member that never went down")
+		Expect(w.Runs()).To(ContainElement(HaveLen(1)), "a member that never went down")
 	})
+
+	It("fault 49: goes two minor versions down, one after the other", Label("long"), func() {
+		for _, version := range []string{"3.6.16", "3.5.35"} {
+			w := callWitness(c)
+			Expect(edit(c, ofVersion(version))).To(Succeed())
+			settles(c)
+			w.Dismiss()
+			w.KeptServing(3)
+			Expect(running(c)).To(HaveEach(version))
+		}
+	})
+}
+
+// otherWays are gone by a cluster each.
+func otherWays() {
+	var namespace string
+
+	BeforeEach(func() {
+		namespace = newNamespace()
+		startOperator(namespace)
+	})
+
+	for _, size := range []int32{1, 3} {
+		labels := Label()
+		if size > 1 {
+			labels = Label("long")
+		}
+		It(fmt.Sprintf("goes on to 3.7.3 after it has rested on 3.6.16, and back, with %d of 3.5.35", size), labels, func() {
+			rested := create(newCluster(namespace, fmt.Sprintf("rested-%d", size), ofVersion("3.5.35"),
+				func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To(size) }))
+			data := fill(rested)
+			Expect(edit(rested, ofVersion("3.6.16"))).To(Succeed())
+			settles(rested)
+			Expect(running(rested)).To(HaveEach("3.6.16"))
+			w := callWitness(rested)
+			Expect(edit(rested, ofVersion("3.7.3"))).To(Succeed())
+			settles(rested)
+			w.Dismiss()
+			Expect(running(rested)).To(HaveEach("3.7.3"))
+			Expect(filled(rested)).To(Equal(data))
+			for name, runs := range w.Runs() {
+				Expect(runs).To(HaveExactElements(
+					HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.6.16"), HaveField("Image", image+"3.7.3")), name)
+				Expect(restarts(rested)[name]).To(BeZero(), "%s drops what 3.7 cannot read before it runs 3.7", name)
+			}
+			for _, down := range []string{"3.6.16", "3.5.35"} {
+				Expect(edit(rested, ofVersion(down))).To(Succeed())
+				settles(rested)
+				Expect(running(rested)).To(HaveEach(down))
+			}
+			Expect(filled(rested)).To(Equal(data))
+		})
+	}
 
 	for _, way := range []struct {
 		what string
@@ -147,7 +164,7 @@ func upgrades() {
 		}},
 	} {
 		It("fault 49: goes down although "+way.what+" on the way", Label("long"), func() {
-			sinking := create(newCluster(c.Namespace, "sinking", ofVersion("3.7.3")))
+			sinking := create(newCluster(namespace, "sinking", ofVersion("3.7.3")))
 			data := fill(sinking)
 			Expect(edit(sinking, ofVersion("3.6.16"))).To(Succeed())
 			way.join(sinking)
@@ -160,7 +177,7 @@ func upgrades() {
 	}
 
 	It("fault 49: the only member goes down when it has just started, and at once others join, and all start again", Label("long"), func() {
-		hasty := create(newCluster(c.Namespace, "hasty", ofVersion("3.6.16"), oneMember))
+		hasty := create(newCluster(namespace, "hasty", ofVersion("3.6.16"), oneMember))
 		data := fill(hasty)
 		Expect(edit(hasty, ofVersion("3.5.35"))).To(Succeed())
 		Eventually(runningNow).WithArguments(hasty).WithPolling(10 * time.Millisecond).Should(HaveExactElements("3.5.35"))
@@ -176,7 +193,7 @@ func upgrades() {
 	})
 
 	It("fault 49: goes down from the middle of an upgrade, also when all Pods are lost there", Label("long"), func() {
-		turning := create(newCluster(c.Namespace, "turning", ofVersion("3.6.16")))
+		turning := create(newCluster(namespace, "turning", ofVersion("3.6.16")))
 		data := fill(turning)
 		Expect(edit(turning, ofVersion("3.7.3"))).To(Succeed())
 		Eventually(runningNow).WithArguments(turning).WithPolling(10 * time.Millisecond).Should(ContainElement("3.7.3")) // before all do
@@ -189,129 +206,4 @@ func upgrades() {
 		Expect(filled(turning)).To(Equal(data))
 		remove(turning)
 	})
-
-	It("fault 49: goes two minor versions down, one after the other", Label("long"), func() {
-		for _, version := range []string{"3.6.16", "3.5.35"} {
-			w := callWitness(c)
-			Expect(edit(c, ofVersion(version))).To(Succeed())
-			settles(c)
-			w.dismiss()
-			w.keptServing(3)
-			Expect(running(c)).To(HaveEach(version))
-		}
-	})
-}
-
-// stepsDown sets the version from 3.7.3 to 3.6 and checks what holds of any way
-// that begins so: Pods stay, and each container restarts once for each exchange.
-func stepsDown(c *v1alpha1.EtcdCluster, meanwhile func()) *witness {
-	GinkgoHelper()
-	before, count := uids(c), restarts(c)
-	w := callWitness(c)
-	Expect(edit(c, ofVersion("3.6"))).To(Succeed())
-	meanwhile()
-	w.dismiss()
-	Expect(uids(c)).To(Equal(before), "images are exchanged in place")
-	for _, p := range pods(c) {
-		exchanges := 0
-		if runs := w.runs[p.Name]; len(runs) > 1 {
-			exchanges = 1
-			if p.Spec.Containers[0].Image == runs[0].Image {
-				exchanges = 2 // there and back
-			}
-		}
-		Eventually(func(g Gomega) { // etcd may answer before the kubelet has told
-			g.Expect(restartsOf(g, c)[p.Name]-count[p.Name]).To(BeEquivalentTo(exchanges), p.Name)
-		}).Should(Succeed())
-	}
-	Eventually(downgrading).WithArguments(c).Should(HaveEach(false))
-	return w
-}
-
-func ofVersion(version string) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = version }
-}
-
-// fill writes some data and returns it.
-func fill(c *v1alpha1.EtcdCluster) map[string]string {
-	GinkgoHelper()
-	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-		for i := range 200 {
-			if _, err := etcd.Put(ctx, fmt.Sprintf("data/%03d", i), fmt.Sprintf("%d squared is %d", i, i*i)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	data := filled(c)
-	Expect(data).To(HaveLen(200))
-	return data
-}
-
-// filled is what is left of the data.
-func filled(c *v1alpha1.EtcdCluster) map[string]string {
-	GinkgoHelper()
-	data := map[string]string{}
-	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-		response, err := etcd.Get(ctx, "data/", clientv3.WithPrefix())
-		if err != nil {
-			return err
-		}
-		for _, pair := range response.Kvs {
-			data[string(pair.Key)] = string(pair.Value)
-		}
-		return nil
-	})
-	return data
-}
-
-// statusOf asks every member for its own status, by name.
-func statusOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]*clientv3.StatusResponse {
-	all := map[string]*clientv3.StatusResponse{}
-	for _, p := range podsOf(g, c.Namespace, ours(c)) {
-		one := dialNow(g, c, p.Name)
-		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-		status, err := one.Status(limited, one.Endpoints()[0])
-		cancel()
-		g.Expect(one.Close()).To(Succeed())
-		g.Expect(err).NotTo(HaveOccurred())
-		all[p.Name] = status
-	}
-	return all
-}
-
-// of is one thing that members say.
-func of[T any](statuses map[string]*clientv3.StatusResponse, what func(*clientv3.StatusResponse) T) map[string]T {
-	all := map[string]T{}
-	for name, status := range statuses {
-		all[name] = what(status)
-	}
-	return all
-}
-
-// running are the versions that members say they run.
-func running(c *v1alpha1.EtcdCluster) map[string]string {
-	GinkgoHelper()
-	return surely(func(g Gomega) map[string]string {
-		return of(statusOf(g, c), func(s *clientv3.StatusResponse) string { return s.Version })
-	})
-}
-
-// runningNow are the versions that members run by the cluster's status.
-func runningNow(g Gomega, c *v1alpha1.EtcdCluster) []string {
-	var versions []string
-	for _, m := range read(g, c).Status.Members {
-		versions = append(versions, m.Version)
-	}
-	return versions
-}
-
-// stored are the versions of the members' data.
-func stored(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
-	return of(statusOf(g, c), func(s *clientv3.StatusResponse) string { return s.StorageVersion })
-}
-
-// downgrading says of each member whether etcd still lets it go down.
-func downgrading(g Gomega, c *v1alpha1.EtcdCluster) map[string]bool {
-	return of(statusOf(g, c), func(s *clientv3.StatusResponse) bool { return s.DowngradeInfo.GetEnabled() })
 }

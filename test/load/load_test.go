@@ -98,6 +98,18 @@ func serve(t *testing.T) (*liar, Dial) {
 	}
 }
 
+// connected is a liar and one client of it.
+func connected(t *testing.T) (*liar, *clientv3.Client) {
+	t.Helper()
+	l, dial := serve(t)
+	etcd, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { etcd.Close() })
+	return l, etcd
+}
+
 // busy is what clients saw of a server that changed every now and then. Time is that of a bubble
 // (testing/synctest): it passes only when all wait for it, so that a busy machine changes nothing.
 func busy(t *testing.T, changes ...func(*liar)) Result {
@@ -189,12 +201,7 @@ func TestWritesWithoutAnAnswerMayHaveHappened(t *testing.T) {
 
 func TestPulseMeasuresTheTimeWithoutAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, dial := serve(t)
-		etcd, err := dial()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer etcd.Close()
+		server, etcd := connected(t)
 		p := StartPulse(t.Context(), etcd, "pulse")
 		time.Sleep(300 * time.Millisecond)
 		server.becomes(func(l *liar) { l.mute = true })
@@ -210,12 +217,7 @@ func TestPulseMeasuresTheTimeWithoutAWrite(t *testing.T) {
 // TestPulseGivesAWriteUp: after five tries, which take a second.
 func TestPulseGivesAWriteUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, dial := serve(t)
-		etcd, err := dial()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer etcd.Close()
+		server, etcd := connected(t)
 		server.becomes(func(l *liar) { l.mute = true })
 		p := StartPulse(t.Context(), etcd, "pulse")
 		time.Sleep(1200 * time.Millisecond)

@@ -69,9 +69,15 @@ func expect(t *testing.T, problems []Problem, want ...string) {
 	}
 }
 
-// only keeps the findings of some rules.
-func only(problems []Problem, rules ...string) []Problem {
-	return slices.DeleteFunc(problems, func(p Problem) bool { return !slices.Contains(rules, p.Rule) })
+// only keeps the findings of some rules. A name that no rule has would find nothing, whatever is wrong.
+func only(t *testing.T, problems []Problem, names ...string) []Problem {
+	t.Helper()
+	for _, name := range names {
+		if name != unreadable && !slices.ContainsFunc(rules, func(r rule) bool { return r.name == name }) {
+			t.Fatalf("there is no rule %q", name)
+		}
+	}
+	return slices.DeleteFunc(problems, func(p Problem) bool { return !slices.Contains(names, p.Rule) })
 }
 
 // copied returns a copy of the bundle that may be spoilt.

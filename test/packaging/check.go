@@ -45,6 +45,9 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Rule + ": " + p.Text }
 
+// unreadable stands for the rule of a bundle that no rule could look at.
+const unreadable = "bundle"
+
 // rule looks at one side of a bundle. It returns one line for each thing to mend.
 type rule struct {
 	name  string
@@ -86,7 +89,7 @@ func (l *lines) add(format string, args ...any) { *l = append(*l, fmt.Sprintf(fo
 func Check(folder string, options Options) []Problem {
 	bundle, err := Load(folder)
 	if err != nil {
-		return []Problem{{"bundle", fmt.Sprintf("cannot be read, mend it first: %v", err)}}
+		return []Problem{{unreadable, fmt.Sprintf("cannot be read, mend it first: %v", err)}}
 	}
 	var problems []Problem
 	for _, r := range rules {

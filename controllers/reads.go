@@ -1,0 +1,55 @@
+package controllers
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// waitForWatch is for how long a read waits until the cache shows what the operator has written.
+// A watch tells of it within milliseconds.
+const waitForWatch = 3 * time.Second
+
+// A boundedClient waits no longer than that. It may be in vain: a watch that breaks off does
+// not tell of every deletion, and none tells of an object from which an admission policy has
+// taken our label. Reads wait for the newest write of a kind, so that such a one would hold up
+// every cluster. Nobody's safety rests on the wait (docs/adr/0004).
+type boundedClient struct{ client.Client }
+
+func newBoundedClient(config *rest.Config, options client.Options) (client.Client, error) {
+	inner, err := client.New(config, options)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it is the library's own constructor
+	}
+	return boundedClient{inner}, nil
+}
+
+// Get reads one object.
+func (c boundedClient) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	return bounded(ctx, func(ctx context.Context) error {
+		return c.Client.Get(ctx, key, object, opts...)
+	}, func() error {
+		return c.Client.Get(ctx, key, object, append(opts, client.DisableReadYourWritesConsistency)...)
+	})
+}
+
+// List reads all objects of a kind that the options name.
+func (c boundedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return bounded(ctx, func(ctx context.Context) error {
+		return c.Client.List(ctx, list, opts...)
+	}, func() error {
+		return c.Client.List(ctx, list, append(opts, client.DisableReadYourWritesConsistency)...)
+	})
+}
+
+func bounded(ctx context.Context, wait func(context.Context) error, now func() error) error {
+	limited, cancel := context.WithTimeout(ctx, waitForWatch)
+	defer cancel()
+	err := wait(limited)
+	if err == nil || limited.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	return now()
+}

@@ -1,0 +1,137 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+// A lead is the leader that a member follows, and the term of the election that made it leader.
+type lead struct{ leader, term uint64 }
+
+// follows is whom the member follows, by its last word.
+func (a *Answer) follows() lead {
+	if a.Again != nil {
+		return lead{a.Again.LeaderID, a.Again.RaftTerm}
+	}
+	return lead{a.Status.LeaderID, a.Status.RaftTerm}
+}
+
+// serves says whether the member is a voter that has answered a linearizable read.
+func (a *Answer) serves() bool { return a.Err == nil && a.WasRead && a.Read == nil }
+
+func (a *Answer) clusterID() string { return strconv.FormatUint(a.Status.ClusterID, 16) }
+
+// foreign says whose data a member has that answered, if it is not its own. What is
+// not known of the cluster or the member is no proof.
+func (a *Answer) foreign(clusterID string, id uint64) string {
+	switch {
+	case a.Err != nil:
+		return ""
+	case clusterID != "" && a.clusterID() != clusterID:
+		return fmt.Sprintf("its data is of cluster %s, not of %s", a.clusterID(), clusterID)
+	case id != 0 && a.Status.MemberID != id:
+		return fmt.Sprintf("its data is of member %x, not of %x, as which etcd lists it", a.Status.MemberID, id)
+	default:
+		return ""
+	}
+}
+
+// note takes down what the member says of itself.
+func (a *Answer) note(m *cluster.Member) {
+	if a.Err != nil {
+		return
+	}
+	m.Answers = true
+	m.ClusterID = a.clusterID()
+	m.Version = a.Status.Version
+	m.DBSize = a.Status.DBSize
+	m.Revision, m.Index = a.Status.Revision, a.Status.RaftIndex
+	m.Complaint = complaint(a.Status.Errors)
+}
+
+// complaint leaves out what the view says in other words. etcd tells its alarms in any
+// order; here they are in one, because every change of it is a write.
+func complaint(errors []string) string {
+	var alarms []string
+	for _, e := range errors {
+		if !strings.Contains(e, "no leader") {
+			alarms = append(alarms, e)
+		}
+	}
+	slices.Sort(alarms)
+	return strings.Join(alarms, ", ")
+}
+
+// newest is the lead of the newest term that a member knew of before it was read from.
+func newest(answers []*Answer) lead {
+	var led lead
+	for _, a := range answers {
+		if a.Err == nil && a.Status.LeaderID != 0 && a.Status.RaftTerm >= led.term {
+			led = lead{a.Status.LeaderID, a.Status.RaftTerm}
+		}
+	}
+	return led
+}
+
+// following are the answers of the members that follow that leader.
+func following(answers []*Answer, led lead) []*Answer {
+	var all []*Answer
+	for _, a := range answers {
+		if a.follows() == led {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// leads says whether the leader is among those that answered. Followers
+// name a dead leader until they elect another; a read would wait for that.
+func leads(answers []*Answer, leader uint64) bool {
+	return slices.ContainsFunc(answers, func(a *Answer) bool {
+		return a.Err == nil && leader != 0 && a.Status.MemberID == leader
+	})
+}
+
+// best is the voter that answered whose log is the newest; if confirmed, only one whose
+// linearizable read succeeded. Nil if there is none.
+func best(answers []*Answer, confirmed bool) *Answer {
+	var best *Answer
+	for _, a := range answers {
+		usable := a.Err == nil && !a.Status.Learner && (!confirmed || a.serves())
+		if usable && (best == nil || a.Status.RaftAppliedIndex > best.Status.RaftAppliedIndex) {
+			best = a
+		}
+	}
+	return best
+}
+
+const locked = "etcd answers its users only, because authentication is enabled"
+
+// unreadBecause says why nobody tells who leads, and whether etcd keeps that to its users.
+func unreadBecause(answers []*Answer) (because string, isLocked bool) {
+	because = "no member answers"
+	for _, a := range answers {
+		switch {
+		case a.Err == nil:
+			return "the members have no leader", false
+		case etcd.WantsUser(a.Err):
+			because, isLocked = locked, true
+		}
+	}
+	return because, isLocked
+}
+
+// appliedBy is how far the leader has applied its log.
+func appliedBy(leader uint64, answers []*Answer) uint64 {
+	for _, a := range answers {
+		if a.Err == nil && a.Status.MemberID == leader {
+			return a.Status.RaftAppliedIndex
+		}
+	}
+	return 0
+}

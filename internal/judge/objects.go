@@ -1,0 +1,142 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+// objects names the supporting objects that are missing or not as wanted.
+func (j *judgement) objects() {
+	j.secrets()
+	for _, want := range []*corev1.Service{build.HeadlessService(j.c), build.ClientService(j.c)} {
+		have := j.Services[want.Name]
+		j.compare("Service", want, have, have != nil, func() bool { return isService(want.Spec, have.Spec) })
+	}
+	want, have := build.Budget(j.c, j.v.MustStay()), j.Budget
+	j.compare("PodDisruptionBudget", want, have, have != nil, func() bool {
+		return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector)
+	})
+}
+
+// isService says whether a Service selects what is wanted and nothing less, and has the
+// wanted ports, at whatever place. Ports that somebody has added are theirs.
+func isService(want, have corev1.ServiceSpec) bool {
+	for _, port := range want.Ports {
+		same := func(p corev1.ServicePort) bool { return equality.Semantic.DeepDerivative(port, p) }
+		if !slices.ContainsFunc(have.Ports, same) {
+			return false
+		}
+	}
+	want.Ports = nil
+	return equality.Semantic.DeepDerivative(want, have) && maps.Equal(want.Selector, have.Selector)
+}
+
+func (j *judgement) secrets() {
+	c, v, found := j.c, &j.v, j.foundSecrets()
+	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
+	v.Lost, v.Ending = lost(c, held), held.Ending(c, j.Now)
+	for _, name := range trust.Names(c) {
+		if secret := found[name]; secret != nil && j.belongsToOthers("Secret", secret) {
+			continue
+		}
+		fault := held.Fault(c, name, j.Now)
+		abandoned := found[name] != nil && build.IsAbandoned(c, found[name])
+		switch {
+		case abandoned && fault != nil && slices.Contains(trust.Authorities(c), name):
+			v.Foreign = append(v.Foreign, cluster.Object{Kind: "Secret", Name: name, Why: "no EtcdCluster owns it, and " + fault.Error()})
+		case abandoned && fault == nil:
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: unowned, CanWait: true})
+		case fault != nil:
+			parts := slices.ContainsFunc(v.Lost, func(lost cluster.Object) bool { return trust.Signs(c, lost.Name, name) })
+			v.Objects = append(v.Objects, cluster.Object{
+				Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, CanWait: name == c.ClientSecret() || pki.IsDue(fault),
+			})
+		}
+	}
+}
+
+// foundSecrets are the Secrets of the cluster that are there, by their names. An authority of ours
+// from which somebody took the label by which the cache finds it is not lost: nothing takes the
+// place of one.
+func (j *judgement) foundSecrets() map[string]*corev1.Secret {
+	found := maps.Clone(j.Secrets)
+	for _, name := range trust.Authorities(j.c) {
+		hidden := j.Hidden[name]
+		if hidden == nil || !metav1.IsControlledBy(hidden, j.c) {
+			continue
+		}
+		found[name] = hidden
+		if lacksLabels(j.c, hidden) {
+			j.v.Objects = append(j.v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: "somebody took labels off it", CanWait: true})
+		}
+	}
+	return found
+}
+
+// unowned is said of an object of the cluster that is adopted.
+const unowned = "no EtcdCluster owns it"
+
+// lost are the authorities that cannot sign.
+func lost(c *v1alpha1.EtcdCluster, held trust.Held) []cluster.Object {
+	var all []cluster.Object
+	for _, name := range trust.Authorities(c) {
+		err := held.Lost(c, name)
+		if err == nil {
+			continue
+		}
+		object := cluster.Object{Kind: "Secret", Name: name, Why: err.Error()}
+		if held.Holds(c, name) {
+			object.Holder = build.MemberSecret(c)
+		}
+		all = append(all, object)
+	}
+	return all
+}
+
+// compare notes an object that is missing or not as wanted. Labels that are not can wait.
+func (j *judgement) compare(kind string, want, have metav1.Object, there bool, asWanted func() bool) {
+	object := cluster.Object{Kind: kind, Name: want.GetName(), Why: "it is missing"}
+	switch {
+	case there && j.belongsToOthers(kind, have):
+		return
+	case there && build.IsAbandoned(j.c, have):
+		object.Why = unowned
+	case there && !asWanted():
+		object.Why = "it is not as wanted" + amount(want)
+	case there && equality.Semantic.DeepDerivative(want.GetLabels(), have.GetLabels()):
+		return
+	case there:
+		object.Why, object.CanWait = "labels of it are not as wanted", true
+	}
+	j.v.Objects = append(j.v.Objects, object)
+}
+
+// amount is what of an object is now this and now that: another one is another wish.
+func amount(want metav1.Object) string {
+	if budget, is := want.(*policyv1.PodDisruptionBudget); is {
+		return ": " + budget.Spec.MinAvailable.String() + " pods must stay"
+	}
+	return ""
+}
+
+// belongsToOthers notes an object in our place that is somebody else's.
+func (j *judgement) belongsToOthers(kind string, have metav1.Object) bool {
+	foreign, why := foreignTo(j.c, have)
+	if why == "" {
+		return false
+	}
+	foreign.Kind = kind
+	j.v.Foreign = append(j.v.Foreign, foreign)
+	return true
+}

@@ -1,0 +1,75 @@
+// Package judge says what a snapshot of a cluster means: it turns what Kubernetes and etcd said,
+// and what the process remembers, into a view that the plan can decide on.
+//
+// It is pure. It must never read anything by itself, and never choose a step. Every duration, rule
+// of versions and advice that an observation rests on is here; observe only asks.
+package judge
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+// Snapshot is what Kubernetes and etcd said of one cluster at one moment, as they said it. What was
+// not asked for is nil. Objects are read only: some are the cache's own.
+type Snapshot struct {
+	Cluster *v1alpha1.EtcdCluster
+	Now     time.Time
+	Ahead   time.Duration // by which the clock of this machine is ahead of the API server's
+	Resizes build.Resizes // what of the resources of running Pods this Kubernetes changes
+
+	Pods    []corev1.Pod                   // with the cluster's label, as a list has them
+	Volumes []corev1.PersistentVolumeClaim // as Pods; before the first members are decided on, all of the namespace
+	Named   map[string]Named               // what the API server itself says of members that are in doubt, by name
+
+	Answers []*Answer     // of the members that were asked
+	Told    []etcd.Member // the list that one member remembers
+	List    []etcd.Member // the list of a member that had just answered a linearizable read
+	Descent *Descent      // nil if nobody was asked
+
+	Nodes map[string]*corev1.Node             // of the Pods that have one, by name
+	Disks map[string]*corev1.PersistentVolume // of members whose Pods have waited too long for a node, by member
+	Hosts map[string][]corev1.Node            // that have the hostnames which those disks are bound to, by hostname
+
+	Asleep   bool                       // what is below was not read, because the cluster hibernates
+	Secrets  map[string]*corev1.Secret  // that the cache shows, by name
+	Hidden   map[string]*corev1.Secret  // authorities that only the API server shows, by name
+	Services map[string]*corev1.Service // by name
+	Budget   *policyv1.PodDisruptionBudget
+}
+
+// Named is what the API server said of the Pod and the volume of one member.
+type Named struct {
+	AskedPod, AskedVolume bool
+	Pod                   *corev1.Pod // nil if there is none
+	Volume                *corev1.PersistentVolumeClaim
+}
+
+// An Answer is what one member said.
+type Answer struct {
+	Member  string
+	Status  etcd.Status
+	Err     error        // of the status; nil if it answered
+	Remains etcd.Remains // what it tells on its port for metrics, if it serves no client
+
+	WasRead  bool         // it was asked for a linearizable read
+	Read     error        // of that; nil when it succeeded
+	Revision int64        // as of that read; 0 if etcd does not tell
+	Again    *etcd.Status // after that read, of a member that followed another leader than the others; nil if it was not asked
+
+	Hash   *etcd.Hash // up to the revision that all have; nil if it was not asked, or did not tell
+	Untold error      // why it did not tell
+}
+
+// Descent is what a member of etcd 3.5 said to whether a downgrade goes on.
+type Descent struct {
+	Member string
+	Goes   bool
+	Err    error
+}

@@ -1,0 +1,51 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/etcd-operator/etcd-operator/internal/version"
+)
+
+// firstMinor is the oldest minor version of etcd that is known. Its data carries no version, and
+// its status does not tell of a downgrade.
+const firstMinor = "3.5"
+
+// noteVersions notes what stands between two minor versions: a downgrade that etcd
+// allows, and members whose data is not of the version that the next hop begins at.
+func (j *judgement) noteVersions(answers []*Answer) {
+	for _, a := range answers {
+		j.v.DowngradeTarget = cmp.Or(j.v.DowngradeTarget, a.Status.Downgrade)
+	}
+	for _, a := range answers {
+		runs, stores := version.MinorOf(a.Status.Version), cmp.Or(version.MinorOf(a.Status.StorageVersion), firstMinor)
+		next := cmp.Or(j.v.DowngradeTarget, runs)
+		if a.Err == nil && runs != firstMinor && runs != j.v.DowngradeTarget && stores != next {
+			j.members.unmigrated = fmt.Sprintf("%s runs %s, and its data is of %s, not of %s yet", a.Member, runs, stores, next)
+		}
+	}
+}
+
+// mayDescend says whether a downgrade may go on of which no status tells, because all members
+// run etcd 3.5, and one may be added next.
+func (j *judgement) mayDescend() bool {
+	versions, _ := j.members.running()
+	most := j.v.Want.Size
+	if j.v.Want.Ephemeral {
+		most++ // while they are recreated
+	}
+	return j.members.voters() < most && version.MinorOf(version.Highest(versions)) == firstMinor
+}
+
+// noteDescent takes down whether such a downgrade goes on.
+func (j *judgement) noteDescent() {
+	if j.Descent == nil {
+		return
+	}
+	if j.Descent.Err != nil {
+		j.v.Unread = j.Descent.Member + " does not say whether it goes down: " + j.Descent.Err.Error()
+	}
+	if j.Descent.Goes {
+		j.v.DowngradeTarget = firstMinor
+	}
+}

@@ -1,0 +1,150 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/memory"
+	"github.com/etcd-operator/etcd-operator/internal/version"
+)
+
+// A judgement is a view in the making.
+type judgement struct {
+	Snapshot
+	c       *v1alpha1.EtcdCluster
+	v       cluster.View
+	members *join
+}
+
+// View is what the snapshot means, by what is remembered of earlier ones.
+func View(s Snapshot, remembered *memory.Cluster) cluster.View {
+	j := begin(s)
+	if !IsLeftAlone(s.Cluster) {
+		j.all()
+	}
+	remembered.Mark(j.v, s.Now)
+	return j.v
+}
+
+// all goes through the whole snapshot, in the order in which it was read.
+func (j *judgement) all() {
+	j.kubernetes()
+	j.etcd()
+	if !j.Asleep {
+		j.confirm()
+	}
+	j.nodes()
+	j.target()
+	j.unwritten()
+	j.v.Members = j.members.sorted()
+	if !j.Asleep {
+		j.objects()
+	}
+}
+
+// IsLeftAlone says whether nothing needs to be known of a cluster: it is being deleted, or its
+// status is a newer operator's.
+func IsLeftAlone(c *v1alpha1.EtcdCluster) bool { return c.DeletionTimestamp != nil || newer(c) != "" }
+
+// begin takes down what the EtcdCluster itself says.
+func begin(s Snapshot) *judgement {
+	c := s.Cluster
+	return &judgement{Snapshot: s, c: c, members: newJoin(c), v: cluster.View{
+		Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.DeletionTimestamp != nil,
+		Newer: newer(c), Want: want(c), Record: record(c), Unknown: recorded(c),
+	}}
+}
+
+// newer is what of the status this operator does not understand. It does not matter to one that
+// is being deleted.
+func newer(c *v1alpha1.EtcdCluster) string {
+	if c.DeletionTimestamp != nil || c.Status.Format <= v1alpha1.StatusFormat {
+		return ""
+	}
+	return fmt.Sprintf("its status has format %d, and this one knows %d", c.Status.Format, v1alpha1.StatusFormat)
+}
+
+func want(c *v1alpha1.EtcdCluster) cluster.Want {
+	paused, unclear := pause(c)
+	return cluster.Want{
+		Size:      c.Size(),
+		Version:   version.Full(c.Spec.Version),
+		Image:     c.Spec.Image,
+		Ephemeral: c.Spec.Storage.Ephemeral != nil,
+		Paused:    paused,
+		Unclear:   unclear,
+		RollBack:  c.Spec.Upgrade.OnFailure == v1alpha1.RollBack,
+		Automatic: c.Spec.Recovery.QuorumLoss == v1alpha1.Automatic,
+		Accepted:  c.Spec.Recovery.AcceptDataLoss,
+	}
+}
+
+// pause is what says that nothing is to be changed, and whether it may have meant the
+// opposite. An annotation that is neither true nor false counts as true: somebody may be
+// about to touch the members, and a pause too many is told and can be ended.
+func pause(c *v1alpha1.EtcdCluster) (paused string, unclear bool) {
+	var all []string
+	if c.Spec.Paused {
+		all = append(all, "spec.paused is true")
+	}
+	switch value, set := c.Annotations[v1alpha1.AnnotationPaused]; {
+	case !set || value == "false":
+	case value == "true":
+		all = append(all, "the annotation "+v1alpha1.AnnotationPaused+" is true")
+	default:
+		unclear = true
+		all = append(all, fmt.Sprintf("the annotation %s is %.20q, neither true nor false, and counts as true", v1alpha1.AnnotationPaused, value))
+	}
+	return strings.Join(all, " and "), unclear
+}
+
+func record(c *v1alpha1.EtcdCluster) cluster.Record {
+	r := cluster.Record{
+		ClusterID: c.Status.ClusterID, NextSerial: int(c.Status.NextSerial), Joining: c.Status.Joining,
+		Recovering: c.Status.Recovering, Revision: c.Status.Revision,
+	}
+	if isRolledBack(c) {
+		was := c.Status.Rollback
+		r.RolledBack = cluster.RollBack{
+			Refused: was.Refused, RefusedImage: was.RefusedImage, Version: was.Version, Image: was.Image, Because: was.Because,
+		}
+	}
+	if plan := c.Status.Bootstrap; plan != nil {
+		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted
+	}
+	return r
+}
+
+// kubernetes takes down the Pods and volumes of the lists.
+func (j *judgement) kubernetes() {
+	for i := range j.Pods {
+		j.pod(&j.Pods[i])
+	}
+	for i := range j.Volumes {
+		j.volume(&j.Volumes[i])
+	}
+	slices.SortFunc(j.v.Volumes, func(a, b cluster.Volume) int {
+		return cluster.Serial(j.c.Name, a.Name) - cluster.Serial(j.c.Name, b.Name)
+	})
+	byName := func(a, b cluster.Object) int { return strings.Compare(a.String(), b.String()) }
+	slices.SortFunc(j.v.Misfits, byName)
+	slices.SortFunc(j.v.Refused, byName)
+	slices.SortFunc(j.v.Foreign, byName)
+	slices.SortFunc(j.v.Expired, byName)
+}
+
+// come is the time that has come by this machine's clock and by the API server's: a wrong clock
+// alone has nothing deleted or replaced.
+func (s *Snapshot) come() time.Time { return s.Now.Add(-s.Ahead) }
+
+// isRecent says whether something was less than that long ago, by what another clock may
+// have written down. One that is ahead must not make anybody wait until then: what lies
+// further in the future than that counts as long past. Not for what deletes or replaces,
+// which a wrong clock may only delay.
+func (s *Snapshot) isRecent(at time.Time, within time.Duration) bool {
+	return s.Now.Sub(at).Abs() < within
+}

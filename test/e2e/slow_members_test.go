@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/e2e/internal/netfault"
+)
+
+// standstill is longer than three elections, and shorter than what the kubelet
+// takes for a process that is dead.
+const standstill = 30 * time.Second
+
+// slowProcesses stand still, and do not know it afterwards.
+func slowProcesses(u *undisturbed) {
+	for _, role := range roles {
+		It("fault 33: "+role+" that stands still for half a minute and goes on is not replaced", func() {
+			member := u.chosen(role)
+			_, others := netfault.Split(networks(u.c), member)
+			process := processOf(u.before[member])
+			resume := func() { _ = syscall.Kill(process, syscall.SIGCONT) }
+			DeferCleanup(resume)
+			restarted := restarts(u.c)
+			elections := u.during(func() {
+				Expect(syscall.Kill(process, syscall.SIGSTOP)).To(Succeed())
+				begun := time.Now()
+				u.stays(others...)
+				says(u.c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberDown, member+" not healthy")
+				time.Sleep(standstill - time.Since(begun))
+				resume()
+			})
+			u.costsLittle(role, elections)
+			Expect(restarts(u.c)).To(Equal(restarted), "no container was restarted")
+		})
+	}
+}
+
+// slowDisks make every write to a log wait.
+func slowDisks(u *undisturbed) {
+	for i, role := range []string{oneFollower, theLeader} {
+		It(fmt.Sprintf("fault %d: ", 31+i)+role+" whose disk takes half a second a write is not replaced, and the others serve on", func() {
+			member := u.chosen(role)
+			_, others := netfault.Split(networks(u.c), member)
+			address := pod(u.c, member).Status.PodIP
+			slow := diskOf(processOf(u.before[member]))
+			DeferCleanup(slow, 0)
+			elections := u.during(func() {
+				count, sum := syncs(address)
+				slow(operationsPerSecond)
+				u.stays(others...)
+				after, total := syncs(address)
+				mean := (total - sum) / (after - count)
+				AddReportEntry("each write to the log", fmt.Sprintf("%.3f s, %.0f of them", mean, after-count))
+				Expect(after).To(BeNumerically(">", count), "the disk is slow, not dead")
+				Expect(mean).To(BeNumerically(">", 0.3), "the disk is as slow as it should be")
+				slow(0)
+			})
+			AddReportEntry("longest time without a write", u.gap.String())
+			if role == oneFollower { // a leader leads on, or loses an election: both is etcd's
+				u.costsLittle(oneFollower, elections)
+			}
+		})
+	}
+}
