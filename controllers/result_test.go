@@ -31,7 +31,7 @@ var pauses = []struct {
 }{
 	{plan.Record{}, later, later * 3 / 2},
 	{plan.Apply{}, later, later * 3 / 2},
-	{plan.MarkPods{As: plan.Seal}, later, later * 3 / 2},
+	{plan.MarkPods{As: plan.Existing}, later, later * 3 / 2},
 	{plan.CreatePods{}, later, later * 3 / 2},
 	{plan.DeletePods{}, later, later * 3 / 2},
 	{plan.DeletePods{How: plan.Detached}, later, later * 3 / 2},

@@ -1,24 +1,25 @@
 package cluster
 
-// Target is what members are to run now, on the way to what is wanted.
+// Target is what members are to run now, on the way to the version that is wanted. Versions are full
+// (3.6.16) if nothing else is said.
 type Target struct {
-	Version   string // full version; what members run if there is no way
+	Version   string // what members run already if there is no way to what is wanted
 	Image     string // that holds it; empty for the usual one
 	Cleanse   bool   // members are to drop entries of their logs that the next version cannot read
-	Downgrade string // minor version that etcd must be told it goes down to, first
-	Cancel    bool   // a downgrade that etcd has begun must be called off, first
+	Downgrade string // minor version (3.5) of the downgrade that must be enabled first
+	Cancel    bool   // the downgrade that is enabled must be cancelled first
 	Await     string // what etcd is about to do before the next version may start
 	Barred    string // why there is no way to what is wanted
 	Misnamed  string // what the user's image holds, if that is not the version it was chosen for
-	Held      Held   // what members ran before, while the first that does not any more has yet to run
+	Held      Held   // what members ran before, while the new version has yet to run on a first member
 }
 
-// Held is a version, and the image that the user has chosen for it, if any. It is empty
-// unless what replaces it has been tried, and has worked nowhere yet.
+// Held is a version that members come back with, and the image that the user has chosen for it, if any. It
+// is empty unless the version that replaces it has been tried, and has worked nowhere yet.
 type Held struct{ Version, Image string }
 
-// For is what one member is to run. One whose Pod is gone comes back with what it ran while
-// that is held: what replaces it may fail there, too.
+// For is what one member is to run. A voter without a Pod comes back with the version that it ran while
+// that is held: the version that replaces it may fail there, too.
 func (t Target) For(m Member) Target {
 	if t.Held.Version != "" && m.Role == Voter && !m.Pod.Exists && m.Version == t.Held.Version {
 		return Target{Version: t.Held.Version, Image: t.Held.Image}
@@ -26,9 +27,8 @@ func (t Target) For(m Member) Target {
 	return t
 }
 
-// Hold is what is held: what members ran well that are not changed yet, while one that is
-// has not answered with the new image, or has answered that it is of another version.
-// Members must be compared with the target already.
+// Hold is what is to be held: the version that members run well which are not updated yet, while the updated
+// ones have not answered, or have answered with another version. Pod.Change of the members must be set.
 func (t Target) Hold(members []Member) Held {
 	var tried string
 	for _, m := range members {

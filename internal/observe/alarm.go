@@ -50,7 +50,7 @@ func listedAs(id uint64, members *join) string {
 // meanwhile, so that all voters can be asked for the same revision.
 func noteOdd(ctx context.Context, answers []*answer, v *cluster.View, members *join) {
 	if n := v.UnknownVoters(); n > 0 {
-		v.Undecided = fmt.Sprintf("voters that are not ours are not asked for the hash of their data: %d", n)
+		v.Undecided = fmt.Sprintf("unknown voters are not asked for the hash of their data: %d", n)
 		return
 	}
 	odd, undecided := cluster.Odd(hashesOf(ctx, answers, members))

@@ -116,7 +116,7 @@ func TestImageOfAnotherVersion(t *testing.T) {
 		{"", "3.6.16", ""},
 		{
 			"", "3.6.15",
-			"a-1 was given the image of etcd 3.6.16, and runs 3.6.15: mend the mirror or the policy that gives it another image, and delete pod a-1",
+			"a-1 was given the image of etcd 3.6.16, and runs 3.6.15: fix the mirror or the policy that gives it another image, and delete pod a-1",
 		},
 	} {
 		s := newScene(t)

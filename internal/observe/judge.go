@@ -52,7 +52,7 @@ func misnamed(c *v1alpha1.EtcdCluster, target cluster.Target, members *join) str
 		case image != "" && m.Version != wanted && build.IsMadeFor(pod, image):
 			return fmt.Sprintf("spec.image holds etcd %s, which %s runs, and not %s: correct spec.image or spec.version", m.Version, m.Name, wanted)
 		case image == "" && m.Version != target.Version && build.IsMadeFor(pod, build.DefaultImage(target.Version)):
-			return fmt.Sprintf("%s was given the image of etcd %s, and runs %s: mend the mirror or the policy that gives it another image, "+
+			return fmt.Sprintf("%s was given the image of etcd %s, and runs %s: fix the mirror or the policy that gives it another image, "+
 				"and delete pod %s", m.Name, target.Version, m.Version, m.Name)
 		}
 	}

@@ -163,7 +163,7 @@ func (o *Observer) isOverdue(pod *corev1.Pod) bool {
 const clientsLeave = time.Second
 
 func (o *Observer) isQuiet(pod *corev1.Pod) bool {
-	since, err := time.Parse(time.RFC3339Nano, pod.Annotations[v1alpha1.AnnotationWithdrawnAt])
+	since, err := time.Parse(time.RFC3339Nano, pod.Annotations[v1alpha1.AnnotationDetachedAt])
 	return err != nil || !o.isRecent(since, clientsLeave)
 }
 
