@@ -39,7 +39,7 @@ func TestPodThatHasEndedIsCleared(t *testing.T) {
 	}
 	says(t, c, pod, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1}})
 	eventually(t, "another Pod", func() error { return isAnother(t, c, pod, old) })
-	eventually(t, "an event", func() error { return eventsTell(t, c, "PodsCleared") })
+	eventually(t, "an event", func() error { return eventsTell(t, c, "EndedPodsDeleted") })
 }
 
 // TestPodThatAFinalizerKeeps: to delete it for good has no effect, and nothing else waits for

@@ -31,7 +31,7 @@ var pauses = []struct {
 }{
 	{plan.Record{}, memory.Later, memory.Later * 3 / 2},
 	{plan.Apply{}, memory.Later, memory.Later * 3 / 2},
-	{plan.MarkPods{As: plan.Seal}, memory.Later, memory.Later * 3 / 2},
+	{plan.MarkPods{As: plan.Existing}, memory.Later, memory.Later * 3 / 2},
 	{plan.CreatePods{}, memory.Later, memory.Later * 3 / 2},
 	{plan.DeletePods{}, memory.Later, memory.Later * 3 / 2},
 	{plan.DeletePods{How: plan.Detached}, memory.Later, memory.Later * 3 / 2},

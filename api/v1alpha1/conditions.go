@@ -78,7 +78,7 @@ const (
 	// others hold a quorum.
 	ReasonDataDamaged = "DataDamaged"
 	// ReasonForeignData: a member runs on data that is not its own, such as another
-	// cluster's; clients are kept from it, and it is replaced if the others hold a quorum.
+	// cluster's; it is detached from clients, and replaced if the others hold a quorum.
 	ReasonForeignData = "ForeignData"
 	// ReasonVolumeGrowthRefused: Kubernetes does not let volumes grow to storage.size;
 	// the message quotes it and says what to do. Everything else goes on.
@@ -87,7 +87,7 @@ const (
 	// it has signed; the message says which and what to do. A year before, the message of
 	// NoFault says so, and an event of this reason.
 	ReasonAuthorityEnds = "AuthorityEnds"
-	// ReasonRecovering: quorum was lost for good and the cluster is being formed anew
+	// ReasonRecovering: quorum was lost for good and the cluster is being recovered
 	// from a survivor.
 	ReasonRecovering = "Recovering"
 	// ReasonNeedsHelp: no safe step exists; a person must act.
@@ -101,7 +101,7 @@ const (
 const (
 	// ReasonNothingToWaitFor: an update of the operator may come.
 	ReasonNothingToWaitFor = "NothingToWaitFor"
-	// ReasonQuorumRecoveryInProgress: a cluster is being formed anew from a survivor.
+	// ReasonQuorumRecoveryInProgress: a cluster is being recovered from a survivor.
 	ReasonQuorumRecoveryInProgress = "QuorumRecoveryInProgress"
 	// ReasonMemberReplacementInProgress: a member is being added or removed, for another
 	// size or in place of one that was lost.

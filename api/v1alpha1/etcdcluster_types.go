@@ -208,7 +208,7 @@ type Recovery struct {
 	MemberTimeout metav1.Duration `json:"memberTimeout,omitzero"`
 }
 
-// QuorumLossPolicy says who decides to go on with less data.
+// QuorumLossPolicy says whether a person or the operator decides to go on with less data.
 // +kubebuilder:validation:Enum=Manual;Automatic
 type QuorumLossPolicy string
 

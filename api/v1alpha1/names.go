@@ -16,7 +16,7 @@ const (
 	// and never mounted again.
 	LabelQuarantined = "etcd-operator.dev/quarantined"
 	// AnnotationTemplate holds a fingerprint of the Pod as it was built, without what
-	// restarts nobody: arguments that only matter when a member first joins, the pause
+	// restarts no member: arguments that only matter when a member first joins, the pause
 	// before it ends, its own name's address, and an image of the operator's choice.
 	AnnotationTemplate = "etcd-operator.dev/template"
 	// AnnotationQuarantinedAt holds, on a quarantined volume, when it was set aside
@@ -28,10 +28,11 @@ const (
 	// AnnotationReplaced holds, on a Pod whose image is exchanged in place, the ID of
 	// the container that ran the old one.
 	AnnotationReplaced = "etcd-operator.dev/replaced-container"
-	// AnnotationWithdrawnAt holds, on a Pod that is about to be disturbed, since when
-	// the client Service no longer sends clients to it (RFC 3339, with nanoseconds).
-	AnnotationWithdrawnAt = "etcd-operator.dev/withdrawn-at"
-	// AnnotationForced marks the Pod that forms a cluster anew from its own data.
+	// AnnotationDetachedAt holds, on a Pod that is about to be disturbed, since when
+	// the client Service no longer sends clients to it (RFC 3339, with nanoseconds). Its value keeps the
+	// word of earlier releases, whose Pods have it.
+	AnnotationDetachedAt = "etcd-operator.dev/withdrawn-at"
+	// AnnotationForced marks the Pod that starts with --force-new-cluster.
 	AnnotationForced = "etcd-operator.dev/forced"
 	// AnnotationToken holds, on a volume of a first member, the token of the
 	// bootstrap plan that it was made for.

@@ -71,7 +71,7 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cluster ID",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=23
 	ClusterID string `json:"clusterID,omitempty"`
 
-	// bootstrap is the frozen plan by which the first members form the cluster.
+	// bootstrap is the plan by which the first members form the cluster; it does not change.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="First Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=27
 	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
@@ -98,7 +98,7 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Lost Quorum",order=15
 	QuorumLoss *QuorumLoss `json:"quorumLoss,omitempty"`
 
-	// recovering is the member that the cluster is being formed anew from.
+	// recovering is the member whose data the cluster is being recovered from.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recovering from",xDescriptors={"urn:alm:descriptor:io.kubernetes:Pod"},order=17
 	Recovering string `json:"recovering,omitempty"`
@@ -159,7 +159,7 @@ type EtcdClusterStatus struct {
 	UnknownMembers []UnknownMember `json:"unknownMembers,omitempty"`
 }
 
-// Bootstrap is the plan that is frozen before the first Pod exists and used
+// Bootstrap is the plan that is written before the first Pod exists and used
 // until the cluster has formed, whatever the spec says meanwhile.
 type Bootstrap struct {
 	// token is etcd's initial-cluster-token: the UID of the EtcdCluster that the
@@ -171,7 +171,7 @@ type Bootstrap struct {
 	Members []string `json:"members"`
 
 	// adopted is true when the members' volumes were there before this
-	// EtcdCluster: their data is joined, never formed anew.
+	// EtcdCluster: the members come back with their data, and never form a new cluster.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 }

@@ -190,7 +190,7 @@ var immutable = []refusal{
 }
 
 // Names are refused when the cluster is made, in the user's own object, and not
-// later by a Service or a Pod that nobody looks at.
+// later by a Service or a Pod that is never looked at.
 func TestNames(t *testing.T) {
 	for _, r := range []struct{ name, bad, good, says string }{
 		{"53 characters", strings.Repeat("a", 53), strings.Repeat("a", 52), "metadata.name must have at most 52 characters|DNS label"},

@@ -25,24 +25,24 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
-// Members makes a client of one member.
+// Members makes an etcd client for one member. The context bounds only the dialling.
 type Members interface {
 	Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error)
 }
 
-// Actor carries out steps.
+// Actor carries out steps. It holds no state of a cluster, so that one Actor serves all of them.
 type Actor struct {
-	Client client.Client
-	Live   client.Reader // asks the API server itself
+	Client client.Client // reads from the cache
+	Live   client.Reader // reads from the API server itself
 	Dialer Members
-	Leads  func(ctx context.Context) error // an error unless this operator holds the lease now
-	Images build.Images                    // what this operator was told to take for versions of etcd
+	Leads  func(ctx context.Context) error // an error unless this operator holds the lease now; may be nil
+	Images build.Images                    // the image that this operator takes for each version of etcd
 	Now    func() time.Time
-	Random io.Reader
+	Random io.Reader // for keys and serial numbers of certificates
 }
 
-// Do carries out one step on the cluster that the view is of. What a step records the report
-// writes into the status.
+// Do carries out one step on the cluster that the view is of. It is safe to repeat: already done is
+// success. It never writes the status: the report writes what a step records.
 func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) error {
 	a.wake(ctx, c, v)
 	switch s := step.(type) {
@@ -83,7 +83,7 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 	}
 }
 
-// unseen is said of a write to what somebody has taken our labels off: no watch shows it, and
+// unseen is the option of a write to an object that lacks our labels: no watch shows it, and
 // reads that wait for the operator's own writes would wait for this one until another comes.
 const unseen = client.DisableReadYourWritesConsistency
 
@@ -106,7 +106,7 @@ func (a *Actor) record(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Reco
 	})
 }
 
-// quarantine sets a removed member's volume aside.
+// quarantine marks a removed member's volume.
 func (a *Actor) quarantine(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Quarantine) error {
 	return a.changeVolume(ctx, c, s.Name, func(claim *corev1.PersistentVolumeClaim) {
 		a.setAside(claim)

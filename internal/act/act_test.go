@@ -63,7 +63,7 @@ func seen() cluster.View {
 	return v
 }
 
-// unformed is a cluster whose plan is frozen and of which nothing exists yet.
+// unformed is a cluster whose first members are chosen and of which nothing exists yet.
 func unformed() (*v1alpha1.EtcdCluster, cluster.View) {
 	c, v := example(), seen()
 	c.Status.ClusterID, v.Record.ClusterID = "", ""
@@ -178,8 +178,8 @@ func (s *scene) held() trust.Held {
 
 var errLost = errors.New("the response was lost")
 
-// furnishAll asks for everything.
-func furnishAll() plan.Apply {
+// applyAll asks for everything.
+func applyAll() plan.Apply {
 	return plan.Apply{Objects: []cluster.Object{
 		{Kind: "Secret", Name: "a-client-ca", Why: "it is missing"},
 		{Kind: "Secret", Name: "a-peer-ca", Why: "it is missing"},
@@ -198,7 +198,7 @@ var steps = []struct {
 	writes int       // how many writes it takes
 	call   fake.Call // of a step in etcd
 }{
-	{step: furnishAll(), writes: 7, set: func(t *testing.T) *scene { return newScene(t, example(), seen()) }},
+	{step: applyAll(), writes: 7, set: func(t *testing.T) *scene { return newScene(t, example(), seen()) }},
 	{
 		step: plan.Apply{Objects: []cluster.Object{part(cluster.Size, "a-0"), part(cluster.Size, "a-1")}},
 		set: func(t *testing.T) *scene {
@@ -268,7 +268,7 @@ var steps = []struct {
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), pod("a-1", "pod-1")) },
 	},
 	{
-		step: plan.MarkPods{As: plan.Seal, Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}}, writes: 1,
+		step: plan.MarkPods{As: plan.Existing, Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}}, writes: 1,
 		set: func(t *testing.T) *scene {
 			open := pod("a-1", "pod-1")
 			build.Tell(example(), open, build.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}})
@@ -280,7 +280,7 @@ var steps = []struct {
 		set: func(t *testing.T) *scene {
 			away := pod("a-1", "pod-1")
 			away.Labels[build.ComponentLabel] = build.Leaving
-			away.Annotations[v1alpha1.AnnotationWithdrawnAt] = "2026-01-01T00:00:00Z"
+			away.Annotations[v1alpha1.AnnotationDetachedAt] = "2026-01-01T00:00:00Z"
 			return newScene(t, example(), seen(), away)
 		},
 	},

@@ -55,8 +55,8 @@ type api struct {
 
 	image string // that a webhook gives to every Pod that is patched; empty if none does
 
-	refusal   error // what is said to a Pod that is only rehearsed
-	rehearsed []string
+	refusal error // the answer to a Pod in a dry run
+	dryRuns []string
 }
 
 func newAPI(objects ...client.Object) *api {
@@ -112,7 +112,7 @@ func (h hiding) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 func (a *api) create(ctx context.Context, inner client.WithWatch, object client.Object, opts ...client.CreateOption) error {
 	options := (&client.CreateOptions{}).ApplyOptions(opts)
 	if len(options.DryRun) > 0 {
-		a.rehearsed = append(a.rehearsed, object.GetName())
+		a.dryRuns = append(a.dryRuns, object.GetName())
 		return a.refusal
 	}
 	return a.write(fmt.Sprintf("create %s %s", object.GetObjectKind().GroupVersionKind().Kind, object.GetName()), options.FieldManager,

@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
-// strip is what somebody does who hands an object over to another tool.
+// strip is what happens to an object that is handed over to another tool.
 func strip[T client.Object](object T) T {
 	object.SetLabels(map[string]string{
 		"app.kubernetes.io/managed-by": "Helm", v1alpha1.LabelCluster: "a", "theirs": "stays", build.InstanceLabel: "a",
@@ -67,19 +67,19 @@ func TestLabelsAreGivenBack(t *testing.T) {
 // TestWhatNoWatchTells: reads wait until a watch has told of what was written before, but
 // none tells of an object without our labels.
 func TestWhatNoWatchTells(t *testing.T) {
-	astray := seen()
-	astray.Members[1].Pod.LabelsMissing = true
+	unlabelled := seen()
+	unlabelled.Members[1].Pod.LabelsMissing = true
 	ref := plan.PodRef{Name: "a-1", UID: "pod-1"}
 	for what, step := range map[string]plan.Step{
 		"stopped":   plan.DeletePods{Pods: []plan.PodRef{{Name: ref.Name, UID: ref.UID}}},
-		"dismissed": plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{ref}},
-		"cleared":   plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{ref}},
-		"withdrawn": plan.MarkPods{Pods: []plan.PodRef{ref}, As: plan.Detach},
+		"surplus":   plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{ref}},
+		"ended":     plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{ref}},
+		"detached":  plan.MarkPods{Pods: []plan.PodRef{ref}, As: plan.Detach},
 		"set aside": plan.Quarantine{Name: ref.Name},
 	} {
 		stripped := pod(ref.Name, ref.UID)
 		stripped.Labels["app.kubernetes.io/managed-by"] = "Helm"
-		s := newScene(t, example(), astray, stripped, strip(claim("a-1")))
+		s := newScene(t, example(), unlabelled, stripped, strip(claim("a-1")))
 		if s.mustDo(step); len(s.api.writes) == 0 {
 			t.Errorf("%s: nothing was written", what)
 		}

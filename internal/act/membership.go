@@ -21,8 +21,8 @@ import (
 // a request is 5 s plus two election timeouts (ReqTimeout in its config.go).
 const changeTimeout = 7 * time.Second
 
-// ErrChanged means that the EtcdCluster is no longer the one that was observed:
-// look again.
+// ErrChanged means that the EtcdCluster or an object is no longer the one that was observed. Nothing was
+// written: observe again.
 var ErrChanged = errors.New("the EtcdCluster has changed since it was observed")
 
 // wakeTimeout bounds one entry that wakes members.
@@ -86,7 +86,7 @@ func (a *Actor) downgrade(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 	}
 	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Downgrade(ctx, s.To) })
 	if err != nil {
-		return fmt.Errorf("allow downgrade to %s: %w", s.To, err)
+		return fmt.Errorf("enable downgrade to %s: %w", s.To, err)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (a *Actor) disarm(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.V
 	alarm := etcd.Alarm{MemberID: s.ID, Kind: s.Kind}
 	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Disarm(ctx, alarm) })
 	if err != nil {
-		return fmt.Errorf("end the alarm %s of a member that is gone: %w", s.Kind, err)
+		return fmt.Errorf("disarm %s of a member that is gone: %w", s.Kind, err)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ var disturbances = []plan.Step{
 	plan.UpdateImage{Name: "a-1", UID: "pod-1", Version: "3.7.3"},
 	plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}},
 	plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}},
-	plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, How: plan.Rehearsed},
+	plan.DeletePods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, How: plan.DryRun},
 }
 
 // TestFault5FenceHoldsBackMembership: when the EtcdCluster is no longer the one
@@ -83,14 +83,14 @@ func TestFault11LeaseIsLost(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", step, err, lost)
 		}
 	}
-	left := slices.DeleteFunc(s.api.writes, func(w string) bool { return strings.Contains(w, "-rehearsal") })
+	left := slices.DeleteFunc(s.api.writes, func(w string) bool { return strings.Contains(w, "-dry-run") })
 	if s.dials > 0 || len(s.etcd.Log()) > 0 || len(left) > 0 {
 		t.Errorf("%d dials; etcd did %v; writes %v", s.dials, s.etcd.Log(), s.api.writes)
 	}
 }
 
 // TestForceOnlyWhileRecovering: once quorum is recovered others may have joined, and a
-// member that forms the cluster anew would strike them.
+// member that forces a new cluster would remove them.
 func TestForceOnlyWhileRecovering(t *testing.T) {
 	s := newScene(t, example(), seen())
 	if err := s.do(plan.CreatePods{Names: []string{"a-0"}, Forced: true}); !errors.Is(err, act.ErrChanged) || len(s.api.writes) > 0 {
@@ -113,7 +113,7 @@ func TestFenceWithoutAnswerHoldsBackMembership(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLeaderIsAsked: without a leader there is nobody to ask.
+// TestOnlyTheLeaderIsAsked: without a leader no member is asked.
 func TestOnlyTheLeaderIsAsked(t *testing.T) {
 	s := newScene(t, example(), seen())
 	s.view.Members[0].Leader = false
@@ -143,7 +143,7 @@ func TestMembershipTakesItsCourse(t *testing.T) {
 	}
 }
 
-// TestNotReadyCanBeTold: etcd's "not now" must reach the caller, who then asks
+// TestNotReadyCanBeTold: etcd's "not now" must reach the caller, which then asks
 // again soon.
 func TestNotReadyCanBeTold(t *testing.T) {
 	s := newScene(t, example(), seen())

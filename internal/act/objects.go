@@ -78,7 +78,7 @@ func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object clien
 
 func kindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
 
-// makeSecrets makes those that are wanted anew and returns those that are to be
+// makeSecrets makes the wanted Secrets again and returns those that are to be
 // applied. An authority that is missing is created and never overwritten: another
 // one may have been made meanwhile.
 func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted map[string]cluster.Object) ([]client.Object, error) {

@@ -52,11 +52,11 @@ func (s *scene) secret(name string) *corev1.Secret {
 	return secret
 }
 
-// TestFurnishMakesWhatIsMissing: everything is there, belongs to the EtcdCluster,
+// TestApplyMakesWhatIsMissing: everything is there, belongs to the EtcdCluster,
 // and is written under one field owner.
-func TestFurnishMakesWhatIsMissing(t *testing.T) {
+func TestApplyMakesWhatIsMissing(t *testing.T) {
 	s := newScene(t, example(), seen())
-	s.mustDo(furnishAll())
+	s.mustDo(applyAll())
 	for _, object := range []client.Object{
 		s.secret("a-client-ca"), s.secret("a-peer-ca"), s.secret("a-member-tls"), s.secret("a-client"),
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a-client"}},
@@ -83,10 +83,10 @@ func TestFurnishMakesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestFurnishWritesOnlyWhatIsAskedFor: one object that is not as wanted is no
+// TestApplyWritesOnlyWhatIsAskedFor: one object that is not as wanted is no
 // reason to touch the others.
-func TestFurnishWritesOnlyWhatIsAskedFor(t *testing.T) {
-	for _, object := range furnishAll().Objects[2:] {
+func TestApplyWritesOnlyWhatIsAskedFor(t *testing.T) {
+	for _, object := range applyAll().Objects[2:] {
 		s := newScene(t, example(), seen(), secrets(t, now)[:2]...)
 		s.mustDo(plan.Apply{Objects: []cluster.Object{object}})
 		if len(s.api.writes) != 1 || !strings.HasSuffix(s.api.writes[0], object.String()) {
@@ -157,7 +157,7 @@ func TestAuthorityThatTheCacheDoesNotShow(t *testing.T) {
 	good[0].GetLabels()["app.kubernetes.io/managed-by"] = "Helm"
 	s := newScene(t, example(), seen(), good[:2]...)
 	s.actor.Client = hiding{s.api, "*v1.Secret a-client-ca"}
-	s.mustDo(furnishAll())
+	s.mustDo(applyAll())
 	ca := s.secret("a-client-ca")
 	if !bytes.Equal(ca.Data[corev1.TLSCertKey], good[0].(*corev1.Secret).Data[corev1.TLSCertKey]) {
 		t.Error("it was overwritten")
@@ -178,7 +178,7 @@ func TestAuthorityOfAnotherStays(t *testing.T) {
 	good[0].SetOwnerReferences([]metav1.OwnerReference{other})
 	s := newScene(t, example(), seen(), good[:2]...)
 	s.actor.Client = hiding{s.api, "*v1.Secret a-client-ca"}
-	if err := s.do(furnishAll()); !errors.Is(err, act.ErrTaken) || !strings.Contains(err.Error(), "a-client-ca") {
+	if err := s.do(applyAll()); !errors.Is(err, act.ErrTaken) || !strings.Contains(err.Error(), "a-client-ca") {
 		t.Errorf("got error %v, want one that names a-client-ca", err)
 	}
 	for i, name := range []string{"a-client-ca", "a-peer-ca"} {
@@ -187,7 +187,7 @@ func TestAuthorityOfAnotherStays(t *testing.T) {
 		}
 	}
 	if s.get("a-member-tls", &corev1.Secret{}) || s.get("a-client", &corev1.Secret{}) {
-		t.Error("certificates of an authority that nobody has were stored")
+		t.Error("certificates of an authority that does not exist were stored")
 	}
 }
 
@@ -196,7 +196,7 @@ func TestAuthorityOfAnotherStays(t *testing.T) {
 func TestAuthorityMadeMeanwhileStays(t *testing.T) {
 	good := secrets(t, now)
 	s := newScene(t, example(), seen(), good...)
-	s.mustDo(furnishAll())
+	s.mustDo(applyAll())
 	for i, name := range trust.Names(s.c)[:2] {
 		if !bytes.Equal(s.secret(name).Data[corev1.TLSCertKey], good[i].(*corev1.Secret).Data[corev1.TLSCertKey]) {
 			t.Errorf("%s was overwritten", name)
@@ -204,12 +204,12 @@ func TestAuthorityMadeMeanwhileStays(t *testing.T) {
 	}
 }
 
-// TestBrokenAuthorityIsMadeAnew: one without a usable key signs nothing any more.
-func TestBrokenAuthorityIsMadeAnew(t *testing.T) {
+// TestBrokenAuthorityIsMadeAgain: one without a usable key signs nothing any more.
+func TestBrokenAuthorityIsMadeAgain(t *testing.T) {
 	all := secrets(t, now)
 	all[0].(*corev1.Secret).Data[corev1.TLSPrivateKeyKey] = []byte("garbage")
 	s := newScene(t, example(), seen(), all...)
-	s.mustDo(plan.Apply{Objects: furnishAll().Objects[:4]})
+	s.mustDo(plan.Apply{Objects: applyAll().Objects[:4]})
 	held := s.held()
 	for _, name := range trust.Names(s.c) {
 		if fault := held.Fault(s.c, name, now); fault != nil {
@@ -218,12 +218,12 @@ func TestBrokenAuthorityIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestCertificatesAreIssuedAnew: those that end soon, by the same authority.
-func TestCertificatesAreIssuedAnew(t *testing.T) {
+// TestCertificatesAreIssuedAgain: those that end soon, by the same authority.
+func TestCertificatesAreIssuedAgain(t *testing.T) {
 	old := now.Add(-trust.LeafLifetime * 3 / 4)
 	s := newScene(t, example(), seen(), secrets(t, old)...)
 	authority := s.secret("a-client-ca").Data[corev1.TLSCertKey]
-	s.mustDo(plan.Apply{Objects: furnishAll().Objects[2:4]})
+	s.mustDo(plan.Apply{Objects: applyAll().Objects[2:4]})
 	held := s.held()
 	for _, name := range trust.Names(s.c) {
 		if fault := held.Fault(s.c, name, now); fault != nil {
@@ -245,7 +245,7 @@ func TestOthersSupportingObjectsStay(t *testing.T) {
 	} {
 		s := newScene(t, example(), seen(), append(secrets(t, now)[:2], theirs)...)
 		s.actor.Client = hiding{s.api, fmt.Sprintf("%T %s", theirs, theirs.GetName())}
-		if err := s.do(furnishAll()); err == nil || !strings.Contains(err.Error(), theirs.GetName()) {
+		if err := s.do(applyAll()); err == nil || !strings.Contains(err.Error(), theirs.GetName()) {
 			t.Errorf("%T: got error %v, want one that names %s", theirs, err, theirs.GetName())
 		}
 		if s.get(theirs.GetName(), theirs); len(theirs.GetLabels())+len(theirs.GetOwnerReferences()) > 0 {
@@ -267,7 +267,7 @@ func TestBudgetFollowsTheVoters(t *testing.T) {
 }
 
 // TestVolumesAreFitted: they grow and never shrink, a quarantined one keeps its
-// size, and the deletion policy says who owns them.
+// size, and the deletion policy decides their owner.
 func TestVolumesAreFitted(t *testing.T) {
 	big, aside := claim("a-1"), claim("a-2")
 	big.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("9Gi")
@@ -364,14 +364,14 @@ func (s *scene) noteOn(name string) string {
 	return c.Annotations[v1alpha1.AnnotationGrowthRefused]
 }
 
-// TestAdopted: what nobody owns gets its owner and keeps all else, be it a key that signs.
+// TestAdopted: what has no owner gets its owner and keeps all else, be it a key that signs.
 func TestAdopted(t *testing.T) {
 	all := append(secrets(t, now), pod("a-1", "pod-1"))
 	for _, object := range all {
 		object.SetOwnerReferences(nil)
 	}
 	s := newScene(t, example(), seen(), all...)
-	s.mustDo(furnishAll())
+	s.mustDo(applyAll())
 	s.mustDo(plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, As: plan.Attach})
 	for _, was := range all {
 		is, _ := was.DeepCopyObject().(client.Object)
@@ -379,7 +379,7 @@ func TestAdopted(t *testing.T) {
 			t.Errorf("%s: owners %v", was.GetName(), is.GetOwnerReferences())
 		}
 		if secret, isSecret := was.(*corev1.Secret); isSecret && !maps.EqualFunc(secret.Data, is.(*corev1.Secret).Data, bytes.Equal) {
-			t.Errorf("%s was made anew", was.GetName())
+			t.Errorf("%s was made again", was.GetName())
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 
 // createPods makes all volumes of a new cluster before its first Pod: a volume that is
 // missing beside a Pod is then known to be lost. Once the cluster has formed, what
-// refuses one member's volume holds back nobody else.
+// refuses one member's volume holds back no other member.
 func (a *Actor) createPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
 	if s.Forced {
 		return a.force(ctx, c, v, s.Names[0])
@@ -98,7 +98,7 @@ func (a *Actor) pod(c *v1alpha1.EtcdCluster, v cluster.View, name string) *corev
 	return a.Images.Put(targeted, build.Pod(targeted, name, joining(v, name)))
 }
 
-// force starts a member that forms the cluster anew from its own data.
+// force starts a member with --force-new-cluster: it goes on from its own data as the only member.
 func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, name string) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
@@ -108,13 +108,13 @@ func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 		return fmt.Errorf("read the EtcdCluster again: %w", err)
 	}
 	if now.Status.Recovering != name {
-		return ErrChanged // recovered meanwhile: others may have joined, and would be struck
+		return ErrChanged // recovered meanwhile: others may have joined, and would be removed
 	}
 	targeted := build.Targeted(c, v.Target)
 	return a.create(ctx, c, a.Images.Put(targeted, build.ForcedPod(targeted, name)), &corev1.Pod{})
 }
 
-// markPods writes on Pods what the step says, and only on those that were observed.
+// markPods sets labels and annotations of Pods as the step says, and only of those that were observed.
 func (a *Actor) markPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.MarkPods) error {
 	return atOnce(s.Pods, func(ref plan.PodRef) error {
 		return a.change(ctx, c, ref.Name, ref.UID, "", func(pod *corev1.Pod) {
@@ -123,39 +123,39 @@ func (a *Actor) markPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 				a.detach(pod)
 			case plan.Attach:
 				attach(c, pod)
-			case plan.Seal: // its container hears of it when it starts again
+			case plan.Existing: // its container hears of it when it starts again
 				build.Tell(c, pod, entering(v, ref.Name))
 			}
 		})
 	})
 }
 
-// detach takes a Pod out of the client Service, and writes down since when.
+// detach detaches a Pod from the client Service, and writes down since when.
 func (a *Actor) detach(pod *corev1.Pod) {
 	if pod.Labels[build.ComponentLabel] != build.Serving {
 		return
 	}
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, build.ComponentLabel, build.Leaving)
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationWithdrawnAt, a.Now().UTC().Format(time.RFC3339Nano))
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationDetachedAt, a.Now().UTC().Format(time.RFC3339Nano))
 }
 
-// attach puts a Pod back into the client Service, with all labels that it was made with.
+// attach attaches a Pod to the client Service, with all labels that it was created with.
 func attach(c *v1alpha1.EtcdCluster, pod *corev1.Pod) {
 	for label, value := range build.MemberLabels(c, pod.Name) {
 		metav1.SetMetaDataLabel(&pod.ObjectMeta, label, value)
 	}
-	delete(pod.Annotations, v1alpha1.AnnotationWithdrawnAt)
+	delete(pod.Annotations, v1alpha1.AnnotationDetachedAt)
 	build.Own(c, pod)
 }
 
-// deletePods deletes Pods, and only those that were observed. One that is detached before is
-// first written down to have left: etcd removes its member a moment after that.
+// deletePods deletes Pods, and only those that were observed. If a Pod is detached first, the
+// time is written on it: etcd removes its member a moment after that.
 func (a *Actor) deletePods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.DeletePods) error {
 	if s.How != plan.AtOnce {
 		asked := []func() error{func() error { return a.fence(ctx, c) }}
-		if s.How == plan.Rehearsed {
+		if s.How == plan.DryRun {
 			for _, pod := range s.Pods {
-				asked = append(asked, func() error { return a.rehearse(ctx, c, v, pod.Name) })
+				asked = append(asked, func() error { return a.dryRun(ctx, c, v, pod.Name) })
 			}
 		}
 		if err := atOnce(asked, call); err != nil {
@@ -170,7 +170,7 @@ func (a *Actor) deletePods(ctx context.Context, c *v1alpha1.EtcdCluster, v clust
 			if err := a.change(ctx, c, pod.Name, pod.UID, "", a.detach); err != nil && !errors.Is(err, ErrChanged) {
 				return err // one that is gone is no failure, and of another one the deletion tells
 			}
-		case plan.Plainly, plan.Rehearsed:
+		case plan.Plainly, plan.DryRun:
 		}
 		return a.deletePod(ctx, c, v, pod)
 	})
@@ -280,7 +280,7 @@ func joining(v cluster.View, name string) build.Joining {
 }
 
 // entering says how a member enters a cluster that exists. A member that has data does not
-// join at all: told of nobody else, etcd exits if its directory was emptied, instead of
+// join at all: told of no other member, etcd exits if its directory was emptied, instead of
 // voting again with an empty log.
 func entering(v cluster.View, name string) build.Joining {
 	j := build.Joining{Token: v.Record.Token, Members: v.Record.First}
@@ -292,7 +292,7 @@ func entering(v cluster.View, name string) build.Joining {
 	return j
 }
 
-// ErrTaken means that an object is in the way that the operator may not touch.
+// ErrTaken means that an object of another owner has a name that the cluster needs. Nothing was written to it.
 var ErrTaken = errors.New("exists and belongs to somebody else; rename or delete it")
 
 // create makes an object whose name is used once. If it is there already, it must
@@ -315,7 +315,7 @@ func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, exi
 	return nil
 }
 
-// isOurs says whether an object is the cluster's: it owns it, or nobody does and it is to be
+// isOurs says whether an object is the cluster's: it owns it, or it has no owner and is to be
 // adopted, or it is a volume with its data that is kept and not set aside.
 func isOurs(c *v1alpha1.EtcdCluster, object client.Object) bool {
 	labels := object.GetLabels()
@@ -338,7 +338,7 @@ func (a *Actor) provide(ctx context.Context, c *v1alpha1.EtcdCluster, object, ex
 }
 
 // relabel gives an object the labels back by which it is found, and its owner, unless it is a
-// volume: whom that goes with, the deletion policy says. Without the labels it was made, for
+// volume: its owner follows the deletion policy. Without the labels it was made, for
 // all that the operator sees, without effect.
 func (a *Actor) relabel(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
 	changed, _ := existing.DeepCopyObject().(client.Object)

@@ -116,9 +116,9 @@ func TestNoPodWithoutEveryVolume(t *testing.T) {
 	}
 }
 
-// TestRefusedVolumeHoldsBackNobodyElse: once the cluster has formed, a quota that refuses
+// TestRefusedVolumeHoldsBackNoOtherMember: once the cluster has formed, a quota that refuses
 // one member's volume (fault 53) keeps only that member from starting. The error is told.
-func TestRefusedVolumeHoldsBackNobodyElse(t *testing.T) {
+func TestRefusedVolumeHoldsBackNoOtherMember(t *testing.T) {
 	theirs := claim("a-2")
 	theirs.Labels = nil
 	s := newScene(t, example(), seen(), theirs)
@@ -156,7 +156,7 @@ func TestEphemeralMembersHaveNoVolume(t *testing.T) {
 }
 
 // TestNewClusterOnlyBeforeFormation: members form a cluster only while it is not
-// known to have formed, and always by the frozen plan.
+// known to have formed, and always by the chosen plan.
 func TestNewClusterOnlyBeforeFormation(t *testing.T) {
 	const first = "--initial-cluster=a-0=https://a-0.a.default.svc:2380,a-1=https://a-1.a.default.svc:2380,a-2=https://a-2.a.default.svc:2380"
 	for _, test := range []struct {
@@ -172,7 +172,7 @@ func TestNewClusterOnlyBeforeFormation(t *testing.T) {
 			s.view = seen()
 			s.view.Members[0].Started, s.view.Members[0].Answers = false, false
 		}, []string{first, "--initial-cluster-state=existing", "--initial-cluster-token=u1"}},
-		{"it has data: it joins nobody", func(s *scene) { s.view = seen() }, []string{
+		{"it has data: it joins no cluster", func(s *scene) { s.view = seen() }, []string{
 			"--initial-cluster=a-0=https://a-0.a.default.svc:2380", "--initial-cluster-state=existing",
 		}},
 		{"adopted", func(s *scene) { s.view.Record.Adopted = true }, []string{first, "--initial-cluster-state=existing"}},
@@ -199,22 +199,22 @@ func TestNewClusterOnlyBeforeFormation(t *testing.T) {
 	}
 }
 
-// TestSealedPods: one that has data is told of nobody else, one that has none of those who
+// TestExistingPods: a member with data is told of no other, one without of those that
 // have, and none forms a cluster again.
-func TestSealedPods(t *testing.T) {
+func TestExistingPods(t *testing.T) {
 	told := build.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}}
 	with, without := pod("a-0", "pod-0"), pod("a-1", "pod-1")
 	build.Tell(example(), with, told)
 	build.Tell(example(), without, told)
 	s := newScene(t, example(), seen(), with, without)
-	s.view.Record.ClusterID = "" // it has formed, and nobody has written that down yet
+	s.view.Record.ClusterID = "" // it has formed, and that is not written down yet
 	s.view.Members[1].Started, s.view.Members[1].Answers = false, false
-	s.mustDo(plan.MarkPods{As: plan.Seal, Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}})
+	s.mustDo(plan.MarkPods{As: plan.Existing, Pods: []plan.PodRef{{Name: "a-0", UID: "pod-0"}, {Name: "a-1", UID: "pod-1"}}})
 	for name, want := range map[string][]string{"a-0": {"a-0"}, "a-1": {"a-0", "a-1", "a-2"}} {
-		var sealed corev1.Pod
-		s.get(name, &sealed)
-		state := sealed.Annotations[v1alpha1.AnnotationInitialClusterState]
-		if peers := build.Peers(&sealed); !slices.Equal(peers, want) || state != "existing" {
+		var changed corev1.Pod
+		s.get(name, &changed)
+		state := changed.Annotations[v1alpha1.AnnotationInitialClusterState]
+		if peers := build.Peers(&changed); !slices.Equal(peers, want) || state != "existing" {
 			t.Errorf("%s starts again as one of %v, in a cluster that is %s", name, peers, state)
 		}
 	}
@@ -239,7 +239,7 @@ func TestPlanIsOnTheVolumesOfFirstMembersOnly(t *testing.T) {
 }
 
 // TestNewVolumesSayTheirVersion, which saves a write for each: all first members form with
-// the same, and one that joins later runs what another one runs. A version that nobody
+// the same, and one that joins later runs what another one runs. A version that no member
 // runs may be one that never does, and is not written down before.
 func TestNewVolumesSayTheirVersion(t *testing.T) {
 	said := func(v cluster.View, name string) string {
@@ -265,7 +265,7 @@ func TestNewVolumesSayTheirVersion(t *testing.T) {
 	}
 	for _, v := range []cluster.View{mixed, silent} {
 		if got := said(v, "a-3"); got != "" {
-			t.Errorf("one that nobody is known to run: %q", got)
+			t.Errorf("one that no member is known to run: %q", got)
 		}
 	}
 }
@@ -319,8 +319,8 @@ func TestFault5StopWithAnOldUIDDeletesNothing(t *testing.T) {
 	}
 }
 
-// TestDismissed: who is told to end has left clients, and since when is written down.
-func TestDismissed(t *testing.T) {
+// TestDetachedAndDeleted: a Pod is detached before it is deleted, and the time is written on it.
+func TestDetachedAndDeleted(t *testing.T) {
 	held := pod("a-1", "pod-1")
 	held.Finalizers = []string{"example.com/held"}
 	s := newScene(t, example(), seen(), pod("a-0", "pod-0"), held, pod("a-2", "pod-2"))
@@ -329,7 +329,7 @@ func TestDismissed(t *testing.T) {
 	if s.get("a-0", &ends) || !s.get("a-1", &ends) || !s.get("a-2", &corev1.Pod{}) {
 		t.Fatal("not the Pods that were named are gone")
 	}
-	left := ends.Labels[build.ComponentLabel] == build.Leaving && ends.Annotations[v1alpha1.AnnotationWithdrawnAt] != ""
+	left := ends.Labels[build.ComponentLabel] == build.Leaving && ends.Annotations[v1alpha1.AnnotationDetachedAt] != ""
 	if ends.DeletionTimestamp == nil || !left {
 		t.Errorf("a-1: %+v", ends.ObjectMeta)
 	}

@@ -49,7 +49,7 @@ func TestSwapMarksTheOldContainer(t *testing.T) {
 	}
 }
 
-// TestSwapThatAWebhookUndoes: nothing restarts, so nobody waits for it.
+// TestSwapThatAWebhookUndoes: nothing restarts, so nothing waits for it.
 func TestSwapThatAWebhookUndoes(t *testing.T) {
 	s := upgrading(t, "containerd://old")
 	var p corev1.Pod
@@ -67,7 +67,7 @@ func TestSwapThatAWebhookUndoes(t *testing.T) {
 }
 
 // TestSwapTakesThePodOutOfTheClientService: the kubelet restarts the container in a Pod
-// that stays, so nothing else would. An only member stays: there is nobody else.
+// that stays, so nothing else would. An only member stays: there is no other.
 func TestSwapTakesThePodOutOfTheClientService(t *testing.T) {
 	for voters, want := range map[int]string{1: build.Serving, 3: build.Leaving} {
 		s := upgrading(t, "containerd://old")

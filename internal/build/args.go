@@ -43,7 +43,7 @@ func scheme(c *v1alpha1.EtcdCluster) string {
 	return "http"
 }
 
-// arguments are etcd's flags in a fixed order: who the member is, its settings,
+// arguments are etcd's flags in a fixed order: the name of the member, its settings,
 // TLS, the user's own. Those of joining come last and are not in a template.
 func arguments(c *v1alpha1.EtcdCluster, member string) []string {
 	args := []string{

@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write testdata instead of comparing with it; review it as you would review objects in a cluster")
 
 // Every object as the API server gets it. `go test ./internal/build -update`
-// writes the files anew.
+// writes the files again.
 func TestGolden(t *testing.T) {
 	owned := func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete }
 	old := func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.30" }

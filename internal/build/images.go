@@ -18,7 +18,7 @@ type Images map[string]string
 //
 // No fingerprint counts it: those count what the user wants, which is a version under
 // etcd's own name for its image. So an operator that is told of another image of the same
-// version restarts nobody.
+// version restarts no member.
 func (i Images) Put(c *v1alpha1.EtcdCluster, pod *corev1.Pod) *corev1.Pod {
 	image := i[c.Spec.Version]
 	if image == "" || c.Spec.Image != "" {
@@ -52,7 +52,7 @@ func hasImage(c *v1alpha1.EtcdCluster, pod *corev1.Pod, have, want string) bool 
 	return have == want
 }
 
-// DefaultImage is what holds a version if nobody chooses an image. Fingerprints are made with it.
+// DefaultImage is what holds a version if the user chooses no image. Fingerprints are made with it.
 func DefaultImage(version string) string {
 	return v1alpha1.EtcdClusterSpec{Version: version}.MemberImage()
 }

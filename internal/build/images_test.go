@@ -48,9 +48,9 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestUpdateOfTheOperatorRestartsNobody: whatever image an earlier or later operator takes
+// TestUpdateOfTheOperatorRestartsNoMember: whatever image an earlier or later operator takes
 // for the same version, also one that knows nothing of this, and the first.
-func TestUpdateOfTheOperatorRestartsNobody(t *testing.T) {
+func TestUpdateOfTheOperatorRestartsNoMember(t *testing.T) {
 	first := build.Pod(example(), "example-0", forming())
 	first.Annotations[v1alpha1.AnnotationTemplate] = "c9bdad14050cbfd0" // by v0.1.0
 	second := build.Pod(example(), "example-0", forming())              // as by v0.2.0
@@ -66,11 +66,11 @@ func TestUpdateOfTheOperatorRestartsNobody(t *testing.T) {
 	}
 	const bySecond = "2-74aa109bf96f4de4-ae95e371ebb89083-44136fa355b3678a" // of the same Pod, by v0.2.0
 	if got := made(told(digest), "").Annotations[v1alpha1.AnnotationTemplate]; got != bySecond {
-		t.Errorf("v0.2 would make the Pod anew: its fingerprint is %s, want %s", got, bySecond)
+		t.Errorf("v0.2 would create the Pod again: its fingerprint is %s, want %s", got, bySecond)
 	}
 }
 
-// TestChosenImageIsRun: what the user chooses is run by all, and taken back too. Whoever
+// TestChosenImageIsRun: what the user chooses is run by all, and taken back too. A user who
 // chooses what runs already changes nothing.
 func TestChosenImageIsRun(t *testing.T) {
 	for _, test := range []struct {

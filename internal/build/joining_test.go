@@ -12,7 +12,7 @@ import (
 )
 
 // TestNoArgumentForms: the arguments of a Pod cannot change, so none of them may say that the
-// member forms a cluster, or whom it joins. The kubelet reads that at each start.
+// member forms a cluster, or which members it joins. The kubelet reads that at each start.
 func TestNoArgumentForms(t *testing.T) {
 	pod := build.Pod(example(), "example-0", forming())
 	etcd := build.Etcd(pod)
@@ -32,8 +32,8 @@ func TestNoArgumentForms(t *testing.T) {
 func TestEntry(t *testing.T) {
 	untold := build.Pod(example(), "example-0", forming())
 	delete(untold.Annotations, v1alpha1.AnnotationInitialClusterState)
-	sealed := build.Pod(example(), "example-0", forming())
-	build.Tell(example(), sealed, build.Joining{Members: []string{"example-0"}})
+	told := build.Pod(example(), "example-0", forming())
+	build.Tell(example(), told, build.Joining{Members: []string{"example-0"}})
 	for name, test := range map[string]struct {
 		pod   *corev1.Pod
 		want  cluster.Entry
@@ -41,7 +41,7 @@ func TestEntry(t *testing.T) {
 	}{
 		"first":             {build.Pod(example(), "example-0", forming()), cluster.Forms, plan().Members},
 		"later":             {build.Pod(example(), "example-3", joining()), cluster.Joins, joining().Members},
-		"sealed":            {sealed, cluster.Ends, []string{"example-0"}},
+		"told":              {told, cluster.Ends, []string{"example-0"}},
 		"forced":            {build.ForcedPod(example(), "example-0"), cluster.Ends, []string{"example-0"}},
 		"without a state":   {untold, cluster.Forms, plan().Members},
 		"of release v0.3.0": {byThird(), cluster.Unalterable, plan().Members},

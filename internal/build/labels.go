@@ -23,7 +23,7 @@ const (
 	Leaving        = "etcd-leaving"
 )
 
-// ManagedByLabel says who made an object. The operator's watches see only what it made.
+// ManagedByLabel names what made an object. The operator's watches see only what it made.
 const ManagedByLabel = "app.kubernetes.io/managed-by"
 
 // Labels are on everything that belongs to the cluster
@@ -82,7 +82,7 @@ func Owner(c *v1alpha1.EtcdCluster) metav1.OwnerReference {
 
 // IsAbandoned says whether an object of the cluster has no owner, as after a backup tool has
 // put it back, or the EtcdCluster was deleted without it: it carries all labels by which the
-// cluster's objects are found, nobody controls it and it is to stay. It is adopted then.
+// cluster's objects are found, it has no controller and it is to stay. It is adopted then.
 func IsAbandoned(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
 	return metav1.GetControllerOf(object) == nil && object.GetDeletionTimestamp() == nil &&
 		labels.SelectorFromSet(MemberSelector(c)).Matches(labels.Set(object.GetLabels()))

@@ -57,9 +57,9 @@ func Lingers(pod *corev1.Pod) bool {
 	return lifecycle != nil && lifecycle.PreStop != nil
 }
 
-// ForcedPod is the Pod of a member that forms the cluster anew from its own data,
-// as its only voter. It never restarts by itself: with the flag it would strike
-// members that have joined meanwhile. It is superseded from the start.
+// ForcedPod is the Pod of a member that starts with --force-new-cluster: it goes on from its own data
+// as the only voter. Its container never restarts by itself: with the flag it would remove
+// members that have joined meanwhile. It is outdated from the start.
 func ForcedPod(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
 	pod := Pod(c, member, Joining{Members: []string{member}})
 	pod.Annotations[v1alpha1.AnnotationForced] = "true"

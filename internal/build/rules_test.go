@@ -81,7 +81,7 @@ func wantLabels(t *testing.T, of string, all map[string]string) {
 	}
 }
 
-// Whoever writes podMetadata cannot make the operator lose a Pod or count a
+// The podMetadata of a user cannot make the operator lose a Pod or count a
 // foreign one, even if admission let the keys through.
 func TestUsersCannotOverrideLabelsOfTheOperator(t *testing.T) {
 	theirs := map[string]string{"team": "a", v1alpha1.AnnotationTemplate: "theirs"}
@@ -131,7 +131,7 @@ func TestSelectorsSelectMembersOnly(t *testing.T) {
 	}
 }
 
-// It says who must stay: of those that may go there may be fewer a moment later.
+// It counts the Pods that must stay: of those that may go there may be fewer a moment later.
 func TestBudgetKeepsAQuorum(t *testing.T) {
 	spec := build.Budget(example(), 3).Spec
 	if spec.MinAvailable.IntValue() != 3 || spec.MaxUnavailable != nil {
@@ -147,7 +147,7 @@ func TestVolumes(t *testing.T) {
 		t.Error("a volume to be retained goes with its cluster")
 	}
 	if _, has := build.Volume(example(), "example-0", plan()).Labels[build.InstanceLabel]; has {
-		t.Error("a tool that goes by that label would delete a volume that nobody owns")
+		t.Error("a tool that goes by that label would delete a volume that has no owner")
 	}
 }
 
@@ -156,7 +156,7 @@ func TestPodHoldsNoSecretsInPlainSight(t *testing.T) {
 	pod := build.Pod(example(), "example-0", forming())
 	for _, variable := range pod.Spec.Containers[0].Env {
 		if from := variable.ValueFrom; from != nil && from.FieldRef != nil && from.SecretKeyRef == nil {
-			continue // what annotations say, anybody may read who sees the Pod
+			continue // annotations may be read by anybody that may read the Pod
 		}
 		if variable.ValueFrom != nil || !strings.HasPrefix(variable.Value, "/") && !strings.HasPrefix(variable.Value, "https://") {
 			t.Errorf("variable %s holds %q", variable.Name, variable.Value)

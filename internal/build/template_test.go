@@ -113,7 +113,7 @@ func TestSwapKeepsTheRest(t *testing.T) {
 }
 
 // Flags of TLS were named otherwise in 3.5: another image alone would not start.
-func TestVersion35IsMadeAnew(t *testing.T) {
+func TestVersion35TakesNewPods(t *testing.T) {
 	old := build.Pod(with(func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" }), "example-0", forming())
 	if got := build.Change(example(), old); got != cluster.Rebuild {
 		t.Errorf("got %d, want a new Pod", got)
@@ -144,7 +144,7 @@ func TestFirstEditionStays(t *testing.T) {
 	}
 }
 
-// A Pod that forms a cluster anew must go as soon as others can take over, and never
+// A Pod that forces a new cluster must go as soon as others can take over, and never
 // start again by itself.
 func TestForcedPodIsSuperseded(t *testing.T) {
 	pod := build.ForcedPod(example(), "example-0")

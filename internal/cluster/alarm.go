@@ -16,12 +16,12 @@ const (
 	NoSpace = "NOSPACE"
 )
 
-// Alarm is one that etcd has raised: it lasts until it is disarmed, also when the member that
-// it was raised for is none any more.
+// Alarm is an alarm that etcd has raised. It lasts until it is disarmed, also when the member that
+// it was raised for was removed.
 type Alarm struct {
 	Kind   string
 	ID     uint64 // of the member that it was raised for; 0 if etcd could not tell which
-	Member string // that etcd lists under this ID; empty if it lists none
+	Member string // name of the member with this ID; empty if etcd lists none
 }
 
 // String is the alarm as people read it.
@@ -36,7 +36,7 @@ func (a Alarm) String() string {
 	}
 }
 
-// Raised are the alarms of one kind.
+// Raised are the alarms of one kind, Corrupt or NoSpace, by ID.
 func (v View) Raised(kind string) []Alarm {
 	var all []Alarm
 	for _, a := range v.Alarms {
@@ -47,7 +47,8 @@ func (v View) Raised(kind string) []Alarm {
 	return all
 }
 
-// A Hash is what a voter tells of its data, up to the revision that all voters are asked for.
+// A Hash is the hash of a voter's data, up to one revision that is the same for all voters. Two of them
+// can be compared only if both have the same Compacted.
 type Hash struct {
 	Member    string
 	Sum       uint32
@@ -55,8 +56,8 @@ type Hash struct {
 	Untold    string // why it has told nothing; empty if it has
 }
 
-// Odd are the voters whose data is not that of a majority of all, and why that cannot be told.
-// Every voter must have told, and after the same compaction: else the sums differ of the same data.
+// Odd are the voters whose data is not that of a majority of all, in the order of hashes, and why they
+// are not known; one of both is empty. Every voter must have told its hash, after the same compaction.
 func Odd(hashes []Hash) (odd []string, untold string) {
 	sums := map[uint32]int{}
 	for _, h := range hashes {

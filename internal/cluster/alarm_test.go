@@ -27,7 +27,7 @@ func TestFault27Odd(t *testing.T) {
 		"three of 5": {[]cluster.Hash{hash("a", 1), hash("b", 1), hash("c", 2), hash("d", 3), hash("e", 4)}, "", "no majority"},
 		"one of 2":   {[]cluster.Hash{hash("a", 1), hash("b", 2)}, "", "no majority"},
 		"the only":   {[]cluster.Hash{hash("a", 1)}, "", ""},
-		"nobody":     {nil, "", "no majority"},
+		"no voter":   {nil, "", "no majority"},
 		"one untold": {
 			[]cluster.Hash{hash("a", 1), hash("b", 1), {Member: "c", Untold: "it sleeps"}},
 			"", "c has not told the hash of its data: it sleeps",

@@ -2,13 +2,13 @@ package cluster
 
 import "github.com/etcd-operator/etcd-operator/internal/quorum"
 
-// MustStay is how many Pods of members must stay, so that whoever may be evicted leaves a
-// quorum of voters behind: now, and after the next change of the membership, which the
-// disruption budget follows a moment later.
+// MustStay is how many Pods of members must stay (minAvailable of the disruption budget), so that a
+// quorum of voters is left when all others are evicted. It holds now, and after the next change of the
+// membership, which the disruption budget follows a moment later.
 //
-// Kubernetes counts every Pod that is ready, whoever it votes for. So one that is no voter
+// Kubernetes counts every Pod that is ready, also one that does not vote. So one that is no voter
 // of ours counts in full: a learner that will be one, what is left of a member that was
-// one, one with data that is not its own. Voters that nobody asked for may be down.
+// one, one with data that is not its own. Unknown voters may be down.
 func (v View) MustStay() int {
 	voters := v.Voters()
 	stay := staying(voters, v.UnknownVoters())
@@ -25,7 +25,7 @@ func (v View) countedLeavers() int {
 	return v.Voters() - v.Want.Size - uncounted
 }
 
-func staying(voters, strays int) int { return min(voters, quorum.Size(voters+strays)) }
+func staying(voters, unknown int) int { return min(voters, quorum.Size(voters+unknown)) }
 
 // isCounted says whether Kubernetes may count the member's Pod as one that is well.
 func isCounted(m Member) bool {

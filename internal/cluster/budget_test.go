@@ -23,7 +23,7 @@ func TestMustStay(t *testing.T) {
 	learner := cluster.Member{Name: "a-8", Role: cluster.Learner, Pod: runs}
 	unformed := cluster.View{Members: []cluster.Member{{Pod: runs}}, Record: cluster.Record{First: []string{"a-0", "a-1", "a-2"}}}
 	with := func(m cluster.Member, change func(*cluster.Member)) cluster.Member { change(&m); return m }
-	strays := func(v cluster.View, n int) cluster.View {
+	unknown := func(v cluster.View, n int) cluster.View {
 		v.Unknown = append(make([]cluster.UnknownMember, 0, n+1), cluster.UnknownMember{ID: 9})
 		for range n {
 			v.Unknown = append(v.Unknown, cluster.UnknownMember{Voter: true})
@@ -59,13 +59,13 @@ func TestMustStay(t *testing.T) {
 		"one is replaced": {formed(3, 2, with(learner, func(m *cluster.Member) {
 			m.Role, m.Volume, m.Pod.Change = cluster.Voter, cluster.Going, cluster.Rebuild
 		})), 3},
-		"one is made anew": {formed(3, 2, with(learner, func(m *cluster.Member) {
+		"one is created again": {formed(3, 2, with(learner, func(m *cluster.Member) {
 			m.Role, m.Volume, m.Pod.Change = cluster.Voter, cluster.Kept, cluster.Rebuild
 		})), 2},
-		"none leaves for size 0": {formed(0, 3), 2},
-		"a stray may be down":    {strays(formed(3, 3), 1), 3},
-		"more strays than ours":  {strays(formed(3, 3), 5), 3},
-		"a stray that is none":   {strays(formed(3, 3), 0), 2},
+		"none leaves for size 0":     {formed(0, 3), 2},
+		"an unknown one may be down": {unknown(formed(3, 3), 1), 3},
+		"more unknown than ours":     {unknown(formed(3, 3), 5), 3},
+		"an unknown learner":         {unknown(formed(3, 3), 0), 2},
 	} {
 		if got := test.view.MustStay(); got != test.want {
 			t.Errorf("%s: %d must stay, want %d", what, got, test.want)
@@ -73,18 +73,18 @@ func TestMustStay(t *testing.T) {
 	}
 }
 
-// TestEvictionsKeepAQuorum: whoever may go, before and after each change of the membership
+// TestEvictionsKeepAQuorum: all Pods that may go, before and after each change of the membership
 // that the budget has yet to follow.
 func TestEvictionsKeepAQuorum(t *testing.T) {
 	for voters := 1; voters <= 9; voters++ {
 		learner := cluster.Member{Name: "a-9", Role: cluster.Learner, Pod: runs}
-		promoted, struck, ended := formed(9, voters, learner), formed(1, voters), formed(voters-1, voters)
+		promoted, removed, ended := formed(9, voters, learner), formed(1, voters), formed(voters-1, voters)
 		ended.Members[voters-1].Pod.Terminating = true
 		for what, test := range map[string]struct{ pods, stay, healthy, voters int }{
 			"nothing":        {voters, formed(voters, voters).MustStay(), voters, voters},
 			"a promotion":    {voters + 1, promoted.MustStay(), voters + 1, voters + 1},
 			"none yet":       {voters + 1, promoted.MustStay(), voters, voters},
-			"a removal":      {voters, struck.MustStay(), voters - 1, voters - 1},
+			"a removal":      {voters, removed.MustStay(), voters - 1, voters - 1},
 			"one that ended": {voters - 1, ended.MustStay(), voters - 1, voters - 1},
 		} {
 			if test.voters == 0 {

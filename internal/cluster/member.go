@@ -14,7 +14,8 @@ const (
 	Voter
 )
 
-// Member joins what the record, Kubernetes and etcd each know of one member.
+// Member joins what the record, Kubernetes and etcd each know of one member. Its Name is unique for ever,
+// also after the member was removed.
 type Member struct {
 	Name     string
 	Recorded bool // the record counts it as a member
@@ -46,30 +47,30 @@ type Member struct {
 	Complaint string // alarms that it reports
 
 	Odd     bool   // while the alarm CORRUPT is raised: its data is not that of a majority of the voters
-	Foreign string // whose data it has instead of its own; empty if it has not said so
+	Foreign string // which other data it has instead of its own; empty if none is known
 
-	// Why it cannot come back, by what Kubernetes keeps. Only Damage proves that its data is of
-	// no use: a machine that Kubernetes does not hear of, or knows no more, may still run etcd.
+	// Why it cannot come back. Only Damage proves that its data cannot be used: a machine that
+	// Kubernetes does not hear of, or no longer knows, may still run etcd.
 	Damage   string // its data cannot be used, in etcd's words; empty if nothing says so
 	Stranded string // its node has been silent for too long; empty if it has not
 	NodeGone string // its volume is on a node whose object was deleted; empty if it is not
 
-	// Denied: its Pod may not be labelled at present, or its volume not be set aside.
+	// Denied: its Pod may not be labelled at present, or its volume not be quarantined.
 	Denied Denial
 
 	// RefusesReconfig: as leader it has refused to let members join or leave for longer than etcd
-	// needs, although nothing else spoke against it.
+	// needs, although all voters were healthy.
 	RefusesReconfig bool
 
-	// Restarting: the operator itself has stopped it a moment ago, to start it again or because
-	// it leaves.
+	// Restarting: the operator itself has stopped it less than a minute ago, to start it again or because
+	// it is removed.
 	Restarting bool
 
 	// Woken: an entry was written to the raft log a moment ago because it does not answer.
 	Woken bool
 }
 
-// Pod is what the API server says of a member's Pod.
+// Pod is what the API server says of a member's Pod. It is empty if there is none.
 type Pod struct {
 	Exists        bool
 	UID           string // precondition of every deletion
@@ -79,23 +80,23 @@ type Pod struct {
 	Overdue       bool   // terminating for longer than a Pod may take
 	Finished      bool   // it never runs etcd again
 	Unplaced      bool   // no node has it yet: none of its containers ever ran
-	Ended         bool   // told to end, and by the kubelet's word none of its containers runs any more
+	Ended         bool   // it is being deleted, and the kubelet says that none of its containers runs any more
 	Running       bool   // its container runs now
 	Ready         bool   // the kubelet's readiness probe passes
 	Proven        bool   // it has passed before: what it runs has worked
 	Change        Change // what of it is not as the spec wants it
 	Cramped       bool   // it would get a quota that is less than it has, and less than the member's database
 	Entry         Entry  // what its container does if it starts on an empty data directory
-	LabelsMissing bool   // somebody took labels of ours off it, so that no watch and no Service sees it, or it has no owner
+	LabelsMissing bool   // labels of ours were removed from it, so that no watch and no Service sees it, or it has no owner
 	Detached      bool   // the client Service no longer sends clients to it
-	ClientsGone   bool   // withdrawn for so long that nobody is being sent to it any more
-	Lingers       bool   // it serves on for a moment when it is told to end
+	ClientsGone   bool   // detached for so long that no client is sent to it any more
+	Lingers       bool   // it goes on to serve for a moment when it is deleted
 	Shaky         bool   // its container has failed, and runs again only for a moment
 	Settling      bool   // its container is about to restart with another image
 	Resizing      string // why it does not have the compute resources yet that it is to have
 	Cordoned      bool   // its node takes no new Pods: a drain may follow
 	Silent        string // its node, if that is silent: what Kubernetes says of the Pod is old
-	Forced        bool   // it forms the cluster anew from its own data
+	Forced        bool   // it was started with --force-new-cluster
 	Misled        bool   // etcd does not let it join by the list of members that it was made with, which is old
 	Failing       bool   // its container keeps ending, or never starts
 	Image         string // that its container is to run
@@ -112,9 +113,9 @@ const (
 	Same Change = iota
 	// Resize: only its compute resources differ, which can change while it runs.
 	Resize
-	// Swap: only its image differs, which the kubelet exchanges in place.
+	// Swap: only its image differs, which the kubelet changes in place.
 	Swap
-	// Rebuild: it must be made anew.
+	// Rebuild: it must be deleted and created again.
 	Rebuild
 )
 
@@ -125,9 +126,9 @@ type Entry int
 const (
 	// Unalterable: its arguments say so for good, as in Pods of releases before 0.4.
 	Unalterable Entry = iota
-	// Ends: it forms nothing and joins nobody.
+	// Ends: it forms no cluster and joins none; etcd exits.
 	Ends
-	// Joins: it joins the members that it was told of.
+	// Joins: it joins the members that its list names.
 	Joins
 	// Forms: it forms a new cluster, or waits for others that do.
 	Forms
@@ -166,8 +167,8 @@ func IsListed(m Member) bool { return m.Role != Unlisted }
 // IsHealthy says whether the member answered a linearizable read.
 func IsHealthy(m Member) bool { return m.Healthy }
 
-// IsSteady says whether a healthy member is about to stay so: nothing has told its
-// Pod to end or its container to restart, and it did not fail a moment ago.
+// IsSteady says whether a healthy member is about to stay so: its
+// Pod is not being deleted, its container is not about to restart, and it did not fail a moment ago.
 func IsSteady(m Member) bool {
 	return m.Healthy && !m.Pod.Terminating && !m.Pod.Settling && !m.Pod.Shaky
 }
@@ -179,7 +180,7 @@ func IsAwaited(m Member) bool {
 		m.NodeGone == ""
 }
 
-// AcceptsReconfig says whether nothing is known against the member as a leader.
+// AcceptsReconfig says whether the member is not known to refuse reconfiguration as a leader.
 func AcceptsReconfig(m Member) bool { return !m.RefusesReconfig }
 
 // IsServing says whether clients reach a member that stays healthy: its Service
@@ -196,7 +197,7 @@ func IsOutdated(m Member) bool { return m.Pod.Exists && m.Pod.Change != Same }
 // resources that the spec wants.
 func IsResizing(m Member) bool { return m.Pod.Resizing != "" && m.Pod.Change == Same }
 
-// IsSuperseded says whether the member's Pod must be made anew.
+// IsSuperseded says whether the member's Pod must be deleted and created again.
 func IsSuperseded(m Member) bool { return m.Pod.Exists && m.Pod.Change == Rebuild }
 
 // IsDisturbed says whether something outside is about to end the member's Pod.
@@ -210,10 +211,10 @@ func IsUnresponsive(m Member) bool {
 	return IsListed(m) && m.Pod.Running && m.Pod.Address != "" && !m.Answers && m.Foreign == ""
 }
 
-// IsAway says whether the member does not run at the moment, or nobody hears of it.
+// IsAway says whether the member does not run at the moment, or its node is silent.
 func IsAway(m Member) bool { return (!m.Pod.Running || m.Pod.Silent != "") && !m.Answers }
 
-// Silence says why nobody hears of the member, if that is so because its node is silent.
+// Silence names the member's node if that is silent and the member does not answer; empty if not.
 func (m Member) Silence() string {
 	if m.Pod.Silent == "" || m.Answers {
 		return ""
@@ -247,8 +248,8 @@ func IsLost(m Member) bool {
 // brings this member back.
 func IsBeyondRepair(m Member) bool { return IsLost(m) || m.Damage != "" && !m.Answers }
 
-// IsMissing says whether the member's data is on a machine that Kubernetes knows no more. It
-// may be back, or may still run there: it does not count as lost.
+// IsMissing says whether the member's data is on a machine that Kubernetes no longer knows. The machine
+// may come back, or still run etcd: the data does not count as lost.
 func IsMissing(m Member) bool { return m.NodeGone != "" && !m.Answers && !IsBeyondRepair(m) }
 
 // IsForeign says whether the member runs on data that is not its own. What else it

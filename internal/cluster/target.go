@@ -1,12 +1,13 @@
 package cluster
 
-// Target is what members are to run now, on the way to what is wanted.
+// Target is what members are to run now, on the way to the version that is wanted. Versions are full
+// (3.6.16) if nothing else is said.
 type Target struct {
-	Version   string // full version; what members run if there is no way
+	Version   string // what members run already if there is no way to what is wanted
 	Image     string // that holds it; empty for the usual one
 	Cleanse   bool   // members are to drop entries of their logs that the next version cannot read
-	Downgrade string // minor version that etcd must be told it goes down to, first
-	Cancel    bool   // a downgrade that etcd has begun must be called off, first
+	Downgrade string // minor version (3.5) of the downgrade that must be enabled first
+	Cancel    bool   // the downgrade that is enabled must be cancelled first
 	Await     string // what etcd is about to do before the next version may start
 	Barred    string // why there is no way to what is wanted
 	Misnamed  string // what the user's image holds, if that is not the version it was chosen for
@@ -15,12 +16,12 @@ type Target struct {
 	Current Revision
 }
 
-// Revision is a full version of etcd, and the image that the user has chosen for it; empty if that is
-// left to the operator.
+// Revision is a full version of etcd, and the image that the user has chosen for it; the image is empty if
+// that is left to the operator.
 type Revision struct{ Version, Image string }
 
-// For is what one member is to run. One whose Pod is gone comes back with what it ran while
-// that is held: what replaces it may fail there, too.
+// For is what one member is to run. A voter without a Pod comes back with the version that it ran while
+// that is current: the version that replaces it may fail there, too.
 func (t Target) For(m Member) Target {
 	if t.Current.Version != "" && m.Role == Voter && !m.Pod.Exists && m.Version == t.Current.Version {
 		return Target{Version: t.Current.Version, Image: t.Current.Image}
@@ -28,9 +29,8 @@ func (t Target) For(m Member) Target {
 	return t
 }
 
-// CurrentOf is what members ran well that are not updated yet, while one that is
-// has not answered with the new image, or has answered that it is of another version.
-// Members must be compared with the target already.
+// CurrentOf is what is current: the version that members run well which are not updated yet, while the updated
+// ones have not answered, or have answered with another version. Pod.Change of the members must be set.
 func (t Target) CurrentOf(members []Member) Revision {
 	var tried string
 	for _, m := range members {

@@ -41,7 +41,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestHoldWhatIsMisnamed: an image that runs, but holds another version, is for nobody else.
+// TestHoldWhatIsMisnamed: an image that runs, but holds another version, is for no other member.
 func TestHoldWhatIsMisnamed(t *testing.T) {
 	members := []cluster.Member{
 		{Name: "a-0", Role: cluster.Voter, Version: "3.7.3", Answers: true, Pod: cluster.Pod{Exists: true, Ready: true, Image: "new"}},
@@ -53,9 +53,9 @@ func TestHoldWhatIsMisnamed(t *testing.T) {
 	}
 }
 
-// TestHeldIsForWhoRanIt: a Pod that is there goes on to the target, and so does who ran
+// TestCurrentIsForMembersThatRanIt: a Pod that is there goes on to the target, and so does a member that ran
 // something else.
-func TestHeldIsForWhoRanIt(t *testing.T) {
+func TestCurrentIsForMembersThatRanIt(t *testing.T) {
 	target := cluster.Target{Version: "3.7.3", Image: "new", Current: cluster.Revision{Version: "3.6.16", Image: "old"}}
 	evicted := cluster.Member{Role: cluster.Voter, Version: "3.6.16"}
 	if got := target.For(evicted); got.Version != "3.6.16" || got.Image != "old" {

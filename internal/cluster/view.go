@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// View is one observation of a cluster. It holds facts only.
+// View is one observation of a cluster, taken at one moment. It holds facts only, all lists are sorted
+// as said beside them, and a rule never changes it.
 type View struct {
 	Name       string
 	UID        string // of the EtcdCluster
@@ -22,7 +23,7 @@ type View struct {
 	Target     Target
 	Record     Record
 	Members    []Member        // by serial number
-	Unknown    []UnknownMember // members that etcd lists, or listed last, and nobody asked for, by ID
+	Unknown    []UnknownMember // members that etcd lists, or listed last, and somebody else added, by ID
 	Volumes    []Volume        // every kept volume, by serial number
 	Expired    []Object        // volumes set aside for longer than the user wants, by name
 	Objects    []Object        // supporting objects that are not as wanted, by kind and name
@@ -30,31 +31,31 @@ type View struct {
 	Ending     []Ending        // authorities that end within a year, clients' first
 	Misfits    []Object        // parts of volumes that are not as wanted, by part and name
 	Refused    []Object        // volumes that Kubernetes does not let grow, by name
-	Foreign    []Object        // objects in our place that belong to somebody else
+	Foreign    []Object        // objects of other owners that have a name which the cluster needs
 
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
 	Unread string
 	// Alarms are those that etcd has raised, by kind and ID.
 	Alarms []Alarm
-	// Undecided says why it is not known whose data differs from that of the others; empty if it
-	// is, or if no alarm says that any does.
+	// Undecided says why it is not known which member's data differs; empty if it is known, or if no alarm
+	// says that any does.
 	Undecided string
 	// Split says which members follow which leader, if members that answer linearizable reads
-	// follow different ones: each side has a quorum of its own, and writes that the other
+	// follow different leaders: each side has a quorum of its own, and writes that the other
 	// lacks. Unread says the same then.
 	Split string
-	// Locked says that etcd answers none but its users, of whom the operator is none.
+	// Locked says that etcd answers only authenticated users, and the operator is not one.
 	Locked bool
-	// DowngradeTarget is the minor version that etcd lets its members go down to, while it lets
-	// nobody join; empty if none. If all run etcd 3.5 it is only looked for before members
+	// DowngradeTarget is the minor version of the downgrade that etcd has enabled, while it lets
+	// no member join; empty if none. If all run etcd 3.5 it is only looked for before members
 	// are added.
 	DowngradeTarget string
 	// Fresh is true while a Pod started so recently that etcd is about to answer.
 	Fresh bool
 }
 
-// Want is what the user asked for.
+// Want is what the user asks for, by the spec and by annotations.
 type Want struct {
 	Size      int    // 0: hibernate
 	Version   string // full version, 3.6.16
@@ -62,12 +63,12 @@ type Want struct {
 	Ephemeral bool   // data lives and dies with the Pod
 	Paused    string // what says that nothing is to be changed; empty if nothing does
 	Unclear   bool   // what says so may have meant the opposite
-	RollBack  bool   // take an upgrade back whose first member fails
+	RollBack  bool   // take an update back whose first member fails
 	Automatic bool   // recover quorum without asking
 	Accepted  string // loss of data that the user has accepted, as Loss.String puts it
 }
 
-// Loss is what going on from one survivor alone would mean.
+// Loss is the data that the cluster has left if it goes on from one survivor alone.
 type Loss struct {
 	Survivor string
 	Revision int64 // of the survivor's data: later writes are lost
@@ -76,20 +77,21 @@ type Loss struct {
 // String is what a user writes to accept the loss.
 func (l Loss) String() string { return fmt.Sprintf("%s@%d", l.Survivor, l.Revision) }
 
-// Record is what the operator remembers between two observations.
+// Record is what the operator remembers between two observations, in the status. Only the step
+// plan.Record changes it.
 type Record struct {
-	Token      string   // bootstrap token; empty before the plan is frozen
+	Token      string   // bootstrap token; empty before the first members are chosen
 	First      []string // names of the first members
 	Adopted    bool     // their volumes were there before
 	ClusterID  string   // set once the cluster has formed
 	NextSerial int
 	Joining    string // name reserved for a member about to join
-	Recovering string // member that the cluster is formed anew from
-	Revision   int64  // that the cluster is known to have had: no quorum may answer with less
+	Recovering string // member whose data the cluster is recovered from
+	Revision   int64  // of etcd's data that the cluster is known to have had: no quorum may answer with less
 	RolledBack RollBack
 }
 
-// RollBack is an update that was taken back because it failed. It is empty once something else is
+// RollBack is an update that was taken back because it failed. It is empty once another version or image is
 // wanted.
 type RollBack struct {
 	Refused, RefusedImage string // what is not tried again
@@ -105,7 +107,7 @@ func (r RollBack) String() string {
 	return fmt.Sprintf("spec.version %s was taken back to %s: %s; change spec.version or spec.image to go on", r.Refused, r.Version, r.Because)
 }
 
-// Object is a supporting object: a Service, a Secret, a PodDisruptionBudget.
+// Object is a supporting object: a Service, a Secret, a PodDisruptionBudget, or a part of a volume.
 type Object struct {
 	Kind, Name string
 	Part       Part   // of a volume, if only that is meant
@@ -114,21 +116,21 @@ type Object struct {
 	Denied     Denial // that it may not be changed at present
 	Gone       bool   // of Foreign: it is being deleted, so waiting helps
 	CanWait    bool   // of Objects: members start as well without, or with what it holds
-	Parts      bool   // of Objects: signed by another authority than members run on, it parts them or their clients
+	Parts      bool   // of Objects: signed by another authority than members run with, it would part them or their clients
 	Holder     string // of Lost: the Secret that still has certificates which it signed; empty if none has
 }
 
 // Denial says that Kubernetes does not let the operator change an object at present. It is empty
-// if nothing is in the way.
+// if the object may be changed.
 type Denial struct {
 	Because string // what Kubernetes said a moment ago; empty if it took what was written
-	Undone  bool   // it took it, and an admission policy or another controller has changed it back
+	Undone  bool   // it accepted it, and an admission policy or another controller has changed it back
 }
 
-// Stands says whether the object is to be left alone.
+// Stands says whether the object is to be left alone for now.
 func (d Denial) Stands() bool { return d != Denial{} }
 
-// Part is what of a volume is brought to the spec by itself.
+// Part is a part of a volume that is brought to the spec alone; empty for whole objects.
 type Part string
 
 const (
@@ -136,7 +138,7 @@ const (
 	Owner Part = "owner"
 	// Labels: that it is of the cluster, without which no watch sees it.
 	Labels Part = "labels"
-	// Mark: since when it is set aside.
+	// Mark: since when it is quarantined.
 	Mark Part = "mark"
 	// Version: what its member runs, which is written on it.
 	Version Part = "version"
@@ -152,15 +154,15 @@ func (o Object) String() string {
 	return o.Kind + " " + o.Name
 }
 
-// Ending is an authority that ends soon enough to be told.
+// Ending is a certificate authority that ends within a year. Its certificates end with it.
 type Ending struct {
 	Secret string // that holds it
 	Holder string // the Secret with what it has signed for the members
 	On     string // the day of its end, as 2036-01-31
-	Near   bool   // it must be replaced now
+	Near   bool   // within 30 days
 }
 
-// UnknownMember is a member that etcd lists and nobody asked for.
+// UnknownMember is a member that etcd lists and somebody else added.
 type UnknownMember struct {
 	ID      uint64
 	Name    string // empty until it has started
@@ -169,7 +171,7 @@ type UnknownMember struct {
 	Home    string // the namespace by which its peer URL names it as one of a cluster of this name; empty if it does not
 }
 
-// Elsewhere says of data in which etcd names its members by another namespace what to do.
+// Elsewhere says what to do with data in which etcd names its members by another namespace.
 func Elsewhere(namespace string) string {
 	return fmt.Sprintf("its data is of a cluster in namespace %s, by which etcd's members find each other: "+
 		"bring the volumes back to that namespace and create the EtcdCluster there; data cannot be moved to another one yet", namespace)
@@ -181,7 +183,7 @@ type Volume struct {
 	Token     string   // of the bootstrap plan that it was made for; empty if it joined later
 	First     []string // first members of that plan
 	ClusterID string   // set on one volume of a cluster that had formed
-	Version   string   // of etcd that its member ran last; empty if nobody wrote it down
+	Version   string   // of etcd that its member ran last; empty if it is not written there
 	Image     string   // that the user has chosen for that version; empty if none
 	Size      int64    // bytes that it asks for
 	UID       string   // precondition of its deletion
@@ -189,15 +191,15 @@ type Volume struct {
 	Unfit     bool     // of one that is unused: it is not of the class or the size that is wanted
 }
 
-// Planned says whether the bootstrap plan is frozen.
+// Planned says whether the first members are chosen.
 func (v View) Planned() bool { return v.Record.Token != "" }
 
 // Formed says whether the operator remembers that the cluster has formed. From
 // then on no member is ever started as part of a new cluster.
 func (v View) Formed() bool { return v.Record.ClusterID != "" || v.Record.Adopted }
 
-// Unproven says whether the volumes were there before and nobody has seen the cluster
-// since: which members it had in the end, only its data tells.
+// Unproven says whether the volumes were adopted and the member list was not read
+// since: only the data tells which members the cluster had in the end.
 func (v View) Unproven() bool { return v.Record.Adopted && v.Record.ClusterID == "" }
 
 // Select returns the members for which every test holds. It makes room for all that are
@@ -256,8 +258,8 @@ func (v View) Voters() int {
 	return v.Want.Size
 }
 
-// UnknownVoters is how many voters nobody asked for. What they have and whether they run is
-// not known, only that etcd counts them.
+// UnknownVoters is how many voters somebody else added. It is not known what data they have and whether they
+// run, only that etcd counts them.
 func (v View) UnknownVoters() int {
 	n := 0
 	for _, s := range v.Unknown {
@@ -278,18 +280,18 @@ func (v View) Leader() (Member, bool) {
 	return Member{}, false
 }
 
-// IsDisplaced says whether a Pod or a volume of somebody else is in the place of a member.
-// Nobody is asked then: who answers may not be who is meant.
+// IsDisplaced says whether a Pod or a volume of another owner has the name of a member.
+// No member is asked then: another process may answer in its place.
 func (v View) IsDisplaced() bool {
 	return slices.ContainsFunc(v.Foreign, func(o Object) bool { return o.Kind == "Pod" || o.Kind == "PersistentVolumeClaim" })
 }
 
-// Runs says whether a member has just told that it runs this version.
+// Runs says whether a member that answers runs this full version.
 func (v View) Runs(version string) bool {
 	return slices.ContainsFunc(v.Members, func(m Member) bool { return m.Answers && m.Version == version })
 }
 
-// Names returns the members' names, in order.
+// Names returns the members' names, in the given order.
 func Names(members []Member) []string {
 	names := make([]string, 0, len(members))
 	for _, m := range members {

@@ -39,7 +39,7 @@ func TestPutBackByABackupTool(t *testing.T) {
 		}
 		steps = append(steps, step.String())
 	}
-	want := "apply Service a, readmit a-0 to clients, readmit a-1 to clients, readmit a-2 to clients"
+	want := "apply Service a, attach a-0 to the client service, attach a-1 to the client service, attach a-2 to the client service"
 	if got := strings.Join(steps, ", "); got != want {
 		t.Errorf("steps: %s", got)
 	}

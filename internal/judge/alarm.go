@@ -44,7 +44,7 @@ func (j *judgement) listedAs(id uint64) string {
 // meanwhile, so that all voters can be asked for the same revision.
 func (j *judgement) noteOdd(answers []*Answer) {
 	if n := j.v.UnknownVoters(); n > 0 {
-		j.v.Undecided = fmt.Sprintf("voters that are not ours are not asked for the hash of their data: %d", n)
+		j.v.Undecided = fmt.Sprintf("unknown voters are not asked for the hash of their data: %d", n)
 		return
 	}
 	odd, undecided := cluster.Odd(j.hashes(answers))

@@ -23,8 +23,8 @@ func TestFault27WhoIsOdd(t *testing.T) {
 	}{
 		"no alarm":    {func(s *scene) { s.etcd.Corrupt("a-1") }, "", "", "done"},
 		"no space":    {func(s *scene) { s.etcd.Raise(2, "NOSPACE"); s.etcd.Corrupt("a-1") }, "", "", "done"},
-		"a follower":  {func(s *scene) { s.etcd.Raise(2, "CORRUPT"); s.etcd.Corrupt("a-1") }, "a-1", "", "withdraw a-1"},
-		"the leader":  {func(s *scene) { s.etcd.Raise(2, "CORRUPT"); s.etcd.Corrupt("a-0") }, "a-0", "", "withdraw a-0"},
+		"a follower":  {func(s *scene) { s.etcd.Raise(2, "CORRUPT"); s.etcd.Corrupt("a-1") }, "a-1", "", "detach a-1"},
+		"the leader":  {func(s *scene) { s.etcd.Raise(2, "CORRUPT"); s.etcd.Corrupt("a-0") }, "a-0", "", "detach a-0"},
 		"nobody":      {func(s *scene) { s.etcd.Raise(2, "CORRUPT") }, "", "", "refuse: etcd refuses every write"},
 		"one is gone": {func(s *scene) { s.etcd.Raise(9, "CORRUPT") }, "", "", "disarm CORRUPT of member 9"},
 		"no majority": {func(s *scene) {
@@ -51,7 +51,7 @@ func TestFault27WhoIsOdd(t *testing.T) {
 			}
 			s.etcd.Raise(2, "CORRUPT")
 			s.etcd.Corrupt("a-1")
-		}, "", "voters that are not ours are not asked", "apply PodDisruptionBudget"},
+		}, "", "unknown voters are not asked", "apply PodDisruptionBudget"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newScene(t)

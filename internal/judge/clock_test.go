@@ -36,7 +36,7 @@ func TestFault38ClockThatIsAhead(t *testing.T) {
 		pod.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(at)
 		pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
 		metav1.SetMetaDataLabel(&pod.ObjectMeta, build.ComponentLabel, build.Leaving)
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationWithdrawnAt, at.Format(time.RFC3339Nano))
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationDetachedAt, at.Format(time.RFC3339Nano))
 		s.c.Spec.Storage.Size.Set(4 << 30)
 		metav1.SetMetaDataAnnotation(&s.claim("a-1").ObjectMeta, v1alpha1.AnnotationGrowthRefused, "4Gi "+at.Format(time.RFC3339)+" no")
 		v := s.look()

@@ -30,7 +30,7 @@ func TestForeignDataIsNotBelieved(t *testing.T) {
 	if asked := strings.Join(append(s.callsOf("Members"), s.callsOf("Read")...), " "); strings.Contains(asked, "a-2") {
 		t.Errorf("asked %s", asked)
 	}
-	if step, because := plan.Next(v); step.String() != "withdraw a-2 from clients" {
+	if step, because := plan.Next(v); step.String() != "detach a-2 from the client service" {
 		t.Errorf("%s (%s)", step, because)
 	}
 }
@@ -76,7 +76,7 @@ func TestBeforeTheClusterIsKnownNobodyIsForeign(t *testing.T) {
 	if m, _ := v.Member("a-2"); m.ClusterID != "dead" || v.Count(cluster.IsForeign) > 0 {
 		t.Errorf("saw %+v", v)
 	}
-	if step, because := plan.Next(v); step.String() != "withdraw a-0 from clients" {
+	if step, because := plan.Next(v); step.String() != "detach a-0 from the client service" {
 		t.Errorf("%s (%s)", step, because)
 	}
 }

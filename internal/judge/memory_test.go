@@ -139,7 +139,7 @@ func TestUnknownMembersAreKnownWithoutALeader(t *testing.T) {
 	s.drop("Pod a-1", "PersistentVolumeClaim a-1", "Pod a-2", "PersistentVolumeClaim a-2")
 	s.c.Spec.Recovery.QuorumLoss = v1alpha1.Automatic
 	v := s.look()
-	if step, because := plan.Next(v); v.UnknownVoters() != 1 || !strings.Contains(step.String(), "voters that are not ours") {
+	if step, because := plan.Next(v); v.UnknownVoters() != 1 || !strings.Contains(step.String(), "unknown voters") {
 		t.Errorf("unknown %+v: %s (%s)", v.Unknown, step, because)
 	}
 }

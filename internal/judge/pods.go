@@ -119,7 +119,7 @@ func (s *Snapshot) isOverdue(pod *corev1.Pod) bool {
 const clientsLeave = time.Second
 
 func (s *Snapshot) isQuiet(pod *corev1.Pod) bool {
-	since, err := time.Parse(time.RFC3339Nano, pod.Annotations[v1alpha1.AnnotationWithdrawnAt])
+	since, err := time.Parse(time.RFC3339Nano, pod.Annotations[v1alpha1.AnnotationDetachedAt])
 	return err != nil || !s.isRecent(since, clientsLeave)
 }
 

@@ -41,7 +41,7 @@ func TestUnknownMembersAreRemembered(t *testing.T) {
 	for want, ids := range map[string][]string{
 		"recover quorum from a-0":                           nil,
 		"to go on from it set spec.recovery.acceptDataLoss": {"a"},
-		"voters that are not ours count for its quorum: 3":  {"a", "b", "c"},
+		"unknown voters count for its quorum: 3":            {"a", "b", "c"},
 	} {
 		s := newScene(t)
 		s.recordUnknown(ids...)

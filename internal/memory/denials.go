@@ -12,7 +12,7 @@ import (
 // refused it.
 const askAgain = 30 * time.Second
 
-// startAgain is the same for a member's Pod, and for a Secret that one may mount: nobody else
+// startAgain is the same for a member's Pod, and for a Secret that members mount: nothing else
 // can bring that member back. It is twice as long each time, up to askAgain.
 const startAgain = 5 * time.Second
 
@@ -37,7 +37,7 @@ type denials map[string]denial
 type denial struct {
 	at    time.Time
 	again time.Duration // after which it is asked for again
-	of    wish          // whoever changes that is heard at once
+	of    wish          // a change of it is tried at once
 	words string        // with which Kubernetes refused it; empty if it took it, and somebody may have changed it back
 	tries int           // in a row
 	times int           // in a row, those included after which it was seen to hold
@@ -112,7 +112,7 @@ func (r denial) holds() bool { return r.held && r.times < applyEasily }
 // noteDone remembers what was written: if the same is to be written again soon, it was in vain.
 func (d *denials) noteDone(v cluster.View, step plan.Step, now time.Time) {
 	for _, member := range stopped(step) {
-		delete(*d, changeOf(member).String()) // it is withdrawn by that, or gone
+		delete(*d, changeOf(member).String()) // it is detached by that, or gone
 	}
 	for _, object := range written(step) {
 		is := denial{at: now, of: wishOf(v), why: object.Why}
@@ -133,14 +133,14 @@ func written(step plan.Step) []cluster.Object {
 	if s, is := step.(plan.Quarantine); is {
 		return []cluster.Object{changeOf(s.Name)}
 	}
-	if s, is := step.(plan.MarkPods); is && s.As != plan.Seal {
+	if s, is := step.(plan.MarkPods); is && s.As != plan.Existing {
 		return []cluster.Object{changeOf(s.Pods[0].Name)}
 	}
 	return nil
 }
 
 // asked are the objects that a step asks Kubernetes for and that the plan can do without. It
-// cannot do without a first member, nor form a cluster anew beside volumes that are not set aside.
+// cannot do without a first member, nor force a new cluster beside volumes that are not quarantined.
 func asked(v cluster.View, step plan.Step) []cluster.Object {
 	switch s := step.(type) {
 	case plan.CreatePods:
@@ -190,7 +190,7 @@ func changeOf(member string) cluster.Object {
 
 // mark says of objects in the view that they were just refused, or changed back. What was
 // refused too long ago, or when something else was wanted, is forgotten. A Pod that may not be
-// cleared away is one that has yet to end: its kubelet will see to it.
+// deleted at once counts as one that has yet to end: its kubelet will clean it up.
 func (d denials) mark(v cluster.View, now time.Time) {
 	for object, is := range d {
 		if is.of != wishOf(v) || now.Sub(is.at) >= is.again+applyOver {

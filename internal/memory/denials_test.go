@@ -42,8 +42,8 @@ func of(c, v cluster.View) cluster.View {
 	return v
 }
 
-// TestPodThatMayNotBeClearedIsLeftToItsKubelet: a policy may let nobody delete by force.
-func TestPodThatMayNotBeClearedIsLeftToItsKubelet(t *testing.T) {
+// TestPodThatMayNotBeDeletedAtOnceIsLeftToItsKubelet: a policy may refuse it.
+func TestPodThatMayNotBeDeletedAtOnceIsLeftToItsKubelet(t *testing.T) {
 	var known denials
 	ends := plan.DeletePods{How: plan.AtOnce, Pods: []plan.PodRef{{Name: "a-1", UID: "x"}}}
 	if e := known.note(cluster1(), ends, denied, noon); !e.Outdated {
@@ -97,14 +97,14 @@ func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 	}
 }
 
-// TestMemberThatMayNotBeChanged is passed over for a moment. A cluster that is formed anew waits:
+// TestMemberThatMayNotBeChanged is passed over for a moment. A recovery of quorum waits:
 // no volume may stay beside the survivor's.
 func TestMemberThatMayNotBeChanged(t *testing.T) {
 	for _, step := range []plan.Step{
 		plan.Quarantine{Name: "a-1"},
 		plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Attach},
 		plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Detach},
-		plan.MarkPods{As: plan.Seal, Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}},
+		plan.MarkPods{As: plan.Existing, Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}},
 	} {
 		var known denials
 		if e := known.note(cluster1(), step, denied, noon); !e.Outdated {
@@ -158,7 +158,7 @@ func TestRefusalIsKnownForAMoment(t *testing.T) {
 	}
 }
 
-// TestRefusalEndsWithAnotherWish: whoever changes the deletion policy may delete the
+// TestRefusalEndsWithAnotherWish: a person who changes the deletion policy may delete the
 // EtcdCluster a moment later.
 func TestRefusalEndsWithAnotherWish(t *testing.T) {
 	var known denials
@@ -180,7 +180,7 @@ func TestErrorsThatStay(t *testing.T) {
 	}{
 		"refused":             {apply, denied, true},
 		"nothing is wrong":    {apply, Ending{}, false},
-		"nobody answers":      {apply, Ending{Err: errors.New("no route to host")}, false},
+		"no answer":           {apply, Ending{Err: errors.New("no route to host")}, false},
 		"nothing goes on":     {plan.CreatePods{Names: []string{"a-1"}}, denied, false},
 		"nothing was refused": {plan.Done{}, Ending{}, false},
 	} {

@@ -23,7 +23,7 @@ const (
 type leaders struct {
 	leader      string // that refuses at present; empty if none does
 	first, last time.Time
-	since       map[string]time.Time // when those that are unwilling were found to be, by name
+	since       map[string]time.Time // when a leader was found to refuse, by name
 }
 
 // note remembers whether the leader has made a change of the membership, or has refused it.
@@ -55,7 +55,7 @@ func asksLeader(step plan.Step) bool {
 	return adds || removes
 }
 
-// mark says of members in the view that they are unwilling as leaders.
+// mark says of members in the view that they refuse reconfiguration as leaders.
 func (l leaders) mark(v cluster.View, now time.Time) {
 	for i := range v.Members {
 		since, found := l.since[v.Members[i].Name]

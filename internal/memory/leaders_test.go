@@ -62,7 +62,7 @@ func TestALeaderIsUnwilling(t *testing.T) {
 			{{refusesAfter, "a-0", adds, Ending{}}},
 			refused("a-0", adds, refusesAfter+1, 2*refusesAfter),
 		}, false, 0},
-		"who has let one join later is still not asked first": {[][]try{
+		"a leader that has let one join later is still not asked first": {[][]try{
 			refused("a-0", adds, 0, refusesAfter), {{refusesAfter, "a-0", adds, Ending{}}},
 		}, true, 0},
 		"a learner is not in sync": {[][]try{refused("a-0", plan.Promote{Name: "a-2"}, 0, 2*refusesAfter)}, false, 0},
@@ -87,7 +87,7 @@ func TestALeaderIsUnwilling(t *testing.T) {
 			v := led("a-0")
 			known.mark(v, last.Add(test.then))
 			if v.Members[0].RefusesReconfig != test.want {
-				t.Errorf("unwilling: %t", v.Members[0].RefusesReconfig)
+				t.Errorf("refuses reconfiguration: %t", v.Members[0].RefusesReconfig)
 			}
 		})
 	}

@@ -1,6 +1,6 @@
-// Package memory is what the operator's process remembers of a cluster from one look to the next
-// and writes nowhere: what it has asked for a moment ago, and what became of it. Another process
-// begins with nothing, which costs a moment and is safe.
+// Package memory is what the operator's process remembers of a cluster between two reconciles
+// and does not write down: what it has tried a moment ago, and how that ended. Another process
+// starts with nothing, which costs a moment and is safe.
 //
 // It is pure: a memory is changed by views, steps and endings alone. It must never decide a step.
 package memory
@@ -27,15 +27,15 @@ type Cluster struct {
 type Ending struct {
 	// Err is nil after a success.
 	Err error
-	// Denied is what Kubernetes, or a webhook in it, said if it does not let the operator do it.
+	// Denied is what Kubernetes, or a webhook in it, said when it refused the write; empty if it did not.
 	Denied string
 	// NotReady: etcd refuses it for now.
 	NotReady bool
-	// Outdated: what was observed has changed meanwhile, so that nothing is wrong.
+	// Outdated: what was observed has changed meanwhile. Nothing is wrong.
 	Outdated bool
 }
 
-// Mark adds to a view what is remembered.
+// Mark adds to a view what is remembered. It changes members and objects of the view in place.
 func (m *Cluster) Mark(v cluster.View, now time.Time) {
 	m.restarts.mark(v, now)
 	m.denials.mark(v, now)

@@ -32,7 +32,7 @@ func (r *restarts) note(v cluster.View, step plan.Step, now time.Time) {
 	}
 }
 
-// stopped are the members that a step disturbs. Who is dismissed does not come back, and
+// stopped are the members that a step stops. A surplus member does not come back, and
 // etcd removes it in that time.
 func stopped(step plan.Step) []string {
 	if s, is := step.(plan.UpdateImage); is {

@@ -34,23 +34,23 @@ func TestRestartIsKnownUntilItIsOver(t *testing.T) {
 		was   func(*cluster.Member)
 		looks []look
 	}{
-		"a pod is made anew": {stop, well, []look{
+		"a pod is created again": {stop, well, []look{
 			{ending, 0, true}, {down, time.Second, true}, {down, restartTime, true}, {well, restartTime, false}, {down, restartTime, false},
 		}},
 		"an image is exchanged": {plan.UpdateImage{Name: "a-1"}, well, []look{
 			{settling, 0, true}, {down, time.Second, true}, {well, 2 * time.Second, false},
 		}},
-		"a member is dismissed": {plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{
+		"a surplus pod is deleted": {plan.DeletePods{How: plan.Detached, Pods: []plan.PodRef{{Name: "a-1"}}}, well, []look{
 			{ending, 0, true}, {down, time.Second, true}, {down, restartTime + 1, false},
 		}},
 		"the cache is behind": {stop, well, []look{{well, 0, true}, {ending, time.Second, true}, {down, time.Second, true}}},
 		"it does not come back": {stop, well, []look{
 			{down, time.Second, true}, {down, restartTime + 1, false}, {down, restartTime, false},
 		}},
-		"it was down before":       {stop, down, []look{{down, 0, false}}},
-		"it is no voter":           {stop, func(m *cluster.Member) { m.Role = cluster.Unlisted }, []look{{down, 0, false}}},
-		"another one is stopped":   {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-0"}}}, well, []look{{down, 0, false}}},
-		"a step that stops nobody": {plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1"}}, As: plan.Detach}, well, []look{{down, 0, false}}},
+		"it was down before":          {stop, down, []look{{down, 0, false}}},
+		"it is no voter":              {stop, func(m *cluster.Member) { m.Role = cluster.Unlisted }, []look{{down, 0, false}}},
+		"another one is stopped":      {plan.DeletePods{Pods: []plan.PodRef{{Name: "a-0"}}}, well, []look{{down, 0, false}}},
+		"a step that stops no member": {plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1"}}, As: plan.Detach}, well, []look{{down, 0, false}}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			var known restarts

@@ -11,7 +11,7 @@ const (
 	// do it does within that time, at its latest by its own pause between two new members
 	// (HealthInterval in its server.go).
 	unslowed = 5 * time.Second
-	// slowing is which part of its own age a wait may last longer because nobody looks.
+	// slowing is which part of its own age a wait may last longer because it is looked at rarely.
 	slowing = 10
 	// slowest is the longest pause of what does not get on.
 	slowest = 30 * time.Second

@@ -9,8 +9,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
-// TestWhatGetsOnBeginsAnew: a row ends with another step, or another error.
-func TestWhatGetsOnBeginsAnew(t *testing.T) {
+// TestProgressBeginsAnotherRow: a row ends with another step, or another error.
+func TestProgressBeginsAnotherRow(t *testing.T) {
 	var known Cluster
 	stuck, well := plan.Wait{For: "x", Look: plan.Soon}, Ending{}
 	known.Row(stuck, well, noon)
@@ -45,7 +45,7 @@ func TestToldOnce(t *testing.T) {
 	}
 }
 
-// TestEndings: a step that etcd refuses has stopped nobody, and what Kubernetes denies is no error
+// TestEndings: a step that etcd refuses has stopped no member, and what Kubernetes denies is no error
 // for as long as all else can go on.
 func TestEndings(t *testing.T) {
 	var known Cluster

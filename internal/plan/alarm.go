@@ -7,11 +7,11 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// containCorruption changes nothing while etcd says that members do not have the same data, but
-// to take out who has none, and the one whose data differs: every other copy may be the last good one, and whoever joins
-// may be given the bad one. A member is odd only if a majority of the voters has other data, by
-// their hashes at one revision. Which member etcd has raised the alarm for proves nothing: etcd
-// compares others with the leader, whose data may be what differs.
+// containCorruption only removes members while etcd says that their data differs: a member that has no
+// data, and a member whose data is odd. Any other copy may be the last good one, and a member that joins may
+// be given the bad one. Data is odd only if a majority of the voters has other data, by their hashes at one
+// revision. The member that etcd has raised the alarm for proves nothing: etcd compares members with the
+// leader, whose data may be the odd one.
 func containCorruption(v cluster.View) Step {
 	alarms := v.Raised(cluster.Corrupt)
 	if len(alarms) == 0 {
@@ -27,9 +27,9 @@ func containCorruption(v cluster.View) Step {
 	left := slices.IndexFunc(alarms, func(a cluster.Alarm) bool { return a.Member == "" && a.ID != 0 })
 	switch {
 	case len(odd) > 0:
-		return expel(v, odd)
+		return removeOdd(v, odd)
 	case v.Undecided != "":
-		return refuse(raised + "; nothing is changed, because it is not known whose data differs: " + v.Undecided + "; find that out with " +
+		return refuse(raised + "; nothing is changed, because it is not known which member's data differs: " + v.Undecided + "; find it with " +
 			"etcdctl endpoint hashkv, remove that member with etcdctl member remove, and end the alarm with etcdctl alarm disarm")
 	case v.Count(cluster.IsVoter) < 2:
 		return refuse(raised + "; there is no other voter to compare its data with: check it, or restore it from a backup, " +
@@ -38,14 +38,14 @@ func containCorruption(v cluster.View) Step {
 		return DisarmAlarm{Kind: alarms[left].Kind, ID: alarms[left].ID, Because: "all voters have the same data, and that member is gone"}
 	default:
 		return refuse(raised + "; all voters have the same data by their hashes at one revision, so none is replaced: " +
-			"find out who has raised it, and end it with etcdctl alarm disarm")
+			"find out why it was raised, and end it with etcdctl alarm disarm")
 	}
 }
 
-// expel takes members out whose data differs: from clients, from leadership, and from etcd's
-// list if those that agree hold a quorum without them. A learner goes first: it may have been
+// removeOdd removes members whose data differs: from the client Service, from leadership, and from etcd's
+// list if the members that agree are a quorum without them. A learner is removed first: it may have been
 // given their data.
-func expel(v cluster.View, odd []cluster.Member) Step {
+func removeOdd(v cluster.View, odd []cluster.Member) Step {
 	names := cluster.Names(odd)
 	for _, m := range odd {
 		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Detached {
@@ -61,7 +61,7 @@ func expel(v cluster.View, odd []cluster.Member) Step {
 	return remove(v, odd[0], "its data is not that of the other voters")
 }
 
-// isSuspect says whether etcd, or what the voters tell, speaks against the member's data.
+// isSuspect says whether the member's data is odd, or etcd has raised the alarm CORRUPT for it.
 func isSuspect(v cluster.View) func(cluster.Member) bool {
 	return func(m cluster.Member) bool {
 		named := slices.ContainsFunc(v.Raised(cluster.Corrupt), func(a cluster.Alarm) bool { return a.Member == m.Name })

@@ -7,12 +7,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// LostAuthority says which authorities of a formed cluster cannot sign any more, and what
-// to do about it; empty if all can, or if nothing is left that they signed.
+// LostAuthority says which certificate authorities of a formed cluster cannot sign any more, and what
+// to do about it. It is empty if all can, or if nothing is left that they signed.
 //
-// Another authority is never made beside that: etcd shows a new certificate at once and
-// learns whom to trust only when it starts, so members that run would hear neither each
-// other nor their clients. Left alone they serve on.
+// No other authority is made while that is so: etcd shows a new certificate at once and
+// reads which authority it trusts only when it starts. Members that run would reject each other
+// and their clients. Without a change they go on to serve.
 func LostAuthority(v cluster.View) string {
 	if !v.Formed() || len(v.Lost) == 0 {
 		return ""
@@ -31,12 +31,12 @@ func LostAuthority(v cluster.View) string {
 	if holder != "" {
 		another = fmt.Sprintf("set spec.size to 0, delete Secret %s and set spec.size back", holder)
 	}
-	return fmt.Sprintf("%s; members serve on by the certificates that they have; restore it from a backup; or, to have another made, %s",
+	return fmt.Sprintf("%s; members go on to serve with their certificates; restore it from a backup; or, to have another made, %s",
 		strings.Join(faults, "; "), another)
 }
 
-// EndOfAuthority says which authorities end within a year and how to have others made, and
-// whether that is urgent; empty if none does.
+// EndOfAuthority says which certificate authorities end within a year, what to do about it, and
+// whether one ends within 30 days. The message is empty if none ends.
 func EndOfAuthority(v cluster.View) (message string, urgent bool) {
 	if len(v.Ending) == 0 {
 		return "", false
@@ -50,9 +50,9 @@ func EndOfAuthority(v cluster.View) (message string, urgent bool) {
 		"set spec.size to 0, delete Secrets %s, %s and set spec.size back", list(ends), list(secrets), v.Ending[0].Holder), urgent
 }
 
-// spareRunning changes nothing of members while the Secret that they mount can neither be
-// used nor made: one that is restarted or added could not start.
-func spareRunning(v cluster.View) Step {
+// keepRunning restarts, adds and removes no member while the Secret that members mount can neither be
+// used nor made: a member could not start.
+func keepRunning(v cluster.View) Step {
 	because := LostAuthority(v)
 	for _, o := range v.Lost {
 		if because != "" && o.Holder == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// leaveDeleted lets Kubernetes collect what the EtcdCluster owns. Nothing must
-// come back while it does.
+// leaveDeleted lets Kubernetes collect what the EtcdCluster owns. Nothing may be
+// created again meanwhile.
 func leaveDeleted(v cluster.View) Step {
 	if !v.Deleting {
 		return nil
@@ -17,8 +17,8 @@ func leaveDeleted(v cluster.View) Step {
 	return Wait{For: "Kubernetes to collect the objects of the deleted cluster"}
 }
 
-// leaveNewer does nothing to a cluster whose record a newer operator has written:
-// what this one does not understand it would lose.
+// leaveNewer does nothing to a cluster whose status a newer operator has written:
+// this one would lose the fields that it does not know.
 func leaveNewer(v cluster.View) Step {
 	if v.Newer == "" {
 		return nil
@@ -26,8 +26,7 @@ func leaveNewer(v cluster.View) Step {
 	return refuse("a newer version of the operator has taken this cluster over: " + v.Newer + "; run that version again")
 }
 
-// pause changes nothing for as long as the user wants. etcd and its Pods go on
-// by themselves.
+// pause changes nothing for as long as the user wants. etcd and its Pods keep running.
 func pause(v cluster.View) Step {
 	if v.Want.Paused == "" {
 		return nil
@@ -35,19 +34,19 @@ func pause(v cluster.View) Step {
 	return Wait{For: "the end of the pause: " + v.Want.Paused}
 }
 
-// respectOthers never touches an object of another owner, and waits for one that
-// is on its way out: most often a cluster of the same name, just deleted.
-func respectOthers(v cluster.View) Step { return respect(halting(v)) }
+// leaveForeignObjects never changes an object of another owner, and waits for one that
+// is being deleted: most often it is of a cluster of the same name, just deleted.
+func leaveForeignObjects(v cluster.View) Step { return refuseForeign(halting(v)) }
 
-// halting are the objects of somebody else that nothing goes on beside. In the place of a
-// Service or of the disruption budget of a cluster that has formed they halt only that.
+// halting are the objects of other owners that stop every change. One that has the name of a
+// Service or of the disruption budget of a cluster that has formed stops only changes of that.
 func halting(v cluster.View) []cluster.Object {
 	return slices.DeleteFunc(slices.Clone(v.Foreign), func(o cluster.Object) bool {
 		return v.Formed() && (o.Kind == "Service" || o.Kind == "PodDisruptionBudget")
 	})
 }
 
-func respect(foreign []cluster.Object) Step {
+func refuseForeign(foreign []cluster.Object) Step {
 	switch message := inTheWay(foreign); {
 	case message != "":
 		return refuse(message)
@@ -58,8 +57,8 @@ func respect(foreign []cluster.Object) Step {
 	}
 }
 
-// InTheWay says which object of somebody else is where one of the cluster is to be, and what
-// to do about it; empty if there is none that stays.
+// InTheWay says which object of another owner has a name that the cluster needs, and what
+// to do about it. It is empty if there is none, or if all are being deleted.
 func InTheWay(v cluster.View) string { return inTheWay(v.Foreign) }
 
 func inTheWay(foreign []cluster.Object) string {
@@ -71,19 +70,19 @@ func inTheWay(foreign []cluster.Object) string {
 	return ""
 }
 
-// hibernate ends every Pod and keeps every volume. Members are not removed: they
-// come back as they were. One that would come back without its data is not ended.
+// hibernate deletes every Pod and keeps every volume. Members are not removed: they
+// come back as they were. A Pod is not deleted if its data goes with it.
 func hibernate(v cluster.View) Step {
 	if v.Want.Size > 0 {
 		return nil
 	}
-	if step := stayAwake(v); step != nil {
+	if step := keepPodsWithoutVolume(v); step != nil {
 		return step
 	}
 	pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists })
 	for _, m := range pods {
 		if !m.Pod.Terminating {
-			return stop(m, "the size is 0")
+			return deletePod(m, "the size is 0")
 		}
 	}
 	if len(pods) > 0 {
@@ -92,29 +91,29 @@ func hibernate(v cluster.View) Step {
 	return Done{}
 }
 
-// stayAwake refuses to end a Pod whose volume is being deleted and goes with it.
-func stayAwake(v cluster.View) Step {
+// keepPodsWithoutVolume refuses to delete a Pod whose volume is being deleted and goes with it.
+func keepPodsWithoutVolume(v cluster.View) Step {
 	ours := func(m cluster.Member) bool { return m.Recorded || cluster.IsListed(m) }
-	mortal := v.Select(ours, isMortal, func(m cluster.Member) bool { return !m.Pod.Terminating })
-	if len(mortal) == 0 {
+	kept := v.Select(ours, dataGoesWithPod, func(m cluster.Member) bool { return !m.Pod.Terminating })
+	if len(kept) == 0 {
 		return nil
 	}
-	if step := stayOneCluster(v); step != nil {
+	if step := detachForeign(v); step != nil {
 		return step
 	}
-	return refuse("size 0 keeps volumes, but that of " + list(cluster.Names(mortal)) + " is being deleted and goes with its pod; " +
+	return refuse("size 0 keeps volumes, but that of " + list(cluster.Names(kept)) + " is being deleted and goes with its pod; " +
 		"set spec.size to 3 or more, then delete such pods one at a time, each while all members are healthy: they are replaced")
 }
 
-// adoptVolumes takes kept volumes for what they are: the data of a cluster of
-// this name. Only if every volume of one plan is there and none says that the
-// cluster had formed is the plan taken up again as it was. Volumes that all never held
-// data are nobody's past: they are in the way of the size and the class that are wanted now.
+// adoptVolumes takes kept volumes for the data of a cluster of this name. If every volume
+// of one bootstrap plan is there and none says that the cluster had formed, the bootstrap
+// goes on with that plan. Volumes that all never held data are deleted: they are not of the size and
+// the class that are wanted now.
 func adoptVolumes(v cluster.View) Step {
 	if v.Planned() {
 		return nil
 	}
-	if step := discardUnused(v); step != nil {
+	if step := deleteUnused(v); step != nil {
 		return step
 	}
 	if len(v.Volumes) == 0 {
@@ -132,10 +131,10 @@ func adoptVolumes(v cluster.View) Step {
 		formed = formed || volume.ClusterID != "" || volume.Token == "" || !samePlan
 	}
 	formed = formed || !slices.Equal(names, plan.First)
-	return AdoptVolumes(v, cmp.Or(token, v.UID), names, formed)
+	return RecordAdoption(v, cmp.Or(token, v.UID), names, formed)
 }
 
-// apart says of volumes that they are of different clusters, if two of them say so.
+// apart says which volumes are of different clusters, by what is written on them; empty if none are.
 func apart(volumes []cluster.Volume) string {
 	for i, one := range volumes {
 		for _, other := range volumes[i+1:] {
@@ -150,10 +149,10 @@ func apart(volumes []cluster.Volume) string {
 	return ""
 }
 
-// freezePlan fixes the first members once, so that every one of them is started
-// with the same list whatever the spec says meanwhile. Names that volumes of an
-// earlier cluster have are passed over.
-func freezePlan(v cluster.View) Step {
+// chooseFirstMembers chooses the first members once, so that every one of them is started
+// with the same list, whatever the spec says later. Names of volumes of an
+// earlier cluster are not used again.
+func chooseFirstMembers(v cluster.View) Step {
 	if v.Planned() {
 		return nil
 	}
@@ -165,14 +164,14 @@ func freezePlan(v cluster.View) Step {
 	for i := range v.Want.Size {
 		names = append(names, cluster.MemberName(v.Name, v.Record.NextSerial+i))
 	}
-	return FreezeBootstrap(v, names)
+	return RecordFirstMembers(v, names)
 }
 
-// furnish brings the objects that members need before the members, and in a cluster
-// that has formed only those: a repair must not wait for another that cannot be applied, nor
-// for one that Kubernetes has just refused. What is changed back each time holds nobody up.
-func furnish(v cluster.View) Step {
-	return furnished(v, func(o cluster.Object) bool {
+// ensureObjects applies supporting objects before members are started. Once the cluster has formed it
+// applies only those that members need: a repair must not wait for another that cannot be applied, nor
+// for one that Kubernetes has just refused. It does not wait for an object that is changed back each time.
+func ensureObjects(v cluster.View) Step {
+	return ensure(v, func(o cluster.Object) bool {
 		if v.Formed() {
 			return isNeeded(v, o) && !o.Denied.Stands()
 		}
@@ -180,9 +179,9 @@ func furnish(v cluster.View) Step {
 	})
 }
 
-// awaitNeeds changes no member that runs well while Kubernetes refuses an object that one that
-// starts needs. Repairs come before: what is down loses nothing by it.
-func awaitNeeds(v cluster.View) Step {
+// awaitNeeded changes no member that runs well while Kubernetes refuses an object that a member
+// needs to start. Repairs come first: a member that is down loses nothing by them.
+func awaitNeeded(v cluster.View) Step {
 	refused := func(o cluster.Object) bool {
 		return isNeeded(v, o) && o.Denied.Stands() && !o.Denied.Undone
 	}
@@ -192,24 +191,24 @@ func awaitNeeds(v cluster.View) Step {
 	return Refuse{Because: Denied(v), Denied: true}
 }
 
-// furnishRest brings what only clients and drains need. It comes after what replaces a
-// member, and whenever that waits. What Kubernetes has just refused is left for a moment.
-func furnishRest(v cluster.View) Step {
-	return furnished(v, func(o cluster.Object) bool { return v.Formed() && !isNeeded(v, o) && !o.Denied.Stands() })
+// ensureOtherObjects applies what only clients and drains need. It comes after the rules that replace a
+// member, and whenever those wait. An object that Kubernetes has just refused is left for a moment.
+func ensureOtherObjects(v cluster.View) Step {
+	return ensure(v, func(o cluster.Object) bool { return v.Formed() && !isNeeded(v, o) && !o.Denied.Stands() })
 }
 
-// isNeeded says whether no member can start without the object as it is to be: a Secret that
-// it mounts or is signed by, or the Service that gives members their names.
+// isNeeded says whether members need the object to start: a Secret that they mount or that signs
+// for them, or the Service that gives members their names.
 func isNeeded(v cluster.View, o cluster.Object) bool {
 	return !o.CanWait && (o.Kind == "Secret" || o.Kind == "Service" && o.Name == v.Name)
 }
 
-// guard brings the disruption budget, unless Kubernetes has just refused it.
-func guard(v cluster.View) Step {
-	return furnished(v, func(o cluster.Object) bool { return o.Kind == "PodDisruptionBudget" && !o.Denied.Stands() })
+// ensureBudget applies the disruption budget, unless Kubernetes has just refused it.
+func ensureBudget(v cluster.View) Step {
+	return ensure(v, func(o cluster.Object) bool { return o.Kind == "PodDisruptionBudget" && !o.Denied.Stands() })
 }
 
-func furnished(v cluster.View, wanted func(cluster.Object) bool) Step {
+func ensure(v cluster.View, wanted func(cluster.Object) bool) Step {
 	lost := LostAuthority(v) != ""
 	objects := slices.DeleteFunc(slices.Clone(v.Objects), func(o cluster.Object) bool { return lost && o.Parts || !wanted(o) })
 	if len(objects) == 0 {
@@ -218,10 +217,10 @@ func furnished(v cluster.View, wanted func(cluster.Object) bool) Step {
 	return Apply{objects}
 }
 
-// stayOneCluster keeps clients from members whose data is not their own. Before it is
-// known which cluster is ours, one that disagrees with another stops everything: only a
+// detachForeign keeps clients from members whose data is not their own. Before the cluster
+// ID is known, members that tell different ones stop everything: only a
 // person can tell which is right.
-func stayOneCluster(v cluster.View) Step {
+func detachForeign(v cluster.View) Step {
 	unclear := disagreeing(v)
 	for _, m := range append(unclear, v.Select(cluster.IsForeign)...) {
 		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Detached && !m.Denied.Stands() {
@@ -239,8 +238,8 @@ func stayOneCluster(v cluster.View) Step {
 		"; delete the pod and the volume of each whose data is not needed")
 }
 
-// disagreeing are all members that say which cluster they are in, if they do not all
-// say the same and nobody remembers which is right.
+// disagreeing are all members that tell their cluster ID, if they tell different
+// ones and the record has none.
 func disagreeing(v cluster.View) []cluster.Member {
 	said := v.Select(func(m cluster.Member) bool { return m.ClusterID != "" })
 	for _, m := range said {
@@ -251,11 +250,11 @@ func disagreeing(v cluster.View) []cluster.Member {
 	return nil
 }
 
-// sealBootstrap lets no restart of a container form the cluster again, or join it with an
-// empty log, from the moment that the cluster has formed: a member that has data has no need
-// to enter it, and one that has yet to get data joins. A quorum must have answered: a member
-// that never had data would else be kept from joining those that have. A learner has no vote.
-func sealBootstrap(v cluster.View) Step {
+// setInitialClusterState lets no container that restarts form the cluster again, or join it with an
+// empty log, once the cluster has formed: a member that has data need not join, and a member
+// that has none yet joins. A quorum must have answered: else a member
+// that never had data could be kept from joining those that have. Learners have no vote and are left alone.
+func setInitialClusterState(v cluster.View) Step {
 	if v.Unread != "" {
 		return nil
 	}
@@ -269,13 +268,13 @@ func sealBootstrap(v cluster.View) Step {
 	if len(pods) == 0 {
 		return nil
 	}
-	return MarkPods{pods, Seal}
+	return MarkPods{pods, Existing}
 }
 
-// rememberFormation latches the cluster ID once it is known that the cluster has formed. It
-// waits a moment for the last member, to save a write, unless a Pod is missing, or data would
-// go with one: no Pod may be started as new once the cluster has formed.
-func rememberFormation(v cluster.View) Step {
+// recordClusterID writes the cluster ID down, once, when the cluster has formed. It
+// waits a moment for the last member, to save a write, unless a Pod is missing, or data
+// goes with Pods: no Pod may be started as new once the cluster has formed.
+func recordClusterID(v cluster.View) Step {
 	formed := witness(v)
 	if v.Record.ClusterID != "" || formed.ClusterID == "" {
 		return nil
@@ -289,10 +288,9 @@ func rememberFormation(v cluster.View) Step {
 	return RecordFormation(v, formed.ClusterID, firstVolume(v))
 }
 
-// witness is a member that says which cluster has formed: the one that leads, or any where
-// one that has joined is gone, and nobody may lead for that reason; empty if there is none.
-// Of volumes that were adopted it is known that they had formed; their list only a leader
-// proves.
+// witness is a member that tells which cluster has formed: the leader, or any member if
+// one that had joined has no Pod, because there may be no leader for that reason. It is empty if there is
+// none. Adopted volumes are of a cluster that had formed; only a leader proves its member list.
 func witness(v cluster.View) cluster.Member {
 	if leader, _ := v.Leader(); leader.ClusterID != "" {
 		return leader
@@ -312,11 +310,11 @@ func firstVolume(v cluster.View) string {
 	return v.Volumes[0].Name
 }
 
-// guardBootstrap never gives a first member a second empty volume. All volumes are made before
-// the first Pod, so one that is missing beside a Pod, or beside a volume that a Pod was made
-// for, was lost, and the cluster may have formed with it. Where no Pod is left, the volumes
-// that are count as those of a cluster that has formed: with its data it comes back.
-func guardBootstrap(v cluster.View) Step {
+// protectFirstVolumes never gives a first member a second empty volume. All volumes are created before
+// the first Pod. If one is missing beside a Pod, or beside a volume that a Pod was created
+// for, it was lost, and the cluster may have formed with it. If no Pod is left, the remaining volumes
+// count as those of a cluster that has formed: it comes back with their data.
+func protectFirstVolumes(v cluster.View) Step {
 	pods := v.Select(cluster.HasPod)
 	if v.Formed() || v.Want.Ephemeral || len(pods) == 0 && !hasBegun(v) {
 		return nil
@@ -325,7 +323,7 @@ func guardBootstrap(v cluster.View) Step {
 		switch {
 		case m.Volume == cluster.Kept:
 		case len(pods) == 0:
-			return AdoptVolumes(v, v.Record.Token, v.Record.First, true)
+			return RecordAdoption(v, v.Record.Token, v.Record.First, true)
 		default:
 			return refuse("the volume of " + m.Name + " was lost before the cluster was seen to form; " +
 				"delete the EtcdCluster and its volumes, and create it again")

@@ -7,12 +7,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// Denied says what Kubernetes has just refused, which nothing else waits for; empty if it
-// has refused nothing.
+// Denied says which writes Kubernetes has just refused or somebody has changed back, and what to do
+// about it. It is empty if there are none.
 func Denied(v cluster.View) string {
 	if refused := v.Select(func(m cluster.Member) bool { return m.Pod.Denied.Stands() }); len(refused) > 0 {
 		return "Kubernetes refuses the pods of " + list(cluster.Names(refused)) + ": " + refused[0].Pod.Denied.Because +
-			"; allow them, which is tried again within a minute"
+			"; allow them; the operator tries again within a minute"
 	}
 	refused, undone := objections(v)
 	var all []string
@@ -20,20 +20,20 @@ func Denied(v cluster.View) string {
 		all = append(all, message)
 	}
 	if len(undone.what) > 0 {
-		all = append(all, "somebody changes back what the operator applies: "+list(undone.what)+"; exempt it from the admission policy, "+
-			"or stop the controller, that does; it is tried again after pauses that grow to 5 minutes")
+		all = append(all, "something changes back what the operator applies: "+list(undone.what)+"; exempt it from the admission policy "+
+			"or stop the controller that does this; the operator tries again after pauses that grow to 5 minutes")
 	}
 	return strings.Join(all, "; ")
 }
 
-// An objection is what Kubernetes does not let the operator change, and its words.
+// An objection lists what Kubernetes does not let the operator change, and its words.
 type objection struct {
 	what  []string
 	words string
 	owner bool // of a volume
 }
 
-// objections are what Kubernetes has refused, and what it took and somebody has changed back.
+// objections are what Kubernetes has refused, and what it accepted and somebody has changed back.
 func objections(v cluster.View) (refused, undone objection) {
 	of := func(denied cluster.Denial) *objection {
 		if denied.Undone {
@@ -62,9 +62,9 @@ func (o objection) String() string {
 	if len(o.what) == 0 {
 		return ""
 	}
-	message := "Kubernetes refuses to change or delete " + list(o.what) + ": " + o.words + "; allow it, which is tried twice a minute"
+	message := "Kubernetes refuses to change or delete " + list(o.what) + ": " + o.words + "; allow it; the operator tries twice a minute"
 	if o.owner {
-		message += "; until then spec.deletionPolicy does not hold for these volumes"
+		message += "; until then spec.deletionPolicy has no effect on these volumes"
 	}
 	return message
 }

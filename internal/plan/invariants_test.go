@@ -185,7 +185,7 @@ func violation(before, after *world, step plan.Step) string {
 		}
 	}
 	if membership(step) && before.budget > 0 && before.isDrainable(before) && !after.isDrainable(before) {
-		return "I1: who may be evicted now leaves no quorum behind"
+		return "I1: the Pods that may be evicted now leave no quorum behind"
 	}
 	if before.formed && (na-nb > 1 || nb-na > 1) {
 		return fmt.Sprintf("I2: %d voters become %d at once", nb, na)
@@ -214,7 +214,7 @@ func corruptViolation(before, after *world, step plan.Step) string {
 	case plan.DeleteVolume, plan.AddLearner, plan.Promote, plan.ResizePod:
 		broken = step.String() + " although members have different data"
 	case plan.Record:
-		if s.Event == "RolledBack" {
+		if s.Event == plan.RolledBack {
 			broken = step.String() + " although members have different data"
 		}
 	case plan.Downgrade:
@@ -248,7 +248,7 @@ func corruptViolation(before, after *world, step plan.Step) string {
 	return broken
 }
 
-// membership says whether the step changes who votes.
+// membership says whether the step changes the voters.
 func membership(step plan.Step) bool {
 	_, promotes := step.(plan.Promote)
 	_, removes := step.(plan.RemoveMember)
@@ -262,7 +262,7 @@ func disturbs(step plan.Step) bool {
 	return stops && s.How != plan.AtOnce || updates
 }
 
-// staysUndrained is true of who stays if every cordoned node is drained now.
+// staysUndrained is true of a member that stays if every cordoned node is drained now.
 func staysUndrained(m *cluster.Member) bool {
 	return staysHealthy(m) && !m.Pod.Cordoned && !m.Pod.Settling
 }
@@ -271,25 +271,25 @@ func healthy(m *cluster.Member) bool { return m.Healthy }
 
 func staysHealthy(m *cluster.Member) bool { return m.Healthy && !m.Pod.Terminating }
 
-// staysUp counts who comes back by itself, too. A spec that fails elsewhere already is no
-// reason to end it.
+// staysUp is also true of a member that comes back by itself. A spec that fails elsewhere already is no
+// reason to delete its Pod.
 func (w *world) staysUp(m *cluster.Member) bool {
 	return (m.Answers || w.fate(m.Name).away > 0) && !m.Pod.Terminating
 }
 
-// authorityViolation guards what a lost authority has signed: nobody who runs by it is
-// parted from the others by another, or ended while nobody can start.
+// authorityViolation guards what a lost authority has signed: no other authority parts the members that
+// run with it, and none of them is stopped while none can start.
 func authorityViolation(before *world, step plan.Step) string {
 	if s, is := step.(plan.DeletePods); is && isStop(s) && before.cannotMount() && before.member(s.Pods[0].Name).Healthy &&
 		before.view.Want.Size > 0 {
 		return s.Pods[0].Name + " is stopped and cannot start again"
 	}
-	furnished, is := step.(plan.Apply)
+	applied, is := step.(plan.Apply)
 	if !is {
 		return ""
 	}
 	for _, lost := range before.view.Lost {
-		made := slices.ContainsFunc(furnished.Objects, func(o cluster.Object) bool { return o.String() == lost.String() })
+		made := slices.ContainsFunc(applied.Objects, func(o cluster.Object) bool { return o.String() == lost.String() })
 		if made && (lost.Holder != "" || len(before.view.Select(cluster.HasPod)) > 0) {
 			return "another authority is made beside what " + lost.Name + " has signed"
 		}
@@ -297,9 +297,9 @@ func authorityViolation(before *world, step plan.Step) string {
 	return ""
 }
 
-func isStop(s plan.DeletePods) bool { return s.How == plan.Plainly || s.How == plan.Rehearsed }
+func isStop(s plan.DeletePods) bool { return s.How == plan.Plainly || s.How == plan.DryRun }
 
-// forceViolation guards the history of a cluster: it may only be formed anew when
+// forceViolation guards the history of a cluster: a new one may only be forced when
 // its quorum is gone for good, and beside no other member that could go on.
 func forceViolation(before *world) string {
 	gone := before.view.Select(cluster.IsVoter, func(m cluster.Member) bool {
@@ -307,11 +307,11 @@ func forceViolation(before *world) string {
 	})
 	_, all := before.voters(healthy)
 	if quorum.Holds(all-len(gone), all) {
-		return "I6: the cluster is formed anew although its quorum may come back"
+		return "I6: a new cluster is forced although the quorum may come back"
 	}
 	for _, m := range before.view.Members {
-		if m.Pod.Exists && !before.fate(m.Name).silent && !before.fate(m.Name).unheard {
-			return "I6: the cluster is formed anew beside " + m.Name
+		if m.Pod.Exists && !before.fate(m.Name).silent && !before.fate(m.Name).unreachable {
+			return "I6: a new cluster is forced beside " + m.Name
 		}
 	}
 	return ""
@@ -347,7 +347,7 @@ func dataViolation(before, after *world, step plan.Step) string {
 	if s, is := step.(plan.DeleteVolume); is && s.Unused && before.fate(s.Name).data && before.member(s.Name).Unused {
 		return "I3: volume of " + s.Name + " holds data and is deleted"
 	}
-	if s, is := step.(plan.Record); is && s.Event == "BootstrapPlanned" && (before.formed || len(before.view.Select(cluster.HasPod)) > 0) {
+	if s, is := step.(plan.Record); is && s.Event == plan.BootstrapPlanned && (before.formed || len(before.view.Select(cluster.HasPod)) > 0) {
 		return "I5: other first members are chosen although some may run"
 	}
 	if s, is := step.(plan.CreatePods); is && !s.Forced && (before.formed || before.unseen) && !before.view.Formed() {

@@ -7,13 +7,14 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// spareLeader moves leadership off a Pod that is being deleted or evicted, or whose
-// node is cordoned and about to be drained: handing over takes a moment, electing
-// takes a second and more. It does not go to a member that is about to be restarted or
-// removed, nor off a node for one that is unwilling: it would be sent back. Among equals it
-// goes to the youngest Pod: where one node after the other is drained, that one has been
-// through it. A cordoned one waits for an heir that is not far behind; one that ends cannot.
-func spareLeader(v cluster.View) Step {
+// moveLeader moves leadership away from a Pod that is being deleted or evicted, or whose
+// node is cordoned and about to be drained: a move takes a moment, an election
+// a second and more. Leadership does not go to a member that is about to be restarted or
+// removed. It does not leave a cordoned node for a member that refuses reconfiguration: it would be moved
+// back. Among equals it goes to the youngest Pod: where one node after the other is drained, that Pod's node
+// was drained already. On a cordoned node it waits for a voter that is not far behind; a Pod that ends cannot
+// wait.
+func moveLeader(v cluster.View) Step {
 	leader, led := v.Leader()
 	if !led || !cluster.IsDisturbed(leader) {
 		return nil
@@ -31,23 +32,23 @@ func spareLeader(v cluster.View) Step {
 	return MoveLeader{leader.Name, best(heirs).Name}
 }
 
-// handOver moves leadership to a healthy voter before its holder is disturbed, but to none of
-// those that are about to leave. It waits for one that is not far behind: until the heir has
+// handOver moves leadership to a healthy voter before the leader is disturbed, and not to a member
+// that is about to leave. It waits for a voter that is not far behind: until the next leader has
 // every entry, the leader drops what clients write.
 func handOver(v cluster.View, from cluster.Member, leaving ...string) Step {
 	heirs := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(from.Name), cluster.Except(leaving...))
 	if len(heirs) == 0 {
-		return Wait{For: "a healthy voter to take leadership over from " + from.Name, Look: Soon}
+		return Wait{For: "a healthy voter to take over leadership from " + from.Name, Look: Soon}
 	}
 	if heirs = slices.DeleteFunc(heirs, cluster.Not(isNear)); len(heirs) == 0 {
-		return Wait{For: "a voter that is not far behind to take leadership over from " + from.Name, Look: Soon}
+		return Wait{For: "a voter that is not far behind to take over leadership from " + from.Name, Look: Soon}
 	}
 	return MoveLeader{from.Name, best(heirs).Name}
 }
 
-// askAnother moves leadership off a leader that is unwilling to let members join or leave, to
-// one that may not be, and passes if there is none. Each judges by its own connections, and
-// may count a voter as away that is not (docs/adr/0022).
+// askAnother moves leadership away from a leader that refuses to let members join or leave, to
+// a voter that may accept it, and passes if there is none. Each leader judges by its own connections, and
+// may take a voter for disconnected that is not (docs/adr/0022).
 func askAnother(v cluster.View, leaving ...string) Step {
 	leader, led := v.Leader()
 	if !led || !leader.RefusesReconfig {
@@ -60,8 +61,8 @@ func askAnother(v cluster.View, leaving ...string) Step {
 	return MoveLeader{leader.Name, best(heirs).Name}
 }
 
-// best is the heir that keeps leadership longest and takes it over fastest: one
-// that will not be disturbed itself soon, and is not behind.
+// best is the voter that keeps leadership longest and takes it over fastest: it will not
+// be disturbed soon, and is not behind.
 func best(heirs []cluster.Member) cluster.Member {
 	return slices.MinFunc(heirs, func(a, b cluster.Member) int {
 		return cmp.Or(
@@ -74,14 +75,14 @@ func best(heirs []cluster.Member) cluster.Member {
 	})
 }
 
-// noticeable is by how many entries a member is behind when its disk is slow; fewer
-// come from asking the members one after the other.
+// noticeable is by how many entries a member is behind when its disk is slow. Fewer are
+// explained by the time between the answers of two members.
 const noticeable = 64
 
-// farBehind is by how many entries a member is behind that needs noticeably long to get what
-// the leader has: at 10,000 writes a second, of the most that etcd takes, a twentieth of a
+// farBehind is by how many entries a member is behind if it needs noticeably long to catch up with the
+// leader: at 10,000 writes a second, the most that etcd takes, a twentieth of a
 // second. Meanwhile raft drops every proposal (leadTransferee in its raft.go), for an
-// election timeout at most, after which leadership stays.
+// election timeout at most. After that the leader stays the leader.
 const farBehind = 500
 
 func isNear(m cluster.Member) bool { return m.Behind < farBehind }

@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
-// readEtcd never guesses: without a list that a quorum agrees on, nothing about
+// readEtcd never guesses: without a member list that was read with quorum, nothing about
 // the membership is decided.
 func readEtcd(v cluster.View) Step {
 	if v.Unread == "" {
@@ -28,9 +28,9 @@ func readEtcd(v cluster.View) Step {
 	return Wait{For: "etcd to answer: " + v.Unread + othersVote(v), Look: soonIf(v.Fresh)}
 }
 
-// keepQuorum lets nothing change while fewer voters than a quorum are healthy. Voters
-// that nobody asked for count as healthy, because a quorum has just answered: none is
-// ever lost for good here.
+// keepQuorum changes nothing while fewer voters than a quorum are healthy. Unknown voters
+// count as healthy, because a quorum has just answered: no quorum is
+// lost for good here.
 func keepQuorum(v cluster.View) Step {
 	voters := v.Count(cluster.IsVoter) + v.UnknownVoters()
 	healthy := v.Count(cluster.IsVoter, cluster.IsHealthy) + v.UnknownVoters()
@@ -43,26 +43,26 @@ func keepQuorum(v cluster.View) Step {
 	}
 }
 
-// nameStrays reports members that somebody else added. They are never removed
-// silently, and nothing else changes the membership beside them.
-func nameStrays(v cluster.View) Step {
+// reportUnknown reports members that somebody else added. The operator never removes them,
+// and changes nothing else of the membership meanwhile.
+func reportUnknown(v cluster.View) Step {
 	if len(v.Unknown) == 0 {
 		return nil
 	}
 	s := v.Unknown[0]
-	return refuse(fmt.Sprintf("etcd lists a member that is not ours: ID %x, name %q, peer URL %s; "+
-		"remove it with etcdctl member remove %x", s.ID, s.Name, s.PeerURL, s.ID))
+	return refuse(fmt.Sprintf("etcd lists an unknown member: ID %x, name %q, peer URL %s; "+
+		"the membership is not changed until it is removed with etcdctl member remove %x", s.ID, s.Name, s.PeerURL, s.ID))
 }
 
-// replaceLost strikes one member that cannot come back: its data is gone or
-// damaged or not its own, or its node has been silent for too long or is gone. grow then adds its successor
-// under a new name. Removal comes first, so quorum never rises while one is down.
+// replaceLost removes one member that cannot come back: its data is gone or
+// damaged or not its own, or its node has been silent for too long or is gone. Then grow adds its successor
+// under a new name. The removal comes first, so that the quorum never rises while a member is down.
 func replaceLost(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsListed) {
 		switch {
 		case cluster.IsLost(m) && m.Answers:
 			return Wait{For: "pod " + m.Name + " to be gone"}
-		case cluster.IsLost(m): // also while its Pod has yet to go: that never runs again
+		case cluster.IsLost(m): // also while its Pod is still there: it never runs again
 			return remove(v, m, "its data is lost")
 		case cluster.IsBeyondRepair(m):
 			return remove(v, m, m.Damage)
@@ -77,7 +77,7 @@ func replaceLost(v cluster.View) Step {
 	return nil
 }
 
-// remove judges the membership after the removal before it proposes it.
+// remove judges the membership as it is after the removal.
 func remove(v cluster.View, m cluster.Member, because string) Step {
 	voters := v.Select(cluster.IsVoter, cluster.Except(m.Name))
 	steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Not(cluster.IsOdd), cluster.Except(m.Name))
@@ -97,18 +97,18 @@ func remove(v cluster.View, m cluster.Member, because string) Step {
 func finishLearner(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsLearner) {
 		switch {
-		case isSuperfluous(v, m):
+		case isSurplus(v, m):
 			return remove(v, m, "it is no longer needed")
-		case isUnborn(v, m) && v.DowngradeTarget != "":
-			return letIn(v, m)
-		case isUnborn(v, m) && m.Pod.Denied.Stands():
+		case neverStarted(v, m) && v.DowngradeTarget != "":
+			return cancelToJoin(v, m)
+		case neverStarted(v, m) && m.Pod.Denied.Stands():
 			return Wait{For: "learner " + m.Name + " to start" + why(m)}
-		case isUnborn(v, m) && !m.Pod.Exists:
+		case neverStarted(v, m) && !m.Pod.Exists:
 			return startNew(v, m)
 		case m.Synced:
 			return promote(v, m)
 		case m.Pod.Failing && !m.Started:
-			return Wait{For: "learner " + m.Name + " to start" + why(m) + "; mend that, or correct the spec"}
+			return Wait{For: "learner " + m.Name + " to start" + why(m) + "; fix that, or correct the spec"}
 		default:
 			what := " to catch up"
 			if !m.Answers {
@@ -120,27 +120,27 @@ func finishLearner(v cluster.View) Step {
 	return nil
 }
 
-// letIn calls a downgrade off that is allowed: etcd lets nobody join meanwhile whose version
-// is not lower still than the cluster's (allowedVersionRange in its cluster_util.go). Who went
-// down keeps the cluster at that version, and when it is whole the others follow; if nobody
-// did, it is allowed again.
-func letIn(v cluster.View, m cluster.Member) Step {
+// cancelToJoin cancels a downgrade that is enabled: meanwhile etcd lets no member join unless its version
+// is lower still than the cluster's (allowedVersionRange in its cluster_util.go). If a member went
+// down already, it keeps the cluster at that version, and the others follow when the cluster is complete. If none
+// did, the downgrade is enabled again.
+func cancelToJoin(v cluster.View, m cluster.Member) Step {
 	return cmp.Or(awaitHealth(v), Step(Downgrade{Because: "etcd lets " + m.Name + " join only then"}))
 }
 
-// startNew starts a member that has no data yet. Its volume may need the room that old ones
-// take in a quota, so those that nobody wants any more go first.
+// startNew starts a member that has no data yet. Its volume may need the room that expired volumes
+// take in a quota, so these are deleted first.
 func startNew(v cluster.View, m cluster.Member) Step {
 	down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy))
-	if old := discardExpired(v); old != nil && len(down) == 0 && m.Volume == cluster.NoVolume {
+	if old := deleteExpired(v); old != nil && len(down) == 0 && m.Volume == cluster.NoVolume {
 		return old
 	}
 	return CreatePods{Names: []string{m.Name}}
 }
 
-// promote judges the voters after the promotion before it proposes it. They must be a
-// quorum even if the new one is down, and nobody may be evicted whom they will need. Two
-// need each other: there it must be well, and its node not about to be drained.
+// promote judges the voters as they are after the promotion. They must be a
+// quorum even if the new one is down, and no Pod may be evicted that this quorum needs. Two voters
+// need each other: then the learner must be well, and its node not about to be drained.
 func promote(v cluster.View, m cluster.Member) Step {
 	voters := v.Select(cluster.IsVoter)
 	steady := v.Select(cluster.IsVoter, cluster.IsSteady)
@@ -149,7 +149,7 @@ func promote(v cluster.View, m cluster.Member) Step {
 	case !cluster.IsSteady(m) || alone && cluster.IsDisturbed(m):
 		return Wait{For: "learner " + m.Name + " to be safe before it votes: " + danger(m), Look: soonIf(v.Fresh)}
 	case alone && len(steady) == 1, quorum.Holds(len(steady), len(voters)+1):
-		return cmp.Or(guard(v), Step(Promote{m.Name}))
+		return cmp.Or(ensureBudget(v), Step(Promote{m.Name}))
 	default:
 		return Wait{
 			For: fmt.Sprintf("more healthy voters before %s votes: %d of %d would be healthy without it",
@@ -163,7 +163,7 @@ func promote(v cluster.View, m cluster.Member) Step {
 func danger(m cluster.Member) string {
 	switch {
 	case m.Pod.Terminating:
-		return "its pod was told to end"
+		return "its pod is being deleted"
 	case m.Pod.Cordoned:
 		return "its node takes no new pods and may be drained"
 	case m.Pod.Shaky:
@@ -185,7 +185,7 @@ func awaitHealth(v cluster.View) Step {
 	return nil
 }
 
-// why says what keeps a member from what is waited for, if that is known.
+// why says what keeps a member from what the plan waits for, if that is known.
 func why(m cluster.Member) string {
 	switch {
 	case m.Pod.Denied.Stands():
@@ -199,9 +199,9 @@ func why(m cluster.Member) string {
 	}
 }
 
-// target is how many voters to have now: one more than wanted while members with
-// ephemeral data must be made anew, because those are replaced and never restarted. No
-// other is replaced for an image that is known to hold another version.
+// target is how many voters to have now: one more than wanted while Pods with
+// ephemeral data must be created again, because their members are replaced and never restarted. No
+// further member is replaced if the image is known to hold another version.
 func target(v cluster.View) int {
 	if v.Want.Ephemeral && v.Target.Misnamed == "" && v.Count(cluster.IsVoter, cluster.IsSuperseded) > 0 {
 		return v.Want.Size + 1

@@ -7,15 +7,15 @@ import (
 )
 
 // neglect says what must not be left as it is when the plan rests. A walk that ends is
-// not enough: so does one that waits for ever for what nobody does.
+// not enough: a walk also ends if the plan waits for ever for something that never happens.
 func neglect(w *world) string {
 	switch {
 	case w.lacksWrites():
 		return "" // nothing may be changed
 	case servesForeign(w):
-		return "clients are left with data of another cluster"
+		return "clients still reach data of another cluster"
 	case stalls(w):
-		return "the cluster is not formed anew"
+		return "no new cluster is forced"
 	case keepsStranded(w):
 		return "a member is kept whose node is silent for too long, or gone"
 	case keepsLost(w):
@@ -27,7 +27,7 @@ func neglect(w *world) string {
 	case reopens(w):
 		return "a member would form or join the cluster again if its data directory was emptied"
 	case keepsOut(w):
-		return "a downgrade is allowed while a member is to join, which etcd lets nobody then"
+		return "a downgrade is enabled while a member is to join, which etcd refuses then"
 	default:
 		return ""
 	}
@@ -40,8 +40,8 @@ func (w *world) lacksWrites() bool {
 	return w.missing && v.Unread == "" && all > 0 && v.Record.Revision > 0 && v.Record.Recovering == "" && v.Want.Size > 0
 }
 
-// risksWrites says whether a step changes who has data, or ends a member, while writes are
-// missing: who still has them could be overwritten.
+// risksWrites says whether a step changes which members have data, or stops one, while writes are
+// missing: a member that still has them could be overwritten.
 func (w *world) risksWrites(step plan.Step) bool {
 	switch s := step.(type) {
 	case plan.CreatePods, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote, plan.RemoveMember, plan.Quarantine,
@@ -50,7 +50,7 @@ func (w *world) risksWrites(step plan.Step) bool {
 	case plan.DeletePods:
 		return s.How != plan.AtOnce && w.lacksWrites()
 	case plan.Record:
-		return (s.Event == "NameReserved" || s.Event == "QuorumRecovering") && w.lacksWrites()
+		return (s.Event == plan.NameReserved || s.Event == plan.QuorumRecovering) && w.lacksWrites()
 	}
 	return false
 }
@@ -62,7 +62,7 @@ func servesForeign(w *world) bool {
 	})) > 0
 }
 
-// stalls says whether a cluster was to be formed anew from a member that could be started
+// stalls says whether a new cluster was to be forced from a member that could be started
 // for that, and is not. Pods that are terminating for ever are no reason to wait.
 func stalls(w *world) bool {
 	name := w.view.Record.Recovering
@@ -71,7 +71,7 @@ func stalls(w *world) bool {
 	}
 	f, survivor := w.fate(name), w.member(name)
 	ending := w.view.Select(func(m cluster.Member) bool { return m.Pod.Terminating && !m.Pod.Overdue })
-	startable := f.data && !f.damaged && !f.silent && !f.unheard && !f.nowhere && survivor.Volume == cluster.Kept
+	startable := f.data && !f.damaged && !f.silent && !f.unreachable && !f.nodeGone && survivor.Volume == cluster.Kept
 	return startable && !survivor.Pod.Forced && len(ending) == 0
 }
 
@@ -82,7 +82,7 @@ func keepsStranded(w *world) bool {
 	if v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || w.cannotMount() {
 		return false
 	}
-	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent || w.fate(m.Name).nowhere }) {
+	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent || w.fate(m.Name).nodeGone }) {
 		if !m.Pod.Exists && w.joinsLater() {
 			continue // where its volume is, only a Pod that finds no node tells
 		}
@@ -94,11 +94,11 @@ func keepsStranded(w *world) bool {
 	return false
 }
 
-// joinsLater says whether no learner is started because a downgrade is allowed, which is called off
+// joinsLater says whether no learner is started because a downgrade is enabled, which is cancelled
 // when a voter on a silent node is back or given up.
 func (w *world) joinsLater() bool {
-	unheard, _ := w.voters(func(m *cluster.Member) bool { return w.fate(m.Name).unheard })
-	return w.downgrade != "" && unheard > 0
+	unreachable, _ := w.voters(func(m *cluster.Member) bool { return w.fate(m.Name).unreachable })
+	return w.downgrade != "" && unreachable > 0
 }
 
 // keepsLost says whether a member stays whose data is gone, although the others are a quorum
@@ -137,13 +137,13 @@ func misleads(w *world) bool {
 func reopens(w *world) bool {
 	open := w.view.Select(cluster.IsVoter, cluster.HasPod, func(m cluster.Member) bool {
 		f := w.fate(m.Name)
-		return m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && f.data && !f.silent && !f.unheard && !m.Pod.Terminating
+		return m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && f.data && !f.silent && !f.unreachable && !m.Pod.Terminating
 	})
 	return len(open) > 0 && w.view.Unread == "" && w.view.Want.Size > 0
 }
 
 // keepsOut says whether a member that is to join cannot, because of a downgrade that could
-// be called off.
+// be cancelled.
 func keepsOut(w *world) bool {
 	v := &w.view
 	if w.downgrade == "" || v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || w.cannotMount() {

@@ -10,75 +10,98 @@ import "github.com/etcd-operator/etcd-operator/internal/cluster"
 type rule struct {
 	name   string
 	decide func(cluster.View) Step
+	does   string // in one line, for docs/reference/rules.md
 }
 
-// rules run in order and the first to decide wins. The order is the policy: know
-// before acting, finish before starting, repair before growing, grow before
-// shrinking, upgrade last.
-var rules = []rule{
-	{"leave the deleted alone", leaveDeleted},
-	{"leave the newer alone", leaveNewer},
-	{"follow the deletion policy", followPolicy},
-	{"pause", pause},
-	{"respect what belongs to others", respectOthers},
-	{"clear what has ended", clearEnded},
-	{"hibernate", hibernate},
-	{"adopt kept volumes", adoptVolumes},
-	{"freeze the bootstrap plan", freezePlan},
-	{"plan again while nothing has begun", replan},
-	{"furnish", furnish},
-	{"stay one cluster", stayOneCluster},
-	{"leave data of another namespace alone", leaveMoved},
-	{"seal the bootstrap", sealBootstrap},
-	{"remember that it formed", rememberFormation},
-	{"guard the bootstrap", guardBootstrap},
-	{"recover quorum", recoverQuorum},
-	{"miss no writes", missNoWrites},
-	{"start members", startMembers},
-	{"gather strayed pods", gather},
-	{"clear finished pods", clearFinished},
-	{"restart broken pods", restartBroken},
-	{"await formation", awaitFormation},
-	{"roll back the only one", rollBackOnly},
-	{"know before acting", readEtcd},
-	{"keep quorum", keepQuorum},
-	{"spare the leader", spareLeader},
-	{"leave no doubt", nameStrays},
-	{"spare who cannot start again", spareRunning},
-	{"retire removed members", retireRemoved},
-	{"contain corruption", containCorruption},
-	{"replace lost members", replaceLost},
-	{"strike who is away and too many", strikeAway},
-	{"finish learner", finishLearner},
-	{"roll back", rollBack},
-	{"readmit clients", readmit},
-	{"await health", awaitHealth},
-	{"await what members need", awaitNeeds},
-	{"end the downgrade", endDowngrade},
-	{"grow", grow},
-	{"furnish the rest", furnishRest},
-	{"shrink", shrink},
-	{"fit volumes", fitVolumes},
-	{"leave room", leaveRoom},
-	{"prepare the version", prepareVersion},
-	{"roll", roll},
-	{"discard old volumes", discardExpired},
-	{"say what is barred", sayBarred},
+// A clause of the policy, and the rules that carry it out.
+type clause struct {
+	name  string
+	rules []rule
+}
+
+// policy is asked in order, and the first rule to decide wins. Its order is the policy:
+// know before acting, finish before starting, repair before growing, grow before shrinking,
+// upgrade last. docs/reference/rules.md is made of it.
+var policy = []clause{
+	{"leave alone what is not ours to change", []rule{
+		{"leave deleted clusters alone", leaveDeleted, "leaves an EtcdCluster that is being deleted to Kubernetes"},
+		{"leave newer clusters alone", leaveNewer, "changes nothing where a newer operator has written the status"},
+		{"apply the deletion policy", applyDeletionPolicy, "has volumes stay or go with the EtcdCluster, by their owner and labels"},
+		{"pause", pause, "changes nothing while spec.paused or the annotation says so"},
+		{"leave foreign objects alone", leaveForeignObjects, "refuses to go on while another owner's object has a name that is needed"},
+		{"delete ended pods", deleteEnded, "deletes Pods at once whose containers have all ended, and does not wait for the kubelet"},
+		{"hibernate", hibernate, "deletes every Pod and keeps every volume while the size is 0"},
+	}},
+	{"form once", []rule{
+		{"adopt volumes", adoptVolumes, "takes volumes that were kept for this cluster as its members"},
+		{"choose the first members", chooseFirstMembers, "writes the names of the first members into the status, before any Pod"},
+		{"choose the first members again", chooseAgain, "follows a changed size or storage class while no first member can have run"},
+		{"ensure needed objects", ensureObjects, "applies what members need to start; before the cluster has formed, all objects"},
+		{"detach foreign data", detachForeign, "detaches members that run on the data of another cluster from the client Service"},
+		{"leave data of another namespace alone", leaveMoved, "refuses data whose member list names another namespace"},
+		{"set initial-cluster-state", setInitialClusterState, "tells containers that the cluster exists: none forms it again"},
+		{"record the cluster ID", recordClusterID, "writes the cluster ID into the status and on a volume when the cluster has formed"},
+		{"protect first volumes", protectFirstVolumes, "never gives a first member a second empty volume"},
+	}},
+	{"bring back members that have data", []rule{
+		{"recover quorum", recoverQuorum, "forces a new cluster from one survivor, once a person or the policy has accepted the loss"},
+		{"protect acknowledged writes", protectWrites, "changes nothing while a quorum answers with an older revision than the cluster had"},
+		{"start members", startMembers, "creates the Pods of members that have none"},
+		{"restore pod labels", restoreLabels, "gives Pods back the labels and the owner that somebody has removed"},
+		{"delete finished pods", deleteFinished, "deletes Pods that never run again, so that their members can start"},
+		{"restart broken pods", restartBroken, "gives a Pod that does not run well the spec that is wanted now"},
+		{"wait for the cluster to form", awaitFormation, "waits until the first members have formed the cluster"},
+		{"roll back the only member", rollBackOnly, "takes back a failed update of a cluster that has one member"},
+	}},
+	{"know before acting", []rule{
+		{"read etcd", readEtcd, "waits or refuses while the member list cannot be read with quorum"},
+		{"keep quorum", keepQuorum, "waits while fewer voters than a quorum are healthy"},
+		{"move the leader", moveLeader, "moves leadership away from a Pod that is about to end"},
+		{"report unknown members", reportUnknown, "refuses to change the membership beside members that somebody else has added"},
+		{"keep running members", keepRunning, "refuses to restart members while the Secret that they mount cannot be made"},
+	}},
+	{"finish before starting, repair before growing", []rule{
+		{"clean up removed members", cleanUpRemoved, "deletes the Pods of removed members and quarantines their volumes"},
+		{"contain corruption", containCorruption, "while the alarm CORRUPT is raised, only removes a member whose data differs"},
+		{"replace lost members", replaceLost, "removes a member whose data is gone or not its own, or whose node is silent for too long"},
+		{"remove unreachable surplus members", removeUnreachable, "removes a voter that is not wanted any more and does not run"},
+		{"finish the learner", finishLearner, "starts the learner and promotes it, or removes it if it is not wanted any more"},
+		{"roll back", rollBack, "takes back an update whose first member fails, if the user allows that"},
+		{"attach to the client service", attach, "sends clients to members again that are well"},
+		{"wait for health", awaitHealth, "waits until every voter is healthy and none is about to restart"},
+		{"wait for needed objects", awaitNeeded, "waits while Kubernetes refuses an object that a member needs to start"},
+	}},
+	{"grow before shrinking", []rule{
+		{"cancel the downgrade", cancelDowngrade, "cancels etcd's downgrade once a member has gone down: none may join before"},
+		{"grow", grow, "reserves a name and adds a learner"},
+		{"ensure other objects", ensureOtherObjects, "applies the objects that only clients and drains need"},
+		{"shrink", shrink, "moves leadership and clients to members that stay, and removes the others one at a time"},
+		{"update volumes", updateVolumes, "grows volumes and writes on them what their members run"},
+	}},
+	{"upgrade last", []rule{
+		{"keep room for the database", keepRoom, "refuses a quota that is smaller than a member's database"},
+		{"prepare the version", prepareVersion, "enables etcd's downgrade, or waits for etcd between two minor versions"},
+		{"roll out", rollOut, "brings one outdated member at a time to the spec, the leader last"},
+	}},
+	{"then clean up", []rule{
+		{"delete expired volumes", deleteExpired, "deletes volumes whose quarantine is over"},
+		{"report what cannot be done", reportBlocked, "refuses with what is wanted and cannot be done"},
+	}},
 }
 
 // Next returns the one step to take now and the name of the rule that chose it. Where
-// nothing else can be done, what clients and drains need is brought, and volumes are fit:
+// nothing else can be done, what clients and drains need is applied, and volumes are updated:
 // a member may be down because its disk is full.
 func Next(v cluster.View) (Step, string) {
 	step, why := first(v)
 	if !Rests(step) {
 		return step, why
 	}
-	if rest := furnishRest(v); rest != nil && !isLeftAlone(v) {
-		return rest, "furnish the rest"
+	if rest := ensureOtherObjects(v); rest != nil && !isLeftAlone(v) {
+		return rest, "ensure other objects"
 	}
-	if fit := fitVolumes(v); fit != nil {
-		return fit, "fit volumes"
+	if volumes := updateVolumes(v); volumes != nil {
+		return volumes, "update volumes"
 	}
 	return step, why
 }
@@ -90,9 +113,11 @@ func isLeftAlone(v cluster.View) bool {
 
 // first is the step of the first rule that decides.
 func first(v cluster.View) (Step, string) {
-	for _, r := range rules {
-		if step := r.decide(v); step != nil {
-			return step, r.name
+	for _, c := range policy {
+		for _, r := range c.rules {
+			if step := r.decide(v); step != nil {
+				return step, r.name
+			}
 		}
 	}
 	return Done{}, "as wanted"

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,26 +19,21 @@ import (
 //	next size=3       print the one next step and the rule that chose it
 //	settle size=3     obey steps in the toy world until the plan rests
 //
-// Arguments: size, ephemeral, new (nothing is recorded yet), unformed (the plan is
-// frozen, the cluster was not seen to form), deleting, fresh, paused, automatic,
+// Arguments: size, ephemeral, new (nothing is recorded yet), unformed (the first members are
+// chosen, the cluster was not seen to form), deleting, fresh, paused, automatic,
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
-// version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY), split=(WHO), undecided=(WHY),
-// furnish=(KIND NAME), owner=VOLUME, small=VOLUME and untold=VOLUME (they are not as wanted;
-// untold: it does not say what its member runs; bare=VOLUME: it lacks our labels),
-// parts=(KIND NAME) (as furnish, and signed by another authority than before),
+// version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY), split=(WHY), undecided=(WHY),
+// objects=(KIND NAME) (it is not as wanted), owner=VOLUME, small=VOLUME, no-version=VOLUME (it does not say what its
+// member runs) and no-labels=VOLUME (they are not as wanted),
+// parts=(KIND NAME) (as objects, and signed by another authority than before),
 // gone=AUTHORITY and held=AUTHORITY (it cannot sign; held: what it signed is still there),
-// refused=(KIND NAME) (it does not grow), newer (another operator wrote the record),
+// refused=(KIND NAME) (it does not grow), newer (a newer operator wrote the record),
 // denied (Kubernetes has just refused what is not as wanted; undone: it has just been changed back),
 // adopted (with unformed: its volumes were there before, and its list was never read),
 // revision=KNOWN, image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions),
-// allow=MINOR (that etcd is to be told it goes down to).
-// A member line is a name and any of: voter learner leader down podless lost going
-// finished terminating outdated swap resize settling withdrawn quiet notready unready
-// answering synced fresh new unused unfit unproven unrecorded failing cordoned damaged stranded nowhere unsigned forced behind replies odd
-// corrupt (the alarm was raised for it),
-// version=RUNNING, lists=MEMBERS, index=COMMITTED, applied=REVISION, confirms=REVISION and
-// cramped, forms joins ends (what its container does with no data), astray, fixed, trouble=WHY_WITH_UNDERSCORES.
-// Lines that begin with "stray", "foreign", "expired", "volume" or "alarm" describe those.
+// allow=MINOR (the downgrade that is to be enabled).
+// A member line is a name and any of the words that describe knows.
+// Lines that begin with "unknown", "foreign", "expired", "volume" or "alarm" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {
@@ -58,7 +54,28 @@ func TestPlan(t *testing.T) {
 	})
 }
 
+// arguments are those that a command of a script may have.
+var arguments = []string{
+	"accept", "adopted", "allow", "automatic", "await", "bad", "canwait", "deleting", "denied", "downgrade", "ephemeral", "fresh", "gone",
+	"held", "image", "joining", "locked", "misnamed", "new", "newer", "next", "no-labels", "no-version", "objects", "owner", "parts",
+	"paused", "recovering", "refused", "revision", "rollback", "size", "small", "split", "undecided", "undone", "unformed", "unread",
+	"version",
+}
+
+// mustKnow fails if the script has a command or an argument that nothing reads.
+func mustKnow(t *testing.T, d *datadriven.TestData) {
+	if d.Cmd != "next" && d.Cmd != "settle" {
+		t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
+	}
+	for _, arg := range d.CmdArgs {
+		if !slices.Contains(arguments, arg.Key) {
+			t.Fatalf("%s: unknown argument %q", d.Pos, arg.Key)
+		}
+	}
+}
+
 func parse(t *testing.T, d *datadriven.TestData) *world {
+	mustKnow(t, d)
 	w := newWorld(3, false)
 	v := &w.view
 	d.MaybeScanArgs(t, "version", &v.Want.Version)
@@ -87,7 +104,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "joining", &v.Record.Joining)
 	v.Locked = d.HasArg("locked")
 	v.Want.Ephemeral, v.Deleting, v.Fresh = d.HasArg("ephemeral"), d.HasArg("deleting"), d.HasArg("fresh")
-	v.Objects, v.Refused = object(t, d, "furnish"), object(t, d, "refused")
+	v.Objects, v.Refused = object(t, d, "objects"), object(t, d, "refused")
 	for _, o := range object(t, d, "parts") {
 		o.Parts = true
 		v.Objects = append(v.Objects, o)
@@ -99,7 +116,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		}
 	}
 	for arg, part := range map[string]cluster.Part{
-		"owner": cluster.Owner, "bare": cluster.Labels, "small": cluster.Size, "untold": cluster.Version,
+		"owner": cluster.Owner, "no-labels": cluster.Labels, "small": cluster.Size, "no-version": cluster.Version,
 	} {
 		var name string
 		if d.MaybeScanArgs(t, arg, &name) {
@@ -165,7 +182,7 @@ func object(t *testing.T, d *datadriven.TestData, key string) []cluster.Object {
 
 func parseLine(t *testing.T, w *world, words []string) {
 	switch words[0] {
-	case "stray":
+	case "unknown":
 		s := cluster.UnknownMember{ID: 0xbad, Name: words[1], PeerURL: "https://" + words[1], Voter: len(words) > 2}
 		_, s.Home, _ = strings.Cut(words[len(words)-1], "home=")
 		w.view.Unknown = append(w.view.Unknown, s)
@@ -193,6 +210,8 @@ func parseLine(t *testing.T, w *world, words []string) {
 				volume.Version = value
 			case "unused":
 				volume.UID, volume.Unused = "volume", true
+			default:
+				t.Fatalf("unknown word %q of volume %s", word, volume.Name)
 			}
 		}
 		w.view.Volumes = append(w.view.Volumes, volume)
@@ -252,7 +271,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "lost":
 		silent()
 		m.Pod, m.Volume = cluster.Pod{}, cluster.NoVolume
-	case "fixed":
+	case "denied":
 		m.Denied.Because = "a policy says no"
 	case "refused":
 		silent()
@@ -260,7 +279,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "unplaced":
 		silent()
 		m.Pod.Unplaced, m.Pod.Ready, m.Pod.Running = true, false, false
-	case "bereft":
+	case "no-volume":
 		m.Volume = cluster.NoVolume
 	case "going":
 		m.Volume = cluster.Going
@@ -285,12 +304,12 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Image, m.Version = value, value
 	case "settling":
 		m.Pod.Settling = true
-	case "withdrawn":
+	case "detached":
 		m.Pod.Detached = true
 	case "misled":
 		silent()
 		m.Pod.Ready, m.Pod.Running, m.Pod.Failing, m.Pod.Misled = false, false, true, true
-	case "unwilling":
+	case "refuses-reconfig":
 		m.RefusesReconfig = true
 	case "deaf":
 		w.fate(m.Name).deaf = true
@@ -304,12 +323,12 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Entry = cluster.Ends
 	case "shaky":
 		m.Pod.Shaky = true
-	case "astray":
+	case "labels-missing":
 		silent()
 		m.Pod.LabelsMissing = true
 	case "lingers":
 		m.Pod.Lingers = true
-	case "quiet":
+	case "clients-gone":
 		m.Pod.Detached, m.Pod.ClientsGone = true, true
 	case "made":
 		m.Pod.Made, _ = strconv.ParseInt(value, 10, 64)
@@ -327,13 +346,13 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		silent()
 		m.Pod.Ready, m.Pod.Silent = false, "n1"
 		m.Stranded, w.fate(m.Name).silent = "its node is silent", true
-	case "unheard":
+	case "unreachable":
 		silent()
-		m.Pod.Ready, m.Pod.Silent, w.fate(m.Name).unheard = false, "n1", true
-	case "nowhere":
+		m.Pod.Ready, m.Pod.Silent, w.fate(m.Name).unreachable = false, "n1", true
+	case "node-gone":
 		silent()
 		m.Pod.Ready, m.Pod.Running, m.Pod.Unplaced = false, false, true
-		m.NodeGone, w.fate(m.Name).nowhere = "its volume is on node n1, which no longer exists", true
+		m.NodeGone, w.fate(m.Name).nodeGone = "its volume is on node n1, which no longer exists", true
 	case "odd":
 		w.fate(m.Name).odd, m.Odd = true, true
 	case "corrupt":

@@ -9,16 +9,18 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
-// QuorumLoss is what is known of a loss of quorum that lasts: too many voters have
-// lost their data, or are missing with it, for the rest to ever be a majority. Voters that
-// are only down or out of reach do not count as lost, nor do those that nobody asked for.
-// Those that are missing count for what a person may accept, and for nothing else.
+// QuorumLoss describes the voters of a cluster whose quorum is lost for good: too many have
+// lost their data, or are missing with it, for the rest to ever be a majority. Every known voter is in one of
+// the three lists. Voters that are only down or unreachable are survivors; unknown voters are in no list.
 type QuorumLoss struct {
-	Lost, Missing, Survivors []cluster.Member
-	Voters                   int // more than those if only the data of a survivor tells of others
+	Lost      []cluster.Member // their data is gone or cannot be used
+	Missing   []cluster.Member // their nodes no longer exist: only a person may accept that they are lost
+	Survivors []cluster.Member
+	Voters    int // more than in the lists if only the data of a survivor tells of others
 }
 
-// Lasting returns the lasting loss of quorum, and whether there is one.
+// Lasting returns the loss of quorum, and whether it is for good: the survivors and the unknown voters
+// are no majority of all voters.
 func Lasting(v cluster.View) (QuorumLoss, bool) {
 	if v.Unproven() && v.Count(cluster.IsListed) == 0 {
 		return lastingUnproven(v)
@@ -42,15 +44,15 @@ func lossOf(voters []cluster.Member) QuorumLoss {
 	return loss
 }
 
-func (l QuorumLoss) lasts(strays int) bool {
-	return l.Voters > len(l.Survivors) && !quorum.Holds(len(l.Survivors)+strays, l.Voters+strays)
+func (l QuorumLoss) lasts(unknown int) bool {
+	return l.Voters > len(l.Survivors) && !quorum.Holds(len(l.Survivors)+unknown, l.Voters+unknown)
 }
 
-// Proposal is the loss of going on from the best survivor. There is none before every
-// survivor has told what it has, and none while the data of one would not outlive its
-// Pod, which must be stopped.
+// Proposal is the loss of data if the cluster goes on from the best survivor. There is none before every
+// survivor has told what data it has, and none while the data of a survivor goes with its
+// Pod, which must be deleted first.
 func (l QuorumLoss) Proposal() (cluster.Loss, bool) {
-	if len(l.Survivors) == 0 || l.silent() != "" || len(l.mortal()) > 0 {
+	if len(l.Survivors) == 0 || l.silent() != "" || len(l.deletedVolumes()) > 0 {
 		return cluster.Loss{}, false
 	}
 	best := l.best()
@@ -58,7 +60,7 @@ func (l QuorumLoss) Proposal() (cluster.Loss, bool) {
 }
 
 // best is the survivor that knows most entries to be committed, because etcd drops all
-// others when it forms a cluster anew.
+// others when it forces a new cluster.
 func (l QuorumLoss) best() cluster.Member {
 	var best cluster.Member
 	for _, m := range l.Survivors {
@@ -69,9 +71,9 @@ func (l QuorumLoss) best() cluster.Member {
 	return best
 }
 
-// isProven says whether the operator may go on from the best survivor by itself: nobody who is
-// missing may have newer data, or still run, and the numbers by which the best of several is
-// chosen are vouched for by their certificates.
+// isProven says whether the operator may go on from the best survivor by itself: no
+// missing member may have newer data, or still run, and the numbers by which the best of several is
+// chosen were read over TLS.
 func (l QuorumLoss) isProven() bool {
 	unsigned := func(m cluster.Member) bool { return m.Unsigned }
 	return len(l.Missing) == 0 && (len(l.Survivors) == 1 || !slices.ContainsFunc(l.Survivors, unsigned))
@@ -98,7 +100,7 @@ func (l QuorumLoss) unless() string {
 	return "to go on from it"
 }
 
-// gone says whose data is gone.
+// gone says which members' data is gone.
 func (l QuorumLoss) gone() string {
 	unnamed := l.Voters - len(l.Survivors) - len(l.Missing) - len(l.Lost)
 	switch {
@@ -120,23 +122,23 @@ func (l QuorumLoss) silent() string {
 	return ""
 }
 
-// mortal are the survivors whose volumes are being deleted.
-func (l QuorumLoss) mortal() []string {
+// deletedVolumes are the survivors whose volumes are being deleted.
+func (l QuorumLoss) deletedVolumes() []string {
 	var names []string
 	for _, m := range l.Survivors {
-		if isMortal(m) {
+		if dataGoesWithPod(m) {
 			names = append(names, m.Name)
 		}
 	}
 	return names
 }
 
-// isMortal says whether a member's data is there only for as long as its Pod, although
-// it has a volume: that is being deleted, and Kubernetes keeps it no longer.
-func isMortal(m cluster.Member) bool { return cluster.HasPod(m) && m.Volume != cluster.Kept }
+// dataGoesWithPod says whether a member's data lasts only as long as its Pod, although
+// it has a volume: the volume is being deleted, and Kubernetes keeps it no longer.
+func dataGoesWithPod(m cluster.Member) bool { return cluster.HasPod(m) && m.Volume != cluster.Kept }
 
-// beyondRepair decides what becomes of a cluster whose quorum is lost for good: a
-// person accepts the loss by name, or has allowed the operator to go on beforehand.
+// beyondRepair decides how a cluster goes on whose quorum is lost for good: a
+// person accepts the loss, or the spec has allowed the operator to go on by itself.
 func beyondRepair(v cluster.View) Step {
 	if step := outnumbered(v); step != nil {
 		return step
@@ -145,7 +147,7 @@ func beyondRepair(v cluster.View) Step {
 	if !lasting {
 		return nil
 	}
-	gone, strays := whatIsGone(v, loss), v.UnknownVoters()
+	gone, unknown := whatIsGone(v, loss), v.UnknownVoters()
 	switch {
 	case len(loss.Survivors) == 0 && len(loss.Missing) > 0:
 		return refuse(gone + ", and no other voter is left; bring the nodes back, or restore the cluster from a backup")
@@ -157,11 +159,11 @@ func beyondRepair(v cluster.View) Step {
 	}
 	proposal, known := loss.Proposal()
 	switch {
-	case len(loss.mortal()) > 0:
-		return refuse(gone + "; " + cannotOutlive(loss.mortal()))
+	case len(loss.deletedVolumes()) > 0:
+		return refuse(gone + "; " + cannotOutlive(loss.deletedVolumes()))
 	case !known:
-		return Wait{For: loss.silent() + " to say which data it has: " + gone + why(memberOf(v, loss.silent()))}
-	case v.Want.Automatic && strays == 0 && !v.Unproven() && loss.isProven() || v.Want.Accepted == proposal.String():
+		return Wait{For: loss.silent() + " to tell which data it has: " + gone + why(memberOf(v, loss.silent()))}
+	case v.Want.Automatic && unknown == 0 && !v.Unproven() && loss.isProven() || v.Want.Accepted == proposal.String():
 		return BeginRecovery(v, proposal)
 	default:
 		return refuse(fmt.Sprintf("%s; %s has the newest data that is left, up to revision %d, and writes after it would be lost; "+
@@ -173,42 +175,42 @@ func beyondRepair(v cluster.View) Step {
 // whatIsGone says what is lost, and what only a person can know of it.
 func whatIsGone(v cluster.View, loss QuorumLoss) string {
 	gone := loss.why()
-	if strays := v.UnknownVoters(); strays > 0 {
-		gone += fmt.Sprintf(" (voters that are not ours may have newer data: %d)", strays)
+	if unknown := v.UnknownVoters(); unknown > 0 {
+		gone += fmt.Sprintf(" (unknown voters may have newer data: %d)", unknown)
 	}
 	if v.Unproven() {
-		gone += " (its volumes were adopted: whether another member has newer data, only you can know)"
+		gone += " (its volumes were adopted: only you can know whether another member has newer data)"
 	}
 	if v.Want.Automatic && !loss.isProven() && len(loss.Missing) == 0 {
-		gone += " (what members say on their metrics port is not proven, so the operator does not choose by it)"
+		gone += " (members tell their data on the metrics port without TLS, so the operator does not choose by it)"
 	}
 	return gone
 }
 
-// cannotOutlive says what a person must do for data that goes with the next step.
+// cannotOutlive says what a person must do for data that goes with the next Pod that is deleted.
 func cannotOutlive(names []string) string {
-	return "the volume of " + list(names) + " is being deleted, so that the data left in it cannot outlive its pod; " +
-		"copy it with etcdctl snapshot save and create a new cluster, or delete the pod if nobody needs that data"
+	return "the volume of " + list(names) + " is being deleted, so that its data goes with its pod; " +
+		"copy it with etcdctl snapshot save and create a new cluster, or delete the pod if the data is not needed"
 }
 
-// outnumbered refuses while voters with data that is not their own leave the others
-// without a quorum: their own may be left somewhere, so it does not count as lost.
+// outnumbered refuses while the voters that have their own data are no quorum without those that have the
+// data of another cluster: their own data may still exist somewhere, so it does not count as lost.
 func outnumbered(v cluster.View) Step {
 	foreign := v.Select(cluster.IsVoter, cluster.IsForeign)
 	rest := v.Select(cluster.IsVoter, cluster.Not(cluster.IsForeign), cluster.Not(cluster.IsBeyondRepair), cluster.Not(cluster.IsMissing))
-	strays := v.UnknownVoters()
-	if len(foreign) == 0 || quorum.Holds(len(rest)+strays, v.Count(cluster.IsVoter)+strays) {
+	unknown := v.UnknownVoters()
+	if len(foreign) == 0 || quorum.Holds(len(rest)+unknown, v.Count(cluster.IsVoter)+unknown) {
 		return nil
 	}
 	m := foreign[0]
-	return refuse(m.Name + " is not served to clients: " + m.Foreign + ", and without it the others are no quorum; " +
+	return refuse(m.Name + " is detached from clients: " + m.Foreign + ", and without it the others are no quorum; " +
 		"put its own data back into its volume, or delete its pod and its volume: its data then counts as lost")
 }
 
-// othersVote counts the voters that nobody asked for: without them quorum may be lost.
+// othersVote counts the unknown voters: without them quorum may be lost.
 func othersVote(v cluster.View) string {
-	if strays := v.UnknownVoters(); strays > 0 {
-		return fmt.Sprintf(" (voters that are not ours count for its quorum: %d)", strays)
+	if unknown := v.UnknownVoters(); unknown > 0 {
+		return fmt.Sprintf(" (unknown voters count for its quorum: %d)", unknown)
 	}
 	return ""
 }
@@ -218,21 +220,21 @@ func memberOf(v cluster.View, name string) cluster.Member {
 	return m
 }
 
-// recoverQuorum forms the cluster anew from one survivor, once that was decided.
-// All others are stopped and their volumes set aside before the survivor starts:
-// none may come back with another history.
+// recoverQuorum forces a new cluster from one survivor, once that was decided.
+// All other Pods are deleted and their volumes quarantined before the survivor starts:
+// no member may come back with another history.
 func recoverQuorum(v cluster.View) Step {
 	if v.Record.Recovering == "" {
 		return nil
 	}
 	survivor := memberOf(v, v.Record.Recovering)
-	if stands(v, survivor) {
+	if servesAlone(v, survivor) {
 		return EndRecovery(v)
 	}
 	if cluster.IsBeyondRepair(survivor) {
-		return refuse("the data of " + survivor.Name + " was lost while the cluster was formed anew from it; restore the cluster from a backup")
+		return refuse("the data of " + survivor.Name + " was lost while the cluster was recovered from it; restore the cluster from a backup")
 	}
-	if isMortal(survivor) && !survivor.Pod.Forced {
+	if dataGoesWithPod(survivor) && !survivor.Pod.Forced {
 		return refuse(cannotOutlive([]string{survivor.Name}))
 	}
 	for _, m := range v.Members {
@@ -243,20 +245,20 @@ func recoverQuorum(v cluster.View) Step {
 			return step
 		}
 	}
-	return force(v, survivor)
+	return forceNewCluster(v, survivor)
 }
 
-// stands says whether the survivor serves as the only voter.
-func stands(v cluster.View, survivor cluster.Member) bool {
+// servesAlone says whether the survivor serves as the only voter.
+func servesAlone(v cluster.View, survivor cluster.Member) bool {
 	return survivor.Pod.Forced && survivor.Leader && survivor.Healthy && v.Unread == "" && v.Count(cluster.IsVoter) == 1
 }
 
-// fence stops a member that the cluster goes on without. One that has been told to
-// stop and whose node is silent is not waited for: alone it has no quorum.
+// fence deletes the Pod of a member that the cluster goes on without, and quarantines its volume. It does
+// not wait for a Pod that is being deleted and whose node is silent: that member alone has no quorum.
 func fence(m cluster.Member, survivor string) Step {
 	switch {
 	case m.Pod.Exists && !m.Pod.Terminating:
-		return stop(m, "the cluster goes on from "+survivor)
+		return deletePod(m, "the cluster goes on from "+survivor)
 	case m.Pod.Exists && !m.Pod.Overdue:
 		return Wait{For: "pod " + m.Name + " to be gone", Look: Soon}
 	case m.Volume == cluster.Kept:
@@ -266,7 +268,8 @@ func fence(m cluster.Member, survivor string) Step {
 	}
 }
 
-func force(v cluster.View, survivor cluster.Member) Step {
+// forceNewCluster starts the survivor with --force-new-cluster, after its own Pod is gone.
+func forceNewCluster(v cluster.View, survivor cluster.Member) Step {
 	pod := survivor.Pod
 	switch {
 	case !pod.Exists:
@@ -274,8 +277,8 @@ func force(v cluster.View, survivor cluster.Member) Step {
 	case pod.Terminating:
 		return Wait{For: "pod " + survivor.Name + " to be gone", Look: Soon}
 	case !pod.Forced, pod.Finished:
-		return stop(survivor, "it starts again as a cluster of its own")
+		return deletePod(survivor, "it starts again with --force-new-cluster")
 	default:
-		return Wait{For: survivor.Name + " to form the cluster anew" + why(survivor), Look: soonIf(v.Fresh)}
+		return Wait{For: survivor.Name + " to serve as the only member" + why(survivor), Look: soonIf(v.Fresh)}
 	}
 }

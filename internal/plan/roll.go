@@ -10,9 +10,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
-// endDowngrade calls a downgrade off when the first member has gone down, or the user has
-// changed their mind: etcd lets nobody join meanwhile.
-func endDowngrade(v cluster.View) Step {
+// cancelDowngrade cancels a downgrade when the first member has gone down, or another version
+// is wanted: etcd lets no member join while a downgrade is enabled.
+func cancelDowngrade(v cluster.View) Step {
 	switch {
 	case !v.Target.Cancel:
 		return nil
@@ -23,9 +23,9 @@ func endDowngrade(v cluster.View) Step {
 	}
 }
 
-// prepareVersion tells etcd of a downgrade before the first member goes down. Between two
-// minor versions it waits until etcd has taken the first one in. An image that holds another
-// version than it was chosen for goes no further than to the member that tells.
+// prepareVersion enables etcd's downgrade before the first member goes down. Between two
+// minor versions it waits until the whole cluster has the first one. An image that holds another
+// version than expected goes to no further member.
 func prepareVersion(v cluster.View) Step {
 	switch {
 	case v.Target.Misnamed != "":
@@ -39,11 +39,11 @@ func prepareVersion(v cluster.View) Step {
 	}
 }
 
-// roll brings one outdated member at a time to the spec, the leader last and only
+// rollOut brings one outdated member at a time to the spec, the leader last and only
 // after an updated member leads. Every voter is healthy when it is reached. Members
-// with ephemeral data that must be made anew are replaced by grow and shrink
+// with ephemeral data whose Pods must be created again are replaced by grow and shrink
 // instead.
-func roll(v cluster.View) Step {
+func rollOut(v cluster.View) Step {
 	if step := resize(v); step != nil {
 		return step
 	}
@@ -64,15 +64,15 @@ func roll(v cluster.View) Step {
 	case leader.Name == "":
 		return awaitResize(v)
 	case v.Count(cluster.IsVoter) == 1:
-		return restart(v, leader) // nobody can take over: a short outage is the only way
+		return restart(v, leader) // no member can take over: a short outage is the only way
 	default:
 		return handOver(v, leader)
 	}
 }
 
 // resize changes the compute resources of one Pod at a time: too little for one is
-// too little for all. What a Pod is still to get may be set back at once. One that the kubelet
-// cannot resize gets a new Pod first, which shows whether it runs with that.
+// too little for all. While a Pod still waits for resources it may be resized again at once. A member whose
+// Pod the kubelet cannot resize gets a new Pod first, which shows whether it runs with them.
 func resize(v cluster.View) Step {
 	busy := v.Count(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.Resizing != "" && m.Pod.Change != cluster.Resize }) > 0
 	for _, m := range v.Select(cluster.IsListed, cluster.IsOutdated) {
@@ -90,14 +90,14 @@ func awaitResize(v cluster.View) Step {
 	return nil
 }
 
-// restart judges the voters that go on serving before it stops one. One whose data goes
+// restart judges the voters that go on to serve before it deletes a Pod. A member whose data goes
 // with its Pod is replaced, unless it is the only one.
 func restart(v cluster.View, m cluster.Member) Step {
 	if m.Pod.Terminating {
 		return Wait{For: "pod " + m.Name + " to be gone"}
 	}
 	voters := v.Select(cluster.IsVoter)
-	goes := isMortal(m) && m.Pod.Change != cluster.Swap
+	goes := dataGoesWithPod(m) && m.Pod.Change != cluster.Swap
 	if goes && len(voters) == 1 {
 		return refuse("the spec has changed, but the volume of " + m.Name + " is being deleted, so that all data would go with its pod; " +
 			"set spec.size to 3: then it is replaced")
@@ -110,7 +110,7 @@ func restart(v cluster.View, m cluster.Member) Step {
 		return step
 	}
 	if goes || !m.Pod.Lingers {
-		if step := cmp.Or(awaitSteady(v, m.Name+" restarts", m.Name), vacate(v, m)); step != nil {
+		if step := cmp.Or(awaitSteady(v, m.Name+" restarts", m.Name), detachAndWait(v, m)); step != nil {
 			return step
 		}
 	}
@@ -120,12 +120,12 @@ func restart(v cluster.View, m cluster.Member) Step {
 	case goes:
 		return remove(v, m, "the spec has changed and its volume is being deleted")
 	default:
-		return DeletePods{[]PodRef{refOf(m)}, Rehearsed, "the spec has changed"}
+		return DeletePods{[]PodRef{refOf(m)}, DryRun, "the spec has changed"}
 	}
 }
 
-// awaitDrain stops no voter while the others are a quorum only with those whose nodes are
-// cordoned: a drain may follow at any moment, and the disruption budget holds back evictions, but
+// awaitDrain restarts no voter while the others are a quorum only with voters on cordoned
+// nodes: a drain may follow at any moment, and the disruption budget holds back evictions, but
 // not the operator (docs/adr/0024).
 func awaitDrain(v cluster.View, m cluster.Member, up int) Step {
 	voters := v.Select(cluster.IsVoter)
@@ -137,9 +137,9 @@ func awaitDrain(v cluster.View, m cluster.Member, up int) Step {
 		"uncordon the node if it is not to be drained", cordoned[0].Name, m.Name)}
 }
 
-// vouched is 1 if one member is back that the kubelet has yet to find ready, which takes it
-// a second or two: another that runs the same spec is ready, and who restarts next lingers
-// meanwhile. It is 0 for the first member of a roll, whose readiness is what proves the spec.
+// vouched is 1 if one member is healthy again and the kubelet has yet to find it ready, which takes
+// a second or two: another member with the same spec is ready, and the member that restarts next lingers
+// meanwhile. It is 0 for the first member of a roll, whose readiness proves the spec.
 func vouched(v cluster.View, next cluster.Member) int {
 	as := []func(cluster.Member) bool{cluster.IsVoter, cluster.Not(cluster.IsOutdated), cluster.Except(next.Name)}
 	ready := v.Select(append(as, cluster.IsServing)...)
@@ -150,15 +150,15 @@ func vouched(v cluster.View, next cluster.Member) int {
 	return min(1, len(back))
 }
 
-// vacate takes a member out of the client Service before it is disturbed, and gives
-// Kubernetes time to tell every node: a client that comes back to it while it ends is
+// detachAndWait detaches a member from the client Service before it is disturbed, and gives
+// Kubernetes time to tell every node: a client that connects to it while it ends is
 // refused, and tries again only after a second (gRPC's connection backoff). A Pod that
-// lingers takes that time itself.
-func vacate(v cluster.View, m cluster.Member) Step {
+// lingers needs no such time.
+func detachAndWait(v cluster.View, m cluster.Member) Step {
 	if v.Count(cluster.IsVoter) == 1 {
 		return nil
 	}
-	if step := withdraw(m); step != nil {
+	if step := detach(m); step != nil {
 		return step
 	}
 	if m.Pod.Detached && !m.Pod.ClientsGone && m.Healthy {
@@ -167,16 +167,16 @@ func vacate(v cluster.View, m cluster.Member) Step {
 	return nil
 }
 
-// withdraw takes a member out of the client Service if it may be in it, and can be taken out.
-func withdraw(m cluster.Member) Step {
+// detach detaches a member from the client Service if its Pod is ready and may be changed.
+func detach(m cluster.Member) Step {
 	if !m.Pod.Ready || m.Pod.Detached || m.Denied.Stands() {
 		return nil
 	}
 	return mark(m, Detach)
 }
 
-// awaitSteady lets clients be taken from members only while all others can be relied
-// upon: readmit would put them back.
+// awaitSteady detaches members only while all others run steadily: otherwise attach would
+// attach them again.
 func awaitSteady(v cluster.View, before string, except ...string) Step {
 	for _, m := range v.Select(cluster.IsVoter, cluster.Not(cluster.IsSteady), cluster.Except(except...)) {
 		return Wait{For: m.Name + " to run steadily before " + before + why(m), Look: soonIf(v.Fresh)}
@@ -184,9 +184,9 @@ func awaitSteady(v cluster.View, before string, except ...string) Step {
 	return nil
 }
 
-// readmit puts a member back that is well, unless it is just about to be disturbed. One that
-// stays while others leave is not: it serves in their place.
-func readmit(v cluster.View) Step {
+// attach attaches a member that is well to the client Service again, unless it is about to be disturbed. A
+// member that stays while others leave serves in their place.
+func attach(v cluster.View) Step {
 	leavers := leaving(v)
 	for _, m := range v.Select(cluster.IsVoter, cluster.IsSteady) {
 		stays := !cluster.IsOutdated(m) || len(leavers) > 0 || awaitSteady(v, "", m.Name) != nil
@@ -200,8 +200,8 @@ func readmit(v cluster.View) Step {
 	return nil
 }
 
-// rollBack takes an upgrade back whose first member fails, if the user allows it.
-// The first is the one that runs another image than all others, which are well.
+// rollBack takes an update back whose first member fails, if the user allows it.
+// The first is the member that runs another image than all others, which are well.
 func rollBack(v cluster.View) Step {
 	if !v.Want.RollBack || v.Record.RolledBack.Version != "" {
 		return nil
@@ -217,9 +217,9 @@ func rollBack(v cluster.View) Step {
 	return nil
 }
 
-// rollBackOnly takes back an upgrade of the only member: nothing can be read from etcd
-// meanwhile, and what ran before is what it said last. The image of that version is only
-// known while the user has chosen none.
+// rollBackOnly takes back an update of the only member: nothing can be read from etcd
+// meanwhile, so the version before is what the member told last. The image of that version is
+// known only if the user has chosen none.
 func rollBackOnly(v cluster.View) Step {
 	voters := v.Select(cluster.IsVoter)
 	if !v.Want.RollBack || v.Record.RolledBack.Version != "" || v.Target.Image != "" || len(voters) != 1 {
@@ -233,8 +233,8 @@ func rollBackOnly(v cluster.View) Step {
 	return RecordRollBack(v, m.Version, "", m.Name+" does not run "+v.Target.Version+why(m))
 }
 
-// sayBarred ends with what cannot be done although it is wanted.
-func sayBarred(v cluster.View) Step {
+// reportBlocked refuses with what cannot be done although it is wanted. It comes last.
+func reportBlocked(v cluster.View) Step {
 	lost := LostAuthority(v)
 	switch {
 	case lost != "":
@@ -248,12 +248,12 @@ func sayBarred(v cluster.View) Step {
 	case len(v.Refused) > 0:
 		return Refuse{Because: Ungrown(v), Denied: true}
 	default:
-		return respect(v.Foreign)
+		return refuseForeign(v.Foreign)
 	}
 }
 
-// Ungrown says which volumes Kubernetes does not let grow, and what to do about it;
-// empty if it lets all.
+// Ungrown says which volumes Kubernetes does not let grow, and what to do about it. It is
+// empty if there are none.
 func Ungrown(v cluster.View) string {
 	if len(v.Refused) == 0 {
 		return ""
@@ -262,16 +262,16 @@ func Ungrown(v cluster.View) string {
 	for _, volume := range v.Refused {
 		names = append(names, volume.Name)
 	}
-	return fmt.Sprintf("volumes cannot grow (%s): %s; allow it there, which is tried once an hour, "+
+	return fmt.Sprintf("volumes cannot grow (%s): %s; allow it there, the operator tries once an hour, "+
 		"or set spec.storage.size back to status.volumeSize", list(names), v.Refused[0].Why)
 }
 
-// leaveRoom brings no member to a quota that is less than its database has: it would raise the
-// alarm NOSPACE with the next write, and no member would take another one.
-func leaveRoom(v cluster.View) Step {
+// keepRoom gives no member a quota that is smaller than its database: it would raise the
+// alarm NOSPACE with the next write, and no member would accept another write.
+func keepRoom(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.Cramped }) {
-		return refuse("spec.etcd.quota is less than the database of " + m.Name + ", so that the cluster would take no more writes; " +
-			"nobody is restarted for it; set spec.etcd.quota back, or compact and defragment the database first")
+		return refuse("spec.etcd.quota is less than the database of " + m.Name + ", so that the cluster would accept no more writes; " +
+			"no member is restarted for it; set spec.etcd.quota back, or compact and defragment the database first")
 	}
 	return nil
 }

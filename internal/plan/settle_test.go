@@ -20,7 +20,7 @@ func (w *world) settle() {
 	for i := range v.Members {
 		w.run(&v.Members[i])
 	}
-	w.strike()
+	w.forceNewCluster()
 	w.version()
 	up, all := w.voters(func(m *cluster.Member) bool { return m.Answers })
 	led := quorum.Holds(up, all)
@@ -131,8 +131,8 @@ func (w *world) watchVolumes() {
 	}
 }
 
-// isDrainable says whether all who may be evicted leave a quorum of voters behind, or there
-// is none to lose. Who has become ready only since the world before is not counted.
+// isDrainable says whether all Pods that may be evicted leave a quorum of voters behind, or there
+// is none to lose. A Pod that has become ready since the world before is not counted.
 func (w *world) isDrainable(before *world) bool {
 	ready := w.view.Select(func(m cluster.Member) bool {
 		return m.Pod.Exists && m.Pod.Ready && !m.Pod.Terminating && before.member(m.Name).Pod.Ready
@@ -183,13 +183,13 @@ func (w *world) form() {
 
 func (w *world) runs(m cluster.Member) bool {
 	f := w.fate(m.Name)
-	if m.Role == cluster.Learner && !f.data && w.downgrade != "" { // etcd lets nobody join meanwhile
+	if m.Role == cluster.Learner && !f.data && w.downgrade != "" { // etcd lets no member join meanwhile
 		return false
 	}
 	if w.misled(m) {
 		return false
 	}
-	if f.unfit || f.damaged || f.silent || f.unheard || f.nowhere || f.away > 0 {
+	if f.unfit || f.damaged || f.silent || f.unreachable || f.nodeGone || f.away > 0 {
 		return false
 	}
 	if f.bare && w.cannotMount() || w.bad != "" && m.Pod.Image == w.bad {
@@ -198,14 +198,14 @@ func (w *world) runs(m cluster.Member) bool {
 	return cluster.HasPod(m) && (!f.broken || f.cured && !f.stale)
 }
 
-// misled says whether a member has no data and was told of others than those whom etcd lists:
+// misled says whether a member has no data and was told of other members than etcd lists:
 // etcd ends with "member count is unequal". First members of a new cluster are not asked.
 func (w *world) misled(m cluster.Member) bool {
 	f := w.fate(m.Name)
 	return m.Role != cluster.Unlisted && m.Pod.Exists && !f.data && f.told != 0 && f.told != w.listed()
 }
 
-// cannotMount says whether the Secret is gone that members mount. Who has it runs on.
+// cannotMount says whether the Secret is gone that members mount. A member that runs has it.
 func (w *world) cannotMount() bool {
 	return w.spoilt == refusedSecret || slices.ContainsFunc(w.view.Lost, func(o cluster.Object) bool { return o.Holder == "" })
 }
@@ -226,14 +226,14 @@ func (w *world) run(m *cluster.Member) {
 	m.Pod.Unplaced = m.Pod.Exists && (f.unfit || m.Pod.Unplaced && m.Volume == cluster.NoVolume && !w.view.Want.Ephemeral)
 	m.Unused = m.Unused && !(m.Pod.Exists && !m.Pod.Unplaced)
 	alive := m.Pod.Exists && w.runs(*m)
-	m.Pod.Silent, m.Pod.Misled = "", w.misled(*m) && f.away == 0 && !f.silent && !f.unheard && !f.nowhere && !f.broken
-	if m.Pod.Exists && (f.silent || f.unheard) {
+	m.Pod.Silent, m.Pod.Misled = "", w.misled(*m) && f.away == 0 && !f.silent && !f.unreachable && !f.nodeGone && !f.broken
+	if m.Pod.Exists && (f.silent || f.unreachable) {
 		m.Pod.Silent = "n1"
 	}
 	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive || m.Pod.Silent != "" && !m.Pod.Finished, alive && w.formed, false
 	m.Pod.Proven = m.Pod.Proven || m.Pod.Ready
 	m.Pod.ClientsGone = m.Pod.Detached
-	m.Pod.Failing = m.Pod.Exists && !alive && !m.Pod.Terminating && !f.unheard && f.away == 0
+	m.Pod.Failing = m.Pod.Exists && !alive && !m.Pod.Terminating && !f.unreachable && f.away == 0
 	m.Pod.Ready = m.Pod.Ready && w.corrupt == 0 // etcd's readyz fails everywhere while that alarm is raised
 	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign
 	m.ClusterID, m.Damage, m.Stranded, m.NodeGone, m.Foreign, m.Index = "", "", "", "", "", 0
@@ -246,7 +246,7 @@ func (w *world) run(m *cluster.Member) {
 	if m.Pod.Exists && w.fate(m.Name).silent {
 		m.Stranded = "its node is silent"
 	}
-	if m.Pod.Exists && f.nowhere {
+	if m.Pod.Exists && f.nodeGone {
 		m.NodeGone = "its node no longer exists"
 	}
 	if w.view.Want.Ephemeral {
@@ -267,9 +267,9 @@ func (w *world) run(m *cluster.Member) {
 	}
 }
 
-// strike takes everybody but a survivor that forms the cluster anew off the list. It does
-// so when it starts; whom it adds later stays.
-func (w *world) strike() {
+// forceNewCluster removes every member from the list but a survivor that starts with --force-new-cluster.
+// Members that it adds later stay.
+func (w *world) forceNewCluster() {
 	for _, survivor := range w.view.Members {
 		if !survivor.Pod.Forced || !survivor.Answers || w.view.Record.Recovering != survivor.Name {
 			continue
@@ -355,7 +355,7 @@ func (w *world) aim() {
 	}
 	hop := nextHop(v.Want.Version, running, v.DowngradeTarget)
 	if v.DowngradeTarget != w.downgrade && hop.To == w.aimed {
-		hop.Downgrade = "" // it was allowed, and nobody is there to say so
+		hop.Downgrade = "" // it was enabled, and no member tells
 	}
 	v.Target = cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}
 	if hop.Downgrade != "" {

@@ -9,9 +9,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
-// shrink removes the voters that are missed least: those that are away, then outdated, then
-// on their way out, then newest. Leadership goes to one that stays, once, and clients leave
-// all of them at the same time; etcd strikes them one after the other.
+// shrink removes surplus voters: first those that do not run, then outdated ones, then those whose Pod
+// ends or whose node is cordoned, then the newest. Leadership moves once, to a member that stays. All
+// surplus members are detached at the same time; etcd removes them one after the other.
 func shrink(v cluster.View) Step {
 	leavers := leaving(v)
 	if len(leavers) == 0 {
@@ -25,37 +25,37 @@ func shrink(v cluster.View) Step {
 	if step := awaitSteady(v, "members leave", leavers...); step != nil {
 		return step
 	}
-	if leader, _ := v.Leader(); slices.Contains(leavers, leader.Name) && !sendsAhead(v, leader, leavers) {
+	if leader, _ := v.Leader(); slices.Contains(leavers, leader.Name) && !leavesLater(v, leader, leavers) {
 		return handOver(v, leader, leavers...)
 	}
-	if step := dismiss(v, leavers); step != nil {
+	if step := detachAndDelete(v, leavers); step != nil {
 		return step
 	}
 	for _, name := range leavers {
 		m, _ := v.Member(name)
-		if step := withdraw(m); step != nil {
+		if step := detach(m); step != nil {
 			return step
 		}
 	}
 	first, _ := v.Member(leavers[0])
-	if step := vacate(v, first); step != nil {
+	if step := detachAndWait(v, first); step != nil {
 		return step
 	}
 	return remove(v, first, fmt.Sprintf("the size is %d", v.Want.Size))
 }
 
-// sendsAhead says whether a leader that leaves lets others leave before it, because those that
-// stay are unwilling to.
-func sendsAhead(v cluster.View, leader cluster.Member, leavers []string) bool {
-	willing := v.Select(cluster.IsVoter, cluster.AcceptsReconfig, cluster.Except(leavers...))
-	return leader.Name != leavers[0] && cluster.AcceptsReconfig(leader) && len(willing) == 0
+// leavesLater says whether a surplus leader first removes the other surplus members, because the members that
+// stay refuse reconfiguration.
+func leavesLater(v cluster.View, leader cluster.Member, leavers []string) bool {
+	accepting := v.Select(cluster.IsVoter, cluster.AcceptsReconfig, cluster.Except(leavers...))
+	return leader.Name != leavers[0] && cluster.AcceptsReconfig(leader) && len(accepting) == 0
 }
 
-// dismiss tells the Pods of members that leave to end before etcd strikes them: the second
-// for which they linger is the one in which clients leave. All other voters must be a
-// quorum without them, because nothing calls them back, also if a cordoned node is drained now;
+// detachAndDelete deletes the Pods of surplus members before etcd removes the members: clients leave in the
+// second for which a Pod lingers. All other voters must be a
+// quorum without them, also if a cordoned node is drained now, because a deletion cannot be undone;
 // and their data must outlive their Pods.
-func dismiss(v cluster.View, leavers []string) Step {
+func detachAndDelete(v cluster.View, leavers []string) Step {
 	var pods []PodRef
 	voters := v.Select(cluster.IsVoter)
 	for _, name := range leavers {
@@ -72,9 +72,9 @@ func dismiss(v cluster.View, leavers []string) Step {
 	return DeletePods{pods, Detached, fmt.Sprintf("the size is %d", v.Want.Size)}
 }
 
-// strikeAway removes a voter that is too many and does not run: nobody waits for it to come
+// removeUnreachable removes a surplus voter that does not run: there is no need to wait until it is
 // back, and quorum can only gain.
-func strikeAway(v cluster.View) Step {
+func removeUnreachable(v cluster.View) Step {
 	for _, name := range leaving(v) {
 		if m, _ := v.Member(name); cluster.IsAway(m) {
 			return remove(v, m, fmt.Sprintf("the size is %d", v.Want.Size))
@@ -83,7 +83,7 @@ func strikeAway(v cluster.View) Step {
 	return nil
 }
 
-// leaving names the voters that are too many, in the order in which they leave.
+// leaving names the surplus voters, in the order in which they are removed.
 func leaving(v cluster.View) []string {
 	voters := v.Select(cluster.IsVoter)
 	surplus := len(voters) - v.Want.Size

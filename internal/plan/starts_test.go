@@ -20,7 +20,7 @@ type goal struct {
 	lost      loss // what is left of their authority
 	spoilt    spoilt
 	corrupt   bool // etcd has raised the alarm CORRUPT, and members are in corruptStates
-	deaf      bool // the oldest one refuses members while it leads, and who joins was told of one who has gone
+	deaf      bool // the oldest one refuses reconfiguration while it leads, and a member that joins was told of one that is gone
 }
 
 // loss is what has become of the authority that signed for the members.
@@ -32,7 +32,7 @@ const (
 	lostGone      // that is gone, too
 )
 
-// spoilt is an object of the cluster that nobody can bring to the spec.
+// spoilt is an object of the cluster that cannot be brought to the spec.
 type spoilt int
 
 const (
@@ -244,10 +244,10 @@ var rareStates = []state{
 	func(f *fate, m *cluster.Member) { m.Pod, m.Volume, f.data = cluster.Pod{}, cluster.NoVolume, false },
 	func(f *fate, _ *cluster.Member) { f.stale = true },
 	func(f *fate, m *cluster.Member) { f.silent, m.Pod.Terminating, m.Pod.Overdue = true, true, true },
-	func(f *fate, m *cluster.Member) { f.unheard, m.Pod.Terminating, m.Pod.Overdue = true, true, true },
+	func(f *fate, m *cluster.Member) { f.unreachable, m.Pod.Terminating, m.Pod.Overdue = true, true, true },
 	func(_ *fate, m *cluster.Member) { m.Pod.Terminating, m.Pod.Finished, m.Pod.Ended = true, true, true },
 	func(f *fate, m *cluster.Member) { m.Pod.Unplaced, m.Volume, f.data = true, cluster.NoVolume, false },
-	func(f *fate, _ *cluster.Member) { f.nowhere = true },
+	func(f *fate, _ *cluster.Member) { f.nodeGone = true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven = 4, true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven, f.stale = 4, true, true },
 }
@@ -276,7 +276,7 @@ func formedWorld(g goal, states []int, newest learner) *world {
 		}
 		w.fates[i].data, w.fates[i].deaf = true, g.deaf && i == 0
 		g.states()[state](&w.fates[i], &m)
-		w.fates[i].nowhere = w.fates[i].nowhere && !g.ephemeral // no volume is anywhere
+		w.fates[i].nodeGone = w.fates[i].nodeGone && !g.ephemeral // no volume is anywhere
 		if g.ephemeral && m.Pod.Unplaced {
 			m.Pod = cluster.Pod{} // data that goes with its Pod waits for no node
 		}
@@ -384,7 +384,7 @@ func eachUnformed(visit func(*world)) {
 	}
 }
 
-// unformedWorld is one in which the plan is frozen. No disk is found for volumes that are
+// unformedWorld is one in which the first members are chosen. No disk is found for volumes that are
 // unfit and were never used.
 func unformedWorld(states []int, want int, ephemeral, unfit, unseen bool) *world {
 	w := newWorld(want, ephemeral)

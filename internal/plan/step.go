@@ -17,7 +17,8 @@ type Step interface {
 	about() Kind
 }
 
-// Kind is what the operator needs to know of a step apart from how it is carried out.
+// Kind is what the operator needs to know of a step apart from how it is carried out. A step that rests has
+// no Event.
 type Kind struct {
 	Event string // reason of the event that tells of its success; empty if it changes nothing
 	Look  Look   // when to observe the cluster again
@@ -26,89 +27,93 @@ type Kind struct {
 }
 
 type (
-	// Record writes down in the status what only the operator can remember, such as who the first
-	// members are.
+	// Record writes a fact into the status that only the operator can remember, such as the names of
+	// the first members. The API server refuses it if the status has changed since it was read.
 	Record struct {
 		Fact  cluster.Record // the whole record as it is to be
 		What  string         // what is new in it, as a sentence
 		Event string         // reason of the event
-		On    string         // volume on which the ID of the cluster is written before; empty if on none
+		On    string         // volume on which the cluster ID is written first; empty if on none
 	}
 	// Apply brings supporting objects and parts of volumes to what is wanted: Secrets, Services, the
-	// disruption budget, sizes and owners of volumes.
+	// disruption budget, sizes and owners of volumes. Objects is never empty.
 	Apply struct{ Objects []cluster.Object }
-	// CreatePods makes the Pods of members, and the volumes of those that are new.
+	// CreatePods creates the Pods of members, and the volumes of those that are new. Names is never
+	// empty, and has one name if Forced.
 	CreatePods struct {
 		Names  []string
-		Forced bool // the only one forms the cluster anew from its data
+		Forced bool // with --force-new-cluster: it goes on from its data as the only member
 	}
-	// DeletePods tells Pods to end, all at once.
+	// DeletePods deletes Pods, all at the same time. Only the Pods with these UIDs are deleted.
 	DeletePods struct {
 		Pods    []PodRef
 		How     Deletion
 		Because string
 	}
-	// MarkPods writes on Pods how clients and containers are to treat them.
+	// MarkPods sets labels and annotations of Pods, which the client Service and containers follow.
+	// No container restarts for it.
 	MarkPods struct {
 		Pods []PodRef
 		As   Mark
 	}
-	// UpdateImage exchanges the image of a running Pod in place.
+	// UpdateImage changes the image of a running Pod in place, to that of a full version. The
+	// kubelet restarts the container; the Pod stays.
 	UpdateImage struct{ Name, UID, Version string }
-	// ResizePod changes the compute resources of a running Pod.
+	// ResizePod changes the compute resources of a running Pod in place.
 	ResizePod struct{ Name, UID string }
-	// AddLearner lists a new non-voting member in etcd.
+	// AddLearner adds a learner to etcd's member list, under a name that was never used.
 	AddLearner struct{ Name string }
 	// Promote makes a learner that has caught up a voter.
 	Promote struct{ Name string }
-	// MoveLeader hands leadership over before its holder is disturbed.
+	// MoveLeader moves leadership from one member to another voter.
 	MoveLeader struct{ From, To string }
-	// RemoveMember takes a member off etcd's list.
+	// RemoveMember removes a member from etcd's member list.
 	RemoveMember struct{ Name, Because string }
-	// Downgrade tells etcd that its members go down to a minor version, or, if To is empty, that no more
-	// of them need to be let down: etcd lets nobody join meanwhile.
+	// Downgrade enables etcd's downgrade to a minor version (as 3.5), or cancels it if To is empty.
+	// While it is enabled no member may join.
 	Downgrade struct{ To, Because string }
-	// DisarmAlarm ends an alarm of etcd that was raised for a member which etcd no longer lists.
+	// DisarmAlarm disarms an alarm of etcd that was raised for a member which etcd no longer lists.
 	DisarmAlarm struct {
 		Kind    string
 		ID      uint64
 		Because string
 	}
-	// Quarantine sets the volume of a removed member aside for good.
+	// Quarantine marks the volume of a removed member: it is never mounted again, and deleted when
+	// storage.quarantine is over.
 	Quarantine struct{ Name string }
-	// DeleteVolume deletes a volume that was set aside long enough ago, or that never held data.
+	// DeleteVolume deletes a volume whose quarantine is over, or that never held data.
 	DeleteVolume struct {
 		Name, UID string
-		Unused    bool // not if it may hold data by now
+		Unused    bool // it never held data, which is checked again before it is deleted
 	}
-	// Wait does nothing until something outside changes.
+	// Wait changes nothing until something outside changes. For completes the sentence "waiting for".
 	Wait struct {
 		For  string
 		Look Look
 	}
-	// Refuse does nothing because no safe step exists; a person must act.
+	// Refuse changes nothing because no safe step exists. Because says what a person must do.
 	Refuse struct {
 		Because string
-		Denied  bool // Kubernetes does not let the operator do it, which is tried again by itself
+		Denied  bool // Kubernetes has refused a write, and is asked again without a person
 	}
 	// Done means the cluster is as wanted.
 	Done struct{}
 )
 
-// A PodRef is one Pod, and no other that has its name.
+// A PodRef is one Pod, and no other that has its name. UID is a precondition of every write to it.
 type PodRef struct{ Name, UID string }
 
 // Deletion says how Pods are deleted.
 type Deletion int
 
 const (
-	// Plainly: told to end, in their grace period.
+	// Plainly: with their grace period.
 	Plainly Deletion = iota
-	// Rehearsed: as Plainly, but not before the API server has found the Pods right that take their place.
-	Rehearsed
-	// Detached: taken out of the client Service before they are told to end.
+	// DryRun: as Plainly, after the API server has accepted the next Pods in a dry run.
+	DryRun
+	// Detached: as Plainly, after they were detached from the client Service.
 	Detached
-	// AtOnce: all containers have ended, and what the kubelet still has to clean up is nobody's to wait for.
+	// AtOnce: without a grace period. All containers have ended, and only the kubelet has yet to clean up.
 	AtOnce
 )
 
@@ -120,65 +125,65 @@ const (
 	Detach Mark = iota
 	// Attach: the client Service sends clients to it, and it has all labels that it was made with.
 	Attach
-	// Seal: its container forms nothing when it starts on an empty data directory, and joins nobody once
-	// its member has had data.
-	Seal
+	// Existing: its container starts with initial-cluster-state "existing". On an empty data directory it
+	// forms no cluster, and joins none if its member has had data.
+	Existing
 )
 
-// Look says when another observation is worth it.
+// Look says when the cluster is to be observed again. The pauses are in controllers/result.go.
 type Look int
 
 const (
-	// Later: a watch will tell; look by yourself only now and then.
+	// Later: after some seconds; usually a watch comes first.
 	Later Look = iota
-	// Soon: etcd is about to change, which no watch tells.
+	// Soon: within a fraction of a second, because etcd is about to change, which no watch tells.
 	Soon
-	// Now: etcd has changed.
+	// Now: without a pause, because etcd has changed.
 	Now
-	// Rarely: nothing is to be expected.
+	// Rarely: after a minute, because no change is expected.
 	Rarely
 )
 
 func (s Record) about() Kind { return Kind{Event: s.Event} }
 func (s Apply) about() Kind  { return Kind{Event: "ObjectsApplied"} }
 func (s CreatePods) about() Kind {
-	return Kind{Event: choose(s.Forced, "MemberForced", "MembersStarted")}
+	return Kind{Event: choose(s.Forced, "NewClusterForced", "MembersStarted")}
 }
 
 func (s DeletePods) about() Kind {
 	switch s.How {
 	case Detached:
-		return Kind{Event: "MembersDismissed"}
+		return Kind{Event: "SurplusPodsDeleted"}
 	case AtOnce:
-		return Kind{Event: "PodsCleared"}
-	case Plainly, Rehearsed:
+		return Kind{Event: "EndedPodsDeleted"}
+	case Plainly, DryRun:
 	}
-	return Kind{Event: "PodStopped"}
+	return Kind{Event: "PodDeleted"}
 }
 
 func (s MarkPods) about() Kind {
 	switch s.As {
 	case Attach:
-		return Kind{Event: "MemberReadmitted"}
-	case Seal:
-		return Kind{Event: "BootstrapSealed"}
+		return Kind{Event: "MemberAttached"}
+	case Existing:
+		return Kind{Event: "InitialClusterStateSet"}
 	case Detach:
 	}
-	return Kind{Event: "MemberWithdrawn"}
+	return Kind{Event: "MemberDetached"}
 }
 
-func (s UpdateImage) about() Kind  { return Kind{Event: "ImageExchanged"} }
+func (s UpdateImage) about() Kind  { return Kind{Event: "ImageUpdated"} }
 func (s ResizePod) about() Kind    { return Kind{Event: "PodResized"} }
 func (s AddLearner) about() Kind   { return Kind{Event: "LearnerAdded", Look: Now} }
 func (s Promote) about() Kind      { return Kind{Event: "LearnerPromoted", Look: Now} }
 func (s MoveLeader) about() Kind   { return Kind{Event: "LeaderMoved", Look: Now} }
 func (s RemoveMember) about() Kind { return Kind{Event: "MemberRemoved", Look: Now} }
 func (s Downgrade) about() Kind {
-	return Kind{Event: choose(s.To == "", "DowngradeCancelled", "DowngradeAllowed"), Look: Now}
+	return Kind{Event: choose(s.To == "", "DowngradeCancelled", "DowngradeEnabled"), Look: Now}
 }
 func (s DisarmAlarm) about() Kind  { return Kind{Event: "AlarmDisarmed", Look: Now} }
 func (s Quarantine) about() Kind   { return Kind{Event: "VolumeQuarantined"} }
-func (s DeleteVolume) about() Kind { return Kind{Event: "VolumeDiscarded"} }
+func (s DeleteVolume) about() Kind { return Kind{Event: "VolumeDeleted"} }
 func (s Wait) about() Kind         { return Kind{Look: s.Look, Rests: true} }
 func (s Refuse) about() Kind       { return Kind{Rests: true} }
 func (s Done) about() Kind         { return Kind{Look: Rarely, Rests: true} }
@@ -194,39 +199,39 @@ func (s Apply) String() string {
 }
 
 func (s CreatePods) String() string {
-	return "start " + list(s.Names) + choose(s.Forced, " as a cluster of its own", "")
+	return "start " + list(s.Names) + choose(s.Forced, " with --force-new-cluster", "")
 }
 
 func (s DeletePods) String() string {
 	switch s.How {
 	case Detached:
-		return "dismiss " + list(Names(s.Pods)) + ": " + s.Because
+		return "detach and delete pods " + list(Names(s.Pods)) + ": " + s.Because
 	case AtOnce:
-		return "clear pods that have ended: " + list(Names(s.Pods))
-	case Plainly, Rehearsed:
+		return "delete ended pods at once: " + list(Names(s.Pods))
+	case Plainly, DryRun:
 	}
-	return "stop pod " + list(Names(s.Pods)) + ": " + s.Because
+	return "delete pod " + list(Names(s.Pods)) + ": " + s.Because
 }
 
 func (s MarkPods) String() string {
 	switch s.As {
 	case Attach:
-		return "readmit " + list(Names(s.Pods)) + " to clients"
-	case Seal:
-		return "seal the bootstrap of " + list(Names(s.Pods))
+		return "attach " + list(Names(s.Pods)) + " to the client service"
+	case Existing:
+		return "set initial-cluster-state of " + list(Names(s.Pods)) + " to existing"
 	case Detach:
 	}
-	return "withdraw " + list(Names(s.Pods)) + " from clients"
+	return "detach " + list(Names(s.Pods)) + " from the client service"
 }
 
-func (s UpdateImage) String() string  { return "exchange image of " + s.Name + " for " + s.Version }
-func (s ResizePod) String() string    { return "resize " + s.Name }
+func (s UpdateImage) String() string  { return "update image of " + s.Name + " to " + s.Version }
+func (s ResizePod) String() string    { return "resize pod " + s.Name }
 func (s AddLearner) String() string   { return "add learner " + s.Name }
 func (s Promote) String() string      { return "promote " + s.Name }
 func (s MoveLeader) String() string   { return "move leader " + s.From + " -> " + s.To }
 func (s RemoveMember) String() string { return "remove member " + s.Name + ": " + s.Because }
 func (s Downgrade) String() string {
-	return choose(s.To == "", "cancel downgrade: "+s.Because, "allow downgrade to "+s.To)
+	return choose(s.To == "", "cancel downgrade: "+s.Because, "enable downgrade to "+s.To)
 }
 
 func (s DisarmAlarm) String() string {
@@ -235,20 +240,20 @@ func (s DisarmAlarm) String() string {
 func (s Quarantine) String() string { return "quarantine volume " + s.Name }
 
 func (s DeleteVolume) String() string {
-	return "discard volume " + s.Name + choose(s.Unused, ", which never held data", "")
+	return "delete volume " + s.Name + choose(s.Unused, ", which never held data", "")
 }
 
 func (s Wait) String() string   { return "wait for " + s.For }
 func (s Refuse) String() string { return "refuse: " + s.Because }
 func (s Done) String() string   { return "done" }
 
-// KindOf says what is common to all steps of that kind.
+// KindOf says what is common to all steps of the step's kind.
 func KindOf(step Step) Kind { return step.about() }
 
-// Rests says whether the step changes nothing.
+// Rests says whether the step changes nothing: it is Wait, Refuse or Done.
 func Rests(step Step) bool { return step.about().Rests }
 
-// Names are the names of Pods, in order.
+// Names are the names of the Pods, in the given order.
 func Names(pods []PodRef) []string {
 	all := make([]string, 0, len(pods))
 	for _, pod := range pods {

@@ -43,21 +43,21 @@ type truth struct {
 
 // A fate is the truth about one member. It is forgotten with the member.
 type fate struct {
-	broken  bool   // its container cannot run, whatever is done
-	cured   bool   // its container runs once it has the new spec
-	damaged bool   // its etcd cannot use its data
-	foreign bool   // it runs on data of another cluster
-	silent  bool   // its node is silent for too long
-	unheard bool   // its node is silent, but nobody gives it up
-	odd     bool   // its data is not that of the others
-	nowhere bool   // the node that its volume is on is gone from Kubernetes; its machine may run on
-	data    bool   // there is data on its volume or in its Pod
-	stale   bool   // its Pod was made from an older spec
-	bare    bool   // its Pod was made when what it mounts was gone
-	unfit   bool   // no disk is found for the volume that it has been given
-	deaf    bool   // as leader it takes the oldest other voter that is there for away
-	told    uint32 // members that its Pod was told of, a bit for each; 0: it is to form a new cluster
-	away    int8   // looks until its container runs again by itself
+	broken      bool   // its container cannot run, whatever is done
+	cured       bool   // its container runs once it has the new spec
+	damaged     bool   // its etcd cannot use its data
+	foreign     bool   // it runs on data of another cluster
+	silent      bool   // its node is silent for too long
+	unreachable bool   // its node is silent, but not for too long
+	odd         bool   // its data is not that of the others
+	nodeGone    bool   // the node that its volume is on is gone from Kubernetes; its machine may run on
+	data        bool   // there is data on its volume or in its Pod
+	stale       bool   // its Pod was made from an older spec
+	bare        bool   // its Pod was made when what it mounts was gone
+	unfit       bool   // no disk is found for the volume that it has been given
+	deaf        bool   // as leader it takes the oldest other voter that is there for away
+	told        uint32 // members that its Pod was told of, a bit for each; 0: it is to form a new cluster
+	away        int8   // looks until its container runs again by itself
 }
 
 // clone lets a hostile walk look at an older truth.
@@ -223,7 +223,7 @@ func (w *world) remember(fact cluster.Record) {
 func (w *world) end(pod plan.PodRef, how plan.Deletion) {
 	m := w.at(pod.Name)
 	if how == plan.AtOnce && m.Pod.UID == pod.UID && !m.Pod.Ended {
-		w.fault = "the Pod of " + pod.Name + " is cleared and may still run"
+		w.fault = "the Pod of " + pod.Name + " is deleted at once and may still run"
 	}
 	m.Pod.Detached = m.Pod.Detached || how == plan.Detached
 	w.stop(pod.Name, pod.UID)
@@ -236,7 +236,7 @@ func (w *world) mark(pod plan.PodRef, as plan.Mark) {
 		m.Pod.Detached = true
 	case plan.Attach:
 		m.Pod.Detached, m.Pod.LabelsMissing = false, false
-	case plan.Seal:
+	case plan.Existing:
 		if m.Pod.UID == pod.UID {
 			m.Pod.Entry = w.enters(*m)
 		}
@@ -293,7 +293,7 @@ func (w *world) stop(name, uid string) {
 	m := w.at(name)
 	switch {
 	case m.Pod.UID != uid:
-	case w.fate(name).silent, w.fate(name).unheard:
+	case w.fate(name).silent, w.fate(name).unreachable:
 		m.Pod.Terminating, m.Pod.Overdue = true, true
 	default:
 		m.Pod, w.fate(name).away, w.fate(name).deaf = cluster.Pod{}, 0, false
@@ -301,7 +301,7 @@ func (w *world) stop(name, uid string) {
 	}
 }
 
-// refuses says whether the leader lets nobody join, or does not let that one leave, as
+// refuses says whether the leader lets no member join, or does not let that one leave, as
 // mayAddMember and mayRemoveMember in etcd's server.go do. The plan knows of it afterwards,
 // as it does when that has lasted.
 func (w *world) refuses(leaves string) bool {

@@ -45,7 +45,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
 	voters, healthy := v.Select(cluster.IsVoter), v.Select(cluster.IsVoter, cluster.IsHealthy)
-	strays := v.UnknownVoters()
+	unknown := v.UnknownVoters()
 	awaited := v.Select(cluster.IsVoter, cluster.IsAwaited)
 	asleep := v.Want.Size == 0 && v.Want.Paused == ""
 	switch {
@@ -72,9 +72,9 @@ func available(v cluster.View, formed bool) metav1.Condition {
 	case quorum.Holds(len(healthy), len(voters)):
 		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted",
 			len(healthy), len(voters), v.Want.Size)
-	case v.Unread == "" && quorum.Holds(len(healthy)+strays, len(voters)+strays):
+	case v.Unread == "" && quorum.Holds(len(healthy)+unknown, len(voters)+unknown):
 		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted; "+
-			"with %d voters that are not the operator's they are a quorum", len(healthy), len(voters), v.Want.Size, strays)
+			"with %d unknown voters they are a quorum", len(healthy), len(voters), v.Want.Size, unknown)
 	case len(awaited) > 0 && len(healthy)+len(awaited) == len(voters):
 		return is(metav1.ConditionFalse, v1alpha1.ReasonRestarting, "%d of %d voters are healthy, %d are needed; the operator restarts %s",
 			len(healthy), len(voters), quorum.Size(len(voters)), strings.Join(cluster.Names(awaited), ", "))
@@ -163,7 +163,7 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	}
 	down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy), cluster.Not(cluster.IsAwaited))
 	if formed && len(down) > 0 && !v.Deleting && v.Want.Size > 0 {
-		return is(v1alpha1.ReasonMemberDown, names(down)+" not healthy; data that is kept comes back with the pod")
+		return is(v1alpha1.ReasonMemberDown, names(down)+" not healthy; a member with a volume comes back with its data")
 	}
 	if message := plan.Ungrown(v); message != "" {
 		return is(v1alpha1.ReasonVolumeGrowthRefused, message)
@@ -182,7 +182,7 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 // noFault is what Degraded says while it is False; what will be wrong within a year follows it.
 const noFault = "nothing is wrong"
 
-// names are the members', and why nobody hears of them.
+// names are the members', and why they are not heard of.
 func names(down []cluster.Member) string {
 	var all []string
 	for _, m := range down {
@@ -214,7 +214,7 @@ func foreign(v cluster.View) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return strings.Join(all, "; ") + "; clients are kept from it, and it is replaced as soon as the others hold a quorum"
+	return strings.Join(all, "; ") + "; it is detached from clients, and replaced as soon as the others hold a quorum"
 }
 
 func blocked(v cluster.View) string {

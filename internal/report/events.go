@@ -20,8 +20,8 @@ type Event struct {
 	Note   string
 }
 
-// Events are what happened between two statuses: the step, once it has succeeded,
-// and conditions that have become true or false.
+// Events are what happened between two statuses: one for the step if it has succeeded and changes
+// something, and one for each condition whose status or reason people are to hear of.
 func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error) []Event {
 	var events []Event
 	if reason := plan.KindOf(step).Event; reason != "" && err == nil {
@@ -45,8 +45,8 @@ func isForewarned(degraded *metav1.Condition) bool {
 	return degraded != nil && degraded.Reason == v1alpha1.ReasonNoFault && degraded.Message != noFault
 }
 
-// OtherOperator says why this installation of the operator leaves a cluster alone.
-// They are named by their Leases.
+// OtherOperator says why this installation of the operator leaves a cluster alone. Installations are
+// named by their Leases, as namespace/name.
 func OtherOperator(other, ours string, hidden bool) Event {
 	why := fmt.Sprintf("until the lease %s is given up or runs out", other)
 	if hidden {
@@ -80,7 +80,7 @@ func NewerStatus(v cluster.View) Event {
 	}
 }
 
-// UnclearPause says that a cluster is left alone although nobody may have wanted that.
+// UnclearPause says that a cluster is paused although that may not be meant.
 func UnclearPause(v cluster.View) Event {
 	return Event{
 		corev1.EventTypeWarning, "UnclearPause", "Observe",
@@ -88,7 +88,7 @@ func UnclearPause(v cluster.View) Event {
 	}
 }
 
-// severity is a warning unless the cluster serves, or its user has put an end to that.
+// severity is a warning unless the cluster serves, or its user has stopped it.
 func severity(available *metav1.Condition) string {
 	switch available.Reason {
 	case v1alpha1.ReasonDeleting, v1alpha1.ReasonHibernated, v1alpha1.ReasonRestarting:

@@ -34,13 +34,13 @@ func TestStepsAreRemembered(t *testing.T) {
 		step plan.Step
 		want v1alpha1.EtcdClusterStatus
 	}{
-		{plan.FreezeBootstrap(unseen, first), v1alpha1.EtcdClusterStatus{
+		{plan.RecordFirstMembers(unseen, first), v1alpha1.EtcdClusterStatus{
 			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: first}, NextSerial: 3,
 		}},
-		{plan.AdoptVolumes(unseen, "u0", []string{"a-2", "a-6"}, true), v1alpha1.EtcdClusterStatus{
+		{plan.RecordAdoption(unseen, "u0", []string{"a-2", "a-6"}, true), v1alpha1.EtcdClusterStatus{
 			Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: []string{"a-2", "a-6"}, Adopted: true}, NextSerial: 7,
 		}},
-		{plan.AdoptVolumes(unseen, "u0", first, false), v1alpha1.EtcdClusterStatus{
+		{plan.RecordAdoption(unseen, "u0", first, false), v1alpha1.EtcdClusterStatus{
 			Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: first}, NextSerial: 3,
 		}},
 		{plan.RecordFormation(unseen, "c9", ""), v1alpha1.EtcdClusterStatus{ClusterID: "c9"}},
@@ -68,7 +68,7 @@ func TestNextSerialOnlyGrows(t *testing.T) {
 		c := []*v1alpha1.EtcdCluster{unplanned(), unformed(), formed()}[random.IntN(3)]
 		c.Status.NextSerial = int64(random.IntN(12))
 		steps := append(everyStep(),
-			plan.FreezeBootstrap(unseen, names()), plan.AdoptVolumes(unseen, "u0", names(), false),
+			plan.RecordFirstMembers(unseen, names()), plan.RecordAdoption(unseen, "u0", names(), false),
 			plan.ReserveName(unseen, names()[0]))
 		step := steps[random.IntN(len(steps))]
 		after := report.Status(c, healthy(), step, nil).NextSerial

@@ -66,7 +66,7 @@ func TestFault13NewerStatusIsKept(t *testing.T) {
 }
 
 // TestLegacyEntriesAreRemembered: from the first member of 3.5 that is seen, or data
-// that nobody knows the history of, until all run 3.7.
+// whose history is not known, until all run 3.7.
 func TestLegacyEntriesAreRemembered(t *testing.T) {
 	running := func(versions ...string) cluster.View {
 		return with(func(v *cluster.View) {
@@ -100,7 +100,7 @@ func TestLegacyEntriesAreRemembered(t *testing.T) {
 		t.Error("a cluster of an operator that did not look may have some")
 	}
 	for _, formed := range []bool{true, false} {
-		adopted := report.Status(unplanned(), unseen, plan.AdoptVolumes(unseen, "u0", first, formed), nil)
+		adopted := report.Status(unplanned(), unseen, plan.RecordAdoption(unseen, "u0", first, formed), nil)
 		if adopted.LegacyEntries != formed {
 			t.Errorf("adopted with data %t: %t", formed, adopted.LegacyEntries)
 		}

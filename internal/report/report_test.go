@@ -38,10 +38,10 @@ func unplanned() *v1alpha1.EtcdCluster {
 	}
 }
 
-// unformed is one whose plan is frozen.
+// unformed is one whose first members are chosen.
 func unformed() *v1alpha1.EtcdCluster {
 	c := unplanned()
-	c.Status = report.Status(c, unseen, plan.FreezeBootstrap(unseen, first), nil)
+	c.Status = report.Status(c, unseen, plan.RecordFirstMembers(unseen, first), nil)
 	return c
 }
 
@@ -153,17 +153,17 @@ func moments() []moment {
 	learner := cluster.Member{Name: "a-3", ID: 0x13, Role: cluster.Learner, Answers: true, Healthy: true, Version: "3.6.16", DBSize: 1}
 	secret := []cluster.Object{{Kind: "Secret", Name: "a-client-ca", Why: "it is missing"}, {Kind: "Service", Name: "a", Why: "it is missing"}}
 	return []moment{
-		{"freeze", unplanned(), empty, plan.FreezeBootstrap(unseen, first), nil},
-		{"freeze-failed", unplanned(), empty, plan.FreezeBootstrap(unseen, first), errWrite},
-		{"adopt", unplanned(), empty, plan.AdoptVolumes(unseen, "u0", []string{"a-1", "a-4"}, true), nil},
-		{"furnish", unformed(), planned, plan.Apply{Objects: secret}, nil},
+		{"choose-first-members", unplanned(), empty, plan.RecordFirstMembers(unseen, first), nil},
+		{"choose-first-members-failed", unplanned(), empty, plan.RecordFirstMembers(unseen, first), errWrite},
+		{"adopt", unplanned(), empty, plan.RecordAdoption(unseen, "u0", []string{"a-1", "a-4"}, true), nil},
+		{"apply", unformed(), planned, plan.Apply{Objects: secret}, nil},
 		{"start", unformed(), planned, plan.CreatePods{Names: first}, nil},
 		{"start-failed", unformed(), planned, plan.CreatePods{Names: first}, errWrite},
 		{"wait-unformed", unformed(), bootstrapping(), plan.Wait{For: "members a-0, a-1, a-2 to form a cluster"}, nil},
 		{"refuse-unformed", unformed(), bootstrapping(), plan.Refuse{Because: "the volume of a-1 was lost"}, nil},
-		{"remember", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }), plan.RecordFormation(healthy(), "c1", "a-0"), nil},
+		{"cluster-id", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }), plan.RecordFormation(healthy(), "c1", "a-0"), nil},
 		{
-			"remember-failed", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }),
+			"cluster-id-failed", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }),
 			plan.RecordFormation(healthy(), "c1", "a-0"),
 			errors.New("mark volume a-0: etcdserver: request timed out"),
 		},
@@ -175,7 +175,7 @@ func moments() []moment {
 			nil,
 		},
 		{
-			"kept-awake", formed(), with(func(v *cluster.View) { v.Want.Size = 0 }),
+			"hibernation-refused", formed(), with(func(v *cluster.View) { v.Want.Size = 0 }),
 			plan.Refuse{Because: "size 0 keeps volumes, but that of a-1 is being deleted and goes with its pod"},
 			nil,
 		},
@@ -386,7 +386,7 @@ func moments() []moment {
 					v.Members[i].Answers, v.Members[i].Healthy, v.Members[i].Pod.Ready = false, false, true
 				}
 				v.Foreign = []cluster.Object{{Kind: "Pod", Name: "a-2", Why: "it belongs to Job x"}}
-				v.Unread = "nobody is asked while Pod a-2 is in the way"
+				v.Unread = "no member is asked while Pod a-2 is in the way"
 			}),
 			plan.Refuse{Because: "Pod a-2 is in the way: it belongs to Job x"},
 			nil,
@@ -400,7 +400,7 @@ func moments() []moment {
 			plan.Refuse{Because: "members follow different leaders"},
 			nil,
 		},
-		{"refuse", formed(), healthy(), plan.Refuse{Because: "etcd lists a member that is not ours: ID 9"}, nil},
+		{"refuse", formed(), healthy(), plan.Refuse{Because: "etcd lists an unknown member: ID 9"}, nil},
 		{"step-failed", formed(), healthy(), plan.Promote{Name: "a-3"}, errors.New("promote a-3: member not found")},
 		{
 			"upgrade", formed(), with(func(v *cluster.View) {
@@ -410,7 +410,7 @@ func moments() []moment {
 			nil,
 		},
 		{
-			"somebodys-service", formed(), with(func(v *cluster.View) {
+			"foreign-service", formed(), with(func(v *cluster.View) {
 				v.Foreign = []cluster.Object{{Kind: "Service", Name: "a-client", Why: "no EtcdCluster owns it"}}
 			}),
 			plan.CreatePods{Names: []string{"a-2"}},
@@ -610,12 +610,12 @@ func TestMessagesStayWithinTheirLimit(t *testing.T) {
 // TestEventOfTheLongestStep: every object of a cluster with the longest name.
 func TestEventOfTheLongestStep(t *testing.T) {
 	name := strings.Repeat("n", 52)
-	var furnish plan.Apply
+	var apply plan.Apply
 	var start plan.CreatePods
 	for _, suffix := range []string{"-client-ca", "-peer-ca", "-member-tls", "-client"} {
-		furnish.Objects = append(furnish.Objects, cluster.Object{Kind: "Secret", Name: name + suffix})
+		apply.Objects = append(apply.Objects, cluster.Object{Kind: "Secret", Name: name + suffix})
 	}
-	furnish.Objects = append(furnish.Objects,
+	apply.Objects = append(apply.Objects,
 		cluster.Object{Kind: "Service", Name: name}, cluster.Object{Kind: "Service", Name: name + "-client"},
 		cluster.Object{Kind: "PodDisruptionBudget", Name: name})
 	for i := range 7 {
@@ -628,7 +628,7 @@ func TestEventOfTheLongestStep(t *testing.T) {
 		}
 	}
 	back := plan.RecordRollBack(healthy(), "3.6.16", "", strings.Repeat("0/900 nodes are available: é; ", 50))
-	for _, step := range []plan.Step{furnish, start, plan.FreezeBootstrap(unseen, start.Names), grow, back} {
+	for _, step := range []plan.Step{apply, start, plan.RecordFirstMembers(unseen, start.Names), grow, back} {
 		for _, e := range report.Events(v1alpha1.EtcdClusterStatus{}, v1alpha1.EtcdClusterStatus{}, step, nil) {
 			if len(e.Note) > 1024 {
 				t.Errorf("%d bytes: %s", len(e.Note), e.Note)
@@ -652,8 +652,8 @@ func TestEveryStepThatChangesSomethingHasAnEvent(t *testing.T) {
 
 func everyStep() []plan.Step {
 	return []plan.Step{
-		plan.FreezeBootstrap(unseen, first),
-		plan.AdoptVolumes(unseen, "u0", first, false),
+		plan.RecordFirstMembers(unseen, first),
+		plan.RecordAdoption(unseen, "u0", first, false),
 		plan.Apply{},
 		plan.RecordFormation(unseen, "c9", ""),
 		plan.CreatePods{Names: first},
@@ -661,7 +661,7 @@ func everyStep() []plan.Step {
 		plan.DeletePods{How: plan.Detached},
 		plan.MarkPods{},
 		plan.MarkPods{As: plan.Attach},
-		plan.MarkPods{As: plan.Seal},
+		plan.MarkPods{As: plan.Existing},
 		plan.UpdateImage{Name: "a-1"},
 		plan.ResizePod{Name: "a-1"},
 		plan.Downgrade{To: "3.6"},

@@ -15,9 +15,9 @@ import (
 // it alone is a reason to write it.
 const revisionEvery = 10 * time.Minute
 
-// Revised is the status after the step with the revision that the cluster is known to have,
-// if the status is written anyway or the one in it is old. What a member that has diverged
-// says alone does not count.
+// Revised is the status after the step with the revision of etcd's data that the cluster is known to have,
+// if the status is written anyway or its revision is older than revisionEvery. The lowest confirmed
+// revision counts, not what one member that is ahead says alone.
 func Revised(before, after v1alpha1.EtcdClusterStatus, v cluster.View, now time.Time) v1alpha1.EtcdClusterStatus {
 	lowest, highest := plan.Confirmed(v)
 	_, missing := plan.Missing(v)

@@ -21,8 +21,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
-// Status is the status after the step, given the error that it ended with. What
-// the step wants remembered is in it.
+// Status is the status after the step, given the error that it ended with. It contains what
+// the step records, and never what a step will do that the plan has not chosen.
 //
 // A status that a newer operator has written keeps what only that one understands.
 func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) v1alpha1.EtcdClusterStatus {
@@ -42,7 +42,7 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 	return status
 }
 
-// lookAhead is the view once the formed cluster is remembered, and the end of its
+// lookAhead is the view once the cluster ID is recorded, and the end of its
 // bootstrap if nothing else is left to do: one write says both.
 func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 	s, records := step.(plan.Record)
@@ -56,7 +56,7 @@ func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 	return v, step
 }
 
-// remember writes down what only the status can remember.
+// remember writes into the status what only the status can remember.
 func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step) {
 	if v.Record.RolledBack.Version == "" {
 		status.Rollback = nil // what failed is no longer wanted
@@ -92,7 +92,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	status.Selector = build.SelectorText(c)
 	status.Endpoint = build.Endpoint(c)
 	status.QuorumLoss = quorumLoss(v)
-	status.UnknownMembers = unknown(v.Unknown)
+	status.UnknownMembers = unknownMembers(v.Unknown)
 	if !v.Formed() {
 		return // while the first members start, their conditions say enough
 	}
@@ -138,7 +138,7 @@ func volumeSize(status *v1alpha1.EtcdClusterStatus, v cluster.View) *resource.Qu
 func count(members []cluster.Member) int32 { return int32(len(members)) } //nolint:gosec // at most a few
 
 // legacyEntries says whether members' logs may hold requests of etcd 3.5: once one of
-// that version was seen, or when nobody saw where the data comes from, until all
+// that version was seen, or when it is not known where the data comes from, until all
 // members run a version that has none.
 func legacyEntries(status *v1alpha1.EtcdClusterStatus, v cluster.View) bool {
 	listed := v.Select(cluster.IsListed)
@@ -174,11 +174,11 @@ func quorumLoss(v cluster.View) *v1alpha1.QuorumLoss {
 	return status
 }
 
-// unknown are the members that nobody asked for. The view keeps those of the status until
+// unknownMembers are those that somebody else has added. The view keeps those of the status until
 // a list that was read with quorum no longer has them.
-func unknown(strays []cluster.UnknownMember) []v1alpha1.UnknownMember {
+func unknownMembers(unknown []cluster.UnknownMember) []v1alpha1.UnknownMember {
 	var all []v1alpha1.UnknownMember
-	for _, s := range strays {
+	for _, s := range unknown {
 		m := v1alpha1.UnknownMember{ID: strconv.FormatUint(s.ID, 16), Name: s.Name, Role: v1alpha1.RoleLearner}
 		if s.Voter {
 			m.Role = v1alpha1.RoleVoter

@@ -93,7 +93,7 @@ func TestHolds(t *testing.T) {
 		"a quorum is recovered":                {settled(recovers, acts), recovery},
 		"a survivor has yet to start":          {settled(recovers, waits), recovery},
 		"the survivor was lost, too":           {settled(recovers, refuses), ""},
-		"a member was struck":                  {settled(twoVote, acts), replacement},
+		"a member was removed":                 {settled(twoVote, acts), replacement},
 		"a name is reserved":                   {settled(reserved, acts), replacement},
 		"a learner catches up":                 {settled(learns, waits), replacement},
 		"one that was removed ends":            {settled(removed, waits), replacement},

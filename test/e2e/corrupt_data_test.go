@@ -44,7 +44,7 @@ func differingData() {
 	Eventually(quarantined).WithArguments(c).Should(ContainElement(victim.Name))
 	Eventually(func(g Gomega) {
 		g.Expect(notesOf(g, c)).To(ContainElements(
-			ContainSubstring("withdraw "+victim.Name+" from clients"),
+			ContainSubstring("detach "+victim.Name+" from the client service"),
 			ContainSubstring("remove member "+victim.Name+": its data is not that of the other voters"),
 			ContainSubstring("disarm CORRUPT of member "+known[victim.Name]),
 		))

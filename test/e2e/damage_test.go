@@ -138,7 +138,7 @@ func damage() {
 		settles(c)
 		Eventually(func(g Gomega) { // an event is written after the status
 			g.Expect(notesOf(g, c)).To(ContainElements(
-				"withdraw "+victim.Name+" from clients",
+				"detach "+victim.Name+" from the client service",
 				And(HavePrefix("remove member "+victim.Name+": its data is of cluster "), HaveSuffix(id)),
 			))
 		}).Should(Succeed())

@@ -43,7 +43,7 @@ func quarantine() {
 		Eventually(claimsOf).WithArguments(brief).Should(HaveLen(1))
 		Expect(claims(brief)[0].Name).To(BeElementOf(slices.Collect(maps.Keys(members(brief)))))
 		Expect(value(brief, "key")).To(Equal("value"))
-		tells(brief, "VolumeDiscarded")
+		tells(brief, "VolumeDeleted")
 		Expect(quarantined(Default, long)).To(HaveLen(2))
 		Expect(value(long, "key")).To(Equal("value"))
 	})

@@ -57,7 +57,7 @@ func quorumLoss() {
 		Expect(members(c)).To(And(HaveLen(3), HaveKey("lost-0"), HaveKey("lost-3"), HaveKey("lost-4")))
 		Expect(filled(c)).To(Equal(data))
 		Expect(now(c).Status).To(And(HaveField("ClusterID", id), HaveField("QuorumLoss", BeNil()), HaveField("Recovering", "")))
-		tells(c, "QuorumRecovering", "MemberForced", "QuorumRecovered")
+		tells(c, "QuorumRecovering", "NewClusterForced", "QuorumRecovered")
 		put(c, "after", "recovery")
 		discard(c)
 	})

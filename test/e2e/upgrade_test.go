@@ -79,7 +79,7 @@ func upgrades() {
 		w.KeptServing(3)
 		_, updated := w.Progress()
 		Expect(updated["3.6.16"]).To(ContainElements(int32(1), int32(2), int32(3)))
-		tells(c, "DowngradeAllowed")
+		tells(c, "DowngradeEnabled")
 	})
 
 	It("fault 49: a downgrade that is called off after the first member went down ends where it began", Label("long"), func() {

@@ -7,13 +7,13 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// lastingUnproven is the lasting loss of a cluster whose volumes were adopted and whose list
-// nobody has read since. Its voters are the members that were adopted and the first ones,
-// whom their volumes name. Where the data of the best survivor tells how many there are,
-// that counts: members may have joined and left.
+// lastingUnproven is the loss of quorum of a cluster whose volumes were adopted and whose member list
+// was not read since. Its voters are the members that were adopted and the first members
+// that their volumes name. If the data of the best survivor tells how many there are,
+// that number counts: members may have joined and left.
 //
-// It is judged when etcd has had the time to find a leader, and a survivor has told what
-// it has. Only a person may act on it.
+// It is judged when etcd has had the time to elect a leader, and a survivor has told what
+// data it has. Only a person may act on it.
 func lastingUnproven(v cluster.View) (QuorumLoss, bool) {
 	loss := lossOf(adopted(v))
 	best := loss.best()
@@ -45,8 +45,8 @@ func adopted(v cluster.View) []cluster.Member {
 	return voters
 }
 
-// leaveMoved names data that was brought here from another namespace: no member is listed under
-// the name that it has here, and each that is listed would be taken for somebody else's.
+// leaveMoved refuses data that was brought here from another namespace: etcd lists no member under
+// the name that it has here, and each listed member would count as unknown.
 func leaveMoved(v cluster.View) Step {
 	if v.Count(cluster.IsListed) > 0 {
 		return nil

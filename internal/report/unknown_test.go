@@ -26,7 +26,7 @@ func TestUnknownMembersAreRecorded(t *testing.T) {
 			{ID: "c0ffee", Name: "b-0", PeerURLs: []string{"https://b-0:2380", "https://b:2380"}, Role: v1alpha1.RoleVoter},
 			{ID: "9", Role: v1alpha1.RoleLearner},
 		}
-		c.Status = report.Status(c, v, plan.Refuse{Because: "etcd lists a member that is not ours"}, nil)
+		c.Status = report.Status(c, v, plan.Refuse{Because: "etcd lists an unknown member"}, nil)
 		if !reflect.DeepEqual(c.Status.UnknownMembers, want) {
 			t.Errorf("unread %q: %+v", unread, c.Status.UnknownMembers)
 		}
@@ -36,9 +36,9 @@ func TestUnknownMembersAreRecorded(t *testing.T) {
 	}
 }
 
-// TestStrayVotersServe: a cluster is available that has its quorum with voters which
+// TestUnknownVotersServe: a cluster is available that has its quorum with voters which
 // somebody else added, and only as long as a read says so.
-func TestStrayVotersServe(t *testing.T) {
+func TestUnknownVotersServe(t *testing.T) {
 	for unread, want := range map[string]metav1.ConditionStatus{"": metav1.ConditionTrue, "no leader": metav1.ConditionFalse} {
 		v := with(func(v *cluster.View) {
 			down(v, "a-1", "a-2")
@@ -47,9 +47,9 @@ func TestStrayVotersServe(t *testing.T) {
 				{ID: 7, Name: "b-0", Voter: true}, {ID: 8, Name: "b-1", Voter: true}, {ID: 9, Name: "b-2", Voter: true},
 			}
 		})
-		status := report.Status(formed(), v, plan.Refuse{Because: "etcd lists a member that is not ours"}, nil)
+		status := report.Status(formed(), v, plan.Refuse{Because: "etcd lists an unknown member"}, nil)
 		available := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAvailable)
-		told := strings.Contains(available.Message, "with 3 voters that are not the operator's")
+		told := strings.Contains(available.Message, "with 3 unknown voters")
 		if available.Status != want || told != (want == metav1.ConditionTrue) {
 			t.Errorf("unread %q: %+v", unread, available)
 		}

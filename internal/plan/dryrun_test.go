@@ -7,9 +7,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
-// TestOnlyARollRehearses: a Pod that runs well is stopped for another one, which must be
+// TestOnlyARollDoesADryRun: a Pod that runs well is stopped for another one, which must be
 // found right before. Nothing is to come after one whose cluster is to sleep.
-func TestOnlyARollRehearses(t *testing.T) {
+func TestOnlyARollDoesADryRun(t *testing.T) {
 	for size, want := range map[int]bool{3: true, 0: false} {
 		w := newWorld(3, false)
 		w.formed, w.view.Record.ClusterID, w.view.Record.Token = true, clusterID, w.view.UID
@@ -25,7 +25,7 @@ func TestOnlyARollRehearses(t *testing.T) {
 			}
 		}
 		step, because := plan.Next(w.view)
-		if stop, is := step.(plan.DeletePods); !is || (stop.How == plan.Rehearsed) != want {
+		if stop, is := step.(plan.DeletePods); !is || (stop.How == plan.DryRun) != want {
 			t.Errorf("size %d: %+v (%s)", size, step, because)
 		}
 	}
