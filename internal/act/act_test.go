@@ -57,7 +57,7 @@ func seen() cluster.View {
 	for i := range 3 {
 		v.Members = append(v.Members, cluster.Member{
 			Name: cluster.MemberName("a", i), ID: uint64(i + 1), Role: cluster.Voter, Leader: i == 0, Recorded: true, Started: true,
-			Answers: true, Healthy: true, Volume: cluster.Kept, Pod: cluster.Pod{Exists: true, UID: fmt.Sprint("pod-", i), Running: true},
+			Answers: true, Healthy: true, Volume: cluster.Kept, Pod: cluster.Pod{Phase: cluster.Running, UID: fmt.Sprint("pod-", i)},
 		})
 	}
 	return v

@@ -29,7 +29,7 @@ func staying(voters, unknown int) int { return min(voters, quorum.Size(voters+un
 
 // isCounted says whether Kubernetes may count the member's Pod as one that is well.
 func isCounted(m Member) bool {
-	return HasPod(m) && !m.Pod.Terminating && (m.Pod.Running || m.Pod.Ready)
+	return HasPod(m) && !m.Pod.IsTerminating() && (m.Pod.Phase == Running || m.Pod.Ready)
 }
 
 // isGuest says whether Kubernetes may count the member's Pod, although no quorum can be made

@@ -17,7 +17,7 @@ func formed(size, voters int, others ...cluster.Member) cluster.View {
 	return v
 }
 
-var runs = cluster.Pod{Exists: true, Running: true, Ready: true}
+var runs = cluster.Pod{Phase: cluster.Running, Ready: true}
 
 func TestMustStay(t *testing.T) {
 	learner := cluster.Member{Name: "a-8", Role: cluster.Learner, Pod: runs}
@@ -41,20 +41,20 @@ func TestMustStay(t *testing.T) {
 		"before it has formed":   {unformed, 2},
 		"a learner":              {formed(3, 1, learner), 2},
 		"a learner that starts":  {formed(3, 2, with(learner, func(m *cluster.Member) { m.Pod.Ready = false })), 3},
-		"one that waits":         {formed(5, 3, with(learner, func(m *cluster.Member) { m.Pod = cluster.Pod{Exists: true} })), 2},
+		"one that waits":         {formed(5, 3, with(learner, func(m *cluster.Member) { m.Pod = cluster.Pod{Phase: cluster.Placed} })), 2},
 		"one without a pod":      {formed(5, 3, with(learner, func(m *cluster.Member) { m.Pod = cluster.Pod{} })), 2},
-		"one that ends":          {formed(5, 3, with(learner, func(m *cluster.Member) { m.Pod.Terminating = true })), 2},
-		"one that has ended":     {formed(5, 3, with(learner, func(m *cluster.Member) { m.Pod.Finished = true })), 2},
+		"one that ends":          {formed(5, 3, with(learner, func(m *cluster.Member) { m.Pod.Deletion = cluster.Terminating })), 2},
+		"one that has ended":     {formed(5, 3, with(learner, func(m *cluster.Member) { m.Pod.Phase = cluster.Finished })), 2},
 		"one that was removed":   {formed(3, 3, with(learner, func(m *cluster.Member) { m.Role = cluster.Unlisted })), 3},
 		"a voter with such data": {formed(3, 2, with(learner, func(m *cluster.Member) { m.Role, m.Foreign = cluster.Voter, "x" })), 3},
 		"one leaves three":       {formed(1, 3), 3},
 		"one leaves four":        {formed(3, 4), 3},
 		"one leaves five":        {formed(3, 5), 4},
 		"one has ended, one leaves": {formed(3, 4, with(learner, func(m *cluster.Member) {
-			m.Role, m.Pod.Terminating = cluster.Voter, true
+			m.Role, m.Pod.Deletion = cluster.Voter, cluster.Terminating
 		})), 4},
 		"all that leave have ended": {formed(3, 3, cluster.Member{Name: "a-8", Role: cluster.Voter}, with(learner, func(m *cluster.Member) {
-			m.Name, m.Role, m.Pod.Terminating = "a-9", cluster.Voter, true
+			m.Name, m.Role, m.Pod.Deletion = "a-9", cluster.Voter, cluster.Terminating
 		})), 3},
 		"one is replaced": {formed(3, 2, with(learner, func(m *cluster.Member) {
 			m.Role, m.Volume, m.Pod.Change = cluster.Voter, cluster.Going, cluster.Rebuild
@@ -79,7 +79,7 @@ func TestEvictionsKeepAQuorum(t *testing.T) {
 	for voters := 1; voters <= 9; voters++ {
 		learner := cluster.Member{Name: "a-9", Role: cluster.Learner, Pod: runs}
 		promoted, removed, ended := formed(9, voters, learner), formed(1, voters), formed(voters-1, voters)
-		ended.Members[voters-1].Pod.Terminating = true
+		ended.Members[voters-1].Pod.Deletion = cluster.Terminating
 		for what, test := range map[string]struct{ pods, stay, healthy, voters int }{
 			"nothing":        {voters, formed(voters, voters).MustStay(), voters, voters},
 			"a promotion":    {voters + 1, promoted.MustStay(), voters + 1, voters + 1},

@@ -72,38 +72,83 @@ type Member struct {
 
 // Pod is what the API server says of a member's Pod. It is empty if there is none.
 type Pod struct {
-	Exists        bool
+	Phase    Phase
+	Deletion Deletion
+	Overdue  bool // it is terminating for longer than a Pod may take
+	Clients  Clients
+
 	UID           string // precondition of every deletion
 	Made          int64  // when, in seconds
 	Address       string // IP; empty until the network is up
-	Terminating   bool
-	Overdue       bool   // terminating for longer than a Pod may take
-	Finished      bool   // it never runs etcd again
-	Unplaced      bool   // no node has it yet: none of its containers ever ran
-	Ended         bool   // it is being deleted, and the kubelet says that none of its containers runs any more
-	Running       bool   // its container runs now
 	Ready         bool   // the kubelet's readiness probe passes
 	Proven        bool   // it has passed before: what it runs has worked
+	Failing       bool   // its container keeps ending, or never starts
+	Shaky         bool   // its container has failed, and runs again only for a moment
+	Settling      bool   // its container is about to restart with another image
+	Trouble       string // why its container does not run, in Kubernetes' words
 	Change        Change // what of it is not as the spec wants it
 	Cramped       bool   // it would get a quota that is less than it has, and less than the member's database
 	Entry         Entry  // what its container does if it starts on an empty data directory
+	Forced        bool   // it was started with --force-new-cluster
+	Misled        bool   // etcd does not let it join by the list of members that it was made with, which is old
 	LabelsMissing bool   // labels of ours were removed from it, so that no watch and no Service sees it, or it has no owner
-	Detached      bool   // the client Service no longer sends clients to it
-	ClientsGone   bool   // detached for so long that no client is sent to it any more
 	Lingers       bool   // it goes on to serve for a moment when it is deleted
-	Shaky         bool   // its container has failed, and runs again only for a moment
-	Settling      bool   // its container is about to restart with another image
 	Resizing      string // why it does not have the compute resources yet that it is to have
 	Cordoned      bool   // its node takes no new Pods: a drain may follow
 	Silent        string // its node, if that is silent: what Kubernetes says of the Pod is old
-	Forced        bool   // it was started with --force-new-cluster
-	Misled        bool   // etcd does not let it join by the list of members that it was made with, which is old
-	Failing       bool   // its container keeps ending, or never starts
 	Image         string // that its container is to run
 	DefaultImage  bool   // some operator chose that image for the version, not the user
 	Denied        Denial // that it may not be made at present
-	Trouble       string // why its container does not run, in Kubernetes' words
 }
+
+// Phase is how far a Pod has come.
+type Phase int
+
+const (
+	// NoPod: there is none.
+	NoPod Phase = iota
+	// Unplaced: no node has it yet: none of its containers ever ran.
+	Unplaced
+	// Placed: a node has it, and etcd does not run in it now.
+	Placed
+	// Running: etcd's container runs now.
+	Running
+	// Finished: it never runs etcd again.
+	Finished
+)
+
+// Deletion is how far the deletion of a Pod has come.
+type Deletion int
+
+const (
+	// NotDeleted: nobody has deleted it.
+	NotDeleted Deletion = iota
+	// Terminating: it is being deleted.
+	Terminating
+	// Ended: it is being deleted, and the kubelet says that none of its containers runs any more.
+	Ended
+)
+
+// Clients are those that come to a Pod through the client Service.
+type Clients int
+
+const (
+	// Attached: the Service sends them to it.
+	Attached Clients = iota
+	// Leaving: the Service sends none to it any more, which not every node may know yet.
+	Leaving
+	// Gone: none is sent to it any more.
+	Gone
+)
+
+// Exists says whether there is a Pod.
+func (p Pod) Exists() bool { return p.Phase != NoPod }
+
+// IsTerminating says whether the Pod is being deleted.
+func (p Pod) IsTerminating() bool { return p.Deletion != NotDeleted }
+
+// IsDetached says whether the client Service sends no clients to the Pod.
+func (p Pod) IsDetached() bool { return p.Clients != Attached }
 
 // Change is what it takes to bring a Pod to the spec.
 type Change int
@@ -170,7 +215,7 @@ func IsHealthy(m Member) bool { return m.Healthy }
 // IsSteady says whether a healthy member is about to stay so: its
 // Pod is not being deleted, its container is not about to restart, and it did not fail a moment ago.
 func IsSteady(m Member) bool {
-	return m.Healthy && !m.Pod.Terminating && !m.Pod.Settling && !m.Pod.Shaky
+	return m.Healthy && !m.Pod.IsTerminating() && !m.Pod.Settling && !m.Pod.Shaky
 }
 
 // IsAwaited says whether a member is away because the operator restarts it, and
@@ -185,34 +230,34 @@ func AcceptsReconfig(m Member) bool { return !m.RefusesReconfig }
 
 // IsServing says whether clients reach a member that stays healthy: its Service
 // lists it as soon as the kubelet finds it ready.
-func IsServing(m Member) bool { return IsSteady(m) && m.Pod.Ready && !m.Pod.Detached }
+func IsServing(m Member) bool { return IsSteady(m) && m.Pod.Ready && !m.Pod.IsDetached() }
 
 // IsRecorded says whether the record counts it as a member.
 func IsRecorded(m Member) bool { return m.Recorded }
 
 // IsOutdated says whether the member's Pod is not as the spec wants it.
-func IsOutdated(m Member) bool { return m.Pod.Exists && m.Pod.Change != Same }
+func IsOutdated(m Member) bool { return m.Pod.Exists() && m.Pod.Change != Same }
 
 // IsResizing says whether the kubelet has yet to give the member's Pod the compute
 // resources that the spec wants.
 func IsResizing(m Member) bool { return m.Pod.Resizing != "" && m.Pod.Change == Same }
 
 // IsSuperseded says whether the member's Pod must be deleted and created again.
-func IsSuperseded(m Member) bool { return m.Pod.Exists && m.Pod.Change == Rebuild }
+func IsSuperseded(m Member) bool { return m.Pod.Exists() && m.Pod.Change == Rebuild }
 
 // IsDisturbed says whether something outside is about to end the member's Pod.
-func IsDisturbed(m Member) bool { return m.Pod.Terminating || m.Pod.Cordoned }
+func IsDisturbed(m Member) bool { return m.Pod.IsTerminating() || m.Pod.Cordoned }
 
 // IsCordoned says whether the member's node takes no new Pods.
 func IsCordoned(m Member) bool { return m.Pod.Cordoned }
 
 // IsUnresponsive says whether etcd lists the member, and it runs and does not answer.
 func IsUnresponsive(m Member) bool {
-	return IsListed(m) && m.Pod.Running && m.Pod.Address != "" && !m.Answers && m.Foreign == ""
+	return IsListed(m) && m.Pod.Phase == Running && m.Pod.Address != "" && !m.Answers && m.Foreign == ""
 }
 
 // IsAway says whether the member does not run at the moment, or its node is silent.
-func IsAway(m Member) bool { return (!m.Pod.Running || m.Pod.Silent != "") && !m.Answers }
+func IsAway(m Member) bool { return (m.Pod.Phase != Running || m.Pod.Silent != "") && !m.Answers }
 
 // Silence names the member's node if that is silent and the member does not answer; empty if not.
 func (m Member) Silence() string {
@@ -227,7 +272,7 @@ func (m Member) Silence() string {
 // deleted only for Pods that a node has
 // (https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection).
 func HasPod(m Member) bool {
-	return m.Pod.Exists && !m.Pod.Finished && !(m.Pod.Unplaced && m.Volume == NoVolume)
+	return m.Pod.Exists() && m.Pod.Phase != Finished && !(m.Pod.Phase == Unplaced && m.Volume == NoVolume)
 }
 
 // MayHoldData says whether the member may have accepted what clients wrote: it has started,

@@ -23,7 +23,7 @@ type Revision struct{ Version, Image string }
 // For is what one member is to run. A voter without a Pod comes back with the version that it ran while
 // that is current: the version that replaces it may fail there, too.
 func (t Target) For(m Member) Target {
-	if t.Current.Version != "" && m.Role == Voter && !m.Pod.Exists && m.Version == t.Current.Version {
+	if t.Current.Version != "" && m.Role == Voter && !m.Pod.Exists() && m.Version == t.Current.Version {
 		return Target{Version: t.Current.Version, Image: t.Current.Image}
 	}
 	return t

@@ -10,8 +10,8 @@ import (
 func TestHold(t *testing.T) {
 	halted := func() []cluster.Member {
 		return []cluster.Member{
-			{Name: "a-0", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Exists: true, Proven: true, Image: "new"}},
-			{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Exists: true, Proven: true, Image: "old", Change: cluster.Swap}},
+			{Name: "a-0", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Phase: cluster.Placed, Proven: true, Image: "new"}},
+			{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Phase: cluster.Placed, Proven: true, Image: "old", Change: cluster.Swap}},
 			{Name: "a-2", Role: cluster.Voter, Version: "3.6.16"},
 		}
 	}
@@ -26,7 +26,7 @@ func TestHold(t *testing.T) {
 		"the new one is ready":          {func(m []cluster.Member) { m[0].Pod.Ready = true }, cluster.Revision{}},
 		"the new one works elsewhere":   {func(m []cluster.Member) { m[2] = m[0]; m[2].Pod.Ready = true }, cluster.Revision{}},
 		"nothing was tried":             {func(m []cluster.Member) { m[0].Pod = cluster.Pod{} }, cluster.Revision{}},
-		"it was finished":               {func(m []cluster.Member) { m[0].Pod.Finished = true }, cluster.Revision{}},
+		"it was finished":               {func(m []cluster.Member) { m[0].Pod.Phase = cluster.Finished }, cluster.Revision{}},
 		"tried by one no longer listed": {func(m []cluster.Member) { m[0].Role = cluster.Unlisted }, cluster.Revision{}},
 		"the image is the same":         {func(m []cluster.Member) { m[1].Pod.Image = "new" }, cluster.Revision{}},
 		"the old one never ran":         {func(m []cluster.Member) { m[1].Pod.Proven = false }, cluster.Revision{}},
@@ -44,8 +44,8 @@ func TestHold(t *testing.T) {
 // TestHoldWhatIsMisnamed: an image that runs, but holds another version, is for no other member.
 func TestHoldWhatIsMisnamed(t *testing.T) {
 	members := []cluster.Member{
-		{Name: "a-0", Role: cluster.Voter, Version: "3.7.3", Answers: true, Pod: cluster.Pod{Exists: true, Ready: true, Image: "new"}},
-		{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Exists: true, Proven: true, Image: "old", Change: cluster.Swap}},
+		{Name: "a-0", Role: cluster.Voter, Version: "3.7.3", Answers: true, Pod: cluster.Pod{Phase: cluster.Placed, Ready: true, Image: "new"}},
+		{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Phase: cluster.Placed, Proven: true, Image: "old", Change: cluster.Swap}},
 	}
 	target := cluster.Target{Version: "3.6.17", Misnamed: "spec.image holds etcd 3.7.3"}
 	if got, want := target.CurrentOf(members), (cluster.Revision{Version: "3.6.16", Image: "old"}); got != want {
@@ -62,7 +62,7 @@ func TestCurrentIsForMembersThatRanIt(t *testing.T) {
 		t.Errorf("evicted: %+v", got)
 	}
 	running, other, learner := evicted, evicted, evicted
-	running.Pod.Exists, other.Version, learner.Role = true, "3.5.35", cluster.Learner
+	running.Pod.Phase, other.Version, learner.Role = cluster.Running, "3.5.35", cluster.Learner
 	for _, m := range []cluster.Member{running, other, learner} {
 		if got := target.For(m); got != target {
 			t.Errorf("%+v: %+v", m, got)

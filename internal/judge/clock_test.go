@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // TestFault38ClockThatIsAhead: what another clock has written down, a node's or that of the
@@ -41,8 +42,8 @@ func TestFault38ClockThatIsAhead(t *testing.T) {
 		metav1.SetMetaDataAnnotation(&s.claim("a-1").ObjectMeta, v1alpha1.AnnotationGrowthRefused, "4Gi "+at.Format(time.RFC3339)+" no")
 		v := s.look()
 		m, _ := v.Member("a-1")
-		if v.Fresh != test.fresh || m.Pod.Shaky != test.shaky || m.Pod.ClientsGone != test.calm || (len(v.Refused) > 0) != test.barred {
-			t.Errorf("%s ago: fresh %t, shaky %t, quiet %t, barred %t", test.ago, v.Fresh, m.Pod.Shaky, m.Pod.ClientsGone, len(v.Refused) > 0)
+		if v.Fresh != test.fresh || m.Pod.Shaky != test.shaky || (m.Pod.Clients == cluster.Gone) != test.calm || (len(v.Refused) > 0) != test.barred {
+			t.Errorf("%s ago: fresh %t, shaky %t, quiet %t, barred %t", test.ago, v.Fresh, m.Pod.Shaky, m.Pod.Clients == cluster.Gone, len(v.Refused) > 0)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func Doubts(s Snapshot) []Doubt {
 
 // isDoubtful says whether the cache may show a Pod that is no more.
 func isDoubtful(m cluster.Member) bool {
-	return m.Pod.Overdue || m.Pod.Ready && !m.Pod.Terminating && !m.Answers
+	return m.Pod.Overdue || m.Pod.Ready && !m.Pod.IsTerminating() && !m.Answers
 }
 
 // confirm corrects what the cache showed by what the API server said.

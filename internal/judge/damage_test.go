@@ -146,7 +146,7 @@ func TestFirstMemberThatNeverStarted(t *testing.T) {
 	s.etcd.Stop("a-2")
 	s.members = func(all []etcd.Member) { all[2].ClientURLs = nil }
 	s.stale = []string{"Pod a-2"}
-	if m := s.member("a-2"); !m.Pod.Exists {
+	if m := s.member("a-2"); !m.Pod.Exists() {
 		t.Error("its pod is not asked for")
 	}
 }

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // TestEnded: only the kubelet's word on each container proves that a Pod has ended.
@@ -57,7 +59,7 @@ func TestEnded(t *testing.T) {
 			pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: now}, []string{"example.com/wait"}
 			pod.Status.Phase, pod.Status.ContainerStatuses[0].State = corev1.PodSucceeded, terminated("Completed")
 			test.change(pod)
-			if got := s.member("a-1").Pod.Ended; got != test.want {
+			if got := s.member("a-1").Pod.Deletion == cluster.Ended; got != test.want {
 				t.Errorf("it has ended: %t", got)
 			}
 		})
@@ -71,11 +73,11 @@ func TestForcedPodIsOver(t *testing.T) {
 		s := newScene(t)
 		pod := s.pod("a-1")
 		pod.Spec.RestartPolicy, pod.Status.Phase = policy, corev1.PodRunning
-		if s.member("a-1").Pod.Finished {
+		if s.member("a-1").Pod.Phase == cluster.Finished {
 			t.Errorf("%s: it runs", policy)
 		}
 		pod.Status.ContainerStatuses[0].State = ended("OOMKilled", 137, "")
-		if got := s.member("a-1").Pod.Finished; got != want {
+		if got := s.member("a-1").Pod.Phase == cluster.Finished; got != want {
 			t.Errorf("%s: finished %t, want %t", policy, got, want)
 		}
 	}

@@ -109,7 +109,7 @@ func TestEtcdsListReplacesTheRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := s.look()
-	if m, _ := v.Member("a-2"); m.Role != cluster.Unlisted || m.ID != 0 || !m.Pod.Exists || m.Volume != cluster.Kept {
+	if m, _ := v.Member("a-2"); m.Role != cluster.Unlisted || m.ID != 0 || !m.Pod.Exists() || m.Volume != cluster.Kept {
 		t.Errorf("saw %+v", m)
 	}
 	if voters := strings.Join(cluster.Names(v.Select(cluster.IsVoter)), " "); voters != "a-0 a-1" {
@@ -340,8 +340,7 @@ func TestFault20RestartedSurvivor(t *testing.T) {
 // none answers before all have been asked.
 func TestMembersAreAskedAtTheSameTime(t *testing.T) {
 	s := newScene(t)
-	s.meet = &sync.WaitGroup{}
-	s.meet.Add(3)
+	s.meet = 3
 	if healthy := s.look().Select(cluster.IsHealthy); len(healthy) != 3 {
 		t.Errorf("%d are healthy", len(healthy))
 	}

@@ -90,7 +90,7 @@ func TestForeignDataOfAPodThatIsGone(t *testing.T) {
 		}
 	}
 	s.vanish = []string{"Pod a-2"}
-	if m := s.member("a-2"); m.Foreign != "" || m.Pod.Exists {
+	if m := s.member("a-2"); m.Foreign != "" || m.Pod.Exists() {
 		t.Errorf("saw %+v", m)
 	}
 }

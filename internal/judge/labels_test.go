@@ -40,7 +40,7 @@ func TestAstray(t *testing.T) {
 		}
 		v := s.look()
 		m, _ := v.Member("a-1")
-		if !m.Pod.Exists || m.Pod.LabelsMissing == good || m.Volume != cluster.Kept {
+		if !m.Pod.Exists() || m.Pod.LabelsMissing == good || m.Volume != cluster.Kept {
 			t.Errorf("%s: saw %+v", what, m)
 		}
 		found := false

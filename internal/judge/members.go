@@ -138,7 +138,7 @@ func (j *join) enter(name string, l etcd.Member) {
 // the record does not know and of which nothing is left was removed since.
 func (j *join) add(name string, l etcd.Member) {
 	m, known := j.members[name]
-	if !known || m.Role == cluster.Voter || m.Role == cluster.Unlisted && !m.Pod.Exists && m.Volume == cluster.NoVolume {
+	if !known || m.Role == cluster.Voter || m.Role == cluster.Unlisted && !m.Pod.Exists() && m.Volume == cluster.NoVolume {
 		return
 	}
 	started := m.Started
@@ -199,7 +199,7 @@ func (j *join) sorted() []cluster.Member {
 // anyPod says whether a member has a Pod.
 func (j *join) anyPod() bool {
 	for _, m := range j.members {
-		if m.Pod.Exists {
+		if m.Pod.Exists() {
 			return true
 		}
 	}

@@ -102,7 +102,7 @@ func TestVolumeThatWentBeforeItsPodHadANode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := waiting()
 			test.arrange(s)
-			if m := s.member("a-1"); cluster.IsLost(m) != test.lost || !m.Pod.Exists {
+			if m := s.member("a-1"); cluster.IsLost(m) != test.lost || !m.Pod.Exists() {
 				t.Errorf("%+v", m)
 			}
 		})

@@ -30,7 +30,7 @@ func (j *judgement) pod(pod *corev1.Pod) {
 	j.members.pods[pod.Name] = pod
 	m.Pod = podFacts(pod)
 	m.Pod.Overdue = j.isOverdue(pod)
-	m.Pod.ClientsGone = m.Pod.Detached && j.isQuiet(pod)
+	m.Pod.Clients = j.clients(pod)
 	m.Pod.Shaky = j.isShaky(pod)
 	m.Pod.LabelsMissing = lacksLabels(j.c, pod) || build.IsAbandoned(j.c, pod)
 	m.Damage, j.members.emptied[pod.Name] = damage(pod)
@@ -49,7 +49,7 @@ func lacksLabels(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
 
 // dataOf says where ephemeral data stands: it lives in a Pod that may still run.
 func dataOf(pod cluster.Pod) cluster.VolumeState {
-	if pod.Exists && !pod.Finished {
+	if pod.Exists() && pod.Phase != cluster.Finished {
 		return cluster.Kept
 	}
 	return cluster.NoVolume
@@ -79,23 +79,18 @@ func foreignTo(c *v1alpha1.EtcdCluster, object metav1.Object) (cluster.Object, s
 func podFacts(pod *corev1.Pod) cluster.Pod {
 	etcd := build.EtcdStatus(pod)
 	return cluster.Pod{
-		Exists: true, UID: string(pod.UID), Made: pod.CreationTimestamp.Unix(), Address: pod.Status.PodIP,
-		Terminating: pod.DeletionTimestamp != nil,
-		Finished:    isOver(pod),
-		Unplaced:    pod.Spec.NodeName == "",
-		Ended:       hasEnded(pod),
-		Ready:       hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil,
-		Proven:      isProven(pod),
-		Forced:      pod.Annotations[v1alpha1.AnnotationForced] != "",
-		Failing:     failing(pod),
-		Resizing:    resizing(pod),
-		Trouble:     trouble(pod),
-		Image:       build.Etcd(pod).Image,
-		Detached:    pod.Labels[build.ComponentLabel] != build.Serving,
-		Lingers:     build.Lingers(pod),
-		Running:     etcd.State.Running != nil,
-		Settling:    isReplaced(pod, etcd),
-		Entry:       build.Entry(pod),
+		Phase: phase(pod), Deletion: deletion(pod),
+		UID: string(pod.UID), Made: pod.CreationTimestamp.Unix(), Address: pod.Status.PodIP,
+		Ready:    hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil,
+		Proven:   isProven(pod),
+		Forced:   pod.Annotations[v1alpha1.AnnotationForced] != "",
+		Failing:  failing(pod),
+		Resizing: resizing(pod),
+		Trouble:  trouble(pod),
+		Image:    build.Etcd(pod).Image,
+		Lingers:  build.Lingers(pod),
+		Settling: isReplaced(pod, etcd),
+		Entry:    build.Entry(pod),
 	}
 }
 
@@ -118,9 +113,39 @@ func (s *Snapshot) isOverdue(pod *corev1.Pod) bool {
 // lingers does so for as long (build.Lingers).
 const clientsLeave = time.Second
 
-func (s *Snapshot) isQuiet(pod *corev1.Pod) bool {
+func (s *Snapshot) clients(pod *corev1.Pod) cluster.Clients {
+	if pod.Labels[build.ComponentLabel] == build.Serving {
+		return cluster.Attached
+	}
 	since, err := time.Parse(time.RFC3339Nano, pod.Annotations[v1alpha1.AnnotationDetachedAt])
-	return err != nil || !s.isRecent(since, clientsLeave)
+	if err == nil && s.isRecent(since, clientsLeave) {
+		return cluster.Leaving
+	}
+	return cluster.Gone
+}
+
+func phase(pod *corev1.Pod) cluster.Phase {
+	switch {
+	case isOver(pod):
+		return cluster.Finished
+	case build.EtcdStatus(pod).State.Running != nil:
+		return cluster.Running
+	case pod.Spec.NodeName == "":
+		return cluster.Unplaced
+	default:
+		return cluster.Placed
+	}
+}
+
+func deletion(pod *corev1.Pod) cluster.Deletion {
+	switch {
+	case pod.DeletionTimestamp == nil:
+		return cluster.NotDeleted
+	case hasEnded(pod):
+		return cluster.Ended
+	default:
+		return cluster.Terminating
+	}
 }
 
 // isReplaced says whether the container is still the one from before an exchange of

@@ -28,7 +28,7 @@ func TestFault6CacheThatMissedSomethingIsNotBelieved(t *testing.T) {
 	t.Run("a pod lives that the cache does not show", func(t *testing.T) {
 		s := newScene(t)
 		s.stale = []string{"Pod a-1"}
-		if m := s.member("a-1"); !m.Pod.Exists || m.Pod.UID != "pod-a-1" || cluster.IsLost(m) {
+		if m := s.member("a-1"); !m.Pod.Exists() || m.Pod.UID != "pod-a-1" || cluster.IsLost(m) {
 			t.Errorf("saw %+v", m)
 		}
 	})
@@ -45,7 +45,7 @@ func TestFault6CacheThatMissedSomethingIsNotBelieved(t *testing.T) {
 		s := newScene(t)
 		s.vanish = []string{"Pod a-1"}
 		s.etcd.Stop("a-1")
-		if m := s.member("a-1"); m.Pod.Exists || m.Answers || m.Healthy || m.Volume != cluster.Kept {
+		if m := s.member("a-1"); m.Pod.Exists() || m.Answers || m.Healthy || m.Volume != cluster.Kept {
 			t.Errorf("saw %+v", m)
 		}
 	})
@@ -58,7 +58,7 @@ func TestFault6CacheThatMissedSomethingIsNotBelieved(t *testing.T) {
 			pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: now.Add(-over)}, []string{"example.com/wait"}
 			s.vanish = []string{"Pod a-1"}
 			s.etcd.Stop("a-1")
-			if m := s.member("a-1"); m.Pod.Exists != exists {
+			if m := s.member("a-1"); m.Pod.Exists() != exists {
 				t.Errorf("%s past the grace period saw %+v", over, m)
 			}
 		}
@@ -137,8 +137,8 @@ func TestFault4NumberOfAQuarantinedVolumeIsNotUsedAgain(t *testing.T) {
 // TestPodFacts: each is read from where Kubernetes puts it.
 func TestPodFacts(t *testing.T) {
 	healthy := cluster.Pod{
-		Exists: true, UID: "pod-a-1", Made: made.Unix(), Address: "10.0.0.1",
-		Running: true, Ready: true, Proven: true, Lingers: true, Entry: cluster.Ends, Image: image, DefaultImage: true,
+		Phase: cluster.Running, UID: "pod-a-1", Made: made.Unix(), Address: "10.0.0.1",
+		Ready: true, Proven: true, Lingers: true, Entry: cluster.Ends, Image: image, DefaultImage: true,
 	}
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)
@@ -147,11 +147,13 @@ func TestPodFacts(t *testing.T) {
 		"healthy": {func(*corev1.Pod) {}, func(*cluster.Pod) {}},
 		"terminating": {func(p *corev1.Pod) {
 			p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: now}, []string{"example.com/wait"}
-		}, func(p *cluster.Pod) { p.Terminating = true }},
+		}, func(p *cluster.Pod) { p.Deletion = cluster.Terminating }},
 		"failed": {func(p *corev1.Pod) {
 			p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on memory."
-		}, func(p *cluster.Pod) { p.Finished, p.Trouble = true, "it failed: Evicted The node was low on memory." }},
-		"succeeded": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, func(p *cluster.Pod) { p.Finished = true }},
+		}, func(p *cluster.Pod) {
+			p.Phase, p.Trouble = cluster.Finished, "it failed: Evicted The node was low on memory."
+		}},
+		"succeeded": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, func(p *cluster.Pod) { p.Phase = cluster.Finished }},
 		"outdated": {func(p *corev1.Pod) {
 			p.Annotations[v1alpha1.AnnotationTemplate] = "old"
 		}, func(p *cluster.Pod) { p.Change = cluster.Rebuild }},
@@ -181,7 +183,7 @@ func TestPodFacts(t *testing.T) {
 			p.Status.ContainerStatuses[0] = restarted(0, now)
 		}, func(*cluster.Pod) {}},
 		"new": {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, func(p *cluster.Pod) {
-			p.Address, p.Running, p.Ready, p.Proven = "", false, false, false
+			p.Phase, p.Address, p.Ready, p.Proven = cluster.Placed, "", false, false
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,7 +227,7 @@ func TestOtherContainersAreNoMembers(t *testing.T) {
 	s := newScene(t)
 	s.etcd.Stop("a-1")
 	s.pod("a-1").Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mesh", State: plain.pod("a-1").Status.ContainerStatuses[0].State}}
-	if s.member("a-1").Pod.Running {
+	if s.member("a-1").Pod.Phase == cluster.Running {
 		t.Error("etcd is taken to run because another container does")
 	}
 }

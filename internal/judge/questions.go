@@ -30,7 +30,7 @@ func Running(s Snapshot) (running []cluster.Member, ask bool) {
 	j := begin(s)
 	j.kubernetes()
 	for _, m := range j.members.sorted() {
-		if m.Pod.Running && m.Pod.Address != "" {
+		if m.Pod.Phase == cluster.Running && m.Pod.Address != "" {
 			running = append(running, m)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,7 +58,8 @@ type scene struct {
 	arrange func(client.ObjectList)
 	twist   func(name string, status *etcd.Status)
 	members func([]etcd.Member)
-	meet    *sync.WaitGroup         // members answer when as many as this have been asked
+	meet    int // members answer when as many as this have been asked
+	meeting *sync.WaitGroup
 	remains map[string]etcd.Remains // by address of the metrics
 	ahead   time.Duration           // of the API server's clock
 	broken  error                   // what every read from the API server itself ends with
@@ -226,14 +228,20 @@ func (s *scene) look() cluster.View {
 	return s.lookBy(s.observer())
 }
 
-// lookBy is what one observer sees.
-func (s *scene) lookBy(o *observe.Observer) cluster.View {
+// lookBy is what one observer sees. Its deadlines are those of a bubble's time: a busy machine makes
+// nobody late.
+func (s *scene) lookBy(o *observe.Observer) (v cluster.View) {
 	s.t.Helper()
-	seen, err := o.Cluster(s.t.Context(), s.c)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return judge.View(seen, &memory.Cluster{})
+	synctest.Test(s.t, func(t *testing.T) {
+		s.meeting = &sync.WaitGroup{}
+		s.meeting.Add(s.meet)
+		seen, err := o.Cluster(t.Context(), s.c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v = judge.View(seen, &memory.Cluster{})
+	})
+	return v
 }
 
 // member looks and returns what was seen of one member.
@@ -306,9 +314,9 @@ func (c *told) Status(ctx context.Context) (etcd.Status, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		c.scene.t.Error("a status without a deadline")
 	}
-	if c.scene.meet != nil {
-		c.scene.meet.Done()
-		c.scene.meet.Wait()
+	if c.scene.meet > 0 {
+		c.scene.meeting.Done()
+		c.scene.meeting.Wait()
 	}
 	status, err := c.Client.Status(ctx)
 	if c.scene.twist != nil {

@@ -35,8 +35,8 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 		want.Members = append(want.Members, cluster.Member{
 			Name: name, Recorded: true, ID: uint64(i + 1), Role: cluster.Voter, Started: true, Volume: cluster.Kept,
 			Pod: cluster.Pod{
-				Exists: true, UID: "pod-" + name, Made: made.Unix(), Address: "10.0.0." + name[2:],
-				Running: true, Ready: true, Proven: true, Lingers: true, Entry: cluster.Ends, Image: image, DefaultImage: true,
+				Phase: cluster.Running, UID: "pod-" + name, Made: made.Unix(), Address: "10.0.0." + name[2:],
+				Ready: true, Proven: true, Lingers: true, Entry: cluster.Ends, Image: image, DefaultImage: true,
 			},
 			Answers: true, Healthy: true, Confirmed: 1, Leader: i == 0, ClusterID: "c1", Version: "3.6.16", DBSize: 1 << 20, Revision: 1,
 		})

@@ -224,12 +224,12 @@ func (d denials) noteHeld(misfits []cluster.Object) {
 
 func (d denials) markMember(m *cluster.Member, now time.Time) {
 	if d[podOf(m.Name).String()].stands(now) {
-		m.Pod.Ended = false
+		m.Pod.Deletion = cluster.Terminating
 	}
 	if is := d[changeOf(m.Name).String()]; !is.isUndone() || isUndone(*m, is.mark) {
 		m.Denied = is.said(now)
 	}
-	if start := d[startOf(m.Name).String()]; !m.Pod.Exists {
+	if start := d[startOf(m.Name).String()]; !m.Pod.Exists() {
 		m.Pod.Denied = start.said(now)
 	}
 }
@@ -256,8 +256,8 @@ func isUndone(m cluster.Member, mark marking) bool {
 	case mark.uid != m.Pod.UID:
 		return false
 	case mark.as == plan.Attach:
-		return m.Pod.Detached || m.Pod.LabelsMissing
+		return m.Pod.IsDetached() || m.Pod.LabelsMissing
 	default:
-		return !m.Pod.Detached
+		return !m.Pod.IsDetached()
 	}
 }

@@ -54,10 +54,10 @@ func TestPodThatMayNotBeDeletedAtOnceIsLeftToItsKubelet(t *testing.T) {
 		first, two bool
 	}{{askAgain - 1, false, true}, {askAgain, true, true}} {
 		v := cluster.View{Members: []cluster.Member{
-			{Name: "a-1", Pod: cluster.Pod{Exists: true, Ended: true}}, {Name: "a-2", Pod: cluster.Pod{Exists: true, Ended: true}},
+			{Name: "a-1", Pod: cluster.Pod{Phase: cluster.Finished, Deletion: cluster.Ended}}, {Name: "a-2", Pod: cluster.Pod{Phase: cluster.Finished, Deletion: cluster.Ended}},
 		}}
 		known.mark(of(cluster1(), v), noon.Add(test.after))
-		if v.Members[0].Pod.Ended != test.first || v.Members[1].Pod.Ended != test.two {
+		if v.Members[0].Pod.Deletion == cluster.Ended != test.first || v.Members[1].Pod.Deletion == cluster.Ended != test.two {
 			t.Errorf("after %s: %+v", test.after, v.Members)
 		}
 	}
@@ -80,12 +80,12 @@ func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 		after   time.Duration
 		refused bool
 	}{{startAgain - 1, true}, {startAgain, false}} {
-		v := cluster.View{Members: []cluster.Member{{Name: "a-1"}, {Name: "a-2", Pod: cluster.Pod{Exists: true, Ended: true}}, {Name: "a-3"}}}
+		v := cluster.View{Members: []cluster.Member{{Name: "a-1"}, {Name: "a-2", Pod: cluster.Pod{Phase: cluster.Finished, Deletion: cluster.Ended}}, {Name: "a-3"}}}
 		known.mark(of(formed, v), noon.Add(test.after))
 		if one := v.Members[0].Pod.Denied; one.Stands() != test.refused || !strings.Contains(one.Because, "a webhook says no") == test.refused {
 			t.Errorf("after %s: %+v", test.after, one)
 		}
-		if pod := v.Members[1].Pod; pod.Denied.Stands() || !pod.Ended {
+		if pod := v.Members[1].Pod; pod.Denied.Stands() || pod.Deletion != cluster.Ended {
 			t.Errorf("after %s, one that there is: %+v", test.after, pod)
 		}
 		if pod := v.Members[2].Pod; pod.Denied.Stands() {
@@ -270,9 +270,9 @@ func TestAnotherBudgetIsAnotherWish(t *testing.T) {
 // that cannot be taken out, nor a volume that cannot be set aside is changed at each look. One
 // that was disturbed since is to be put back.
 func TestLabelThatIsChangedBack(t *testing.T) {
-	pod := cluster.Pod{Exists: true, UID: "u"}
+	pod := cluster.Pod{Phase: cluster.Placed, UID: "u"}
 	out := pod
-	out.Detached = true
+	out.Clients = cluster.Leaving
 	ref := []plan.PodRef{{Name: "a-1", UID: "u"}}
 	for _, test := range []struct {
 		step          plan.Step

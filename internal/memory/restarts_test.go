@@ -20,7 +20,7 @@ func voters(change func(*cluster.Member)) cluster.View {
 // longer than it may take.
 func TestRestartIsKnownUntilItIsOver(t *testing.T) {
 	well := func(*cluster.Member) {}
-	ending := func(m *cluster.Member) { m.Pod.Terminating = true }
+	ending := func(m *cluster.Member) { m.Pod.Deletion = cluster.Terminating }
 	settling := func(m *cluster.Member) { m.Pod.Settling = true }
 	down := func(m *cluster.Member) { m.Healthy = false }
 	type look struct {

@@ -27,7 +27,7 @@ func TestMembersAreWokenTwiceASecond(t *testing.T) {
 	} {
 		v := led("a-0")
 		v.Members[0].Answers, v.Members[1].Answers = true, !look.silent
-		v.Members[1].Pod = cluster.Pod{Running: true, Address: "10.0.0.1"}
+		v.Members[1].Pod = cluster.Pod{Phase: cluster.Running, Address: "10.0.0.1"}
 		now := start.Add(look.at)
 		m.Mark(v, now)
 		if _, due := plan.Waker(v); due != look.wakes {

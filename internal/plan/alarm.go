@@ -48,7 +48,7 @@ func containCorruption(v cluster.View) Step {
 func removeOdd(v cluster.View, odd []cluster.Member) Step {
 	names := cluster.Names(odd)
 	for _, m := range odd {
-		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Detached {
+		if m.Pod.Exists() && !m.Pod.IsTerminating() && !m.Pod.IsDetached() {
 			return mark(m, Detach)
 		}
 	}

@@ -79,9 +79,9 @@ func hibernate(v cluster.View) Step {
 	if step := keepPodsWithoutVolume(v); step != nil {
 		return step
 	}
-	pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists })
+	pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists() })
 	for _, m := range pods {
-		if !m.Pod.Terminating {
+		if !m.Pod.IsTerminating() {
 			return deletePod(m, "the size is 0")
 		}
 	}
@@ -94,7 +94,7 @@ func hibernate(v cluster.View) Step {
 // keepPodsWithoutVolume refuses to delete a Pod whose volume is being deleted and goes with it.
 func keepPodsWithoutVolume(v cluster.View) Step {
 	ours := func(m cluster.Member) bool { return m.Recorded || cluster.IsListed(m) }
-	kept := v.Select(ours, dataGoesWithPod, func(m cluster.Member) bool { return !m.Pod.Terminating })
+	kept := v.Select(ours, dataGoesWithPod, func(m cluster.Member) bool { return !m.Pod.IsTerminating() })
 	if len(kept) == 0 {
 		return nil
 	}
@@ -223,7 +223,7 @@ func ensure(v cluster.View, wanted func(cluster.Object) bool) Step {
 func detachForeign(v cluster.View) Step {
 	unclear := disagreeing(v)
 	for _, m := range append(unclear, v.Select(cluster.IsForeign)...) {
-		if m.Pod.Exists && !m.Pod.Terminating && !m.Pod.Detached && !m.Denied.Stands() {
+		if m.Pod.Exists() && !m.Pod.IsTerminating() && !m.Pod.IsDetached() && !m.Denied.Stands() {
 			return mark(m, Detach)
 		}
 	}
@@ -261,7 +261,7 @@ func setInitialClusterState(v cluster.View) Step {
 	var pods []PodRef
 	for _, m := range v.Select(cluster.IsVoter, cluster.HasPod) {
 		opens := m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && cluster.HasData(m)
-		if opens && !m.Pod.Terminating && !m.Denied.Stands() {
+		if opens && !m.Pod.IsTerminating() && !m.Denied.Stands() {
 			pods = append(pods, refOf(m))
 		}
 	}

@@ -19,7 +19,7 @@ func TestOnlyARollDoesADryRun(t *testing.T) {
 				Name: name, Recorded: true, Started: true, Volume: cluster.Kept, Role: cluster.Voter, ID: 1, Answers: true, Healthy: true,
 				Leader: name == "a-0", ClusterID: clusterID, Version: w.view.Want.Version,
 				Pod: cluster.Pod{
-					Exists: true, UID: w.nextUID(), Running: true, Ready: true, Proven: true, Lingers: true,
+					Phase: cluster.Running, UID: w.nextUID(), Ready: true, Proven: true, Lingers: true,
 					Change: cluster.Rebuild,
 				},
 			}

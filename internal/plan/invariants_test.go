@@ -165,7 +165,7 @@ func violation(before, after *world, step plan.Step) string {
 	if after.fault != "" {
 		return after.fault
 	}
-	if s, creates := step.(plan.CreatePods); creates && s.Forced && !before.member(s.Names[0]).Pod.Exists {
+	if s, creates := step.(plan.CreatePods); creates && s.Forced && !before.member(s.Names[0]).Pod.Exists() {
 		return forceViolation(before)
 	}
 	hb, nb := before.voters(staysHealthy)
@@ -269,12 +269,12 @@ func staysUndrained(m *cluster.Member) bool {
 
 func healthy(m *cluster.Member) bool { return m.Healthy }
 
-func staysHealthy(m *cluster.Member) bool { return m.Healthy && !m.Pod.Terminating }
+func staysHealthy(m *cluster.Member) bool { return m.Healthy && !m.Pod.IsTerminating() }
 
 // staysUp is also true of a member that comes back by itself. A spec that fails elsewhere already is no
 // reason to delete its Pod.
 func (w *world) staysUp(m *cluster.Member) bool {
-	return (m.Answers || w.fate(m.Name).away > 0) && !m.Pod.Terminating
+	return (m.Answers || w.fate(m.Name).away > 0) && !m.Pod.IsTerminating()
 }
 
 // authorityViolation guards what a lost authority has signed: no other authority parts the members that
@@ -310,7 +310,7 @@ func forceViolation(before *world) string {
 		return "I6: a new cluster is forced although the quorum may come back"
 	}
 	for _, m := range before.view.Members {
-		if m.Pod.Exists && !before.fate(m.Name).silent && !before.fate(m.Name).unreachable {
+		if m.Pod.Exists() && !before.fate(m.Name).silent && !before.fate(m.Name).unreachable {
 			return "I6: a new cluster is forced beside " + m.Name
 		}
 	}
@@ -333,7 +333,7 @@ func dataViolation(before, after *world, step plan.Step) string {
 		if before.view.Record.Recovering != "" && cluster.IsLearner(m) && m.Volume == cluster.Going {
 			continue // no survivor: the cluster goes on without it
 		}
-		if m.Role != cluster.Unlisted && m.Pod.Exists && !m.Pod.Finished && before.fate(m.Name).data && !after.fate(m.Name).data {
+		if m.Role != cluster.Unlisted && m.Pod.Exists() && m.Pod.Phase != cluster.Finished && before.fate(m.Name).data && !after.fate(m.Name).data {
 			return "I3: data of listed member " + m.Name + " is destroyed"
 		}
 	}

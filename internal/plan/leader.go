@@ -21,9 +21,9 @@ func moveLeader(v cluster.View) Step {
 	}
 	heirs := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Not(cluster.IsDisturbed), cluster.Except(leader.Name),
 		cluster.Except(leaving(v)...), cluster.Not(isSuspect(v)),
-		func(m cluster.Member) bool { return leader.Pod.Terminating || isNear(m) },
+		func(m cluster.Member) bool { return leader.Pod.IsTerminating() || isNear(m) },
 		func(m cluster.Member) bool {
-			return leader.Pod.Terminating || !m.RefusesReconfig && (cluster.IsOutdated(leader) || !cluster.IsOutdated(m))
+			return leader.Pod.IsTerminating() || !m.RefusesReconfig && (cluster.IsOutdated(leader) || !cluster.IsOutdated(m))
 		})
 	if len(heirs) == 0 {
 		return nil

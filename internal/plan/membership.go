@@ -103,7 +103,7 @@ func finishLearner(v cluster.View) Step {
 			return cancelToJoin(v, m)
 		case neverStarted(v, m) && m.Pod.Denied.Stands():
 			return Wait{For: "learner " + m.Name + " to start" + why(m)}
-		case neverStarted(v, m) && !m.Pod.Exists:
+		case neverStarted(v, m) && !m.Pod.Exists():
 			return startNew(v, m)
 		case m.Synced:
 			return promote(v, m)
@@ -162,7 +162,7 @@ func promote(v cluster.View, m cluster.Member) Step {
 // danger is what may soon end a learner that has caught up.
 func danger(m cluster.Member) string {
 	switch {
-	case m.Pod.Terminating:
+	case m.Pod.IsTerminating():
 		return "its pod is being deleted"
 	case m.Pod.Cordoned:
 		return "its node takes no new pods and may be drained"

@@ -58,7 +58,7 @@ func (w *world) risksWrites(step plan.Step) bool {
 // servesForeign says whether clients still reach a member whose data is not its own.
 func servesForeign(w *world) bool {
 	return len(w.view.Select(cluster.IsForeign, func(m cluster.Member) bool {
-		return m.Pod.Ready && !m.Pod.Detached && !m.Pod.Terminating
+		return m.Pod.Ready && !m.Pod.IsDetached() && !m.Pod.IsTerminating()
 	})) > 0
 }
 
@@ -70,7 +70,7 @@ func stalls(w *world) bool {
 		return false
 	}
 	f, survivor := w.fate(name), w.member(name)
-	ending := w.view.Select(func(m cluster.Member) bool { return m.Pod.Terminating && !m.Pod.Overdue })
+	ending := w.view.Select(func(m cluster.Member) bool { return m.Pod.IsTerminating() && !m.Pod.Overdue })
 	startable := f.data && !f.damaged && !f.silent && !f.unreachable && !f.nodeGone && survivor.Volume == cluster.Kept
 	return startable && !survivor.Pod.Forced && len(ending) == 0
 }
@@ -83,7 +83,7 @@ func keepsStranded(w *world) bool {
 		return false
 	}
 	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent || w.fate(m.Name).nodeGone }) {
-		if !m.Pod.Exists && w.joinsLater() {
+		if !m.Pod.Exists() && w.joinsLater() {
 			continue // where its volume is, only a Pod that finds no node tells
 		}
 		steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
@@ -128,7 +128,7 @@ func keepsOdd(w *world) bool {
 
 // misleads says whether a Pod stays whose etcd can never join.
 func misleads(w *world) bool {
-	misled := w.view.Select(func(m cluster.Member) bool { return m.Pod.Misled && !m.Pod.Terminating })
+	misled := w.view.Select(func(m cluster.Member) bool { return m.Pod.Misled && !m.Pod.IsTerminating() })
 	return len(misled) > 0 && w.view.Unread == "" && w.view.Want.Size > 0 && !w.cannotMount()
 }
 
@@ -137,7 +137,7 @@ func misleads(w *world) bool {
 func reopens(w *world) bool {
 	open := w.view.Select(cluster.IsVoter, cluster.HasPod, func(m cluster.Member) bool {
 		f := w.fate(m.Name)
-		return m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && f.data && !f.silent && !f.unreachable && !m.Pod.Terminating
+		return m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && f.data && !f.silent && !f.unreachable && !m.Pod.IsTerminating()
 	})
 	return len(open) > 0 && w.view.Unread == "" && w.view.Want.Size > 0
 }

@@ -225,7 +225,7 @@ func parseMember(t *testing.T, w *world, words []string) {
 	m := w.at(words[0])
 	*m = cluster.Member{
 		Name: words[0], Recorded: true, Started: true, Volume: cluster.Kept, Role: cluster.Unlisted,
-		Pod:     cluster.Pod{Exists: true, UID: w.nextUID(), Running: true, Ready: true, Proven: true, Image: v.Want.Version},
+		Pod:     cluster.Pod{Phase: cluster.Running, UID: w.nextUID(), Ready: true, Proven: true, Image: v.Want.Version},
 		Answers: true, Healthy: true, Revision: 7, Index: 7, ClusterID: v.Record.ClusterID, Version: v.Want.Version,
 	}
 	if v.Record.ClusterID == "" {
@@ -236,7 +236,15 @@ func parseMember(t *testing.T, w *world, words []string) {
 			t.Fatalf("unknown word %q of member %s", word, m.Name)
 		}
 	}
-	w.fate(m.Name).data = m.Volume == cluster.Kept || m.Volume == cluster.Going && m.Pod.Exists
+	w.fate(m.Name).data = m.Volume == cluster.Kept || m.Volume == cluster.Going && m.Pod.Exists()
+}
+
+// halt has etcd's container end, and not the Pod.
+func halt(p *cluster.Pod) {
+	p.Ready = false
+	if p.Phase == cluster.Running {
+		p.Phase = cluster.Placed
+	}
 }
 
 func describe(w *world, m *cluster.Member, word string) bool {
@@ -253,7 +261,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Synced = true
 	case "down":
 		silent()
-		m.Pod.Ready, m.Pod.Running = false, false
+		halt(&m.Pod)
 		w.fate(m.Name).broken = true
 	case "answering":
 		m.Answers, m.Healthy = true, false
@@ -278,19 +286,19 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod = cluster.Pod{Denied: cluster.Denial{Because: "exceeded quota"}}
 	case "unplaced":
 		silent()
-		m.Pod.Unplaced, m.Pod.Ready, m.Pod.Running = true, false, false
+		m.Pod.Phase, m.Pod.Ready = cluster.Unplaced, false
 	case "no-volume":
 		m.Volume = cluster.NoVolume
 	case "going":
 		m.Volume = cluster.Going
 	case "finished":
 		silent()
-		m.Pod.Finished, m.Pod.Ready, m.Pod.Running = true, false, false
+		m.Pod.Phase, m.Pod.Ready = cluster.Finished, false
 	case "terminating":
-		m.Pod.Terminating = true
+		m.Pod.Deletion = cluster.Terminating
 	case "ended":
 		silent()
-		m.Pod.Terminating, m.Pod.Finished, m.Pod.Ended, m.Pod.Ready, m.Pod.Running = true, true, true, false, false
+		m.Pod.Phase, m.Pod.Deletion, m.Pod.Ready = cluster.Finished, cluster.Ended, false
 	case "outdated":
 		m.Pod.Change = cluster.Rebuild
 		w.fate(m.Name).stale = true
@@ -305,10 +313,11 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "settling":
 		m.Pod.Settling = true
 	case "detached":
-		m.Pod.Detached = true
+		m.Pod.Clients = cluster.Leaving
 	case "misled":
 		silent()
-		m.Pod.Ready, m.Pod.Running, m.Pod.Failing, m.Pod.Misled = false, false, true, true
+		halt(&m.Pod)
+		m.Pod.Failing, m.Pod.Misled = true, true
 	case "refuses-reconfig":
 		m.RefusesReconfig = true
 	case "deaf":
@@ -329,7 +338,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "lingers":
 		m.Pod.Lingers = true
 	case "clients-gone":
-		m.Pod.Detached, m.Pod.ClientsGone = true, true
+		m.Pod.Clients = cluster.Gone
 	case "made":
 		m.Pod.Made, _ = strconv.ParseInt(value, 10, 64)
 	case "cordoned":
@@ -340,7 +349,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Forced = true
 	case "damaged":
 		silent()
-		m.Pod.Ready, m.Pod.Running = false, false
+		halt(&m.Pod)
 		m.Damage, w.fate(m.Name).damaged = "its data is damaged", true
 	case "stranded":
 		silent()
@@ -351,7 +360,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Ready, m.Pod.Silent, w.fate(m.Name).unreachable = false, "n1", true
 	case "node-gone":
 		silent()
-		m.Pod.Ready, m.Pod.Running, m.Pod.Unplaced = false, false, true
+		m.Pod.Phase, m.Pod.Ready = cluster.Unplaced, false
 		m.NodeGone, w.fate(m.Name).nodeGone = "its volume is on node n1, which no longer exists", true
 	case "odd":
 		w.fate(m.Name).odd, m.Odd = true, true
@@ -374,7 +383,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		n, _ := strconv.Atoi(value)
 		m.Revision = int64(n)
 	case "replies":
-		m.Answers, m.Healthy, m.Pod.Running, m.Pod.Ready = true, true, true, true
+		m.Answers, m.Healthy, m.Pod.Phase, m.Pod.Ready = true, true, cluster.Running, true
 	case "new":
 		m.Started = false
 	case "unproven":

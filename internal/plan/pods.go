@@ -18,7 +18,7 @@ func startMembers(v cluster.View) Step {
 		if v.Formed() && m.Pod.Denied.Stands() {
 			continue
 		}
-		if belongs(v, m) && !m.Pod.Exists && !(v.Formed() && cluster.IsLost(m)) && !neverStarted(v, m) && !isSurplus(v, m) {
+		if belongs(v, m) && !m.Pod.Exists() && !(v.Formed() && cluster.IsLost(m)) && !neverStarted(v, m) && !isSurplus(v, m) {
 			names = append(names, m.Name)
 		}
 	}
@@ -47,7 +47,7 @@ func neverStarted(v cluster.View, m cluster.Member) bool {
 // ask the member, and no Service sends clients or peers to it.
 func restoreLabels(v cluster.View) Step {
 	for _, m := range v.Members {
-		if m.Pod.LabelsMissing && !m.Pod.Terminating && !m.Denied.Stands() {
+		if m.Pod.LabelsMissing && !m.Pod.IsTerminating() && !m.Denied.Stands() {
 			return mark(m, Attach)
 		}
 	}
@@ -68,11 +68,11 @@ func belongs(v cluster.View, m cluster.Member) bool {
 // and where a volume is deleted before its Pod has found a node.
 func deleteFinished(v cluster.View) Step {
 	for _, m := range v.Members {
-		if !m.Pod.Exists || cluster.HasPod(m) || m.Pod.Terminating {
+		if !m.Pod.Exists() || cluster.HasPod(m) || m.Pod.IsTerminating() {
 			continue
 		}
 		because := "it has finished and will not run again"
-		if !m.Pod.Finished {
+		if m.Pod.Phase != cluster.Finished {
 			because = "its volume is gone, and without it no node takes the pod"
 		}
 		return deletePod(m, because)
@@ -87,7 +87,7 @@ func deleteFinished(v cluster.View) Step {
 func deleteEnded(v cluster.View) Step {
 	var pods []PodRef
 	for _, m := range v.Members {
-		if m.Pod.Ended && m.Volume != cluster.Going {
+		if m.Pod.Deletion == cluster.Ended && m.Volume != cluster.Going {
 			pods = append(pods, refOf(m))
 		}
 	}
@@ -103,11 +103,11 @@ func deleteEnded(v cluster.View) Step {
 // deleted; then only its image changes, in place. The image also changes in place if the Pod is only
 // starting.
 func restartBroken(v cluster.View) Step {
-	for _, m := range v.Select(cluster.HasPod, func(m cluster.Member) bool { return m.Pod.Misled && !m.Pod.Terminating }) {
+	for _, m := range v.Select(cluster.HasPod, func(m cluster.Member) bool { return m.Pod.Misled && !m.Pod.IsTerminating() }) {
 		return deletePod(m, "it cannot join with the list of members that it was created with, which is old")
 	}
 	for _, m := range v.Select(cluster.HasPod, cluster.IsOutdated, cluster.Not(cluster.IsHealthy)) {
-		if m.Pod.Ready || m.Answers || m.Pod.Terminating || m.Pod.Settling || comesBack(v, m) {
+		if m.Pod.Ready || m.Answers || m.Pod.IsTerminating() || m.Pod.Settling || comesBack(v, m) {
 			continue
 		}
 		holdsData := (v.Want.Ephemeral || dataGoesWithPod(m)) && v.Formed() && cluster.MayHoldData(m)
@@ -137,7 +137,7 @@ func comesBack(v cluster.View, m cluster.Member) bool {
 // isReturning says whether the kubelet is about to restart a container that has worked, and
 // only another image is wanted for it. A quorum that waits for it comes first.
 func isReturning(m cluster.Member) bool {
-	return m.Pod.Change == cluster.Swap && m.Pod.Proven && !m.Pod.Running && !m.Pod.Failing
+	return m.Pod.Change == cluster.Swap && m.Pod.Proven && m.Pod.Phase != cluster.Running && !m.Pod.Failing
 }
 
 // cleanUpRemoved deletes the Pods of members that etcd no longer lists, and quarantines their
@@ -147,9 +147,9 @@ func cleanUpRemoved(v cluster.View) Step {
 		switch {
 		case m.Name == v.Record.Joining:
 			continue
-		case m.Pod.Exists && !m.Pod.Terminating:
+		case m.Pod.Exists() && !m.Pod.IsTerminating():
 			return deletePod(m, "etcd no longer lists it")
-		case !m.Pod.Exists && m.Volume == cluster.Kept && !v.Want.Ephemeral && !m.Denied.Stands():
+		case !m.Pod.Exists() && m.Volume == cluster.Kept && !v.Want.Ephemeral && !m.Denied.Stands():
 			return Quarantine{m.Name}
 		}
 	}
@@ -199,7 +199,7 @@ func misfits(v cluster.View, part cluster.Part) []cluster.Object {
 // lists.
 func deleteExpired(v cluster.View) Step {
 	for _, volume := range v.Expired {
-		if m, _ := v.Member(volume.Name); !cluster.IsListed(m) && !m.Pod.Exists && !volume.Denied.Stands() {
+		if m, _ := v.Member(volume.Name); !cluster.IsListed(m) && !m.Pod.Exists() && !volume.Denied.Stands() {
 			return DeleteVolume{Name: volume.Name, UID: volume.UID}
 		}
 	}

@@ -257,9 +257,9 @@ func servesAlone(v cluster.View, survivor cluster.Member) bool {
 // not wait for a Pod that is being deleted and whose node is silent: that member alone has no quorum.
 func fence(m cluster.Member, survivor string) Step {
 	switch {
-	case m.Pod.Exists && !m.Pod.Terminating:
+	case m.Pod.Exists() && !m.Pod.IsTerminating():
 		return deletePod(m, "the cluster goes on from "+survivor)
-	case m.Pod.Exists && !m.Pod.Overdue:
+	case m.Pod.Exists() && !m.Pod.Overdue:
 		return Wait{For: "pod " + m.Name + " to be gone", Look: Soon}
 	case m.Volume == cluster.Kept:
 		return Quarantine{m.Name}
@@ -272,11 +272,11 @@ func fence(m cluster.Member, survivor string) Step {
 func forceNewCluster(v cluster.View, survivor cluster.Member) Step {
 	pod := survivor.Pod
 	switch {
-	case !pod.Exists:
+	case !pod.Exists():
 		return CreatePods{Names: []string{survivor.Name}, Forced: true}
-	case pod.Terminating:
+	case pod.IsTerminating():
 		return Wait{For: "pod " + survivor.Name + " to be gone", Look: Soon}
-	case !pod.Forced, pod.Finished:
+	case !pod.Forced, pod.Phase == cluster.Finished:
 		return deletePod(survivor, "it starts again with --force-new-cluster")
 	default:
 		return Wait{For: survivor.Name + " to serve as the only member" + why(survivor), Look: soonIf(v.Fresh)}

@@ -10,7 +10,7 @@ import (
 // TestNoProposalOfDataThatGoesWithItsPod: a person is not asked to accept a loss that
 // would be the loss of all.
 func TestNoProposalOfDataThatGoesWithItsPod(t *testing.T) {
-	survivor := cluster.Member{Name: "a-0", Role: cluster.Voter, Volume: cluster.Kept, Revision: 7, Index: 9, Pod: cluster.Pod{Exists: true}}
+	survivor := cluster.Member{Name: "a-0", Role: cluster.Voter, Volume: cluster.Kept, Revision: 7, Index: 9, Pod: cluster.Pod{Phase: cluster.Placed}}
 	if loss, known := (plan.QuorumLoss{Survivors: []cluster.Member{survivor}}).Proposal(); !known || loss.String() != "a-0@7" {
 		t.Errorf("the volume is kept: proposed %t %s", known, loss)
 	}
@@ -36,7 +36,7 @@ func TestBestIsWhoKnowsMost(t *testing.T) {
 		var loss plan.QuorumLoss
 		for i, name := range []string{"a-0", "a-1"} {
 			loss.Survivors = append(loss.Survivors, cluster.Member{
-				Name: name, Role: cluster.Voter, Volume: cluster.Kept, Revision: c.revision[i], Index: c.index[i], Pod: cluster.Pod{Exists: true},
+				Name: name, Role: cluster.Voter, Volume: cluster.Kept, Revision: c.revision[i], Index: c.index[i], Pod: cluster.Pod{Phase: cluster.Placed},
 			})
 		}
 		if got, known := loss.Proposal(); !known || got.String() != c.want {
@@ -52,7 +52,7 @@ func TestForcedPodIsLookedAtSoonOnlyWhileItStarts(t *testing.T) {
 			Name: "a", Fresh: fresh, Want: cluster.Want{Size: 3}, Unread: "no member runs",
 			Record: cluster.Record{Token: "u1", ClusterID: clusterID, Recovering: "a-0"},
 			Members: []cluster.Member{{
-				Name: "a-0", Role: cluster.Voter, Started: true, Volume: cluster.Kept, Pod: cluster.Pod{Exists: true, Forced: true},
+				Name: "a-0", Role: cluster.Voter, Started: true, Volume: cluster.Kept, Pod: cluster.Pod{Phase: cluster.Placed, Forced: true},
 			}},
 		})
 		if wait, waits := step.(plan.Wait); !waits || wait.Look != want {

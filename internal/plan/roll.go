@@ -93,7 +93,7 @@ func awaitResize(v cluster.View) Step {
 // restart judges the voters that go on to serve before it deletes a Pod. A member whose data goes
 // with its Pod is replaced, unless it is the only one.
 func restart(v cluster.View, m cluster.Member) Step {
-	if m.Pod.Terminating {
+	if m.Pod.IsTerminating() {
 		return Wait{For: "pod " + m.Name + " to be gone"}
 	}
 	voters := v.Select(cluster.IsVoter)
@@ -143,7 +143,7 @@ func awaitDrain(v cluster.View, m cluster.Member, up int) Step {
 func vouched(v cluster.View, next cluster.Member) int {
 	as := []func(cluster.Member) bool{cluster.IsVoter, cluster.Not(cluster.IsOutdated), cluster.Except(next.Name)}
 	ready := v.Select(append(as, cluster.IsServing)...)
-	back := v.Select(append(as, cluster.IsSteady, func(m cluster.Member) bool { return !m.Pod.Ready && m.Pod.Running })...)
+	back := v.Select(append(as, cluster.IsSteady, func(m cluster.Member) bool { return !m.Pod.Ready && m.Pod.Phase == cluster.Running })...)
 	if !next.Pod.Lingers || len(ready) == 0 {
 		return 0
 	}
@@ -161,7 +161,7 @@ func detachAndWait(v cluster.View, m cluster.Member) Step {
 	if step := detach(m); step != nil {
 		return step
 	}
-	if m.Pod.Detached && !m.Pod.ClientsGone && m.Healthy {
+	if m.Pod.IsDetached() && m.Pod.Clients != cluster.Gone && m.Healthy {
 		return Wait{For: "clients to leave " + m.Name, Look: Soon}
 	}
 	return nil
@@ -169,7 +169,7 @@ func detachAndWait(v cluster.View, m cluster.Member) Step {
 
 // detach detaches a member from the client Service if its Pod is ready and may be changed.
 func detach(m cluster.Member) Step {
-	if !m.Pod.Ready || m.Pod.Detached || m.Denied.Stands() {
+	if !m.Pod.Ready || m.Pod.IsDetached() || m.Denied.Stands() {
 		return nil
 	}
 	return mark(m, Detach)
@@ -193,7 +193,7 @@ func attach(v cluster.View) Step {
 		if slices.Contains(leavers, m.Name) {
 			stays = awaitSteady(v, "", leavers...) != nil
 		}
-		if m.Pod.Detached && m.Pod.Ready && stays && !m.Denied.Stands() {
+		if m.Pod.IsDetached() && m.Pod.Ready && stays && !m.Denied.Stands() {
 			return mark(m, Attach)
 		}
 	}

@@ -20,12 +20,12 @@ func TestRollBackKeepsTheChoice(t *testing.T) {
 			v.Members = append(v.Members, cluster.Member{
 				Name: cluster.MemberName("a", i), Recorded: true, Volume: cluster.Kept, ID: uint64(i + 1), Role: cluster.Voter, Started: true,
 				Leader: i == 0, Answers: true, Healthy: true, ClusterID: clusterID, Version: "3.6.16",
-				Pod: cluster.Pod{Exists: true, Running: true, Ready: true, Change: cluster.Swap, Image: "before", DefaultImage: usual},
+				Pod: cluster.Pod{Phase: cluster.Running, Ready: true, Change: cluster.Swap, Image: "before", DefaultImage: usual},
 			})
 		}
 		failed := &v.Members[1]
 		failed.Healthy, failed.Answers = false, false
-		failed.Pod = cluster.Pod{Exists: true, Failing: true, Image: "after", DefaultImage: true}
+		failed.Pod = cluster.Pod{Phase: cluster.Placed, Failing: true, Image: "after", DefaultImage: true}
 		step, because := plan.Next(v)
 		record, _ := step.(plan.Record)
 		if back := record.Fact.RolledBack; back.Version != "3.6.16" || back.Image != want {

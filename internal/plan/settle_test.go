@@ -135,7 +135,7 @@ func (w *world) watchVolumes() {
 // is none to lose. A Pod that has become ready since the world before is not counted.
 func (w *world) isDrainable(before *world) bool {
 	ready := w.view.Select(func(m cluster.Member) bool {
-		return m.Pod.Exists && m.Pod.Ready && !m.Pod.Terminating && before.member(m.Name).Pod.Ready
+		return m.Pod.Exists() && m.Pod.Ready && !m.Pod.IsTerminating() && before.member(m.Name).Pod.Ready
 	})
 	healthy, all := w.voters(staysHealthy)
 	return !quorum.Holds(healthy, all) || quorum.Holds(healthy-max(0, len(ready)-w.budget), all)
@@ -158,7 +158,7 @@ func (w *world) voters(is func(*cluster.Member) bool) (some, all int) {
 // forgets says whether nothing is left of a member, and drops the truth about it: its
 // name is never used again.
 func (w *world) forgets(m cluster.Member) bool {
-	left := m.Recorded || m.Pod.Exists || m.Volume != cluster.NoVolume || m.Role != cluster.Unlisted || m.Name == w.view.Record.Joining
+	left := m.Recorded || m.Pod.Exists() || m.Volume != cluster.NoVolume || m.Role != cluster.Unlisted || m.Name == w.view.Record.Joining
 	if !left {
 		*w.fate(m.Name) = fate{}
 	}
@@ -170,7 +170,7 @@ func (w *world) form() {
 	if w.formed || !w.view.Planned() || w.view.Record.Adopted {
 		return
 	}
-	running := w.view.Select(cluster.IsRecorded, func(m cluster.Member) bool { return m.Pod.Exists && w.runs(m) })
+	running := w.view.Select(cluster.IsRecorded, func(m cluster.Member) bool { return m.Pod.Exists() && w.runs(m) })
 	if !quorum.Holds(len(running), len(w.view.Record.First)) {
 		return
 	}
@@ -202,7 +202,7 @@ func (w *world) runs(m cluster.Member) bool {
 // etcd ends with "member count is unequal". First members of a new cluster are not asked.
 func (w *world) misled(m cluster.Member) bool {
 	f := w.fate(m.Name)
-	return m.Role != cluster.Unlisted && m.Pod.Exists && !f.data && f.told != 0 && f.told != w.listed()
+	return m.Role != cluster.Unlisted && m.Pod.Exists() && !f.data && f.told != 0 && f.told != w.listed()
 }
 
 // cannotMount says whether the Secret is gone that members mount. A member that runs has it.
@@ -220,33 +220,50 @@ func (w *world) failing() bool {
 	return len(w.view.Select(cluster.IsListed, cluster.Not(cluster.IsOutdated), func(m cluster.Member) bool { return m.Pod.Failing })) > 0
 }
 
+// place finds a node for a Pod that has none, if there is one, and has etcd not run in it yet.
+func (w *world) place(m *cluster.Member) {
+	waits := m.Pod.Phase == cluster.Unplaced && m.Volume == cluster.NoVolume && !w.view.Want.Ephemeral
+	switch {
+	case !m.Pod.Exists(), m.Pod.Phase == cluster.Finished:
+	case w.fate(m.Name).unfit, waits:
+		m.Pod.Phase = cluster.Unplaced
+	default:
+		m.Pod.Phase = cluster.Placed
+	}
+}
+
 func (w *world) run(m *cluster.Member) {
 	f := w.fate(m.Name)
 	f.away = max(f.away-1, 0)
-	m.Pod.Unplaced = m.Pod.Exists && (f.unfit || m.Pod.Unplaced && m.Volume == cluster.NoVolume && !w.view.Want.Ephemeral)
-	m.Unused = m.Unused && !(m.Pod.Exists && !m.Pod.Unplaced)
-	alive := m.Pod.Exists && w.runs(*m)
+	w.place(m)
+	m.Unused = m.Unused && !(m.Pod.Exists() && m.Pod.Phase != cluster.Unplaced)
+	alive := m.Pod.Exists() && w.runs(*m)
 	m.Pod.Silent, m.Pod.Misled = "", w.misled(*m) && f.away == 0 && !f.silent && !f.unreachable && !f.nodeGone && !f.broken
-	if m.Pod.Exists && (f.silent || f.unreachable) {
+	if m.Pod.Exists() && (f.silent || f.unreachable) {
 		m.Pod.Silent = "n1"
 	}
-	m.Pod.Running, m.Pod.Ready, m.Pod.Settling = alive || m.Pod.Silent != "" && !m.Pod.Finished, alive && w.formed, false
+	m.Pod.Ready, m.Pod.Settling = alive && w.formed, false
+	if m.Pod.Phase == cluster.Placed && (alive || m.Pod.Silent != "") {
+		m.Pod.Phase = cluster.Running
+	}
 	m.Pod.Proven = m.Pod.Proven || m.Pod.Ready
-	m.Pod.ClientsGone = m.Pod.Detached
-	m.Pod.Failing = m.Pod.Exists && !alive && !m.Pod.Terminating && !f.unreachable && f.away == 0
+	if m.Pod.IsDetached() {
+		m.Pod.Clients = cluster.Gone
+	}
+	m.Pod.Failing = m.Pod.Exists() && !alive && !m.Pod.IsTerminating() && !f.unreachable && f.away == 0
 	m.Pod.Ready = m.Pod.Ready && w.corrupt == 0 // etcd's readyz fails everywhere while that alarm is raised
 	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign
 	m.ClusterID, m.Damage, m.Stranded, m.NodeGone, m.Foreign, m.Index = "", "", "", "", "", 0
 	if alive && w.fate(m.Name).foreign {
 		m.Foreign = "its data is of cluster c2"
 	}
-	if m.Pod.Exists && w.fate(m.Name).damaged {
+	if m.Pod.Exists() && w.fate(m.Name).damaged {
 		m.Damage = "its data is damaged"
 	}
-	if m.Pod.Exists && w.fate(m.Name).silent {
+	if m.Pod.Exists() && w.fate(m.Name).silent {
 		m.Stranded = "its node is silent"
 	}
-	if m.Pod.Exists && f.nodeGone {
+	if m.Pod.Exists() && f.nodeGone {
 		m.NodeGone = "its node no longer exists"
 	}
 	if w.view.Want.Ephemeral {
@@ -255,7 +272,7 @@ func (w *world) run(m *cluster.Member) {
 			m.Volume = cluster.Kept
 		}
 	}
-	if !m.Pod.Exists && m.Volume == cluster.Going {
+	if !m.Pod.Exists() && m.Volume == cluster.Going {
 		m.Volume, w.fate(m.Name).data = cluster.NoVolume, false
 	}
 	if m.Answers {
@@ -387,7 +404,7 @@ func (w *world) tells() bool {
 func (w *world) change(m cluster.Member) cluster.Change {
 	target := w.view.Target.Version
 	switch {
-	case !m.Pod.Exists:
+	case !m.Pod.Exists():
 		return cluster.Same
 	case m.Pod.Forced || w.fate(m.Name).stale:
 		return cluster.Rebuild

@@ -243,10 +243,16 @@ var rareStates = []state{
 	func(_ *fate, m *cluster.Member) { m.Pod = cluster.Pod{} },
 	func(f *fate, m *cluster.Member) { m.Pod, m.Volume, f.data = cluster.Pod{}, cluster.NoVolume, false },
 	func(f *fate, _ *cluster.Member) { f.stale = true },
-	func(f *fate, m *cluster.Member) { f.silent, m.Pod.Terminating, m.Pod.Overdue = true, true, true },
-	func(f *fate, m *cluster.Member) { f.unreachable, m.Pod.Terminating, m.Pod.Overdue = true, true, true },
-	func(_ *fate, m *cluster.Member) { m.Pod.Terminating, m.Pod.Finished, m.Pod.Ended = true, true, true },
-	func(f *fate, m *cluster.Member) { m.Pod.Unplaced, m.Volume, f.data = true, cluster.NoVolume, false },
+	func(f *fate, m *cluster.Member) {
+		f.silent, m.Pod.Deletion, m.Pod.Overdue = true, cluster.Terminating, true
+	},
+	func(f *fate, m *cluster.Member) {
+		f.unreachable, m.Pod.Deletion, m.Pod.Overdue = true, cluster.Terminating, true
+	},
+	func(_ *fate, m *cluster.Member) { m.Pod.Phase, m.Pod.Deletion = cluster.Finished, cluster.Ended },
+	func(f *fate, m *cluster.Member) {
+		m.Pod.Phase, m.Volume, f.data = cluster.Unplaced, cluster.NoVolume, false
+	},
 	func(f *fate, _ *cluster.Member) { f.nodeGone = true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven = 4, true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven, f.stale = 4, true, true },
@@ -272,12 +278,12 @@ func formedWorld(g goal, states []int, newest learner) *world {
 	for i, state := range states {
 		m := cluster.Member{
 			Name: cluster.MemberName("a", i), Recorded: true, Started: true, Role: cluster.Voter, ID: uint64(100 + i), Volume: cluster.Kept,
-			Version: "3.6.16", Pod: cluster.Pod{Exists: true, UID: w.nextUID(), Image: "3.6.16"},
+			Version: "3.6.16", Pod: cluster.Pod{Phase: cluster.Placed, UID: w.nextUID(), Image: "3.6.16"},
 		}
 		w.fates[i].data, w.fates[i].deaf = true, g.deaf && i == 0
 		g.states()[state](&w.fates[i], &m)
 		w.fates[i].nodeGone = w.fates[i].nodeGone && !g.ephemeral // no volume is anywhere
-		if g.ephemeral && m.Pod.Unplaced {
+		if g.ephemeral && m.Pod.Phase == cluster.Unplaced {
 			m.Pod = cluster.Pod{} // data that goes with its Pod waits for no node
 		}
 		w.view.Members = append(w.view.Members, m)
@@ -285,7 +291,9 @@ func formedWorld(g goal, states []int, newest learner) *world {
 	if newest != noLearner {
 		last := len(states) - 1
 		w.view.Members[last].Role, w.view.Members[last].Started = cluster.Learner, newest != newLearner
-		w.view.Members[last].Pod.Terminating = newest == endingLearner
+		if newest == endingLearner {
+			w.view.Members[last].Pod.Deletion = cluster.Terminating
+		}
 		if newest == newLearner {
 			w.fates[last].data, w.fates[last].told = false, w.listed()
 		}
@@ -349,14 +357,14 @@ var firstStates = []func(m *cluster.Member){
 	func(*cluster.Member) {},
 	func(m *cluster.Member) { m.Volume = cluster.Kept },
 	func(m *cluster.Member) {
-		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Image: "3.6.16"}
+		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Phase: cluster.Placed, UID: "pod-" + m.Name, Image: "3.6.16"}
 	},
 	func(m *cluster.Member) {
-		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Image: "3.6.16", Finished: true}
+		m.Volume, m.Pod = cluster.Kept, cluster.Pod{Phase: cluster.Finished, UID: "pod-" + m.Name, Image: "3.6.16"}
 	},
 	func(m *cluster.Member) { m.Volume, m.Unused = cluster.Kept, true },
 	func(m *cluster.Member) {
-		m.Volume, m.Unused, m.Pod = cluster.Kept, true, cluster.Pod{Exists: true, UID: "pod-" + m.Name, Image: "3.6.16", Unplaced: true}
+		m.Volume, m.Unused, m.Pod = cluster.Kept, true, cluster.Pod{Phase: cluster.Unplaced, UID: "pod-" + m.Name, Image: "3.6.16"}
 	},
 }
 

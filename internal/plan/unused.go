@@ -43,7 +43,7 @@ func chooseAgain(v cluster.View) Step {
 	if len(unfit) == 0 && !smaller {
 		return awaitUnusedGone(v)
 	}
-	if pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists }); len(pods) > 0 {
+	if pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists() }); len(pods) > 0 {
 		return deletePodOfUnused(pods[0])
 	}
 	if len(unfit) > 0 {
@@ -54,7 +54,7 @@ func chooseAgain(v cluster.View) Step {
 
 // deletePodOfUnused deletes the Pod of a first member that has not run.
 func deletePodOfUnused(m cluster.Member) Step {
-	if m.Pod.Terminating {
+	if m.Pod.IsTerminating() {
 		return Wait{For: "pod " + m.Name + " to be gone"}
 	}
 	return deletePod(m, "the spec was changed before any member has run")
@@ -65,7 +65,7 @@ func deletePodOfUnused(m cluster.Member) Step {
 func hasBegun(v cluster.View) bool {
 	return slices.ContainsFunc(v.Select(cluster.IsRecorded), func(m cluster.Member) bool {
 		if v.Want.Ephemeral {
-			return m.Pod.Exists && !m.Pod.Unplaced
+			return m.Pod.Exists() && m.Pod.Phase != cluster.Unplaced
 		}
 		return m.Volume != cluster.NoVolume && !m.Unused || m.Answers
 	})

@@ -111,7 +111,7 @@ func (w *world) obey(step plan.Step) {
 			if s.Forced && w.view.Record.Recovering != name {
 				continue
 			}
-			if missing := !w.at(name).Pod.Exists; missing {
+			if missing := !w.at(name).Pod.Exists(); missing {
 				w.start(name)
 				w.at(name).Pod.Forced = s.Forced
 			}
@@ -130,8 +130,10 @@ func (w *world) obey(step plan.Step) {
 		w.settle()
 		m := w.at(s.Name)
 		w.fate(s.Name).away, w.fate(s.Name).deaf = 0, false
-		m.Pod.Image, m.Pod.Settling, m.Pod.Change = s.Version, m.Pod.Running, cluster.Same
-		m.Pod.Detached = m.Pod.Detached || w.view.Count(cluster.IsVoter) > 1
+		m.Pod.Image, m.Pod.Settling, m.Pod.Change = s.Version, m.Pod.Phase == cluster.Running, cluster.Same
+		if w.view.Count(cluster.IsVoter) > 1 {
+			detach(&m.Pod)
+		}
 		return // the kubelet takes a moment
 	case plan.AddLearner:
 		if m := w.at(s.Name); m.Role == cluster.Unlisted && !w.refuses("") {
@@ -222,20 +224,25 @@ func (w *world) remember(fact cluster.Record) {
 
 func (w *world) end(pod plan.PodRef, how plan.Deletion) {
 	m := w.at(pod.Name)
-	if how == plan.AtOnce && m.Pod.UID == pod.UID && !m.Pod.Ended {
+	if how == plan.AtOnce && m.Pod.UID == pod.UID && m.Pod.Deletion != cluster.Ended {
 		w.fault = "the Pod of " + pod.Name + " is deleted at once and may still run"
 	}
-	m.Pod.Detached = m.Pod.Detached || how == plan.Detached
+	if how == plan.Detached {
+		detach(&m.Pod)
+	}
 	w.stop(pod.Name, pod.UID)
 }
+
+// detach takes a Pod out of the client Service, which its clients notice a moment later.
+func detach(p *cluster.Pod) { p.Clients = max(p.Clients, cluster.Leaving) }
 
 func (w *world) mark(pod plan.PodRef, as plan.Mark) {
 	m := w.at(pod.Name)
 	switch as {
 	case plan.Detach:
-		m.Pod.Detached = true
+		detach(&m.Pod)
 	case plan.Attach:
-		m.Pod.Detached, m.Pod.LabelsMissing = false, false
+		m.Pod.Clients, m.Pod.LabelsMissing = cluster.Attached, false
 	case plan.Existing:
 		if m.Pod.UID == pod.UID {
 			m.Pod.Entry = w.enters(*m)
@@ -245,10 +252,10 @@ func (w *world) mark(pod plan.PodRef, as plan.Mark) {
 
 func (w *world) start(name string) {
 	m := w.at(name)
-	if m.Pod.Exists {
+	if m.Pod.Exists() {
 		return
 	}
-	m.Pod = cluster.Pod{Exists: true, UID: w.nextUID(), Image: w.view.Target.For(*m).Version, Lingers: true}
+	m.Pod = cluster.Pod{Phase: cluster.Placed, UID: w.nextUID(), Image: w.view.Target.For(*m).Version, Lingers: true}
 	if m.Pod.Entry = cluster.Forms; w.view.Formed() {
 		m.Pod.Entry = w.enters(*m)
 	}
@@ -294,7 +301,7 @@ func (w *world) stop(name, uid string) {
 	switch {
 	case m.Pod.UID != uid:
 	case w.fate(name).silent, w.fate(name).unreachable:
-		m.Pod.Terminating, m.Pod.Overdue = true, true
+		m.Pod.Deletion, m.Pod.Overdue = max(m.Pod.Deletion, cluster.Terminating), true
 	default:
 		m.Pod, w.fate(name).away, w.fate(name).deaf = cluster.Pod{}, 0, false
 		w.fate(name).data = w.fate(name).data && !w.view.Want.Ephemeral

@@ -62,7 +62,7 @@ func healthy() cluster.View {
 	for i, name := range first {
 		v.Members = append(v.Members, cluster.Member{
 			Name: name, Recorded: true, ID: uint64(0x10 + i), Role: cluster.Voter, Started: true, Volume: cluster.Kept,
-			Pod:     cluster.Pod{Exists: true, UID: "pod-" + name, Running: true, Ready: true},
+			Pod:     cluster.Pod{Phase: cluster.Running, UID: "pod-" + name, Ready: true},
 			Answers: true, Healthy: true, Leader: i == 0, ClusterID: "c1", Version: "3.6.16", DBSize: 20480,
 		})
 	}
@@ -74,7 +74,7 @@ func bootstrapping() cluster.View {
 	v := healthy()
 	v.Record.ClusterID, v.Unread = "", "no member answers"
 	for i := range v.Members {
-		v.Members[i] = cluster.Member{Name: v.Members[i].Name, Recorded: true, Volume: cluster.Kept, Pod: cluster.Pod{Exists: true}}
+		v.Members[i] = cluster.Member{Name: v.Members[i].Name, Recorded: true, Volume: cluster.Kept, Pod: cluster.Pod{Phase: cluster.Placed}}
 	}
 	return v
 }

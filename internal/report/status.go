@@ -112,7 +112,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	status.Members = nil
 	lowest := ""
 	for _, m := range v.Members {
-		if m.Role == cluster.Unlisted && !m.Pod.Exists {
+		if m.Role == cluster.Unlisted && !m.Pod.Exists() {
 			continue
 		}
 		status.Members = append(status.Members, member(m, old[m.Name]))
