@@ -71,7 +71,8 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cluster ID",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=23
 	ClusterID string `json:"clusterID,omitempty"`
 
-	// bootstrap is the plan by which the first members form the cluster; it does not change.
+	// bootstrap is the plan by which the first members form the cluster. It is fixed once
+	// one of them may have run.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="First Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=27
 	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
