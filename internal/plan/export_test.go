@@ -2,13 +2,17 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
+
+// policy is all clauses, in order.
+func policy() []clause { return slices.Concat(repairs, []clause{objects}, changes) }
 
 // RuleNames are the names of all rules, in order.
 func RuleNames() []string {
 	var names []string
-	for _, c := range policy {
+	for _, c := range policy() {
 		for _, r := range c.rules {
 			names = append(names, r.name)
 		}
@@ -20,7 +24,7 @@ func RuleNames() []string {
 func PolicyTable() string {
 	var text strings.Builder
 	n := 0
-	for _, c := range policy {
+	for _, c := range policy() {
 		fmt.Fprintf(&text, "\n## %s\n\n| | rule | what it does |\n|---|---|---|\n", strings.ToUpper(c.name[:1])+c.name[1:])
 		for _, r := range c.rules {
 			n++

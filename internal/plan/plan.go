@@ -19,10 +19,12 @@ type clause struct {
 	rules []rule
 }
 
-// policy is asked in order, and the first rule to decide wins. Its order is the policy:
-// know before acting, finish before starting, repair before growing, grow before shrinking,
-// upgrade last. docs/reference/rules.md is made of it.
-var policy = []clause{
+// The rules are asked in order, and the first to decide wins. Their order is the policy: know before
+// acting, finish before starting, repair before growing, grow before shrinking, upgrade last.
+// docs/reference/rules.md is made of them.
+//
+// repairs bring members to where they are wanted to be. Nothing that only clients need stands before them.
+var repairs = []clause{
 	{"leave alone what is not ours to change", []rule{
 		{"leave deleted clusters alone", leaveDeleted, "leaves an EtcdCluster that is being deleted to Kubernetes"},
 		{"leave newer clusters alone", leaveNewer, "changes nothing where a newer operator has written the status"},
@@ -74,7 +76,18 @@ var policy = []clause{
 	{"grow before shrinking", []rule{
 		{"cancel the downgrade", cancelDowngrade, "cancels etcd's downgrade once a member has gone down: none may join before"},
 		{"grow", grow, "reserves a name and adds a learner"},
-		{"ensure other objects", ensureOtherObjects, "applies the objects that only clients and drains need"},
+	}},
+}
+
+// objects are supporting objects that are not as wanted. They are applied where no repair is to be made, be
+// it that one waits.
+var objects = clause{"ensure supporting objects", []rule{
+	{"ensure other objects", ensureOtherObjects, "applies the objects that only clients and drains need"},
+}}
+
+// changes are made to members that all run well, with the objects that they need.
+var changes = []clause{
+	{"shrink when all is well", []rule{
 		{"shrink", shrink, "moves leadership and clients to members that stay, and removes the others one at a time"},
 		{"update volumes", updateVolumes, "grows volumes and writes on them what their members run"},
 	}},
@@ -90,17 +103,21 @@ var policy = []clause{
 }
 
 // Next returns the one step to take now and the name of the rule that chose it. Where
-// nothing else can be done, what clients and drains need is applied, and volumes are updated:
-// a member may be down because its disk is full.
+// nothing else can be done volumes are updated: a member may be down because its disk is full.
 func Next(v cluster.View) (Step, string) {
-	step, why := first(v)
-	if !Rests(step) {
-		return step, why
+	step, why := first(v, repairs)
+	if step == nil || Rests(step) && !isLeftAlone(v) {
+		if apply, ensured := first(v, []clause{objects}); apply != nil {
+			return apply, ensured
+		}
 	}
-	if rest := ensureOtherObjects(v); rest != nil && !isLeftAlone(v) {
-		return rest, "ensure other objects"
+	if step == nil {
+		step, why = first(v, changes)
 	}
-	if volumes := updateVolumes(v); volumes != nil {
+	if step == nil {
+		return Done{}, "as wanted"
+	}
+	if volumes := updateVolumes(v); volumes != nil && Rests(step) {
 		return volumes, "update volumes"
 	}
 	return step, why
@@ -111,16 +128,16 @@ func isLeftAlone(v cluster.View) bool {
 	return v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 || v.Want.Size == 0
 }
 
-// first is the step of the first rule that decides.
-func first(v cluster.View) (Step, string) {
-	for _, c := range policy {
+// first is the step of the first rule that decides, nil if none does.
+func first(v cluster.View, among []clause) (Step, string) {
+	for _, c := range among {
 		for _, r := range c.rules {
 			if step := r.decide(v); step != nil {
 				return step, r.name
 			}
 		}
 	}
-	return Done{}, "as wanted"
+	return nil, ""
 }
 
 // refuse says what a person must do.
