@@ -25,9 +25,7 @@ PLATFORMS ?= linux/amd64,linux/arm64
 SIGN_KEY ?=
 BUNDLE_IMG ?= $(REGISTRY)/$(REPOSITORY)-bundle:$(TAG)
 SCORECARD_IMG ?= $(REGISTRY)/$(REPOSITORY)-scorecard:$(TAG)
-# Give CATALOG_UNTIL=0.2.0 to have dist/catalog as it was with that version.
-CATALOG_UNTIL ?=
-CATALOG ?= $(if $(IMAGE_REGISTRY)$(CATALOG_UNTIL),dist/catalog,catalog)
+CATALOG ?= $(if $(IMAGE_REGISTRY),dist/catalog,catalog)
 CATALOG_IMG ?= $(REGISTRY)/$(REPOSITORY)-catalog:$(TAG)
 # Nodes of the local cluster, 1 to 5; without it as many as it had, at first one.
 NODES ?=
@@ -40,8 +38,16 @@ MUTANTS ?=
 BIN := $(CURDIR)/bin
 export PATH := $(CURDIR)/.devcluster/bin:$(PATH)
 export VERSION IMG
-# Version stamps would make two builds of one commit differ, and fail where git distrusts the owner of the folder.
-export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
+# What everything is compiled with, the local cluster (hack/devcluster/internal/build) and images (.ko.yaml) too: packages that are compiled
+# with other flags are compiled again. Version stamps would make two builds of one commit differ, and fail where git distrusts the owner
+# of the folder; the tag leaves a C library out.
+go_flags := -trimpath -buildvcs=false -gcflags=all=-dwarf=false -tags=containers_image_openpgp
+export GOFLAGS := $(strip $(filter-out $(go_flags),$(GOFLAGS)) $(go_flags))
+export CGO_ENABLED=0
+# The race detector is made of C.
+race := CGO_ENABLED=1 go test -race
+# The compiler may take more memory, for less time.
+build := GOGC=400 go
 # Images carry their commit and its time.
 export REVISION ?= $(shell git -c safe.directory='*' rev-parse HEAD 2>/dev/null)
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
@@ -63,7 +69,7 @@ help: ## List the targets
 .PHONY: demo
 demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster live on it
 	$(say) "demo"
-	@hack/with-cluster.sh ./hack/demo.sh
+	@CLUSTER_UP=hack/demo-cluster.sh hack/with-cluster.sh hack/demo.sh
 
 .PHONY: test
 test: test-unit test-envtest test-etcd test-e2e olm-test-short ## All tests, end to end on a real cluster too; test-long adds an hour
@@ -73,7 +79,7 @@ test: test-unit test-envtest test-etcd test-e2e olm-test-short ## All tests, end
 .PHONY: test-unit
 test-unit: ## Unit tests: all with the race detector, then the planner's whole walk without it
 	$(say) "unit tests"
-	@hack/with-envtest.sh go test -race -short $(UNIT_PACKAGES)
+	@hack/with-envtest.sh env $(race) -short $(UNIT_PACKAGES)
 	@go test ./internal/plan
 
 .PHONY: mutants
@@ -84,7 +90,7 @@ mutants: ## Put deliberate bugs into the product and see whether the unit tests 
 .PHONY: test-envtest
 test-envtest: ## Tests against a real kube-apiserver and etcd
 	$(say) "tests against a kube-apiserver"
-	@hack/with-envtest.sh go test -race -tags envtest -timeout 15m $(ENVTEST_PACKAGES)
+	@hack/with-envtest.sh env $(race) -tags envtest -timeout 15m $(ENVTEST_PACKAGES)
 
 # What -short leaves out of the unit tests.
 PROCESS_PACKAGES = ./internal/crash ./internal/etcd
@@ -161,7 +167,7 @@ lint: $(BIN)/golangci-lint ## Lint the Go code
 	$(say) "lint"
 	@$(BIN)/golangci-lint run --allow-parallel-runners
 	@cd hack/packaging && $(BIN)/golangci-lint run --allow-parallel-runners ./...
-	@cd test/packaging && $(BIN)/golangci-lint run --allow-parallel-runners --build-tags=containers_image_openpgp ./...
+	@cd test/packaging && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 	@cd hack/devcluster && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 
 .PHONY: fmt
@@ -188,17 +194,22 @@ run: install ## Run the operator here, outside the cluster, against your kubecon
 
 ##@ Images and manifests
 
+.PHONY: compile
+compile: ## Compile the operator and what makes images of it, which is then ready in seconds
+	@$(build) build -o /dev/null .
+	@$(build) -C hack/packaging build ./images ./bundle ./catalog
+
 .PHONY: images
 images: ## Build the image with ko and push it to the local registry, or to IMG
 	$(say) "build and push $(or $(IMG),$(REGISTRY)/$(REPOSITORY):$(TAG))"
 	@mkdir -p $(BIN)
-	@go -C hack/packaging run ./images -source=$(CURDIR) -push=$(or $(IMG),$(REGISTRY)/$(REPOSITORY):$(TAG)) -digest=$(BIN)/image.digest
+	@$(build) -C hack/packaging run ./images -source=$(CURDIR) -push=$(or $(IMG),$(REGISTRY)/$(REPOSITORY):$(TAG)) -digest=$(BIN)/image.digest
 	@printf '%s@%s\n' "$(or $(IMG),$(IMAGE):$(TAG))" "$$(cat $(BIN)/image.digest)" >$(pushed)
 
 .PHONY: image-tarball
 image-tarball: ## Build the image with ko into dist/etcd-operator.tar; needs no registry
 	$(say) "build dist/etcd-operator.tar"
-	@go -C hack/packaging run ./images -source=$(CURDIR) -tag=$(or $(IMG),$(IMAGE):$(TAG)) -tarball=$(CURDIR)/dist/etcd-operator.tar
+	@$(build) -C hack/packaging run ./images -source=$(CURDIR) -tag=$(or $(IMG),$(IMAGE):$(TAG)) -tarball=$(CURDIR)/dist/etcd-operator.tar
 
 .PHONY: docker-build
 docker-build: image-tarball ## Load the image that ko makes, which releases have, into Docker (IMG=…, CONTAINER_TOOL=…)
@@ -256,19 +267,19 @@ bundle-build: ## Build the image of the bundle and push it to the local registry
 	@go -C hack/packaging run ./bundle image -source="$(abspath $(BUNDLE))" -push="$(BUNDLE_IMG)" -digest=$(BIN)/bundle.digest
 
 .PHONY: catalog
-catalog: $(BIN)/opm ## Render catalog/ and the upgrade graph, or dist/catalog with dist/bundle (IMAGE_REGISTRY=…, CATALOG_UNTIL=…)
+catalog: ## Render catalog/ and the upgrade graph, or dist/catalog with dist/bundle (IMAGE_REGISTRY=…)
 	$(say) "render $(CATALOG)"
-	@hack/catalog.sh render -out="$(CATALOG)" -bundle="$(BUNDLE)" -until="$(CATALOG_UNTIL)" \
+	@hack/catalog.sh render -out="$(CATALOG)" -bundle="$(BUNDLE)" \
 	  $(if $(IMAGE_REGISTRY),-repository="$(IMAGE_REGISTRY)/$(REPOSITORY)-bundle") \
 	  $(if $(filter catalog,$(CATALOG)),-graph=docs/upgrade-graph.md)
 
 .PHONY: catalog-build
-catalog-build: $(BIN)/opm ## Build the image of the catalog and push it to the local registry, or to CATALOG_IMG (CATALOG=folder)
+catalog-build: ## Build the image of the catalog and push it to the local registry, or to CATALOG_IMG (CATALOG=folder)
 	$(say) "build and push $(CATALOG_IMG)"
 	@hack/catalog.sh image -catalog="$(CATALOG)" -push="$(CATALOG_IMG)" -digest=$(BIN)/catalog.digest
 
 .PHONY: release
-release: $(BIN)/opm $(BIN)/kustomize ## Make all that is published, in dist/release/VERSION: images, SBOM, manifests, notes (VERSION=…, IMAGE_REGISTRY=…)
+release: $(BIN)/kustomize ## Make all that is published, in dist/release/VERSION: images, SBOM, manifests, notes (VERSION=…, IMAGE_REGISTRY=…)
 	$(say) "release $(VERSION)"
 	@hack/release.sh "$(VERSION)" "$(IMAGE_REGISTRY)" "$(PLATFORMS)"
 
@@ -278,7 +289,7 @@ release-push: ## Push and sign what release made, see whether its catalog can be
 	@hack/release-push.sh "$(VERSION)" "$(SIGN_KEY)"
 
 .PHONY: olm-install
-olm-install: $(BIN)/opm ## Install this tree on the local cluster by Operator Lifecycle Manager, from a catalog with only it
+olm-install: ## Install this tree on the local cluster by Operator Lifecycle Manager, from a catalog with only it
 	$(say) "install by Operator Lifecycle Manager"
 	@hack/olm-install.sh
 
@@ -307,13 +318,14 @@ olm-test: $(BIN)/opm $(BIN)/devcluster ## Install and update through Operator Li
 .PHONY: scorecard
 scorecard: $(BIN)/opm $(BIN)/operator-sdk ## Run the scorecard of Operator SDK on the local cluster
 	$(say) "scorecard"
+	@$(BIN)/devcluster build --only scorecard
 	$(call with_olm,scorecard)
 
 .PHONY: scorecard-image
 scorecard-image: ## Build the image of our own scorecard tests and push it to the local registry, or to SCORECARD_IMG
 	$(say) "build and push $(SCORECARD_IMG)"
 	@mkdir -p $(BIN)
-	@go -C hack/packaging run ./images -source=$(CURDIR) -main=./test/scorecard-tests -title=etcd-operator-scorecard -push=$(SCORECARD_IMG) -digest=$(BIN)/scorecard.digest
+	@$(build) -C hack/packaging run ./images -source=$(CURDIR) -main=./test/scorecard-tests -title=etcd-operator-scorecard -push=$(SCORECARD_IMG) -digest=$(BIN)/scorecard.digest
 
 ##@ Tools
 
@@ -325,25 +337,21 @@ tools: $(TOOLS:%=$(BIN)/%) ## Build the pinned tools of hack/tools into bin/
 $(TOOLS:%=$(BIN)/%): $(BIN)/%: hack/tools/%/go.mod hack/tools/%/go.sum
 	$(say) "build $* as pinned in hack/tools/$*"
 	@mkdir -p $(BIN)
-	@go -C hack/tools/$* build $(TOOL_FLAGS) -ldflags="-s -w $(TOOL_LDFLAGS)" -o $(BIN)/ tool
+	@$(build) -C hack/tools/$* build -ldflags="-s -w $(TOOL_LDFLAGS)" -o $(BIN)/ tool
 	@touch $@
 
-# operator-sdk writes its own version into bundles, and knows it from the linker alone. The tag leaves a C library out.
-$(BIN)/operator-sdk: export CGO_ENABLED := 0
-$(BIN)/operator-sdk: TOOL_FLAGS := -tags=containers_image_openpgp
+# operator-sdk writes its own version into bundles, and knows it from the linker alone.
 $(BIN)/operator-sdk: TOOL_LDFLAGS = $(foreach name,Version GitVersion,-X $(sdk)/internal/version.$(name)=$(sdk_version))
 sdk := github.com/operator-framework/operator-sdk
 sdk_version = $(shell go -C hack/tools/operator-sdk list -m -f '{{.Version}}' $(sdk))
 
-# The same program, built with the same flags, that the local cluster's catalogs are served by.
-$(BIN)/opm: hack/components/opm/go.mod hack/components/opm/go.sum
-	$(say) "build opm as pinned in hack/components/opm"
-	@mkdir -p $(BIN)
-	@CGO_ENABLED=0 go -C hack/components/opm build -tags=json1,containers_image_openpgp -ldflags="-s -w" -o $(BIN)/ tool
-	@touch $@
+# The one that the local cluster's catalogs are served by, for whoever looks at them by hand, and for tests.
+$(BIN)/opm: $(BIN)/devcluster
+	@$(BIN)/devcluster build --only opm
+	@ln -sf ../.devcluster/bin/opm $@
 
 # Always asked; the Go build cache makes it a matter of a second.
 .PHONY: $(BIN)/devcluster
 $(BIN)/devcluster:
 	@mkdir -p $(BIN)
-	@go -C hack/devcluster build -o $(BIN)/devcluster .
+	@$(build) -C hack/devcluster build -o $(BIN)/devcluster .

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The main job, told as it happens: install the operator, make an etcd cluster, write to it, kill a member, watch it heal,
 # upgrade it, lose a volume, watch the member being replaced.
-# Expects KUBECONFIG to name a cluster that answers. On the local one Operator Lifecycle Manager installs the operator. IMG names an
-# image that a cluster elsewhere can pull; there the manifests install it.
+# Expects KUBECONFIG to name a cluster that answers. On the local one, which hack/demo-cluster.sh starts, Operator Lifecycle Manager
+# installs the operator. IMG names an image that a cluster elsewhere can pull; there the manifests install it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 namespace=etcd-demo
@@ -46,8 +46,8 @@ new_pod() { [ "$(k get pod "$1" -o jsonpath='{.metadata.uid}')" != "$2" ]; }
 local_cluster() { [ "$(realpath "$KUBECONFIG")" = "$PWD/.devcluster/kubeconfig" ]; }
 
 if local_cluster; then
-  say "Build the operator, its bundle and a catalog, and install it by Operator Lifecycle Manager"
-  make cluster-up DEVCLUSTER_FLAGS=--olm
+  say "Make the operator's image, its bundle's and a catalog's, and install it by Operator Lifecycle Manager"
+  kubectl get crd subscriptions.operators.coreos.com >/dev/null 2>&1 || hack/demo-cluster.sh
   make olm-install
   show -n etcd-operator-system get subscriptions.operators.coreos.com,clusterserviceversions,pods
 else

@@ -13,8 +13,13 @@ if kubectl -n "$namespace" get deployment etcd-operator-controller-manager -o js
   echo "the operator was installed by manifests: its Deployment goes, clusters stay"
   kubectl -n "$namespace" delete deployment etcd-operator-controller-manager
 fi
-make images bundle bundle-build IMG= REGISTRY="$registry" IMAGE_REGISTRY="$registry"
-rm -rf dist/olm && mkdir -p dist/olm
+grep -qx "  version: $version" bundle/manifests/*.clusterserviceversion.yaml ||
+  { echo "FAIL: bundle/ is not of $version: run 'make bundle'" >&2; exit 1; }
+make images IMG= REGISTRY="$registry"
+# The bundle that is checked in, with images by the digests that the registry has.
+rm -rf dist/bundle dist/olm && mkdir -p dist/olm && cp -r bundle dist/bundle
+go -C hack/packaging run ./bundle pin -bundle="$PWD/dist/bundle" -registry="$registry"
+make bundle-build REGISTRY="$registry" BUNDLE=dist/bundle
 cat >dist/olm/template.yaml <<YAML
 schema: olm.template.basic
 entries:

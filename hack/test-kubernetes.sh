@@ -8,7 +8,7 @@ top=$(cd "$(dirname "$0")/.." && pwd -P)
 cd "$top"
 whole=1.30.14
 versions=("$@")
-[ ${#versions[@]} -gt 0 ] || versions=($whole 1.31.14 1.32.10 1.33.6 1.34.2 1.35.3)
+[ ${#versions[@]} -gt 0 ] || versions=($whole 1.31.14 1.32.10 1.33.6 1.34.2 1.35.3 1.36.3)
 failed=()
 
 for version in "${versions[@]}"; do

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command with KUBECONFIG naming a cluster that answers: the one that KUBECONFIG already names, or else the local
-# cluster, which is started. A kubeconfig in the home folder is never used: tests must not surprise someone's production.
+# cluster, which is started, by CLUSTER_UP if that is set. A kubeconfig in the home folder is never used: tests must not surprise
+# someone's production.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd -P)
 cd "$top"
@@ -21,7 +22,7 @@ if [ -n "${KUBECONFIG:-}" ]; then
   echo "the cluster of KUBECONFIG=$KUBECONFIG does not answer; using the local cluster"
 fi
 unset KUBECONFIG
-make -C "$top" cluster-up
+${CLUSTER_UP:-make cluster-up}
 KUBECONFIG=$("$top/bin/devcluster" kubeconfig)
 export KUBECONFIG
 exec "$@"

@@ -58,14 +58,17 @@ func (o *options) cluster(args []string, out *progress.Printer) (*cluster.Cluste
 
 func up(ctx context.Context, args []string, out *progress.Printer) error {
 	o := flags("up")
-	olm := o.Bool("olm", false, "install the Operator Lifecycle Manager")
-	nodes := o.Int("nodes", 0, "number of nodes; without it as many as there were, at first one")
-	kubernetes := o.String("kubernetes", "", "version of an older Kubernetes to make the cluster of")
+	var wish cluster.Wish
+	o.BoolVar(&wish.OLM, "olm", false, "install the Operator Lifecycle Manager")
+	o.IntVar(&wish.Nodes, "nodes", 0, "number of nodes; without it as many as there were, at first one")
+	o.StringVar(&wish.Kubernetes, "kubernetes", "", "version of an older Kubernetes to make the cluster of")
+	without := o.String("without", "", "components that nobody will run, with commas")
 	c, err := o.cluster(args, out)
 	if err != nil {
 		return err
 	}
-	return c.Up(ctx, *olm, *nodes, *kubernetes)
+	wish.Without = strings.Split(*without, ",")
+	return c.Up(ctx, wish)
 }
 
 func down(ctx context.Context, args []string, out *progress.Printer) error {
@@ -188,11 +191,12 @@ func env(args []string) error {
 func build(ctx context.Context, args []string, out *progress.Printer) error {
 	o := flags("build")
 	only := o.String("only", "cluster,images,olm", "components or groups, with commas")
+	without := o.String("without", "", "components to leave out, with commas")
 	c, err := o.cluster(args, out)
 	if err != nil {
 		return err
 	}
-	return c.Build(ctx, strings.Split(*only, ",")...)
+	return c.Build(ctx, strings.Split(*only, ","), strings.Split(*without, ","))
 }
 
 func serveRegistry(ctx context.Context, args []string) error {

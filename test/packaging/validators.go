@@ -17,7 +17,7 @@ import (
 )
 
 // newestKubernetes is the newest version that the tests run on: APIs that it no longer has are warned of.
-const newestKubernetes = "1.36"
+const newestKubernetes = "1.37"
 
 // validators are the default ones of `operator-sdk bundle validate`, those of its suite=operatorframework, and the one for
 // other objects.

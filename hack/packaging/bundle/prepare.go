@@ -112,7 +112,7 @@ func (p preparation) fillExamples(objects []object, crd object) error {
 		if status == nil {
 			return fmt.Errorf("the example %s has no status: add one to config/manifests/statuses.yaml", nameOf(example))
 		}
-		example["status"] = prune(status, part(schemaOf(crd, versionOf(example)), "properties", "status"))
+		example["status"] = status
 	}
 	return nil
 }
@@ -122,11 +122,6 @@ func examplesOf(objects []object, crd object) []object {
 	return slices.DeleteFunc(ofKind(objects, text(crd, "spec", "names", "kind")), func(o object) bool {
 		return !strings.HasPrefix(text(o, "apiVersion"), group+"/")
 	})
-}
-
-func versionOf(o object) string {
-	_, version, _ := strings.Cut(text(o, "apiVersion"), "/")
-	return version
 }
 
 // fitExampleTexts keeps the texts of the examples that there are, and wants one for each.

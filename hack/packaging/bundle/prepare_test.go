@@ -41,7 +41,7 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"></svg
 
 func preparing(t *testing.T) preparation {
 	t.Helper()
-	statuses, err := parse([]byte(`one: {members: [{name: one-0, mood: good}], phase: new}`))
+	statuses, err := parse([]byte(`one: {members: [{name: one-0}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

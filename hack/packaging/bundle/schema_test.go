@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -22,12 +21,9 @@ spec:
       - {path: size, displayName: Size, description: of tomorrow}
       - {path: storage, displayName: Storage}
       - {path: storage.size, displayName: Volume Size}
-      - {path: storage.color, displayName: Color}
-      - {path: paused, displayName: Paused}
       statusDescriptors:
       - {path: "members", displayName: Members}
       - {path: "members[0].name", displayName: Member}
-      - {path: "members[0].mood", displayName: Mood}
 `
 
 const defined = `
@@ -87,7 +83,8 @@ func TestDescriptorsFitTheCRD(t *testing.T) {
 func TestDescriptorsThatAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ csv, says string }{
 		"a field without one": {described, "spec of Cluster: flags has no descriptor"},
-		"two of one field":    {strings.Replace(described, "path: paused", "path: size", 1), "size has two descriptors"},
+		"no such field":       {strings.Replace(described, "path: storage.size", "path: storage.color", 1), "storage.color has a descriptor"},
+		"two of one field":    {strings.Replace(described, "path: storage.size", "path: size", 1), "size has two descriptors"},
 		"a kind not owned":    {strings.Replace(described, "clusters.example", "backups.example", 1), "does not own clusters.example.dev"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,25 +93,5 @@ func TestDescriptorsThatAreRefused(t *testing.T) {
 				t.Errorf("error is %v, want one that says %s", err, c.says)
 			}
 		})
-	}
-}
-
-func TestPrune(t *testing.T) {
-	schema := schemaOf(objectsOf(t, defined)[0], "v1")
-	value, err := parse([]byte(`
-spec: {size: 3, color: red, flags: {any: thing}}
-status: {members: [{name: a, mood: good}], phase: new}
-other: 1
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := json.Marshal(prune(value, schema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = `{"spec":{"flags":{"any":"thing"},"size":3},"status":{"members":[{"name":"a"}]}}`
-	if string(got) != want {
-		t.Errorf("pruned to %s, want %s", got, want)
 	}
 }

@@ -7,25 +7,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+	"text/template"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/operator-framework/operator-registry/alpha/action"
+	"github.com/operator-framework/operator-registry/alpha/action/migrations"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
 )
 
-// findBundles lists what is published, oldest first, and then the current bundle unless that version is published already. An
-// image of each is made of its folder; that of a published one must have the digest under which it was published.
+// findBundles lists what is published, oldest first, and then the current bundle unless that version is published already.
 func findBundles(top, current string) ([]bundle.Bundle, error) {
 	folders, err := filepath.Glob(filepath.Join(top, "releases", "v*", "manifests"))
 	if err != nil {
@@ -50,64 +45,51 @@ func findBundles(top, current string) ([]bundle.Bundle, error) {
 	case !slices.ContainsFunc(all, func(other bundle.Bundle) bool { return other.Version.EQ(b.Version) }):
 		all = append(all, b)
 	}
+	if len(all) == 0 {
+		return nil, errors.New("there is no bundle: run 'make bundle'")
+	}
 	slices.SortFunc(all, func(a, b bundle.Bundle) int { return a.Version.Compare(b.Version) })
 	return all, nil
 }
 
-// server is a registry that lives as long as the rendering, on a port of its own.
-type server struct {
-	host string
-	http *http.Server
-}
-
-// serve serves the images of bundles. The map has their names there, and what they are called where they are published.
-func serve(ctx context.Context, bundles []bundle.Bundle, repository string) (*server, map[string]string, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+// render asks operator-registry what a catalog says of a bundle.
+func render(ctx context.Context, b bundle.Bundle, repository string) (*declcfg.DeclarativeConfig, error) {
+	image, err := imageOf(b, repository)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s := &server{host: listener.Addr().String()}
-	s.http = &http.Server{
-		Handler: registry.New(registry.Logger(log.New(io.Discard, "", 0))), ReadHeaderTimeout: 10 * time.Second,
+	named, err := template.New("image").Parse(image)
+	if err != nil {
+		return nil, err
 	}
-	go func() { _ = s.http.Serve(listener) }()
-	names := map[string]string{}
-	for _, b := range bundles {
-		here, there, err := s.add(ctx, b, repository)
-		if err != nil {
-			s.stop()
-			return nil, nil, err
-		}
-		names[here] = there
+	level, err := migrations.NewMigrations("bundle-object-to-csv-metadata")
+	if err != nil {
+		return nil, err
 	}
-	return s, names, nil
+	rendered, err := action.Render{
+		Refs: []string{b.Folder}, AllowedRefMask: action.RefBundleDir, ImageRefTemplate: named, Migrations: level,
+	}.Run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("render %s: %w", b.Name, err)
+	}
+	return rendered, nil
 }
 
-func (s *server) stop() { _ = s.http.Close() }
-
-// add serves a bundle and returns its name here, and the name for the catalog.
-func (s *server) add(ctx context.Context, b bundle.Bundle, repository string) (here, there string, err error) {
+// imageOf names the image of a bundle by its digest. It has the name under which it was published, or will be.
+func imageOf(b bundle.Bundle, repository string) (string, error) {
 	index, err := b.Image(bundle.Platforms)
 	if err != nil {
-		return "", "", fmt.Errorf("build the image of %s: %w", b.Name, err)
+		return "", fmt.Errorf("build the image of %s: %w", b.Name, err)
 	}
 	digest, err := index.Digest()
 	if err != nil {
-		return "", "", fmt.Errorf("digest of %s: %w", b.Name, err)
+		return "", fmt.Errorf("digest of %s: %w", b.Name, err)
 	}
-	there = repository + "@" + digest.String()
-	if b.Published != "" {
-		there = b.Published
+	if b.Published == "" {
+		return repository + "@" + digest.String(), nil
 	}
-	if !strings.HasSuffix(there, "@"+digest.String()) {
-		return "", "", fmt.Errorf("%s was published as %s, and its files now make %s: a published bundle never changes", b.Folder, there, digest)
+	if !strings.HasSuffix(b.Published, "@"+digest.String()) {
+		return "", fmt.Errorf("%s was published as %s, and its files now make %s: a published bundle never changes", b.Folder, b.Published, digest)
 	}
-	ref, err := name.NewDigest(s.host + "/" + b.Version.String() + "@" + digest.String())
-	if err != nil {
-		return "", "", err
-	}
-	if err := remote.WriteIndex(ref, index, remote.WithContext(ctx)); err != nil {
-		return "", "", fmt.Errorf("serve %s: %w", b.Name, err)
-	}
-	return ref.String(), there, nil
+	return b.Published, nil
 }

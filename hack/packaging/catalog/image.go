@@ -6,13 +6,17 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/operator-framework/operator-registry/pkg/cache"
 
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/licenses"
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
@@ -23,10 +27,10 @@ import (
 const user = 1001
 
 type packing struct {
-	catalog, programs, opm string
-	components             map[string]string // the folders in which the programs are built, and their main packages
-	to                     oci.Destination
-	platforms              []string
+	catalog, programs string
+	components        string // the module of the programs, whose licences go into the image
+	to                oci.Destination
+	platforms         []string
 }
 
 func (r packing) run(ctx context.Context) error {
@@ -88,19 +92,22 @@ var baseFiles = []oci.File{
 	{Name: "tmp/", Mode: 0o1777},
 }
 
+// programs are the main packages of what serves a catalog.
+var programs = []string{"github.com/grpc-ecosystem/grpc-health-probe", "github.com/operator-framework/operator-registry/cmd/opm"}
+
 // programsOf packs the programs and their licences.
 func (r packing) programsOf(ctx context.Context, platform v1.Platform) (v1.Layer, error) {
 	all := []oci.File{{Name: "bin/", Mode: 0o755}}
-	for _, program := range []string{"grpc_health_probe", "opm"} {
+	legal := map[string]oci.File{}
+	for _, main := range programs {
+		program := path.Base(main)
 		content, err := os.ReadFile(filepath.Join(r.programs, filepath.FromSlash(platform.String()), program))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, oci.File{Name: "bin/" + program, Mode: 0o755, Content: content})
-	}
-	legal := map[string]oci.File{}
-	for folder, main := range r.components {
-		files, err := licenses.Of(ctx, folder, main, platform.String())
+		// Both OLMs ask for the probe under this name.
+		all = append(all, oci.File{Name: "bin/" + strings.ReplaceAll(program, "-", "_"), Mode: 0o755, Content: content})
+		files, err := licenses.Of(ctx, r.components, main, platform.String())
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +115,7 @@ func (r packing) programsOf(ctx context.Context, platform v1.Platform) (v1.Layer
 			legal[f.Name] = f
 		}
 	}
-	for _, name := range sortedKeys(legal) {
+	for _, name := range slices.Sorted(maps.Keys(legal)) {
 		all = append(all, legal[name])
 	}
 	return oci.Layer(all)
@@ -116,52 +123,45 @@ func (r packing) programsOf(ctx context.Context, platform v1.Platform) (v1.Layer
 
 // content is the catalog and its cache.
 func (r packing) content(ctx context.Context, scratch string) (v1.Layer, error) {
-	configs, cache := filepath.Join(scratch, "configs"), filepath.Join(scratch, "cache")
+	configs, cached := filepath.Join(scratch, "configs"), filepath.Join(scratch, "cache")
 	if err := os.CopyFS(configs, os.DirFS(r.catalog)); err != nil {
 		return nil, err
 	}
 	if err := plainModes(configs); err != nil {
 		return nil, err
 	}
-	if err := r.makeCache(ctx, scratch, configs, cache); err != nil {
+	if err := makeCache(ctx, configs, cached); err != nil {
 		return nil, err
 	}
 	all, err := oci.ReadFolder(configs, "configs/")
 	if err != nil {
 		return nil, err
 	}
-	cached, err := oci.ReadFolder(cache, "tmp/cache/")
+	quick, err := oci.ReadFolder(cached, "tmp/cache/")
 	if err != nil {
 		return nil, err
 	}
-	for i := range cached {
-		cached[i].Owner = user
+	for i := range quick {
+		quick[i].Owner = user
 	}
-	return oci.Layer(append(all, cached...))
+	return oci.Layer(append(all, quick...))
 }
 
-// makeCache has opm make the cache, in the format of files, which it takes where it finds such a one: the other one, a
-// database, differs from build to build and is written to when it is opened. opm also judges the result, as it will when the
-// image starts.
-func (r packing) makeCache(ctx context.Context, scratch, configs, cache string) error {
-	if err := os.MkdirAll(filepath.Join(cache, "cache"), 0o755); err != nil {
+// makeCache makes the cache that opm reads when the image starts, in the format of files: the other one, a database, differs from
+// build to build and is written to when it is opened.
+func makeCache(ctx context.Context, configs, folder string) error {
+	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(cache, "digest"), nil, 0o644); err != nil {
-		return err
-	}
-	opm, err := newOPM(r.opm, scratch)
+	made, err := cache.New(folder, cache.WithFormat(cache.FormatJSON))
 	if err != nil {
 		return err
 	}
-	serve := []string{"serve", configs, "--cache-dir=" + cache, "--cache-only", "--pprof-addr=", "--termination-log=" + os.DevNull}
-	if _, err := opm.run(ctx, serve...); err != nil {
+	defer made.Close()
+	if err := cache.LoadOrRebuild(ctx, made, os.DirFS(configs)); err != nil {
 		return err
 	}
-	if _, err := opm.run(ctx, append(serve, "--cache-enforce-integrity")...); err != nil {
-		return fmt.Errorf("the cache that was just made: %w", err)
-	}
-	return nil
+	return made.CheckIntegrity(ctx, os.DirFS(configs))
 }
 
 // plainModes sets the modes that files will have in the image: the cache remembers them.

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/operator-framework/operator-registry/pkg/cache"
 
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
@@ -27,15 +28,14 @@ func TestTheImageServesTheCatalogAndIsReproducible(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(programs, platform), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for _, program := range []string{"opm", "grpc_health_probe"} {
+		for _, program := range []string{"opm", "grpc-health-probe"} {
 			write(t, filepath.Join(programs, platform, program), platform+" "+program)
 		}
 	}
 	var digests []string
 	for range 2 {
 		p := packing{
-			components: map[string]string{"../../components/grpc-health-probe": "github.com/grpc-ecosystem/grpc-health-probe"},
-			catalog:    r.out, programs: programs, opm: r.opm, platforms: []string{"linux/amd64", "linux/arm64"},
+			components: "../../components/cluster", catalog: r.out, programs: programs, platforms: []string{"linux/amd64", "linux/arm64"},
 			to: oci.Destination{Layout: filepath.Join(t.TempDir(), "layout"), Digest: filepath.Join(t.TempDir(), "digest")},
 		}
 		if err := p.run(t.Context()); err != nil {
@@ -78,7 +78,7 @@ func look(t *testing.T, p packing) {
 		if title := config.Config.Labels["org.opencontainers.image.title"]; title != "etcd-operator-catalog" {
 			t.Errorf("%s: the image is called %q", descriptor.Platform, title)
 		}
-		files := extracted(t, p, image)
+		files := extracted(t, image)
 		for name, want := range map[string]tar.Header{
 			"configs": {Mode: 0o755}, "configs/etcd-operator/bundles.yaml": {Mode: 0o644},
 			"tmp/cache/digest": {Mode: 0o640, Uid: user}, "tmp/cache/cache/packages.json": {Mode: 0o640, Uid: user},
@@ -92,9 +92,8 @@ func look(t *testing.T, p packing) {
 	}
 }
 
-// extracted unpacks an image as a node does, and starts the catalog as the image does, as far as opm looks whether its cache is
-// whole.
-func extracted(t *testing.T, p packing, image v1.Image) map[string]tar.Header {
+// extracted unpacks an image as a node does, and looks whether its cache is whole, as opm does when it starts.
+func extracted(t *testing.T, image v1.Image) map[string]tar.Header {
 	t.Helper()
 	content := mutate.Extract(image)
 	defer content.Close()
@@ -111,13 +110,12 @@ func extracted(t *testing.T, p packing, image v1.Image) map[string]tar.Header {
 		files[header.Name] = *header
 		unpack(t, filepath.Join(root, header.Name), header, archive)
 	}
-	opm, err := newOPM(p.opm, t.TempDir())
+	served, err := cache.New(filepath.Join(root, "tmp/cache"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = opm.run(t.Context(), "serve", filepath.Join(root, "configs"), "--cache-dir="+filepath.Join(root, "tmp/cache"),
-		"--cache-only", "--cache-enforce-integrity", "--pprof-addr=", "--termination-log="+os.DevNull)
-	if err != nil {
+	defer served.Close()
+	if err := errors.Join(served.CheckIntegrity(t.Context(), os.DirFS(filepath.Join(root, "configs"))), served.Load(t.Context())); err != nil {
 		t.Error(err)
 	}
 	return files

@@ -3,10 +3,11 @@
 
 // Command catalog makes the file-based catalog of Operator Lifecycle Manager and its image:
 //
-//	catalog render  renders catalog-templates/basic.yaml with opm, splits the result and draws the upgrade graph
+//	catalog render  renders catalog-templates/basic.yaml and the bundles, and draws the upgrade graph
 //	catalog image   packs a catalog with the programs that serve it, and a cache so that it starts at once
 //
-// It decides nothing about versions: the template says which there are and who follows whom. hack/catalog.sh calls it.
+// operator-registry, the library of opm, does it. Nothing is decided here about versions: the template says which there are and who
+// follows whom. hack/catalog.sh calls it.
 package main
 
 import (
@@ -14,13 +15,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
+
+	"github.com/sirupsen/logrus"
 )
 
 func main() {
+	logrus.SetOutput(io.Discard) // as opm does: all that matters is in errors
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:])
 	stop()
@@ -54,8 +58,6 @@ func runRender(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	flags.StringVar(&r.bundle, "bundle", "bundle", "folder of the bundle that is not released yet")
 	flags.StringVar(&r.repository, "repository", "registry.example/etcd-operator/etcd-operator-bundle",
 		"repository of the bundle that is not released yet; released ones name their own")
-	flags.StringVar(&r.until, "until", "", "leave out versions above this one, to see a catalog as it was")
-	flags.StringVar(&r.opm, "opm", "bin/opm", "the program opm")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -66,17 +68,12 @@ func runImage(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	var r packing
 	platforms := flags.String("platform", "linux/amd64,linux/arm64", "comma separated list of platforms")
 	flags.StringVar(&r.catalog, "catalog", "catalog", "folder of the catalog")
-	components := flags.String("components", "hack/components", "folder with the modules of both programs, whose licences go into the image")
-	flags.StringVar(&r.programs, "programs", "", "folder with <platform>/opm and <platform>/grpc_health_probe, such as linux/amd64/opm")
-	flags.StringVar(&r.opm, "opm", "bin/opm", "the program opm for this machine, which makes the cache")
+	flags.StringVar(&r.components, "components", "hack/components/cluster", "module of the programs, whose licences go into the image")
+	flags.StringVar(&r.programs, "programs", "", "folder with <platform>/opm and <platform>/grpc-health-probe, such as linux/amd64/opm")
 	r.to.Flags(flags)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	r.platforms = strings.Split(*platforms, ",")
-	r.components = map[string]string{
-		filepath.Join(*components, "opm"):               "github.com/operator-framework/operator-registry/cmd/opm",
-		filepath.Join(*components, "grpc-health-probe"): "github.com/grpc-ecosystem/grpc-health-probe",
-	}
 	return r.run(ctx)
 }

@@ -6,13 +6,16 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
+	"slices"
 
-	"sigs.k8s.io/yaml"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"github.com/operator-framework/operator-registry/alpha/template/basic"
+	"github.com/operator-framework/operator-registry/pkg/lib/config"
 
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
 )
@@ -20,29 +23,23 @@ import (
 type rendering struct {
 	top, bundle, template string
 	out, graph            string
-	repository, until     string
-	opm                   string
+	repository            string
 }
 
 func (r rendering) run(ctx context.Context) error {
-	scratch, err := os.MkdirTemp("", "etcd-operator-catalog-")
+	catalog, err := r.catalog(ctx)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
-	opm, err := newOPM(r.opm, scratch)
+	made, err := os.MkdirTemp("", "etcd-operator-catalog-")
 	if err != nil {
 		return err
 	}
-	content, err := r.content(ctx, opm, scratch)
-	if err != nil {
+	defer os.RemoveAll(made)
+	if err := split(catalog, made); err != nil {
 		return err
 	}
-	made := filepath.Join(scratch, "catalog")
-	if err := split(content, made); err != nil {
-		return err
-	}
-	if _, err := opm.run(ctx, "validate", made); err != nil {
+	if err := config.Validate(ctx, os.DirFS(made)); err != nil {
 		return err
 	}
 	if err := replaceFolder(made, r.out); err != nil {
@@ -52,62 +49,87 @@ func (r rendering) run(ctx context.Context) error {
 	if r.graph == "" {
 		return nil
 	}
-	graph, err := opm.run(ctx, "alpha", "render-graph", r.out)
-	if err != nil {
+	var graph bytes.Buffer
+	if err := declcfg.NewMermaidWriter(declcfg.WithV0Semantics(false)).WriteChannels(*catalog, &graph); err != nil {
 		return err
 	}
-	return os.WriteFile(r.graph, page(graph), 0o644)
+	return os.WriteFile(r.graph, page(graph.Bytes()), 0o644)
 }
 
-// content is the template with every bundle rendered. opm reads bundles from registries only.
-func (r rendering) content(ctx context.Context, opm opm, scratch string) ([]byte, error) {
-	t, bundles, err := r.read()
+// catalog is the template with every bundle that there is. Whether each is in a channel, and each entry of a channel has its
+// bundle, is what the validation tells.
+func (r rendering) catalog(ctx context.Context) (*declcfg.DeclarativeConfig, error) {
+	file, err := os.Open(r.template)
 	if err != nil {
 		return nil, err
 	}
-	served, names, err := serve(ctx, bundles, r.repository)
+	defer file.Close()
+	catalog, err := new(basic.Factory).CreateTemplate(none).Render(ctx, file)
 	if err != nil {
-		return nil, err
-	}
-	defer served.stop()
-	for _, here := range sortedKeys(names) {
-		t.Entries = append(t.Entries, entry{"schema": "olm.bundle", "image": here})
-	}
-	raw, err := yaml.Marshal(t)
-	if err != nil {
-		return nil, err
-	}
-	file := filepath.Join(scratch, "template.yaml")
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
-		return nil, err
-	}
-	out, err := opm.run(ctx, "alpha", "render-template", "basic", file, "-o", "yaml", "--migrate-level=bundle-object-to-csv-metadata",
-		"--use-http")
-	for here, there := range names {
-		out = bytes.ReplaceAll(out, []byte(here), []byte(there))
-	}
-	return out, err
-}
-
-// read returns the template as it is to be rendered, and the bundles that there are.
-func (r rendering) read() (*template, []bundle.Bundle, error) {
-	t, err := readTemplate(r.template)
-	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("%s: %w", r.template, err)
 	}
 	bundles, err := findBundles(r.top, r.bundle)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if r.until != "" {
-		if bundles, err = t.cut(r.until, bundles); err != nil {
-			return nil, nil, err
+	for _, b := range bundles {
+		rendered, err := render(ctx, b, r.repository)
+		if err != nil {
+			return nil, err
+		}
+		catalog.Merge(rendered)
+	}
+	fillIcon(catalog, bundles[len(bundles)-1])
+	return catalog, nil
+}
+
+// none renders no bundle. Which image holds one is known where the bundle is kept, and not written by hand.
+func none(context.Context, string) (*declcfg.DeclarativeConfig, error) {
+	return nil, errors.New("the template has an olm.bundle: leave it out, it follows from the channels")
+}
+
+// fillIcon takes the icon from the newest bundle, so that it is drawn in one place.
+func fillIcon(catalog *declcfg.DeclarativeConfig, newest bundle.Bundle) {
+	for i, p := range catalog.Packages {
+		if p.Icon == nil && newest.Icon != nil {
+			catalog.Packages[i].Icon = &declcfg.Icon{Data: newest.Icon.Data, MediaType: newest.Icon.MediaType}
 		}
 	}
-	if err := t.covers(bundles); err != nil {
-		return nil, nil, err
+}
+
+// note is at the top of each file. It cannot be a document of its own: opm would look for its schema.
+const note = "# Rendered by `make catalog` from catalog-templates/basic.yaml and the bundles in releases/ and bundle/.\n"
+
+// split writes a catalog into a folder for its package, with a file for each schema: what changes together is read together.
+func split(catalog *declcfg.DeclarativeConfig, out string) error {
+	if len(catalog.Packages) != 1 {
+		return fmt.Errorf("the template has %d packages, want one", len(catalog.Packages))
 	}
-	return t, bundles, t.fillIcon(bundles)
+	parts := map[string]declcfg.DeclarativeConfig{
+		"package.yaml":      {Packages: catalog.Packages},
+		"channels.yaml":     {Channels: catalog.Channels},
+		"bundles.yaml":      {Bundles: catalog.Bundles},
+		"deprecations.yaml": {Deprecations: catalog.Deprecations},
+	}
+	folder := filepath.Join(out, catalog.Packages[0].Name)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	const begin = "---\n"
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		var text bytes.Buffer
+		if err := declcfg.WriteYAML(parts[name], &text); err != nil {
+			return err
+		}
+		if text.Len() == 0 {
+			continue
+		}
+		content := begin + note + text.String()[len(begin):]
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replaceFolder puts a new folder where an old one is, so that nothing of the old one stays.
@@ -118,31 +140,13 @@ func replaceFolder(from, to string) error {
 	return os.CopyFS(to, os.DirFS(from))
 }
 
-// opm runs the real program in a home of its own: it reads from there that images need no signature, which the machine's
-// settings may not say, and writes there.
-type opm struct{ program, home string }
+// page is docs/upgrade-graph.md.
+func page(graph []byte) []byte {
+	return fmt.Appendf(nil, `# Upgrade graph
 
-func newOPM(program, scratch string) (opm, error) {
-	program, err := filepath.Abs(program)
-	if err != nil {
-		return opm{}, err
-	}
-	o := opm{program, filepath.Join(scratch, "home")}
-	folder := filepath.Join(o.home, ".config", "containers")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return opm{}, err
-	}
-	policy := []byte(`{"default":[{"type":"insecureAcceptAnything"}]}`)
-	return o, os.WriteFile(filepath.Join(folder, "policy.json"), policy, 0o600)
-}
+Which version is updated to which, as Operator Lifecycle Manager sees it in [catalog/](../catalog). Each arrow is an update; an
+arrow by a range of versions skips those in between. Users of a channel go to its head, the version that no arrow leaves.
+Drawn by `+"`make catalog`"+`; what it is drawn of is written in [catalog-templates/basic.yaml](../catalog-templates/basic.yaml).
 
-func (o opm) run(ctx context.Context, args ...string) ([]byte, error) {
-	var out, errs bytes.Buffer
-	command := exec.CommandContext(ctx, o.program, args...)
-	command.Stdout, command.Stderr = &out, &errs
-	command.Env = append(os.Environ(), "HOME="+o.home, "XDG_CONFIG_HOME="+filepath.Join(o.home, ".config"))
-	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("opm %s: %w: %s", strings.Join(args[:2], " "), err, strings.TrimSpace(errs.String()))
-	}
-	return out.Bytes(), nil
+`+"```mermaid\n%s```\n", graph)
 }

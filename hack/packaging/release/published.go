@@ -4,26 +4,23 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"sigs.k8s.io/yaml"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
 )
 
 // published asks the registries for every image that a catalog names: a catalog that names one which nobody has published
 // offers a version that cannot be installed.
 func published(ctx context.Context, catalog string) error {
-	images, err := imagesOf(catalog)
+	images, err := imagesOf(ctx, catalog)
 	if err != nil {
 		return err
 	}
@@ -44,31 +41,18 @@ func published(ctx context.Context, catalog string) error {
 }
 
 // imagesOf lists the images of a catalog, each once: those of bundles, and those that bundles need.
-func imagesOf(catalog string) ([]string, error) {
+func imagesOf(ctx context.Context, catalog string) ([]string, error) {
+	found, err := declcfg.LoadFS(ctx, os.DirFS(catalog))
+	if err != nil {
+		return nil, err
+	}
 	all := map[string]bool{}
-	err := filepath.WalkDir(catalog, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
+	for _, b := range found.Bundles {
+		all[b.Image] = true
+		for _, related := range b.RelatedImages {
+			all[related.Image] = true
 		}
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for _, document := range bytes.Split(raw, []byte("\n---\n")) {
-			var object struct {
-				Image         string                   `json:"image"`
-				RelatedImages []struct{ Image string } `json:"relatedImages"`
-			}
-			if err := yaml.Unmarshal(document, &object); err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			all[object.Image] = true
-			for _, related := range object.RelatedImages {
-				all[related.Image] = true
-			}
-		}
-		return nil
-	})
+	}
 	delete(all, "")
-	return slices.Sorted(maps.Keys(all)), err
+	return slices.Sorted(maps.Keys(all)), nil
 }

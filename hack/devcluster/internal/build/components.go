@@ -7,16 +7,18 @@ import (
 	"strings"
 )
 
-// Component is one nested module below hack/components.
+// Component is what is built of one project. Components of one folder are one nested module below hack/components: one version of
+// each dependency, so that Go compiles a package once for all of them.
 type Component struct {
 	Name    string
 	Version string
-	// Target is the argument of go build: the module's own program, or the
-	// tools that its go.mod names.
-	Target  string
+	// Folder is the module.
+	Folder string
+	// Targets are the arguments of go build: main packages, or the tools that go.mod names.
+	Targets []string
 	Tags    string
-	Ldflags string
-	Cgo     bool
+	// Stamp is for the linker, beside what all have.
+	Stamp string
 	// Rename gives built files the names that people know.
 	Rename map[string]string
 	// Links are further names of the one file that was built.
@@ -26,56 +28,52 @@ type Component struct {
 	Keep   []string
 	// Groups say what the component is needed for.
 	Groups []string
-	// Minutes is what a first build takes on two cores.
-	Minutes string
+	// Minutes is what a first build takes on two cores, before or after others of the folder.
+	Minutes float64
 }
 
 // The groups that --only accepts besides the names of components.
 const (
-	Cluster = "cluster"
-	Envtest = "envtest"
-	Images  = "images"
-	OLM     = "olm"
-	OLMv1   = "olmv1"
+	Cluster   = "cluster"
+	Envtest   = "envtest"
+	Images    = "images"
+	OLM       = "olm"
+	OLMv1     = "olmv1"
+	Scorecard = "scorecard"
 )
 
 const (
-	tools = "tool"
-	own   = "."
-	slim  = "-s -w"
+	tools  = "tool"
+	own    = "."
+	shared = "cluster" // the folder of all that can have the same dependencies
 )
 
-const kubernetesVersion = "1.36.3"
+const kubernetesVersion = "1.37.2"
 
 // OldKubernetes are the versions that the operator is tested on before a release, each the newest that can be had of
 // its minor version. The first is a whole Kubernetes, the others are kube-apiserver alone.
-var OldKubernetes = []string{"1.30.14", "1.31.14", "1.32.10", "1.33.6", "1.34.2", "1.35.3"}
+var OldKubernetes = []string{"1.30.14", "1.31.14", "1.32.10", "1.33.6", "1.34.2", "1.35.3", "1.36.3"}
 
 // EtcdVersions are those that member images are made of.
 var EtcdVersions = []string{"3.5.35", "3.6.16", "3.7.3"}
 
 // All lists the components in the order of their build.
 func All() []Component {
-	all := []Component{kubernetes(), containerd(), etcd("3.6.16", Cluster, Envtest, Images)}
-	all = append(all,
-		Component{Name: "coredns", Version: "1.15.0", Target: tools, Ldflags: slim, Groups: []string{Cluster}, Minutes: "2"},
-		Component{Name: "pause", Version: "1", Target: own, Ldflags: slim, Groups: []string{Cluster}, Minutes: "0.1"},
-		etcd("3.5.35", Images), etcd("3.7.3", Images),
-		Component{
-			Name: "olm", Version: "0.42.0", Target: tools, Ldflags: slim, Groups: []string{OLM}, Minutes: "3",
-			Module: "github.com/operator-framework/operator-lifecycle-manager",
-			Keep:   []string{"deploy/chart/crds", "deploy/upstream/quickstart/olm.yaml"},
+	all := []Component{
+		kubernetes(),
+		{
+			Name: "coredns", Version: "1.15.0", Folder: shared, Targets: []string{"./coredns"},
+			Groups: []string{Cluster}, Minutes: 0.5,
 		},
-		Component{
-			Name: "opm", Version: "1.65.0", Target: tools, Ldflags: slim,
-			Tags: "json1,containers_image_openpgp", Groups: []string{OLM}, Minutes: "1.5",
-		},
-		Component{
-			Name: "scorecard", Version: "1.42.2", Target: tools, Ldflags: slim,
-			Tags: "containers_image_openpgp", Groups: []string{OLM}, Minutes: "1",
+		olm(), opm(), containerd(),
+		etcd("3.6.16", Cluster, Envtest, Images), etcd("3.5.35", Images), etcd("3.7.3", Images),
+		{Name: "pause", Version: "1", Folder: "pause", Targets: []string{own}, Groups: []string{Cluster}},
+		{
+			Name: "scorecard", Version: "1.42.2", Folder: "scorecard", Targets: []string{tools},
+			Groups: []string{Scorecard}, Minutes: 1,
 		},
 		olmv1(),
-	)
+	}
 	for _, version := range OldKubernetes {
 		all = append(all, oldKubernetes(version))
 	}
@@ -84,19 +82,20 @@ func All() []Component {
 
 func kubernetes() Component {
 	return Component{
-		Name: "kubernetes", Version: kubernetesVersion, Target: own, Cgo: true,
-		Ldflags: stamp(kubernetesVersion),
-		Links:   []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"},
-		Groups:  []string{Cluster, Envtest}, Minutes: "6",
+		Name: "kubernetes", Version: kubernetesVersion, Folder: shared, Targets: []string{own}, Stamp: stamp(kubernetesVersion),
+		Rename: map[string]string{shared: "kubernetes"},
+		Links:  []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"},
+		Groups: []string{Cluster, Envtest}, Minutes: 4,
 	}
 }
 
 // oldKubernetes is built on request only.
 func oldKubernetes(version string) Component {
 	c := kubernetes()
-	c.Name, c.Version, c.Ldflags, c.Groups = "kubernetes-"+version, version, stamp(version), nil
+	c.Name, c.Version, c.Stamp, c.Groups = "kubernetes-"+version, version, stamp(version), nil
+	c.Folder, c.Rename = c.Name, nil
 	if version != OldKubernetes[0] {
-		c.Target, c.Links, c.Minutes = tools, nil, "3"
+		c.Targets, c.Links, c.Minutes = []string{tools}, nil, 3
 	}
 	return c
 }
@@ -106,7 +105,7 @@ func stamp(version string) string {
 	const in = "k8s.io/component-base/version."
 	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")
-	return slim + " -X " + in + "gitVersion=v" + version + " -X " + in + "gitMajor=" + major + " -X " + in + "gitMinor=" + minor
+	return "-X " + in + "gitVersion=v" + version + " -X " + in + "gitMajor=" + major + " -X " + in + "gitMinor=" + minor
 }
 
 // Whole is an older Kubernetes of which the cluster can be made instead, and whether there is one of that version.
@@ -117,10 +116,30 @@ func Whole(version string) (Component, bool) {
 // IsOldKubernetes says whether a component stands beside the Kubernetes that the cluster is made of.
 func IsOldKubernetes(c Component) bool { return strings.HasPrefix(c.Name, "kubernetes-") }
 
+// containerd is a module of its own: opm needs the API of an older one.
 func containerd() Component {
 	return Component{
-		Name: "containerd", Version: "2.4.2", Target: tools, Cgo: true,
-		Tags: "no_btrfs no_zfs no_devmapper", Ldflags: slim, Groups: []string{Cluster}, Minutes: "1.5",
+		Name: "containerd", Version: "2.4.2", Folder: "containerd", Targets: []string{tools},
+		Tags: "no_btrfs,no_zfs,no_devmapper", Groups: []string{Cluster}, Minutes: 0.5,
+	}
+}
+
+func olm() Component {
+	const module = "github.com/operator-framework/operator-lifecycle-manager"
+	c := Component{
+		Name: "olm", Version: "0.42.0", Folder: shared, Groups: []string{OLM}, Minutes: 0.5,
+		Module: module, Keep: []string{"deploy/chart/crds", "deploy/upstream/quickstart/olm.yaml"},
+	}
+	for _, program := range []string{"cmd/catalog", "cmd/copy-content", "cmd/olm", "cmd/package-server", "util/cpb"} {
+		c.Targets = append(c.Targets, module+"/"+program)
+	}
+	return c
+}
+
+func opm() Component {
+	return Component{
+		Name: "opm", Version: "1.65.0", Folder: shared, Targets: []string{"github.com/operator-framework/operator-registry/cmd/opm"},
+		Groups: []string{OLM}, Minutes: 0.5,
 	}
 }
 
@@ -128,8 +147,7 @@ func containerd() Component {
 func olmv1() Component {
 	const base, name = "config/base/", "/crd/bases/olm.operatorframework.io_"
 	return Component{
-		Name: "olmv1", Version: "1.2.0", Target: tools, Ldflags: slim,
-		Tags: "containers_image_openpgp", Groups: []string{OLMv1}, Minutes: "4",
+		Name: "olmv1", Version: "1.2.0", Folder: "olmv1", Targets: []string{tools}, Groups: []string{OLMv1}, Minutes: 4,
 		Module: "github.com/operator-framework/operator-controller",
 		Keep:   []string{base + "catalogd" + name + "clustercatalogs.yaml", base + "operator-controller" + name + "clusterextensions.yaml"},
 	}
@@ -137,8 +155,8 @@ func olmv1() Component {
 
 func etcd(version string, groups ...string) Component {
 	return Component{
-		Name: "etcd-" + version, Version: version, Target: tools, Ldflags: slim,
-		Rename: map[string]string{"server": "etcd"}, Groups: groups, Minutes: "0.6",
+		Name: "etcd-" + version, Version: version, Folder: "etcd-" + version, Targets: []string{tools},
+		Rename: map[string]string{"server": "etcd"}, Groups: groups, Minutes: 0.5,
 	}
 }
 

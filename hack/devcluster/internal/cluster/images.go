@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/addons"
@@ -35,7 +37,20 @@ func (c *Cluster) images(olm bool) ([]images.Image, error) {
 		all = append(all, etcdImage(version, dirs["etcd-"+version]))
 	}
 	box, err := busybox()
-	return append(all, box), err
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(append(all, box), lacksPrograms), nil
+}
+
+// lacksPrograms says whether nobody has built the programs of an image, because nobody has asked for them.
+func lacksPrograms(i images.Image) bool {
+	for _, file := range i.Files {
+		if _, err := os.Stat(file); err != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Cluster) dirs() (map[string]string, error) {

@@ -17,14 +17,23 @@ import (
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/settings"
 )
 
-// Up makes the cluster run with that many nodes, whatever of it runs already.
-// Zero nodes are as many as there were. Kubernetes is the version of an older one to make the cluster of; empty for the
-// usual one.
-func (c *Cluster) Up(ctx context.Context, olm bool, nodes int, kubernetes string) error {
+// Wish says what a cluster shall be.
+type Wish struct {
+	OLM bool
+	// Nodes is how many there shall be; zero for as many as there were.
+	Nodes int
+	// Kubernetes is the version of an older one to make the cluster of; empty for the usual one.
+	Kubernetes string
+	// Without names components that nobody will run.
+	Without []string
+}
+
+// Up makes the cluster run, whatever of it runs already.
+func (c *Cluster) Up(ctx context.Context, wish Wish) error {
 	if err := host.Check(c.layout.State()); err != nil {
 		return err
 	}
-	count, err := grow(len(c.layout.Nodes()), nodes)
+	count, err := grow(len(c.layout.Nodes()), wish.Nodes)
 	if err != nil {
 		return err
 	}
@@ -34,10 +43,10 @@ func (c *Cluster) Up(ctx context.Context, olm bool, nodes int, kubernetes string
 		return err
 	}
 	defer lock.Release()
-	if err := c.provide(ctx, olm); err != nil {
+	if err := c.provide(ctx, wish); err != nil {
 		return err
 	}
-	if err := c.replaceKubernetes(ctx, kubernetes); err != nil {
+	if err := c.replaceKubernetes(ctx, wish.Kubernetes); err != nil {
 		return err
 	}
 	if err := lock.Claim(c.layout.Root); err != nil {
@@ -46,7 +55,7 @@ func (c *Cluster) Up(ctx context.Context, olm bool, nodes int, kubernetes string
 	if err := c.prepare(ctx); err != nil {
 		return err
 	}
-	if err := c.run(ctx, olm); err != nil {
+	if err := c.run(ctx, wish.OLM); err != nil {
 		return err
 	}
 	c.out.Say("the cluster is up: export KUBECONFIG=%s", c.layout.Admin())
@@ -54,15 +63,15 @@ func (c *Cluster) Up(ctx context.Context, olm bool, nodes int, kubernetes string
 }
 
 // provide gets programs: the machine's own, then ours.
-func (c *Cluster) provide(ctx context.Context, olm bool) error {
+func (c *Cluster) provide(ctx context.Context, wish Wish) error {
 	if err := host.Install(ctx, c.out); err != nil {
 		return err
 	}
 	groups := []string{build.Cluster, build.Images}
-	if olm {
+	if wish.OLM {
 		groups = append(groups, build.OLM)
 	}
-	if err := c.Build(ctx, groups...); err != nil {
+	if err := c.Build(ctx, groups, wish.Without); err != nil {
 		return err
 	}
 	return c.installSelf()

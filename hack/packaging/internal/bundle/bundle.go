@@ -29,7 +29,13 @@ type Bundle struct {
 	// Published is the name of its image, by digest; empty for a bundle that is yet to be published.
 	Published string
 	Version   semver.Version
-	Icon      map[string]any
+	Icon      *Icon
+}
+
+// Icon is a picture for consoles.
+type Icon struct {
+	Data      []byte `json:"base64data"`
+	MediaType string `json:"mediatype"`
 }
 
 // ImageFile is in the folder of a published bundle, beside manifests/, and holds the name of its image, by digest.
@@ -65,8 +71,8 @@ func Read(folder string) (Bundle, error) {
 			Annotations map[string]string `json:"annotations"`
 		} `json:"metadata"`
 		Spec struct {
-			Version string           `json:"version"`
-			Icon    []map[string]any `json:"icon"`
+			Version string `json:"version"`
+			Icon    []Icon `json:"icon"`
 		} `json:"spec"`
 	}
 	if err := readYAML(file, &csv); err != nil {
@@ -78,7 +84,7 @@ func Read(folder string) (Bundle, error) {
 	}
 	b := Bundle{Folder: folder, Name: csv.Metadata.Name, Version: version, CreatedAt: csv.Metadata.Annotations["createdAt"]}
 	if len(csv.Spec.Icon) > 0 {
-		b.Icon = csv.Spec.Icon[0]
+		b.Icon = &csv.Spec.Icon[0]
 	}
 	if b.Published, err = readLine(filepath.Join(folder, ImageFile)); err != nil {
 		return Bundle{}, err
