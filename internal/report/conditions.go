@@ -19,7 +19,7 @@ import (
 func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) []metav1.Condition {
 	all := append([]metav1.Condition(nil), c.Status.Conditions...)
 	formed := v.Formed()
-	now := []metav1.Condition{available(v, formed), progressing(v, step, err), degraded(v, step, err, formed)}
+	now := []metav1.Condition{available(v, formed), progressing(v, step, err), degraded(v, step, err)}
 	for _, condition := range now {
 		condition.ObservedGeneration = c.Generation
 		condition.Message = shortened(condition.Message)
@@ -41,43 +41,63 @@ func shortened(message string) string {
 }
 
 func available(v cluster.View, formed bool) metav1.Condition {
-	is := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
-		return metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	if held, whole := heldBack(v, formed); !whole {
+		return held
 	}
-	voters, healthy := v.Select(cluster.IsVoter), v.Select(cluster.IsVoter, cluster.IsHealthy)
-	unknown := v.UnknownVoters()
-	awaited := v.Select(cluster.IsVoter, cluster.IsAwaited)
+	return byQuorum(v)
+}
+
+func availability(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// heldBack says why the cluster does not serve whatever its voters are like; whole if nothing
+// keeps it from that.
+func heldBack(v cluster.View, formed bool) (held metav1.Condition, whole bool) {
+	is := availability
+	voters, healthy := v.Count(cluster.IsVoter), v.Count(cluster.IsVoter, cluster.IsHealthy)
 	asleep := v.Want.Size == 0 && v.Want.Paused == ""
 	switch {
 	case v.Deleting:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdCluster is being deleted")
+		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdCluster is being deleted"), false
 	case formed && v.Unread != "" && v.IsDisplaced():
-		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether members serve is not known: %s", v.Unread)
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether members serve is not known: %s", v.Unread), false
 	case v.Split != "":
-		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether clients are served the same data is not known: %s", v.Split)
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether clients are served the same data is not known: %s",
+			v.Split), false
 	case asleep && v.Count(cluster.HasPod) == 0:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept")
-	case asleep && !quorum.Holds(len(healthy), len(voters)):
-		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: too few members run to serve, volumes are kept")
+		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept"), false
+	case asleep && !quorum.Holds(healthy, voters):
+		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: too few members run to serve, volumes are kept"), false
 	case !formed:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet")
+		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet"), false
 	case v.Unread == "" && len(v.Raised(cluster.Corrupt)) > 0:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonCorrupt, "etcd refuses every write: it has raised the alarm %s",
-			named(v, cluster.Corrupt))
+			named(v, cluster.Corrupt)), false
 	case v.Unread == "" && len(v.Raised(cluster.NoSpace)) > 0:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonNoSpace, "etcd reads and deletes, and refuses every write that needs room: "+
-			"it has raised the alarm %s", named(v, cluster.NoSpace))
-	case quorum.Holds(len(healthy), len(voters)) && len(healthy) == v.Want.Size && len(voters) == v.Want.Size:
-		return is(metav1.ConditionTrue, v1alpha1.ReasonHealthy, "all %d members are healthy", len(healthy))
-	case quorum.Holds(len(healthy), len(voters)):
-		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted",
-			len(healthy), len(voters), v.Want.Size)
-	case v.Unread == "" && quorum.Holds(len(healthy)+unknown, len(voters)+unknown):
+			"it has raised the alarm %s", named(v, cluster.NoSpace)), false
+	default:
+		return held, true
+	}
+}
+
+// byQuorum says whether enough voters are healthy.
+func byQuorum(v cluster.View) metav1.Condition {
+	is := availability
+	voters, healthy, unknown := v.Count(cluster.IsVoter), v.Count(cluster.IsVoter, cluster.IsHealthy), v.UnknownVoters()
+	awaited := v.Select(cluster.IsVoter, cluster.IsAwaited)
+	switch {
+	case quorum.Holds(healthy, voters) && healthy == v.Want.Size && voters == v.Want.Size:
+		return is(metav1.ConditionTrue, v1alpha1.ReasonHealthy, "all %d members are healthy", healthy)
+	case quorum.Holds(healthy, voters):
+		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted", healthy, voters, v.Want.Size)
+	case v.Unread == "" && quorum.Holds(healthy+unknown, voters+unknown):
 		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted; "+
-			"with %d unknown voters they are a quorum", len(healthy), len(voters), v.Want.Size, unknown)
-	case len(awaited) > 0 && len(healthy)+len(awaited) == len(voters):
+			"with %d unknown voters they are a quorum", healthy, voters, v.Want.Size, unknown)
+	case len(awaited) > 0 && healthy+len(awaited) == voters:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonRestarting, "%d of %d voters are healthy, %d are needed; the operator restarts %s",
-			len(healthy), len(voters), quorum.Size(len(voters)), strings.Join(cluster.Names(awaited), ", "))
+			healthy, voters, quorum.Size(voters), strings.Join(cluster.Names(awaited), ", "))
 	case v.Locked:
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether members serve is not known: %s", v.Unread)
 	case unreachable(v):
@@ -85,7 +105,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 			"check network policies between the operator and port %d", v.Unread, v1alpha1.ClientPort)
 	default:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonQuorumLost, "%d of %d voters are healthy, %d are needed",
-			len(healthy), v.Voters(), quorum.Size(v.Voters()))
+			healthy, v.Voters(), quorum.Size(v.Voters()))
 	}
 }
 
@@ -126,7 +146,24 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())
 }
 
-func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Condition {
+// faults are asked in order; the first that has something to say is what Degraded says.
+var faults = []struct {
+	reason string
+	tell   func(cluster.View) string
+}{
+	{v1alpha1.ReasonStepRejected, plan.Denied},
+	{v1alpha1.ReasonNeedsHelp, plan.LostAuthority},
+	{v1alpha1.ReasonNeedsHelp, plan.InTheWay},
+	{v1alpha1.ReasonRecovering, recovering},
+	{v1alpha1.ReasonForeignData, foreign},
+	{v1alpha1.ReasonDataDamaged, damaged},
+	{v1alpha1.ReasonMemberBlocked, blocked},
+	{v1alpha1.ReasonAlarm, alarms},
+	{v1alpha1.ReasonMemberDown, down},
+	{v1alpha1.ReasonVolumeGrowthRefused, plan.Ungrown},
+}
+
+func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 	is := func(reason, message string) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 	}
@@ -137,36 +174,10 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	case isRefused && !refused.Denied:
 		return is(v1alpha1.ReasonNeedsHelp, refused.Because)
 	}
-	if message := plan.Denied(v); message != "" {
-		return is(v1alpha1.ReasonStepRejected, message)
-	}
-	if message := plan.LostAuthority(v); message != "" {
-		return is(v1alpha1.ReasonNeedsHelp, message)
-	}
-	if message := plan.InTheWay(v); message != "" {
-		return is(v1alpha1.ReasonNeedsHelp, message)
-	}
-	if v.Record.Recovering != "" {
-		return is(v1alpha1.ReasonRecovering, "quorum was lost for good; the cluster goes on from the data of "+v.Record.Recovering)
-	}
-	if message := foreign(v); message != "" {
-		return is(v1alpha1.ReasonForeignData, message)
-	}
-	if message := damaged(v); message != "" {
-		return is(v1alpha1.ReasonDataDamaged, message)
-	}
-	if message := blocked(v); message != "" {
-		return is(v1alpha1.ReasonMemberBlocked, message)
-	}
-	if message := alarms(v); message != "" {
-		return is(v1alpha1.ReasonAlarm, message)
-	}
-	down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy), cluster.Not(cluster.IsAwaited))
-	if formed && len(down) > 0 && !v.Deleting && v.Want.Size > 0 {
-		return is(v1alpha1.ReasonMemberDown, names(down)+" not healthy; a member with a volume comes back with its data")
-	}
-	if message := plan.Ungrown(v); message != "" {
-		return is(v1alpha1.ReasonVolumeGrowthRefused, message)
+	for _, fault := range faults {
+		if message := fault.tell(v); message != "" {
+			return is(fault.reason, message)
+		}
 	}
 	message := noFault
 	if end, urgent := plan.EndOfAuthority(v); urgent {
@@ -177,6 +188,22 @@ func degraded(v cluster.View, step plan.Step, err error, formed bool) metav1.Con
 	return metav1.Condition{
 		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: message,
 	}
+}
+
+func recovering(v cluster.View) string {
+	if v.Record.Recovering == "" {
+		return ""
+	}
+	return "quorum was lost for good; the cluster goes on from the data of " + v.Record.Recovering
+}
+
+// down names voters that are not healthy, and that the operator does not restart.
+func down(v cluster.View) string {
+	members := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy), cluster.Not(cluster.IsAwaited))
+	if !v.Formed() || len(members) == 0 || v.Deleting || v.Want.Size == 0 {
+		return ""
+	}
+	return names(members) + " not healthy; a member with a volume comes back with its data"
 }
 
 // noFault is what Degraded says while it is False; what will be wrong within a year follows it.
