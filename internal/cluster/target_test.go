@@ -6,12 +6,15 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
+// ran is a Pod that is not updated yet.
+var ran = cluster.Pod{Phase: cluster.Placed, Proven: true, Image: "old", Change: cluster.Swap}
+
 // TestHold: what members ran is held while the first that was changed fails, and only then.
 func TestHold(t *testing.T) {
 	halted := func() []cluster.Member {
 		return []cluster.Member{
 			{Name: "a-0", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Phase: cluster.Placed, Proven: true, Image: "new"}},
-			{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Phase: cluster.Placed, Proven: true, Image: "old", Change: cluster.Swap}},
+			{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: ran},
 			{Name: "a-2", Role: cluster.Voter, Version: "3.6.16"},
 		}
 	}
@@ -45,7 +48,7 @@ func TestHold(t *testing.T) {
 func TestHoldWhatIsMisnamed(t *testing.T) {
 	members := []cluster.Member{
 		{Name: "a-0", Role: cluster.Voter, Version: "3.7.3", Answers: true, Pod: cluster.Pod{Phase: cluster.Placed, Ready: true, Image: "new"}},
-		{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: cluster.Pod{Phase: cluster.Placed, Proven: true, Image: "old", Change: cluster.Swap}},
+		{Name: "a-1", Role: cluster.Voter, Version: "3.6.16", Pod: ran},
 	}
 	target := cluster.Target{Version: "3.6.17", Misnamed: "spec.image holds etcd 3.7.3"}
 	if got, want := target.CurrentOf(members), (cluster.Revision{Version: "3.6.16", Image: "old"}); got != want {

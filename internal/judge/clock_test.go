@@ -42,8 +42,10 @@ func TestFault38ClockThatIsAhead(t *testing.T) {
 		metav1.SetMetaDataAnnotation(&s.claim("a-1").ObjectMeta, v1alpha1.AnnotationGrowthRefused, "4Gi "+at.Format(time.RFC3339)+" no")
 		v := s.look()
 		m, _ := v.Member("a-1")
-		if v.Fresh != test.fresh || m.Pod.Shaky != test.shaky || (m.Pod.Clients == cluster.Gone) != test.calm || (len(v.Refused) > 0) != test.barred {
-			t.Errorf("%s ago: fresh %t, shaky %t, quiet %t, barred %t", test.ago, v.Fresh, m.Pod.Shaky, m.Pod.Clients == cluster.Gone, len(v.Refused) > 0)
+		calm := m.Pod.Clients == cluster.Gone
+		if v.Fresh != test.fresh || m.Pod.Shaky != test.shaky || calm != test.calm || (len(v.Refused) > 0) != test.barred {
+			t.Errorf("%s ago: fresh %t, shaky %t, quiet %t, barred %t",
+				test.ago, v.Fresh, m.Pod.Shaky, calm, len(v.Refused) > 0)
 		}
 	}
 }

@@ -19,6 +19,9 @@ var (
 	old     = cluster.Object{Kind: "PersistentVolumeClaim", Name: "a-7", UID: "x"}
 )
 
+// ended is a Pod that was deleted, and whose containers have all ended.
+var ended = cluster.Pod{Phase: cluster.Finished, Deletion: cluster.Ended}
+
 // seen says which objects of a view with all of them were refused a moment ago.
 func (d denials) seen(c cluster.View, now time.Time) map[cluster.Object]bool {
 	v := cluster.View{Misfits: []cluster.Object{owned, unowned}, Objects: []cluster.Object{budget}, Expired: []cluster.Object{old}}
@@ -54,7 +57,7 @@ func TestPodThatMayNotBeDeletedAtOnceIsLeftToItsKubelet(t *testing.T) {
 		first, two bool
 	}{{askAgain - 1, false, true}, {askAgain, true, true}} {
 		v := cluster.View{Members: []cluster.Member{
-			{Name: "a-1", Pod: cluster.Pod{Phase: cluster.Finished, Deletion: cluster.Ended}}, {Name: "a-2", Pod: cluster.Pod{Phase: cluster.Finished, Deletion: cluster.Ended}},
+			{Name: "a-1", Pod: ended}, {Name: "a-2", Pod: ended},
 		}}
 		known.mark(of(cluster1(), v), noon.Add(test.after))
 		if v.Members[0].Pod.Deletion == cluster.Ended != test.first || v.Members[1].Pod.Deletion == cluster.Ended != test.two {
@@ -80,7 +83,7 @@ func TestPodThatIsRefusedIsLeftForAMoment(t *testing.T) {
 		after   time.Duration
 		refused bool
 	}{{startAgain - 1, true}, {startAgain, false}} {
-		v := cluster.View{Members: []cluster.Member{{Name: "a-1"}, {Name: "a-2", Pod: cluster.Pod{Phase: cluster.Finished, Deletion: cluster.Ended}}, {Name: "a-3"}}}
+		v := cluster.View{Members: []cluster.Member{{Name: "a-1"}, {Name: "a-2", Pod: ended}, {Name: "a-3"}}}
 		known.mark(of(formed, v), noon.Add(test.after))
 		if one := v.Members[0].Pod.Denied; one.Stands() != test.refused || !strings.Contains(one.Because, "a webhook says no") == test.refused {
 			t.Errorf("after %s: %+v", test.after, one)

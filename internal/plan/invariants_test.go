@@ -333,7 +333,8 @@ func dataViolation(before, after *world, step plan.Step) string {
 		if before.view.Record.Recovering != "" && cluster.IsLearner(m) && m.Volume == cluster.Going {
 			continue // no survivor: the cluster goes on without it
 		}
-		if m.Role != cluster.Unlisted && m.Pod.Exists() && m.Pod.Phase != cluster.Finished && before.fate(m.Name).data && !after.fate(m.Name).data {
+		lives := m.Pod.Exists() && m.Pod.Phase != cluster.Finished
+		if m.Role != cluster.Unlisted && lives && before.fate(m.Name).data && !after.fate(m.Name).data {
 			return "I3: data of listed member " + m.Name + " is destroyed"
 		}
 	}

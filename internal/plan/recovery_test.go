@@ -7,10 +7,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
+var placed = cluster.Pod{Phase: cluster.Placed}
+
 // TestNoProposalOfDataThatGoesWithItsPod: a person is not asked to accept a loss that
 // would be the loss of all.
 func TestNoProposalOfDataThatGoesWithItsPod(t *testing.T) {
-	survivor := cluster.Member{Name: "a-0", Role: cluster.Voter, Volume: cluster.Kept, Revision: 7, Index: 9, Pod: cluster.Pod{Phase: cluster.Placed}}
+	survivor := cluster.Member{Name: "a-0", Role: cluster.Voter, Volume: cluster.Kept, Revision: 7, Index: 9, Pod: placed}
 	if loss, known := (plan.QuorumLoss{Survivors: []cluster.Member{survivor}}).Proposal(); !known || loss.String() != "a-0@7" {
 		t.Errorf("the volume is kept: proposed %t %s", known, loss)
 	}
@@ -36,7 +38,7 @@ func TestBestIsWhoKnowsMost(t *testing.T) {
 		var loss plan.QuorumLoss
 		for i, name := range []string{"a-0", "a-1"} {
 			loss.Survivors = append(loss.Survivors, cluster.Member{
-				Name: name, Role: cluster.Voter, Volume: cluster.Kept, Revision: c.revision[i], Index: c.index[i], Pod: cluster.Pod{Phase: cluster.Placed},
+				Name: name, Role: cluster.Voter, Volume: cluster.Kept, Revision: c.revision[i], Index: c.index[i], Pod: placed,
 			})
 		}
 		if got, known := loss.Proposal(); !known || got.String() != c.want {

@@ -33,16 +33,40 @@ func TestOneReadyPodIsEnoughInTheLastHandOverAlone(t *testing.T) {
 	}{
 		"each waits until the one before is ready": {
 			[]moment{
-				{"a", ending}, {"a", gone}, {"a", begun}, {"a", back}, {"a", proven},
-				{"b", ending}, {"b", gone}, {"b", begun}, {"b", back}, {"b", proven},
-				{"c", ending}, {"c", gone}, {"c", begun}, {"c", back}, {"c", proven},
+				{"a", ending},
+				{"a", gone},
+				{"a", begun},
+				{"a", back},
+				{"a", proven},
+				{"b", ending},
+				{"b", gone},
+				{"b", begun},
+				{"b", back},
+				{"b", proven},
+				{"c", ending},
+				{"c", gone},
+				{"c", begun},
+				{"c", back},
+				{"c", proven},
 			}, 2, 2,
 		},
 		"the last does not wait": {
 			[]moment{
-				{"a", ending}, {"a", gone}, {"a", begun}, {"a", back}, {"a", proven},
-				{"b", ending}, {"b", gone}, {"b", begun}, {"b", back},
-				{"c", ending}, {"c", gone}, {"c", begun}, {"b", proven}, {"c", back}, {"c", proven},
+				{"a", ending},
+				{"a", gone},
+				{"a", begun},
+				{"a", back},
+				{"a", proven},
+				{"b", ending},
+				{"b", gone},
+				{"b", begun},
+				{"b", back},
+				{"c", ending},
+				{"c", gone},
+				{"c", begun},
+				{"b", proven},
+				{"c", back},
+				{"c", proven},
 			}, 1, 2,
 		},
 		"the last does not wait, in place": {
@@ -63,15 +87,38 @@ func TestOneReadyPodIsEnoughInTheLastHandOverAlone(t *testing.T) {
 		},
 		"two fall when the roll is over": {
 			[]moment{
-				{"a", ending}, {"a", gone}, {"a", begun}, {"a", back}, {"a", proven},
-				{"b", ending}, {"b", gone}, {"b", begun}, {"b", back}, {"b", proven},
-				{"c", ending}, {"c", gone}, {"c", begun}, {"c", back}, {"c", proven}, {"b", back}, {"c", back},
+				{"a", ending},
+				{"a", gone},
+				{"a", begun},
+				{"a", back},
+				{"a", proven},
+				{"b", ending},
+				{"b", gone},
+				{"b", begun},
+				{"b", back},
+				{"b", proven},
+				{"c", ending},
+				{"c", gone},
+				{"c", begun},
+				{"c", back},
+				{"c", proven},
+				{"b", back},
+				{"c", back},
 			}, 1, 1,
 		},
 		"nobody is left": {
 			[]moment{
-				{"a", ending}, {"a", gone}, {"a", begun}, {"a", back}, {"a", proven},
-				{"b", ending}, {"b", gone}, {"b", begun}, {"b", back}, {"c", ending}, {"a", ending},
+				{"a", ending},
+				{"a", gone},
+				{"a", begun},
+				{"a", back},
+				{"a", proven},
+				{"b", ending},
+				{"b", gone},
+				{"b", begun},
+				{"b", back},
+				{"c", ending},
+				{"a", ending},
 			}, 0, 0,
 		},
 	} {
@@ -139,7 +186,8 @@ func pod(name, is string) corev1.Pod {
 	case ending:
 		image, ready, p.DeletionTimestamp = "old", corev1.ConditionTrue, &metav1.Time{Time: time.Now()}
 	case gone:
-		image, state, p.DeletionTimestamp = "old", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}, &metav1.Time{Time: time.Now()}
+		image, p.DeletionTimestamp = "old", &metav1.Time{Time: time.Now()}
+		state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	case begun:
 		state = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 	}
