@@ -166,8 +166,8 @@ docs: $(BIN)/crd-ref-docs ## API reference, from the types
 lint: $(BIN)/golangci-lint ## Lint the Go code
 	$(say) "lint"
 	@$(BIN)/golangci-lint run --allow-parallel-runners
-	@cd hack/packaging && $(BIN)/golangci-lint run --allow-parallel-runners ./...
-	@cd test/packaging && $(BIN)/golangci-lint run --allow-parallel-runners ./...
+	@cd hack/packaging && $(BIN)/golangci-lint run --allow-parallel-runners --build-tags=containers_image_openpgp ./...
+	@cd test/packaging && $(BIN)/golangci-lint run --allow-parallel-runners --build-tags=containers_image_openpgp ./...
 	@cd hack/devcluster && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 
 .PHONY: fmt
@@ -179,7 +179,7 @@ fmt: $(BIN)/golangci-lint ## Format the Go code as lint wants it
 
 .PHONY: cluster-up
 cluster-up: $(BIN)/devcluster ## Build and start a real Kubernetes on this machine (NODES=3, DEVCLUSTER_FLAGS=…)
-	$(say) "start the local cluster (the first time it is built from source, about 7 minutes on 2 cores)"
+	$(say) "start the local cluster (the first time it is built from source, about 7 minutes on 2 idle cores)"
 	@$(BIN)/devcluster up $(if $(NODES),--nodes $(NODES)) $(DEVCLUSTER_FLAGS)
 
 .PHONY: cluster-down

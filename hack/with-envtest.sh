@@ -6,7 +6,7 @@ top=$(cd "$(dirname "$0")/.." && pwd -P)
 cd "$top"
 
 if [ -z "${KUBEBUILDER_ASSETS:-}" ]; then
-  echo "building kube-apiserver and etcd (the first time about 7 minutes on 2 cores)"
+  echo "building kube-apiserver and etcd (the first time about 6 minutes on 2 idle cores)"
   make -C "$top" "$top/bin/devcluster"
   "$top/bin/devcluster" build --only envtest
   assets=$(eval "$("$top/bin/devcluster" env)" && echo "$KUBEBUILDER_ASSETS")

@@ -85,11 +85,12 @@ func imageOf(b bundle.Bundle, repository string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("digest of %s: %w", b.Name, err)
 	}
-	if b.Published == "" {
+	before := b.Published
+	if before == "" {
 		return repository + "@" + digest.String(), nil
 	}
-	if !strings.HasSuffix(b.Published, "@"+digest.String()) {
-		return "", fmt.Errorf("%s was published as %s, and its files now make %s: a published bundle never changes", b.Folder, b.Published, digest)
+	if !strings.HasSuffix(before, "@"+digest.String()) {
+		return "", fmt.Errorf("%s was published as %s, and its files now make %s: a published bundle never changes", b.Folder, before, digest)
 	}
-	return b.Published, nil
+	return before, nil
 }

@@ -120,7 +120,7 @@ func IsOldKubernetes(c Component) bool { return strings.HasPrefix(c.Name, "kuber
 func containerd() Component {
 	return Component{
 		Name: "containerd", Version: "2.4.2", Folder: "containerd", Targets: []string{tools},
-		Tags: "no_btrfs,no_zfs,no_devmapper", Groups: []string{Cluster}, Minutes: 0.5,
+		Tags: "no_btrfs,no_zfs,no_devmapper", Groups: []string{Cluster}, Minutes: 0.8,
 	}
 }
 
