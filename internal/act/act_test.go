@@ -26,7 +26,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
@@ -95,7 +95,7 @@ func pod(name, uid string) *corev1.Pod {
 type scene struct {
 	t     *testing.T
 	api   *api
-	etcd  *fake.Cluster
+	etcd  *etcdtest.Cluster
 	dials int
 	actor *act.Actor
 	c     *v1alpha1.EtcdCluster
@@ -104,7 +104,7 @@ type scene struct {
 
 func newScene(t *testing.T, c *v1alpha1.EtcdCluster, v cluster.View, objects ...client.Object) *scene {
 	t.Helper()
-	s := &scene{t: t, api: newAPI(append(objects, c.DeepCopy())...), etcd: fake.New("a-0", "a-1", "a-2"), c: c, view: v}
+	s := &scene{t: t, api: newAPI(append(objects, c.DeepCopy())...), etcd: etcdtest.New("a-0", "a-1", "a-2"), c: c, view: v}
 	s.actor = &act.Actor{Client: s.api, Live: s.api, Dialer: s, Now: func() time.Time { return now }, Random: rand.Reader}
 	t.Cleanup(func() {
 		if len(s.api.unseen) > 0 {
@@ -195,8 +195,8 @@ func applyAll() plan.Apply {
 var steps = []struct {
 	step   plan.Step
 	set    func(*testing.T) *scene
-	writes int       // how many writes it takes
-	call   fake.Call // of a step in etcd
+	writes int           // how many writes it takes
+	call   etcdtest.Call // of a step in etcd
 }{
 	{step: applyAll(), writes: 7, set: func(t *testing.T) *scene { return newScene(t, example(), seen()) }},
 	{
@@ -240,11 +240,11 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.AddLearner{Name: "a-3"}, call: fake.AddLearner,
+		step: plan.AddLearner{Name: "a-3"}, call: etcdtest.AddLearner,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},
 	{
-		step: plan.Promote{Name: "a-3"}, call: fake.Promote,
+		step: plan.Promote{Name: "a-3"}, call: etcdtest.Promote,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen())
 			withLearner(s)
@@ -252,11 +252,11 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.MoveLeader{From: "a-0", To: "a-2"}, call: fake.MoveLeader,
+		step: plan.MoveLeader{From: "a-0", To: "a-2"}, call: etcdtest.MoveLeader,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},
 	{
-		step: plan.RemoveMember{Name: "a-2", Because: "test"}, call: fake.Remove,
+		step: plan.RemoveMember{Name: "a-2", Because: "test"}, call: etcdtest.Remove,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen())
 			s.etcd.Stop("a-2")
@@ -309,11 +309,11 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.Downgrade{To: "3.5"}, call: fake.Downgrade,
+		step: plan.Downgrade{To: "3.5"}, call: etcdtest.Downgrade,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},
 	{
-		step: plan.Downgrade{}, call: fake.CancelDowngrade,
+		step: plan.Downgrade{}, call: etcdtest.CancelDowngrade,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen())
 			if err := s.etcd.Client("a-0").Downgrade(t.Context(), "3.5"); err != nil {
@@ -323,7 +323,7 @@ var steps = []struct {
 		},
 	},
 	{
-		step: plan.DisarmAlarm{Kind: "CORRUPT", ID: 9}, call: fake.Disarm,
+		step: plan.DisarmAlarm{Kind: "CORRUPT", ID: 9}, call: etcdtest.Disarm,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen())
 			s.etcd.Raise(9, "CORRUPT")
@@ -346,7 +346,7 @@ var steps = []struct {
 
 // withLearner adds the learner a-3, which runs and is in sync.
 func withLearner(s *scene) {
-	added, err := s.etcd.Client("a-0").AddLearner(s.t.Context(), fake.PeerURL("a-3"))
+	added, err := s.etcd.Client("a-0").AddLearner(s.t.Context(), etcdtest.PeerURL("a-3"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -380,7 +380,7 @@ func TestStepIsSafeToRepeat(t *testing.T) {
 // TestFault2ResponseLost: each write of each step takes effect while its answer is
 // lost. The step fails, and taken again it ends as if all had been well.
 func TestFault2ResponseLost(t *testing.T) {
-	eachInterruption(t, func(s *scene, n int, call fake.Call) {
+	eachInterruption(t, func(s *scene, n int, call etcdtest.Call) {
 		s.api.loseAfter(n)
 		s.etcd.FailAfter(call, errLost)
 	})
@@ -389,13 +389,13 @@ func TestFault2ResponseLost(t *testing.T) {
 // TestErrorBefore: each write of each step fails without effect. The step says so,
 // and taken again it ends as if all had been well.
 func TestErrorBefore(t *testing.T) {
-	eachInterruption(t, func(s *scene, n int, call fake.Call) {
+	eachInterruption(t, func(s *scene, n int, call etcdtest.Call) {
 		s.api.failBefore(n)
 		s.etcd.FailBefore(call, errLost)
 	})
 }
 
-func eachInterruption(t *testing.T, interrupt func(s *scene, n int, call fake.Call)) {
+func eachInterruption(t *testing.T, interrupt func(s *scene, n int, call etcdtest.Call)) {
 	for _, test := range steps {
 		well := test.set(t)
 		well.mustDo(test.step)

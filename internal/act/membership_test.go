@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -148,7 +148,7 @@ func TestMembershipTakesItsCourse(t *testing.T) {
 func TestNotReadyCanBeTold(t *testing.T) {
 	s := newScene(t, example(), seen())
 	withLearner(s)
-	s.etcd.FailBefore(fake.Promote, etcd.ErrNotReady)
+	s.etcd.FailBefore(etcdtest.Promote, etcd.ErrNotReady)
 	if err := s.do(plan.Promote{Name: "a-3"}); !errors.Is(err, etcd.ErrNotReady) {
 		t.Errorf("got %v, want %v", err, etcd.ErrNotReady)
 	}

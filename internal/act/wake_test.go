@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -19,7 +19,7 @@ func TestMembersAreWokenBesideAnyStep(t *testing.T) {
 		s := newScene(t, example(), seen())
 		m := &s.view.Members[2]
 		m.Answers, m.Woken, m.Pod.Address = !test.silent, test.woken, "10.0.0.2"
-		s.etcd.FailBefore(fake.WriteEntry, errors.New("it asked"))
+		s.etcd.FailBefore(etcdtest.WriteEntry, errors.New("it asked"))
 		s.mustDo(plan.Done{})
 		left := s.etcd.Client("a-0").WriteEntry(t.Context()) != nil // what was to fail has yet to
 		if left == test.asked || s.dials > 1 {

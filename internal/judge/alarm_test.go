@@ -8,7 +8,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -40,7 +40,7 @@ func TestFault27WhoIsOdd(t *testing.T) {
 		"one does not tell": {func(s *scene) {
 			s.etcd.Raise(2, "CORRUPT")
 			s.etcd.Corrupt("a-1")
-			s.etcd.FailBefore(fake.HashKV, errors.New("compacted"))
+			s.etcd.FailBefore(etcdtest.HashKV, errors.New("compacted"))
 		}, "", "compacted", "refuse: etcd refuses every write"},
 		"one votes that is not ours": {func(s *scene) {
 			s.addLearner("other")

@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
 const (
@@ -58,7 +58,7 @@ func TestNewLearnerIsNotEmptied(t *testing.T) {
 		"it has lost what the leader sent": {ended("Error", 2, forgottenLog), "its data is damaged: "},
 	} {
 		s := newScene(t)
-		if _, err := s.etcd.Client("a-0").AddLearner(t.Context(), fake.PeerURL("a-3")); err != nil {
+		if _, err := s.etcd.Client("a-0").AddLearner(t.Context(), etcdtest.PeerURL("a-3")); err != nil {
 			t.Fatal(err)
 		}
 		learner := s.newPod("a-3")
@@ -92,7 +92,7 @@ func TestNewMemberThatWasToldOfOthers(t *testing.T) {
 		"and lost its data since":  {told: []string{"a-0", "a-1", "a-3"}, is: forgets, damaged: true},
 	} {
 		s := newScene(t)
-		if _, err := s.etcd.Client("a-0").AddLearner(t.Context(), fake.PeerURL("a-3")); err != nil {
+		if _, err := s.etcd.Client("a-0").AddLearner(t.Context(), etcdtest.PeerURL("a-3")); err != nil {
 			t.Fatal(err)
 		}
 		learner := s.newPod("a-3")

@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
 // TestDataThatGoesWithItsPod: members without volumes go down in their Pods or not at all.
@@ -122,7 +122,7 @@ func TestNobodyTells(t *testing.T) {
 	s := newScene(t)
 	s.c.Spec.Size, s.c.Spec.Version = ptr.To[int32](5), "3.5.35"
 	s.runs("3.5.35", "3.5.35", "3.5.35")
-	s.etcd.FailBefore(fake.DowngradeEnabled, errors.New("no leader"))
+	s.etcd.FailBefore(etcdtest.DowngradeEnabled, errors.New("no leader"))
 	if v := s.look(); !strings.Contains(v.Unread, "a-0 does not say whether it goes down: DowngradeEnabled: no leader") {
 		t.Errorf("got %q", v.Unread)
 	}

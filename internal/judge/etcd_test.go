@@ -14,14 +14,14 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
 // addLearner adds a learner without starting it.
 func (s *scene) addLearner(name string) {
 	s.t.Helper()
-	if _, err := s.etcd.Client("a-0").AddLearner(s.t.Context(), fake.PeerURL(name)); err != nil {
+	if _, err := s.etcd.Client("a-0").AddLearner(s.t.Context(), etcdtest.PeerURL(name)); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -49,7 +49,7 @@ func TestUnknownMemberIsReported(t *testing.T) {
 	for _, name := range []string{"b-0", "a-03", "a--1", "other"} {
 		s := newScene(t)
 		s.addLearner(name)
-		want := cluster.UnknownMember{ID: 4, PeerURL: s.peerURL(fake.PeerURL(name))}
+		want := cluster.UnknownMember{ID: 4, PeerURL: s.peerURL(etcdtest.PeerURL(name))}
 		if v := s.look(); len(v.Unknown) != 1 || v.Unknown[0] != want || len(v.Members) != 3 {
 			t.Errorf("unknown: %+v, want %+v", v.Unknown, want)
 		}
@@ -250,8 +250,8 @@ func TestQuorumLost(t *testing.T) {
 // succeeded, and from none if none did.
 func TestListIsTakenOnlyAfterALinearizableRead(t *testing.T) {
 	s := newScene(t)
-	s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
-	s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
+	s.etcd.FailBefore(etcdtest.Read, context.DeadlineExceeded)
+	s.etcd.FailBefore(etcdtest.Read, context.DeadlineExceeded)
 	v := s.look()
 	healthy := cluster.Names(v.Select(cluster.IsHealthy))
 	if asked := s.callsOf("Members"); len(healthy) != 1 || !slices.Equal(asked, healthy) || v.Unread != "" {
@@ -260,7 +260,7 @@ func TestListIsTakenOnlyAfterALinearizableRead(t *testing.T) {
 
 	s = newScene(t)
 	for range 3 {
-		s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
+		s.etcd.FailBefore(etcdtest.Read, context.DeadlineExceeded)
 	}
 	v = s.look()
 	healthy = cluster.Names(v.Select(cluster.IsHealthy))
@@ -269,7 +269,7 @@ func TestListIsTakenOnlyAfterALinearizableRead(t *testing.T) {
 	}
 
 	s = newScene(t)
-	s.etcd.FailBefore(fake.Members, context.DeadlineExceeded)
+	s.etcd.FailBefore(etcdtest.Members, context.DeadlineExceeded)
 	if v = s.look(); v.Unread == "" || v.Count(cluster.IsVoter) != 3 {
 		t.Errorf("without a list: unread %q, %d voters of the record", v.Unread, v.Count(cluster.IsVoter))
 	}
@@ -280,18 +280,18 @@ func TestListIsTakenOnlyAfterALinearizableRead(t *testing.T) {
 func TestAuthenticationEnabled(t *testing.T) {
 	s := newScene(t)
 	for range 3 {
-		s.etcd.FailBefore(fake.Status, fmt.Errorf("get status: %w", rpctypes.ErrUserEmpty))
+		s.etcd.FailBefore(etcdtest.Status, fmt.Errorf("get status: %w", rpctypes.ErrUserEmpty))
 	}
 	if v := s.look(); !v.Locked || v.Unread != "etcd answers its users only, because authentication is enabled" {
 		t.Errorf("locked: %t, unread %q", v.Locked, v.Unread)
 	}
 	for range 3 { // older patches of 3.5 tell everybody their status
-		s.etcd.FailBefore(fake.Read, fmt.Errorf("read: %w", rpctypes.ErrUserEmpty))
+		s.etcd.FailBefore(etcdtest.Read, fmt.Errorf("read: %w", rpctypes.ErrUserEmpty))
 	}
 	if v := s.look(); !v.Locked || v.Unread != "etcd answers its users only, because authentication is enabled" {
 		t.Errorf("status told: locked: %t, unread %q", v.Locked, v.Unread)
 	}
-	s.etcd.FailBefore(fake.Status, fmt.Errorf("get status: %w", rpctypes.ErrUserEmpty))
+	s.etcd.FailBefore(etcdtest.Status, fmt.Errorf("get status: %w", rpctypes.ErrUserEmpty))
 	if v := s.look(); v.Locked {
 		t.Errorf("one of three, and the others answer: unread %q", v.Unread)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -107,7 +107,7 @@ func TestUnknownMemberLeads(t *testing.T) {
 		t.Errorf("%s leads", leader.Name)
 	}
 	for range 3 {
-		s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
+		s.etcd.FailBefore(etcdtest.Read, context.DeadlineExceeded)
 	}
 	if v = s.look(); v.Unread == "" || v.Count(cluster.IsHealthy) > 0 || v.UnknownVoters() != 1 {
 		t.Errorf("no read succeeds: unread %q, unknown %+v", v.Unread, v.Unknown)

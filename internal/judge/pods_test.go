@@ -18,7 +18,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -566,7 +566,7 @@ func state(is, last corev1.ContainerState) corev1.PodStatus {
 // was written, and would be written again for ever.
 func TestLongTroubleIsCutBetweenLetters(t *testing.T) {
 	s := newScene(t)
-	s.etcd = fake.New("a-0", "a-2")
+	s.etcd = etcdtest.New("a-0", "a-2")
 	s.pod("a-1").Status = state(waiting("CrashLoopBackOff", ""), ended("Error", 1, "x"+strings.Repeat("é", 500)))
 	if got := s.member("a-1").Pod.Trouble; !utf8.ValidString(got) || len(got) > 300 {
 		t.Errorf("got %d bytes: %q", len(got), got)

@@ -31,7 +31,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
 	"github.com/etcd-operator/etcd-operator/internal/memory"
 	"github.com/etcd-operator/etcd-operator/internal/observe"
@@ -51,7 +51,7 @@ const image = "gcr.io/etcd-development/etcd:v3.6.16"
 type scene struct {
 	t       *testing.T
 	c       *v1alpha1.EtcdCluster
-	etcd    *fake.Cluster
+	etcd    *etcdtest.Cluster
 	objects []client.Object
 	stale   []string // "Pod a-1": the cache does not show it
 	vanish  []string // "Pod a-1": only the cache still shows it
@@ -72,7 +72,7 @@ type scene struct {
 // newScene is three healthy members with everything as wanted; a-0 leads.
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{t: t, etcd: fake.New("a-0", "a-1", "a-2")}
+	s := &scene{t: t, etcd: etcdtest.New("a-0", "a-1", "a-2")}
 	s.c = &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1"},
 		Spec: v1alpha1.EtcdClusterSpec{
@@ -284,7 +284,7 @@ func (s *scene) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Mem
 // name; any other host is as it is.
 func (s *scene) peerURL(url string) string {
 	name := strings.TrimSuffix(strings.TrimPrefix(url, "https://"), ":2380")
-	if fake.PeerURL(name) != url || strings.Contains(name, ".") {
+	if etcdtest.PeerURL(name) != url || strings.Contains(name, ".") {
 		return url
 	}
 	return build.PeerURL(s.c, name)

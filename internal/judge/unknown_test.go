@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -77,7 +77,7 @@ func TestUnknownMembersAreKnownWithoutARead(t *testing.T) {
 	s := newScene(t)
 	s.addUnknownVoter("other")
 	for range 3 {
-		s.etcd.FailBefore(fake.Read, context.DeadlineExceeded)
+		s.etcd.FailBefore(etcdtest.Read, context.DeadlineExceeded)
 	}
 	if v := s.look(); v.Unread == "" || v.UnknownVoters() != 1 {
 		t.Errorf("unread %q, unknown %+v", v.Unread, v.Unknown)

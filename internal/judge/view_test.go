@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/fake"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
@@ -139,7 +139,7 @@ func TestAPIServerThatFailsIsAnError(t *testing.T) {
 func TestRecordAfterStart(t *testing.T) {
 	s := newScene(t)
 	s.c.Status.ClusterID, s.c.Status.Members, s.c.Status.Joining = "", nil, "a-7"
-	s.etcd = fake.New()
+	s.etcd = etcdtest.New()
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
 	v := s.look()
 	if names := strings.Join(cluster.Names(v.Members), " "); names != "a-0 a-1 a-2 a-7" {

@@ -1,10 +1,10 @@
-// Package fake is an etcd cluster in memory, for the tests of others.
+// Package etcdtest is an etcd cluster in memory, for the tests of others.
 //
 // It keeps to what etcd does to callers of etcd.Client, and the same test runs
 // against it and against real etcd. It must never grow a behaviour that this
 // test does not check, nor be used outside tests. It has no clock: what etcd
 // refuses for some seconds is refused here with FailBefore.
-package fake
+package etcdtest
 
 import (
 	"context"
