@@ -23,12 +23,10 @@ func RuleNames() []string {
 // PolicyTable is the policy as docs/reference/rules.md has it.
 func PolicyTable() string {
 	var text strings.Builder
-	n := 0
 	for _, c := range policy() {
-		fmt.Fprintf(&text, "\n## %s\n\n| | rule | what it does |\n|---|---|---|\n", strings.ToUpper(c.name[:1])+c.name[1:])
+		fmt.Fprintf(&text, "\n## %s\n\n| rule | what it does |\n|---|---|\n", strings.ToUpper(c.name[:1])+c.name[1:])
 		for _, r := range c.rules {
-			n++
-			fmt.Fprintf(&text, "| %d | %s | %s |\n", n, r.name, r.does)
+			fmt.Fprintf(&text, "| %s | %s |\n", r.name, r.does)
 		}
 	}
 	return text.String()

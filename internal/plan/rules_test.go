@@ -29,7 +29,7 @@ func TestRulesPage(t *testing.T) {
 		return
 	}
 	if !found || string(page) != want {
-		t.Errorf("%s does not list the rules as they are: run go test ./internal/plan -rewrite", rulesPage)
+		t.Errorf("%s does not list the rules as they are: run go test ./internal/plan -short -rewrite", rulesPage)
 	}
 }
 
