@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -118,7 +119,8 @@ func rebind(from, to, name string, without ...string) *corev1.PersistentVolumeCl
 	change(`{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
 	Expect(api.Delete(ctx, &old)).To(Succeed())
 	Eventually(func() error { return api.Get(ctx, client.ObjectKeyFromObject(&old), &corev1.PersistentVolumeClaim{}) }).ShouldNot(Succeed())
-	change(`{"spec":{"claimRef":null}}`)
+	// It is never free for just any claim.
+	change(fmt.Sprintf(`{"spec":{"claimRef":{"namespace":%q,"name":%q,"uid":null,"resourceVersion":null}}}`, to, name))
 
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: to, Name: name, Labels: old.Labels, Annotations: map[string]string{}},
