@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -195,16 +196,23 @@ func standingOf(g Gomega, c *v1alpha1.EtcdCluster) (cluster, leader string, term
 	return cluster, leader, term
 }
 
-// revision is that of the cluster's data.
+// revision is that of the cluster's data, when every member has applied it: one that has not would lose
+// what a quorum of the others has acknowledged, if it were all that is left.
 func revision(c *v1alpha1.EtcdCluster) int64 {
 	GinkgoHelper()
 	var latest int64
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
 		response, err := etcd.Get(ctx, "data/000")
-		if err == nil {
-			latest = response.Header.Revision
+		if err != nil {
+			return err
 		}
-		return err
+		latest = response.Header.Revision
+		for _, member := range etcd.Endpoints() {
+			if status, err := etcd.Status(ctx, member); err != nil || status.Header.Revision < latest {
+				return fmt.Errorf("%s has yet to apply revision %d: %v", member, latest, err)
+			}
+		}
+		return nil
 	})
 	return latest
 }
