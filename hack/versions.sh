@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# One version of every module for what `make demo` compiles: the operator, the local cluster with its programs, and what packs
-# images. Go then compiles each package once for all of them. usage: hack/versions.sh check|align
+# One version of every module for what is compiled together: the operator, the local cluster with its programs, what packs images,
+# and the tools that know Kubernetes. Go then compiles each package once for all of them. usage: hack/versions.sh check|align
 #
 # align raises each to the newest version that one of them needs. Programs with versions of their own are elsewhere: etcd, older
-# Kubernetes, OLM v1, the tools.
+# Kubernetes, OLM v1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-folders=(. hack/components/{cluster,containerd} hack/devcluster hack/packaging hack/tools/{controller-gen,crd-ref-docs} test/packaging)
+folders=(. hack/components/{cluster,containerd,scorecard} hack/devcluster hack/packaging hack/tools/{controller-gen,crd-ref-docs,operator-sdk} test/packaging)
 
 # Each line is a folder, a module, the version there, the newest one. A tilde makes sort put v1.2.0-rc.1 before v1.2.0.
 differing() {
