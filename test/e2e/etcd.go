@@ -208,8 +208,12 @@ func revision(c *v1alpha1.EtcdCluster) int64 {
 		}
 		latest = response.Header.Revision
 		for _, member := range etcd.Endpoints() {
-			if status, err := etcd.Status(ctx, member); err != nil || status.Header.Revision < latest {
-				return fmt.Errorf("%s has yet to apply revision %d: %v", member, latest, err)
+			status, err := etcd.Status(ctx, member)
+			if err != nil {
+				return err
+			}
+			if status.Header.Revision < latest {
+				return fmt.Errorf("%s has yet to apply revision %d", member, latest)
 			}
 		}
 		return nil
