@@ -160,7 +160,7 @@ func damage() {
 		killAfter(foreign, "other-0", func() { run("cp", "-a", dataOf(foreign, "other-0"), copied) })
 		putData(alone, "alone-0", copied)
 		says(alone, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp,
-			"alone-0 is not served to clients: its data is of cluster "+now(foreign).Status.ClusterID)
+			"alone-0 is detached from clients: its data is of cluster "+now(foreign).Status.ClusterID)
 		Eventually(func(g Gomega) { g.Expect(servingClients(g, alone)).To(BeEmpty()) }).Should(Succeed())
 		before := uids(alone)
 		stays(10*time.Second, func(g Gomega) {
