@@ -63,7 +63,7 @@ const changeTimeout = 10 * time.Second
 // connections that are five seconds old, and deletes the Pod of each.
 func (b *bench) leaveFloor(ctx context.Context, leader seat, leaving []seat) error {
 	for _, s := range leaving {
-		err := untilReady(ctx, "etcd to strike "+s.pod.Name, func(ctx context.Context) error {
+		err := untilReady(ctx, "etcd to remove "+s.pod.Name, func(ctx context.Context) error {
 			return leader.member.Remove(ctx, s.status.MemberID)
 		})
 		if err != nil {

@@ -138,7 +138,7 @@ func (b *bench) detectOnce(ctx context.Context, cluster string) (time.Duration, 
 	}
 	said, told := b.lastWord(all, pod)
 	if !told {
-		return 0, fmt.Errorf("the audit log does not show what the kubelet said of pod %s before it was made anew", pod.Name)
+		return 0, fmt.Errorf("the audit log does not show what the kubelet said of pod %s before it was recreated", pod.Name)
 	}
 	return made.Received.Sub(said), nil
 }

@@ -23,7 +23,7 @@ func CheckCatalog(folder string, options Options) []Problem {
 		return []Problem{{"catalog", oneLine(fmt.Sprintf("cannot be read: %v", err))}}
 	}
 	if _, err := declcfg.ConvertToModel(*content); err != nil {
-		return []Problem{{"catalog", oneLine(fmt.Sprintf("opm finds: %v; mend catalog-templates/basic.yaml", err))}}
+		return []Problem{{"catalog", oneLine(fmt.Sprintf("opm finds: %v; fix catalog-templates/basic.yaml", err))}}
 	}
 	var problems []Problem
 	for _, check := range []func(*declcfg.DeclarativeConfig, Options) []string{

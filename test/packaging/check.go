@@ -89,7 +89,7 @@ func (l *lines) add(format string, args ...any) { *l = append(*l, fmt.Sprintf(fo
 func Check(folder string, options Options) []Problem {
 	bundle, err := Load(folder)
 	if err != nil {
-		return []Problem{{unreadable, fmt.Sprintf("cannot be read, mend it first: %v", err)}}
+		return []Problem{{unreadable, fmt.Sprintf("cannot be read, fix it first: %v", err)}}
 	}
 	var problems []Problem
 	for _, r := range rules {

@@ -68,7 +68,7 @@ func oddDescriptors(kind, side string, schema *apiextensionsv1.JSONSchemaProps, 
 		place := fmt.Sprintf("%s: the descriptor of %s.%s", kind, side, d.path)
 		switch {
 		case !hasPath(&fields, d.path):
-			all.add("%s describes a field that the CRD does not have: mend its path", place)
+			all.add("%s describes a field that the CRD does not have: fix its path", place)
 		case seen[d.path]:
 			all.add("%s is there twice: remove one", place)
 		case d.name == "" || d.description == "":

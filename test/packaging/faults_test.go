@@ -105,7 +105,7 @@ func TestOtherFilesAreLookedAt(t *testing.T) {
 }
 
 func TestABundleThatIsNoneIsTold(t *testing.T) {
-	expect(t, Check(t.TempDir(), Options{}), `^bundle: cannot be read, mend it first: unable to find a csv`)
+	expect(t, Check(t.TempDir(), Options{}), `^bundle: cannot be read, fix it first: unable to find a csv`)
 }
 
 func TestTheDayOfAReleaseIsNotToday(t *testing.T) {
