@@ -313,6 +313,7 @@ olm-test-short: $(BIN)/operator-sdk
 olm-test: $(BIN)/opm $(BIN)/devcluster ## Install and update through Operator Lifecycle Manager on the local cluster (OLM_LABELS=olmv1: by OLM v1)
 	$(say) "tests with Operator Lifecycle Manager"
 	@$(if $(findstring olmv1,$(OLM_LABELS)),$(BIN)/devcluster build --only olmv1)
+	@$(if $(findstring scorecard,$(OLM_LABELS)),$(BIN)/devcluster build --only scorecard)
 	$(call with_olm,$(OLM_LABELS))
 
 .PHONY: scorecard
