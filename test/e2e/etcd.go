@@ -196,8 +196,9 @@ func standingOf(g Gomega, c *v1alpha1.EtcdCluster) (cluster, leader string, term
 	return cluster, leader, term
 }
 
-// revision is that of the cluster's data, when every member has applied it: one that has not would lose
-// what a quorum of the others has acknowledged, if it were all that is left.
+// revision is that of the cluster's data, when every member has it on its disk: one that has not would lose
+// what a quorum of the others has acknowledged, if it were all that is left. A member writes down what is
+// committed with the next entry that it syncs, so that there must be one that changes no data.
 func revision(c *v1alpha1.EtcdCluster) int64 {
 	GinkgoHelper()
 	var latest int64
@@ -206,17 +207,21 @@ func revision(c *v1alpha1.EtcdCluster) int64 {
 		if err != nil {
 			return err
 		}
+		if _, err := etcd.AlarmList(ctx); err != nil {
+			return err
+		}
 		latest = response.Header.Revision
 		for _, member := range etcd.Endpoints() {
 			status, err := etcd.Status(ctx, member)
 			if err != nil {
 				return err
 			}
-			if status.Header.Revision < latest {
+			if status.Header.Revision < latest || status.RaftAppliedIndex < status.RaftIndex {
 				return fmt.Errorf("%s has yet to apply revision %d", member, latest)
 			}
 		}
-		return nil
+		_, err = etcd.AlarmList(ctx)
+		return err
 	})
 	return latest
 }
