@@ -59,7 +59,7 @@ func untilReady(ctx context.Context, what string, ask func(context.Context) erro
 // changeTimeout is longer than etcd's own limit for a request.
 const changeTimeout = 10 * time.Second
 
-// leaveFloor strikes members one after the other, as soon as etcd lets it, which wants
+// leaveFloor removes members one after the other, as soon as etcd lets it, which wants
 // connections that are five seconds old, and deletes the Pod of each.
 func (b *bench) leaveFloor(ctx context.Context, leader seat, leaving []seat) error {
 	for _, s := range leaving {
