@@ -62,12 +62,10 @@ func up(ctx context.Context, args []string, out *progress.Printer) error {
 	o.BoolVar(&wish.OLM, "olm", false, "install the Operator Lifecycle Manager")
 	o.IntVar(&wish.Nodes, "nodes", 0, "number of nodes; without it as many as there were, at first one")
 	o.StringVar(&wish.Kubernetes, "kubernetes", "", "version of an older Kubernetes to make the cluster of")
-	without := o.String("without", "", "components that nobody will run, with commas")
 	c, err := o.cluster(args, out)
 	if err != nil {
 		return err
 	}
-	wish.Without = strings.Split(*without, ",")
 	return c.Up(ctx, wish)
 }
 
@@ -191,12 +189,11 @@ func env(args []string) error {
 func build(ctx context.Context, args []string, out *progress.Printer) error {
 	o := flags("build")
 	only := o.String("only", "cluster,images,olm", "components or groups, with commas")
-	without := o.String("without", "", "components to leave out, with commas")
 	c, err := o.cluster(args, out)
 	if err != nil {
 		return err
 	}
-	return c.Build(ctx, strings.Split(*only, ","), strings.Split(*without, ","))
+	return c.Build(ctx, strings.Split(*only, ","))
 }
 
 func serveRegistry(ctx context.Context, args []string) error {

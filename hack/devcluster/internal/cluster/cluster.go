@@ -47,9 +47,9 @@ func (c *Cluster) place(l layout.Layout) {
 	c.layout, c.daemons = l, daemons.Table(l)
 }
 
-// Build makes the named components, or groups of them, without some, and links them.
-func (c *Cluster) Build(ctx context.Context, names, without []string) error {
-	components := slices.DeleteFunc(build.Select(names...), func(c build.Component) bool { return slices.Contains(without, c.Name) })
+// Build makes the named components, or groups of them, and links them.
+func (c *Cluster) Build(ctx context.Context, names []string) error {
+	components := build.Select(names...)
 	if len(components) == 0 {
 		return fmt.Errorf("nothing is called %v: see 'devcluster help'", names)
 	}

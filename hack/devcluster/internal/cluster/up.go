@@ -24,8 +24,6 @@ type Wish struct {
 	Nodes int
 	// Kubernetes is the version of an older one to make the cluster of; empty for the usual one.
 	Kubernetes string
-	// Without names components that nobody will run.
-	Without []string
 }
 
 // Up makes the cluster run, whatever of it runs already.
@@ -71,7 +69,7 @@ func (c *Cluster) provide(ctx context.Context, wish Wish) error {
 	if wish.OLM {
 		groups = append(groups, build.OLM)
 	}
-	if err := c.Build(ctx, groups, wish.Without); err != nil {
+	if err := c.Build(ctx, groups); err != nil {
 		return err
 	}
 	return c.installSelf()
