@@ -17,9 +17,9 @@ func led(leader string) cluster.View {
 	return v
 }
 
-// TestALeaderIsUnwilling: one that refuses members for longer than etcd needs, without a
+// TestALeaderRefusesMembers: one that refuses members for longer than etcd needs, without a
 // pause, and for no longer than some minutes.
-func TestALeaderIsUnwilling(t *testing.T) {
+func TestALeaderRefusesMembers(t *testing.T) {
 	adds, removes := plan.AddLearner{Name: "a-2"}, plan.RemoveMember{Name: "a-1"}
 	refusal := Ending{Err: errors.New("add learner a-2: unhealthy cluster"), NotReady: true}
 	unreached := Ending{Err: errors.New("no route to host")}

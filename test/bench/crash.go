@@ -25,7 +25,7 @@ func crash(ctx context.Context, b *bench) ([]row, error) {
 	})
 }
 
-// crashOnce kills the leader, and afterwards makes its Pod anew: the kubelet waits
+// crashOnce kills the leader, and afterwards recreates its Pod: the kubelet waits
 // longer before each restart of one and the same.
 func (b *bench) crashOnce(ctx context.Context, cluster string, renew func(context.Context, seat) error) (lap, error) {
 	now, err := b.whole(ctx, cluster, 3)

@@ -105,7 +105,7 @@ func (b *bench) calm(ctx context.Context, cluster string, size int) error {
 	return b.settle(ctx, cluster)
 }
 
-// rollFlag changes a flag of etcd, so that every Pod is made anew.
+// rollFlag changes a flag of etcd, so that every Pod is recreated.
 func (b *bench) rollFlag(ctx context.Context, cluster string) error {
 	err := b.edit(ctx, cluster, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount++ })
 	if err != nil {

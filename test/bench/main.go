@@ -81,7 +81,7 @@ func parse() options {
 		"; gap stands for all that begin with gap-, and so on; default: all but pauses and replace-4GiB")
 	flag.IntVar(&o.n, "n", 10, "repetitions; detect makes twice as many, hibernated four times")
 	flag.StringVar(&o.json, "json", inCheckout("docs/benchmarks.json"), "file of results; those that are not measured now are kept")
-	flag.StringVar(&o.md, "md", inCheckout("docs/benchmarks.md"), "page whose table is written anew")
+	flag.StringVar(&o.md, "md", inCheckout("docs/benchmarks.md"), "page whose table is rewritten")
 	flag.StringVar(&o.namespace, "namespace", "bench-etcd", "namespace to work in, which is made and deleted; it must begin with bench-")
 	flag.StringVar(&o.audit, "audit", inCheckout(".devcluster/logs/audit.log"), "audit log of the API server")
 	flag.StringVar(&o.operator.user, "operator-user", "system:serviceaccount:etcd-operator-system:etcd-operator-controller-manager",

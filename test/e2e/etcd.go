@@ -177,7 +177,7 @@ func standing(c *v1alpha1.EtcdCluster) (cluster, leader string, term uint64) {
 }
 
 func standingOf(g Gomega, c *v1alpha1.EtcdCluster) (cluster, leader string, term uint64) {
-	connection := dialNow(g, c) // anew, because Pods may change their addresses
+	connection := dialNow(g, c) // each time, because Pods may change their addresses
 	defer connection.Close()
 	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -45,7 +45,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("members without volumes", ephemeral)
 	Describe("deletion", deletion)
 	Describe("samples", samples)
-	Describe("leaders", Label("faults"), unwillingLeaders)
+	Describe("leaders", Label("faults"), leadersThatRefuse)
 	Describe("an operator that is older", Label("faults"), olderOperator)
 	Describe("lost authorities", Label("faults"), lostAuthorities)
 	Describe("volumes that hold nothing", unusedVolumes)

@@ -23,7 +23,7 @@ import (
 // an unchanged one is neither packed nor pushed again.
 const contentKey = "devcluster.etcd-operator.github.com/content"
 
-// packing changes when images of the same content are packed anew.
+// packing changes when images of the same content are packed again.
 const packing = 2
 
 // Push makes each image that the registry lacks. It returns those made.

@@ -167,7 +167,7 @@ func (c Command) identity() string {
 	}
 	var network syscall.Stat_t
 	if c.Network != "" && syscall.Stat(c.Network, &network) == nil {
-		// A namespace that was made anew is another one.
+		// A namespace that was recreated is another one.
 		fmt.Fprintln(sum, c.Network, network.Ino)
 	}
 	for _, file := range c.Reads {

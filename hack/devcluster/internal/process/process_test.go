@@ -65,7 +65,7 @@ func TestACommandRunsInItsNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	if record.Runs(command) {
-		t.Error("the network was made anew, but the process counts as current")
+		t.Error("the network was recreated, but the process counts as current")
 	}
 }
 

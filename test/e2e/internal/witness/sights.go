@@ -32,7 +32,7 @@ type sights struct {
 
 // wavering is how long the kubelet takes a word back: beside a container that it has
 // just exchanged it may find it ready, then remember the one before, and find it ready
-// again when it has listed containers anew, which it does every second.
+// again when it has listed containers again, which it does every second.
 const wavering = 1500 * time.Millisecond
 
 // begin takes Pods as they are: those that are ready have been for long.
