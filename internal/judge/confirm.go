@@ -28,7 +28,7 @@ func Doubts(s Snapshot) []Doubt {
 		doubt := Doubt{
 			Member: m.Name,
 			Pod:    isDoubtful(m) || j.v.Formed() && cluster.MayHoldData(m) && !cluster.HasPod(m),
-			Volume: !j.v.Want.Ephemeral && m.Volume != cluster.Kept && (j.v.Formed() || j.members.anyPod()),
+			Volume: !j.v.Want.Ephemeral && m.Volume != cluster.Kept && (j.v.Formed() || len(j.members.pods) > 0),
 		}
 		if doubt.Pod || doubt.Volume {
 			all = append(all, doubt)

@@ -78,15 +78,6 @@ func (j *join) member(name string) *cluster.Member {
 	return m
 }
 
-func (j *join) voters() (count int) {
-	for _, m := range j.members {
-		if m.Role == cluster.Voter {
-			count++
-		}
-	}
-	return count
-}
-
 // list replaces what the record says of the membership by etcd's own list, and
 // returns the members that are not of this cluster's making. If no quorum has
 // confirmed the list, it is one member's memory, which may be older than the record:
@@ -194,14 +185,4 @@ func (j *join) sorted() []cluster.Member {
 		return cluster.Serial(j.cluster, a.Name) - cluster.Serial(j.cluster, b.Name)
 	})
 	return members
-}
-
-// anyPod says whether a member has a Pod.
-func (j *join) anyPod() bool {
-	for _, m := range j.members {
-		if m.Pod.Exists() {
-			return true
-		}
-	}
-	return false
 }

@@ -121,7 +121,7 @@ func IsAsleep(s Snapshot) bool {
 	}
 	j := begin(s)
 	j.kubernetes()
-	return !j.members.anyPod()
+	return len(j.members.pods) == 0
 }
 
 // hibernated says whether the status says so of this very spec: no member ran by the word of the API

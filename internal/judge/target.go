@@ -91,7 +91,8 @@ func (j *judgement) transition() version.Transition {
 	running, runningImage := j.members.running()
 	return version.Transition{
 		Wanted: cluster.Revision{Version: wanted, Image: image}, Running: running, Image: runningImage,
-		Downgrade: j.v.DowngradeTarget, Answers: j.members.answer(), Told: j.c.Status.TargetVersion,
+		Downgrade: j.v.DowngradeTarget, Told: j.c.Status.TargetVersion,
+		Answers:    slices.ContainsFunc(j.members.sorted(), func(m cluster.Member) bool { return m.Answers }),
 		Unmigrated: j.members.unmigrated, Unproven: j.members.unproven,
 		Legacy: j.c.Status.LegacyEntries, Cleansed: j.members.areCleansed(j.c),
 	}
@@ -112,16 +113,6 @@ func (j *join) areCleansed(c *v1alpha1.EtcdCluster) bool {
 		}
 	}
 	return true
-}
-
-// answer says whether any member does.
-func (j *join) answer() bool {
-	for _, m := range j.members {
-		if m.Answers {
-			return true
-		}
-	}
-	return false
 }
 
 // wantedVersion is what the spec wants, or what was put in its place after it

@@ -3,7 +3,9 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
@@ -34,7 +36,8 @@ func (j *judgement) mayDescend() bool {
 	if j.v.Want.Ephemeral {
 		most++ // while they are recreated
 	}
-	return j.members.voters() < most && version.MinorOf(version.Highest(versions)) == firstMinor
+	voters := slices.DeleteFunc(j.members.sorted(), cluster.Not(cluster.IsVoter))
+	return len(voters) < most && version.MinorOf(version.Highest(versions)) == firstMinor
 }
 
 // noteDescent takes down whether such a downgrade goes on.
