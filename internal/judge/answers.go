@@ -89,12 +89,15 @@ func following(answers []*Answer, led lead) []*Answer {
 	return all
 }
 
-// leads says whether the leader is among those that answered. Followers
+// answerOf is what the leader has answered; nil if it is not among those that did. Followers
 // name a dead leader until they elect another; a read would wait for that.
-func leads(answers []*Answer, leader uint64) bool {
-	return slices.ContainsFunc(answers, func(a *Answer) bool {
-		return a.Err == nil && leader != 0 && a.Status.MemberID == leader
-	})
+func answerOf(leader uint64, answers []*Answer) *Answer {
+	for _, a := range answers {
+		if a.Err == nil && leader != 0 && a.Status.MemberID == leader {
+			return a
+		}
+	}
+	return nil
 }
 
 // best is the voter that answered whose log is the newest; if confirmed, only one whose
@@ -124,14 +127,4 @@ func unreadBecause(answers []*Answer) (because string, isLocked bool) {
 		}
 	}
 	return because, isLocked
-}
-
-// appliedBy is how far the leader has applied its log.
-func appliedBy(leader uint64, answers []*Answer) uint64 {
-	for _, a := range answers {
-		if a.Err == nil && a.Status.MemberID == leader {
-			return a.Status.RaftAppliedIndex
-		}
-	}
-	return 0
 }

@@ -34,8 +34,7 @@ func (j *judgement) believe(answers []*Answer) {
 	}
 	j.noteVersions(answers)
 	led := newest(answers)
-	j.noteLags(answers, led.leader)
-	if !leads(answers, led.leader) {
+	if answerOf(led.leader, answers) == nil {
 		j.noteRemains(answers)
 		j.hear()
 		if !isUnknown(led.leader, j.v.Unknown) {
@@ -46,9 +45,8 @@ func (j *judgement) believe(answers []*Answer) {
 	}
 	j.noteList(answers, led)
 	j.markLeader(led.leader)
-	j.noteHealth(answers, led)
+	j.noteProgress(answers, led)
 	j.noteAlarms(answers)
-	j.noteLearners(answers, led.leader)
 	j.noteDescent()
 }
 
@@ -112,33 +110,24 @@ func (j *judgement) noteRemains(answers []*Answer) {
 	}
 }
 
-// noteLags says who is behind the leader. All are asked at once, so it is only
-// roughly true of a busy cluster.
-func (j *judgement) noteLags(answers []*Answer, leader uint64) {
-	log := appliedBy(leader, answers)
-	for _, a := range answers {
-		if a.Err == nil && a.Status.RaftAppliedIndex < log {
-			j.members.member(a.Member).Behind = log - a.Status.RaftAppliedIndex
-		}
+// noteProgress says who is behind the leader, and who serves and follows the leader of all. All are
+// asked at once, so it is only roughly true of a busy cluster.
+func (j *judgement) noteProgress(answers []*Answer, led lead) {
+	var log uint64
+	if leader := answerOf(led.leader, answers); leader != nil {
+		log = leader.Status.RaftAppliedIndex
 	}
-}
-
-func (j *judgement) noteLearners(answers []*Answer, leader uint64) {
-	log := appliedBy(leader, answers)
 	for _, a := range answers {
-		if a.Err == nil && a.Status.Learner {
-			m := j.members.member(a.Member)
-			m.Synced = log > 0 && float64(a.Status.RaftAppliedIndex) >= inSync*float64(log)
-			m.Healthy = a.Status.LeaderID == leader
+		if a.Err != nil {
+			continue
 		}
-	}
-}
-
-// noteHealth says who serves, and follows the leader of all.
-func (j *judgement) noteHealth(answers []*Answer, led lead) {
-	for _, a := range answers {
-		if a.serves() && a.follows() == led {
-			m := j.members.member(a.Member)
+		m, applied := j.members.member(a.Member), a.Status.RaftAppliedIndex
+		m.Behind = log - min(log, applied)
+		switch {
+		case a.Status.Learner:
+			m.Synced = log > 0 && float64(applied) >= inSync*float64(log)
+			m.Healthy = a.Status.LeaderID == led.leader
+		case a.serves() && a.follows() == led:
 			m.Healthy, m.Confirmed = true, a.Revision
 		}
 	}

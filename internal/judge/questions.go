@@ -41,7 +41,7 @@ func Running(s Snapshot) (running []cluster.Member, ask bool) {
 // be read from, except that it is a voter which nobody asked for, and which is never asked.
 func Witnesses(s Snapshot) (credible []*Answer, led bool) {
 	credible = begin(s).credible()
-	return credible, leads(credible, newest(credible).leader)
+	return credible, answerOf(newest(credible).leader, credible) != nil
 }
 
 // IsLedByUnknown says whether the leader is a voter that nobody asked for: only a read tells whether
