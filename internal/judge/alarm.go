@@ -63,23 +63,15 @@ func (j *judgement) hashes(answers []*Answer) []cluster.Hash {
 		}
 		hash := cluster.Hash{Member: m.Name, Untold: "it does not answer"}
 		for _, a := range answers {
-			if a.Member == m.Name && a.serves() {
-				hash = a.hash()
+			switch {
+			case a.Member != m.Name || !a.serves():
+			case a.Hash == nil:
+				hash.Untold = "it was not asked"
+			default:
+				hash = *a.Hash
 			}
 		}
 		hashes = append(hashes, hash)
 	}
 	return hashes
-}
-
-// hash is the sum of the member's keys up to the revision that all have.
-func (a *Answer) hash() cluster.Hash {
-	switch {
-	case a.Untold != nil:
-		return cluster.Hash{Member: a.Member, Untold: a.Untold.Error()}
-	case a.Hash == nil:
-		return cluster.Hash{Member: a.Member, Untold: "it was not asked"}
-	default:
-		return cluster.Hash{Member: a.Member, Sum: a.Hash.Sum, Compacted: a.Hash.Compacted}
-	}
 }

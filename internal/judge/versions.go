@@ -42,13 +42,12 @@ func (j *judgement) mayDescend() bool {
 
 // noteDescent takes down whether such a downgrade goes on.
 func (j *judgement) noteDescent() {
-	if j.Descent == nil {
-		return
-	}
-	if j.Descent.Err != nil {
-		j.v.Unread = j.Descent.Member + " does not say whether it goes down: " + j.Descent.Err.Error()
-	}
-	if j.Descent.Goes {
-		j.v.DowngradeTarget = firstMinor
+	for _, a := range j.Answers {
+		if a.GoesDownErr != nil {
+			j.v.Unread = a.Member + " does not say whether it goes down: " + a.GoesDownErr.Error()
+		}
+		if a.GoesDown {
+			j.v.DowngradeTarget = firstMinor
+		}
 	}
 }
