@@ -100,13 +100,13 @@ func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMembe
 	}
 	var unknown []cluster.UnknownMember
 	for _, l := range listed {
-		name := j.nameOf(l)
+		name, home := j.place(l.PeerURLs)
 		if name == "" && known[l.ID] == l.Name {
 			name = l.Name // somebody has given it another peer URL
 		}
 		if name == "" {
 			unknown = append(unknown, cluster.UnknownMember{
-				ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner, Home: j.homeOf(l.PeerURLs),
+				ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner, Home: home,
 			})
 			continue
 		}
@@ -137,43 +137,28 @@ func (j *join) add(name string, l etcd.Member) {
 	m.Started = m.Started || started
 }
 
-// nameOf is the name of the member whose peer URL it is: etcd keeps the URL that the
-// operator gave it, while the name is what it says of itself. A host may end in the
-// cluster's domain. It is empty for a member of somebody else's making.
-func (j *join) nameOf(l etcd.Member) string {
-	if len(l.PeerURLs) == 0 {
-		return ""
-	}
-	u, err := url.Parse(l.PeerURLs[0])
-	if err != nil {
-		return ""
-	}
-	name, _, _ := strings.Cut(u.Hostname(), ".")
-	if cluster.Serial(j.cluster, name) < 0 || !strings.HasPrefix(u.Hostname()+".", j.host(name)+".") {
-		return ""
-	}
-	return name
-}
-
-// homeOf is the other namespace in which a cluster of this name has a member with that peer
-// URL; empty if the URL is none of such a member.
-func (j *join) homeOf(urls []string) string {
+// place says where a peer URL belongs: the member of ours that it is of, or the other namespace in
+// which a cluster of this name has such a member; both are empty for somebody else's. etcd keeps the
+// URL that the operator gave it, while the name is what a member says of itself. A host may end in
+// the cluster's domain.
+func (j *join) place(urls []string) (name, home string) {
 	if len(urls) == 0 {
-		return ""
+		return "", ""
 	}
 	u, err := url.Parse(urls[0])
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	labels := strings.Split(u.Hostname(), ".")
-	if len(labels) < 4 || cluster.Serial(j.cluster, labels[0]) < 0 {
-		return ""
-	}
 	ours := strings.Split(j.host(labels[0]), ".")
-	if labels[1] != ours[1] || labels[2] == ours[2] || labels[3] != ours[3] {
-		return ""
+	switch {
+	case cluster.Serial(j.cluster, labels[0]) < 0, len(labels) < len(ours), labels[1] != ours[1], labels[3] != ours[3]:
+		return "", ""
+	case labels[2] != ours[2]:
+		return "", labels[2]
+	default:
+		return labels[0], ""
 	}
-	return labels[2]
 }
 
 func (j *join) sorted() []cluster.Member {

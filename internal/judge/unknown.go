@@ -20,9 +20,10 @@ func recorded(c *v1alpha1.EtcdCluster) []cluster.UnknownMember {
 		if err != nil {
 			continue
 		}
+		_, home := members.place(m.PeerURLs)
 		unknown = append(unknown, cluster.UnknownMember{
 			ID: id, Name: m.Name, PeerURL: strings.Join(m.PeerURLs, ","), Voter: m.Role != v1alpha1.RoleLearner,
-			Home: members.homeOf(m.PeerURLs),
+			Home: home,
 		})
 	}
 	return unknown
