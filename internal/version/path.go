@@ -3,7 +3,6 @@ package version
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Hop is the next part of the way to a wanted version.
@@ -46,7 +45,7 @@ func Next(wanted string, running []string, downgrade string, customImage bool) H
 	if why != "" {
 		return barred(running, downgrade, why)
 	}
-	return hop(to, now, minorOf(downgrade))
+	return hop(to, now, downgrade)
 }
 
 // hop adds to a version what etcd must be told before members go there.
@@ -84,28 +83,17 @@ func way(target Version, now []Version, odd []string) (Version, string) {
 	case low.minor == target.minor:
 		return target, "" // an update is taken back that has not come to its end
 	case low.minor != high.minor:
-		return latest(now, low.minor), "" // and so it is on the way further down
+		return newest(low, now), "" // and so it is on the way further down
 	}
 	return down(target, high, now)
-}
-
-// latest is the newest version of that minor one that a member runs.
-func latest(now []Version, minor int) Version {
-	var best Version
-	for _, v := range now {
-		if v.minor == minor {
-			best = v // they are sorted
-		}
-	}
-	return best
 }
 
 // up goes one minor version at a time, each time from a patch that etcd supports it
 // from (https://etcd.io/docs/v3.6/upgrades/upgrading-etcd/, "Upgrade policy").
 func up(target Version, now []Version) (Version, string) {
 	low := now[0]
-	if r, ok := find(low.Minor()); ok && low.Less(r.ready) {
-		return newest(r, now), ""
+	if r, ok := find(low.Minor()); ok && low.Compare(r.ready) < 0 {
+		return newest(r.newest, now), ""
 	}
 	if low.minor+1 == target.minor {
 		return target, ""
@@ -116,7 +104,7 @@ func up(target Version, now []Version) (Version, string) {
 		return Version{}, fmt.Sprintf("the way from %s to %s leads over %s, of which this operator knows no version: "+
 			"bring the members to %s by hand first", low, target, next, known[0].newest)
 	}
-	return newest(r, now), ""
+	return newest(r.newest, now), ""
 }
 
 // down goes one minor version, by etcd's downgrade
@@ -127,18 +115,17 @@ func down(target, high Version, now []Version) (Version, string) {
 			"set spec.version and spec.image back to what they run, or use a newer operator", high)
 	}
 	if high.minor-target.minor > 1 {
-		r, _ := find(Version{major: high.major, minor: high.minor - 1}.Minor())
+		r, _ := find(MinorBelow(high.String()))
 		return Version{}, fmt.Sprintf("members run %s, and etcd goes down by one minor version at a time: set spec.version to %s first, "+
-			"and to %s when all members run that", high, newest(r, now), target)
+			"and to %s when all members run that", high, newest(r.newest, now), target)
 	}
 	return target, ""
 }
 
-// newest is the newest patch that is known, or a newer one that a member runs already.
-func newest(r release, now []Version) Version {
-	best := r.newest
+// newest is that version, or a newer patch of it that a member runs already.
+func newest(best Version, now []Version) Version {
 	for _, v := range now {
-		if v.Minor() == best.Minor() && best.Less(v) {
+		if v.Minor() == best.Minor() && best.Compare(v) < 0 {
 			best = v
 		}
 	}
@@ -152,7 +139,7 @@ func newest(r release, now []Version) Version {
 // middle of that.
 func Wake(to string, had []string) string {
 	newest := Highest(had)
-	if newest == "" || minorOf(newest) == minorOf(to) {
+	if newest == "" || MinorOf(newest) == MinorOf(to) {
 		return to
 	}
 	return newest
@@ -197,10 +184,4 @@ func distinct(now []Version) []string {
 		names = append(names, v.String())
 	}
 	return names
-}
-
-// minorOf cuts a patch number off, which etcd reports with the target of a downgrade.
-func minorOf(s string) string {
-	parts := strings.SplitN(s, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }

@@ -50,9 +50,9 @@ func (s state) next(t *testing.T, wanted string, custom bool) version.Hop {
 		t.Fatalf("two downgrades at once: %s", at)
 	case minorNumber(t, to)-minorNumber(t, low) > 1 || minorNumber(t, high)-minorNumber(t, to) > 1:
 		t.Fatalf("a minor is skipped: %s", at)
-	case minorNumber(t, to) > 5 && low.Minor() == "3.5" && low.Less(parse(t, "3.5.26")):
+	case minorNumber(t, to) > 5 && low.Minor() == "3.5" && low.Compare(parse(t, "3.5.26")) < 0:
 		t.Fatalf("zombie members: %s", at)
-	case minorNumber(t, to) > 6 && low.Minor() == "3.6" && low.Less(parse(t, "3.6.11")):
+	case minorNumber(t, to) > 6 && low.Minor() == "3.6" && low.Compare(parse(t, "3.6.11")) < 0:
 		t.Fatalf("3.7 beside a 3.6 that is too old: %s", at)
 	case custom && hop.To != wanted:
 		t.Fatalf("the image does not hold it: %s", at)
@@ -98,7 +98,7 @@ func (s state) settle(t *testing.T) state {
 	if low.Minor() == s.downgrade && high.Minor() == s.downgrade {
 		s.downgrade = ""
 	}
-	if s.downgrade == "" && parse(t, s.cluster+".0").Less(low) {
+	if s.downgrade == "" && parse(t, s.cluster+".0").Compare(low) < 0 {
 		s.cluster = low.Minor()
 	}
 	return s
