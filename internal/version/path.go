@@ -3,38 +3,26 @@ package version
 import (
 	"fmt"
 	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// Hop is the next part of the way to a wanted version.
-type Hop struct {
-	// To is the full version that all members run at the end of the hop. If the way
-	// is barred it is the one that a new member must run beside those there are;
-	// empty if there are none.
-	To string
-	// Downgrade is the minor version for which etcd's downgrade must be enabled
-	// before the first member goes to To; empty if there is nothing to enable.
-	Downgrade string
-	// Cancel: the downgrade that is enabled must be cancelled before all else. It is
-	// another one, or has done its work when the first member runs To.
-	Cancel bool
-	// Barred says why wanted cannot be reached and what to do; empty if it can.
-	Barred string
-}
-
-// Next returns the next hop on the way to the full version wanted.
+// Next returns the next part of the way to the full version wanted. Its version is what all members
+// run at the end of that. If the way is barred it is the one that a new member must run beside those
+// there are; empty if there are none.
 //
 // running is what the members' own etcd reports, in any order. It must hold every
 // listed member that has started, also one that is down: whether an update has
 // finished depends on the slowest. downgrade is the target of the downgrade that
 // etcd has enabled, empty if none is. A custom image holds wanted and nothing else.
-func Next(wanted string, running []string, downgrade string, customImage bool) Hop {
+func Next(wanted string, running []string, downgrade string, customImage bool) cluster.Target {
 	target, err := Parse(wanted)
 	if _, ok := find(target.Minor()); err != nil || !ok {
 		return barred(running, downgrade, fmt.Sprintf("spec.version %q is not known to this operator: "+
 			"set a full version of etcd %s, such as %s", wanted, minors(), known[len(known)-1].newest))
 	}
 	if len(running) == 0 {
-		return Hop{To: wanted}
+		return cluster.Target{Version: wanted}
 	}
 	now, odd := parseAll(running)
 	to, why := way(target, now, odd)
@@ -49,17 +37,17 @@ func Next(wanted string, running []string, downgrade string, customImage bool) H
 }
 
 // hop adds to a version what etcd must be told before members go there.
-func hop(to Version, now []Version, downgrade string) Hop {
-	h := Hop{To: to.String()}
+func hop(to Version, now []Version, downgrade string) cluster.Target {
+	t := cluster.Target{Version: to.String()}
 	switch {
 	case downgrade != "" && downgrade != to.Minor():
-		h.Cancel = true // only one can be enabled at a time, and it keeps etcd from going up
+		t.Cancel = true // only one can be enabled at a time, and it keeps etcd from going up
 	case downgrade != "" && now[0].minor == to.minor:
-		h.Cancel = true // who has gone keeps the cluster there, and it would keep others from joining
+		t.Cancel = true // who has gone keeps the cluster there, and it would keep others from joining
 	case downgrade == "" && now[0].minor > to.minor:
-		h.Downgrade = to.Minor()
+		t.Downgrade = to.Minor()
 	}
-	return h
+	return t
 }
 
 // way returns the version that all members are brought to next, or why there is none.
@@ -148,19 +136,19 @@ func Wake(to string, had []string) string {
 // barred keeps members where they are. A new one runs the newest version beside them,
 // because a cluster that has gone up lets no older one join. During a downgrade it is
 // the oldest, because the cluster has gone down.
-func barred(running []string, downgrade, why string) Hop {
-	h := Hop{Barred: why}
+func barred(running []string, downgrade, why string) cluster.Target {
+	t := cluster.Target{Barred: why}
 	now, odd := parseAll(running)
 	switch {
 	case len(running) == 0:
 	case len(now) == 0:
-		h.To = odd[0]
+		t.Version = odd[0]
 	case downgrade != "":
-		h.To = now[0].String()
+		t.Version = now[0].String()
 	default:
-		h.To = now[len(now)-1].String()
+		t.Version = now[len(now)-1].String()
 	}
-	return h
+	return t
 }
 
 // parseAll returns the versions, oldest first, and what is none, in order.
