@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (j *judgement) etcd() {
 // believe takes down what members say, and the member list.
 func (j *judgement) believe(answers []*Answer) {
 	for _, a := range answers {
-		a.note(j.members.member(a.Member))
+		a.note(j.member(a.Member))
 	}
 	j.noteVersions(answers)
 	led := newest(answers)
@@ -57,7 +58,7 @@ func (j *judgement) noteList(answers []*Answer, led lead) {
 	case j.v.Split != "":
 		j.v.Unread = j.v.Split
 	case j.List != nil:
-		j.v.Unknown = j.members.list(j.List, true)
+		j.v.Unknown = j.list(j.List, true)
 	default:
 		j.v.Unread = "no member answers a linearizable read"
 		if slices.ContainsFunc(answers, func(a *Answer) bool { return etcd.WantsUser(a.Read) }) { // some tell all comers their status
@@ -72,7 +73,7 @@ func (j *judgement) noteList(answers []*Answer, led lead) {
 func (j *judgement) credible() []*Answer {
 	var own []*Answer
 	for _, a := range j.Answers {
-		if a.foreign(j.v.Record.ClusterID, j.members.member(a.Member).ID) == "" {
+		if a.foreign(j.v.Record.ClusterID, j.member(a.Member).ID) == "" {
 			own = append(own, a)
 		}
 	}
@@ -83,7 +84,7 @@ func (j *judgement) credible() []*Answer {
 // read, and forgets what such a member said.
 func (j *judgement) noteForeign() {
 	for _, a := range j.Answers {
-		m := j.members.member(a.Member)
+		m := j.member(a.Member)
 		foreign := a.foreign(j.v.Record.ClusterID, m.ID)
 		if foreign == "" {
 			continue
@@ -95,7 +96,7 @@ func (j *judgement) noteForeign() {
 }
 
 func (j *judgement) markLeader(leader uint64) {
-	for _, m := range j.members.members {
+	for _, m := range j.members {
 		m.Leader = leader != 0 && m.ID == leader
 	}
 }
@@ -104,7 +105,7 @@ func (j *judgement) markLeader(leader uint64) {
 // without a quorum serves none, and its data may be all that is left.
 func (j *judgement) noteRemains(answers []*Answer) {
 	for _, a := range answers {
-		if m := j.members.member(a.Member); a.Err != nil && a.Remains.Index > 0 {
+		if m := j.member(a.Member); a.Err != nil && a.Remains.Index > 0 {
 			m.Revision, m.Index, m.Lists, m.Unsigned = a.Remains.Revision, a.Remains.Index, a.Remains.Members, true
 		}
 	}
@@ -121,7 +122,7 @@ func (j *judgement) noteProgress(answers []*Answer, led lead) {
 		if a.Err != nil {
 			continue
 		}
-		m, applied := j.members.member(a.Member), a.Status.RaftAppliedIndex
+		m, applied := j.member(a.Member), a.Status.RaftAppliedIndex
 		m.Behind = log - min(log, applied)
 		switch {
 		case a.Status.Learner:
@@ -143,21 +144,12 @@ func (j *judgement) split(answers []*Answer, led lead) string {
 		if !a.serves() || a.follows().term > led.term {
 			continue
 		}
-		sides = append(sides, a.Member+" follows "+j.nameOf(a.follows().leader))
+		leader := a.follows().leader
+		sides = append(sides, a.Member+" follows "+cmp.Or(j.named(leader), fmt.Sprintf("member %x", leader)))
 		found = found || a.follows() != led
 	}
 	if !found {
 		return ""
 	}
 	return "members follow different leaders, and each of them answers reads: " + strings.Join(sides, ", ")
-}
-
-// nameOf is what to call the leader of that ID.
-func (j *judgement) nameOf(id uint64) string {
-	for _, m := range j.members.sorted() {
-		if m.ID == id {
-			return m.Name
-		}
-	}
-	return fmt.Sprintf("member %x", id)
 }

@@ -29,7 +29,7 @@ func IsBeginning(c *v1alpha1.EtcdCluster) bool {
 func Running(s Snapshot) (running []cluster.Member, ask bool) {
 	j := begin(s)
 	j.kubernetes()
-	for _, m := range j.members.sorted() {
+	for _, m := range j.sorted() {
 		if m.Pod.Phase == cluster.Running && m.Pod.Address != "" {
 			running = append(running, m)
 		}
@@ -121,7 +121,7 @@ func IsAsleep(s Snapshot) bool {
 	}
 	j := begin(s)
 	j.kubernetes()
-	return len(j.members.pods) == 0
+	return len(j.pods) == 0
 }
 
 // hibernated says whether the status says so of this very spec: no member ran by the word of the API

@@ -23,7 +23,7 @@ func (j *judgement) noteVersions(answers []*Answer) {
 		runs, stores := version.MinorOf(a.Status.Version), cmp.Or(version.MinorOf(a.Status.StorageVersion), firstMinor)
 		next := cmp.Or(j.v.DowngradeTarget, runs)
 		if a.Err == nil && runs != firstMinor && runs != j.v.DowngradeTarget && stores != next {
-			j.members.unmigrated = fmt.Sprintf("%s runs %s, and its data is of %s, not of %s yet", a.Member, runs, stores, next)
+			j.unmigrated = fmt.Sprintf("%s runs %s, and its data is of %s, not of %s yet", a.Member, runs, stores, next)
 		}
 	}
 }
@@ -31,12 +31,12 @@ func (j *judgement) noteVersions(answers []*Answer) {
 // mayDescend says whether a downgrade may go on of which no status tells, because all members
 // run etcd 3.5, and one may be added next.
 func (j *judgement) mayDescend() bool {
-	versions, _ := j.members.running()
+	versions, _ := j.running()
 	most := j.v.Want.Size
 	if j.v.Want.Ephemeral {
 		most++ // while they are recreated
 	}
-	voters := slices.DeleteFunc(j.members.sorted(), cluster.Not(cluster.IsVoter))
+	voters := slices.DeleteFunc(j.sorted(), cluster.Not(cluster.IsVoter))
 	return len(voters) < most && version.MinorOf(version.Highest(versions)) == firstMinor
 }
 
