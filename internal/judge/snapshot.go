@@ -46,9 +46,9 @@ type Snapshot struct {
 
 // Named is what the API server said of the Pod and the volume of one member.
 type Named struct {
-	AskedPod, AskedVolume bool
-	Pod                   *corev1.Pod // nil if there is none
-	Volume                *corev1.PersistentVolumeClaim
+	AskedPod bool
+	Pod      *corev1.Pod                   // nil if there is none
+	Volume   *corev1.PersistentVolumeClaim // nil if there is none, or it was not asked for
 }
 
 // An Answer is what one member said.

@@ -42,9 +42,7 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 func (j *judgement) all() {
 	j.kubernetes()
 	j.etcd()
-	if !j.Asleep {
-		j.confirm()
-	}
+	j.confirm()
 	j.nodes()
 	j.target()
 	j.unwritten()
@@ -122,10 +120,7 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 		Recovering: c.Status.Recovering, Revision: c.Status.Revision,
 	}
 	if isRolledBack(c) {
-		was := c.Status.Rollback
-		r.RolledBack = cluster.RollBack{
-			Refused: was.Refused, RefusedImage: was.RefusedImage, Version: was.Version, Image: was.Image, Because: was.Because,
-		}
+		r.RolledBack = cluster.RollBack(*c.Status.Rollback)
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted
