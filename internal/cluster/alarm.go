@@ -36,9 +36,21 @@ func (a Alarm) String() string {
 	}
 }
 
+// Alarms are alarms that people read together.
+type Alarms []Alarm
+
+// String is all alarms as people read them.
+func (all Alarms) String() string {
+	names := make([]string, 0, len(all))
+	for _, a := range all {
+		names = append(names, a.String())
+	}
+	return strings.Join(names, ", ")
+}
+
 // Raised are the alarms of one kind, Corrupt or NoSpace, by ID.
-func (v View) Raised(kind string) []Alarm {
-	var all []Alarm
+func (v View) Raised(kind string) Alarms {
+	var all Alarms
 	for _, a := range v.Alarms {
 		if a.Kind == kind {
 			all = append(all, a)

@@ -1,15 +1,16 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 func (c *client) Downgrade(ctx context.Context, to string) error {
@@ -28,7 +29,9 @@ func (c *client) Downgrade(ctx context.Context, to string) error {
 		return failed(verb, err)
 	case status.Downgrade == to:
 		return nil
-	case is(err, rpctypes.ErrDowngradeInProcess), oneBelow(to, status.Version):
+	case is(err, rpctypes.ErrDowngradeInProcess), to == version.MinorBelow(status.Version):
+		// etcd judges a target by the version of the cluster, which follows that of the members
+		// only after some seconds.
 		return fmt.Errorf("%s: %w: %s", verb, ErrNotReady, rpctypes.ErrorDesc(err))
 	}
 	return failed(verb, err)
@@ -69,11 +72,11 @@ func (c *client) DowngradeEnabled(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", verb, err)
 	}
-	major, minor, ok := parts(status.Version)
-	if !ok || status.StorageVersion != "" {
+	below := version.MinorBelow(status.Version)
+	if below == "" || status.StorageVersion != "" {
 		return status.Downgrade != "", nil
 	}
-	request := &etcdserverpb.DowngradeRequest{Action: etcdserverpb.DowngradeRequest_VALIDATE, Version: fmt.Sprintf("%d.%d", major, minor-1)}
+	request := &etcdserverpb.DowngradeRequest{Action: etcdserverpb.DowngradeRequest_VALIDATE, Version: below}
 	_, err = c.maintenance.Downgrade(ctx, request)
 	switch {
 	case is(err, rpctypes.ErrDowngradeInProcess):
@@ -84,36 +87,10 @@ func (c *client) DowngradeEnabled(ctx context.Context) (bool, error) {
 	return false, failed(verb, err)
 }
 
-// enabledDowngrade is the version that etcd is allowed to go down to.
+// enabledDowngrade is the minor version that etcd is allowed to go down to, of which it tells a patch.
 func enabledDowngrade(info *etcdserverpb.DowngradeInfo) string {
 	if !info.GetEnabled() {
 		return ""
 	}
-	return minor(info.GetTargetVersion())
-}
-
-// minor makes "3.5" of "3.5.0".
-func minor(version string) string {
-	if major, minor, ok := parts(version); ok {
-		return fmt.Sprintf("%d.%d", major, minor)
-	}
-	return version
-}
-
-// oneBelow tells a target that will be valid from one that never is. etcd
-// judges it by the version of the cluster, which follows that of the members
-// only after some seconds.
-func oneBelow(to, version string) bool {
-	major, minor, ok := parts(version)
-	return ok && to == fmt.Sprintf("%d.%d", major, minor-1)
-}
-
-func parts(version string) (major, minor int, ok bool) {
-	numbers := strings.Split(version, ".")
-	if len(numbers) < 2 {
-		return 0, 0, false
-	}
-	major, errMajor := strconv.Atoi(numbers[0])
-	minor, errMinor := strconv.Atoi(numbers[1])
-	return major, minor, errMajor == nil && errMinor == nil
+	return cmp.Or(version.MinorOf(info.GetTargetVersion()), info.GetTargetVersion())
 }

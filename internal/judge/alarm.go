@@ -16,7 +16,7 @@ func (j *judgement) noteAlarms(answers []*Answer) {
 			continue
 		}
 		for _, told := range a.Status.Alarms {
-			alarm := cluster.Alarm{Kind: told.Kind, ID: told.MemberID, Member: j.listedAs(told.MemberID)}
+			alarm := cluster.Alarm{Kind: told.Kind, ID: told.MemberID, Member: j.named(told.MemberID)}
 			if !slices.Contains(j.v.Alarms, alarm) {
 				j.v.Alarms = append(j.v.Alarms, alarm)
 			}
@@ -30,16 +30,6 @@ func (j *judgement) noteAlarms(answers []*Answer) {
 	}
 }
 
-// listedAs is the member that etcd lists under that ID; empty if it lists none of ours.
-func (j *judgement) listedAs(id uint64) string {
-	for _, m := range j.members.sorted() {
-		if id != 0 && m.ID == id && cluster.IsListed(m) {
-			return m.Name
-		}
-	}
-	return ""
-}
-
 // noteOdd finds out whose data differs, while etcd says that somebody's does. Nothing is written
 // meanwhile, so that all voters can be asked for the same revision.
 func (j *judgement) noteOdd(answers []*Answer) {
@@ -50,36 +40,28 @@ func (j *judgement) noteOdd(answers []*Answer) {
 	odd, undecided := cluster.Odd(j.hashes(answers))
 	j.v.Undecided = undecided
 	for _, name := range odd {
-		j.members.member(name).Odd = true
+		j.member(name).Odd = true
 	}
 }
 
 // hashes are those of all voters.
 func (j *judgement) hashes(answers []*Answer) []cluster.Hash {
 	var hashes []cluster.Hash
-	for _, m := range j.members.sorted() {
+	for _, m := range j.sorted() {
 		if !cluster.IsVoter(m) {
 			continue
 		}
 		hash := cluster.Hash{Member: m.Name, Untold: "it does not answer"}
 		for _, a := range answers {
-			if a.Member == m.Name && a.serves() {
-				hash = a.hash()
+			switch {
+			case a.Member != m.Name || !a.serves():
+			case a.Hash == nil:
+				hash.Untold = "it was not asked"
+			default:
+				hash = *a.Hash
 			}
 		}
 		hashes = append(hashes, hash)
 	}
 	return hashes
-}
-
-// hash is the sum of the member's keys up to the revision that all have.
-func (a *Answer) hash() cluster.Hash {
-	switch {
-	case a.Untold != nil:
-		return cluster.Hash{Member: a.Member, Untold: a.Untold.Error()}
-	case a.Hash == nil:
-		return cluster.Hash{Member: a.Member, Untold: "it was not asked"}
-	default:
-		return cluster.Hash{Member: a.Member, Sum: a.Hash.Sum, Compacted: a.Hash.Compacted}
-	}
 }

@@ -78,32 +78,22 @@ func newest(answers []*Answer) lead {
 	return led
 }
 
-// following are the answers of the members that follow that leader.
-func following(answers []*Answer, led lead) []*Answer {
-	var all []*Answer
+// answerOf is what the leader has answered; nil if it is not among those that did. Followers
+// name a dead leader until they elect another; a read would wait for that.
+func answerOf(leader uint64, answers []*Answer) *Answer {
 	for _, a := range answers {
-		if a.follows() == led {
-			all = append(all, a)
+		if a.Err == nil && leader != 0 && a.Status.MemberID == leader {
+			return a
 		}
 	}
-	return all
+	return nil
 }
 
-// leads says whether the leader is among those that answered. Followers
-// name a dead leader until they elect another; a read would wait for that.
-func leads(answers []*Answer, leader uint64) bool {
-	return slices.ContainsFunc(answers, func(a *Answer) bool {
-		return a.Err == nil && leader != 0 && a.Status.MemberID == leader
-	})
-}
-
-// best is the voter that answered whose log is the newest; if confirmed, only one whose
-// linearizable read succeeded. Nil if there is none.
-func best(answers []*Answer, confirmed bool) *Answer {
+// best is the voter whose log is the newest, of those whose answer is usable; nil if there is none.
+func best(answers []*Answer, usable func(*Answer) bool) *Answer {
 	var best *Answer
 	for _, a := range answers {
-		usable := a.Err == nil && !a.Status.Learner && (!confirmed || a.serves())
-		if usable && (best == nil || a.Status.RaftAppliedIndex > best.Status.RaftAppliedIndex) {
+		if usable(a) && !a.Status.Learner && (best == nil || a.Status.RaftAppliedIndex > best.Status.RaftAppliedIndex) {
 			best = a
 		}
 	}
@@ -124,14 +114,4 @@ func unreadBecause(answers []*Answer) (because string, isLocked bool) {
 		}
 	}
 	return because, isLocked
-}
-
-// appliedBy is how far the leader has applied its log.
-func appliedBy(leader uint64, answers []*Answer) uint64 {
-	for _, a := range answers {
-		if a.Err == nil && a.Status.MemberID == leader {
-			return a.Status.RaftAppliedIndex
-		}
-	}
-	return 0
 }

@@ -24,11 +24,11 @@ func Doubts(s Snapshot) []Doubt {
 		return nil
 	}
 	var all []Doubt
-	for _, m := range j.members.sorted() {
+	for _, m := range j.sorted() {
 		doubt := Doubt{
 			Member: m.Name,
 			Pod:    isDoubtful(m) || j.v.Formed() && cluster.MayHoldData(m) && !cluster.HasPod(m),
-			Volume: !j.v.Want.Ephemeral && m.Volume != cluster.Kept && (j.v.Formed() || j.members.anyPod()),
+			Volume: !j.v.Want.Ephemeral && m.Volume != cluster.Kept && (j.v.Formed() || len(j.pods) > 0),
 		}
 		if doubt.Pod || doubt.Volume {
 			all = append(all, doubt)
@@ -44,7 +44,7 @@ func isDoubtful(m cluster.Member) bool {
 
 // confirm corrects what the cache showed by what the API server said.
 func (j *judgement) confirm() {
-	for _, m := range j.members.sorted() {
+	for _, m := range j.sorted() {
 		named := j.Named[m.Name]
 		switch {
 		case !named.AskedPod:
@@ -61,12 +61,12 @@ func (j *judgement) confirm() {
 
 // losePod corrects what the cache said of a Pod that is gone.
 func (j *judgement) losePod(name string) {
-	m := j.members.member(name)
+	m := j.member(name)
 	m.Pod, m.Damage, m.Foreign, m.Answers, m.Healthy = cluster.Pod{}, "", "", false, false
 	if j.v.Want.Ephemeral {
 		m.Volume = cluster.NoVolume
 	}
-	delete(j.members.pods, name)
+	delete(j.pods, name)
 }
 
 // confirmVolume takes down a volume that the cache does not show.
@@ -74,7 +74,7 @@ func (j *judgement) confirmVolume(claim *corev1.PersistentVolumeClaim) {
 	if isQuarantined(claim) || j.belongsToStranger(claim) {
 		return
 	}
-	m := j.members.member(claim.Name)
+	m := j.member(claim.Name)
 	m.Volume, m.Unused = volumeState(claim), build.IsUnused(claim)
 	if lacksLabels(j.c, claim) && build.Stranger(j.c, claim) == "" {
 		j.v.Misfits = append(j.v.Misfits, cluster.Object{

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,12 +31,11 @@ func (j *judgement) etcd() {
 // believe takes down what members say, and the member list.
 func (j *judgement) believe(answers []*Answer) {
 	for _, a := range answers {
-		a.note(j.members.member(a.Member))
+		a.note(j.member(a.Member))
 	}
 	j.noteVersions(answers)
 	led := newest(answers)
-	j.noteLags(answers, led.leader)
-	if !leads(answers, led.leader) {
+	if answerOf(led.leader, answers) == nil {
 		j.noteRemains(answers)
 		j.hear()
 		if !isUnknown(led.leader, j.v.Unknown) {
@@ -46,9 +46,8 @@ func (j *judgement) believe(answers []*Answer) {
 	}
 	j.noteList(answers, led)
 	j.markLeader(led.leader)
-	j.noteHealth(answers, led)
+	j.noteProgress(answers, led)
 	j.noteAlarms(answers)
-	j.noteLearners(answers, led.leader)
 	j.noteDescent()
 }
 
@@ -59,7 +58,7 @@ func (j *judgement) noteList(answers []*Answer, led lead) {
 	case j.v.Split != "":
 		j.v.Unread = j.v.Split
 	case j.List != nil:
-		j.v.Unknown = j.members.list(j.List, true)
+		j.v.Unknown = j.list(j.List, true)
 	default:
 		j.v.Unread = "no member answers a linearizable read"
 		if slices.ContainsFunc(answers, func(a *Answer) bool { return etcd.WantsUser(a.Read) }) { // some tell all comers their status
@@ -74,7 +73,7 @@ func (j *judgement) noteList(answers []*Answer, led lead) {
 func (j *judgement) credible() []*Answer {
 	var own []*Answer
 	for _, a := range j.Answers {
-		if a.foreign(j.v.Record.ClusterID, j.members.member(a.Member).ID) == "" {
+		if a.foreign(j.v.Record.ClusterID, j.member(a.Member).ID) == "" {
 			own = append(own, a)
 		}
 	}
@@ -85,7 +84,7 @@ func (j *judgement) credible() []*Answer {
 // read, and forgets what such a member said.
 func (j *judgement) noteForeign() {
 	for _, a := range j.Answers {
-		m := j.members.member(a.Member)
+		m := j.member(a.Member)
 		foreign := a.foreign(j.v.Record.ClusterID, m.ID)
 		if foreign == "" {
 			continue
@@ -97,7 +96,7 @@ func (j *judgement) noteForeign() {
 }
 
 func (j *judgement) markLeader(leader uint64) {
-	for _, m := range j.members.members {
+	for _, m := range j.members {
 		m.Leader = leader != 0 && m.ID == leader
 	}
 }
@@ -106,39 +105,30 @@ func (j *judgement) markLeader(leader uint64) {
 // without a quorum serves none, and its data may be all that is left.
 func (j *judgement) noteRemains(answers []*Answer) {
 	for _, a := range answers {
-		if m := j.members.member(a.Member); a.Err != nil && a.Remains.Index > 0 {
+		if m := j.member(a.Member); a.Err != nil && a.Remains.Index > 0 {
 			m.Revision, m.Index, m.Lists, m.Unsigned = a.Remains.Revision, a.Remains.Index, a.Remains.Members, true
 		}
 	}
 }
 
-// noteLags says who is behind the leader. All are asked at once, so it is only
-// roughly true of a busy cluster.
-func (j *judgement) noteLags(answers []*Answer, leader uint64) {
-	log := appliedBy(leader, answers)
-	for _, a := range answers {
-		if a.Err == nil && a.Status.RaftAppliedIndex < log {
-			j.members.member(a.Member).Behind = log - a.Status.RaftAppliedIndex
-		}
+// noteProgress says who is behind the leader, and who serves and follows the leader of all. All are
+// asked at once, so it is only roughly true of a busy cluster.
+func (j *judgement) noteProgress(answers []*Answer, led lead) {
+	var log uint64
+	if leader := answerOf(led.leader, answers); leader != nil {
+		log = leader.Status.RaftAppliedIndex
 	}
-}
-
-func (j *judgement) noteLearners(answers []*Answer, leader uint64) {
-	log := appliedBy(leader, answers)
 	for _, a := range answers {
-		if a.Err == nil && a.Status.Learner {
-			m := j.members.member(a.Member)
-			m.Synced = log > 0 && float64(a.Status.RaftAppliedIndex) >= inSync*float64(log)
-			m.Healthy = a.Status.LeaderID == leader
+		if a.Err != nil {
+			continue
 		}
-	}
-}
-
-// noteHealth says who serves, and follows the leader of all.
-func (j *judgement) noteHealth(answers []*Answer, led lead) {
-	for _, a := range answers {
-		if a.serves() && a.follows() == led {
-			m := j.members.member(a.Member)
+		m, applied := j.member(a.Member), a.Status.RaftAppliedIndex
+		m.Behind = log - min(log, applied)
+		switch {
+		case a.Status.Learner:
+			m.Synced = log > 0 && float64(applied) >= inSync*float64(log)
+			m.Healthy = a.Status.LeaderID == led.leader
+		case a.serves() && a.follows() == led:
 			m.Healthy, m.Confirmed = true, a.Revision
 		}
 	}
@@ -154,21 +144,12 @@ func (j *judgement) split(answers []*Answer, led lead) string {
 		if !a.serves() || a.follows().term > led.term {
 			continue
 		}
-		sides = append(sides, a.Member+" follows "+j.nameOf(a.follows().leader))
+		leader := a.follows().leader
+		sides = append(sides, a.Member+" follows "+cmp.Or(j.named(leader), fmt.Sprintf("member %x", leader)))
 		found = found || a.follows() != led
 	}
 	if !found {
 		return ""
 	}
 	return "members follow different leaders, and each of them answers reads: " + strings.Join(sides, ", ")
-}
-
-// nameOf is what to call the leader of that ID.
-func (j *judgement) nameOf(id uint64) string {
-	for _, m := range j.members.sorted() {
-		if m.ID == id {
-			return m.Name
-		}
-	}
-	return fmt.Sprintf("member %x", id)
 }

@@ -6,52 +6,29 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
-// A join collects what each source knows of a member, by its name and never by
-// its place in a list.
-type join struct {
-	cluster string
-	host    func(member string) string // where its peers find it
-	members map[string]*cluster.Member
-	pods    map[string]*corev1.Pod // as they were read last
-	chosen  map[string]string      // image that their volumes say the user had chosen
-	emptied map[string]bool        // their etcd found its data directory empty
-	// unmigrated is a member whose data etcd has yet to bring to its version, and why.
-	unmigrated string
-	unproven   bool // their volumes were adopted, and nobody has seen them since
-}
-
-// newJoin begins with the members that the record knows.
-func newJoin(c *v1alpha1.EtcdCluster) *join {
-	j := &join{
-		cluster: c.Name, members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
-		chosen: map[string]string{}, emptied: map[string]bool{},
-		host: func(member string) string { return build.Host(c, member) },
-	}
-	if c.Status.ClusterID == "" && c.Status.Bootstrap != nil {
-		for _, name := range c.Status.Bootstrap.Members {
-			j.member(name).Recorded = true
-			j.member(name).Started = c.Status.Bootstrap.Adopted
+// recall begins with the members that the record knows.
+func (j *judgement) recall() {
+	if plan := j.c.Status.Bootstrap; plan != nil && j.c.Status.ClusterID == "" {
+		for _, name := range plan.Members {
+			m := j.member(name)
+			m.Recorded, m.Started = true, plan.Adopted
 		}
-		j.unproven = c.Status.Bootstrap.Adopted
 	}
-	for _, known := range c.Status.Members {
+	for _, known := range j.c.Status.Members {
 		j.remember(known)
 	}
-	if c.Status.Joining != "" {
-		j.member(c.Status.Joining)
+	if j.c.Status.Joining != "" {
+		j.member(j.c.Status.Joining)
 	}
-	return j
 }
 
-func (j *join) remember(known v1alpha1.MemberStatus) {
+func (j *judgement) remember(known v1alpha1.MemberStatus) {
 	role, listed := roles[known.Role]
 	if !listed {
 		return
@@ -69,7 +46,7 @@ var roles = map[string]cluster.Role{
 	v1alpha1.RoleLeader: cluster.Voter, v1alpha1.RoleVoter: cluster.Voter, v1alpha1.RoleLearner: cluster.Learner,
 }
 
-func (j *join) member(name string) *cluster.Member {
+func (j *judgement) member(name string) *cluster.Member {
 	if m, ok := j.members[name]; ok {
 		return m
 	}
@@ -78,20 +55,11 @@ func (j *join) member(name string) *cluster.Member {
 	return m
 }
 
-func (j *join) voters() (count int) {
-	for _, m := range j.members {
-		if m.Role == cluster.Voter {
-			count++
-		}
-	}
-	return count
-}
-
 // list replaces what the record says of the membership by etcd's own list, and
 // returns the members that are not of this cluster's making. If no quorum has
 // confirmed the list, it is one member's memory, which may be older than the record:
 // then it is only added to that, if there is one.
-func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMember {
+func (j *judgement) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMember {
 	known, recorded := map[uint64]string{}, false
 	for _, m := range j.members {
 		if m.ID != 0 {
@@ -109,13 +77,13 @@ func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMembe
 	}
 	var unknown []cluster.UnknownMember
 	for _, l := range listed {
-		name := j.nameOf(l)
+		name, home := place(j.c, l.PeerURLs)
 		if name == "" && known[l.ID] == l.Name {
 			name = l.Name // somebody has given it another peer URL
 		}
 		if name == "" {
 			unknown = append(unknown, cluster.UnknownMember{
-				ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner, Home: j.homeOf(l.PeerURLs),
+				ID: l.ID, Name: l.Name, PeerURL: strings.Join(l.PeerURLs, ","), Voter: !l.Learner, Home: home,
 			})
 			continue
 		}
@@ -125,7 +93,7 @@ func (j *join) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMembe
 }
 
 // enter takes down what etcd lists of a member of ours.
-func (j *join) enter(name string, l etcd.Member) {
+func (j *judgement) enter(name string, l etcd.Member) {
 	m := j.member(name)
 	// First members are listed by name at once; what clients dial, only who has run tells.
 	m.ID, m.Role, m.Started = l.ID, cluster.Voter, l.Name != "" && len(l.ClientURLs) > 0
@@ -136,7 +104,7 @@ func (j *join) enter(name string, l etcd.Member) {
 
 // add takes down what one member remembers. A voter of the record stays one, and one that
 // the record does not know and of which nothing is left was removed since.
-func (j *join) add(name string, l etcd.Member) {
+func (j *judgement) add(name string, l etcd.Member) {
 	m, known := j.members[name]
 	if !known || m.Role == cluster.Voter || m.Role == cluster.Unlisted && !m.Pod.Exists() && m.Volume == cluster.NoVolume {
 		return
@@ -146,62 +114,47 @@ func (j *join) add(name string, l etcd.Member) {
 	m.Started = m.Started || started
 }
 
-// nameOf is the name of the member whose peer URL it is: etcd keeps the URL that the
-// operator gave it, while the name is what it says of itself. A host may end in the
-// cluster's domain. It is empty for a member of somebody else's making.
-func (j *join) nameOf(l etcd.Member) string {
-	if len(l.PeerURLs) == 0 {
-		return ""
-	}
-	u, err := url.Parse(l.PeerURLs[0])
-	if err != nil {
-		return ""
-	}
-	name, _, _ := strings.Cut(u.Hostname(), ".")
-	if cluster.Serial(j.cluster, name) < 0 || !strings.HasPrefix(u.Hostname()+".", j.host(name)+".") {
-		return ""
-	}
-	return name
-}
-
-// homeOf is the other namespace in which a cluster of this name has a member with that peer
-// URL; empty if the URL is none of such a member.
-func (j *join) homeOf(urls []string) string {
+// place says where a peer URL belongs: the member of ours that it is of, or the other namespace in
+// which a cluster of this name has such a member; both are empty for somebody else's. etcd keeps the
+// URL that the operator gave it, while the name is what a member says of itself. A host may end in
+// the cluster's domain.
+func place(c *v1alpha1.EtcdCluster, urls []string) (name, home string) {
 	if len(urls) == 0 {
-		return ""
+		return "", ""
 	}
 	u, err := url.Parse(urls[0])
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	labels := strings.Split(u.Hostname(), ".")
-	if len(labels) < 4 || cluster.Serial(j.cluster, labels[0]) < 0 {
-		return ""
+	ours := strings.Split(build.Host(c, labels[0]), ".")
+	switch {
+	case cluster.Serial(c.Name, labels[0]) < 0, len(labels) < len(ours), labels[1] != ours[1], labels[3] != ours[3]:
+		return "", ""
+	case labels[2] != ours[2]:
+		return "", labels[2]
+	default:
+		return labels[0], ""
 	}
-	ours := strings.Split(j.host(labels[0]), ".")
-	if labels[1] != ours[1] || labels[2] == ours[2] || labels[3] != ours[3] {
-		return ""
-	}
-	return labels[2]
 }
 
-func (j *join) sorted() []cluster.Member {
+// named is the name of the member that etcd lists under that ID; empty if it lists none of ours.
+func (j *judgement) named(id uint64) string {
+	for _, m := range j.sorted() {
+		if id != 0 && m.ID == id {
+			return m.Name
+		}
+	}
+	return ""
+}
+
+func (j *judgement) sorted() []cluster.Member {
 	members := make([]cluster.Member, 0, len(j.members))
 	for _, m := range j.members {
 		members = append(members, *m)
 	}
 	slices.SortFunc(members, func(a, b cluster.Member) int {
-		return cluster.Serial(j.cluster, a.Name) - cluster.Serial(j.cluster, b.Name)
+		return cluster.Serial(j.c.Name, a.Name) - cluster.Serial(j.c.Name, b.Name)
 	})
 	return members
-}
-
-// anyPod says whether a member has a Pod.
-func (j *join) anyPod() bool {
-	for _, m := range j.members {
-		if m.Pod.Exists() {
-			return true
-		}
-	}
-	return false
 }

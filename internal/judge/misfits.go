@@ -38,7 +38,7 @@ func (j *judgement) misfits(claim *corev1.PersistentVolumeClaim) {
 // whose image was just exchanged still runs the one from before.
 func (j *judgement) unwritten() {
 	for _, volume := range j.v.Volumes {
-		m := j.members.member(volume.Name)
+		m := j.member(volume.Name)
 		if m.Answers && !m.Pod.Settling && (m.Version != volume.Version || m.Choice() != volume.Image) {
 			j.v.Misfits = append(j.v.Misfits, cluster.Object{
 				Kind: "PersistentVolumeClaim", Name: m.Name, Part: cluster.Version, Why: "its member runs " + m.Version,

@@ -13,8 +13,8 @@ import (
 // nodes says of every member with a Pod what its node means for it. Of nodes that were not read,
 // nothing is known to be wrong.
 func (j *judgement) nodes() {
-	for name, pod := range j.members.pods {
-		m := j.members.member(name)
+	for name, pod := range j.pods {
+		m := j.member(name)
 		if pod.Spec.NodeName == "" {
 			j.unscheduled(m, pod)
 		} else if node := j.Nodes[pod.Spec.NodeName]; node != nil {

@@ -26,14 +26,14 @@ func (j *judgement) pod(pod *corev1.Pod) {
 	if j.belongsToOthers("Pod", pod) {
 		return
 	}
-	m := j.members.member(pod.Name)
-	j.members.pods[pod.Name] = pod
+	m := j.member(pod.Name)
+	j.pods[pod.Name] = pod
 	m.Pod = podFacts(pod)
 	m.Pod.Overdue = j.isOverdue(pod)
 	m.Pod.Clients = j.clients(pod)
 	m.Pod.Shaky = j.isShaky(pod)
 	m.Pod.LabelsMissing = lacksLabels(j.c, pod) || build.IsAbandoned(j.c, pod)
-	m.Damage, j.members.emptied[pod.Name] = damage(pod)
+	m.Damage, j.emptied[pod.Name] = damage(pod)
 	if j.v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)
 	}

@@ -29,7 +29,7 @@ func IsBeginning(c *v1alpha1.EtcdCluster) bool {
 func Running(s Snapshot) (running []cluster.Member, ask bool) {
 	j := begin(s)
 	j.kubernetes()
-	for _, m := range j.members.sorted() {
+	for _, m := range j.sorted() {
 		if m.Pod.Phase == cluster.Running && m.Pod.Address != "" {
 			running = append(running, m)
 		}
@@ -41,7 +41,7 @@ func Running(s Snapshot) (running []cluster.Member, ask bool) {
 // be read from, except that it is a voter which nobody asked for, and which is never asked.
 func Witnesses(s Snapshot) (credible []*Answer, led bool) {
 	credible = begin(s).credible()
-	return credible, leads(credible, newest(credible).leader)
+	return credible, answerOf(newest(credible).leader, credible) != nil
 }
 
 // IsLedByUnknown says whether the leader is a voter that nobody asked for: only a read tells whether
@@ -57,7 +57,9 @@ func IsLedByUnknown(s Snapshot) bool {
 func Follows(a *Answer, among []*Answer) bool { return a.follows() == newest(among) }
 
 // Narrator is the member to ask for what it remembers of the membership, nil if there is none.
-func Narrator(answers []*Answer) *Answer { return best(answers, false) }
+func Narrator(answers []*Answer) *Answer {
+	return best(answers, func(a *Answer) bool { return a.Err == nil })
+}
 
 // Lister is the member to ask for the member list after all were read from, nil if there is
 // none. Nobody's list is believed while members follow different leaders.
@@ -65,7 +67,8 @@ func Lister(s Snapshot) (lister *Answer, split bool) {
 	j := begin(s)
 	credible := j.credible()
 	led := newest(credible)
-	return best(following(credible, led), true), j.split(credible, led) != ""
+	lister = best(credible, func(a *Answer) bool { return a.serves() && a.follows() == led })
+	return lister, j.split(credible, led) != ""
 }
 
 // Hashed are the members to ask for the hash of their data, up to that revision: the newest that all
@@ -121,7 +124,7 @@ func IsAsleep(s Snapshot) bool {
 	}
 	j := begin(s)
 	j.kubernetes()
-	return !j.members.anyPod()
+	return len(j.pods) == 0
 }
 
 // hibernated says whether the status says so of this very spec: no member ran by the word of the API
@@ -133,6 +136,14 @@ func hibernated(c *v1alpha1.EtcdCluster) bool {
 	available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable)
 	return available != nil && available.Reason == v1alpha1.ReasonHibernated && c.Status.Replicas == 0 &&
 		meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1alpha1.ConditionDegraded, metav1.ConditionFalse)
+}
+
+// Pods are those of the members, as they were read last, by name.
+func Pods(s Snapshot) map[string]*corev1.Pod {
+	j := begin(s)
+	j.kubernetes()
+	j.confirm()
+	return j.pods
 }
 
 // WaitsForNode says whether a Pod has found no node for so long that its volume may be bound to one

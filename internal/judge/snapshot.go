@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
@@ -31,7 +32,6 @@ type Snapshot struct {
 	Answers []*Answer     // of the members that were asked
 	Told    []etcd.Member // the list that one member remembers
 	List    []etcd.Member // the list of a member that had just answered a linearizable read
-	Descent *Descent      // nil if nobody was asked
 
 	Nodes map[string]*corev1.Node             // of the Pods that have one, by name
 	Disks map[string]*corev1.PersistentVolume // of members whose Pods have waited too long for a node, by member
@@ -46,9 +46,9 @@ type Snapshot struct {
 
 // Named is what the API server said of the Pod and the volume of one member.
 type Named struct {
-	AskedPod, AskedVolume bool
-	Pod                   *corev1.Pod // nil if there is none
-	Volume                *corev1.PersistentVolumeClaim
+	AskedPod bool
+	Pod      *corev1.Pod                   // nil if there is none
+	Volume   *corev1.PersistentVolumeClaim // nil if there is none, or it was not asked for
 }
 
 // An Answer is what one member said.
@@ -63,13 +63,8 @@ type Answer struct {
 	Revision int64        // as of that read; 0 if etcd does not tell
 	Again    *etcd.Status // after that read, of a member that followed another leader than the others; nil if it was not asked
 
-	Hash   *etcd.Hash // up to the revision that all have; nil if it was not asked, or did not tell
-	Untold error      // why it did not tell
-}
+	Hash *cluster.Hash // up to the revision that all have; nil if it was not asked
 
-// Descent is what a member of etcd 3.5 said to whether a downgrade goes on.
-type Descent struct {
-	Member string
-	Goes   bool
-	Err    error
+	GoesDown    bool  // a downgrade goes on, by the word of one of etcd 3.5 that was asked
+	GoesDownErr error // why that one did not say whether it does
 }

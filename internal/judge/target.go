@@ -16,23 +16,23 @@ import (
 // target says what members are to run now, and compares every Pod with that. It depends on what
 // all members run, so it comes late.
 func (j *judgement) target() {
-	c, v, members := j.c, &j.v, j.members
-	for name, pod := range members.pods {
-		m := members.member(name)
+	c, v := j.c, &j.v
+	for name, pod := range j.pods {
+		m := j.member(name)
 		m.Pod.DefaultImage = build.RunsDefaultImage(pod, m.Version)
 	}
 	v.Target = j.transition().Target()
-	v.Target.Misnamed = misnamed(c, v.Target, members)
-	listed := cluster.Names(slices.DeleteFunc(members.sorted(), cluster.Not(cluster.IsListed)))
-	for name, pod := range members.pods {
-		m := members.member(name)
+	v.Target.Misnamed = j.misnamed()
+	listed := cluster.Names(slices.DeleteFunc(j.sorted(), cluster.Not(cluster.IsListed)))
+	for name, pod := range j.pods {
+		m := j.member(name)
 		m.Pod.Change = j.change(build.Targeted(c, v.Target.For(*m)), pod)
 		m.Pod.Cramped = c.QuotaBytes() < min(build.QuotaOf(pod), m.DBSize)
-		if !m.Started && build.IsJoining(pod) && members.emptied[name] { // it has no data yet
+		if !m.Started && build.IsJoining(pod) && j.emptied[name] { // it has no data yet
 			m.Damage, m.Pod.Misled = "", v.Unread == "" && !slices.Equal(build.Peers(pod), listed)
 		}
 	}
-	v.Target.Current = v.Target.CurrentOf(members.sorted())
+	v.Target.Current = v.Target.CurrentOf(j.sorted())
 	if v.Target.Downgrade != "" && v.Want.Ephemeral && j.takesNewPods() {
 		v.Target.Barred = fmt.Sprintf("members of etcd %s need new pods, because flags differ, and with its pod the data of a member goes; "+
 			"etcd lets no new member join while it goes down: set spec.version back", v.Target.Downgrade)
@@ -43,10 +43,11 @@ func (j *judgement) target() {
 // misnamed says which image holds another version than it was taken for, if a member that runs
 // it tells so: the user's choice, or what a mirror or an admission policy has put in the place
 // of the usual one. Versions that are no release are not judged.
-func misnamed(c *v1alpha1.EtcdCluster, target cluster.Target, members *join) string {
-	wanted, image := wantedVersion(c)
-	for _, m := range members.sorted() {
-		pod := members.pods[m.Name]
+func (j *judgement) misnamed() string {
+	target := j.v.Target
+	wanted, image := wantedVersion(j.c)
+	for _, m := range j.sorted() {
+		pod := j.pods[m.Name]
 		runs := pod != nil && cluster.IsListed(m) && m.Answers && !m.Pod.Settling && version.MinorOf(m.Version) != ""
 		switch {
 		case !runs:
@@ -64,7 +65,7 @@ func misnamed(c *v1alpha1.EtcdCluster, target cluster.Target, members *join) str
 func (j *judgement) takesNewPods() bool {
 	wanted, image := wantedVersion(j.c)
 	end := build.Targeted(j.c, cluster.Target{Version: wanted, Image: image})
-	for _, pod := range j.members.pods {
+	for _, pod := range j.pods {
 		if j.change(end, pod) == cluster.Rebuild {
 			return true
 		}
@@ -88,12 +89,13 @@ func (j *judgement) change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Cha
 // transition is what stands between the members and the version that is wanted.
 func (j *judgement) transition() version.Transition {
 	wanted, image := wantedVersion(j.c)
-	running, runningImage := j.members.running()
+	running, runningImage := j.running()
 	return version.Transition{
 		Wanted: cluster.Revision{Version: wanted, Image: image}, Running: running, Image: runningImage,
-		Downgrade: j.v.DowngradeTarget, Answers: j.members.answer(), Told: j.c.Status.TargetVersion,
-		Unmigrated: j.members.unmigrated, Unproven: j.members.unproven,
-		Legacy: j.c.Status.LegacyEntries, Cleansed: j.members.areCleansed(j.c),
+		Downgrade: j.v.DowngradeTarget, Told: j.c.Status.TargetVersion,
+		Answers:    slices.ContainsFunc(j.sorted(), func(m cluster.Member) bool { return m.Answers }),
+		Unmigrated: j.unmigrated, Unproven: j.v.Unproven(),
+		Legacy: j.c.Status.LegacyEntries, Cleansed: j.areCleansed(),
 	}
 }
 
@@ -101,8 +103,8 @@ func (j *judgement) transition() version.Transition {
 // etcd 3.5. Each has written a snapshot when it is healthy again, and not before, because
 // joining and raising the cluster's version are two entries at least. Once that was so the
 // status remembers it by what comes next: then members are recreated without the setting.
-func (j *join) areCleansed(c *v1alpha1.EtcdCluster) bool {
-	if c.Status.TargetVersion != "" && !version.ReadsLegacy(c.Status.TargetVersion) {
+func (j *judgement) areCleansed() bool {
+	if told := j.c.Status.TargetVersion; told != "" && !version.ReadsLegacy(told) {
 		return true
 	}
 	for _, m := range j.members {
@@ -112,16 +114,6 @@ func (j *join) areCleansed(c *v1alpha1.EtcdCluster) bool {
 		}
 	}
 	return true
-}
-
-// answer says whether any member does.
-func (j *join) answer() bool {
-	for _, m := range j.members {
-		if m.Answers {
-			return true
-		}
-	}
-	return false
 }
 
 // wantedVersion is what the spec wants, or what was put in its place after it
@@ -143,10 +135,10 @@ func isRolledBack(c *v1alpha1.EtcdCluster) bool {
 // running are the versions of all listed members, and the image that the user has chosen
 // for one of them that runs the newest: one that answers, else one whose volume says so.
 // Adopted members count before etcd lists them.
-func (j *join) running() (versions []string, image string) {
+func (j *judgement) running() (versions []string, image string) {
 	var all []cluster.Member
 	for _, m := range j.sorted() {
-		if adopted := j.unproven && m.Recorded; (m.Role != cluster.Unlisted || adopted) && m.Version != "" {
+		if adopted := j.v.Unproven() && m.Recorded; (m.Role != cluster.Unlisted || adopted) && m.Version != "" {
 			all, versions = append(all, m), append(versions, m.Version)
 		}
 	}

@@ -13,16 +13,15 @@ import (
 // recorded are the members that nobody asked for, as the status remembers them: what is
 // known of them while no member answers.
 func recorded(c *v1alpha1.EtcdCluster) []cluster.UnknownMember {
-	members := newJoin(c)
 	var unknown []cluster.UnknownMember
 	for _, m := range c.Status.UnknownMembers {
 		id, err := strconv.ParseUint(m.ID, 16, 64)
 		if err != nil {
 			continue
 		}
+		_, home := place(c, m.PeerURLs)
 		unknown = append(unknown, cluster.UnknownMember{
-			ID: id, Name: m.Name, PeerURL: strings.Join(m.PeerURLs, ","), Voter: m.Role != v1alpha1.RoleLearner,
-			Home: members.homeOf(m.PeerURLs),
+			ID: id, Name: m.Name, PeerURL: strings.Join(m.PeerURLs, ","), Voter: m.Role != v1alpha1.RoleLearner, Home: home,
 		})
 	}
 	return unknown
@@ -32,7 +31,7 @@ func recorded(c *v1alpha1.EtcdCluster) []cluster.UnknownMember {
 // is known of unknown members, so it is only added to that.
 func (j *judgement) hear() {
 	if j.Told != nil {
-		j.v.Unknown = both(j.v.Unknown, j.members.list(j.Told, false))
+		j.v.Unknown = both(j.v.Unknown, j.list(j.Told, false))
 	}
 }
 

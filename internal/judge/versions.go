@@ -3,7 +3,9 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
@@ -21,7 +23,7 @@ func (j *judgement) noteVersions(answers []*Answer) {
 		runs, stores := version.MinorOf(a.Status.Version), cmp.Or(version.MinorOf(a.Status.StorageVersion), firstMinor)
 		next := cmp.Or(j.v.DowngradeTarget, runs)
 		if a.Err == nil && runs != firstMinor && runs != j.v.DowngradeTarget && stores != next {
-			j.members.unmigrated = fmt.Sprintf("%s runs %s, and its data is of %s, not of %s yet", a.Member, runs, stores, next)
+			j.unmigrated = fmt.Sprintf("%s runs %s, and its data is of %s, not of %s yet", a.Member, runs, stores, next)
 		}
 	}
 }
@@ -29,23 +31,23 @@ func (j *judgement) noteVersions(answers []*Answer) {
 // mayDescend says whether a downgrade may go on of which no status tells, because all members
 // run etcd 3.5, and one may be added next.
 func (j *judgement) mayDescend() bool {
-	versions, _ := j.members.running()
+	versions, _ := j.running()
 	most := j.v.Want.Size
 	if j.v.Want.Ephemeral {
 		most++ // while they are recreated
 	}
-	return j.members.voters() < most && version.MinorOf(version.Highest(versions)) == firstMinor
+	voters := slices.DeleteFunc(j.sorted(), cluster.Not(cluster.IsVoter))
+	return len(voters) < most && version.MinorOf(version.Highest(versions)) == firstMinor
 }
 
 // noteDescent takes down whether such a downgrade goes on.
 func (j *judgement) noteDescent() {
-	if j.Descent == nil {
-		return
-	}
-	if j.Descent.Err != nil {
-		j.v.Unread = j.Descent.Member + " does not say whether it goes down: " + j.Descent.Err.Error()
-	}
-	if j.Descent.Goes {
-		j.v.DowngradeTarget = firstMinor
+	for _, a := range j.Answers {
+		if a.GoesDownErr != nil {
+			j.v.Unread = a.Member + " does not say whether it goes down: " + a.GoesDownErr.Error()
+		}
+		if a.GoesDown {
+			j.v.DowngradeTarget = firstMinor
+		}
 	}
 }

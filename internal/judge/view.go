@@ -6,18 +6,26 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/memory"
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
-// A judgement is a view in the making.
+// A judgement is a view in the making. It collects what each source knows of a member, by its name
+// and never by its place in a list.
 type judgement struct {
 	Snapshot
 	c       *v1alpha1.EtcdCluster
 	v       cluster.View
-	members *join
+	members map[string]*cluster.Member
+	pods    map[string]*corev1.Pod // as they were read last
+	chosen  map[string]string      // image that their volumes say the user had chosen
+	emptied map[string]bool        // their etcd found its data directory empty
+	// unmigrated is a member whose data etcd has yet to bring to its version, and why.
+	unmigrated string
 }
 
 // View is what the snapshot means, by what is remembered of earlier ones.
@@ -34,13 +42,11 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 func (j *judgement) all() {
 	j.kubernetes()
 	j.etcd()
-	if !j.Asleep {
-		j.confirm()
-	}
+	j.confirm()
 	j.nodes()
 	j.target()
 	j.unwritten()
-	j.v.Members = j.members.sorted()
+	j.v.Members = j.sorted()
 	if !j.Asleep {
 		j.objects()
 	}
@@ -53,10 +59,16 @@ func IsLeftAlone(c *v1alpha1.EtcdCluster) bool { return c.DeletionTimestamp != n
 // begin takes down what the EtcdCluster itself says.
 func begin(s Snapshot) *judgement {
 	c := s.Cluster
-	return &judgement{Snapshot: s, c: c, members: newJoin(c), v: cluster.View{
-		Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.DeletionTimestamp != nil,
-		Newer: newer(c), Want: want(c), Record: record(c), Unknown: recorded(c),
-	}}
+	j := &judgement{
+		Snapshot: s, c: c, v: cluster.View{
+			Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.DeletionTimestamp != nil,
+			Newer: newer(c), Want: want(c), Record: record(c), Unknown: recorded(c),
+		},
+		members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
+		chosen: map[string]string{}, emptied: map[string]bool{},
+	}
+	j.recall()
+	return j
 }
 
 // newer is what of the status this operator does not understand. It does not matter to one that
@@ -108,10 +120,7 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 		Recovering: c.Status.Recovering, Revision: c.Status.Revision,
 	}
 	if isRolledBack(c) {
-		was := c.Status.Rollback
-		r.RolledBack = cluster.RollBack{
-			Refused: was.Refused, RefusedImage: was.RefusedImage, Version: was.Version, Image: was.Image, Because: was.Because,
-		}
+		r.RolledBack = cluster.RollBack(*c.Status.Rollback)
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted

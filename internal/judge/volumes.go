@@ -14,7 +14,7 @@ import (
 )
 
 func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
-	c, v, members := j.c, &j.v, j.members
+	c, v := j.c, &j.v
 	serial := cluster.Serial(c.Name, claim.Name)
 	if serial < 0 {
 		return // a copy is its maker's: it is neither grown nor owned nor deleted
@@ -34,15 +34,15 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 	if isQuarantined(claim) {
 		return
 	}
-	m := members.member(claim.Name)
-	m.Volume, members.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1alpha1.AnnotationChosenImage]
+	m := j.member(claim.Name)
+	m.Volume, j.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1alpha1.AnnotationChosenImage]
 	m.Unused = build.IsUnused(claim)
 	if m.Volume == cluster.Kept {
 		past := history(claim)
 		past.Unused, past.Unfit = m.Unused, m.Unused && !build.IsFitting(c, claim)
 		v.Volumes = append(v.Volumes, past)
 	}
-	if had := claim.Annotations[v1alpha1.AnnotationVersion]; members.unproven && version.MinorOf(had) != "" {
+	if had := claim.Annotations[v1alpha1.AnnotationVersion]; v.Unproven() && version.MinorOf(had) != "" {
 		m.Version = had
 	}
 }
@@ -54,7 +54,7 @@ func (j *judgement) belongsToStranger(claim *corev1.PersistentVolumeClaim) bool 
 	switch {
 	case metav1.GetControllerOf(claim) != nil:
 		foreign, why = foreignTo(j.c, claim)
-	case j.v.Want.Ephemeral, isQuarantined(claim), j.members.pods[claim.Name] != nil:
+	case j.v.Want.Ephemeral, isQuarantined(claim), j.pods[claim.Name] != nil:
 		return false
 	default:
 		foreign = cluster.Object{Name: claim.Name, Why: build.Stranger(j.c, claim), Gone: claim.DeletionTimestamp != nil}

@@ -138,8 +138,9 @@ func (c clients) hashes(ctx context.Context, s *judge.Snapshot) {
 		ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 		defer cancel()
 		hash, err := c[a.Member].HashKV(ctx, revision)
-		if a.Untold = err; err == nil {
-			a.Hash = &hash
+		a.Hash = &cluster.Hash{Member: a.Member, Sum: hash.Sum, Compacted: hash.Compacted}
+		if err != nil {
+			a.Hash.Untold = err.Error()
 		}
 	})
 }
@@ -152,6 +153,5 @@ func (c clients) descent(ctx context.Context, s *judge.Snapshot) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	goes, err := c[a.Member].DowngradeEnabled(ctx)
-	s.Descent = &judge.Descent{Member: a.Member, Goes: goes, Err: err}
+	a.GoesDown, a.GoesDownErr = c[a.Member].DowngradeEnabled(ctx)
 }

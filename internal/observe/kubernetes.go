@@ -43,7 +43,7 @@ func (o *Observer) lists(ctx context.Context, s *judge.Snapshot) error {
 func (o *Observer) named(ctx context.Context, s *judge.Snapshot) error {
 	s.Named = map[string]judge.Named{}
 	for _, doubt := range judge.Doubts(*s) {
-		named := judge.Named{AskedPod: doubt.Pod, AskedVolume: doubt.Volume}
+		named := judge.Named{AskedPod: doubt.Pod}
 		key := client.ObjectKey{Namespace: s.Cluster.Namespace, Name: doubt.Member}
 		var err error
 		if doubt.Pod {
@@ -101,28 +101,12 @@ func (o *Observer) nodes(ctx context.Context, s *judge.Snapshot) error {
 		return nil
 	}
 	s.Nodes, s.Disks, s.Hosts = map[string]*corev1.Node{}, map[string]*corev1.PersistentVolume{}, map[string][]corev1.Node{}
-	for _, pod := range podsOf(s) {
+	for _, pod := range judge.Pods(*s) {
 		if err := o.node(ctx, s, pod); err != nil && !apierrors.IsForbidden(err) {
 			return err
 		}
 	}
 	return nil
-}
-
-// podsOf are the Pods of a snapshot, as they were read last.
-func podsOf(s *judge.Snapshot) []*corev1.Pod {
-	var all []*corev1.Pod
-	for i := range s.Pods {
-		if !s.Named[s.Pods[i].Name].AskedPod {
-			all = append(all, &s.Pods[i])
-		}
-	}
-	for _, named := range s.Named {
-		if named.Pod != nil {
-			all = append(all, named.Pod)
-		}
-	}
-	return all
 }
 
 func (o *Observer) node(ctx context.Context, s *judge.Snapshot, pod *corev1.Pod) error {

@@ -351,10 +351,10 @@ func (w *world) running() []string {
 // hops are answers of version.Next. It takes long, and there are few questions.
 var hops sync.Map
 
-func nextHop(wanted string, running []string, downgrade string) version.Hop {
+func nextHop(wanted string, running []string, downgrade string) cluster.Target {
 	question := [...]string{wanted, strings.Join(running, " "), downgrade}
 	if hop, known := hops.Load(question); known {
-		return hop.(version.Hop)
+		return hop.(cluster.Target)
 	}
 	hop := version.Next(wanted, running, downgrade, false)
 	hops.Store(question, hop)
@@ -371,10 +371,10 @@ func (w *world) aim() {
 		v.DowngradeTarget = w.downgrade
 	}
 	hop := nextHop(v.Want.Version, running, v.DowngradeTarget)
-	if v.DowngradeTarget != w.downgrade && hop.To == w.aimed {
+	if v.DowngradeTarget != w.downgrade && hop.Version == w.aimed {
 		hop.Downgrade = "" // it was enabled, and no member tells
 	}
-	v.Target = cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}
+	v.Target = hop
 	if hop.Downgrade != "" {
 		v.Target.Version = version.Highest(running)
 	}
@@ -382,7 +382,7 @@ func (w *world) aim() {
 		v.Target.Downgrade, v.Target.Barred = "", "data would go with the Pods"
 	}
 	if v.Unproven() {
-		v.Target.Version = version.Wake(hop.To, running)
+		v.Target.Version = version.Wake(hop.Version, running)
 	}
 	w.aimed = v.Target.Version
 	for i := range v.Members {

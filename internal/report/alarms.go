@@ -18,7 +18,7 @@ func alarms(v cluster.View) string {
 	var all []string
 	for _, kind := range []string{cluster.Corrupt, cluster.NoSpace} {
 		if len(v.Raised(kind)) > 0 {
-			all = append(all, "etcd has raised the alarm "+named(v, kind)+": "+whatToDo[kind])
+			all = append(all, "etcd has raised the alarm "+v.Raised(kind).String()+": "+whatToDo[kind])
 		}
 	}
 	for _, m := range v.Members {
@@ -27,13 +27,4 @@ func alarms(v cluster.View) string {
 		}
 	}
 	return strings.Join(all, "; ")
-}
-
-// named are all alarms of one kind.
-func named(v cluster.View, kind string) string {
-	var all []string
-	for _, a := range v.Raised(kind) {
-		all = append(all, a.String())
-	}
-	return strings.Join(all, ", ")
 }

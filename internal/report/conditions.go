@@ -73,10 +73,10 @@ func heldBack(v cluster.View, formed bool) (held metav1.Condition, whole bool) {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet"), false
 	case v.Unread == "" && len(v.Raised(cluster.Corrupt)) > 0:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonCorrupt, "etcd refuses every write: it has raised the alarm %s",
-			named(v, cluster.Corrupt)), false
+			v.Raised(cluster.Corrupt)), false
 	case v.Unread == "" && len(v.Raised(cluster.NoSpace)) > 0:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonNoSpace, "etcd reads and deletes, and refuses every write that needs room: "+
-			"it has raised the alarm %s", named(v, cluster.NoSpace)), false
+			"it has raised the alarm %s", v.Raised(cluster.NoSpace)), false
 	default:
 		return held, true
 	}

@@ -80,10 +80,8 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 	if is.Revision == 0 {
 		status.Revision, status.RevisionTime = 0, nil // the loss of what came after was accepted
 	}
-	if r := is.RolledBack; r != was.RolledBack {
-		status.Rollback = &v1alpha1.Rollback{
-			Refused: r.Refused, RefusedImage: r.RefusedImage, Version: r.Version, Image: r.Image, Because: r.Because,
-		}
+	if is.RolledBack != was.RolledBack {
+		status.Rollback = new(v1alpha1.Rollback(is.RolledBack))
 	}
 }
 

@@ -38,21 +38,11 @@ func find(minor string) (release, bool) {
 	return known[i], true
 }
 
-// Newest returns the newest patch of a minor version such as 3.6, and whether the
-// operator knows that minor version.
-func Newest(minor string) (string, bool) {
-	r, ok := find(minor)
-	if !ok {
-		return "", false
-	}
-	return r.newest.String(), true
-}
-
 // Full returns the version that is meant: the newest patch if wanted is a minor
 // version that the operator knows, wanted itself otherwise.
 func Full(wanted string) string {
-	if newest, ok := Newest(wanted); ok {
-		return newest
+	if r, ok := find(wanted); ok {
+		return r.newest.String()
 	}
 	return wanted
 }

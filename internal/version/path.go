@@ -3,39 +3,26 @@ package version
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// Hop is the next part of the way to a wanted version.
-type Hop struct {
-	// To is the full version that all members run at the end of the hop. If the way
-	// is barred it is the one that a new member must run beside those there are;
-	// empty if there are none.
-	To string
-	// Downgrade is the minor version for which etcd's downgrade must be enabled
-	// before the first member goes to To; empty if there is nothing to enable.
-	Downgrade string
-	// Cancel: the downgrade that is enabled must be cancelled before all else. It is
-	// another one, or has done its work when the first member runs To.
-	Cancel bool
-	// Barred says why wanted cannot be reached and what to do; empty if it can.
-	Barred string
-}
-
-// Next returns the next hop on the way to the full version wanted.
+// Next returns the next part of the way to the full version wanted. Its version is what all members
+// run at the end of that. If the way is barred it is the one that a new member must run beside those
+// there are; empty if there are none.
 //
 // running is what the members' own etcd reports, in any order. It must hold every
 // listed member that has started, also one that is down: whether an update has
 // finished depends on the slowest. downgrade is the target of the downgrade that
 // etcd has enabled, empty if none is. A custom image holds wanted and nothing else.
-func Next(wanted string, running []string, downgrade string, customImage bool) Hop {
+func Next(wanted string, running []string, downgrade string, customImage bool) cluster.Target {
 	target, err := Parse(wanted)
 	if _, ok := find(target.Minor()); err != nil || !ok {
 		return barred(running, downgrade, fmt.Sprintf("spec.version %q is not known to this operator: "+
 			"set a full version of etcd %s, such as %s", wanted, minors(), known[len(known)-1].newest))
 	}
 	if len(running) == 0 {
-		return Hop{To: wanted}
+		return cluster.Target{Version: wanted}
 	}
 	now, odd := parseAll(running)
 	to, why := way(target, now, odd)
@@ -46,21 +33,21 @@ func Next(wanted string, running []string, downgrade string, customImage bool) H
 	if why != "" {
 		return barred(running, downgrade, why)
 	}
-	return hop(to, now, minorOf(downgrade))
+	return hop(to, now, downgrade)
 }
 
 // hop adds to a version what etcd must be told before members go there.
-func hop(to Version, now []Version, downgrade string) Hop {
-	h := Hop{To: to.String()}
+func hop(to Version, now []Version, downgrade string) cluster.Target {
+	t := cluster.Target{Version: to.String()}
 	switch {
 	case downgrade != "" && downgrade != to.Minor():
-		h.Cancel = true // only one can be enabled at a time, and it keeps etcd from going up
+		t.Cancel = true // only one can be enabled at a time, and it keeps etcd from going up
 	case downgrade != "" && now[0].minor == to.minor:
-		h.Cancel = true // who has gone keeps the cluster there, and it would keep others from joining
+		t.Cancel = true // who has gone keeps the cluster there, and it would keep others from joining
 	case downgrade == "" && now[0].minor > to.minor:
-		h.Downgrade = to.Minor()
+		t.Downgrade = to.Minor()
 	}
-	return h
+	return t
 }
 
 // way returns the version that all members are brought to next, or why there is none.
@@ -84,28 +71,17 @@ func way(target Version, now []Version, odd []string) (Version, string) {
 	case low.minor == target.minor:
 		return target, "" // an update is taken back that has not come to its end
 	case low.minor != high.minor:
-		return latest(now, low.minor), "" // and so it is on the way further down
+		return newest(low, now), "" // and so it is on the way further down
 	}
 	return down(target, high, now)
-}
-
-// latest is the newest version of that minor one that a member runs.
-func latest(now []Version, minor int) Version {
-	var best Version
-	for _, v := range now {
-		if v.minor == minor {
-			best = v // they are sorted
-		}
-	}
-	return best
 }
 
 // up goes one minor version at a time, each time from a patch that etcd supports it
 // from (https://etcd.io/docs/v3.6/upgrades/upgrading-etcd/, "Upgrade policy").
 func up(target Version, now []Version) (Version, string) {
 	low := now[0]
-	if r, ok := find(low.Minor()); ok && low.Less(r.ready) {
-		return newest(r, now), ""
+	if r, ok := find(low.Minor()); ok && low.Compare(r.ready) < 0 {
+		return newest(r.newest, now), ""
 	}
 	if low.minor+1 == target.minor {
 		return target, ""
@@ -116,7 +92,7 @@ func up(target Version, now []Version) (Version, string) {
 		return Version{}, fmt.Sprintf("the way from %s to %s leads over %s, of which this operator knows no version: "+
 			"bring the members to %s by hand first", low, target, next, known[0].newest)
 	}
-	return newest(r, now), ""
+	return newest(r.newest, now), ""
 }
 
 // down goes one minor version, by etcd's downgrade
@@ -127,18 +103,17 @@ func down(target, high Version, now []Version) (Version, string) {
 			"set spec.version and spec.image back to what they run, or use a newer operator", high)
 	}
 	if high.minor-target.minor > 1 {
-		r, _ := find(Version{major: high.major, minor: high.minor - 1}.Minor())
+		r, _ := find(MinorBelow(high.String()))
 		return Version{}, fmt.Sprintf("members run %s, and etcd goes down by one minor version at a time: set spec.version to %s first, "+
-			"and to %s when all members run that", high, newest(r, now), target)
+			"and to %s when all members run that", high, newest(r.newest, now), target)
 	}
 	return target, ""
 }
 
-// newest is the newest patch that is known, or a newer one that a member runs already.
-func newest(r release, now []Version) Version {
-	best := r.newest
+// newest is that version, or a newer patch of it that a member runs already.
+func newest(best Version, now []Version) Version {
 	for _, v := range now {
-		if v.Minor() == best.Minor() && best.Less(v) {
+		if v.Minor() == best.Minor() && best.Compare(v) < 0 {
 			best = v
 		}
 	}
@@ -152,7 +127,7 @@ func newest(r release, now []Version) Version {
 // middle of that.
 func Wake(to string, had []string) string {
 	newest := Highest(had)
-	if newest == "" || minorOf(newest) == minorOf(to) {
+	if newest == "" || MinorOf(newest) == MinorOf(to) {
 		return to
 	}
 	return newest
@@ -161,19 +136,19 @@ func Wake(to string, had []string) string {
 // barred keeps members where they are. A new one runs the newest version beside them,
 // because a cluster that has gone up lets no older one join. During a downgrade it is
 // the oldest, because the cluster has gone down.
-func barred(running []string, downgrade, why string) Hop {
-	h := Hop{Barred: why}
+func barred(running []string, downgrade, why string) cluster.Target {
+	t := cluster.Target{Barred: why}
 	now, odd := parseAll(running)
 	switch {
 	case len(running) == 0:
 	case len(now) == 0:
-		h.To = odd[0]
+		t.Version = odd[0]
 	case downgrade != "":
-		h.To = now[0].String()
+		t.Version = now[0].String()
 	default:
-		h.To = now[len(now)-1].String()
+		t.Version = now[len(now)-1].String()
 	}
-	return h
+	return t
 }
 
 // parseAll returns the versions, oldest first, and what is none, in order.
@@ -197,10 +172,4 @@ func distinct(now []Version) []string {
 		names = append(names, v.String())
 	}
 	return names
-}
-
-// minorOf cuts a patch number off, which etcd reports with the target of a downgrade.
-func minorOf(s string) string {
-	parts := strings.SplitN(s, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }

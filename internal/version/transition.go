@@ -22,19 +22,19 @@ type Transition struct {
 // is prepared for it. A downgrade is not even asked for before its data is of its own version: that
 // it is of the older one would prove nothing then.
 func (s Transition) Target() cluster.Target {
-	hop := Next(s.Wanted.Version, s.Running, s.Downgrade, s.Wanted.Image != "")
-	if hop.Downgrade != "" && !s.Answers && s.Told == hop.To {
-		hop.Downgrade = "" // it was allowed, and nobody is there to say so
+	t := Next(s.Wanted.Version, s.Running, s.Downgrade, s.Wanted.Image != "")
+	to := t.Version
+	if t.Downgrade != "" && !s.Answers && s.Told == to {
+		t.Downgrade = "" // it was allowed, and nobody is there to say so
 	}
-	t := cluster.Target{Version: hop.To, Downgrade: hop.Downgrade, Cancel: hop.Cancel, Barred: hop.Barred}
-	up, legacy := goesUp(s.Running, hop.To), s.Legacy && !ReadsLegacy(s.Wanted.Version)
+	up, legacy := goesUp(s.Running, to), s.Legacy && !ReadsLegacy(s.Wanted.Version)
 	switch {
-	case (up || hop.Downgrade != "" || s.Downgrade == MinorOf(hop.To)) && s.Unmigrated != "":
+	case (up || t.Downgrade != "" || s.Downgrade == MinorOf(to)) && s.Unmigrated != "":
 		t.Await = "etcd to prepare its data: " + s.Unmigrated
 		t.Version = Highest(s.Running)
 	case s.Unproven:
-		t.Version = Wake(hop.To, s.Running)
-	case t.Downgrade != "", legacy && up && !ReadsLegacy(hop.To) && !s.Cleansed:
+		t.Version = Wake(to, s.Running)
+	case t.Downgrade != "", legacy && up && !ReadsLegacy(to) && !s.Cleansed:
 		t.Version = Highest(s.Running)
 	}
 	t.Cleanse = legacy && MinorOf(t.Version) == lastLegacy

@@ -57,6 +57,15 @@ func MinorOf(full string) string {
 	return v.Minor()
 }
 
+// MinorBelow is the minor version before that of a full one; empty if it is no release of etcd.
+func MinorBelow(full string) string {
+	v, err := Parse(full)
+	if err != nil {
+		return ""
+	}
+	return Version{major: v.major, minor: v.minor - 1}.Minor()
+}
+
 // Order compares two full versions by age, as cmp.Compare does. What is none is
 // older than every version.
 func Order(a, b string) int {
@@ -72,6 +81,3 @@ func Highest(versions []string) string {
 	}
 	return slices.MaxFunc(versions, Order)
 }
-
-// Less says whether v is older than other.
-func (v Version) Less(other Version) bool { return v.Compare(other) < 0 }

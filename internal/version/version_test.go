@@ -28,10 +28,7 @@ func TestCompare(t *testing.T) {
 	for i, a := range order {
 		for j, b := range order {
 			x, y := parse(t, a), parse(t, b)
-			if got := x.Less(y); got != (i < j) {
-				t.Errorf("%s < %s is %t", a, b, got)
-			}
-			if got := x.Compare(y); (got == 0) != (i == j) || got != -y.Compare(x) {
+			if got := x.Compare(y); (got < 0) != (i < j) || (got == 0) != (i == j) || got != -y.Compare(x) {
 				t.Errorf("Compare(%s, %s) = %d", a, b, got)
 			}
 		}
@@ -42,17 +39,19 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestNewest(t *testing.T) {
-	for minor, want := range map[string]string{"3.5": "3.5.35", "3.6": "3.6.16", "3.7": "3.7.3", "3.4": "", "3.8": "", "3.6.16": "", "": ""} {
-		got, ok := version.Newest(minor)
-		if got != want || ok != (want != "") {
-			t.Errorf("Newest(%q) = %q, %t, want %q", minor, got, ok, want)
+func TestMinorBelow(t *testing.T) {
+	for full, want := range map[string]string{"3.6.16": "3.5", "3.10.0": "3.9", "3.6": "", "3.6.0-rc.0": "", "": ""} {
+		if got := version.MinorBelow(full); got != want {
+			t.Errorf("MinorBelow(%q) = %q, want %q", full, got, want)
 		}
 	}
 }
 
 func TestFull(t *testing.T) {
-	for wanted, want := range map[string]string{"3.6": "3.6.16", "3.7": "3.7.3", "3.6.9": "3.6.9", "3.6.99": "3.6.99", "3.8": "3.8", "": ""} {
+	for wanted, want := range map[string]string{
+		"3.5": "3.5.35", "3.6": "3.6.16", "3.7": "3.7.3", "3.6.9": "3.6.9", "3.6.16": "3.6.16", "3.6.99": "3.6.99",
+		"3.4": "3.4", "3.8": "3.8", "": "",
+	} {
 		if got := version.Full(wanted); got != want {
 			t.Errorf("Full(%q) = %q, want %q", wanted, got, want)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
@@ -29,14 +30,14 @@ func (s state) String() string {
 }
 
 // next asks for the next hop and holds it against what must never happen.
-func (s state) next(t *testing.T, wanted string, custom bool) version.Hop {
+func (s state) next(t *testing.T, wanted string, custom bool) cluster.Target {
 	t.Helper()
 	hop := version.Next(wanted, s.members[:], s.downgrade, custom)
 	at := fmt.Sprintf("%s, wanted %s, custom image %t: %+v", s, wanted, custom, hop)
 	low, high := oldest(t, s.members[:]), newest(t, s.members[:])
-	to := parse(t, hop.To)
+	to := parse(t, hop.Version)
 	if hop.Barred != "" {
-		if !slices.Contains(s.members[:], hop.To) || hop.Cancel || hop.Downgrade != "" {
+		if !slices.Contains(s.members[:], hop.Version) || hop.Cancel || hop.Downgrade != "" {
 			t.Fatalf("barred, but something changes: %s", at)
 		}
 		return hop
@@ -50,11 +51,11 @@ func (s state) next(t *testing.T, wanted string, custom bool) version.Hop {
 		t.Fatalf("two downgrades at once: %s", at)
 	case minorNumber(t, to)-minorNumber(t, low) > 1 || minorNumber(t, high)-minorNumber(t, to) > 1:
 		t.Fatalf("a minor is skipped: %s", at)
-	case minorNumber(t, to) > 5 && low.Minor() == "3.5" && low.Less(parse(t, "3.5.26")):
+	case minorNumber(t, to) > 5 && low.Minor() == "3.5" && low.Compare(parse(t, "3.5.26")) < 0:
 		t.Fatalf("zombie members: %s", at)
-	case minorNumber(t, to) > 6 && low.Minor() == "3.6" && low.Less(parse(t, "3.6.11")):
+	case minorNumber(t, to) > 6 && low.Minor() == "3.6" && low.Compare(parse(t, "3.6.11")) < 0:
 		t.Fatalf("3.7 beside a 3.6 that is too old: %s", at)
-	case custom && hop.To != wanted:
+	case custom && hop.Version != wanted:
 		t.Fatalf("the image does not hold it: %s", at)
 	case minorNumber(t, to) > minorNumber(t, parse(t, wanted)) && (to.Minor() != low.Minor() || low.Minor() == high.Minor()):
 		t.Fatalf("up on the way down: %s", at)
@@ -66,7 +67,7 @@ func (s state) next(t *testing.T, wanted string, custom bool) version.Hop {
 
 // obey does one thing that the hop asks for, as etcd lets it be done. which of the
 // members goes first is up to the caller.
-func (s state) obey(t *testing.T, hop version.Hop, which int) state {
+func (s state) obey(t *testing.T, hop cluster.Target, which int) state {
 	t.Helper()
 	before := s
 	switch {
@@ -78,8 +79,8 @@ func (s state) obey(t *testing.T, hop version.Hop, which int) state {
 		}
 		s.downgrade, s.cluster = hop.Downgrade, hop.Downgrade
 	default:
-		s.members[which] = hop.To
-		own, of := minorNumber(t, parse(t, hop.To)), minorNumber(t, parse(t, s.cluster+".0"))
+		s.members[which] = hop.Version
+		own, of := minorNumber(t, parse(t, hop.Version)), minorNumber(t, parse(t, s.cluster+".0"))
 		if own < of {
 			t.Fatalf("the member panics, it is older than the cluster: %s: %+v", before, hop)
 		}
@@ -98,7 +99,7 @@ func (s state) settle(t *testing.T) state {
 	if low.Minor() == s.downgrade && high.Minor() == s.downgrade {
 		s.downgrade = ""
 	}
-	if s.downgrade == "" && parse(t, s.cluster+".0").Less(low) {
+	if s.downgrade == "" && parse(t, s.cluster+".0").Compare(low) < 0 {
 		s.cluster = low.Minor()
 	}
 	return s
@@ -144,8 +145,8 @@ func arrives(t *testing.T, s state, wanted string) {
 		if hop.Barred != "" {
 			t.Fatalf("%s to %s ends at %s: %s", start, wanted, s, hop.Barred)
 		}
-		which := slices.IndexFunc(s.members[:], func(m string) bool { return m != hop.To })
-		if which < 0 && hop.To == wanted && !hop.Cancel {
+		which := slices.IndexFunc(s.members[:], func(m string) bool { return m != hop.Version })
+		if which < 0 && hop.Version == wanted && !hop.Cancel {
 			return
 		}
 		s = s.obey(t, hop, max(which, 0))
