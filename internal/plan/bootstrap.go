@@ -285,7 +285,11 @@ func recordClusterID(v cluster.View) Step {
 	if v.Fresh && allHere && !allHealthy && !v.Want.Ephemeral {
 		return nil
 	}
-	return RecordFormation(v, formed.ClusterID, firstVolume(v))
+	on := ""
+	if len(v.Volumes) > 0 {
+		on = v.Volumes[0].Name
+	}
+	return RecordFormation(v, formed.ClusterID, on)
 }
 
 // witness is a member that tells which cluster has formed: the leader, or any member if
@@ -301,13 +305,6 @@ func witness(v cluster.View) cluster.Member {
 		return cluster.Member{}
 	}
 	return said[0]
-}
-
-func firstVolume(v cluster.View) string {
-	if len(v.Volumes) == 0 {
-		return ""
-	}
-	return v.Volumes[0].Name
 }
 
 // protectFirstVolumes never gives a first member a second empty volume. All volumes are created before
