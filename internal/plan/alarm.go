@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -22,7 +21,7 @@ func containCorruption(v cluster.View) Step {
 			return remove(v, m, "its data is lost")
 		}
 	}
-	raised := "etcd refuses every write, because it has raised the alarm " + listOf(alarms)
+	raised := "etcd refuses every write, because it has raised the alarm " + list(cluster.Texts(alarms))
 	odd := v.Select(cluster.IsVoter, cluster.IsOdd)
 	left := slices.IndexFunc(alarms, func(a cluster.Alarm) bool { return a.Member == "" && a.ID != 0 })
 	switch {
@@ -67,12 +66,4 @@ func isSuspect(v cluster.View) func(cluster.Member) bool {
 		named := slices.ContainsFunc(v.Raised(cluster.Corrupt), func(a cluster.Alarm) bool { return a.Member == m.Name })
 		return m.Odd || named
 	}
-}
-
-func listOf(alarms []cluster.Alarm) string {
-	all := make([]string, 0, len(alarms))
-	for _, a := range alarms {
-		all = append(all, a.String())
-	}
-	return strings.Join(all, ", ")
 }

@@ -31,9 +31,5 @@ func alarms(v cluster.View) string {
 
 // named are all alarms of one kind.
 func named(v cluster.View, kind string) string {
-	var all []string
-	for _, a := range v.Raised(kind) {
-		all = append(all, a.String())
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(cluster.Texts(v.Raised(kind)), ", ")
 }
