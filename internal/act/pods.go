@@ -71,7 +71,11 @@ func (a *Actor) startVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v clus
 // its member runs if no other can be expected: first members form with one version, and
 // others run what a later one joins with.
 func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.PersistentVolumeClaim {
-	first, target := planOn(v, c), v.Target.For(m)
+	var first *v1alpha1.Bootstrap // written on the volumes of first members
+	if !v.Formed() {
+		first = c.Status.Bootstrap
+	}
+	target := v.Target.For(m)
 	claim := build.Volume(c, m.Name, first)
 	if claim != nil && (first != nil || v.Runs(target.Version)) {
 		tellVersion(c, claim, target.Version, target.Image)
@@ -260,14 +264,6 @@ func (a *Actor) change(ctx context.Context, c *v1alpha1.EtcdCluster, name, uid, 
 		return fmt.Errorf("change pod %s: %w", name, err)
 	}
 	return nil
-}
-
-// planOn is written on the volumes of first members.
-func planOn(v cluster.View, c *v1alpha1.EtcdCluster) *v1alpha1.Bootstrap {
-	if v.Formed() {
-		return nil
-	}
-	return c.Status.Bootstrap
 }
 
 // joining says how a member that has no data yet enters the cluster. Once the

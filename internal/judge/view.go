@@ -108,10 +108,7 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 		Recovering: c.Status.Recovering, Revision: c.Status.Revision,
 	}
 	if isRolledBack(c) {
-		was := c.Status.Rollback
-		r.RolledBack = cluster.RollBack{
-			Refused: was.Refused, RefusedImage: was.RefusedImage, Version: was.Version, Image: was.Image, Because: was.Because,
-		}
+		r.RolledBack = cluster.RollBack(*c.Status.Rollback)
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted

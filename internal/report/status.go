@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
@@ -81,9 +82,7 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 		status.Revision, status.RevisionTime = 0, nil // the loss of what came after was accepted
 	}
 	if r := is.RolledBack; r != was.RolledBack {
-		status.Rollback = &v1alpha1.Rollback{
-			Refused: r.Refused, RefusedImage: r.RefusedImage, Version: r.Version, Image: r.Image, Because: r.Because,
-		}
+		status.Rollback = ptr.To(v1alpha1.Rollback(r))
 	}
 }
 
