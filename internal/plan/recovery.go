@@ -209,9 +209,8 @@ func othersVote(v cluster.View) string {
 	return ""
 }
 
-// recoverQuorum forces a new cluster from one survivor, once that was decided.
-// All other Pods are deleted and their volumes quarantined before the survivor starts:
-// no member may come back with another history.
+// recoverQuorum deletes all other Pods and quarantines their volumes before the survivor starts: no member may
+// come back with another history.
 func recoverQuorum(v cluster.View) Step {
 	if v.Record.Recovering == "" {
 		return nil
