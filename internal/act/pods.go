@@ -311,17 +311,9 @@ func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, exi
 	return nil
 }
 
-// isOurs says whether an object is the cluster's: it owns it, or it has no owner and is to be
-// adopted, or it is a volume with its data that is kept and not set aside.
+// isOurs says whether an object is the cluster's or to be adopted, and was not set aside.
 func isOurs(c *v1alpha1.EtcdCluster, object client.Object) bool {
-	labels := object.GetLabels()
-	if owner := metav1.GetControllerOf(object); owner != nil {
-		return owner.UID == c.UID && labels[v1alpha1.LabelQuarantined] == ""
-	}
-	if _, isVolume := object.(*corev1.PersistentVolumeClaim); isVolume {
-		return build.Stranger(c, object) == "" && labels[v1alpha1.LabelQuarantined] == ""
-	}
-	return build.IsAbandoned(c, object)
+	return build.Foreign(c, object) == "" && object.GetLabels()[v1alpha1.LabelQuarantined] == ""
 }
 
 // provide creates what a member starts with. If it is there already, it is one that the
