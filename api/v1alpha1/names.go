@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // Labels and annotations, which the operator sets unless it says otherwise.
@@ -101,22 +103,15 @@ const DefaultSize = 3
 
 // Size is the number of voting members that is wanted; 0 hibernates.
 func (c *EtcdCluster) Size() int {
-	if c.Spec.Size == nil {
-		return DefaultSize
-	}
-	return int(*c.Spec.Size)
+	return int(ptr.Deref(c.Spec.Size, DefaultSize))
 }
 
 // VolumeSize is the size of each member's volume or emptyDir.
 func (s Storage) VolumeSize() resource.Quantity {
-	switch {
-	case s.Ephemeral != nil:
+	if s.Ephemeral != nil {
 		return s.Ephemeral.SizeLimit
-	case s.Size != nil:
-		return *s.Size
-	default:
-		return DefaultVolumeSize
 	}
+	return ptr.Deref(s.Size, DefaultVolumeSize)
 }
 
 // DefaultQuarantine is storage.quarantine when it is not given: a week.
@@ -124,10 +119,7 @@ const DefaultQuarantine = 7 * 24 * time.Hour
 
 // KeepFor is how long the volume of a removed member is kept.
 func (s Storage) KeepFor() time.Duration {
-	if s.Quarantine == nil {
-		return DefaultQuarantine
-	}
-	return s.Quarantine.Duration
+	return ptr.Deref(s.Quarantine, metav1.Duration{Duration: DefaultQuarantine}).Duration
 }
 
 // QuotaBytes is the quota of each member's database, in bytes. By default it leaves

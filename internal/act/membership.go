@@ -43,97 +43,70 @@ func (a *Actor) wake(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vie
 }
 
 func (a *Actor) addLearner(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.AddLearner) error {
-	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error {
+	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error {
 		_, err := leader.AddLearner(ctx, build.PeerURL(c, s.Name))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("add learner %s: %w", s.Name, err)
-	}
-	return nil
 }
 
 func (a *Actor) promote(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Promote) error {
 	m, _ := v.Member(s.Name)
-	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Promote(ctx, m.ID) })
-	if err != nil {
-		return fmt.Errorf("promote %s: %w", s.Name, err)
-	}
-	return nil
+	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error { return leader.Promote(ctx, m.ID) })
 }
 
 func (a *Actor) remove(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.RemoveMember) error {
 	m, _ := v.Member(s.Name)
-	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Remove(ctx, m.ID) })
-	if err != nil {
-		return fmt.Errorf("remove member %s: %w", s.Name, err)
-	}
-	return nil
+	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error { return leader.Remove(ctx, m.ID) })
 }
 
 func (a *Actor) moveLeader(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.MoveLeader) error {
 	to, _ := v.Member(s.To)
-	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.MoveLeader(ctx, to.ID) })
-	if err != nil {
-		return fmt.Errorf("move leader to %s: %w", s.To, err)
-	}
-	return nil
+	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error { return leader.MoveLeader(ctx, to.ID) })
 }
 
 func (a *Actor) downgrade(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Downgrade) error {
 	if s.To == "" {
-		return a.cancelDowngrade(ctx, c, v)
+		// One of the oldest version may not know that there is anything to cancel.
+		newest := slices.MaxFunc(v.Members, func(x, y cluster.Member) int { return version.Order(x.Version, y.Version) })
+		return a.ask(ctx, c, newest, s, func(ctx context.Context, member etcd.Client) error { return member.CancelDowngrade(ctx) })
 	}
-	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Downgrade(ctx, s.To) })
-	if err != nil {
-		return fmt.Errorf("enable downgrade to %s: %w", s.To, err)
-	}
-	return nil
-}
-
-func (a *Actor) cancelDowngrade(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View) error {
-	// One of the oldest version may not know that there is anything to cancel.
-	newest := slices.MaxFunc(v.Members, func(x, y cluster.Member) int { return version.Order(x.Version, y.Version) })
-	err := a.ask(ctx, c, newest, func(ctx context.Context, member etcd.Client) error { return member.CancelDowngrade(ctx) })
-	if err != nil {
-		return fmt.Errorf("cancel downgrade: %w", err)
-	}
-	return nil
+	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error { return leader.Downgrade(ctx, s.To) })
 }
 
 func (a *Actor) disarm(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.DisarmAlarm) error {
 	alarm := etcd.Alarm{MemberID: s.ID, Kind: s.Kind}
-	err := a.askLeader(ctx, c, v, func(ctx context.Context, leader etcd.Client) error { return leader.Disarm(ctx, alarm) })
-	if err != nil {
-		return fmt.Errorf("disarm %s of a member that is gone: %w", s.Kind, err)
-	}
-	return nil
+	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error { return leader.Disarm(ctx, alarm) })
 }
 
-// askLeader makes one change through the leader.
+// askLeader makes the one change of a step through the leader.
 func (a *Actor) askLeader(
-	ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, change func(context.Context, etcd.Client) error,
+	ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, change func(context.Context, etcd.Client) error,
 ) error {
 	leader, found := v.Leader()
 	if !found {
-		return errors.New("no leader is known")
+		return fmt.Errorf("%s: no leader is known", step)
 	}
-	return a.ask(ctx, c, leader, change)
+	return a.ask(ctx, c, leader, step, change)
 }
 
-// ask makes one change through a member, if the EtcdCluster is still the one that
+// ask makes the one change of a step through a member, if the EtcdCluster is still the one that
 // the step was planned for.
-func (a *Actor) ask(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member, change func(context.Context, etcd.Client) error) error {
+func (a *Actor) ask(
+	ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member, step plan.Step, change func(context.Context, etcd.Client) error,
+) error {
 	if err := a.fence(ctx, c); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", step, err)
 	}
 	member, err := a.Dialer.Member(ctx, c, m)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", step, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	return change(ctx, member)
+	if err := change(ctx, member); err != nil {
+		return fmt.Errorf("%s: %w", step, err)
+	}
+	return nil
 }
 
 // fence reads the EtcdCluster and the lease from the API server itself, both at once: an

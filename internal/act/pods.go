@@ -71,7 +71,11 @@ func (a *Actor) startVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v clus
 // its member runs if no other can be expected: first members form with one version, and
 // others run what a later one joins with.
 func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.PersistentVolumeClaim {
-	first, target := planOn(v, c), v.Target.For(m)
+	var first *v1alpha1.Bootstrap // written on the volumes of first members
+	if !v.Formed() {
+		first = c.Status.Bootstrap
+	}
+	target := v.Target.For(m)
 	claim := build.Volume(c, m.Name, first)
 	if claim != nil && (first != nil || v.Runs(target.Version)) {
 		tellVersion(c, claim, target.Version, target.Image)
@@ -262,14 +266,6 @@ func (a *Actor) change(ctx context.Context, c *v1alpha1.EtcdCluster, name, uid, 
 	return nil
 }
 
-// planOn is written on the volumes of first members.
-func planOn(v cluster.View, c *v1alpha1.EtcdCluster) *v1alpha1.Bootstrap {
-	if v.Formed() {
-		return nil
-	}
-	return c.Status.Bootstrap
-}
-
 // joining says how a member that has no data yet enters the cluster. Once the
 // cluster has formed that is never by forming a new one.
 func joining(v cluster.View, name string) build.Joining {
@@ -315,17 +311,9 @@ func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, exi
 	return nil
 }
 
-// isOurs says whether an object is the cluster's: it owns it, or it has no owner and is to be
-// adopted, or it is a volume with its data that is kept and not set aside.
+// isOurs says whether an object is the cluster's or to be adopted, and was not set aside.
 func isOurs(c *v1alpha1.EtcdCluster, object client.Object) bool {
-	labels := object.GetLabels()
-	if owner := metav1.GetControllerOf(object); owner != nil {
-		return owner.UID == c.UID && labels[v1alpha1.LabelQuarantined] == ""
-	}
-	if _, isVolume := object.(*corev1.PersistentVolumeClaim); isVolume {
-		return build.Stranger(c, object) == "" && labels[v1alpha1.LabelQuarantined] == ""
-	}
-	return build.IsAbandoned(c, object)
+	return build.Foreign(c, object) == "" && object.GetLabels()[v1alpha1.LabelQuarantined] == ""
 }
 
 // provide creates what a member starts with. If it is there already, it is one that the

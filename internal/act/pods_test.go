@@ -279,6 +279,7 @@ func TestOthersObjectsStay(t *testing.T) {
 	metav1.SetMetaDataAnnotation(&elsewhere.ObjectMeta, v1alpha1.AnnotationToken, "u9")
 	theirPod.OwnerReferences, theirVolume.OwnerReferences = []metav1.OwnerReference{stranger}, []metav1.OwnerReference{stranger}
 	unlabelled.Labels = nil
+	metav1.SetMetaDataAnnotation(&setAside.ObjectMeta, v1alpha1.AnnotationToken, "u1")
 	metav1.SetMetaDataLabel(&setAside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
 	for name, object := range map[string]client.Object{
 		"a pod": theirPod, "a volume": theirVolume, "a volume without labels": unlabelled, "fault 4: a quarantined volume": setAside,

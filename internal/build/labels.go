@@ -5,8 +5,10 @@
 package build
 
 import (
+	"fmt"
 	"maps"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
@@ -77,6 +79,25 @@ func Owner(c *v1alpha1.EtcdCluster) metav1.OwnerReference {
 	return metav1.OwnerReference{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: c.Name, UID: c.UID,
 		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+	}
+}
+
+// Foreign says why an object in the cluster's place is not the cluster's; empty if it is, or is
+// to be adopted.
+func Foreign(c *v1alpha1.EtcdCluster, object metav1.Object) string {
+	owner := metav1.GetControllerOf(object)
+	_, isVolume := object.(*corev1.PersistentVolumeClaim)
+	switch {
+	case owner != nil && owner.UID == c.UID:
+		return ""
+	case owner != nil:
+		return fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
+	case isVolume:
+		return stranger(c, object)
+	case IsAbandoned(c, object):
+		return ""
+	default:
+		return "no EtcdCluster owns it"
 	}
 }
 

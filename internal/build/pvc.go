@@ -44,16 +44,10 @@ func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *c
 	return claim
 }
 
-// Stranger says why a claim in a member's place is not the cluster's; empty if it is. What
-// the cluster owns is its own. Any other must say whose it is, and not name another cluster:
-// its data would be mounted. One that says nothing of its past may hold any.
-func Stranger(c *v1alpha1.EtcdCluster, claim metav1.Object) string {
-	if owner := metav1.GetControllerOf(claim); owner != nil {
-		if owner.UID == c.UID {
-			return ""
-		}
-		return fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
-	}
+// stranger says why a claim that nobody owns is not the cluster's; empty if it is. It must say
+// whose it is, and not name another cluster: its data would be mounted. One that says nothing
+// of its past may hold any.
+func stranger(c *v1alpha1.EtcdCluster, claim metav1.Object) string {
 	of, notes, plan := claim.GetLabels()[v1alpha1.LabelCluster], claim.GetAnnotations(), c.Status.Bootstrap
 	token, id := notes[v1alpha1.AnnotationToken], notes[v1alpha1.AnnotationClusterID]
 	home, mode := notes[v1alpha1.AnnotationNamespace], notes[v1alpha1.AnnotationTLSMode]

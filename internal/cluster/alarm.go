@@ -40,13 +40,7 @@ func (a Alarm) String() string {
 type Alarms []Alarm
 
 // String is all alarms as people read them.
-func (all Alarms) String() string {
-	names := make([]string, 0, len(all))
-	for _, a := range all {
-		names = append(names, a.String())
-	}
-	return strings.Join(names, ", ")
-}
+func (all Alarms) String() string { return strings.Join(Texts(all), ", ") }
 
 // Raised are the alarms of one kind, Corrupt or NoSpace, by ID.
 func (v View) Raised(kind string) Alarms {

@@ -300,6 +300,15 @@ func Names(members []Member) []string {
 	return names
 }
 
+// Texts are what people read of each, in the given order.
+func Texts[T fmt.Stringer](all []T) []string {
+	texts := make([]string, 0, len(all))
+	for _, one := range all {
+		texts = append(texts, one.String())
+	}
+	return texts
+}
+
 // MemberName is the name of the member with that serial number.
 func MemberName(cluster string, serial int) string {
 	return cluster + "-" + strconv.Itoa(serial)

@@ -61,3 +61,8 @@ func (l log) endsWith(words string) bool {
 	}
 	return last.mentions(words)
 }
+
+// panickedIn says whether a function is in the trace of the panic.
+func (l log) panickedIn(function string) bool {
+	return isTrace(l.trace) && strings.Contains(l.trace, "\n"+function)
+}

@@ -75,7 +75,8 @@ const barred = "incompatible with current running cluster"
 func (m *mixed) isRefusedTooEarly() {
 	m.Member("m3").Start(m.older, m.Joins("existing", m.members...)...)
 	exitCode, log := m.Member("m3").Ended(), m.Member("m3").Log()
-	if why := crash.Why(exitCode, "Error", log); why != crash.TooOld {
+	why := crash.Why(exitCode, "Error", log)
+	if why != crash.Unknown || !strings.Contains(log, "invalid downgrade; server version is lower") {
 		m.t.Errorf("it is %s; it ended with %d after\n%s", why, exitCode, log)
 	}
 	m.run("m3", m.newer)

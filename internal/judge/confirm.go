@@ -76,7 +76,7 @@ func (j *judgement) confirmVolume(claim *corev1.PersistentVolumeClaim) {
 	}
 	m := j.member(claim.Name)
 	m.Volume, m.Unused = volumeState(claim), build.IsUnused(claim)
-	if lacksLabels(j.c, claim) && build.Stranger(j.c, claim) == "" {
+	if lacksLabels(j.c, claim) && build.Foreign(j.c, claim) == "" {
 		j.v.Misfits = append(j.v.Misfits, cluster.Object{
 			Kind: "PersistentVolumeClaim", Name: claim.Name, Part: cluster.Labels, Why: "somebody took labels off it",
 		})

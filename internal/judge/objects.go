@@ -130,13 +130,16 @@ func amount(want metav1.Object) string {
 	return ""
 }
 
-// belongsToOthers notes an object in our place that is somebody else's.
+// belongsToOthers notes an object in our place that is somebody else's. One of an earlier
+// EtcdCluster of this name is on its way out.
 func (j *judgement) belongsToOthers(kind string, have metav1.Object) bool {
-	foreign, why := foreignTo(j.c, have)
+	why, owner := build.Foreign(j.c, have), metav1.GetControllerOf(have)
 	if why == "" {
 		return false
 	}
-	foreign.Kind = kind
-	j.v.Foreign = append(j.v.Foreign, foreign)
+	ofEarlier := owner != nil && owner.Kind == "EtcdCluster" && owner.Name == j.c.Name
+	j.v.Foreign = append(j.v.Foreign, cluster.Object{
+		Kind: kind, Name: have.GetName(), Why: why, Gone: ofEarlier || have.GetDeletionTimestamp() != nil,
+	})
 	return true
 }

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,27 +52,6 @@ func dataOf(pod cluster.Pod) cluster.VolumeState {
 		return cluster.Kept
 	}
 	return cluster.NoVolume
-}
-
-// foreignTo says whether an object in our place belongs to somebody else, and if
-// so why. One of an earlier EtcdCluster of this name is on its way out; one of the cluster
-// that nobody owns is adopted.
-func foreignTo(c *v1alpha1.EtcdCluster, object metav1.Object) (cluster.Object, string) {
-	foreign := cluster.Object{Name: object.GetName()}
-	owner := metav1.GetControllerOf(object)
-	switch {
-	case build.IsAbandoned(c, object):
-		return foreign, ""
-	case owner == nil:
-		foreign.Why = "no EtcdCluster owns it"
-	case owner.UID == c.UID:
-		return foreign, ""
-	default:
-		foreign.Why = fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
-		foreign.Gone = owner.Kind == "EtcdCluster" && owner.Name == c.Name
-	}
-	foreign.Gone = foreign.Gone || object.GetDeletionTimestamp() != nil
-	return foreign, foreign.Why
 }
 
 func podFacts(pod *corev1.Pod) cluster.Pod {

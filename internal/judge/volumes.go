@@ -50,21 +50,10 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 // belongsToStranger notes a volume in a member's place that is somebody else's, or has data of
 // another cluster. What a Pod has mounted is judged by what its etcd says.
 func (j *judgement) belongsToStranger(claim *corev1.PersistentVolumeClaim) bool {
-	foreign, why := cluster.Object{}, ""
-	switch {
-	case metav1.GetControllerOf(claim) != nil:
-		foreign, why = foreignTo(j.c, claim)
-	case j.v.Want.Ephemeral, isQuarantined(claim), j.pods[claim.Name] != nil:
+	if metav1.GetControllerOf(claim) == nil && (j.v.Want.Ephemeral || isQuarantined(claim) || j.pods[claim.Name] != nil) {
 		return false
-	default:
-		foreign = cluster.Object{Name: claim.Name, Why: build.Stranger(j.c, claim), Gone: claim.DeletionTimestamp != nil}
-		why = foreign.Why
 	}
-	if why != "" {
-		foreign.Kind = "PersistentVolumeClaim"
-		j.v.Foreign = append(j.v.Foreign, foreign)
-	}
-	return why != ""
+	return j.belongsToOthers("PersistentVolumeClaim", claim)
 }
 
 func isQuarantined(claim *corev1.PersistentVolumeClaim) bool {

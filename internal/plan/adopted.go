@@ -45,8 +45,7 @@ func adopted(v cluster.View) []cluster.Member {
 	return voters
 }
 
-// leaveMoved refuses data that was brought here from another namespace: etcd lists no member under
-// the name that it has here, and each listed member would count as unknown.
+// etcd lists no member under the name that it has here, and each listed member would count as unknown.
 func leaveMoved(v cluster.View) Step {
 	if v.Count(cluster.IsListed) > 0 {
 		return nil

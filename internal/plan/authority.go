@@ -50,8 +50,6 @@ func EndOfAuthority(v cluster.View) (message string, urgent bool) {
 		"set spec.size to 0, delete Secrets %s, %s and set spec.size back", list(ends), list(secrets), v.Ending[0].Holder), urgent
 }
 
-// keepRunning restarts, adds and removes no member while the Secret that members mount can neither be
-// used nor made: a member could not start.
 func keepRunning(v cluster.View) Step {
 	because := LostAuthority(v)
 	for _, o := range v.Lost {

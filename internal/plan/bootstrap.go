@@ -8,8 +8,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// leaveDeleted lets Kubernetes collect what the EtcdCluster owns. Nothing may be
-// created again meanwhile.
+// Nothing may be created again while Kubernetes collects what the EtcdCluster owns.
 func leaveDeleted(v cluster.View) Step {
 	if !v.Deleting {
 		return nil
@@ -17,8 +16,7 @@ func leaveDeleted(v cluster.View) Step {
 	return Wait{For: "Kubernetes to collect the objects of the deleted cluster"}
 }
 
-// leaveNewer does nothing to a cluster whose status a newer operator has written:
-// this one would lose the fields that it does not know.
+// This operator would lose the fields of the status that it does not know.
 func leaveNewer(v cluster.View) Step {
 	if v.Newer == "" {
 		return nil
@@ -26,7 +24,6 @@ func leaveNewer(v cluster.View) Step {
 	return refuse("a newer version of the operator has taken this cluster over: " + v.Newer + "; run that version again")
 }
 
-// pause changes nothing for as long as the user wants. etcd and its Pods keep running.
 func pause(v cluster.View) Step {
 	if v.Want.Paused == "" {
 		return nil
@@ -34,8 +31,7 @@ func pause(v cluster.View) Step {
 	return Wait{For: "the end of the pause: " + v.Want.Paused}
 }
 
-// leaveForeignObjects never changes an object of another owner, and waits for one that
-// is being deleted: most often it is of a cluster of the same name, just deleted.
+// An object that is being deleted is waited for: most often it is of a cluster of the same name, just deleted.
 func leaveForeignObjects(v cluster.View) Step { return refuseForeign(halting(v)) }
 
 // halting are the objects of other owners that stop every change. One that has the name of a
@@ -70,8 +66,7 @@ func inTheWay(foreign []cluster.Object) string {
 	return ""
 }
 
-// hibernate deletes every Pod and keeps every volume. Members are not removed: they
-// come back as they were. A Pod is not deleted if its data goes with it.
+// hibernate removes no member: all come back as they were. A Pod is not deleted if its data goes with it.
 func hibernate(v cluster.View) Step {
 	if v.Want.Size > 0 {
 		return nil
@@ -149,9 +144,7 @@ func apart(volumes []cluster.Volume) string {
 	return ""
 }
 
-// chooseFirstMembers chooses the first members once, so that every one of them is started
-// with the same list, whatever the spec says later. Names of volumes of an
-// earlier cluster are not used again.
+// chooseFirstMembers does not use the names of volumes of an earlier cluster again.
 func chooseFirstMembers(v cluster.View) Step {
 	if v.Planned() {
 		return nil
@@ -167,9 +160,8 @@ func chooseFirstMembers(v cluster.View) Step {
 	return RecordFirstMembers(v, names)
 }
 
-// ensureObjects applies supporting objects before members are started. Once the cluster has formed it
-// applies only those that members need: a repair must not wait for another that cannot be applied, nor
-// for one that Kubernetes has just refused. It does not wait for an object that is changed back each time.
+// Once the cluster has formed, a repair must not wait for an object that members do not need, nor for one that
+// Kubernetes has just refused. Nothing waits for an object that is changed back each time.
 func ensureObjects(v cluster.View) Step {
 	return ensure(v, func(o cluster.Object) bool {
 		if v.Formed() {
@@ -179,8 +171,7 @@ func ensureObjects(v cluster.View) Step {
 	})
 }
 
-// awaitNeeded changes no member that runs well while Kubernetes refuses an object that a member
-// needs to start. Repairs come first: a member that is down loses nothing by them.
+// awaitNeeded comes after repairs: a member that is down loses nothing by them.
 func awaitNeeded(v cluster.View) Step {
 	refused := func(o cluster.Object) bool {
 		return isNeeded(v, o) && o.Denied.Stands() && !o.Denied.Undone
@@ -191,8 +182,7 @@ func awaitNeeded(v cluster.View) Step {
 	return Refuse{Because: Denied(v), Denied: true}
 }
 
-// ensureOtherObjects applies what only clients and drains need. It comes after the rules that replace a
-// member, and whenever those wait. An object that Kubernetes has just refused is left for a moment.
+// ensureOtherObjects leaves an object that Kubernetes has just refused for a moment.
 func ensureOtherObjects(v cluster.View) Step {
 	return ensure(v, func(o cluster.Object) bool { return v.Formed() && !isNeeded(v, o) && !o.Denied.Stands() })
 }
@@ -217,9 +207,8 @@ func ensure(v cluster.View, wanted func(cluster.Object) bool) Step {
 	return Apply{objects}
 }
 
-// detachForeign keeps clients from members whose data is not their own. Before the cluster
-// ID is known, members that tell different ones stop everything: only a
-// person can tell which is right.
+// Before the cluster ID is known, members that tell different ones stop everything: only a person can
+// tell which is right.
 func detachForeign(v cluster.View) Step {
 	unclear := disagreeing(v)
 	for _, m := range append(unclear, v.Select(cluster.IsForeign)...) {
@@ -271,9 +260,8 @@ func setInitialClusterState(v cluster.View) Step {
 	return MarkPods{pods, Existing}
 }
 
-// recordClusterID writes the cluster ID down, once, when the cluster has formed. It
-// waits a moment for the last member, to save a write, unless a Pod is missing, or data
-// goes with Pods: no Pod may be started as new once the cluster has formed.
+// recordClusterID waits a moment for the last member, to save a write, unless a Pod is missing, or data goes
+// with Pods: no Pod may be started as new once the cluster has formed.
 func recordClusterID(v cluster.View) Step {
 	formed := witness(v)
 	if v.Record.ClusterID != "" || formed.ClusterID == "" {
@@ -285,7 +273,11 @@ func recordClusterID(v cluster.View) Step {
 	if v.Fresh && allHere && !allHealthy && !v.Want.Ephemeral {
 		return nil
 	}
-	return RecordFormation(v, formed.ClusterID, firstVolume(v))
+	on := ""
+	if len(v.Volumes) > 0 {
+		on = v.Volumes[0].Name
+	}
+	return RecordFormation(v, formed.ClusterID, on)
 }
 
 // witness is a member that tells which cluster has formed: the leader, or any member if
@@ -303,16 +295,8 @@ func witness(v cluster.View) cluster.Member {
 	return said[0]
 }
 
-func firstVolume(v cluster.View) string {
-	if len(v.Volumes) == 0 {
-		return ""
-	}
-	return v.Volumes[0].Name
-}
-
-// protectFirstVolumes never gives a first member a second empty volume. All volumes are created before
-// the first Pod. If one is missing beside a Pod, or beside a volume that a Pod was created
-// for, it was lost, and the cluster may have formed with it. If no Pod is left, the remaining volumes
+// All volumes are created before the first Pod. If one is missing beside a Pod, or beside a volume that a Pod was
+// created for, it was lost, and the cluster may have formed with it. If no Pod is left, the remaining volumes
 // count as those of a cluster that has formed: it comes back with their data.
 func protectFirstVolumes(v cluster.View) Step {
 	pods := v.Select(cluster.HasPod)
@@ -332,7 +316,6 @@ func protectFirstVolumes(v cluster.View) Step {
 	return nil
 }
 
-// awaitFormation gives the first members time to find each other.
 func awaitFormation(v cluster.View) Step {
 	if v.Formed() || v.Record.ClusterID != "" {
 		return nil

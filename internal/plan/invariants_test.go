@@ -214,7 +214,7 @@ func corruptViolation(before, after *world, step plan.Step) string {
 	case plan.DeleteVolume, plan.AddLearner, plan.Promote, plan.ResizePod:
 		broken = step.String() + " although members have different data"
 	case plan.Record:
-		if s.Event == plan.RolledBack {
+		if s.Event == "RolledBack" {
 			broken = step.String() + " although members have different data"
 		}
 	case plan.Downgrade:
@@ -348,7 +348,7 @@ func dataViolation(before, after *world, step plan.Step) string {
 	if s, is := step.(plan.DeleteVolume); is && s.Unused && before.fate(s.Name).data && before.member(s.Name).Unused {
 		return "I3: volume of " + s.Name + " holds data and is deleted"
 	}
-	if s, is := step.(plan.Record); is && s.Event == plan.BootstrapPlanned && (before.formed || len(before.view.Select(cluster.HasPod)) > 0) {
+	if s, is := step.(plan.Record); is && s.Event == "BootstrapPlanned" && (before.formed || len(before.view.Select(cluster.HasPod)) > 0) {
 		return "I5: other first members are chosen although some may run"
 	}
 	if s, is := step.(plan.CreatePods); is && !s.Forced && (before.formed || before.unseen) && !before.view.Formed() {

@@ -8,8 +8,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
-// readEtcd never guesses: without a member list that was read with quorum, nothing about
-// the membership is decided.
 func readEtcd(v cluster.View) Step {
 	if v.Unread == "" {
 		return nil
@@ -28,9 +26,7 @@ func readEtcd(v cluster.View) Step {
 	return Wait{For: "etcd to answer: " + v.Unread + othersVote(v), Look: soonIf(v.Fresh)}
 }
 
-// keepQuorum changes nothing while fewer voters than a quorum are healthy. Unknown voters
-// count as healthy, because a quorum has just answered: no quorum is
-// lost for good here.
+// keepQuorum counts unknown voters as healthy, because a quorum has just answered: no quorum is lost for good here.
 func keepQuorum(v cluster.View) Step {
 	voters := v.Count(cluster.IsVoter) + v.UnknownVoters()
 	healthy := v.Count(cluster.IsVoter, cluster.IsHealthy) + v.UnknownVoters()
@@ -43,8 +39,6 @@ func keepQuorum(v cluster.View) Step {
 	}
 }
 
-// reportUnknown reports members that somebody else added. The operator never removes them,
-// and changes nothing else of the membership meanwhile.
 func reportUnknown(v cluster.View) Step {
 	if len(v.Unknown) == 0 {
 		return nil
@@ -54,9 +48,8 @@ func reportUnknown(v cluster.View) Step {
 		"the membership is not changed until it is removed with etcdctl member remove %x", s.ID, s.Name, s.PeerURL, s.ID))
 }
 
-// replaceLost removes one member that cannot come back: its data is gone or
-// damaged or not its own, or its node has been silent for too long or is gone. Then grow adds its successor
-// under a new name. The removal comes first, so that the quorum never rises while a member is down.
+// replaceLost leaves it to grow to add a successor under a new name. The removal comes first, so that the quorum
+// never rises while a member is down.
 func replaceLost(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsListed) {
 		switch {
@@ -92,8 +85,6 @@ func remove(v cluster.View, m cluster.Member, because string) Step {
 	return cmp.Or(askAnother(v, others...), askAnother(v, m.Name), Step(RemoveMember{m.Name, because}))
 }
 
-// finishLearner ends one membership change before the next begins: it starts the learner,
-// and promotes it.
 func finishLearner(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsLearner) {
 		switch {
@@ -173,8 +164,6 @@ func danger(m cluster.Member) string {
 	}
 }
 
-// awaitHealth holds back every change that is not a repair until all voters are
-// healthy, and none is about to restart.
 func awaitHealth(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy)) {
 		return Wait{For: m.Name + " to become healthy" + why(m), Look: soonIf(v.Fresh)}
@@ -209,7 +198,6 @@ func target(v cluster.View) int {
 	return v.Want.Size
 }
 
-// grow adds one learner under a name that was never used.
 func grow(v cluster.View) Step {
 	if v.Count(cluster.IsVoter) >= target(v) {
 		return nil

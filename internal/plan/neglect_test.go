@@ -50,7 +50,7 @@ func (w *world) risksWrites(step plan.Step) bool {
 	case plan.DeletePods:
 		return s.How != plan.AtOnce && w.lacksWrites()
 	case plan.Record:
-		return (s.Event == plan.NameReserved || s.Event == plan.QuorumRecovering) && w.lacksWrites()
+		return (s.Event == "NameReserved" || s.Event == "QuorumRecovering") && w.lacksWrites()
 	}
 	return false
 }

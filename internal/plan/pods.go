@@ -7,11 +7,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
-// startMembers starts every member whose data is kept, all at the same time: it is
-// the same member with the same ID, so quorum can only gain. It does not start a surplus member,
-// which may be one that cannot start, nor a learner that never started:
-// finishLearner does. A member whose Pod Kubernetes has just refused is left
-// for a moment, in which other rules go on.
+// startMembers starts all at the same time: each is the same member with the same ID, so quorum can only gain. It does
+// not start a surplus member, which may be one that cannot start, nor a learner that never started:
+// finishLearner does. A member whose Pod Kubernetes has just refused is left for a moment, in which other rules go on.
 func startMembers(v cluster.View) Step {
 	var names []string
 	for _, m := range v.Members {
@@ -43,8 +41,7 @@ func neverStarted(v cluster.View, m cluster.Member) bool {
 	return v.Formed() && cluster.IsLearner(m) && !m.Started && (v.Unread == "" || m.Volume == cluster.NoVolume)
 }
 
-// restoreLabels gives Pods back the labels that somebody has removed: without them the operator does not
-// ask the member, and no Service sends clients or peers to it.
+// Without its labels the operator does not ask a member, and no Service sends clients or peers to it.
 func restoreLabels(v cluster.View) Step {
 	for _, m := range v.Members {
 		if m.Pod.LabelsMissing && !m.Pod.IsTerminating() && !m.Denied.Stands() {
@@ -63,9 +60,8 @@ func belongs(v cluster.View, m cluster.Member) bool {
 	return m.Recorded || cluster.IsListed(m)
 }
 
-// deleteFinished deletes Pods that will never run again, so that their members can
-// start again, or count as lost. Kubernetes leaves them after an eviction or a node's shutdown,
-// and where a volume is deleted before its Pod has found a node.
+// Kubernetes leaves finished Pods after an eviction or a node's shutdown, and where a volume is deleted before its
+// Pod has found a node.
 func deleteFinished(v cluster.View) Step {
 	for _, m := range v.Members {
 		if !m.Pod.Exists() || cluster.HasPod(m) || m.Pod.IsTerminating() {
@@ -80,10 +76,9 @@ func deleteFinished(v cluster.View) Step {
 	return nil
 }
 
-// deleteEnded deletes Pods whose containers have all ended without a grace period: the kubelet takes up to
-// a second and a half more to clean up, in which the member would be down. A Pod whose volume
-// is being deleted is left to the kubelet: the volume goes when the Pod is gone, which must not be
-// before it is unmounted.
+// deleteEnded saves up to a second and a half that the kubelet takes to clean up, in which the member would be
+// down. A Pod whose volume is being deleted is left to the kubelet: the volume goes when the Pod is gone, which
+// must not be before it is unmounted.
 func deleteEnded(v cluster.View) Step {
 	var pods []PodRef
 	for _, m := range v.Members {
@@ -140,8 +135,6 @@ func isReturning(m cluster.Member) bool {
 	return m.Pod.Change == cluster.Swap && m.Pod.Proven && m.Pod.Phase != cluster.Running && !m.Pod.Failing
 }
 
-// cleanUpRemoved deletes the Pods of members that etcd no longer lists, and quarantines their
-// volumes.
 func cleanUpRemoved(v cluster.View) Step {
 	for _, m := range v.Select(cluster.Not(cluster.IsListed)) {
 		switch {
@@ -156,11 +149,10 @@ func cleanUpRemoved(v cluster.View) Step {
 	return nil
 }
 
-// applyDeletionPolicy has volumes go with the EtcdCluster or stay, as the deletion policy says now.
-// It comes before almost every other rule, also while the cluster is paused: the EtcdCluster may
-// be deleted at any moment, and Kubernetes then deletes what it owns. If
-// Kubernetes has just refused it for a volume, that volume is left for a moment and nothing else waits.
-// Without our labels the owner of a volume is not seen, so the labels are restored here.
+// applyDeletionPolicy comes before almost every other rule, also while the cluster is paused: the EtcdCluster may
+// be deleted at any moment, and Kubernetes then deletes what it owns. If Kubernetes has just refused it for a
+// volume, that volume is left for a moment and nothing else waits. Without our labels the owner of a volume is not
+// seen, so the labels are restored here.
 func applyDeletionPolicy(v cluster.View) Step {
 	for _, part := range []cluster.Part{cluster.Owner, cluster.Labels} {
 		if fits := misfits(v, part); len(fits) > 0 && v.Planned() {
@@ -170,8 +162,6 @@ func applyDeletionPolicy(v cluster.View) Step {
 	return nil
 }
 
-// updateVolumes grows volumes, and writes on them what their members run, or that they are
-// quarantined.
 func updateVolumes(v cluster.View) Step {
 	if v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 {
 		return nil
@@ -194,9 +184,7 @@ func misfits(v cluster.View, part cluster.Part) []cluster.Object {
 	return of
 }
 
-// deleteExpired deletes a volume whose quarantine is over. It is reached
-// only while every voter is healthy, and never deletes the volume of a member that etcd
-// lists.
+// deleteExpired is reached only while every voter is healthy, and never deletes the volume of a listed member.
 func deleteExpired(v cluster.View) Step {
 	for _, volume := range v.Expired {
 		if m, _ := v.Member(volume.Name); !cluster.IsListed(m) && !m.Pod.Exists() && !volume.Denied.Stands() {

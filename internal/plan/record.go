@@ -4,23 +4,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// Reasons of the events that tell what was recorded.
-const (
-	BootstrapPlanned = "BootstrapPlanned"
-	VolumesAdopted   = "VolumesAdopted"
-	ClusterFormed    = "ClusterFormed"
-	NameReserved     = "NameReserved"
-	RolledBack       = "RolledBack"
-	QuorumRecovering = "QuorumRecovering"
-	QuorumRecovered  = "QuorumRecovered"
-)
-
 // RecordFirstMembers writes the names of the first members into the status, before the first Pod exists.
 // Every first member is started with the same list, whatever the spec says later.
 func RecordFirstMembers(v cluster.View, members []string) Step {
 	fact := v.Record
 	fact.Token, fact.First, fact.Adopted = v.UID, members, false
-	return Record{Fact: passed(v.Name, fact, members), What: "choose first members " + list(members), Event: BootstrapPlanned}
+	return Record{Fact: passed(v.Name, fact, members), What: "choose first members " + list(members), Event: "BootstrapPlanned"}
 }
 
 // RecordAdoption writes into the status that kept volumes are this cluster's members. If they hold data,
@@ -32,7 +21,7 @@ func RecordAdoption(v cluster.View, token string, members []string, formed bool)
 	if formed {
 		what = "adopt members " + list(members) + " with their data"
 	}
-	return Record{Fact: passed(v.Name, fact, members), What: what, Event: VolumesAdopted}
+	return Record{Fact: passed(v.Name, fact, members), What: what, Event: "VolumesAdopted"}
 }
 
 // RecordFormation writes the ID of the cluster that has formed into the status. It is written on the volume
@@ -40,14 +29,14 @@ func RecordAdoption(v cluster.View, token string, members []string, formed bool)
 func RecordFormation(v cluster.View, id, on string) Step {
 	fact := v.Record
 	fact.ClusterID = id
-	return Record{Fact: fact, What: "record cluster ID " + id, Event: ClusterFormed, On: on}
+	return Record{Fact: fact, What: "record cluster ID " + id, Event: "ClusterFormed", On: on}
 }
 
 // ReserveName writes the name of a member that is about to join into the status. Each name is used only once.
 func ReserveName(v cluster.View, name string) Step {
 	fact := v.Record
 	fact.Joining = name
-	return Record{Fact: passed(v.Name, fact, []string{name}), What: "reserve name " + name, Event: NameReserved}
+	return Record{Fact: passed(v.Name, fact, []string{name}), What: "reserve name " + name, Event: "NameReserved"}
 }
 
 // RecordRollBack writes into the status that the wanted version is not tried again, and what runs instead.
@@ -55,7 +44,7 @@ func ReserveName(v cluster.View, name string) Step {
 func RecordRollBack(v cluster.View, to, image, because string) Step {
 	fact := v.Record
 	fact.RolledBack = cluster.RollBack{Refused: v.Want.Version, RefusedImage: v.Want.Image, Version: to, Image: image, Because: because}
-	return Record{Fact: fact, What: "roll back to " + to + ": " + because, Event: RolledBack}
+	return Record{Fact: fact, What: "roll back to " + to + ": " + because, Event: "RolledBack"}
 }
 
 // BeginRecovery writes into the status that quorum is lost for good and that the cluster goes on from one
@@ -63,14 +52,14 @@ func RecordRollBack(v cluster.View, to, image, because string) Step {
 func BeginRecovery(v cluster.View, loss cluster.Loss) Step {
 	fact := v.Record
 	fact.Recovering, fact.Revision = loss.Survivor, 0
-	return Record{Fact: fact, What: "recover quorum from " + loss.Survivor, Event: QuorumRecovering}
+	return Record{Fact: fact, What: "recover quorum from " + loss.Survivor, Event: "QuorumRecovering"}
 }
 
 // EndRecovery writes into the status that quorum is recovered: the survivor serves as the only voter.
 func EndRecovery(v cluster.View) Step {
 	fact := v.Record
 	fact.Recovering = ""
-	return Record{Fact: fact, What: "quorum is recovered from " + v.Record.Recovering, Event: QuorumRecovered}
+	return Record{Fact: fact, What: "quorum is recovered from " + v.Record.Recovering, Event: "QuorumRecovered"}
 }
 
 // passed is the record with a next serial number that is above those of the names.

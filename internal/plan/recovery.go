@@ -52,7 +52,7 @@ func (l QuorumLoss) lasts(unknown int) bool {
 // survivor has told what data it has, and none while the data of a survivor goes with its
 // Pod, which must be deleted first.
 func (l QuorumLoss) Proposal() (cluster.Loss, bool) {
-	if len(l.Survivors) == 0 || l.silent() != "" || len(l.deletedVolumes()) > 0 {
+	if len(l.Survivors) == 0 || l.silent().Name != "" || len(l.deletedVolumes()) > 0 {
 		return cluster.Loss{}, false
 	}
 	best := l.best()
@@ -62,13 +62,12 @@ func (l QuorumLoss) Proposal() (cluster.Loss, bool) {
 // best is the survivor that knows most entries to be committed, because etcd drops all
 // others when it forces a new cluster.
 func (l QuorumLoss) best() cluster.Member {
-	var best cluster.Member
-	for _, m := range l.Survivors {
-		if best.Name == "" || cmp.Or(cmp.Compare(m.Index, best.Index), cmp.Compare(m.Revision, best.Revision)) > 0 {
-			best = m
-		}
+	if len(l.Survivors) == 0 {
+		return cluster.Member{}
 	}
-	return best
+	return slices.MaxFunc(l.Survivors, func(a, b cluster.Member) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Revision, b.Revision))
+	})
 }
 
 // isProven says whether the operator may go on from the best survivor by itself: no
@@ -113,24 +112,19 @@ func (l QuorumLoss) gone() string {
 	}
 }
 
-func (l QuorumLoss) silent() string {
+// silent is a survivor that has not told what data it has; empty if there is none.
+func (l QuorumLoss) silent() cluster.Member {
 	for _, m := range l.Survivors {
 		if m.Index == 0 {
-			return m.Name
+			return m
 		}
 	}
-	return ""
+	return cluster.Member{}
 }
 
 // deletedVolumes are the survivors whose volumes are being deleted.
 func (l QuorumLoss) deletedVolumes() []string {
-	var names []string
-	for _, m := range l.Survivors {
-		if dataGoesWithPod(m) {
-			names = append(names, m.Name)
-		}
-	}
-	return names
+	return cluster.Names(slices.DeleteFunc(slices.Clone(l.Survivors), cluster.Not(dataGoesWithPod)))
 }
 
 // dataGoesWithPod says whether a member's data lasts only as long as its Pod, although
@@ -162,7 +156,7 @@ func beyondRepair(v cluster.View) Step {
 	case len(loss.deletedVolumes()) > 0:
 		return refuse(gone + "; " + cannotOutlive(loss.deletedVolumes()))
 	case !known:
-		return Wait{For: loss.silent() + " to tell which data it has: " + gone + why(memberOf(v, loss.silent()))}
+		return Wait{For: loss.silent().Name + " to tell which data it has: " + gone + why(loss.silent())}
 	case v.Want.Automatic && unknown == 0 && !v.Unproven() && loss.isProven() || v.Want.Accepted == proposal.String():
 		return BeginRecovery(v, proposal)
 	default:
@@ -215,19 +209,13 @@ func othersVote(v cluster.View) string {
 	return ""
 }
 
-func memberOf(v cluster.View, name string) cluster.Member {
-	m, _ := v.Member(name)
-	return m
-}
-
-// recoverQuorum forces a new cluster from one survivor, once that was decided.
-// All other Pods are deleted and their volumes quarantined before the survivor starts:
-// no member may come back with another history.
+// recoverQuorum deletes all other Pods and quarantines their volumes before the survivor starts: no member may
+// come back with another history.
 func recoverQuorum(v cluster.View) Step {
 	if v.Record.Recovering == "" {
 		return nil
 	}
-	survivor := memberOf(v, v.Record.Recovering)
+	survivor, _ := v.Member(v.Record.Recovering)
 	if servesAlone(v, survivor) {
 		return EndRecovery(v)
 	}

@@ -10,8 +10,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
-// cancelDowngrade cancels a downgrade when the first member has gone down, or another version
-// is wanted: etcd lets no member join while a downgrade is enabled.
 func cancelDowngrade(v cluster.View) Step {
 	switch {
 	case !v.Target.Cancel:
@@ -23,9 +21,8 @@ func cancelDowngrade(v cluster.View) Step {
 	}
 }
 
-// prepareVersion enables etcd's downgrade before the first member goes down. Between two
-// minor versions it waits until the whole cluster has the first one. An image that holds another
-// version than expected goes to no further member.
+// Between two minor versions prepareVersion waits until the whole cluster has the first one. An image that holds
+// another version than expected goes to no further member.
 func prepareVersion(v cluster.View) Step {
 	switch {
 	case v.Target.Misnamed != "":
@@ -39,10 +36,8 @@ func prepareVersion(v cluster.View) Step {
 	}
 }
 
-// rollOut brings one outdated member at a time to the spec, the leader last and only
-// after an updated member leads. Every voter is healthy when it is reached. Members
-// with ephemeral data whose Pods must be created again are replaced by grow and shrink
-// instead.
+// Every voter is healthy when rollOut is reached. Members with ephemeral data whose Pods must be created again
+// are replaced by grow and shrink instead.
 func rollOut(v cluster.View) Step {
 	if step := resize(v); step != nil {
 		return step
@@ -184,8 +179,7 @@ func awaitSteady(v cluster.View, before string, except ...string) Step {
 	return nil
 }
 
-// attach attaches a member that is well to the client Service again, unless it is about to be disturbed. A
-// member that stays while others leave serves in their place.
+// A member that stays while others leave serves in their place.
 func attach(v cluster.View) Step {
 	leavers := leaving(v)
 	for _, m := range v.Select(cluster.IsVoter, cluster.IsSteady) {
@@ -200,8 +194,7 @@ func attach(v cluster.View) Step {
 	return nil
 }
 
-// rollBack takes an update back whose first member fails, if the user allows it.
-// The first is the member that runs another image than all others, which are well.
+// The first member is the one that runs another image than all others, which are well.
 func rollBack(v cluster.View) Step {
 	if !v.Want.RollBack || v.Record.RolledBack.Version != "" {
 		return nil
@@ -233,7 +226,6 @@ func rollBackOnly(v cluster.View) Step {
 	return RecordRollBack(v, m.Version, "", m.Name+" does not run "+v.Target.Version+why(m))
 }
 
-// reportBlocked refuses with what cannot be done although it is wanted. It comes last.
 func reportBlocked(v cluster.View) Step {
 	lost := LostAuthority(v)
 	switch {
@@ -266,8 +258,7 @@ func Ungrown(v cluster.View) string {
 		"or set spec.storage.size back to status.volumeSize", list(names), v.Refused[0].Why)
 }
 
-// keepRoom gives no member a quota that is smaller than its database: it would raise the
-// alarm NOSPACE with the next write, and no member would accept another write.
+// With a quota below the size of the database the next write would raise NOSPACE, and no member would accept another.
 func keepRoom(v cluster.View) Step {
 	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.Cramped }) {
 		return refuse("spec.etcd.quota is less than the database of " + m.Name + ", so that the cluster would accept no more writes; " +

@@ -72,8 +72,7 @@ func detachAndDelete(v cluster.View, leavers []string) Step {
 	return DeletePods{pods, Detached, fmt.Sprintf("the size is %d", v.Want.Size)}
 }
 
-// removeUnreachable removes a surplus voter that does not run: there is no need to wait until it is
-// back, and quorum can only gain.
+// There is no need to wait until a surplus voter is back, and quorum can only gain.
 func removeUnreachable(v cluster.View) Step {
 	for _, name := range leaving(v) {
 		if m, _ := v.Member(name); cluster.IsAway(m) {

@@ -189,14 +189,7 @@ func (s Refuse) about() Kind       { return Kind{Rests: true} }
 func (s Done) about() Kind         { return Kind{Look: Rarely, Rests: true} }
 
 func (s Record) String() string { return s.What }
-
-func (s Apply) String() string {
-	parts := make([]string, 0, len(s.Objects))
-	for _, o := range s.Objects {
-		parts = append(parts, o.String())
-	}
-	return "apply " + list(parts)
-}
+func (s Apply) String() string  { return "apply " + list(cluster.Texts(s.Objects)) }
 
 func (s CreatePods) String() string {
 	return "start " + list(s.Names) + choose(s.Forced, " with --force-new-cluster", "")

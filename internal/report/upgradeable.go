@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -96,10 +97,7 @@ func change(c *v1alpha1.EtcdCluster) string {
 
 // hasOthers says whether there are members that do not vote: not yet, or no longer.
 func hasOthers(members []v1alpha1.MemberStatus) bool {
-	for _, m := range members {
-		if m.Role != v1alpha1.RoleLeader && m.Role != v1alpha1.RoleVoter {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(members, func(m v1alpha1.MemberStatus) bool {
+		return m.Role != v1alpha1.RoleLeader && m.Role != v1alpha1.RoleVoter
+	})
 }
