@@ -21,28 +21,21 @@ const keyIDSize = 20
 // for are also a reason: a name that was taken away must not stay valid.
 // The CA's private key is not looked at.
 func Check(leaf, ca Pair, r Request, now time.Time) error {
-	certificate, err := leaf.parse()
+	pair, err := leaf.TLSCertificate()
 	if err != nil {
 		return err
-	}
-	key, err := leaf.key()
-	if err != nil {
-		return err
-	}
-	if !key.PublicKey.Equal(certificate.PublicKey) {
-		return errors.New("the private key does not belong to the certificate")
 	}
 	issuer, err := ca.parse()
 	if err != nil {
 		return fmt.Errorf("read CA: %w", err)
 	}
-	if err := checkSigner(certificate, issuer, now); err != nil {
+	if err := checkSigner(pair.Leaf, issuer, now); err != nil {
 		return err
 	}
-	if err := checkSubject(certificate, r); err != nil {
+	if err := checkSubject(pair.Leaf, r); err != nil {
 		return err
 	}
-	return checkAge(certificate, issuer, r.Lifetime, now)
+	return checkAge(pair.Leaf, issuer, r.Lifetime, now)
 }
 
 // IsSignedBy says whether ca has signed leaf, however old both are.

@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/x509"
@@ -73,18 +74,14 @@ func Issue(random io.Reader, now time.Time, ca Pair, r Request) (Pair, error) {
 	if err := r.validate(); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate: %w", err)
 	}
-	issuer, err := ca.parse()
+	signer, err := ca.TLSCertificate()
 	if err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: read CA: %w", r.CommonName, err)
 	}
-	key, err := ca.key()
-	if err != nil {
-		return Pair{}, fmt.Errorf("issue certificate %q: read CA key: %w", r.CommonName, err)
-	}
-	if err := canSign(issuer, key, now); err != nil {
+	if err := canSign(signer.Leaf, now); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", r.CommonName, err)
 	}
-	pair, err := sign(random, r.template(now, issuer), issuer, key)
+	pair, err := sign(random, r.template(now, signer.Leaf), signer.Leaf, signer.PrivateKey)
 	if err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", r.CommonName, err)
 	}
@@ -157,12 +154,10 @@ func checkCommonName(name string) error {
 	return nil
 }
 
-func canSign(issuer *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) error {
+func canSign(issuer *x509.Certificate, now time.Time) error {
 	switch {
 	case !issuer.IsCA || issuer.KeyUsage&x509.KeyUsageCertSign == 0:
 		return errors.New("the CA certificate may not sign certificates")
-	case !key.PublicKey.Equal(issuer.PublicKey):
-		return errors.New("the CA key does not belong to the CA certificate")
 	case now.Before(issuer.NotBefore) || now.After(issuer.NotAfter):
 		return fmt.Errorf("the CA is valid only from %s to %s", date(issuer.NotBefore), date(issuer.NotAfter))
 	}
@@ -174,7 +169,7 @@ func canSign(issuer *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) err
 // identifiers: those of a leaf only when the template carries one, so we set it.
 // Since Go 1.26 keys and signatures always use the system's secure randomness;
 // random then feeds only the serial number.
-func sign(random io.Reader, template, issuer *x509.Certificate, issuerKey *ecdsa.PrivateKey) (Pair, error) {
+func sign(random io.Reader, template, issuer *x509.Certificate, issuerKey crypto.PrivateKey) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), random)
 	if err != nil {
 		return Pair{}, fmt.Errorf("generate key: %w", err)

@@ -173,7 +173,7 @@ func TestIssueRefuses(t *testing.T) {
 	_, err := pki.Issue(random, now, issue(t, ca, server()), server())
 	wantError(t, err, "may not sign")
 	_, err = pki.Issue(random, now, pki.Pair{CertPEM: ca.CertPEM, KeyPEM: other.KeyPEM}, server())
-	wantError(t, err, "does not belong")
+	wantError(t, err, "does not match")
 	_, err = pki.Issue(random, now.Add(11*year), ca, server())
 	wantError(t, err, "valid only from")
 	_, err = pki.NewCA(random, now, "")
