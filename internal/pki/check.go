@@ -62,9 +62,6 @@ func checkSubject(certificate *x509.Certificate, r Request) error {
 	if certificate.Subject.CommonName != r.CommonName {
 		return fmt.Errorf("the common name is %q, not %q", certificate.Subject.CommonName, r.CommonName)
 	}
-	if !sameSet(certificate.Subject.Organization, r.Organization) {
-		return fmt.Errorf("the organizations are %q, not %q", certificate.Subject.Organization, r.Organization)
-	}
 	if !sameSet(certificate.DNSNames, r.DNSNames) {
 		return fmt.Errorf("the DNS names are %q, not %q", certificate.DNSNames, r.DNSNames)
 	}
@@ -84,8 +81,11 @@ func checkAge(certificate, issuer *x509.Certificate, lifetime time.Duration, now
 	if now.After(certificate.NotAfter) {
 		return fmt.Errorf("expired on %s", date(certificate.NotAfter))
 	}
+	// It is due when a third of the lifetime that it was made for is left. When it began does
+	// not tell: one of an earlier release began with its CA.
+	renew := certificate.NotAfter.Add(-lifetime / 3)
 	// One that ends with its CA would end no later if it were issued again.
-	if renew := RenewAt(certificate.NotAfter, lifetime); now.After(renew) && certificate.NotAfter.Before(issuer.NotAfter) {
+	if now.After(renew) && certificate.NotAfter.Before(issuer.NotAfter) {
 		return fmt.Errorf("%w since %s", errDue, date(renew))
 	}
 	return nil
@@ -101,13 +101,6 @@ func IsDue(fault error) bool {
 		return errors.Is(fault, errDue)
 	}
 	return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, errDue) })
-}
-
-// RenewAt is when a certificate that ends then is due: when a third of the lifetime that
-// it was made for is left. When it began does not tell: one of an earlier release began with
-// its CA.
-func RenewAt(notAfter time.Time, lifetime time.Duration) time.Time {
-	return notAfter.Add(-lifetime / 3)
 }
 
 func keyID(key *ecdsa.PublicKey) ([]byte, error) {

@@ -92,7 +92,6 @@ func TestCheckSubject(t *testing.T) {
 		want   string
 	}{
 		{"other common name", func(r *pki.Request) { r.CommonName = "m2" }, "common name"},
-		{"missing organization", func(r *pki.Request) { r.Organization = []string{"x"} }, "organizations"},
 		{"missing DNS name", func(r *pki.Request) { r.DNSNames = append(r.DNSNames, "m1") }, "DNS names"},
 		{"DNS name too many", func(r *pki.Request) { r.DNSNames = r.DNSNames[:1] }, "DNS names"},
 		{"missing IP address", func(r *pki.Request) { r.IPs = append(r.IPs, net.IPv4(10, 0, 0, 8)) }, "IP addresses"},

@@ -38,7 +38,6 @@ const (
 // Request says what a leaf certificate is for.
 type Request struct {
 	CommonName     string
-	Organization   []string
 	DNSNames       []string
 	IPs            []net.IP
 	Server, Client bool
@@ -71,7 +70,7 @@ func NewCA(random io.Reader, now time.Time, commonName string) (Pair, error) {
 // that others accept it whose clocks are behind, but not from before the CA is. It never
 // outlives the CA.
 func Issue(random io.Reader, now time.Time, ca Pair, r Request) (Pair, error) {
-	if err := r.validate(); err != nil {
+	if err := checkCommonName(r.CommonName); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate: %w", err)
 	}
 	signer, err := ca.TLSCertificate()
@@ -97,7 +96,7 @@ func (r Request) template(now time.Time, issuer *x509.Certificate) *x509.Certifi
 		end = issuer.NotAfter
 	}
 	return &x509.Certificate{
-		Subject:               pkix.Name{CommonName: r.CommonName, Organization: r.Organization},
+		Subject:               pkix.Name{CommonName: r.CommonName},
 		NotBefore:             begin,
 		NotAfter:              end,
 		KeyUsage:              x509.KeyUsageDigitalSignature,
@@ -117,31 +116,6 @@ func (r Request) usages() []x509.ExtKeyUsage {
 		usages = append(usages, x509.ExtKeyUsageClientAuth)
 	}
 	return usages
-}
-
-func (r Request) validate() error {
-	if err := checkCommonName(r.CommonName); err != nil {
-		return err
-	}
-	switch {
-	case r.Lifetime <= 0:
-		return fmt.Errorf("the lifetime %s is not positive", r.Lifetime)
-	case !r.Server && !r.Client:
-		return errors.New("it is for neither server nor client")
-	case r.Server && len(r.DNSNames) == 0 && len(r.IPs) == 0:
-		return errors.New("a server certificate needs a DNS name or an IP address")
-	}
-	for _, name := range r.DNSNames {
-		if name == "" {
-			return errors.New("a DNS name is empty")
-		}
-	}
-	for _, ip := range r.IPs {
-		if len(ip) != net.IPv4len && len(ip) != net.IPv6len {
-			return errors.New("an IP address is not valid")
-		}
-	}
-	return nil
 }
 
 func checkCommonName(name string) error {

@@ -50,28 +50,12 @@ func (p Pair) TLSCertificate() (tls.Certificate, error) {
 	return certificate, nil
 }
 
-// Pool trusts every certificate of the PEM bundles. A bundle without any
-// certificate is an error: an empty pool would refuse everyone for a reason
-// nobody can see.
-func Pool(bundles ...[]byte) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	for i, bundle := range bundles {
-		if !pool.AppendCertsFromPEM(bundle) {
-			return nil, fmt.Errorf("load CA bundle %d: no certificate in it", i+1)
-		}
-	}
-	if len(bundles) == 0 {
-		return nil, errors.New("load CA bundle: none given")
-	}
-	return pool, nil
-}
-
 // ClientConfig is what a client of etcd dials with: it trusts only ca, shows
 // identity, and speaks TLS 1.3 or newer. The caller sets ServerName.
 func ClientConfig(ca []byte, identity Pair) (*tls.Config, error) {
-	roots, err := Pool(ca)
-	if err != nil {
-		return nil, err
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return nil, errors.New("load CA bundle: no certificate in it")
 	}
 	certificate, err := identity.TLSCertificate()
 	if err != nil {
