@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"time"
 )
@@ -31,8 +30,6 @@ const (
 	// maxCommonName is ub-common-name of RFC 5280. Go would sign a longer one,
 	// and other TLS stacks would then refuse it.
 	maxCommonName = 64
-
-	serialBits = 128
 )
 
 // Request says what a leaf certificate is for.
@@ -142,14 +139,11 @@ func canSign(issuer *x509.Certificate, now time.Time) error {
 // certificate signs itself. crypto/x509 derives the subject and authority key
 // identifiers: those of a leaf only when the template carries one, so we set it.
 // Since Go 1.26 keys and signatures always use the system's secure randomness;
-// random then feeds only the serial number.
+// random then feeds only the serial number, which crypto/x509 draws.
 func sign(random io.Reader, template, issuer *x509.Certificate, issuerKey crypto.PrivateKey) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), random)
 	if err != nil {
 		return Pair{}, fmt.Errorf("generate key: %w", err)
-	}
-	if template.SerialNumber, err = serial(random); err != nil {
-		return Pair{}, err
 	}
 	if template.SubjectKeyId, err = keyID(&key.PublicKey); err != nil {
 		return Pair{}, err
@@ -169,18 +163,4 @@ func sign(random io.Reader, template, issuer *x509.Certificate, issuerKey crypto
 		CertPEM: pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: certificate}),
 		KeyPEM:  pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: encoded}),
 	}, nil
-}
-
-// serial draws 128 bits, and draws again in the unthinkable case of zero,
-// which RFC 5280 forbids.
-func serial(random io.Reader) (*big.Int, error) {
-	octets := make([]byte, serialBits/8)
-	number := new(big.Int)
-	for number.Sign() == 0 {
-		if _, err := io.ReadFull(random, octets); err != nil {
-			return nil, fmt.Errorf("draw serial number: %w", err)
-		}
-		number.SetBytes(octets)
-	}
-	return number, nil
 }

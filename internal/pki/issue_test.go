@@ -134,7 +134,7 @@ func TestSerialsAreLongAndDiffer(t *testing.T) {
 		seen[serial.String()] = true
 		longest = max(longest, serial.BitLen())
 	}
-	if longest < 120 || longest > 128 {
+	if longest < 150 || longest > 159 {
 		t.Errorf("longest of 32 serials has %d bits", longest)
 	}
 }
