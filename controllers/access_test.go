@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,19 +22,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/controllers"
 )
 
-// isOutside says whether a rule of the generated role is of use only when it is bound for
-// the whole cluster.
-func isOutside(rule rbacv1.PolicyRule) bool {
-	return slices.ContainsFunc(rule.Resources, func(resource string) bool {
-		return resource == "nodes" || resource == "persistentvolumes" || resource == "leases"
-	})
-}
-
-// few is a user who may do in some namespaces what the generated role allows, as Operator
-// Lifecycle Manager grants it there; and outside of them what else it names, or nothing.
+// few is a user who may do in some namespaces what the generated role for these allows, as
+// Operator Lifecycle Manager grants it there; and outside of them what the other one allows,
+// or nothing.
 func few(t *testing.T, name string, namespaces []string, outside bool) (*rest.Config, *counter) {
 	t.Helper()
-	generated, err := generatedRole()
+	generated, err := generatedRoles()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,16 +41,15 @@ func few(t *testing.T, name string, namespaces []string, outside bool) (*rest.Co
 		meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
 		objects = append(objects,
 			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
-			&rbacv1.Role{ObjectMeta: meta, Rules: slices.DeleteFunc(slices.Clone(generated.Rules), isOutside)},
+			&rbacv1.Role{ObjectMeta: meta, Rules: generated["manager-role"].Rules},
 			&rbacv1.RoleBinding{
 				ObjectMeta: meta, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 			})
 	}
 	if outside {
 		meta := metav1.ObjectMeta{Name: name}
-		inside := func(rule rbacv1.PolicyRule) bool { return !isOutside(rule) }
 		objects = append(objects,
-			&rbacv1.ClusterRole{ObjectMeta: meta, Rules: slices.DeleteFunc(slices.Clone(generated.Rules), inside)},
+			&rbacv1.ClusterRole{ObjectMeta: meta, Rules: generated["manager-cluster-role"].Rules},
 			&rbacv1.ClusterRoleBinding{
 				ObjectMeta: meta, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 			})

@@ -33,8 +33,11 @@ type EtcdCluster struct {
 	Dialer   *dial.Dialer
 	Events   events.EventRecorder
 
-	Installation installation
-	memories     memories
+	// Installation is the Lease that all its replicas share, with its namespace; empty without
+	// one. Another one may watch the same clusters: of two, one looks after each cluster.
+	Installation string
+
+	memories memories
 }
 
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.

@@ -125,7 +125,7 @@ func conditionReason(t *testing.T, c *v1alpha1.EtcdCluster, kind string) string 
 }
 
 // TestClusterIsMade: from nothing to Pods that wait for a kubelet, by the rights of
-// the generated role alone.
+// the generated roles alone.
 func TestClusterIsMade(t *testing.T) {
 	c := create(t, watched, "made")
 	for _, part := range whole(t, c) {

@@ -54,6 +54,6 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 		},
 		Actor:  &act.Actor{Client: live, Live: live, Dialer: dialer, Now: now, Random: rand.Reader},
 		Dialer: dialer, Events: recorder,
-		Installation: installation{name: installed, live: live, now: now},
+		Installation: installed,
 	}
 }

@@ -16,14 +16,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/report"
 )
 
-// An installation is all replicas of the operator that share one Lease. Another one
-// may watch the same clusters: of two, one looks after each cluster.
-type installation struct {
-	name string        // of the Lease, with its namespace; empty without one
-	live client.Reader // asks the API server itself
-	now  func() time.Time
-}
-
 // A holding is what is known of the Lease that a status names.
 type holding int
 
@@ -59,80 +51,46 @@ func holdingOf(lease *coordinationv1.Lease, err error, now time.Time) (holding, 
 	return held, nil
 }
 
-// A standing is what an installation may do to a cluster.
-type standing int
-
-const (
-	// inCharge: look after it.
-	inCharge standing = iota
-	// first: look after it, and say so with the first status.
-	first
-	// successor: say so, and look after it then.
-	successor
-	// passive: change nothing, another one looks after it.
-	passive
-)
-
-// standingOf says what an installation may do to a cluster of that status. The status
-// of a newer operator is not touched; the plan leaves its cluster alone.
-func standingOf(ours string, status v1alpha1.EtcdClusterStatus, other holding) standing {
-	switch {
-	case status.Operator == ours:
-		return inCharge
-	case status.Operator != "" && other != ended:
-		return passive
-	case status.Format > v1alpha1.StatusFormat:
-		return inCharge
-	case status.Operator == "" && status.ObservedGeneration == 0:
-		return first
-	default:
-		return successor
-	}
-}
-
-// standing asks for the Lease of another installation, if the status names one.
-func (i *installation) standing(ctx context.Context, ec *v1alpha1.EtcdCluster) (standing, holding, error) {
-	named, other := ec.Status.Operator, ended
-	if named != "" && named != i.name {
-		var err error
-		if other, err = i.holding(ctx, named); err != nil {
-			return passive, other, err
-		}
-	}
-	return standingOf(i.name, ec.Status, other), other, nil
-}
-
-func (i *installation) holding(ctx context.Context, named string) (holding, error) {
+func (r *EtcdCluster) holding(ctx context.Context, named string) (holding, error) {
 	var lease coordinationv1.Lease
 	namespace, name, _ := strings.Cut(named, "/")
-	err := i.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &lease)
-	return holdingOf(&lease, err, i.now())
+	err := r.Actor.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &lease)
+	return holdingOf(&lease, err, r.Actor.Now())
 }
 
 // takeCharge says whether this installation looks after the cluster. It takes over
 // from one that has ended by writing that down before it changes anything else: of
 // two that do so at once, the API server refuses one.
 func (r *EtcdCluster) takeCharge(ctx context.Context, ec *v1alpha1.EtcdCluster) (bool, error) {
-	stand, other, err := r.Installation.standing(ctx, ec)
-	if err != nil {
-		return false, err
+	named := ec.Status.Operator
+	if named == r.Installation {
+		return true, nil
 	}
-	switch stand {
-	case first:
-		ec.Status.Operator = r.Installation.name
-	case successor:
+	if named != "" {
+		other, err := r.holding(ctx, named)
+		if err != nil {
+			return false, err
+		}
+		if other != ended {
+			r.Dialer.Forget(client.ObjectKeyFromObject(ec))
+			r.tell(ctx, ec, report.OtherOperator(named, r.Installation, other == hidden))
+			return false, nil
+		}
+	}
+	switch {
+	case ec.Status.Format > v1alpha1.StatusFormat: // not touched: the plan leaves its cluster alone
+		return true, nil
+	case named == "" && ec.Status.ObservedGeneration == 0: // said with the first status
+		ec.Status.Operator = r.Installation
+		return true, nil
+	default:
 		return true, r.takeOver(ctx, ec)
-	case passive:
-		r.Dialer.Forget(client.ObjectKeyFromObject(ec))
-		r.tell(ctx, ec, report.OtherOperator(ec.Status.Operator, r.Installation.name, other == hidden))
-	case inCharge:
 	}
-	return stand != passive, nil
 }
 
 func (r *EtcdCluster) takeOver(ctx context.Context, ec *v1alpha1.EtcdCluster) error {
 	before := ec.Status.Operator
-	ec.Status.Operator = r.Installation.name
+	ec.Status.Operator = r.Installation
 	if err := r.Client.Status().Update(ctx, ec, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
 		return fmt.Errorf("take the cluster over: %w", err)
 	}

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -10,9 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/dial"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/memory"
 )
 
@@ -54,9 +61,65 @@ func TestHoldingOf(t *testing.T) {
 	}
 }
 
-// TestStandingOf: one installation looks after a cluster, and says so before it
+// beside is an API server with the Lease of another installation. It notes whether a
+// status is written.
+func beside(other holding, written *bool) client.Client {
+	return interceptor.NewClient(nil, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, lease client.Object, _ ...client.GetOption) error {
+			switch leases := (schema.GroupResource{Resource: "leases"}); other {
+			case ended:
+				return apierrors.NewNotFound(leases, leaseName)
+			case hidden:
+				return apierrors.NewForbidden(leases, leaseName, nil)
+			case held:
+			}
+			lease.(*coordinationv1.Lease).Spec = coordinationv1.LeaseSpec{
+				HolderIdentity: ptr.To("a"), RenewTime: &metav1.MicroTime{Time: noon},
+			}
+			return nil
+		},
+		SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+			*written = true
+			return nil
+		},
+	})
+}
+
+const (
+	inCharge  = "in charge, and nothing is changed"
+	first     = "in charge, and said with the first status"
+	successor = "in charge, and written down"
+	passive   = "passive"
+)
+
+// charge is what an installation makes of a cluster of that status.
+func charge(t *testing.T, ours string, status v1alpha1.EtcdClusterStatus, other holding) string {
+	t.Helper()
+	written := false
+	server := beside(other, &written)
+	r := &EtcdCluster{
+		Client: server, Actor: &act.Actor{Live: server, Now: func() time.Time { return noon }},
+		Dialer: &dial.Dialer{Pool: etcd.NewPool()}, Events: events.NewFakeRecorder(1), Installation: ours,
+	}
+	ec := &v1alpha1.EtcdCluster{Status: status}
+	looksAfter, err := r.takeCharge(t.Context(), ec)
+	switch {
+	case err != nil:
+		return err.Error()
+	case looksAfter && written:
+		return successor
+	case looksAfter && ec.Status.Operator != status.Operator:
+		return first
+	case looksAfter:
+		return inCharge
+	default:
+		return passive
+	}
+}
+
+// TestTakeCharge: one installation looks after a cluster, and says so before it
 // touches one that was in another's hands, or in nobody's.
-func TestStandingOf(t *testing.T) {
+func TestTakeCharge(t *testing.T) {
 	const us, them = "ours/" + leaseName, "theirs/" + leaseName
 	written := func(operator string) v1alpha1.EtcdClusterStatus {
 		return v1alpha1.EtcdClusterStatus{Operator: operator, ObservedGeneration: 1, Format: v1alpha1.StatusFormat}
@@ -71,7 +134,7 @@ func TestStandingOf(t *testing.T) {
 		ours   string
 		status v1alpha1.EtcdClusterStatus
 		other  holding
-		want   standing
+		want   string
 	}{
 		{"a new cluster", us, v1alpha1.EtcdClusterStatus{}, ended, first},
 		{"a new cluster, without a lease", "", v1alpha1.EtcdClusterStatus{}, ended, inCharge},
@@ -89,8 +152,8 @@ func TestStandingOf(t *testing.T) {
 		{"a newer one's, theirs, ended: its status is not touched", us, newer(them), ended, inCharge},
 		{"a newer one's, nobody's: its status is not touched", us, newer(""), ended, inCharge},
 	} {
-		if got := standingOf(test.ours, test.status, test.other); got != test.want {
-			t.Errorf("%s: %d, want %d", test.what, got, test.want)
+		if got := charge(t, test.ours, test.status, test.other); got != test.want {
+			t.Errorf("%s: %s, want %s", test.what, got, test.want)
 		}
 	}
 }

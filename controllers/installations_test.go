@@ -26,7 +26,7 @@ import (
 )
 
 // An installed operator looks at a cluster when it is told to, with the rights of the
-// generated role. Its Lease is held as long as the test wants.
+// generated roles. Its Lease is held as long as the test wants.
 type installed struct {
 	t          *testing.T
 	name       string

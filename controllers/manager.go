@@ -180,7 +180,7 @@ func addController(
 		Dialer: dialer,
 		Events: manager.GetEventRecorder("etcd-operator.dev/operator"),
 
-		Installation: installation{name: nameOf(lock), live: manager.GetAPIReader(), now: chosen.Now},
+		Installation: nameOf(lock),
 	}
 	if lock != nil {
 		reconciler.Actor.Leads = leads(manager.GetAPIReader(), lock, chosen.Now)

@@ -27,14 +27,17 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get
-// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=etcd-operator.dev,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=security.openshift.io,resources=securitycontextconstraints,resourceNames=nonroot-v2,verbs=use
+
+// What is in no namespace, and the Leases of other installations, wherever these are. It has a role of its own, which Operator
+// Lifecycle Manager grants for the whole cluster also where it grants the other one in some namespaces alone.
+// +kubebuilder:rbac:roleName=manager-cluster-role,groups="",resources=persistentvolumes,verbs=get
+// +kubebuilder:rbac:roleName=manager-cluster-role,groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:roleName=manager-cluster-role,groups=coordination.k8s.io,resources=leases,resourceNames=etcd-operator.dev,verbs=get
 
 const (
 	// workers is how many clusters are reconciled at once: one that is slow to

@@ -5,9 +5,11 @@ package controllers_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -114,9 +116,9 @@ func start(ctx context.Context) (<-chan error, error) {
 	return stopped, nil
 }
 
-// operator is a user who may do what the generated role allows, and nothing else.
+// operator is a user who may do what the generated roles allow, and nothing else.
 func operator(ctx context.Context) (*rest.Config, error) {
-	role, err := generatedRole()
+	roles, err := generatedRoles()
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +126,13 @@ func operator(ctx context.Context) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "operator"}},
-	}
-	for _, object := range []client.Object{role, binding} {
-		if err := server.Create(ctx, object); err != nil {
+	for _, role := range roles {
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "operator"}},
+		}
+		if err := errors.Join(server.Create(ctx, role), server.Create(ctx, binding)); err != nil {
 			return nil, err
 		}
 	}
@@ -140,14 +142,21 @@ func operator(ctx context.Context) (*rest.Config, error) {
 	return config, nil
 }
 
-// generatedRole is all that the operator may do where it is installed for all namespaces.
-func generatedRole() (*rbacv1.ClusterRole, error) {
+// generatedRoles are, by name, all that the operator may do where it is installed for all namespaces.
+func generatedRoles() (map[string]*rbacv1.ClusterRole, error) {
 	text, err := os.ReadFile("../config/rbac/role.yaml")
 	if err != nil {
 		return nil, err
 	}
-	role := &rbacv1.ClusterRole{}
-	return role, yaml.UnmarshalStrict(text, role)
+	roles := map[string]*rbacv1.ClusterRole{}
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		role := &rbacv1.ClusterRole{}
+		if err := yaml.UnmarshalStrict([]byte(document), role); err != nil {
+			return nil, err
+		}
+		roles[role.Name] = role
+	}
+	return roles, nil
 }
 
 // A counter notes every request that writes.

@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ func arguments(c *v1alpha1.EtcdCluster, member string) []string {
 	if c.IsSecure() {
 		args = append(args, tlsArguments(c.Spec.Version)...)
 	}
-	for _, key := range sortedKeys(c.Spec.Etcd.ExtraArgs) {
+	for _, key := range slices.Sorted(maps.Keys(c.Spec.Etcd.ExtraArgs)) {
 		args = append(args, "--"+key+"="+c.Spec.Etcd.ExtraArgs[key])
 	}
 	return args
@@ -118,12 +119,3 @@ func tlsArguments(version string) []string {
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}

@@ -69,23 +69,19 @@ func Swapped(pod, wanted *corev1.Pod) string {
 	return strings.Join(want, "-")
 }
 
-// changeSinceFirst is Change for a Pod with the first edition's fingerprint.
+// changeSinceFirst is Change for a Pod with the first edition's fingerprint: the hash of a
+// whole Pod.
 func changeSinceFirst(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	have := pod.Annotations[v1alpha1.AnnotationTemplate]
-	if have == firstFingerprint(c, pod.Name) {
+	if have == hash(template(c, pod.Name)) {
 		return cluster.Same
 	}
 	asRun := c.DeepCopy()
 	asRun.Spec.Image = Etcd(pod).Image
-	if have == firstFingerprint(asRun, pod.Name) {
+	if have == hash(template(asRun, pod.Name)) {
 		return cluster.Swap
 	}
 	return cluster.Rebuild
-}
-
-// firstFingerprint is the hash of a whole Pod.
-func firstFingerprint(c *v1alpha1.EtcdCluster, member string) string {
-	return hash(template(c, member))
 }
 
 // hash is the same for equal values. An adopting cluster has another UID and the

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -56,11 +57,8 @@ func Tell(c *v1alpha1.EtcdCluster, pod *corev1.Pod, j Joining) {
 	for _, member := range j.Members {
 		peers = append(peers, member+"="+PeerURL(c, member))
 	}
-	if pod.Annotations == nil {
-		pod.Annotations = map[string]string{}
-	}
-	pod.Annotations[v1alpha1.AnnotationInitialCluster] = strings.Join(peers, ",")
-	pod.Annotations[v1alpha1.AnnotationInitialClusterState] = state
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationInitialCluster, strings.Join(peers, ","))
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationInitialClusterState, state)
 }
 
 // Entry is what the Pod's container does if it starts on an empty data directory.

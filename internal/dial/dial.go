@@ -43,8 +43,7 @@ type Dialer struct {
 type identity struct {
 	source string // what it was made from
 	issued time.Time
-	config *tls.Config
-	key    string // the certificate: a connection shows the one that it was made with
+	config *tls.Config // a connection shows the certificate that it was made with
 }
 
 // Member is a client of one member, over the connection that its Pod already has
@@ -88,7 +87,7 @@ func (d *Dialer) target(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.
 		return target, nil
 	}
 	id, err := d.identity(ctx, c)
-	target.TLS, target.TLSKey = id.config, id.key
+	target.TLS = id.config
 	return target, err
 }
 
@@ -146,5 +145,5 @@ func (d *Dialer) make(c *v1alpha1.EtcdCluster, held trust.Held, now time.Time) (
 	if err != nil {
 		return identity{}, fmt.Errorf("configure TLS: %w", err)
 	}
-	return identity{config: config, key: string(pair.CertPEM)}, nil
+	return identity{config: config}, nil
 }

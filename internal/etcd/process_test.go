@@ -2,6 +2,7 @@ package etcd_test
 
 import (
 	"crypto/rand"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"os"
@@ -25,6 +26,7 @@ type realWorld struct {
 	pool     *etcd.Pool
 	ca       pki.Pair
 	operator pki.Pair
+	config   *tls.Config // of the operator
 	members  map[string]*realMember
 }
 
@@ -57,9 +59,10 @@ func binary(t *testing.T) string {
 func newRealWorld(t *testing.T, names ...string) *realWorld {
 	t.Helper()
 	w := &realWorld{folder: t.TempDir(), pool: etcd.NewPool(), members: map[string]*realMember{}}
-	t.Cleanup(func() { _ = w.pool.Close() })
+	t.Cleanup(func() { w.pool.Keep(owner, nil) })
 	w.ca = must(pki.NewCA(rand.Reader, time.Now(), "test"))(t)
 	w.operator = w.issue(t, pki.Request{CommonName: "operator", Client: true})
+	w.config = must(pki.ClientConfig(w.ca.CertPEM, w.operator))(t)
 	w.write(t, "ca.crt", w.ca.CertPEM)
 	for _, name := range names {
 		w.add(t, name)
@@ -127,8 +130,7 @@ func (w *realWorld) target(t *testing.T, name string) etcd.Target {
 		Instance:   name,
 		Address:    w.members[name].client,
 		ServerName: serverName(name),
-		TLS:        must(pki.ClientConfig(w.ca.CertPEM, w.operator))(t),
-		TLSKey:     "1",
+		TLS:        w.config,
 	}
 }
 

@@ -53,7 +53,7 @@ func serves(t *testing.T, w *realWorld) time.Time {
 	t.Helper()
 	eventually(t, "m1 to serve", func() error {
 		pool := etcd.NewPool()
-		defer func() { _ = pool.Close() }()
+		defer pool.Keep(owner, nil)
 		_, err := must(pool.Client(owner, w.target(t, "m1")))(t).Status(t.Context())
 		return err
 	})
@@ -75,10 +75,10 @@ func TestIdentitiesAreVerified(t *testing.T) {
 		{"name of another member", func(target *etcd.Target) { target.ServerName = serverName("m2") }, "m2.example.svc"},
 		{"no name", func(target *etcd.Target) { target.ServerName = "" }, "IP SANs"},
 		{"another CA", func(target *etcd.Target) {
-			target.TLS, target.TLSKey = must(pki.ClientConfig(other.CertPEM, w.operator))(t), "2"
+			target.TLS = must(pki.ClientConfig(other.CertPEM, w.operator))(t)
 		}, "unknown authority"},
 		{"no certificate of ours", func(target *etcd.Target) {
-			target.TLS, target.TLSKey = target.TLS.Clone(), "3"
+			target.TLS = target.TLS.Clone()
 			target.TLS.Certificates = nil
 		}, "Unavailable"}, // the reason may be lost when etcd hangs up
 		{"plain text", func(target *etcd.Target) { target.TLS = nil }, "error reading server preface"},

@@ -21,28 +21,21 @@ const keyIDSize = 20
 // for are also a reason: a name that was taken away must not stay valid.
 // The CA's private key is not looked at.
 func Check(leaf, ca Pair, r Request, now time.Time) error {
-	certificate, err := leaf.parse()
+	pair, err := leaf.TLSCertificate()
 	if err != nil {
 		return err
-	}
-	key, err := leaf.key()
-	if err != nil {
-		return err
-	}
-	if !key.PublicKey.Equal(certificate.PublicKey) {
-		return errors.New("the private key does not belong to the certificate")
 	}
 	issuer, err := ca.parse()
 	if err != nil {
 		return fmt.Errorf("read CA: %w", err)
 	}
-	if err := checkSigner(certificate, issuer, now); err != nil {
+	if err := checkSigner(pair.Leaf, issuer, now); err != nil {
 		return err
 	}
-	if err := checkSubject(certificate, r); err != nil {
+	if err := checkSubject(pair.Leaf, r); err != nil {
 		return err
 	}
-	return checkAge(certificate, issuer, r.Lifetime, now)
+	return checkAge(pair.Leaf, issuer, r.Lifetime, now)
 }
 
 // IsSignedBy says whether ca has signed leaf, however old both are.
@@ -69,9 +62,6 @@ func checkSubject(certificate *x509.Certificate, r Request) error {
 	if certificate.Subject.CommonName != r.CommonName {
 		return fmt.Errorf("the common name is %q, not %q", certificate.Subject.CommonName, r.CommonName)
 	}
-	if !sameSet(certificate.Subject.Organization, r.Organization) {
-		return fmt.Errorf("the organizations are %q, not %q", certificate.Subject.Organization, r.Organization)
-	}
 	if !sameSet(certificate.DNSNames, r.DNSNames) {
 		return fmt.Errorf("the DNS names are %q, not %q", certificate.DNSNames, r.DNSNames)
 	}
@@ -91,8 +81,11 @@ func checkAge(certificate, issuer *x509.Certificate, lifetime time.Duration, now
 	if now.After(certificate.NotAfter) {
 		return fmt.Errorf("expired on %s", date(certificate.NotAfter))
 	}
+	// It is due when a third of the lifetime that it was made for is left. When it began does
+	// not tell: one of an earlier release began with its CA.
+	renew := certificate.NotAfter.Add(-lifetime / 3)
 	// One that ends with its CA would end no later if it were issued again.
-	if renew := RenewAt(certificate.NotAfter, lifetime); now.After(renew) && certificate.NotAfter.Before(issuer.NotAfter) {
+	if now.After(renew) && certificate.NotAfter.Before(issuer.NotAfter) {
 		return fmt.Errorf("%w since %s", errDue, date(renew))
 	}
 	return nil
@@ -108,13 +101,6 @@ func IsDue(fault error) bool {
 		return errors.Is(fault, errDue)
 	}
 	return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, errDue) })
-}
-
-// RenewAt is when a certificate that ends then is due: when a third of the lifetime that
-// it was made for is left. When it began does not tell: one of an earlier release began with
-// its CA.
-func RenewAt(notAfter time.Time, lifetime time.Duration) time.Time {
-	return notAfter.Add(-lifetime / 3)
 }
 
 func keyID(key *ecdsa.PublicKey) ([]byte, error) {

@@ -92,7 +92,6 @@ func TestCheckSubject(t *testing.T) {
 		want   string
 	}{
 		{"other common name", func(r *pki.Request) { r.CommonName = "m2" }, "common name"},
-		{"missing organization", func(r *pki.Request) { r.Organization = []string{"x"} }, "organizations"},
 		{"missing DNS name", func(r *pki.Request) { r.DNSNames = append(r.DNSNames, "m1") }, "DNS names"},
 		{"DNS name too many", func(r *pki.Request) { r.DNSNames = r.DNSNames[:1] }, "DNS names"},
 		{"missing IP address", func(r *pki.Request) { r.IPs = append(r.IPs, net.IPv4(10, 0, 0, 8)) }, "IP addresses"},
@@ -124,12 +123,12 @@ func TestCheckTampering(t *testing.T) {
 	}{
 		{"other CA of the same name", leaf, other, server(), "not signed by the CA"},
 		{"changed name", pki.Pair{CertPEM: pem.EncodeToMemory(block), KeyPEM: leaf.KeyPEM}, ca, request, "not signed by the CA"},
-		{"key of another leaf", pki.Pair{CertPEM: leaf.CertPEM, KeyPEM: second.KeyPEM}, ca, server(), "does not belong"},
+		{"key of another leaf", pki.Pair{CertPEM: leaf.CertPEM, KeyPEM: second.KeyPEM}, ca, server(), "does not match"},
 		{"leaf as CA", leaf, second, server(), "not signed by the CA"},
-		{"no certificate", pki.Pair{KeyPEM: leaf.KeyPEM}, ca, server(), "no PEM certificate"},
-		{"no key", pki.Pair{CertPEM: leaf.CertPEM}, ca, server(), "no PEM private key"},
+		{"no certificate", pki.Pair{KeyPEM: leaf.KeyPEM}, ca, server(), "in certificate input"},
+		{"no key", pki.Pair{CertPEM: leaf.CertPEM}, ca, server(), "in key input"},
 		{"no CA", leaf, pki.Pair{}, server(), "read CA"},
-		{"swapped halves", pki.Pair{CertPEM: leaf.KeyPEM, KeyPEM: leaf.CertPEM}, ca, server(), "no PEM certificate"},
+		{"swapped halves", pki.Pair{CertPEM: leaf.KeyPEM, KeyPEM: leaf.CertPEM}, ca, server(), "may have been switched"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

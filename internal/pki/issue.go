@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/x509"
@@ -9,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"time"
 )
@@ -30,14 +30,11 @@ const (
 	// maxCommonName is ub-common-name of RFC 5280. Go would sign a longer one,
 	// and other TLS stacks would then refuse it.
 	maxCommonName = 64
-
-	serialBits = 128
 )
 
 // Request says what a leaf certificate is for.
 type Request struct {
 	CommonName     string
-	Organization   []string
 	DNSNames       []string
 	IPs            []net.IP
 	Server, Client bool
@@ -70,21 +67,17 @@ func NewCA(random io.Reader, now time.Time, commonName string) (Pair, error) {
 // that others accept it whose clocks are behind, but not from before the CA is. It never
 // outlives the CA.
 func Issue(random io.Reader, now time.Time, ca Pair, r Request) (Pair, error) {
-	if err := r.validate(); err != nil {
+	if err := checkCommonName(r.CommonName); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate: %w", err)
 	}
-	issuer, err := ca.parse()
+	signer, err := ca.TLSCertificate()
 	if err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: read CA: %w", r.CommonName, err)
 	}
-	key, err := ca.key()
-	if err != nil {
-		return Pair{}, fmt.Errorf("issue certificate %q: read CA key: %w", r.CommonName, err)
-	}
-	if err := canSign(issuer, key, now); err != nil {
+	if err := canSign(signer.Leaf, now); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", r.CommonName, err)
 	}
-	pair, err := sign(random, r.template(now, issuer), issuer, key)
+	pair, err := sign(random, r.template(now, signer.Leaf), signer.Leaf, signer.PrivateKey)
 	if err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", r.CommonName, err)
 	}
@@ -100,7 +93,7 @@ func (r Request) template(now time.Time, issuer *x509.Certificate) *x509.Certifi
 		end = issuer.NotAfter
 	}
 	return &x509.Certificate{
-		Subject:               pkix.Name{CommonName: r.CommonName, Organization: r.Organization},
+		Subject:               pkix.Name{CommonName: r.CommonName},
 		NotBefore:             begin,
 		NotAfter:              end,
 		KeyUsage:              x509.KeyUsageDigitalSignature,
@@ -122,31 +115,6 @@ func (r Request) usages() []x509.ExtKeyUsage {
 	return usages
 }
 
-func (r Request) validate() error {
-	if err := checkCommonName(r.CommonName); err != nil {
-		return err
-	}
-	switch {
-	case r.Lifetime <= 0:
-		return fmt.Errorf("the lifetime %s is not positive", r.Lifetime)
-	case !r.Server && !r.Client:
-		return errors.New("it is for neither server nor client")
-	case r.Server && len(r.DNSNames) == 0 && len(r.IPs) == 0:
-		return errors.New("a server certificate needs a DNS name or an IP address")
-	}
-	for _, name := range r.DNSNames {
-		if name == "" {
-			return errors.New("a DNS name is empty")
-		}
-	}
-	for _, ip := range r.IPs {
-		if len(ip) != net.IPv4len && len(ip) != net.IPv6len {
-			return errors.New("an IP address is not valid")
-		}
-	}
-	return nil
-}
-
 func checkCommonName(name string) error {
 	if name == "" {
 		return errors.New("the common name is empty")
@@ -157,12 +125,10 @@ func checkCommonName(name string) error {
 	return nil
 }
 
-func canSign(issuer *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) error {
+func canSign(issuer *x509.Certificate, now time.Time) error {
 	switch {
 	case !issuer.IsCA || issuer.KeyUsage&x509.KeyUsageCertSign == 0:
 		return errors.New("the CA certificate may not sign certificates")
-	case !key.PublicKey.Equal(issuer.PublicKey):
-		return errors.New("the CA key does not belong to the CA certificate")
 	case now.Before(issuer.NotBefore) || now.After(issuer.NotAfter):
 		return fmt.Errorf("the CA is valid only from %s to %s", date(issuer.NotBefore), date(issuer.NotAfter))
 	}
@@ -173,14 +139,11 @@ func canSign(issuer *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) err
 // certificate signs itself. crypto/x509 derives the subject and authority key
 // identifiers: those of a leaf only when the template carries one, so we set it.
 // Since Go 1.26 keys and signatures always use the system's secure randomness;
-// random then feeds only the serial number.
-func sign(random io.Reader, template, issuer *x509.Certificate, issuerKey *ecdsa.PrivateKey) (Pair, error) {
+// random then feeds only the serial number, which crypto/x509 draws.
+func sign(random io.Reader, template, issuer *x509.Certificate, issuerKey crypto.PrivateKey) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), random)
 	if err != nil {
 		return Pair{}, fmt.Errorf("generate key: %w", err)
-	}
-	if template.SerialNumber, err = serial(random); err != nil {
-		return Pair{}, err
 	}
 	if template.SubjectKeyId, err = keyID(&key.PublicKey); err != nil {
 		return Pair{}, err
@@ -200,18 +163,4 @@ func sign(random io.Reader, template, issuer *x509.Certificate, issuerKey *ecdsa
 		CertPEM: pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: certificate}),
 		KeyPEM:  pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: encoded}),
 	}, nil
-}
-
-// serial draws 128 bits, and draws again in the unthinkable case of zero,
-// which RFC 5280 forbids.
-func serial(random io.Reader) (*big.Int, error) {
-	octets := make([]byte, serialBits/8)
-	number := new(big.Int)
-	for number.Sign() == 0 {
-		if _, err := io.ReadFull(random, octets); err != nil {
-			return nil, fmt.Errorf("draw serial number: %w", err)
-		}
-		number.SetBytes(octets)
-	}
-	return number, nil
 }

@@ -7,7 +7,6 @@
 package pki
 
 import (
-	"crypto/ecdsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -41,7 +40,8 @@ func (p Pair) End() (time.Time, bool) {
 	return certificate.NotAfter, true
 }
 
-// TLSCertificate is the pair in the form that crypto/tls wants.
+// TLSCertificate is the pair in the form that crypto/tls wants. Its errors tell nothing
+// of the key.
 func (p Pair) TLSCertificate() (tls.Certificate, error) {
 	certificate, err := tls.X509KeyPair(p.CertPEM, p.KeyPEM)
 	if err != nil {
@@ -50,28 +50,12 @@ func (p Pair) TLSCertificate() (tls.Certificate, error) {
 	return certificate, nil
 }
 
-// Pool trusts every certificate of the PEM bundles. A bundle without any
-// certificate is an error: an empty pool would refuse everyone for a reason
-// nobody can see.
-func Pool(bundles ...[]byte) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	for i, bundle := range bundles {
-		if !pool.AppendCertsFromPEM(bundle) {
-			return nil, fmt.Errorf("load CA bundle %d: no certificate in it", i+1)
-		}
-	}
-	if len(bundles) == 0 {
-		return nil, errors.New("load CA bundle: none given")
-	}
-	return pool, nil
-}
-
 // ClientConfig is what a client of etcd dials with: it trusts only ca, shows
 // identity, and speaks TLS 1.3 or newer. The caller sets ServerName.
 func ClientConfig(ca []byte, identity Pair) (*tls.Config, error) {
-	roots, err := Pool(ca)
-	if err != nil {
-		return nil, err
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return nil, errors.New("load CA bundle: no certificate in it")
 	}
 	certificate, err := identity.TLSCertificate()
 	if err != nil {
@@ -95,22 +79,4 @@ func (p Pair) parse() (*x509.Certificate, error) {
 		return nil, fmt.Errorf("parse certificate: %w", err)
 	}
 	return certificate, nil
-}
-
-// key reads the private key. The parser's own error is dropped on purpose: it
-// is the one place where key material could reach a message.
-func (p Pair) key() (*ecdsa.PrivateKey, error) {
-	block, _ := pem.Decode(p.KeyPEM)
-	if block == nil || block.Type != keyBlock {
-		return nil, errors.New("no PEM private key in PKCS #8 form")
-	}
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, errors.New("the private key cannot be parsed")
-	}
-	key, ok := parsed.(*ecdsa.PrivateKey)
-	if !ok {
-		return nil, errors.New("the private key is not an ECDSA key")
-	}
-	return key, nil
 }

@@ -58,13 +58,10 @@ func TestClientConfigNeedsTLS13(t *testing.T) {
 	wantError(t, handshake(t, old, config), "protocol version")
 }
 
-func TestPoolRefusesABundleWithoutCertificates(t *testing.T) {
-	if _, err := pki.Pool(); err == nil {
-		t.Error("an empty pool was made")
-	}
-	if _, err := pki.Pool(newCA(t, "one").CertPEM, []byte("no PEM")); err == nil {
-		t.Error("garbage was accepted")
-	}
+// An empty pool would refuse everyone for a reason that nobody can see.
+func TestClientConfigNeedsAnAuthority(t *testing.T) {
+	_, err := pki.ClientConfig([]byte("no PEM"), issue(t, newCA(t, "one"), client()))
+	wantError(t, err, "no certificate in it")
 }
 
 // A pair that is printed, in any of the usual ways, must not show its key, and
@@ -134,10 +131,8 @@ func serverConfig(t *testing.T, ca, identity pki.Pair) *tls.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clients, err := pki.Pool(ca.CertPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
+	clients := x509.NewCertPool()
+	clients.AddCert(parse(t, ca))
 	return &tls.Config{
 		Certificates: []tls.Certificate{certificate},
 		ClientCAs:    clients,

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,12 +42,13 @@ const (
 // asks the API server.
 type bench struct {
 	options
-	client  client.WithWatch
-	seen    cache.Cache
-	members *etcd.Pool
-	log     auditLog
-	machine []string
-	stop    func()
+	client     client.WithWatch
+	seen       cache.Cache
+	members    *etcd.Pool
+	identities sync.Map // *tls.Config by the UID of its Secret
+	log        auditLog
+	machine    []string
+	stop       func()
 }
 
 func start(ctx context.Context, o options) (*bench, error) {
@@ -73,7 +75,6 @@ func start(ctx context.Context, o options) (*bench, error) {
 	b.stop = func() {
 		b.removeNamespace()
 		cancel()
-		b.members.Close()
 	}
 	if err := b.prepare(watching); err != nil {
 		cancel()

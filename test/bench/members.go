@@ -90,7 +90,6 @@ func (b *bench) dial(ctx context.Context, cluster string, pod *corev1.Pod) (etcd
 		Address:    pod.Status.PodIP + ":" + strconv.Itoa(v1alpha1.ClientPort),
 		ServerName: pod.Name + "." + cluster + "." + b.namespace + ".svc",
 		TLS:        config,
-		TLSKey:     cluster,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", pod.Name, err)
@@ -98,7 +97,7 @@ func (b *bench) dial(ctx context.Context, cluster string, pod *corev1.Pod) (etcd
 	return member, nil
 }
 
-// identity is what the Secret for clients gives an application.
+// identity is what the Secret for clients gives an application, the same for each member.
 func (b *bench) identity(ctx context.Context, cluster string) (*tls.Config, error) {
 	var secret corev1.Secret
 	if err := b.client.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster + "-client"}, &secret); err != nil {
@@ -109,5 +108,6 @@ func (b *bench) identity(ctx context.Context, cluster string) (*tls.Config, erro
 	if err != nil {
 		return nil, fmt.Errorf("read the Secret for clients: %w", err)
 	}
-	return config, nil
+	known, _ := b.identities.LoadOrStore(secret.UID, config)
+	return known.(*tls.Config), nil
 }

@@ -84,13 +84,15 @@ func installAgain() string {
 	Expect(api.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}})).To(Succeed())
 	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: account}}
 
-	var whole rbacv1.ClusterRoleBinding
-	Expect(api.Get(ctx, client.ObjectKey{Name: "etcd-operator-manager-rolebinding"}, &whole)).To(Succeed())
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-operator-"}, RoleRef: whole.RoleRef, Subjects: subjects,
+	for _, name := range []string{"etcd-operator-manager-rolebinding", "etcd-operator-manager-cluster-rolebinding"} {
+		var whole rbacv1.ClusterRoleBinding
+		Expect(api.Get(ctx, client.ObjectKey{Name: name}, &whole)).To(Succeed())
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-operator-"}, RoleRef: whole.RoleRef, Subjects: subjects,
+		}
+		Expect(api.Create(ctx, binding)).To(Succeed())
+		DeferCleanup(func() { Expect(api.Delete(ctx, binding)).To(Succeed()) })
 	}
-	Expect(api.Create(ctx, binding)).To(Succeed())
-	DeferCleanup(func() { Expect(api.Delete(ctx, binding)).To(Succeed()) })
 
 	var role rbacv1.Role
 	lease := client.ObjectKey{Namespace: deployment.Namespace, Name: "etcd-operator-leader-election-role"}

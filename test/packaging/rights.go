@@ -17,10 +17,19 @@ import (
 // tooMuch are verbs by which a role can give itself every other right.
 var tooMuch = []string{"escalate", "bind", "impersonate"}
 
+// wholeCluster is what there are rights on whichever namespaces the operator is installed for: what is in none, and the Leases of
+// other installations, wherever these are.
+var wholeCluster = []string{
+	"leases.coordination.k8s.io etcd-operator.dev", "nodes", "persistentvolumes",
+	"subjectaccessreviews.authorization.k8s.io", "tokenreviews.authentication.k8s.io",
+}
+
 // checkRights wants exact rights, and just those that the markers in the code ask for. A wildcard is told alone: that
-// it also differs from the generated role is then no news.
+// it also differs from the generated roles is then no news.
 func checkRights(b *Bundle, options Options) []string {
-	granted := bundleRules(b)
+	strategy := b.CSV.Spec.InstallStrategy.StrategySpec
+	outside := rulesOf(strategy.ClusterPermissions)
+	granted := append(rulesOf(strategy.Permissions), outside...)
 	if all := append(greedy(granted), openLeases(granted)...); len(all) > 0 {
 		return all
 	}
@@ -33,6 +42,10 @@ func checkRights(b *Bundle, options Options) []string {
 	}
 	have, want := atoms(granted), atoms(wanted)
 	var all lines
+	if everywhere := objectsOf(outside); !slices.Equal(everywhere, wholeCluster) {
+		all.add("rights in all namespaces are on %s, want %s: see roleName of the markers in controllers/",
+			strings.Join(everywhere, ", "), strings.Join(wholeCluster, ", "))
+	}
 	for _, right := range want {
 		if !slices.Contains(have, right) {
 			all.add("the right to %s is in config/rbac, but not in the CSV: run 'make bundle'", right)
@@ -46,13 +59,10 @@ func checkRights(b *Bundle, options Options) []string {
 	return all
 }
 
-func bundleRules(b *Bundle) []rbacv1.PolicyRule {
-	strategy := b.CSV.Spec.InstallStrategy.StrategySpec
+func rulesOf(permissions []v1alpha1.StrategyDeploymentPermissions) []rbacv1.PolicyRule {
 	var all []rbacv1.PolicyRule
-	for _, permissions := range [][]v1alpha1.StrategyDeploymentPermissions{strategy.Permissions, strategy.ClusterPermissions} {
-		for _, permission := range permissions {
-			all = append(all, permission.Rules...)
-		}
+	for _, permission := range permissions {
+		all = append(all, permission.Rules...)
 	}
 	return all
 }
@@ -96,11 +106,13 @@ func readRules(files []string) ([]rbacv1.PolicyRule, error) {
 		if err != nil {
 			return nil, err
 		}
-		var role rbacv1.ClusterRole
-		if err := yaml.Unmarshal(raw, &role); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		for document := range strings.SplitSeq(string(raw), "\n---\n") {
+			var role rbacv1.ClusterRole
+			if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			all = append(all, role.Rules...)
 		}
-		all = append(all, role.Rules...)
 	}
 	return all, nil
 }
@@ -117,6 +129,15 @@ func atoms(rules []rbacv1.PolicyRule) []string {
 				all = append(all, verb+" "+object)
 			}
 		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func objectsOf(rules []rbacv1.PolicyRule) []string {
+	var all []string
+	for _, rule := range rules {
+		all = append(all, objects(rule)...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -6,6 +6,7 @@ package packaging
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -60,9 +61,25 @@ var spoilt = []struct {
 		`^rights: the rule for leases lets the operator get, update every Lease: give it resourceNames`,
 	},
 	{
-		"a right that the code does not ask for",
+		"a right in all namespaces",
 		func(c *csv) {
 			rules := &strategy(c).ClusterPermissions[0].Rules
+			*rules = append(*rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}})
+		},
+		`^rights: rights in all namespaces are on .+, secrets, .+ want leases.+see roleName`,
+	},
+	{
+		"a right that holds in some namespaces alone",
+		func(c *csv) {
+			rules := &strategy(c).ClusterPermissions[0].Rules
+			*rules = slices.DeleteFunc(*rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "leases") })
+		},
+		`^rights: rights in all namespaces are on nodes, .+ want leases.+see roleName`,
+	},
+	{
+		"a right that the code does not ask for",
+		func(c *csv) {
+			rules := &strategy(c).Permissions[0].Rules
 			*rules = append(*rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"endpoints"}, Verbs: []string{"get"}})
 		},
 		`^rights: the right to get endpoints is in the CSV, but not in config/rbac`,

@@ -3,7 +3,7 @@
 
 // Command bundle does to a bundle for Operator Lifecycle Manager what kustomize and operator-sdk do not:
 //
-//	bundle prepare  between kustomize build and operator-sdk generate bundle: splits rights, fits descriptors and examples
+//	bundle prepare  between kustomize build and operator-sdk generate bundle: fits descriptors and examples
 //	bundle finish   after it: what operator-sdk overwrites or leaves out
 //	bundle pin      replaces every image by its digest in a registry
 //	bundle image    builds the bundle's image, without Docker, and pushes it
@@ -73,7 +73,7 @@ func runPrepare(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	if objects, err = p.apply(objects); err != nil {
+	if err := p.apply(objects); err != nil {
 		return err
 	}
 	return writeStream(os.Stdout, objects)

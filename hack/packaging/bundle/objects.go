@@ -134,18 +134,6 @@ func parts(o object, path ...string) []object {
 	return objects
 }
 
-// texts returns the strings of a list.
-func texts(o object, path ...string) []string {
-	values, _ := get(o, path...).([]any)
-	var strings []string
-	for _, value := range values {
-		if s, ok := value.(string); ok {
-			strings = append(strings, s)
-		}
-	}
-	return strings
-}
-
 // within returns the object at a path, and makes it if it is not there.
 func within(o object, path ...string) object {
 	for _, key := range path {

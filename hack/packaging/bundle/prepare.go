@@ -28,33 +28,30 @@ type preparation struct {
 	statuses object
 }
 
-func (p preparation) apply(objects []object) ([]object, error) {
+func (p preparation) apply(objects []object) error {
 	csv, err := theCSV(objects)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	annotations := within(csv, "metadata", "annotations")
 	if err := p.position(csv); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.draw(csv); err != nil {
-		return nil, err
+		return err
 	}
 	if annotations["containerImage"], err = operatorImage(objects); err != nil {
-		return nil, err
+		return err
 	}
 	for _, crd := range ofKind(objects, "CustomResourceDefinition") {
 		if err := fitDescriptors(csv, crd); err != nil {
-			return nil, err
+			return err
 		}
 		if err := p.fillExamples(objects, crd); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := fitExampleTexts(objects, annotations); err != nil {
-		return nil, err
-	}
-	return splitRights(objects)
+	return fitExampleTexts(objects, annotations)
 }
 
 // position says where the release stands among the others. The edges of the catalog are the same.

@@ -27,7 +27,7 @@ func New(t testing.TB, size int) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, folder: t.TempDir(), pool: etcd.NewPool(), members: map[string]*Member{}}
 	t.Cleanup(func() {
-		_ = c.pool.Close() // fails only when it is closed already
+		c.pool.Keep("test", nil)
 		for _, name := range c.names() {
 			c.members[name].Stop()
 			if t.Failed() {
