@@ -128,11 +128,13 @@ func hasEnded(p corev1.Pod) bool {
 func runOf(p *corev1.Pod) Run { return Run{string(p.UID), p.Spec.Containers[0].Image} }
 
 // specOf is all by which the members' Pods can differ that is no matter of who they are or where
-// they run. Members serve clients or not by a label; that is no part of it.
+// they run, which Kubernetes also writes into labels. Members serve clients or not by a label; that is no part of it.
 func specOf(p *corev1.Pod) string {
 	labels, spec := maps.Clone(p.Labels), p.Spec.DeepCopy()
 	delete(labels, "app.kubernetes.io/component")
 	delete(labels, v1alpha1.LabelMember)
+	delete(labels, corev1.LabelTopologyZone)
+	delete(labels, corev1.LabelTopologyRegion)
 	spec.NodeName = ""
 	text, err := json.Marshal([]any{labels, spec})
 	if err != nil {

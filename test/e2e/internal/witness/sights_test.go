@@ -176,7 +176,9 @@ func pod(name, is string) corev1.Pod {
 	image, ready, state := "new", corev1.ConditionFalse, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "example-" + name, UID: types.UID(name + "-" + is),
-		Labels: map[string]string{v1alpha1.LabelMember: "example-" + name, "app.kubernetes.io/component": is},
+		Labels: map[string]string{
+			v1alpha1.LabelMember: "example-" + name, "app.kubernetes.io/component": is, corev1.LabelTopologyZone: "zone-of-" + name,
+		},
 	}}
 	switch is {
 	case old:
