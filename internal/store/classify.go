@@ -55,7 +55,8 @@ var codes = map[string]Kind{
 	"NoSuchBucket":      NoBucket,
 	"ContainerNotFound": NoBucket, "ContainerBeingDeleted": NoBucket, "ContainerDisabled": NoBucket,
 
-	"NoSuchKey": NotFound, "NoSuchVersion": NotFound, "BlobNotFound": NotFound,
+	"NoSuchKey": NotFound, "NoSuchVersion": NotFound, "NotFound": NotFound, "notFound": NotFound, "BlobNotFound": NotFound,
+	"ResourceNotFound": NotFound,
 
 	"PreconditionFailed": Exists, "conditionNotMet": Exists, "BlobAlreadyExists": Exists, "ConditionNotMet": Exists,
 	"TargetConditionNotMet": Exists,
@@ -64,7 +65,8 @@ var codes = map[string]Kind{
 	"ExpiredTokenException": Forbidden, "InvalidToken": Forbidden, "InvalidIdentityToken": Forbidden, "TokenRefreshRequired": Forbidden,
 	"AllAccessDisabled": Forbidden, "AccountProblem": Forbidden, "InvalidClientTokenId": Forbidden, "KMS.AccessDeniedException": Forbidden,
 	"KMS.DisabledException": Forbidden, "KMS.NotFoundException": Forbidden,
-	"authError": Forbidden, "required": Forbidden, "forbidden": Forbidden, "insufficientPermissions": Forbidden, "accountDisabled": Forbidden,
+	"XAdminUserNotFound": Forbidden,
+	"authError":          Forbidden, "required": Forbidden, "forbidden": Forbidden, "insufficientPermissions": Forbidden, "accountDisabled": Forbidden,
 	"invalid_grant": Forbidden, "invalid_client": Forbidden, "unauthorized_client": Forbidden,
 	"AuthenticationFailed": Forbidden, "AuthorizationFailure": Forbidden, "AuthorizationPermissionMismatch": Forbidden,
 	"InsufficientAccountPermissions": Forbidden, "NoAuthenticationInformation": Forbidden, "KeyBasedAuthenticationNotPermitted": Forbidden,
@@ -124,10 +126,11 @@ func kindOfReply(r reply) Kind {
 	if kind, ok := codes[r.Code]; ok {
 		return kind
 	}
-	if kind, ok := statuses[r.Status]; ok {
-		return kind
+	kind, ok := statuses[r.Status]
+	if !ok || kind == NotFound && r.Code != "" {
+		return Unknown // what deletes takes NotFound for success: it must be the object that was not found
 	}
-	return Unknown
+	return kind
 }
 
 // errnos are what a file system says. Those of the network come to the same.

@@ -34,6 +34,8 @@ func TestClassify(t *testing.T) {
 		{s3Said("AccessDenied", "Access Denied because object protected by object lock."), Locked, ""},
 		{s3Said("RequestTimeTooSkewed", ""), Skewed, ""},
 		{s3Said("AuthorizationHeaderMalformed", "the region 'x' is wrong"), WrongRegion, ""},
+		{s3Said("XAdminUserNotFound", ""), Forbidden, ""},
+		{azureSaid(404, "SomethingElseNotFound", ""), Unknown, ""},
 		{s3Said("SomethingNew", "words"), Unknown, "(SomethingNew): words"},
 
 		{googleSaid(403, "forbidden", "does not have storage.objects.create access"), Forbidden, "(forbidden): does not have"},

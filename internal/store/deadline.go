@@ -53,14 +53,18 @@ func (r *request) end() {
 	r.cancel()
 }
 
-// failed is what an error of this request means. A caller who ended it gets their own reason back; a deadline
-// that passed means a slow store, or one to which there was no connection.
+// failed is what an error of this request means. A caller who ended it gets their own reason back. A deadline that passed
+// means that the store is slow or cannot be reached, unless it did answer, and the library tried again until then.
 func (r *request) failed(do, name string, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
+	}
+	_, isAnswered := replyOf(err)
+	switch {
 	case r.caller.Err() != nil:
 		return fmt.Errorf("%s %s: %w", do, name, context.Cause(r.caller))
+	case isAnswered:
+		return classify(do, name, err)
 	case r.late.Load() && r.connected.Load():
 		return &Error{Kind: Slow, Do: do, Name: name, Words: "less than 128 KiB per second", cause: err}
 	case r.late.Load():

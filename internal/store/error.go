@@ -70,7 +70,11 @@ type Error struct {
 
 // Error says verb, object, kind and the provider's words. It has no advice: that is for those who show it to people.
 func (e *Error) Error() string {
-	text := fmt.Sprintf("%s %s: %s", e.Do, e.Name, e.Kind)
+	object := e.Name
+	if object == "" {
+		object = "the store" // the folder that everything is in
+	}
+	text := fmt.Sprintf("%s %s: %s", e.Do, object, e.Kind)
 	if !e.Until.IsZero() {
 		text += " until " + e.Until.UTC().Format(time.RFC3339)
 	}

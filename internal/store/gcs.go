@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -62,7 +64,7 @@ func (c GCS) open(ctx context.Context) (Store, error) {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
 	// Everything that is done here may be repeated. By default the library tries until the context ends.
-	api.SetRetry(storage.WithPolicy(storage.RetryAlways), storage.WithMaxAttempts(3))
+	api.SetRetry(storage.WithPolicy(storage.RetryAlways), storage.WithMaxAttempts(3), storage.WithErrorFunc(mayRetry))
 	bucket, err := gcsblob.OpenBucket(ctx, nil, c.Bucket, &gcsblob.Options{Client: api})
 	if err != nil {
 		return nil, fmt.Errorf("open bucket: %w", err)
@@ -93,7 +95,25 @@ func (c GCS) client(ctx context.Context) (*http.Client, error) {
 
 type gcsDialect struct{ bucket *storage.BucketHandle }
 
-func (gcsDialect) beforeWrite([]byte) func(func(any) bool) error { return nil }
+// mayRetry adds a connection that ended before the answer, which the library takes for an answer.
+func mayRetry(err error) bool { return storage.ShouldRetry(err) || errors.Is(err, io.EOF) }
+
+// beforeWrite limits the retries of writes, for which the library knows no limit: it would forget what the store said.
+func (gcsDialect) beforeWrite([]byte) func(as func(any) bool) error {
+	return func(as func(any) bool) error {
+		var object **storage.ObjectHandle
+		if !as(&object) {
+			return errors.New("the library of Google's storage has another request than it had")
+		}
+		retries := 0
+		limited := func(err error) bool {
+			retries++
+			return retries <= 2 && mayRetry(err)
+		}
+		*object = (*object).Retryer(storage.WithPolicy(storage.RetryAlways), storage.WithErrorFunc(limited))
+		return nil
+	}
+}
 
 func (d gcsDialect) remove(ctx context.Context, key string) error {
 	return d.bucket.Object(key).Delete(ctx)
@@ -118,26 +138,50 @@ func (d gcsDialect) lock(ctx context.Context, key string) (bool, time.Time) {
 // replyOfGCS reads what Google, or the service that gives tokens for it, said.
 func replyOfGCS(err error) (reply, bool) {
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) {
-		r := reply{Code: refused.ErrorCode, Words: refused.ErrorDescription}
-		if refused.Response != nil {
-			r.Status = refused.Response.StatusCode
-		}
-		return r, true
+		return replyOfTokens(refused), true
 	}
 	switch answer := (*googleapi.Error)(nil); {
-	case errors.As(err, &answer):
-		r := reply{Status: answer.Code, Words: answer.Message}
-		if len(answer.Errors) > 0 {
-			r.Code = answer.Errors[0].Reason
-		}
-		if r.Words == "" {
-			r.Words = strings.TrimSpace(answer.Body)
-		}
-		return r, true
 	case errors.Is(err, storage.ErrBucketNotExist):
 		return reply{Status: http.StatusNotFound, Code: "notFound", Words: "The specified bucket does not exist."}, true
+	case errors.As(err, &answer):
+		return replyOfGoogle(answer), true
 	case errors.Is(err, storage.ErrObjectNotExist):
 		return reply{Status: http.StatusNotFound, Code: "notFound", Words: "No such object."}, true
 	}
 	return reply{}, false
+}
+
+// replyOfGoogle reads the body where the library did not: it does so for all requests but those of contents.
+func replyOfGoogle(answer *googleapi.Error) reply {
+	var body struct{ Error googleapi.Error }
+	if len(answer.Errors) == 0 && json.Unmarshal([]byte(answer.Body), &body) == nil {
+		answer = &googleapi.Error{Code: answer.Code, Message: body.Error.Message, Errors: body.Error.Errors}
+	}
+	r := reply{Status: answer.Code, Words: answer.Message}
+	switch {
+	case len(answer.Errors) > 0:
+		r.Code = answer.Errors[0].Reason
+	case answer.Code == http.StatusNotFound:
+		r.Code = "notFound"
+	}
+	if r.Words == "" {
+		r.Words = strings.TrimSpace(answer.Body)
+	}
+	return r
+}
+
+// replyOfTokens reads the body, as the library does not for keys of service accounts.
+func replyOfTokens(refused *oauth2.RetrieveError) reply {
+	r := reply{Code: refused.ErrorCode, Words: refused.ErrorDescription}
+	if refused.Response != nil {
+		r.Status = refused.Response.StatusCode
+	}
+	var body struct {
+		Error       string
+		Description string `json:"error_description"`
+	}
+	if r.Code == "" && json.Unmarshal(refused.Body, &body) == nil {
+		r.Code, r.Words = body.Error, body.Description
+	}
+	return r
 }
