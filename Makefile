@@ -105,7 +105,7 @@ test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor 
 test-stores: ## Tests of backup stores against real servers: S3, Google and Azure (needs Node 20 for the last)
 	$(say) "tests against object stores"
 	@hack/store-servers.sh
-	@go test -count=1 -timeout 15m ./internal/store
+	@go test -count=1 -parallel 8 -timeout 15m ./internal/store
 
 # How long they may take together. Ginkgo has a limit of its own.
 E2E_TIMEOUT ?= 60m

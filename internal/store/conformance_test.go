@@ -117,6 +117,8 @@ func notThere(t *testing.T, s store.Store) {
 	}
 	must(t, s.Delete(t.Context(), "b"))
 	must(t, s.Delete(t.Context(), "elsewhere/b"))
+	must(t, s.Delete(t.Context(), "folder")) // which is no object
+	wantContent(t, s, "folder/a", "content")
 	wantNames(t, s, "elsewhere/")
 }
 

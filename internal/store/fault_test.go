@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"log"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -28,7 +29,7 @@ type proxy struct {
 	hits  atomic.Int32 // requests since the fault was set
 }
 
-func newProxy(t *testing.T, address string, begin func(http.Handler) *httptest.Server) *proxy {
+func newProxy(t *testing.T, address string) *proxy {
 	t.Helper()
 	p := &proxy{}
 	forward := &httputil.ReverseProxy{
@@ -40,7 +41,7 @@ func newProxy(t *testing.T, address string, begin func(http.Handler) *httptest.S
 		Transport:    &http.Transport{DisableCompression: true},
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	p.Server = begin(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.hits.Add(1)
 		if f := p.fault.Load(); f != nil {
 			(*f)(w, r, forward)
@@ -48,6 +49,7 @@ func newProxy(t *testing.T, address string, begin func(http.Handler) *httptest.S
 		}
 		forward.ServeHTTP(w, r)
 	}))
+	p.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse a certificate are what some tests are about
 	t.Cleanup(func() {
 		p.CloseClientConnections()
 		p.Close()
@@ -184,7 +186,8 @@ func survives(t *testing.T, w world) {
 	for _, refused := range w.refusals {
 		t.Run("the answer "+refused.name, func(t *testing.T) {
 			t.Parallel()
-			p := newProxy(t, w.address, httptest.NewServer)
+			p := newProxy(t, w.address)
+			p.Start()
 			p.set(answer(refused))
 			s := open(t, w.config(p.URL, nil, ""))
 			if got := refuses(t, s, refused.want); got != nil && got.Code != refused.code {
@@ -197,7 +200,8 @@ func survives(t *testing.T, w world) {
 // through opens a store below a prefix of its own, behind a proxy.
 func through(t *testing.T, w world, prefix string) (store.Store, *proxy) {
 	t.Helper()
-	p := newProxy(t, w.address, httptest.NewServer)
+	p := newProxy(t, w.address)
+	p.Start()
 	return open(t, w.config(p.URL, nil, prefix)), p
 }
 
@@ -273,7 +277,8 @@ func lostAnswer(t *testing.T, w world) {
 }
 
 func untrusted(t *testing.T, w world) {
-	p := newProxy(t, w.address, httptest.NewTLSServer)
+	p := newProxy(t, w.address)
+	p.StartTLS()
 	refuses(t, open(t, w.config(p.URL, nil, "tls")), store.Untrusted)
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw})
 	put(t, open(t, w.config(p.URL, authority, "tls")), "a", "content")

@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"gocloud.dev/blob/s3blob"
 )
 
@@ -180,10 +179,10 @@ func (d s3Dialect) lock(ctx context.Context, key string) (bool, time.Time) {
 	return ok && until.After(now), until
 }
 
-// replyOfS3 reads what S3, or the service that gives tokens for it, said. A proxy before it has no code.
+// replyOfS3 reads what S3, or the service that gives keys for it, said. A proxy before it has no code, or none of S3's.
 func replyOfS3(err error) (reply, bool) {
 	var r reply
-	var answer *smithyhttp.ResponseError
+	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {
 		r.Status, r.Words = answer.HTTPStatusCode(), http.StatusText(answer.HTTPStatusCode())
 	}
@@ -191,6 +190,9 @@ func replyOfS3(err error) (reply, bool) {
 	if !errors.As(err, &api) {
 		return r, r.Status >= http.StatusMultipleChoices
 	}
-	r.Code, r.Words = api.ErrorCode(), api.ErrorMessage()
+	r.Code = api.ErrorCode()
+	if words := api.ErrorMessage(); words != "" {
+		r.Words = words
+	}
 	return r, true
 }

@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,6 +91,31 @@ func TestS3Refusals(t *testing.T) {
 			refuses(t, open(t, config), c.want)
 		})
 	}
+}
+
+// The agent of EKS Pod Identity gives keys to whoever has the token of the ServiceAccount.
+func TestS3Identity(t *testing.T) {
+	w := newS3(t)
+	token := filepath.Join(t.TempDir(), "token")
+	must(t, os.WriteFile(token, []byte("token of the ServiceAccount\n"), 0o600))
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "token of the ServiceAccount" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"AccessKeyId": %q, "SecretAccessKey": %q, "Expiration": %q}`, // the client may have gone
+			s3Key, s3Secret, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	}))
+	t.Cleanup(agent.Close)
+	config := s3Config("http://"+w.address, "")
+	config.AccessKeyID, config.SecretAccessKey = "", ""
+	_, err := store.Open(t.Context(), config)
+	wantKind(t, err, store.Invalid)
+	config.Identity = store.AWSIdentity{AgentURL: agent.URL, AgentTokenFile: token}
+	check(t, open(t, config))
+
+	must(t, os.WriteFile(token, []byte("wrong"), 0o600))
+	refuses(t, open(t, config), store.Forbidden)
 }
 
 func TestS3ReadOnly(t *testing.T) {

@@ -28,7 +28,8 @@ const MaxObject = 16<<20 - 1
 //
 // A name that is written or deleted has parts of [a-z0-9._-], with a slash between parts; a
 // part does not begin with a dot. Others may have written other names, which can be read. A
-// folder is empty, for everything, or a name with a slash after it.
+// folder is empty, for everything, or a name with a slash after it. Of "a" and "a/b" only one is
+// used: on a volume, "a" is a file or a folder.
 type Store interface {
 	// Put creates an object. An object of that name with the same content is success,
 	// since it is what a write whose answer was lost leaves; one with other content is Exists.

@@ -105,18 +105,20 @@ func (v *volume) Delete(_ context.Context, name string) error {
 		return err
 	}
 	target := v.prefix + name
-	if err := v.root.Remove(target); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return classify("delete", name, err)
-	}
 	folder := path.Dir(target)
-	if err := v.syncFolder(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := v.root.Remove(target)
+	if errors.Is(err, syscall.ENOTEMPTY) {
+		return nil // a folder is no object
+	}
+	if err == nil {
+		err = v.syncFolder(folder)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return classify("delete", name, err)
 	}
 	// Object stores have no empty folders. One that has a file again, or still, stays.
-	for ; len(folder) > len(v.prefix); folder = path.Dir(folder) {
-		if v.root.Remove(folder) != nil {
-			break
-		}
+	for len(folder) > len(v.prefix) && v.root.Remove(folder) == nil {
+		folder = path.Dir(folder)
 	}
 	return nil
 }
@@ -214,8 +216,11 @@ func (v *volume) below(ctx context.Context, folder string) ([]Object, error) {
 // same is what a name that is taken means: success if the content is the same.
 func same(ctx context.Context, s Store, name string, content []byte) error {
 	there, err := s.Get(ctx, name, int64(len(content)))
-	if errors.Is(err, TooLarge) || err == nil && !bytes.Equal(there, content) {
+	switch {
+	case errors.Is(err, TooLarge), err == nil && !bytes.Equal(there, content):
 		return &Error{Kind: Exists, Do: "write", Name: name, Words: "an object of that name has other content"}
+	case errors.Is(err, NotFound):
+		return &Error{Kind: Exists, Do: "write", Name: name, Words: "a folder has that name, or an object that was deleted just now"}
 	}
 	return err
 }

@@ -24,6 +24,13 @@ func TestVolumeThatIsNotMounted(t *testing.T) {
 	wantKind(t, err, store.NoBucket)
 }
 
+func TestVolumeHasNoFileInAFoldersPlace(t *testing.T) {
+	s := open(t, store.Volume{Path: t.TempDir()})
+	put(t, s, "a/b", "content")
+	wantKind(t, s.Put(t.Context(), "a", []byte("content")), store.Exists)
+	wantContent(t, s, "a/b", "content")
+}
+
 // Whoever shares the volume may have made a symbolic link. Nothing outside of the volume is read, written or deleted.
 func TestVolumeNeverLeavesItsFolder(t *testing.T) {
 	folder, outside := t.TempDir(), t.TempDir()
