@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob"
 )
 
@@ -97,7 +98,9 @@ func (c Azure) client(address string, transport *http.Client) (*container.Client
 
 type azureDialect struct{ api *container.Client }
 
-func (azureDialect) beforeWrite([]byte) func(func(any) bool) error { return nil }
+func (azureDialect) write(ctx context.Context, bucket *blob.Bucket, key string, content []byte) error {
+	return upload(ctx, bucket, key, content, nil)
+}
 
 func (d azureDialect) remove(ctx context.Context, key string) error {
 	_, err := d.api.NewBlobClient(key).Delete(ctx, nil)

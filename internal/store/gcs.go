@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/storage"
+	"gocloud.dev/blob"
 	"gocloud.dev/blob/gcsblob"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
@@ -98,21 +99,21 @@ type gcsDialect struct{ bucket *storage.BucketHandle }
 // mayRetry adds a connection that ended before the answer, which the library takes for an answer.
 func mayRetry(err error) bool { return storage.ShouldRetry(err) || errors.Is(err, io.EOF) }
 
-// beforeWrite limits the retries of writes, for which the library knows no limit: it would forget what the store said.
-func (gcsDialect) beforeWrite([]byte) func(as func(any) bool) error {
-	return func(as func(any) bool) error {
+// write limits the retries, for which the library knows no limit: it would forget what the store said.
+func (gcsDialect) write(ctx context.Context, bucket *blob.Bucket, key string, content []byte) error {
+	retries := 0
+	limited := func(err error) bool {
+		retries++
+		return retries <= 2 && mayRetry(err)
+	}
+	return upload(ctx, bucket, key, content, func(as func(any) bool) error {
 		var object **storage.ObjectHandle
 		if !as(&object) {
 			return errors.New("the library of Google's storage has another request than it had")
 		}
-		retries := 0
-		limited := func(err error) bool {
-			retries++
-			return retries <= 2 && mayRetry(err)
-		}
 		*object = (*object).Retryer(storage.WithPolicy(storage.RetryAlways), storage.WithErrorFunc(limited))
 		return nil
-	}
+	})
 }
 
 func (d gcsDialect) remove(ctx context.Context, key string) error {

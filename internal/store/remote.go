@@ -15,8 +15,8 @@ import (
 
 // dialect is what S3, Google and Azure each do their own way.
 type dialect interface {
-	// beforeWrite completes the request that writes an object.
-	beforeWrite(content []byte) func(as func(any) bool) error
+	// write creates an object by one request, which the store refuses if the name is taken.
+	write(ctx context.Context, bucket *blob.Bucket, key string, content []byte) error
 	// remove deletes the object's bytes, not only its name where the bucket keeps versions.
 	remove(ctx context.Context, key string) error
 	// lock is whether an object that could not be deleted is locked, and until when; zero if that is not known.
@@ -38,8 +38,8 @@ func (r *remote) Close() error {
 	return err
 }
 
-// smallestBuffer is the least that the S3 library takes.
-const smallestBuffer = 5 << 20
+// contentType is for content that nobody should look into.
+const contentType = "application/octet-stream"
 
 func (r *remote) Put(ctx context.Context, name string, content []byte) error {
 	if err := errors.Join(checkWritable("write", name), checkContent(name, content)); err != nil {
@@ -47,18 +47,22 @@ func (r *remote) Put(ctx context.Context, name string, content []byte) error {
 	}
 	limited := begin(ctx, int64(len(content)))
 	defer limited.end()
-	err := r.bucket.Upload(limited, r.prefix+name, bytes.NewReader(content), &blob.WriterOptions{
-		ContentType:    "application/octet-stream",
-		IfNotExist:     true,
-		BufferSize:     max(smallestBuffer, len(content)+1), // with room to spare it is one request
-		MaxConcurrency: 1,
-		BeforeWrite:    r.beforeWrite(content),
-	})
-	err = limited.failed("write", name, err)
+	err := limited.failed("write", name, r.write(limited, r.bucket, r.prefix+name, content))
 	if errors.Is(err, Exists) {
 		return same(ctx, r, name, content)
 	}
 	return err
+}
+
+// upload is the write of Google and Azure.
+func upload(ctx context.Context, bucket *blob.Bucket, key string, content []byte, before func(as func(any) bool) error) error {
+	return bucket.Upload(ctx, key, bytes.NewReader(content), &blob.WriterOptions{
+		ContentType:    contentType,
+		IfNotExist:     true,
+		BufferSize:     len(content) + 1, // with room to spare it is one request
+		MaxConcurrency: 1,
+		BeforeWrite:    before,
+	})
 }
 
 func (r *remote) Get(ctx context.Context, name string, limit int64) ([]byte, error) {

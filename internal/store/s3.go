@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,11 +11,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
-	tmtypes "github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
+	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 )
 
@@ -73,15 +73,11 @@ func (c S3) open(ctx context.Context) (Store, error) {
 		return nil, err
 	}
 	api := s3.New(options)
-	bucket, err := s3blob.OpenBucket(ctx, api, c.Bucket, &s3blob.Options{
-		EncryptionType:             c.Encryption.kind(),
-		KMSEncryptionID:            c.Encryption.KMSKey,
-		RequestChecksumCalculation: options.RequestChecksumCalculation,
-	})
+	bucket, err := s3blob.OpenBucket(ctx, api, c.Bucket, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &remote{dialect: s3Dialect{api, c.Bucket, c.Lock}, bucket: bucket, prefix: prefix, client: client}, nil
+	return &remote{dialect: s3Dialect{api, c.Bucket, c.Encryption, c.Lock}, bucket: bucket, prefix: prefix, client: client}, nil
 }
 
 func (c S3) options(client *http.Client) (s3.Options, error) {
@@ -103,7 +99,7 @@ func (c S3) options(client *http.Client) (s3.Options, error) {
 		HTTPClient:       client,
 		RetryMaxAttempts: 3,
 		// By default the library sends checksums after the content, and expects some, which many stores do not know.
-		// beforeWrite gives one that all take, and what is read has a hash of ours.
+		// write gives one that all take, and what is read has a hash of ours.
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 	}
@@ -126,28 +122,36 @@ func (e Encryption) kind() types.ServerSideEncryption {
 	return ""
 }
 
-// s3Dialect asks S3 itself where gocloud.dev has no words: versions and locks.
+// s3Dialect asks S3 itself where gocloud.dev has no words, such as versions and locks, or takes more memory.
 type s3Dialect struct {
-	api    *s3.Client
-	bucket string
-	keep   Lock
+	api        *s3.Client
+	bucket     string
+	encryption Encryption
+	keep       Lock
 }
 
-// beforeWrite adds a checksum, which a request with a lock must have, and the lock.
-func (d s3Dialect) beforeWrite(content []byte) func(as func(any) bool) error {
-	return func(as func(any) bool) error {
-		var in *transfermanager.UploadObjectInput
-		if !as(&in) {
-			return errors.New("the S3 library has another request than it had")
-		}
-		sum := sha256.Sum256(content)
-		in.ChecksumSHA256 = aws.String(base64.StdEncoding.EncodeToString(sum[:]))
-		if d.keep.Mode != "" {
-			in.ObjectLockMode = tmtypes.ObjectLockMode(d.keep.Mode)
-			in.ObjectLockRetainUntilDate = aws.Time(d.keep.Until)
-		}
-		return nil
+// write sends the content from where it is; the library of gocloud.dev copies it several times. A checksum is what a request
+// with a lock must have.
+func (d s3Dialect) write(ctx context.Context, _ *blob.Bucket, key string, content []byte) error {
+	sum := sha256.Sum256(content)
+	in := &s3.PutObjectInput{
+		Bucket:               &d.bucket,
+		Key:                  &key,
+		Body:                 bytes.NewReader(content),
+		ContentType:          aws.String(contentType),
+		IfNoneMatch:          aws.String("*"),
+		ChecksumSHA256:       aws.String(base64.StdEncoding.EncodeToString(sum[:])),
+		ServerSideEncryption: d.encryption.kind(),
 	}
+	if d.encryption.KMSKey != "" {
+		in.SSEKMSKeyId = aws.String(d.encryption.KMSKey)
+	}
+	if d.keep.Mode != "" {
+		in.ObjectLockMode = types.ObjectLockMode(d.keep.Mode)
+		in.ObjectLockRetainUntilDate = aws.Time(d.keep.Until)
+	}
+	_, err := d.api.PutObject(ctx, in)
+	return err
 }
 
 // remove names the version. Without it a bucket that keeps versions says yes, hides the object, and keeps its bytes, locked or not.

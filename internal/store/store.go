@@ -19,8 +19,7 @@ import (
 	"unicode"
 )
 
-// MaxObject is the most bytes that Put takes. From 16 MiB on the S3 library cuts an object into
-// several requests (transfermanager, MultipartUploadThreshold), which are not refused if the name is taken.
+// MaxObject is the most bytes that Put takes: twice a part of a backup. With retries a write of this size takes two minutes at most.
 const MaxObject = 16<<20 - 1
 
 // Store holds whole objects. Every error of a method is an *Error, or the error of
