@@ -1,10 +1,10 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"gocloud.dev/blob"
@@ -104,11 +104,12 @@ func (r *remoteReader) take(limited *request, reader *blob.Reader) error {
 	if err := r.isSame(reader); err != nil {
 		return err
 	}
-	want := min(int64(piece-len(r.buffer)), r.size-r.offset)
-	limited.allow(want)
-	filled := bytes.NewBuffer(r.buffer)
-	n, err := io.CopyN(filled, reader, want)
-	r.buffer, r.offset = filled.Bytes(), r.offset+n
+	held := len(r.buffer)
+	want := int(min(int64(piece-held), r.size-r.offset))
+	limited.allow(int64(want))
+	r.buffer = slices.Grow(r.buffer, want)[:held+want]
+	n, err := io.ReadFull(reader, r.buffer[held:])
+	r.buffer, r.offset = r.buffer[:held+n], r.offset+int64(n)
 	return limited.failed("read", r.name, err)
 }
 
