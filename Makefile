@@ -101,6 +101,12 @@ test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor 
 	@$(BIN)/devcluster build --only images
 	@hack/with-envtest.sh go test -count=1 -timeout 10m $(PROCESS_PACKAGES)
 
+.PHONY: test-stores
+test-stores: ## Tests of backup stores against real servers: S3, Google and Azure (needs Node 20 for the last)
+	$(say) "tests against object stores"
+	@hack/store-servers.sh
+	@go test -count=1 -parallel 8 -timeout 15m ./internal/store
+
 # How long they may take together. Ginkgo has a limit of its own.
 E2E_TIMEOUT ?= 60m
 E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)

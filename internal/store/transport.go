@@ -1,0 +1,43 @@
+package store
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// httpClient is ours instead of the libraries' own, which look at the environment for proxies and authorities. It trusts the
+// authorities of the system, and those in ca (PEM) besides.
+func httpClient(ca []byte) (*http.Client, error) {
+	authorities, err := x509.SystemCertPool()
+	if err != nil {
+		authorities = x509.NewCertPool() // there is none in the image
+	}
+	if len(ca) > 0 && !authorities.AppendCertsFromPEM(ca) {
+		return nil, &Error{Kind: Invalid, Do: "read", Name: "certificate authority", Words: "it has no certificate in PEM"}
+	}
+	transport := &http.Transport{
+		// Three tries of a connection fit into the shortest deadline.
+		DialContext:         (&net.Dialer{Timeout: 3 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 5 * time.Second,
+		MaxIdleConnsPerHost: 4, // parts on their way, and a listing
+		IdleConnTimeout:     30 * time.Second,
+		DisableCompression:  true, // what is stored is compressed; ranges are of bytes as stored
+	}
+	// A redirection says that the region is wrong: following it would carry credentials to where nobody named.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
+}
+
+// checkEndpoint is for an endpoint that somebody wrote.
+func checkEndpoint(endpoint string) error {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+		return &Error{Kind: Invalid, Do: "use endpoint", Name: endpoint, Words: "not an URL such as https://storage.example:9000"}
+	}
+	return nil
+}
