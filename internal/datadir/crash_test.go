@@ -20,19 +20,31 @@ type order struct {
 	Options  Options
 	Database string // path
 	Die      int    // step at which the process kills itself; 0: never
+	Inspect  bool   // the database, instead of making a data directory of it
+	Check    bool   // the same
 }
 
 const orderVariable = "DATADIR_TEST_ORDER"
 
-// TestMakeInAProcess is the process that other tests kill.
-func TestMakeInAProcess(t *testing.T) {
+// TestInAProcess is the process that other tests kill, and whose memory benchmarks measure.
+func TestInAProcess(t *testing.T) {
 	given := os.Getenv(orderVariable)
 	if given == "" {
-		t.Skip("is run by TestKilledAtEveryStep and TestKilledAtRandom")
+		t.Skip("is run by other tests, in a process of its own")
 	}
 	var o order
 	if err := json.Unmarshal([]byte(given), &o); err != nil {
 		t.Fatal(err)
+	}
+	if o.Inspect {
+		inspects(t, o.Database)
+		return
+	}
+	if o.Check {
+		if err := Check(t.Context(), o.Database, func(fault error) { t.Error(fault) }); err != nil {
+			t.Fatal(err)
+		}
+		return
 	}
 	stream := must(os.Open(o.Database))(t)
 	step := 0
@@ -47,9 +59,9 @@ func TestMakeInAProcess(t *testing.T) {
 	}
 }
 
-func run(t *testing.T, o order) *exec.Cmd {
+func run(t testing.TB, o order) *exec.Cmd {
 	t.Helper()
-	process := exec.Command(os.Args[0], "-test.run=^TestMakeInAProcess$", "-test.count=1")
+	process := exec.Command(os.Args[0], "-test.run=^TestInAProcess$", "-test.count=1")
 	process.Env = append(os.Environ(), orderVariable+"="+string(must(json.Marshal(o))(t)))
 	return process
 }

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
@@ -101,6 +103,21 @@ func TestRestoredClusters(t *testing.T) {
 	})
 }
 
+// TestOlderVersionsAreRefused: etcd 3.5 would start on them without a word.
+func TestOlderVersionsAreRefused(t *testing.T) {
+	ofVersions(t, func(t *testing.T, from string) {
+		s := fullSource(t, from)
+		for _, to := range process.Versions[:slices.Index(process.Versions, from)] {
+			o := options(t, s.snapshot[:databaseSize(int64(len(s.snapshot)))])
+			o.Size, o.Minor = int64(len(s.snapshot)), minor(to)
+			var older *VersionError
+			if err := Make(t.Context(), o, bytes.NewReader(s.snapshot)); !errors.As(err, &older) || older.Database != minor(from) {
+				t.Errorf("to %s: %v", to, err)
+			}
+		}
+	})
+}
+
 // TestRestoredAsItWas: without a bump, etcd has the very revision and hash of the snapshot.
 func TestRestoredAsItWas(t *testing.T) {
 	ofVersions(t, func(t *testing.T, version string) {
@@ -127,8 +144,13 @@ func fullSource(t *testing.T, version string) source {
 	must(client.RoleAdd(t.Context(), "reader"))(t)
 	must(client.UserAdd(t.Context(), "alice", "secret"))(t)
 	must(client.UserGrantRole(t.Context(), "alice", "reader"))(t)
+	full := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, Alarm: etcdserverpb.AlarmType_NOSPACE}
+	must(etcdserverpb.NewMaintenanceClient(client.ActiveConnection()).Alarm(t.Context(), full))(t)
 	s := takes(t, version, client)
 	info := inspects(t, write(t, s.snapshot))
+	if len(info.Alarms) != 1 || info.ClusterVersion != minor(version)+".0" {
+		t.Fatalf("%+v", info)
+	}
 	if info.Leases != 1 || info.AuthEnabled || info.HashKV != s.hash {
 		t.Fatalf("%+v; etcd says %+v", info, s.hash)
 	}
@@ -141,9 +163,9 @@ func restores(t *testing.T, s source, to string, size int, bump int64) *process.
 	t.Helper()
 	c := process.New(t, size)
 	o := Options{
-		InitialCluster: map[string]string{}, Token: t.Name(), Minor: version.MinorOf(to),
+		InitialCluster: map[string]string{}, Token: t.Name(), Minor: minor(to),
 		Size: int64(len(s.snapshot)), SHA256: sha256.Sum256(s.snapshot[:databaseSize(int64(len(s.snapshot)))]),
-		BumpRevision: bump, MarkCompacted: bump > 0,
+		BumpRevision: bump, MarkCompacted: bump > 0, DropNoSpaceAlarm: true,
 	}
 	names := members(size)
 	for _, name := range names {
@@ -245,6 +267,8 @@ func restarts(t *testing.T, o Options) {
 	m.Stop()
 }
 
+func minor(release string) string { return version.MinorOf(release) }
+
 func members(size int) []string {
 	var names []string
 	for n := range size {
@@ -279,7 +303,7 @@ func hashOfEtcd(t *testing.T, c *process.Cluster, name string, revision int64) H
 
 func dial(t *testing.T, c *process.Cluster, name string) *clientv3.Client {
 	t.Helper()
-	client := must(clientv3.New(clientv3.Config{Endpoints: []string{c.Member(name).Client}, DialTimeout: 20 * time.Second}))(t)
+	client := must(clientv3.New(clientv3.Config{Endpoints: []string{c.Member(name).Client}, DialTimeout: 20 * time.Second, Logger: zap.NewNop()}))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
