@@ -15,6 +15,8 @@ const (
 
 	magic, formatVersion = 0xED0CDAED, 2
 	noFreelist           = ^uint64(0)
+
+	smallestPage, largestPage = 1 << 10, 1 << 24 // where bbolt looks for the second meta page
 )
 
 // meta is what bbolt begins with.
@@ -46,13 +48,13 @@ func parseMeta(page []byte) (meta, bool) {
 		checksum:   binary.NativeEndian.Uint64(page[metaSumFrom:]),
 		mustBeThat: sum.Sum64(),
 	}
-	return m, m.checksum == m.mustBeThat && m.pageSize >= 1<<9
+	return m, m.checksum == m.mustBeThat && m.pageSize >= smallestPage && m.pageSize <= largestPage
 }
 
 // newestMeta takes the newer one of two pages, unless its sum is wrong: then bbolt takes the other.
 func newestMeta(file io.ReaderAt) (meta, error) {
 	offsets := []int64{0}
-	for size := int64(1 << 10); size <= 1<<24; size <<= 1 { // where the second page may be, as in bbolt
+	for size := int64(smallestPage); size <= largestPage; size <<= 1 {
 		offsets = append(offsets, size)
 	}
 	var newest meta
