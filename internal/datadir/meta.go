@@ -1,0 +1,103 @@
+package datadir
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+)
+
+// Where a meta page has what, and what it must say (go.etcd.io/bbolt/internal/common: meta.go).
+const (
+	metaEnd     = headerSize + 64
+	metaSumFrom = metaEnd - 8
+
+	magic, formatVersion = 0xED0CDAED, 2
+	noFreelist           = ^uint64(0)
+
+	smallestPage, largestPage = 1 << 10, 1 << 24 // where bbolt looks for the second meta page
+)
+
+// meta is what bbolt begins with.
+type meta struct {
+	pageSize             int64
+	root, freelist       uint64 // pages
+	pages                uint64 // that the file has, used or not
+	txid                 uint64
+	checksum, mustBeThat uint64
+}
+
+// isMeta says whether a page looks like a meta page; its sum is not looked at.
+func isMeta(page []byte) bool {
+	return binary.NativeEndian.Uint32(page[16:]) == magic && binary.NativeEndian.Uint32(page[20:]) == formatVersion
+}
+
+func parseMeta(page []byte) (meta, bool) {
+	if !isMeta(page) {
+		return meta{}, false
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write(page[headerSize:metaSumFrom]) // never fails
+	m := meta{
+		pageSize:   int64(binary.NativeEndian.Uint32(page[24:])),
+		root:       binary.NativeEndian.Uint64(page[32:]),
+		freelist:   binary.NativeEndian.Uint64(page[48:]),
+		pages:      binary.NativeEndian.Uint64(page[56:]),
+		txid:       binary.NativeEndian.Uint64(page[64:]),
+		checksum:   binary.NativeEndian.Uint64(page[metaSumFrom:]),
+		mustBeThat: sum.Sum64(),
+	}
+	return m, m.checksum == m.mustBeThat && m.pageSize >= smallestPage && m.pageSize <= largestPage
+}
+
+// newestMeta takes the newer one of two pages, unless its sum is wrong: then bbolt takes the other.
+func newestMeta(file io.ReaderAt) (meta, error) {
+	offsets := []int64{0}
+	for size := int64(smallestPage); size <= largestPage; size <<= 1 {
+		offsets = append(offsets, size)
+	}
+	var newest meta
+	for _, offset := range offsets {
+		page := make([]byte, metaEnd)
+		if _, err := file.ReadAt(page, offset); err != nil && !errors.Is(err, io.EOF) {
+			return meta{}, fmt.Errorf("read database: %w", err)
+		}
+		m, ok := parseMeta(page)
+		if ok && (offset == 0 || offset == m.pageSize) && m.txid >= newest.txid {
+			newest = m
+		}
+	}
+	if newest.pageSize == 0 {
+		return meta{}, &DamagedError{Why: "it is no bbolt file, or both of its first pages are damaged"}
+	}
+	return newest, nil
+}
+
+// freelist checks the list of free pages, which etcd does not write, but other tools do.
+func (f *pageFile) freelist() error {
+	if f.meta.freelist == noFreelist {
+		return nil
+	}
+	p, err := f.read(f.meta.freelist)
+	if err != nil {
+		return err
+	}
+	ids, from := uint64(p.count), int64(headerSize) //nolint:gosec // it has 16 bits
+	if p.count == manyIDs {
+		ids, from = binary.NativeEndian.Uint64(p.bytes[headerSize:]), headerSize+8
+	}
+	if p.flags != flagFreelist || ids > uint64(p.size-from)/8 { //nolint:gosec // sizes are positive
+		return damaged(p.id, "is no list of free pages")
+	}
+	list := make([]byte, ids*8)
+	if _, err := f.file.ReadAt(list, int64(p.id)*f.meta.pageSize+from); err != nil { //nolint:gosec // it is in the file
+		return fmt.Errorf("read page %d: %w", p.id, err)
+	}
+	for ; len(list) > 0; list = list[8:] {
+		if id := binary.NativeEndian.Uint64(list); id < firstPage || id >= f.meta.pages {
+			return damaged(id, "is free, and not in the file")
+		}
+	}
+	return nil
+}
