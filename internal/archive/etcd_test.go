@@ -27,11 +27,12 @@ func TestBackupOfRealEtcd(t *testing.T) {
 			client := must(clientv3.New(clientv3.Config{Endpoints: []string{"http://" + cluster.Member("m1").Client}}))(t)
 			t.Cleanup(func() { _ = client.Close() }) // the member is killed anyway
 			if version != "3.5.35" {
-				cluster.Until("the storage version to be written", func(context.Context) error {
-					if cluster.Status("m1").StorageVersion == "" {
+				cluster.Until("the storage version to be written", func(ctx context.Context) error {
+					status, err := cluster.Client("m1").Status(ctx)
+					if err == nil && status.StorageVersion == "" {
 						return errAny
 					}
-					return nil
+					return err
 				})
 			}
 			compacted := int64(0)
@@ -98,7 +99,7 @@ func isBackedUp(t *testing.T, cluster *process.Cluster, client *clientv3.Client,
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	member := cluster.Client("m1")
-	status := cluster.Status("m1")
+	status := must(member.Status(ctx))(t)
 	snapshot := must(member.Snapshot(ctx))(t)
 	var sent bytes.Buffer
 	store := newMemory()

@@ -55,5 +55,5 @@ func isName(s string) bool {
 	if s == "" || strings.Trim(s[:1]+s[len(s)-1:], "-.") != s[:1]+s[len(s)-1:] {
 		return false
 	}
-	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-.") == "" && !strings.Contains(s, "..")
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }
