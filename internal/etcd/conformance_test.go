@@ -1,9 +1,12 @@
 package etcd_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +44,7 @@ func conforms(t *testing.T, w world) {
 	minorityTellsWhatItKnows(t, w, two)
 	memberIsRemovedOnce(t, w, two, first, second)
 	hashesAreOfOneRevision(t, two)
+	snapshotIsWhole(t, two)
 	absentMemberFailsQuickly(t, w)
 }
 
@@ -52,6 +56,26 @@ func hashesAreOfOneRevision(t *testing.T, two etcd.Client) {
 	_, err := two.HashKV(t.Context(), revision+1000)
 	refused(t, "a hash of what is not written yet", err)
 	want(t, "disarming what is not raised", two.Disarm(t.Context(), etcd.Alarm{MemberID: unknown, Kind: "NOSPACE"}), nil)
+}
+
+// snapshotIsWhole: etcd's sum is its last 32 bytes, and it is as long as was said at once.
+func snapshotIsWhole(t *testing.T, client etcd.Client) {
+	snapshot := must(client.Snapshot(t.Context()))(t)
+	content := must(io.ReadAll(snapshot))(t)
+	if err := snapshot.Close(); err != nil {
+		t.Error(err)
+	}
+	if int64(len(content)) != snapshot.Size || len(content)%512 != sha256.Size {
+		t.Fatalf("a snapshot of %d bytes, and %d were announced", len(content), snapshot.Size)
+	}
+	database := content[:len(content)-sha256.Size]
+	if sum := sha256.Sum256(database); !bytes.Equal(sum[:], content[len(database):]) {
+		t.Error("the snapshot does not end with its sha256")
+	}
+	status := must(client.Status(t.Context()))(t)
+	if snapshot.StorageVersion != status.StorageVersion {
+		t.Errorf("the storage version is %q, and %q by the status", snapshot.StorageVersion, status.StorageVersion)
+	}
 }
 
 func aloneAndHealthy(t *testing.T, w world, one etcd.Client) (id uint64) {
@@ -173,6 +197,7 @@ func learnerAnswersStatusOnly(t *testing.T, w world, two etcd.Client) {
 	})
 	_, err := two.Members(t.Context())
 	want(t, "members of a learner", err, etcd.ErrLearner)
+	snapshotIsWhole(t, two)
 	want(t, "reading from a learner", two.Read(t.Context()), etcd.ErrLearner)
 	want(t, "downgrading through a learner", two.Downgrade(t.Context(), "3.5"), etcd.ErrLearner)
 	want(t, "cancelling through a learner", two.CancelDowngrade(t.Context()), etcd.ErrLearner)

@@ -13,6 +13,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"io"
 )
 
 var (
@@ -23,7 +24,7 @@ var (
 	ErrNotReady = errors.New("etcd refuses for now")
 
 	// ErrLearner means that the member asked is a learner, and learners only
-	// answer Status: ask a voter.
+	// answer Status and Snapshot: ask a voter.
 	ErrLearner = errors.New("a learner does not serve this call")
 )
 
@@ -63,6 +64,17 @@ type Hash struct {
 	Compacted int64 // revision up to which the member has no history, which the sum depends on
 }
 
+// Snapshot is a member's database on its way, and then the sha256 of it, in 32 bytes. It is good only if it ends
+// with io.EOF, and if that sum is right.
+//
+// The member keeps every page that is freed while the snapshot is read, so that its database grows: read it
+// without pauses.
+type Snapshot struct {
+	io.ReadCloser
+	Size           int64  // bytes, with the sum
+	StorageVersion string // "3.6.0": the oldest etcd that can read it; before etcd 3.6 always empty
+}
+
 // Client talks to one member. Every call ends with its context, and fails
 // quickly when nothing listens at the member's address. But a member that
 // starts listens before it has found a leader and serves, and one that was
@@ -72,7 +84,7 @@ type Client interface {
 	// Members is the list as this member knows it, sorted by ID. It does not
 	// wait for a leader, so it may be old.
 	Members(ctx context.Context) ([]Member, error)
-	// Status is local too, and the only call that a learner answers.
+	// Status is local too, and with Snapshot the only call that a learner answers.
 	Status(ctx context.Context) (Status, error)
 	// Read reads linearizably: success proves that a quorum works.
 	Read(ctx context.Context) error
@@ -90,6 +102,9 @@ type Client interface {
 	HashKV(ctx context.Context, revision int64) (Hash, error)
 	// Disarm ends one alarm. It needs a quorum.
 	Disarm(ctx context.Context, alarm Alarm) error
+	// Snapshot begins one; the context must last until it was read. A learner serves it, too. It is what
+	// the member has applied, which may be less than others have: Revision proves the least that it holds.
+	Snapshot(ctx context.Context) (Snapshot, error)
 	// AddLearner adds a learner that will be found at peerURL. A member that
 	// has this URL already is returned as it is, voter or learner.
 	AddLearner(ctx context.Context, peerURL string) (Member, error)

@@ -1,10 +1,13 @@
 package etcdtest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -72,6 +75,21 @@ func (c *client) HashKV(ctx context.Context, revision int64) (hash etcd.Hash, er
 		return nil
 	})
 	return hash, err
+}
+
+// Snapshot is as long as a database, and has its sum, but nothing can be read from it.
+func (c *client) Snapshot(ctx context.Context) (snapshot etcd.Snapshot, err error) {
+	err = c.cluster.do(ctx, c.name, Snapshot, func(self *member) error {
+		database := bytes.Repeat([]byte{1}, 1<<13)
+		sum := sha256.Sum256(database)
+		content := append(database, sum[:]...)
+		snapshot = etcd.Snapshot{
+			ReadCloser: io.NopCloser(bytes.NewReader(content)), Size: int64(len(content)),
+			StorageVersion: c.cluster.status(self).StorageVersion,
+		}
+		return nil
+	})
+	return snapshot, err
 }
 
 func (c *client) Disarm(ctx context.Context, alarm etcd.Alarm) error {

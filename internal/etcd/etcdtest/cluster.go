@@ -34,8 +34,9 @@ const (
 	CancelDowngrade  Call = "CancelDowngrade"
 	DowngradeEnabled Call = "DowngradeEnabled"
 
-	HashKV Call = "HashKV"
-	Disarm Call = "Disarm"
+	HashKV   Call = "HashKV"
+	Disarm   Call = "Disarm"
+	Snapshot Call = "Snapshot"
 )
 
 // ErrUnreachable is what calls to a member that does not run return.
@@ -239,6 +240,9 @@ func take(planned map[Call][]error, call Call) error {
 	return err
 }
 
+// local are the calls that a member answers from what it has.
+var local = []Call{Status, Members, HashKV, Snapshot}
+
 // do runs one call on the member of this name.
 func (c *Cluster) do(ctx context.Context, name string, call Call, effect func(self *member) error) error {
 	c.mutex.Lock()
@@ -253,10 +257,10 @@ func (c *Cluster) do(ctx context.Context, name string, call Call, effect func(se
 	if self == nil || !self.running {
 		return fmt.Errorf("%s: %w", call, ErrUnreachable)
 	}
-	if self.Learner && call != Status {
+	if self.Learner && call != Status && call != Snapshot {
 		return fmt.Errorf("%s: %w", call, etcd.ErrLearner)
 	}
-	if c.leader == 0 && call != Status && call != Members && call != HashKV {
+	if c.leader == 0 && !slices.Contains(local, call) {
 		return fmt.Errorf("%s: no quorum: %w", call, context.DeadlineExceeded)
 	}
 	if err := effect(self); err != nil {

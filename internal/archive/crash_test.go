@@ -1,0 +1,106 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/internal/archive"
+)
+
+// Whichever call of a Write fails, and however, no manifest names what is not there.
+func TestManifestNamesOnlyWhatIsThere(t *testing.T) {
+	database, _ := makeDatabase(t, 1, 60)
+	recipient, identity := newKey(t)
+	whole := newMemory()
+	calls := len(backup(t, whole, "a1", database, testPart, recipient).Parts) + 1
+	refused := errors.New("refused")
+	faults := []struct {
+		name string
+		plan func(store *memory, at int, stop context.CancelFunc)
+	}{
+		{"a call fails", func(store *memory, at int, _ context.CancelFunc) {
+			store.before = func(n int, _ string) error { return when(n == at, refused) }
+		}},
+		{"all calls fail from then on", func(store *memory, at int, _ context.CancelFunc) {
+			store.before = func(n int, _ string) error { return when(n >= at, refused) }
+		}},
+		{"an answer is lost", func(store *memory, at int, _ context.CancelFunc) {
+			store.after = func(n int, _ string) error { return when(n == at, refused) }
+		}},
+		{"the process is told to end", func(store *memory, at int, stop context.CancelFunc) {
+			store.before = func(n int, _ string) error {
+				if n == at {
+					stop()
+				}
+				return nil
+			}
+		}},
+		{"a part is there with other content", func(store *memory, at int, _ context.CancelFunc) {
+			store.objects[folder("a1").Object(archive.PartName(at-1))] = []byte("of an upload before")
+		}},
+	}
+	for _, fault := range faults {
+		sealed := 0
+		for at := 1; at <= calls; at++ {
+			ctx, stop := context.WithCancel(t.Context())
+			store := newMemory()
+			fault.plan(store, at, stop)
+			_, err := archive.Write(ctx, store, bytes.NewReader(snapshotOf(database)), job("a1", testPart, recipient))
+			stop()
+			sealed += isTornOrWhole(t, fmt.Sprintf("%s, call %d", fault.name, at), store, identity, err)
+		}
+		t.Logf("%s: %d calls, each tried; %d manifests", fault.name, calls, sealed)
+	}
+}
+
+// The source may end at any byte.
+func TestSourceFailsAnywhere(t *testing.T) {
+	database, _ := makeDatabase(t, 1, 40)
+	content := snapshotOf(database)
+	broken := errors.New("member is gone")
+	for at := 0; at < len(content); at += 997 {
+		store := newMemory()
+		source := io.MultiReader(bytes.NewReader(content[:at]), failing{broken})
+		_, err := archive.Write(t.Context(), store, source, job("a1", testPart))
+		if !errors.Is(err, broken) {
+			t.Errorf("after %d bytes: %v", at, err)
+		}
+		looksTorn(t, store)
+	}
+}
+
+func when(so bool, err error) error {
+	if so {
+		return err
+	}
+	return nil
+}
+
+// isTornOrWhole says how many manifests there are, whose backups must be whole.
+func isTornOrWhole(t *testing.T, what string, store *memory, identity []byte, err error) int {
+	t.Helper()
+	store.before, store.after = nil, nil
+	m, missing := archive.ReadManifest(t.Context(), store, folder("a1"))
+	if missing != nil {
+		if err == nil {
+			t.Errorf("%s: no error, but no manifest", what)
+		}
+		return 0
+	}
+	for _, part := range m.Parts {
+		sum := sha256.Sum256(store.objects[folder("a1").Object(part.Name)])
+		if hex.EncodeToString(sum[:]) != part.SHA256 {
+			t.Errorf("%s: the manifest names %s, which is not there", what, part.Name)
+		}
+	}
+	if _, err := restore(t.Context(), store, folder("a1"), identity); err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	return 1
+}

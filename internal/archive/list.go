@@ -1,0 +1,106 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"time"
+)
+
+// Listing is what lies in a store, each sorted by name.
+type Listing struct {
+	Backups []Entry   // folders with a manifest, which is not read yet
+	Torn    []Entry   // folders without: the rest of an upload, or one that goes on
+	Foreign []Foreign // backups of other programs
+	Unknown int       // objects that are none of these
+}
+
+// Entry is one folder.
+type Entry struct {
+	Folder  Folder
+	Objects int
+	Bytes   int64     // of all its objects
+	Newest  time.Time // when the newest of its objects was written, by the store's clock
+}
+
+// List looks at everything below a prefix: "" for all, or the start of the names of a namespace's or a cluster's
+// folders. It opens what may be a backup of another program, and reads its first bytes.
+func List(ctx context.Context, store Store, prefix string) (Listing, error) {
+	l := lister{later: map[string]int64{}}
+	for object, err := range store.List(ctx, prefix) {
+		if err != nil {
+			return Listing{}, fmt.Errorf("list backups: %w", err)
+		}
+		if folder, name, ours := ParseName(object.Name); ours {
+			l.ours(folder, name, object)
+		} else {
+			l.strange(object)
+		}
+	}
+	l.leave()
+	for _, candidate := range l.candidates {
+		found, err := recognise(ctx, store, candidate)
+		if err != nil {
+			return Listing{}, fmt.Errorf("look at %s: %w", candidate.Object.Name, err)
+		}
+		l.foreign(found)
+	}
+	return l.all, nil
+}
+
+// lister sorts objects as they come, which is by name: so those of a folder come together.
+type lister struct {
+	all        Listing
+	current    Entry
+	sealed     bool             // the current folder has a manifest
+	candidates []Foreign        // by their names, not looked at yet
+	later      map[string]int64 // the newest revision of increments, by folder
+}
+
+func (l *lister) ours(folder Folder, name string, object Object) {
+	if folder != l.current.Folder {
+		l.leave()
+		l.current.Folder = folder
+	}
+	l.current.Objects++
+	l.current.Bytes += object.Size
+	if object.Modified.After(l.current.Newest) {
+		l.current.Newest = object.Modified
+	}
+	l.sealed = l.sealed || name == manifestName
+}
+
+// leave ends the current folder.
+func (l *lister) leave() {
+	switch {
+	case l.current.Objects == 0:
+	case l.sealed:
+		l.all.Backups = append(l.all.Backups, l.current)
+	default:
+		l.all.Torn = append(l.all.Torn, l.current)
+	}
+	l.current, l.sealed = Entry{}, false
+}
+
+func (l *lister) strange(object Object) {
+	if last, ok := parseIncrement(object.Name); ok {
+		folder := path.Dir(object.Name)
+		l.later[folder] = max(l.later[folder], last)
+	}
+	if candidate, ok := guessByName(object); ok {
+		l.candidates = append(l.candidates, candidate)
+		return
+	}
+	l.all.Unknown++
+}
+
+func (l *lister) foreign(found Foreign) {
+	if found.Packing == notDatabase {
+		l.all.Unknown++
+		return
+	}
+	if last := l.later[path.Dir(found.Object.Name)]; found.Program == EtcdBackupRestore && last > found.Revision {
+		found.LaterRevision = last
+	}
+	l.all.Foreign = append(l.all.Foreign, found)
+}
