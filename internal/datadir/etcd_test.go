@@ -303,7 +303,8 @@ func hashOfEtcd(t *testing.T, c *process.Cluster, name string, revision int64) H
 
 func dial(t *testing.T, c *process.Cluster, name string) *clientv3.Client {
 	t.Helper()
-	client := must(clientv3.New(clientv3.Config{Endpoints: []string{c.Member(name).Client}, DialTimeout: 20 * time.Second, Logger: zap.NewNop()}))(t)
+	config := clientv3.Config{Endpoints: []string{c.Member(name).Client}, DialTimeout: 20 * time.Second, Logger: zap.NewNop()}
+	client := must(clientv3.New(config))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }

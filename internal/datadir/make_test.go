@@ -94,23 +94,25 @@ func TestMakeRefuses(t *testing.T) {
 		stream  io.Reader
 		is      func(error) bool
 	}{
-		"a shorter stream":        {stream: bytes.NewReader(db[:len(db)-1]), is: as[*SizeError]},
-		"an empty stream":         {stream: bytes.NewReader(nil), is: as[*SizeError]},
-		"a longer stream":         {stream: io.MultiReader(bytes.NewReader(db), strings.NewReader("x")), is: as[*SizeError]},
-		"an endless stream":       {stream: io.MultiReader(bytes.NewReader(db), endless{}), is: as[*SizeError]},
-		"a stream that breaks":    {stream: iotest.TimeoutReader(bytes.NewReader(db)), is: is(iotest.ErrTimeout)},
-		"other content":           {stream: bytes.NewReader(changed), is: as[*HashError]},
-		"something else":          {stream: strings.NewReader(strings.Repeat("something else ", len(db))), is: as[*DamagedError]},
-		"a volume without room":   {options: func(o *Options) { o.Size = 1 << 60 }, stream: unread{t}, is: as[*RoomError]},
-		"a member of none":        {options: func(o *Options) { o.Member = "m9" }, stream: unread{t}, is: isError},
-		"a path for a name":       {options: func(o *Options) { o.Name = "../data" }, stream: unread{t}, is: isError},
-		"the working folder":      {options: func(o *Options) { o.Name = restoring }, stream: unread{t}, is: isError},
-		"a bump without mark":     {options: func(o *Options) { o.BumpRevision = 1 }, stream: unread{t}, is: isError},
-		"a mark without bump":     {options: func(o *Options) { o.MarkCompacted = true }, stream: unread{t}, is: isError},
-		"a version of nothing":    {options: func(o *Options) { o.Minor = "latest" }, stream: unread{t}, is: isError},
-		"a size of nothing":       {options: func(o *Options) { o.Size = 0 }, stream: unread{t}, is: isError},
-		"a URL without a port":    {options: func(o *Options) { o.InitialCluster["m1"] = "http://m1" }, stream: unread{t}, is: isError},
-		"a bump past all numbers": {options: func(o *Options) { o.BumpRevision, o.MarkCompacted = 1<<62, true }, stream: bytes.NewReader(db), is: isError},
+		"a shorter stream":      {stream: bytes.NewReader(db[:len(db)-1]), is: as[*SizeError]},
+		"an empty stream":       {stream: bytes.NewReader(nil), is: as[*SizeError]},
+		"a longer stream":       {stream: io.MultiReader(bytes.NewReader(db), strings.NewReader("x")), is: as[*SizeError]},
+		"an endless stream":     {stream: io.MultiReader(bytes.NewReader(db), endless{}), is: as[*SizeError]},
+		"a stream that breaks":  {stream: iotest.TimeoutReader(bytes.NewReader(db)), is: is(iotest.ErrTimeout)},
+		"other content":         {stream: bytes.NewReader(changed), is: as[*HashError]},
+		"something else":        {stream: strings.NewReader(strings.Repeat("something else ", len(db))), is: as[*DamagedError]},
+		"a volume without room": {options: func(o *Options) { o.Size = 1 << 60 }, stream: unread{t}, is: as[*RoomError]},
+		"a member of none":      {options: func(o *Options) { o.Member = "m9" }, stream: unread{t}, is: isError},
+		"a path for a name":     {options: func(o *Options) { o.Name = "../data" }, stream: unread{t}, is: isError},
+		"the working folder":    {options: func(o *Options) { o.Name = restoring }, stream: unread{t}, is: isError},
+		"a bump without mark":   {options: func(o *Options) { o.BumpRevision = 1 }, stream: unread{t}, is: isError},
+		"a mark without bump":   {options: func(o *Options) { o.MarkCompacted = true }, stream: unread{t}, is: isError},
+		"a version of nothing":  {options: func(o *Options) { o.Minor = "latest" }, stream: unread{t}, is: isError},
+		"a size of nothing":     {options: func(o *Options) { o.Size = 0 }, stream: unread{t}, is: isError},
+		"a URL without a port":  {options: func(o *Options) { o.InitialCluster["m1"] = "http://m1" }, stream: unread{t}, is: isError},
+		"a bump past all numbers": {
+			options: func(o *Options) { o.BumpRevision, o.MarkCompacted = 1<<62, true }, stream: bytes.NewReader(db), is: isError,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, db)
