@@ -104,3 +104,28 @@ func isTornOrWhole(t *testing.T, what string, store *memory, identity []byte, er
 	}
 	return 1
 }
+
+// A deaf store goes on writing when it is told to end.
+type deaf struct{ *memory }
+
+func (d deaf) Put(ctx context.Context, name string, content []byte) error {
+	return d.memory.Put(context.WithoutCancel(ctx), name, content)
+}
+
+// Whoever is told to end while the manifest is completed makes no backup any more, whatever the store does.
+func TestNoManifestAfterTheEnd(t *testing.T) {
+	database, _ := makeDatabase(t, 1, 60)
+	ctx, stop := context.WithCancel(t.Context())
+	store, ends := newMemory(), job("a1", testPart)
+	ends.Complete = func(context.Context, *archive.Manifest) error {
+		stop()
+		return nil
+	}
+	_, err := archive.Write(ctx, deaf{store}, bytes.NewReader(snapshotOf(database)), ends)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("want the end of the context, got %v", err)
+	}
+	if _, there := store.objects[folder("a1").Manifest()]; there {
+		t.Error("there is a manifest")
+	}
+}

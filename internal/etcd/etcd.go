@@ -72,7 +72,7 @@ type Hash struct {
 type Snapshot struct {
 	io.ReadCloser
 	Size           int64  // bytes, with the sum
-	StorageVersion string // "3.6.0": the oldest etcd that can read it; before etcd 3.6 always empty
+	StorageVersion string // "3.6.0": the oldest etcd that can read it; empty before etcd 3.6 and in a cluster's first seconds
 }
 
 // Client talks to one member. Every call ends with its context, and fails

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -112,6 +113,9 @@ func notThere(t *testing.T, s store.Store) {
 	for _, name := range []string{"b", "folder/b", "folder"} {
 		_, err := s.Get(t.Context(), name, 10)
 		wantKind(t, err, store.NotFound)
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("want an fs.ErrNotExist, got %v", err)
+		}
 		_, err = s.Open(t.Context(), name)
 		wantKind(t, err, store.NotFound)
 	}

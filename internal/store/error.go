@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 )
 
@@ -90,8 +91,11 @@ func (e *Error) Error() string {
 // Unwrap is the error of the library.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is compares with a Kind.
+// Is compares with a Kind. NotFound is an fs.ErrNotExist as well, for those who know no stores.
 func (e *Error) Is(target error) bool {
+	if target == fs.ErrNotExist {
+		return e.Kind == NotFound
+	}
 	kind, ok := target.(Kind)
 	return ok && kind == e.Kind
 }

@@ -34,7 +34,7 @@ type Facts struct {
 	Revision        int64  // that etcd has after it started on this database; 1 if nothing was ever written
 	CompactRevision int64  // up to which there is no history, also if etcd has only planned to delete it; 0: none
 	ConsistentIndex uint64 // of the last raft entry in it; 0 if it has none
-	StorageVersion  string // "3.6.0": the oldest etcd that can read it; empty before etcd 3.6
+	StorageVersion  string // "3.6.0": the oldest etcd that can read it; empty before etcd 3.6 and in a cluster's first seconds
 	ClusterVersion  string // "3.5.0"; empty if the cluster had not agreed on one
 	PageSize        int    // bytes
 	Pages           uint64 // which the file must have
