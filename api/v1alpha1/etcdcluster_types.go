@@ -135,6 +135,16 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Recovery",order=25
 	Recovery Recovery `json:"recovery,omitzero"`
 
+	// backup says when the cluster is backed up, and what is kept. Default: never.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backup",order=40
+	Backup *Backup `json:"backup,omitempty"`
+
+	// bootstrap says what the cluster begins with. Default: it begins empty.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Bootstrap",order=50
+	Bootstrap *BootstrapSpec `json:"bootstrap,omitempty"`
+
 	// paused stops the operator from changing or healing anything, until it is
 	// false again. Members that run go on. Only deletionPolicy still takes effect.
 	// The annotation etcd-operator.dev/paused: "true" does the same.
@@ -149,6 +159,15 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:default=Retain
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volumes after Deletion",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"},order=22
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// BootstrapSpec says what a cluster begins with.
+type BootstrapSpec struct {
+	// restore begins with the data of a backup: keys, leases, users and roles. The certificates are
+	// the new cluster's. It cannot be changed once the first members were chosen.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Restore",order=51
+	Restore *Restore `json:"restore,omitempty"`
 }
 
 // Upgrade says what happens when a new version or image does not run.

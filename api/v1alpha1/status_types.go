@@ -143,6 +143,15 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Known Revision since",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=35
 	RevisionTime *metav1.Time `json:"revisionTime,omitempty"`
 
+	// restore is the backup that the cluster began with, or begins with.
+	// +optional
+	Restore *RestoreStatus `json:"restore,omitempty"`
+
+	// backup is what is known of the cluster's backups. The schedule writes it, with a field
+	// owner of its own.
+	// +optional
+	Backup *ClusterBackupStatus `json:"backup,omitempty"`
+
 	// members are the members, in the order of their serial numbers.
 	// +optional
 	// +listType=map

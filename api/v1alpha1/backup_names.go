@@ -1,0 +1,54 @@
+package v1alpha1
+
+// Labels and annotations of backups and their Jobs.
+const (
+	// LabelBackup holds, on a Job and its Pod, the name of the EtcdBackup that it is for.
+	LabelBackup = "etcd-operator.dev/backup"
+	// LabelStore holds, on a Job, its Pod and an EtcdBackup, the name of the EtcdBackupStore.
+	LabelStore = "etcd-operator.dev/store"
+	// LabelTask holds, on a Job and its Pod, what it does: check, backup, verify, restore or delete.
+	LabelTask = "etcd-operator.dev/task"
+	// LabelScheduled marks an EtcdBackup that the schedule of a cluster has made: retention is about these.
+	LabelScheduled = "etcd-operator.dev/scheduled"
+	// AnnotationScheduledFor holds, on such an EtcdBackup, for when it was due (RFC 3339).
+	AnnotationScheduledFor = "etcd-operator.dev/scheduled-for"
+	// AnnotationReason holds, on an EtcdBackup that the operator has made, why.
+	AnnotationReason = "etcd-operator.dev/reason"
+	// AnnotationVerifyOnce asks for another trial of a backup, whenever its value changes. Users set it.
+	AnnotationVerifyOnce = "etcd-operator.dev/verify"
+	// AnnotationCheck asks to look at a store at once, whenever its value changes. Users set it.
+	AnnotationCheck = "etcd-operator.dev/check"
+	// FinalizerBackup is on an EtcdBackup whose deletion removes it from its store.
+	FinalizerBackup = "etcd-operator.dev/backup"
+)
+
+// BackupServiceAccount is the ServiceAccount of Jobs where an EtcdBackupStore names none. It has no right at all.
+const BackupServiceAccount = "etcd-operator-backup"
+
+// Keys of the Secrets that users give.
+const (
+	// KeyIdentities holds age identities, as age-keygen prints them.
+	KeyIdentities = "identities"
+	// KeyAccessKeyID, KeySecretAccessKey and KeySessionToken are of S3.
+	KeyAccessKeyID     = "accessKeyID"
+	KeySecretAccessKey = "secretAccessKey"
+	KeySessionToken    = "sessionToken"
+	// KeyCredentialsJSON is of Google Cloud Storage.
+	KeyCredentialsJSON = "credentials.json"
+	// KeyAccountKey and KeySASToken are of Azure Blob Storage.
+	KeyAccountKey = "accountKey"
+	KeySASToken   = "sasToken"
+)
+
+// Condition types of backups and their stores.
+const (
+	// ConditionReady of an EtcdBackupStore: it can be reached, listed, written and read.
+	ConditionReady = "Ready"
+	// ConditionComplete of an EtcdBackup: its manifest is in the store.
+	ConditionComplete = "Complete"
+	// ConditionVerified of an EtcdBackup: an etcd of its version has served it, with the same hash,
+	// revision and number of keys.
+	ConditionVerified = "Verified"
+	// ConditionBackedUp of status.backup of an EtcdCluster.
+	ConditionBackedUp = "BackedUp"
+)

@@ -1,0 +1,286 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// EtcdBackup is one backup of an EtcdCluster: one that is to be made, or one that was
+// found in a store. Deleting it leaves what is stored in place unless deletionPolicy is Delete.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=etcdbackups,singular=etcdbackup,shortName=eb,categories=all;etcd
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.status.cluster`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.revision`
+// +kubebuilder:printcolumn:name="Size",type=string,JSONPath=`.status.storedSize`
+// +kubebuilder:printcolumn:name="Verified",type=string,JSONPath=`.status.conditions[?(@.type=="Verified")].status`
+// +kubebuilder:printcolumn:name="Store",type=string,JSONPath=`.status.store`,priority=1
+// +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.message`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type EtcdBackup struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says of what the backup is, and where it goes. Only deletionPolicy can be changed.
+	// +required
+	Spec EtcdBackupSpec `json:"spec"`
+
+	// status is how far the backup is, and what is in it.
+	// +optional
+	Status EtcdBackupStatus `json:"status,omitzero"`
+}
+
+// EtcdBackupList is a list of EtcdBackups.
+//
+// +kubebuilder:object:root=true
+type EtcdBackupList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EtcdBackup `json:"items"`
+}
+
+// EtcdBackupSpec says of what a backup is, and where it goes. Exactly one of cluster and found is given.
+type EtcdBackupSpec struct {
+	// cluster is the name of the EtcdCluster in the same namespace.
+	// +optional
+	// +kubebuilder:validation:MaxLength=52
+	Cluster string `json:"cluster,omitempty"`
+
+	// store is the name of the EtcdBackupStore in the same namespace. Default: spec.backup.store of the cluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Store string `json:"store,omitempty"`
+
+	// found is the path in the store of a backup that lies there already. The operator sets it
+	// when it lists a store.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Found string `json:"found,omitempty"`
+
+	// encryption encrypts the backup with age (https://age-encryption.org). Default: as
+	// spec.backup.encryption of the cluster says.
+	// +optional
+	Encryption *BackupEncryption `json:"encryption,omitempty"`
+
+	// decryption is a Secret with age identities in its key identities, by which an encrypted backup can be
+	// verified. Default: as spec.backup.decryption of the cluster says.
+	// +optional
+	Decryption *SecretReference `json:"decryption,omitempty"`
+
+	// verify says whether the backup is restored on trial into an etcd of its version that is thrown away
+	// afterwards. Default: as spec.backup.verify of the cluster says; true without a cluster. A
+	// backup that was found is verified only if this is true.
+	// +optional
+	Verify *bool `json:"verify,omitempty"`
+
+	// deletionPolicy says what happens to what is stored when this object is deleted: Retain
+	// keeps it, Delete removes it from the store. Default Retain.
+	// +optional
+	// +kubebuilder:default=Retain
+	DeletionPolicy BackupDeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// BackupDeletionPolicy says what happens to what is stored when an EtcdBackup is deleted.
+// +kubebuilder:validation:Enum=Retain;Delete
+type BackupDeletionPolicy string
+
+const (
+	// RetainBackup keeps what is stored.
+	RetainBackup BackupDeletionPolicy = "Retain"
+	// DeleteBackup removes it from the store.
+	DeleteBackup BackupDeletionPolicy = "Delete"
+)
+
+// BackupEncryption encrypts a backup with age.
+type BackupEncryption struct {
+	// recipients are public keys of age, such as age1…; whoever has the identity of one of them can
+	// read the backup. The operator does not need an identity to write one.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=2500
+	// +kubebuilder:validation:items:Pattern=`^age1[a-z0-9]+$`
+	Recipients []string `json:"recipients"`
+}
+
+// BackupPhase is how far a backup is, for people.
+// +kubebuilder:validation:Enum=Pending;Running;Verifying;Complete;Failed;Deleting
+type BackupPhase string
+
+const (
+	// BackupPending waits for its store or its cluster.
+	BackupPending BackupPhase = "Pending"
+	// BackupRunning is being written.
+	BackupRunning BackupPhase = "Running"
+	// BackupVerifying is being restored on trial.
+	BackupVerifying BackupPhase = "Verifying"
+	// BackupComplete is in the store.
+	BackupComplete BackupPhase = "Complete"
+	// BackupFailed could not be written, and is not tried again.
+	BackupFailed BackupPhase = "Failed"
+	// BackupDeleting is being removed from the store.
+	BackupDeleting BackupPhase = "Deleting"
+)
+
+// EtcdBackupStatus is how far a backup is, and what is in it.
+type EtcdBackupStatus struct {
+	// observedGeneration is the generation of the spec that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions are Complete and Verified.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// phase is how far the backup is, for people.
+	// +optional
+	Phase BackupPhase `json:"phase,omitempty"`
+
+	// cluster is the name of the EtcdCluster that was backed up.
+	// +optional
+	Cluster string `json:"cluster,omitempty"`
+
+	// clusterUID is the UID of that EtcdCluster; empty if the backup is of another program.
+	// +optional
+	ClusterUID string `json:"clusterUID,omitempty"`
+
+	// store is the EtcdBackupStore that it is in.
+	// +optional
+	Store string `json:"store,omitempty"`
+
+	// path is the folder in the store, or the object if another program made the backup.
+	// +optional
+	Path string `json:"path,omitempty"`
+
+	// program that made the backup, if it is another one: etcdctl, coreos/etcd-operator or
+	// gardener/etcd-backup-restore.
+	// +optional
+	Program string `json:"program,omitempty"`
+
+	// progress is how far the Job is that runs.
+	// +optional
+	Progress *BackupProgress `json:"progress,omitempty"`
+
+	// job is the Job that runs for this backup.
+	// +optional
+	Job *JobReference `json:"job,omitempty"`
+
+	// attempts is how many Jobs have tried to write the backup, to verify it or to delete it, since it
+	// last went on.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+
+	// retryAt is when the next Job begins, after one that failed.
+	// +optional
+	RetryAt *metav1.Time `json:"retryAt,omitempty"`
+
+	// revision of etcd's data in the backup.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+
+	// compactRevision is up to where there is no history; 0 if there is all of it.
+	// +optional
+	CompactRevision int64 `json:"compactRevision,omitempty"`
+
+	// keys is the number of keys at that revision.
+	// +optional
+	Keys *int64 `json:"keys,omitempty"`
+
+	// databaseSize is the size of etcd's database.
+	// +optional
+	DatabaseSize *resource.Quantity `json:"databaseSize,omitempty"`
+
+	// storedSize is what the backup takes in the store.
+	// +optional
+	StoredSize *resource.Quantity `json:"storedSize,omitempty"`
+
+	// manifestSHA256 is the sha256 of the manifest, by which everything else in the store is checked.
+	// +optional
+	ManifestSHA256 string `json:"manifestSHA256,omitempty"`
+
+	// etcdVersion is the version of the member that sent the snapshot.
+	// +optional
+	EtcdVersion string `json:"etcdVersion,omitempty"`
+
+	// clusterID is etcd's ID of the cluster, in hexadecimal.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+
+	// source is the member that sent the snapshot.
+	// +optional
+	Source string `json:"source,omitempty"`
+
+	// encrypted is true if the backup can be read with an identity of age only.
+	// +optional
+	Encrypted bool `json:"encrypted,omitempty"`
+
+	// reason why the backup was made, such as schedule.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// startedAt is when the snapshot was begun: what was written before is in the backup.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+
+	// finishedAt is when the manifest was written.
+	// +optional
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+
+	// verified is the last trial that the backup passed.
+	// +optional
+	Verified *Verification `json:"verified,omitempty"`
+
+	// lockedUntil is until when the store refuses to delete it.
+	// +optional
+	LockedUntil *metav1.Time `json:"lockedUntil,omitempty"`
+}
+
+// JobReference is a Job that runs for an object.
+type JobReference struct {
+	// name of the Job.
+	Name string `json:"name"`
+
+	// uid of the Job; empty until it was seen.
+	// +optional
+	UID string `json:"uid,omitempty"`
+
+	// task is what it does: Backup, Verify or Delete.
+	Task string `json:"task"`
+}
+
+// BackupProgress is how far a Job is.
+type BackupProgress struct {
+	// read is how much of the database has been read.
+	// +optional
+	Read *resource.Quantity `json:"read,omitempty"`
+
+	// total is the size of the database.
+	// +optional
+	Total *resource.Quantity `json:"total,omitempty"`
+
+	// percent of it.
+	// +optional
+	Percent int32 `json:"percent,omitempty"`
+
+	// rate in bytes a second.
+	// +optional
+	Rate *resource.Quantity `json:"rate,omitempty"`
+
+	// message says what is done now and what comes next.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// Verification is a trial that a backup has passed.
+type Verification struct {
+	// at is when it passed.
+	At metav1.Time `json:"at"`
+
+	// took is how long the trial took, from reading the store to the answers of etcd.
+	Took metav1.Duration `json:"took"`
+}

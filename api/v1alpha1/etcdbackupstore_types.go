@@ -1,0 +1,320 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// EtcdBackupStore is a place where backups are kept, used by name in its namespace:
+// a bucket, a container of blobs, or a volume. The operator keeps no key of it: what
+// touches the store runs in Jobs of its namespace.
+//
+// In a fresh Kubernetes a store is enough to see the backups that lie in it, as
+// EtcdBackups.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=etcdbackupstores,singular=etcdbackupstore,shortName=ebs,categories=all;etcd
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Type",type=string,JSONPath=`.status.type`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Backups",type=integer,JSONPath=`.status.backups`
+// +kubebuilder:printcolumn:name="Stored",type=string,JSONPath=`.status.storedSize`
+// +kubebuilder:printcolumn:name="Newest",type=date,JSONPath=`.status.newest.time`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type EtcdBackupStore struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says where the store is, and by what it is opened.
+	// +required
+	Spec EtcdBackupStoreSpec `json:"spec"`
+
+	// status is what the last look at the store found.
+	// +optional
+	Status EtcdBackupStoreStatus `json:"status,omitzero"`
+}
+
+// EtcdBackupStoreList is a list of EtcdBackupStores.
+//
+// +kubebuilder:object:root=true
+type EtcdBackupStoreList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EtcdBackupStore `json:"items"`
+}
+
+// EtcdBackupStoreSpec says where a store is. Exactly one of s3, gcs, azure and volume is given.
+type EtcdBackupStoreSpec struct {
+	// s3 is a bucket of Amazon S3, or of a store that speaks its language.
+	// +optional
+	S3 *S3Store `json:"s3,omitempty"`
+
+	// gcs is a bucket of Google Cloud Storage.
+	// +optional
+	GCS *GCSStore `json:"gcs,omitempty"`
+
+	// azure is a container of Azure Blob Storage.
+	// +optional
+	Azure *AzureStore `json:"azure,omitempty"`
+
+	// volume is a PersistentVolumeClaim. It must allow ReadWriteMany if members run on several nodes.
+	// +optional
+	Volume *VolumeStore `json:"volume,omitempty"`
+
+	// serviceAccountName is the ServiceAccount of the Jobs that use the store, for workload
+	// identity. Default: etcd-operator-backup, which the operator creates and grants nothing.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+}
+
+// S3Store is a bucket of Amazon S3, or of a store that speaks its language. The store
+// must refuse to overwrite an object when asked to (If-None-Match), which the check shows.
+type S3Store struct {
+	// bucket is the name of the bucket. It must exist.
+	// +required
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=63
+	Bucket string `json:"bucket"`
+
+	// prefix is the folder for backups; empty for the whole bucket.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Prefix string `json:"prefix,omitempty"`
+
+	// endpoint is the URL of the store, such as https://minio.example:9000. Default: Amazon's in the region.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// region of the bucket. Default us-east-1, which most other stores expect.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Region string `json:"region,omitempty"`
+
+	// pathStyle puts the bucket into the path instead of the name of the host.
+	// +optional
+	PathStyle bool `json:"pathStyle,omitempty"`
+
+	// ca holds authorities in PEM that are trusted besides the system's.
+	// +optional
+	CA *CASource `json:"ca,omitempty"`
+
+	// credentials are a Secret with accessKeyID, secretAccessKey and, for temporary keys,
+	// sessionToken. Default: the identity of the ServiceAccount.
+	// +optional
+	Credentials *SecretReference `json:"credentials,omitempty"`
+
+	// encryption is how the store encrypts what it keeps. Default: as the bucket says.
+	// +optional
+	Encryption *S3Encryption `json:"encryption,omitempty"`
+
+	// lock keeps every object that is written from being deleted. The bucket must have been
+	// created with object lock.
+	// +optional
+	Lock *S3Lock `json:"lock,omitempty"`
+}
+
+// S3Encryption is how an S3 store encrypts what it keeps.
+type S3Encryption struct {
+	// mode is SSE (by a key of the store's) or KMS (by a key of its key management).
+	// +required
+	Mode S3EncryptionMode `json:"mode"`
+
+	// key is the ID or ARN of the key of KMS. Default: the bucket's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Key string `json:"key,omitempty"`
+}
+
+// S3EncryptionMode is by whose key an S3 store encrypts.
+// +kubebuilder:validation:Enum=SSE;KMS
+type S3EncryptionMode string
+
+const (
+	// EncryptionSSE is by a key of the store's.
+	EncryptionSSE S3EncryptionMode = "SSE"
+	// EncryptionKMS is by a key of its key management.
+	EncryptionKMS S3EncryptionMode = "KMS"
+)
+
+// S3Lock keeps objects from being deleted.
+type S3Lock struct {
+	// mode is Governance (users with a special right can remove the lock) or Compliance (nobody can).
+	// +required
+	Mode S3LockMode `json:"mode"`
+
+	// days that each backup is locked, from its start on.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=36500
+	Days int32 `json:"days"`
+}
+
+// S3LockMode is how strict a lock is.
+// +kubebuilder:validation:Enum=Governance;Compliance
+type S3LockMode string
+
+const (
+	// LockGovernance can be removed by users with a special right.
+	LockGovernance S3LockMode = "Governance"
+	// LockCompliance can be removed by nobody.
+	LockCompliance S3LockMode = "Compliance"
+)
+
+// GCSStore is a bucket of Google Cloud Storage.
+type GCSStore struct {
+	// bucket is the name of the bucket. It must exist.
+	// +required
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=222
+	Bucket string `json:"bucket"`
+
+	// prefix is the folder for backups; empty for the whole bucket.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Prefix string `json:"prefix,omitempty"`
+
+	// endpoint is the URL of the store. Default: Google's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// ca holds authorities in PEM that are trusted besides the system's.
+	// +optional
+	CA *CASource `json:"ca,omitempty"`
+
+	// credentials are a Secret with credentials.json, a key of a service account. Default: the
+	// identity of the ServiceAccount.
+	// +optional
+	Credentials *SecretReference `json:"credentials,omitempty"`
+}
+
+// AzureStore is a container of Azure Blob Storage.
+type AzureStore struct {
+	// container is the name of the container. It must exist.
+	// +required
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=63
+	Container string `json:"container"`
+
+	// prefix is the folder for backups; empty for the whole container.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Prefix string `json:"prefix,omitempty"`
+
+	// account is the name of the storage account.
+	// +required
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=24
+	Account string `json:"account"`
+
+	// endpoint is the URL of the account's blobs. Default: https://<account>.blob.core.windows.net.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// ca holds authorities in PEM that are trusted besides the system's.
+	// +optional
+	CA *CASource `json:"ca,omitempty"`
+
+	// credentials are a Secret with accountKey, or with sasToken. Default: the identity of the
+	// ServiceAccount.
+	// +optional
+	Credentials *SecretReference `json:"credentials,omitempty"`
+}
+
+// VolumeStore is a PersistentVolumeClaim.
+type VolumeStore struct {
+	// claim is the name of the PersistentVolumeClaim.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Claim string `json:"claim"`
+
+	// path is the folder for backups on the volume. Default: its root.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Path string `json:"path,omitempty"`
+}
+
+// SecretReference names a Secret in the same namespace.
+type SecretReference struct {
+	// secret is its name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Secret string `json:"secret"`
+}
+
+// CASource names what holds authorities in PEM: a Secret or a ConfigMap in the same namespace.
+type CASource struct {
+	// secret is the name of a Secret.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Secret string `json:"secret,omitempty"`
+
+	// configMap is the name of a ConfigMap.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ConfigMap string `json:"configMap,omitempty"`
+
+	// key within it. Default ca.crt.
+	// +optional
+	// +kubebuilder:default=ca.crt
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+}
+
+// EtcdBackupStoreStatus is what the last look at a store found.
+type EtcdBackupStoreStatus struct {
+	// observedGeneration is the generation of the spec that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions is Ready: the store can be reached, listed, written and read; else the message
+	// quotes it and says what to do.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// type is S3, GCS, Azure or Volume.
+	// +optional
+	Type string `json:"type,omitempty"`
+
+	// backups is the number of backups that lie in the store, also of other namespaces and programs.
+	// +optional
+	Backups int32 `json:"backups,omitempty"`
+
+	// storedSize is what all of them take.
+	// +optional
+	StoredSize *resource.Quantity `json:"storedSize,omitempty"`
+
+	// newest is the newest backup in the store.
+	// +optional
+	Newest *NewestBackup `json:"newest,omitempty"`
+
+	// clockSkew is by how much the store's clock is ahead of the node's; negative if it is behind.
+	// +optional
+	ClockSkew *metav1.Duration `json:"clockSkew,omitempty"`
+
+	// checkedAt is when the store was last looked at.
+	// +optional
+	CheckedAt *metav1.Time `json:"checkedAt,omitempty"`
+}
+
+// NewestBackup is the newest backup in a store.
+type NewestBackup struct {
+	// name of its EtcdBackup.
+	Name string `json:"name"`
+
+	// revision of etcd's data in it.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+
+	// time when it was begun.
+	// +optional
+	Time metav1.Time `json:"time,omitzero"`
+}
