@@ -36,6 +36,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("wrong specs", Ordered, ContinueOnFailure, wrongSpecs)
 	Describe("faults of the operator", Label("faults"), faultsOfTheOperator)
 	Describe("faults of pods", Ordered, ContinueOnFailure, faultsOfPods)
+	Describe("backups", Label("backups"), Ordered, ContinueOnFailure, backups)
 	Describe("a change", Ordered, ContinueOnFailure, change)
 	Describe("a cluster", Ordered, ContinueOnFailure, aCluster)
 	Describe("faults of the membership", Ordered, ContinueOnFailure, faultsOfMembership)
