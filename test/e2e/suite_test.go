@@ -81,6 +81,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("updates by OLM", Label("olm", "long"), Serial, Ordered, ContinueOnFailure, updates)
 	Describe("OLM v1", Label("olmv1"), Serial, throughOLMv1)
 	Describe("the scorecard", Label("scorecard"), Serial, scorecard)
+	Describe("backups in S3", Label("stores"), Serial, Ordered, ContinueOnFailure, backupsInS3)
 	Describe("nodes", Label("faults", "long", "nodes"), Serial, Ordered, ContinueOnFailure, onNodes)
 	Describe("faults of the cluster", Label("disrupts-cluster", "long"), Serial, faultsOfTheCluster)
 })
