@@ -47,6 +47,13 @@ const (
 	ScratchFacts = "facts.json"
 )
 
+// The etcd of a trial has one member, which nobody outside of its Pod reaches.
+const (
+	TrialMember   = "trial"
+	TrialEndpoint = "http://127.0.0.1:2379"
+	TrialPeerURL  = "http://127.0.0.1:2380"
+)
+
 // Order is what a Job is to do. The field that is named as the verb is set, and no other one.
 type Order struct {
 	Verb     Verb   `json:"verb"`
@@ -61,12 +68,12 @@ type Order struct {
 }
 
 // Encode is the order as the argument of a Job. The same order is always the same text.
-func (o Order) Encode() (string, error) {
+func (o Order) Encode() string {
 	text, err := json.Marshal(o)
 	if err != nil {
-		return "", fmt.Errorf("encode order: %w", err)
+		panic(fmt.Sprintf("encode order: %v", err)) // Spec is the only part that could be no JSON, and was made by json.Marshal
 	}
-	return string(text), nil
+	return string(text)
 }
 
 // Store is where the store is: one of the four.
