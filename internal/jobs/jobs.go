@@ -138,4 +138,6 @@ func owner(object metav1.Object, kind string) metav1.OwnerReference {
 }
 
 // Name is that of the Job which is an attempt of an object: short, and never that of another one.
-func Name(uid, what string, attempt int32) string { return fmt.Sprintf("etcd-%s-%s-%d", what, uid, attempt) }
+func Name(uid, what string, attempt int32) string {
+	return fmt.Sprintf("etcd-%s-%s-%d", what, uid, attempt)
+}
