@@ -24,7 +24,10 @@ type Environment struct {
 }
 
 // Folders are where the Job finds what is not in its order. Tests have others than Pods.
-type Folders struct{ Keys, CA, Identities, Client, Volume, Scratch, Member string }
+type Folders struct {
+	Keys, CA, Identities, Client, Volume, Scratch, Member string
+	Trial string // where the etcd of a trial answers; empty: task.TrialEndpoint
+}
 
 // InPod are the folders of a Pod.
 func InPod() Folders {
