@@ -1,10 +1,12 @@
 // Command etcd-operator runs etcd clusters on Kubernetes.
 //
 //	etcd-operator [manager] [flags]
+//	etcd-operator task ORDER         in a Job of a backup: carries out the order, in JSON
 package main
 
 import (
 	"crypto/rand"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -19,6 +21,8 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/runner"
+	"github.com/etcd-operator/etcd-operator/internal/task"
 	etcdversion "github.com/etcd-operator/etcd-operator/internal/version"
 )
 
@@ -33,6 +37,9 @@ func main() {
 }
 
 func run(args []string) error {
+	if len(args) == 2 && args[0] == "task" {
+		return carryOut(args[1])
+	}
 	if len(args) > 0 && args[0] == "manager" {
 		args = args[1:]
 	}
@@ -58,6 +65,16 @@ func run(args []string) error {
 	}
 	ctrl.Log.Info("starting", "version", version, "namespaces", chosen.Namespaces, "images", chosen.Images)
 	return manager.Start(ctx)
+}
+
+// carryOut does what a Job was made for. Its last line says how it ended, also if the order cannot be read.
+func carryOut(text string) error {
+	in := runner.Environment{Out: os.Stdout, Now: time.Now, Folders: runner.InPod(), Getenv: os.Getenv}
+	order, err := task.ParseOrder(text)
+	if err != nil {
+		return errors.Join(err, task.Line{Failed: &task.Failed{Reason: task.OrderNotClear, Message: err.Error(), Final: true}}.Write(in.Out))
+	}
+	return runner.Run(ctrl.SetupSignalHandler(), order, in)
 }
 
 // proxyOf is the proxy that a kubeconfig names, and else none: Operator Lifecycle Manager

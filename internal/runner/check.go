@@ -17,7 +17,7 @@ const readers = 8
 func check(ctx context.Context, j job) (task.Done, error) {
 	var checked task.Checked
 	if j.Check.Write {
-		report := store.Check(ctx, j.where, j.Now)
+		report := store.Check(ctx, j.where.Store, j.Now)
 		if !report.OK() {
 			return task.Done{}, errors.Join(report.Problems...)
 		}
@@ -50,7 +50,7 @@ func check(ctx context.Context, j job) (task.Done, error) {
 }
 
 // readAll reads the manifests of folders, some at a time, and keeps their order.
-func readAll(ctx context.Context, where store.Store, folders []archive.Entry) []task.Found {
+func readAll(ctx context.Context, where objects, folders []archive.Entry) []task.Found {
 	found := make([]task.Found, len(folders))
 	turns := make(chan struct{}, readers)
 	var wait sync.WaitGroup
@@ -66,7 +66,7 @@ func readAll(ctx context.Context, where store.Store, folders []archive.Entry) []
 }
 
 // describe says what a folder holds, also if its manifest cannot be believed.
-func describe(ctx context.Context, where store.Store, entry archive.Entry) task.Found {
+func describe(ctx context.Context, where objects, entry archive.Entry) task.Found {
 	found := task.Found{Path: entry.Folder.String()}
 	m, err := archive.ReadManifest(ctx, where, entry.Folder)
 	if err != nil {

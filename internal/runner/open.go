@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/etcd-operator/etcd-operator/internal/archive"
 	"github.com/etcd-operator/etcd-operator/internal/store"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
@@ -21,13 +23,27 @@ const (
 	identities                                 = "identities"
 )
 
+// objects is a store in the words of the archive.
+type objects struct{ store.Store }
+
+func (o objects) List(ctx context.Context, folder string) iter.Seq2[archive.Object, error] {
+	return func(yield func(archive.Object, error) bool) {
+		for object, err := range o.Store.List(ctx, folder) {
+			if !yield(archive.Object(object), err) {
+				return
+			}
+		}
+	}
+}
+
 // open opens the store of the order, with the keys that are there.
-func (j job) open(ctx context.Context) (store.Store, error) {
+func (j job) open(ctx context.Context) (objects, error) {
 	config, err := j.config()
 	if err != nil {
-		return nil, err
+		return objects{}, err
 	}
-	return store.Open(ctx, config)
+	opened, err := store.Open(ctx, config)
+	return objects{opened}, err
 }
 
 func (j job) config() (store.Config, error) {

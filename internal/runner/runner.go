@@ -11,7 +11,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/internal/store"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
@@ -26,7 +25,7 @@ type Environment struct {
 // Folders are where the Job finds what is not in its order. Tests have others than Pods.
 type Folders struct {
 	Keys, CA, Identities, Client, Volume, Scratch, Member string
-	Trial string // where the etcd of a trial answers; empty: task.TrialEndpoint
+	Trial                                                 string // where the etcd of a trial answers; empty: task.TrialAddress
 }
 
 // InPod are the folders of a Pod.
@@ -72,7 +71,7 @@ type job struct {
 	task.Order
 	Environment
 	say   *speaker
-	where store.Store
+	where objects
 }
 
 func isWhole(o task.Order) bool {

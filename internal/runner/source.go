@@ -38,7 +38,7 @@ func (j job) ask(ctx context.Context) ([]candidate, error) {
 	all := make([]candidate, 0, len(j.Backup.Members))
 	for _, m := range j.Backup.Members {
 		c := candidate{member: m}
-		if c.client, c.err = pool.Client(j.Backup.Cluster, etcd.Target{Endpoint: m.Endpoint, TLS: config}); c.err == nil {
+		if c.client, c.err = pool.Client(j.Backup.Cluster, etcd.Target{Address: m.Address, TLS: config}); c.err == nil {
 			limited, cancel := context.WithTimeout(ctx, patience)
 			c.status, c.err = c.client.Status(limited)
 			cancel()

@@ -103,7 +103,7 @@ func verify(ctx context.Context, j job) (task.Done, error) {
 	if err := json.Unmarshal(text, &want); err != nil {
 		return task.Done{}, fmt.Errorf("read facts: %w", err)
 	}
-	client, err := etcd.NewPool().Client("trial", etcd.Target{Endpoint: j.trialEndpoint()})
+	client, err := etcd.NewPool().Client("trial", etcd.Target{Address: j.trialAddress()})
 	if err != nil {
 		return task.Done{}, err
 	}
@@ -150,10 +150,10 @@ func (j job) await(ctx context.Context, client etcd.Client) error {
 	}
 }
 
-// trialEndpoint is another one in tests.
-func (j job) trialEndpoint() string {
+// trialAddress is another one in tests.
+func (j job) trialAddress() string {
 	if j.Folders.Trial != "" {
 		return j.Folders.Trial
 	}
-	return task.TrialEndpoint
+	return task.TrialAddress
 }

@@ -50,7 +50,8 @@ const (
 // The etcd of a trial has one member, which nobody outside of its Pod reaches.
 const (
 	TrialMember   = "trial"
-	TrialEndpoint = "http://127.0.0.1:2379"
+	TrialAddress  = "127.0.0.1:2379"
+	TrialEndpoint = "http://" + TrialAddress
 	TrialPeerURL  = "http://127.0.0.1:2380"
 )
 
@@ -154,10 +155,10 @@ type BackupOrder struct {
 
 // Member is one that may send a snapshot.
 type Member struct {
-	Name     string `json:"name"`
-	ID       string `json:"id"`       // in hexadecimal
-	Endpoint string `json:"endpoint"` // of clients
-	Learner  bool   `json:"learner,omitempty"`
+	Name    string `json:"name"`
+	ID      string `json:"id"`      // in hexadecimal
+	Address string `json:"address"` // of clients: host:port
+	Learner bool   `json:"learner,omitempty"`
 }
 
 // TrialOrder is that of Unpack and of Verify.
