@@ -18,7 +18,8 @@ func failure(err error) task.Failed {
 		failed.Message += ": " + advice
 	}
 	var stored *store.Error
-	if errors.As(err, &stored) && stored.Kind == store.Locked {
+	if errors.As(err, &stored) {
+		failed.Kind = string(stored.Kind)
 		failed.Until = stored.Until
 	}
 	return failed
