@@ -112,6 +112,7 @@ func relatedImages(environment []string) (build.Images, error) {
 func parse(args []string) (controllers.Options, zap.Options, error) {
 	chosen := controllers.Options{
 		HasOperatorCondition: os.Getenv("OPERATOR_CONDITION_NAME") != "", Now: time.Now, Random: rand.Reader,
+		PodNamespace: os.Getenv("POD_NAMESPACE"), PodName: os.Getenv("POD_NAME"), Version: version,
 	}
 	var logging zap.Options
 	flags := flag.NewFlagSet("etcd-operator", flag.ContinueOnError)
@@ -120,6 +121,7 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 	flags.StringVar(&chosen.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flags.BoolVar(&chosen.LeaderElect, "leader-elect", false, "act only while holding the lease, so that two replicas never act at once")
 	flags.StringVar(&chosen.LeaseNamespace, "leader-election-namespace", "", "namespace of the lease; default: the pod's own")
+	flags.StringVar(&chosen.TaskImage, "task-image", "", "image that Jobs of backups run; default: the one of the operator's own pod")
 	logging.BindFlags(flags)
 	if path := flag.Lookup("kubeconfig"); path != nil {
 		flags.Var(path.Value, path.Name, path.Usage)

@@ -128,7 +128,7 @@ func wrapped(what string, err error) error {
 // look says how far a Job is. A Job that has ended without its log being read is one that failed.
 func (t *tasks) look(ctx context.Context, job *batchv1.Job) (outcome, error) {
 	var o outcome
-	o.Ended, o.EndedAt, o.Trouble = ended(job)
+	o.Ended, o.EndedAt, o.Trouble = endOf(job)
 	pod, err := t.podOf(ctx, job)
 	if err != nil || pod == nil {
 		if o.Ended && o.Trouble == "" {
@@ -206,8 +206,8 @@ func parse(stream io.Reader) (lines []task.Line, progress *task.Progress, err er
 	return lines, progress, scanner.Err()
 }
 
-// ended says whether a Job has ended, and why if it failed.
-func ended(job *batchv1.Job) (bool, time.Time, string) {
+// endOf says whether a Job has ended, and why if it failed.
+func endOf(job *batchv1.Job) (bool, time.Time, string) {
 	for _, c := range job.Status.Conditions {
 		switch {
 		case c.Status != corev1.ConditionTrue:

@@ -119,3 +119,8 @@ func tlsArguments(version string) []string {
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// ClientAddress is where one member is reached by clients that want no other one: host:port.
+func ClientAddress(c *v1alpha1.EtcdCluster, member string) string {
+	return fmt.Sprintf("%s:%d", Host(c, member), v1alpha1.ClientPort)
+}
