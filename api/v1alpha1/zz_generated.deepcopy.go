@@ -997,11 +997,18 @@ func (in *RestoreStatus) DeepCopyInto(out *RestoreStatus) {
 		*out = new(int64)
 		**out = **in
 	}
-	in.Time.DeepCopyInto(&out.Time)
-	if in.Restored != nil {
-		in, out := &in.Restored, &out.Restored
+	if in.Time != nil {
+		in, out := &in.Time, &out.Time
+		*out = (*in).DeepCopy()
+	}
+	if in.Members != nil {
+		in, out := &in.Members, &out.Members
 		*out = make([]string, len(*in))
 		copy(*out, *in)
+	}
+	if in.RestoredAt != nil {
+		in, out := &in.RestoredAt, &out.RestoredAt
+		*out = (*in).DeepCopy()
 	}
 	if in.CompletedAt != nil {
 		in, out := &in.CompletedAt, &out.CompletedAt
