@@ -13,11 +13,14 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
+// DataDirectory is the name of etcd's data directory on a member's volume.
+const DataDirectory = "data"
+
 const (
 	dataMount = "/var/lib/etcd"
 	// dataDir is below the mount, because a volume's root may hold lost+found, which
 	// etcd takes for foreign data.
-	dataDir  = dataMount + "/data"
+	dataDir  = dataMount + "/" + DataDirectory
 	tlsMount = "/etc/etcd-tls"
 )
 
