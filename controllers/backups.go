@@ -8,29 +8,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// addBackups adds the reconcilers of stores and backups, which share their Jobs.
-func addBackups(manager ctrl.Manager, config *rest.Config, chosen Options) (*tasks, *ownImage, error) {
+// addBackups adds the reconcilers of stores, backups and restores, which share how Jobs are made and read.
+func addBackups(manager ctrl.Manager, config *rest.Config, installation string, chosen Options) error {
 	read, err := podLogs(config)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	shared := &tasks{client: manager.GetClient(), live: manager.GetAPIReader(), logs: read}
 	image := &ownImage{
 		live: manager.GetAPIReader(), given: chosen.TaskImage, pod: client.ObjectKey{Namespace: chosen.PodNamespace, Name: chosen.PodName},
 	}
 	recorder := manager.GetEventRecorder("etcd-operator.dev/operator")
-	store := &EtcdBackupStore{
-		client: manager.GetClient(), tasks: shared, image: image, events: recorder, version: chosen.Version, now: chosen.Now,
+	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
+		&EtcdBackupStore{
+			client: manager.GetClient(), tasks: shared, image: image, events: recorder, version: chosen.Version, now: chosen.Now,
+		},
+		&EtcdBackup{
+			client: manager.GetClient(), tasks: shared, image: image, images: chosen.Images, events: recorder,
+			version: chosen.Version, now: chosen.Now,
+		},
+		&Restore{
+			client: manager.GetClient(), tasks: shared, image: image, events: recorder, version: chosen.Version, now: chosen.Now,
+			installation: installation,
+		},
+	} {
+		if err := reconciler.SetupWithManager(manager); err != nil {
+			return fmt.Errorf("set up a controller of backups: %w", err)
+		}
 	}
-	if err := store.SetupWithManager(manager); err != nil {
-		return nil, nil, fmt.Errorf("set up the controller of stores: %w", err)
-	}
-	backups := &EtcdBackup{
-		client: manager.GetClient(), tasks: shared, image: image, images: chosen.Images, events: recorder,
-		version: chosen.Version, now: chosen.Now,
-	}
-	if err := backups.SetupWithManager(manager); err != nil {
-		return nil, nil, fmt.Errorf("set up the controller of backups: %w", err)
-	}
-	return shared, image, nil
+	return nil
 }

@@ -87,6 +87,11 @@ func (r *EtcdBackup) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backu
 		if found {
 			seen.Cluster = &c
 		}
+		var all v1alpha1.EtcdBackupList
+		if err := r.client.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
+			return seen, fmt.Errorf("list EtcdBackups: %w", err)
+		}
+		seen.Others = all.Items
 	}
 	var s v1alpha1.EtcdBackupStore
 	if name := backup.StoreName(b, seen.Cluster); name != "" {

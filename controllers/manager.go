@@ -192,8 +192,7 @@ func addController(
 	if err := reconciler.SetupWithManager(manager); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
-	_, _, err := addBackups(manager, config, chosen)
-	return err
+	return addBackups(manager, config, nameOf(lock), chosen)
 }
 
 // cacheOptions keep in memory only what the operator made, and of that only what

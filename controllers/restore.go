@@ -35,9 +35,11 @@ type Restore struct {
 	tasks   *tasks
 	image   *ownImage
 	events  events.EventRecorder
-	charge  func(ctx context.Context, c *v1alpha1.EtcdCluster) (bool, error) // whether this installation looks after the cluster
 	version string
-	now     func() time.Time
+
+	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
+	installation string
+	now          func() time.Time
 }
 
 // Reconcile looks at one cluster and takes one step towards volumes with the data.
@@ -54,8 +56,8 @@ func (r *Restore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	if isOver(&c) {
 		return ctrl.Result{}, nil
 	}
-	if ours, err := r.charge(ctx, &c); !ours || err != nil {
-		return ctrl.Result{RequeueAfter: progressEvery}, err
+	if c.Status.ObservedGeneration == 0 || c.Status.Operator != r.installation {
+		return ctrl.Result{}, nil // a change of the status comes
 	}
 	image, view, err := r.observe(ctx, &c)
 	if err != nil {

@@ -4,34 +4,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Backup says when a cluster is backed up, and what is kept.
+// Backup says how a cluster is backed up, where its EtcdBackups do not say it.
 type Backup struct {
 	// store is the name of the EtcdBackupStore in the same namespace.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Store string `json:"store"`
-
-	// schedule is when a backup is made, as in a CronJob: five fields, or @hourly, @daily and
-	// their like (https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/). Without it backups are made
-	// only when somebody creates an EtcdBackup.
-	// +optional
-	// +kubebuilder:validation:MaxLength=128
-	Schedule string `json:"schedule,omitempty"`
-
-	// timeZone of the schedule, such as Europe/Berlin. Default UTC.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	TimeZone string `json:"timeZone,omitempty"`
-
-	// suspend stops the schedule. Backups that run go on.
-	// +optional
-	Suspend bool `json:"suspend,omitempty"`
-
-	// retention says which backups of the schedule are kept. A backup is kept if any of its rules
-	// keeps it; the newest one that is verified is always kept. Default: all are kept.
-	// +optional
-	Retention *Retention `json:"retention,omitempty"`
 
 	// encryption encrypts backups with age.
 	// +optional
@@ -48,43 +27,6 @@ type Backup struct {
 	Verify VerifyPolicy `json:"verify,omitempty"`
 }
 
-// Retention says which backups of a schedule are kept.
-type Retention struct {
-	// count keeps that many of the newest.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=10000
-	Count *int32 `json:"count,omitempty"`
-
-	// age keeps all that are not older.
-	// +optional
-	Age *metav1.Duration `json:"age,omitempty"`
-
-	// daily keeps the newest of each of that many days.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=3660
-	Daily *int32 `json:"daily,omitempty"`
-
-	// weekly keeps the newest of each of that many weeks, which begin on Monday.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=520
-	Weekly *int32 `json:"weekly,omitempty"`
-
-	// monthly keeps the newest of each of that many months.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=120
-	Monthly *int32 `json:"monthly,omitempty"`
-
-	// yearly keeps the newest of each of that many years.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100
-	Yearly *int32 `json:"yearly,omitempty"`
-}
-
 // VerifyPolicy says which backups are restored on trial.
 // +kubebuilder:validation:Enum=Always;Daily;Never
 type VerifyPolicy string
@@ -97,40 +39,6 @@ const (
 	// VerifyNever restores none.
 	VerifyNever VerifyPolicy = "Never"
 )
-
-// ClusterBackupStatus is what is known of the backups of a cluster.
-type ClusterBackupStatus struct {
-	// conditions is BackedUp: the last backup of the schedule is complete, and verified if it is to
-	// be; else the message says what is wrong.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-
-	// last is the newest backup that is complete.
-	// +optional
-	Last *BackupReference `json:"last,omitempty"`
-
-	// lastVerified is the newest backup that is verified.
-	// +optional
-	LastVerified *BackupReference `json:"lastVerified,omitempty"`
-
-	// next is when the schedule makes the next one.
-	// +optional
-	Next *metav1.Time `json:"next,omitempty"`
-}
-
-// BackupReference is a backup of a cluster.
-type BackupReference struct {
-	// name of the EtcdBackup.
-	Name string `json:"name"`
-
-	// revision of etcd's data in it.
-	Revision int64 `json:"revision"`
-
-	// time when it was begun: what was written before is in it.
-	Time metav1.Time `json:"time"`
-}
 
 // Restore says which backup a new cluster begins with. Either backup, or store with cluster and at, is given.
 //

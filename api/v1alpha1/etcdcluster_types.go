@@ -137,7 +137,7 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Recovery",order=25
 	Recovery Recovery `json:"recovery,omitzero"`
 
-	// backup says when the cluster is backed up, and what is kept. Default: never.
+	// backup says how the cluster is backed up, where an EtcdBackup does not say it itself.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backup",order=40
 	Backup *Backup `json:"backup,omitempty"`

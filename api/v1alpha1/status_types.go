@@ -147,11 +147,6 @@ type EtcdClusterStatus struct {
 	// +optional
 	Restore *RestoreStatus `json:"restore,omitempty"`
 
-	// backup is what is known of the cluster's backups. The schedule writes it, with a field
-	// owner of its own.
-	// +optional
-	Backup *ClusterBackupStatus `json:"backup,omitempty"`
-
 	// members are the members, in the order of their serial numbers.
 	// +optional
 	// +listType=map

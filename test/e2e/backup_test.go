@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -112,7 +111,7 @@ func backups() {
 		says(restored, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "corrupt")
 		Expect(pods(restored)).To(BeEmpty())
 		verifyAgain(bad)
-		backupSays(bad, v1alpha1.ConditionVerified, "Corrupt", "corrupt")
+		backupSays(bad, v1alpha1.ConditionVerified, v1alpha1.ReasonJobCorrupt, "corrupt")
 		discard(restored)
 	})
 
@@ -127,41 +126,10 @@ func backups() {
 		}
 	})
 
-	It("are made by a schedule, and only as many are kept as are wanted", func() {
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Backup = &v1alpha1.Backup{
-				Store: store.Name, Schedule: "* * * * *", Retention: &v1alpha1.Retention{Count: ptr.To[int32](1)},
-			}
-		})).To(Succeed())
-		scheduled := func(g Gomega) []string {
-			var names []string
-			for _, b := range backupsOf(g, c.Namespace) {
-				if b.Labels[v1alpha1.LabelScheduled] != "" && b.Status.Verified != nil {
-					names = append(names, b.Name)
-				}
-			}
-			return names
-		}
-		var earliest []string
-		Eventually(func(g Gomega) {
-			earliest = scheduled(g)
-			g.Expect(earliest).To(HaveLen(1))
-			g.Expect(earliest[0]).To(HavePrefix("source-"))
-		}).Should(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(scheduled(g)).To(And(HaveLen(1), Not(Equal(earliest))))
-			status := now(c).Status.Backup
-			g.Expect(status).NotTo(BeNil())
-			g.Expect(status.LastVerified).NotTo(BeNil())
-			g.Expect(status.Next).NotTo(BeNil())
-		}).WithTimeout(3 * time.Minute).Should(Succeed())
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Backup.Suspend = true })).To(Succeed())
-	})
-
 	It("quote what they wait for", func() {
 		waiting := newBackup(c, "nowhere", "waiting")
 		Expect(api.Create(ctx, waiting)).To(Succeed())
-		backupSays(waiting, v1alpha1.ConditionComplete, "StoreNotFound", "nowhere")
+		backupSays(waiting, v1alpha1.ConditionComplete, v1alpha1.ReasonStoreMissing, "nowhere")
 		Expect(api.Delete(ctx, waiting)).To(Succeed())
 		Eventually(func() error { return api.Get(ctx, keyOf(waiting), waiting) }).ShouldNot(Succeed())
 
