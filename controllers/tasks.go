@@ -100,7 +100,8 @@ func (t *tasks) ensureAccount(ctx context.Context, namespace string) error {
 	if !apierrors.IsNotFound(err) {
 		return wrapped("get ServiceAccount", err)
 	}
-	err = t.client.Create(ctx, account, client.FieldOwner(v1alpha1.FieldOwner))
+	// No watch shows ServiceAccounts: a read would wait for this one.
+	err = t.client.Create(ctx, account, client.FieldOwner(v1alpha1.FieldOwner), client.DisableReadYourWritesConsistency)
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}

@@ -22,7 +22,7 @@ type Seen struct {
 	Cluster *v1alpha1.EtcdCluster     // nil: there is none
 	Job     *batchv1.Job              // of the name in the status; nil: there is none
 	Said    Said                      // by the Job
-	Others  []v1alpha1.EtcdBackup // all of the namespace
+	Others  []v1alpha1.EtcdBackup     // all of the namespace
 	Now     time.Time
 }
 

@@ -17,14 +17,13 @@ func backups() {
 	var c *v1alpha1.EtcdCluster
 	var first *v1alpha1.EtcdBackup
 	var data map[string]string
-	var store *v1alpha1.EtcdBackupStore
 
 	BeforeAll(func() {
 		namespace := newNamespace()
 		startOperator(namespace)
 		c = newCluster(namespace, "source")
 		Expect(api.Create(ctx, c)).To(Succeed())
-		store = newVolumeStore(namespace, "offsite")
+		newVolumeStore(namespace, "offsite")
 		settles(c)
 		data = fill(c)
 	})
@@ -76,7 +75,7 @@ func backups() {
 				return err
 			}
 			Expect(answer.TTL).To(BeNumerically(">", 0))
-			Expect(answer.Header.Revision).To(BeNumerically(">", full.Status.Revision))
+			Expect(answer.ResponseHeader.Revision).To(BeNumerically(">", full.Status.Revision))
 			return nil
 		})
 		resize(restored, 1)
