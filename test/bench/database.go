@@ -61,7 +61,9 @@ func (b *bench) fillWithDocuments(ctx context.Context, cluster string, sizeMiB i
 	return nil
 }
 
-func documentKey(number int) string { return fmt.Sprintf("/registry/secrets/default/secret-%d", number) }
+func documentKey(number int) string {
+	return fmt.Sprintf("/registry/secrets/default/secret-%d", number)
+}
 
 // writeDocuments writes so many documents, some at once.
 func writeDocuments(ctx context.Context, etcd *clientv3.Client, count int) error {
