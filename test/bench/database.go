@@ -33,7 +33,7 @@ func document(number uint64) string {
 		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"secret-%d","uid":"%016x"},"data":{"key":%q},"managedFields":[`,
 		number, random.Uint64(), base64.StdEncoding.EncodeToString(secret))
 	for len(text) < documentSize {
-		text = fmt.Appendf(text, `{"manager":"kubelet","operation":"Update","subresource":"status","node":"node-%d","time":"2026-11-%02dT%02d:00:00Z"},`,
+		text = fmt.Appendf(text, `{"manager":"kubelet","operation":"Update","node":"node-%d","time":"2026-11-%02dT%02d:00:00Z"},`,
 			random.IntN(100), 1+random.IntN(30), random.IntN(24))
 	}
 	return string(text[:documentSize])
