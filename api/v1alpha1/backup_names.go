@@ -14,10 +14,14 @@ const (
 	AnnotationScheduledFor = "etcd-operator.dev/scheduled-for"
 	// AnnotationReason holds, on an EtcdBackup that the operator has made, why.
 	AnnotationReason = "etcd-operator.dev/reason"
-	// AnnotationVerifyOnce asks for another trial of a backup, whenever its value changes. Users set it.
+	// AnnotationVerifyOnce asks for another trial of a backup that is complete, whenever its value
+	// changes to another one that is not empty. Users set it. status.trial.request is the value that was followed.
 	AnnotationVerifyOnce = "etcd-operator.dev/verify"
 	// AnnotationCheck asks to look at a store at once, whenever its value changes. Users set it.
 	AnnotationCheck = "etcd-operator.dev/check"
+	// AnnotationFound holds, on an EtcdBackup with spec.found, what the list of the store says of it, as
+	// JSON. Whoever lists the store writes it, and whoever drives the EtcdBackup copies it into the status.
+	AnnotationFound = "etcd-operator.dev/found"
 	// FinalizerBackup is on an EtcdBackup whose deletion removes it from its store.
 	FinalizerBackup = "etcd-operator.dev/backup"
 )

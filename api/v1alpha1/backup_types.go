@@ -133,6 +133,9 @@ type BackupReference struct {
 }
 
 // Restore says which backup a new cluster begins with. Either backup, or store with cluster and at, is given.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.backup) != has(self.store)",message="bootstrap.restore names either a backup, or a store with cluster and at"
+// +kubebuilder:validation:XValidation:rule="has(self.store) || !has(self.cluster) && !has(self.at)",message="bootstrap.restore.cluster and at go with store: backup names one backup already"
 type Restore struct {
 	// backup is the name of an EtcdBackup in the same namespace, whichever cluster it is of.
 	// +optional
@@ -154,6 +157,7 @@ type Restore struct {
 	// a revision, the newest backup that is not newer is taken. Default latest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self == 'latest' || self.matches('^[0-9]{1,19}$') || self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$')",message="bootstrap.restore.at must be latest, a revision such as 123456, or a time such as 2026-11-24T10:00:00Z"
 	At string `json:"at,omitempty"`
 
 	// decryption is a Secret with age identities in its key identities, for an encrypted backup.
@@ -161,38 +165,28 @@ type Restore struct {
 	Decryption *SecretReference `json:"decryption,omitempty"`
 }
 
-// RestoreStatus is the restore that a cluster began with, or begins with. It is frozen once the first
-// volume may have been written.
+// RestoreStatus is the restore that a cluster began with, or begins with. What is restored is fixed before the first volume is made.
 type RestoreStatus struct {
-	// store and path are where the backup lies.
-	Store string `json:"store"`
+	// store is the EtcdBackupStore in which the backup lies.
+	// +optional
+	Store string `json:"store,omitempty"`
 
 	// path is the folder of the backup in the store.
-	Path string `json:"path"`
+	// +optional
+	Path string `json:"path,omitempty"`
 
 	// backup is the name of its EtcdBackup.
 	// +optional
 	Backup string `json:"backup,omitempty"`
 
 	// manifestSHA256 is the sha256 of the backup's manifest: another one is refused.
+	// +optional
 	ManifestSHA256 string `json:"manifestSHA256,omitempty"`
 
-	// revision of etcd's data in the backup.
-	Revision int64 `json:"revision"`
-
-	// bump is what is added to the revision, so that no client sees one again that meant something else.
+	// revision of etcd's data in the backup. The cluster begins far above it, so that no client sees a revision again that meant
+	// something else.
 	// +optional
-	Bump int64 `json:"bump,omitempty"`
-
-	// databaseSize in bytes.
-	DatabaseSize int64 `json:"databaseSize"`
-
-	// etcdVersion is the version of etcd that the data is of.
-	EtcdVersion string `json:"etcdVersion"`
-
-	// decryption is the Secret with the identities, if the backup is encrypted.
-	// +optional
-	Decryption string `json:"decryption,omitempty"`
+	Revision int64 `json:"revision,omitempty"`
 
 	// keys is the number of keys in the backup, if it is known.
 	// +optional
@@ -200,12 +194,32 @@ type RestoreStatus struct {
 
 	// time of the backup: what was written later is not in it.
 	// +optional
-	Time metav1.Time `json:"time,omitzero"`
+	Time *metav1.Time `json:"time,omitempty"`
 
-	// restored are the members whose volumes hold the data.
+	// version of etcd that the members start with; spec.version follows, as in any upgrade.
 	// +optional
-	// +listType=set
-	Restored []string `json:"restored,omitempty"`
+	Version string `json:"version,omitempty"`
+
+	// decryption is the Secret with the identities, if the backup is encrypted.
+	// +optional
+	Decryption string `json:"decryption,omitempty"`
+
+	// members are the first members, whose volumes get the data.
+	// +optional
+	// +listType=atomic
+	Members []string `json:"members,omitempty"`
+
+	// progress says how far it is.
+	// +optional
+	Progress string `json:"progress,omitempty"`
+
+	// problem says why it does not go on, and what to do.
+	// +optional
+	Problem string `json:"problem,omitempty"`
+
+	// restoredAt is when the volumes of all members had the data.
+	// +optional
+	RestoredAt *metav1.Time `json:"restoredAt,omitempty"`
 
 	// completedAt is when the cluster served the data.
 	// +optional

@@ -8,6 +8,13 @@ import (
 // EtcdBackup is one backup of an EtcdCluster: one that is to be made, or one that was
 // found in a store. Deleting it leaves what is stored in place unless deletionPolicy is Delete.
 //
+// A backup whose store or members fail is tried again, with pauses of up to 10 minutes, until it
+// succeeds or is deleted. One that the schedule of a cluster has made is given up 6 hours after
+// it was created, as is its trial 6 hours after it was written: the schedule makes the next one.
+//
+// With deletionPolicy Delete the object stays until the store has deleted what it keeps. If
+// the EtcdBackupStore does not exist any more the object goes, and what is stored stays.
+//
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdbackups,singular=etcdbackup,shortName=eb,categories=all;etcd
 // +kubebuilder:subresource:status
@@ -170,12 +177,22 @@ type EtcdBackupStatus struct {
 	// +optional
 	Job *JobReference `json:"job,omitempty"`
 
+	// jobs is how many Jobs were made for this backup. The number is in the name of each, so that no
+	// two have the same.
+	// +optional
+	Jobs int64 `json:"jobs,omitempty"`
+
 	// attempts is how many Jobs have tried to write the backup, to verify it or to delete it, since it
 	// last went on.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
 
-	// retryAt is when the next Job begins, after one that failed.
+	// failure is why the last of these Jobs failed; empty once one has succeeded.
+	// +optional
+	Failure *BackupFailure `json:"failure,omitempty"`
+
+	// retryAt is when the next Job begins, after one that failed: 30s later, then 1m, 2m, 4m, 8m, and
+	// from then on 10m.
 	// +optional
 	RetryAt *metav1.Time `json:"retryAt,omitempty"`
 
@@ -191,7 +208,8 @@ type EtcdBackupStatus struct {
 	// +optional
 	Keys *int64 `json:"keys,omitempty"`
 
-	// databaseSize is the size of etcd's database.
+	// databaseSize is the size of etcd's database, rounded up to whole Ki, from 10Mi on to whole Mi, and
+	// from 10Gi on to whole Gi, as all sizes here are.
 	// +optional
 	DatabaseSize *resource.Quantity `json:"databaseSize,omitempty"`
 
@@ -231,6 +249,10 @@ type EtcdBackupStatus struct {
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 
+	// trial says whether the backup is still to be restored on trial.
+	// +optional
+	Trial *BackupTrial `json:"trial,omitempty"`
+
 	// verified is the last trial that the backup passed.
 	// +optional
 	Verified *Verification `json:"verified,omitempty"`
@@ -251,6 +273,39 @@ type JobReference struct {
 
 	// task is what it does: Backup, Verify or Delete.
 	Task string `json:"task"`
+
+	// ended is true once what the Job said is in this status. The Job is deleted then, and not before.
+	// +optional
+	Ended bool `json:"ended,omitempty"`
+}
+
+// BackupFailure is why the last Job for a backup failed, or why none is begun.
+type BackupFailure struct {
+	// task is what was tried: Backup, Verify or Delete.
+	Task string `json:"task"`
+
+	// reason is one word, such as StoreFailed.
+	Reason string `json:"reason"`
+
+	// message quotes the store, etcd or Kubernetes, and says what to do.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// final is true if it is not tried again.
+	// +optional
+	Final bool `json:"final,omitempty"`
+}
+
+// BackupTrial says whether a backup is still to be restored on trial.
+type BackupTrial struct {
+	// wanted is true until a trial has shown whether the backup can be restored, or that this
+	// cannot be shown.
+	// +optional
+	Wanted bool `json:"wanted,omitempty"`
+
+	// request is the value of the annotation etcd-operator.dev/verify that was last followed.
+	// +optional
+	Request string `json:"request,omitempty"`
 }
 
 // BackupProgress is how far a Job is.

@@ -303,6 +303,22 @@ type EtcdBackupStoreStatus struct {
 	// checkedAt is when the store was last looked at.
 	// +optional
 	CheckedAt *metav1.Time `json:"checkedAt,omitempty"`
+
+	// triedAt is when writing was last tried, which is done once an hour and after changes.
+	// +optional
+	TriedAt *metav1.Time `json:"triedAt,omitempty"`
+
+	// failures is how many looks in a row have failed.
+	// +optional
+	Failures int32 `json:"failures,omitempty"`
+
+	// checkedBy is the UID of the Job whose answer this is.
+	// +optional
+	CheckedBy string `json:"checkedBy,omitempty"`
+
+	// request is the value of the annotation etcd-operator.dev/check that was followed last.
+	// +optional
+	Request string `json:"request,omitempty"`
 }
 
 // NewestBackup is the newest backup in a store.

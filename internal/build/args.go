@@ -13,11 +13,14 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
+// DataDirectory is the name of etcd's data directory on a member's volume.
+const DataDirectory = "data"
+
 const (
 	dataMount = "/var/lib/etcd"
 	// dataDir is below the mount, because a volume's root may hold lost+found, which
 	// etcd takes for foreign data.
-	dataDir  = dataMount + "/data"
+	dataDir  = dataMount + "/" + DataDirectory
 	tlsMount = "/etc/etcd-tls"
 )
 
@@ -119,3 +122,8 @@ func tlsArguments(version string) []string {
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// ClientAddress is where one member is reached by clients that want no other one: host:port.
+func ClientAddress(c *v1alpha1.EtcdCluster, member string) string {
+	return fmt.Sprintf("%s:%d", Host(c, member), v1alpha1.ClientPort)
+}

@@ -1,0 +1,83 @@
+package v1alpha1
+
+// Reasons of ConditionComplete of an EtcdBackup. While it is False because a Job has failed for good, the reason is that of the
+// Job, one of those below.
+const (
+	// ReasonStored: the manifest is in the store, and with it all that it names.
+	ReasonStored = "Stored"
+	// ReasonFound: the backup lay in the store already, when the store was listed.
+	ReasonFound = "Found"
+	// ReasonNotListed: the store has not been listed yet since the EtcdBackup was created for what lies in it.
+	ReasonNotListed = "NotListed"
+	// ReasonUnusable: what was found in the store cannot be restored; the message says why.
+	ReasonUnusable = "Unusable"
+	// ReasonNoStoreNamed: neither the EtcdBackup nor its cluster names a store.
+	ReasonNoStoreNamed = "NoStoreNamed"
+	// ReasonStoreMissing: the EtcdBackupStore does not exist.
+	ReasonStoreMissing = "StoreMissing"
+	// ReasonStoreUnready: the EtcdBackupStore is not Ready; the message quotes it.
+	ReasonStoreUnready = "StoreUnready"
+	// ReasonClusterMissing: the EtcdCluster does not exist, or is being deleted.
+	ReasonClusterMissing = "ClusterMissing"
+	// ReasonClusterNotFormed: the first members have not formed the cluster yet.
+	ReasonClusterNotFormed = "ClusterNotFormed"
+	// ReasonClusterHibernated: spec.size of the cluster is 0, so that no member can be asked.
+	ReasonClusterHibernated = "ClusterHibernated"
+	// ReasonClusterCorrupt: etcd has raised the alarm CORRUPT: a backup could not be restored.
+	ReasonClusterCorrupt = "ClusterCorrupt"
+	// ReasonNoMemberAnswers: no member of the cluster answers; the message quotes the cluster.
+	ReasonNoMemberAnswers = "NoMemberAnswers"
+	// ReasonBackupRunning: a Job writes the backup.
+	ReasonBackupRunning = "Running"
+	// ReasonRetrying: the last Job has failed, and the next one begins soon; the message says why and when. It is a
+	// reason of ConditionVerified, too.
+	ReasonRetrying = "Retrying"
+	// ReasonTooLate: the schedule wanted it, and 6 hours were not enough. It is a reason of
+	// ConditionVerified, too.
+	ReasonTooLate = "TooLate"
+)
+
+// Reasons of ConditionVerified of an EtcdBackup.
+const (
+	// ReasonTrialPassed: an etcd of its version served it, with the same hash, revision and number of keys.
+	ReasonTrialPassed = "TrialPassed"
+	// ReasonNotComplete: there is nothing to verify yet.
+	ReasonNotComplete = "NotComplete"
+	// ReasonNotWanted: nobody asked for a trial. The annotation etcd-operator.dev/verify asks for one.
+	ReasonNotWanted = "NotWanted"
+	// ReasonTrialAhead: a trial is about to begin, or runs.
+	ReasonTrialAhead = "TrialAhead"
+	// ReasonEncrypted: the backup is encrypted, and no identity is named that decrypts it.
+	ReasonEncrypted = "Encrypted"
+)
+
+// Reasons that Jobs give. Different and Corrupt make ConditionVerified False; after any other the
+// condition is Unknown, because it proves nothing about the backup.
+const (
+	// ReasonJobStoreFailed: the store; the message says how.
+	ReasonJobStoreFailed = "StoreFailed"
+	// ReasonJobMemberFailed: no member could be asked, or the snapshot broke off.
+	ReasonJobMemberFailed = "MemberFailed"
+	// ReasonJobCorrupt: what lies in the store is not what was written.
+	ReasonJobCorrupt = "Corrupt"
+	// ReasonJobDifferent: the etcd of the trial has other data than the manifest says.
+	ReasonJobDifferent = "Different"
+	// ReasonJobWrongKey: no identity decrypts the backup.
+	ReasonJobWrongKey = "WrongKey"
+	// ReasonJobNoRoom: there is too little room for the trial.
+	ReasonJobNoRoom = "NoRoom"
+	// ReasonJobWrongVersion: the database needs a newer etcd.
+	ReasonJobWrongVersion = "WrongVersion"
+	// ReasonJobNewerFormat: a newer operator wrote the backup.
+	ReasonJobNewerFormat = "NewerFormat"
+	// ReasonJobStoreLocked: the store keeps it for some time, whoever asks.
+	ReasonJobStoreLocked = "StoreLocked"
+	// ReasonJobAuthEnabled: etcd answers its users only.
+	ReasonJobAuthEnabled = "AuthEnabled"
+	// ReasonJobOrderNotClear: the Job runs another version of the operator.
+	ReasonJobOrderNotClear = "OrderNotClear"
+	// ReasonJobInternalFailure: what no other word fits.
+	ReasonJobInternalFailure = "InternalFailure"
+	// ReasonJobEnded: the Job ended, or went, without saying why; the message says what Kubernetes knows.
+	ReasonJobEnded = "JobEnded"
+)

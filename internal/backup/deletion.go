@@ -1,0 +1,67 @@
+package backup
+
+import (
+	"fmt"
+)
+
+// leaveToOthers is about an object that stays for a finalizer of somebody else's.
+func leaveToOthers(v View) Step {
+	if !v.Deleting || v.HasFinalizer {
+		return nil
+	}
+	return Done{}
+}
+
+func holdOrLetGo(v View) Step {
+	switch {
+	case v.Deleting || v.deletes() == v.HasFinalizer:
+		return nil
+	case v.deletes():
+		return AddFinalizer{}
+	default:
+		return RemoveFinalizer{Because: "deletionPolicy is Retain"}
+	}
+}
+
+func retain(v View) Step {
+	switch {
+	case !v.Deleting:
+		return nil
+	case !v.deletes():
+		return RemoveFinalizer{Because: "deletionPolicy is Retain: what is stored stays"}
+	case !v.isFound() && v.Status.Path == "":
+		return RemoveFinalizer{Because: "nothing of it was ever stored"}
+	default:
+		return nil
+	}
+}
+
+func letGoWithoutStore(v View) Step {
+	if !v.Deleting || v.Store.Exists {
+		return nil
+	}
+	return RemoveFinalizer{
+		Because: fmt.Sprintf("EtcdBackupStore %q does not exist any more; what is stored at %s stays", v.Store.Name, v.path()),
+		Event:   "BackupLeftBehind", Warns: true,
+	}
+}
+
+func awaitLock(v View) Step {
+	if !v.Deleting || v.Status.LockedUntil == nil || !v.Now.Before(v.Status.LockedUntil.Time) {
+		return nil
+	}
+	return Wait{
+		Task: Delete, Until: v.Status.LockedUntil.Time,
+		For: fmt.Sprintf("the store to allow deletion at %s; set deletionPolicy to Retain to let the object go now", clock(v.Status.LockedUntil.Time)),
+	}
+}
+
+func deleteStored(v View) Step {
+	if !v.Deleting {
+		return nil
+	}
+	if wait := v.await(Delete, v.Now); wait != nil {
+		return wait
+	}
+	return v.named(Delete)
+}

@@ -1,0 +1,182 @@
+package backup
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// Seen is what was read for one EtcdBackup, and nothing concluded from it.
+type Seen struct {
+	Backup  *v1alpha1.EtcdBackup
+	Store   *v1alpha1.EtcdBackupStore // nil: there is none
+	Cluster *v1alpha1.EtcdCluster     // nil: there is none
+	Job     *batchv1.Job              // of the name in the status; nil: there is none
+	Said    Said                      // by the Job
+	Now     time.Time
+}
+
+// Said is what is known of a Job from its Pod.
+type Said struct {
+	Lines   []task.Line
+	Ended   bool   // the Job runs no Pod any more, and begins none
+	Trouble string // why its Pod does not run, or how it ended, in the words of Kubernetes
+	Unread  string // why its lines cannot be read; empty: they were read
+}
+
+// StoreName is the name of the store that a backup is in, or goes to. Once something may have been written, it is
+// fixed. The cluster may be nil.
+func StoreName(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster) string {
+	switch {
+	case b.Status.Path != "":
+		return b.Status.Store
+	case b.Spec.Store != "":
+		return b.Spec.Store
+	case c != nil && c.Spec.Backup != nil:
+		return c.Spec.Backup.Store
+	default:
+		return ""
+	}
+}
+
+// ClusterName is the name of the cluster that a backup is of; empty if that is not known.
+func ClusterName(b *v1alpha1.EtcdBackup) string {
+	if b.Spec.Cluster != "" {
+		return b.Spec.Cluster
+	}
+	return b.Status.Cluster
+}
+
+// Look turns what was read into facts.
+func Look(seen Seen) View {
+	b := seen.Backup
+	v := View{
+		Name: b.Name, Namespace: b.Namespace, UID: string(b.UID),
+		Created: b.CreationTimestamp.Time, Deleting: b.DeletionTimestamp != nil,
+		HasFinalizer: slices.Contains(b.Finalizers, v1alpha1.FinalizerBackup),
+		Scheduled:    b.Labels[v1alpha1.LabelScheduled] != "",
+		Request:      b.Annotations[v1alpha1.AnnotationVerifyOnce],
+		Spec:         b.Spec, Status: b.Status,
+		Listed: listing(b), Store: storeOf(seen), Cluster: clusterOf(seen), Job: jobOf(seen), Now: seen.Now,
+	}
+	if b.Spec.Encryption != nil {
+		v.Recipients = b.Spec.Encryption.Recipients
+	}
+	if b.Spec.Decryption != nil {
+		v.Decryption = b.Spec.Decryption.Secret
+	}
+	if seen.Cluster != nil && seen.Cluster.Spec.Backup != nil {
+		v.inherit(seen.Cluster.Spec.Backup)
+	}
+	return v
+}
+
+// inherit takes from the cluster what the EtcdBackup does not say.
+func (v *View) inherit(from *v1alpha1.Backup) {
+	if v.Spec.Encryption == nil && from.Encryption != nil {
+		v.Recipients = from.Encryption.Recipients
+	}
+	if v.Spec.Decryption == nil && from.Decryption != nil {
+		v.Decryption = from.Decryption.Secret
+	}
+}
+
+// listing is what whoever lists the store has written on the object.
+func listing(b *v1alpha1.EtcdBackup) *task.Found {
+	text := b.Annotations[v1alpha1.AnnotationFound]
+	if b.Spec.Found == "" || text == "" {
+		return nil
+	}
+	found := &task.Found{}
+	if err := json.Unmarshal([]byte(text), found); err != nil {
+		return &task.Found{Problem: fmt.Sprintf("the annotation %s cannot be read: %v", v1alpha1.AnnotationFound, err)}
+	}
+	return found
+}
+
+func storeOf(seen Seen) Store {
+	s := Store{Name: StoreName(seen.Backup, seen.Cluster)}
+	if seen.Store == nil {
+		return s
+	}
+	s.Exists = true
+	ready := meta.FindStatusCondition(seen.Store.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case ready == nil:
+		s.Why = "it has not been looked at yet"
+	case ready.Status != metav1.ConditionTrue:
+		s.Why = ready.Message
+	default:
+		s.Ready = true
+	}
+	return s
+}
+
+func clusterOf(seen Seen) Cluster {
+	c := seen.Cluster
+	if c == nil || c.DeletionTimestamp != nil {
+		return Cluster{Name: ClusterName(seen.Backup)}
+	}
+	facts := Cluster{
+		Name: c.Name, Exists: true, UID: string(c.UID), ID: c.Status.ClusterID, Hibernated: c.Size() == 0, Answering: len(answering(c)),
+		Why: "it says nothing yet",
+	}
+	if available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable); available != nil {
+		facts.Why = available.Message
+		if available.Reason == v1alpha1.ReasonCorrupt {
+			facts.Corrupt = available.Message
+		}
+	}
+	if c.Spec.Backup != nil {
+		facts.Verify = c.Spec.Backup.Verify
+	}
+	if c.Status.Backup != nil && c.Status.Backup.LastVerified != nil {
+		facts.LastVerified = c.Status.Backup.LastVerified.Time.Time
+	}
+	return facts
+}
+
+// answering are the members that answer linearizable reads and can send a snapshot.
+func answering(c *v1alpha1.EtcdCluster) []v1alpha1.MemberStatus {
+	return slices.DeleteFunc(slices.Clone(c.Status.Members), func(m v1alpha1.MemberStatus) bool { return m.ID == "" || !m.Healthy })
+}
+
+func jobOf(seen Seen) Job {
+	j := seen.Job
+	if j == nil {
+		return Job{}
+	}
+	owner := metav1.GetControllerOf(j)
+	facts := Job{
+		Exists: true, UID: string(j.UID), Owned: owner != nil && owner.UID == seen.Backup.UID, Deleting: j.DeletionTimestamp != nil,
+		Ended: seen.Said.Ended, EndedAt: endOf(j), Trouble: seen.Said.Trouble, Unread: seen.Said.Unread,
+	}
+	for _, line := range seen.Said.Lines {
+		switch {
+		case line.Progress != nil:
+			facts.Progress = *line.Progress
+		case line.Done != nil || line.Failed != nil:
+			facts.Done, facts.Failed = line.Done, line.Failed // the last one counts
+		}
+	}
+	return facts
+}
+
+// endOf is when a Job ended; the zero time if it has not.
+func endOf(j *batchv1.Job) time.Time {
+	for _, c := range j.Status.Conditions {
+		if c.Status == "True" && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return ptr.Deref(j.Status.CompletionTime, metav1.Time{}).Time
+}

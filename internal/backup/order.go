@@ -1,0 +1,174 @@
+package backup
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/version"
+)
+
+// hashBelow is the size in bytes up to which the hash of the database is asked of the member that sent it. Computing it
+// holds up writes there, for about 0.2 s at this size (docs/backup-notes.md).
+const hashBelow = 256 << 20
+
+// maxSpec is how many bytes of a cluster's spec go into an order, which is one argument of a process: Linux allows
+// 128 KiB. A spec that is larger is left out of the manifest.
+const maxSpec = 64 << 10
+
+// A Maker makes the Jobs of one operator.
+type Maker struct {
+	Image   jobs.Image
+	Images  build.Images // of etcd, that the operator was told of
+	Version string       // of the operator
+}
+
+// Job is what a step creates.
+func (m Maker) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
+	order := task.Order{Store: jobs.Store(seen.Store.Spec, seen.Now), Operator: m.Version}
+	switch step.Task {
+	case Backup:
+		order.Verb = task.Backup
+		backup, err := backupOrder(seen.Cluster, v)
+		if err != nil {
+			return nil, err
+		}
+		order.Backup = backup
+		return jobs.Backup(seen.Backup, seen.Store, seen.Cluster, step.Name, order, m.Image), nil
+	case Verify:
+		order.Trial = trialOrder(v)
+		unpack, ask := order, order
+		unpack.Verb, ask.Verb = task.Unpack, task.Verify
+		return jobs.Verify(named(seen.Backup, v), seen.Store, step.Name, unpack, ask, m.etcdImage(v, seen.Cluster), scratch(v.Status), m.Image), nil
+	case Delete:
+		order.Verb = task.Delete
+		order.Delete = &task.DeleteOrder{Path: v.path(), ManifestSHA256: v.Status.ManifestSHA256}
+		return jobs.Delete(seen.Backup, seen.Store, step.Name, order, m.Image), nil
+	default:
+		return nil, fmt.Errorf("no job for task %q", step.Task)
+	}
+}
+
+// named is the EtcdBackup with the Secret that decrypts it, which the cluster may have named.
+func named(b *v1alpha1.EtcdBackup, v View) *v1alpha1.EtcdBackup {
+	if v.Decryption == "" || b.Spec.Decryption != nil {
+		return b
+	}
+	b = b.DeepCopy()
+	b.Spec.Decryption = &v1alpha1.SecretReference{Secret: v.Decryption}
+	return b
+}
+
+func backupOrder(c *v1alpha1.EtcdCluster, v View) (*task.BackupOrder, error) {
+	spec, err := json.Marshal(c.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode spec of EtcdCluster %s: %w", c.Name, err)
+	}
+	if len(spec) > maxSpec {
+		spec = nil
+	}
+	return &task.BackupOrder{
+		ID: v.UID, Name: v.Name, Namespace: v.Namespace,
+		Cluster: c.Name, ClusterUID: string(c.UID), ClusterID: c.Status.ClusterID, Reason: v.Status.Reason,
+		Members: members(c), Secure: c.IsSecure(), Recipients: v.Recipients, Spec: spec, HashBelow: hashBelow,
+	}, nil
+}
+
+// members are those that may be asked for a snapshot, in the order in which they are to be: those that answer first, the
+// leader after the other voters, a learner last, because it tells nothing but the snapshot itself.
+func members(c *v1alpha1.EtcdCluster) []task.Member {
+	listed := slices.DeleteFunc(slices.Clone(c.Status.Members), func(m v1alpha1.MemberStatus) bool { return m.ID == "" })
+	slices.SortStableFunc(listed, func(a, b v1alpha1.MemberStatus) int {
+		return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(a.Name, b.Name))
+	})
+	var all []task.Member
+	for _, m := range listed {
+		all = append(all, task.Member{
+			Name: m.Name, ID: m.ID, Address: build.ClientAddress(c, m.Name), Learner: m.Role == v1alpha1.RoleLearner,
+		})
+	}
+	return all
+}
+
+// distance is how late a member is asked.
+func distance(m v1alpha1.MemberStatus) int {
+	switch {
+	case m.Role == v1alpha1.RoleLearner:
+		return 3
+	case !m.Healthy:
+		return 2
+	case m.Role == v1alpha1.RoleLeader:
+		return 1
+	default:
+		return 0
+	}
+}
+
+func trialOrder(v View) *task.TrialOrder {
+	isForeign := v.Status.Program != ""
+	return &task.TrialOrder{
+		Path: v.path(), ManifestSHA256: v.Status.ManifestSHA256, Minor: trialMinor(v.Status), Identities: v.Decryption != "",
+		Foreign: isForeign, WithoutHash: isForeign,
+	}
+}
+
+// newestMinor reads the data of every minor version that is known, and is taken where nothing says which version the
+// data is of.
+const newestMinor = "3.7"
+
+// trialMinor is the minor version of the etcd of a trial.
+func trialMinor(s v1alpha1.EtcdBackupStatus) string {
+	if s.EtcdVersion == "" {
+		return newestMinor
+	}
+	return version.MinorOf(s.EtcdVersion)
+}
+
+// etcdImage is the image of the etcd of a trial: the one that the cluster's user has chosen for this very version, else
+// one that the operator was told of, be it for another patch, because that is where images can be pulled from.
+func (m Maker) etcdImage(v View, c *v1alpha1.EtcdCluster) string {
+	full := v.Status.EtcdVersion
+	if full == "" {
+		full = version.Full(newestMinor)
+	}
+	if c != nil && c.Spec.Image != "" && full == c.Spec.Version && full == c.Status.Version {
+		return c.Spec.Image
+	}
+	if image := m.Images[full]; image != "" {
+		return image
+	}
+	same := slices.DeleteFunc(slices.Sorted(maps.Keys(m.Images)), func(known string) bool {
+		return version.MinorOf(known) != version.MinorOf(full)
+	})
+	if len(same) > 0 {
+		return m.Images[version.Highest(same)]
+	}
+	return build.DefaultImage(full)
+}
+
+// Beside the database a trial needs room for etcd's log, twice, and for the steps in which a database grows
+// (docs/backup-notes.md).
+const beside = 256 << 20
+
+// scratch is the room that a trial needs. Of a backup of another program only the size in the store is known, where it may
+// be compressed.
+func scratch(s v1alpha1.EtcdBackupStatus) resource.Quantity {
+	const compressed = 6
+	bytes := int64(beside)
+	switch {
+	case s.DatabaseSize != nil:
+		bytes += s.DatabaseSize.Value()
+	case s.StoredSize != nil:
+		bytes += compressed * s.StoredSize.Value()
+	}
+	return *resource.NewQuantity(bytes, resource.BinarySI)
+}

@@ -1,0 +1,233 @@
+package backup
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// The pause after an attempt that failed is twice as long each time.
+const (
+	firstPause = 30 * time.Second
+	lastPause  = 10 * time.Minute
+)
+
+// pauseAfter is the pause after that many attempts in a row.
+func pauseAfter(attempts int32) time.Duration {
+	pause := firstPause
+	for range attempts - 1 {
+		if pause *= 2; pause >= lastPause {
+			return lastPause
+		}
+	}
+	return pause
+}
+
+// status is a copy of the status, to be changed.
+func (v View) status() v1alpha1.EtcdBackupStatus { return *v.Status.DeepCopy() }
+
+// named is the status that names the next Job, which does that task. The Job is created only after it is written.
+func (v View) named(task string) Record {
+	s := v.status()
+	if !v.hasFailed(task) {
+		s.Attempts = 0
+	}
+	s.Attempts++
+	s.Jobs++
+	s.RetryAt = nil
+	s.Store, s.Path = v.Store.Name, v.path()
+	s.Job = &v1alpha1.JobReference{Name: JobName(v.Name, v.UID, task, s.Jobs), Task: task}
+	if task == Backup {
+		s.Cluster, s.ClusterUID, s.ClusterID = v.Cluster.Name, v.Cluster.UID, v.Cluster.ID
+	}
+	return Record{Status: s, What: fmt.Sprintf("job %s is next, attempt %d", s.Job.Name, s.Attempts)}
+}
+
+// unnamed is the status without a Job.
+func (v View) unnamed() v1alpha1.EtcdBackupStatus {
+	s := v.status()
+	s.Job = nil
+	return s
+}
+
+// withdrawn is the status without a Job that was never created.
+func (v View) withdrawn() v1alpha1.EtcdBackupStatus {
+	s := v.unnamed()
+	s.Attempts = max(s.Attempts-1, 0)
+	return s
+}
+
+// ended is how a Job failed that did not say so itself.
+func ended(words string) task.Failed {
+	return task.Failed{Reason: v1alpha1.ReasonJobEnded, Message: words}
+}
+
+// failed is the status after the Job has failed like that.
+func (v View) failed(f task.Failed) v1alpha1.EtcdBackupStatus {
+	s := v.status()
+	s.Job.Ended = true
+	s.Failure = &v1alpha1.BackupFailure{
+		Task: s.Job.Task, Reason: string(f.Reason), Message: shortened(f.Message), Final: isFinal(s.Job.Task, f),
+	}
+	if !s.Failure.Final {
+		s.RetryAt = ptr.To(moment(v.Now.Add(pauseAfter(s.Attempts))))
+	}
+	return s
+}
+
+// isFinal says whether a task is not tried again after such a failure. What the conditions of the store or of the cluster
+// tell as well is waited for, whatever the Job says: it goes on when somebody has corrected that. Deletion is always tried
+// again, because the object waits for it.
+func isFinal(what string, f task.Failed) bool {
+	switch {
+	case what == Delete:
+		return false
+	case what == Verify && isProof(f.Reason):
+		return true
+	}
+	return f.Final && f.Reason != task.StoreFailed && f.Reason != task.AuthEnabled
+}
+
+// isProof says whether a trial that fails for that reason shows that the backup is not good.
+func isProof(reason task.Reason) bool { return reason == task.Different || reason == task.Corrupt }
+
+// failure is the step that writes down such a status.
+func failure(s v1alpha1.EtcdBackupStatus) Record {
+	f := s.Failure
+	what := f.Message
+	if s.RetryAt != nil && !f.Final {
+		what += fmt.Sprintf("; attempt %d failed, the next one begins at %s", s.Attempts, clock(s.RetryAt.Time))
+	}
+	return Record{Status: s, What: what, Event: f.Task + "Failed", Warns: true}
+}
+
+func (v View) recordFailure(f task.Failed) Record {
+	s := v.failed(f)
+	switch {
+	case s.Job.Task == Delete && f.Reason == task.StoreLocked:
+		return v.recordLock(s, f)
+	case s.Job.Task == Verify && s.Failure.Final:
+		s.Trial = settled(s.Trial)
+	}
+	if s.Job.Task == Verify && isProof(f.Reason) {
+		s.Verified = nil
+	}
+	return failure(s)
+}
+
+// askLockAfter is the pause where the store does not say until when it is locked.
+const askLockAfter = time.Hour
+
+func (v View) recordLock(s v1alpha1.EtcdBackupStatus, f task.Failed) Record {
+	until := f.Until
+	if !until.After(v.Now) {
+		until = v.Now.Add(askLockAfter)
+	}
+	s.LockedUntil, s.RetryAt = ptr.To(moment(until)), nil
+	what := fmt.Sprintf("the store keeps the backup until %s: %s; it is deleted then, and the object stays until then; "+
+		"set deletionPolicy to Retain to let the object go now", clock(until), s.Failure.Message)
+	return Record{Status: s, What: what, Event: "BackupLocked", Warns: true}
+}
+
+// settled is a trial that is over.
+func settled(t *v1alpha1.BackupTrial) *v1alpha1.BackupTrial {
+	return &v1alpha1.BackupTrial{Request: ptr.Deref(t, v1alpha1.BackupTrial{}).Request}
+}
+
+// succeeded is the status after the Job has done its task.
+func (v View) succeeded() v1alpha1.EtcdBackupStatus {
+	s := v.status()
+	s.Job.Ended = true
+	s.Failure, s.RetryAt, s.Attempts = nil, nil, 0
+	return s
+}
+
+func (v View) recordBackup(done task.Done) Record {
+	s := v.succeeded()
+	putFacts(&s, *done.Backup)
+	s.Source = done.Source
+	if !done.Locked.IsZero() {
+		s.LockedUntil = ptr.To(moment(done.Locked))
+	}
+	s.Trial = &v1alpha1.BackupTrial{Wanted: v.wantsTrial(*done.Backup), Request: v.Request}
+	return Record{Status: s, What: stored(s), Event: "BackupStored"}
+}
+
+// stored says what is in the store.
+func stored(s v1alpha1.EtcdBackupStatus) string {
+	what := fmt.Sprintf("%s of EtcdCluster %s is in EtcdBackupStore %s", revision(s), s.Cluster, s.Store)
+	if s.StoredSize != nil {
+		what += ", " + s.StoredSize.String()
+	}
+	if s.Source != "" {
+		what += ", sent by " + s.Source
+	}
+	return what
+}
+
+func revision(s v1alpha1.EtcdBackupStatus) string {
+	if s.Revision == 0 {
+		return "the data"
+	}
+	return fmt.Sprintf("revision %d", s.Revision)
+}
+
+func (v View) recordTrial(t task.Trial) Record {
+	s := v.succeeded()
+	s.Trial = settled(s.Trial)
+	s.Verified = &v1alpha1.Verification{At: moment(v.Now), Took: metav1.Duration{Duration: t.Took.Round(time.Millisecond)}}
+	if s.ManifestSHA256 == "" { // of another program: only the trial knows what is in it
+		s.Revision, s.Keys = cmp.Or(s.Revision, t.Revision), cmp.Or(s.Keys, new(t.Keys))
+		s.DatabaseSize, s.EtcdVersion = cmp.Or(s.DatabaseSize, size(t.Database)), cmp.Or(s.EtcdVersion, t.ClusterVersion)
+	}
+	what := fmt.Sprintf("an etcd has served %s with %d keys, after %s", revision(s), t.Keys, s.Verified.Took.Duration)
+	return Record{Status: s, What: what, Event: "BackupVerified"}
+}
+
+// putFacts writes down what a manifest says. What it does not say stays as it is known.
+func putFacts(s *v1alpha1.EtcdBackupStatus, f task.Facts) {
+	s.Cluster, s.ClusterUID, s.ClusterID = cmp.Or(f.Cluster, s.Cluster), cmp.Or(f.ClusterUID, s.ClusterUID), cmp.Or(f.ClusterID, s.ClusterID)
+	s.Reason, s.EtcdVersion = cmp.Or(f.Reason, s.Reason), cmp.Or(f.EtcdVersion, s.EtcdVersion)
+	s.Revision, s.CompactRevision = cmp.Or(f.Revision, s.Revision), cmp.Or(f.CompactRevision, s.CompactRevision)
+	if f.Keys != nil {
+		s.Keys = new(*f.Keys)
+	}
+	if f.Database > 0 {
+		s.DatabaseSize = size(f.Database)
+	}
+	if f.Stored > 0 {
+		s.StoredSize = size(f.Stored)
+	}
+	s.ManifestSHA256, s.Encrypted = cmp.Or(f.ManifestSHA256, s.ManifestSHA256), f.Encrypted
+	if !f.StartedAt.IsZero() {
+		s.StartedAt = ptr.To(moment(f.StartedAt))
+	}
+	if !f.FinishedAt.IsZero() {
+		s.FinishedAt = ptr.To(moment(f.FinishedAt))
+	}
+}
+
+// moment is a time as the API server gives it back.
+func moment(t time.Time) metav1.Time { return metav1.NewTime(t.UTC().Truncate(time.Second)) }
+
+// clock is a moment for people.
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// size is a number of bytes for people, rounded up.
+func size(bytes int64) *resource.Quantity {
+	unit := int64(1 << 10)
+	switch {
+	case bytes > 10<<30:
+		unit = 1 << 30
+	case bytes > 10<<20:
+		unit = 1 << 20
+	}
+	return resource.NewQuantity((bytes+unit-1)/unit*unit, resource.BinarySI)
+}

@@ -1,0 +1,102 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// trialsBelow is the size of the database in bytes below which each backup is restored on trial where the cluster does
+// not say when.
+const trialsBelow = 1 << 30
+
+// wantsTrial says whether a backup with these facts is to be restored on trial. It is asked once, when the backup is
+// complete: a policy that changes later must not have all old backups verified at once.
+func (v View) wantsTrial(f task.Facts) bool {
+	switch {
+	case v.Request != "":
+		return true
+	case v.Spec.Verify != nil:
+		return *v.Spec.Verify
+	case v.isFound():
+		return false
+	case !v.Cluster.Exists:
+		return true
+	}
+	switch v.Cluster.Verify {
+	case v1alpha1.VerifyNever:
+		return false
+	case v1alpha1.VerifyAlways:
+		return true
+	case v1alpha1.VerifyDaily:
+		return day(v.Cluster.LastVerified) != day(f.StartedAt)
+	default:
+		return f.Database < trialsBelow || day(v.Cluster.LastVerified) != day(f.StartedAt)
+	}
+}
+
+// day is the one of a moment, in UTC.
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// followRequest has a person ask again, by another value of the annotation.
+func followRequest(v View) Step {
+	if v.Request == "" || v.Status.Trial != nil && v.Status.Trial.Request == v.Request {
+		return nil
+	}
+	s := v.status()
+	s.Trial = &v1alpha1.BackupTrial{Wanted: true, Request: v.Request}
+	if v.hasFailed(Verify) {
+		s.Failure, s.RetryAt, s.Attempts = nil, nil, 0
+	}
+	return Record{Status: s, What: fmt.Sprintf("a trial is asked for: %s", v.Request)}
+}
+
+func needIdentity(v View) Step {
+	if !v.isTrialWanted() || !v.Status.Encrypted || v.Decryption != "" {
+		return nil
+	}
+	s := v.untried(v1alpha1.ReasonEncrypted, fmt.Sprintf("it is encrypted, and no identity is named that decrypts it: "+
+		"name a Secret with one in spec.backup.decryption of EtcdCluster %s, and then change the annotation %s of this EtcdBackup",
+		v.Status.Cluster, v1alpha1.AnnotationVerifyOnce))
+	return failure(s)
+}
+
+// untried is the status after trials were given up without a proof.
+func (v View) untried(reason, why string) v1alpha1.EtcdBackupStatus {
+	s := v.status()
+	s.Trial, s.RetryAt = settled(s.Trial), nil
+	s.Failure = &v1alpha1.BackupFailure{Task: Verify, Reason: reason, Message: shortened(why), Final: true}
+	return s
+}
+
+// endTrials leaves a trial that a person has asked for to the person.
+func endTrials(v View) Step {
+	since := v.finishedAt()
+	if !v.isTrialWanted() || !v.Scheduled || v.Status.Trial.Request != "" || since.IsZero() || v.Now.Before(v.deadline(since)) {
+		return nil
+	}
+	last := "it was never begun"
+	if _, why := obstacle(v, Verify); why != "" {
+		last = "it waited for " + why
+	} else if v.hasFailed(Verify) {
+		last = v.Status.Failure.Message
+	}
+	return failure(v.untried(v1alpha1.ReasonTooLate, fmt.Sprintf("no trial has ended within %s: %s; change the annotation %s to have another one",
+		hours(scheduleWaits), last, v1alpha1.AnnotationVerifyOnce)))
+}
+
+func awaitTrial(v View) Step {
+	if !v.isTrialWanted() {
+		return nil
+	}
+	return v.await(Verify, v.finishedAt())
+}
+
+func verify(v View) Step {
+	if !v.isTrialWanted() {
+		return nil
+	}
+	return v.named(Verify)
+}

@@ -1,0 +1,125 @@
+package backup
+
+import (
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/archive"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// What a Job of a backup does, as status.job.task says it.
+const (
+	Backup = "Backup"
+	Verify = "Verify"
+	Delete = "Delete"
+)
+
+// View is one observation of an EtcdBackup: facts only, as plain values.
+type View struct {
+	Name, Namespace, UID string
+
+	Created      time.Time
+	Deleting     bool
+	HasFinalizer bool   // ours: the object stays until what is stored is deleted
+	Scheduled    bool   // the schedule of a cluster has made it: another one follows if it fails
+	Request      string // value of the annotation that asks for another trial; empty: none
+
+	Spec   v1alpha1.EtcdBackupSpec
+	Status v1alpha1.EtcdBackupStatus
+
+	Listed  *task.Found // what the list of the store says of a backup that was found; nil: nothing yet
+	Store   Store
+	Cluster Cluster
+	Job     Job // of the name in the status
+
+	Recipients []string // of age, for a backup that is yet to be written; none: it is not encrypted
+	Decryption string   // name of the Secret with identities of age; empty: none
+	Now        time.Time
+}
+
+// Store is the EtcdBackupStore that the backup is in, or goes to.
+type Store struct {
+	Name   string // empty: neither the EtcdBackup nor the cluster names one
+	Exists bool
+	Ready  bool
+	Why    string // why it is not ready, in the store's words
+}
+
+// Cluster is the EtcdCluster that is backed up.
+type Cluster struct {
+	Name       string
+	Exists     bool // and is not being deleted
+	UID        string
+	ID         string // etcd's, in hexadecimal; empty: it has not formed
+	Hibernated bool
+	Corrupt    string // what the cluster says of its alarm CORRUPT; empty: there is none
+	Answering  int    // members that answer linearizable reads
+	Why        string // why none does, in the cluster's words
+
+	Verify       v1alpha1.VerifyPolicy // empty: by the size of the database
+	LastVerified time.Time             // when the newest backup that is verified was begun; zero: there is none
+}
+
+// Job is the Job whose name the status has.
+type Job struct {
+	Exists   bool
+	UID      string
+	Owned    bool // by this EtcdBackup, and by no other one that had its name
+	Deleting bool
+	Ended    bool
+	EndedAt  time.Time
+
+	Progress task.Progress // of the last line that tells it
+	Done     *task.Done
+	Failed   *task.Failed
+	Trouble  string // why its Pod does not run, or how it ended, in the words of Kubernetes; empty: nothing is known
+	Unread   string // why its lines cannot be read; empty: they were read
+}
+
+// isFound says whether the backup lay in the store already.
+func (v View) isFound() bool { return v.Spec.Found != "" }
+
+// IsComplete says whether the backup is in the store, and can be restored for all that is known.
+func (v View) IsComplete() bool {
+	if v.isFound() {
+		return v.Status.Path != "" && !v.hasFailed(Backup)
+	}
+	return v.Status.ManifestSHA256 != ""
+}
+
+// hasFailed says whether the last attempt at the task has failed.
+func (v View) hasFailed(task string) bool {
+	return v.Status.Failure != nil && v.Status.Failure.Task == task
+}
+
+// isHopeless says whether the task has failed and is not tried again.
+func (v View) isHopeless(task string) bool { return v.hasFailed(task) && v.Status.Failure.Final }
+
+// retryAt is when the task is tried again after it has failed; zero if it has not.
+func (v View) retryAt(task string) time.Time {
+	if !v.hasFailed(task) || v.Status.RetryAt == nil {
+		return time.Time{}
+	}
+	return v.Status.RetryAt.Time
+}
+
+// isTrialWanted says whether the backup is still to be restored on trial.
+func (v View) isTrialWanted() bool { return v.Status.Trial != nil && v.Status.Trial.Wanted }
+
+// deletes says whether what is stored goes with the object.
+func (v View) deletes() bool { return v.Spec.DeletionPolicy == v1alpha1.DeleteBackup }
+
+// path is where the backup lies, or will lie, in the store.
+func (v View) path() string {
+	if v.isFound() {
+		return v.Spec.Found
+	}
+	return archive.Folder{Namespace: v.Namespace, Cluster: v.Spec.Cluster, ID: v.UID}.String()
+}
+
+// isOurs says whether the Job that has the name in the status is the one that the status means.
+func (v View) isOurs() bool {
+	uid := v.Status.Job.UID
+	return v.Job.Exists && v.Job.Owned && (uid == "" || uid == v.Job.UID)
+}

@@ -1,0 +1,176 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// scheduleWaits is for how long a backup that a schedule wanted is tried, and then its trial. The schedule makes another
+// one, with newer data, which the older one would only hold up.
+const scheduleWaits = 6 * time.Hour
+
+// obstacle says why a task cannot begin now: the reason of the condition that it is about, and what is waited for. Both
+// are empty if it can.
+func obstacle(v View, task string) (reason, why string) {
+	store := v.Store
+	switch {
+	case store.Name == "":
+		return v1alpha1.ReasonNoStoreNamed, fmt.Sprintf("a store: set spec.backup.store of EtcdCluster %s, or create an EtcdBackup with spec.store",
+			v.Cluster.Name)
+	case !store.Exists:
+		return v1alpha1.ReasonStoreMissing, fmt.Sprintf("EtcdBackupStore %s, which does not exist: create it", store.Name)
+	case task == Delete: // a store that is full, and thus not ready, must be able to become emptier
+		return "", ""
+	case !store.Ready:
+		return v1alpha1.ReasonStoreUnready, fmt.Sprintf("EtcdBackupStore %s, which is not ready: %s", store.Name, store.Why)
+	case task == Verify:
+		return "", ""
+	}
+	return clusterObstacle(v.Cluster)
+}
+
+// clusterObstacle says why no member can be asked for a snapshot.
+func clusterObstacle(c Cluster) (reason, why string) {
+	switch {
+	case !c.Exists:
+		return v1alpha1.ReasonClusterMissing, fmt.Sprintf("EtcdCluster %s, which does not exist: create it, or delete this EtcdBackup", c.Name)
+	case c.Hibernated:
+		return v1alpha1.ReasonClusterHibernated, fmt.Sprintf("EtcdCluster %s to wake: spec.size is 0, so that no member can be asked", c.Name)
+	case c.ID == "":
+		return v1alpha1.ReasonClusterNotFormed, fmt.Sprintf("EtcdCluster %s to form", c.Name)
+	case c.Corrupt != "":
+		return v1alpha1.ReasonClusterCorrupt, fmt.Sprintf("EtcdCluster %s to have its alarm disarmed, with which no backup can be restored: %s",
+			c.Name, c.Corrupt)
+	case c.Answering == 0:
+		return v1alpha1.ReasonNoMemberAnswers, fmt.Sprintf("a member of EtcdCluster %s to answer: %s", c.Name, c.Why)
+	default:
+		return "", ""
+	}
+}
+
+// copyListing is about a backup that was found: the list of the store is all that is known of it.
+func copyListing(v View) Step {
+	switch {
+	case !v.isFound():
+		return nil
+	case v.Listed == nil && v.Status.Path == "":
+		return Wait{
+			Task: Backup, Reason: v1alpha1.ReasonNotListed,
+			For: fmt.Sprintf("the list of EtcdBackupStore %s to say what %s is", v.Store.Name, v.Spec.Found),
+		}
+	case v.Listed == nil:
+		return nil
+	}
+	s := v.listed()
+	if equality.Semantic.DeepEqual(s, v.Status) {
+		return nil
+	}
+	if v.Listed.Problem != "" {
+		return Record{Status: s, What: s.Failure.Message, Event: "BackupUnusable", Warns: true}
+	}
+	return Record{Status: s, What: "found: " + stored(s)}
+}
+
+// listed is the status with what the list says. A trial is about the content that it was made with.
+func (v View) listed() v1alpha1.EtcdBackupStatus {
+	s := v.status()
+	if other := v.Listed.Backup.ManifestSHA256; other != s.ManifestSHA256 {
+		s.Verified, s.Trial = nil, nil
+		if v.hasFailed(Verify) {
+			s.Failure, s.RetryAt = nil, nil
+		}
+	}
+	putFacts(&s, v.Listed.Backup)
+	s.Path, s.Store, s.Program = v.Spec.Found, v.Store.Name, v.Listed.Program
+	if v.Listed.Problem != "" {
+		s.Failure = &v1alpha1.BackupFailure{Task: Backup, Reason: v1alpha1.ReasonUnusable, Message: shortened(v.Listed.Problem), Final: true}
+		s.RetryAt = nil
+		return s
+	}
+	if v.hasFailed(Backup) {
+		s.Failure = nil
+	}
+	if s.Trial == nil {
+		s.Trial = &v1alpha1.BackupTrial{Wanted: v.wantsTrial(v.Listed.Backup), Request: v.Request}
+	}
+	return s
+}
+
+func giveUp(v View) Step {
+	if v.IsComplete() || !v.isHopeless(Backup) {
+		return nil
+	}
+	return Refuse{Reason: v.Status.Failure.Reason, Because: v.Status.Failure.Message}
+}
+
+func giveUpInTime(v View) Step {
+	if v.IsComplete() || v.isFound() || !v.Scheduled || v.Now.Before(v.deadline(v.Created)) {
+		return nil
+	}
+	last := "it was never begun"
+	if _, why := obstacle(v, Backup); why != "" {
+		last = "it waited for " + why
+	} else if v.hasFailed(Backup) {
+		last = v.Status.Failure.Message
+	}
+	s := v.status()
+	s.Failure = &v1alpha1.BackupFailure{
+		Task: Backup, Reason: v1alpha1.ReasonTooLate, Final: true,
+		Message: shortened(fmt.Sprintf("it was not written within %s, and the schedule makes the next one: %s", hours(scheduleWaits), last)),
+	}
+	s.RetryAt = nil
+	return failure(s)
+}
+
+// deadline is when the schedule should rather make the next backup.
+func (v View) deadline(from time.Time) time.Time { return from.Add(scheduleWaits) }
+
+func hours(d time.Duration) string { return fmt.Sprintf("%d hours", int(d.Hours())) }
+
+func awaitBackup(v View) Step {
+	if v.IsComplete() {
+		return nil
+	}
+	return v.await(Backup, v.Created)
+}
+
+// await waits until a task can begin. One for a schedule is given up some time after that moment.
+func (v View) await(task string, since time.Time) Step {
+	var until time.Time
+	if v.Scheduled && !since.IsZero() {
+		until = v.deadline(since)
+	}
+	if reason, why := obstacle(v, task); reason != "" {
+		return Wait{Task: task, Reason: reason, For: why, Until: until}
+	}
+	retry := v.retryAt(task)
+	if !v.Now.Before(retry) {
+		return nil
+	}
+	if until.IsZero() || retry.Before(until) {
+		until = retry
+	}
+	return Wait{
+		Task: task, Reason: v1alpha1.ReasonRetrying, Until: until,
+		For: fmt.Sprintf("the next attempt at %s: attempt %d failed: %s", clock(retry), v.Status.Attempts, v.Status.Failure.Message),
+	}
+}
+
+func backUp(v View) Step {
+	if v.IsComplete() {
+		return nil
+	}
+	return v.named(Backup)
+}
+
+// finishedAt is when the backup was complete; zero if that is not known.
+func (v View) finishedAt() time.Time {
+	if v.Status.FinishedAt == nil {
+		return time.Time{}
+	}
+	return v.Status.FinishedAt.Time
+}
