@@ -65,14 +65,8 @@ func TestPutsNumberTheirKeys(t *testing.T) {
 }
 
 func TestOrdersBackup(t *testing.T) {
-	text, err := task.Order{Verb: task.Backup, Backup: &task.BackupOrder{ID: "one"}}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	unpack, err := task.Order{Verb: task.Unpack, Trial: &task.TrialOrder{Path: "v1/one"}}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := task.Order{Verb: task.Backup, Backup: &task.BackupOrder{ID: "one"}}.Encode()
+	unpack := task.Order{Verb: task.Unpack, Trial: &task.TrialOrder{Path: "v1/one"}}.Encode()
 	line := func(arguments ...string) []byte { return []byte(strings.Join(arguments, "\x00") + "\x00") }
 	for _, c := range []struct {
 		line []byte
