@@ -42,7 +42,9 @@ func restoreLarge(name string, databaseMiB int, volume string) func(context.Cont
 		}
 		size := resource.MustParse(volume)
 		measured, floors, err := b.inTurns(1,
-			func(i int) (lap, error) { return b.restoreOurs(ctx, fmt.Sprintf("%s-to-%d", l.cluster, i), size, backup) },
+			func(i int) (lap, error) {
+				return b.restoreOurs(ctx, fmt.Sprintf("%s-to-%d", l.cluster, i), size, backup)
+			},
 			func(i int) (lap, error) {
 				return b.copyFloor(ctx, b.floorOf(fmt.Sprintf("%s-floor-%d", l.cluster, i), size), database)
 			})
