@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -91,6 +92,9 @@ func (b *bench) backupSays(ctx context.Context, kind string, backup *v1alpha1.Et
 	return b.says(ctx, kind, backup, func() ([]metav1.Condition, error) {
 		if backup.Status.Phase == v1alpha1.BackupFailed {
 			return backup.Status.Conditions, errors.New("the backup has failed")
+		}
+		if meta.IsStatusConditionFalse(backup.Status.Conditions, v1alpha1.ConditionVerified) {
+			return backup.Status.Conditions, errors.New("the trial of the backup has failed")
 		}
 		return backup.Status.Conditions, nil
 	})
