@@ -4,7 +4,6 @@
 package jobs
 
 import (
-	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -137,7 +136,5 @@ func owner(object metav1.Object, kind string) metav1.OwnerReference {
 	}
 }
 
-// Name is that of the Job which is an attempt of an object: short, and never that of another one.
-func Name(uid, what string, attempt int32) string {
 	return fmt.Sprintf("etcd-%s-%s-%d", what, uid, attempt)
 }
