@@ -135,6 +135,3 @@ func owner(object metav1.Object, kind string) metav1.OwnerReference {
 		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
 	}
 }
-
-	return fmt.Sprintf("etcd-%s-%s-%d", what, uid, attempt)
-}

@@ -48,7 +48,9 @@ var (
 // Each Job is as its file in testdata says: review the diff after -rewrite.
 func TestGolden(t *testing.T) {
 	order := func(verb task.Verb) task.Order { return task.Order{Verb: verb} }
-	trial := func(verb task.Verb) task.Order { return task.Order{Verb: verb, Trial: &task.TrialOrder{Identities: true}} }
+	trial := func(verb task.Verb) task.Order {
+		return task.Order{Verb: verb, Trial: &task.TrialOrder{Identities: true}}
+	}
 	size := resource.MustParse
 	for name, job := range map[string]*batchv1.Job{
 		"check-s3":     jobs.Check(inS3, "etcd-store-uid", order(task.Check), image),
