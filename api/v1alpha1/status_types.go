@@ -145,6 +145,7 @@ type EtcdClusterStatus struct {
 
 	// restore is the backup that the cluster began with, or begins with.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Restore",order=36
 	Restore *RestoreStatus `json:"restore,omitempty"`
 
 	// members are the members, in the order of their serial numbers.
