@@ -22,7 +22,8 @@ type world struct {
 	v      backup.View // without its Job
 	jobs   []job
 	stored content
-	gone   bool // the EtcdBackup
+	lock   time.Duration // for how long the store keeps what is written
+	gone   bool          // the EtcdBackup
 	events []string
 }
 
@@ -82,6 +83,9 @@ func (w *world) view() backup.View {
 	}
 	if i := w.find(v.Status.Job.Name); i >= 0 {
 		v.Job = w.jobs[i].seen(v)
+		if w.lock > 0 && v.Job.Done != nil && v.Job.Done.Backup != nil {
+			v.Job.Done.Locked = start.Add(w.lock)
+		}
 	}
 	return v
 }
