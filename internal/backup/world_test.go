@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -65,13 +64,6 @@ func newWorld() *world {
 		Store:   backup.Store{Name: "offsite", Exists: true, Ready: true},
 		Cluster: backup.Cluster{Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3},
 	}}
-}
-
-func (w *world) copy() *world {
-	c := *w
-	c.v.Status = *w.v.Status.DeepCopy()
-	c.jobs, c.events = slices.Clone(w.jobs), nil
-	return &c
 }
 
 // view is what the operator sees.
@@ -196,5 +188,3 @@ func listed(problem string) *task.Found {
 		StartedAt: start.Add(-time.Hour + time.Millisecond), FinishedAt: start.Add(-time.Hour + time.Second), ManifestSHA256: "m0",
 	}}
 }
-
-func at(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t)) }
