@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -92,7 +93,7 @@ func members(c *v1alpha1.EtcdCluster) []task.Member {
 	var all []task.Member
 	for _, m := range listed {
 		all = append(all, task.Member{
-			Name: m.Name, ID: m.ID, Endpoint: build.MemberEndpoint(c, m.Name), Learner: m.Role == v1alpha1.RoleLearner,
+			Name: m.Name, ID: m.ID, Endpoint: build.ClientURL(c, m.Name), Learner: m.Role == v1alpha1.RoleLearner,
 		})
 	}
 	return all
@@ -145,12 +146,9 @@ func (m Maker) etcdImage(v View, c *v1alpha1.EtcdCluster) string {
 	if image := m.Images[full]; image != "" {
 		return image
 	}
-	var same []string
-	for known := range m.Images {
-		if version.MinorOf(known) == version.MinorOf(full) {
-			same = append(same, known)
-		}
-	}
+	same := slices.DeleteFunc(slices.Sorted(maps.Keys(m.Images)), func(known string) bool {
+		return version.MinorOf(known) != version.MinorOf(full)
+	})
 	if len(same) > 0 {
 		return m.Images[version.Highest(same)]
 	}

@@ -46,7 +46,8 @@ func followRequest(v View) Step {
 		return nil
 	}
 	s := v.status()
-	s.Trial = &v1alpha1.BackupTrial{Wanted: true, Request: v.Request}
+	s.Trial = settled(s.Trial)
+	s.Trial.Wanted, s.Trial.Request = true, v.Request
 	if v.hasFailed(Verify) {
 		s.Failure, s.RetryAt, s.Attempts = nil, nil, 0
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // scheduleWaits is for how long a backup that a schedule wanted is tried, and then its trial. The schedule makes another
@@ -45,6 +46,9 @@ func clusterObstacle(c Cluster) (reason, why string) {
 	case c.Corrupt != "":
 		return v1alpha1.ReasonClusterCorrupt, fmt.Sprintf("EtcdCluster %s to have its alarm disarmed, with which no backup can be restored: %s",
 			c.Name, c.Corrupt)
+	case c.Answering == 0 && c.Locked:
+		return v1alpha1.ReasonJobAuthEnabled, fmt.Sprintf("EtcdCluster %s to answer: %s, and the operator is none of them: "+
+			"disable it (etcdctl auth disable), or make backups with etcdctl as its root", c.Name, cluster.LockedBecause)
 	case c.Answering == 0:
 		return v1alpha1.ReasonNoMemberAnswers, fmt.Sprintf("a member of EtcdCluster %s to answer: %s", c.Name, c.Why)
 	default:
@@ -91,10 +95,11 @@ func (v View) listed() v1alpha1.EtcdBackupStatus {
 		s.RetryAt = nil
 		return s
 	}
-	if v.hasFailed(Backup) {
+	wasUnusable := v.hasFailed(Backup)
+	if wasUnusable {
 		s.Failure = nil
 	}
-	if s.Trial == nil {
+	if s.Trial == nil || wasUnusable && s.Verified == nil && s.Trial.Reason == "" {
 		s.Trial = &v1alpha1.BackupTrial{Wanted: v.wantsTrial(v.Listed.Backup), Request: v.Request}
 	}
 	return s

@@ -32,6 +32,11 @@ func PeerURL(c *v1alpha1.EtcdCluster, member string) string {
 	return fmt.Sprintf("%s://%s:%d", scheme(c), Host(c, member), v1alpha1.PeerPort)
 }
 
+// ClientURL is where one member is reached by clients that want no other one.
+func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
+	return fmt.Sprintf("%s://%s:%d", scheme(c), Host(c, member), v1alpha1.ClientPort)
+}
+
 // Endpoint is the URL that clients use.
 func Endpoint(c *v1alpha1.EtcdCluster) string {
 	return fmt.Sprintf("%s://%s.%s.svc:%d", scheme(c), c.ClientService(), c.Namespace, v1alpha1.ClientPort)
@@ -51,7 +56,7 @@ func arguments(c *v1alpha1.EtcdCluster, member string) []string {
 		"--name=" + member,
 		"--data-dir=" + dataDir,
 		fmt.Sprintf("--listen-client-urls=%s://0.0.0.0:%d", scheme(c), v1alpha1.ClientPort),
-		fmt.Sprintf("--advertise-client-urls=%s://%s:%d", scheme(c), Host(c, member), v1alpha1.ClientPort),
+		"--advertise-client-urls=" + ClientURL(c, member),
 		fmt.Sprintf("--listen-peer-urls=%s://0.0.0.0:%d", scheme(c), v1alpha1.PeerPort),
 		"--initial-advertise-peer-urls=" + PeerURL(c, member),
 		fmt.Sprintf("--listen-metrics-urls=http://0.0.0.0:%d", v1alpha1.MetricsPort),

@@ -1,0 +1,198 @@
+package backup
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// Report is the status after the step, given the error that it ended with. It contains what the step records, and
+// nothing that a later one will do.
+func Report(v View, generation int64, reason string, step Step, err error) v1alpha1.EtcdBackupStatus {
+	if s, records := step.(Record); records && err == nil {
+		v.Status = s.Status
+	}
+	s := v.status()
+	s.ObservedGeneration = generation
+	if v.Status.Path == "" {
+		s.Cluster, s.Store = v.Cluster.Name, v.Store.Name
+	}
+	if s.Reason == "" {
+		s.Reason = reason
+	}
+	s.Phase = phase(v)
+	s.Progress = progress(v, step, s.Phase)
+	for _, c := range []metav1.Condition{complete(v, step, err), verified(v, step, err)} {
+		c.ObservedGeneration, c.Message = generation, shortened(c.Message)
+		meta.SetStatusCondition(&s.Conditions, c)
+	}
+	return s
+}
+
+// sourcePort is the near end of a connection in an error of Go's net package: it has another port each time.
+var sourcePort = regexp.MustCompile(`\S+:\d+->`)
+
+// shortened keeps a message within the limit of the API conventions, and the same where only the port differs from which
+// something was asked: each change of it is a write.
+func shortened(message string) string {
+	const longest = 1024
+	message = sourcePort.ReplaceAllString(message, "")
+	return strings.ToValidUTF8(message[:min(len(message), longest)], "")
+}
+
+func phase(v View) v1alpha1.BackupPhase {
+	job := v.Status.Job
+	switch {
+	case v.Deleting && v.HasFinalizer && v.deletes():
+		return v1alpha1.BackupDeleting
+	case v.IsComplete() && v.isTrialWanted():
+		return v1alpha1.BackupVerifying
+	case v.IsComplete():
+		return v1alpha1.BackupComplete
+	case v.isHopeless(Backup):
+		return v1alpha1.BackupFailed
+	case job != nil && !job.Ended:
+		return v1alpha1.BackupRunning
+	default:
+		return v1alpha1.BackupPending
+	}
+}
+
+// progress says what is done now; nil where nothing is.
+func progress(v View, step Step, phase v1alpha1.BackupPhase) *v1alpha1.BackupProgress {
+	wait, waits := step.(Wait)
+	switch {
+	case !waits && (phase == v1alpha1.BackupComplete || phase == v1alpha1.BackupFailed):
+		return nil
+	case !waits:
+		return v.Status.Progress // a moment ago, and it is soon another one
+	case v.Job.Ended || v.Job.Progress == (task.Progress{}) || v.Status.Job == nil || v.Status.Job.Ended:
+		return &v1alpha1.BackupProgress{Message: shortened("waiting for " + wait.For)}
+	}
+	p := v.Job.Progress
+	told := &v1alpha1.BackupProgress{Message: shortened(p.Message)}
+	if p.Total > 0 {
+		told.Total = size(p.Total)
+		told.Percent = int32(min(max(0, math.Floor(100*float64(p.Read)/float64(p.Total))), 100))
+	}
+	if p.Read > 0 {
+		told.Read = size(p.Read)
+	}
+	if p.Rate > 0 {
+		told.Rate = size(p.Rate)
+	}
+	return told
+}
+
+func complete(v View, step Step, err error) metav1.Condition {
+	is := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: v1alpha1.ConditionComplete, Status: status, Reason: reason, Message: message}
+	}
+	job := v.Status.Job
+	reason, why := waiting(step, Backup)
+	switch {
+	case v.IsComplete() && v.isFound():
+		return is(metav1.ConditionTrue, v1alpha1.ReasonFound, stored(v.Status))
+	case v.IsComplete():
+		return is(metav1.ConditionTrue, v1alpha1.ReasonStored, stored(v.Status))
+	case v.isHopeless(Backup):
+		return is(metav1.ConditionFalse, v.Status.Failure.Reason, v.Status.Failure.Message+hopeless(v))
+	case err != nil:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
+	case reason != "":
+		return is(metav1.ConditionFalse, reason, why)
+	case job != nil && !job.Ended:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonBackupRunning, fmt.Sprintf("Job %s writes it, attempt %d", job.Name, v.Status.Attempts))
+	case v.hasFailed(Backup):
+		return is(metav1.ConditionFalse, v1alpha1.ReasonRetrying, retrying(v.Status))
+	default:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonBackupRunning, "it is about to begin")
+	}
+}
+
+// hopeless says what becomes of a backup that is not tried again.
+func hopeless(v View) string {
+	if v.isFound() {
+		return ""
+	}
+	return "; it is not tried again: correct that, and create another EtcdBackup"
+}
+
+// waiting is for what a task waits, as reason and message of its condition; empty if it does not.
+func waiting(step Step, task string) (reason, message string) {
+	s, waits := step.(Wait)
+	if !waits || s.Task != task || s.Reason == "" {
+		return "", ""
+	}
+	return s.Reason, "waiting for " + s.For
+}
+
+// retrying says what failed, and when it is tried again.
+func retrying(s v1alpha1.EtcdBackupStatus) string {
+	message := fmt.Sprintf("attempt %d failed: %s", s.Attempts, s.Failure.Message)
+	if s.RetryAt != nil {
+		message += "; the next one begins at " + clock(s.RetryAt.Time)
+	}
+	return message
+}
+
+func verified(v View, step Step, err error) metav1.Condition {
+	is := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: v1alpha1.ConditionVerified, Status: status, Reason: reason, Message: message}
+	}
+	trial := v.Status.Trial
+	switch {
+	case !v.IsComplete():
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonNotComplete, "there is nothing to verify yet")
+	case trial != nil && trial.Reason != "":
+		return is(metav1.ConditionFalse, trial.Reason, trial.Message+"; what is stored is left as it is"+later(v))
+	case v.Status.Verified != nil:
+		return is(metav1.ConditionTrue, v1alpha1.ReasonTrialPassed, passed(v))
+	}
+	return unknown(v, step, err, is)
+}
+
+// unknown is the condition while nothing is proven.
+func unknown(v View, step Step, err error, is func(metav1.ConditionStatus, string, string) metav1.Condition) metav1.Condition {
+	reason, why := waiting(step, Verify)
+	const status = metav1.ConditionUnknown
+	switch {
+	case v.isHopeless(Verify):
+		return is(status, v.Status.Failure.Reason, v.Status.Failure.Message)
+	case !v.isTrialWanted():
+		return is(status, v1alpha1.ReasonNotWanted, fmt.Sprintf("nobody asked for a trial; the annotation %s asks for one", v1alpha1.AnnotationVerifyOnce))
+	case err != nil:
+		return is(status, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
+	case reason != "":
+		return is(status, reason, why)
+	case v.hasFailed(Verify):
+		return is(status, v1alpha1.ReasonRetrying, retrying(v.Status))
+	default:
+		return is(status, v1alpha1.ReasonTrialAhead, "the backup is restored on trial into an etcd of its version")
+	}
+}
+
+// passed says when the last trial was that the backup passed.
+func passed(v View) string {
+	s := v.Status
+	return fmt.Sprintf("an etcd has served %s at %s, after %s", revision(s), clock(s.Verified.At.Time), s.Verified.Took.Duration) + later(v)
+}
+
+// later says what became of a trial after the last that proved something.
+func later(v View) string {
+	switch {
+	case v.hasFailed(Verify):
+		return "; a later trial proved nothing: " + v.Status.Failure.Message
+	case v.isTrialWanted():
+		return "; another trial is on its way"
+	default:
+		return ""
+	}
+}
