@@ -102,17 +102,18 @@ test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor 
 	@hack/with-envtest.sh go test -count=1 -timeout 10m $(PROCESS_PACKAGES)
 
 .PHONY: test-stores
-test-stores: ## Tests of backup stores against real servers: S3, Google and Azure (needs Node 20 for the last)
+test-stores: ## Tests of backup stores against real servers: S3, Google and Azure (needs Node 20 for the last); end to end in S3
 	$(say) "tests against object stores"
 	@hack/store-servers.sh
 	@go test -count=1 -parallel 8 -timeout 15m ./internal/store
+	@$(MAKE) test-e2e E2E_LABELS=stores
 
 # How long they may take together. Ginkgo has a limit of its own.
 E2E_TIMEOUT ?= 60m
 E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
 
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
-E2E_LABELS ?= !long && !olm && !olmv1 && !scorecard
+E2E_LABELS ?= !long && !olm && !olmv1 && !scorecard && !stores
 
 # How many of them run side by side; they mostly wait. Those that are marked Serial run alone, after the others.
 E2E_PROCS ?= 4

@@ -1,10 +1,12 @@
 // Command etcd-operator runs etcd clusters on Kubernetes.
 //
 //	etcd-operator [manager] [flags]
+//	etcd-operator task ORDER         in a Job of a backup: carries out the order, in JSON
 package main
 
 import (
 	"crypto/rand"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -19,6 +21,8 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/runner"
+	"github.com/etcd-operator/etcd-operator/internal/task"
 	etcdversion "github.com/etcd-operator/etcd-operator/internal/version"
 )
 
@@ -33,6 +37,9 @@ func main() {
 }
 
 func run(args []string) error {
+	if len(args) == 2 && args[0] == "task" {
+		return carryOut(args[1])
+	}
 	if len(args) > 0 && args[0] == "manager" {
 		args = args[1:]
 	}
@@ -58,6 +65,16 @@ func run(args []string) error {
 	}
 	ctrl.Log.Info("starting", "version", version, "namespaces", chosen.Namespaces, "images", chosen.Images)
 	return manager.Start(ctx)
+}
+
+// carryOut does what a Job was made for. Its last line says how it ended, also if the order cannot be read.
+func carryOut(text string) error {
+	in := runner.Environment{Out: os.Stdout, Now: time.Now, Folders: runner.InPod(), Getenv: os.Getenv}
+	order, err := task.ParseOrder(text)
+	if err != nil {
+		return errors.Join(err, task.Line{Failed: &task.Failed{Reason: task.OrderNotClear, Message: err.Error(), Final: true}}.Write(in.Out))
+	}
+	return runner.Run(ctrl.SetupSignalHandler(), order, in)
 }
 
 // proxyOf is the proxy that a kubeconfig names, and else none: Operator Lifecycle Manager
@@ -95,6 +112,7 @@ func relatedImages(environment []string) (build.Images, error) {
 func parse(args []string) (controllers.Options, zap.Options, error) {
 	chosen := controllers.Options{
 		HasOperatorCondition: os.Getenv("OPERATOR_CONDITION_NAME") != "", Now: time.Now, Random: rand.Reader,
+		PodNamespace: os.Getenv("POD_NAMESPACE"), PodName: os.Getenv("POD_NAME"), Version: version,
 	}
 	var logging zap.Options
 	flags := flag.NewFlagSet("etcd-operator", flag.ContinueOnError)
@@ -103,6 +121,7 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 	flags.StringVar(&chosen.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flags.BoolVar(&chosen.LeaderElect, "leader-elect", false, "act only while holding the lease, so that two replicas never act at once")
 	flags.StringVar(&chosen.LeaseNamespace, "leader-election-namespace", "", "namespace of the lease; default: the pod's own")
+	flags.StringVar(&chosen.TaskImage, "task-image", "", "image that Jobs of backups run; default: the one of the operator's own pod")
 	logging.BindFlags(flags)
 	if path := flag.Lookup("kubeconfig"); path != nil {
 		flags.Var(path.Value, path.Name, path.Usage)

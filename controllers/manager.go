@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -57,8 +58,11 @@ type Options struct {
 	// HasOperatorCondition says that Operator Lifecycle Manager keeps an OperatorCondition
 	// of this operator. Its name is in the environment.
 	HasOperatorCondition bool
-	Now                  func() time.Time
-	Random               io.Reader
+	// TaskImage is what Jobs of backups run. Default: the image of the operator's own Pod, which PodNamespace and PodName name.
+	TaskImage, PodNamespace, PodName string
+	Version                          string // of the operator
+	Now                              func() time.Time
+	Random                           io.Reader
 }
 
 // NewManager makes a manager that reconciles EtcdClusters once it is started.
@@ -188,7 +192,7 @@ func addController(
 	if err := reconciler.SetupWithManager(manager); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
-	return nil
+	return addBackups(manager, config, nameOf(lock), chosen)
 }
 
 // cacheOptions keep in memory only what the operator made, and of that only what
@@ -199,7 +203,7 @@ func cacheOptions(namespaces []string) cache.Options {
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: ours, &corev1.PersistentVolumeClaim{}: ours, &corev1.Service{}: ours, &corev1.Secret{}: ours,
-			&policyv1.PodDisruptionBudget{}: ours, &corev1.Node{}: {Transform: leanNode},
+			&policyv1.PodDisruptionBudget{}: ours, &batchv1.Job{}: ours, &corev1.Node{}: {Transform: leanNode},
 			&v1alpha1.EtcdCluster{}: {Transform: withKind},
 		},
 	}

@@ -4,34 +4,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Backup says when a cluster is backed up, and what is kept.
+// Backup says how a cluster is backed up, where its EtcdBackups do not say it.
 type Backup struct {
 	// store is the name of the EtcdBackupStore in the same namespace.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Store string `json:"store"`
-
-	// schedule is when a backup is made, as in a CronJob: five fields, or @hourly, @daily and
-	// their like (https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/). Without it backups are made
-	// only when somebody creates an EtcdBackup.
-	// +optional
-	// +kubebuilder:validation:MaxLength=128
-	Schedule string `json:"schedule,omitempty"`
-
-	// timeZone of the schedule, such as Europe/Berlin. Default UTC.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	TimeZone string `json:"timeZone,omitempty"`
-
-	// suspend stops the schedule. Backups that run go on.
-	// +optional
-	Suspend bool `json:"suspend,omitempty"`
-
-	// retention says which backups of the schedule are kept. A backup is kept if any of its rules
-	// keeps it; the newest one that is verified is always kept. Default: all are kept.
-	// +optional
-	Retention *Retention `json:"retention,omitempty"`
 
 	// encryption encrypts backups with age.
 	// +optional
@@ -48,43 +27,6 @@ type Backup struct {
 	Verify VerifyPolicy `json:"verify,omitempty"`
 }
 
-// Retention says which backups of a schedule are kept.
-type Retention struct {
-	// count keeps that many of the newest.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=10000
-	Count *int32 `json:"count,omitempty"`
-
-	// age keeps all that are not older.
-	// +optional
-	Age *metav1.Duration `json:"age,omitempty"`
-
-	// daily keeps the newest of each of that many days.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=3660
-	Daily *int32 `json:"daily,omitempty"`
-
-	// weekly keeps the newest of each of that many weeks, which begin on Monday.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=520
-	Weekly *int32 `json:"weekly,omitempty"`
-
-	// monthly keeps the newest of each of that many months.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=120
-	Monthly *int32 `json:"monthly,omitempty"`
-
-	// yearly keeps the newest of each of that many years.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100
-	Yearly *int32 `json:"yearly,omitempty"`
-}
-
 // VerifyPolicy says which backups are restored on trial.
 // +kubebuilder:validation:Enum=Always;Daily;Never
 type VerifyPolicy string
@@ -98,41 +40,10 @@ const (
 	VerifyNever VerifyPolicy = "Never"
 )
 
-// ClusterBackupStatus is what is known of the backups of a cluster.
-type ClusterBackupStatus struct {
-	// conditions is BackedUp: the last backup of the schedule is complete, and verified if it is to
-	// be; else the message says what is wrong.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-
-	// last is the newest backup that is complete.
-	// +optional
-	Last *BackupReference `json:"last,omitempty"`
-
-	// lastVerified is the newest backup that is verified.
-	// +optional
-	LastVerified *BackupReference `json:"lastVerified,omitempty"`
-
-	// next is when the schedule makes the next one.
-	// +optional
-	Next *metav1.Time `json:"next,omitempty"`
-}
-
-// BackupReference is a backup of a cluster.
-type BackupReference struct {
-	// name of the EtcdBackup.
-	Name string `json:"name"`
-
-	// revision of etcd's data in it.
-	Revision int64 `json:"revision"`
-
-	// time when it was begun: what was written before is in it.
-	Time metav1.Time `json:"time"`
-}
-
 // Restore says which backup a new cluster begins with. Either backup, or store with cluster and at, is given.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.backup) != has(self.store)",message="bootstrap.restore names either a backup, or a store with cluster and at"
+// +kubebuilder:validation:XValidation:rule="has(self.store) || !has(self.cluster) && !has(self.at)",message="bootstrap.restore.cluster and at go with store: backup names one backup already"
 type Restore struct {
 	// backup is the name of an EtcdBackup in the same namespace, whichever cluster it is of.
 	// +optional
@@ -154,6 +65,7 @@ type Restore struct {
 	// a revision, the newest backup that is not newer is taken. Default latest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self == 'latest' || self.matches('^[0-9]{1,19}$') || self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$')",message="bootstrap.restore.at must be latest, a revision such as 123456, or a time such as 2026-11-24T10:00:00Z"
 	At string `json:"at,omitempty"`
 
 	// decryption is a Secret with age identities in its key identities, for an encrypted backup.
@@ -161,38 +73,28 @@ type Restore struct {
 	Decryption *SecretReference `json:"decryption,omitempty"`
 }
 
-// RestoreStatus is the restore that a cluster began with, or begins with. It is frozen once the first
-// volume may have been written.
+// RestoreStatus is the restore that a cluster began with, or begins with. What is restored is fixed before the first volume is made.
 type RestoreStatus struct {
-	// store and path are where the backup lies.
-	Store string `json:"store"`
+	// store is the EtcdBackupStore in which the backup lies.
+	// +optional
+	Store string `json:"store,omitempty"`
 
 	// path is the folder of the backup in the store.
-	Path string `json:"path"`
+	// +optional
+	Path string `json:"path,omitempty"`
 
 	// backup is the name of its EtcdBackup.
 	// +optional
 	Backup string `json:"backup,omitempty"`
 
 	// manifestSHA256 is the sha256 of the backup's manifest: another one is refused.
+	// +optional
 	ManifestSHA256 string `json:"manifestSHA256,omitempty"`
 
-	// revision of etcd's data in the backup.
-	Revision int64 `json:"revision"`
-
-	// bump is what is added to the revision, so that no client sees one again that meant something else.
+	// revision of etcd's data in the backup. The cluster begins far above it, so that no client sees a revision again that meant
+	// something else.
 	// +optional
-	Bump int64 `json:"bump,omitempty"`
-
-	// databaseSize in bytes.
-	DatabaseSize int64 `json:"databaseSize"`
-
-	// etcdVersion is the version of etcd that the data is of.
-	EtcdVersion string `json:"etcdVersion"`
-
-	// decryption is the Secret with the identities, if the backup is encrypted.
-	// +optional
-	Decryption string `json:"decryption,omitempty"`
+	Revision int64 `json:"revision,omitempty"`
 
 	// keys is the number of keys in the backup, if it is known.
 	// +optional
@@ -200,12 +102,32 @@ type RestoreStatus struct {
 
 	// time of the backup: what was written later is not in it.
 	// +optional
-	Time metav1.Time `json:"time,omitzero"`
+	Time *metav1.Time `json:"time,omitempty"`
 
-	// restored are the members whose volumes hold the data.
+	// version of etcd that the members start with; spec.version follows, as in any upgrade.
 	// +optional
-	// +listType=set
-	Restored []string `json:"restored,omitempty"`
+	Version string `json:"version,omitempty"`
+
+	// decryption is the Secret with the identities, if the backup is encrypted.
+	// +optional
+	Decryption string `json:"decryption,omitempty"`
+
+	// members are the first members, whose volumes get the data.
+	// +optional
+	// +listType=atomic
+	Members []string `json:"members,omitempty"`
+
+	// progress says how far it is.
+	// +optional
+	Progress string `json:"progress,omitempty"`
+
+	// problem says why it does not go on, and what to do.
+	// +optional
+	Problem string `json:"problem,omitempty"`
+
+	// restoredAt is when the volumes of all members had the data.
+	// +optional
+	RestoredAt *metav1.Time `json:"restoredAt,omitempty"`
 
 	// completedAt is when the cluster served the data.
 	// +optional

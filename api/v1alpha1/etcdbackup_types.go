@@ -26,11 +26,15 @@ import (
 // +kubebuilder:printcolumn:name="Store",type=string,JSONPath=`.status.store`,priority=1
 // +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.message`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +operator-sdk:csv:customresourcedefinitions:displayName="etcd Backup",resources={{Job,v1},{Pod,v1},{Event,v1}},order=2
+// +kubebuilder:validation:XValidation:rule="has(self.spec.cluster) != has(self.spec.found)",message="an EtcdBackup names either the cluster that is to be backed up, or what was found in a store"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.found) || has(self.spec.store)",message="found is a path in a store: store names it"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
 type EtcdBackup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says of what the backup is, and where it goes. Only deletionPolicy can be changed.
+	// spec says of what the backup is, and where it goes. Only decryption and deletionPolicy can be changed.
 	// +required
 	Spec EtcdBackupSpec `json:"spec"`
 
@@ -49,43 +53,53 @@ type EtcdBackupList struct {
 }
 
 // EtcdBackupSpec says of what a backup is, and where it goes. Exactly one of cluster and found is given.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster) && (!has(self.cluster) || self.cluster == oldSelf.cluster) && has(self.store) == has(oldSelf.store) && (!has(self.store) || self.store == oldSelf.store) && has(self.found) == has(oldSelf.found) && (!has(self.found) || self.found == oldSelf.found)",message="cluster, store and found cannot be changed: create another EtcdBackup"
+// +kubebuilder:validation:XValidation:rule="has(self.encryption) == has(oldSelf.encryption) && (!has(self.encryption) || self.encryption == oldSelf.encryption) && has(self.verify) == has(oldSelf.verify) && (!has(self.verify) || self.verify == oldSelf.verify)",message="encryption and verify cannot be changed: create another EtcdBackup; the annotation etcd-operator.dev/verify asks for a trial"
 type EtcdBackupSpec struct {
 	// cluster is the name of the EtcdCluster in the same namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=52
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=1
 	Cluster string `json:"cluster,omitempty"`
 
 	// store is the name of the EtcdBackupStore in the same namespace. Default: spec.backup.store of the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Store",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Store string `json:"store,omitempty"`
 
 	// found is the path in the store of a backup that lies there already. The operator sets it
 	// when it lists a store.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Found",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
 	Found string `json:"found,omitempty"`
 
 	// encryption encrypts the backup with age (https://age-encryption.org). Default: as
 	// spec.backup.encryption of the cluster says.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Encryption",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	Encryption *BackupEncryption `json:"encryption,omitempty"`
 
 	// decryption is a Secret with age identities in its key identities, by which an encrypted backup can be
 	// verified. Default: as spec.backup.decryption of the cluster says.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Decryption",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	Decryption *SecretReference `json:"decryption,omitempty"`
 
 	// verify says whether the backup is restored on trial into an etcd of its version that is thrown away
 	// afterwards. Default: as spec.backup.verify of the cluster says; true without a cluster. A
 	// backup that was found is verified only if this is true.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Verify",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
 	Verify *bool `json:"verify,omitempty"`
 
 	// deletionPolicy says what happens to what is stored when this object is deleted: Retain
 	// keeps it, Delete removes it from the store. Default Retain.
 	// +optional
 	// +kubebuilder:default=Retain
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Deletion Policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=7
 	DeletionPolicy BackupDeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
@@ -136,129 +150,159 @@ const (
 type EtcdBackupStatus struct {
 	// observedGeneration is the generation of the spec that this status is about.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions are Complete and Verified.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"},order=2
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// phase is how far the backup is, for people.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Phase",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
 	Phase BackupPhase `json:"phase,omitempty"`
 
 	// cluster is the name of the EtcdCluster that was backed up.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	Cluster string `json:"cluster,omitempty"`
 
 	// clusterUID is the UID of that EtcdCluster; empty if the backup is of another program.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cluster UID",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	ClusterUID string `json:"clusterUID,omitempty"`
 
 	// store is the EtcdBackupStore that it is in.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Store",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
 	Store string `json:"store,omitempty"`
 
 	// path is the folder in the store, or the object if another program made the backup.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Path",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=7
 	Path string `json:"path,omitempty"`
 
 	// program that made the backup, if it is another one: etcdctl, coreos/etcd-operator or
 	// gardener/etcd-backup-restore.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Program",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=8
 	Program string `json:"program,omitempty"`
 
 	// progress is how far the Job is that runs.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Progress",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=9
 	Progress *BackupProgress `json:"progress,omitempty"`
 
 	// job is the Job that runs for this backup.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Job",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=10
 	Job *JobReference `json:"job,omitempty"`
 
 	// jobs is how many Jobs were made for this backup. The number is in the name of each, so that no
 	// two have the same.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Jobs",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=11
 	Jobs int64 `json:"jobs,omitempty"`
 
 	// attempts is how many Jobs have tried to write the backup, to verify it or to delete it, since it
 	// last went on.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Attempts",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=12
 	Attempts int32 `json:"attempts,omitempty"`
 
 	// failure is why the last of these Jobs failed; empty once one has succeeded.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Failure",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=13
 	Failure *BackupFailure `json:"failure,omitempty"`
 
 	// retryAt is when the next Job begins, after one that failed: 30s later, then 1m, 2m, 4m, 8m, and
 	// from then on 10m.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Retry At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=14
 	RetryAt *metav1.Time `json:"retryAt,omitempty"`
 
 	// revision of etcd's data in the backup.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Revision",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=15
 	Revision int64 `json:"revision,omitempty"`
 
 	// compactRevision is up to where there is no history; 0 if there is all of it.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Compact Revision",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=16
 	CompactRevision int64 `json:"compactRevision,omitempty"`
 
 	// keys is the number of keys at that revision.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Keys",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=17
 	Keys *int64 `json:"keys,omitempty"`
 
 	// databaseSize is the size of etcd's database, rounded up to whole Ki, from 10Mi on to whole Mi, and
 	// from 10Gi on to whole Gi, as all sizes here are.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Database Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=18
 	DatabaseSize *resource.Quantity `json:"databaseSize,omitempty"`
 
 	// storedSize is what the backup takes in the store.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Stored Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=19
 	StoredSize *resource.Quantity `json:"storedSize,omitempty"`
 
 	// manifestSHA256 is the sha256 of the manifest, by which everything else in the store is checked.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="sha256 of the Manifest",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=20
 	ManifestSHA256 string `json:"manifestSHA256,omitempty"`
 
 	// etcdVersion is the version of the member that sent the snapshot.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Etcd Version",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=21
 	EtcdVersion string `json:"etcdVersion,omitempty"`
 
 	// clusterID is etcd's ID of the cluster, in hexadecimal.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cluster ID",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=22
 	ClusterID string `json:"clusterID,omitempty"`
 
 	// source is the member that sent the snapshot.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Source",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=23
 	Source string `json:"source,omitempty"`
 
 	// encrypted is true if the backup can be read with an identity of age only.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Encrypted",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=24
 	Encrypted bool `json:"encrypted,omitempty"`
 
 	// reason why the backup was made, such as schedule.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Reason",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=25
 	Reason string `json:"reason,omitempty"`
 
 	// startedAt is when the snapshot was begun: what was written before is in the backup.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Started At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=26
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 
 	// finishedAt is when the manifest was written.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Finished At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=27
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 
 	// trial says whether the backup is still to be restored on trial.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Trial",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=28
 	Trial *BackupTrial `json:"trial,omitempty"`
 
 	// verified is the last trial that the backup passed.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Verified",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=29
 	Verified *Verification `json:"verified,omitempty"`
 
 	// lockedUntil is until when the store refuses to delete it.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Locked Until",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=30
 	LockedUntil *metav1.Time `json:"lockedUntil,omitempty"`
 }
 

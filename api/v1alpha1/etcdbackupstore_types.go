@@ -22,6 +22,8 @@ import (
 // +kubebuilder:printcolumn:name="Stored",type=string,JSONPath=`.status.storedSize`
 // +kubebuilder:printcolumn:name="Newest",type=date,JSONPath=`.status.newest.time`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +operator-sdk:csv:customresourcedefinitions:displayName="etcd Backup Store",resources={{Job,v1},{Pod,v1},{Event,v1}},order=3
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
 type EtcdBackupStore struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -45,27 +47,35 @@ type EtcdBackupStoreList struct {
 }
 
 // EtcdBackupStoreSpec says where a store is. Exactly one of s3, gcs, azure and volume is given.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.s3), has(self.gcs), has(self.azure), has(self.volume)].filter(x, x).size() == 1",message="a store is exactly one of s3, gcs, azure and volume"
+// +kubebuilder:validation:XValidation:rule="has(self.s3) == has(oldSelf.s3) && has(self.gcs) == has(oldSelf.gcs) && has(self.azure) == has(oldSelf.azure) && has(self.volume) == has(oldSelf.volume)",message="a store cannot become one of another kind, or its backups would be looked for where they are not: create another EtcdBackupStore"
 type EtcdBackupStoreSpec struct {
 	// s3 is a bucket of Amazon S3, or of a store that speaks its language.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="S3",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=1
 	S3 *S3Store `json:"s3,omitempty"`
 
 	// gcs is a bucket of Google Cloud Storage.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="GCS",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	GCS *GCSStore `json:"gcs,omitempty"`
 
 	// azure is a container of Azure Blob Storage.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Azure",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
 	Azure *AzureStore `json:"azure,omitempty"`
 
 	// volume is a PersistentVolumeClaim. It must allow ReadWriteMany if members run on several nodes.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	Volume *VolumeStore `json:"volume,omitempty"`
 
 	// serviceAccountName is the ServiceAccount of the Jobs that use the store, for workload
 	// identity. Default: etcd-operator-backup, which the operator creates and grants nothing.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Account Name",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 }
 
@@ -81,11 +91,13 @@ type S3Store struct {
 	// prefix is the folder for backups; empty for the whole bucket.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(part, part == '..' || part == '.')",message="prefix is the name of a folder: it begins with no slash, and does not go up"
 	Prefix string `json:"prefix,omitempty"`
 
 	// endpoint is the URL of the store, such as https://minio.example:9000. Default: Amazon's in the region.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#]+/?$')",message="endpoint must be a URL such as https://minio.example:9000, without a path"
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// region of the bucket. Default us-east-1, which most other stores expect.
@@ -174,11 +186,13 @@ type GCSStore struct {
 	// prefix is the folder for backups; empty for the whole bucket.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(part, part == '..' || part == '.')",message="prefix is the name of a folder: it begins with no slash, and does not go up"
 	Prefix string `json:"prefix,omitempty"`
 
 	// endpoint is the URL of the store. Default: Google's.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#]+/?$')",message="endpoint must be a URL such as https://minio.example:9000, without a path"
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// ca holds authorities in PEM that are trusted besides the system's.
@@ -202,6 +216,7 @@ type AzureStore struct {
 	// prefix is the folder for backups; empty for the whole container.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(part, part == '..' || part == '.')",message="prefix is the name of a folder: it begins with no slash, and does not go up"
 	Prefix string `json:"prefix,omitempty"`
 
 	// account is the name of the storage account.
@@ -213,6 +228,7 @@ type AzureStore struct {
 	// endpoint is the URL of the account's blobs. Default: https://<account>.blob.core.windows.net.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#]+/?$')",message="endpoint must be a URL such as https://minio.example:9000, without a path"
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// ca holds authorities in PEM that are trusted besides the system's.
@@ -236,6 +252,7 @@ type VolumeStore struct {
 	// path is the folder for backups on the volume. Default: its root.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(part, part == '..' || part == '.')",message="path is the name of a folder on the volume: it begins with no slash, and does not go up"
 	Path string `json:"path,omitempty"`
 }
 
@@ -249,6 +266,8 @@ type SecretReference struct {
 }
 
 // CASource names what holds authorities in PEM: a Secret or a ConfigMap in the same namespace.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.secret) != has(self.configMap)",message="ca names either a secret or a configMap"
 type CASource struct {
 	// secret is the name of a Secret.
 	// +optional
@@ -271,6 +290,7 @@ type CASource struct {
 type EtcdBackupStoreStatus struct {
 	// observedGeneration is the generation of the spec that this status is about.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions is Ready: the store can be reached, listed, written and read; else the message
@@ -278,31 +298,58 @@ type EtcdBackupStoreStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"},order=2
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// type is S3, GCS, Azure or Volume.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Type",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
 	Type string `json:"type,omitempty"`
 
 	// backups is the number of backups that lie in the store, also of other namespaces and programs.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Backups",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	Backups int32 `json:"backups,omitempty"`
 
 	// storedSize is what all of them take.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Stored Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	StoredSize *resource.Quantity `json:"storedSize,omitempty"`
 
 	// newest is the newest backup in the store.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Newest",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
 	Newest *NewestBackup `json:"newest,omitempty"`
 
 	// clockSkew is by how much the store's clock is ahead of the node's; negative if it is behind.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Clock Skew",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=7
 	ClockSkew *metav1.Duration `json:"clockSkew,omitempty"`
 
 	// checkedAt is when the store was last looked at.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Checked At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=8
 	CheckedAt *metav1.Time `json:"checkedAt,omitempty"`
+
+	// triedAt is when writing was last tried, which is done once an hour and after changes.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Tried At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=9
+	TriedAt *metav1.Time `json:"triedAt,omitempty"`
+
+	// failures is how many looks in a row have failed.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Failures",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=10
+	Failures int32 `json:"failures,omitempty"`
+
+	// checkedBy is the UID of the Job whose answer this is.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Checked By",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=11
+	CheckedBy string `json:"checkedBy,omitempty"`
+
+	// request is the value of the annotation etcd-operator.dev/check that was followed last.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Request",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=12
+	Request string `json:"request,omitempty"`
 }
 
 // NewestBackup is the newest backup in a store.

@@ -27,6 +27,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.version) || self.spec.version == oldSelf.spec.version || !self.spec.version.matches('^3[.][0-9]{1,2}') || !self.status.version.matches('^3[.][0-9]{1,2}[.]') || int(self.spec.version.split('.')[1]) >= int(self.status.version.split('.')[1]) - 1",fieldPath=".spec.version",message="version may go down by one minor at a time",messageExpression="'version may go down by one minor at a time: members run ' + self.status.version"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.storage) || !has(oldSelf.spec.storage) || quantity(has(self.spec.storage.size) ? string(self.spec.storage.size) : '8Gi').compareTo(quantity(has(oldSelf.spec.storage.size) ? string(oldSelf.spec.storage.size) : '8Gi')) >= 0 || has(self.status) && has(self.status.volumeSize) && quantity(has(self.spec.storage.size) ? string(self.spec.storage.size) : '8Gi').compareTo(quantity(string(self.status.volumeSize))) >= 0",fieldPath=".spec.storage",message="storage.size cannot shrink: Kubernetes volumes only grow; it may be set back to status.volumeSize, which every volume has"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.storage) || !has(oldSelf.spec.storage) || has(self.spec.storage.storageClassName) && has(oldSelf.spec.storage.storageClassName) && self.spec.storage.storageClassName == oldSelf.spec.storage.storageClassName || !has(self.spec.storage.storageClassName) && !has(oldSelf.spec.storage.storageClassName) || has(self.spec.storage.storageClassName) && (!has(self.status) || !has(self.status.clusterID) && !(has(self.status.bootstrap) && has(self.status.bootstrap.adopted) && self.status.bootstrap.adopted))",fieldPath=".spec.storage",message="storage.storageClassName cannot be changed on an existing cluster: a volume's class is fixed when it is made; until the cluster has formed it may be changed to another name"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrap) == has(oldSelf.spec.bootstrap) && (!has(self.spec.bootstrap) || self.spec.bootstrap == oldSelf.spec.bootstrap) || !has(self.spec.bootstrap) && has(self.status) && has(self.status.clusterID)",fieldPath=".spec.bootstrap",message="bootstrap cannot be changed: it says what the cluster begins with; create another EtcdCluster, or remove it once the cluster has formed"
 type EtcdCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -57,6 +58,7 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.version) || !self.version.startsWith('3.7') || !has(self.etcd) || !has(self.etcd.extraArgs) || self.etcd.extraArgs.all(key, !key.startsWith('experimental-'))",message="etcd.extraArgs must not set experimental-* flags with version 3.7: etcd 3.7 has none and exits; use the flag without the prefix, or feature-gates"
 // +kubebuilder:validation:XValidation:rule="!has(self.size) || self.size != 0 || !has(self.storage) || !has(self.storage.ephemeral)",message="size 0 needs volumes: with storage.ephemeral the data would be lost; delete the EtcdCluster instead"
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || self.image.size() == 0 || !has(self.version) || self.version.matches('^3[.][0-9]+[.]')",message="version must be a full version such as 3.6.16 when image is set: an image holds one version only"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.restore) || !has(self.storage) || !has(self.storage.ephemeral)",message="bootstrap.restore needs volumes: data is restored into them before members start, and storage.ephemeral has none"
 type EtcdClusterSpec struct {
 	// size is the number of voting members: 1, 3, 5 or 7. Even sizes need more
 	// members for the same tolerance of failures, and more than seven slow every
@@ -135,7 +137,7 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Recovery",order=25
 	Recovery Recovery `json:"recovery,omitzero"`
 
-	// backup says when the cluster is backed up, and what is kept. Default: never.
+	// backup says how the cluster is backed up, where an EtcdBackup does not say it itself.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backup",order=40
 	Backup *Backup `json:"backup,omitempty"`

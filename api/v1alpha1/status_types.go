@@ -145,12 +145,8 @@ type EtcdClusterStatus struct {
 
 	// restore is the backup that the cluster began with, or begins with.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Restore",order=36
 	Restore *RestoreStatus `json:"restore,omitempty"`
-
-	// backup is what is known of the cluster's backups. The schedule writes it, with a field
-	// owner of its own.
-	// +optional
-	Backup *ClusterBackupStatus `json:"backup,omitempty"`
 
 	// members are the members, in the order of their serial numbers.
 	// +optional

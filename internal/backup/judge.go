@@ -24,6 +24,7 @@ type Seen struct {
 	Cluster *v1alpha1.EtcdCluster     // nil: there is none
 	Job     *batchv1.Job              // of the name in the status; nil: there is none
 	Said    Said                      // by the Job
+	Others  []v1alpha1.EtcdBackup     // all of the namespace
 	Now     time.Time
 }
 
@@ -141,10 +142,20 @@ func clusterOf(seen Seen) Cluster {
 	if c.Spec.Backup != nil {
 		facts.Verify = c.Spec.Backup.Verify
 	}
-	if c.Status.Backup != nil && c.Status.Backup.LastVerified != nil {
-		facts.LastVerified = c.Status.Backup.LastVerified.Time.Time
-	}
+	facts.LastVerified = lastVerified(seen.Others, facts.UID)
 	return facts
+}
+
+// lastVerified is when the newest verified backup of a cluster was begun; zero if there is none.
+func lastVerified(all []v1alpha1.EtcdBackup, cluster string) time.Time {
+	var last time.Time
+	for _, b := range all {
+		verified := b.Status.Verified != nil && b.Status.StartedAt != nil && b.Status.ClusterUID == cluster
+		if verified && b.Status.StartedAt.After(last) {
+			last = b.Status.StartedAt.Time
+		}
+	}
+	return last
 }
 
 // answering are the members that answer linearizable reads and can send a snapshot.

@@ -93,7 +93,7 @@ func members(c *v1alpha1.EtcdCluster) []task.Member {
 	var all []task.Member
 	for _, m := range listed {
 		all = append(all, task.Member{
-			Name: m.Name, ID: m.ID, Endpoint: build.ClientURL(c, m.Name), Learner: m.Role == v1alpha1.RoleLearner,
+			Name: m.Name, ID: m.ID, Address: build.ClientAddress(c, m.Name), Learner: m.Role == v1alpha1.RoleLearner,
 		})
 	}
 	return all

@@ -13,11 +13,14 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
+// DataDirectory is the name of etcd's data directory on a member's volume.
+const DataDirectory = "data"
+
 const (
 	dataMount = "/var/lib/etcd"
 	// dataDir is below the mount, because a volume's root may hold lost+found, which
 	// etcd takes for foreign data.
-	dataDir  = dataMount + "/data"
+	dataDir  = dataMount + "/" + DataDirectory
 	tlsMount = "/etc/etcd-tls"
 )
 
@@ -30,11 +33,6 @@ func Host(c *v1alpha1.EtcdCluster, member string) string {
 // PeerURL is where a member is reached by the others.
 func PeerURL(c *v1alpha1.EtcdCluster, member string) string {
 	return fmt.Sprintf("%s://%s:%d", scheme(c), Host(c, member), v1alpha1.PeerPort)
-}
-
-// ClientURL is where one member is reached by clients that want no other one.
-func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
-	return fmt.Sprintf("%s://%s:%d", scheme(c), Host(c, member), v1alpha1.ClientPort)
 }
 
 // Endpoint is the URL that clients use.
@@ -56,7 +54,7 @@ func arguments(c *v1alpha1.EtcdCluster, member string) []string {
 		"--name=" + member,
 		"--data-dir=" + dataDir,
 		fmt.Sprintf("--listen-client-urls=%s://0.0.0.0:%d", scheme(c), v1alpha1.ClientPort),
-		"--advertise-client-urls=" + ClientURL(c, member),
+		fmt.Sprintf("--advertise-client-urls=%s://%s:%d", scheme(c), Host(c, member), v1alpha1.ClientPort),
 		fmt.Sprintf("--listen-peer-urls=%s://0.0.0.0:%d", scheme(c), v1alpha1.PeerPort),
 		"--initial-advertise-peer-urls=" + PeerURL(c, member),
 		fmt.Sprintf("--listen-metrics-urls=http://0.0.0.0:%d", v1alpha1.MetricsPort),
@@ -124,3 +122,8 @@ func tlsArguments(version string) []string {
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// ClientAddress is where one member is reached by clients that want no other one: host:port.
+func ClientAddress(c *v1alpha1.EtcdCluster, member string) string {
+	return fmt.Sprintf("%s:%d", Host(c, member), v1alpha1.ClientPort)
+}

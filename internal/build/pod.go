@@ -93,7 +93,7 @@ func template(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
 	meta := owned(c, member)
 	meta.Labels = merged(MemberLabels(c, member), c.Spec.PodMetadata.Labels)
 	meta.Annotations = merged(map[string]string{"kubectl.kubernetes.io/default-container": etcdContainer}, c.Spec.PodMetadata.Annotations)
-	scheduling := c.Spec.Scheduling
+	scheduling := Scheduling(c, MemberSelector(c))
 	return &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: meta,
@@ -117,7 +117,7 @@ func template(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
 			Affinity:                  scheduling.Affinity,
 			Tolerations:               scheduling.Tolerations,
 			PriorityClassName:         scheduling.PriorityClassName,
-			TopologySpreadConstraints: spread(c),
+			TopologySpreadConstraints: scheduling.TopologySpreadConstraints,
 		},
 	}
 }
@@ -195,9 +195,15 @@ func volumes(c *v1alpha1.EtcdCluster, member string) []corev1.Volume {
 	}}
 }
 
-// spread keeps members on different hosts where possible, unless the user says how.
-func spread(c *v1alpha1.EtcdCluster) []corev1.TopologySpreadConstraint {
-	selector := &metav1.LabelSelector{MatchLabels: MemberSelector(c)}
+// Scheduling is where Pods may run that are alike by these labels: what the spec says, spread over nodes.
+func Scheduling(c *v1alpha1.EtcdCluster, alike map[string]string) v1alpha1.Scheduling {
+	scheduling := c.Spec.Scheduling
+	scheduling.TopologySpreadConstraints = spread(c, &metav1.LabelSelector{MatchLabels: alike})
+	return scheduling
+}
+
+// spread keeps Pods on different hosts where possible, unless the user says how.
+func spread(c *v1alpha1.EtcdCluster, selector *metav1.LabelSelector) []corev1.TopologySpreadConstraint {
 	wanted := c.Spec.Scheduling.TopologySpreadConstraints
 	if len(wanted) == 0 {
 		return []corev1.TopologySpreadConstraint{{

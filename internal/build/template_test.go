@@ -51,19 +51,43 @@ var rolls = map[string]change{
 
 // stays are changes that must not cost a restart.
 var stays = map[string]change{
-	"size":                     func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
-	"paused":                   func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
-	"storage.quarantine":       func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
-	"upgrade.onFailure":        func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
-	"recovery.quorumLoss":      func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
-	"recovery.acceptDataLoss":  func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
-	"recovery.memberTimeout":   func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
-	"deletionPolicy":           func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
-	"storage.storageClassName": func(s *v1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("fast") },
+	"size":                    func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
+	"paused":                  func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
+	"storage.quarantine":      func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
+	"upgrade.onFailure":       func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
+	"recovery.quorumLoss":     func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
+	"recovery.acceptDataLoss": func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
+	"recovery.memberTimeout":  func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
+	"deletionPolicy":          func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
+
+	"backup.store":                        backedUp(func(b *v1alpha1.Backup) { b.Store = "offsite" }),
+	"backup.verify":                       backedUp(func(b *v1alpha1.Backup) { b.Verify = v1alpha1.VerifyNever }),
+	"backup.decryption.secret":            backedUp(func(b *v1alpha1.Backup) { b.Decryption = &v1alpha1.SecretReference{Secret: "age"} }),
+	"backup.encryption.recipients":        backedUp(func(b *v1alpha1.Backup) { b.Encryption = &v1alpha1.BackupEncryption{Recipients: []string{"age1"}} }),
+	"bootstrap.restore.backup":            restored(func(r *v1alpha1.Restore) { r.Backup = "first" }),
+	"bootstrap.restore.store":             restored(func(r *v1alpha1.Restore) { r.Store = "offsite" }),
+	"bootstrap.restore.cluster":           restored(func(r *v1alpha1.Restore) { r.Cluster = "other" }),
+	"bootstrap.restore.at":                restored(func(r *v1alpha1.Restore) { r.At = "latest" }),
+	"bootstrap.restore.decryption.secret": restored(func(r *v1alpha1.Restore) { r.Decryption = &v1alpha1.SecretReference{Secret: "age"} }),
+	"storage.storageClassName":            func(s *v1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("fast") },
 	"storage.size": func(s *v1alpha1.EtcdClusterSpec) {
 		s.Storage.Size = ptr.To(resource.MustParse("100Gi"))
 		s.Etcd.Quota = ptr.To(resource.MustParse("6Gi")) // as it is derived from 8Gi
 	},
+}
+
+func backedUp(change func(*v1alpha1.Backup)) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) {
+		s.Backup = &v1alpha1.Backup{}
+		change(s.Backup)
+	}
+}
+
+func restored(change func(*v1alpha1.Restore)) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) {
+		s.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{}}
+		change(s.Bootstrap.Restore)
+	}
 }
 
 func memory(size string) corev1.ResourceList {

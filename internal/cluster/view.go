@@ -33,6 +33,9 @@ type View struct {
 	Refused    []Object        // volumes that Kubernetes does not let grow, by name
 	Foreign    []Object        // objects of other owners that have a name which the cluster needs
 
+	// Restore is about the backup that the cluster begins with.
+	Restore Restore
+
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
 	Unread string
@@ -53,6 +56,14 @@ type View struct {
 	DowngradeTarget string
 	// Fresh is true while a Pod started so recently that etcd is about to answer.
 	Fresh bool
+}
+
+// Restore is how far the restore is that a new cluster begins with: its volumes are filled before the cluster adopts them.
+type Restore struct {
+	Wanted   bool
+	Done     bool   // the volumes of all first members have the data
+	Progress string // how far it is; empty while nothing is known
+	Problem  string // why it does not go on, and what to do; empty if it does
 }
 
 // Want is what the user asks for, by the spec and by annotations.

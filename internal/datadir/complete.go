@@ -29,6 +29,7 @@ func complete(path string, o Options, c cluster) error {
 			func(tx *bolt.Tx) error { return setIndex(tx, uint64(len(c.MemberIDs())), raftTerm) },
 			func(tx *bolt.Tx) error { return bump(tx, o.BumpRevision) },
 			func(tx *bolt.Tx) error { return dropNoSpace(tx, o.DropNoSpaceAlarm) },
+			func(tx *bolt.Tx) error { return disableAuth(tx, o.DisableAuth) },
 		} {
 			if err := step(tx); err != nil {
 				return err
@@ -192,4 +193,16 @@ func readAlarms(tx *bolt.Tx) ([]Alarm, error) {
 		return nil
 	})
 	return alarms, err
+}
+
+// disableAuth does what etcd writes for it.
+func disableAuth(tx *bolt.Tx, wanted bool) error {
+	auth := tx.Bucket(bucketAuth)
+	if !wanted || auth == nil || auth.Get(keyAuthEnabled) == nil {
+		return nil
+	}
+	if err := auth.Put(keyAuthEnabled, []byte{0}); err != nil {
+		return fmt.Errorf("disable authentication: %w", err)
+	}
+	return nil
 }

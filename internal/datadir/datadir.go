@@ -43,6 +43,8 @@ type Options struct {
 	MarkCompacted bool
 	// DropNoSpaceAlarm removes NOSPACE alarms: they belong to members that are gone.
 	DropNoSpaceAlarm bool
+	// DisableAuth turns authentication off, so that whoever reaches the member may read all of it: for trials that are thrown away.
+	DisableAuth bool
 }
 
 // Make makes the data directory of one member. The data directory appears complete, by a

@@ -100,6 +100,15 @@ func (c *client) Revision(ctx context.Context) (int64, error) {
 	return response.GetHeader().GetRevision(), nil
 }
 
+func (c *client) Count(ctx context.Context, revision int64) (int64, error) {
+	all := []byte{0} // from the first key to the end
+	response, err := c.keys.Range(ctx, &etcdserverpb.RangeRequest{Key: all, RangeEnd: all, Revision: revision, CountOnly: true})
+	if err != nil {
+		return 0, failed("count keys", err)
+	}
+	return response.GetCount(), nil
+}
+
 func (c *client) WriteEntry(ctx context.Context) error {
 	request := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET}
 	if _, err := c.maintenance.Alarm(ctx, request); err != nil {

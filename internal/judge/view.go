@@ -62,7 +62,7 @@ func begin(s Snapshot) *judgement {
 	j := &judgement{
 		Snapshot: s, c: c, v: cluster.View{
 			Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.DeletionTimestamp != nil,
-			Newer: newer(c), Want: want(c), Record: record(c), Unknown: recorded(c),
+			Newer: newer(c), Want: want(c), Record: record(c), Unknown: recorded(c), Restore: restore(c),
 		},
 		members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
 		chosen: map[string]string{}, emptied: map[string]bool{},
@@ -93,6 +93,15 @@ func want(c *v1alpha1.EtcdCluster) cluster.Want {
 		Automatic: c.Spec.Recovery.QuorumLoss == v1alpha1.Automatic,
 		Accepted:  c.Spec.Recovery.AcceptDataLoss,
 	}
+}
+
+// restore is what the status says of the restore that the spec wants. It begins only where nothing was.
+func restore(c *v1alpha1.EtcdCluster) cluster.Restore {
+	r := cluster.Restore{Wanted: c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Restore != nil}
+	if s := c.Status.Restore; s != nil {
+		r.Done, r.Progress, r.Problem = s.RestoredAt != nil, s.Progress, s.Problem
+	}
+	return r
 }
 
 // pause is what says that nothing is to be changed, and whether it may have meant the

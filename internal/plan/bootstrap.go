@@ -100,6 +100,18 @@ func keepPodsWithoutVolume(v cluster.View) Step {
 		"set spec.size to 3 or more, then delete such pods one at a time, each while all members are healthy: they are replaced")
 }
 
+// awaitRestore lets nothing begin before the volumes have the data: what begins on an empty volume forms an empty cluster.
+func awaitRestore(v cluster.View) Step {
+	switch r := v.Restore; {
+	case !r.Wanted || r.Done || v.Planned():
+		return nil
+	case r.Problem != "":
+		return refuse(r.Problem)
+	default:
+		return Wait{For: cmp.Or(r.Progress, "the backup to be found that the cluster begins with")}
+	}
+}
+
 // adoptVolumes takes kept volumes for the data of a cluster of this name. If every volume
 // of one bootstrap plan is there and none says that the cluster had formed, the bootstrap
 // goes on with that plan. Volumes that all never held data are deleted: they are not of the size and

@@ -100,7 +100,7 @@ func (w *world) hash() uint64 {
 	v := &w.view
 	maphash.WriteComparable(&h, w.truth)
 	maphash.WriteComparable(&h, view{
-		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.DowngradeTarget, v.Deleting, v.Fresh, v.Locked, v.Want, v.Target,
+		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.DowngradeTarget, v.Deleting, v.Fresh, v.Locked, v.Want, v.Restore, v.Target,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Adopted,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 	})
@@ -132,6 +132,7 @@ type view struct {
 	undecided, goesDown             string
 	deleting, fresh, locked         bool
 	want                            cluster.Want
+	restore                         cluster.Restore
 	target                          cluster.Target
 	token, id, joining, recovering  string
 	rolledBack                      cluster.RollBack

@@ -35,6 +35,7 @@ var repairs = []clause{
 		{"hibernate", hibernate, "deletes every Pod and keeps every volume while the size is 0"},
 	}},
 	{"form once", []rule{
+		{"wait for the restore", awaitRestore, "lets nothing begin before volumes have the data of the backup that the cluster begins with"},
 		{"adopt volumes", adoptVolumes, "takes volumes that were kept for this cluster as its members"},
 		{"choose the first members", chooseFirstMembers, "writes the names of the first members into the status, before any Pod"},
 		{"choose the first members again", chooseAgain, "follows a changed size or storage class while no first member can have run"},

@@ -58,7 +58,7 @@ func TestPlan(t *testing.T) {
 var arguments = []string{
 	"accept", "adopted", "allow", "automatic", "await", "bad", "canwait", "deleting", "denied", "downgrade", "ephemeral", "fresh", "gone",
 	"held", "image", "joining", "locked", "misnamed", "new", "newer", "next", "no-labels", "no-version", "objects", "owner", "parts",
-	"paused", "recovering", "refused", "revision", "rollback", "size", "small", "split", "undecided", "undone", "unformed", "unread",
+	"paused", "recovering", "refused", "revision", "rollback", "size", "small", "split", "restore", "undecided", "undone", "unformed", "unread",
 	"version",
 }
 
@@ -151,6 +151,16 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	}
 	for _, arg := range d.CmdArgs {
 		switch arg.Key {
+		case "restore":
+			v.Restore.Wanted = true
+			switch words := strings.Join(arg.Vals, " "); words {
+			case "done":
+				v.Restore.Done = true
+			case "waiting":
+				v.Restore.Progress = "the data of a-0 to be restored: more than 40 %"
+			default:
+				v.Restore.Problem = words
+			}
 		case "undecided":
 			v.Undecided = strings.Join(arg.Vals, " ")
 		case "split":

@@ -105,8 +105,10 @@ type Failed struct {
 	Reason  Reason `json:"reason"`
 	Message string `json:"message"` // what happened, in the words of the store or of etcd, and what to do
 	// Final says that another try fails in the same way, until somebody changes something.
-	Final bool      `json:"final,omitempty"`
+	Final bool `json:"final,omitempty"`
+
 	Until time.Time `json:"until,omitzero"` // of StoreLocked: when the lock ends
+	Kind  string    `json:"kind,omitempty"` // of StoreFailed: how, such as "wrong region" (store.Kind)
 }
 
 // Write writes a line.

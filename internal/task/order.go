@@ -47,6 +47,14 @@ const (
 	ScratchFacts = "facts.json"
 )
 
+// The etcd of a trial has one member, which nobody outside of its Pod reaches.
+const (
+	TrialMember   = "trial"
+	TrialAddress  = "127.0.0.1:2379"
+	TrialEndpoint = "http://" + TrialAddress
+	TrialPeerURL  = "http://127.0.0.1:2380"
+)
+
 // Order is what a Job is to do. The field that is named as the verb is set, and no other one.
 type Order struct {
 	Verb     Verb   `json:"verb"`
@@ -61,12 +69,12 @@ type Order struct {
 }
 
 // Encode is the order as the argument of a Job. The same order is always the same text.
-func (o Order) Encode() (string, error) {
+func (o Order) Encode() string {
 	text, err := json.Marshal(o)
 	if err != nil {
-		return "", fmt.Errorf("encode order: %w", err)
+		panic(fmt.Sprintf("encode order: %v", err)) // Spec is the only part that could be no JSON, and was made by json.Marshal
 	}
-	return string(text), nil
+	return string(text)
 }
 
 // Store is where the store is: one of the four.
@@ -147,10 +155,10 @@ type BackupOrder struct {
 
 // Member is one that may send a snapshot.
 type Member struct {
-	Name     string `json:"name"`
-	ID       string `json:"id"`       // in hexadecimal
-	Endpoint string `json:"endpoint"` // of clients
-	Learner  bool   `json:"learner,omitempty"`
+	Name    string `json:"name"`
+	ID      string `json:"id"`      // in hexadecimal
+	Address string `json:"address"` // of clients: host:port
+	Learner bool   `json:"learner,omitempty"`
 }
 
 // TrialOrder is that of Unpack and of Verify.

@@ -50,6 +50,11 @@ var benchmarks = []benchmark{
 	{name: "gap-kill", run: crash},
 	{name: "takeover-planned", run: takeoverPlanned},
 	{name: "takeover-kill", run: takeoverKill},
+	{name: "backup-small", run: backupSmall},
+	{name: "backup-1GiB", run: backupLarge("backup-1GiB", 1024, "4Gi")},
+	{name: "backup-4GiB", run: backupLarge("backup-4GiB", 4096, "8Gi"), onRequest: true},
+	{name: "restore-1GiB", run: restoreLarge("restore-1GiB", 1024, "4Gi")},
+	{name: "restore-4GiB", run: restoreLarge("restore-4GiB", 4096, "8Gi"), onRequest: true},
 }
 
 type options struct {
@@ -78,7 +83,7 @@ func main() {
 func parse() options {
 	var o options
 	flag.StringVar(&o.only, "only", "", "benchmarks to run, separated by commas: "+strings.Join(names(), ", ")+
-		"; gap stands for all that begin with gap-, and so on; default: all but pauses and replace-4GiB")
+		"; gap stands for all that begin with gap-, and so on; default: all but pauses and those of 4 GiB")
 	flag.IntVar(&o.n, "n", 10, "repetitions; detect makes twice as many, hibernated four times")
 	flag.StringVar(&o.json, "json", inCheckout("docs/benchmarks.json"), "file of results; those that are not measured now are kept")
 	flag.StringVar(&o.md, "md", inCheckout("docs/benchmarks.md"), "page whose table is rewritten")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -16,6 +17,8 @@ func TestChoose(t *testing.T) {
 		{"replace-4GiB", []string{"replace-4GiB"}},
 		{"replace", []string{"replace-100MiB", "replace-1GiB"}},
 		{"takeover", []string{"takeover-planned", "takeover-kill"}},
+		{"backup", []string{"backup-small", "backup-1GiB"}},
+		{"restore", []string{"restore-1GiB"}},
 	} {
 		chosen, err := choose(c.only)
 		var got []string
@@ -30,11 +33,11 @@ func TestChoose(t *testing.T) {
 
 func TestChooseLeavesOutWhatIsForRequests(t *testing.T) {
 	all, err := choose("")
-	if err != nil || len(all) != len(benchmarks)-2 {
-		t.Errorf("by default %d of %d run (%v), want all but two", len(all), len(benchmarks), err)
+	if err != nil || len(all) != len(benchmarks)-4 {
+		t.Errorf("by default %d of %d run (%v), want all but four", len(all), len(benchmarks), err)
 	}
 	for _, b := range all {
-		if b.name == "pauses" || b.name == "replace-4GiB" {
+		if b.name == "pauses" || strings.HasSuffix(b.name, "-4GiB") {
 			t.Errorf("%s runs by default", b.name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -52,6 +53,7 @@ func keepObjects(folder, namespace string) {
 	lists := map[string]client.ObjectList{
 		"etcdclusters": &v1alpha1.EtcdClusterList{}, "pods": &corev1.PodList{}, "claims": &corev1.PersistentVolumeClaimList{},
 		"services": &corev1.ServiceList{}, "budgets": &policyv1.PodDisruptionBudgetList{}, "events": &eventsv1.EventList{},
+		"jobs": &batchv1.JobList{}, "backups": &v1alpha1.EtcdBackupList{}, "stores": &v1alpha1.EtcdBackupStoreList{},
 	}
 	for name, list := range lists {
 		if err := api.List(ctx, list, client.InNamespace(namespace)); err != nil {

@@ -22,7 +22,7 @@ func aCluster() {
 	})
 
 	It("is shown by kubectl get with its columns", func() {
-		table := asTable(c)
+		table := asTable("etcdclusters", c)
 		Expect(table.column("Name")).To(Equal("plain"))
 		Expect(table.column("Size")).To(BeEquivalentTo(3))
 		Expect(table.column("Ready")).To(BeEquivalentTo(3))

@@ -73,6 +73,18 @@ func wakeDeployed() {
 	}
 }
 
+// deployedImage is the image of the deployed operator, which Jobs run; empty if none is deployed.
+func deployedImage() string {
+	GinkgoHelper()
+	var found appsv1.Deployment
+	err := api.Get(ctx, deployment, &found)
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
+	Expect(err).NotTo(HaveOccurred())
+	return found.Spec.Template.Spec.Containers[0].Image
+}
+
 // installAgain installs the deployed operator in another namespace too, with the same
 // rights, and returns its name.
 func installAgain() string {

@@ -73,7 +73,8 @@ func (o *operator) start() {
 	log, err := os.OpenFile(o.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	Expect(err).NotTo(HaveOccurred())
 	defer log.Close()
-	o.command = exec.Command(program, "manager", "--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=debug")
+	o.command = exec.Command(program, "manager", "--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=debug",
+		"--task-image="+deployedImage())
 	o.command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "WATCH_NAMESPACE="+o.namespace)
 	o.command.Stdout, o.command.Stderr = log, log
 	if os.Geteuid() == 0 {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -27,7 +28,8 @@ func (t table) column(name string) any {
 	return nil
 }
 
-func asTable(c *v1alpha1.EtcdCluster) table {
+// asTable is the row that kubectl get prints for an object.
+func asTable(resource string, object client.Object) table {
 	GinkgoHelper()
 	chosen := rest.CopyConfig(config)
 	chosen.GroupVersion = &v1alpha1.GroupVersion
@@ -35,7 +37,7 @@ func asTable(c *v1alpha1.EtcdCluster) table {
 	chosen.NegotiatedSerializer = plainCodec()
 	asker, err := rest.RESTClientFor(chosen)
 	Expect(err).NotTo(HaveOccurred())
-	text, err := asker.Get().Namespace(c.Namespace).Resource("etcdclusters").Name(c.Name).
+	text, err := asker.Get().Namespace(object.GetNamespace()).Resource(resource).Name(object.GetName()).
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	var shown table

@@ -62,6 +62,12 @@ func (c *Cluster) status(self *member) etcd.Status {
 	return status
 }
 
+// Count knows of no keys.
+func (c *client) Count(ctx context.Context, _ int64) (count int64, err error) {
+	err = c.cluster.do(ctx, c.name, Read, func(*member) error { return nil })
+	return count, err
+}
+
 // HashKV knows of one revision only: nobody writes to the fake.
 func (c *client) HashKV(ctx context.Context, revision int64) (hash etcd.Hash, err error) {
 	err = c.cluster.do(ctx, c.name, HashKV, func(self *member) error {

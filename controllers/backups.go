@@ -1,0 +1,40 @@
+package controllers
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// addBackups adds the reconcilers of stores, backups and restores, which share how Jobs are made and read.
+func addBackups(manager ctrl.Manager, config *rest.Config, installation string, chosen Options) error {
+	read, err := podLogs(config)
+	if err != nil {
+		return err
+	}
+	shared := &tasks{client: manager.GetClient(), live: manager.GetAPIReader(), logs: read}
+	image := &ownImage{
+		live: manager.GetAPIReader(), given: chosen.TaskImage, pod: client.ObjectKey{Namespace: chosen.PodNamespace, Name: chosen.PodName},
+	}
+	recorder := manager.GetEventRecorder("etcd-operator.dev/operator")
+	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
+		&EtcdBackupStore{
+			client: manager.GetClient(), tasks: shared, image: image, events: recorder, version: chosen.Version, now: chosen.Now,
+		},
+		&EtcdBackup{
+			client: manager.GetClient(), tasks: shared, image: image, images: chosen.Images, events: recorder,
+			version: chosen.Version, now: chosen.Now,
+		},
+		&Restore{
+			client: manager.GetClient(), tasks: shared, image: image, events: recorder, version: chosen.Version, now: chosen.Now,
+			installation: installation,
+		},
+	} {
+		if err := reconciler.SetupWithManager(manager); err != nil {
+			return fmt.Errorf("set up a controller of backups: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups,verbs=get;list;watch;create;update;delete
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups/status,verbs=get;update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups/finalizers,verbs=update
+
+// progressEvery is how often the log of a Job that runs is read: no watch tells of it.
+const progressEvery = 2 * time.Second
+
+// EtcdBackup reconciles EtcdBackups.
+type EtcdBackup struct {
+	client  client.Client
+	tasks   *tasks
+	image   *ownImage
+	images  build.Images
+	events  events.EventRecorder
+	version string
+	now     func() time.Time
+}
+
+// Reconcile looks at one backup and takes one step.
+func (r *EtcdBackup) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var b v1alpha1.EtcdBackup
+	if err := r.tasks.live.Get(ctx, request.NamespacedName, &b); err != nil {
+		return ctrl.Result{}, wrapped("get EtcdBackup", client.IgnoreNotFound(err))
+	}
+	seen, err := r.observe(ctx, &b)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	view := backup.Look(seen)
+	step, because := backup.Next(view)
+	log.FromContext(ctx).V(1).Info("planned "+step.String(), "because", because)
+	failed := r.act(ctx, seen, view, step)
+	if _, goes := step.(backup.RemoveFinalizer); !goes {
+		if err := r.report(ctx, &b, view, step, failed); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return r.result(view, step), failed
+}
+
+// result is when to look again.
+func (r *EtcdBackup) result(view backup.View, step backup.Step) ctrl.Result {
+	about := backup.KindOf(step)
+	switch {
+	case !about.Rests:
+		return ctrl.Result{RequeueAfter: time.Millisecond} // what was written decides what is next
+	case about.Soon:
+		return ctrl.Result{RequeueAfter: progressEvery}
+	case !about.Until.IsZero():
+		return ctrl.Result{RequeueAfter: max(about.Until.Sub(view.Now), time.Millisecond)}
+	}
+	return ctrl.Result{}
+}
+
+func (r *EtcdBackup) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backup.Seen, error) {
+	seen := backup.Seen{Backup: b, Now: r.now()}
+	var c v1alpha1.EtcdCluster
+	if name := backup.ClusterName(b); name != "" && b.Spec.Found == "" {
+		found, err := r.find(ctx, b.Namespace, name, &c)
+		if err != nil {
+			return seen, err
+		}
+		if found {
+			seen.Cluster = &c
+		}
+		var all v1alpha1.EtcdBackupList
+		if err := r.client.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
+			return seen, fmt.Errorf("list EtcdBackups: %w", err)
+		}
+		seen.Others = all.Items
+	}
+	var s v1alpha1.EtcdBackupStore
+	if name := backup.StoreName(b, seen.Cluster); name != "" {
+		found, err := r.find(ctx, b.Namespace, name, &s)
+		if err != nil {
+			return seen, err
+		}
+		if found {
+			seen.Store = &s
+		}
+	}
+	if b.Status.Job == nil {
+		return seen, nil
+	}
+	job, err := r.tasks.find(ctx, b.Namespace, b.Status.Job.Name)
+	if err != nil || job == nil {
+		return seen, err
+	}
+	seen.Job = job
+	seen.Said = r.listen(ctx, job)
+	return seen, nil
+}
+
+// listen reads what a Job says. That it cannot be read is a fact.
+func (r *EtcdBackup) listen(ctx context.Context, job *batchv1.Job) backup.Said {
+	o, err := r.tasks.look(ctx, job)
+	said := backup.Said{Lines: o.Lines, Ended: o.Ended, Trouble: o.Trouble}
+	if o.Progress != (task.Progress{}) {
+		said.Lines = append([]task.Line{{Progress: &o.Progress}}, said.Lines...)
+	}
+	if err != nil {
+		said.Unread = err.Error()
+	}
+	return said
+}
+
+func (r *EtcdBackup) find(ctx context.Context, namespace, name string, object client.Object) (bool, error) {
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, wrapped("get "+name, err)
+}
+
+// act carries out a step. Record is part of the report.
+func (r *EtcdBackup) act(ctx context.Context, seen backup.Seen, view backup.View, step backup.Step) error {
+	b := seen.Backup
+	switch s := step.(type) {
+	case backup.CreateJob:
+		image, why := r.image.get(ctx)
+		if why != "" {
+			return fmt.Errorf("create Job %s: %s", s.Name, why)
+		}
+		job, err := backup.Maker{Image: image, Images: r.images, Version: r.version}.Job(seen, view, s)
+		if err != nil {
+			return err
+		}
+		return r.tasks.create(ctx, job)
+	case backup.DeleteJob:
+		return r.tasks.remove(ctx, b.Namespace, s.Name, s.UID)
+	case backup.AddFinalizer:
+		controllerutil.AddFinalizer(b, v1alpha1.FinalizerBackup)
+		return wrapped("add finalizer", r.client.Update(ctx, b, client.FieldOwner(v1alpha1.FieldOwner)))
+	case backup.RemoveFinalizer:
+		controllerutil.RemoveFinalizer(b, v1alpha1.FinalizerBackup)
+		if err := r.client.Update(ctx, b, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+			return wrapped("remove finalizer", client.IgnoreNotFound(err))
+		}
+		r.tell(b, backup.Events(b.Status, b.Status, step, nil))
+	case backup.Record, backup.Wait, backup.Refuse, backup.Done:
+	}
+	return nil
+}
+
+func (r *EtcdBackup) report(ctx context.Context, b *v1alpha1.EtcdBackup, view backup.View, step backup.Step, failed error) error {
+	before := b.Status
+	after := backup.Report(view, b.Generation, b.Annotations[v1alpha1.AnnotationReason], step, failed)
+	if !equality.Semantic.DeepEqual(before, after) {
+		b.Status = after
+		if err := r.client.Status().Update(ctx, b, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+			return wrapped("write status", client.IgnoreNotFound(err))
+		}
+	}
+	r.tell(b, backup.Events(before, after, step, failed))
+	return nil
+}
+
+func (r *EtcdBackup) tell(b *v1alpha1.EtcdBackup, all []backup.Event) {
+	for _, event := range all {
+		r.events.Eventf(b, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
+	}
+}
+
+// SetupWithManager watches EtcdBackups, their Jobs, and what they wait for.
+func (r *EtcdBackup) SetupWithManager(manager ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdBackup{}).Owns(&batchv1.Job{}).
+		Watches(&v1alpha1.EtcdBackupStore{}, r.waiting()).
+		Watches(&v1alpha1.EtcdCluster{}, r.waiting()).
+		Named("etcdbackup").WithOptions(options()).Complete(r)
+}
+
+// waiting finds the backups that may wait for a store or a cluster: those that have something left to do.
+func (r *EtcdBackup) waiting() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		var all v1alpha1.EtcdBackupList
+		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range all.Items {
+			b := &all.Items[i]
+			name := object.GetName()
+			concerned := backup.ClusterName(b) == name || b.Spec.Store == name || b.Status.Store == name
+			if concerned && (b.Status.Phase != v1alpha1.BackupComplete || !b.DeletionTimestamp.IsZero()) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(b)})
+			}
+		}
+		return requests
+	})
+}

@@ -1,0 +1,256 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/datadir"
+	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/restore"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/version"
+)
+
+// Restore fills the volumes of clusters that begin with a backup. It writes status.restore and nothing else of an EtcdCluster.
+type Restore struct {
+	client  client.Client
+	tasks   *tasks
+	image   *ownImage
+	events  events.EventRecorder
+	version string
+
+	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
+	installation string
+	now          func() time.Time
+}
+
+// Reconcile looks at one cluster and takes one step towards volumes with the data.
+func (r *Restore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var c v1alpha1.EtcdCluster
+	if err := r.client.Get(ctx, request.NamespacedName, &c); err != nil {
+		return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+	}
+	if !isOver(&c) {
+		if err := r.tasks.live.Get(ctx, request.NamespacedName, &c); err != nil {
+			return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+		}
+	}
+	if isOver(&c) {
+		return ctrl.Result{}, nil
+	}
+	if c.Status.ObservedGeneration == 0 || c.Status.Operator != r.installation {
+		return ctrl.Result{}, nil // a change of the status comes
+	}
+	image, view, err := r.observe(ctx, &c)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	step := restore.Next(view)
+	log.FromContext(ctx).V(1).Info("planned " + step.String())
+	return r.act(ctx, view, image, step)
+}
+
+// isOver says whether there is nothing to restore, or no longer.
+func isOver(c *v1alpha1.EtcdCluster) bool {
+	s := c.Status.Restore
+	return !c.DeletionTimestamp.IsZero() || s == nil && !restore.IsWanted(c) || s != nil && s.CompletedAt != nil
+}
+
+func (r *Restore) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Image, restore.View, error) {
+	view := restore.View{
+		Cluster: c, Now: r.now(), Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
+	}
+	var image jobs.Image
+	image, view.NoImage = r.image.get(ctx)
+	if err := r.claims(ctx, &view); err != nil {
+		return image, view, err
+	}
+	if c.Status.Restore == nil || c.Status.Restore.Path == "" {
+		var all v1alpha1.EtcdBackupList
+		err := r.client.List(ctx, &all, client.InNamespace(c.Namespace))
+		view.Backups = all.Items
+		return image, view, wrapped("list EtcdBackups", err)
+	}
+	if err := r.store(ctx, &view); err != nil {
+		return image, view, err
+	}
+	id, err := clusterID(c)
+	view.ClusterID = id
+	return image, view, errors.Join(err, r.jobs(ctx, &view))
+}
+
+// claims reads all volumes whose names a member could have.
+func (r *Restore) claims(ctx context.Context, view *restore.View) error {
+	var all corev1.PersistentVolumeClaimList
+	if err := r.tasks.live.List(ctx, &all, client.InNamespace(view.Cluster.Namespace)); err != nil {
+		return fmt.Errorf("list volumes: %w", err)
+	}
+	for _, claim := range all.Items {
+		if cluster.Serial(view.Cluster.Name, claim.Name) >= 0 {
+			view.Claims[claim.Name] = claim
+		}
+	}
+	return nil
+}
+
+func (r *Restore) store(ctx context.Context, view *restore.View) error {
+	var store v1alpha1.EtcdBackupStore
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: view.Cluster.Status.Restore.Store}, &store)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	view.Store = &store
+	return wrapped("get EtcdBackupStore", err)
+}
+
+func (r *Restore) jobs(ctx context.Context, view *restore.View) error {
+	for _, member := range view.Cluster.Status.Restore.Members {
+		job, err := r.tasks.find(ctx, view.Cluster.Namespace, jobs.RestoreName(member))
+		if err != nil {
+			return err
+		}
+		if job == nil || !metav1.IsControlledBy(job, view.Cluster) {
+			continue
+		}
+		o, err := r.tasks.look(ctx, job)
+		if err != nil {
+			return err
+		}
+		view.Jobs[member] = restore.Job{
+			Object: job, Ended: o.Ended, EndedAt: o.EndedAt, End: o.end(), Progress: o.Progress, Trouble: o.Trouble,
+		}
+	}
+	return nil
+}
+
+// clusterID follows from the first members and the token.
+func clusterID(c *v1alpha1.EtcdCluster) (string, error) {
+	id, err := datadir.ClusterID(peers(c), restore.Token(c))
+	if err != nil {
+		return "", fmt.Errorf("derive the cluster's ID: %w", err)
+	}
+	return strconv.FormatUint(id, 16), nil
+}
+
+func peers(c *v1alpha1.EtcdCluster) map[string]string {
+	urls := map[string]string{}
+	for _, member := range c.Status.Restore.Members {
+		urls[member] = build.PeerURL(c, member)
+	}
+	return urls
+}
+
+func (r *Restore) act(ctx context.Context, view restore.View, image jobs.Image, step restore.Step) (ctrl.Result, error) {
+	c := view.Cluster
+	again := ctrl.Result{RequeueAfter: time.Millisecond}
+	switch s := step.(type) {
+	case restore.Record:
+		return again, r.report(ctx, c, s.Status, s)
+	case restore.CreateVolumes:
+		for _, member := range s.Members {
+			err := r.client.Create(ctx, restore.Volume(c, member), client.FieldOwner(v1alpha1.FieldOwner))
+			if err != nil && !apierrors.IsAlreadyExists(err) {
+				return again, fmt.Errorf("create volume %s: %w", member, err)
+			}
+		}
+	case restore.CreateJobs:
+		for _, member := range s.Members {
+			if err := r.tasks.create(ctx, jobs.Restore(c, view.Store, member, r.order(view, member), image)); err != nil {
+				return again, err
+			}
+		}
+	case restore.MarkVolume:
+		return again, r.mark(ctx, view.Claims[s.Member], s.ClusterID)
+	case restore.DeleteJob:
+		return again, r.tasks.remove(ctx, c.Namespace, jobs.RestoreName(s.Member), s.UID)
+	case restore.Wait:
+		return r.until(s.Until, view), r.report(ctx, c, s.Status, restore.Record{})
+	case restore.Done:
+		return ctrl.Result{}, nil
+	}
+	return again, nil
+}
+
+// until looks again when a Job's log may say more, or when a pause is over.
+func (r *Restore) until(due time.Time, view restore.View) ctrl.Result {
+	switch {
+	case !due.IsZero():
+		return ctrl.Result{RequeueAfter: max(due.Sub(view.Now), time.Millisecond)}
+	case len(view.Jobs) > 0:
+		return ctrl.Result{RequeueAfter: progressEvery}
+	}
+	return ctrl.Result{RequeueAfter: 10 * time.Second} // volumes that are in the way have no watch of ours
+}
+
+func (r *Restore) order(view restore.View, member string) task.Order {
+	c, s := view.Cluster, view.Cluster.Status.Restore
+	return task.Order{
+		Verb: task.Restore, Operator: r.version, Store: jobs.Store(view.Store.Spec, time.Time{}),
+		Restore: &task.RestoreOrder{
+			Path: s.Path, ManifestSHA256: s.ManifestSHA256, Identities: s.Decryption != "", DataDirectory: build.DataDirectory,
+			Member: member, InitialCluster: peers(c), Token: restore.Token(c), Minor: version.MinorOf(s.Version),
+			Bump: datadir.Bump(s.Revision, 0),
+		},
+	}
+}
+
+// mark writes on a volume whose data it has. The cluster adopts it by that, and a second Job never fills it again.
+func (r *Restore) mark(ctx context.Context, claim corev1.PersistentVolumeClaim, id string) error {
+	before := client.MergeFromWithOptions(claim.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationClusterID, id)
+	return wrapped("mark volume "+claim.Name, r.client.Patch(ctx, &claim, before, client.FieldOwner(v1alpha1.FieldOwner)))
+}
+
+func (r *Restore) report(ctx context.Context, c *v1alpha1.EtcdCluster, status v1alpha1.RestoreStatus, said restore.Record) error {
+	if c.Status.Restore == nil || !equality.Semantic.DeepEqual(*c.Status.Restore, status) {
+		c.Status.Restore = &status
+		if err := r.client.Status().Update(ctx, c, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+			return wrapped("write status", client.IgnoreNotFound(err))
+		}
+	}
+	if said.Event != "" {
+		r.events.Eventf(c, nil, corev1.EventTypeNormal, said.Event, "Restore", "%s", said.What)
+	}
+	return nil
+}
+
+// SetupWithManager watches EtcdClusters, the Jobs that fill their volumes, and the backups that they may wait for.
+func (r *Restore) SetupWithManager(manager ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdCluster{}).Owns(&batchv1.Job{}).
+		Watches(&v1alpha1.EtcdBackup{}, r.waiting()).Named("restore").WithOptions(options()).Complete(r)
+}
+
+// waiting finds the clusters that wait for a backup.
+func (r *Restore) waiting() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		var all v1alpha1.EtcdClusterList
+		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range all.Items {
+			if c := &all.Items[i]; restore.IsWanted(c) && (c.Status.Restore == nil || c.Status.Restore.Path == "") {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(c)})
+			}
+		}
+		return requests
+	})
+}

@@ -1,0 +1,51 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/internal/jobs"
+)
+
+// ownImage is the image that Jobs run: the operator's own, as its Pod says, or the one of a flag.
+type ownImage struct {
+	live  client.Reader
+	pod   client.ObjectKey // empty outside of Kubernetes
+	given string
+
+	mutex sync.Mutex
+	found jobs.Image
+}
+
+// container is the name of the operator's container in its Pod.
+const container = "manager"
+
+// get reads the Pod once: its image never changes without another Pod. Why says what to do if it is not known.
+func (o *ownImage) get(ctx context.Context) (image jobs.Image, why string) {
+	if o.given != "" {
+		return jobs.Image{Operator: o.given}, ""
+	}
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.found.Operator != "" {
+		return o.found, ""
+	}
+	if o.pod.Name == "" {
+		return jobs.Image{}, "the operator runs outside of Kubernetes and does not know its image: start it with --task-image"
+	}
+	var pod corev1.Pod
+	if err := o.live.Get(ctx, o.pod, &pod); err != nil {
+		return jobs.Image{}, fmt.Sprintf("the operator cannot read its own Pod for its image (%v): allow it, or start it with --task-image", err)
+	}
+	for _, c := range pod.Spec.Containers {
+		if c.Name == container {
+			o.found = jobs.Image{Operator: c.Image, PullPolicy: c.ImagePullPolicy}
+			return o.found, ""
+		}
+	}
+	return jobs.Image{}, "the operator's Pod has no container " + container + ": start it with --task-image"
+}

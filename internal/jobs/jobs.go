@@ -1,0 +1,137 @@
+// Package jobs makes the Jobs of backups: pure functions from an object and an order to a Job.
+//
+// It must never hold a client or put a secret into an argument or a variable: keys are mounted as files.
+package jobs
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// Image is what Jobs run: the operator's own image.
+type Image struct {
+	Operator    string
+	PullSecrets []corev1.LocalObjectReference
+	PullPolicy  corev1.PullPolicy
+}
+
+// nonroot is the user of members (internal/build): what a restore writes, etcd must be able to change.
+const nonroot = 65532
+
+// A Job that hangs must end by itself one day. A check is a few requests; the others last as long as the database is large.
+const (
+	longestCheck = 10 * time.Minute
+	longest      = 24 * time.Hour
+)
+
+// Check looks at a store.
+func Check(store *v1alpha1.EtcdBackupStore, name string, order task.Order, image Image) *batchv1.Job {
+	p := newPod(store.Spec, image)
+	p.run(Container(task.Check), order)
+	job := p.job(store.Namespace, name, owner(store, "EtcdBackupStore"), labelsOf(task.Check, store.Name))
+	job.Spec.ActiveDeadlineSeconds = ptr.To(int64(longestCheck / time.Second))
+	return job
+}
+
+// Backup writes a backup.
+func Backup(
+	b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, cluster *v1alpha1.EtcdCluster, name string, order task.Order, image Image,
+) *batchv1.Job {
+	p := newPod(store.Spec, image)
+	if cluster.IsSecure() {
+		p.secret("client", task.ClientFolder, cluster.ClientSecret())
+	}
+	p.run(Container(task.Backup), order)
+	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(task.Backup, store.Name, v1alpha1.LabelBackup, b.Name))
+}
+
+// Verify restores a backup on trial: one container makes a data directory, an etcd runs on it, and a third one asks it.
+func Verify(
+	b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, name string, unpack, verify task.Order, etcdImage string,
+	scratch resource.Quantity, image Image,
+) *batchv1.Job {
+	p := newPod(store.Spec, image)
+	p.identities(unpack.Trial.Identities, b.Spec.Decryption)
+	p.scratch(scratch)
+	unpacking := p.container(Container(task.Unpack), unpack)
+	p.spec.InitContainers = []corev1.Container{unpacking, trial(etcdImage)}
+	p.run(Container(task.Verify), verify)
+	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(task.Verify, store.Name, v1alpha1.LabelBackup, b.Name))
+}
+
+// Delete removes a backup from its store.
+func Delete(b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, name string, order task.Order, image Image) *batchv1.Job {
+	p := newPod(store.Spec, image)
+	p.run(Container(task.Delete), order)
+	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(task.Delete, store.Name, v1alpha1.LabelBackup, b.Name))
+}
+
+// Restore makes the data directory of one member on its volume. It is scheduled as the member is, because a volume may be
+// made where its first Pod runs, and stay there.
+func Restore(ec *v1alpha1.EtcdCluster, store *v1alpha1.EtcdBackupStore, member string, order task.Order, image Image) *batchv1.Job {
+	p := newPod(store.Spec, image)
+	if restore := ec.Status.Restore; restore != nil && restore.Decryption != "" {
+		p.identities(true, &v1alpha1.SecretReference{Secret: restore.Decryption})
+	}
+	p.mount("data", task.MemberFolder, corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: member},
+	})
+	labels := labelsOf(task.Restore, store.Name, LabelRestores, ec.Name, v1alpha1.LabelMember, member)
+	like := build.Scheduling(ec, map[string]string{LabelRestores: ec.Name})
+	p.spec.NodeSelector, p.spec.Affinity, p.spec.Tolerations = like.NodeSelector, like.Affinity, like.Tolerations
+	p.spec.PriorityClassName, p.spec.TopologySpreadConstraints = like.PriorityClassName, like.TopologySpreadConstraints
+	p.run(Container(task.Restore), order)
+	return p.job(ec.Namespace, RestoreName(member), build.Owner(ec), labels)
+}
+
+// LabelRestores holds, on the Job and Pod of a restore, the name of the EtcdCluster. It is another label than the one of
+// the members' Pods, for which Services, disruption budgets and the operator would take it.
+const LabelRestores = "etcd-operator.dev/restores"
+
+// RestoreName is the name of the Job that restores a member.
+func RestoreName(member string) string { return member + "-restore" }
+
+// Container is the name of the container that carries out a verb, and whose log has its lines.
+func Container(verb task.Verb) string { return string(verb) }
+
+// ServiceAccount is that of the Jobs where a store names none. Nothing is granted to it.
+func ServiceAccount(namespace string) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: v1alpha1.BackupServiceAccount, Namespace: namespace, Labels: map[string]string{build.ManagedByLabel: v1alpha1.FieldOwner},
+		},
+		AutomountServiceAccountToken: ptr.To(false),
+	}
+}
+
+// labelsOf are those of a Job and its Pod: pairs of names and values beside the verb and the store.
+func labelsOf(verb task.Verb, store string, more ...string) map[string]string {
+	all := map[string]string{
+		build.ManagedByLabel: v1alpha1.FieldOwner, build.ComponentLabel: "backup",
+		v1alpha1.LabelTask: string(verb), v1alpha1.LabelStore: label(store),
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		all[more[i]] = label(more[i+1])
+	}
+	return all
+}
+
+// label is a name as the value of a label, which has at most 63 characters.
+func label(name string) string { return name[:min(len(name), 63)] }
+
+func owner(object metav1.Object, kind string) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: object.GetName(), UID: object.GetUID(),
+		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+	}
+}

@@ -1,0 +1,98 @@
+package jobs_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what is made as what is expected")
+
+var (
+	onVolume = &v1alpha1.EtcdBackupStore{
+		ObjectMeta: metav1.ObjectMeta{Name: "offsite", Namespace: "default", UID: "store-uid"},
+		Spec:       v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: "backups", Path: "etcd"}},
+	}
+	inS3 = &v1alpha1.EtcdBackupStore{
+		ObjectMeta: metav1.ObjectMeta{Name: "s3", Namespace: "default", UID: "store-uid"},
+		Spec: v1alpha1.EtcdBackupStoreSpec{ServiceAccountName: "writer", S3: &v1alpha1.S3Store{
+			Bucket: "backups", Endpoint: "https://minio.example:9000", PathStyle: true,
+			CA: &v1alpha1.CASource{ConfigMap: "authority", Key: "ca.crt"}, Credentials: &v1alpha1.SecretReference{Secret: "keys"},
+			Encryption: &v1alpha1.S3Encryption{Mode: v1alpha1.EncryptionKMS, Key: "arn"},
+			Lock:       &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30},
+		}},
+	}
+	backup = &v1alpha1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{Name: "first", Namespace: "default", UID: "backup-uid"},
+		Spec:       v1alpha1.EtcdBackupSpec{Cluster: "example", Decryption: &v1alpha1.SecretReference{Secret: "age"}},
+	}
+	example = &v1alpha1.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "default", UID: "cluster-uid"},
+		Spec:       v1alpha1.EtcdClusterSpec{Scheduling: v1alpha1.Scheduling{NodeSelector: map[string]string{"disk": "fast"}}},
+	}
+	image = jobs.Image{Operator: "registry.example/etcd-operator:v1", PullPolicy: corev1.PullIfNotPresent}
+)
+
+// Each Job is as its file in testdata says: review the diff after -rewrite.
+func TestGolden(t *testing.T) {
+	order := func(verb task.Verb) task.Order { return task.Order{Verb: verb} }
+	trial := func(verb task.Verb) task.Order {
+		return task.Order{Verb: verb, Trial: &task.TrialOrder{Identities: true}}
+	}
+	size := resource.MustParse
+	for name, job := range map[string]*batchv1.Job{
+		"check-s3":     jobs.Check(inS3, "etcd-store-uid", order(task.Check), image),
+		"backup":       jobs.Backup(backup, onVolume, example, "first-1", order(task.Backup), image),
+		"verify":       jobs.Verify(backup, onVolume, "first-2", trial(task.Unpack), trial(task.Verify), "etcd:v3.6.16", size("300Mi"), image),
+		"verify-large": jobs.Verify(backup, onVolume, "first-2", trial(task.Unpack), trial(task.Verify), "etcd:v3.6.16", size("4Gi"), image),
+		"delete":       jobs.Delete(backup, inS3, "first-3", order(task.Delete), image),
+		"restore":      jobs.Restore(example, onVolume, "example-0", order(task.Restore), image),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := yaml.Marshal(job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join("testdata", name+".yaml")
+			if *rewrite {
+				if err := os.WriteFile(file, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != string(want) {
+				t.Errorf("it is not as %s says:\n%s", file, got)
+			}
+		})
+	}
+}
+
+// A store's keys are files. An order names neither them nor what is in them.
+func TestOrdersNameNoSecret(t *testing.T) {
+	began := time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
+	s := jobs.Store(inS3.Spec, began)
+	if !s.Keys || s.CA != "ca.crt" || s.S3.LockMode != "COMPLIANCE" || !s.S3.LockUntil.Equal(began.AddDate(0, 0, 30)) || !s.S3.KMS {
+		t.Errorf("the order says %+v, %+v", s, s.S3)
+	}
+	if s := jobs.Store(inS3.Spec, time.Time{}); s.S3.LockUntil != nil {
+		t.Error("what writes nothing is locked")
+	}
+	if s := jobs.Store(onVolume.Spec, began); s.Keys || s.Volume == nil || s.Volume.Path != "etcd" {
+		t.Errorf("the order says %+v", s)
+	}
+}

@@ -1,0 +1,176 @@
+package jobs
+
+import (
+	"path"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// pod is the Pod of a Job while it is made: what is mounted goes into each container of the operator's.
+type pod struct {
+	spec   corev1.PodSpec
+	mounts []corev1.VolumeMount
+	image  Image
+}
+
+// newPod has everything that a store needs.
+func newPod(store v1alpha1.EtcdBackupStoreSpec, image Image) *pod {
+	account := store.ServiceAccountName
+	if account == "" {
+		account = v1alpha1.BackupServiceAccount
+	}
+	p := &pod{image: image, spec: corev1.PodSpec{
+		RestartPolicy:                corev1.RestartPolicyNever,
+		ServiceAccountName:           account,
+		AutomountServiceAccountToken: ptr.To(false), // workload identity mounts a token of its own
+		EnableServiceLinks:           ptr.To(false),
+		ImagePullSecrets:             image.PullSecrets,
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot:        ptr.To(true),
+			RunAsUser:           ptr.To[int64](nonroot),
+			RunAsGroup:          ptr.To[int64](nonroot),
+			FSGroup:             ptr.To[int64](nonroot),
+			FSGroupChangePolicy: ptr.To(corev1.FSGroupChangeOnRootMismatch),
+			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+	}}
+	keys, ca := sources(store)
+	if keys != nil {
+		p.secret("keys", task.KeysFolder, keys.Secret)
+	}
+	if ca != nil {
+		p.mount("ca", task.CAFolder, authorities(*ca))
+	}
+	if store.Volume != nil {
+		p.mount("backups", task.VolumeFolder, corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: store.Volume.Claim},
+		})
+	}
+	return p
+}
+
+func authorities(ca v1alpha1.CASource) corev1.VolumeSource {
+	items := []corev1.KeyToPath{{Key: caKey(ca), Path: caKey(ca)}}
+	if ca.Secret != "" {
+		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ca.Secret, Items: items}}
+	}
+	return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: ca.ConfigMap}, Items: items,
+	}}
+}
+
+func (p *pod) mount(name, folder string, source corev1.VolumeSource) {
+	readOnly := source.Secret != nil || source.ConfigMap != nil
+	p.spec.Volumes = append(p.spec.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+	p.mounts = append(p.mounts, corev1.VolumeMount{Name: name, MountPath: folder, ReadOnly: readOnly})
+}
+
+func (p *pod) secret(name, folder, secret string) {
+	p.mount(name, folder, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: ptr.To[int32](0o440)}})
+}
+
+func (p *pod) identities(wanted bool, secret *v1alpha1.SecretReference) {
+	if wanted && secret != nil {
+		p.secret("identities", task.IdentitiesFolder, secret.Secret)
+	}
+}
+
+// smallScratch is up to what size a trial uses a folder of the node; a larger one has a volume for as long as it lasts.
+var smallScratch = resource.MustParse("1Gi")
+
+func (p *pod) scratch(size resource.Quantity) {
+	if size.Cmp(smallScratch) <= 0 {
+		p.mount("scratch", task.ScratchFolder, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &size}})
+		return
+	}
+	p.mount("scratch", task.ScratchFolder, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+		VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
+		}},
+	}})
+}
+
+// run makes a container of the operator's the one by which the Job ends.
+func (p *pod) run(name string, order task.Order) {
+	p.spec.Containers = []corev1.Container{p.container(name, order)}
+}
+
+// container is one of the operator's. Its limit of memory does not depend on the database: everything is streamed.
+func (p *pod) container(name string, order task.Order) corev1.Container {
+	return corev1.Container{
+		Name:            name,
+		Image:           p.image.Operator,
+		ImagePullPolicy: p.image.PullPolicy,
+		Args:            []string{"task", order.Encode()},
+		VolumeMounts:    p.mounts,
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: memoryOf(order.Verb)},
+		},
+		SecurityContext:          restricted(),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+}
+
+// memoryOf counts what the kernel keeps of files that are mapped, too: a trial and a restore read and write a database.
+func memoryOf(verb task.Verb) resource.Quantity {
+	switch verb {
+	case task.Unpack, task.Restore:
+		return resource.MustParse("512Mi")
+	default:
+		return resource.MustParse("192Mi")
+	}
+}
+
+// trial is the etcd of a trial. It ends with the container that asks it, and nobody else reaches it. What it writes is thrown
+// away: it need not be synced.
+func trial(image string) corev1.Container {
+	return corev1.Container{
+		Name:          "etcd",
+		Image:         image,
+		RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways),
+		Command:       []string{"/usr/local/bin/etcd"},
+		Args: []string{
+			"--name=" + task.TrialMember, "--data-dir=" + path.Join(task.ScratchFolder, task.ScratchData),
+			"--listen-client-urls=" + task.TrialEndpoint, "--advertise-client-urls=" + task.TrialEndpoint,
+			"--listen-peer-urls=" + task.TrialPeerURL, "--initial-advertise-peer-urls=" + task.TrialPeerURL,
+			"--initial-cluster=" + task.TrialMember + "=" + task.TrialPeerURL,
+			"--quota-backend-bytes=17179869184", "--unsafe-no-fsync=true", "--log-level=warn",
+		},
+		VolumeMounts:    []corev1.VolumeMount{{Name: "scratch", MountPath: task.ScratchFolder}},
+		SecurityContext: restricted(),
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
+		},
+	}
+}
+
+func restricted() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: ptr.To(false),
+		ReadOnlyRootFilesystem:   ptr.To(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+// job ends with its first Pod: whether there is another attempt is decided elsewhere.
+func (p *pod) job(namespace, name string, owner metav1.OwnerReference, labels map[string]string) *batchv1.Job {
+	return &batchv1.Job{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels, OwnerReferences: []metav1.OwnerReference{owner}},
+		Spec: batchv1.JobSpec{
+			BackoffLimit:          ptr.To[int32](0),
+			ActiveDeadlineSeconds: ptr.To(int64(longest.Seconds())),
+			PodReplacementPolicy:  ptr.To(batchv1.Failed),
+			Template:              corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: p.spec},
+		},
+	}
+}

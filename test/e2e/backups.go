@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// newVolumeStore creates a store on a volume of its own, and waits until it can be used.
+func newVolumeStore(namespace, name string) *v1alpha1.EtcdBackupStore {
+	GinkgoHelper()
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: newClaimSpec()}
+	claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("256Mi")
+	Expect(api.Create(ctx, claim)).To(Succeed())
+	store := &v1alpha1.EtcdBackupStore{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: name}},
+	}
+	Expect(api.Create(ctx, store)).To(Succeed())
+	canBeUsed(store)
+	return store
+}
+
+// canBeUsed waits until a store says so.
+func canBeUsed(store *v1alpha1.EtcdBackupStore) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(api.Get(ctx, keyOf(store), store)).To(Succeed())
+		g.Expect(conditionIn(store.Status.Conditions, v1alpha1.ConditionReady)).To(HaveField("Status", metav1.ConditionTrue))
+	}).Should(Succeed(), "store %s to be ready", store.Name)
+}
+
+// newBackup is one of a cluster.
+func newBackup(c *v1alpha1.EtcdCluster, store, name string, changes ...func(*v1alpha1.EtcdBackupSpec)) *v1alpha1.EtcdBackup {
+	backup := &v1alpha1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
+		Spec:       v1alpha1.EtcdBackupSpec{Cluster: c.Name, Store: store},
+	}
+	for _, change := range changes {
+		change(&backup.Spec)
+	}
+	return backup
+}
+
+// back makes a backup, and waits until it is verified.
+func back(c *v1alpha1.EtcdCluster, store, name string, changes ...func(*v1alpha1.EtcdBackupSpec)) *v1alpha1.EtcdBackup {
+	GinkgoHelper()
+	backup := newBackup(c, store, name, changes...)
+	Expect(api.Create(ctx, backup)).To(Succeed())
+	isVerified(backup)
+	return backup
+}
+
+func isVerified(backup *v1alpha1.EtcdBackup) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		readBackup(g, backup)
+		g.Expect(conditionIn(backup.Status.Conditions, v1alpha1.ConditionVerified)).To(HaveField("Status", metav1.ConditionTrue))
+		g.Expect(backup.Status.Phase).To(Equal(v1alpha1.BackupComplete))
+	}).Should(Succeed(), "backup %s to be verified", backup.Name)
+}
+
+// backupSays waits until a backup says the reason in the condition, with a message that contains the words.
+func backupSays(backup *v1alpha1.EtcdBackup, kind, reason, words string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		readBackup(g, backup)
+		g.Expect(conditionIn(backup.Status.Conditions, kind)).To(And(
+			HaveField("Reason", reason), HaveField("Message", ContainSubstring(words))))
+	}).Should(Succeed())
+}
+
+func readBackup(g Gomega, backup *v1alpha1.EtcdBackup) {
+	g.Expect(api.Get(ctx, keyOf(backup), backup)).To(Succeed())
+}
+
+func conditionIn(all []metav1.Condition, kind string) metav1.Condition {
+	if found := meta.FindStatusCondition(all, kind); found != nil {
+		return *found
+	}
+	return metav1.Condition{Type: kind}
+}
+
+// jobsOf are the names of all Jobs in a namespace.
+func jobsOf(g Gomega, namespace string) []string {
+	var list batchv1.JobList
+	g.Expect(api.List(ctx, &list, client.InNamespace(namespace))).To(Succeed())
+	var names []string
+	for _, job := range list.Items {
+		names = append(names, job.Name)
+	}
+	return names
+}
+
+// backupsOf are the backups in a namespace that stand for what lies in a store.
+func backupsOf(g Gomega, namespace string) []v1alpha1.EtcdBackup {
+	var list v1alpha1.EtcdBackupList
+	g.Expect(api.List(ctx, &list, client.InNamespace(namespace))).To(Succeed())
+	return list.Items
+}
+
+// restoring begins with a backup of the same namespace.
+func restoring(backup string) func(*v1alpha1.EtcdClusterSpec) {
+	return func(spec *v1alpha1.EtcdClusterSpec) {
+		spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Backup: backup}}
+	}
+}
+
+// partsOf are the files of a backup in a store on a volume: its manifest last.
+func partsOf(backup *v1alpha1.EtcdBackup) []string {
+	GinkgoHelper()
+	var claim corev1.PersistentVolumeClaim
+	Expect(api.Get(ctx, client.ObjectKey{Namespace: backup.Namespace, Name: backup.Status.Store}, &claim)).To(Succeed())
+	var volume corev1.PersistentVolume
+	Expect(api.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, &volume)).To(Succeed())
+	Expect(volume.Spec.Local).NotTo(BeNil())
+	files, err := filepath.Glob(filepath.Join(volume.Spec.Local.Path, backup.Status.Path, "*"))
+	Expect(err).NotTo(HaveOccurred())
+	slices.SortFunc(files, func(a, b string) int { return strings.Compare(filepath.Ext(b)+b, filepath.Ext(a)+a) })
+	Expect(len(files)).To(BeNumerically(">=", 2))
+	return files
+}
+
+// damageFile turns a bit over in the middle of a file.
+func damageFile(file string) {
+	GinkgoHelper()
+	info, err := os.Stat(file)
+	Expect(err).NotTo(HaveOccurred())
+	flipBit(file, info.Size()/2)
+}
