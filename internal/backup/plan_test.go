@@ -20,7 +20,7 @@ import (
 //
 //	trial=BOOL, policy=DELETION, scheduled, recipients, decryption, verify-policy=POLICY, verified-today   what is wanted
 //	found, listed (PROBLEM), foreign   it lies in the store already, and what the list of the store says
-//	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|well   what there is
+//	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|locked|well   what there is
 //	write|verify|delete=succeeds|fails|refuses|disproves|locked|silent|vanishes|replaced (WORDS)   how the next Job ends
 //	lock=DURATION   object lock of the store
 //	request=VALUE, object (is deleted), pass=DURATION   what happens
@@ -140,12 +140,10 @@ var clusters = map[string]backup.Cluster{
 	"missing":    {Name: "a"},
 	"hibernated": {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Hibernated: true},
 	"unformed":   {Name: "a", Exists: true, UID: "c-uid"},
-	"corrupt":    {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Corrupt: "etcd refuses every write: it has raised the alarm CORRUPT"},
-	"silent": {
-		Name: "a", Exists: true, UID: "c-uid", ID: "c1",
-		Why: "whether members serve is not known: etcd answers its users only, because authentication is enabled",
-	},
-	"well": {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3},
+	"corrupt":    {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Corrupt: "it has raised the alarm CORRUPT"},
+	"silent":     {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Why: "1 of 3 voters are healthy, 2 are needed"},
+	"locked":     {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Locked: true},
+	"well":       {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3},
 }
 
 // settle obeys the plan until it rests.
@@ -193,11 +191,11 @@ func (s *story) endJob() {
 	if queue := s.ends[s.jobs[i].task]; len(queue) > 0 {
 		next, s.ends[s.jobs[i].task] = queue[0], queue[1:]
 	}
-	switch next.end {
-	case running:
+	if next.end == running {
 		s.jobs = nil
 		return
-	case stranger:
+	}
+	if next.end == stranger {
 		s.jobs[i].uid = "another"
 	}
 	s.jobs[i].words = next.words

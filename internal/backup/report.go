@@ -167,7 +167,7 @@ func unknown(v View, step Step, err error, is func(metav1.ConditionStatus, strin
 	case v.isHopeless(Verify):
 		return is(status, v.Status.Failure.Reason, v.Status.Failure.Message)
 	case !v.isTrialWanted():
-		return is(status, v1alpha1.ReasonNotWanted, fmt.Sprintf("nobody asked for a trial; the annotation %s asks for one", v1alpha1.AnnotationVerifyOnce))
+		return is(status, v1alpha1.ReasonNotWanted, "nobody asked for a trial; the annotation "+v1alpha1.AnnotationVerifyOnce+" asks for one")
 	case err != nil:
 		return is(status, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
 	case reason != "":

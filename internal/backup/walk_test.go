@@ -130,7 +130,8 @@ func violation(before, after *world, step backup.Step) string {
 	switch {
 	case was.Job != nil && is.Job == nil && before.view().Job.Exists && before.view().Job.Owned && before.view().Job.UID == was.Job.UID:
 		return "a Job is forgotten that exists"
-	case before.v.Spec.Found == "" && was.ManifestSHA256 != "" && (is.ManifestSHA256 != was.ManifestSHA256 || status(is, "Complete") != "True"):
+	case before.v.Spec.Found == "" && was.ManifestSHA256 != "" &&
+		(is.ManifestSHA256 != was.ManifestSHA256 || is.Path != was.Path || status(is, "Complete") != "True"):
 		return "a backup that was complete is no longer"
 	case is.Jobs < was.Jobs:
 		return "a number of a Job is used again"
@@ -161,8 +162,8 @@ func createViolation(before *world, s backup.CreateJob) string {
 func trialViolation(before *world, was, is v1alpha1.EtcdBackupStatus) string {
 	job := before.view().Job
 	switch {
-	case status(was, "Verified") != "True" && status(is, "Verified") == "True" && (was.Job == nil || job.Done == nil || job.Done.Trial == nil) &&
-		was.Verified == nil:
+	case status(was, "Verified") != "True" && status(is, "Verified") == "True" && was.Verified == nil &&
+		(was.Job == nil || job.Done == nil || job.Done.Trial == nil):
 		return "a backup is verified without a trial"
 	case status(was, "Verified") != "False" && status(is, "Verified") == "False" && (job.Failed == nil || was.Job.Task != backup.Verify) &&
 		(was.Trial == nil || was.Trial.Reason == ""):
@@ -224,7 +225,7 @@ func endsOf(j job) []end {
 	case j.task == backup.Verify:
 		return []end{succeeds, fails, refuses, silent, disproves}
 	default:
-		return []end{succeeds, fails, refuses, silent}
+		return []end{succeeds, fails, refuses, silent, locked}
 	}
 }
 
@@ -289,7 +290,8 @@ func (w *world) moment() moment {
 	m := moment{
 		deleting: w.v.Deleting, finalizer: w.v.HasFinalizer, request: w.v.Request != "", policy: w.v.Spec.DeletionPolicy == v1alpha1.DeleteBackup,
 		late: w.v.Created.Before(start), lateTrial: s.FinishedAt != nil && s.FinishedAt.Time.Before(start.Add(-2*time.Hour)),
-		exists: w.v.Store.Exists, ready: w.v.Store.Ready, hibernated: w.v.Cluster.Hibernated, stored: w.stored, verified: s.Verified != nil, luck: w.luck,
+		exists: w.v.Store.Exists, ready: w.v.Store.Ready, hibernated: w.v.Cluster.Hibernated, stored: w.stored,
+		verified: s.Verified != nil, luck: w.luck,
 		retry: s.RetryAt != nil && s.RetryAt.After(start), locked: s.LockedUntil != nil && s.LockedUntil.After(start),
 		path: s.Path != "", sha: s.ManifestSHA256 != "", trial: ptr.Deref(s.Trial, v1alpha1.BackupTrial{}),
 	}

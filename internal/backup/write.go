@@ -20,8 +20,8 @@ func obstacle(v View, task string) (reason, why string) {
 	store := v.Store
 	switch {
 	case store.Name == "":
-		return v1alpha1.ReasonNoStoreNamed, fmt.Sprintf("a store: set spec.backup.store of EtcdCluster %s, or create an EtcdBackup with spec.store",
-			v.Cluster.Name)
+		return v1alpha1.ReasonNoStoreNamed, fmt.Sprintf("a store: set spec.backup.store of EtcdCluster %s, "+
+			"or create an EtcdBackup with spec.store", v.Cluster.Name)
 	case !store.Exists:
 		return v1alpha1.ReasonStoreMissing, fmt.Sprintf("EtcdBackupStore %s, which does not exist: create it", store.Name)
 	case task == Delete: // a store that is full, and thus not ready, must be able to become emptier
