@@ -147,10 +147,10 @@ func clusterOf(seen Seen) Cluster {
 }
 
 // lastVerified is when the newest verified backup of a cluster was begun; zero if there is none.
-func lastVerified(all []v1alpha1.EtcdBackup, cluster string) time.Time {
+func lastVerified(all []v1alpha1.EtcdBackup, uid string) time.Time {
 	var last time.Time
 	for _, b := range all {
-		verified := b.Status.Verified != nil && b.Status.StartedAt != nil && b.Status.ClusterUID == cluster
+		verified := b.Status.Verified != nil && b.Status.StartedAt != nil && b.Status.ClusterUID == uid
 		if verified && b.Status.StartedAt.After(last) {
 			last = b.Status.StartedAt.Time
 		}
