@@ -146,6 +146,8 @@ func createViolation(before *world, s backup.CreateJob) string {
 		return "a Job is created that the status does not name"
 	case s.Task == backup.Delete && (!before.v.Deleting || before.v.Spec.DeletionPolicy != v1alpha1.DeleteBackup):
 		return "what is stored is deleted, and nobody said so"
+	case !before.v.Store.Exists || s.Task == backup.Backup && before.v.Cluster.Hibernated:
+		return "a Job is created that cannot do its work"
 	case s.Task == backup.Backup && before.v.Spec.Found != "":
 		return "a backup that was found is written"
 	case s.Task == backup.Backup && status.ManifestSHA256 != "":
@@ -168,6 +170,8 @@ func trialViolation(before *world, was, is v1alpha1.EtcdBackupStatus) string {
 	case status(was, "Verified") != "False" && status(is, "Verified") == "False" && (job.Failed == nil || was.Job.Task != backup.Verify) &&
 		(was.Trial == nil || was.Trial.Reason == ""):
 		return "a backup is not good without a trial"
+	case is.Verified != nil && is.Trial.Reason != "":
+		return "a backup is verified and not good"
 	case was.Verified != nil && is.Verified == nil && is.Trial.Reason == "":
 		return "a trial that was passed is forgotten"
 	case was.Trial != nil && was.Trial.Reason != "" && is.Verified == nil && (is.Trial == nil || is.Trial.Reason == ""):

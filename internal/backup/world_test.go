@@ -24,6 +24,7 @@ type world struct {
 	stored content
 	lock   time.Duration // for how long the store keeps what is written
 	gone   bool          // the EtcdBackup
+	held   bool          // by a finalizer of somebody else's
 	luck   int           // how many disturbances are yet to come, at most
 	events []string
 }
@@ -43,6 +44,7 @@ type job struct {
 	end             end
 	words           string
 	until           time.Time
+	hangs           bool // it says words as its progress, and no more
 }
 
 // end is how a Job ended.
@@ -114,7 +116,12 @@ func (j job) seen(v backup.View) backup.Job {
 		failed(task.StoreLocked, true)
 	case silent:
 		seen.Trouble = j.words
-	case running, stranger:
+	case running:
+		seen.Progress.Message = j.words
+		if j.words != "" {
+			seen.Progress.Read, seen.Progress.Total, seen.Progress.Rate = 5<<20, 20<<20, 2<<20
+		}
+	case stranger:
 	}
 	return seen
 }
@@ -151,7 +158,7 @@ func (w *world) obey(step backup.Step) {
 		w.v.HasFinalizer = true
 	case backup.RemoveFinalizer:
 		w.v.HasFinalizer = false
-		w.gone = w.v.Deleting
+		w.gone = w.v.Deleting && !w.held
 	case backup.Record, backup.Wait, backup.Refuse, backup.Done:
 	}
 	w.v.Status = written(backup.Report(seen, 1, "", step, nil))
