@@ -136,7 +136,8 @@ func TestNewestVerified(t *testing.T) {
 	}
 	s.Others = []v1alpha1.EtcdBackup{
 		of("c-uid", start.Add(-3*time.Hour), true), of("c-uid", start.Add(-5*time.Hour), true),
-		of("c-uid", start, false), of("other", start, true), {},
+		of("c-uid", start, false), of("other", start, true),
+		{},
 	}
 	if got := backup.Look(s).Cluster.LastVerified; !got.Equal(start.Add(-3 * time.Hour)) {
 		t.Errorf("the newest is of %s", got)
