@@ -19,11 +19,14 @@ func TestRefusedBackups(t *testing.T) {
 		"two-stores": {
 			"EtcdBackupStore", "{volume: {claim: c}, gcs: {bucket: bbb}}", "{gcs: {bucket: bbb}}", "exactly one of s3, gcs, azure and volume",
 		},
-		"no-url":  {"EtcdBackupStore", "{s3: {bucket: bbb, endpoint: minio}}", `{s3: {bucket: bbb, endpoint: "http://minio:9000"}}`, "must be a URL"},
+		"no-url": {
+			"EtcdBackupStore", "{s3: {bucket: bbb, endpoint: minio}}", `{s3: {bucket: bbb, endpoint: "http://minio:9000"}}`, "must be a URL",
+		},
 		"a-path":  {"EtcdBackupStore", `{s3: {bucket: bbb, endpoint: "http://minio/x"}}`, "{s3: {bucket: bbb}}", "without a path"},
 		"upwards": {"EtcdBackupStore", "{volume: {claim: c, path: a/../..}}", "{volume: {claim: c, path: a/b}}", "does not go up"},
 		"two-authorities": {
-			"EtcdBackupStore", "{s3: {bucket: bbb, ca: {secret: a, configMap: b}}}", "{s3: {bucket: bbb, ca: {secret: a}}}", "either a secret or a configMap",
+			"EtcdBackupStore", "{s3: {bucket: bbb, ca: {secret: a, configMap: b}}}", "{s3: {bucket: bbb, ca: {secret: a}}}",
+			"either a secret or a configMap",
 		},
 		"no-cluster":    {"EtcdBackup", "{store: s}", "{cluster: a}", "either the cluster that is to be backed up"},
 		"found-nowhere": {"EtcdBackup", "{found: v1/a/b/c}", "{found: v1/a/b/c, store: s}", "found is a path in a store"},
