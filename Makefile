@@ -93,7 +93,7 @@ test-envtest: ## Tests against a real kube-apiserver and etcd
 	@hack/with-envtest.sh env $(race) -tags envtest -timeout 15m $(ENVTEST_PACKAGES)
 
 # What -short leaves out of the unit tests.
-PROCESS_PACKAGES = ./internal/archive ./internal/crash ./internal/datadir ./internal/etcd
+PROCESS_PACKAGES = ./internal/archive ./internal/crash ./internal/datadir ./internal/etcd ./internal/runner
 
 .PHONY: test-etcd
 test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor version
