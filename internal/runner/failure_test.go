@@ -43,12 +43,12 @@ func TestFailure(t *testing.T) {
 		"newer format":      {&archive.FormatError{Format: 2, OperatorVersion: "0.9.0"}, task.NewerFormat, true, "restore it by operator v0.9.0"},
 		"wrong key":         {archive.ErrWrongKey, task.WrongKey, true, "whose key identities has the identity"},
 		"wrong recipient":   {archive.ErrWrongRecipient, task.WrongKey, true, "correct encryption.recipients"},
-		"snapshot is cut":   {&sourceError{"m1", archive.ErrTruncated}, task.MemberFailed, false, "m1: the stream ends too early; it is tried again"},
+		"snapshot is cut":   {&sourceError{"m1", archive.ErrTruncated}, task.MemberFailed, false, "m1: the stream ends too early; it is tried"},
 		"snapshot is wrong": {&sourceError{"m1", &archive.CorruptError{Object: "database"}}, task.MemberFailed, false, "m1: database is corrupt"},
 		"root only":         {&authError{"m1"}, task.AuthEnabled, false, "etcdctl auth disable"},
 		"no room":           {fmt.Errorf("make: %w", room), task.NoRoom, true, "10 bytes free, and needs 20; give the volume the room"},
 		"disk is full":      {&fs.PathError{Op: "write", Path: "db", Err: syscall.ENOSPC}, task.NoRoom, true, "give the volume more room"},
-		"not empty":         {&datadir.ExistsError{Path: "/data", ClusterID: 1, MemberID: 2}, task.NotEmpty, true, "member 2 of cluster 1; nothing was"},
+		"not empty":         {&datadir.ExistsError{Path: "/data", ClusterID: 1, MemberID: 2}, task.NotEmpty, true, "of cluster 1; nothing was"},
 		"busy":              {&datadir.BusyError{Folder: "/data"}, task.InternalFailure, false, "another process makes a data directory"},
 		"too old":           {&datadir.VersionError{Database: "3.7", Minor: "3.6"}, task.WrongVersion, true, "run etcd 3.7 or the next minor"},
 		"other database":    {&datadir.HashError{}, task.Corrupt, true, "not 0000"},
@@ -59,7 +59,7 @@ func TestFailure(t *testing.T) {
 		"etcd of the trial": {&trialError{context.DeadlineExceeded}, task.InternalFailure, false, "look at the log of the container etcd"},
 		"gone":              {&goneError{"v1/a/b/c"}, task.Corrupt, true, "v1/a/b/c is not in the store"},
 		"unclear":           {&unclear{"x"}, task.OrderNotClear, true, "the image of the operator that made them"},
-		"told to end":       {&stoppedError{&store.Error{Kind: store.Unreachable, Do: "read", Name: "a"}}, task.InternalFailure, false, "told to end"},
+		"told to end":       {&stoppedError{&store.Error{Kind: store.Unreachable}}, task.InternalFailure, false, "told to end"},
 		"anything else":     {errors.New("x"), task.InternalFailure, false, "x; it is tried again"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,10 @@ import (
 // pod is where a Job runs whose Secrets have these files.
 func pod(t *testing.T, keys map[string]string) Environment {
 	t.Helper()
-	in := Environment{Folders: Folders{Keys: t.TempDir(), CA: t.TempDir(), Volume: "/backups"}, Getenv: func(name string) string { return "of " + name }}
+	in := Environment{
+		Folders: Folders{Keys: t.TempDir(), CA: t.TempDir(), Volume: "/backups"},
+		Getenv:  func(name string) string { return "of " + name },
+	}
 	for name, content := range keys {
 		if err := os.WriteFile(filepath.Join(in.Folders.Keys, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 )
 
 // member is one that answers: m1 has the ID 1, and so on. Number 1 leads.
-func member(number uint64, applied uint64, changes ...func(*candidate)) candidate {
+func member(number, applied uint64, changes ...func(*candidate)) candidate {
 	c := candidate{
 		member: task.Member{Name: fmt.Sprintf("m%d", number), ID: fmt.Sprint(number)},
 		status: etcd.Status{ClusterID: 0xc1, MemberID: number, LeaderID: 1, RaftAppliedIndex: applied},

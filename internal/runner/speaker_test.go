@@ -44,7 +44,8 @@ func TestProgress(t *testing.T) {
 		{999 * time.Millisecond, 1000, "hashing", -1}, // also at the end
 	} {
 		got := step(c.passed, c.read, c.message)
-		if (got == nil) != (c.rate < 0) || got != nil && (got.Rate != c.rate || got.Read != c.read || got.Total != 1000 || got.Message != c.message) {
+		want := &task.Progress{Read: c.read, Total: 1000, Rate: c.rate, Message: c.message}
+		if (got == nil) != (c.rate < 0) || got != nil && *got != *want {
 			t.Errorf("step %d: %+v", i, got)
 		}
 	}
@@ -55,7 +56,8 @@ func TestObey(t *testing.T) {
 		var out bytes.Buffer
 		exit := Obey(t.Context(), arguments, Environment{Out: &out, Now: time.Now, Folders: InPod()})
 		line, ok := task.Parse(out.Bytes())
-		if exit != ExitUnclear || !ok || line.Failed == nil || line.Failed.Reason != task.OrderNotClear || strings.Count(out.String(), "\n") != 1 {
+		isRefused := ok && line.Failed != nil && line.Failed.Reason == task.OrderNotClear
+		if exit != ExitUnclear || !isRefused || strings.Count(out.String(), "\n") != 1 {
 			t.Errorf("%s: it ends with %d, and says %s", name, exit, out.String())
 		}
 	}

@@ -90,7 +90,9 @@ func TestLines(t *testing.T) {
 
 // TestWhatIsNoLine: a crash, or a library, prints into the same log.
 func TestWhatIsNoLine(t *testing.T) {
-	for _, text := range []string{"", "panic: runtime error", "{}", `{"level":"info"}`, "null", "[]", `"done"`, `{"done":null}`, `{"done":1}`} {
+	for _, text := range []string{
+		"", "panic: runtime error", "{}", `{"level":"info"}`, "null", "[]", `"done"`, `{"done":null}`, `{"done":1}`,
+	} {
 		if line, ok := task.Parse([]byte(text)); ok {
 			t.Errorf("%q is a line: %+v", text, line)
 		}
