@@ -69,11 +69,21 @@ func run(args []string) error {
 // carryOut does what a Job was made for, and returns how the process ends. Only lines go to the standard output, and
 // nothing to the other one: both are one log.
 func carryOut(arguments []string) (exit int) {
-	if content, err := os.ReadFile(runner.MemoryFile); err == nil { // else there is no limit
-		debug.SetMemoryLimit(runner.MemoryLimit(string(content)))
-	}
+	saveMemory()
 	in := runner.Environment{Out: os.Stdout, Now: time.Now, Folders: runner.InPod(), Getenv: os.Getenv}
 	return runner.Obey(ctrl.SetupSignalHandler(), arguments, in)
+}
+
+// saveMemory is for Jobs, which have a small limit. What cannot be read is left as it is.
+func saveMemory() {
+	debug.SetGCPercent(runner.GCPercent)
+	if content, err := os.ReadFile(runner.MemoryFile); err == nil {
+		debug.SetMemoryLimit(runner.MemoryLimit(string(content)))
+	}
+	if mappings, err := os.Open(runner.MappingsFile); err == nil {
+		runner.ForgetStart(mappings)
+		_ = mappings.Close() // it was only read
+	}
 }
 
 // proxyOf is the proxy that a kubeconfig names, and else none: Operator Lifecycle Manager

@@ -1,6 +1,8 @@
 package runner_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -33,6 +35,24 @@ func TestDelete(t *testing.T) {
 	if len(w.stored("v1/default/example/uid-10")) < 2 {
 		t.Error("a backup whose name begins alike was deleted")
 	}
+}
+
+// TestDeleteBeginsWithTheManifest: a Job that ends after its first step leaves no backup that names what is not there.
+func TestDeleteBeginsWithTheManifest(t *testing.T) {
+	w := newWorld(t)
+	w.backedUp("uid-1", database(t, 3), nil)
+	parts := len(w.stored(path)) - 1
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // which a volume looks at when it lists
+	w.saysWithin(ctx, remove(""))
+	if _, err := os.Stat(w.file(path + "/manifest.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the manifest is there: %v", err)
+	}
+	if left := w.stored(path); len(left) != parts {
+		t.Errorf("it did more than its first step: %v is left", left)
+	}
+	w.does(remove(""))
+	w.nothing(w.in.Folders.Volume + "/etcd/unfinished~")
 }
 
 func TestDeleteOfWhatIsTorn(t *testing.T) {

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"bytes"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -70,15 +69,5 @@ func TestObey(t *testing.T) {
 	in.Folders.Volume += "/nothing"
 	if exit := Obey(t.Context(), []string{order.Encode()}, in); exit != ExitFailed {
 		t.Errorf("it ends with %d, and says %s", exit, out.String())
-	}
-}
-
-func TestMemoryLimit(t *testing.T) {
-	for content, want := range map[string]int64{
-		"201326592\n": 100663296, "max\n": math.MaxInt64, "": math.MaxInt64, "0": math.MaxInt64, "-1": math.MaxInt64,
-	} {
-		if got := MemoryLimit(content); got != want {
-			t.Errorf("%q: %d, and it should be %d", content, got, want)
-		}
 	}
 }
