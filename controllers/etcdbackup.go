@@ -78,20 +78,8 @@ func (r *EtcdBackup) result(view backup.View, step backup.Step) ctrl.Result {
 
 func (r *EtcdBackup) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backup.Seen, error) {
 	seen := backup.Seen{Backup: b, Now: r.now()}
-	var c v1alpha1.EtcdCluster
-	if name := backup.ClusterName(b); name != "" && b.Spec.Found == "" {
-		found, err := r.find(ctx, b.Namespace, name, &c)
-		if err != nil {
-			return seen, err
-		}
-		if found {
-			seen.Cluster = &c
-		}
-		var all v1alpha1.EtcdBackupList
-		if err := r.client.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
-			return seen, fmt.Errorf("list EtcdBackups: %w", err)
-		}
-		seen.Others = all.Items
+	if err := r.cluster(ctx, b, &seen); err != nil {
+		return seen, err
 	}
 	var s v1alpha1.EtcdBackupStore
 	if name := backup.StoreName(b, seen.Cluster); name != "" {
@@ -113,6 +101,28 @@ func (r *EtcdBackup) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backu
 	seen.Job = job
 	seen.Said = r.listen(ctx, job)
 	return seen, nil
+}
+
+// cluster reads the cluster that is to be backed up, and its other backups.
+func (r *EtcdBackup) cluster(ctx context.Context, b *v1alpha1.EtcdBackup, seen *backup.Seen) error {
+	name := backup.ClusterName(b)
+	if name == "" || b.Spec.Found != "" {
+		return nil
+	}
+	var c v1alpha1.EtcdCluster
+	found, err := r.find(ctx, b.Namespace, name, &c)
+	if err != nil {
+		return err
+	}
+	if found {
+		seen.Cluster = &c
+	}
+	var all v1alpha1.EtcdBackupList
+	if err := r.client.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
+		return fmt.Errorf("list EtcdBackups: %w", err)
+	}
+	seen.Others = all.Items
+	return nil
 }
 
 // listen reads what a Job says. That it cannot be read is a fact.

@@ -83,7 +83,7 @@ func TestSamples(t *testing.T) {
 			if err := server.Create(t.Context(), sample.DeepCopy(), strict); err != nil {
 				t.Fatal(err)
 			}
-			got := get(t, sample.GetName())
+			got := typed(t, sample)
 			object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(got)
 			if err != nil {
 				t.Fatal(err)
@@ -92,8 +92,8 @@ func TestSamples(t *testing.T) {
 			if err := server.Update(t.Context(), got); err != nil {
 				t.Fatal(err)
 			}
-			if got.Generation != 1 {
-				t.Errorf("reading and writing it back changed it: %+v", got.Spec)
+			if got.GetGeneration() != 1 {
+				t.Errorf("reading and writing it back changed it: %+v", got)
 			}
 		})
 	}
@@ -102,6 +102,19 @@ func TestSamples(t *testing.T) {
 			t.Errorf("no sample is named %s", name)
 		}
 	}
+}
+
+// typed is the object as Go knows its kind.
+func typed(t *testing.T, sample *unstructured.Unstructured) client.Object {
+	t.Helper()
+	kinds := map[string]client.Object{
+		"EtcdCluster": &v1alpha1.EtcdCluster{}, "EtcdBackup": &v1alpha1.EtcdBackup{}, "EtcdBackupStore": &v1alpha1.EtcdBackupStore{},
+	}
+	object := kinds[sample.GetKind()]
+	if err := server.Get(t.Context(), client.ObjectKeyFromObject(sample), object); err != nil {
+		t.Fatal(err)
+	}
+	return object
 }
 
 func readYAML(t *testing.T, path string, into any) {

@@ -350,6 +350,15 @@ type BackupTrial struct {
 	// request is the value of the annotation etcd-operator.dev/verify that was last followed.
 	// +optional
 	Request string `json:"request,omitempty"`
+
+	// reason is Different or Corrupt if the last trial that proved something showed that the backup
+	// is not good.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// message says what that trial found.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // BackupProgress is how far a Job is.

@@ -155,8 +155,8 @@ var podSettings = []refusal{
 		says: `unknown field "spec.storage.capacity"`,
 	},
 	{
-		name: "field of a later version", bad: "{backup: {schedule: hourly}}", good: "{}",
-		says: `unknown field "spec.backup"`,
+		name: "field of a later version", bad: "{defragmentation: {schedule: hourly}}", good: "{}",
+		says: `unknown field "spec.defragmentation"`,
 	},
 }
 

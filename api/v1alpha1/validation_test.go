@@ -32,7 +32,7 @@ func (r refusal) check(t *testing.T, number int) {
 
 func TestRefusals(t *testing.T) {
 	number := 0
-	for _, table := range [][]refusal{sizes, versions, operations, storage, immutable, etcdSettings, flags, podSettings} {
+	for _, table := range [][]refusal{sizes, versions, operations, storage, immutable, etcdSettings, flags, podSettings, restores} {
 		for _, r := range table {
 			number++
 			t.Run(r.name, func(t *testing.T) { r.check(t, number) })
@@ -222,4 +222,36 @@ func TestScaleSubresourceKeepsTheRuleOfSizes(t *testing.T) {
 	if size := get(t, c.Name).Size(); size != 5 {
 		t.Errorf("scaled to 5, and size is %d", size)
 	}
+}
+
+var restores = []refusal{
+	{
+		name: "a restore without volumes", bad: "{storage: {ephemeral: {}}, bootstrap: {restore: {backup: first}}}",
+		good: "{bootstrap: {restore: {backup: first}}}", says: "bootstrap.restore needs volumes",
+	},
+	{
+		name: "a restore of two backups", bad: "{bootstrap: {restore: {backup: first, store: offsite}}}",
+		good: "{bootstrap: {restore: {store: offsite}}}", says: "either a backup, or a store",
+	},
+	{
+		name: "a restore of nothing", bad: "{bootstrap: {restore: {}}}", good: "{bootstrap: {restore: {backup: first}}}",
+		says: "either a backup, or a store",
+	},
+	{
+		name: "a backup at a time", bad: "{bootstrap: {restore: {backup: first, at: latest}}}",
+		good: "{bootstrap: {restore: {store: offsite, cluster: a/b, at: latest}}}", says: "go with store",
+	},
+	{
+		name: "a time that is none", bad: "{bootstrap: {restore: {store: offsite, at: yesterday}}}",
+		good: `{bootstrap: {restore: {store: offsite, at: "2026-11-24T10:00:00Z"}}}`, says: "must be latest, a revision such as",
+	},
+	{
+		name: "another backup for a cluster that is there", from: "{bootstrap: {restore: {backup: first}}}",
+		bad: "{bootstrap: {restore: {backup: second}}}", good: "{size: 1, bootstrap: {restore: {backup: first}}}",
+		says: "bootstrap cannot be changed",
+	},
+	{
+		name: "a restore into a cluster that is there", from: "{}", bad: "{bootstrap: {restore: {backup: first}}}", good: "{size: 1}",
+		says: "bootstrap cannot be changed",
+	},
 }

@@ -52,7 +52,8 @@ func awaitLock(v View) Step {
 	}
 	return Wait{
 		Task: Delete, Until: v.Status.LockedUntil.Time,
-		For: fmt.Sprintf("the store to allow deletion at %s; set deletionPolicy to Retain to let the object go now", clock(v.Status.LockedUntil.Time)),
+		For: fmt.Sprintf("the store to allow deletion at %s; set deletionPolicy to Retain to let the object go now",
+			clock(v.Status.LockedUntil.Time)),
 	}
 }
 

@@ -1,6 +1,8 @@
 package backup
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,10 +30,19 @@ func Events(before, after v1alpha1.EtcdBackupStatus, step Step, err error) []Eve
 			events = append(events, Event{corev1.EventTypeNormal, c.Reason, "Wait", c.Message})
 		}
 	}
-	if after.Phase == v1alpha1.BackupDeleting && before.Phase != after.Phase {
-		events = append(events, Event{corev1.EventTypeNormal, "DeletionBegun", "Delete", shortened(step.String())})
+	if _, goes := step.(RemoveFinalizer); !goes && after.Phase == v1alpha1.BackupDeleting && before.Phase != after.Phase {
+		events = append(events, Event{corev1.EventTypeNormal, "DeletionBegun", "Delete", deletion(after, step)})
 	}
 	return events
+}
+
+// deletion says that the object stays for a while.
+func deletion(s v1alpha1.EtcdBackupStatus, step Step) string {
+	note := fmt.Sprintf("this object goes when EtcdBackupStore %s has deleted %s", s.Store, s.Path)
+	if wait, waits := step.(Wait); waits {
+		note += "; waiting for " + wait.For
+	}
+	return shortened(note)
 }
 
 // said is what an event quotes of a step.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
@@ -132,7 +134,7 @@ func clusterOf(seen Seen) Cluster {
 		Why: "it says nothing yet",
 	}
 	if available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable); available != nil {
-		facts.Why = available.Message
+		facts.Why, facts.Locked = available.Message, strings.Contains(available.Message, cluster.LockedBecause)
 		if available.Reason == v1alpha1.ReasonCorrupt {
 			facts.Corrupt = available.Message
 		}
@@ -145,10 +147,10 @@ func clusterOf(seen Seen) Cluster {
 }
 
 // lastVerified is when the newest verified backup of a cluster was begun; zero if there is none.
-func lastVerified(all []v1alpha1.EtcdBackup, cluster string) time.Time {
+func lastVerified(all []v1alpha1.EtcdBackup, uid string) time.Time {
 	var last time.Time
 	for _, b := range all {
-		verified := b.Status.Verified != nil && b.Status.StartedAt != nil && b.Status.ClusterUID == cluster
+		verified := b.Status.Verified != nil && b.Status.StartedAt != nil && b.Status.ClusterUID == uid
 		if verified && b.Status.StartedAt.After(last) {
 			last = b.Status.StartedAt.Time
 		}

@@ -48,7 +48,8 @@ func (m Maker) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
 		order.Trial = trialOrder(v)
 		unpack, ask := order, order
 		unpack.Verb, ask.Verb = task.Unpack, task.Verify
-		return jobs.Verify(named(seen.Backup, v), seen.Store, step.Name, unpack, ask, m.etcdImage(v, seen.Cluster), scratch(v.Status), m.Image), nil
+		etcd := m.etcdImage(v, seen.Cluster)
+		return jobs.Verify(named(seen.Backup, v), seen.Store, step.Name, unpack, ask, etcd, scratch(v.Status), m.Image), nil
 	case Delete:
 		order.Verb = task.Delete
 		order.Delete = &task.DeleteOrder{Path: v.path(), ManifestSHA256: v.Status.ManifestSHA256}

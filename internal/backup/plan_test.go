@@ -22,7 +22,9 @@ import (
 //	found, listed (PROBLEM), foreign   it lies in the store already, and what the list of the store says
 //	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|well   what there is
 //	write|verify|delete=succeeds|fails|refuses|disproves|locked|silent|vanishes|replaced (WORDS)   how the next Job ends
+//	lock=DURATION   object lock of the store
 //	request=VALUE, object (is deleted), pass=DURATION   what happens
+//	stay     time passes no more by itself where the plan waits for it
 //	settle   obey the plan until it rests, which it does where only somebody else can go on; so does the end of the story
 //
 // Jobs succeed unless a line says otherwise. What is printed is each step with its rule, each event, and how the object stands
@@ -46,6 +48,7 @@ type story struct {
 	*world
 	t    *testing.T
 	ends map[string][]job // how the next Jobs end, by task
+	stay bool             // no time passes by itself
 	all  bool             // print the steps that every Job has, too
 	out  strings.Builder
 }
@@ -104,6 +107,8 @@ func (s *story) set(key, value, words string) {
 		v.Decryption = "identities"
 	case "request":
 		v.Request = value
+	case "stay":
+		s.stay = true
 	case "object":
 		v.Deleting, s.gone = true, !v.HasFinalizer
 	case "pass":
@@ -112,6 +117,8 @@ func (s *story) set(key, value, words string) {
 			s.t.Fatal(err)
 		}
 		s.pass(d)
+	case "lock":
+		s.lock, _ = time.ParseDuration(value)
 	case "store":
 		v.Store = stores[value]
 	case "cluster":
@@ -133,7 +140,9 @@ var clusters = map[string]backup.Cluster{
 	"missing":    {Name: "a"},
 	"hibernated": {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Hibernated: true},
 	"unformed":   {Name: "a", Exists: true, UID: "c-uid"},
-	"corrupt":    {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Corrupt: "etcd refuses every write: it has raised the alarm CORRUPT"},
+	"corrupt": {
+		Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Corrupt: "etcd refuses every write: it has raised the alarm CORRUPT",
+	},
 	"silent": {
 		Name: "a", Exists: true, UID: "c-uid", ID: "c1",
 		Why: "whether members serve is not known: etcd answers its users only, because authentication is enabled",
@@ -172,7 +181,7 @@ func (s *story) goOn(step backup.Step) bool {
 		s.endJob()
 		return true
 	}
-	if !about.Until.IsZero() && (s.v.Status.RetryAt != nil || s.v.Deleting) {
+	if !s.stay && !about.Until.IsZero() && (s.v.Status.RetryAt != nil || s.v.Deleting) {
 		s.v.Now = about.Until
 		return true
 	}
@@ -192,6 +201,7 @@ func (s *story) endJob() {
 		return
 	case stranger:
 		s.jobs[i].uid = "another"
+	default:
 	}
 	s.jobs[i].words = next.words
 	s.finish(i, next.end)

@@ -89,10 +89,9 @@ func isFinal(what string, f task.Failed) bool {
 	switch {
 	case what == Delete:
 		return false
-	case what == Verify && isProof(f.Reason):
-		return true
+	default:
+		return f.Final && f.Reason != task.StoreFailed && f.Reason != task.AuthEnabled
 	}
-	return f.Final && f.Reason != task.StoreFailed && f.Reason != task.AuthEnabled
 }
 
 // isProof says whether a trial that fails for that reason shows that the backup is not good.
@@ -113,13 +112,21 @@ func (v View) recordFailure(f task.Failed) Record {
 	switch {
 	case s.Job.Task == Delete && f.Reason == task.StoreLocked:
 		return v.recordLock(s, f)
+	case s.Job.Task == Verify && isProof(f.Reason):
+		return v.recordDamage(f)
 	case s.Job.Task == Verify && s.Failure.Final:
 		s.Trial = settled(s.Trial)
 	}
-	if s.Job.Task == Verify && isProof(f.Reason) {
-		s.Verified = nil
-	}
 	return failure(s)
+}
+
+// recordDamage writes down that the backup is not good. What is stored stays: it may be all that there is.
+func (v View) recordDamage(f task.Failed) Record {
+	s := v.succeeded()
+	s.Trial = settled(s.Trial)
+	s.Trial.Reason, s.Trial.Message = string(f.Reason), shortened(f.Message)
+	s.Verified = nil
+	return Record{Status: s, What: s.Trial.Message, Event: "BackupDamaged", Warns: true}
 }
 
 // askLockAfter is the pause where the store does not say until when it is locked.
@@ -136,9 +143,11 @@ func (v View) recordLock(s v1alpha1.EtcdBackupStatus, f task.Failed) Record {
 	return Record{Status: s, What: what, Event: "BackupLocked", Warns: true}
 }
 
-// settled is a trial that is over.
+// settled is the trial after it is over. What an earlier one has proved stays.
 func settled(t *v1alpha1.BackupTrial) *v1alpha1.BackupTrial {
-	return &v1alpha1.BackupTrial{Request: ptr.Deref(t, v1alpha1.BackupTrial{}).Request}
+	over := ptr.Deref(t, v1alpha1.BackupTrial{})
+	over.Wanted = false
+	return &over
 }
 
 // succeeded is the status after the Job has done its task.
@@ -162,7 +171,11 @@ func (v View) recordBackup(done task.Done) Record {
 
 // stored says what is in the store.
 func stored(s v1alpha1.EtcdBackupStatus) string {
-	what := fmt.Sprintf("%s of EtcdCluster %s is in EtcdBackupStore %s", revision(s), s.Cluster, s.Store)
+	what := revision(s)
+	if s.Cluster != "" {
+		what += " of EtcdCluster " + s.Cluster
+	}
+	what += " is in EtcdBackupStore " + s.Store
 	if s.StoredSize != nil {
 		what += ", " + s.StoredSize.String()
 	}
@@ -181,7 +194,7 @@ func revision(s v1alpha1.EtcdBackupStatus) string {
 
 func (v View) recordTrial(t task.Trial) Record {
 	s := v.succeeded()
-	s.Trial = settled(s.Trial)
+	s.Trial = &v1alpha1.BackupTrial{Request: s.Trial.Request}
 	s.Verified = &v1alpha1.Verification{At: moment(v.Now), Took: metav1.Duration{Duration: t.Took.Round(time.Millisecond)}}
 	if s.ManifestSHA256 == "" { // of another program: only the trial knows what is in it
 		s.Revision, s.Keys = cmp.Or(s.Revision, t.Revision), cmp.Or(s.Keys, new(t.Keys))

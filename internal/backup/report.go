@@ -103,7 +103,7 @@ func complete(v View, step Step, err error) metav1.Condition {
 	case v.IsComplete():
 		return is(metav1.ConditionTrue, v1alpha1.ReasonStored, stored(v.Status))
 	case v.isHopeless(Backup):
-		return is(metav1.ConditionFalse, v.Status.Failure.Reason, v.Status.Failure.Message+"; it is not tried again")
+		return is(metav1.ConditionFalse, v.Status.Failure.Reason, v.Status.Failure.Message+hopeless(v))
 	case err != nil:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
 	case reason != "":
@@ -115,6 +115,14 @@ func complete(v View, step Step, err error) metav1.Condition {
 	default:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonBackupRunning, "it is about to begin")
 	}
+}
+
+// hopeless says what becomes of a backup that is not tried again.
+func hopeless(v View) string {
+	if v.isFound() {
+		return ""
+	}
+	return "; it is not tried again: correct that, and create another EtcdBackup"
 }
 
 // waiting is for what a task waits, as reason and message of its condition; empty if it does not.
@@ -139,12 +147,12 @@ func verified(v View, step Step, err error) metav1.Condition {
 	is := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionVerified, Status: status, Reason: reason, Message: message}
 	}
-	failure := v.Status.Failure
+	trial := v.Status.Trial
 	switch {
 	case !v.IsComplete():
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonNotComplete, "there is nothing to verify yet")
-	case v.hasFailed(Verify) && isProof(task.Reason(failure.Reason)):
-		return is(metav1.ConditionFalse, failure.Reason, failure.Message+"; what is stored is left as it is")
+	case trial != nil && trial.Reason != "":
+		return is(metav1.ConditionFalse, trial.Reason, trial.Message+"; what is stored is left as it is"+later(v))
 	case v.Status.Verified != nil:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonTrialPassed, passed(v))
 	}
@@ -159,7 +167,8 @@ func unknown(v View, step Step, err error, is func(metav1.ConditionStatus, strin
 	case v.isHopeless(Verify):
 		return is(status, v.Status.Failure.Reason, v.Status.Failure.Message)
 	case !v.isTrialWanted():
-		return is(status, v1alpha1.ReasonNotWanted, fmt.Sprintf("nobody asked for a trial; the annotation %s asks for one", v1alpha1.AnnotationVerifyOnce))
+		return is(status, v1alpha1.ReasonNotWanted,
+			fmt.Sprintf("nobody asked for a trial; the annotation %s asks for one", v1alpha1.AnnotationVerifyOnce))
 	case err != nil:
 		return is(status, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
 	case reason != "":
@@ -171,15 +180,20 @@ func unknown(v View, step Step, err error, is func(metav1.ConditionStatus, strin
 	}
 }
 
-// passed says when the last trial was, and what became of a later one.
+// passed says when the last trial was that the backup passed.
 func passed(v View) string {
 	s := v.Status
-	message := fmt.Sprintf("an etcd has served %s at %s, after %s", revision(s), clock(s.Verified.At.Time), s.Verified.Took.Duration)
+	return fmt.Sprintf("an etcd has served %s at %s, after %s", revision(s), clock(s.Verified.At.Time), s.Verified.Took.Duration) + later(v)
+}
+
+// later says what became of a trial after the last that proved something.
+func later(v View) string {
 	switch {
 	case v.hasFailed(Verify):
-		message += "; a later trial proved nothing: " + s.Failure.Message
+		return "; a later trial proved nothing: " + v.Status.Failure.Message
 	case v.isTrialWanted():
-		message += "; another trial is on its way"
+		return "; another trial is on its way"
+	default:
+		return ""
 	}
-	return message
 }

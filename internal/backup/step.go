@@ -72,8 +72,9 @@ func (s Wait) about() Kind            { return Kind{Rests: true, Until: s.Until,
 func (s Refuse) about() Kind          { return Kind{Rests: true} }
 func (s Done) about() Kind            { return Kind{Rests: true} }
 
-func (s Record) String() string          { return "record: " + s.What }
-func (s CreateJob) String() string       { return fmt.Sprintf("create job %s (%s)", s.Name, s.Task) }
+func (s Record) String() string    { return "record: " + s.What }
+func (s CreateJob) String() string { return fmt.Sprintf("create job %s (%s)", s.Name, s.Task) }
+
 func (s DeleteJob) String() string       { return fmt.Sprintf("delete job %s: %s", s.Name, s.Because) }
 func (s AddFinalizer) String() string    { return "add the finalizer" }
 func (s RemoveFinalizer) String() string { return "let the object go: " + s.Because }

@@ -46,7 +46,8 @@ func followRequest(v View) Step {
 		return nil
 	}
 	s := v.status()
-	s.Trial = &v1alpha1.BackupTrial{Wanted: true, Request: v.Request}
+	s.Trial = settled(s.Trial)
+	s.Trial.Wanted, s.Trial.Request = true, v.Request
 	if v.hasFailed(Verify) {
 		s.Failure, s.RetryAt, s.Attempts = nil, nil, 0
 	}
@@ -83,7 +84,8 @@ func endTrials(v View) Step {
 	} else if v.hasFailed(Verify) {
 		last = v.Status.Failure.Message
 	}
-	return failure(v.untried(v1alpha1.ReasonTooLate, fmt.Sprintf("no trial has ended within %s: %s; change the annotation %s to have another one",
+	return failure(v.untried(v1alpha1.ReasonTooLate, fmt.Sprintf("no trial has ended within %s: %s; "+
+		"change the annotation %s to have another one",
 		hours(scheduleWaits), last, v1alpha1.AnnotationVerifyOnce)))
 }
 

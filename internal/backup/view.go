@@ -55,6 +55,7 @@ type Cluster struct {
 	Hibernated bool
 	Corrupt    string // what the cluster says of its alarm CORRUPT; empty: there is none
 	Answering  int    // members that answer linearizable reads
+	Locked     bool   // etcd answers its users only
 	Why        string // why none does, in the cluster's words
 
 	Verify       v1alpha1.VerifyPolicy // empty: by the size of the database

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -22,7 +21,8 @@ type world struct {
 	v      backup.View // without its Job
 	jobs   []job
 	stored content
-	gone   bool // the EtcdBackup
+	lock   time.Duration // for how long the store keeps what is written
+	gone   bool          // the EtcdBackup
 	events []string
 }
 
@@ -66,13 +66,6 @@ func newWorld() *world {
 	}}
 }
 
-func (w *world) copy() *world {
-	c := *w
-	c.v.Status = *w.v.Status.DeepCopy()
-	c.jobs, c.events = slices.Clone(w.jobs), nil
-	return &c
-}
-
 // view is what the operator sees.
 func (w *world) view() backup.View {
 	v := w.v
@@ -82,6 +75,9 @@ func (w *world) view() backup.View {
 	}
 	if i := w.find(v.Status.Job.Name); i >= 0 {
 		v.Job = w.jobs[i].seen(v)
+		if w.lock > 0 && v.Job.Done != nil && v.Job.Done.Backup != nil {
+			v.Job.Done.Locked = start.Add(w.lock)
+		}
 	}
 	return v
 }
@@ -192,5 +188,3 @@ func listed(problem string) *task.Found {
 		StartedAt: start.Add(-time.Hour + time.Millisecond), FinishedAt: start.Add(-time.Hour + time.Second), ManifestSHA256: "m0",
 	}}
 }
-
-func at(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t)) }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // scheduleWaits is for how long a backup that a schedule wanted is tried, and then its trial. The schedule makes another
@@ -19,7 +20,8 @@ func obstacle(v View, task string) (reason, why string) {
 	store := v.Store
 	switch {
 	case store.Name == "":
-		return v1alpha1.ReasonNoStoreNamed, fmt.Sprintf("a store: set spec.backup.store of EtcdCluster %s, or create an EtcdBackup with spec.store",
+		return v1alpha1.ReasonNoStoreNamed, fmt.Sprintf("a store: set spec.backup.store of EtcdCluster %s, "+
+			"or create an EtcdBackup with spec.store",
 			v.Cluster.Name)
 	case !store.Exists:
 		return v1alpha1.ReasonStoreMissing, fmt.Sprintf("EtcdBackupStore %s, which does not exist: create it", store.Name)
@@ -45,6 +47,9 @@ func clusterObstacle(c Cluster) (reason, why string) {
 	case c.Corrupt != "":
 		return v1alpha1.ReasonClusterCorrupt, fmt.Sprintf("EtcdCluster %s to have its alarm disarmed, with which no backup can be restored: %s",
 			c.Name, c.Corrupt)
+	case c.Answering == 0 && c.Locked:
+		return v1alpha1.ReasonJobAuthEnabled, fmt.Sprintf("EtcdCluster %s to answer: %s, and the operator is none of them: "+
+			"disable it (etcdctl auth disable), or make backups with etcdctl as its root", c.Name, cluster.LockedBecause)
 	case c.Answering == 0:
 		return v1alpha1.ReasonNoMemberAnswers, fmt.Sprintf("a member of EtcdCluster %s to answer: %s", c.Name, c.Why)
 	default:

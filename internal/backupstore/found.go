@@ -71,7 +71,7 @@ func object(v View, f task.Found, said, name string) v1alpha1.EtcdBackup {
 	return v1alpha1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: v.Store.Namespace,
-			Labels:      map[string]string{build.ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelStore: v.Store.Name[:min(len(v.Store.Name), 63)]},
+			Labels:      map[string]string{build.ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelStore: v.Store.Name},
 			Annotations: map[string]string{v1alpha1.AnnotationFound: said},
 		},
 		Spec: v1alpha1.EtcdBackupSpec{Store: v.Store.Name, Found: f.Path, DeletionPolicy: v1alpha1.RetainBackup},

@@ -84,7 +84,7 @@ var afterFailure = []time.Duration{10 * time.Second, 20 * time.Second, 30 * time
 // tries is how often writing is tried, which leaves something behind in stores that lock what is written.
 const tries = time.Hour
 
-// Job is the name of the Job that looks at a store.
+// JobName is the name of the Job that looks at a store.
 func JobName(store *v1alpha1.EtcdBackupStore) string { return "etcd-store-" + string(store.UID) }
 
 // Next is the one step to take now.

@@ -238,7 +238,8 @@ func TestNamesOfWhatIsFound(t *testing.T) {
 	w.answers(odd("Backups/Ünlaut & Co.db"), odd("other/Ünlaut & Co.db"), odd(strings.Repeat("x", 300)), found(strings.Repeat("y", 80)), done)
 	names := map[string]bool{}
 	for _, b := range w.view.Backups {
-		if names[b.Name] || len(b.Name) > 63 || strings.Trim(b.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasSuffix(b.Name, "-") {
+		strange := strings.Trim(b.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasSuffix(b.Name, "-")
+		if names[b.Name] || len(b.Name) > 63 || strange {
 			t.Errorf("an object is called %q", b.Name)
 		}
 		names[b.Name] = true

@@ -60,10 +60,12 @@ var stays = map[string]change{
 	"recovery.memberTimeout":  func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
 	"deletionPolicy":          func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
 
-	"backup.store":                        backedUp(func(b *v1alpha1.Backup) { b.Store = "offsite" }),
-	"backup.verify":                       backedUp(func(b *v1alpha1.Backup) { b.Verify = v1alpha1.VerifyNever }),
-	"backup.decryption.secret":            backedUp(func(b *v1alpha1.Backup) { b.Decryption = &v1alpha1.SecretReference{Secret: "age"} }),
-	"backup.encryption.recipients":        backedUp(func(b *v1alpha1.Backup) { b.Encryption = &v1alpha1.BackupEncryption{Recipients: []string{"age1"}} }),
+	"backup.store":             backedUp(func(b *v1alpha1.Backup) { b.Store = "offsite" }),
+	"backup.verify":            backedUp(func(b *v1alpha1.Backup) { b.Verify = v1alpha1.VerifyNever }),
+	"backup.decryption.secret": backedUp(func(b *v1alpha1.Backup) { b.Decryption = &v1alpha1.SecretReference{Secret: "age"} }),
+	"backup.encryption.recipients": backedUp(func(b *v1alpha1.Backup) {
+		b.Encryption = &v1alpha1.BackupEncryption{Recipients: []string{"age1"}}
+	}),
 	"bootstrap.restore.backup":            restored(func(r *v1alpha1.Restore) { r.Backup = "first" }),
 	"bootstrap.restore.store":             restored(func(r *v1alpha1.Restore) { r.Store = "offsite" }),
 	"bootstrap.restore.cluster":           restored(func(r *v1alpha1.Restore) { r.Cluster = "other" }),

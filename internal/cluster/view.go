@@ -338,3 +338,6 @@ func Serial(cluster, name string) int {
 	}
 	return n
 }
+
+// LockedBecause is why a cluster is not read that answers its users only, wherever it is said.
+const LockedBecause = "etcd answers its users only, because authentication is enabled"

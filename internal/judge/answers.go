@@ -100,7 +100,7 @@ func best(answers []*Answer, usable func(*Answer) bool) *Answer {
 	return best
 }
 
-const locked = "etcd answers its users only, because authentication is enabled"
+const locked = cluster.LockedBecause
 
 // unreadBecause says why nobody tells who leads, and whether etcd keeps that to its users.
 func unreadBecause(answers []*Answer) (because string, isLocked bool) {

@@ -58,8 +58,8 @@ func TestPlan(t *testing.T) {
 var arguments = []string{
 	"accept", "adopted", "allow", "automatic", "await", "bad", "canwait", "deleting", "denied", "downgrade", "ephemeral", "fresh", "gone",
 	"held", "image", "joining", "locked", "misnamed", "new", "newer", "next", "no-labels", "no-version", "objects", "owner", "parts",
-	"paused", "recovering", "refused", "revision", "rollback", "size", "small", "split", "restore", "undecided", "undone", "unformed", "unread",
-	"version",
+	"paused", "recovering", "refused", "revision", "rollback", "size", "restore", "small", "split", "undecided", "undone",
+	"unformed", "unread", "version",
 }
 
 // mustKnow fails if the script has a command or an argument that nothing reads.

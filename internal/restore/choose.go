@@ -20,8 +20,8 @@ func Choose(c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup) (chosen *v1alpha
 	if want.Backup != "" {
 		chosen = named(want.Backup, all)
 		if chosen == nil {
-			return nil, fmt.Sprintf("bootstrap.restore: there is no EtcdBackup %s in this namespace: kubectl get etcdbackups lists those that there are",
-				want.Backup)
+			return nil, fmt.Sprintf("bootstrap.restore: there is no EtcdBackup %s in this namespace: "+
+				"kubectl get etcdbackups lists those that there are", want.Backup)
 		}
 	} else if chosen = newest(c, all); chosen == nil {
 		return nil, fmt.Sprintf("bootstrap.restore: store %s has no backup of cluster %s %s: kubectl get etcdbackups lists those that it has, "+
@@ -113,8 +113,8 @@ func unfit(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) string {
 		return fmt.Sprintf("bootstrap.restore: EtcdBackup %s has data of etcd %s, which etcd %s does not read: create the EtcdCluster with "+
 			"spec.version %s, and lower it once it is available", b.Name, has, want, has)
 	case b.Status.Encrypted && c.Spec.Bootstrap.Restore.Decryption == nil:
-		return fmt.Sprintf("bootstrap.restore: EtcdBackup %s is encrypted: name the Secret with the age identities in bootstrap.restore.decryption",
-			b.Name)
+		return fmt.Sprintf("bootstrap.restore: EtcdBackup %s is encrypted: "+
+			"name the Secret with the age identities in bootstrap.restore.decryption", b.Name)
 	case tooLarge(c, b):
 		volume := c.Spec.Storage.VolumeSize()
 		return fmt.Sprintf("bootstrap.restore: EtcdBackup %s has a database of %s, which with etcd's log needs more than the volume size of %s: "+

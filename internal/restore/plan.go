@@ -72,7 +72,7 @@ type (
 		Status v1alpha1.RestoreStatus
 		Until  time.Time // zero: a watch tells
 	}
-	// Done: there is nothing to restore, or no longer.
+	// Done means that there is nothing to restore, or no longer.
 	Done struct{}
 )
 
@@ -180,8 +180,9 @@ func leaveVolumes(v View) Step {
 	if len(others) == 0 {
 		return nil
 	}
-	return stuck(v, fmt.Sprintf("there are volumes of an earlier cluster of this name (%s), and nothing is restored over them: delete them if their "+
-		"data is not needed, create the EtcdCluster under another name, or create it without bootstrap.restore to bring that cluster back",
+	return stuck(v, fmt.Sprintf("there are volumes of an earlier cluster of this name (%s), and nothing is restored over them: "+
+		"delete them if their data is not needed, create the EtcdCluster under another name, "+
+		"or create it without bootstrap.restore to bring that cluster back",
 		strings.Join(sorted(others), ", ")))
 }
 

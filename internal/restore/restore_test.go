@@ -187,7 +187,8 @@ func TestVolumesOfAnEarlierCluster(t *testing.T) {
 // Which backup is meant, and what is said of one that cannot be restored.
 func TestChoose(t *testing.T) {
 	backups := []v1alpha1.EtcdBackup{
-		newBackup("old", 10, start.Add(-3*time.Hour)), newBackup("new", 30, start.Add(-time.Hour)), newBackup("middle", 20, start.Add(-2*time.Hour)),
+		newBackup("old", 10, start.Add(-3*time.Hour)), newBackup("new", 30, start.Add(-time.Hour)),
+		newBackup("middle", 20, start.Add(-2*time.Hour)),
 		newBackup("torn", 40, start), newBackup("large", 50, start.Add(-9*time.Hour)), newBackup("newer", 5, start.Add(-8*time.Hour)),
 		newBackup("secret", 6, start.Add(-8*time.Hour)), newBackup("different", 7, start.Add(-8*time.Hour)),
 	}

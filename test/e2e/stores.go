@@ -28,7 +28,8 @@ type s3Server struct {
 // startS3 starts a server with an empty bucket. hack/store-servers.sh builds it.
 func startS3() *s3Server {
 	GinkgoHelper()
-	s := &s3Server{address: freeNodeAddress(), data: GinkgoT().TempDir(), versions: GinkgoT().TempDir(), key: "operator", secret: "first-secret"}
+	s := &s3Server{address: freeNodeAddress(), key: "operator", secret: "first-secret"}
+	s.data, s.versions = GinkgoT().TempDir(), GinkgoT().TempDir()
 	Expect(os.Mkdir(filepath.Join(s.data, bucket), 0o700)).To(Succeed())
 	s.start()
 	DeferCleanup(s.stop)

@@ -64,8 +64,9 @@ func TestABundleWithoutExamplesFails(t *testing.T) {
 	}
 	file := filepath.Join(folder, "manifests", "x.clusterserviceversion.yaml")
 	for text, want := range map[string]string{
-		"metadata: {annotations: {alm-examples: '[]'}}":   "no alm-examples",
-		"metadata: {annotations: {alm-examples: 'none'}}": "read alm-examples",
+		"metadata: {annotations: {alm-examples: '[]'}}":                                                 "no alm-examples",
+		`metadata: {annotations: {alm-examples: '[{"kind": "EtcdBackup", "spec": {"cluster": "a"}}]'}}`: "no alm-examples",
+		"metadata: {annotations: {alm-examples: 'none'}}":                                               "read alm-examples",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -120,7 +121,7 @@ func examplesApply(ctx context.Context, w *world) error {
 	return nil
 }
 
-// readExamples are the examples in the bundle's ClusterServiceVersion.
+// readExamples are the examples in the bundle's ClusterServiceVersion that can be created as they are.
 func readExamples(bundle string) ([]map[string]any, error) {
 	files, err := filepath.Glob(filepath.Join(bundle, "manifests", "*.clusterserviceversion.yaml"))
 	if err != nil {
@@ -145,8 +146,16 @@ func readExamples(bundle string) ([]map[string]any, error) {
 	if err := json.Unmarshal([]byte(csv.Metadata.Annotations["alm-examples"]), &examples); err != nil {
 		return nil, fmt.Errorf("read alm-examples: %w", err)
 	}
+	examples = slices.DeleteFunc(examples, needsMore)
 	if len(examples) == 0 {
 		return nil, errors.New("no alm-examples")
 	}
 	return examples, nil
+}
+
+// needsMore says whether an example is none that can be created alone: backups and their stores need a place of the user's, and a
+// cluster that begins with a backup needs that.
+func needsMore(example map[string]any) bool {
+	spec, _ := example["spec"].(map[string]any)
+	return example["kind"] != "EtcdCluster" || spec["bootstrap"] != nil
 }

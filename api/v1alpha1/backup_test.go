@@ -1,0 +1,83 @@
+//go:build envtest
+
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// What is refused of backups and stores, and what the refusal says.
+func TestRefusedBackups(t *testing.T) {
+	for name, c := range map[string]struct{ kind, bad, good, says string }{
+		"no-store-at-all": {"EtcdBackupStore", "{}", "{volume: {claim: c}}", "exactly one of s3, gcs, azure and volume"},
+		"two-stores": {
+			"EtcdBackupStore", "{volume: {claim: c}, gcs: {bucket: bbb}}", "{gcs: {bucket: bbb}}", "exactly one of s3, gcs, azure and volume",
+		},
+		"no-url": {
+			"EtcdBackupStore", "{s3: {bucket: bbb, endpoint: minio}}", `{s3: {bucket: bbb, endpoint: "http://minio:9000"}}`, "must be a URL",
+		},
+		"a-path":  {"EtcdBackupStore", `{s3: {bucket: bbb, endpoint: "http://minio/x"}}`, "{s3: {bucket: bbb}}", "without a path"},
+		"upwards": {"EtcdBackupStore", "{volume: {claim: c, path: a/../..}}", "{volume: {claim: c, path: a/b}}", "does not go up"},
+		"two-authorities": {
+			"EtcdBackupStore", "{s3: {bucket: bbb, ca: {secret: a, configMap: b}}}", "{s3: {bucket: bbb, ca: {secret: a}}}",
+			"either a secret or a configMap",
+		},
+		"no-cluster":    {"EtcdBackup", "{store: s}", "{cluster: a}", "either the cluster that is to be backed up"},
+		"found-nowhere": {"EtcdBackup", "{found: v1/a/b/c}", "{found: v1/a/b/c, store: s}", "found is a path in a store"},
+		"no-recipient": {
+			"EtcdBackup", "{cluster: a, encryption: {recipients: [key]}}", "{cluster: a, encryption: {recipients: [age1xyz]}}", "recipients",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := server.Create(t.Context(), ofKind(t, c.kind, name, c.bad), strict); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s is accepted, or refused without saying %q: %v", c.bad, c.says, err)
+			}
+			if err := server.Create(t.Context(), ofKind(t, c.kind, name, c.good), strict); err != nil {
+				t.Errorf("%s is refused: %v", c.good, err)
+			}
+		})
+	}
+}
+
+// A backup is of one cluster, in one store; a store stays of its kind.
+func TestWhatStaysOfBackups(t *testing.T) {
+	for name, c := range map[string]struct{ kind, from, bad, good string }{
+		"cluster": {"EtcdBackup", "{cluster: a, store: s}", "{cluster: b, store: s}", "{cluster: a, store: s, deletionPolicy: Delete}"},
+		"store":   {"EtcdBackup", "{cluster: a, store: s}", "{cluster: a}", "{cluster: a, store: s, decryption: {secret: age}}"},
+		"kind":    {"EtcdBackupStore", "{volume: {claim: c}}", "{gcs: {bucket: bbb}}", "{volume: {claim: d}}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := ofKind(t, c.kind, "stays-"+name, c.from)
+			if err := server.Create(t.Context(), object, strict); err != nil {
+				t.Fatal(err)
+			}
+			bad := object.DeepCopy()
+			bad.Object["spec"] = ofKind(t, c.kind, "", c.bad).Object["spec"]
+			if err := server.Update(t.Context(), bad, strict); err == nil || !strings.Contains(err.Error(), "cannot") {
+				t.Errorf("%s is accepted, or refused without a reason: %v", c.bad, err)
+			}
+			object.Object["spec"] = ofKind(t, c.kind, "", c.good).Object["spec"]
+			if err := server.Update(t.Context(), object, strict); err != nil {
+				t.Errorf("%s is refused: %v", c.good, err)
+			}
+		})
+	}
+}
+
+func ofKind(t *testing.T, kind, name, spec string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	if err := yaml.Unmarshal([]byte("spec: "+spec), &object.Object); err != nil {
+		t.Fatal(err)
+	}
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	object.SetNamespace("default")
+	object.SetName(name)
+	return object
+}
