@@ -24,6 +24,7 @@ func backups() []v1alpha1.EtcdBackup {
 	}
 	return []v1alpha1.EtcdBackup{
 		newBackup("old", 10, start.Add(-3*time.Hour)), newBackup("new", 30, start.Add(-time.Hour)), newBackup("middle", 20, start.Add(-2*time.Hour)),
+		newBackup("of-its-successor", 15, start.Add(-90*time.Minute)),
 		changed("torn", func(b *v1alpha1.EtcdBackup) {
 			b.Status.Conditions, b.Status.Revision, b.Status.StartedAt = nil, 40, &metav1.Time{Time: start}
 		}),
@@ -78,8 +79,8 @@ func TestChoose(t *testing.T) {
 		{v1alpha1.Restore{Backup: "different"}, nil, "another hash; choose another one, by its name or by an earlier time"},
 		{in("offsite", "", ""), ready(metav1.ConditionTrue, ""), "=new"},
 		{in("offsite", "", "latest"), ready(metav1.ConditionFalse, "read only"), "=new"}, // it can be read
-		{in("offsite", "", "29"), ready(metav1.ConditionTrue, ""), "=middle"},
-		{in("offsite", "", "20"), ready(metav1.ConditionTrue, ""), "=middle"},
+		{in("offsite", "", "29"), ready(metav1.ConditionTrue, ""), "=of-its-successor"},
+		{in("offsite", "", "14"), ready(metav1.ConditionTrue, ""), "=old"},
 		{in("offsite", "", "2026-11-24T07:30:00Z"), ready(metav1.ConditionTrue, ""), "=old"},
 		{in("offsite", "", "2026-11-24T09:00:00+01:00"), ready(metav1.ConditionTrue, ""), "=middle"},
 		{in("offsite", "", "4"), ready(metav1.ConditionTrue, ""), "not newer than 4: the oldest is EtcdBackup secret of revision 5"},

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/datadir"
+	"github.com/etcd-operator/etcd-operator/internal/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
@@ -229,12 +230,26 @@ func TestAVolumeThatIsLost(t *testing.T) {
 	}
 }
 
+// TestAVolumeThatIsReplaced by another one of its name between two looks: what its Job has said is not about that one.
+func TestAVolumeThatIsReplaced(t *testing.T) {
+	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
+	w.settles()
+	w.succeed()
+	other := restore.Volume(w.view.Cluster, "a-1")
+	other.UID = w.uid("volume")
+	w.view.Claims["a-1"] = *other
+	if w.settles(); w.status().RestoredAt != nil || w.jobs != 4 {
+		t.Errorf("%d jobs, %+v", w.jobs, w.status())
+	}
+}
+
 // TestAJobOfSomebodyElse is neither listened to nor deleted.
 func TestAJobOfSomebodyElse(t *testing.T) {
 	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.view.Jobs["a-1"] = restore.Job{
-		Object: &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "a-1-restore"}}, Ended: true, End: task.Line{Done: &task.Done{}},
-	}
+	w.settles()
+	claim := w.view.Claims["a-1"]
+	other := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "a-1-restore", UID: "other"}}
+	w.view.Jobs["a-1"] = restore.Job{Object: jobs.ForVolume(other, string(claim.UID)), Ended: true, End: task.Line{Done: &task.Done{}}}
 	if w.settles(); !strings.Contains(w.status().Problem, "job a-1-restore is in the way") {
 		t.Errorf("it says %+v", w.status())
 	}

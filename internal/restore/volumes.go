@@ -96,7 +96,7 @@ func markVolumes(v View) Step {
 // isFilled says whether a volume has the data: that is written on it.
 func isFilled(v View, member string) bool {
 	claim, there := v.Claims[member]
-	return there && claim.DeletionTimestamp == nil && v.ClusterID != "" && claim.Annotations[v1alpha1.AnnotationClusterID] == v.ClusterID
+	return there && v.ClusterID != "" && claim.Annotations[v1alpha1.AnnotationClusterID] == v.ClusterID
 }
 
 // unfilled are the first members whose volumes are not known to have the data.
