@@ -18,10 +18,11 @@ func check(ctx context.Context, j job) (task.Done, error) {
 	var checked task.Checked
 	if j.Check.Write {
 		report := store.Check(ctx, j.where.Store, j.Now)
-		if !report.OK() {
-			return task.Done{}, errors.Join(report.Problems...)
+		kept, problems := tolerate(report.Problems)
+		if len(problems) > 0 {
+			return task.Done{}, errors.Join(problems...)
 		}
-		checked.Skew = report.Skew
+		checked.Skew, checked.Kept = report.Skew, kept
 	}
 	listing, err := archive.List(ctx, j.where, "")
 	if err != nil {
@@ -41,12 +42,26 @@ func check(ctx context.Context, j job) (task.Done, error) {
 		}
 	}
 	checked.Backups, checked.Unknown = len(found), listing.Unknown
-	if j.Check.Sweep {
+	if j.Check.Sweep && checked.Kept == "" {
 		if checked.Swept, err = j.sweep(ctx, listing.Torn); err != nil {
 			return task.Done{}, err
 		}
 	}
 	return task.Done{Check: &checked}, nil
+}
+
+// tolerate tells that the store refuses to delete from all other problems: backups can be made and restored without, and it is
+// how people keep them from whoever gets hold of the keys.
+func tolerate(problems []error) (kept string, others []error) {
+	for _, problem := range problems {
+		var e *store.Error
+		if errors.As(problem, &e) && e.Do == "delete" && (e.Kind == store.Forbidden || e.Kind == store.Locked) {
+			kept = e.Error()
+			continue
+		}
+		others = append(others, problem)
+	}
+	return kept, others
 }
 
 // readAll reads the manifests of folders, some at a time, and keeps their order.
@@ -100,10 +115,13 @@ func (j job) sweep(ctx context.Context, torn []archive.Entry) (int, error) {
 		if j.Now().Sub(entry.Newest) < task.SweepAfter {
 			continue
 		}
-		if err := j.clear(ctx, entry.Folder.String()+"/"); err != nil {
+		err := j.clear(ctx, entry.Folder.String()+"/")
+		if err != nil && !errors.Is(err, store.Locked) { // what is locked is swept when the lock has ended
 			return swept, err
 		}
-		swept++
+		if err == nil {
+			swept++
+		}
 	}
 	return swept, nil
 }
