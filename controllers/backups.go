@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"fmt"
 
 	"k8s.io/client-go/rest"
@@ -9,12 +10,14 @@ import (
 )
 
 // addBackups adds the reconcilers of stores, backups and restores, which share how Jobs are made and read.
-func addBackups(manager ctrl.Manager, config *rest.Config, installation string, chosen Options) error {
+func addBackups(
+	manager ctrl.Manager, config *rest.Config, installation string, leads func(context.Context) error, chosen Options,
+) error {
 	read, err := podLogs(config)
 	if err != nil {
 		return err
 	}
-	shared := &tasks{client: manager.GetClient(), live: manager.GetAPIReader(), logs: read}
+	shared := &tasks{client: manager.GetClient(), live: manager.GetAPIReader(), logs: read, leads: leads}
 	image := &ownImage{
 		live: manager.GetAPIReader(), given: chosen.TaskImage, pod: client.ObjectKey{Namespace: chosen.PodNamespace, Name: chosen.PodName},
 	}

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,27 +54,32 @@ func (r *EtcdBackup) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	view := backup.Look(seen)
 	step, because := backup.Next(view)
 	log.FromContext(ctx).V(1).Info("planned "+step.String(), "because", because)
-	failed := r.act(ctx, seen, view, step)
-	if _, goes := step.(backup.RemoveFinalizer); !goes {
-		if err := r.report(ctx, &b, view, step, failed); err != nil {
-			return ctrl.Result{}, err
-		}
+	err = r.act(ctx, seen, view, step)
+	if _, goes := step.(backup.RemoveFinalizer); !goes && !isOutdated(err) {
+		err = errors.Join(err, r.report(ctx, &b, view, step, err))
 	}
-	return r.result(view, step), failed
+	return r.result(view, step, err)
 }
 
+// lookAgain is the pause after something else has changed what was looked at.
+const lookAgain = 100 * time.Millisecond
+
 // result is when to look again.
-func (r *EtcdBackup) result(view backup.View, step backup.Step) ctrl.Result {
+func (r *EtcdBackup) result(view backup.View, step backup.Step, err error) (ctrl.Result, error) {
 	about := backup.KindOf(step)
 	switch {
+	case isOutdated(err):
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	case err != nil:
+		return ctrl.Result{}, err
 	case !about.Rests:
-		return ctrl.Result{RequeueAfter: time.Millisecond} // what was written decides what is next
+		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // what was written decides what is next
 	case about.Soon:
-		return ctrl.Result{RequeueAfter: progressEvery}
+		return ctrl.Result{RequeueAfter: progressEvery}, nil
 	case !about.Until.IsZero():
-		return ctrl.Result{RequeueAfter: max(about.Until.Sub(view.Now), time.Millisecond)}
+		return ctrl.Result{RequeueAfter: max(about.Until.Sub(view.Now), time.Millisecond)}, nil
 	}
-	return ctrl.Result{}
+	return ctrl.Result{}, nil
 }
 
 func (r *EtcdBackup) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backup.Seen, error) {
@@ -103,10 +109,10 @@ func (r *EtcdBackup) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backu
 	return seen, nil
 }
 
-// cluster reads the cluster that is to be backed up, and its other backups.
+// cluster reads the cluster that a backup is of, and its other backups if this one is to be made.
 func (r *EtcdBackup) cluster(ctx context.Context, b *v1alpha1.EtcdBackup, seen *backup.Seen) error {
 	name := backup.ClusterName(b)
-	if name == "" || b.Spec.Found != "" {
+	if name == "" {
 		return nil
 	}
 	var c v1alpha1.EtcdCluster
@@ -116,6 +122,9 @@ func (r *EtcdBackup) cluster(ctx context.Context, b *v1alpha1.EtcdBackup, seen *
 	}
 	if found {
 		seen.Cluster = &c
+	}
+	if b.Spec.Found != "" {
+		return nil
 	}
 	var all v1alpha1.EtcdBackupList
 	if err := r.client.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {

@@ -107,6 +107,7 @@ func start(ctx context.Context) (<-chan error, error) {
 	}
 	manager, err := controllers.NewManager(ctx, config, controllers.Options{
 		MetricsAddress: "0", ProbeAddress: "0", Namespaces: []string{watched}, Now: time.Now, Random: rand.Reader,
+		TaskImage: "registry.example/etcd-operator:test", Version: "0.0.0",
 	})
 	if err != nil {
 		return nil, err

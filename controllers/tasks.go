@@ -34,6 +34,7 @@ type tasks struct {
 	client client.Client
 	live   client.Reader // what a cache may not have yet
 	logs   logs
+	leads  func(context.Context) error // an error unless this operator holds the lease now; may be nil
 }
 
 // outcome is how far a Job is.
@@ -67,8 +68,13 @@ func (t *tasks) find(ctx context.Context, namespace, name string) (*batchv1.Job,
 }
 
 // create makes a Job, and the ServiceAccount that it runs under if that is ours. A Job of the name with the same owner is the one
-// that was to be made.
+// that was to be made. An operator that no longer leads makes none: the next one may have made it, read what it said and deleted it.
 func (t *tasks) create(ctx context.Context, job *batchv1.Job) error {
+	if t.leads != nil {
+		if err := t.leads(ctx); err != nil {
+			return err
+		}
+	}
 	if job.Spec.Template.Spec.ServiceAccountName == v1alpha1.BackupServiceAccount {
 		if err := t.ensureAccount(ctx, job.Namespace); err != nil {
 			return err
@@ -130,7 +136,7 @@ func wrapped(what string, err error) error {
 func (t *tasks) look(ctx context.Context, job *batchv1.Job) (outcome, error) {
 	var o outcome
 	o.Ended, o.EndedAt, o.Trouble = endOf(job)
-	pod, err := t.podOf(ctx, job)
+	pod, err := t.podOf(ctx, job, o.Ended)
 	if err != nil || pod == nil {
 		if o.Ended && o.Trouble == "" {
 			o.Trouble = "its Pod is gone, and with it what it said"
@@ -221,11 +227,16 @@ func endOf(job *batchv1.Job) (bool, time.Time, string) {
 	return false, time.Time{}, ""
 }
 
-// podOf is the newest Pod of a Job; nil if there is none.
-func (t *tasks) podOf(ctx context.Context, job *batchv1.Job) (*corev1.Pod, error) {
+// podOf is the newest Pod of a Job; nil if there is none. Of a Job that has ended it is read from the API server: a cache that has
+// yet to see it would lose what it said.
+func (t *tasks) podOf(ctx context.Context, job *batchv1.Job, hasEnded bool) (*corev1.Pod, error) {
+	reader := client.Reader(t.client)
+	if hasEnded {
+		reader = t.live
+	}
 	var pods corev1.PodList
 	named := client.MatchingLabels{batchv1.JobNameLabel: job.Name}
-	if err := t.client.List(ctx, &pods, client.InNamespace(job.Namespace), named); err != nil {
+	if err := reader.List(ctx, &pods, client.InNamespace(job.Namespace), named); err != nil {
 		return nil, fmt.Errorf("list Pods of Job %s: %w", job.Name, err)
 	}
 	var newest *corev1.Pod

@@ -1,7 +1,8 @@
 package v1alpha1
 
 // Reasons of ConditionComplete of an EtcdBackup. While it is False because a Job has failed for good, the reason is that of the
-// Job, one of those below.
+// Job, one of those below; of one that is deleted before it was complete, it is ReasonDeleting; while a Job cannot be
+// created, ReasonStepFailed.
 const (
 	// ReasonStored: the manifest is in the store, and with it all that it names.
 	ReasonStored = "Stored"

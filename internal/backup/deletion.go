@@ -50,10 +50,10 @@ func awaitLock(v View) Step {
 	if !v.Deleting || v.Status.LockedUntil == nil || !v.Now.Before(v.Status.LockedUntil.Time) {
 		return nil
 	}
+	until := v.Status.LockedUntil.Time
 	return Wait{
-		Task: Delete, Until: v.Status.LockedUntil.Time,
-		For: fmt.Sprintf("the store to allow deletion at %s; set deletionPolicy to Retain to let the object go now",
-			clock(v.Status.LockedUntil.Time)),
+		Task: Delete, Until: until,
+		For: fmt.Sprintf("the store to allow deletion at %s; set deletionPolicy to Retain to let the object go now", clock(until)),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -48,8 +49,8 @@ func (m Maker) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
 		order.Trial = trialOrder(v)
 		unpack, ask := order, order
 		unpack.Verb, ask.Verb = task.Unpack, task.Verify
-		etcd := m.etcdImage(v, seen.Cluster)
-		return jobs.Verify(named(seen.Backup, v), seen.Store, step.Name, unpack, ask, etcd, scratch(v.Status), m.Image), nil
+		image, room := m.etcdImage(v, seen.Cluster), scratch(v.Status)
+		return jobs.Verify(named(seen.Backup, v), seen.Store, step.Name, unpack, ask, image, room, m.Image), nil
 	case Delete:
 		order.Verb = task.Delete
 		order.Delete = &task.DeleteOrder{Path: v.path(), ManifestSHA256: v.Status.ManifestSHA256}
@@ -78,7 +79,7 @@ func backupOrder(c *v1alpha1.EtcdCluster, v View) (*task.BackupOrder, error) {
 		spec = nil
 	}
 	return &task.BackupOrder{
-		ID: v.UID, Name: v.Name, Namespace: v.Namespace,
+		ID: path.Base(v.path()), Name: v.Name, Namespace: v.Namespace,
 		Cluster: c.Name, ClusterUID: string(c.UID), ClusterID: c.Status.ClusterID, Reason: v.Status.Reason,
 		Members: members(c), Secure: c.IsSecure(), Recipients: v.Recipients, Spec: spec, HashBelow: hashBelow,
 	}, nil

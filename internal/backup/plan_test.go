@@ -19,11 +19,11 @@ import (
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
 //	trial=BOOL, policy=DELETION, scheduled, recipients, decryption, verify-policy=POLICY, verified-today   what is wanted
-//	found, listed (PROBLEM), foreign   it lies in the store already, and what the list of the store says
-//	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|well   what there is
-//	write|verify|delete=succeeds|fails|refuses|disproves|locked|silent|vanishes|replaced (WORDS)   how the next Job ends
+//	found, listed (PROBLEM), replaced (by another backup), foreign   it lies in the store already, and what the list of the store says
+//	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|locked|well   what there is
+//	write|verify|delete=succeeds|fails|refuses|disproves|locked|silent|vanishes|replaced|hangs (WORDS)   how the next Job ends
 //	lock=DURATION   object lock of the store
-//	request=VALUE, object (is deleted), pass=DURATION   what happens
+//	request=VALUE, object (is deleted; =held: another finalizer holds it), pass=DURATION   what happens
 //	stay     time passes no more by itself where the plan waits for it
 //	settle   obey the plan until it rests, which it does where only somebody else can go on; so does the end of the story
 //
@@ -58,7 +58,7 @@ var ofEveryJob = []string{"create the job", "know the job", "wait for the job", 
 
 var ends = map[string]end{
 	"succeeds": succeeds, "fails": fails, "refuses": refuses, "disproves": disproves, "locked": locked, "silent": silent, "replaced": stranger,
-	"vanishes": running,
+	"vanishes": running, "hangs": running,
 }
 
 func (s *story) tell(line string) {
@@ -74,7 +74,7 @@ func (s *story) tell(line string) {
 			s.t.Fatalf("unknown end %q", value)
 		}
 		name := map[string]string{"write": backup.Backup, "verify": backup.Verify, "delete": backup.Delete}[key]
-		s.ends[name] = append(s.ends[name], job{end: how, words: words})
+		s.ends[name] = append(s.ends[name], job{task: name, end: how, words: words, hangs: value == "hangs"})
 	default:
 		s.set(key, value, words)
 	}
@@ -93,6 +93,9 @@ func (s *story) set(key, value, words string) {
 		s.stored = whole
 	case "listed":
 		v.Listed = listed(words)
+	case "replaced":
+		v.Listed = listed("")
+		v.Listed.Backup.ManifestSHA256 = "m2"
 	case "foreign":
 		v.Listed = &task.Found{Path: "v1/old/a/u", Program: "etcdctl", Backup: task.Facts{Stored: 1 << 20}}
 	case "scheduled":
@@ -110,7 +113,8 @@ func (s *story) set(key, value, words string) {
 	case "stay":
 		s.stay = true
 	case "object":
-		v.Deleting, s.gone = true, !v.HasFinalizer
+		v.Deleting, s.held = true, value == "held"
+		s.gone = !v.HasFinalizer && !s.held
 	case "pass":
 		d, err := time.ParseDuration(value)
 		if err != nil {
@@ -140,14 +144,10 @@ var clusters = map[string]backup.Cluster{
 	"missing":    {Name: "a"},
 	"hibernated": {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Hibernated: true},
 	"unformed":   {Name: "a", Exists: true, UID: "c-uid"},
-	"corrupt": {
-		Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Corrupt: "etcd refuses every write: it has raised the alarm CORRUPT",
-	},
-	"silent": {
-		Name: "a", Exists: true, UID: "c-uid", ID: "c1",
-		Why: "whether members serve is not known: etcd answers its users only, because authentication is enabled",
-	},
-	"well": {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3},
+	"corrupt":    {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Corrupt: "it has raised the alarm CORRUPT"},
+	"silent":     {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Why: "1 of 3 voters are healthy, 2 are needed"},
+	"locked":     {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Locked: true},
+	"well":       {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3},
 }
 
 // settle obeys the plan until it rests.
@@ -178,8 +178,7 @@ func (s *story) settle() {
 func (s *story) goOn(step backup.Step) bool {
 	about := backup.KindOf(step)
 	if about.Soon {
-		s.endJob()
-		return true
+		return s.endJob()
 	}
 	if !s.stay && !about.Until.IsZero() && (s.v.Status.RetryAt != nil || s.v.Deleting) {
 		s.v.Now = about.Until
@@ -188,23 +187,28 @@ func (s *story) goOn(step backup.Step) bool {
 	return false
 }
 
-// endJob ends the Job that runs as the story says.
-func (s *story) endJob() {
+// endJob ends the Job that runs as the story says, if it ends.
+func (s *story) endJob() bool {
 	i := s.find(s.v.Status.Job.Name)
 	next := job{end: succeeds}
 	if queue := s.ends[s.jobs[i].task]; len(queue) > 0 {
 		next, s.ends[s.jobs[i].task] = queue[0], queue[1:]
 	}
-	switch next.end {
-	case running:
+	if next.end == running && next.hangs {
+		s.jobs[i].words = next.words
+		s.obey(backup.Wait{Task: next.task, For: "job " + s.jobs[i].name, Soon: true})
+		return false
+	}
+	if next.end == running {
 		s.jobs = nil
-		return
-	case stranger:
+		return true
+	}
+	if next.end == stranger {
 		s.jobs[i].uid = "another"
-	default:
 	}
 	s.jobs[i].words = next.words
 	s.finish(i, next.end)
+	return true
 }
 
 // stand prints how the object stands.
@@ -213,6 +217,9 @@ func (s *story) stand() {
 	fmt.Fprintf(&s.out, "%s", status.Phase)
 	if status.Progress != nil {
 		fmt.Fprintf(&s.out, ": %s", status.Progress.Message)
+		if p := status.Progress; p.Total != nil {
+			fmt.Fprintf(&s.out, " (%s of %s, %d %%, %s/s)", p.Read, p.Total, p.Percent, p.Rate)
+		}
 	}
 	s.out.WriteString("\n")
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {

@@ -83,14 +83,14 @@ func (v View) failed(f task.Failed) v1alpha1.EtcdBackupStatus {
 }
 
 // isFinal says whether a task is not tried again after such a failure. What the conditions of the store or of the cluster
-// tell as well is waited for, whatever the Job says: it goes on when somebody has corrected that. Deletion is always tried
-// again, because the object waits for it.
+// tell as well is waited for, whatever the Job says, as is room: it goes on when somebody has corrected that. Deletion is
+// always tried again, because the object waits for it.
 func isFinal(what string, f task.Failed) bool {
-	switch {
-	case what == Delete:
+	switch f.Reason {
+	case task.StoreFailed, task.StoreLocked, task.AuthEnabled, task.NoRoom:
 		return false
 	default:
-		return f.Final && f.Reason != task.StoreFailed && f.Reason != task.AuthEnabled
+		return f.Final && what != Delete
 	}
 }
 
@@ -107,11 +107,16 @@ func failure(s v1alpha1.EtcdBackupStatus) Record {
 	return Record{Status: s, What: what, Event: f.Task + "Failed", Warns: true}
 }
 
+// recordFailure writes down why the Job failed. What an attempt has left in a store that locks objects is in the way of the
+// next one until the lock ends.
 func (v View) recordFailure(f task.Failed) Record {
 	s := v.failed(f)
 	switch {
 	case s.Job.Task == Delete && f.Reason == task.StoreLocked:
 		return v.recordLock(s, f)
+	case s.Job.Task == Backup && f.Reason == task.StoreLocked:
+		s.Path = v.folder(fmt.Sprintf("%s-%d", v.UID, s.Jobs+1))
+		s.Failure.Message = shortened(s.Failure.Message + "; the next attempt writes into a folder of its own")
 	case s.Job.Task == Verify && isProof(f.Reason):
 		return v.recordDamage(f)
 	case s.Job.Task == Verify && s.Failure.Final:

@@ -50,7 +50,7 @@ func shortened(message string) string {
 func phase(v View) v1alpha1.BackupPhase {
 	job := v.Status.Job
 	switch {
-	case v.Deleting && v.HasFinalizer && v.deletes():
+	case v.Deleting && v.deletes():
 		return v1alpha1.BackupDeleting
 	case v.IsComplete() && v.isTrialWanted():
 		return v1alpha1.BackupVerifying
@@ -58,7 +58,7 @@ func phase(v View) v1alpha1.BackupPhase {
 		return v1alpha1.BackupComplete
 	case v.isHopeless(Backup):
 		return v1alpha1.BackupFailed
-	case job != nil && !job.Ended:
+	case job != nil && !job.Ended && job.Task == Backup:
 		return v1alpha1.BackupRunning
 	default:
 		return v1alpha1.BackupPending
@@ -69,7 +69,7 @@ func phase(v View) v1alpha1.BackupPhase {
 func progress(v View, step Step, phase v1alpha1.BackupPhase) *v1alpha1.BackupProgress {
 	wait, waits := step.(Wait)
 	switch {
-	case !waits && (phase == v1alpha1.BackupComplete || phase == v1alpha1.BackupFailed):
+	case !waits && (KindOf(step).Rests || phase == v1alpha1.BackupComplete || phase == v1alpha1.BackupFailed):
 		return nil
 	case !waits:
 		return v.Status.Progress // a moment ago, and it is soon another one
@@ -104,6 +104,8 @@ func complete(v View, step Step, err error) metav1.Condition {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonStored, stored(v.Status))
 	case v.isHopeless(Backup):
 		return is(metav1.ConditionFalse, v.Status.Failure.Reason, v.Status.Failure.Message+hopeless(v))
+	case v.Deleting:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdBackup is being deleted, and was not complete before")
 	case err != nil:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
 	case reason != "":
@@ -167,8 +169,7 @@ func unknown(v View, step Step, err error, is func(metav1.ConditionStatus, strin
 	case v.isHopeless(Verify):
 		return is(status, v.Status.Failure.Reason, v.Status.Failure.Message)
 	case !v.isTrialWanted():
-		return is(status, v1alpha1.ReasonNotWanted,
-			fmt.Sprintf("nobody asked for a trial; the annotation %s asks for one", v1alpha1.AnnotationVerifyOnce))
+		return is(status, v1alpha1.ReasonNotWanted, "nobody asked for a trial; the annotation "+v1alpha1.AnnotationVerifyOnce+" asks for one")
 	case err != nil:
 		return is(status, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
 	case reason != "":

@@ -84,9 +84,9 @@ func endTrials(v View) Step {
 	} else if v.hasFailed(Verify) {
 		last = v.Status.Failure.Message
 	}
-	return failure(v.untried(v1alpha1.ReasonTooLate, fmt.Sprintf("no trial has ended within %s: %s; "+
-		"change the annotation %s to have another one",
-		hours(scheduleWaits), last, v1alpha1.AnnotationVerifyOnce)))
+	why := fmt.Sprintf("no trial has ended within %s: %s; change the annotation %s to have another one",
+		hours(scheduleWaits), last, v1alpha1.AnnotationVerifyOnce)
+	return failure(v.untried(v1alpha1.ReasonTooLate, why))
 }
 
 func awaitTrial(v View) Step {

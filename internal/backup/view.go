@@ -113,10 +113,19 @@ func (v View) deletes() bool { return v.Spec.DeletionPolicy == v1alpha1.DeleteBa
 
 // path is where the backup lies, or will lie, in the store.
 func (v View) path() string {
-	if v.isFound() {
+	switch {
+	case v.isFound():
 		return v.Spec.Found
+	case v.Status.Path != "":
+		return v.Status.Path
+	default:
+		return v.folder(v.UID)
 	}
-	return archive.Folder{Namespace: v.Namespace, Cluster: v.Spec.Cluster, ID: v.UID}.String()
+}
+
+// folder is that of an upload with this ID.
+func (v View) folder(id string) string {
+	return archive.Folder{Namespace: v.Namespace, Cluster: v.Spec.Cluster, ID: id}.String()
 }
 
 // isOurs says whether the Job that has the name in the status is the one that the status means.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -23,6 +24,8 @@ type world struct {
 	stored content
 	lock   time.Duration // for how long the store keeps what is written
 	gone   bool          // the EtcdBackup
+	held   bool          // by a finalizer of somebody else's
+	luck   int           // how many disturbances are yet to come, at most
 	events []string
 }
 
@@ -41,6 +44,7 @@ type job struct {
 	end             end
 	words           string
 	until           time.Time
+	hangs           bool // it says words as its progress, and no more
 }
 
 // end is how a Job ended.
@@ -64,6 +68,13 @@ func newWorld() *world {
 		Store:   backup.Store{Name: "offsite", Exists: true, Ready: true},
 		Cluster: backup.Cluster{Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3},
 	}}
+}
+
+func (w *world) copy() *world {
+	c := *w
+	c.v.Status = *w.v.Status.DeepCopy()
+	c.jobs, c.events = slices.Clone(w.jobs), nil
+	return &c
 }
 
 // view is what the operator sees.
@@ -105,7 +116,12 @@ func (j job) seen(v backup.View) backup.Job {
 		failed(task.StoreLocked, true)
 	case silent:
 		seen.Trouble = j.words
-	case running, stranger:
+	case running:
+		seen.Progress.Message = j.words
+		if j.words != "" {
+			seen.Progress.Read, seen.Progress.Total, seen.Progress.Rate = 5<<20, 20<<20, 2<<20
+		}
+	case stranger:
 	}
 	return seen
 }
@@ -142,7 +158,7 @@ func (w *world) obey(step backup.Step) {
 		w.v.HasFinalizer = true
 	case backup.RemoveFinalizer:
 		w.v.HasFinalizer = false
-		w.gone = w.v.Deleting
+		w.gone = w.v.Deleting && !w.held
 	case backup.Record, backup.Wait, backup.Refuse, backup.Done:
 	}
 	w.v.Status = written(backup.Report(seen, 1, "", step, nil))
@@ -188,3 +204,5 @@ func listed(problem string) *task.Found {
 		StartedAt: start.Add(-time.Hour + time.Millisecond), FinishedAt: start.Add(-time.Hour + time.Second), ManifestSHA256: "m0",
 	}}
 }
+
+func at(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t)) }

@@ -21,8 +21,7 @@ func obstacle(v View, task string) (reason, why string) {
 	switch {
 	case store.Name == "":
 		return v1alpha1.ReasonNoStoreNamed, fmt.Sprintf("a store: set spec.backup.store of EtcdCluster %s, "+
-			"or create an EtcdBackup with spec.store",
-			v.Cluster.Name)
+			"or create an EtcdBackup with spec.store", v.Cluster.Name)
 	case !store.Exists:
 		return v1alpha1.ReasonStoreMissing, fmt.Sprintf("EtcdBackupStore %s, which does not exist: create it", store.Name)
 	case task == Delete: // a store that is full, and thus not ready, must be able to become emptier
@@ -96,10 +95,11 @@ func (v View) listed() v1alpha1.EtcdBackupStatus {
 		s.RetryAt = nil
 		return s
 	}
-	if v.hasFailed(Backup) {
+	wasUnusable := v.hasFailed(Backup)
+	if wasUnusable {
 		s.Failure = nil
 	}
-	if s.Trial == nil {
+	if s.Trial == nil || wasUnusable && s.Verified == nil && s.Trial.Reason == "" {
 		s.Trial = &v1alpha1.BackupTrial{Wanted: v.wantsTrial(v.Listed.Backup), Request: v.Request}
 	}
 	return s

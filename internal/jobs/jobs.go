@@ -4,6 +4,7 @@
 package jobs
 
 import (
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -126,8 +127,8 @@ func labelsOf(verb task.Verb, store string, more ...string) map[string]string {
 	return all
 }
 
-// label is a name as the value of a label, which has at most 63 characters.
-func label(name string) string { return name[:min(len(name), 63)] }
+// label is a name as the value of a label, which has at most 63 characters and ends with a letter or number.
+func label(name string) string { return strings.TrimRight(name[:min(len(name), 63)], "-.") }
 
 func owner(object metav1.Object, kind string) metav1.OwnerReference {
 	return metav1.OwnerReference{

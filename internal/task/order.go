@@ -136,7 +136,7 @@ const SweepAfter = 24 * time.Hour
 
 // BackupOrder is that of Backup.
 type BackupOrder struct {
-	ID         string   `json:"id"` // UID of the EtcdBackup
+	ID         string   `json:"id"` // UID of the EtcdBackup, with a number after it where a store keeps what an attempt has left
 	Name       string   `json:"name"`
 	Namespace  string   `json:"namespace"`
 	Cluster    string   `json:"cluster"`

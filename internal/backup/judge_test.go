@@ -1,0 +1,184 @@
+package backup_test
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// seen is a backup of a cluster that is well, in a store that is ready.
+func seen() backup.Seen {
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}
+	return backup.Seen{
+		Backup: &v1alpha1.EtcdBackup{
+			ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns", UID: "b-uid", CreationTimestamp: metav1.NewTime(start)},
+			Spec:       v1alpha1.EtcdBackupSpec{Cluster: "a"},
+		},
+		Store: &v1alpha1.EtcdBackupStore{
+			ObjectMeta: metav1.ObjectMeta{Name: "offsite"},
+			Spec:       v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: "backups"}},
+			Status:     v1alpha1.EtcdBackupStoreStatus{Conditions: []metav1.Condition{ready}},
+		},
+		Cluster: &v1alpha1.EtcdCluster{
+			ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "c-uid"},
+			Spec: v1alpha1.EtcdClusterSpec{Version: "3.6.16", Backup: &v1alpha1.Backup{
+				Store: "offsite", Encryption: &v1alpha1.BackupEncryption{Recipients: []string{"age1theirs"}},
+				Decryption: &v1alpha1.SecretReference{Secret: "theirs"}, Verify: v1alpha1.VerifyDaily,
+			}},
+			Status: v1alpha1.EtcdClusterStatus{
+				ClusterID: "c1", Version: "3.6.16",
+				Conditions: []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Message: "all is well", Reason: v1alpha1.ReasonHealthy}},
+				Members: []v1alpha1.MemberStatus{
+					{Name: "a-0", ID: "10", Role: v1alpha1.RoleLeader, Healthy: true},
+					{Name: "a-1", ID: "11", Role: v1alpha1.RoleVoter},
+					{Name: "a-2", ID: "12", Role: v1alpha1.RoleVoter, Healthy: true},
+					{Name: "a-3", ID: "13", Role: v1alpha1.RoleLearner, Healthy: true},
+					{Name: "a-4", Role: v1alpha1.RoleUnlisted, Healthy: true},
+				},
+			},
+		},
+		Now: start,
+	}
+}
+
+// TestFactsOfTheCluster: what the EtcdBackup does not say is as the cluster says.
+func TestFactsOfTheCluster(t *testing.T) {
+	s := seen()
+	v := backup.Look(s)
+	want := backup.Cluster{
+		Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Why: "all is well", Verify: v1alpha1.VerifyDaily,
+	}
+	if v.Cluster != want {
+		t.Errorf("cluster %+v, want %+v", v.Cluster, want)
+	}
+	if v.Store != (backup.Store{Name: "offsite", Exists: true, Ready: true}) || v.Recipients[0] != "age1theirs" || v.Decryption != "theirs" {
+		t.Errorf("store %+v, recipients %v, decryption %s", v.Store, v.Recipients, v.Decryption)
+	}
+	s.Backup.Spec.Store = "mine"
+	s.Backup.Spec.Encryption = &v1alpha1.BackupEncryption{Recipients: []string{"age1mine"}}
+	s.Backup.Spec.Decryption = &v1alpha1.SecretReference{Secret: "mine"}
+	if v := backup.Look(s); v.Store.Name != "mine" || v.Recipients[0] != "age1mine" || v.Decryption != "mine" {
+		t.Errorf("store %s, recipients %v, decryption %s", v.Store.Name, v.Recipients, v.Decryption)
+	}
+	s.Backup.Status.Path, s.Backup.Status.Store = "v1/ns/a/b-uid", "first"
+	if v := backup.Look(s); v.Store.Name != "first" {
+		t.Errorf("something may have been written to first, and the store is %s", v.Store.Name)
+	}
+}
+
+// TestClusterThatCannotBeAsked: the facts that a plan waits for.
+func TestClusterThatCannotBeAsked(t *testing.T) {
+	for name, change := range map[string]func(*backup.Seen){
+		"gone":       func(s *backup.Seen) { s.Cluster = nil },
+		"being gone": func(s *backup.Seen) { s.Cluster.DeletionTimestamp = &metav1.Time{Time: start} },
+	} {
+		s := seen()
+		change(&s)
+		if got := backup.Look(s).Cluster; got != (backup.Cluster{Name: "a"}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	s := seen()
+	s.Cluster.Spec.Size = ptr.To[int32](0)
+	if !backup.Look(s).Cluster.Hibernated {
+		t.Error("a cluster of size 0 is not hibernated")
+	}
+	s = seen()
+	s.Cluster.Status.Conditions[0].Message = "whether members serve is not known: " + cluster.LockedBecause
+	for i := range s.Cluster.Status.Members {
+		s.Cluster.Status.Members[i].Healthy = false
+	}
+	if c := backup.Look(s).Cluster; !c.Locked || c.Answering != 0 {
+		t.Errorf("authentication is enabled: %+v", c)
+	}
+	s = seen()
+	s.Cluster.Status.Conditions[0].Reason = v1alpha1.ReasonCorrupt
+	if backup.Look(s).Cluster.Corrupt != "all is well" {
+		t.Error("the alarm CORRUPT is not a fact")
+	}
+}
+
+// TestStoreThatIsNotReady: with its own words.
+func TestStoreThatIsNotReady(t *testing.T) {
+	s := seen()
+	s.Store.Status.Conditions[0] = metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "no such bucket"}
+	if got := backup.Look(s).Store; got != (backup.Store{Name: "offsite", Exists: true, Why: "no such bucket"}) {
+		t.Errorf("%+v", got)
+	}
+	s.Store.Status.Conditions = nil
+	if got := backup.Look(s).Store; got.Ready || got.Why == "" {
+		t.Errorf("%+v", got)
+	}
+	s.Store = nil
+	if got := backup.Look(s).Store; got != (backup.Store{Name: "offsite"}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestNewestVerified: of this cluster, not of one that had its name.
+func TestNewestVerified(t *testing.T) {
+	s := seen()
+	of := func(uid string, began time.Time, isVerified bool) v1alpha1.EtcdBackup {
+		b := v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{ClusterUID: uid, StartedAt: at(began)}}
+		if isVerified {
+			b.Status.Verified = &v1alpha1.Verification{}
+		}
+		return b
+	}
+	s.Others = []v1alpha1.EtcdBackup{
+		of("c-uid", start.Add(-3*time.Hour), true), of("c-uid", start.Add(-5*time.Hour), true),
+		of("c-uid", start, false), of("other", start, true),
+		{},
+	}
+	if got := backup.Look(s).Cluster.LastVerified; !got.Equal(start.Add(-3 * time.Hour)) {
+		t.Errorf("the newest is of %s", got)
+	}
+}
+
+// TestFactsOfTheJob: whose it is, and what its last lines say.
+func TestFactsOfTheJob(t *testing.T) {
+	s := seen()
+	ours := metav1.OwnerReference{UID: "b-uid", Controller: ptr.To(true)}
+	s.Job = &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "j-uid", OwnerReferences: []metav1.OwnerReference{ours}}}
+	s.Job.Status.Conditions = []batchv1.JobCondition{{
+		Type: batchv1.JobFailed, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(start),
+	}}
+	s.Said = backup.Said{Ended: true, Trouble: "evicted", Lines: []task.Line{
+		{Progress: &task.Progress{Read: 1}}, {Progress: &task.Progress{Read: 2}}, {Failed: &task.Failed{Reason: task.MemberFailed}},
+	}}
+	got := backup.Look(s).Job
+	if !got.Exists || !got.Owned || got.UID != "j-uid" || !got.Ended || !got.EndedAt.Equal(start) || got.Trouble != "evicted" ||
+		got.Progress.Read != 2 || got.Failed == nil || got.Done != nil {
+		t.Errorf("%+v", got)
+	}
+	s.Job.OwnerReferences[0].UID = "earlier"
+	if backup.Look(s).Job.Owned {
+		t.Error("a Job of an earlier EtcdBackup of that name is taken for ours")
+	}
+}
+
+// TestListingThatCannotBeRead: it is a problem of the backup, not of the operator.
+func TestListingThatCannotBeRead(t *testing.T) {
+	s := seen()
+	s.Backup.Spec = v1alpha1.EtcdBackupSpec{Found: "v1/x", Store: "offsite"}
+	if backup.Look(s).Listed != nil {
+		t.Error("nothing was listed")
+	}
+	s.Backup.Annotations = map[string]string{v1alpha1.AnnotationFound: "{"}
+	if l := backup.Look(s).Listed; l == nil || l.Problem == "" {
+		t.Errorf("listed %+v", l)
+	}
+	s.Backup.Annotations[v1alpha1.AnnotationFound] = `{"path":"v1/x","backup":{"revision":7}}`
+	if l := backup.Look(s).Listed; l == nil || l.Problem != "" || l.Backup.Revision != 7 {
+		t.Errorf("listed %+v", l)
+	}
+}

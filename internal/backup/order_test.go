@@ -1,0 +1,170 @@
+package backup_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// ordered is the Job of a task, and its orders.
+func ordered(t *testing.T, s backup.Seen, what string, images build.Images) (*batchv1.Job, []task.Order) {
+	t.Helper()
+	maker := backup.Maker{Image: jobs.Image{Operator: "operator:1"}, Images: images, Version: "0.5.0"}
+	job, err := maker.Job(s, backup.Look(s), backup.CreateJob{Name: "j", Task: what})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var orders []task.Order
+	for _, c := range slices.Concat(job.Spec.Template.Spec.InitContainers, job.Spec.Template.Spec.Containers) {
+		if len(c.Args) != 2 || c.Args[0] != "task" {
+			continue
+		}
+		order, err := task.ParseOrder(c.Args[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		orders = append(orders, order)
+	}
+	return job, orders
+}
+
+// TestOrderToBackUp: who is asked in which order, and what the manifest is to say.
+func TestOrderToBackUp(t *testing.T) {
+	s := seen()
+	s.Backup.Status.Reason = "schedule"
+	job, orders := ordered(t, s, backup.Backup, nil)
+	o := orders[0].Backup
+	var members []string
+	for _, m := range o.Members {
+		members = append(members, fmt.Sprintf("%s=%s@%s", m.Name, m.ID, m.Address))
+	}
+	want := "a-2=12@a-2.a.ns.svc:2379 a-0=10@a-0.a.ns.svc:2379 a-1=11@a-1.a.ns.svc:2379 a-3=13@a-3.a.ns.svc:2379"
+	if got := strings.Join(members, " "); got != want {
+		t.Errorf("members %s\nwant    %s", got, want)
+	}
+	if o.ID != "b-uid" || o.Cluster != "a" || o.ClusterUID != "c-uid" || o.ClusterID != "c1" || o.Reason != "schedule" || !o.Secure ||
+		o.Recipients[0] != "age1theirs" || orders[0].Operator != "0.5.0" || job.Name != "j" {
+		t.Errorf("order %+v", o)
+	}
+	var spec v1alpha1.EtcdClusterSpec
+	if err := json.Unmarshal(o.Spec, &spec); err != nil || spec.Version != "3.6.16" {
+		t.Errorf("spec %s, %v", o.Spec, err)
+	}
+	s.Backup.Status.Path, s.Backup.Status.Store = "v1/ns/a/b-uid-3", "offsite"
+	if _, orders := ordered(t, s, backup.Backup, nil); orders[0].Backup.ID != "b-uid-3" {
+		t.Errorf("the status says %s, and the Job writes to %s", s.Backup.Status.Path, orders[0].Backup.ID)
+	}
+}
+
+// TestSpecThatIsNoArgument: Linux allows no argument of that size, and a backup without it is one.
+func TestSpecThatIsNoArgument(t *testing.T) {
+	s := seen()
+	s.Cluster.Spec.PodMetadata.Annotations = map[string]string{"x": strings.Repeat("x", 100<<10)}
+	if _, orders := ordered(t, s, backup.Backup, nil); len(orders[0].Backup.Spec) > 0 {
+		t.Errorf("%d bytes of spec", len(orders[0].Backup.Spec))
+	}
+}
+
+// TestImageOfATrial: it is one that can be pulled, and that reads the data.
+func TestImageOfATrial(t *testing.T) {
+	theirs := build.Images{"3.6.16": "mirror/etcd:3.6.16", "3.5.35": "mirror/etcd:3.5.35", "3.5.9": "mirror/etcd:3.5.9"}
+	for _, test := range []struct {
+		version, chosen string
+		images          build.Images
+		want, minor     string
+	}{
+		{"3.6.16", "", nil, "gcr.io/etcd-development/etcd:v3.6.16", "3.6"},
+		{"3.6.16", "", theirs, "mirror/etcd:3.6.16", "3.6"},
+		{"3.5.20", "", theirs, "mirror/etcd:3.5.35", "3.5"},
+		{"3.7.3", "", theirs, "gcr.io/etcd-development/etcd:v3.7.3", "3.7"},
+		{"3.6.16", "user/etcd:x", theirs, "user/etcd:x", "3.6"},
+		{"3.6.15", "user/etcd:x", theirs, "mirror/etcd:3.6.16", "3.6"},
+		{"", "", nil, "gcr.io/etcd-development/etcd:v3.7.3", "3.7"},
+	} {
+		s := seen()
+		s.Cluster.Spec.Image = test.chosen
+		s.Backup.Status.EtcdVersion = test.version
+		job, orders := ordered(t, s, backup.Verify, test.images)
+		image := ""
+		for _, c := range job.Spec.Template.Spec.InitContainers {
+			if c.Image != "operator:1" {
+				image = c.Image
+			}
+		}
+		if image != test.want || orders[0].Trial.Minor != test.minor {
+			t.Errorf("%+v: %s of %s", test, image, orders[0].Trial.Minor)
+		}
+	}
+}
+
+// TestOrderOfATrial: both halves are about the same backup. Of other programs there may be no sum.
+func TestOrderOfATrial(t *testing.T) {
+	s := seen()
+	s.Backup.Status = v1alpha1.EtcdBackupStatus{Path: "v1/ns/a/b-uid", Store: "offsite", ManifestSHA256: "m1", EtcdVersion: "3.6.16"}
+	_, orders := ordered(t, s, backup.Verify, nil)
+	want := task.TrialOrder{Path: "v1/ns/a/b-uid", ManifestSHA256: "m1", Minor: "3.6", Identities: true}
+	if len(orders) != 2 || orders[0].Verb != task.Unpack || orders[1].Verb != task.Verify ||
+		*orders[0].Trial != want || *orders[1].Trial != want {
+		t.Errorf("orders %+v", orders)
+	}
+	s.Backup.Status.Program = "etcdctl"
+	if _, orders := ordered(t, s, backup.Verify, nil); !orders[0].Trial.Foreign || !orders[0].Trial.WithoutHash {
+		t.Errorf("trial %+v", orders[0].Trial)
+	}
+	if _, orders := ordered(t, s, backup.Delete, nil); *orders[0].Delete != (task.DeleteOrder{Path: "v1/ns/a/b-uid", ManifestSHA256: "m1"}) {
+		t.Errorf("delete %+v", orders[0].Delete)
+	}
+}
+
+// TestSecretOfTheCluster: a trial mounts it although only the cluster names it.
+func TestSecretOfTheCluster(t *testing.T) {
+	job, _ := ordered(t, seen(), backup.Verify, nil)
+	text, err := json.Marshal(job)
+	if err != nil || !strings.Contains(string(text), `"secretName":"theirs"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestRoomOfATrial: the database and a little more.
+func TestRoomOfATrial(t *testing.T) {
+	quantity := func(s string) *resource.Quantity { return ptr.To(resource.MustParse(s)) }
+	for want, status := range map[string]v1alpha1.EtcdBackupStatus{
+		"276Mi":  {DatabaseSize: quantity("20Mi"), StoredSize: quantity("4Mi")},
+		"316Mi":  {StoredSize: quantity("10Mi")},
+		"256Mi":  {},
+		"2304Mi": {DatabaseSize: quantity("2Gi")},
+	} {
+		if got := backup.Scratch(status); got.String() != want {
+			t.Errorf("%s, want %s", got.String(), want)
+		}
+	}
+}
+
+// TestJobNames: they can be labels and belong to one EtcdBackup.
+func TestJobNames(t *testing.T) {
+	long := strings.Repeat("a.", 100)
+	seen := map[string]bool{}
+	for _, name := range []string{"b", "b.c", long} {
+		for _, uid := range []string{"u1", "u2"} {
+			for number := range int64(3) {
+				got := backup.JobName(name, uid, backup.Verify, number*1_000_000)
+				if len(got) > 63 || strings.ContainsAny(got, ". ") || seen[got] {
+					t.Errorf("name %q", got)
+				}
+				seen[got] = true
+			}
+		}
+	}
+}
