@@ -6,12 +6,12 @@ package main
 
 import (
 	"crypto/rand"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -22,7 +22,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/runner"
-	"github.com/etcd-operator/etcd-operator/internal/task"
 	etcdversion "github.com/etcd-operator/etcd-operator/internal/version"
 )
 
@@ -30,6 +29,9 @@ import (
 var version = "development"
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "task" {
+		os.Exit(carryOut(os.Args[2:]))
+	}
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "etcd-operator:", err)
 		os.Exit(1)
@@ -37,9 +39,6 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) == 2 && args[0] == "task" {
-		return carryOut(args[1])
-	}
 	if len(args) > 0 && args[0] == "manager" {
 		args = args[1:]
 	}
@@ -67,14 +66,24 @@ func run(args []string) error {
 	return manager.Start(ctx)
 }
 
-// carryOut does what a Job was made for. Its last line says how it ended, also if the order cannot be read.
-func carryOut(text string) error {
+// carryOut does what a Job was made for, and returns how the process ends. Only lines go to the standard output, and
+// nothing to the other one: both are one log.
+func carryOut(arguments []string) (exit int) {
+	saveMemory()
 	in := runner.Environment{Out: os.Stdout, Now: time.Now, Folders: runner.InPod(), Getenv: os.Getenv}
-	order, err := task.ParseOrder(text)
-	if err != nil {
-		return errors.Join(err, task.Line{Failed: &task.Failed{Reason: task.OrderNotClear, Message: err.Error(), Final: true}}.Write(in.Out))
+	return runner.Obey(ctrl.SetupSignalHandler(), arguments, in)
+}
+
+// saveMemory is for Jobs, which have a small limit. What cannot be read is left as it is.
+func saveMemory() {
+	debug.SetGCPercent(runner.GCPercent)
+	if content, err := os.ReadFile(runner.MemoryFile); err == nil {
+		debug.SetMemoryLimit(runner.MemoryLimit(string(content)))
 	}
-	return runner.Run(ctrl.SetupSignalHandler(), order, in)
+	if mappings, err := os.Open(runner.MappingsFile); err == nil {
+		runner.ForgetStart(mappings)
+		_ = mappings.Close() // it was only read
+	}
 }
 
 // proxyOf is the proxy that a kubeconfig names, and else none: Operator Lifecycle Manager

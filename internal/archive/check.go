@@ -36,6 +36,8 @@ func (m Manifest) problem() string {
 		return fmt.Sprintf("no database has %d bytes", m.Database.Size)
 	case !isSHA256(m.Database.SHA256):
 		return "it has no sha256 of the database"
+	case m.Upload != "" && !isName(m.Upload):
+		return fmt.Sprintf("no upload is named %q", m.Upload)
 	case m.Revision < 1 || m.CompactRevision < 0 || m.CompactRevision > m.Revision:
 		return fmt.Sprintf("no database has revision %d compacted up to %d", m.Revision, m.CompactRevision)
 	}
@@ -50,7 +52,7 @@ func (m Manifest) partsProblem() string {
 	var stored int64
 	for i, part := range m.Parts {
 		switch {
-		case part.Name != PartName(i):
+		case part.Name != m.PartName(i):
 			return fmt.Sprintf("part %d is named %q", i, part.Name)
 		case part.Size <= 0 || part.Size > MaxPartSize:
 			return fmt.Sprintf("no part has %d bytes", part.Size)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/etcd-operator/etcd-operator/internal/archive"
@@ -56,6 +57,38 @@ func TestManifestNamesOnlyWhatIsThere(t *testing.T) {
 			sealed += isTornOrWhole(t, fmt.Sprintf("%s, call %d", fault.name, at), store, identity, err)
 		}
 		t.Logf("%s: %d calls, each tried; %d manifests", fault.name, calls, sealed)
+	}
+}
+
+// Two processes write the same backup, because nobody knew that the first one still lives. One of them writes the
+// manifest, and what it names is its own, whatever the other one writes or deletes of its own parts.
+func TestTwoWritersOfOneBackup(t *testing.T) {
+	ours, _ := makeDatabase(t, 1, 60)
+	theirs, _ := makeDatabase(t, 2, 90)
+	store := newMemory()
+	named := func(upload string) archive.Job {
+		j := job("a1", testPart)
+		j.Manifest.Upload = upload
+		return j
+	}
+	other := named("second")
+	other.Complete = func(context.Context, *archive.Manifest) error { // the other one is at its last step
+		_, err := archive.Write(t.Context(), store, bytes.NewReader(snapshotOf(ours)), named("first"))
+		return err
+	}
+	if _, err := archive.Write(t.Context(), store, bytes.NewReader(snapshotOf(theirs)), other); err == nil {
+		t.Error("both say that the backup is theirs")
+	}
+	for name := range store.objects {
+		if strings.HasPrefix(name, folder("a1").Object("second.")) {
+			delete(store.objects, name)
+		}
+	}
+	if got := must(restore(t.Context(), store, folder("a1"), nil))(t); !bytes.Equal(got, ours) {
+		t.Error("the backup is not that of the one that wrote the manifest")
+	}
+	if _, err := archive.Write(t.Context(), store, bytes.NewReader(nil), named("a/b")); err == nil {
+		t.Error("an upload has a name that leads out of its folder")
 	}
 }
 

@@ -17,10 +17,10 @@ func parseRecipients(texts []string) ([]age.Recipient, error) {
 	}
 	recipients, err := age.ParseRecipients(strings.NewReader(strings.Join(texts, "\n")))
 	if err != nil {
-		return nil, fmt.Errorf("parse recipients: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrWrongRecipient, err)
 	}
 	if len(recipients) != len(texts) {
-		return nil, fmt.Errorf("parse recipients: %d keys in %d texts", len(recipients), len(texts))
+		return nil, fmt.Errorf("%w: there are %d keys in %d texts", ErrWrongRecipient, len(recipients), len(texts))
 	}
 	return recipients, nil
 }
@@ -53,7 +53,7 @@ func decrypt(parts io.Reader, encryption *Encryption, identities []byte) (io.Rea
 	}
 	keys, err := age.ParseIdentities(bytes.NewReader(identities))
 	if err != nil {
-		return nil, fmt.Errorf("parse identities: %w", err)
+		return nil, fmt.Errorf("%w: the identities cannot be read: %w", ErrWrongKey, err)
 	}
 	decrypted, err := age.Decrypt(parts, keys...)
 	if noMatch := new(age.NoIdentityMatchError); errors.As(err, &noMatch) {

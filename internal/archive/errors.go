@@ -9,6 +9,9 @@ var (
 	// ErrWrongKey means that none of the identities given decrypts the backup.
 	ErrWrongKey = errors.New("no identity given decrypts this backup")
 
+	// ErrWrongRecipient means that something is no public key of age.
+	ErrWrongRecipient = errors.New("not a recipient of age")
+
 	// ErrTruncated means that a stream ended before all of it had come.
 	ErrTruncated = errors.New("the stream ends too early")
 

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -100,6 +101,38 @@ func recognise(ctx context.Context, store Store, f Foreign) (Foreign, error) {
 	f.Packing = packingOf(head, path.Ext(strings.TrimSuffix(f.Object.Name, ".final")) == ".Z")
 	f.NoHash = f.Packing == Plain && f.Object.Size%hashAlignment != hashSize
 	return f, nil
+}
+
+// FindForeign says what the backup of another program with that name is. It is ErrForeign if the object is no
+// database, and an fs.ErrNotExist if it is not there.
+func FindForeign(ctx context.Context, store Store, name string) (Foreign, error) {
+	folder := ""
+	if at := strings.LastIndex(name, "/"); at >= 0 {
+		folder = name[:at+1]
+	}
+	for object, err := range store.List(ctx, folder) {
+		if err != nil {
+			return Foreign{}, fmt.Errorf("look for %s: %w", name, err)
+		}
+		if object.Name == name {
+			return identify(ctx, store, object)
+		}
+	}
+	return Foreign{}, fmt.Errorf("look for %s: %w", name, fs.ErrNotExist)
+}
+
+func identify(ctx context.Context, store Store, object Object) (Foreign, error) {
+	found, ok := guessByName(object)
+	if ok {
+		var err error
+		if found, err = recognise(ctx, store, found); err != nil {
+			return Foreign{}, fmt.Errorf("look at %s: %w", object.Name, err)
+		}
+	}
+	if found.Packing == notDatabase {
+		return Foreign{}, fmt.Errorf("%s: %w, nor a snapshot of etcd", object.Name, ErrForeign)
+	}
+	return found, nil
 }
 
 // headSize in bytes: both meta pages of a database, whatever the size of its pages.

@@ -7,6 +7,7 @@ import (
 	"compress/zlib"
 	"errors"
 	"io"
+	"io/fs"
 	"testing"
 	"time"
 
@@ -85,9 +86,21 @@ func TestListsWhatLiesInStore(t *testing.T) {
 	}
 	for i, f := range got.Foreign {
 		object := f.Object
+		found := must(archive.FindForeign(t.Context(), store, object.Name))(t)
+		if found.LaterRevision = f.LaterRevision; found != f {
+			t.Errorf("%s is found as %+v, and listed as %+v", object.Name, found, f)
+		}
 		if f.Object = (archive.Object{}); f != want[i] {
 			t.Errorf("%s: %+v, want %+v", object.Name, f, want[i])
 		}
+	}
+	for _, name := range []string{"readme.txt", "text.gz", "v1/shop/orders/a1/extra/object.txt"} {
+		if _, err := archive.FindForeign(t.Context(), store, name); !errors.Is(err, archive.ErrForeign) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := archive.FindForeign(t.Context(), store, "seed/v2/Full"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not there: %v", err)
 	}
 	if got.Unknown != 5 {
 		t.Errorf("%d unknown, want readme.txt, text.gz, the torn one, the increment, and what lies too deep", got.Unknown)

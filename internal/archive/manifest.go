@@ -11,9 +11,13 @@ import (
 
 // Manifest says what a backup is, and what it is made of.
 type Manifest struct {
-	Format    int     `json:"format"`
-	ID        string  `json:"id"`   // UID of the EtcdBackup
-	Name      string  `json:"name"` // of the EtcdBackup
+	Format int    `json:"format"`
+	ID     string `json:"id"`   // UID of the EtcdBackup
+	Name   string `json:"name"` // of the EtcdBackup
+	// Upload is what the names of all parts begin with; empty: nothing. Two processes that write the same backup,
+	// because nobody knew that the first one still lives, have another one each: neither touches a part of the other,
+	// and only one of them can write the manifest.
+	Upload    string  `json:"upload,omitempty"`
 	Namespace string  `json:"namespace"`
 	Cluster   Cluster `json:"cluster"`
 	Etcd      Etcd    `json:"etcd"`
@@ -93,6 +97,14 @@ const (
 // Folder is where the backup lies.
 func (m Manifest) Folder() Folder {
 	return Folder{Namespace: m.Namespace, Cluster: m.Cluster.Name, ID: m.ID}
+}
+
+// PartName is the name of a part within the folder. Parts count from 0.
+func (m Manifest) PartName(number int) string {
+	if m.Upload == "" {
+		return PartName(number)
+	}
+	return m.Upload + "." + PartName(number)
 }
 
 // Encode is the content of the manifest's object, with its sha256, which is that of the very same text without

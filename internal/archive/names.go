@@ -26,7 +26,7 @@ func (f Folder) Manifest() string { return f.String() + "/" + manifestName }
 // Object is the whole name of an object in the folder.
 func (f Folder) Object(name string) string { return f.String() + "/" + name }
 
-// PartName is the name of a part within its folder. Parts count from 0.
+// PartName is the name of a part of a backup whose manifest names no upload. Parts count from 0.
 func PartName(number int) string { return fmt.Sprintf("%06d%s", number, partSuffix) }
 
 // ParseName splits the whole name of an object of this format into its folder and its name there.

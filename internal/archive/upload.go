@@ -19,7 +19,8 @@ type upload struct {
 	cancel context.CancelCauseFunc
 	store  Store
 	folder Folder
-	size   int // of a part
+	named  func(number int) string // a part
+	size   int                     // of a part
 
 	buffer []byte        // the part that is filled; nil: none
 	free   chan []byte   // a nil buffer is one that was not needed yet
@@ -33,10 +34,10 @@ type upload struct {
 	tell     func(Progress)
 }
 
-func newUpload(ctx context.Context, store Store, folder Folder, job Job) *upload {
+func newUpload(ctx context.Context, store Store, m Manifest, job Job) *upload {
 	ctx, cancel := context.WithCancelCause(ctx)
 	u := &upload{
-		ctx: ctx, cancel: cancel, store: store, folder: folder,
+		ctx: ctx, cancel: cancel, store: store, folder: m.Folder(), named: m.PartName,
 		size: cmp.Or(job.PartSize, DefaultPartSize),
 		free: make(chan []byte, PartsInMemory), calls: make(chan struct{}, PartsInMemory-1),
 		progress: Progress{Total: job.Total}, tell: job.Progress,
@@ -83,7 +84,7 @@ func (u *upload) send() {
 	u.buffer = nil
 	u.lock.Lock()
 	number := len(u.parts)
-	u.parts = append(u.parts, Part{Name: PartName(number), Size: int64(len(content))})
+	u.parts = append(u.parts, Part{Name: u.named(number), Size: int64(len(content))})
 	u.lock.Unlock()
 	u.onWay.Go(func() {
 		u.calls <- struct{}{}
@@ -97,7 +98,7 @@ func (u *upload) send() {
 
 func (u *upload) put(number int, content []byte) error {
 	sum := sha256.Sum256(content)
-	name := u.folder.Object(PartName(number))
+	name := u.folder.Object(u.named(number))
 	if err := u.store.Put(u.ctx, name, content); err != nil {
 		return fmt.Errorf("put part %s: %w", name, err)
 	}

@@ -49,6 +49,9 @@ func Write(ctx context.Context, store Store, source io.Reader, job Job) (Manifes
 	if err := m.Folder().check(); err != nil {
 		return Manifest{}, err
 	}
+	if m.Upload != "" && !isName(m.Upload) {
+		return Manifest{}, fmt.Errorf("write backup: an upload cannot be named %q", m.Upload)
+	}
 	recipients, err := parseRecipients(job.Recipients)
 	if err != nil {
 		return Manifest{}, err
@@ -59,7 +62,7 @@ func Write(ctx context.Context, store Store, source io.Reader, job Job) (Manifes
 	if job.PartSize < 0 || job.PartSize > MaxPartSize {
 		return Manifest{}, fmt.Errorf("write backup: a part cannot have %d bytes", job.PartSize)
 	}
-	u := newUpload(ctx, store, m.Folder(), job)
+	u := newUpload(ctx, store, m, job)
 	facts, err := u.take(source, recipients, &m)
 	if err = errors.Join(err, u.end(err)); err != nil {
 		return Manifest{}, fmt.Errorf("write backup: %w", err)

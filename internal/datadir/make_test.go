@@ -170,6 +170,26 @@ func TestMakeDropsNoSpaceOnly(t *testing.T) {
 	}
 }
 
+// TestMakeDisablesAuth only where it is asked to: a member that is restored so by mistake would let everybody in.
+func TestMakeDisablesAuth(t *testing.T) {
+	path := database(t, func(s etcdStore) { s.put("a", "1") })
+	edit(t, path, set(bucketAuth, keyAuthEnabled, "\x01"))
+	db := content(t, path)
+	for _, disable := range []bool{true, false} {
+		o := options(t, db)
+		o.DisableAuth = disable
+		makes(t, o, db)
+		if info := inspects(t, databaseOf(o)); info.AuthEnabled == disable {
+			t.Errorf("disable %v: authentication is enabled: %v", disable, info.AuthEnabled)
+		}
+		o.DisableAuth = !disable
+		var exists *ExistsError
+		if err := Make(t.Context(), o, bytes.NewReader(db)); !errors.As(err, &exists) {
+			t.Errorf("made with DisableAuth %v, and taken for one without: %v", disable, err)
+		}
+	}
+}
+
 // TestMakeTwice: a Job may run again after it has succeeded, also when its store is gone by then.
 func TestMakeTwice(t *testing.T) {
 	db := small(t)

@@ -20,6 +20,7 @@ type marker struct {
 	SHA256           string `json:"sha256"`
 	BumpRevision     int64  `json:"bumpRevision"`
 	DropNoSpaceAlarm bool   `json:"dropNoSpaceAlarm"`
+	DisableAuth      bool   `json:"disableAuth,omitempty"`
 }
 
 func newMarker(o Options, c cluster) marker {
@@ -30,6 +31,7 @@ func newMarker(o Options, c cluster) marker {
 		SHA256:           fmt.Sprintf("%x", o.SHA256),
 		BumpRevision:     o.BumpRevision,
 		DropNoSpaceAlarm: o.DropNoSpaceAlarm,
+		DisableAuth:      o.DisableAuth,
 	}
 }
 

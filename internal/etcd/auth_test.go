@@ -2,9 +2,11 @@ package etcd_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -27,11 +29,26 @@ func TestAuthenticationWithoutTLS(t *testing.T) {
 		if err := c.Client("m1").Read(t.Context()); !etcd.WantsUser(err) {
 			t.Errorf("read: %v", err)
 		}
+		if _, err := c.Client("m1").Snapshot(t.Context()); !etcd.WantsRoot(err) {
+			t.Errorf("snapshot: %v", err)
+		}
 		c.Member("m1").Stop()
 		if _, err := c.Client("m1").Status(t.Context()); err == nil || etcd.WantsUser(err) {
 			t.Errorf("status of one that has stopped: %v", err)
 		}
 	})
+}
+
+// TestWantsRoot: a user of etcd that has another role is not enough for a snapshot.
+func TestWantsRoot(t *testing.T) {
+	for _, err := range []error{rpctypes.ErrUserEmpty, rpctypes.ErrPermissionDenied} {
+		if !etcd.WantsRoot(fmt.Errorf("take snapshot: %w", err)) {
+			t.Errorf("%v is not understood", err)
+		}
+	}
+	if etcd.WantsRoot(fmt.Errorf("take snapshot: %w", rpctypes.ErrNoLeader)) {
+		t.Error("root cannot help where there is no leader")
+	}
 }
 
 // enableAuth does what etcdctl does, with the user root that it takes.

@@ -55,6 +55,11 @@ func hashesAreOfOneRevision(t *testing.T, two etcd.Client) {
 	}
 	_, err := two.HashKV(t.Context(), revision+1000)
 	refused(t, "a hash of what is not written yet", err)
+	if keys := must(two.Count(t.Context(), revision))(t); keys != 0 {
+		t.Errorf("%d keys, and none was put", keys)
+	}
+	_, err = two.Count(t.Context(), revision+1000)
+	refused(t, "a count of what is not written yet", err)
 	want(t, "disarming what is not raised", two.Disarm(t.Context(), etcd.Alarm{MemberID: unknown, Kind: "NOSPACE"}), nil)
 }
 

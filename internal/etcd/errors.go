@@ -68,6 +68,16 @@ func IsAway(err error) bool {
 // certificate nor a token says who asked.
 func WantsUser(err error) bool { return is(err, rpctypes.ErrUserEmpty) }
 
+// WantsRoot says whether etcd did not answer because authentication is enabled, and whoever asked is none of its
+// users or has not the role that the call takes, which is root for a snapshot.
+func WantsRoot(err error) bool {
+	return WantsUser(err) || is(err, rpctypes.ErrPermissionDenied) ||
+		slices.ContainsFunc(authRefusals, func(words string) bool { return strings.Contains(fmt.Sprint(err), words) })
+}
+
+// authRefusals are what etcd 3.5 says of a snapshot: an error of its package auth without a code.
+var authRefusals = []string{"auth: user name is empty", "auth: permission denied"}
+
 func is(err, answer error) bool { return errors.Is(rpctypes.Error(err), answer) }
 
 // refused tells whether etcd answered, and declined. After any other error the

@@ -92,7 +92,8 @@ type Client interface {
 	// no write that was acknowledged before is newer. It is 0 where etcd keeps it from the
 	// reader.
 	Revision(ctx context.Context) (int64, error)
-	// Count is how many keys there are at a revision. It fails for one that was compacted.
+	// Count is how many keys there are at a revision. It is linearizable, and fails for a revision that was
+	// compacted or is not written yet.
 	Count(ctx context.Context, revision int64) (int64, error)
 	// WriteEntry writes an entry to the raft log that changes no data: it asks for
 	// alarms, which etcd answers through the log. It needs a quorum. What alarms

@@ -2,135 +2,135 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/archive"
-	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/store"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
-// backup writes one. If it is there already, because the answer of an earlier Job was lost, that is success; what an
-// earlier Job has left without a manifest is deleted first.
+// backup writes one. If it is there already, because the answer of an earlier Job was lost, that is success.
 func backup(ctx context.Context, j job) (task.Done, error) {
 	folder := archive.Folder{Namespace: j.Backup.Namespace, Cluster: j.Backup.Cluster, ID: j.Backup.ID}
 	there, err := archive.ReadManifest(ctx, j.where, folder)
-	switch {
-	case err == nil:
+	if err == nil {
 		return j.written(there, ""), nil
-	case !errors.Is(err, fs.ErrNotExist):
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
 		return task.Done{}, err
 	}
-	if err := j.clear(ctx, folder.String()+"/"); err != nil {
-		return task.Done{}, err
-	}
-	all, err := j.ask(ctx)
+	source, err := j.begin(ctx)
 	if err != nil {
 		return task.Done{}, err
 	}
-	source, err := choose(all, j.Backup.ClusterID)
+	defer source.end()
+	m, err := j.stream(ctx, source)
+	if errors.Is(err, store.Exists) { // an earlier Job still lived, and was faster
+		if there, readErr := archive.ReadManifest(ctx, j.where, folder); readErr == nil {
+			return j.written(there, ""), nil
+		}
+	}
 	if err != nil {
 		return task.Done{}, err
 	}
-	manifest, err := j.stream(ctx, source)
-	if err != nil {
-		return task.Done{}, err
-	}
-	return j.written(manifest, source.member.Name), nil
+	j.discard(ctx, folder, func(name string) bool { return name != folder.Manifest() && !isPartOf(m, name) })
+	return j.written(m, source.member.Name), nil
 }
 
 func (j job) written(m archive.Manifest, source string) task.Done {
 	facts := factsOf(m)
 	done := task.Done{Backup: &facts, Source: source}
-	if s3 := j.Store.S3; s3 != nil && s3.LockUntil != nil {
+	if s3 := j.Store.S3; s3 != nil && s3.LockMode != "" && s3.LockUntil != nil {
 		done.Locked = *s3.LockUntil
 	}
 	return done
 }
 
-// stream sends the snapshot of a member to the store. The member proves first that it has every write that was acknowledged
-// before, by a read that needs a quorum.
-func (j job) stream(ctx context.Context, source candidate) (archive.Manifest, error) {
-	started := j.Now()
-	limited, cancel := context.WithTimeout(ctx, patience)
-	err := source.client.Read(limited)
-	cancel()
-	if err != nil {
-		return archive.Manifest{}, j.sourceFailed(source, err)
-	}
-	snapshot, err := source.client.Snapshot(ctx)
-	if err != nil {
-		return archive.Manifest{}, j.sourceFailed(source, err)
-	}
-	defer snapshot.Close() //nolint:errcheck // it ends a call
-	manifest := j.manifest(source, started, all(j.Backup.Members))
-	manifest.Etcd.StorageVersion = snapshot.StorageVersion
-	return archive.Write(ctx, j.where, blamed{snapshot, j, source}, archive.Job{
-		Manifest: manifest, Total: snapshot.Size, Recipients: j.Backup.Recipients, Now: j.Now,
-		Complete: func(ctx context.Context, m *archive.Manifest) error { return j.count(ctx, source, m) },
+// stream sends the snapshot to the store, in parts whose names no other process uses: one that nobody knows to live may
+// write the same backup. Only what wrote the manifest is the backup. What an upload that failed has sent is deleted, unless its
+// manifest could be there.
+func (j job) stream(ctx context.Context, s source) (archive.Manifest, error) {
+	m := j.manifest(s)
+	sealing := false
+	sent, err := archive.Write(ctx, j.where, s.snapshot, archive.Job{
+		Manifest: m, Total: s.snapshot.Size, Recipients: j.Backup.Recipients, Now: j.Now,
+		Complete: func(ctx context.Context, m *archive.Manifest) error {
+			if m.Revision < s.proven {
+				return fmt.Errorf("its snapshot has revision %d, and it had confirmed revision %d before", m.Revision, s.proven)
+			}
+			j.count(ctx, s, m)
+			sealing = true
+			return nil
+		},
 		Progress: func(p archive.Progress) {
-			j.say.progress(p.Read, p.Total, fmt.Sprintf("uploading the snapshot of %s; the manifest comes next", source.member.Name))
+			j.say.progress(p.Read, p.Total, fmt.Sprintf("uploading the snapshot of %s; the manifest comes next", s.member.Name))
 		},
 	})
+	if err != nil && !sealing {
+		j.discard(ctx, m.Folder(), func(name string) bool { return strings.HasPrefix(name, m.Folder().Object(m.Upload+".")) })
+	}
+	return sent, s.blame(err)
 }
 
-func (j job) manifest(source candidate, started time.Time, members []archive.Member) archive.Manifest {
+// discardsFor is how long a Job deletes what nobody needs: less than a Pod that is told to end has.
+const discardsFor = 15 * time.Second
+
+// discard deletes objects of a folder that no manifest names. What cannot be deleted costs space, and no more: it goes
+// with the folder.
+func (j job) discard(ctx context.Context, folder archive.Folder, unneeded func(name string) bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardsFor)
+	defer cancel()
+	for object, err := range j.where.List(ctx, folder.String()+"/") {
+		if err != nil {
+			return
+		}
+		if unneeded(object.Name) && j.where.Delete(ctx, object.Name) != nil {
+			return
+		}
+	}
+}
+
+func isPartOf(m archive.Manifest, name string) bool {
+	for _, part := range m.Parts {
+		if name == m.Folder().Object(part.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (j job) manifest(s source) archive.Manifest {
 	o := j.Backup
+	members := make([]archive.Member, 0, len(o.Members))
+	for _, m := range o.Members {
+		members = append(members, archive.Member{Name: m.Name, ID: m.ID, Learner: m.Learner})
+	}
 	return archive.Manifest{
-		ID: o.ID, Name: o.Name, Namespace: o.Namespace, Reason: o.Reason, Spec: o.Spec, Members: members,
-		Cluster: archive.Cluster{Name: o.Cluster, UID: o.ClusterUID, ClusterID: hexID(source.status.ClusterID)},
-		Etcd:    archive.Etcd{Version: source.status.Version}, StartedAt: started, OperatorVersion: j.Operator,
+		ID: o.ID, Name: o.Name, Namespace: o.Namespace, Upload: strings.ToLower(rand.Text()), Reason: o.Reason, Spec: o.Spec, Members: members,
+		Cluster: archive.Cluster{Name: o.Cluster, UID: o.ClusterUID, ClusterID: hexID(s.status.ClusterID)},
+		Etcd:    archive.Etcd{Version: s.status.Version}, StartedAt: s.began, OperatorVersion: j.Operator,
 	}
-}
-
-func all(members []task.Member) []archive.Member {
-	listed := make([]archive.Member, 0, len(members))
-	for _, m := range members {
-		listed = append(listed, archive.Member{Name: m.Name, ID: m.ID, Learner: m.Learner})
-	}
-	return listed
 }
 
 // count asks the member how many keys there are at the revision of the snapshot, and for their hash if it is not held up for
 // long by that. A revision that was compacted meanwhile can be asked no more, which is no fault of the backup: the trial counts.
-func (j job) count(ctx context.Context, source candidate, m *archive.Manifest) error {
-	limited, cancel := context.WithTimeout(ctx, time.Minute)
+func (j job) count(ctx context.Context, s source, m *archive.Manifest) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if keys, err := source.client.Count(limited, m.Revision); err == nil {
+	if keys, err := s.client.Count(ctx, m.Revision); err == nil {
 		m.Keys = &keys
 	}
 	if m.Database.Size > j.Backup.HashBelow {
-		return nil
+		return
 	}
-	if hash, err := source.client.HashKV(limited, m.Revision); err == nil {
+	if hash, err := s.client.HashKV(ctx, m.Revision); err == nil {
 		m.HashKV = &archive.HashKV{Hash: hash.Sum, Revision: m.Revision, CompactRevision: hash.Compacted}
 	}
-	return nil
-}
-
-func (j job) sourceFailed(source candidate, err error) error {
-	if etcd.WantsUser(err) {
-		return &authError{source.member.Name}
-	}
-	return &sourceError{fmt.Errorf("%s: %w", source.member.Name, err)}
-}
-
-// blamed tells errors of the member from those of the store.
-type blamed struct {
-	io.Reader
-	job    job
-	source candidate
-}
-
-func (b blamed) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if err == nil || errors.Is(err, io.EOF) {
-		return n, err
-	}
-	return n, b.job.sourceFailed(b.source, err)
 }
 
 func factsOf(m archive.Manifest) task.Facts {

@@ -3,7 +3,10 @@ package runner
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/archive"
 	"github.com/etcd-operator/etcd-operator/internal/store"
@@ -18,8 +21,8 @@ func check(ctx context.Context, j job) (task.Done, error) {
 	var checked task.Checked
 	if j.Check.Write {
 		report := store.Check(ctx, j.where.Store, j.Now)
-		if !report.OK() {
-			return task.Done{}, errors.Join(report.Problems...)
+		if err := oneLine(slices.DeleteFunc(report.Problems, func(err error) bool { return errors.Is(err, store.Locked) })); err != nil {
+			return task.Done{}, err // that the store keeps everything for a while is what its user wanted
 		}
 		checked.Skew = report.Skew
 	}
@@ -27,8 +30,8 @@ func check(ctx context.Context, j job) (task.Done, error) {
 	if err != nil {
 		return task.Done{}, err
 	}
-	found := readAll(ctx, j.where, listing.Backups)
-	if err := ctx.Err(); err != nil {
+	found, err := j.readAll(ctx, listing.Backups)
+	if err != nil {
 		return task.Done{}, err
 	}
 	for _, f := range listing.Foreign {
@@ -42,43 +45,63 @@ func check(ctx context.Context, j job) (task.Done, error) {
 	}
 	checked.Backups, checked.Unknown = len(found), listing.Unknown
 	if j.Check.Sweep {
-		if checked.Swept, err = j.sweep(ctx, listing.Torn); err != nil {
-			return task.Done{}, err
-		}
+		checked.Swept, err = j.sweep(ctx, listing.Torn, j.storeClock(listing, checked.Skew).Add(-task.SweepAfter))
 	}
-	return task.Done{Check: &checked}, nil
+	return task.Done{Check: &checked}, err
 }
 
-// readAll reads the manifests of folders, some at a time, and keeps their order.
-func readAll(ctx context.Context, where objects, folders []archive.Entry) []task.Found {
+// readAll reads the manifests of folders, some at a time, and keeps their order. A backup that was deleted since it was
+// listed is left out.
+func (j job) readAll(ctx context.Context, folders []archive.Entry) ([]task.Found, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	found := make([]task.Found, len(folders))
 	turns := make(chan struct{}, readers)
 	var wait sync.WaitGroup
 	for i, entry := range folders {
 		turns <- struct{}{}
 		wait.Go(func() {
-			found[i] = describe(ctx, where, entry)
+			var err error
+			if found[i], err = j.describe(ctx, entry); err != nil {
+				cancel(err)
+			}
 			<-turns
 		})
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	wait.Wait()
-	return found
+	return slices.DeleteFunc(found, func(f task.Found) bool { return f.Path == "" }), context.Cause(ctx)
 }
 
-// describe says what a folder holds, also if its manifest cannot be believed.
-func describe(ctx context.Context, where objects, entry archive.Entry) task.Found {
-	found := task.Found{Path: entry.Folder.String()}
-	m, err := archive.ReadManifest(ctx, where, entry.Folder)
-	if err != nil {
-		found.Problem = err.Error()
-		found.Backup = task.Facts{
-			ID: entry.Folder.ID, Namespace: entry.Folder.Namespace, Cluster: entry.Folder.Cluster, Stored: entry.Bytes, StartedAt: entry.Newest,
-		}
-		return found
+// describe says what a folder holds, also if its manifest cannot be believed. It is nothing if the manifest is gone. An
+// error is one of the store's, which says nothing of the backup.
+func (j job) describe(ctx context.Context, entry archive.Entry) (task.Found, error) {
+	m, err := archive.ReadManifest(ctx, j.where, entry.Folder)
+	found := task.Found{Path: entry.Folder.String(), Backup: factsOf(m)}
+	switch {
+	case err == nil:
+		return found, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return task.Found{}, nil
+	case ctx.Err() != nil || as[*store.Error](err) && !isOfObject(store.KindOf(err)):
+		return task.Found{}, err
 	}
-	found.Backup = factsOf(m)
-	return found
+	found.Problem = failure(err).Message
+	found.Backup = task.Facts{
+		ID: entry.Folder.ID, Namespace: entry.Folder.Namespace, Cluster: entry.Folder.Cluster, Stored: entry.Bytes, StartedAt: entry.Newest,
+	}
+	return found, nil
 }
+
+// isOfObject says whether a store that answers so could read another object even so.
+func isOfObject(kind store.Kind) bool {
+	return slices.Contains([]store.Kind{store.Forbidden, store.TooLarge, store.Changed, store.Invalid, store.Unknown}, kind)
+}
+
+// notYet is why what other programs have made is listed, and not used.
+const notYet = "this version lists backups of other programs, and cannot restore them yet"
 
 func foreign(f archive.Foreign) task.Found {
 	taken := f.Taken
@@ -86,35 +109,67 @@ func foreign(f archive.Foreign) task.Found {
 		taken = f.Object.Modified
 	}
 	return task.Found{
-		Path: f.Object.Name, Program: string(f.Program),
-		Problem: "this version lists backups of other programs, and cannot restore them yet",
-		Backup:  task.Facts{Revision: f.Revision, Stored: f.Object.Size, StartedAt: taken},
+		Path: f.Object.Name, Program: string(f.Program), Problem: notYet,
+		Backup: task.Facts{Revision: f.Revision, Stored: f.Object.Size, StartedAt: taken},
 	}
 }
 
-// sweep deletes what torn uploads have left, once nobody can be writing to it any more: by the store's own clock, which the newest
-// object of all shows at least.
-func (j job) sweep(ctx context.Context, torn []archive.Entry) (int, error) {
-	swept := 0
+// storeClock is the time by the store's clock, or an earlier one: what was written has shown how far ahead that clock is, and
+// without that the newest object shows that it is not earlier.
+func (j job) storeClock(all archive.Listing, skew time.Duration) time.Time {
+	if j.Check.Write {
+		return j.Now().Add(skew)
+	}
+	var newest time.Time
+	later := func(t time.Time) {
+		if t.After(newest) {
+			newest = t
+		}
+	}
+	for _, entry := range slices.Concat(all.Backups, all.Torn) {
+		later(entry.Newest)
+	}
+	for _, f := range all.Foreign {
+		later(f.Object.Modified)
+	}
+	return newest
+}
+
+// sweep deletes what torn uploads have left whose newest object is older than that, and returns how many there were.
+func (j job) sweep(ctx context.Context, torn []archive.Entry, before time.Time) (swept int, err error) {
 	for _, entry := range torn {
-		if j.Now().Sub(entry.Newest) < task.SweepAfter {
+		if !entry.Newest.Before(before) {
 			continue
 		}
-		if err := j.clear(ctx, entry.Folder.String()+"/"); err != nil {
+		isGone, err := j.sweepFolder(ctx, entry.Folder, before)
+		if err != nil && !errors.Is(err, store.Locked) { // what is locked is swept when its time has come
 			return swept, err
 		}
-		swept++
+		if isGone {
+			swept++
+		}
 	}
 	return swept, nil
 }
 
-// clear deletes every object of a folder that has no manifest.
-func (j job) clear(ctx context.Context, folder string) error {
-	for object, err := range j.where.List(ctx, folder) {
+// sweepFolder looks again first: a manifest that has come since, or another part, means that somebody still writes there.
+func (j job) sweepFolder(ctx context.Context, folder archive.Folder, before time.Time) (isGone bool, err error) {
+	var names []string
+	for object, err := range j.where.List(ctx, folder.String()+"/") {
 		if err != nil {
-			return err
+			return false, err
 		}
-		if err := j.where.Delete(ctx, object.Name); err != nil {
+		if object.Name == folder.Manifest() || !object.Modified.Before(before) {
+			return false, nil
+		}
+		names = append(names, object.Name)
+	}
+	return len(names) > 0, j.deleteAll(ctx, names)
+}
+
+func (j job) deleteAll(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := j.where.Delete(ctx, name); err != nil {
 			return err
 		}
 	}

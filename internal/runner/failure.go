@@ -3,6 +3,8 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"syscall"
 
 	"github.com/etcd-operator/etcd-operator/internal/archive"
 	"github.com/etcd-operator/etcd-operator/internal/datadir"
@@ -10,58 +12,72 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
-// failure says why a Job failed, and whether another try could succeed.
+// failure says why a Job failed, in the words of whoever refused, what to do about it, and whether another try fails in the
+// same way.
 func failure(err error) task.Failed {
-	reason, final := reasonOf(err)
-	failed := task.Failed{Reason: reason, Message: err.Error(), Final: final}
-	if advice := store.KindOf(err).Advice(); advice != "" && reason != task.Corrupt {
-		failed.Message += ": " + advice
+	found := meaning{reason: task.InternalFailure, advice: "it is tried again; if it stays, report it with the log of the Job"}
+	for _, m := range meanings {
+		if m.is(err) {
+			found = m
+			break
+		}
 	}
+	failed := task.Failed{Reason: found.reason, Message: err.Error(), Final: found.final}
 	var stored *store.Error
-	if errors.As(err, &stored) {
-		failed.Kind = string(stored.Kind)
-		failed.Until = stored.Until
+	if errors.As(err, &stored) && (found.reason == task.StoreFailed || found.reason == task.StoreLocked) {
+		found.advice, failed.Kind, failed.Until = stored.Kind.Advice(), string(stored.Kind), stored.Until
+	}
+	if found.advice != "" {
+		failed.Message += "; " + found.advice
 	}
 	return failed
 }
 
-func reasonOf(err error) (reason task.Reason, final bool) {
-	for _, known := range known {
-		if known.is(err) {
-			return known.reason, known.final
-		}
-	}
-	return task.InternalFailure, false
-}
-
-// known are the errors that a person can do something about, the most special first.
-var known = []struct {
+// meaning is that of one kind of error.
+type meaning struct {
 	is     func(error) bool
 	reason task.Reason
 	final  bool
-}{
-	{as[*unclear], task.OrderNotClear, true},
-	{as[*differentError], task.Different, true},
-	{as[*authError], task.AuthEnabled, false},
-	{as[*archive.FormatError], task.NewerFormat, true},
-	{is(archive.ErrWrongKey), task.WrongKey, true},
-	{as[*archive.MissingPartError], task.Corrupt, true},
-	{as[*archive.CorruptError], task.Corrupt, true},
-	{is(archive.ErrForeign), task.Corrupt, true},
-	{is(archive.ErrNoHash), task.Corrupt, true},
-	{as[*sourceError], task.MemberFailed, false}, // before ErrTruncated: a stream that breaks off is cut
-	{is(archive.ErrTruncated), task.Corrupt, true},
-	{is(archive.ErrTooLarge), task.Corrupt, true},
-	{as[*datadir.RoomError], task.NoRoom, true},
-	{as[*datadir.ExistsError], task.NotEmpty, true},
-	{as[*datadir.BusyError], task.InternalFailure, false},
-	{as[*datadir.VersionError], task.WrongVersion, true},
-	{as[*datadir.HashError], task.Corrupt, true},
-	{as[*datadir.SizeError], task.Corrupt, true},
-	{as[*datadir.DamagedError], task.Corrupt, true},
-	{as[*datadir.CorruptError], task.Corrupt, true},
-	{is(store.Locked), task.StoreLocked, false},
-	{as[*store.Error], task.StoreFailed, false},
+	advice string // one sentence; empty if the error says what to do, or its kind of store error does
+}
+
+const (
+	otherBackup = "restore another backup, and look for what changes or deletes objects of this store"
+	damagedHere = "the backup is of a database that was damaged already: restore another one"
+)
+
+// meanings are the errors that a person can do something about, the most special first: an error may be several of them.
+var meanings = []meaning{
+	{as[*stoppedError], task.InternalFailure, false, "it is tried again"},
+	{is(store.Locked), task.StoreLocked, false, ""}, // replaced by the advice of its kind
+	{as[*unclear], task.OrderNotClear, true, "make sure that the Jobs run the image of the operator that made them"},
+	{as[*differentError], task.Different, true, "do not rely on this backup: make another one"},
+	{as[*trialError], task.InternalFailure, false, "look at the log of the container etcd of this Pod"},
+	{
+		as[*authError], task.AuthEnabled, false,
+		"disable authentication (etcdctl auth disable): the operator is no user of etcd, and certificates say already who may connect",
+	},
+	{as[*sourceError], task.MemberFailed, false, "it is tried again, and then asks all members anew"},
+	{as[*goneError], task.Corrupt, true, otherBackup},
+	{as[*archive.FormatError], task.NewerFormat, true, ""},
+	{is(archive.ErrWrongKey), task.WrongKey, true, "give a Secret whose key identities has the identity, as age-keygen prints it"},
+	{is(archive.ErrWrongRecipient), task.WrongKey, true, "correct encryption.recipients: each is a line age1… that age-keygen prints"},
+	{as[*archive.MissingPartError], task.Corrupt, true, otherBackup},
+	{as[*archive.CorruptError], task.Corrupt, true, otherBackup},
+	{is(archive.ErrForeign), task.Corrupt, true, otherBackup},
+	{is(archive.ErrNoHash), task.Corrupt, true, "nobody can tell whether it is whole: give a snapshot as etcdctl snapshot save writes it"},
+	{is(archive.ErrTruncated), task.Corrupt, true, otherBackup},
+	{is(archive.ErrTooLarge), task.Corrupt, true, otherBackup},
+	{as[*store.Error], task.StoreFailed, false, ""}, // as above
+	{as[*datadir.RoomError], task.NoRoom, true, "give the volume the room that is needed"},
+	{is(syscall.ENOSPC), task.NoRoom, true, "give the volume more room: something else writes to it, too"},
+	{as[*datadir.ExistsError], task.NotEmpty, true, "nothing was changed: restore to a volume that is empty"},
+	{as[*datadir.BusyError], task.InternalFailure, false, "it is tried again when the other process has ended"},
+	{as[*datadir.VersionError], task.WrongVersion, true, ""},
+	{as[*datadir.HashError], task.Corrupt, true, otherBackup},
+	{as[*datadir.SizeError], task.Corrupt, true, otherBackup},
+	{as[*datadir.DamagedError], task.Corrupt, true, damagedHere},
+	{as[*datadir.CorruptError], task.Corrupt, true, damagedHere},
 }
 
 func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
@@ -71,23 +87,71 @@ func as[E error](err error) bool {
 	return errors.As(err, &found)
 }
 
-// sourceError is that of the member that sends the snapshot, or of all that could.
-type sourceError struct{ err error }
+// oneLine joins errors for people: errors.Join has a line for each.
+func oneLine(all []error) error {
+	if len(all) == 0 {
+		return nil
+	}
+	return joined(all)
+}
 
-func (e *sourceError) Error() string { return e.err.Error() }
+type joined []error
+
+func (j joined) Error() string {
+	words := make([]string, 0, len(j))
+	for _, err := range j {
+		words = append(words, err.Error())
+	}
+	return strings.Join(words, "; ")
+}
+
+func (j joined) Unwrap() []error { return j }
+
+// unclear is an order that makes no sense.
+type unclear struct{ why string }
+
+func (e *unclear) Error() string { return "the order is not clear: " + e.why }
+
+// stoppedError says that the Job was told to end before it had done what it should.
+type stoppedError struct{ err error }
+
+func (e *stoppedError) Error() string { return "it was told to end: " + e.err.Error() }
+func (e *stoppedError) Unwrap() error { return e.err }
+
+// sourceError is that of the member that sends the snapshot, or of all that could.
+type sourceError struct {
+	member string
+	err    error
+}
+
+func (e *sourceError) Error() string { return e.member + ": " + e.err.Error() }
 func (e *sourceError) Unwrap() error { return e.err }
 
 // authError says that etcd answers its users only.
 type authError struct{ member string }
 
 func (e *authError) Error() string {
-	return fmt.Sprintf("%s sends snapshots to its user root only: authentication is enabled in etcd, and the operator is not a user of it; "+
-		"disable it (etcdctl auth disable), or back the cluster up as root", e.member)
+	return e.member + " sends snapshots to its user root only: authentication is enabled in etcd"
 }
 
-// differentError says that the etcd of a trial does not have the data that the backup is of.
-type differentError struct{ what, want, got string }
+// goneError says that a backup is not where it was.
+type goneError struct{ path string }
+
+func (e *goneError) Error() string {
+	return e.path + " is not in the store: it was deleted, or never was complete"
+}
+
+// trialError says that the etcd of a trial did not answer, which says nothing of the backup.
+type trialError struct{ err error }
+
+func (e *trialError) Error() string {
+	return "the etcd that runs on the restored data cannot be asked: " + e.err.Error()
+}
+func (e *trialError) Unwrap() error { return e.err }
+
+// differentError says that the data that was restored is not that of which the backup was made.
+type differentError struct{ who, what, want, got string }
 
 func (e *differentError) Error() string {
-	return fmt.Sprintf("etcd on the restored data has another %s than was backed up: %s instead of %s", e.what, e.got, e.want)
+	return fmt.Sprintf("%s has %s %s, and it was %s when the backup was made", e.who, e.what, e.got, e.want)
 }

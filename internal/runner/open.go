@@ -112,7 +112,7 @@ func (j job) keys() (map[string]string, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read key %s of the store: %w", name, err)
+			return nil, unreadable(name, err)
 		}
 		keys[name] = strings.TrimSpace(string(content))
 	}
@@ -125,7 +125,7 @@ func (j job) authorities() ([]byte, error) {
 	}
 	content, err := os.ReadFile(filepath.Join(j.Folders.CA, filepath.Base(j.Store.CA)))
 	if err != nil {
-		return nil, fmt.Errorf("read authorities of the store: %w", err)
+		return nil, unreadable(j.Store.CA, err)
 	}
 	return content, nil
 }
@@ -137,7 +137,12 @@ func (j job) identities(given bool) ([]byte, error) {
 	}
 	content, err := os.ReadFile(filepath.Join(j.Folders.Identities, identities))
 	if err != nil {
-		return nil, fmt.Errorf("read identities of age: %w", err)
+		return nil, fmt.Errorf("%w: %w", archive.ErrWrongKey, err)
 	}
 	return content, nil
+}
+
+// unreadable is about a key of a Secret or ConfigMap that the store names.
+func unreadable(name string, err error) error {
+	return &store.Error{Kind: store.Invalid, Do: "read key", Name: name, Words: err.Error()}
 }

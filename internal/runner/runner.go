@@ -1,16 +1,16 @@
 // Package runner carries out the order of a Job, and says how far it is (package task).
 //
-// It must never decide whether something is to be done: whoever gave the order has. It knows nothing of Kubernetes, and never
-// prints what a file of keys holds.
+// It must never decide whether something is to be done: whoever gave the order has. It knows nothing of Kubernetes, needs
+// no file but those of a volume that it was given, and never prints what a file of keys holds.
 package runner
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
@@ -36,26 +36,56 @@ func InPod() Folders {
 	}
 }
 
+// How a Job's process ends.
+const (
+	ExitDone    = 0
+	ExitFailed  = 1
+	ExitUnclear = 2 // nobody could read the order
+)
+
+// Obey carries out the order that a process got as its one argument, and returns how it ends. It says the same in its
+// last line: Done or Failed, of which there is exactly one.
+func Obey(ctx context.Context, arguments []string, in Environment) (exit int) {
+	order, err := only(arguments)
+	if err != nil {
+		_ = newSpeaker(in.Out, in.Now).line(task.Line{Failed: new(failure(err))}) // the exit code says it, too
+		return ExitUnclear
+	}
+	if err := Run(ctx, order, in); err != nil {
+		return ExitFailed
+	}
+	return ExitDone
+}
+
+func only(arguments []string) (task.Order, error) {
+	if len(arguments) != 1 {
+		return task.Order{}, &unclear{"it must be the one argument"}
+	}
+	order, err := task.ParseOrder(arguments[0])
+	if err != nil {
+		return task.Order{}, &unclear{err.Error()}
+	}
+	return order, nil
+}
+
 // Run carries out an order. Its last line is Done, or Failed, which is the error, too.
 func Run(ctx context.Context, order task.Order, in Environment) error {
 	say := newSpeaker(in.Out, in.Now)
 	done, err := carryOut(ctx, order, in, say)
 	if err != nil {
-		return errors.Join(err, say.line(task.Line{Failed: new(failure(err))}))
+		return errors.Join(err, say.line(task.Line{Failed: new(failure(stopped(ctx, err)))}))
 	}
 	return say.line(task.Line{Done: &done})
 }
 
 func carryOut(ctx context.Context, order task.Order, in Environment, say *speaker) (task.Done, error) {
-	do := map[task.Verb]func(context.Context, job) (task.Done, error){
-		task.Check: check, task.Backup: backup, task.Unpack: unpack, task.Verify: verify, task.Restore: restore, task.Delete: remove,
-	}[order.Verb]
-	if do == nil || !isWhole(order) {
-		return task.Done{}, &unclear{fmt.Sprintf("verb %q without what it needs", order.Verb)}
+	if problem := order.Problem(); problem != "" {
+		return task.Done{}, &unclear{problem}
 	}
-	j := job{Order: order, Environment: in, say: say}
+	j := job{Order: order, Environment: in, say: say, members: etcd.NewPool()}
+	defer j.members.Keep(owner, nil) // which closes all connections
 	if order.Verb == task.Verify {
-		return do(ctx, j)
+		return verify(ctx, j)
 	}
 	where, err := j.open(ctx)
 	if err != nil {
@@ -63,34 +93,44 @@ func carryOut(ctx context.Context, order task.Order, in Environment, say *speake
 	}
 	defer where.Close() //nolint:errcheck // it ends idle connections
 	j.where = where
-	return do(ctx, j)
+	return j.do(ctx)
 }
 
 // job is one order while it is carried out.
 type job struct {
 	task.Order
 	Environment
-	say   *speaker
-	where objects
+	say     *speaker
+	where   objects
+	members *etcd.Pool
 }
 
-func isWhole(o task.Order) bool {
-	switch o.Verb {
+// owner of all connections to members.
+const owner = "task"
+
+func (j job) do(ctx context.Context) (task.Done, error) {
+	switch j.Verb {
 	case task.Check:
-		return o.Check != nil
+		return check(ctx, j)
 	case task.Backup:
-		return o.Backup != nil
-	case task.Unpack, task.Verify:
-		return o.Trial != nil
+		return backup(ctx, j)
+	case task.Unpack:
+		return unpack(ctx, j)
+	case task.Verify:
+		return verify(ctx, j)
 	case task.Restore:
-		return o.Restore != nil
+		return restore(ctx, j)
 	case task.Delete:
-		return o.Delete != nil
+		return remove(ctx, j)
+	default:
+		return task.Done{}, &unclear{string(j.Verb)}
 	}
-	return false
 }
 
-// unclear is an order that makes no sense.
-type unclear struct{ why string }
-
-func (e *unclear) Error() string { return "the order is not clear: " + e.why }
+// stopped is the error of a Job that was told to end: what failed because of that is no news.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return &stoppedError{err}
+}

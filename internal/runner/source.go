@@ -11,14 +11,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
+	"github.com/etcd-operator/etcd-operator/internal/archive"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/store"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
-// patience is how long a member may take for an answer that costs it nothing.
-const patience = 10 * time.Second
+const (
+	// patience is how long a member may take for an answer that costs it nothing.
+	patience = 10 * time.Second
+	// beginsWithin is how long a member may take for the first bytes of a snapshot: it writes what it has in memory first.
+	beginsWithin = 30 * time.Second
+)
 
 // candidate is a member that may send the snapshot, and what it said of itself.
 type candidate struct {
@@ -28,24 +35,92 @@ type candidate struct {
 	err    error // that it did not answer
 }
 
-// ask asks every member what it says of itself.
-func (j job) ask(ctx context.Context) ([]candidate, error) {
+// source is the member that sends the snapshot.
+type source struct {
+	candidate
+	snapshot etcd.Snapshot
+	began    time.Time // what was acknowledged before is in the snapshot
+	proven   int64     // revision that it must have at least; 0 if etcd does not tell
+	end      func()
+}
+
+// begin has the best member that can do it begin a snapshot.
+func (j job) begin(ctx context.Context) (source, error) {
 	config, err := j.tls()
 	if err != nil {
-		return nil, err
+		return source{}, &sourceError{"no member can be asked", err}
 	}
-	pool := etcd.NewPool()
-	all := make([]candidate, 0, len(j.Backup.Members))
-	for _, m := range j.Backup.Members {
-		c := candidate{member: m}
-		if c.client, c.err = pool.Client(j.Backup.Cluster, etcd.Target{Address: m.Address, TLS: config}); c.err == nil {
-			limited, cancel := context.WithTimeout(ctx, patience)
-			c.status, c.err = c.client.Status(limited)
-			cancel()
+	fit, unfit := rank(j.ask(ctx, config), j.Backup.ClusterID)
+	for _, c := range fit {
+		s, err := j.take(ctx, c)
+		if err == nil {
+			return s, nil
 		}
-		all = append(all, c)
+		unfit = append(unfit, &sourceError{c.member.Name, err})
 	}
-	return all, nil
+	for _, err := range unfit {
+		if wanting := (*sourceError)(nil); errors.As(err, &wanting) && etcd.WantsRoot(wanting.err) {
+			return source{}, &authError{wanting.member}
+		}
+	}
+	return source{}, &sourceError{"no member can send a snapshot", oneLine(unfit)}
+}
+
+// ask asks all members at once what they say of themselves.
+func (j job) ask(ctx context.Context, config *tls.Config) []candidate {
+	all := make([]candidate, len(j.Backup.Members))
+	var wait sync.WaitGroup
+	for i, m := range j.Backup.Members {
+		wait.Go(func() {
+			c := candidate{member: m}
+			if c.client, c.err = j.members.Client(owner, etcd.Target{Address: m.Address, TLS: config}); c.err == nil {
+				limited, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
+				c.status, c.err = c.client.Status(limited)
+			}
+			all[i] = c
+		})
+	}
+	wait.Wait()
+	return all
+}
+
+// take begins the snapshot of a member, which proves first that it has every write that was acknowledged before, by a read
+// that needs a quorum.
+func (j job) take(ctx context.Context, c candidate) (source, error) {
+	s := source{candidate: c, began: j.Now()}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var err error
+	if s.proven, err = c.client.Revision(limited); err != nil {
+		return source{}, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	late := time.AfterFunc(beginsWithin, stop)
+	s.snapshot, err = c.client.Snapshot(ctx)
+	if err == nil && !late.Stop() {
+		err = errors.Join(fmt.Errorf("no snapshot began within %s", beginsWithin), s.snapshot.Close())
+	}
+	if err != nil {
+		stop()
+		return source{}, err
+	}
+	s.end = func() {
+		_ = s.snapshot.Close() // it ends a call
+		stop()
+	}
+	return s, nil
+}
+
+// blame tells errors of the member from those of the store: a snapshot that breaks off, or does not end with its sum, is
+// not what the member has.
+func (s source) blame(err error) error {
+	switch {
+	case err == nil, as[*store.Error](err), errors.Is(err, archive.ErrWrongRecipient), errors.Is(err, archive.ErrForeign):
+		return err
+	default:
+		return &sourceError{s.member.Name, err}
+	}
 }
 
 // tls has the identity by which the members know applications.
@@ -63,40 +138,41 @@ func (j job) tls() (*tls.Config, error) {
 		return nil, fmt.Errorf("read authority of the members: %w", err)
 	}
 	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(authority)
+	if !trusted.AppendCertsFromPEM(authority) {
+		return nil, errors.New("read authority of the members: ca.crt has no certificate in PEM")
+	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: trusted, MinVersion: tls.VersionTLS13}, nil
 }
 
-// choose is the member that sends the snapshot: one of this cluster that knows a leader; a follower before the leader, whose
-// writes must not wait for a store; then the one that has applied the most; then by name. A learner is never asked: it cannot prove
-// that it is up to date.
-func choose(all []candidate, clusterID string) (candidate, error) {
-	var errs []error
-	fit := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool {
-		err := unfit(c, clusterID)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", c.member.Name, err))
+// rank sorts those that can send the snapshot, the best one first: members of this cluster that know a leader; a follower
+// before the leader, whose writes must not wait for a store; then the one that has applied the most; then by name. A
+// learner never is: it cannot prove that it is up to date. For each other member it says why not.
+func rank(all []candidate, clusterID string) (fit []candidate, unfit []error) {
+	for _, c := range all {
+		if err := c.problem(clusterID); err != nil {
+			unfit = append(unfit, &sourceError{c.member.Name, err})
+		} else {
+			fit = append(fit, c)
 		}
-		return err != nil
-	})
-	if len(fit) == 0 {
-		return candidate{}, &sourceError{errors.Join(append([]error{errors.New("no member can send a snapshot")}, errs...)...)}
 	}
-	return slices.MinFunc(fit, func(a, b candidate) int {
+	slices.SortFunc(fit, func(a, b candidate) int {
 		return cmp.Or(
-			order(leads(a), leads(b)),
+			order(a.leads(), b.leads()),
 			cmp.Compare(b.status.RaftAppliedIndex, a.status.RaftAppliedIndex),
 			cmp.Compare(a.member.Name, b.member.Name),
 		)
-	}), nil
+	})
+	return fit, unfit
 }
 
-func unfit(c candidate, clusterID string) error {
+func (c candidate) problem(clusterID string) error {
 	switch {
 	case c.err != nil:
 		return c.err
 	case clusterID != "" && hexID(c.status.ClusterID) != clusterID:
 		return fmt.Errorf("it is a member of cluster %s, not of %s", hexID(c.status.ClusterID), clusterID)
+	case c.member.ID != "" && hexID(c.status.MemberID) != c.member.ID:
+		return fmt.Errorf("it is member %s, not %s", hexID(c.status.MemberID), c.member.ID)
 	case c.status.Learner:
 		return errors.New("it is a learner")
 	case c.status.LeaderID == 0:
@@ -110,7 +186,7 @@ func unfit(c candidate, clusterID string) error {
 	return nil
 }
 
-func leads(c candidate) bool { return c.status.LeaderID == c.status.MemberID }
+func (c candidate) leads() bool { return c.status.LeaderID == c.status.MemberID }
 
 // order puts what is not so first.
 func order(a, b bool) int {

@@ -19,7 +19,8 @@ type speaker struct {
 	lock  sync.Mutex
 	out   io.Writer
 	now   func() time.Time
-	last  time.Time // when progress was told
+	doing string    // the message of the last progress
+	last  time.Time // when a line of progress was written
 	marks []mark    // of the last window
 }
 
@@ -41,8 +42,11 @@ func (s *speaker) progress(read, total int64, message string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	now := s.now()
-	if now.Sub(s.last) < interval && (read < total || total == 0) {
-		return
+	if since := now.Sub(s.last); since >= 0 && since < interval {
+		return // unless the clock was set back
+	}
+	if message != s.doing {
+		s.doing, s.marks = message, nil // a rate is that of one thing
 	}
 	s.last = now
 	line := task.Line{Progress: &task.Progress{Read: read, Total: total, Rate: s.rate(now, read), Message: message}}

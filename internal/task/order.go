@@ -6,7 +6,9 @@ package task
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -196,7 +198,7 @@ type DeleteOrder struct {
 	ManifestSHA256 string `json:"manifestSHA256,omitempty"`
 }
 
-// ParseOrder reads the argument of a Job. What it does not know it refuses.
+// ParseOrder reads the argument of a Job. What it does not know it refuses: half of an order would be another one.
 func ParseOrder(text string) (Order, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -204,5 +206,50 @@ func ParseOrder(text string) (Order, error) {
 	if err := decoder.Decode(&o); err != nil {
 		return Order{}, fmt.Errorf("read order: %w", err)
 	}
+	if decoder.More() {
+		return Order{}, errors.New("read order: there is more than one")
+	}
+	if problem := o.Problem(); problem != "" {
+		return Order{}, fmt.Errorf("read order: %s", problem)
+	}
 	return o, nil
+}
+
+// Problem says why nobody can carry the order out; empty if somebody can.
+func (o Order) Problem() string {
+	parts := []struct {
+		isGiven bool
+		verbs   []Verb
+	}{
+		{o.Check != nil, []Verb{Check}},
+		{o.Backup != nil, []Verb{Backup}},
+		{o.Trial != nil, []Verb{Unpack, Verify}},
+		{o.Restore != nil, []Verb{Restore}},
+		{o.Delete != nil, []Verb{Delete}},
+	}
+	known := false
+	for _, part := range parts {
+		isWanted := slices.Contains(part.verbs, o.Verb)
+		known = known || isWanted
+		if isWanted != part.isGiven {
+			return fmt.Sprintf("it says %q, without what that needs or with what that does not need", o.Verb)
+		}
+	}
+	switch {
+	case !known:
+		return fmt.Sprintf("%q is not known", o.Verb)
+	case o.Verb != Verify && o.Store.count() != 1: // whoever verifies asks etcd, and no store
+		return fmt.Sprintf("it names %d stores", o.Store.count())
+	}
+	return ""
+}
+
+func (s Store) count() int {
+	count := 0
+	for _, isGiven := range []bool{s.S3 != nil, s.GCS != nil, s.Azure != nil, s.Volume != nil} {
+		if isGiven {
+			count++
+		}
+	}
+	return count
 }

@@ -63,8 +63,13 @@ func (c *Cluster) status(self *member) etcd.Status {
 }
 
 // Count knows of no keys.
-func (c *client) Count(ctx context.Context, _ int64) (count int64, err error) {
-	err = c.cluster.do(ctx, c.name, Read, func(*member) error { return nil })
+func (c *client) Count(ctx context.Context, revision int64) (count int64, err error) {
+	err = c.cluster.do(ctx, c.name, Read, func(*member) error {
+		if revision > c.cluster.written {
+			return errors.New("required revision is a future revision")
+		}
+		return nil
+	})
 	return count, err
 }
 

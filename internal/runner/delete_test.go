@@ -1,0 +1,99 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/internal/archive"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+func remove(sum string) task.Order {
+	return task.Order{Verb: task.Delete, Delete: &task.DeleteOrder{Path: path, ManifestSHA256: sum}}
+}
+
+// Only the backup that is meant is deleted, with all that was ever written for it.
+func TestDelete(t *testing.T) {
+	w := newWorld(t)
+	db := database(t, 3)
+	m := w.backedUp("uid-1", db, func(j *archive.Job) { j.Manifest.Upload = "first" })
+	w.put(path+"/second.000000.part", []byte("of another upload"))
+	w.backedUp("uid-10", db, nil)
+	w.does(remove("of another backup"))
+	if len(w.stored(path)) < 3 {
+		t.Error("another backup than the one that was meant was deleted")
+	}
+	for range 2 { // it is success if nothing is there
+		w.does(remove(m.SHA256))
+		if left := w.stored(path); len(left) > 0 {
+			t.Errorf("%v is left", left)
+		}
+	}
+	if len(w.stored("v1/default/example/uid-10")) < 2 {
+		t.Error("a backup whose name begins alike was deleted")
+	}
+}
+
+// TestDeleteBeginsWithTheManifest: a Job that ends after its first step leaves no backup that names what is not there.
+func TestDeleteBeginsWithTheManifest(t *testing.T) {
+	w := newWorld(t)
+	w.backedUp("uid-1", database(t, 3), nil)
+	parts := len(w.stored(path)) - 1
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // which a volume looks at when it lists
+	w.saysWithin(ctx, remove(""))
+	if _, err := os.Stat(w.file(path + "/manifest.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the manifest is there: %v", err)
+	}
+	if left := w.stored(path); len(left) != parts {
+		t.Errorf("it did more than its first step: %v is left", left)
+	}
+	w.does(remove(""))
+	w.nothing(w.in.Folders.Volume + "/etcd/unfinished~")
+}
+
+func TestDeleteOfWhatIsTorn(t *testing.T) {
+	for name, harm := range map[string]func(*world){
+		"a deletion that was interrupted": func(w *world) { must(w, os.Remove(w.file(path+"/manifest.json"))) },
+		"a manifest that is damaged":      func(w *world) { w.put(path+"/manifest.json", []byte("{}")) },
+	} {
+		for _, sum := range []string{"", "of the one that is meant"} {
+			t.Run(name+" "+sum, func(t *testing.T) {
+				w := newWorld(t)
+				w.backedUp("uid-1", database(t, 3), nil)
+				harm(w)
+				if w.does(remove(sum)); len(w.stored(path)) > 0 {
+					t.Errorf("%v is left", w.stored(path))
+				}
+			})
+		}
+	}
+}
+
+// TestDeleteOfNewerFormat: nobody knows which backup it is.
+func TestDeleteOfNewerFormat(t *testing.T) {
+	w := newWorld(t)
+	w.backedUp("uid-1", database(t, 3), nil)
+	content, err := os.ReadFile(w.file(path + "/manifest.json"))
+	must(t, err)
+	w.put(path+"/manifest.json", []byte(strings.Replace(string(content), `"format": 1`, `"format": 2`, 1)))
+	w.fails(remove("of the one that is meant"), task.NewerFormat, true, "restore it by operator")
+	if len(w.stored(path)) < 2 {
+		t.Error("it was deleted")
+	}
+}
+
+func TestDeleteOfAnotherProgram(t *testing.T) {
+	w := newWorld(t)
+	w.put("old/snapshot.db", []byte("content"))
+	order := remove("")
+	order.Delete.Path = "old/snapshot.db"
+	for range 2 {
+		w.does(order)
+	}
+	order.Delete.Path = "../snapshot.db"
+	w.fails(order, task.StoreFailed, false, "invalid")
+}
