@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/datadir"
 	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/judge"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 	"github.com/etcd-operator/etcd-operator/internal/version"
@@ -53,11 +55,8 @@ func (r *Restore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 			return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
 		}
 	}
-	if isOver(&c) {
+	if isOver(&c) || !r.isOurs(&c) {
 		return ctrl.Result{}, nil
-	}
-	if c.Status.ObservedGeneration == 0 || c.Status.Operator != r.installation {
-		return ctrl.Result{}, nil // a change of the status comes
 	}
 	image, view, err := r.observe(ctx, &c)
 	if err != nil {
@@ -65,22 +64,34 @@ func (r *Restore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	}
 	step := restore.Next(view)
 	log.FromContext(ctx).V(1).Info("planned " + step.String())
-	return r.act(ctx, view, image, step)
+	result, err := r.act(ctx, view, image, step)
+	if words := denial(err); words != "" {
+		return r.refused(ctx, view, step, words)
+	}
+	return result, err
 }
 
 // isOver says whether there is nothing to restore, or no longer.
 func isOver(c *v1alpha1.EtcdCluster) bool {
 	s := c.Status.Restore
-	return !c.DeletionTimestamp.IsZero() || s == nil && !restore.IsWanted(c) || s != nil && s.CompletedAt != nil
+	return judge.IsLeftAlone(c) || s == nil && !restore.IsWanted(c) || s != nil && s.CompletedAt != nil
+}
+
+// isOurs says whether this installation looks after the cluster, and has written down that volumes are being filled: an operator
+// that knows nothing of restores leaves the cluster alone from then on. If not, a change of the status comes.
+func (r *Restore) isOurs(c *v1alpha1.EtcdCluster) bool {
+	told := c.Status.Format >= v1alpha1.FormatRestoring || c.Status.Bootstrap != nil || c.Status.ClusterID != ""
+	return told && c.Status.Operator == r.installation
 }
 
 func (r *Restore) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Image, restore.View, error) {
 	view := restore.View{
-		Cluster: c, Now: r.now(), Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
+		Cluster: c, Paused: judge.Paused(c), Now: r.now(),
+		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
 	}
 	var image jobs.Image
 	image, view.NoImage = r.image.get(ctx)
-	if err := r.claims(ctx, &view); err != nil {
+	if err := errors.Join(r.claims(ctx, &view), r.pods(ctx, &view), r.store(ctx, &view)); err != nil {
 		return image, view, err
 	}
 	if c.Status.Restore == nil || c.Status.Restore.Path == "" {
@@ -89,12 +100,9 @@ func (r *Restore) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Im
 		view.Backups = all.Items
 		return image, view, wrapped("list EtcdBackups", err)
 	}
-	if err := r.store(ctx, &view); err != nil {
-		return image, view, err
-	}
 	id, err := clusterID(c)
 	view.ClusterID = id
-	return image, view, errors.Join(err, r.jobs(ctx, &view))
+	return image, view, errors.Join(err, r.secret(ctx, &view), r.jobs(ctx, &view))
 }
 
 // claims reads all volumes whose names a member could have.
@@ -111,14 +119,54 @@ func (r *Restore) claims(ctx context.Context, view *restore.View) error {
 	return nil
 }
 
+// pods reads which members have Pods.
+func (r *Restore) pods(ctx context.Context, view *restore.View) error {
+	c := view.Cluster
+	var all corev1.PodList
+	if err := r.tasks.live.List(ctx, &all, client.InNamespace(c.Namespace), client.MatchingLabels(build.MemberSelector(c))); err != nil {
+		return fmt.Errorf("list Pods: %w", err)
+	}
+	for _, pod := range all.Items {
+		view.Pods = append(view.Pods, pod.Name)
+	}
+	return nil
+}
+
+// store reads the store of the backup, or the one that a backup is looked for in.
 func (r *Restore) store(ctx context.Context, view *restore.View) error {
+	var name string
+	switch c := view.Cluster; {
+	case c.Status.Restore != nil && c.Status.Restore.Path != "":
+		name = c.Status.Restore.Store
+	case restore.IsWanted(c):
+		name = c.Spec.Bootstrap.Restore.Store
+	}
+	if name == "" {
+		return nil
+	}
 	var store v1alpha1.EtcdBackupStore
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: view.Cluster.Status.Restore.Store}, &store)
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: name}, &store)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	view.Store = &store
 	return wrapped("get EtcdBackupStore", err)
+}
+
+// secret reads whether the Secret with identities is there, and nothing of what is in it: a Pod that lacks it does not say why it waits.
+func (r *Restore) secret(ctx context.Context, view *restore.View) error {
+	name := view.Cluster.Status.Restore.Decryption
+	if name == "" {
+		return nil
+	}
+	there := metav1.PartialObjectMetadata{}
+	there.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := r.tasks.live.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: name}, &there)
+	if apierrors.IsNotFound(err) {
+		view.NoSecret = name
+		return nil
+	}
+	return wrapped("get Secret "+name, err)
 }
 
 func (r *Restore) jobs(ctx context.Context, view *restore.View) error {
@@ -127,18 +175,24 @@ func (r *Restore) jobs(ctx context.Context, view *restore.View) error {
 		if err != nil {
 			return err
 		}
-		if job == nil || !metav1.IsControlledBy(job, view.Cluster) {
-			continue
-		}
-		o, err := r.tasks.look(ctx, job)
-		if err != nil {
-			return err
-		}
-		view.Jobs[member] = restore.Job{
-			Object: job, Ended: o.Ended, EndedAt: o.EndedAt, End: o.end(), Progress: o.Progress, Trouble: o.Trouble,
+		if job != nil {
+			view.Jobs[member] = r.listen(ctx, view.Cluster, job)
 		}
 	}
 	return nil
+}
+
+// listen reads what a Job says, if it is ours. That it cannot be read is a fact.
+func (r *Restore) listen(ctx context.Context, c *v1alpha1.EtcdCluster, job *batchv1.Job) restore.Job {
+	if !metav1.IsControlledBy(job, c) {
+		return restore.Job{Object: job}
+	}
+	o, err := r.tasks.look(ctx, job)
+	said := restore.Job{Object: job, Ended: o.Ended, EndedAt: o.EndedAt, End: o.end(), Progress: o.Progress, Trouble: o.Trouble}
+	if err != nil {
+		said.Unread = err.Error()
+	}
+	return said
 }
 
 // clusterID follows from the first members and the token.
@@ -173,7 +227,9 @@ func (r *Restore) act(ctx context.Context, view restore.View, image jobs.Image, 
 		}
 	case restore.CreateJobs:
 		for _, member := range s.Members {
-			if err := r.tasks.create(ctx, jobs.Restore(c, view.Store, member, r.order(view, member), image)); err != nil {
+			job := jobs.Restore(c, view.Store, member, r.order(view, member), image)
+			claim := view.Claims[member]
+			if err := r.tasks.create(ctx, jobs.ForVolume(job, string(claim.UID))); err != nil {
 				return again, err
 			}
 		}
@@ -188,6 +244,15 @@ func (r *Restore) act(ctx context.Context, view restore.View, image jobs.Image, 
 	}
 	return again, nil
 }
+
+// refused says in the status what Kubernetes does not let the operator do.
+func (r *Restore) refused(ctx context.Context, view restore.View, step restore.Step, words string) (ctrl.Result, error) {
+	problem := fmt.Sprintf("Kubernetes refuses to %s: %s; allow it; the operator tries again within a minute", step, words)
+	return ctrl.Result{RequeueAfter: retryRefused}, r.report(ctx, view.Cluster, restore.Refused(view, problem), restore.Record{})
+}
+
+// retryRefused is how long what Kubernetes has refused is left alone.
+const retryRefused = 30 * time.Second
 
 // until looks again when a Job's log may say more, or when a pause is over.
 func (r *Restore) until(due time.Time, view restore.View) ctrl.Result {
@@ -207,7 +272,7 @@ func (r *Restore) order(view restore.View, member string) task.Order {
 		Restore: &task.RestoreOrder{
 			Path: s.Path, ManifestSHA256: s.ManifestSHA256, Identities: s.Decryption != "", DataDirectory: build.DataDirectory,
 			Member: member, InitialCluster: peers(c), Token: restore.Token(c), Minor: version.MinorOf(s.Version),
-			Bump: datadir.Bump(s.Revision, 0),
+			Bump: cmp.Or(s.Bump, datadir.Bump(s.Revision, 0)), // never without: revisions would come again
 		},
 	}
 }

@@ -91,10 +91,13 @@ type RestoreStatus struct {
 	// +optional
 	ManifestSHA256 string `json:"manifestSHA256,omitempty"`
 
-	// revision of etcd's data in the backup. The cluster begins far above it, so that no client sees a revision again that meant
-	// something else.
+	// revision of etcd's data in the backup.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
+
+	// bump is what is added to the revision, so that no client sees a revision again that meant something else.
+	// +optional
+	Bump int64 `json:"bump,omitempty"`
 
 	// keys is the number of keys in the backup, if it is known.
 	// +optional
@@ -125,6 +128,10 @@ type RestoreStatus struct {
 	// +optional
 	Problem string `json:"problem,omitempty"`
 
+	// failure is why the last Job that failed did. It is forgotten when another Job for that member gets on.
+	// +optional
+	Failure *RestoreFailure `json:"failure,omitempty"`
+
 	// restoredAt is when the volumes of all members had the data.
 	// +optional
 	RestoredAt *metav1.Time `json:"restoredAt,omitempty"`
@@ -132,4 +139,17 @@ type RestoreStatus struct {
 	// completedAt is when the cluster served the data.
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+}
+
+// RestoreFailure is why a Job failed that was to restore the data of a member.
+type RestoreFailure struct {
+	// member whose volume was to get the data.
+	Member string `json:"member"`
+
+	// message quotes the store, etcd or Kubernetes, and says what to do.
+	Message string `json:"message"`
+
+	// final is true if the next Job fails in the same way unless somebody changes something.
+	// +optional
+	Final bool `json:"final,omitempty"`
 }

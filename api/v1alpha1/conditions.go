@@ -30,6 +30,9 @@ const (
 	ReasonNoSpace = "NoSpace"
 	// ReasonBootstrapping: the cluster has not formed yet.
 	ReasonBootstrapping = "Bootstrapping"
+	// ReasonRestoring: the volumes of the first members have yet to get the data of the backup that
+	// the cluster begins with. It is a reason of ConditionProgressing, too.
+	ReasonRestoring = "Restoring"
 	// ReasonQuorumLost: fewer voters than a quorum answer.
 	ReasonQuorumLost = "QuorumLost"
 	// ReasonRestarting: fewer voters than a quorum answer, only because the operator
@@ -90,6 +93,9 @@ const (
 	// ReasonRecovering: quorum was lost for good and the cluster is being recovered
 	// from a survivor.
 	ReasonRecovering = "Recovering"
+	// ReasonRestoreFailing: a Job that restores the data of a member has failed, and is tried
+	// again; the message says why.
+	ReasonRestoreFailing = "RestoreFailing"
 	// ReasonNeedsHelp: no safe step exists; a person must act.
 	ReasonNeedsHelp = "NeedsHelp"
 	// ReasonStepRejected: Kubernetes or etcd rejected a step; the message quotes it.

@@ -73,10 +73,17 @@ const (
 	AnnotationChosenImage = "etcd-operator.dev/etcd-image"
 )
 
-// StatusFormat is what this operator writes into status.format. It grows when an
-// older operator would do harm because it loses or misreads what a newer one has written.
-// Without unknownMembers it does no more than before there were any.
-const StatusFormat = 1
+// Formats of a status, as status.format says. A new one is needed when an older operator would do harm because it
+// loses or misreads what a newer one has written. Without unknownMembers it does no more than before there were any.
+const (
+	// FormatPlain is the format of a status that every operator understands.
+	FormatPlain = 1
+	// FormatRestoring is that of a cluster whose volumes are being filled with the data of a backup: an operator
+	// that knows no restores would form an empty cluster on them.
+	FormatRestoring = 2
+	// StatusFormat is the newest format that this operator understands.
+	StatusFormat = FormatRestoring
+)
 
 // FieldOwner is the field manager of everything that the operator writes.
 const FieldOwner = "etcd-operator"

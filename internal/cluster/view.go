@@ -61,9 +61,10 @@ type View struct {
 // Restore is how far the restore is that a new cluster begins with: its volumes are filled before the cluster adopts them.
 type Restore struct {
 	Wanted   bool
-	Done     bool   // the volumes of all first members have the data
-	Progress string // how far it is; empty while nothing is known
-	Problem  string // why it does not go on, and what to do; empty if it does
+	Done     bool   // the volumes of all first members are there, and have the data
+	Progress string // what it waits for; empty while nothing is known
+	Problem  string // why it does not go on unless a person does something, and what; empty if it does
+	Failure  string // why a try has failed that is made again; empty if none has
 }
 
 // Want is what the user asks for, by the spec and by annotations.

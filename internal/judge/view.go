@@ -95,13 +95,10 @@ func want(c *v1alpha1.EtcdCluster) cluster.Want {
 	}
 }
 
-// restore is what the status says of the restore that the spec wants. It begins only where nothing was.
-func restore(c *v1alpha1.EtcdCluster) cluster.Restore {
-	r := cluster.Restore{Wanted: c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Restore != nil}
-	if s := c.Status.Restore; s != nil {
-		r.Done, r.Progress, r.Problem = s.RestoredAt != nil, s.Progress, s.Problem
-	}
-	return r
+// Paused is what says that nothing is to be changed; empty if nothing does.
+func Paused(c *v1alpha1.EtcdCluster) string {
+	paused, _ := pause(c)
+	return paused
 }
 
 // pause is what says that nothing is to be changed, and whether it may have meant the
@@ -148,6 +145,7 @@ func (j *judgement) kubernetes() {
 	slices.SortFunc(j.v.Volumes, func(a, b cluster.Volume) int {
 		return cluster.Serial(j.c.Name, a.Name) - cluster.Serial(j.c.Name, b.Name)
 	})
+	j.v.Restore.Done = j.v.Restore.Done && j.isRestored()
 	byName := func(a, b cluster.Object) int { return strings.Compare(a.String(), b.String()) }
 	slices.SortFunc(j.v.Misfits, byName)
 	slices.SortFunc(j.v.Refused, byName)

@@ -103,8 +103,10 @@ func keepPodsWithoutVolume(v cluster.View) Step {
 // awaitRestore lets nothing begin before the volumes have the data: what begins on an empty volume forms an empty cluster.
 func awaitRestore(v cluster.View) Step {
 	switch r := v.Restore; {
-	case !r.Wanted || r.Done || v.Planned():
+	case !r.Wanted || v.Planned():
 		return nil
+	case r.Done && len(v.Volumes) > 0:
+		return nil // they are adopted next
 	case r.Problem != "":
 		return refuse(r.Problem)
 	default:

@@ -54,6 +54,7 @@ func TestInvariants(t *testing.T) {
 	begin, sum := time.Now(), &tally{}
 	t.Run("all", func(t *testing.T) {
 		t.Run("unformed", func(t *testing.T) { sum.walk(t, eachUnformed) })
+		t.Run("restoring", func(t *testing.T) { sum.walk(t, eachRestoring) })
 		for _, g := range goals() {
 			t.Run(fmt.Sprintf("%+v", g), func(t *testing.T) {
 				sum.walk(t, func(visit func(*world)) { eachFormed(g, most, visit) })
@@ -164,6 +165,9 @@ func (k *walker) step(start *world, m *moment) bool {
 func violation(before, after *world, step plan.Step) string {
 	if after.fault != "" {
 		return after.fault
+	}
+	if broken := restoreViolation(before, step); broken != "" {
+		return broken
 	}
 	if s, creates := step.(plan.CreatePods); creates && s.Forced && !before.member(s.Names[0]).Pod.Exists() {
 		return forceViolation(before)

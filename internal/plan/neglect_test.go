@@ -26,6 +26,8 @@ func neglect(w *world) string {
 		return "a member is left that cannot join by the list that it was told of"
 	case reopens(w):
 		return "a member would form or join the cluster again if its data directory was emptied"
+	case keepsRestored(w):
+		return "a cluster does not begin although its volumes have the data"
 	case keepsOut(w):
 		return "a downgrade is enabled while a member is to join, which etcd refuses then"
 	default:

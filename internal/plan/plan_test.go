@@ -155,7 +155,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 			v.Restore.Wanted = true
 			switch words := strings.Join(arg.Vals, " "); words {
 			case "done":
-				v.Restore.Done = true
+				v.Restore.Done, v.Restore.Progress = true, "the volumes to be filled"
 			case "waiting":
 				v.Restore.Progress = "the data of a-0 to be restored: more than 40 %"
 			default:

@@ -16,6 +16,7 @@ import (
 // is elected, learners catch up, what is gone is forgotten.
 func (w *world) settle() {
 	v := &w.view
+	w.restore()
 	w.form()
 	for i := range v.Members {
 		w.run(&v.Members[i])

@@ -37,6 +37,8 @@ type truth struct {
 	spoilt    spoilt   // what cannot be written
 	fault     string   // what etcd would have refused
 	unseen    bool     // etcd had formed before the start, and its data is on volumes
+	restoring int      // first members whose volumes are to get the data of a backup; 0: it begins without
+	restored  bool     // the status says that all of them have it
 	missing   bool     // writes that were acknowledged: a quorum has formed again without them
 	fates     [32]fate // by serial
 }

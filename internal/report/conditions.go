@@ -69,6 +69,9 @@ func heldBack(v cluster.View, formed bool) (held metav1.Condition, whole bool) {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept"), false
 	case asleep && !quorum.Holds(healthy, voters):
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: too few members run to serve, volumes are kept"), false
+	case isRestoring(v):
+		return is(metav1.ConditionFalse, v1alpha1.ReasonRestoring, "the volumes of the first members have yet to get the data of the backup "+
+			"that the cluster begins with"), false
 	case !formed:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet"), false
 	case v.Unread == "" && len(v.Raised(cluster.Corrupt)) > 0:
@@ -126,6 +129,10 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 	if v.Want.Paused != "" && !v.Deleting {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonPaused, v.Want.Paused+": nothing is changed or healed")
 	}
+	wait, waits := step.(plan.Wait)
+	if waits && isRestoring(v) && !v.Deleting && v.Want.Size > 0 {
+		return is(metav1.ConditionTrue, v1alpha1.ReasonRestoring, "waiting for "+wait.For)
+	}
 	if _, refused := step.(plan.Refuse); !v.Formed() && !refused && !v.Deleting && v.Want.Size > 0 {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")
 	}
@@ -154,6 +161,7 @@ var faults = []struct {
 	{v1alpha1.ReasonStepRejected, plan.Denied},
 	{v1alpha1.ReasonNeedsHelp, plan.LostAuthority},
 	{v1alpha1.ReasonNeedsHelp, plan.InTheWay},
+	{v1alpha1.ReasonRestoreFailing, restoreFailing},
 	{v1alpha1.ReasonRecovering, recovering},
 	{v1alpha1.ReasonForeignData, foreign},
 	{v1alpha1.ReasonDataDamaged, damaged},
@@ -188,6 +196,16 @@ func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 	return metav1.Condition{
 		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: message,
 	}
+}
+
+// isRestoring says whether the cluster has yet to begin with the data of a backup.
+func isRestoring(v cluster.View) bool { return v.Restore.Wanted && !v.Planned() }
+
+func restoreFailing(v cluster.View) string {
+	if !isRestoring(v) {
+		return ""
+	}
+	return v.Restore.Failure
 }
 
 func recovering(v cluster.View) string {

@@ -27,7 +27,7 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 	if reason := plan.KindOf(step).Event; reason != "" && err == nil {
 		events = append(events, Event{corev1.EventTypeNormal, reason, "Step", shortened(step.String())})
 	}
-	if c := turned(before, after, v1alpha1.ConditionAvailable); c != nil && c.Reason != v1alpha1.ReasonBootstrapping {
+	if c := turned(before, after, v1alpha1.ConditionAvailable); c != nil && !isForming(c) {
 		events = append(events, Event{severity(c), c.Reason, "Observe", c.Message})
 	}
 	if c := turned(before, after, v1alpha1.ConditionDegraded); c != nil && c.Status == metav1.ConditionTrue {
@@ -38,6 +38,11 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 		events = append(events, Event{corev1.EventTypeWarning, v1alpha1.ReasonAuthorityEnds, "Observe", c.Message})
 	}
 	return events
+}
+
+// isForming says whether the cluster has yet to serve for the first time, which is no news.
+func isForming(available *metav1.Condition) bool {
+	return available.Reason == v1alpha1.ReasonBootstrapping || available.Reason == v1alpha1.ReasonRestoring
 }
 
 // isForewarned says whether nothing is wrong yet.

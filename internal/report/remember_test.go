@@ -104,5 +104,10 @@ func TestLegacyEntriesAreRemembered(t *testing.T) {
 		if adopted.LegacyEntries != formed {
 			t.Errorf("adopted with data %t: %t", formed, adopted.LegacyEntries)
 		}
+		restored := unplanned()
+		restored.Status.Restore = &v1alpha1.RestoreStatus{}
+		if report.Status(restored, unseen, plan.RecordAdoption(unseen, "u0", first, formed), nil).LegacyEntries {
+			t.Error("a restore has made new logs, and they count as old")
+		}
 	}
 }

@@ -79,6 +79,14 @@ func bootstrapping() cluster.View {
 	return v
 }
 
+// restoring is a cluster that is to begin with a backup.
+func restoring(problem, failure string) cluster.View {
+	return cluster.View{
+		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"},
+		Restore: cluster.Restore{Wanted: true, Problem: problem, Failure: failure},
+	}
+}
+
 // with is the healthy cluster, changed.
 func with(change func(v *cluster.View)) cluster.View {
 	v := healthy()
@@ -166,6 +174,12 @@ func moments() []moment {
 			"cluster-id-failed", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }),
 			plan.RecordFormation(healthy(), "c1", "a-0"),
 			errors.New("mark volume a-0: etcdserver: request timed out"),
+		},
+		{"restoring", unplanned(), restoring("", ""), plan.Wait{For: "the data of a-0 to be restored: more than 40 % of 12Gi"}, nil},
+		{"restore-failing", unplanned(), restoring("", "the data of a-0 cannot be restored: connection refused"), plan.Wait{For: "the next try"}, nil},
+		{"restore-refused", unplanned(), restoring("there is no EtcdBackup first", ""), plan.Refuse{Because: "there is no EtcdBackup first"}, nil},
+		{
+			"restore-adopted", unplanned(), restoring("", ""), plan.RecordAdoption(restoring("", ""), "u1", first, true), nil,
 		},
 		{"done", formed(), healthy(), plan.Done{}, nil},
 		{"hibernated", formed(), with(asleep), plan.Done{}, nil},

@@ -37,9 +37,17 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 	if !v.Deleting {
 		facts(&status, c, v)
 	}
-	status.ObservedGeneration, status.Format = c.Generation, v1alpha1.StatusFormat
+	status.ObservedGeneration, status.Format = c.Generation, format(status, v)
 	status.Conditions = conditions(c, v, step, err)
 	return status
+}
+
+// format is the oldest one that an operator must understand to do no harm.
+func format(status v1alpha1.EtcdClusterStatus, v cluster.View) int32 {
+	if v.Restore.Wanted && status.Bootstrap == nil && status.ClusterID == "" {
+		return v1alpha1.FormatRestoring
+	}
+	return v1alpha1.FormatPlain
 }
 
 // lookAhead is the view once the cluster ID is recorded, and the end of its
@@ -74,7 +82,7 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 	if is.Token != "" && is.ClusterID == "" {
 		status.Bootstrap = &v1alpha1.Bootstrap{Token: is.Token, Members: is.First, Adopted: is.Adopted}
 	}
-	status.LegacyEntries = status.LegacyEntries || is.Adopted && !was.Adopted
+	status.LegacyEntries = status.LegacyEntries || is.Adopted && !was.Adopted && status.Restore == nil // a restore makes new logs
 	status.ClusterID, status.Joining, status.Recovering = is.ClusterID, is.Joining, is.Recovering
 	status.NextSerial = max(status.NextSerial, int64(is.NextSerial))
 	if is.Revision == 0 {

@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,20 +15,24 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
-// Choose is the backup that the spec means, or why there is none that can be restored, and what to do.
-func Choose(c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup) (chosen *v1alpha1.EtcdBackup, problem string) {
+// Choose is the backup that the spec means, or why there is none that can be restored, and what to do. The store is the one that
+// the spec names; nil if there is none.
+func Choose(
+	c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore,
+) (chosen *v1alpha1.EtcdBackup, problem string) {
 	want := c.Spec.Bootstrap.Restore
 	if want.Backup != "" {
 		chosen = named(want.Backup, all)
 		if chosen == nil {
-			return nil, fmt.Sprintf("bootstrap.restore: there is no EtcdBackup %s in this namespace: "+
-				"kubectl get etcdbackups lists those that there are", want.Backup)
+			return nil, fmt.Sprintf("there is no EtcdBackup %s in this namespace: kubectl get etcdbackups lists those that there are", want.Backup)
 		}
 	} else if chosen = newest(c, all); chosen == nil {
-		return nil, fmt.Sprintf("bootstrap.restore: store %s has no backup of cluster %s %s: kubectl get etcdbackups lists those that it has, "+
-			"within a minute after the store is created", want.Store, strings.Join(source(c), "/"), at(want))
+		return nil, none(c, all, store)
 	}
-	return chosen, unfit(c, chosen)
+	if why := unfit(c, chosen); why != "" {
+		return nil, fmt.Sprintf("EtcdBackup %s cannot be restored: %s", chosen.Name, why)
+	}
+	return chosen, ""
 }
 
 func named(name string, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
@@ -38,42 +43,88 @@ func named(name string, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
 	return &all[i]
 }
 
-// source is the namespace and name of the cluster whose backup is meant.
-func source(c *v1alpha1.EtcdCluster) []string {
-	want := c.Spec.Bootstrap.Restore.Cluster
-	if namespace, name, both := strings.Cut(want, "/"); both {
-		return []string{namespace, name}
+// source is the cluster whose backup is meant, as <namespace>/<name>.
+func source(c *v1alpha1.EtcdCluster) string {
+	want := cmp.Or(c.Spec.Bootstrap.Restore.Cluster, c.Name)
+	if strings.Contains(want, "/") {
+		return want
 	}
-	if want == "" {
-		want = c.Name
-	}
-	return []string{c.Namespace, want}
+	return c.Namespace + "/" + want
 }
 
-func at(want *v1alpha1.Restore) string {
-	if want.At == "" || want.At == "latest" {
-		return "that is complete"
+// sourceOf is the cluster that a backup is of, by its folder in the store: v1/<namespace>/<cluster>/<ID>. It is empty for one of
+// another program.
+func sourceOf(b *v1alpha1.EtcdBackup) string {
+	folder := strings.Split(b.Status.Path, "/")
+	if len(folder) != 4 {
+		return ""
 	}
-	return "that is not newer than " + want.At
+	return folder[1] + "/" + folder[2]
+}
+
+// candidates are the backups in the store that could be restored by anybody, of whichever cluster, the newest first.
+func candidates(c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup) []*v1alpha1.EtcdBackup {
+	var found []*v1alpha1.EtcdBackup
+	for i := range all {
+		b := &all[i]
+		if b.Status.Store == c.Spec.Bootstrap.Restore.Store && sourceOf(b) != "" && isComplete(b) && !isBeingRemoved(b) {
+			found = append(found, b)
+		}
+	}
+	slices.SortFunc(found, func(a, b *v1alpha1.EtcdBackup) int {
+		return cmp.Or(began(b).Compare(began(a)), cmp.Compare(b.Status.Revision, a.Status.Revision), strings.Compare(a.Name, b.Name))
+	})
+	return found
 }
 
 // newest is the newest backup of the cluster that is meant and not newer than is asked for.
 func newest(c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
-	want := c.Spec.Bootstrap.Restore
-	from := source(c)
-	var found *v1alpha1.EtcdBackup
-	for i := range all {
-		b := &all[i]
-		folder := strings.Split(b.Status.Path, "/") // v1/<namespace>/<cluster>/<ID>
-		fits := b.Status.Store == want.Store && len(folder) == 4 && slices.Equal(folder[1:3], from)
-		if !fits || !isComplete(b) || isNewer(b, want.At) {
-			continue
-		}
-		if found == nil || began(b).After(began(found)) {
-			found = b
+	for _, b := range candidates(c, all) {
+		if sourceOf(b) == source(c) && !isNewer(b, c.Spec.Bootstrap.Restore.At) {
+			return b
 		}
 	}
-	return found
+	return nil
+}
+
+// none says why no backup is found, and what there is instead.
+func none(c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) string {
+	want := c.Spec.Bootstrap.Restore
+	if store == nil {
+		return fmt.Sprintf("there is no EtcdBackupStore %s in this namespace: create it, and the backups that lie in it are found", want.Store)
+	}
+	var sources []string
+	var oldest *v1alpha1.EtcdBackup
+	for _, b := range candidates(c, all) {
+		if sources = append(sources, sourceOf(b)); sourceOf(b) == source(c) {
+			oldest = b
+		}
+	}
+	ready := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReady)
+	missing := fmt.Sprintf("EtcdBackupStore %s has no backup of cluster %s", want.Store, source(c))
+	switch {
+	case oldest != nil:
+		return fmt.Sprintf("%s that is not newer than %s: the oldest is EtcdBackup %s of revision %d, begun at %s", missing, want.At,
+			oldest.Name, oldest.Status.Revision, began(oldest).UTC().Format(time.RFC3339))
+	case len(sources) > 0:
+		slices.Sort(sources)
+		return fmt.Sprintf("%s that is complete; it has backups of %s: name one of these in bootstrap.restore.cluster",
+			missing, enumerate(slices.Compact(sources)))
+	case ready == nil:
+		return fmt.Sprintf("EtcdBackupStore %s was not looked at yet", want.Store)
+	case ready.Status != metav1.ConditionTrue:
+		return fmt.Sprintf("%s that is known, and is not ready: %s", missing, ready.Message)
+	}
+	return missing + " that is complete: kubectl get etcdbackups lists those that it has, within a minute after the store is created"
+}
+
+// enumerate names a few of many.
+func enumerate(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 func began(b *v1alpha1.EtcdBackup) time.Time {
@@ -90,45 +141,55 @@ func isNewer(b *v1alpha1.EtcdBackup, limit string) bool {
 	if moment, err := time.Parse(time.RFC3339, limit); err == nil {
 		return began(b).After(moment)
 	}
-	return false
+	return limit != "" && limit != "latest" // what is not understood is never taken for the newest
 }
 
 func isComplete(b *v1alpha1.EtcdBackup) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
 }
 
+// isBeingRemoved says whether what is stored goes with the object.
+func isBeingRemoved(b *v1alpha1.EtcdBackup) bool {
+	return b.DeletionTimestamp != nil && b.Spec.DeletionPolicy == v1alpha1.DeleteBackup
+}
+
 // unfit says why a backup cannot be what the cluster begins with, and what to do; empty if it can.
 func unfit(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) string {
 	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
-	want := version.MinorOf(version.Full(c.Spec.Version))
-	has := version.MinorOf(b.Status.EtcdVersion)
 	switch {
+	case b.Status.Program != "":
+		return fmt.Sprintf("%s has made it, and only backups of this operator can be restored yet", b.Status.Program)
 	case !isComplete(b):
-		return fmt.Sprintf("bootstrap.restore: EtcdBackup %s is not complete: %s", b.Name, why(b))
+		return "it is not complete: " + why(b)
+	case isBeingRemoved(b):
+		return "it is being deleted with what is stored; choose another one"
 	case verified != nil && verified.Status == metav1.ConditionFalse:
-		return fmt.Sprintf("bootstrap.restore: EtcdBackup %s has failed its trial: %s; choose another one", b.Name, verified.Message)
-	case b.Status.EtcdVersion == "":
-		return fmt.Sprintf("bootstrap.restore: it is not known which version of etcd EtcdBackup %s is of", b.Name)
-	case version.Order(want+".0", has+".0") < 0:
-		return fmt.Sprintf("bootstrap.restore: EtcdBackup %s has data of etcd %s, which etcd %s does not read: create the EtcdCluster with "+
-			"spec.version %s, and lower it once it is available", b.Name, has, want, has)
+		return "it has failed its trial: " + verified.Message + "; choose another one, by its name or by an earlier time"
 	case b.Status.Encrypted && c.Spec.Bootstrap.Restore.Decryption == nil:
-		return fmt.Sprintf("bootstrap.restore: EtcdBackup %s is encrypted: "+
-			"name the Secret with the age identities in bootstrap.restore.decryption", b.Name)
-	case tooLarge(c, b):
-		volume := c.Spec.Storage.VolumeSize()
-		return fmt.Sprintf("bootstrap.restore: EtcdBackup %s has a database of %s, which with etcd's log needs more than the volume size of %s: "+
-			"create the EtcdCluster with a larger storage.size", b.Name, b.Status.DatabaseSize, &volume)
+		return "it is encrypted: name the Secret with the age identities in bootstrap.restore.decryption"
+	case c.Spec.Storage.Ephemeral != nil:
+		return "storage.ephemeral has no volume to restore into: create the EtcdCluster with volumes"
 	}
-	return ""
+	return cmp.Or(version.Restorable(b.Status.EtcdVersion, version.Full(c.Spec.Version)), tooLarge(c, b))
 }
 
 // beside the database a member's volume needs room for etcd's log (docs/adr/0029-restores-make-volumes.md), in bytes.
 const beside = 150_000_000
 
-func tooLarge(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) bool {
-	volume := c.Spec.Storage.VolumeSize()
-	return b.Status.DatabaseSize != nil && b.Status.DatabaseSize.Value()+beside > volume.Value()
+// tooLarge says what is too small for the database: the volumes, or etcd's quota, at which it refuses all writes.
+func tooLarge(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) string {
+	size, volume := b.Status.DatabaseSize, c.Spec.Storage.VolumeSize()
+	switch {
+	case size == nil:
+		return ""
+	case size.Value()+beside > volume.Value():
+		return fmt.Sprintf("its database of %s with etcd's log needs more than the volume size of %s: create the EtcdCluster with a larger "+
+			"storage.size", size, &volume)
+	case size.Value() > c.QuotaBytes():
+		return fmt.Sprintf("its database of %s is larger than the quota of etcd, %d bytes, so that etcd would refuse every write: create "+
+			"the EtcdCluster with a larger storage.size, of which the quota is three quarters, or set spec.etcd.quota", size, c.QuotaBytes())
+	}
+	return ""
 }
 
 func why(b *v1alpha1.EtcdBackup) string {
@@ -138,17 +199,4 @@ func why(b *v1alpha1.EtcdBackup) string {
 	return "it was not looked at yet"
 }
 
-// startVersion is what the members start with: what wrote the data. The wanted version follows as in any other upgrade,
-// unless it is another patch of the same minor version.
-func startVersion(c *v1alpha1.EtcdCluster, wrote string) string {
-	wanted := version.Full(c.Spec.Version)
-	if version.MinorOf(wanted) == version.MinorOf(wrote) {
-		return wanted
-	}
-	return wrote
-}
-
-func sorted(names []string) []string {
-	slices.Sort(names)
-	return names
-}
+func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }

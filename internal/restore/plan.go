@@ -10,105 +10,50 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 // View is one observation of a cluster that begins with a backup.
 type View struct {
 	Cluster   *v1alpha1.EtcdCluster
-	Backups   []v1alpha1.EtcdBackup                   // of the namespace
-	Store     *v1alpha1.EtcdBackupStore               // that the status names; nil: there is none
+	Paused    string                                  // what says that nothing is to be changed; empty if nothing does
+	Backups   []v1alpha1.EtcdBackup                   // of the namespace; none once one was chosen
+	Store     *v1alpha1.EtcdBackupStore               // that the status names, or before that the spec; nil: there is none
 	Claims    map[string]corev1.PersistentVolumeClaim // that have a name which a member could have, by name
+	Pods      []string                                // of members
 	Jobs      map[string]Job                          // by member
 	NoImage   string                                  // why the operator does not know its own image; empty if it does
+	NoSecret  string                                  // the Secret with identities that does not exist; empty if it does, or none is needed
 	ClusterID string                                  // that the first members will form, in hexadecimal; empty until they are chosen
 	Now       time.Time
 }
 
-// Job is the one that fills the volume of a member.
-type Job struct {
-	Object   *batchv1.Job
-	Ended    bool
-	EndedAt  time.Time
-	End      task.Line     // Done or Failed, of one that has ended
-	Progress task.Progress // of one that runs
-	Trouble  string        // why its Pod does not run, or how it ended, in the words of Kubernetes
+// rules are asked in order: know before acting, record what is done before more is done, ask for the store only where something is
+// left to be restored.
+var rules = []func(View) Step{
+	pause, resolve, leavePods, leaveVolumes, awaitVolumes, dropJobs, markVolumes, record, restoreAgain, cleanUp,
+	needParts, createVolumes, leaveJobs, retry, createJobs, awaitRetry,
 }
-
-// Step is the one next thing to do. The set is closed.
-//
-//sumtype:decl
-type Step interface {
-	fmt.Stringer
-	step()
-}
-
-type (
-	// Record writes status.restore.
-	Record struct {
-		Status v1alpha1.RestoreStatus
-		What   string
-		Event  string // its reason; empty: none
-	}
-	// CreateVolumes makes the volumes of members.
-	CreateVolumes struct{ Members []string }
-	// CreateJobs makes the Jobs that fill volumes, all at once.
-	CreateJobs struct{ Members []string }
-	// MarkVolume writes on a volume that it has the data of the cluster with this ID.
-	MarkVolume struct{ Member, ClusterID string }
-	// DeleteJob deletes a Job whose work is done, or that is tried again.
-	DeleteJob struct{ Member, UID, Because string }
-	// Wait changes nothing but what the status says.
-	Wait struct {
-		Status v1alpha1.RestoreStatus
-		Until  time.Time // zero: a watch tells
-	}
-	// Done means that there is nothing to restore, or no longer.
-	Done struct{}
-)
-
-func (Record) step()        {}
-func (CreateVolumes) step() {}
-func (CreateJobs) step()    {}
-func (MarkVolume) step()    {}
-func (DeleteJob) step()     {}
-func (Wait) step()          {}
-func (Done) step()          {}
-
-func (s Record) String() string        { return s.What }
-func (s CreateVolumes) String() string { return "make volumes of " + strings.Join(s.Members, ", ") }
-func (s CreateJobs) String() string    { return "fill volumes of " + strings.Join(s.Members, ", ") }
-func (s MarkVolume) String() string    { return "volume of " + s.Member + " has the data" }
-func (s DeleteJob) String() string     { return "delete job of " + s.Member + ": " + s.Because }
-func (s Wait) String() string {
-	if s.Status.Problem != "" {
-		return "wait: " + s.Status.Problem
-	}
-	return "wait: " + s.Status.Progress
-}
-func (s Done) String() string { return "done" }
 
 // Next is the one step to take now.
 func Next(v View) Step {
 	c := v.Cluster
-	switch {
+	switch begun := c.Status.Bootstrap != nil || c.Status.ClusterID != ""; {
 	case !c.DeletionTimestamp.IsZero():
 		return Done{}
-	case c.Status.Restore != nil && c.Status.Restore.RestoredAt != nil:
+	case begun && c.Status.Restore != nil && c.Status.Restore.RestoredAt != nil:
 		return finish(v)
-	case !IsWanted(c) || c.Status.Bootstrap != nil || c.Status.ClusterID != "":
+	case begun || !IsWanted(c):
 		return Done{}
 	}
-	for _, rule := range []func(View) Step{pause, resolve, leaveVolumes, needParts, makeVolumes, markVolumes, retry, makeJobs, record} {
+	for _, rule := range rules {
 		if step := rule(v); step != nil {
 			return step
 		}
@@ -127,18 +72,23 @@ func status(v View, progress, problem string) v1alpha1.RestoreStatus {
 	if v.Cluster.Status.Restore != nil {
 		s = *v.Cluster.Status.Restore.DeepCopy()
 	}
-	s.Progress, s.Problem = progress, problem
+	s.Progress, s.Problem, s.Failure = progress, problem, lasting(v, s.Failure)
 	return s
 }
 
-func stuck(v View, problem string) Step { return Wait{Status: status(v, "", problem)} }
+// Refused is the status with a problem that only a person can end.
+func Refused(v View, problem string) v1alpha1.RestoreStatus { return status(v, "", problem) }
+
+func refuse(v View, problem string) Step { return Wait{Status: Refused(v, problem)} }
 
 func pause(v View) Step {
-	c := v.Cluster
-	if !c.Spec.Paused && c.Annotations[v1alpha1.AnnotationPaused] != "true" && c.Size() > 0 {
-		return nil
+	switch {
+	case v.Paused != "":
+		return Wait{Status: status(v, "the end of the pause: "+v.Paused, "")}
+	case v.Cluster.Size() == 0:
+		return Wait{Status: status(v, "spec.size to be more than 0", "")}
 	}
-	return Wait{Status: status(v, "the end of the pause, or of hibernation", "")}
+	return nil
 }
 
 // resolve finds the backup that is meant, and fixes it with the names of the first members: from then on nothing else is restored.
@@ -146,21 +96,26 @@ func resolve(v View) Step {
 	if s := v.Cluster.Status.Restore; s != nil && s.Path != "" {
 		return nil
 	}
-	b, problem := Choose(v.Cluster, v.Backups)
+	b, problem := Choose(v.Cluster, v.Backups, v.Store)
 	if problem != "" {
-		return stuck(v, problem)
+		return refuse(v, "bootstrap.restore: "+problem)
 	}
 	s := planned(v, b)
 	return Record{Status: s, What: fmt.Sprintf("begin with backup %s of revision %d", b.Name, b.Status.Revision), Event: "RestorePlanned"}
 }
 
+// bump is added to the revision of the data: nobody knows which revisions clients of the lost cluster have seen. It is what
+// etcd's documentation takes (https://etcd.io/docs/v3.6/op-guide/recovery/, "Restoring with revision bump").
+const bump = 1_000_000_000
+
 func planned(v View, b *v1alpha1.EtcdBackup) v1alpha1.RestoreStatus {
 	c, of := v.Cluster, b.Status
 	s := v1alpha1.RestoreStatus{
-		Store: of.Store, Path: of.Path, Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: of.Revision, Keys: of.Keys,
-		Time: of.StartedAt, Version: startVersion(c, of.EtcdVersion), Progress: "the volumes to be made",
+		Store: of.Store, Path: of.Path, Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: of.Revision, Bump: bump, Keys: of.Keys,
+		Time: of.StartedAt, Version: version.Begin(of.EtcdVersion, version.Full(c.Spec.Version)),
+		Progress: "the volumes to be created",
 	}
-	if from := c.Spec.Bootstrap.Restore.Decryption; from != nil {
+	if from := c.Spec.Bootstrap.Restore.Decryption; from != nil && of.Encrypted {
 		s.Decryption = from.Secret
 	}
 	for i := range c.Size() {
@@ -169,86 +124,32 @@ func planned(v View, b *v1alpha1.EtcdBackup) v1alpha1.RestoreStatus {
 	return s
 }
 
-// leaveVolumes never writes to what may hold data: every volume that could be this cluster's must have been made for this restore.
-func leaveVolumes(v View) Step {
-	var others []string
-	for _, claim := range v.Claims {
-		if claim.Annotations[v1alpha1.AnnotationToken] != Token(v.Cluster) {
-			others = append(others, claim.Name)
-		}
-	}
-	if len(others) == 0 {
+// leavePods restores nothing where members run: the record of the cluster was lost, and a Job would mount what they have mounted.
+func leavePods(v View) Step {
+	if len(v.Pods) == 0 {
 		return nil
 	}
-	return stuck(v, fmt.Sprintf("there are volumes of an earlier cluster of this name (%s), and nothing is restored over them: "+
-		"delete them if their data is not needed, create the EtcdCluster under another name, "+
-		"or create it without bootstrap.restore to bring that cluster back",
-		strings.Join(sorted(others), ", ")))
+	return refuse(v, fmt.Sprintf("pods of members exist (%s) but the record of the cluster is empty, and nothing is restored beside them; "+
+		"if its status was lost, restore it; if the pods are not needed, delete them", strings.Join(sorted(v.Pods), ", ")))
 }
 
 func needParts(v View) Step {
 	name := v.Cluster.Status.Restore.Store
 	switch {
 	case v.NoImage != "":
-		return stuck(v, v.NoImage)
+		return refuse(v, v.NoImage)
 	case v.Store == nil:
-		return stuck(v, fmt.Sprintf("EtcdBackupStore %s does not exist any more: create it again", name))
+		return refuse(v, fmt.Sprintf("EtcdBackupStore %s does not exist any more: create it again", name))
+	case v.NoSecret != "":
+		return refuse(v, fmt.Sprintf("Secret %s, which bootstrap.restore.decryption names, does not exist: create it with the age "+
+			"identities in its key %s", v.NoSecret, v1alpha1.KeyIdentities))
 	}
 	return nil
 }
 
-func makeVolumes(v View) Step {
-	missing := lacking(v, func(m string) bool { _, there := v.Claims[m]; return there })
-	if len(missing) == 0 {
-		return nil
-	}
-	return CreateVolumes{missing}
-}
-
-func markVolumes(v View) Step {
-	for _, m := range v.Cluster.Status.Restore.Members {
-		if job := v.Jobs[m]; !isFilled(v, m) && job.Ended && job.End.Done != nil {
-			return MarkVolume{m, v.ClusterID}
-		}
-	}
-	return nil
-}
-
-// Pauses after a Job that failed: what another try can mend, and what only a person can.
-const soon, late = 20 * time.Second, 2 * time.Minute
-
-// retry tries a Job again that has failed. What it left on the volume is begun again.
-func retry(v View) Step {
-	for _, m := range v.Cluster.Status.Restore.Members {
-		job := v.Jobs[m]
-		if job.Object == nil || !job.Ended || isFilled(v, m) || !job.Object.DeletionTimestamp.IsZero() {
-			continue
-		}
-		why, pause := "it ended without saying why: "+job.Trouble, soon
-		if failed := job.End.Failed; failed != nil {
-			why = failed.Message
-			if failed.Final {
-				pause = late
-			}
-		}
-		if again := job.EndedAt.Add(pause); v.Now.Before(again) {
-			return Wait{Status: status(v, "", fmt.Sprintf("the data of %s cannot be restored: %s; it is tried again", m, why)), Until: again}
-		}
-		return DeleteJob{m, string(job.Object.UID), "it failed, and is tried again"}
-	}
-	return nil
-}
-
-func makeJobs(v View) Step {
-	missing := lacking(v, func(m string) bool { return isFilled(v, m) || v.Jobs[m].Object != nil })
-	if len(missing) == 0 {
-		return nil
-	}
-	return CreateJobs{missing}
-}
-
+// record says that the cluster may begin. It is not said before each volume is known to have the data.
 func record(v View) Step {
-	if len(lacking(v, func(m string) bool { return isFilled(v, m) })) > 0 {
+	if v.Cluster.Status.Restore.RestoredAt != nil || len(unfilled(v)) > 0 {
 		return nil
 	}
 	s := status(v, "", "")
@@ -256,13 +157,25 @@ func record(v View) Step {
 	return Record{Status: s, What: fmt.Sprintf("the volumes of %s have the data", strings.Join(s.Members, ", ")), Event: "VolumesRestored"}
 }
 
-// finish cleans up, and says when the data was served.
+// restoreAgain takes that back if a volume was lost before a member has run: it gets the same data again, by the same plan.
+func restoreAgain(v View) Step {
+	lost := unfilled(v)
+	if v.Cluster.Status.Restore.RestoredAt == nil || len(lost) == 0 {
+		return nil
+	}
+	s := status(v, "the volumes to be created", "")
+	s.RestoredAt = nil
+	return Record{
+		Status: s, What: fmt.Sprintf("volumes of %s were lost before members ran, and are restored again", strings.Join(lost, ", ")),
+		Event: "RestoredAgain",
+	}
+}
+
+// finish cleans up once the cluster has adopted its volumes, and says when the data was served.
 func finish(v View) Step {
 	s := v.Cluster.Status.Restore
-	for _, m := range s.Members {
-		if job := v.Jobs[m]; job.Object != nil && job.Object.DeletionTimestamp.IsZero() {
-			return DeleteJob{m, string(job.Object.UID), "its volume has the data"}
-		}
+	if step := cleanUp(v); step != nil {
+		return step
 	}
 	if s.CompletedAt != nil || v.Cluster.Status.ClusterID == "" || !isAvailable(v.Cluster) {
 		return Done{}
@@ -281,58 +194,6 @@ func served(s v1alpha1.RestoreStatus) string {
 		what += ", as it was at " + s.Time.UTC().Format(time.RFC3339)
 	}
 	return what
-}
-
-// progress is what the slowest of the Jobs says.
-func progress(v View) string {
-	slowest, at := "", 2.0
-	for _, m := range v.Cluster.Status.Restore.Members {
-		job := v.Jobs[m]
-		if isFilled(v, m) || job.Ended {
-			continue
-		}
-		done := 0.0
-		if job.Progress.Total > 0 {
-			done = float64(job.Progress.Read) / float64(job.Progress.Total)
-		}
-		if done < at {
-			slowest, at = m, done
-		}
-	}
-	if slowest == "" {
-		return "the data to be restored"
-	}
-	if trouble := v.Jobs[slowest].Trouble; trouble != "" {
-		return fmt.Sprintf("the job that restores the data of %s to run: %s", slowest, trouble)
-	}
-	return fmt.Sprintf("the data of %s to be restored: more than %d %%", slowest, int(at*10)*10) // not every per cent is a write
-}
-
-func lacking(v View, has func(member string) bool) []string {
-	var missing []string
-	for _, m := range v.Cluster.Status.Restore.Members {
-		if !has(m) {
-			missing = append(missing, m)
-		}
-	}
-	return missing
-}
-
-// isFilled says whether a volume has the data: that is written on it, after the Job has said so.
-func isFilled(v View, member string) bool {
-	claim, there := v.Claims[member]
-	return there && claim.Annotations[v1alpha1.AnnotationClusterID] != ""
-}
-
-// Token tells this cluster from all others of its name, and is etcd's initial cluster token.
-func Token(c *v1alpha1.EtcdCluster) string { return string(c.UID) }
-
-// Volume is what a first member gets to be filled. That it holds nothing is never said of it.
-func Volume(c *v1alpha1.EtcdCluster, member string) *corev1.PersistentVolumeClaim {
-	claim := build.Volume(c, member, &v1alpha1.Bootstrap{Token: Token(c), Members: c.Status.Restore.Members})
-	delete(claim.Annotations, v1alpha1.AnnotationUnused)
-	claim.Annotations[v1alpha1.AnnotationVersion] = c.Status.Restore.Version
-	return claim
 }
 
 func isAvailable(c *v1alpha1.EtcdCluster) bool {

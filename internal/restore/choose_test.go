@@ -1,0 +1,127 @@
+package restore_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/restore"
+)
+
+// backups are those of a namespace, in no order.
+func backups() []v1alpha1.EtcdBackup {
+	old := start.Add(-8 * time.Hour)
+	changed := func(name string, change func(*v1alpha1.EtcdBackup)) v1alpha1.EtcdBackup {
+		b := newBackup(name, 5, old)
+		change(&b)
+		return b
+	}
+	return []v1alpha1.EtcdBackup{
+		newBackup("old", 10, start.Add(-3*time.Hour)), newBackup("new", 30, start.Add(-time.Hour)), newBackup("middle", 20, start.Add(-2*time.Hour)),
+		newBackup("of-its-successor", 15, start.Add(-90*time.Minute)),
+		changed("torn", func(b *v1alpha1.EtcdBackup) {
+			b.Status.Conditions, b.Status.Revision, b.Status.StartedAt = nil, 40, &metav1.Time{Time: start}
+		}),
+		changed("leaving", func(b *v1alpha1.EtcdBackup) {
+			b.DeletionTimestamp, b.Spec.DeletionPolicy = &metav1.Time{Time: start}, v1alpha1.DeleteBackup
+			b.Status.StartedAt = &metav1.Time{Time: start}
+		}),
+		changed("large", func(b *v1alpha1.EtcdBackup) { b.Status.DatabaseSize = resource.NewQuantity(8<<30, resource.BinarySI) }),
+		changed("above-quota", func(b *v1alpha1.EtcdBackup) { b.Status.DatabaseSize = resource.NewQuantity(7<<30, resource.BinarySI) }),
+		changed("newer", func(b *v1alpha1.EtcdBackup) { b.Status.EtcdVersion = "3.7.3" }),
+		changed("no-version", func(b *v1alpha1.EtcdBackup) { b.Status.EtcdVersion = "" }),
+		changed("secret", func(b *v1alpha1.EtcdBackup) { b.Status.Encrypted = true }),
+		changed("snapshot", func(b *v1alpha1.EtcdBackup) { b.Status.Program, b.Status.Path = "etcdctl", "etcd.db" }),
+		changed("different", func(b *v1alpha1.EtcdBackup) {
+			b.Status.Conditions = append(b.Status.Conditions, metav1.Condition{
+				Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse, Message: "another hash",
+			})
+		}),
+		changed("of-other", func(b *v1alpha1.EtcdBackup) {
+			b.Status.Path, b.Status.StartedAt = "v1/other/b/of-other", &metav1.Time{Time: start}
+		}),
+		changed("in-other-store", func(b *v1alpha1.EtcdBackup) { b.Status.Store, b.Status.StartedAt = "s3", &metav1.Time{Time: start} }),
+	}
+}
+
+// TestChoose: which backup is meant, and what is said of one that cannot be restored.
+func TestChoose(t *testing.T) {
+	ready := func(status metav1.ConditionStatus, message string) *v1alpha1.EtcdBackupStore {
+		return &v1alpha1.EtcdBackupStore{Status: v1alpha1.EtcdBackupStoreStatus{
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Message: message}},
+		}}
+	}
+	in := func(store, cluster, at string) v1alpha1.Restore {
+		return v1alpha1.Restore{Store: store, Cluster: cluster, At: at}
+	}
+	for _, c := range []struct {
+		want  v1alpha1.Restore
+		store *v1alpha1.EtcdBackupStore
+		gives string // a name, or words of the problem
+	}{
+		{v1alpha1.Restore{Backup: "middle"}, nil, "=middle"},
+		{v1alpha1.Restore{Backup: "none"}, nil, "there is no EtcdBackup none"},
+		{v1alpha1.Restore{Backup: "torn"}, nil, "torn cannot be restored: it is not complete"},
+		{v1alpha1.Restore{Backup: "leaving"}, nil, "it is being deleted with what is stored"},
+		{v1alpha1.Restore{Backup: "large"}, nil, "larger storage.size"},
+		{v1alpha1.Restore{Backup: "above-quota"}, nil, "larger than the quota of etcd"},
+		{v1alpha1.Restore{Backup: "newer"}, nil, "spec.version 3.7"},
+		{v1alpha1.Restore{Backup: "no-version"}, nil, "which is no release"},
+		{v1alpha1.Restore{Backup: "secret"}, nil, "bootstrap.restore.decryption"},
+		{v1alpha1.Restore{Backup: "secret", Decryption: &v1alpha1.SecretReference{Secret: "age"}}, nil, "=secret"},
+		{v1alpha1.Restore{Backup: "snapshot"}, nil, "etcdctl has made it"},
+		{v1alpha1.Restore{Backup: "different"}, nil, "another hash; choose another one, by its name or by an earlier time"},
+		{in("offsite", "", ""), ready(metav1.ConditionTrue, ""), "=new"},
+		{in("offsite", "", "latest"), ready(metav1.ConditionFalse, "read only"), "=new"}, // it can be read
+		{in("offsite", "", "29"), ready(metav1.ConditionTrue, ""), "=of-its-successor"},
+		{in("offsite", "", "14"), ready(metav1.ConditionTrue, ""), "=old"},
+		{in("offsite", "", "2026-11-24T07:30:00Z"), ready(metav1.ConditionTrue, ""), "=old"},
+		{in("offsite", "", "2026-11-24T09:00:00+01:00"), ready(metav1.ConditionTrue, ""), "=middle"},
+		{in("offsite", "", "4"), ready(metav1.ConditionTrue, ""), "not newer than 4: the oldest is EtcdBackup secret of revision 5"},
+		{in("offsite", "", "2020-01-01T00:00:00Z"), ready(metav1.ConditionTrue, ""), "begun at 2026-11-24T02:00:00Z"},
+		{in("offsite", "", "99999999999999999999"), ready(metav1.ConditionTrue, ""), "that is not newer than"},
+		{in("offsite", "default/a", ""), ready(metav1.ConditionTrue, ""), "=new"},
+		{in("offsite", "other/b", ""), ready(metav1.ConditionTrue, ""), "=of-other"},
+		{in("offsite", "other/a", ""), ready(metav1.ConditionTrue, ""), "no backup of cluster other/a that is complete; it has backups of default/a, other/b"},
+		{in("elsewhere", "", ""), nil, "there is no EtcdBackupStore elsewhere"},
+		{in("elsewhere", "", ""), &v1alpha1.EtcdBackupStore{}, "EtcdBackupStore elsewhere was not looked at yet"},
+		{in("elsewhere", "", ""), ready(metav1.ConditionFalse, "access denied"), "is not ready: access denied"},
+		{in("elsewhere", "", ""), ready(metav1.ConditionTrue, ""), "within a minute after the store is created"},
+	} {
+		all := backups()
+		for range 2 {
+			w := newWorld(t, c.want)
+			chosen, problem := restore.Choose(w.view.Cluster, all, c.store)
+			if chosen != nil {
+				problem += "=" + chosen.Name
+			}
+			if !strings.Contains(problem, c.gives) || (chosen != nil) != (c.gives[0] == '=') {
+				t.Errorf("%+v gives %q, and not %q", c.want, problem, c.gives)
+			}
+			slices.Reverse(all)
+		}
+	}
+}
+
+// TestChooseForTheSpec: what of the spec keeps a backup from being restored.
+func TestChooseForTheSpec(t *testing.T) {
+	for words, change := range map[string]func(*v1alpha1.EtcdClusterSpec){
+		"storage.ephemeral has no volume": func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Ephemeral = &v1alpha1.Ephemeral{} },
+		"volume size of 100Mi":            func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Size = ptr.To(resource.MustParse("100Mi")) },
+		"quota of etcd, 1024 bytes":       func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.Quota = ptr.To(resource.MustParse("1Ki")) },
+		"is not known to this operator":   func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.9.0" },
+		"with spec.version 3.6":           func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5" },
+	} {
+		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
+		change(&w.view.Cluster.Spec)
+		if step := w.settles(); !strings.Contains(step.String(), words) || len(w.view.Claims) > 0 {
+			t.Errorf("%q says %q", words, step)
+		}
+	}
+}

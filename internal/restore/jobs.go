@@ -1,0 +1,203 @@
+package restore
+
+import (
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// Job is the one that fills the volume of a member.
+type Job struct {
+	Object   *batchv1.Job
+	Ended    bool
+	EndedAt  time.Time
+	End      task.Line     // Done or Failed, of one that has ended
+	Progress task.Progress // of one that runs
+	Trouble  string        // why its Pod does not run, or how it ended, in the words of Kubernetes
+	Unread   string        // why its log cannot be read; empty: it was read
+}
+
+func (j Job) exists() bool { return j.Object != nil }
+
+func (j Job) isGoing() bool { return j.exists() && j.Object.DeletionTimestamp != nil }
+
+// begun is when the Job's Pod began, or the Job was created.
+func (j Job) begun() time.Time {
+	if start := j.Object.Status.StartTime; start != nil {
+		return start.Time
+	}
+	return j.Object.CreationTimestamp.Time
+}
+
+// leaveJobs refuses to go on beside somebody else's Job that has the name of one of ours.
+func leaveJobs(v View) Step {
+	for _, m := range unfilled(v) {
+		if job := v.Jobs[m]; job.exists() && !isOwned(v, job) {
+			return refuse(v, fmt.Sprintf("job %s is in the way: it is not of this EtcdCluster; delete it", job.Object.Name))
+		}
+	}
+	return nil
+}
+
+// isAbout says whether the Job fills the volume that the member has now.
+func isAbout(v View, job Job, m string) bool {
+	claim, there := v.Claims[m]
+	return there && jobs.VolumeOf(job.Object) == string(claim.UID)
+}
+
+func isOwned(v View, job Job) bool { return metav1.IsControlledBy(job.Object, v.Cluster) }
+
+// dropJobs deletes a Job that has filled, or fills, a volume that is gone: it says nothing about the one that has its name now.
+func dropJobs(v View) Step {
+	for _, m := range unfilled(v) {
+		if job := v.Jobs[m]; job.exists() && !job.isGoing() && isOwned(v, job) && !isAbout(v, job, m) {
+			return DeleteJob{m, string(job.Object.UID), "it is about a volume that is gone"}
+		}
+	}
+	return nil
+}
+
+// cleanUp deletes Jobs once all volumes have the data.
+func cleanUp(v View) Step {
+	if v.Cluster.Status.Restore.RestoredAt == nil {
+		return nil
+	}
+	for _, m := range v.Cluster.Status.Restore.Members {
+		if job := v.Jobs[m]; job.exists() && !job.isGoing() && isOwned(v, job) {
+			return DeleteJob{m, string(job.Object.UID), "its volume has the data"}
+		}
+	}
+	return nil
+}
+
+// Pauses after a Job that failed. One that another try is not known to mend lasts in proportion to what the try took: a backup that
+// is damaged at its end is not read over and over.
+const (
+	soon    = 20 * time.Second
+	late    = 2 * time.Minute
+	latest  = time.Hour
+	tenfold = 10
+	// unreadFor is for how long the log of a Job that has ended is tried to be read, every readAgain.
+	unreadFor = 2 * time.Minute
+	readAgain = 5 * time.Second
+)
+
+// failure says why the Job of a member has failed, and when there is another try; nil if it has not.
+func failure(v View, m string) (failed *v1alpha1.RestoreFailure, again time.Time) {
+	job := v.Jobs[m]
+	said := job.End.Failed
+	switch {
+	case !job.exists() || !job.Ended || job.End.Done != nil || isFilled(v, m):
+		return nil, again
+	case said == nil && job.Unread != "":
+		return &v1alpha1.RestoreFailure{Member: m, Message: "what its job said cannot be read: " + job.Unread}, job.EndedAt.Add(unreadFor)
+	case said == nil:
+		return &v1alpha1.RestoreFailure{Member: m, Message: "its job ended without saying why: " + job.Trouble}, job.EndedAt.Add(soon)
+	case said.Final:
+		took := min(job.EndedAt.Sub(job.begun()), latest)
+		return &v1alpha1.RestoreFailure{Member: m, Message: said.Message, Final: true}, job.EndedAt.Add(min(max(late, tenfold*took), latest))
+	default:
+		return &v1alpha1.RestoreFailure{Member: m, Message: said.Message}, job.EndedAt.Add(soon)
+	}
+}
+
+// lasting is what is still true of a failure: not when the volume has the data, nor when another try gets on that may succeed.
+func lasting(v View, failed *v1alpha1.RestoreFailure) *v1alpha1.RestoreFailure {
+	if failed == nil || v.Cluster.Status.Restore == nil || isFilled(v, failed.Member) {
+		return nil
+	}
+	if job := v.Jobs[failed.Member]; !failed.Final && job.exists() && !job.Ended && job.Progress.Read > 0 {
+		return nil
+	}
+	return failed
+}
+
+// retry tries a Job again that has failed, after a pause. What it left on the volume is begun again.
+func retry(v View) Step {
+	for _, m := range unfilled(v) {
+		if failed, again := failure(v, m); failed != nil && !v.Now.Before(again) && !v.Jobs[m].isGoing() {
+			return DeleteJob{m, string(v.Jobs[m].Object.UID), "it failed, and is tried again"}
+		}
+	}
+	return nil
+}
+
+func createJobs(v View) Step {
+	missing := lacking(v, func(m string) bool { return isFilled(v, m) || v.Jobs[m].exists() })
+	if len(missing) == 0 {
+		return nil
+	}
+	return CreateJobs{missing}
+}
+
+// awaitRetry tells why a Job has failed, that of one which only a person can mend first.
+func awaitRetry(v View) Step {
+	var told *v1alpha1.RestoreFailure
+	var until time.Time
+	for _, m := range unfilled(v) {
+		failed, again := failure(v, m)
+		if failed == nil {
+			continue
+		}
+		if v.Jobs[m].Unread != "" {
+			again = v.Now.Add(readAgain)
+		}
+		if until.IsZero() || again.Before(until) {
+			until = again
+		}
+		if told == nil || failed.Final && !told.Final {
+			told = failed
+		}
+	}
+	if told == nil {
+		return nil
+	}
+	s := status(v, "the next try to restore the data of "+told.Member, "")
+	s.Failure = told
+	return Wait{Status: s, Until: until}
+}
+
+// progress is what the slowest of the Jobs says.
+func progress(v View) string {
+	slowest, at := "", 2.0
+	for _, m := range unfilled(v) {
+		done, p := 0.0, v.Jobs[m].Progress
+		if p.Total > 0 {
+			done = float64(p.Read) / float64(p.Total)
+		}
+		if done < at {
+			slowest, at = m, done
+		}
+	}
+	if slowest == "" {
+		return "the cluster to begin with its volumes"
+	}
+	job := v.Jobs[slowest]
+	switch {
+	case job.Unread != "":
+		return fmt.Sprintf("the job that restores the data of %s, which cannot be heard: %s", slowest, job.Unread)
+	case job.Trouble != "":
+		return fmt.Sprintf("the job that restores the data of %s to run: %s", slowest, job.Trouble)
+	case job.Progress.Total == 0:
+		return fmt.Sprintf("the job that restores the data of %s to begin", slowest)
+	}
+	tens := int(at*10) * 10 // not every per cent is a write
+	return fmt.Sprintf("the data of %s to be restored: more than %d %% of %s", slowest, tens, size(job.Progress.Total))
+}
+
+// size is a number of bytes for people.
+func size(bytes int64) string {
+	const ki, mi = 1 << 10, 1 << 20
+	unit := int64(ki)
+	if bytes >= 10*mi {
+		unit = mi
+	}
+	return resource.NewQuantity((bytes+unit-1)/unit*unit, resource.BinarySI).String()
+}

@@ -1,0 +1,113 @@
+package restore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/version"
+)
+
+// Token tells this cluster from all others of its name, and is etcd's initial cluster token.
+func Token(c *v1alpha1.EtcdCluster) string { return string(c.UID) }
+
+// Volume is what a first member gets to be filled. That it holds nothing is never said of it. Until the cluster has adopted it,
+// it goes with the EtcdCluster, whatever the deletion policy is: there is no data in it that the backup does not have.
+func Volume(c *v1alpha1.EtcdCluster, member string) *corev1.PersistentVolumeClaim {
+	claim := build.Volume(c, member, &v1alpha1.Bootstrap{Token: Token(c), Members: c.Status.Restore.Members})
+	claim.OwnerReferences = []metav1.OwnerReference{build.Owner(c)}
+	delete(claim.Annotations, v1alpha1.AnnotationUnused)
+	claim.Annotations[v1alpha1.AnnotationVersion] = c.Status.Restore.Version
+	if c.Spec.Image != "" && c.Status.Restore.Version == version.Full(c.Spec.Version) {
+		claim.Annotations[v1alpha1.AnnotationChosenImage] = c.Spec.Image
+	}
+	return claim
+}
+
+// leaveVolumes never writes to what may hold data: every volume that could be this cluster's must have been made for this restore.
+func leaveVolumes(v View) Step {
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(v.Claims)) {
+		claim := v.Claims[name]
+		switch {
+		case isOurs(v, claim):
+		case isGoing(v, claim):
+			return Wait{Status: status(v, "volume "+name+" of an earlier cluster to be gone", "")}
+		default:
+			others = append(others, name)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return refuse(v, fmt.Sprintf("there are volumes of an earlier cluster of this name (%s), and nothing is restored over them: "+
+		"delete them if their data is not needed, create the EtcdCluster under another name, "+
+		"or create it without bootstrap.restore to bring that cluster back", strings.Join(others, ", ")))
+}
+
+// isOurs says whether a volume was made for this restore.
+func isOurs(v View, claim corev1.PersistentVolumeClaim) bool {
+	id := claim.Annotations[v1alpha1.AnnotationClusterID]
+	return claim.Annotations[v1alpha1.AnnotationToken] == Token(v.Cluster) && slices.Contains(v.Cluster.Status.Restore.Members, claim.Name) &&
+		claim.Labels[v1alpha1.LabelQuarantined] == "" && (id == "" || id == v.ClusterID)
+}
+
+// isGoing says whether Kubernetes deletes a volume, or is about to, because the earlier EtcdCluster that owns it is gone.
+func isGoing(v View, claim corev1.PersistentVolumeClaim) bool {
+	owner := metav1.GetControllerOf(&claim)
+	ofEarlier := owner != nil && owner.Kind == "EtcdCluster" && owner.Name == v.Cluster.Name && owner.UID != v.Cluster.UID
+	return claim.DeletionTimestamp != nil || ofEarlier
+}
+
+// awaitVolumes waits for a volume that somebody has deleted: another one cannot have its name before.
+func awaitVolumes(v View) Step {
+	for _, m := range v.Cluster.Status.Restore.Members {
+		if claim, there := v.Claims[m]; there && claim.DeletionTimestamp != nil {
+			return Wait{Status: status(v, "volume "+m+" to be gone, which somebody has deleted", "")}
+		}
+	}
+	return nil
+}
+
+func createVolumes(v View) Step {
+	missing := lacking(v, func(m string) bool { _, there := v.Claims[m]; return there })
+	if len(missing) == 0 {
+		return nil
+	}
+	return CreateVolumes{missing}
+}
+
+// markVolumes is what makes a volume count as filled: the mark is written after its Job has said so, and before the Job is deleted.
+func markVolumes(v View) Step {
+	for _, m := range unfilled(v) {
+		if job := v.Jobs[m]; job.exists() && isOwned(v, job) && isAbout(v, job, m) && job.End.Done != nil {
+			return MarkVolume{m, v.ClusterID}
+		}
+	}
+	return nil
+}
+
+// isFilled says whether a volume has the data: that is written on it.
+func isFilled(v View, member string) bool {
+	claim, there := v.Claims[member]
+	return there && v.ClusterID != "" && claim.Annotations[v1alpha1.AnnotationClusterID] == v.ClusterID
+}
+
+// unfilled are the first members whose volumes are not known to have the data.
+func unfilled(v View) []string { return lacking(v, func(m string) bool { return isFilled(v, m) }) }
+
+func lacking(v View, has func(member string) bool) []string {
+	var missing []string
+	for _, m := range v.Cluster.Status.Restore.Members {
+		if !has(m) {
+			missing = append(missing, m)
+		}
+	}
+	return missing
+}

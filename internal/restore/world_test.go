@@ -1,0 +1,182 @@
+package restore_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/restore"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+var start = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
+
+// A world is a cluster that begins with a backup, and what is done to it. It fails its test where a step does what none may.
+type world struct {
+	*testing.T
+	view   restore.View
+	jobs   int             // ever made
+	uids   int             // ever given
+	data   map[string]bool // volumes that truly have the data, by UID
+	events []string
+}
+
+func newWorld(t *testing.T, want v1alpha1.Restore) *world {
+	t.Helper()
+	return &world{T: t, data: map[string]bool{}, view: restore.View{
+		Now: start, ClusterID: "c1", Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
+		Store: &v1alpha1.EtcdBackupStore{}, Backups: []v1alpha1.EtcdBackup{newBackup("first", 100, start.Add(-time.Hour))},
+		Cluster: &v1alpha1.EtcdCluster{
+			ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "uid"},
+			Spec: v1alpha1.EtcdClusterSpec{
+				Size: ptr.To[int32](3), Version: "3.6.16", Bootstrap: &v1alpha1.BootstrapSpec{Restore: &want},
+			},
+		},
+	}}
+}
+
+func newBackup(name string, revision int64, began time.Time) v1alpha1.EtcdBackup {
+	return v1alpha1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		Status: v1alpha1.EtcdBackupStatus{
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}},
+			Store:      "offsite", Path: "v1/default/a/" + name, Revision: revision, StartedAt: &metav1.Time{Time: began},
+			EtcdVersion: "3.6.10", DatabaseSize: resource.NewQuantity(1<<20, resource.BinarySI), ManifestSHA256: "sum-" + name,
+		},
+	}
+}
+
+func (w *world) uid(of string) types.UID {
+	w.uids++
+	return types.UID(fmt.Sprintf("%s-%d", of, w.uids))
+}
+
+func (w *world) status() v1alpha1.RestoreStatus {
+	if w.view.Cluster.Status.Restore == nil {
+		return v1alpha1.RestoreStatus{}
+	}
+	return *w.view.Cluster.Status.Restore
+}
+
+// obey does the step, as Kubernetes and the controller would.
+func (w *world) obey(step restore.Step) {
+	w.Helper()
+	c := w.view.Cluster
+	switch s := step.(type) {
+	case restore.Record:
+		c.Status.Restore, w.events = &s.Status, append(w.events, s.Event)
+	case restore.CreateVolumes:
+		for _, m := range s.Members {
+			if _, there := w.view.Claims[m]; !there {
+				claim := restore.Volume(c, m)
+				claim.UID = w.uid("volume")
+				w.view.Claims[m] = *claim
+			}
+		}
+	case restore.CreateJobs:
+		for _, m := range s.Members {
+			w.createJob(m)
+		}
+	case restore.MarkVolume:
+		claim := w.view.Claims[s.Member]
+		if !w.data[string(claim.UID)] {
+			w.Fatalf("the volume of %s is marked, and has no data", s.Member)
+		}
+		claim.Annotations = maps.Clone(claim.Annotations)
+		claim.Annotations[v1alpha1.AnnotationClusterID] = s.ClusterID
+		w.view.Claims[s.Member] = claim
+	case restore.DeleteJob:
+		if job := w.view.Jobs[s.Member]; job.Object != nil && string(job.Object.UID) == s.UID {
+			if !metav1.IsControlledBy(job.Object, c) {
+				w.Fatalf("somebody else's job of %s is deleted", s.Member)
+			}
+			delete(w.view.Jobs, s.Member)
+		}
+	case restore.Wait:
+		c.Status.Restore = &s.Status
+	case restore.Done:
+	}
+}
+
+func (w *world) createJob(member string) {
+	w.Helper()
+	claim, there := w.view.Claims[member]
+	switch {
+	case w.view.Jobs[member].Object != nil:
+		w.Fatalf("a second job of %s", member)
+	case !there:
+		w.Fatalf("a job of %s, which has no volume", member)
+	case claim.Annotations[v1alpha1.AnnotationClusterID] != "":
+		w.Fatalf("the volume of %s has the data, and is filled again", member)
+	case claim.Annotations[v1alpha1.AnnotationToken] != "uid":
+		w.Fatalf("the volume of %s is somebody else's, and is filled", member)
+	case w.view.Cluster.Status.Bootstrap != nil || len(w.view.Pods) > 0:
+		w.Fatalf("a job of %s beside members", member)
+	}
+	w.jobs++
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Name: jobs.RestoreName(member), UID: w.uid("job"), CreationTimestamp: metav1.NewTime(w.view.Now),
+		OwnerReferences: []metav1.OwnerReference{build.Owner(w.view.Cluster)},
+	}}
+	w.view.Jobs[member] = restore.Job{Object: jobs.ForVolume(job, string(claim.UID))}
+}
+
+// settles obeys until the plan waits or is done.
+func (w *world) settles() restore.Step {
+	w.Helper()
+	for range 100 {
+		step := restore.Next(w.view)
+		w.obey(step)
+		switch step.(type) {
+		case restore.Wait, restore.Done:
+			return step
+		}
+	}
+	w.Fatal("it never settles")
+	return nil
+}
+
+// end has the Job of a member end.
+func (w *world) end(member string, end task.Line) {
+	job := w.view.Jobs[member]
+	job.Ended, job.EndedAt, job.End = true, w.view.Now, end
+	w.view.Jobs[member] = job
+	if end.Done != nil {
+		w.data[jobs.VolumeOf(job.Object)] = true
+	}
+}
+
+// succeed has the Jobs of all members end well.
+func (w *world) succeed() {
+	for _, m := range slices.Sorted(maps.Keys(w.view.Jobs)) {
+		w.end(m, task.Line{Done: &task.Done{}})
+	}
+}
+
+// progress is how far the Job of a member is.
+func (w *world) progress(member string, read, total int64) {
+	job := w.view.Jobs[member]
+	job.Progress = task.Progress{Read: read, Total: total}
+	w.view.Jobs[member] = job
+}
+
+// loseVolume has somebody delete the volume of a member.
+func (w *world) loseVolume(member string) {
+	delete(w.view.Claims, member)
+}
+
+func failed(message string, final bool) task.Line {
+	return task.Line{Failed: &task.Failed{Reason: task.StoreFailed, Message: message, Final: final}}
+}
