@@ -3,17 +3,23 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backupstore"
@@ -45,32 +51,24 @@ func (r *EtcdBackupStore) Reconcile(ctx context.Context, request ctrl.Request) (
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	step := backupstore.Next(view)
-	log.FromContext(ctx).V(1).Info("planned " + step.String())
-	switch s := step.(type) {
-	case backupstore.CreateJob:
-		order := task.Order{Verb: task.Check, Operator: r.version, Store: jobs.Store(store.Spec, time.Time{}), Check: &s.Order}
-		return ctrl.Result{}, r.tasks.create(ctx, jobs.Check(&store, backupstore.JobName(&store), order, image))
-	case backupstore.DeleteJob:
-		return ctrl.Result{}, r.tasks.remove(ctx, store.Namespace, backupstore.JobName(&store), s.UID)
-	case backupstore.Record:
-		if err := r.apply(ctx, s); err != nil {
-			return ctrl.Result{}, err
-		}
-		return ctrl.Result{RequeueAfter: time.Millisecond}, r.report(ctx, &store, s.Status)
-	case backupstore.Wait:
-		return r.until(s.Until, view), r.report(ctx, &store, s.Status)
+	step, because := backupstore.Next(view)
+	log.FromContext(ctx).V(1).Info("planned "+step.String(), "because", because)
+	if err := r.act(ctx, &store, image, step); err != nil {
+		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, nil
+	return r.result(view, step), r.report(ctx, &store, step)
 }
 
-// until looks again while a Job's Pod does not run: no watch tells of the log.
-func (r *EtcdBackupStore) until(due time.Time, view backupstore.View) ctrl.Result {
+// result is when to look again.
+func (r *EtcdBackupStore) result(view backupstore.View, step backupstore.Step) ctrl.Result {
+	wait, waits := step.(backupstore.Wait)
 	switch {
-	case !due.IsZero():
-		return ctrl.Result{RequeueAfter: max(due.Sub(view.Now), time.Millisecond)}
+	case !waits:
+		return ctrl.Result{RequeueAfter: time.Millisecond} // what was written decides what is next
+	case !wait.Until.IsZero():
+		return ctrl.Result{RequeueAfter: max(wait.Until.Sub(view.Now), time.Millisecond)}
 	case view.Job.Exists:
-		return ctrl.Result{RequeueAfter: 5 * time.Second}
+		return ctrl.Result{RequeueAfter: 5 * time.Second} // no watch of ours tells why its Pod does not run
 	}
 	return ctrl.Result{}
 }
@@ -79,32 +77,68 @@ func (r *EtcdBackupStore) observe(ctx context.Context, store v1alpha1.EtcdBackup
 	view := backupstore.View{Store: store, Now: r.now()}
 	var image jobs.Image
 	image, view.NoImage = r.image.get(ctx)
-	job, err := r.tasks.find(ctx, store.Namespace, backupstore.JobName(&store))
-	if err != nil || job == nil {
+	var err error
+	if view.Sources, err = r.tasks.sources(ctx, &store); err != nil {
 		return image, view, err
 	}
-	view.Job = backupstore.Job{Exists: true, UID: string(job.UID), Deleting: !job.DeletionTimestamp.IsZero()}
-	o, err := r.tasks.look(ctx, job)
-	if err != nil {
+	if view.Job, err = r.job(ctx, &store); err != nil {
 		return image, view, err
 	}
-	view.Job.Ended, view.Job.Lines, view.Job.Trouble = o.Ended, o.Lines, o.Trouble
-	if !o.Ended {
-		return image, view, nil
+	var from client.Reader = r.client
+	if view.Job.Ended {
+		from = r.tasks.live // a cache that is behind would have objects made twice
 	}
 	var all v1alpha1.EtcdBackupList
-	if err := r.tasks.live.List(ctx, &all, client.InNamespace(store.Namespace)); err != nil {
+	if err := from.List(ctx, &all, client.InNamespace(store.Namespace)); err != nil {
 		return image, view, fmt.Errorf("list EtcdBackups: %w", err)
 	}
 	view.Backups = all.Items
 	return image, view, nil
 }
 
+// job is the Job that looks at the store, and what it said.
+func (r *EtcdBackupStore) job(ctx context.Context, store *v1alpha1.EtcdBackupStore) (backupstore.Job, error) {
+	job, err := r.tasks.find(ctx, store.Namespace, backupstore.JobName(store))
+	if err != nil || job == nil {
+		return backupstore.Job{}, err
+	}
+	seen := backupstore.Job{
+		Exists: true, UID: string(job.UID), Deleting: !job.DeletionTimestamp.IsZero(), Foreign: !metav1.IsControlledBy(job, store),
+		Created: job.CreationTimestamp.Time, Asked: backupstore.ParseAsked(job.Annotations[v1alpha1.AnnotationAsked]),
+	}
+	if seen.Foreign || seen.Deleting {
+		return seen, nil
+	}
+	o, err := r.tasks.look(ctx, job)
+	seen.Ended, seen.Lines, seen.Trouble = o.Ended, o.Lines, o.Trouble
+	return seen, err
+}
+
+// act carries out a step. What goes into the status is part of the report.
+func (r *EtcdBackupStore) act(ctx context.Context, store *v1alpha1.EtcdBackupStore, image jobs.Image, step backupstore.Step) error {
+	switch s := step.(type) {
+	case backupstore.CreateJob:
+		order := task.Order{
+			Verb: task.Check, Operator: r.version, Store: jobs.Store(store.Spec, time.Time{}),
+			Check: &task.CheckOrder{Write: s.Asked.Try, Sweep: s.Asked.Try},
+		}
+		job := jobs.Check(store, backupstore.JobName(store), order, image)
+		metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1alpha1.AnnotationAsked, s.Asked.Encode())
+		return r.tasks.create(ctx, job)
+	case backupstore.DeleteJob:
+		return r.tasks.remove(ctx, store.Namespace, backupstore.JobName(store), s.UID)
+	case backupstore.Record:
+		return r.apply(ctx, s)
+	case backupstore.Wait:
+	}
+	return nil
+}
+
 // apply makes the EtcdBackups of a store what lies in it.
 func (r *EtcdBackupStore) apply(ctx context.Context, s backupstore.Record) error {
 	for i := range s.Create {
-		err := r.client.Create(ctx, &s.Create[i], client.FieldOwner(v1alpha1.FieldOwner))
-		if err != nil && !apierrors.IsAlreadyExists(err) {
+		// If something else has taken the name since, the next look chooses another one.
+		if err := r.client.Create(ctx, &s.Create[i], client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
 			return fmt.Errorf("create EtcdBackup %s: %w", s.Create[i].Name, err)
 		}
 	}
@@ -122,29 +156,75 @@ func (r *EtcdBackupStore) apply(ctx context.Context, s backupstore.Record) error
 }
 
 // report writes the status if it has changed, and tells of a store that became usable, or is no longer.
-func (r *EtcdBackupStore) report(ctx context.Context, store *v1alpha1.EtcdBackupStore, status v1alpha1.EtcdBackupStoreStatus) error {
-	if equality.Semantic.DeepEqual(store.Status, status) {
+func (r *EtcdBackupStore) report(ctx context.Context, store *v1alpha1.EtcdBackupStore, step backupstore.Step) error {
+	status, has := statusOf(step)
+	if !has || equality.Semantic.DeepEqual(store.Status, status) {
 		return nil
 	}
 	before := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReady)
 	store.Status = status
 	if err := r.client.Status().Update(ctx, store, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-		return fmt.Errorf("write status: %w", err)
+		return wrapped("write status", client.IgnoreNotFound(err))
 	}
 	after := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	if after == nil || before != nil && before.Reason == after.Reason && before.Status == after.Status {
 		return nil
 	}
-	kind := "Normal"
+	kind := corev1.EventTypeNormal
 	if after.Status == metav1.ConditionFalse {
-		kind = "Warning"
+		kind = corev1.EventTypeWarning
 	}
-	r.events.Eventf(store, nil, kind, after.Reason, "Check", "%s", after.Message)
+	r.events.Eventf(store, nil, kind, after.Reason, "Check", "%s", backupstore.Note(after.Message))
 	return nil
 }
 
-// SetupWithManager watches EtcdBackupStores and the Jobs that look at them.
+// statusOf is the status that a step wants, if it wants one.
+func statusOf(step backupstore.Step) (v1alpha1.EtcdBackupStoreStatus, bool) {
+	switch s := step.(type) {
+	case backupstore.Record:
+		return s.Status, true
+	case backupstore.Wait:
+		return s.Status, true
+	case backupstore.CreateJob, backupstore.DeleteJob:
+	}
+	return v1alpha1.EtcdBackupStoreStatus{}, false
+}
+
+// SetupWithManager watches EtcdBackupStores, the Jobs that look at them, and the backups in them.
 func (r *EtcdBackupStore) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdBackupStore{}).Owns(&batchv1.Job{}).
+		Watches(&v1alpha1.EtcdBackup{}, toStores(), builder.WithPredicates(usesStore())).
 		Named("etcdbackupstore").WithOptions(options()).Complete(r)
+}
+
+// toStores finds the stores that a backup is about.
+func toStores() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
+		b, is := object.(*v1alpha1.EtcdBackup)
+		if !is {
+			return nil
+		}
+		var requests []reconcile.Request
+		for _, name := range slices.Compact([]string{b.Spec.Store, b.Status.Store}) {
+			if name != "" {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: b.Namespace, Name: name}})
+			}
+		}
+		return requests
+	})
+}
+
+// usesStore drops the events of a backup after which its store has nothing else in it: how far a Job is, for instance.
+func usesStore() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, was := e.ObjectOld.(*v1alpha1.EtcdBackup)
+		after, is := e.ObjectNew.(*v1alpha1.EtcdBackup)
+		if !was || !is {
+			return false
+		}
+		complete := func(b *v1alpha1.EtcdBackup) bool {
+			return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
+		}
+		return complete(before) != complete(after) || (before.Status.Job == nil) != (after.Status.Job == nil)
+	}}
 }

@@ -22,6 +22,9 @@ const (
 	// AnnotationFound holds, on an EtcdBackup with spec.found, what the list of the store says of it, as
 	// JSON. Whoever lists the store writes it, and whoever drives the EtcdBackup copies it into the status.
 	AnnotationFound = "etcd-operator.dev/found"
+	// AnnotationAsked holds, on a Job that looks at a store, what was known when it was asked: of which
+	// spec and which keys its answer is.
+	AnnotationAsked = "etcd-operator.dev/asked"
 	// FinalizerBackup is on an EtcdBackup whose deletion removes it from its store.
 	FinalizerBackup = "etcd-operator.dev/backup"
 )

@@ -350,6 +350,24 @@ type EtcdBackupStoreStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Request",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=12
 	Request string `json:"request,omitempty"`
+
+	// sources are the versions that the Secrets and ConfigMaps of the spec had at the last look: with
+	// others the store is looked at again.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Sources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=13
+	Sources string `json:"sources,omitempty"`
+
+	// shown is a hash of the names of all EtcdBackups that stood for something in the store after the
+	// last look: when it is another one, the store is looked at again.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Shown",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=14
+	Shown string `json:"shown,omitempty"`
+
+	// hidden is of how many of the backups no EtcdBackup is made: it is made of the newest 1000 that have
+	// none already.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Hidden",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=15
+	Hidden int32 `json:"hidden,omitempty"`
 }
 
 // NewestBackup is the newest backup in a store.

@@ -1,19 +1,68 @@
 package v1alpha1
 
-// Reasons of ConditionReady of an EtcdBackupStore. While the store itself is the reason, it is the kind of its answer.
+// Reasons of ConditionReady of an EtcdBackupStore: True.
 const (
-	// ReasonUsable: the last look found that the store can be listed, written and read.
+	// ReasonUsable: the last look found that the store can be listed, written and read, and that it deletes.
 	ReasonUsable = "Usable"
+	// ReasonAppendOnly: the store can be listed, written and read, and deletes nothing for these keys; the message quotes it.
+	// Backups can be made and restored. What is to be deleted stays until somebody else deletes it.
+	ReasonAppendOnly = "AppendOnly"
+)
+
+// Reasons of ConditionReady of an EtcdBackupStore: Unknown.
+const (
 	// ReasonFirstCheck: the store is looked at for the first time since its spec changed.
 	ReasonFirstCheck = "FirstCheck"
-	// ReasonCheckBlocked: the Job that looks at the store does not run; the message quotes Kubernetes.
-	ReasonCheckBlocked = "CheckBlocked"
-	// ReasonCheckFailed: that Job ended without saying why.
-	ReasonCheckFailed = "CheckFailed"
+)
+
+// Reasons of ConditionReady of an EtcdBackupStore: False, because of something in Kubernetes.
+const (
+	// ReasonSecretMissing: a Secret that the spec names does not exist.
+	ReasonSecretMissing = "SecretMissing"
+	// ReasonConfigMapMissing: the ConfigMap that the spec names does not exist.
+	ReasonConfigMapMissing = "ConfigMapMissing"
+	// ReasonKeyMissing: a Secret or ConfigMap that the spec names lacks a key, or the key is empty.
+	ReasonKeyMissing = "KeyMissing"
+	// ReasonClaimMissing: the PersistentVolumeClaim that the spec names does not exist.
+	ReasonClaimMissing = "ClaimMissing"
+	// ReasonAccountMissing: the ServiceAccount that the spec names does not exist.
+	ReasonAccountMissing = "AccountMissing"
 	// ReasonNoImage: the operator does not know its own image, which Jobs run.
 	ReasonNoImage = "NoImage"
-	// ReasonStoreUnreachable: no connection.
+	// ReasonCheckBlocked: the Job that looks at the store does not run; the message quotes Kubernetes.
+	ReasonCheckBlocked = "CheckBlocked"
+	// ReasonCheckFailed: that Job ended without saying what is wrong with the store.
+	ReasonCheckFailed = "CheckFailed"
+)
+
+// Reasons of ConditionReady of an EtcdBackupStore: False, because of what the store answers, which the message quotes.
+const (
+	// ReasonStoreUnreachable: there is no connection, or it breaks.
 	ReasonStoreUnreachable = "Unreachable"
-	// ReasonStoreForbidden: the keys are wrong, or lack a right.
+	// ReasonStoreUntrusted: the certificate of the endpoint is not trusted.
+	ReasonStoreUntrusted = "Untrusted"
+	// ReasonStoreForbidden: the keys are wrong or expired, or lack a right; or the volume is read-only.
 	ReasonStoreForbidden = "Forbidden"
+	// ReasonStoreNoBucket: the bucket, container or folder does not exist.
+	ReasonStoreNoBucket = "NoBucket"
+	// ReasonStoreWrongRegion: the bucket is in another region.
+	ReasonStoreWrongRegion = "WrongRegion"
+	// ReasonStoreSkewed: the clocks of store and node differ too much.
+	ReasonStoreSkewed = "Skewed"
+	// ReasonStoreFull: there is no room, or a quota is reached.
+	ReasonStoreFull = "Full"
+	// ReasonStoreLocked: a lock refuses what must be possible.
+	ReasonStoreLocked = "Locked"
+	// ReasonStoreSlow: the store is slower than 128 KiB a second.
+	ReasonStoreSlow = "Slow"
+	// ReasonStoreBusy: the store asks for fewer requests, or failed by itself.
+	ReasonStoreBusy = "Busy"
+	// ReasonStoreUnsupported: the store lacks something that is needed, such as conditional writes.
+	ReasonStoreUnsupported = "Unsupported"
+	// ReasonStoreInvalid: the spec, or a key, makes no sense.
+	ReasonStoreInvalid = "Invalid"
+	// ReasonStoreInterfered: something else writes, changes or deletes objects below the prefix.
+	ReasonStoreInterfered = "Interfered"
+	// ReasonStoreUnknown: the store says something that the operator does not know.
+	ReasonStoreUnknown = "Unknown"
 )

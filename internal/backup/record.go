@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -203,7 +202,7 @@ func (v View) recordTrial(t task.Trial) Record {
 	s.Verified = &v1alpha1.Verification{At: moment(v.Now), Took: metav1.Duration{Duration: t.Took.Round(time.Millisecond)}}
 	if s.ManifestSHA256 == "" { // of another program: only the trial knows what is in it
 		s.Revision, s.Keys = cmp.Or(s.Revision, t.Revision), cmp.Or(s.Keys, new(t.Keys))
-		s.DatabaseSize, s.EtcdVersion = cmp.Or(s.DatabaseSize, size(t.Database)), cmp.Or(s.EtcdVersion, t.ClusterVersion)
+		s.DatabaseSize, s.EtcdVersion = cmp.Or(s.DatabaseSize, v1alpha1.SizeOf(t.Database)), cmp.Or(s.EtcdVersion, t.ClusterVersion)
 	}
 	what := fmt.Sprintf("an etcd has served %s with %d keys, after %s", revision(s), t.Keys, s.Verified.Took.Duration)
 	return Record{Status: s, What: what, Event: "BackupVerified"}
@@ -218,10 +217,10 @@ func putFacts(s *v1alpha1.EtcdBackupStatus, f task.Facts) {
 		s.Keys = new(*f.Keys)
 	}
 	if f.Database > 0 {
-		s.DatabaseSize = size(f.Database)
+		s.DatabaseSize = v1alpha1.SizeOf(f.Database)
 	}
 	if f.Stored > 0 {
-		s.StoredSize = size(f.Stored)
+		s.StoredSize = v1alpha1.SizeOf(f.Stored)
 	}
 	s.ManifestSHA256, s.Encrypted = cmp.Or(f.ManifestSHA256, s.ManifestSHA256), f.Encrypted
 	if !f.StartedAt.IsZero() {
@@ -237,15 +236,3 @@ func moment(t time.Time) metav1.Time { return metav1.NewTime(t.UTC().Truncate(ti
 
 // clock is a moment for people.
 func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// size is a number of bytes for people, rounded up.
-func size(bytes int64) *resource.Quantity {
-	unit := int64(1 << 10)
-	switch {
-	case bytes > 10<<30:
-		unit = 1 << 30
-	case bytes > 10<<20:
-		unit = 1 << 20
-	}
-	return resource.NewQuantity((bytes+unit-1)/unit*unit, resource.BinarySI)
-}

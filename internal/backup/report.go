@@ -79,14 +79,14 @@ func progress(v View, step Step, phase v1alpha1.BackupPhase) *v1alpha1.BackupPro
 	p := v.Job.Progress
 	told := &v1alpha1.BackupProgress{Message: shortened(p.Message)}
 	if p.Total > 0 {
-		told.Total = size(p.Total)
+		told.Total = v1alpha1.SizeOf(p.Total)
 		told.Percent = int32(min(max(0, math.Floor(100*float64(p.Read)/float64(p.Total))), 100))
 	}
 	if p.Read > 0 {
-		told.Read = size(p.Read)
+		told.Read = v1alpha1.SizeOf(p.Read)
 	}
 	if p.Rate > 0 {
-		told.Rate = size(p.Rate)
+		told.Rate = v1alpha1.SizeOf(p.Rate)
 	}
 	return told
 }

@@ -2,10 +2,9 @@ package backupstore
 
 import (
 	"fmt"
-	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -14,99 +13,143 @@ import (
 )
 
 // record is what the answer of a Job that has ended means.
-func record(v View, status v1alpha1.EtcdBackupStoreStatus) Step {
+func record(v View) Record {
+	found, end := split(v.Job.Lines)
+	status := v.status()
+	asked := v.Job.Asked
 	status.CheckedBy, status.CheckedAt = v.Job.UID, ptr.To(metav1.NewTime(v.Now))
-	status.Request = v.Store.Annotations[v1alpha1.AnnotationCheck]
-	asked := isTryDue(v)
-	status.ObservedGeneration = v.Store.Generation
-	var found []task.Found
-	var end task.Line
-	for _, line := range v.Job.Lines {
+	status.ObservedGeneration, status.Request, status.Sources = asked.Generation, asked.Request, asked.Sources
+	switch {
+	case end.Failed != nil:
+		status.Failures++
+		return Record{Status: v.is(status, metav1.ConditionFalse, reasonOf(*end.Failed), end.Failed.Message)}
+	case end.Done == nil || end.Done.Check == nil:
+		return Record{Status: unsaid(v, status)}
+	}
+	status.Failures = 0
+	if asked.Try {
+		status.TriedAt, status.ClockSkew = status.CheckedAt, nil
+	}
+	checked := *end.Done.Check
+	if checked.Skew != 0 {
+		status.ClockSkew = &metav1.Duration{Duration: checked.Skew}
+	}
+	l := list(v, found, checked.Backups)
+	count(&status, l, checked)
+	reason, message := usable(v, l, checked)
+	step := l.step
+	step.Status = v.is(status, metav1.ConditionTrue, reason, message)
+	return step
+}
+
+// split tells what was found from the line by which the Job ended.
+func split(lines []task.Line) (found []task.Found, end task.Line) {
+	for _, line := range lines {
 		if line.Found != nil {
 			found = append(found, *line.Found)
 		}
 		end = line
 	}
+	return found, end
+}
+
+// unsaid is the status after a Job that ended without a word, as one does that is evicted. That says nothing of the store, unless
+// it happens again.
+func unsaid(v View, status v1alpha1.EtcdBackupStoreStatus) v1alpha1.EtcdBackupStoreStatus {
+	status.Failures++
+	if status.Failures == 1 && v.isUsable() {
+		return status
+	}
+	return v.is(status, metav1.ConditionFalse, v1alpha1.ReasonCheckFailed, "the Job that looks at the store failed: "+v.Job.Trouble)
+}
+
+// usable is the reason and the message of a store that can be used. Whether it deletes is known after a look that tried.
+func usable(v View, l listing, checked task.Checked) (reason, message string) {
+	reason, message = v1alpha1.ReasonUsable, "the store can be listed, written and read"
+	switch before := v.ready(); {
+	case checked.Kept != "":
+		reason, message = v1alpha1.ReasonAppendOnly, message+", but deletes nothing: "+checked.Kept
+	case !v.Job.Asked.Try && v.isUsable() && before.Reason == v1alpha1.ReasonAppendOnly:
+		return before.Reason, before.Message
+	}
+	if l.lost > 0 {
+		message += fmt.Sprintf("; the log of the Job has lost %d backups of its list, so that no EtcdBackup is deleted", l.lost)
+	}
+	return reason, message
+}
+
+// count is what the status says of all backups. The sums are those of the Job: its log may have lost lines.
+func count(status *v1alpha1.EtcdBackupStoreStatus, l listing, checked task.Checked) {
+	status.Backups = int32(min(max(checked.Backups, len(l.found)), 1<<31-1))
+	status.Hidden = int32(min(l.hidden, 1<<31-1))
+	status.StoredSize = v1alpha1.SizeOf(checked.Stored)
+	status.Newest = l.newest()
+	status.Shown = l.view.shown(l.after())
+}
+
+// running is the status while a Job looks. A store stays as usable as it was, unless Kubernetes says for some time that the Job
+// does not run.
+func running(v View) v1alpha1.EtcdBackupStoreStatus {
+	late := v.Now.Sub(v.Job.Created) >= startsWithin
 	switch {
-	case end.Failed != nil:
-		status.Failures++
-		return Record{Status: unusable(v, status, reasonOf(*end.Failed), end.Failed.Message)}
-	case end.Done == nil || end.Done.Check == nil:
-		status.Failures++
-		return Record{Status: unusable(v, status, v1alpha1.ReasonCheckFailed, "the Job that looks at the store failed: "+v.Job.Trouble)}
+	case late && v.Job.Trouble != "":
+		return v.unusable(v1alpha1.ReasonCheckBlocked, "the Job that looks at the store does not run: "+v.Job.Trouble)
+	case v.Store.Status.CheckedAt != nil && v.Store.Status.ObservedGeneration == v.Store.Generation:
+		return v.status()
 	}
-	status.Failures = 0
-	if asked {
-		status.TriedAt = status.CheckedAt
-		status.ClockSkew = nil
-		if skew := end.Done.Check.Skew; skew != 0 {
-			status.ClockSkew = &metav1.Duration{Duration: skew}
-		}
+	message := "the store is being looked at for the first time with this spec"
+	if late {
+		message += fmt.Sprintf("; that was begun at %s: kubectl describe pods -l job-name=%s --namespace=%s says what it waits for",
+			v.Job.Created.UTC().Format(time.RFC3339), JobName(&v.Store), v.Store.Namespace)
 	}
-	summary(&status, found)
-	message := fmt.Sprintf("the store can be listed, written and read; it has %d backups", status.Backups)
-	set(v, &status, metav1.ConditionTrue, v1alpha1.ReasonUsable, message)
-	step := changes(v, found)
-	step.Status = status
-	if step.Status.Newest != nil {
-		step.Status.Newest.Name = nameFor(v, step, newest(found).Path)
-	}
-	return step
+	return v.is(v.status(), metav1.ConditionUnknown, v1alpha1.ReasonFirstCheck, message)
 }
 
-func summary(status *v1alpha1.EtcdBackupStoreStatus, found []task.Found) {
-	var stored int64
-	for _, f := range found {
-		stored += f.Backup.Stored
+func (v View) ready() metav1.Condition {
+	if c := meta.FindStatusCondition(v.Store.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+		return *c
 	}
-	status.Backups, status.StoredSize, status.Newest = int32(min(len(found), 1<<31-1)), resource.NewQuantity(stored, resource.BinarySI), nil
-	if last := newest(found); last != nil {
-		status.Newest = &v1alpha1.NewestBackup{Revision: last.Backup.Revision, Time: metav1.NewTime(last.Backup.StartedAt)}
-	}
+	return metav1.Condition{}
 }
 
-// newest is the backup that was begun last among those that can be restored; nil if there is none.
-func newest(found []task.Found) *task.Found {
-	var last *task.Found
-	for i, f := range found {
-		if f.Problem == "" && (last == nil || f.Backup.StartedAt.After(last.Backup.StartedAt)) {
-			last = &found[i]
-		}
-	}
-	return last
+// isUsable says whether the store was usable, as the spec is now.
+func (v View) isUsable() bool {
+	ready := v.ready()
+	return ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == v.Store.Generation
 }
 
-// running says what keeps the Job, if Kubernetes says something; the store is as usable meanwhile as it was.
-func running(v View, status v1alpha1.EtcdBackupStoreStatus) v1alpha1.EtcdBackupStoreStatus {
-	switch {
-	case v.Job.Trouble != "":
-		return unusable(v, status, v1alpha1.ReasonCheckBlocked, "the Job that looks at the store does not run: "+v.Job.Trouble)
-	case status.CheckedAt == nil || status.ObservedGeneration != v.Store.Generation:
-		set(v, &status, metav1.ConditionUnknown, v1alpha1.ReasonFirstCheck, "the store is being looked at for the first time with this spec")
-	}
-	return status
+func (v View) unusable(reason, message string) v1alpha1.EtcdBackupStoreStatus {
+	return v.is(v.status(), metav1.ConditionFalse, reason, message)
 }
 
-func unusable(v View, status v1alpha1.EtcdBackupStoreStatus, reason, message string) v1alpha1.EtcdBackupStoreStatus {
-	set(v, &status, metav1.ConditionFalse, reason, message)
-	return status
-}
+// longestMessage is in bytes. Kubernetes takes 32768 characters.
+const longestMessage = 4096
 
-func set(v View, status *v1alpha1.EtcdBackupStoreStatus, is metav1.ConditionStatus, reason, message string) {
+// is is the status with that condition.
+func (v View) is(
+	status v1alpha1.EtcdBackupStoreStatus, value metav1.ConditionStatus, reason, message string,
+) v1alpha1.EtcdBackupStoreStatus {
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: is, Reason: reason, Message: message, ObservedGeneration: v.Store.Generation,
-		LastTransitionTime: metav1.NewTime(v.Now),
+		Type: v1alpha1.ConditionReady, Status: value, Reason: reason, Message: shortened(message, longestMessage),
+		ObservedGeneration: v.Store.Generation, LastTransitionTime: metav1.NewTime(v.Now),
 	})
+	return status
 }
 
-// reasonOf is the kind of the store's answer as a reason: "wrong region" is WrongRegion. It is in the message's first words.
+// reasons of what stores answer, by store.Kind.
+var reasons = map[string]string{
+	"unknown": v1alpha1.ReasonStoreUnknown, "invalid": v1alpha1.ReasonStoreInvalid, "not found": v1alpha1.ReasonStoreInterfered,
+	"no bucket": v1alpha1.ReasonStoreNoBucket, "exists": v1alpha1.ReasonStoreInterfered, "changed": v1alpha1.ReasonStoreInterfered,
+	"too large": v1alpha1.ReasonStoreInterfered, "forbidden": v1alpha1.ReasonStoreForbidden, "locked": v1alpha1.ReasonStoreLocked,
+	"full": v1alpha1.ReasonStoreFull, "skewed": v1alpha1.ReasonStoreSkewed, "wrong region": v1alpha1.ReasonStoreWrongRegion,
+	"untrusted": v1alpha1.ReasonStoreUntrusted, "slow": v1alpha1.ReasonStoreSlow, "busy": v1alpha1.ReasonStoreBusy,
+	"unreachable": v1alpha1.ReasonStoreUnreachable, "unsupported": v1alpha1.ReasonStoreUnsupported,
+}
+
+// reasonOf is how the store answered, as a reason. What a Job of another version says is none that Kubernetes must take.
 func reasonOf(failed task.Failed) string {
-	if failed.Kind == "" {
-		return string(failed.Reason)
+	if reason, known := reasons[failed.Kind]; known {
+		return reason
 	}
-	reason := ""
-	for _, word := range strings.Fields(failed.Kind) {
-		reason += strings.ToUpper(word[:1]) + word[1:]
-	}
-	return reason
+	return v1alpha1.ReasonCheckFailed
 }

@@ -1,11 +1,13 @@
 package backupstore
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -14,40 +16,164 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
-// changes are what the EtcdBackups lack to be what lies in the store. Those that were not found are never touched.
-func changes(v View, found []task.Found) Record {
-	var step Record
-	names, standing := map[string]bool{}, map[string]*v1alpha1.EtcdBackup{}
+const (
+	// most is how many EtcdBackups are made of what lies in one store: the newest ones.
+	most = 1000
+	// longestPath is that of spec.found.
+	longestPath = 1024
+	// longestSaid is in bytes: an object has at most 256 KiB of annotations.
+	longestSaid = 64 << 10
+)
+
+// listing is what lies in a store beside the EtcdBackups that there are.
+type listing struct {
+	view   View
+	found  []task.Found // the newest first
+	lost   int          // how many the log of the Job does not have
+	hidden int          // of how many no EtcdBackup is made
+	step   Record       // without its status
+
+	byPath   map[string]task.Found
+	standing map[string]*v1alpha1.EtcdBackup // by path
+	shows    map[string]bool                 // paths of which there is, or will be, an EtcdBackup that was found
+	taken    map[string]bool                 // names
+}
+
+// list compares what was found with the EtcdBackups. Only those that were found here are changed or deleted, and none is
+// deleted because of what is not in a list with gaps.
+func list(v View, found []task.Found, total int) listing {
+	l := listing{
+		view: v, found: sorted(found), lost: max(total-len(found), 0),
+		byPath: map[string]task.Found{}, standing: map[string]*v1alpha1.EtcdBackup{}, shows: map[string]bool{}, taken: map[string]bool{},
+	}
+	for _, f := range l.found {
+		l.byPath[f.Path] = f
+	}
 	for i := range v.Backups {
 		b := &v.Backups[i]
-		names[b.Name] = true
-		if b.Spec.Found != "" && b.Spec.Store != v.Store.Name {
-			continue
+		l.taken[b.Name] = true
+		if b.Spec.Found == "" || v.wasFound(b) {
+			l.stand(b)
 		}
-		standing[pathOf(b)] = b
 	}
-	listed := map[string]bool{}
-	for _, f := range found {
-		listed[f.Path] = true
-		said := said(f)
-		there := standing[f.Path]
+	l.show()
+	for i := range v.Backups {
+		if b := &v.Backups[i]; v.wasFound(b) && b.DeletionTimestamp.IsZero() {
+			l.compare(b)
+		}
+	}
+	return l
+}
+
+// sorted is what was found, the newest first.
+func sorted(found []task.Found) []task.Found {
+	all := slices.Clone(found)
+	slices.SortFunc(all, func(a, b task.Found) int {
+		return cmp.Or(b.Backup.StartedAt.Compare(a.Backup.StartedAt), strings.Compare(a.Path, b.Path))
+	})
+	return slices.CompactFunc(all, func(a, b task.Found) bool { return a.Path == b.Path })
+}
+
+// stand notes which EtcdBackup stands for a path: rather the one by which the backup was made than one that was found.
+func (l *listing) stand(b *v1alpha1.EtcdBackup) {
+	path := pathOf(b)
+	if there := l.standing[path]; there == nil || there.Spec.Found != "" && b.Spec.Found == "" {
+		l.standing[path] = b
+	}
+}
+
+// show makes EtcdBackups of what none stands for, while there is room.
+func (l *listing) show() {
+	room := most
+	for _, f := range l.found {
+		there := l.standing[f.Path]
 		switch {
-		case there == nil:
-			made := object(v, f, said, nameOf(f, names))
-			names[made.Name] = true
-			step.Create = append(step.Create, made)
-		case there.Spec.Found != "" && there.Annotations[v1alpha1.AnnotationFound] != said:
-			changed := there.DeepCopy()
-			metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1alpha1.AnnotationFound, said)
-			step.Update = append(step.Update, *changed)
+		case there != nil && there.Spec.Found == "":
+		case room == 0 || len(f.Path) > longestPath:
+			l.hidden++
+		default:
+			room--
+			l.shows[f.Path] = true
+			if there == nil {
+				made := l.view.object(f, nameOf(f, l.taken))
+				l.taken[made.Name] = true
+				l.step.Create = append(l.step.Create, made)
+			}
 		}
 	}
-	for _, b := range v.Backups {
-		if b.Spec.Found != "" && b.Spec.Store == v.Store.Name && !listed[b.Spec.Found] && b.DeletionTimestamp.IsZero() {
-			step.Delete = append(step.Delete, b)
+}
+
+// compare brings an EtcdBackup that was found up to date. It is deleted if nothing lies there any more, or if there is no room or
+// no need for it, unless it is somebody else's or holds what is stored.
+func (l *listing) compare(b *v1alpha1.EtcdBackup) {
+	f, listed := l.byPath[b.Spec.Found]
+	switch {
+	case !listed && l.lost > 0: // it may be among what was lost
+		return
+	case !listed && isOurs(b), listed && !l.shows[b.Spec.Found] && isOurs(b) && b.Spec.DeletionPolicy != v1alpha1.DeleteBackup:
+		l.step.Delete = append(l.step.Delete, *b)
+		return
+	case !listed:
+		f = task.Found{Path: b.Spec.Found, Problem: "nothing lies there: the list of the store does not have it"}
+	}
+	if said := said(f); b.Annotations[v1alpha1.AnnotationFound] != said {
+		changed := b.DeepCopy()
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1alpha1.AnnotationFound, said)
+		l.step.Update = append(l.step.Update, *changed)
+	}
+}
+
+// after are the EtcdBackups as they are once the step is taken.
+func (l *listing) after() []v1alpha1.EtcdBackup {
+	gone := map[string]bool{}
+	for _, b := range l.step.Delete {
+		gone[b.Name] = true
+	}
+	return slices.DeleteFunc(slices.Concat(l.view.Backups, l.step.Create), func(b v1alpha1.EtcdBackup) bool { return gone[b.Name] })
+}
+
+// newest is the backup that was begun last among those that can be restored; nil if there is none.
+func (l *listing) newest() *v1alpha1.NewestBackup {
+	i := slices.IndexFunc(l.found, func(f task.Found) bool { return f.Problem == "" })
+	if i < 0 {
+		return nil
+	}
+	f := l.found[i]
+	newest := &v1alpha1.NewestBackup{Revision: f.Backup.Revision, Time: metav1.NewTime(f.Backup.StartedAt)}
+	for _, b := range l.after() {
+		if pathOf(&b) == f.Path && (newest.Name == "" || b.Spec.Found == "") {
+			newest.Name = b.Name
 		}
 	}
-	return step
+	return newest
+}
+
+// wasFound says whether an EtcdBackup stands for something that was found in this store.
+func (v View) wasFound(b *v1alpha1.EtcdBackup) bool {
+	return b.Spec.Found != "" && b.Spec.Store == v.Store.Name
+}
+
+// isHere says whether an EtcdBackup is about this store.
+func (v View) isHere(b *v1alpha1.EtcdBackup) bool {
+	return b.Spec.Store == v.Store.Name || b.Status.Store == v.Store.Name
+}
+
+// isOurs says whether the operator has made an EtcdBackup.
+func isOurs(b *v1alpha1.EtcdBackup) bool {
+	return b.Labels[build.ManagedByLabel] == v1alpha1.FieldOwner
+}
+
+// shown is a hash of the names of those EtcdBackups that stand for something in the store.
+func (v View) shown(backups []v1alpha1.EtcdBackup) string {
+	var names []string
+	for i := range backups {
+		b := &backups[i]
+		if v.wasFound(b) || v.isHere(b) && meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete) {
+			names = append(names, b.Name)
+		}
+	}
+	slices.Sort(names)
+	return short(names)
 }
 
 // pathOf is where a backup lies or is being written.
@@ -62,56 +188,43 @@ func pathOf(b *v1alpha1.EtcdBackup) string {
 	}
 }
 
+// said is what is found, as an annotation.
 func said(f task.Found) string {
+	f.Problem = shortened(f.Problem, 1024)
 	text, _ := json.Marshal(f) // numbers, texts and times always can be
+	if len(text) > longestSaid {
+		return said(task.Found{
+			Path: f.Path, Program: f.Program, Problem: "the manifest says more than an EtcdBackup can hold",
+			Backup: task.Facts{Stored: f.Backup.Stored, StartedAt: f.Backup.StartedAt},
+		})
+	}
 	return string(text)
 }
 
-func object(v View, f task.Found, said, name string) v1alpha1.EtcdBackup {
+// Note is a message as an event takes it.
+func Note(message string) string { return shortened(message, 900) }
+
+func shortened(text string, bytes int) string {
+	if len(text) <= bytes {
+		return text
+	}
+	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
+		bytes--
+	}
+	return text[:bytes] + "…"
+}
+
+// object goes with the store: without one nobody can read what it stands for.
+func (v View) object(f task.Found, name string) v1alpha1.EtcdBackup {
 	return v1alpha1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: v.Store.Namespace,
 			Labels:      map[string]string{build.ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelStore: v.Store.Name},
-			Annotations: map[string]string{v1alpha1.AnnotationFound: said},
+			Annotations: map[string]string{v1alpha1.AnnotationFound: said(f)},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdBackupStore", Name: v.Store.Name, UID: v.Store.UID,
+			}},
 		},
 		Spec: v1alpha1.EtcdBackupSpec{Store: v.Store.Name, Found: f.Path, DeletionPolicy: v1alpha1.RetainBackup},
 	}
-}
-
-// nameOf is the name that the backup had, if no other has it, and else one that only its path has.
-func nameOf(f task.Found, taken map[string]bool) string {
-	name := f.Backup.Name
-	if name == "" {
-		name = clean(f.Path[strings.LastIndex(f.Path, "/")+1:])
-	}
-	if !taken[name] && len(name) <= longestName {
-		return name
-	}
-	sum := sha256.Sum256([]byte(f.Path))
-	return strings.TrimRight(name[:min(len(name), longestName-9)], "-.") + "-" + hex.EncodeToString(sum[:4])
-}
-
-const longestName = 63
-
-// clean makes a name of Kubernetes of the name of an object.
-func clean(name string) string {
-	cleaned := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(name))
-	return strings.Trim("found-"+cleaned, "-")
-}
-
-// nameFor is the name of the EtcdBackup that stands for a path, or will.
-func nameFor(v View, step Record, path string) string {
-	for _, among := range [][]v1alpha1.EtcdBackup{v.Backups, step.Create} {
-		for _, b := range among {
-			if pathOf(&b) == path {
-				return b.Name
-			}
-		}
-	}
-	return ""
 }

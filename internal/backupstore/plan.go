@@ -1,79 +1,15 @@
 // Package backupstore decides the one next step for an EtcdBackupStore: when it is looked at, and what the answer means. The same
 // View always gives the same Step.
 //
-// It must never import a client, a clock, a logger or a context.
+// It must never import a client, a clock, a logger or a context. It never has two Jobs for a store, and never changes or deletes
+// an EtcdBackup that was not found in this store.
 package backupstore
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/task"
 )
-
-// View is one observation of an EtcdBackupStore.
-type View struct {
-	Store   v1alpha1.EtcdBackupStore
-	Backups []v1alpha1.EtcdBackup // all of the namespace, by name
-	Job     Job
-	NoImage string // why the operator does not know its own image; empty if it does
-	Now     time.Time
-}
-
-// Job is the one that looks at the store. There is one at a time, by its name.
-type Job struct {
-	Exists   bool
-	Deleting bool
-	UID      string
-	Ended    bool
-	Lines    []task.Line // Found and the last one; of one that has ended
-	Trouble  string      // why its Pod does not run, or how it ended, in the words of Kubernetes
-}
-
-// Step is the one next thing to do. The set is closed.
-//
-//sumtype:decl
-type Step interface {
-	fmt.Stringer
-	step()
-}
-
-type (
-	// CreateJob looks at the store.
-	CreateJob struct{ Order task.CheckOrder }
-	// DeleteJob deletes the Job with this UID, whose answer is recorded.
-	DeleteJob struct{ UID string }
-	// Record makes EtcdBackups of what was found, deletes those of what is no longer there, and then writes the status: in this
-	// order, so that it is done again after a crash.
-	Record struct {
-		Create, Update, Delete []v1alpha1.EtcdBackup
-		Status                 v1alpha1.EtcdBackupStoreStatus
-	}
-	// Wait changes nothing but what the condition says.
-	Wait struct {
-		Status v1alpha1.EtcdBackupStoreStatus
-		Until  time.Time // when to look again; zero: a watch tells
-	}
-)
-
-func (CreateJob) step() {}
-func (DeleteJob) step() {}
-func (Record) step()    {}
-func (Wait) step()      {}
-
-func (CreateJob) String() string { return "look at the store" }
-func (DeleteJob) String() string { return "delete the job whose answer is recorded" }
-func (s Record) String() string {
-	return fmt.Sprintf("record what the store says: %d backups, %d new, %d gone", s.Status.Backups, len(s.Create), len(s.Delete))
-}
-
-func (s Wait) String() string {
-	if s.Until.IsZero() {
-		return "wait for the answer of the store"
-	}
-	return "wait until " + s.Until.UTC().Format(time.RFC3339)
-}
 
 // How long after a look the next one is. A store that fails is asked again soon: most faults are short, or are just
 // being mended by a person.
@@ -81,34 +17,142 @@ const always = 5 * time.Minute
 
 var afterFailure = []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, always}
 
-// tries is how often writing is tried, which leaves something behind in stores that lock what is written.
-const tries = time.Hour
+const (
+	// tries is how often writing is tried, which leaves something behind in stores that lock what is written.
+	tries = time.Hour
+	// settles is the shortest pause between two looks, unless a person asks: backups end, and are deleted, several at a time.
+	settles = 10 * time.Second
+	// glance is how often it is read whether what the spec names is there and unchanged, while that keeps the store from being used.
+	glance = 10 * time.Second
+	// startsWithin is how long a Job may take to start before it is said what keeps it.
+	startsWithin = 30 * time.Second
+)
 
-// JobName is the name of the Job that looks at a store.
-func JobName(store *v1alpha1.EtcdBackupStore) string { return "etcd-store-" + string(store.UID) }
+// A rule looks at a view and either decides the step or passes, returning nil.
+type rule struct {
+	name   string
+	decide func(View) Step
+	does   string // in one line
+}
 
-// Next is the one step to take now.
-func Next(v View) Step {
+// The rules are asked in order, and the first to decide wins: finish the Job that was begun, then see whether there is a reason
+// for another one.
+var policy = []rule{
+	{"leave what goes", leaveDeleted, "does nothing for a store that is being deleted: its Job and what was found in it go with it"},
+	{"leave the job of others", leaveForeign, "waits while something else has a Job of the same name"},
+	{"wait for the job to go", awaitDeletion, "waits until a Job that is being deleted is gone"},
+	{"delete the recorded job", deleteRecorded, "deletes a Job whose answer is in the status"},
+	{"delete the outdated job", deleteOutdated, "deletes a Job that looks at what the spec said before"},
+	{"record the answer", recordAnswer, "makes EtcdBackups of what was found, and writes down how the store is"},
+	{"need what is named", needSources, "creates no Job, and deletes the one that waits, while a Secret, a key or a volume is missing"},
+	{"wait for the job", awaitJob, "waits until the Job has ended; the store is as usable meanwhile as it was"},
+	{"need an image", needImage, "creates no Job while the operator does not know its own image"},
+	{"wait until it is due", awaitDue, "waits until there is a reason to look again"},
+	{"look", look, "creates a Job that looks at the store"},
+}
+
+// Next returns the one step to take now, and the name of the rule that chose it.
+func Next(v View) (Step, string) {
+	for _, r := range policy {
+		if step := r.decide(v); step != nil {
+			return step, r.name
+		}
+	}
+	return Wait{For: "nothing", Status: v.status()}, "as wanted"
+}
+
+// status is a copy of the status, to be changed.
+func (v View) status() v1alpha1.EtcdBackupStoreStatus {
 	status := *v.Store.Status.DeepCopy()
 	status.Type = typeOf(v.Store.Spec)
-	switch job := v.Job; {
-	case !v.Store.DeletionTimestamp.IsZero():
-		return Wait{Status: status}
-	case job.Exists && job.Deleting:
-		return Wait{Status: status}
-	case job.Exists && job.UID == status.CheckedBy:
-		return DeleteJob{job.UID}
-	case job.Exists && job.Ended:
-		return record(v, status)
-	case job.Exists:
-		return Wait{Status: running(v, status)}
-	case v.NoImage != "":
-		return Wait{Status: unusable(v, status, v1alpha1.ReasonNoImage, v.NoImage)}
+	return status
+}
+
+func leaveDeleted(v View) Step {
+	if v.Store.DeletionTimestamp.IsZero() {
+		return nil
 	}
-	if due := dueAt(v); v.Now.Before(due) {
-		return Wait{Status: status, Until: due}
+	return Wait{For: "the store to go", Status: v.status()}
+}
+
+func leaveForeign(v View) Step {
+	if !v.Job.Exists || !v.Job.Foreign {
+		return nil
 	}
-	return CreateJob{task.CheckOrder{Write: isTryDue(v), Sweep: isTryDue(v)}}
+	message := "Job " + JobName(&v.Store) + " is in the way: it does not belong to this store; delete it"
+	return Wait{For: "a Job of that name to go", Status: v.unusable(v1alpha1.ReasonCheckBlocked, message), Until: v.Now.Add(glance)}
+}
+
+func awaitDeletion(v View) Step {
+	if !v.Job.Exists || !v.Job.Deleting {
+		return nil
+	}
+	return Wait{For: "the Job to be gone", Status: v.status()}
+}
+
+func deleteRecorded(v View) Step {
+	if !v.Job.Exists || v.Job.UID != v.Store.Status.CheckedBy {
+		return nil
+	}
+	return DeleteJob{UID: v.Job.UID, Because: "its answer is recorded"}
+}
+
+func deleteOutdated(v View) Step {
+	if !v.Job.Exists || v.Job.Asked.Generation == v.Store.Generation {
+		return nil
+	}
+	return DeleteJob{UID: v.Job.UID, Because: "it looks at what the spec said before"}
+}
+
+func recordAnswer(v View) Step {
+	if !v.Job.Exists || !v.Job.Ended {
+		return nil
+	}
+	return record(v)
+}
+
+func needSources(v View) Step {
+	reason, message := missing(v)
+	switch {
+	case reason == "":
+		return nil
+	case v.Job.Exists:
+		return DeleteJob{UID: v.Job.UID, Because: message}
+	}
+	return Wait{For: "what the spec names", Status: v.unusable(reason, message), Until: v.Now.Add(glance)}
+}
+
+func awaitJob(v View) Step {
+	if !v.Job.Exists {
+		return nil
+	}
+	return Wait{For: "the answer of the store", Status: running(v)}
+}
+
+func needImage(v View) Step {
+	if v.NoImage == "" {
+		return nil
+	}
+	return Wait{For: "the operator's image", Status: v.unusable(v1alpha1.ReasonNoImage, v.NoImage), Until: v.Now.Add(glance)}
+}
+
+func awaitDue(v View) Step {
+	due := dueAt(v)
+	if !v.Now.Before(due) {
+		return nil
+	}
+	status, until := v.status(), due
+	if soon := v.Now.Add(glance); status.Failures > 0 && len(v.Sources) > 0 && soon.Before(until) {
+		until = soon // no watch tells of other keys
+	}
+	return Wait{For: "the next look", Status: status, Until: until}
+}
+
+func look(v View) Step {
+	return CreateJob{Asked{
+		Generation: v.Store.Generation, Request: v.Store.Annotations[v1alpha1.AnnotationCheck],
+		Sources: versionsOf(v.Sources), Try: isTryDue(v),
+	}}
 }
 
 // isAsked says whether somebody wants to know now: by another spec, or by the annotation.
@@ -118,15 +162,33 @@ func isAsked(v View) bool {
 		s.Annotations[v1alpha1.AnnotationCheck] != s.Status.Request
 }
 
+// hasOtherKeys says whether the Secrets and ConfigMaps of the spec are others than those that the last look used.
+func hasOtherKeys(v View) bool { return versionsOf(v.Sources) != v.Store.Status.Sources }
+
+// hasOtherBackups says whether a backup was completed or has gone since the last look. While a Job of a backup uses the store
+// its end is waited for.
+func hasOtherBackups(v View) bool {
+	for i := range v.Backups {
+		if v.Backups[i].Status.Job != nil && v.isHere(&v.Backups[i]) {
+			return false
+		}
+	}
+	return v.shown(v.Backups) != v.Store.Status.Shown
+}
+
 func dueAt(v View) time.Time {
+	status := v.Store.Status
 	if isAsked(v) {
 		return v.Now
 	}
 	pause := always
-	if n := int(v.Store.Status.Failures); n > 0 {
+	if n := int(status.Failures); n > 0 {
 		pause = afterFailure[min(n, len(afterFailure))-1]
 	}
-	due := v.Store.Status.CheckedAt.Add(pause)
+	if hasOtherKeys(v) || status.Failures == 0 && hasOtherBackups(v) {
+		pause = settles
+	}
+	due := status.CheckedAt.Add(pause)
 	if v.Now.Add(pause).Before(due) { // the clock was put back
 		return v.Now
 	}
@@ -134,8 +196,9 @@ func dueAt(v View) time.Time {
 }
 
 func isTryDue(v View) bool {
-	tried := v.Store.Status.TriedAt
-	return isAsked(v) || v.Store.Status.Failures > 0 || tried == nil || v.Now.Sub(tried.Time) >= tries || v.Now.Before(tried.Time)
+	status := v.Store.Status
+	return isAsked(v) || hasOtherKeys(v) || status.Failures > 0 ||
+		status.TriedAt == nil || v.Now.Sub(status.TriedAt.Time) >= tries || v.Now.Before(status.TriedAt.Time)
 }
 
 func typeOf(spec v1alpha1.EtcdBackupStoreSpec) string {

@@ -1,250 +1,254 @@
 package backupstore_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	"github.com/cockroachdb/datadriven"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backupstore"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
-var start = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
-
-// world is a store, and what is done to its objects.
-type world struct {
-	*testing.T
-	view backupstore.View
-	jobs int
-}
-
-func newWorld(t *testing.T) *world {
-	t.Helper()
-	return &world{T: t, view: backupstore.View{Now: start, Store: v1alpha1.EtcdBackupStore{
-		ObjectMeta: metav1.ObjectMeta{Name: "offsite", Namespace: "default", UID: "store", Generation: 1},
-		Spec:       v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: "backups"}},
-	}}}
-}
-
-func (w *world) obey(step backupstore.Step) {
-	w.Helper()
-	switch s := step.(type) {
-	case backupstore.CreateJob:
-		if w.view.Job.Exists {
-			w.Fatal("a second job")
-		}
-		w.jobs++
-		w.view.Job = backupstore.Job{Exists: true, UID: "job" + strings.Repeat("'", w.jobs)}
-	case backupstore.DeleteJob:
-		w.view.Job = backupstore.Job{}
-	case backupstore.Record:
-		for _, b := range s.Create {
-			b.UID = types.UID(b.Name)
-			w.view.Backups = append(w.view.Backups, b)
-		}
-		for _, gone := range s.Delete {
-			for i, b := range w.view.Backups {
-				if b.Name == gone.Name {
-					w.view.Backups = append(w.view.Backups[:i:i], w.view.Backups[i+1:]...)
-				}
+// TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
+//
+//	secret=missing|unreadable|good|rotated|without:KEY,   claim=NAME (instead of S3), image=WORDS (why it is not known)
+//	lies=PATH (name=… at=AGE reason=… problem=… program=…), gone=PATH   what is in the store
+//	own=NAME (store=…), completes=NAME, by-hand=PATH, delete=NAME, policy=NAME (becomes Delete)   EtcdBackups
+//	check=fails:KIND WORDS|silent WORDS|cut|keeps WORDS|hangs WORDS   how the next Job ends, or why it does not run
+//	spec, ask=VALUE, deleted, job=foreign, pass=DURATION   what happens
+//	settle   obey the plan until it rests and no Job runs; so does the end of the story
+//
+// Jobs succeed unless a line says otherwise. What is printed is each step with its rule, each event, and at rest when the store
+// is looked at again, its condition if it has another message, and the EtcdBackups that stand for what was found.
+//
+// If it fails, run with -rewrite and read the diff before you commit it.
+func TestPlan(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			s := &story{t: t, world: newWorld(t.Errorf)}
+			for _, line := range strings.Split(d.Input, "\n") {
+				s.tell(strings.TrimSpace(line))
 			}
-		}
-		w.view.Store.Status = s.Status
-	case backupstore.Wait:
-		w.view.Store.Status = s.Status
+			s.settle()
+			return s.out.String()
+		})
+	})
+}
+
+type story struct {
+	*world
+	t       *testing.T
+	hangs   bool
+	message string
+	out     strings.Builder
+}
+
+func (s *story) tell(line string) {
+	word, words, _ := strings.Cut(line, " ")
+	key, value, _ := strings.Cut(word, "=")
+	switch key {
+	case "":
+		return
+	case "settle":
+		s.settle()
+		return
+	}
+	fmt.Fprintf(&s.out, "> %s\n", line)
+	switch key {
+	case "lies":
+		s.put(value, words)
+	case "check":
+		s.end(value, words)
+	case "secret":
+		s.keys(value)
+	case "own", "completes", "by-hand", "delete", "policy":
+		s.object(key, value, words)
+	default:
+		s.set(key, value, words)
 	}
 }
 
-// settles obeys until the plan waits.
-func (w *world) settles() backupstore.Wait {
-	w.Helper()
-	for range 20 {
-		step := backupstore.Next(w.view)
-		w.obey(step)
-		if wait, waits := step.(backupstore.Wait); waits {
-			return wait
+func (s *story) set(key, value, words string) {
+	v := &s.v
+	switch key {
+	case "claim":
+		v.Store.Spec = v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: value}, ServiceAccountName: words}
+	case "image":
+		v.NoImage = strings.TrimSpace(value + " " + words)
+	case "gone":
+		s.gone(value)
+	case "spec":
+		v.Store.Generation++
+	case "ask":
+		v.Store.Annotations = map[string]string{v1alpha1.AnnotationCheck: value}
+	case "deleted":
+		v.Store.DeletionTimestamp = &metav1.Time{Time: v.Now}
+	case "job":
+		v.Job = backupstore.Job{Exists: value == "foreign", Foreign: true, UID: "another"}
+	case "pass":
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			s.t.Fatal(err)
 		}
-	}
-	w.Fatal("it never settles")
-	return backupstore.Wait{}
-}
-
-// answers has the store looked at, with that answer.
-func (w *world) answers(lines ...task.Line) backupstore.Wait {
-	w.Helper()
-	w.settles()
-	if !w.view.Job.Exists {
-		w.Fatal("nobody looks at the store")
-	}
-	w.view.Job.Ended, w.view.Job.Lines = true, lines
-	return w.settles()
-}
-
-func (w *world) ready() metav1.Condition {
-	return *meta.FindStatusCondition(w.view.Store.Status.Conditions, v1alpha1.ConditionReady)
-}
-
-func found(name string) task.Line {
-	return task.Line{Found: &task.Found{Path: "v1/old/a/" + name, Backup: task.Facts{
-		ID: name, Name: name, Namespace: "old", Cluster: "a", Revision: 7, Stored: 1000, StartedAt: start.Add(-time.Hour),
-	}}}
-}
-
-var done = task.Line{Done: &task.Done{Check: &task.Checked{Skew: time.Second}}}
-
-// What lies in a store becomes EtcdBackups, once; what no longer lies there goes, and nobody else's.
-func TestWhatLiesInAStore(t *testing.T) {
-	w := newWorld(t)
-	ours := v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "mine", Namespace: "default", UID: "mine"}}
-	ours.Spec = v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "offsite"}
-	elsewhere := v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "first", Namespace: "default"}}
-	elsewhere.Spec = v1alpha1.EtcdBackupSpec{Store: "other", Found: "v1/x/y/z"}
-	w.view.Backups = []v1alpha1.EtcdBackup{ours, elsewhere}
-	mine := task.Line{Found: &task.Found{Path: "v1/default/a/mine", Backup: task.Facts{Name: "mine"}}}
-
-	wait := w.answers(found("first"), found("second"), mine, done)
-	if len(w.view.Backups) != 4 || w.view.Store.Status.Backups != 3 || w.ready().Status != metav1.ConditionTrue {
-		t.Fatalf("%d objects, %+v", len(w.view.Backups), w.view.Store.Status)
-	}
-	if !wait.Until.Equal(start.Add(5*time.Minute)) || w.view.Store.Status.ClockSkew.Duration != time.Second {
-		t.Errorf("it waits until %s, %+v", wait.Until, w.view.Store.Status)
-	}
-	for _, b := range w.view.Backups[2:] {
-		if b.Spec.Found == "" || b.Name == "first" || len(b.Name) > 63 {
-			t.Errorf("%s stands for %q", b.Name, b.Spec.Found)
-		}
-	}
-	w.view.Now = start.Add(5 * time.Minute)
-	w.answers(found("second"), done)
-	if len(w.view.Backups) != 3 || w.jobs != 2 {
-		t.Errorf("%d objects after %d jobs", len(w.view.Backups), w.jobs)
-	}
-	for _, b := range w.view.Backups {
-		if b.Spec.Found == "v1/old/a/first" {
-			t.Error("what is gone is still shown")
-		}
+		v.Now = v.Now.Add(d)
+	default:
+		s.t.Fatalf("unknown word %q", key)
 	}
 }
 
-// A store that fails says why in its own words, and is asked again soon, and then less often.
-func TestAStoreThatFails(t *testing.T) {
-	w := newWorld(t)
-	failed := task.Line{Failed: &task.Failed{Reason: task.StoreFailed, Kind: "wrong region", Message: "the bucket is in eu-1"}}
-	for i, pause := range []time.Duration{10, 20, 30, 60, 120, 300, 300} {
-		wait := w.answers(failed)
-		if got := wait.Until.Sub(w.view.Now); got != pause*time.Second {
-			t.Errorf("after failure %d it waits for %s", i+1, got)
-		}
-		if c := w.ready(); c.Status != metav1.ConditionFalse || c.Reason != "WrongRegion" || c.Message != "the bucket is in eu-1" {
-			t.Errorf("it says %+v", c)
-		}
-		w.view.Now = wait.Until
-	}
-	w.answers(done)
-	if w.ready().Status != metav1.ConditionTrue || w.view.Store.Status.Failures != 0 {
-		t.Errorf("it is well, and says %+v", w.view.Store.Status)
-	}
-}
-
-// What people change is looked at once, without a wait.
-func TestAskedFor(t *testing.T) {
-	for name, change := range map[string]func(*v1alpha1.EtcdBackupStore){
-		"spec":       func(s *v1alpha1.EtcdBackupStore) { s.Generation++ },
-		"annotation": func(s *v1alpha1.EtcdBackupStore) { s.Annotations = map[string]string{v1alpha1.AnnotationCheck: "now"} },
-	} {
-		w := newWorld(t)
-		w.answers(done)
-		change(&w.view.Store)
-		if step, creates := backupstore.Next(w.view).(backupstore.CreateJob); !creates || !step.Order.Write {
-			t.Errorf("%s: %s", name, step)
-		}
-		w.answers(done)
-		if w.jobs != 2 {
-			t.Errorf("%s: %d jobs", name, w.jobs)
+// put has something lie in the store.
+func (s *story) put(path, words string) {
+	f := task.Found{Path: path, Backup: task.Facts{Revision: 7, Stored: 1 << 20, StartedAt: start.Add(-time.Hour)}}
+	for _, word := range strings.Fields(words) {
+		switch key, value, _ := strings.Cut(word, "="); key {
+		case "name":
+			f.Backup.Name = value
+		case "reason":
+			f.Backup.Reason = value
+		case "problem":
+			f.Problem = value
+		case "program":
+			f.Program = value
+		case "at":
+			age, err := time.ParseDuration(value)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			f.Backup.StartedAt = start.Add(-age)
+		default:
+			s.t.Fatalf("unknown word %q", key)
 		}
 	}
+	s.gone(path)
+	s.content = append(s.content, f)
 }
 
-// Writing is tried once an hour, because stores may keep what is written.
-func TestTries(t *testing.T) {
-	w := newWorld(t)
-	w.answers(done)
-	tried := 0
-	for w.view.Now.Before(start.Add(3 * time.Hour)) {
-		w.view.Now = w.view.Now.Add(5 * time.Minute)
-		if step, creates := backupstore.Next(w.view).(backupstore.CreateJob); creates && step.Order.Write {
-			tried++
+// end says how the next Job ends.
+func (s *story) end(value, words string) {
+	how, kind, _ := strings.Cut(value, ":")
+	switch how {
+	case "fails":
+		s.answer = func([]task.Line) []task.Line {
+			return []task.Line{{Failed: &task.Failed{Reason: task.StoreFailed, Kind: strings.ReplaceAll(kind, "-", " "), Message: words}}}
 		}
-		w.answers(done)
-	}
-	if tried != 3 {
-		t.Errorf("writing was tried %d times in three hours", tried)
-	}
-}
-
-// An answer is recorded before the Job goes, and once.
-func TestCrashes(t *testing.T) {
-	w := newWorld(t)
-	w.settles()
-	w.view.Job.Ended, w.view.Job.Lines = true, []task.Line{found("first"), done}
-	step, records := backupstore.Next(w.view).(backupstore.Record)
-	if !records {
-		t.Fatalf("%s", step)
-	}
-	made := step
-	made.Status = w.view.Store.Status // it died before the status was written
-	w.obey(made)
-	again, _ := backupstore.Next(w.view).(backupstore.Record)
-	if len(again.Create) > 0 {
-		t.Error("a second object is made of what was found")
-	}
-	w.obey(again)
-	if _, deletes := backupstore.Next(w.view).(backupstore.DeleteJob); !deletes {
-		t.Error("the job stays")
-	}
-}
-
-// Jobs that do not run say why; a store that was ready is not until then.
-func TestTrouble(t *testing.T) {
-	w := newWorld(t)
-	w.settles()
-	w.view.Job.Trouble = "0/3 nodes are available"
-	w.settles()
-	if c := w.ready(); c.Reason != v1alpha1.ReasonCheckBlocked || !strings.Contains(c.Message, "0/3 nodes") {
-		t.Errorf("it says %+v", c)
-	}
-	w.view.Job.Ended = true
-	w.settles()
-	if c := w.ready(); c.Reason != v1alpha1.ReasonCheckFailed {
-		t.Errorf("it says %+v", c)
-	}
-	w = newWorld(t)
-	w.view.NoImage = "start it with --task-image"
-	w.settles()
-	if c := w.ready(); c.Reason != v1alpha1.ReasonNoImage || w.jobs > 0 {
-		t.Errorf("it says %+v", c)
-	}
-}
-
-// Names are those of Kubernetes, whatever lies in a store.
-func TestNamesOfWhatIsFound(t *testing.T) {
-	w := newWorld(t)
-	odd := func(path string) task.Line { return task.Line{Found: &task.Found{Path: path, Program: "etcdctl"}} }
-	w.answers(odd("Backups/Ünlaut & Co.db"), odd("other/Ünlaut & Co.db"), odd(strings.Repeat("x", 300)), found(strings.Repeat("y", 80)), done)
-	names := map[string]bool{}
-	for _, b := range w.view.Backups {
-		strange := strings.Trim(b.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasSuffix(b.Name, "-")
-		if names[b.Name] || len(b.Name) > 63 || strange {
-			t.Errorf("an object is called %q", b.Name)
+	case "silent":
+		s.trouble = words
+		s.answer = func([]task.Line) []task.Line { return nil }
+	case "cut": // the log was rotated
+		s.answer = func(all []task.Line) []task.Line { return all[1:] }
+	case "keeps":
+		s.answer = func(all []task.Line) []task.Line {
+			all[len(all)-1].Done.Check.Kept = words
+			return all
 		}
-		names[b.Name] = true
+	case "hangs":
+		s.hangs, s.v.Job.Trouble = true, words
+	case "goes-on":
+		s.hangs = false
+	default:
+		s.t.Fatalf("unknown end %q", how)
 	}
-	if len(names) != 4 {
-		t.Errorf("%d objects", len(names))
+}
+
+func (s *story) keys(value string) {
+	how, key, _ := strings.Cut(value, ":")
+	all := []string{"accessKeyID", "secretAccessKey"}
+	switch how {
+	case "missing":
+		s.secret = secret{known: true}
+	case "unreadable":
+		s.secret = secret{}
+	case "good", "rotated":
+		s.secret = secret{known: true, exists: true, keys: all, version: how}
+	case "without":
+		all = slices.DeleteFunc(all, func(k string) bool { return k == key })
+		s.secret = secret{known: true, exists: true, keys: all, version: how}
+	default:
+		s.t.Fatalf("unknown secret %q", how)
+	}
+}
+
+// object is about EtcdBackups.
+func (s *story) object(key, value, words string) {
+	switch key {
+	case "own":
+		store := "offsite"
+		if words != "" {
+			store = strings.TrimPrefix(words, "store=")
+		}
+		s.v.Backups = append(s.v.Backups, own(value, store))
+	case "completes":
+		s.complete(value)
+	case "by-hand":
+		s.v.Backups = append(s.v.Backups, v1alpha1.EtcdBackup{
+			ObjectMeta: metav1.ObjectMeta{Name: "by-hand", Namespace: "ns"},
+			Spec:       v1alpha1.EtcdBackupSpec{Store: "offsite", Found: value},
+		})
+	case "delete":
+		s.remove(value)
+	case "policy":
+		s.v.Backups[s.find(value)].Spec.DeletionPolicy = v1alpha1.DeleteBackup
+	}
+}
+
+// settle obeys the plan until it rests, and ends its Jobs.
+func (s *story) settle() {
+	for range 30 {
+		step, because := backupstore.Next(s.view())
+		wait, waits := step.(backupstore.Wait)
+		runs := waits && s.v.Job.Exists && !s.v.Job.Ended && !s.v.Job.Foreign && s.v.Store.DeletionTimestamp == nil
+		if !runs || s.hangs {
+			fmt.Fprintf(&s.out, "%s (%s)\n", sentence(step), because)
+		}
+		s.events = nil
+		s.obey(step)
+		for _, event := range s.events {
+			fmt.Fprintf(&s.out, "    %s\n", event)
+		}
+		switch {
+		case runs && !s.hangs:
+			s.endJob()
+		case waits:
+			s.stand(wait)
+			return
+		}
+	}
+	s.out.WriteString("never settles\n")
+}
+
+// sentence is a step without what the next lines say.
+func sentence(step backupstore.Step) string {
+	if wait, waits := step.(backupstore.Wait); waits {
+		return "wait for " + wait.For
+	}
+	return step.String()
+}
+
+// stand prints how the store stands.
+func (s *story) stand(wait backupstore.Wait) {
+	if !wait.Until.IsZero() {
+		fmt.Fprintf(&s.out, "next look after %s\n", wait.Until.Sub(s.v.Now))
+	}
+	if c := s.ready(); c.Message != s.message {
+		s.message = c.Message
+		fmt.Fprintf(&s.out, "Ready=%s %s since %s: %s\n", c.Status, c.Reason, c.LastTransitionTime.Sub(start), c.Message)
+	}
+	if newest := s.v.Store.Status.Newest; newest != nil {
+		fmt.Fprintf(&s.out, "%d backups, %s, the newest is %s", s.v.Store.Status.Backups, s.v.Store.Status.StoredSize, newest.Name)
+		if hidden := s.v.Store.Status.Hidden; hidden > 0 {
+			fmt.Fprintf(&s.out, ", %d are hidden", hidden)
+		}
+		s.out.WriteString("\n")
+	}
+	for _, b := range s.v.Backups {
+		if b.Spec.Found != "" {
+			fmt.Fprintf(&s.out, "  %s stands for %s\n", b.Name, b.Spec.Found)
+		}
 	}
 }

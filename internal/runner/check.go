@@ -21,10 +21,11 @@ func check(ctx context.Context, j job) (task.Done, error) {
 	var checked task.Checked
 	if j.Check.Write {
 		report := store.Check(ctx, j.where.Store, j.Now)
-		if err := oneLine(slices.DeleteFunc(report.Problems, func(err error) bool { return errors.Is(err, store.Locked) })); err != nil {
-			return task.Done{}, err // that the store keeps everything for a while is what its user wanted
+		kept, problems := tolerate(report.Problems)
+		if err := oneLine(problems); err != nil {
+			return task.Done{}, err
 		}
-		checked.Skew = report.Skew
+		checked.Skew, checked.Kept = report.Skew, kept
 	}
 	listing, err := archive.List(ctx, j.where, "")
 	if err != nil {
@@ -44,10 +45,24 @@ func check(ctx context.Context, j job) (task.Done, error) {
 		}
 	}
 	checked.Backups, checked.Unknown = len(found), listing.Unknown
-	if j.Check.Sweep {
+	if j.Check.Sweep && checked.Kept == "" {
 		checked.Swept, err = j.sweep(ctx, listing.Torn, j.storeClock(listing, checked.Skew).Add(-task.SweepAfter))
 	}
 	return task.Done{Check: &checked}, err
+}
+
+// tolerate tells that the store refuses to delete from all other problems: backups can be made and restored without, and it is
+// how people keep them from whoever gets hold of the keys.
+func tolerate(problems []error) (kept string, others []error) {
+	for _, problem := range problems {
+		var e *store.Error
+		if errors.As(problem, &e) && e.Do == "delete" && (e.Kind == store.Forbidden || e.Kind == store.Locked) {
+			kept = e.Error()
+			continue
+		}
+		others = append(others, problem)
+	}
+	return kept, others
 }
 
 // readAll reads the manifests of folders, some at a time, and keeps their order. A backup that was deleted since it was

@@ -69,6 +69,7 @@ type Checked struct {
 	Stored  int64         `json:"stored"` // bytes of all of them
 	Swept   int           `json:"swept,omitempty"`
 	Unknown int           `json:"unknown,omitempty"` // objects that are no backup
+	Kept    string        `json:"kept,omitempty"`    // why the store does not delete, in its words; empty if it does
 }
 
 // Trial is what etcd said of a backup, and how long it took.
