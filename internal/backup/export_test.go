@@ -29,7 +29,7 @@ func RuleNames() []string {
 }
 
 // Size and Scratch are sizes for people, and for trials.
-func Size(bytes int64) string { return size(bytes).String() }
+func Size(bytes int64) string { return v1alpha1.SizeOf(bytes).String() }
 
 // Scratch is the room of a trial.
 func Scratch(s v1alpha1.EtcdBackupStatus) resource.Quantity { return scratch(s) }
