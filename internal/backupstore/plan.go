@@ -12,7 +12,7 @@ import (
 )
 
 // How long after a look the next one is. A store that fails is asked again soon: most faults are short, or are just
-// being mended by a person.
+// being fixed by a person.
 const always = 5 * time.Minute
 
 var afterFailure = []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, always}
