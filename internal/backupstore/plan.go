@@ -165,7 +165,7 @@ func isAsked(v View) bool {
 // hasOtherKeys says whether the Secrets and ConfigMaps of the spec are others than those that the last look used.
 func hasOtherKeys(v View) bool { return versionsOf(v.Sources) != v.Store.Status.Sources }
 
-// hasOtherBackups says whether a backup was completed or has gone since the last look. While a Job of a backup uses the store
+// hasOtherBackups says whether a backup was completed, has gone, or has failed since the last look. While a Job of a backup uses the store
 // its end is waited for.
 func hasOtherBackups(v View) bool {
 	for i := range v.Backups {
