@@ -26,15 +26,20 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 	for _, first := range history(claim).First {
 		v.Record.NextSerial = max(v.Record.NextSerial, cluster.Serial(c.Name, first)+1)
 	}
+	if j.isAwaited(claim.Name) {
+		return // it is being filled, and what the members do goes on beside it
+	}
 	j.expiry(claim)
 	if v.Want.Ephemeral {
 		return // a volume of an earlier cluster is nothing to one that keeps no data
 	}
 	j.misfits(claim)
-	if isQuarantined(claim) {
+	m, aside := j.members[claim.Name], isQuarantined(claim)
+	if chosen := m != nil && m.Chosen; aside && !chosen {
 		return
 	}
-	m := j.member(claim.Name)
+	m = j.member(claim.Name)
+	m.SetAside = aside
 	m.Volume, j.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1alpha1.AnnotationChosenImage]
 	m.Unused = build.IsUnused(claim)
 	if m.Volume == cluster.Kept {
@@ -90,10 +95,14 @@ func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 // expiry notes a volume that was set aside long enough ago.
 func (j *judgement) expiry(claim *corev1.PersistentVolumeClaim) {
 	since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
-	if !isQuarantined(claim) || claim.DeletionTimestamp != nil || err != nil {
+	if m := j.members[claim.Name]; !isQuarantined(claim) || claim.DeletionTimestamp != nil || err != nil || m != nil && m.Chosen {
 		return
 	}
-	if age := j.come().Sub(since); age >= j.c.Spec.Storage.KeepFor() {
+	keep, err := time.ParseDuration(claim.Annotations[v1alpha1.AnnotationKeepFor])
+	if err != nil {
+		keep = j.c.Spec.Storage.KeepFor()
+	}
+	if age := j.come().Sub(since); age >= keep {
 		j.v.Expired = append(j.v.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, UID: string(claim.UID)})
 	}
 }

@@ -32,6 +32,9 @@ func Volume(c *v1alpha1.EtcdCluster, member string) *corev1.PersistentVolumeClai
 
 // leaveVolumes never writes to what may hold data: every volume that could be this cluster's must have been made for this restore.
 func leaveVolumes(v View) Step {
+	if v.Cluster.IsRestoring() {
+		return leaveNamesakes(v)
+	}
 	var others []string
 	for _, name := range slices.Sorted(maps.Keys(v.Claims)) {
 		claim := v.Claims[name]
@@ -49,6 +52,17 @@ func leaveVolumes(v View) Step {
 	return refuse(v, fmt.Sprintf("there are volumes of an earlier cluster of this name (%s), and nothing is restored over them: "+
 		"delete them if their data is not needed, create the EtcdCluster under another name, "+
 		"or create it without bootstrap.restore to bring that cluster back", strings.Join(others, ", ")))
+}
+
+// leaveNamesakes never writes to a volume of a member to come that was not made for this restore. All others are left alone.
+func leaveNamesakes(v View) Step {
+	for _, m := range v.Cluster.Status.Restore.Members {
+		if claim, there := v.Claims[m]; there && !isOurs(v, claim) && claim.DeletionTimestamp == nil {
+			return refuse(v, fmt.Sprintf("volume %s was not made for this restore, and nothing is restored over it: "+
+				"delete it if its data is not needed", m))
+		}
+	}
+	return nil
 }
 
 // isOurs says whether a volume was made for this restore.
