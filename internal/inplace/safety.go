@@ -84,4 +84,3 @@ func isStillThere(v View, members []string) bool {
 	}
 	return true
 }
-
