@@ -25,6 +25,10 @@ func preview(v View) Step {
 		return nil
 	}
 	made := newPreview(v, b)
+	if has != nil && made.Confirm == has.Confirm && v.Restore.Spec.Confirm == has.Confirm {
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, "the backup, or the cluster, is not the one that was confirmed, "+
+			"although its revision is the same: to restore it, create another EtcdRestore")
+	}
 	s := said(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, fmt.Sprintf("to restore, set spec.confirm to %q", made.Confirm))
 	s.Preview = made
 	return Record{Status: s, Event: "RestorePreviewed", What: told(v, made)}

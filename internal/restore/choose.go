@@ -208,7 +208,7 @@ func unfit(want Wish, b *v1alpha1.EtcdBackup) string {
 	case c.Spec.Storage.Ephemeral != nil:
 		return "storage.ephemeral has no volume to restore into: create the EtcdCluster with volumes"
 	}
-	return cmp.Or(version.Restorable(b.Status.EtcdVersion, version.Full(c.Spec.Version)), tooLarge(want, b))
+	return cmp.Or(version.Restorable(b.Status.EtcdVersion, version.Full(c.Spec.Version), want.with()), tooLarge(want, b))
 }
 
 // beside the database a member's volume needs room for etcd's log (docs/adr/0029-restores-make-volumes.md), in bytes.

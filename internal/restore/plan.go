@@ -185,6 +185,9 @@ func undo(v View) Step {
 	if step := deleteJobs(v, s.SetAside); step != nil {
 		return step
 	}
+	if s.CompletedAt != nil {
+		return Done{}
+	}
 	if !s.IsCancelled() {
 		return Wait{Status: status(v, "the members to come back with their data", "")}
 	}
