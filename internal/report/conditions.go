@@ -146,7 +146,7 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 	case plan.Wait:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+s.For)
 	case plan.Record:
-		if s.Fact.ClusterID != v.Record.ClusterID {
+		if s.Fact.ClusterID != v.Record.ClusterID && s.Fact.ClusterID != "" {
 			return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
 		}
 	case plan.Apply, plan.CreatePods, plan.DeletePods, plan.MarkPods, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote,

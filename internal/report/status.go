@@ -56,7 +56,7 @@ func format(status v1alpha1.EtcdClusterStatus, v cluster.View) int32 {
 // bootstrap if nothing else is left to do: one write says both.
 func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 	s, records := step.(plan.Record)
-	if !records || s.Fact.ClusterID == v.Record.ClusterID {
+	if !records || s.Fact.ClusterID == v.Record.ClusterID || s.Fact.ClusterID == "" {
 		return v, step
 	}
 	v.Record.ClusterID = s.Fact.ClusterID
