@@ -97,9 +97,12 @@ func (r *EtcdRestore) cluster(ctx context.Context, view *inplace.View) error {
 	}
 	for i := range all.Items {
 		claim := &all.Items[i]
-		if cluster.Serial(c.Name, claim.Name) >= 0 && build.Foreign(&c, claim) == "" {
-			view.Volumes = append(view.Volumes, inplace.Volume{Name: claim.Name, Quarantined: claim.Labels[v1alpha1.LabelQuarantined] != ""})
+		if cluster.Serial(c.Name, claim.Name) < 0 {
+			continue
 		}
+		view.Volumes = append(view.Volumes, inplace.Volume{
+			Name: claim.Name, Quarantined: claim.Labels[v1alpha1.LabelQuarantined] != "", Foreign: build.Foreign(&c, claim) != "",
+		})
 	}
 	slices.SortFunc(view.Volumes, func(a, b inplace.Volume) int {
 		return cluster.Serial(c.Name, a.Name) - cluster.Serial(c.Name, b.Name)

@@ -21,7 +21,7 @@ func begin(v View) Step {
 	p.KeepFor = &metav1.Duration{Duration: v.Restore.Spec.Keep()}
 	p.Bump += max(0, seen(v.Cluster)-p.Revision)
 	for _, volume := range v.Volumes {
-		if !volume.Quarantined {
+		if !volume.Quarantined && !volume.Foreign {
 			p.SetAside = append(p.SetAside, volume.Name)
 		}
 	}

@@ -29,6 +29,7 @@ type View struct {
 type Volume struct {
 	Name        string
 	Quarantined bool
+	Foreign     bool // it is somebody else's, or has data of another cluster
 }
 
 // rules are asked in order: follow what has begun, know what would be done, be asked for it, secure what there is, begin.

@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
@@ -25,7 +24,7 @@ func newInPlace(t *testing.T) *scene {
 		s.more(name)
 		claim := s.claim(name)
 		claim.Annotations = map[string]string{v1alpha1.AnnotationClusterID: "c2", v1alpha1.AnnotationToken: string(s.c.UID)}
-		claim.OwnerReferences = []metav1.OwnerReference{build.Owner(s.c)}
+		claim.OwnerReferences = nil // as the deletion policy has it
 	}
 	return s
 }

@@ -20,14 +20,14 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 		return // a copy is its maker's: it is neither grown nor owned nor deleted
 	}
 	v.Record.NextSerial = max(v.Record.NextSerial, serial+1)
+	if j.isAwaited(claim.Name) {
+		return // it is being filled, and what the members do goes on beside it
+	}
 	if j.belongsToStranger(claim) {
 		return
 	}
 	for _, first := range history(claim).First {
 		v.Record.NextSerial = max(v.Record.NextSerial, cluster.Serial(c.Name, first)+1)
-	}
-	if j.isAwaited(claim.Name) {
-		return // it is being filled, and what the members do goes on beside it
 	}
 	j.expiry(claim)
 	if v.Want.Ephemeral {
@@ -55,6 +55,9 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 // belongsToStranger notes a volume in a member's place that is somebody else's, or has data of
 // another cluster. What a Pod has mounted is judged by what its etcd says.
 func (j *judgement) belongsToStranger(claim *corev1.PersistentVolumeClaim) bool {
+	if m := j.members[claim.Name]; m != nil && m.Chosen && metav1.GetControllerOf(claim) == nil {
+		return false // it has data of the cluster that this one is about to be
+	}
 	if metav1.GetControllerOf(claim) == nil && (j.v.Want.Ephemeral || isQuarantined(claim) || j.pods[claim.Name] != nil) {
 		return false
 	}
