@@ -2,6 +2,7 @@ package inplace
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/quorum"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
@@ -62,13 +64,25 @@ func undo(v View) Step {
 	if until := undoUntil(p); until != nil && !v.Now.Before(until.Time) {
 		return ended(v, p, fmt.Sprintf("it is too late to undo: the volumes of the old members were kept until %s", until.UTC().Format(time.RFC3339)))
 	}
-	if p.RestoredAt != nil && !isStillThere(v, p.SetAside) {
-		return ended(v, p, "the restore cannot be undone: volumes of the old members do not exist any more")
+	if left := left(v, p.SetAside); p.RestoredAt != nil && !quorum.Holds(left, len(p.SetAside)) {
+		return ended(v, p, fmt.Sprintf("the restore cannot be undone: of %d volumes of the old members %d are left, which are no quorum",
+			len(p.SetAside), left))
 	}
 	turned := *p.DeepCopy()
 	turned.Undo, turned.Members, turned.SetAside = true, p.SetAside, p.Members
 	turned.CompletedAt, turned.Progress, turned.Problem, turned.Failure = nil, "the members to come back with their data", "", nil
 	return Begin{Plan: turned, What: fmt.Sprintf("bring %s back to what it had before backup %s was restored", v.Cluster.Name, p.Backup)}
+}
+
+// left is how many of the volumes that were set aside there still are.
+func left(v View, members []string) int {
+	n := 0
+	for _, volume := range v.Volumes {
+		if slices.Contains(members, volume.Name) {
+			n++
+		}
+	}
+	return n
 }
 
 // undoUntil is until when the volumes of the old members are certain to be there; nil while none has given way.

@@ -74,13 +74,3 @@ func backingUp(v View, message string) Step {
 	step.Status.SafetyBackup = SafetyBackup(v.Restore)
 	return step
 }
-
-// isStillThere says which of the volumes that were set aside are left.
-func isStillThere(v View, members []string) bool {
-	for _, m := range members {
-		if !slices.ContainsFunc(v.Volumes, func(volume Volume) bool { return volume.Name == m }) {
-			return false
-		}
-	}
-	return true
-}

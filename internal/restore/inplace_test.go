@@ -28,8 +28,12 @@ func newInPlace(t *testing.T) *world {
 	for _, m := range plan.SetAside {
 		claim := corev1.PersistentVolumeClaim{}
 		claim.Name, claim.UID, claim.Annotations = m, w.uid("old"), map[string]string{v1alpha1.AnnotationToken: "uid"}
+		claim.Labels = map[string]string{v1alpha1.LabelCluster: "a"}
 		w.view.Claims[m] = claim
 	}
+	aside := corev1.PersistentVolumeClaim{}
+	aside.Name, aside.Labels = "a-7", map[string]string{v1alpha1.LabelQuarantined: "true"}
+	w.view.Claims["a-7"] = aside
 	w.view.Pods, w.view.Backups = slices.Clone(plan.SetAside), nil
 	c.Status.Restore = &plan
 	return w
@@ -40,16 +44,20 @@ func newInPlace(t *testing.T) *world {
 func TestInPlaceFillsVolumesBesideMembers(t *testing.T) {
 	w := newInPlace(t)
 	w.settles()
-	if w.jobs != 3 || len(w.view.Claims) != 6 || w.view.Jobs["a-3"].Object == nil || w.status().RestoredAt != nil {
+	if w.jobs != 3 || len(w.view.Claims) != 7 || w.view.Jobs["a-3"].Object == nil || w.status().RestoredAt != nil {
 		t.Fatalf("%d jobs, %d volumes, %+v", w.jobs, len(w.view.Claims), w.status())
 	}
 
+	w.loseVolume("a-1") // it has left meanwhile
 	w.succeed()
 	w.settles()
+	if !slices.Equal(w.status().SetAside, []string{"a-0", "a-2"}) {
+		t.Errorf("%v give way", w.status().SetAside)
+	}
 	if w.status().RestoredAt == nil || len(w.view.Jobs) > 0 || !strings.Contains(w.status().Progress, "give way to a-3, a-4, a-5") {
 		t.Fatalf("%d jobs are left, %+v", len(w.view.Jobs), w.status())
 	}
-	for _, m := range []string{"a-0", "a-1", "a-2"} {
+	for _, m := range []string{"a-0", "a-2"} {
 		if len(w.view.Claims[m].Annotations) != 1 {
 			t.Errorf("the volume of %s was changed: %v", m, w.view.Claims[m].Annotations)
 		}
@@ -105,7 +113,7 @@ func TestInPlaceWaits(t *testing.T) {
 	} {
 		w := newInPlace(t)
 		change(&w.view)
-		if step := w.settles(); !strings.Contains(step.String(), words) || len(w.view.Claims) > 3 {
+		if step := w.settles(); !strings.Contains(step.String(), words) || len(w.view.Claims) > 4 {
 			t.Errorf("%q: %s", words, step)
 		}
 	}

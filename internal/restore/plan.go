@@ -162,6 +162,9 @@ func record(v View) Step {
 	}
 	s := status(v, "", "")
 	s.RestoredAt = ptr.To(metav1.NewTime(v.Now))
+	if v.Cluster.IsRestoring() {
+		s.SetAside = others(v)
+	}
 	return Record{Status: s, What: fmt.Sprintf("the volumes of %s have the data", strings.Join(s.Members, ", ")), Event: "VolumesRestored"}
 }
 

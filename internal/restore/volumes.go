@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
@@ -124,4 +125,19 @@ func lacking(v View, has func(member string) bool) []string {
 		}
 	}
 	return missing
+}
+
+// others are the members that give way, by serial number: others may have joined or left since the restore was planned.
+func others(v View) []string {
+	var all []string
+	for name, claim := range v.Claims {
+		aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
+		if !aside && !slices.Contains(v.Cluster.Status.Restore.Members, name) && build.Foreign(v.Cluster, &claim) == "" {
+			all = append(all, name)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		return cluster.Serial(v.Cluster.Name, a) - cluster.Serial(v.Cluster.Name, b)
+	})
+	return all
 }
