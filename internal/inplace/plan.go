@@ -36,7 +36,7 @@ type Volume struct {
 var rules = []struct {
 	name   string
 	decide func(View) Step
-	does   string // in one line, for docs/reference/backup-rules.md
+	does   string // in one line, for docs/reference/restore-rules.md
 }{
 	{"leave deleted restores alone", leaveDeleted, "does nothing for an object that is being deleted: what has begun goes on without it"},
 	{"undo", undo, "has the members come back that gave way, while their volumes are kept"},

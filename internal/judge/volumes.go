@@ -34,12 +34,11 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 		return // a volume of an earlier cluster is nothing to one that keeps no data
 	}
 	j.misfits(claim)
-	m, aside := j.members[claim.Name], isQuarantined(claim)
-	if chosen := m != nil && m.Chosen; aside && !chosen {
+	if isQuarantined(claim) && !j.isChosen(claim.Name) {
 		return
 	}
-	m = j.member(claim.Name)
-	m.SetAside = aside
+	m := j.member(claim.Name)
+	m.SetAside = isQuarantined(claim)
 	m.Volume, j.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1alpha1.AnnotationChosenImage]
 	m.Unused = build.IsUnused(claim)
 	if m.Volume == cluster.Kept {
@@ -55,7 +54,7 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 // belongsToStranger notes a volume in a member's place that is somebody else's, or has data of
 // another cluster. What a Pod has mounted is judged by what its etcd says.
 func (j *judgement) belongsToStranger(claim *corev1.PersistentVolumeClaim) bool {
-	if m := j.members[claim.Name]; m != nil && m.Chosen && metav1.GetControllerOf(claim) == nil {
+	if metav1.GetControllerOf(claim) == nil && j.isChosen(claim.Name) {
 		return false // it has data of the cluster that this one is about to be
 	}
 	if metav1.GetControllerOf(claim) == nil && (j.v.Want.Ephemeral || isQuarantined(claim) || j.pods[claim.Name] != nil) {
@@ -98,7 +97,7 @@ func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 // expiry notes a volume that was set aside long enough ago.
 func (j *judgement) expiry(claim *corev1.PersistentVolumeClaim) {
 	since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
-	if m := j.members[claim.Name]; !isQuarantined(claim) || claim.DeletionTimestamp != nil || err != nil || m != nil && m.Chosen {
+	if !isQuarantined(claim) || claim.DeletionTimestamp != nil || err != nil || j.isChosen(claim.Name) {
 		return
 	}
 	keep, err := time.ParseDuration(claim.Annotations[v1alpha1.AnnotationKeepFor])
