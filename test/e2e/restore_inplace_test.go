@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -48,8 +49,6 @@ func restoresInPlace() {
 	})
 
 	It("back up what there is, and have other members take the place of the old ones", func() {
-		watching := watchFrom(c)
-		defer watching.Close()
 		// the cluster may have gone on since, so that the preview was made again
 		Eventually(func(g Gomega) {
 			readRestore(g, er)
@@ -62,9 +61,9 @@ func restoresInPlace() {
 		Expect(filled(c)).To(Equal(data))
 		Expect(er.Status.SetAside).To(Equal(old))
 		Expect(er.Status.UndoUntil.Time).To(BeTemporally("~", time.Now().Add(v1alpha1.DefaultQuarantine), time.Hour))
-		Expect(slices.Sorted(keys(putAside(c)))).To(Equal(old))
+		Expect(slices.Sorted(maps.Keys(putAside(c)))).To(Equal(old))
 		Expect(revisionNow(c)).To(BeNumerically(">", had))
-		Eventually(watching.told).Should(BeTrue(), "a watcher to be told that it has missed something")
+		Expect(compactedUpTo(c, had+1)).To(BeNumerically(">", had), "who watched the old members is told to list again")
 		safety := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "back-safety"}}
 		isVerified(safety)
 		Eventually(jobsOf).WithArguments(c.Namespace).Should(BeEmpty())
@@ -96,14 +95,7 @@ func restoresInPlace() {
 	})
 
 	It("bring back a cluster of which no member is left", func() {
-		for _, claim := range claims(c) {
-			if claim.Labels[v1alpha1.LabelQuarantined] == "" {
-				Expect(api.Delete(ctx, &claim)).To(Succeed())
-			}
-		}
-		for _, pod := range pods(c) {
-			Expect(api.Delete(ctx, &pod)).To(Succeed())
-		}
+		lose(c, old...)
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "restore the cluster from a backup")
 		again := newRestore(c, "again", "good", func(spec *v1alpha1.EtcdRestoreSpec) { spec.SkipSafetyBackup = true })
 		Expect(api.Create(ctx, again)).To(Succeed())
@@ -128,7 +120,9 @@ func newRestore(c *v1alpha1.EtcdCluster, name, backup string, changes ...func(*v
 	return er
 }
 
-func readRestore(g Gomega, er *v1alpha1.EtcdRestore) { g.Expect(api.Get(ctx, keyOf(er), er)).To(Succeed()) }
+func readRestore(g Gomega, er *v1alpha1.EtcdRestore) {
+	g.Expect(api.Get(ctx, keyOf(er), er)).To(Succeed())
+}
 
 // reaches waits until a restore is that far.
 func reaches(er *v1alpha1.EtcdRestore, phase v1alpha1.RestorePhase) {
@@ -178,6 +172,22 @@ func revisionNow(c *v1alpha1.EtcdCluster) (revision int64) {
 		return err
 	})
 	return revision
+}
+
+// compactedUpTo is what etcd tells to who goes on to watch from a revision; 0 if it takes that.
+func compactedUpTo(c *v1alpha1.EtcdCluster, from int64) (compacted int64) {
+	GinkgoHelper()
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		for response := range etcd.Watch(limited, "data/", clientv3.WithPrefix(), clientv3.WithRev(from), clientv3.WithCreatedNotify()) {
+			if compacted = response.CompactRevision; compacted > 0 {
+				break
+			}
+		}
+		return nil
+	})
+	return compacted
 }
 
 // namesOf are the names of the members' Pods.
