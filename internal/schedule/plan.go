@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // View is one observation of the schedule of a cluster: facts only.
@@ -89,7 +91,9 @@ func Next(v View) Step {
 }
 
 // Name is that of the backup that was due then. It is what makes it happen once.
-func Name(cluster string, due time.Time) string { return cluster + "-" + due.UTC().Format("20060102-1504") }
+func Name(of string, due time.Time) string {
+	return cluster.BackupName(of, due.UTC().Format("20060102-1504"))
+}
 
 // last is for when the newest backup was, and whether there was one: if not, it is since when there is the cluster. A backup
 // for a time that has not come was made by a clock that was ahead: it counts for when it was made, and not at all if that has not come either.
