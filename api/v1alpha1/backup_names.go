@@ -12,6 +12,8 @@ const (
 	LabelScheduled = "etcd-operator.dev/scheduled"
 	// AnnotationScheduledFor holds, on such an EtcdBackup, for when it was due (RFC 3339).
 	AnnotationScheduledFor = "etcd-operator.dev/scheduled-for"
+	// LabelAwaited marks an EtcdBackup that something waits for: a change of etcd's minor version, hibernation or deletion.
+	LabelAwaited = "etcd-operator.dev/awaited"
 	// AnnotationClusterUID holds, on an EtcdBackup that the operator has made, the UID of the EtcdCluster: another one may have its
 	// name later.
 	AnnotationClusterUID = "etcd-operator.dev/cluster-uid"

@@ -169,6 +169,9 @@ func violation(before, after *world, step plan.Step) string {
 	if broken := restoreViolation(before, step); broken != "" {
 		return broken
 	}
+	if broken := guardViolation(before, step); broken != "" {
+		return broken
+	}
 	if s, creates := step.(plan.CreatePods); creates && s.Forced && !before.member(s.Names[0]).Pod.Exists() {
 		return forceViolation(before)
 	}

@@ -29,9 +29,11 @@ var repairs = []clause{
 		{"leave deleted clusters alone", leaveDeleted, "leaves an EtcdCluster that is being deleted to Kubernetes"},
 		{"leave newer clusters alone", leaveNewer, "changes nothing where a newer operator has written the status"},
 		{"apply the deletion policy", applyDeletionPolicy, "has volumes stay or go with the EtcdCluster, by their owner and labels"},
+		{"make the last backup", lastBackup, "holds an EtcdCluster with deletionPolicy Backup until its last backup is verified"},
 		{"pause", pause, "changes nothing while spec.paused or the annotation says so"},
 		{"leave foreign objects alone", leaveForeignObjects, "refuses to go on while another owner's object has a name that is needed"},
 		{"delete ended pods", deleteEnded, "deletes Pods at once whose containers have all ended, and does not wait for the kubelet"},
+		{"back up first", backUpFirst, "makes a backup before etcd's minor version changes or the cluster hibernates"},
 		{"hibernate", hibernate, "deletes every Pod and keeps every volume while the size is 0"},
 	}},
 	{"form once", []rule{
@@ -94,6 +96,7 @@ var changes = []clause{
 	}},
 	{"upgrade last", []rule{
 		{"keep room for the database", keepRoom, "refuses a quota that is smaller than a member's database"},
+		{"wait for the backup", awaitBackup, "waits until the backup is verified that something waits for"},
 		{"prepare the version", prepareVersion, "enables etcd's downgrade, or waits for etcd between two minor versions"},
 		{"roll out", rollOut, "brings one outdated member at a time to the spec, the leader last"},
 	}},

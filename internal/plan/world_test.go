@@ -41,6 +41,7 @@ type truth struct {
 	restored  bool     // the status says that all of them have it
 	missing   bool     // writes that were acknowledged: a quorum has formed again without them
 	fates     [32]fate // by serial
+	backup    made     // the EtcdBackup that was made last
 }
 
 // A fate is the truth about one member. It is forgotten with the member.
@@ -162,6 +163,13 @@ func (w *world) obey(step plan.Step) {
 		}
 	case plan.DeleteVolume:
 		w.discard(s)
+	case plan.CreateBackup:
+		if w.backup.name != s.Name {
+			w.backup = made{name: s.Name, fails: w.backup.fails}
+		}
+	case plan.Hold:
+		w.view.Backup.Held = s.Held
+		w.view.Deleting = w.view.Backup.Leaving && !s.Held
 	case plan.Downgrade:
 		if w.downgrade = s.To; s.To != "" {
 			w.minor = s.To
