@@ -31,6 +31,7 @@ type Backup struct {
 	Held     bool // the EtcdCluster stays, if it is deleted, until it is let go
 	Leaving  bool // it is being deleted
 	Cascades bool // Kubernetes deletes what it owns first, its Pods too
+	Orphans  bool // Kubernetes has what it owns stay
 }
 
 // Backed is what the backup of the record was made for, and is good for.

@@ -3,10 +3,12 @@ package judge
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -28,6 +30,7 @@ func awaited(s Snapshot) cluster.Backup {
 	c, b := s.Cluster, s.Awaited
 	v := cluster.Backup{
 		Held: c.IsHeld(), Leaving: c.DeletionTimestamp != nil, Cascades: slices.Contains(c.Finalizers, metav1.FinalizerDeleteDependents),
+		Orphans: isOrphaned(s),
 	}
 	if b == nil || b.Annotations[v1alpha1.AnnotationClusterUID] != string(c.UID) {
 		return v
@@ -47,6 +50,12 @@ func awaited(s Snapshot) cluster.Backup {
 		v.Why, v.Failed = verified.Message, b.Status.Phase == v1alpha1.BackupComplete
 	}
 	return v
+}
+
+// isOrphaned says whether the EtcdCluster is deleted without what it owns. Kubernetes takes the owner off its Pods, and its finalizer a moment later.
+func isOrphaned(s Snapshot) bool {
+	abandoned := slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return build.IsAbandoned(s.Cluster, &pod) })
+	return slices.Contains(s.Cluster.Finalizers, metav1.FinalizerOrphanDependents) || s.Cluster.DeletionTimestamp != nil && abandoned
 }
 
 // before is what must not happen before there is a backup: the end of the cluster, hibernation, or another minor version. Who hibernates keeps

@@ -163,3 +163,19 @@ func TestLastBackup(t *testing.T) {
 		t.Errorf("it is let go, and looked at: %+v", v.Members)
 	}
 }
+
+// TestOrphansStay: Kubernetes may have taken its finalizer off already, and not the owner of every Pod.
+func TestOrphansStay(t *testing.T) {
+	for what, spoil := range map[string]func(*scene){
+		"the finalizer": func(s *scene) { s.c.Finalizers = append(s.c.Finalizers, metav1.FinalizerOrphanDependents) },
+		"a Pod":         func(s *scene) { s.pod("a-1").OwnerReferences = nil },
+	} {
+		s := newGuarded(t, "")
+		s.c.Spec.DeletionPolicy, s.c.Finalizers = v1alpha1.BackupFirst, []string{v1alpha1.FinalizerLastBackup}
+		s.c.DeletionTimestamp = &metav1.Time{Time: now}
+		spoil(s)
+		if step, _ := plan.Next(s.look()); !strings.HasPrefix(step.String(), "let the EtcdCluster go: it was deleted without") {
+			t.Errorf("%s says so, and then: %s", what, step)
+		}
+	}
+}

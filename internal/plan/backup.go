@@ -17,6 +17,8 @@ func lastBackup(v cluster.View) Step {
 		return nil
 	case !v.Want.Last:
 		return Hold{Because: "deletionPolicy is no longer Backup"}
+	case b.Orphans:
+		return Hold{Because: "it was deleted without what it owns (cascade=orphan), which stays as it is"}
 	case !v.Formed():
 		return Hold{Because: "it has never formed: there is nothing to back up"}
 	case v.Record.Backed() == cluster.BeforeDeletion:
