@@ -49,12 +49,7 @@ func restoresInPlace() {
 	})
 
 	It("back up what there is, and have other members take the place of the old ones", func() {
-		// the cluster may have gone on since, so that the preview was made again
-		Eventually(func(g Gomega) {
-			readRestore(g, er)
-			confirm(er, er.Status.Preview.Confirm)
-			g.Expect(er.Status.Phase).NotTo(Equal(v1alpha1.RestorePreviewed))
-		}).Should(Succeed())
+		confirmed(er)
 		reaches(er, v1alpha1.RestoreComplete)
 		settles(c)
 		Expect(namesOf(c)).To(Equal(restored))
@@ -136,6 +131,17 @@ func reaches(er *v1alpha1.EtcdRestore, phase v1alpha1.RestorePhase) {
 func confirm(er *v1alpha1.EtcdRestore, words string) {
 	GinkgoHelper()
 	changeRestore(er, func(spec *v1alpha1.EtcdRestoreSpec) { spec.Confirm = words })
+}
+
+// confirmed has a restore begin. The cluster may go on meanwhile, so that the preview is made again.
+func confirmed(er *v1alpha1.EtcdRestore) {
+	GinkgoHelper()
+	reaches(er, v1alpha1.RestorePreviewed)
+	Eventually(func(g Gomega) {
+		readRestore(g, er)
+		confirm(er, er.Status.Preview.Confirm)
+		g.Expect(er.Status.Phase).NotTo(Equal(v1alpha1.RestorePreviewed))
+	}).Should(Succeed())
 }
 
 func changeRestore(er *v1alpha1.EtcdRestore, change func(*v1alpha1.EtcdRestoreSpec)) {
