@@ -32,10 +32,9 @@ import (
 // adopted (with unformed: its volumes were there before, and its list was never read),
 // revision=KNOWN, image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions),
 // allow=MINOR (the downgrade that is to be enabled), guarded (minor versions and hibernation wait for a backup), last (so does
-// deletion), leaving (it is being deleted, and is held; cascades: with its members first, orphans: without them), asleep (a backup was made before the
-// hibernation), unlucky (no backup is good).
-// A member line is a name and any of the words that describe knows.
-// Lines that begin with "unknown", "foreign", "expired", "volume" or "alarm" describe those.
+// deletion), leaving (it is being deleted, and is held; cascades: with its members first, orphans: without them), asleep (a backup was
+// made before the hibernation), unlucky (no backup is good). A member line is a name and any of the words that describe knows. Lines that
+// begin with "unknown", "foreign", "expired", "volume" or "alarm" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {
@@ -59,7 +58,8 @@ func TestPlan(t *testing.T) {
 // arguments are those that a command of a script may have.
 var arguments = []string{
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "canwait", "cascades", "deleting", "denied", "downgrade", "ephemeral",
-	"fresh", "gone", "guarded", "held", "image", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next", "no-labels", "no-version", "objects", "orphans", "owner", "parts",
+	"fresh", "gone", "guarded", "held", "image", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next", "no-labels",
+	"no-version", "objects", "orphans", "owner", "parts",
 	"paused", "recovering", "refused", "revision", "rollback", "size", "restore", "small", "split", "undecided", "undone",
 	"unformed", "unlucky", "unread", "version",
 }
