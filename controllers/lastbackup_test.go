@@ -88,6 +88,10 @@ func (f *farewell) work() {
 	}
 }
 
+func (f *farewell) read() error {
+	return server.Get(f.t.Context(), client.ObjectKeyFromObject(f.c), f.c)
+}
+
 func (f *farewell) backups() []v1alpha1.EtcdBackup {
 	f.t.Helper()
 	var all v1alpha1.EtcdBackupList
@@ -111,7 +115,8 @@ func (f *farewell) isGone() bool {
 	if gone && !owned {
 		f.t.Error("the cluster is gone, and its volume stays")
 	}
-	if backups := f.backups(); owned && (len(backups) == 0 || !meta.IsStatusConditionTrue(backups[0].Status.Conditions, v1alpha1.ConditionVerified)) {
+	backups := f.backups()
+	if owned && (len(backups) == 0 || !meta.IsStatusConditionTrue(backups[0].Status.Conditions, v1alpha1.ConditionVerified)) {
 		f.t.Error("the volume goes before there is a backup")
 	}
 	return gone
@@ -123,7 +128,7 @@ func TestOperatorDiesAtEveryWriteOfAFarewell(t *testing.T) {
 		for at := 1; ; at++ {
 			f := newFarewell(t, fmt.Sprintf("farewell-%t-%d", isDone, at))
 			f.must(f.look(f.operator(interceptor.Funcs{}), 12))
-			if f.must(server.Get(t.Context(), client.ObjectKeyFromObject(f.c), f.c)); !slices.Contains(f.c.Finalizers, v1alpha1.FinalizerLastBackup) {
+			if f.must(f.read()); !slices.Contains(f.c.Finalizers, v1alpha1.FinalizerLastBackup) {
 				t.Fatalf("finalizers %v", f.c.Finalizers)
 			}
 			f.must(server.Delete(t.Context(), f.c))
@@ -152,8 +157,8 @@ func TestOperatorDiesAtEveryWriteOfAFarewell(t *testing.T) {
 	}
 }
 
-// TestHeldClusterIsLetGo: the manager, with the rights of the generated roles, holds a cluster that is to be backed up, and lets it go when the policy
-// is another one.
+// TestHeldClusterIsLetGo: the manager, with the rights of the generated roles, holds a cluster that is to be backed up, and lets it go
+// when the policy is another one.
 func TestHeldClusterIsLetGo(t *testing.T) {
 	ctx := t.Context()
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "held"}}
@@ -197,8 +202,11 @@ func TestHeldClusterIsLetGo(t *testing.T) {
 		return server.Update(ctx, c)
 	})
 	eventually(t, "the cluster to be gone", func() error {
-		if err := read(); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("it is there: %v, finalizers %v", err, c.Finalizers)
+		switch err := read(); {
+		case err == nil:
+			return fmt.Errorf("it is there, with finalizers %v", c.Finalizers)
+		case !apierrors.IsNotFound(err):
+			return err
 		}
 		return nil
 	})

@@ -24,8 +24,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/schedule"
 )
 
-// Schedule makes the backups that spec.backup.schedule of an EtcdCluster asks for, and deletes those that spec.backup.retention does not keep. It
-// writes status.backup and nothing else of an EtcdCluster.
+// Schedule makes the backups that spec.backup.schedule of an EtcdCluster asks for, and deletes those that spec.backup.retention does not
+// keep. It writes status.backup and nothing else of an EtcdCluster.
 type Schedule struct {
 	client client.Client
 	live   client.Reader

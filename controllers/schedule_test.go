@@ -111,7 +111,8 @@ func TestScheduleMakesBackupsAndDeletesOldOnes(t *testing.T) {
 	operator := n.operator(interceptor.Funcs{})
 	n.must(n.settleSchedule(operator))
 	s := n.status()
-	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionBackedUp); c == nil || c.Reason != v1alpha1.ReasonNoneYet || s.Next == nil {
+	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionBackedUp)
+	if c == nil || c.Reason != v1alpha1.ReasonNoneYet || s.Next == nil {
 		t.Fatalf("before the first: %+v", s)
 	}
 	for range 4 {
@@ -128,7 +129,8 @@ func TestScheduleMakesBackupsAndDeletesOldOnes(t *testing.T) {
 	var all v1alpha1.EtcdBackupList
 	n.must(server.List(t.Context(), &all, client.InNamespace(n.namespace), client.HasLabels{v1alpha1.LabelScheduled}))
 	for _, b := range all.Items {
-		if b.DeletionTimestamp != nil && (b.Spec.DeletionPolicy != v1alpha1.DeleteBackup || !slices.Contains(b.Finalizers, v1alpha1.FinalizerBackup)) {
+		held := slices.Contains(b.Finalizers, v1alpha1.FinalizerBackup)
+		if b.DeletionTimestamp != nil && (b.Spec.DeletionPolicy != v1alpha1.DeleteBackup || !held) {
 			t.Errorf("%s goes, and what is stored stays: %+v", b.Name, b.Spec)
 		}
 		if len(b.OwnerReferences) > 0 || b.Annotations[v1alpha1.AnnotationClusterUID] != string(n.cluster.UID) || b.Spec.Store != "offsite" {

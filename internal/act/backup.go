@@ -14,8 +14,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
-// createBackup creates the EtcdBackup that the status names; its name says for which cluster and what it is. A namespace that is being deleted
-// takes every backup with it, so that an EtcdCluster there is let go.
+// createBackup creates the EtcdBackup that the status names; its name says for which cluster and what it is. A namespace that is being
+// deleted takes every backup with it, so that an EtcdCluster there is let go.
 func (a *Actor) createBackup(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.CreateBackup) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err

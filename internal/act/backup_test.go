@@ -27,8 +27,9 @@ func TestBackupOfClusterIsNobodysOwn(t *testing.T) {
 	if !s.get("a-before-3.7-1", &b) {
 		t.Fatal("it is not there")
 	}
-	if len(b.OwnerReferences) > 0 || b.Spec.Store != "offsite" || b.Spec.Verify == nil || !*b.Spec.Verify || b.Labels[v1alpha1.LabelAwaited] == "" ||
-		b.Annotations[v1alpha1.AnnotationClusterUID] != "u1" || b.Annotations[v1alpha1.AnnotationReason] != "before etcd 3.7" {
+	if len(b.OwnerReferences) > 0 || b.Spec.Store != "offsite" || b.Spec.Verify == nil || !*b.Spec.Verify ||
+		b.Labels[v1alpha1.LabelAwaited] == "" || b.Annotations[v1alpha1.AnnotationClusterUID] != "u1" ||
+		b.Annotations[v1alpha1.AnnotationReason] != "before etcd 3.7" {
 		t.Errorf("it is %+v", b)
 	}
 }

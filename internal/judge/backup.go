@@ -52,14 +52,15 @@ func awaited(s Snapshot) cluster.Backup {
 	return v
 }
 
-// isOrphaned says whether the EtcdCluster is deleted without what it owns. Kubernetes takes the owner off its Pods, and its finalizer a moment later.
+// isOrphaned says whether the EtcdCluster is deleted without what it owns. Kubernetes takes the owner off its Pods, and its finalizer a
+// moment later.
 func isOrphaned(s Snapshot) bool {
 	abandoned := slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return build.IsAbandoned(s.Cluster, &pod) })
 	return slices.Contains(s.Cluster.Finalizers, metav1.FinalizerOrphanDependents) || s.Cluster.DeletionTimestamp != nil && abandoned
 }
 
-// before is what must not happen before there is a backup: the end of the cluster, hibernation, or another minor version. Who hibernates keeps
-// the backup in mind that was made before.
+// before is what must not happen before there is a backup: the end of the cluster, hibernation, or another minor version. Who hibernates
+// keeps the backup in mind that was made before.
 func before(v cluster.View) string {
 	hibernates := v.Want.Size == 0 && (v.Count(cluster.HasPod) > 0 || v.Record.Awaited.Before == cluster.BeforeHibernation)
 	switch {

@@ -149,7 +149,8 @@ func TestLastBackup(t *testing.T) {
 	s.objects[len(s.objects)-1].(*v1alpha1.EtcdBackup).Status = said(v1alpha1.BackupComplete, "True", "True", "TrialPassed")
 	step, _ = plan.Next(s.look())
 	s.c.Status = report.Status(s.c, s.look(), step, nil)
-	if step, _ := plan.Next(s.look()); !s.c.GoesWithVolumes() || !strings.HasPrefix(step.String(), "apply owner of PersistentVolumeClaim a-0") {
+	step, _ = plan.Next(s.look())
+	if !s.c.GoesWithVolumes() || !strings.HasPrefix(step.String(), "apply owner of PersistentVolumeClaim a-0") {
 		t.Fatalf("it is good, and then: %s", step)
 	}
 	for _, name := range []string{"a-0", "a-1", "a-2"} {

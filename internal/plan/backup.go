@@ -24,8 +24,8 @@ func lastBackup(v cluster.View) Step {
 	case v.Record.Backed() == cluster.BeforeDeletion:
 		return letGo(v)
 	case b.Cascades:
-		return Hold{Because: "it was deleted with its members first (cascade=foreground), so that no last backup can be made; its volumes stay: " +
-			"an EtcdCluster of the same name comes back with the data"}
+		return Hold{Because: "it was deleted with its members first (cascade=foreground), so that no last backup can be made; " +
+			"its volumes stay: an EtcdCluster of the same name comes back with the data"}
 	case v.Want.Size == 0 && v.Count(cluster.HasPod) == 0 && v.Record.Backed() != cluster.BeforeHibernation:
 		return refuse("no last backup can be made, because spec.size is 0 and no member runs: set spec.size to 3 to have it made, " +
 			"or spec.deletionPolicy to Retain or Delete to go on without")

@@ -34,10 +34,9 @@ import (
 // revision=KNOWN, image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions),
 // inplace=(done, undo, waiting or a problem) (members give way to those that are chosen or set aside),
 // allow=MINOR (the downgrade that is to be enabled), guarded (minor versions and hibernation wait for a backup), last (so does
-// deletion), leaving (it is being deleted, and is held; cascades: with its members first, orphans: without them), asleep (a backup was made before the
-// hibernation), unlucky (no backup is good).
-// A member line is a name and any of the words that describe knows.
-// Lines that begin with "unknown", "foreign", "expired", "volume" or "alarm" describe those.
+// deletion), leaving (it is being deleted, and is held; cascades: with its members first, orphans: without them), asleep (a backup was
+// made before the hibernation), unlucky (no backup is good). A member line is a name and any of the words that describe knows. Lines that
+// begin with "unknown", "foreign", "expired", "volume" or "alarm" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {

@@ -57,7 +57,8 @@ func obstacle(seen Seen) Obstacle {
 	if seen.Store == nil {
 		return Obstacle{v1alpha1.ReasonStoreMissing, fmt.Sprintf("no backup is made: EtcdBackupStore %s does not exist; create it", name)}
 	}
-	if ready := meta.FindStatusCondition(seen.Store.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Status != metav1.ConditionTrue {
+	ready := meta.FindStatusCondition(seen.Store.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionTrue {
 		why := "it has not been looked at yet"
 		if ready != nil {
 			why = ready.Message

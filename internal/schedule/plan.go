@@ -50,6 +50,7 @@ func (Rest) step()   {}
 
 func (s Create) String() string { return fmt.Sprintf("create EtcdBackup %s", s.Name) }
 func (s Delete) String() string { return fmt.Sprintf("delete EtcdBackup %s: %s", s.Name, s.Because) }
+
 func (s Rest) String() string {
 	if s.Because == "" {
 		return "rest"
@@ -96,7 +97,8 @@ func Name(of string, due time.Time) string {
 }
 
 // last is for when the newest backup was, and whether there was one: if not, it is since when there is the cluster. A backup
-// for a time that has not come was made by a clock that was ahead: it counts for when it was made, and not at all if that has not come either.
+// for a time that has not come was made by a clock that was ahead: it counts for when it was made, and not at all if that has not come
+// either.
 func (v View) last() (last time.Time, was bool) {
 	last = v.Created
 	for _, m := range v.Made {

@@ -13,7 +13,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// Report is status.backup of the EtcdCluster after the step, given the error that it ended with. It is nil where nothing is said of backups.
+// Report is status.backup of the EtcdCluster after the step, given the error that it ended with. It is nil where nothing is said of
+// backups.
 func Report(seen Seen, v View, step Step, err error) *v1alpha1.ClusterBackups {
 	c := seen.Cluster
 	s := &v1alpha1.ClusterBackups{Last: newest(seen, isComplete), Verified: newest(seen, isVerified)}

@@ -44,8 +44,8 @@ type Keep struct {
 // A Goner is a backup that is to go, and why.
 type Goner struct{ Name, Because string }
 
-// Goers are the backups that are to go, oldest first, and why none goes if that is so for a reason. Nothing goes while the newest one is not
-// verified; the newest verified one never does, nor one that is locked, being restored or being verified.
+// Goers are the backups that are to go, oldest first, and why none goes if that is so for a reason. Nothing goes while the newest one is
+// not verified; the newest verified one never does, nor one that is locked, being restored or being verified.
 func Goers(all []Made, keep Keep, zone *time.Location, now time.Time) (goers []Goner, held string) {
 	if keep == (Keep{}) {
 		return nil, ""
@@ -74,8 +74,8 @@ func because(m Made) string {
 	return "spec.backup.retention keeps newer ones"
 }
 
-// unproven says why the newest backup is no reason to let others go; empty if it is one. A backup that nobody wants a trial of says nothing:
-// the newest that was to have one must have passed it.
+// unproven says why the newest backup is no reason to let others go; empty if it is one. A backup that nobody wants a trial of says
+// nothing: the newest that was to have one must have passed it.
 func unproven(made []Made) string {
 	for i, m := range made {
 		switch {
@@ -108,6 +108,7 @@ func anchor(made []Made) string {
 func (k Keep) of(made []Made, zone *time.Location, now time.Time) map[string]bool {
 	kept := map[string]bool{}
 	good := slices.DeleteFunc(slices.Clone(made), func(m Made) bool { return m.Failed || !m.Complete })
+	slices.SortFunc(good, func(a, b Made) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Name, b.Name)) })
 	for i, m := range good {
 		if i < k.Count || k.Age > 0 && now.Sub(m.Started) < k.Age {
 			kept[m.Name] = true
@@ -122,17 +123,23 @@ func (k Keep) of(made []Made, zone *time.Location, now time.Time) map[string]boo
 		{k.Monthly, func(t time.Time) string { return t.Format("2006-01") }},
 		{k.Yearly, func(t time.Time) string { return t.Format("2006") }},
 	} {
-		seen := map[string]bool{}
-		for _, m := range good {
-			period := by.of(m.Started.In(zone))
-			if len(seen) == by.most && !seen[period] {
-				break
-			}
-			if !seen[period] {
-				kept[m.Name] = true
-			}
-			seen[period] = true
+		for _, name := range newestOfEach(good, by.most, func(m Made) string { return by.of(m.Started.In(zone)) }) {
+			kept[name] = true
 		}
 	}
 	return kept
+}
+
+// newestOfEach are the newest of so many periods that have any.
+func newestOfEach(good []Made, most int, period func(Made) string) (names []string) {
+	last := ""
+	for _, m := range good {
+		if len(names) == most {
+			break
+		}
+		if p := period(m); p != last {
+			names, last = append(names, m.Name), p
+		}
+	}
+	return names
 }

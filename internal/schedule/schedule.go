@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
 	// A container without a database of time zones knows no time zone but UTC.
 	_ "time/tzdata"
 
@@ -45,8 +44,8 @@ func Parse(text, zone string) (Schedule, error) {
 // Zone is the time zone of the schedule.
 func (s Schedule) Zone() *time.Location { return s.zone }
 
-// Next is the first time after that one; zero if there is none within five years. A time that comes twice in autumn is due twice. One that the
-// clock skips in spring is as much later as the clock was put forward: a night without its backup would be worse.
+// Next is the first time after that one; zero if there is none within five years. A time that comes twice in autumn is due twice. One that
+// the clock skips in spring is as much later as the clock was put forward: a night without its backup would be worse.
 func (s Schedule) Next(after time.Time) time.Time {
 	var next time.Time
 	from, until := s.wall(after), s.wall(after)
@@ -129,8 +128,8 @@ func (s Schedule) interval(at time.Time) time.Duration {
 	return wall.Sub(before)
 }
 
-// Due is the newest time that is due: after the last one, and not after now. It is zero if none is. Those that were missed are made up for once.
-// If there was a backup for the last one, a time is skipped if less than half an interval has passed since: that is the second of
+// Due is the newest time that is due: after the last one, and not after now. It is zero if none is. Those that were missed are made up for
+// once. If there was a backup for the last one, a time is skipped if less than half an interval has passed since: that is the second of
 // the two in the hour that comes twice.
 func (s Schedule) Due(last time.Time, was bool, now time.Time) time.Time {
 	due := latest(s.Next, last, now)

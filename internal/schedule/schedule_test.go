@@ -162,7 +162,8 @@ func goers(t *testing.T, d *datadriven.TestData) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := schedule.Made{Name: words[0], For: now.Add(-age), Created: now.Add(-age), Started: now.Add(-age), Complete: true, Proof: schedule.Verified}
+		at := now.Add(-age)
+		m := schedule.Made{Name: words[0], For: at, Created: at, Started: at, Complete: true, Proof: schedule.Verified}
 		for _, word := range words[2:] {
 			switch word {
 			case "untried":
@@ -199,17 +200,20 @@ func goers(t *testing.T, d *datadriven.TestData) string {
 	return out.String()
 }
 
-var schedules = []string{"* * * * *", "30 * * * *", "30 2 * * *", "0 9,10 * * *", "15 3 * * 1", "0 0 1 * *", "*/20 1-4 * * *", "@daily", "@weekly"}
+var schedules = []string{
+	"* * * * *", "30 * * * *", "30 2 * * *", "0 9,10 * * *", "15 3 * * 1", "0 0 1 * *", "*/20 1-4 * * *", "@daily", "@weekly",
+}
 
-// TestClocks goes through days in which clocks are changed and operators are away, and holds: never two backups for one time, none while one runs,
-// none without its time having come, and none missing for long while somebody looks.
+// TestClocks goes through days in which clocks are changed and operators are away, and holds: never two backups for one time, none while
+// one runs, none without its time having come, and none missing for long while somebody looks.
 func TestClocks(t *testing.T) {
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a walk that can be repeated
 		zone := []string{"", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"}[random.IntN(5)]
 		text := schedules[random.IntN(len(schedules))]
 		begin := time.Date(2026, []time.Month{3, 10, 11, 4}[random.IntN(4)], 20+random.IntN(9), random.IntN(24), 0, 0, 0, time.UTC)
-		w := world{v: schedule.View{Cluster: "a", Schedule: text, TimeZone: zone, Created: begin}, at: begin, takes: time.Duration(random.IntN(90)) * time.Minute}
+		w := world{v: schedule.View{Cluster: "a", Schedule: text, TimeZone: zone, Created: begin}, at: begin}
+		w.takes = time.Duration(random.IntN(90)) * time.Minute
 		seen := map[string]bool{}
 		for range *steps {
 			w.at = w.at.Add(time.Duration(1+random.IntN(40)) * time.Minute)
