@@ -1,0 +1,74 @@
+package screen
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
+)
+
+// next says what the operator does next, and what a person has to do.
+func next(o Objects) []string {
+	var all []string
+	c := &o.Cluster
+	if r := c.Status.Restore; r != nil && r.CompletedAt.IsZero() {
+		all = append(all, restoring(r)...)
+	}
+	if going := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); going != nil && mentions(going.Reason) {
+		all = append(all, going.Message)
+	}
+	if loss := c.Status.QuorumLoss; loss != nil && loss.Accept != "" {
+		all = append(all, "quorum is lost for good: spec.recovery.acceptDataLoss: "+loss.Accept+" goes on from the best survivor")
+	}
+	all = append(all, underWay(o.Backups)...)
+	if hint := unprotected(c, o.Backups); hint != "" {
+		all = append(all, hint)
+	}
+	if len(all) == 0 {
+		all = append(all, "nothing is left to do")
+	}
+	return all
+}
+
+// mentions says whether the message of Progressing tells something that is still to come.
+func mentions(reason string) bool {
+	return reason != v1alpha1.ReasonAsWanted && reason != v1alpha1.ReasonRefused // Degraded tells what was refused
+}
+
+func restoring(r *v1alpha1.RestoreStatus) []string {
+	var all []string
+	if r.Progress != "" {
+		all = append(all, "restore: waiting for "+r.Progress)
+	}
+	if r.Problem != "" {
+		all = append(all, "restore: "+r.Problem)
+	}
+	return all
+}
+
+func underWay(backups []v1alpha1.EtcdBackup) []string {
+	var all []string
+	for _, b := range Newest(backups) {
+		switch b.Status.Phase {
+		case v1alpha1.BackupPending, v1alpha1.BackupRunning, v1alpha1.BackupVerifying, v1alpha1.BackupDeleting:
+			all = append(all, progress.Line(progress.OfBackup(&b)))
+		}
+	}
+	return all
+}
+
+// unprotected says how to get a verified backup where there is none.
+func unprotected(c *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) string {
+	for i := range backups {
+		if IsVerified(&backups[i]) {
+			return ""
+		}
+	}
+	if c.Spec.Backup == nil {
+		return fmt.Sprintf("there is no verified backup, and spec.backup.store names no store: 'kubectl etcd backup %s --store STORE --wait' makes one",
+			c.Name)
+	}
+	return fmt.Sprintf("there is no verified backup: 'kubectl etcd backup %s --wait' makes one", c.Name)
+}
