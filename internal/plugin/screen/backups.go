@@ -2,6 +2,7 @@ package screen
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -84,4 +85,31 @@ func rank(b *v1alpha1.EtcdBackup) int {
 		return 0
 	}
 	return 1
+}
+
+// Outcome says whether a backup has come to an end: verified, or as far as it will get. problem is why it is of no use, or of unknown use.
+func Outcome(b *v1alpha1.EtcdBackup) (ended bool, problem, result string) {
+	complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
+	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
+	if complete == nil || verified == nil {
+		return false, "", ""
+	}
+	switch b.Status.Phase {
+	case v1alpha1.BackupFailed:
+		return true, complete.Reason + ": " + complete.Message, ""
+	case v1alpha1.BackupDeleting:
+		return true, "it is being deleted", ""
+	case v1alpha1.BackupComplete:
+	default:
+		return false, "", ""
+	}
+	stored := fmt.Sprintf("backup %s is %%s: revision %d, %s in store %s", b.Name, b.Status.Revision, BackupOf(b).Size, b.Status.Store)
+	switch {
+	case verified.Status == metav1.ConditionTrue:
+		return true, "", fmt.Sprintf(stored, "verified") + "; " + verified.Message
+	case verified.Status == metav1.ConditionUnknown && verified.Reason == v1alpha1.ReasonNotWanted:
+		return true, "", fmt.Sprintf(stored, "complete") + "; nobody asked for a trial"
+	default:
+		return true, "it is stored, and not verified: " + verified.Reason + ": " + verified.Message, ""
+	}
 }

@@ -1,0 +1,5 @@
+package command
+
+import "github.com/spf13/cobra"
+
+func (a *app) report() *cobra.Command { return &cobra.Command{Use: "report"} }
