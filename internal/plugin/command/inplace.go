@@ -184,7 +184,7 @@ func restoresOf(ctx context.Context, k *Kubernetes) ([]restoring.Restore, error)
 	err := k.List(ctx, list, client.InNamespace(k.Namespace))
 	if meta.IsNoMatchError(err) {
 		return nil, fmt.Errorf("the API server knows no %s: the operator that is installed does not restore in place; "+
-			"update it, or restore into a new cluster with --to", restoring.Kind)
+			"update it, or restore into a new cluster with --to (%w)", restoring.Kind, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list %ss: %w", restoring.Kind, err)

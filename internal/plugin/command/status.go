@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -101,7 +102,11 @@ func around(ctx context.Context, k *Kubernetes, c v1alpha1.EtcdCluster) screen.O
 	if err != nil {
 		o.Unread = append(o.Unread, "backups could not be read: "+err.Error())
 	}
-	o.Pods, o.Volumes, o.Backups = pods.Items, volumes.Items, backups
+	restores, err := restoresOf(ctx, k)
+	if err != nil && !meta.IsNoMatchError(err) {
+		o.Unread = append(o.Unread, "restores could not be read: "+err.Error())
+	}
+	o.Pods, o.Volumes, o.Backups, o.Restores = pods.Items, volumes.Items, backups, restores
 	return o
 }
 

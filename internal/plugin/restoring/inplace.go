@@ -12,21 +12,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
 )
 
-// Waiting is the newest EtcdRestore that asks for exactly this and was not confirmed yet; nil if there is none.
+// Waiting is the newest EtcdRestore that asks for exactly this and has not begun; nil if there is none.
 func Waiting(all []Restore, want Spec) *Restore {
 	for _, r := range newest(all) {
-		if r.Spec.Confirm == "" && !r.Spec.Undo && r.DeletionTimestamp == nil && asksFor(r.Spec, want) {
+		begun := r.Status.Phase != "" && r.Status.Phase != PhasePending && r.Status.Phase != PhasePreviewed
+		if !begun && r.DeletionTimestamp == nil && asksFor(r.Spec, want) {
 			return &r
 		}
 	}
 	return nil
 }
 
-// asksFor says whether a restore is the one that is wanted. What was not chosen may have a default.
+// asksFor says whether a restore is the one that is wanted, whatever it was confirmed with.
 func asksFor(is, want Spec) bool {
+	is.Confirm = ""
 	if want.KeepFor == nil {
 		is.KeepFor = nil
 	}
@@ -34,25 +37,32 @@ func asksFor(is, want Spec) bool {
 }
 
 // Undoable is the newest EtcdRestore of the cluster that can still be undone, or is being undone; else why there is none.
-func Undoable(all []Restore, cluster string, now time.Time) (*Restore, string) {
-	why := fmt.Sprintf("nothing was restored into %s: there is nothing to undo", cluster)
+func Undoable(all []Restore, cluster string, now time.Time) (r *Restore, why string) {
 	for _, r := range newest(all) {
-		if r.Spec.Cluster != cluster || r.Spec.Confirm == "" {
-			continue
+		if r.Spec.Cluster == cluster && r.Spec.Confirm != "" {
+			return &r, settled(&r, now)
 		}
-		until := r.Status.UndoUntil
-		switch {
-		case r.Status.Phase == PhaseUndone:
-			return nil, fmt.Sprintf("%s %s is undone already", Kind, r.Name)
-		case until == nil:
-			return nil, fmt.Sprintf("%s %s has set no volumes aside: there is nothing to undo", Kind, r.Name)
-		case !now.Before(until.Time):
-			return nil, fmt.Sprintf("%s %s could be undone until %s: the volumes that it set aside are no longer kept",
-				Kind, r.Name, clock(until))
-		}
-		return &r, ""
 	}
-	return nil, why
+	return nil, fmt.Sprintf("nothing was restored into %s: there is nothing to undo", cluster)
+}
+
+// settled says why a restore cannot be undone; empty if it can.
+func settled(r *Restore, now time.Time) string {
+	complete, until := meta.FindStatusCondition(r.Status.Conditions, ConditionComplete), r.Status.UndoUntil
+	isRunning := r.Status.Phase == PhaseBackingUp || r.Status.Phase == PhaseRestoring || r.Status.Phase == PhaseUndoing
+	switch {
+	case r.Status.Phase == PhaseUndone:
+		return fmt.Sprintf("%s %s is undone already", Kind, r.Name)
+	case complete != nil && complete.Reason == ReasonReplaced:
+		return fmt.Sprintf("%s %s can no longer be undone: %s", Kind, r.Name, complete.Message)
+	case isRunning:
+		return "" // it is stopped
+	case until == nil:
+		return fmt.Sprintf("%s %s has changed nothing: there is nothing to undo", Kind, r.Name)
+	case !now.Before(until.Time):
+		return fmt.Sprintf("%s %s could be undone until %s: the volumes that it set aside are no longer kept", Kind, r.Name, clock(until))
+	}
+	return ""
 }
 
 func newest(all []Restore) []Restore {
@@ -61,14 +71,22 @@ func newest(all []Restore) []Restore {
 	})
 }
 
-// IsPreviewed says whether the preview can be shown; problem says why there will be none.
+// IsPreviewed says whether the preview can be shown; problem says why there is none.
 func IsPreviewed(r *Restore) (is bool, problem string) {
-	if r.Status.Phase == PhaseFailed {
-		return false, r.Status.Message
-	}
 	previewed := meta.FindStatusCondition(r.Status.Conditions, ConditionPreviewed)
-	return previewed != nil && previewed.Status == metav1.ConditionTrue && r.Status.Preview != nil && r.Status.Preview.Confirm != "", ""
+	switch {
+	case previewed == nil || !isSeen(r):
+		return false, ""
+	case previewed.Status == metav1.ConditionTrue:
+		return r.Status.Preview != nil && r.Status.Preview.Confirm != "", ""
+	case previewed.Reason == v1alpha1.ReasonRefused:
+		return false, previewed.Message
+	}
+	return false, ""
 }
+
+// isSeen says whether the status is about the spec as it is.
+func isSeen(r *Restore) bool { return r.Status.ObservedGeneration >= r.Generation }
 
 // Words is a preview in words.
 func Words(r *Restore, now time.Time) string {
@@ -135,11 +153,16 @@ func Ended(r *Restore) (ended bool, problem string) {
 	if r.Spec.Undo {
 		done = PhaseUndone
 	}
-	switch r.Status.Phase {
-	case done:
+	complete := meta.FindStatusCondition(r.Status.Conditions, ConditionComplete)
+	switch {
+	case !isSeen(r):
+		return false, ""
+	case r.Status.Phase == done:
 		return true, ""
-	case PhaseFailed:
-		return true, cmp.Or(r.Status.Message, "it failed")
+	case complete != nil && complete.Reason == ReasonReplaced:
+		return true, complete.Message
+	case complete != nil && complete.Reason == ReasonUnconfirmed && !r.Spec.Undo:
+		return true, "nothing was restored: the preview was made again meanwhile; look at it with --preview"
 	}
 	return false, ""
 }
@@ -159,4 +182,20 @@ func Result(r *Restore) string {
 		text += fmt.Sprintf("; 'kubectl etcd undo %s -n %s' brings back what was there, until %s", r.Spec.Cluster, r.Namespace, clock(until))
 	}
 	return text
+}
+
+// Pending are restores that have yet to come to an end, each in a sentence.
+func Pending(all []Restore, cluster string) []string {
+	var sentences []string
+	for _, r := range newest(all) {
+		isOver := r.Status.Phase == PhaseComplete && !r.Spec.Undo || r.Status.Phase == PhaseUndone
+		switch {
+		case r.Spec.Cluster != cluster || isOver:
+		case r.Status.Phase == PhasePreviewed && r.Spec.Confirm == "" && r.Status.Preview != nil:
+			sentences = append(sentences, fmt.Sprintf("restore %s is not confirmed, and does nothing; to begin it: %s", r.Name, Command(&r)))
+		default:
+			sentences = append(sentences, progress.Line(Progress(&r)))
+		}
+	}
+	return sentences
 }

@@ -16,20 +16,31 @@ import (
 // Kind is the one of restores in place. This file is all that knows its fields: an operator without it is told apart by the API server.
 const Kind = "EtcdRestore"
 
-// Condition types of an EtcdRestore.
+// Condition types of an EtcdRestore, and the reasons that end a wait.
 const (
-	// ConditionPreviewed: status.preview is about the cluster and the backup as they are now.
+	// ConditionPreviewed: status.preview says what the restore would do.
 	ConditionPreviewed = "Previewed"
-	// ConditionComplete: the cluster serves the data of the backup, or after an undo its own.
+	// ConditionComplete: the cluster serves the data of the backup.
 	ConditionComplete = "Complete"
+	// ReasonUnconfirmed: spec.confirm is not what the preview says.
+	ReasonUnconfirmed = "Unconfirmed"
+	// ReasonReplaced: another restore has begun since, and this one can no longer be undone.
+	ReasonReplaced = "Replaced"
 )
 
-// PhaseFailed and the others are how far a restore is.
+// How far a restore is.
 const (
-	PhaseFailed   = "Failed"
-	PhaseComplete = "Complete"
-	PhaseUndone   = "Undone"
+	PhasePending   = "Pending"
+	PhasePreviewed = "Previewed"
+	PhaseBackingUp = "BackingUp"
+	PhaseRestoring = "Restoring"
+	PhaseComplete  = "Complete"
+	PhaseUndoing   = "Undoing"
+	PhaseUndone    = "Undone"
 )
+
+// longestName is how long the generated part of a name may be: the safety backup has it, too.
+const longestName = 50
 
 // Restore is an EtcdRestore.
 type Restore struct {
@@ -59,6 +70,8 @@ type From struct {
 
 // Status is what the operator says of it.
 type Status struct {
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
 	Phase      string             `json:"phase,omitempty"`
 	Message    string             `json:"message,omitempty"`
 	Preview    *Preview           `json:"preview,omitempty"`
@@ -85,7 +98,7 @@ func New(namespace string, spec Spec) (*unstructured.Unstructured, error) {
 	}
 	object := Empty()
 	object.SetNamespace(namespace)
-	object.SetGenerateName(spec.Cluster + "-")
+	object.SetGenerateName(spec.Cluster[:min(len(spec.Cluster), longestName)] + "-")
 	object.Object["spec"] = fields
 	return object, nil
 }

@@ -14,15 +14,17 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/plugin/restoring"
 )
 
 // Objects are what is known of one cluster.
 type Objects struct {
-	Cluster v1alpha1.EtcdCluster
-	Pods    []corev1.Pod
-	Volumes []corev1.PersistentVolumeClaim
-	Backups []v1alpha1.EtcdBackup
-	Unread  []string // what could not be read, and why
+	Cluster  v1alpha1.EtcdCluster
+	Pods     []corev1.Pod
+	Volumes  []corev1.PersistentVolumeClaim
+	Backups  []v1alpha1.EtcdBackup
+	Restores []restoring.Restore
+	Unread   []string // what could not be read, and why
 }
 
 // Status is what kubectl etcd status tells of one cluster. Its JSON is what scripts read.

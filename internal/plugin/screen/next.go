@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
+	"github.com/etcd-operator/etcd-operator/internal/plugin/restoring"
 )
 
 // next says what the operator does next, and what a person has to do.
@@ -14,7 +15,7 @@ func next(o Objects) []string {
 	var all []string
 	c := &o.Cluster
 	if r := c.Status.Restore; r != nil && r.CompletedAt.IsZero() {
-		all = append(all, restoring(r)...)
+		all = append(all, volumesOf(r)...)
 	}
 	if going := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); going != nil && mentions(going.Reason) {
 		all = append(all, going.Message)
@@ -23,6 +24,7 @@ func next(o Objects) []string {
 		all = append(all, "quorum is lost for good: spec.recovery.acceptDataLoss: "+loss.Accept+" goes on from the best survivor")
 	}
 	all = append(all, underWay(o.Backups)...)
+	all = append(all, restoring.Pending(o.Restores, c.Name)...)
 	if hint := unprotected(c, o.Backups); hint != "" {
 		all = append(all, hint)
 	}
@@ -37,7 +39,8 @@ func mentions(reason string) bool {
 	return reason != v1alpha1.ReasonAsWanted && reason != v1alpha1.ReasonRefused // Degraded tells what was refused
 }
 
-func restoring(r *v1alpha1.RestoreStatus) []string {
+// volumesOf says how far the volumes are that get the data of a backup.
+func volumesOf(r *v1alpha1.RestoreStatus) []string {
 	var all []string
 	if r.Progress != "" {
 		all = append(all, "restore: waiting for "+r.Progress)
