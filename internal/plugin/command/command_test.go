@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,8 +63,8 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	return w
 }
 
-func noSecret(t *testing.T, o any) {
-	if strings.Contains(fmt.Sprintf("%T", o), "Secret") {
+func noSecret(t *testing.T, o runtime.Object) {
+	if strings.Contains(fmt.Sprintf("%T", o)+o.GetObjectKind().GroupVersionKind().Kind, "Secret") {
 		t.Errorf("the plugin reads a Secret: %T", o)
 	}
 }
@@ -87,8 +89,11 @@ func (w *world) run(ctx context.Context, line ...string) int {
 	return exit
 }
 
-func logs(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
-	return io.NopCloser(strings.NewReader("a line\n")), nil
+func logs(_ context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
+	if options.LimitBytes == nil || options.TailLines == nil {
+		return nil, errors.New("a log without limits")
+	}
+	return io.NopCloser(strings.NewReader("log of " + namespace + "/" + pod + " token=canary-log password: canary-env-1\n")), nil
 }
 
 func cluster(name string, conditions ...metav1.Condition) *v1alpha1.EtcdCluster {
