@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,7 +32,7 @@ func (a *app) backup() *cobra.Command {
 		Long: "Create an EtcdBackup of a cluster, and with --wait follow it until an etcd has verified it.\n" +
 			"Ctrl-C stops waiting, not the backup.\n\n" +
 			"Exit code with --wait: 0 verified, or complete where no trial is asked for; 2 failed or not verified; 3 not finished in time.",
-		Args: cobra.ExactArgs(1),
+		Args: ofOne,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			want.cluster = names[0]
 			return a.backUp(cmd.Context(), want)
@@ -62,6 +63,9 @@ func (a *app) backUp(ctx context.Context, want wanted) error {
 		return fmt.Errorf("in which store? EtcdCluster %s names none in spec.backup.store: give --store; 'kubectl get ebs -n %s' lists them",
 			c.Name, k.Namespace)
 	}
+	if err := knowsStore(ctx, k, want.store); err != nil {
+		return err
+	}
 	b := &v1alpha1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: want.name},
 		Spec:       v1alpha1.EtcdBackupSpec{Cluster: c.Name, Store: want.store},
@@ -86,6 +90,18 @@ func (a *app) backUp(ctx context.Context, want wanted) error {
 		seen.ended, seen.problem, seen.result = screen.Outcome(b)
 		return seen, nil
 	}))
+}
+
+// knowsStore refuses the name of a store that is not there. The EtcdBackup would wait for it.
+func knowsStore(ctx context.Context, k *Kubernetes, name string) error {
+	var store v1alpha1.EtcdBackupStore
+	if name == "" {
+		return nil
+	}
+	if apierrors.IsNotFound(k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: name}, &store)) {
+		return fmt.Errorf("there is no EtcdBackupStore %s in namespace %s; 'kubectl get ebs -n %s' lists them", name, k.Namespace, k.Namespace)
+	}
+	return nil // who may not read stores may create backups all the same
 }
 
 func (a *app) backups() *cobra.Command {

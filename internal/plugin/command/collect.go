@@ -74,6 +74,9 @@ func (c *collector) ofBackups(ctx context.Context, cluster *v1alpha1.EtcdCluster
 	if cluster.Spec.Backup != nil {
 		belongs.Stores = append(belongs.Stores, cluster.Spec.Backup.Store)
 	}
+	if r := cluster.Status.Restore; r != nil {
+		belongs.Stores, belongs.Backups = append(belongs.Stores, r.Store), append(belongs.Backups, r.Backup)
+	}
 	kind := func(name string, keep func(*unstructured.Unstructured) bool) {
 		c.objects = append(c.objects, c.list(ctx, cluster.Namespace, v1alpha1.GroupVersion.WithKind(name), keep)...)
 	}
@@ -83,7 +86,7 @@ func (c *collector) ofBackups(ctx context.Context, cluster *v1alpha1.EtcdCluster
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &b); err != nil {
 			return true // it is not what it should be, which is worth knowing
 		}
-		if screen.ClusterOf(&b) != cluster.Name {
+		if screen.ClusterOf(&b) != cluster.Name && !slices.Contains(belongs.Backups, b.Name) {
 			return false
 		}
 		belongs.Backups = append(belongs.Backups, b.Name)

@@ -88,3 +88,11 @@ func (a *app) say(format string, values ...any) {
 func (a *app) note(format string, values ...any) {
 	_, _ = fmt.Fprintf(a.Err, format+"\n", values...)
 }
+
+// ofOne is what commands about one cluster ask of their arguments.
+func ofOne(cmd *cobra.Command, names []string) error {
+	if len(names) == 1 {
+		return nil
+	}
+	return fmt.Errorf("one cluster is to be named: %s", cmd.UseLine())
+}

@@ -96,6 +96,10 @@ func logs(_ context.Context, namespace, pod string, options *corev1.PodLogOption
 	return io.NopCloser(strings.NewReader("log of " + namespace + "/" + pod + " token=canary-log password: canary-env-1\n")), nil
 }
 
+func store(name string) *v1alpha1.EtcdBackupStore {
+	return &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+}
+
 func cluster(name string, conditions ...metav1.Condition) *v1alpha1.EtcdCluster {
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	c.Status.Conditions = conditions
@@ -156,7 +160,7 @@ func TestStatusJSON(t *testing.T) {
 
 // TestStatusWithoutRights: what may not be read is said, and the rest is shown.
 func TestStatusWithoutRights(t *testing.T) {
-	w := newWorld(t, cluster("a", available))
+	w := newWorld(t, cluster("a", available), store("s"))
 	w.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			if _, is := list.(*corev1.PersistentVolumeClaimList); is {
@@ -209,20 +213,20 @@ func complete(is metav1.ConditionStatus, reason string) []metav1.Condition {
 
 // TestBackupIsFollowed: until it is verified, in lines where there is no terminal, and in a bar where there is one.
 func TestBackupIsFollowed(t *testing.T) {
-	w := newWorld(t, cluster("a", available))
+	w := newWorld(t, cluster("a", available), store("s"))
 	w.operator = stages(v1alpha1.EtcdBackupStatus{}, running, running, verifying, verified)
-	wantExit(t, w.run(t.Context(), "backup", "a", "--store", "offsite", "--name", "b1", "--wait"), Done)
+	wantExit(t, w.run(t.Context(), "backup", "a", "--store", "s", "--name", "b1", "--wait"), Done)
 	wantText(t, &w.out, "backup b1 is verified: revision 42, 3Mi in store offsite")
 	wantText(t, &w.err, "backup b1: 50 %, 5Mi of 10Mi, 1Mi/s, 5s left: it is written\n", "backup b1: verifying\n")
 	if strings.Count(w.err.String(), "50 %") != 1 || strings.Contains(w.err.String(), "\r") {
 		t.Errorf("a log has one line for each stage, and no bars:\n%q", w.err.String())
 	}
 	w.operator, w.width = stages(running, verified), 100
-	wantExit(t, w.run(t.Context(), "backup", "a", "--store", "offsite", "--name", "b2", "--wait"), Done)
+	wantExit(t, w.run(t.Context(), "backup", "a", "--store", "s", "--name", "b2", "--wait"), Done)
 	wantText(t, &w.err, "\rbackup b2 [=============")
 	var made v1alpha1.EtcdBackup
 	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "b2"}, &made); err != nil ||
-		made.Spec.Cluster != "a" || made.Spec.Store != "offsite" {
+		made.Spec.Cluster != "a" || made.Spec.Store != "s" {
 		t.Error(made.Spec, err)
 	}
 }
@@ -243,7 +247,7 @@ func TestBackupEnds(t *testing.T) {
 		"slow": {running, Unfinished},
 	}
 	for name, test := range tests {
-		w := newWorld(t, cluster("a", available))
+		w := newWorld(t, cluster("a", available), store("s"))
 		w.operator = stages(test.status)
 		wantExit(t, w.run(t.Context(), "backup", "a", "--store", "s", "--name", name, "--wait", "--timeout", "100ms"), test.exit)
 	}
@@ -251,7 +255,7 @@ func TestBackupEnds(t *testing.T) {
 
 // TestBackupGoesOnWithoutUs: Ctrl-C ends the wait, and says that the backup goes on.
 func TestBackupGoesOnWithoutUs(t *testing.T) {
-	w := newWorld(t, cluster("a", available))
+	w := newWorld(t, cluster("a", available), store("s"))
 	ctx, cancel := context.WithCancel(t.Context())
 	w.operator = func(o client.Object) error {
 		if b, is := o.(*v1alpha1.EtcdBackup); is {
@@ -266,7 +270,7 @@ func TestBackupGoesOnWithoutUs(t *testing.T) {
 
 // TestBackupOutlivesFaults: an API server that is away for a moment ends nothing; an EtcdBackup that was deleted does.
 func TestBackupOutlivesFaults(t *testing.T) {
-	w := newWorld(t, cluster("a", available))
+	w := newWorld(t, cluster("a", available), store("s"))
 	looks := 0
 	w.operator = func(o client.Object) error {
 		b, is := o.(*v1alpha1.EtcdBackup)
@@ -297,6 +301,10 @@ func TestBackupNeedsAStore(t *testing.T) {
 	wantText(t, &w.err, "in which store?")
 	wantExit(t, w.run(t.Context(), "backup", "with"), Done)
 	wantExit(t, w.run(t.Context(), "backup", "nobody"), Failed)
+	wantExit(t, w.run(t.Context(), "backup", "with", "--store", "nowhere"), Failed)
+	wantText(t, &w.err, "there is no EtcdBackupStore nowhere")
+	wantExit(t, w.run(t.Context(), "backup"), Failed)
+	wantText(t, &w.err, "one cluster is to be named: kubectl etcd backup CLUSTER [flags]")
 	var all v1alpha1.EtcdBackupList
 	if err := w.client.List(t.Context(), &all); err != nil || len(all.Items) != 1 {
 		t.Error(len(all.Items), err)

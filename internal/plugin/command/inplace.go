@@ -145,7 +145,7 @@ func (a *app) undo() *cobra.Command {
 		Long: "Undo the last restore in place: the volumes that it has set aside come back, and those with the data of the backup are set aside.\n" +
 			"It is possible until those volumes expire: status.undoUntil of the EtcdRestore.\n\n" +
 			"Exit code: 0 the earlier data is served; 1 there is nothing to undo; 2 it failed; 3 not finished in time.",
-		Args: cobra.ExactArgs(1),
+		Args: ofOne,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			k, err := a.Connect(&a.connection)
 			if err != nil {

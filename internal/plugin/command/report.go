@@ -29,7 +29,7 @@ func (a *app) report() *cobra.Command {
 			"Secrets are not read. Values of variables, ConfigMaps, unknown annotations, and what looks like a secret are redacted.\n" +
 			"Look through the files before you hand them on.\n\n" +
 			"Exit code: 0 it is written, also where something could not be read: report.txt in it says what.",
-		Args: cobra.ExactArgs(1),
+		Args: ofOne,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			k, err := a.Connect(&a.connection)
 			if err != nil {

@@ -25,6 +25,9 @@ type Progress struct {
 // OfBackup is how far an EtcdBackup is.
 func OfBackup(b *v1alpha1.EtcdBackup) Progress {
 	p := Progress{What: "backup " + b.Name, Message: strings.ToLower(string(b.Status.Phase))}
+	if b.Status.Phase == "" {
+		p.Message = "no operator has looked at it yet"
+	}
 	s := b.Status.Progress
 	if s == nil {
 		return p

@@ -14,6 +14,9 @@ import (
 func next(o Objects) []string {
 	var all []string
 	c := &o.Cluster
+	if len(c.Status.Conditions) == 0 {
+		all = append(all, "no operator has looked at the cluster yet")
+	}
 	if r := c.Status.Restore; r != nil && r.CompletedAt.IsZero() {
 		all = append(all, volumesOf(r)...)
 	}
@@ -55,7 +58,7 @@ func underWay(backups []v1alpha1.EtcdBackup) []string {
 	var all []string
 	for _, b := range Newest(backups) {
 		switch b.Status.Phase {
-		case v1alpha1.BackupPending, v1alpha1.BackupRunning, v1alpha1.BackupVerifying, v1alpha1.BackupDeleting:
+		case "", v1alpha1.BackupPending, v1alpha1.BackupRunning, v1alpha1.BackupVerifying, v1alpha1.BackupDeleting:
 			all = append(all, progress.Line(progress.OfBackup(&b)))
 		}
 	}

@@ -42,7 +42,10 @@ type File struct {
 
 // Files are those of the bundle, sorted by name, without secrets.
 func Files(b Bundle) ([]File, error) {
-	r := &redactor{known: map[string]bool{}}
+	r := &redactor{known: map[string]bool{}, uids: map[string]bool{}}
+	for _, o := range b.Objects {
+		r.uids[string(o.GetUID())] = true
+	}
 	var objects []*unstructured.Unstructured
 	for _, o := range b.Objects {
 		if o.GetKind() != "Secret" {

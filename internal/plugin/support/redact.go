@@ -23,7 +23,10 @@ const Redacted = "REDACTED"
 const shortestKnown = 6
 
 // redactor takes secrets out, and remembers them.
-type redactor struct{ known map[string]bool }
+type redactor struct {
+	known map[string]bool
+	uids  map[string]bool // of objects: etcd's initial-cluster-token is one
+}
 
 var (
 	// secretName is how a field, a flag, a variable or a header is called whose value is a secret.
@@ -140,8 +143,8 @@ func (r *redactor) arguments(all []any) []any {
 
 // hide redacts a value. That of something which is called like a secret is looked for everywhere.
 func (r *redactor) hide(name, value string) string {
-	if value == "" {
-		return ""
+	if value == "" || r.uids[value] || booleans.MatchString(value) {
+		return value
 	}
 	trimmed := strings.TrimSpace(value)
 	if secretName.MatchString(name) && len(trimmed) >= shortestKnown && !harmless.MatchString(trimmed) {
@@ -149,6 +152,9 @@ func (r *redactor) hide(name, value string) string {
 	}
 	return Redacted
 }
+
+// booleans are no secrets, whatever they are of.
+var booleans = regexp.MustCompile(`^(true|false)$`)
 
 // harmless values are those of variables and flags that are no secrets, and would be missed elsewhere: numbers, paths, names of variables.
 var harmless = regexp.MustCompile(`^([0-9.:]+|/[\w./-]*|\$\(\w+\)|true|false|[a-z]{1,12})$`)

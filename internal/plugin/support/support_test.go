@@ -108,11 +108,12 @@ kind: Pod
 metadata:
   name: a-0
   namespace: default
+  uid: 0c6f5d3a-uid
   annotations: {etcd-operator.dev/template: "3f2a"}
 spec:
   containers:
   - image: registry.example/etcd:v3.6.16
-    args: [--name=a-0, "--initial-cluster=a-0=https://a-0.a:2380", --quota-backend-bytes=1000]
+    args: [--name=a-0, "--initial-cluster=a-0=https://a-0.a:2380", --quota-backend-bytes=1000, --initial-cluster-token=0c6f5d3a-uid, --client-cert-auth=true]
     env: [{name: X, valueFrom: {secretKeyRef: {name: keys, key: password}}}, {name: IMAGE, value: registry.example/etcd:v3.6.16}]
   volumes: [{name: client, secret: {secretName: a-client}}]
 `),
@@ -123,7 +124,7 @@ spec:
 	}
 	out := unpacked(t, b)
 	for _, part := range []string{
-		"registry.example/etcd:v3.6.16", "--name=a-0", "--initial-cluster=a-0=https://a-0.a:2380", "--quota-backend-bytes=1000", "name: keys",
+		"registry.example/etcd:v3.6.16", "--name=a-0", "--initial-cluster=a-0=https://a-0.a:2380", "--quota-backend-bytes=1000", "--initial-cluster-token=0c6f5d3a-uid", "--client-cert-auth=true", "name: keys",
 		"secretName: a-client", "secret: keys", "etcd-operator.dev/template: 3f2a", "elected leader", "Normal Started Pod/a-0: started",
 		"default/a: Healthy", "Deployments: forbidden", "a-report/objects/default/pod/a-0.yaml", "a-report/logs/default/a-0/etcd.previous.log",
 		"kubectl etcd 1.2.3 at 2026-11-24T12:00:00Z",
