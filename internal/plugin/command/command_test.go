@@ -198,8 +198,10 @@ var (
 			condition(v1alpha1.ConditionVerified, metav1.ConditionUnknown, v1alpha1.ReasonNotComplete),
 		},
 	}
-	verifying = v1alpha1.EtcdBackupStatus{Phase: v1alpha1.BackupVerifying, Conditions: complete(metav1.ConditionUnknown, v1alpha1.ReasonTrialAhead)}
-	verified  = v1alpha1.EtcdBackupStatus{
+	verifying = v1alpha1.EtcdBackupStatus{
+		Phase: v1alpha1.BackupVerifying, Conditions: complete(metav1.ConditionUnknown, v1alpha1.ReasonTrialAhead),
+	}
+	verified = v1alpha1.EtcdBackupStatus{
 		Phase: v1alpha1.BackupComplete, Revision: 42, Store: "offsite", StoredSize: v1alpha1.SizeOf(3 << 20),
 		Conditions: complete(metav1.ConditionTrue, v1alpha1.ReasonTrialPassed),
 	}
@@ -313,7 +315,8 @@ func TestBackupNeedsAStore(t *testing.T) {
 
 // TestBackupsAreListed: those of one cluster, those that were found too, the newest first.
 func TestBackupsAreListed(t *testing.T) {
-	made := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "made"}, Spec: v1alpha1.EtcdBackupSpec{Cluster: "a"}}
+	made := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "made"}}
+	made.Spec.Cluster = "a"
 	made.Status = verified
 	made.Status.StartedAt = ptr.To(metav1.NewTime(noon.Add(-2 * time.Hour)))
 	found := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "found"}}

@@ -142,7 +142,8 @@ func (a *app) undo() *cobra.Command {
 	want := restored{wait: true}
 	cmd := &cobra.Command{
 		Use: "undo CLUSTER", Short: "Bring back the data that a restore in place has set aside",
-		Long: "Undo the last restore in place: the volumes that it has set aside come back, and those with the data of the backup are set aside.\n" +
+		Long: "Undo the last restore in place: the volumes that it has set aside come back, and those with the data of the backup\n" +
+			"are set aside. " +
 			"It is possible until those volumes expire: status.undoUntil of the EtcdRestore.\n\n" +
 			"Exit code: 0 the earlier data is served; 1 there is nothing to undo; 2 it failed; 3 not finished in time.",
 		Args: ofOne,

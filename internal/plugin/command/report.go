@@ -25,7 +25,8 @@ func (a *app) report() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "report CLUSTER", Short: "Write a support bundle without secrets",
-		Long: "Write what helps others to find out what is wrong with a cluster into a tar.gz: its objects, events and logs, and the operator's.\n" +
+		Long: "Write what helps others to find out what is wrong with a cluster into a tar.gz: its objects, events and logs, and the\n" +
+			"operator's. " +
 			"Secrets are not read. Values of variables, ConfigMaps, unknown annotations, and what looks like a secret are redacted.\n" +
 			"Look through the files before you hand them on.\n\n" +
 			"Exit code: 0 it is written, also where something could not be read: report.txt in it says what.",

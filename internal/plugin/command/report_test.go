@@ -33,7 +33,8 @@ func hurt() []client.Object {
 	of := func(cluster string) map[string]string { return map[string]string{v1alpha1.LabelCluster: cluster} }
 	operator := map[string]string{"app.kubernetes.io/name": operatorName}
 	containers := []corev1.Container{{
-		Name: "etcd", Args: []string{"--name=a-0", "--auth-token=canary-arg-1"}, Env: []corev1.EnvVar{{Name: "DB_PASSWORD", Value: "canary-env-1"}},
+		Name: "etcd", Args: []string{"--name=a-0", "--auth-token=canary-arg-1"},
+		Env: []corev1.EnvVar{{Name: "DB_PASSWORD", Value: "canary-env-1"}},
 	}}
 	pod := func(namespace, name string, labels map[string]string) *corev1.Pod {
 		return &corev1.Pod{
@@ -54,17 +55,22 @@ func hurt() []client.Object {
 	job := &batchv1.Job{ObjectMeta: named("default", "b1-1", map[string]string{v1alpha1.LabelBackup: "b1"})}
 	job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "backup", Args: []string{"task", `{"sessionToken":"canary-order"}`}}}
 	deployment := &appsv1.Deployment{ObjectMeta: named("operators", "manager", nil)}
-	deployment.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: operator}, Spec: corev1.PodSpec{Containers: containers}}
+	deployment.Spec.Template.Labels, deployment.Spec.Template.Spec.Containers = operator, containers
 	return []client.Object{
-		c, store, backup, job, deployment, pod("default", "a-0", of("a")), pod("default", "ab-0", of("ab")), pod("operators", "manager-0", operator),
+		c, store, backup, job, deployment, pod("default", "a-0", of("a")), pod("default", "ab-0", of("ab")),
+		pod("operators", "manager-0", operator),
 		&corev1.Secret{ObjectMeta: named("default", "keys", of("a")), Data: map[string][]byte{"k": []byte("canary-secret")}},
 		&corev1.ConfigMap{ObjectMeta: named("default", "authorities", nil), Data: map[string]string{"ca.crt": "canary-configmap"}},
 		&corev1.PersistentVolumeClaim{ObjectMeta: named("default", "a-0", of("a"))},
 		&corev1.Service{ObjectMeta: named("default", "a-client", of("a"))},
-		&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "e1"}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "a-0"},
-			Reason: "BackOff", Message: "Bearer canary-event was refused"},
-		&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "e2"}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "zz"},
-			Reason: "NotOurs"},
+		event("e1", "a-0", "BackOff", "Bearer canary-event was refused"), event("e2", "zz", "NotOurs", ""),
+	}
+}
+
+func event(name, pod, reason, message string) *corev1.Event {
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: pod},
+		Reason: reason, Message: message,
 	}
 }
 

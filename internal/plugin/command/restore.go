@@ -74,12 +74,15 @@ func (r *restored) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&r.backup, "backup", "", "name of the EtcdBackup")
 	f.StringVar(&r.store, "store", "", "name of an EtcdBackupStore, in which a backup is looked for")
-	f.StringVar(&r.from, "from", "", "with --store: cluster whose backup is looked for, as NAMESPACE/NAME or NAME; default: that which is restored")
-	f.StringVar(&r.at, "at", "", "with --store: latest, a revision, or a time such as 2026-11-24T10:00:00Z: the newest backup that is not newer")
+	f.StringVar(&r.from, "from", "",
+		"with --store: cluster whose backup is looked for, as NAMESPACE/NAME or NAME; default: the one that is restored")
+	f.StringVar(&r.at, "at", "",
+		"with --store: latest, a revision, or a time such as 2026-11-24T10:00:00Z: the newest backup that is not newer")
 	f.StringVar(&r.decryption, "decryption", "", "name of the Secret with the age identities, for an encrypted backup")
 	f.StringVar(&r.to, "to", "", "name of the new cluster")
 	f.Int32Var(&r.chosen.Size, "size", 0, "with --to: members; default: as the cluster of the backup, else 3")
-	f.StringVar(&r.chosen.Version, "version", "", "with --to: version of etcd; default: as the cluster of the backup, else the backup's minor version")
+	f.StringVar(&r.chosen.Version, "version", "",
+		"with --to: version of etcd; default: as the cluster of the backup, else the backup's minor version")
 	f.StringVar(&r.chosen.StorageSize, "storage-size", "", "with --to: size of each volume; default: as the cluster of the backup, else 8Gi")
 	f.StringVar(&r.chosen.StorageClass, "storage-class", "", "with --to: class of the volumes; default: as the cluster of the backup")
 	f.BoolVar(&r.dry, "dry-run", false, "with --to: print the EtcdCluster, and create nothing")

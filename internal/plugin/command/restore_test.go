@@ -66,7 +66,8 @@ func TestRestoreDry(t *testing.T) {
 func TestRestoreUsage(t *testing.T) {
 	w := newWorld(t, cluster("a"), backedUp())
 	for _, line := range []string{
-		"restore --backup b1", "restore a --to b --backup b1", "restore a", "restore a --backup b1 --store s", "restore a --backup b1 --at latest",
+		"restore --backup b1", "restore a --to b --backup b1", "restore a", "restore a --backup b1 --store s",
+		"restore a --backup b1 --at latest",
 		"restore --to b --backup b1 --preview", "restore a --backup b1 --size 3", "restore a --backup b1 --preview --confirm x",
 		"restore --to b --backup nobody", "restore nobody --backup b1 --preview", "restore --to b --backup b1 --storage-size many",
 	} {
@@ -113,8 +114,8 @@ func TestRestoreInPlace(t *testing.T) {
 	w := newWorld(t, cluster("a", available), backedUp())
 	inPlace(w)
 	wantExit(t, w.run(t.Context(), "restore", "a", "--backup", "b1", "--preview"), Done)
-	wantText(t, &w.out, "All data of EtcdCluster a would be replaced by backup b1", "lost       8 revisions", "120m ago: what was written later is lost",
-		"kubectl etcd restore a -n default --backup b1 --confirm 'a@50->42'")
+	wantText(t, &w.out, "All data of EtcdCluster a would be replaced by backup b1", "lost       8 revisions",
+		"120m ago: what was written later is lost", "kubectl etcd restore a -n default --backup b1 --confirm 'a@50->42'")
 	wantExit(t, w.run(t.Context(), "restore", "a", "--backup", "b1"), Failed)
 	wantText(t, &w.err, "look at the preview")
 	wantExit(t, w.run(t.Context(), "restore", "a", "--backup", "b1", "--confirm", "a@49->42"), Failed)

@@ -95,7 +95,8 @@ func Words(r *Restore, now time.Time) string {
 	fmt.Fprintf(&out, "All data of EtcdCluster %s would be replaced by backup %s:\n", r.Spec.Cluster, cmp.Or(p.Backup, r.Spec.Backup))
 	fmt.Fprintf(&out, "  revision   %d\n", p.Revision)
 	if p.Time != nil {
-		fmt.Fprintf(&out, "  time       %s, %s ago: what was written later is lost\n", clock(p.Time), duration.HumanDuration(now.Sub(p.Time.Time)))
+		ago := duration.HumanDuration(now.Sub(p.Time.Time))
+		fmt.Fprintf(&out, "  time       %s, %s ago: what was written later is lost\n", clock(p.Time), ago)
 	}
 	if p.Keys != nil {
 		fmt.Fprintf(&out, "  keys       %d\n", *p.Keys)

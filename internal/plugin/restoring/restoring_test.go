@@ -102,8 +102,10 @@ func TestWaiting(t *testing.T) {
 func TestCommandAsksForTheSame(t *testing.T) {
 	r := at(1, func(r *Restore) {
 		r.Namespace = "default"
-		r.Spec = Spec{Cluster: "a", Store: "s", From: &From{Cluster: "x/a", At: "latest"}, SkipSafetyBackup: true,
-			Decryption: &v1alpha1.SecretReference{Secret: "keys"}, KeepFor: &metav1.Duration{Duration: time.Hour}}
+		r.Spec = Spec{
+			Cluster: "a", Store: "s", From: &From{Cluster: "x/a", At: "latest"}, SkipSafetyBackup: true,
+			Decryption: &v1alpha1.SecretReference{Secret: "keys"}, KeepFor: &metav1.Duration{Duration: time.Hour},
+		}
 		r.Status.Preview = &Preview{Confirm: "a@5->3"}
 	})
 	want := "kubectl etcd restore a -n default --store s --from x/a --at latest --skip-safety-backup --decryption keys --keep-for 1h0m0s " +
@@ -117,6 +119,7 @@ func TestCommandAsksForTheSame(t *testing.T) {
 func TestSight(t *testing.T) {
 	available := []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Message: "well"}}
 	at := ptr.To(metav1.NewTime(now))
+	full := &v1alpha1.RestoreFailure{Member: "a-0", Message: "full"}
 	tests := map[string]struct {
 		restore *v1alpha1.RestoreStatus
 		all     []metav1.Condition
@@ -125,7 +128,7 @@ func TestSight(t *testing.T) {
 	}{
 		"new":     {nil, nil, false, "waiting for the operator"},
 		"problem": {&v1alpha1.RestoreStatus{Problem: "no backup"}, available, false, "no backup"},
-		"failure": {&v1alpha1.RestoreStatus{Failure: &v1alpha1.RestoreFailure{Member: "a-0", Message: "full"}}, nil, false, "a-0 cannot be restored: full"},
+		"failure": {&v1alpha1.RestoreStatus{Failure: full}, nil, false, "a-0 cannot be restored: full"},
 		"filling": {&v1alpha1.RestoreStatus{Progress: "the data"}, nil, false, "waiting for the data"},
 		"filled":  {&v1alpha1.RestoreStatus{RestoredAt: at}, available, false, "well"},
 		"served":  {&v1alpha1.RestoreStatus{RestoredAt: at, CompletedAt: at}, available, true, "well"},

@@ -58,7 +58,8 @@ func underWay(backups []v1alpha1.EtcdBackup) []string {
 	var all []string
 	for _, b := range Newest(backups) {
 		switch b.Status.Phase {
-		case "", v1alpha1.BackupPending, v1alpha1.BackupRunning, v1alpha1.BackupVerifying, v1alpha1.BackupDeleting:
+		case v1alpha1.BackupComplete, v1alpha1.BackupFailed:
+		default:
 			all = append(all, progress.Line(progress.OfBackup(&b)))
 		}
 	}
@@ -72,9 +73,9 @@ func unprotected(c *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) string 
 			return ""
 		}
 	}
+	why, store := "", ""
 	if c.Spec.Backup == nil {
-		return fmt.Sprintf("there is no verified backup, and spec.backup.store names no store: 'kubectl etcd backup %s --store STORE --wait' makes one",
-			c.Name)
+		why, store = ", and spec.backup.store names no store", " --store STORE"
 	}
-	return fmt.Sprintf("there is no verified backup: 'kubectl etcd backup %s --wait' makes one", c.Name)
+	return fmt.Sprintf("there is no verified backup%s: 'kubectl etcd backup %s%s --wait' makes one", why, c.Name, store)
 }

@@ -14,8 +14,8 @@ var forms = []struct {
 	{regexp.MustCompile(`(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}`), "$1 " + Redacted},      // a header
 	{regexp.MustCompile(`://[^/\s:@"']+:[^/\s@"']+@`), "://" + Redacted + "@"},           // user and password in a URL
 	{regexp.MustCompile(`(?i)([?&](?:sig|sv|x-amz-[\w-]+)=)[^&\s"']+`), "$1" + Redacted}, // a signed URL
-	{regexp.MustCompile(`(?i)([\w.-]*(?:passw|passphrase|secret|token|credential|api[-_]?key|access[-_]?key|account[-_]?key|private[-_]?key|signature)` +
-		`[\w.-]*\\?["']?\s*[=:]\s*\\?["']?)[^\s"'\\,;&]+`), "$1" + Redacted},
+	{regexp.MustCompile(`(?i)([\w.-]*(?:passw|passphrase|secret|token|credential|api[-_]?key|access[-_]?key|account[-_]?key|private[-_]?key|` +
+		`signature)[\w.-]*\\?["']?\s*[=:]\s*\\?["']?)[^\s"'\\,;&]+`), "$1" + Redacted},
 }
 
 // scrub takes out of a text what looks like a secret.

@@ -28,25 +28,27 @@ func object(t *testing.T, text string) unstructured.Unstructured {
 
 // canaries are inputs that hold a secret, %s, each where somebody may have put one.
 var canaries = map[string]string{
-	"data of a Secret":       "{kind: Secret, metadata: {name: s, namespace: n}, data: {password: %s}}",
-	"data of a ConfigMap":    "{kind: ConfigMap, metadata: {name: c, namespace: n}, data: {ca.crt: %s}}",
-	"binary data":            "{kind: ConfigMap, metadata: {name: c, namespace: n}, binaryData: {x: %s}}",
-	"last applied":           `{kind: Pod, metadata: {name: p, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"x":"%s"}'}}}`,
-	"managed fields":         "{kind: Pod, metadata: {name: p, managedFields: [{manager: '%s'}]}}",
-	"unknown annotation":     "{kind: Pod, metadata: {name: p, annotations: {vault.example/value: %s}}}",
-	"annotation of Pods":     "{kind: EtcdCluster, metadata: {name: p}, spec: {podMetadata: {annotations: {example.com/x: %s}}}}",
-	"variable":               "{kind: Pod, metadata: {name: p}, spec: {containers: [{env: [{name: X, value: %s}]}]}}",
-	"variable of a Job":      "{kind: Job, metadata: {name: p}, spec: {template: {spec: {initContainers: [{env: [{name: X, value: %s}]}]}}}}",
-	"header of a probe":      "{kind: Pod, metadata: {name: p}, spec: {containers: [{livenessProbe: {httpGet: {httpHeaders: [{name: X, value: %s}]}}}]}}",
-	"flag":                   "{kind: Pod, metadata: {name: p}, spec: {containers: [{args: [--auth-token=%s]}]}}",
-	"flag and value":         "{kind: Pod, metadata: {name: p}, spec: {containers: [{command: [x, --password, %s]}]}}",
-	"script":                 "{kind: Pod, metadata: {name: p}, spec: {containers: [{command: [sh, -c, 'export API_KEY=%s; run']}]}}",
-	"extra argument":         "{kind: EtcdCluster, metadata: {name: p}, spec: {etcd: {extraArgs: {auth-token: %s}}}}",
-	"credential field":       "{kind: EtcdBackupStore, metadata: {name: p}, spec: {s3: {secretAccessKey: %s}}}",
-	"user in an endpoint":    "{kind: EtcdBackupStore, metadata: {name: p}, spec: {s3: {endpoint: 'https://user:%s@minio.example'}}}",
-	"order of a Job":         `{kind: Job, metadata: {name: p}, spec: {template: {spec: {containers: [{args: [task, '{"spec":{"podMetadata":{"annotations":{"a.example/x":"%s"}}}}']}]}}}}`,
-	"token in an order":      `{kind: Job, metadata: {name: p}, spec: {template: {spec: {containers: [{args: [task, '{"sessionToken":"%s"}']}]}}}}`,
-	"signed URL in a status": "{kind: EtcdBackup, metadata: {name: p}, status: {message: 'GET https://x.example/b?X-Amz-Signature=%s&y=1: 403'}}",
+	"data of a Secret":    "{kind: Secret, metadata: {name: s, namespace: n}, data: {password: %s}}",
+	"data of a ConfigMap": "{kind: ConfigMap, metadata: {name: c, namespace: n}, data: {ca.crt: %s}}",
+	"binary data":         "{kind: ConfigMap, metadata: {name: c, namespace: n}, binaryData: {x: %s}}",
+	"last applied":        `{kind: Pod, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"x":"%s"}'}}}`,
+	"managed fields":      "{kind: Pod, metadata: {name: p, managedFields: [{manager: '%s'}]}}",
+	"unknown annotation":  "{kind: Pod, metadata: {name: p, annotations: {vault.example/value: %s}}}",
+	"annotation of Pods":  "{kind: EtcdCluster, metadata: {name: p}, spec: {podMetadata: {annotations: {example.com/x: %s}}}}",
+	"variable":            "{kind: Pod, metadata: {name: p}, spec: {containers: [{env: [{name: X, value: %s}]}]}}",
+	"variable of a Job":   "{kind: Job, metadata: {name: p}, spec: {template: {spec: {initContainers: [{env: [{name: X, value: %s}]}]}}}}",
+	"header of a probe": "{kind: Pod, metadata: {name: p}, spec: {containers: [" +
+		"{livenessProbe: {httpGet: {httpHeaders: [{name: X, value: %s}]}}}]}}",
+	"flag":                "{kind: Pod, metadata: {name: p}, spec: {containers: [{args: [--auth-token=%s]}]}}",
+	"flag and value":      "{kind: Pod, metadata: {name: p}, spec: {containers: [{command: [x, --password, %s]}]}}",
+	"script":              "{kind: Pod, metadata: {name: p}, spec: {containers: [{command: [sh, -c, 'export API_KEY=%s; run']}]}}",
+	"extra argument":      "{kind: EtcdCluster, metadata: {name: p}, spec: {etcd: {extraArgs: {auth-token: %s}}}}",
+	"credential field":    "{kind: EtcdBackupStore, metadata: {name: p}, spec: {s3: {secretAccessKey: %s}}}",
+	"user in an endpoint": "{kind: EtcdBackupStore, metadata: {name: p}, spec: {s3: {endpoint: 'https://user:%s@minio.example'}}}",
+	"order of a Job": `{kind: Job, metadata: {name: p}, spec: {template: {spec: {containers: [` +
+		`{args: [task, '{"spec":{"podMetadata":{"annotations":{"a.example/x":"%s"}}}}']}]}}}}`,
+	"token in an order":      `{kind: Job, spec: {template: {spec: {containers: [{args: [task, '{"sessionToken":"%s"}']}]}}}}`,
+	"signed URL in a status": "{kind: EtcdBackup, status: {message: 'GET https://x.example/b?X-Amz-Signature=%s&y=1: 403'}}",
 	"bearer in a status":     "{kind: EtcdBackup, metadata: {name: p}, status: {message: 'Authorization: Bearer %s was refused'}}",
 	"data of a CSI volume":   "{kind: Pod, metadata: {name: p}, spec: {volumes: [{csi: {volumeAttributes: {accountKey: %s}}}]}}",
 }
@@ -113,18 +115,21 @@ metadata:
 spec:
   containers:
   - image: registry.example/etcd:v3.6.16
-    args: [--name=a-0, "--initial-cluster=a-0=https://a-0.a:2380", --quota-backend-bytes=1000, --initial-cluster-token=0c6f5d3a-uid, --client-cert-auth=true]
+    args: [--name=a-0, "--initial-cluster=a-0=https://a-0.a:2380", --quota-backend-bytes=1000,
+      --initial-cluster-token=0c6f5d3a-uid, --client-cert-auth=true]
     env: [{name: X, valueFrom: {secretKeyRef: {name: keys, key: password}}}, {name: IMAGE, value: registry.example/etcd:v3.6.16}]
   volumes: [{name: client, secret: {secretName: a-client}}]
 `),
 			object(t, "{kind: EtcdBackupStore, metadata: {name: s, namespace: default}, spec: {s3: {bucket: b, credentials: {secret: keys}}}}"),
 		},
-		Logs:   []Log{{Namespace: "default", Pod: "a-0", Container: "etcd", Text: `{"level":"info","msg":"elected leader"}`, Previous: true}},
-		Events: []unstructured.Unstructured{object(t, "{kind: Event, metadata: {name: e}, lastTimestamp: '2026-11-24T11:00:00Z', type: Normal, reason: Started, involvedObject: {kind: Pod, name: a-0}, message: started}")},
+		Logs: []Log{{Namespace: "default", Pod: "a-0", Container: "etcd", Text: `{"level":"info","msg":"elected leader"}`, Previous: true}},
+		Events: []unstructured.Unstructured{object(t, "{kind: Event, metadata: {name: e}, lastTimestamp: '2026-11-24T11:00:00Z', type: Normal, "+
+			"reason: Started, involvedObject: {kind: Pod, name: a-0}, message: started}")},
 	}
 	out := unpacked(t, b)
 	for _, part := range []string{
-		"registry.example/etcd:v3.6.16", "--name=a-0", "--initial-cluster=a-0=https://a-0.a:2380", "--quota-backend-bytes=1000", "--initial-cluster-token=0c6f5d3a-uid", "--client-cert-auth=true", "name: keys",
+		"registry.example/etcd:v3.6.16", "--name=a-0", "--initial-cluster=a-0=https://a-0.a:2380", "--quota-backend-bytes=1000",
+		"--initial-cluster-token=0c6f5d3a-uid", "--client-cert-auth=true", "name: keys",
 		"secretName: a-client", "secret: keys", "etcd-operator.dev/template: 3f2a", "elected leader", "Normal Started Pod/a-0: started",
 		"default/a: Healthy", "Deployments: forbidden", "a-report/objects/default/pod/a-0.yaml", "a-report/logs/default/a-0/etcd.previous.log",
 		"kubectl etcd 1.2.3 at 2026-11-24T12:00:00Z",
