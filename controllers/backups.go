@@ -34,6 +34,7 @@ func addBackups(
 			client: manager.GetClient(), tasks: shared, image: image, events: recorder, version: chosen.Version, now: chosen.Now,
 			installation: installation,
 		},
+		&EtcdRestore{client: manager.GetClient(), tasks: shared, events: recorder, now: chosen.Now, installation: installation},
 	} {
 		if err := reconciler.SetupWithManager(manager); err != nil {
 			return fmt.Errorf("set up a controller of backups: %w", err)

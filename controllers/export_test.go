@@ -60,6 +60,22 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 	}
 }
 
+// NewRestoreReconcilers are those of EtcdRestores and of the volumes of clusters, which are called by hand, read nothing from a cache,
+// and hear from Jobs what the function says of a container.
+func NewRestoreReconcilers(
+	live client.Client, recorder events.EventRecorder, now func() time.Time, said func(container string) string,
+) (*EtcdRestore, *Restore) {
+	read := func(_ context.Context, _, _, container string, _ *int64) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(said(container))), nil
+	}
+	shared := &tasks{client: live, live: live, logs: read}
+	return &EtcdRestore{client: live, tasks: shared, events: recorder, now: now},
+		&Restore{
+			client: live, tasks: shared, image: &ownImage{given: "registry.example/etcd-operator:test"}, events: recorder,
+			version: "0.0.0", now: now,
+		}
+}
+
 // NewBackupReconciler is one that is called by hand, reads nothing from a cache, and hears from Jobs what the function says of a
 // container.
 func NewBackupReconciler(

@@ -31,7 +31,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
-// Restore fills the volumes of clusters that begin with a backup. It writes status.restore and nothing else of an EtcdCluster.
+// Restore fills the volumes of clusters that begin with a backup, or are brought back to one. It writes status.restore and nothing
+// else of an EtcdCluster.
 type Restore struct {
 	client  client.Client
 	tasks   *tasks
@@ -170,7 +171,12 @@ func (r *Restore) secret(ctx context.Context, view *restore.View) error {
 }
 
 func (r *Restore) jobs(ctx context.Context, view *restore.View) error {
-	for _, member := range view.Cluster.Status.Restore.Members {
+	s := view.Cluster.Status.Restore
+	members := s.Members
+	if s.Undo {
+		members = s.SetAside
+	}
+	for _, member := range members {
 		job, err := r.tasks.find(ctx, view.Cluster.Namespace, jobs.RestoreName(member))
 		if err != nil {
 			return err

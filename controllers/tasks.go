@@ -67,13 +67,19 @@ func (t *tasks) find(ctx context.Context, namespace, name string) (*batchv1.Job,
 	return &job, nil
 }
 
+// leading is an error unless this operator leads now.
+func (t *tasks) leading(ctx context.Context) error {
+	if t.leads == nil {
+		return nil
+	}
+	return t.leads(ctx)
+}
+
 // create makes a Job, and the ServiceAccount that it runs under if that is ours. A Job of the name with the same owner is the one
 // that was to be made. An operator that no longer leads makes none: the next one may have made it, read what it said and deleted it.
 func (t *tasks) create(ctx context.Context, job *batchv1.Job) error {
-	if t.leads != nil {
-		if err := t.leads(ctx); err != nil {
-			return err
-		}
+	if err := t.leading(ctx); err != nil {
+		return err
 	}
 	if job.Spec.Template.Spec.ServiceAccountName == v1alpha1.BackupServiceAccount {
 		if err := t.ensureAccount(ctx, job.Namespace); err != nil {

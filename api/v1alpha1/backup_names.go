@@ -14,6 +14,8 @@ const (
 	AnnotationScheduledFor = "etcd-operator.dev/scheduled-for"
 	// AnnotationReason holds, on an EtcdBackup that the operator has made, why.
 	AnnotationReason = "etcd-operator.dev/reason"
+	// AnnotationRestore holds, on the safety backup of a restore, the UID of its EtcdRestore.
+	AnnotationRestore = "etcd-operator.dev/restore"
 	// AnnotationVerifyOnce asks for another trial of a backup that is complete, whenever its value
 	// changes to another one that is not empty. Users set it. status.trial.request is the value that was followed.
 	AnnotationVerifyOnce = "etcd-operator.dev/verify"
@@ -51,11 +53,13 @@ const (
 const (
 	// ConditionReady of an EtcdBackupStore: it can be reached, listed, written and read.
 	ConditionReady = "Ready"
-	// ConditionComplete of an EtcdBackup: its manifest is in the store.
+	// ConditionComplete of an EtcdBackup: its manifest is in the store. Of an EtcdRestore: the cluster serves the data.
 	ConditionComplete = "Complete"
 	// ConditionVerified of an EtcdBackup: an etcd of its version has served it, with the same hash,
 	// revision and number of keys.
 	ConditionVerified = "Verified"
+	// ConditionPreviewed of an EtcdRestore: its status says what it would do.
+	ConditionPreviewed = "Previewed"
 	// ConditionBackedUp of status.backup of an EtcdCluster.
 	ConditionBackedUp = "BackedUp"
 )

@@ -73,8 +73,31 @@ type Restore struct {
 	Decryption *SecretReference `json:"decryption,omitempty"`
 }
 
-// RestoreStatus is the restore that a cluster began with, or begins with. What is restored is fixed before the first volume is made.
+// RestoreStatus is the restore that a cluster began with, or the last one in place. What is restored is fixed before the first
+// volume is made.
 type RestoreStatus struct {
+	// request is the EtcdRestore that has asked for it; empty if the cluster began with it. The restore goes on
+	// when that object is deleted.
+	// +optional
+	Request string `json:"request,omitempty"`
+
+	// requestUID is the UID of that EtcdRestore.
+	// +optional
+	RequestUID string `json:"requestUID,omitempty"`
+
+	// undo is true while, and after, the members before that restore are brought back.
+	// +optional
+	Undo bool `json:"undo,omitempty"`
+
+	// setAside are the members that give way to those below. Their volumes are kept.
+	// +optional
+	// +listType=atomic
+	SetAside []string `json:"setAside,omitempty"`
+
+	// keepFor is how long these volumes are kept.
+	// +optional
+	KeepFor *metav1.Duration `json:"keepFor,omitempty"`
+
 	// store is the EtcdBackupStore in which the backup lies.
 	// +optional
 	Store string `json:"store,omitempty"`
@@ -115,7 +138,7 @@ type RestoreStatus struct {
 	// +optional
 	Decryption string `json:"decryption,omitempty"`
 
-	// members are the first members, whose volumes get the data.
+	// members are the first members, whose volumes get the data; after undo those that had it before.
 	// +optional
 	// +listType=atomic
 	Members []string `json:"members,omitempty"`
@@ -132,7 +155,7 @@ type RestoreStatus struct {
 	// +optional
 	Failure *RestoreFailure `json:"failure,omitempty"`
 
-	// restoredAt is when the volumes of all members had the data.
+	// restoredAt is when the volumes of all members had the data. In place, the old members are stopped from then on.
 	// +optional
 	RestoredAt *metav1.Time `json:"restoredAt,omitempty"`
 

@@ -20,7 +20,8 @@ var GroupVersion = schema.GroupVersion{Group: "etcd-operator.dev", Version: "v1a
 // AddToScheme adds this package's kinds to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &EtcdCluster{}, &EtcdClusterList{},
-		&EtcdBackup{}, &EtcdBackupList{}, &EtcdBackupStore{}, &EtcdBackupStoreList{})
+		&EtcdBackup{}, &EtcdBackupList{}, &EtcdBackupStore{}, &EtcdBackupStoreList{},
+		&EtcdRestore{}, &EtcdRestoreList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

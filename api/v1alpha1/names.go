@@ -24,6 +24,9 @@ const (
 	// AnnotationQuarantinedAt holds, on a quarantined volume, when it was set aside
 	// (RFC 3339).
 	AnnotationQuarantinedAt = "etcd-operator.dev/quarantined-at"
+	// AnnotationKeepFor holds, on a volume that a restore has set aside, how long it is kept. Without it
+	// storage.quarantine says so.
+	AnnotationKeepFor = "etcd-operator.dev/keep-for"
 	// AnnotationGrowthRefused holds, on a volume that Kubernetes did not let grow, the
 	// size that was asked for, when (RFC 3339), and what it said.
 	AnnotationGrowthRefused = "etcd-operator.dev/growth-refused"
@@ -79,7 +82,7 @@ const (
 	// FormatPlain is the format of a status that every operator understands.
 	FormatPlain = 1
 	// FormatRestoring is that of a cluster whose volumes are being filled with the data of a backup: an operator
-	// that knows no restores would form an empty cluster on them.
+	// that knows no restores would form an empty cluster on them, or set them aside, or start members that give way to others.
 	FormatRestoring = 2
 	// StatusFormat is the newest format that this operator understands.
 	StatusFormat = FormatRestoring
@@ -149,6 +152,24 @@ func (s EtcdClusterSpec) MemberImage() string {
 		return s.Image
 	}
 	return "gcr.io/etcd-development/etcd:v" + s.Version
+}
+
+// IsRestoring says whether the cluster is being restored in place, or that is being undone: its members have yet to give way to
+// those of status.restore. When they have, the plan of its bootstrap has the ID of the restore.
+func (c *EtcdCluster) IsRestoring() bool {
+	s := c.Status.Restore
+	return s != nil && s.Request != "" && !s.IsCancelled() && (c.Status.Bootstrap == nil || c.Status.Bootstrap.Restore != s.ID())
+}
+
+// IsCancelled says whether a restore in place was undone before it had stopped any member.
+func (s *RestoreStatus) IsCancelled() bool { return s.Undo && s.RestoredAt == nil }
+
+// ID tells a restore in place, and its undo, from all others.
+func (s *RestoreStatus) ID() string {
+	if s.Undo {
+		return s.RequestUID + "/undo"
+	}
+	return s.RequestUID
 }
 
 // IsSecure says whether connections use TLS.

@@ -143,7 +143,7 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Known Revision since",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=35
 	RevisionTime *metav1.Time `json:"revisionTime,omitempty"`
 
-	// restore is the backup that the cluster began with, or begins with.
+	// restore is the backup that the cluster began with, or the last one that it was restored to in place.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Restore",order=36
 	Restore *RestoreStatus `json:"restore,omitempty"`
@@ -180,6 +180,10 @@ type Bootstrap struct {
 	// EtcdCluster: the members come back with their data, and never form a new cluster.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
+
+	// restore is the restore in place that has brought these members, by the UID of its EtcdRestore; empty if none has.
+	// +optional
+	Restore string `json:"restore,omitempty"`
 }
 
 // Rollback is a version that was tried and taken back.

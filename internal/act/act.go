@@ -74,6 +74,8 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.disarm(ctx, c, v, s)
 	case plan.Quarantine:
 		return a.quarantine(ctx, c, s)
+	case plan.LiftQuarantine:
+		return a.liftQuarantine(ctx, c, s)
 	case plan.DeleteVolume:
 		return a.deleteVolume(ctx, c, s)
 	case plan.Wait, plan.Refuse, plan.Done:
@@ -110,6 +112,18 @@ func (a *Actor) record(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Reco
 func (a *Actor) quarantine(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Quarantine) error {
 	return a.changeVolume(ctx, c, s.Name, func(claim *corev1.PersistentVolumeClaim) {
 		a.setAside(claim)
+		if s.KeepFor > 0 {
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationKeepFor, s.KeepFor.String())
+		}
+	})
+}
+
+// liftQuarantine makes a volume that was set aside a member's again.
+func (a *Actor) liftQuarantine(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.LiftQuarantine) error {
+	return a.changeVolume(ctx, c, s.Name, func(claim *corev1.PersistentVolumeClaim) {
+		delete(claim.Labels, v1alpha1.LabelQuarantined)
+		delete(claim.Annotations, v1alpha1.AnnotationQuarantinedAt)
+		delete(claim.Annotations, v1alpha1.AnnotationKeepFor)
 	})
 }
 

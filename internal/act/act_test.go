@@ -339,6 +339,14 @@ var steps = []struct {
 		},
 	},
 	{
+		step: plan.LiftQuarantine{Name: "a-2"}, writes: 1,
+		set: func(t *testing.T) *scene {
+			aside := claim("a-2")
+			aside.Labels[v1alpha1.LabelQuarantined] = "true"
+			return newScene(t, example(), seen(), aside)
+		},
+	},
+	{
 		step: plan.Quarantine{Name: "a-2"}, writes: 1,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), claim("a-2")) },
 	},
@@ -451,6 +459,7 @@ var everyKind = []plan.Step{
 	plan.Downgrade{},
 	plan.DisarmAlarm{},
 	plan.Quarantine{},
+	plan.LiftQuarantine{},
 	plan.DeleteVolume{},
 	plan.Wait{},
 	plan.Refuse{},

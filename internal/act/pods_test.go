@@ -2,9 +2,11 @@ package act_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -366,6 +368,23 @@ func TestMarksOnVolumes(t *testing.T) {
 		if owner != v1alpha1.FieldOwner {
 			t.Errorf("field owners %v", s.api.owners)
 		}
+	}
+}
+
+// TestQuarantineIsLifted: a volume that comes back is as it was before, and until then it says for how long it is kept.
+func TestQuarantineIsLifted(t *testing.T) {
+	s := newScene(t, example(), seen(), claim("a-1"))
+	var before, aside, after corev1.PersistentVolumeClaim
+	s.get("a-1", &before)
+	s.mustDo(plan.Quarantine{Name: "a-1", KeepFor: 48 * time.Hour})
+	s.get("a-1", &aside)
+	s.mustDo(plan.LiftQuarantine{Name: "a-1"})
+	s.get("a-1", &after)
+	if aside.Annotations[v1alpha1.AnnotationKeepFor] != "48h0m0s" || aside.Labels[v1alpha1.LabelQuarantined] == "" {
+		t.Errorf("set aside: %v %v", aside.Labels, aside.Annotations)
+	}
+	if !maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations) {
+		t.Errorf("%v %v become %v %v", before.Labels, before.Annotations, after.Labels, after.Annotations)
 	}
 }
 

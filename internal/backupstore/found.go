@@ -3,6 +3,7 @@ package backupstore
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -163,13 +164,17 @@ func isOurs(b *v1alpha1.EtcdBackup) bool {
 	return b.Labels[build.ManagedByLabel] == v1alpha1.FieldOwner
 }
 
-// shown is a hash of the names of those EtcdBackups that stand for something in the store.
+// shown is a hash of the names of those EtcdBackups that stand for something in the store, and of attempts to use it that have
+// failed: the store may be why.
 func (v View) shown(backups []v1alpha1.EtcdBackup) string {
 	var names []string
 	for i := range backups {
 		b := &backups[i]
 		if v.wasFound(b) || v.isHere(b) && meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete) {
 			names = append(names, b.Name)
+		}
+		if v.isHere(b) && b.Status.Failure != nil && b.Status.RetryAt != nil {
+			names = append(names, fmt.Sprintf("%s/%d", b.Name, b.Status.Attempts))
 		}
 	}
 	slices.Sort(names)

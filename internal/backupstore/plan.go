@@ -12,7 +12,7 @@ import (
 )
 
 // How long after a look the next one is. A store that fails is asked again soon: most faults are short, or are just
-// being mended by a person.
+// being fixed by a person.
 const always = 5 * time.Minute
 
 var afterFailure = []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, always}
@@ -165,7 +165,7 @@ func isAsked(v View) bool {
 // hasOtherKeys says whether the Secrets and ConfigMaps of the spec are others than those that the last look used.
 func hasOtherKeys(v View) bool { return versionsOf(v.Sources) != v.Store.Status.Sources }
 
-// hasOtherBackups says whether a backup was completed or has gone since the last look. While a Job of a backup uses the store
+// hasOtherBackups says whether a backup was completed, has gone, or has failed since the last look. While a Job of a backup uses the store
 // its end is waited for.
 func hasOtherBackups(v View) bool {
 	for i := range v.Backups {

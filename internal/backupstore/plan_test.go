@@ -19,7 +19,7 @@ import (
 //
 //	secret=missing|unreadable|good|rotated|without:KEY,   claim=NAME (instead of S3), image=WORDS (why it is not known)
 //	lies=PATH (name=… at=AGE reason=… problem=… program=…), gone=PATH   what is in the store
-//	own=NAME (store=…), completes=NAME, by-hand=PATH, delete=NAME, policy=NAME (becomes Delete)   EtcdBackups
+//	own=NAME (store=…), completes=NAME, fails=NAME, by-hand=PATH, delete=NAME, policy=NAME (becomes Delete)   EtcdBackups
 //	check=fails:KIND WORDS|silent WORDS|cut|keeps WORDS|hangs WORDS   how the next Job ends, or why it does not run
 //	spec, ask=VALUE, deleted, job=foreign, pass=DURATION   what happens
 //	settle   obey the plan until it rests and no Job runs; so does the end of the story
@@ -67,7 +67,7 @@ func (s *story) tell(line string) {
 		s.end(value, words)
 	case "secret":
 		s.keys(value)
-	case "own", "completes", "by-hand", "delete", "policy":
+	case "own", "completes", "fails", "by-hand", "delete", "policy":
 		s.object(key, value, words)
 	default:
 		s.set(key, value, words)
@@ -183,6 +183,8 @@ func (s *story) object(key, value, words string) {
 			store = strings.TrimPrefix(words, "store=")
 		}
 		s.v.Backups = append(s.v.Backups, own(value, store))
+	case "fails":
+		s.fail(value)
 	case "completes":
 		s.complete(value)
 	case "by-hand":

@@ -49,6 +49,9 @@ func (s CreateJob) String() string {
 func (s DeleteJob) String() string { return "delete the job: " + s.Because }
 
 func (s Record) String() string {
+	if s.Status.Failures > 0 {
+		return "record that the look has failed"
+	}
 	return fmt.Sprintf("record what the store says: %d backups; %d new, %d changed, %d gone",
 		s.Status.Backups, len(s.Create), len(s.Update), len(s.Delete))
 }

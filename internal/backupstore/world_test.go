@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backupstore"
@@ -191,6 +192,13 @@ func (w *world) complete(name string) {
 		Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue, Reason: "Written", LastTransitionTime: metav1.NewTime(w.v.Now),
 	})
 	w.lies(pathOf(name), name, "", "", w.v.Now)
+}
+
+// fail ends the Job of an own backup, which another one follows after a pause.
+func (w *world) fail(name string) {
+	b := &w.v.Backups[w.find(name)]
+	b.Status.Job, b.Status.Attempts, b.Status.RetryAt = nil, b.Status.Attempts+1, ptr.To(metav1.NewTime(w.v.Now.Add(time.Minute)))
+	b.Status.Failure = &v1alpha1.BackupFailure{Task: "Backup", Reason: "StoreFailed"}
 }
 
 // gone takes a path out of the store.

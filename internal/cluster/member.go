@@ -20,10 +20,14 @@ type Member struct {
 	Name     string
 	Recorded bool // the record counts it as a member
 
+	// Chosen: the other members give way to it and others, because the cluster is restored in place.
+	Chosen bool
+
 	// What Kubernetes knows.
-	Pod    Pod
-	Volume VolumeState
-	Unused bool // its volume provably never held data
+	Pod      Pod
+	Volume   VolumeState
+	Unused   bool // its volume provably never held data
+	SetAside bool // of one that is Chosen: its volume is quarantined
 
 	// What etcd's list says.
 	ID      uint64 // 0 while unlisted
@@ -303,6 +307,9 @@ func IsForeign(m Member) bool { return m.Foreign != "" }
 
 // IsOdd says whether the member's data is not that of a majority of the voters, by their hashes.
 func IsOdd(m Member) bool { return m.Odd }
+
+// IsChosen says whether the others give way to the member.
+func IsChosen(m Member) bool { return m.Chosen }
 
 // Not inverts a test.
 func Not(test func(Member) bool) func(Member) bool {

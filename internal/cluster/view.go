@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // View is one observation of a cluster, taken at one moment. It holds facts only, all lists are sorted
@@ -33,7 +34,7 @@ type View struct {
 	Refused    []Object        // volumes that Kubernetes does not let grow, by name
 	Foreign    []Object        // objects of other owners that have a name which the cluster needs
 
-	// Restore is about the backup that the cluster begins with.
+	// Restore is about the backup that the cluster begins with, or is brought back to.
 	Restore Restore
 
 	// Unread says why etcd's member list could not be read with quorum; empty when
@@ -58,13 +59,17 @@ type View struct {
 	Fresh bool
 }
 
-// Restore is how far the restore is that a new cluster begins with: its volumes are filled before the cluster adopts them.
+// Restore is how far a restore is: volumes are filled before the cluster adopts them, be it that it begins with them, or that its
+// members give way to them.
 type Restore struct {
-	Wanted   bool
-	Done     bool   // the volumes of all first members are there, and have the data
-	Progress string // what it waits for; empty while nothing is known
-	Problem  string // why it does not go on unless a person does something, and what; empty if it does
-	Failure  string // why a try has failed that is made again; empty if none has
+	Wanted   bool          // the cluster begins with it
+	InPlace  string        // ID of the restore for which the members give way to those that are Chosen; empty if none does now
+	Undo     bool          // of InPlace: those that gave way come back
+	KeepFor  time.Duration // for which the volumes of those that give way are kept
+	Done     bool          // the volumes of all first members are there, and have the data
+	Progress string        // what it waits for; empty while nothing is known
+	Problem  string        // why it does not go on unless a person does something, and what; empty if it does
+	Failure  string        // why a try has failed that is made again; empty if none has
 }
 
 // Want is what the user asks for, by the spec and by annotations.
@@ -95,6 +100,7 @@ type Record struct {
 	Token      string   // bootstrap token; empty before the first members are chosen
 	First      []string // names of the first members
 	Adopted    bool     // their volumes were there before
+	Restore    string   // ID of the restore in place that has brought them; empty if none has
 	ClusterID  string   // set once the cluster has formed
 	NextSerial int
 	Joining    string // name reserved for a member about to join

@@ -18,6 +18,9 @@ import (
 // show yet would count as never having been.
 func IsBeginning(c *v1alpha1.EtcdCluster) bool {
 	v := begin(Snapshot{Cluster: c}).v
+	if v.Restore.InPlace != "" && v.Want.Size > 0 && v.Want.Paused == "" {
+		return true // a Pod that is not seen would go on to serve what the cluster had
+	}
 	if v.Formed() || v.Want.Size == 0 || v.Want.Paused != "" {
 		return false
 	}

@@ -68,6 +68,7 @@ func begin(s Snapshot) *judgement {
 		chosen: map[string]string{}, emptied: map[string]bool{},
 	}
 	j.recall()
+	j.choose()
 	return j
 }
 
@@ -129,6 +130,7 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 		r.RolledBack = cluster.RollBack(*c.Status.Rollback)
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
+		r.Restore = plan.Restore
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted
 	}
 	return r

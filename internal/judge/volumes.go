@@ -20,6 +20,9 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 		return // a copy is its maker's: it is neither grown nor owned nor deleted
 	}
 	v.Record.NextSerial = max(v.Record.NextSerial, serial+1)
+	if j.isAwaited(claim.Name) {
+		return // it is being filled, and what the members do goes on beside it
+	}
 	if j.belongsToStranger(claim) {
 		return
 	}
@@ -31,10 +34,11 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 		return // a volume of an earlier cluster is nothing to one that keeps no data
 	}
 	j.misfits(claim)
-	if isQuarantined(claim) {
+	if isQuarantined(claim) && !j.isChosen(claim.Name) {
 		return
 	}
 	m := j.member(claim.Name)
+	m.SetAside = isQuarantined(claim)
 	m.Volume, j.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1alpha1.AnnotationChosenImage]
 	m.Unused = build.IsUnused(claim)
 	if m.Volume == cluster.Kept {
@@ -50,6 +54,9 @@ func (j *judgement) volume(claim *corev1.PersistentVolumeClaim) {
 // belongsToStranger notes a volume in a member's place that is somebody else's, or has data of
 // another cluster. What a Pod has mounted is judged by what its etcd says.
 func (j *judgement) belongsToStranger(claim *corev1.PersistentVolumeClaim) bool {
+	if metav1.GetControllerOf(claim) == nil && j.isChosen(claim.Name) {
+		return false // it has data of the cluster that this one is about to be
+	}
 	if metav1.GetControllerOf(claim) == nil && (j.v.Want.Ephemeral || isQuarantined(claim) || j.pods[claim.Name] != nil) {
 		return false
 	}
@@ -90,10 +97,14 @@ func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 // expiry notes a volume that was set aside long enough ago.
 func (j *judgement) expiry(claim *corev1.PersistentVolumeClaim) {
 	since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
-	if !isQuarantined(claim) || claim.DeletionTimestamp != nil || err != nil {
+	if !isQuarantined(claim) || claim.DeletionTimestamp != nil || err != nil || j.isChosen(claim.Name) {
 		return
 	}
-	if age := j.come().Sub(since); age >= j.c.Spec.Storage.KeepFor() {
+	keep, err := time.ParseDuration(claim.Annotations[v1alpha1.AnnotationKeepFor])
+	if err != nil {
+		keep = j.c.Spec.Storage.KeepFor()
+	}
+	if age := j.come().Sub(since); age >= keep {
 		j.v.Expired = append(j.v.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, UID: string(claim.UID)})
 	}
 }

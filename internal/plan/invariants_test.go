@@ -55,6 +55,7 @@ func TestInvariants(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		t.Run("unformed", func(t *testing.T) { sum.walk(t, eachUnformed) })
 		t.Run("restoring", func(t *testing.T) { sum.walk(t, eachRestoring) })
+		t.Run("restoring in place", func(t *testing.T) { sum.walk(t, eachGiving) })
 		for _, g := range goals() {
 			t.Run(fmt.Sprintf("%+v", g), func(t *testing.T) {
 				sum.walk(t, func(visit func(*world)) { eachFormed(g, most, visit) })
@@ -105,6 +106,9 @@ func (k *walker) walk(start *world) {
 	for len(k.path) < patience {
 		if !k.temper.late(m.phase) {
 			m.seen = m.now
+		}
+		if m.seen.view.Restore.InPlace != "" {
+			m.seen = m.now // the API server itself is asked while members give way
 		}
 		key := m.key()
 		if left, known := k.left[key]; known {
@@ -168,6 +172,9 @@ func violation(before, after *world, step plan.Step) string {
 	}
 	if broken := restoreViolation(before, step); broken != "" {
 		return broken
+	}
+	if before.view.Restore.InPlace != "" {
+		return givingViolation(before, step)
 	}
 	if s, creates := step.(plan.CreatePods); creates && s.Forced && !before.member(s.Names[0]).Pod.Exists() {
 		return forceViolation(before)

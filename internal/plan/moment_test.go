@@ -101,7 +101,7 @@ func (w *world) hash() uint64 {
 	maphash.WriteComparable(&h, w.truth)
 	maphash.WriteComparable(&h, view{
 		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.DowngradeTarget, v.Deleting, v.Fresh, v.Locked, v.Want, v.Restore, v.Target,
-		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Adopted,
+		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Restore, v.Record.Adopted,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 	})
 	for _, m := range v.Members {
@@ -136,6 +136,7 @@ type view struct {
 	target                          cluster.Target
 	token, id, joining, recovering  string
 	rolledBack                      cluster.RollBack
+	restoredBy                      string
 	adopted                         bool
 	nextSerial                      int
 	revision, generation            int64

@@ -12,6 +12,10 @@ func neglect(w *world) string {
 	switch {
 	case w.lacksWrites():
 		return "" // nothing may be changed
+	case keepsOthers(w):
+		return "members do not give way to those that have the data of a backup"
+	case w.view.Restore.InPlace != "":
+		return "" // none of them is to be repaired
 	case servesForeign(w):
 		return "clients still reach data of another cluster"
 	case stalls(w):
@@ -39,7 +43,7 @@ func neglect(w *world) string {
 func (w *world) lacksWrites() bool {
 	v := &w.view
 	_, all := w.voters(healthy)
-	return w.missing && v.Unread == "" && all > 0 && v.Record.Revision > 0 && v.Record.Recovering == "" && v.Want.Size > 0
+	return w.missing && v.Restore.InPlace == "" && v.Unread == "" && all > 0 && v.Record.Revision > 0 && v.Record.Recovering == "" && v.Want.Size > 0
 }
 
 // risksWrites says whether a step changes which members have data, or stops one, while writes are

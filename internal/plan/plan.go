@@ -33,6 +33,7 @@ var repairs = []clause{
 		{"leave foreign objects alone", leaveForeignObjects, "refuses to go on while another owner's object has a name that is needed"},
 		{"delete ended pods", deleteEnded, "deletes Pods at once whose containers have all ended, and does not wait for the kubelet"},
 		{"hibernate", hibernate, "deletes every Pod and keeps every volume while the size is 0"},
+		{"restore in place", restoreInPlace, "has all members give way to those whose volumes have the data of a backup"},
 	}},
 	{"form once", []rule{
 		{"wait for the restore", awaitRestore, "lets nothing begin before volumes have the data of the backup that the cluster begins with"},
@@ -126,7 +127,7 @@ func Next(v cluster.View) (Step, string) {
 
 // isLeftAlone says whether nothing is to be made for the cluster, whatever is missing.
 func isLeftAlone(v cluster.View) bool {
-	return v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 || v.Want.Size == 0
+	return v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 || v.Want.Size == 0 || v.Restore.InPlace != ""
 }
 
 // first is the step of the first rule that decides, nil if none does.

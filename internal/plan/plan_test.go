@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -31,6 +32,7 @@ import (
 // denied (Kubernetes has just refused what is not as wanted; undone: it has just been changed back),
 // adopted (with unformed: its volumes were there before, and its list was never read),
 // revision=KNOWN, image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions),
+// inplace=(done, undo, waiting or a problem) (members give way to those that are chosen or set aside),
 // allow=MINOR (the downgrade that is to be enabled).
 // A member line is a name and any of the words that describe knows.
 // Lines that begin with "unknown", "foreign", "expired", "volume" or "alarm" describe those.
@@ -58,7 +60,7 @@ func TestPlan(t *testing.T) {
 var arguments = []string{
 	"accept", "adopted", "allow", "automatic", "await", "bad", "canwait", "deleting", "denied", "downgrade", "ephemeral", "fresh", "gone",
 	"held", "image", "joining", "locked", "misnamed", "new", "newer", "next", "no-labels", "no-version", "objects", "owner", "parts",
-	"paused", "recovering", "refused", "revision", "rollback", "size", "restore", "small", "split", "undecided", "undone",
+	"paused", "recovering", "refused", "revision", "rollback", "size", "restore", "inplace", "small", "split", "undecided", "undone",
 	"unformed", "unread", "version",
 }
 
@@ -161,6 +163,8 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 			default:
 				v.Restore.Problem = words
 			}
+		case "inplace":
+			parseInPlace(v, strings.Join(arg.Vals, " "))
 		case "undecided":
 			v.Undecided = strings.Join(arg.Vals, " ")
 		case "split":
@@ -171,6 +175,21 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		}
 	}
 	return w
+}
+
+// parseInPlace says how far a restore in place is: done, undo, waiting, or what keeps it from going on.
+func parseInPlace(v *cluster.View, words string) {
+	v.Restore.InPlace, v.Restore.KeepFor = "r1", 48*time.Hour
+	switch words {
+	case "done":
+		v.Restore.Done = true
+	case "undo":
+		v.Restore.Done, v.Restore.Undo = true, true
+	case "waiting":
+		v.Restore.Progress = "the data of a-3 to be restored: more than 40 %"
+	default:
+		v.Restore.Problem = words
+	}
 }
 
 // deny has Kubernetes refuse all that is not as wanted.
@@ -306,6 +325,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Phase, m.Pod.Ready = cluster.Finished, false
 	case "terminating":
 		m.Pod.Deletion = cluster.Terminating
+	case "overdue":
+		silent()
+		m.Pod.Deletion, m.Pod.Overdue = cluster.Terminating, true
 	case "ended":
 		silent()
 		m.Pod.Phase, m.Pod.Deletion, m.Pod.Ready = cluster.Finished, cluster.Ended, false
@@ -398,6 +420,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Started = false
 	case "unproven":
 		m.Pod.Proven = false
+	case "chosen", "aside":
+		silent()
+		m.Chosen, m.SetAside, m.Recorded, m.Started, m.Pod = true, word == "aside", false, false, cluster.Pod{}
 	case "curable":
 		w.fate(m.Name).cured = true
 	case "unused", "unfit":

@@ -143,7 +143,7 @@ func cleanUpRemoved(v cluster.View) Step {
 		case m.Pod.Exists() && !m.Pod.IsTerminating():
 			return deletePod(m, "etcd no longer lists it")
 		case !m.Pod.Exists() && m.Volume == cluster.Kept && !v.Want.Ephemeral && !m.Denied.Stands():
-			return Quarantine{m.Name}
+			return Quarantine{Name: m.Name}
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func applyDeletionPolicy(v cluster.View) Step {
 }
 
 func updateVolumes(v cluster.View) Step {
-	if v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 {
+	if v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 || v.Restore.InPlace != "" {
 		return nil
 	}
 	for _, part := range []cluster.Part{cluster.Mark, cluster.Version, cluster.Size} {

@@ -250,7 +250,7 @@ func fence(m cluster.Member, survivor string) Step {
 	case m.Pod.Exists() && !m.Pod.Overdue:
 		return Wait{For: "pod " + m.Name + " to be gone", Look: Soon}
 	case m.Volume == cluster.Kept:
-		return Quarantine{m.Name}
+		return Quarantine{Name: m.Name}
 	default:
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 func (w *world) settle() {
 	v := &w.view
 	w.restore()
+	w.fillInPlace()
 	w.form()
 	for i := range v.Members {
 		w.run(&v.Members[i])
@@ -159,7 +160,7 @@ func (w *world) voters(is func(*cluster.Member) bool) (some, all int) {
 // forgets says whether nothing is left of a member, and drops the truth about it: its
 // name is never used again.
 func (w *world) forgets(m cluster.Member) bool {
-	left := m.Recorded || m.Pod.Exists() || m.Volume != cluster.NoVolume || m.Role != cluster.Unlisted || m.Name == w.view.Record.Joining
+	left := m.Recorded || m.Pod.Exists() || m.Volume != cluster.NoVolume || m.Role != cluster.Unlisted || m.Name == w.view.Record.Joining || m.Chosen
 	if !left {
 		*w.fate(m.Name) = fate{}
 	}

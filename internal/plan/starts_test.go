@@ -19,8 +19,9 @@ type goal struct {
 	missing   bool // a quorum has formed again without data
 	lost      loss // what is left of their authority
 	spoilt    spoilt
-	corrupt   bool // etcd has raised the alarm CORRUPT, and members are in corruptStates
-	deaf      bool // the oldest one refuses reconfiguration while it leads, and a member that joins was told of one that is gone
+	corrupt   bool    // etcd has raised the alarm CORRUPT, and members are in corruptStates
+	own       []state // instead of those below
+	deaf      bool    // the oldest one refuses reconfiguration while it leads, and a member that joins was told of one that is gone
 }
 
 // loss is what has become of the authority that signed for the members.
@@ -115,6 +116,9 @@ func rareGoals() []goal {
 
 // states are those that a member may be in.
 func (g goal) states() []state {
+	if g.own != nil {
+		return g.own
+	}
 	if g.corrupt {
 		return corruptStates
 	}

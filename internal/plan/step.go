@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -79,8 +80,13 @@ type (
 		Because string
 	}
 	// Quarantine marks the volume of a removed member: it is never mounted again, and deleted when
-	// storage.quarantine is over.
-	Quarantine struct{ Name string }
+	// storage.quarantine is over, or KeepFor if that is given.
+	Quarantine struct {
+		Name    string
+		KeepFor time.Duration
+	}
+	// LiftQuarantine takes that mark off: the volume is a member's again.
+	LiftQuarantine struct{ Name string }
 	// DeleteVolume deletes a volume whose quarantine is over, or that never held data.
 	DeleteVolume struct {
 		Name, UID string
@@ -181,8 +187,11 @@ func (s RemoveMember) about() Kind { return Kind{Event: "MemberRemoved", Look: N
 func (s Downgrade) about() Kind {
 	return Kind{Event: choose(s.To == "", "DowngradeCancelled", "DowngradeEnabled"), Look: Now}
 }
-func (s DisarmAlarm) about() Kind  { return Kind{Event: "AlarmDisarmed", Look: Now} }
-func (s Quarantine) about() Kind   { return Kind{Event: "VolumeQuarantined"} }
+func (s DisarmAlarm) about() Kind { return Kind{Event: "AlarmDisarmed", Look: Now} }
+func (s Quarantine) about() Kind  { return Kind{Event: "VolumeQuarantined"} }
+func (s LiftQuarantine) about() Kind {
+	return Kind{Event: "QuarantineLifted"}
+}
 func (s DeleteVolume) about() Kind { return Kind{Event: "VolumeDeleted"} }
 func (s Wait) about() Kind         { return Kind{Look: s.Look, Rests: true} }
 func (s Refuse) about() Kind       { return Kind{Rests: true} }
@@ -231,6 +240,8 @@ func (s DisarmAlarm) String() string {
 	return fmt.Sprintf("disarm %s of member %x: %s", s.Kind, s.ID, s.Because)
 }
 func (s Quarantine) String() string { return "quarantine volume " + s.Name }
+
+func (s LiftQuarantine) String() string { return "lift the quarantine of volume " + s.Name }
 
 func (s DeleteVolume) String() string {
 	return "delete volume " + s.Name + choose(s.Unused, ", which never held data", "")

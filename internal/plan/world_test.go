@@ -39,6 +39,7 @@ type truth struct {
 	unseen    bool     // etcd had formed before the start, and its data is on volumes
 	restoring int      // first members whose volumes are to get the data of a backup; 0: it begins without
 	restored  bool     // the status says that all of them have it
+	giving    giving   // what members give way to
 	missing   bool     // writes that were acknowledged: a quorum has formed again without them
 	fates     [32]fate // by serial
 }
@@ -160,6 +161,8 @@ func (w *world) obey(step plan.Step) {
 		if w.impatient {
 			w.view.Expired = append(slices.Clip(w.view.Expired), cluster.Object{Kind: "PersistentVolumeClaim", Name: s.Name, UID: "volume"})
 		}
+	case plan.LiftQuarantine:
+		w.at(s.Name).SetAside = false
 	case plan.DeleteVolume:
 		w.discard(s)
 	case plan.Downgrade:
@@ -205,6 +208,9 @@ func (w *world) comeBack(m *cluster.Member, planned bool) {
 func (w *world) remember(fact cluster.Record) {
 	was := w.view.Record
 	w.view.Record = fact
+	if fact.Restore != was.Restore {
+		w.giveWay()
+	}
 	if fact.RolledBack != was.RolledBack {
 		w.view.Want.Version = fact.RolledBack.Version
 	}

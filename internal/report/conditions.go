@@ -69,6 +69,8 @@ func heldBack(v cluster.View, formed bool) (held metav1.Condition, whole bool) {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept"), false
 	case asleep && !quorum.Holds(healthy, voters):
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: too few members run to serve, volumes are kept"), false
+	case v.Restore.InPlace != "":
+		return is(metav1.ConditionFalse, v1alpha1.ReasonRestoring, "the members give way to others, %s", restoredWith(v)), false
 	case isRestoring(v):
 		return is(metav1.ConditionFalse, v1alpha1.ReasonRestoring, "the volumes of the first members have yet to get the data of the backup "+
 			"that the cluster begins with"), false
@@ -130,7 +132,7 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonPaused, v.Want.Paused+": nothing is changed or healed")
 	}
 	wait, waits := step.(plan.Wait)
-	if waits && isRestoring(v) && !v.Deleting && v.Want.Size > 0 {
+	if waits && (isRestoring(v) || v.Restore.InPlace != "") && !v.Deleting && v.Want.Size > 0 {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonRestoring, "waiting for "+wait.For)
 	}
 	if _, refused := step.(plan.Refuse); !v.Formed() && !refused && !v.Deleting && v.Want.Size > 0 {
@@ -144,11 +146,12 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 	case plan.Wait:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+s.For)
 	case plan.Record:
-		if s.Fact.ClusterID != v.Record.ClusterID {
+		if s.Fact.ClusterID != v.Record.ClusterID && s.Fact.ClusterID != "" {
 			return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
 		}
 	case plan.Apply, plan.CreatePods, plan.DeletePods, plan.MarkPods, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote,
-		plan.MoveLeader, plan.RemoveMember, plan.Downgrade, plan.DisarmAlarm, plan.Quarantine, plan.DeleteVolume:
+		plan.MoveLeader, plan.RemoveMember, plan.Downgrade, plan.DisarmAlarm, plan.Quarantine, plan.LiftQuarantine,
+		plan.DeleteVolume:
 	}
 	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())
 }
@@ -201,8 +204,16 @@ func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 // isRestoring says whether the cluster has yet to begin with the data of a backup.
 func isRestoring(v cluster.View) bool { return v.Restore.Wanted && !v.Planned() }
 
+// restoredWith says whose data the members have that others give way to.
+func restoredWith(v cluster.View) string {
+	if v.Restore.Undo {
+		return "which were set aside and come back with their data"
+	}
+	return "whose volumes have the data of a backup"
+}
+
 func restoreFailing(v cluster.View) string {
-	if !isRestoring(v) {
+	if !isRestoring(v) && v.Restore.InPlace == "" {
 		return ""
 	}
 	return v.Restore.Failure
@@ -218,7 +229,7 @@ func recovering(v cluster.View) string {
 // down names voters that are not healthy, and that the operator does not restart.
 func down(v cluster.View) string {
 	members := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy), cluster.Not(cluster.IsAwaited))
-	if !v.Formed() || len(members) == 0 || v.Deleting || v.Want.Size == 0 {
+	if !v.Formed() || len(members) == 0 || v.Deleting || v.Want.Size == 0 || v.Restore.InPlace != "" {
 		return ""
 	}
 	return names(members) + " not healthy; a member with a volume comes back with its data"

@@ -33,6 +33,7 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 	if err == nil {
 		remember(&status, v, step)
 		v, step = lookAhead(v, step)
+		v = chosenOnly(v, step)
 	}
 	if !v.Deleting {
 		facts(&status, c, v)
@@ -44,7 +45,8 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 
 // format is the oldest one that an operator must understand to do no harm.
 func format(status v1alpha1.EtcdClusterStatus, v cluster.View) int32 {
-	if v.Restore.Wanted && status.Bootstrap == nil && status.ClusterID == "" {
+	begins := v.Restore.Wanted && status.Bootstrap == nil && status.ClusterID == ""
+	if begins || (&v1alpha1.EtcdCluster{Status: status}).IsRestoring() {
 		return v1alpha1.FormatRestoring
 	}
 	return v1alpha1.FormatPlain
@@ -54,7 +56,7 @@ func format(status v1alpha1.EtcdClusterStatus, v cluster.View) int32 {
 // bootstrap if nothing else is left to do: one write says both.
 func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 	s, records := step.(plan.Record)
-	if !records || s.Fact.ClusterID == v.Record.ClusterID {
+	if !records || s.Fact.ClusterID == v.Record.ClusterID || s.Fact.ClusterID == "" {
 		return v, step
 	}
 	v.Record.ClusterID = s.Fact.ClusterID
@@ -62,6 +64,15 @@ func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 		return v, next
 	}
 	return v, step
+}
+
+// chosenOnly is the view without the members that have given way, once that is recorded: nothing that is told of them holds of
+// those that come.
+func chosenOnly(v cluster.View, step plan.Step) cluster.View {
+	if s, records := step.(plan.Record); records && s.Fact.Restore != v.Record.Restore {
+		v.Members, v.Unknown = nil, nil
+	}
+	return v
 }
 
 // remember writes into the status what only the status can remember.
@@ -80,9 +91,13 @@ func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step
 // write brings the status to the record as it is to be.
 func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 	if is.Token != "" && is.ClusterID == "" {
-		status.Bootstrap = &v1alpha1.Bootstrap{Token: is.Token, Members: is.First, Adopted: is.Adopted}
+		status.Bootstrap = &v1alpha1.Bootstrap{Token: is.Token, Members: is.First, Adopted: is.Adopted, Restore: is.Restore}
 	}
 	status.LegacyEntries = status.LegacyEntries || is.Adopted && !was.Adopted && status.Restore == nil // a restore makes new logs
+	if is.Restore != was.Restore {
+		status.LegacyEntries = status.Restore != nil && status.Restore.Undo // only an undo brings old logs back
+		status.Members, status.UnknownMembers, status.ReadyMembers = nil, nil, 0
+	}
 	status.ClusterID, status.Joining, status.Recovering = is.ClusterID, is.Joining, is.Recovering
 	status.NextSerial = max(status.NextSerial, int64(is.NextSerial))
 	if is.Revision == 0 {

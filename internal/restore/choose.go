@@ -15,21 +15,56 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
-// Choose is the backup that the spec means, or why there is none that can be restored, and what to do. The store is the one that
-// the spec names; nil if there is none.
-func Choose(
-	c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore,
-) (chosen *v1alpha1.EtcdBackup, problem string) {
-	want := c.Spec.Bootstrap.Restore
+// A Wish is which backup is meant, and where its user has written that.
+type Wish struct {
+	v1alpha1.Restore
+	Cluster *v1alpha1.EtcdCluster // that begins with it, or is brought back to it
+	InPlace bool
+}
+
+// Begin is the wish that the spec of a new cluster has.
+func Begin(c *v1alpha1.EtcdCluster) Wish { return Wish{Restore: *c.Spec.Bootstrap.Restore, Cluster: c} }
+
+// InPlace is the wish of an EtcdRestore.
+func InPlace(r *v1alpha1.EtcdRestore, c *v1alpha1.EtcdCluster) Wish {
+	want := v1alpha1.Restore{Backup: r.Spec.Backup, Store: r.Spec.Store, Decryption: r.Spec.Decryption}
+	if from := r.Spec.From; from != nil {
+		want.Cluster, want.At = from.Cluster, from.At
+	}
+	return Wish{want, c, true}
+}
+
+// field is what a part of the wish is called where the user has written it.
+func (w Wish) field(part string) string {
+	switch {
+	case !w.InPlace:
+		return "bootstrap.restore." + part
+	case part == "cluster":
+		return "spec.from.cluster"
+	}
+	return "spec." + part
+}
+
+// with says what to do about a spec that the backup does not fit.
+func (w Wish) with() string {
+	if w.InPlace {
+		return "give the EtcdCluster"
+	}
+	return "create the EtcdCluster with"
+}
+
+// Choose is the backup that is meant, or why there is none that can be restored, and what to do. The store is the one that
+// is named; nil if there is none.
+func Choose(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) (chosen *v1alpha1.EtcdBackup, problem string) {
 	if want.Backup != "" {
 		chosen = named(want.Backup, all)
 		if chosen == nil {
 			return nil, fmt.Sprintf("there is no EtcdBackup %s in this namespace: kubectl get etcdbackups lists those that there are", want.Backup)
 		}
-	} else if chosen = newest(c, all); chosen == nil {
-		return nil, none(c, all, store)
+	} else if chosen = newest(want, all); chosen == nil {
+		return nil, none(want, all, store)
 	}
-	if why := unfit(c, chosen); why != "" {
+	if why := unfit(want, chosen); why != "" {
 		return nil, fmt.Sprintf("EtcdBackup %s cannot be restored: %s", chosen.Name, why)
 	}
 	return chosen, ""
@@ -44,17 +79,17 @@ func named(name string, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
 }
 
 // source is the cluster whose backup is meant, as <namespace>/<name>.
-func source(c *v1alpha1.EtcdCluster) string {
-	want := cmp.Or(c.Spec.Bootstrap.Restore.Cluster, c.Name)
-	if strings.Contains(want, "/") {
-		return want
+func (w Wish) source() string {
+	named := cmp.Or(w.Restore.Cluster, w.Cluster.Name)
+	if strings.Contains(named, "/") {
+		return named
 	}
-	return c.Namespace + "/" + want
+	return w.Cluster.Namespace + "/" + named
 }
 
-// sourceOf is the cluster that a backup is of, by its folder in the store: v1/<namespace>/<cluster>/<ID>. It is empty for one of
+// SourceOf is the cluster that a backup is of, by its folder in the store: v1/<namespace>/<cluster>/<ID>. It is empty for one of
 // another program.
-func sourceOf(b *v1alpha1.EtcdBackup) string {
+func SourceOf(b *v1alpha1.EtcdBackup) string {
 	folder := strings.Split(b.Status.Path, "/")
 	if len(folder) != 4 {
 		return ""
@@ -63,11 +98,11 @@ func sourceOf(b *v1alpha1.EtcdBackup) string {
 }
 
 // candidates are the backups in the store that could be restored by anybody, of whichever cluster, the newest first.
-func candidates(c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup) []*v1alpha1.EtcdBackup {
+func candidates(want Wish, all []v1alpha1.EtcdBackup) []*v1alpha1.EtcdBackup {
 	var found []*v1alpha1.EtcdBackup
 	for i := range all {
 		b := &all[i]
-		if b.Status.Store == c.Spec.Bootstrap.Restore.Store && sourceOf(b) != "" && isComplete(b) && !isBeingRemoved(b) {
+		if b.Status.Store == want.Store && SourceOf(b) != "" && IsComplete(b) && !isBeingRemoved(b) {
 			found = append(found, b)
 		}
 	}
@@ -78,9 +113,9 @@ func candidates(c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup) []*v1alpha1.
 }
 
 // newest is the newest backup of the cluster that is meant and not newer than is asked for.
-func newest(c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
-	for _, b := range candidates(c, all) {
-		if sourceOf(b) == source(c) && !isNewer(b, c.Spec.Bootstrap.Restore.At) {
+func newest(want Wish, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
+	for _, b := range candidates(want, all) {
+		if SourceOf(b) == want.source() && !isNewer(b, want.At) {
 			return b
 		}
 	}
@@ -88,28 +123,27 @@ func newest(c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBa
 }
 
 // none says why no backup is found, and what there is instead.
-func none(c *v1alpha1.EtcdCluster, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) string {
-	want := c.Spec.Bootstrap.Restore
+func none(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) string {
 	if store == nil {
 		return fmt.Sprintf("there is no EtcdBackupStore %s in this namespace: create it, and the backups that lie in it are found", want.Store)
 	}
 	var sources []string
 	var oldest *v1alpha1.EtcdBackup
-	for _, b := range candidates(c, all) {
-		if sources = append(sources, sourceOf(b)); sourceOf(b) == source(c) {
+	for _, b := range candidates(want, all) {
+		if sources = append(sources, SourceOf(b)); SourceOf(b) == want.source() {
 			oldest = b
 		}
 	}
 	ready := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReady)
-	missing := fmt.Sprintf("EtcdBackupStore %s has no backup of cluster %s", want.Store, source(c))
+	missing := fmt.Sprintf("EtcdBackupStore %s has no backup of cluster %s", want.Store, want.source())
 	switch {
 	case oldest != nil:
 		return fmt.Sprintf("%s that is not newer than %s: the oldest is EtcdBackup %s of revision %d, begun at %s", missing, want.At,
 			oldest.Name, oldest.Status.Revision, began(oldest).UTC().Format(time.RFC3339))
 	case len(sources) > 0:
 		slices.Sort(sources)
-		return fmt.Sprintf("%s that is complete; it has backups of %s: name one of these in bootstrap.restore.cluster",
-			missing, enumerate(slices.Compact(sources)))
+		return fmt.Sprintf("%s that is complete; it has backups of %s: name one of these in %s",
+			missing, enumerate(slices.Compact(sources)), want.field("cluster"))
 	case ready == nil:
 		return fmt.Sprintf("EtcdBackupStore %s was not looked at yet", want.Store)
 	case ready.Status != metav1.ConditionTrue:
@@ -144,7 +178,8 @@ func isNewer(b *v1alpha1.EtcdBackup, limit string) bool {
 	return limit != "" && limit != "latest" // what is not understood is never taken for the newest
 }
 
-func isComplete(b *v1alpha1.EtcdBackup) bool {
+// IsComplete says whether all of the backup is in its store.
+func IsComplete(b *v1alpha1.EtcdBackup) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
 }
 
@@ -154,40 +189,44 @@ func isBeingRemoved(b *v1alpha1.EtcdBackup) bool {
 }
 
 // unfit says why a backup cannot be what the cluster begins with, and what to do; empty if it can.
-func unfit(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) string {
+func unfit(want Wish, b *v1alpha1.EtcdBackup) string {
+	c := want.Cluster
 	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
 	switch {
 	case b.Status.Program != "":
 		return fmt.Sprintf("%s has made it, and only backups of this operator can be restored yet", b.Status.Program)
-	case !isComplete(b):
+	case !IsComplete(b):
 		return "it is not complete: " + why(b)
 	case isBeingRemoved(b):
 		return "it is being deleted with what is stored; choose another one"
 	case verified != nil && verified.Status == metav1.ConditionFalse:
 		return "it has failed its trial: " + verified.Message + "; choose another one, by its name or by an earlier time"
-	case b.Status.Encrypted && c.Spec.Bootstrap.Restore.Decryption == nil:
-		return "it is encrypted: name the Secret with the age identities in bootstrap.restore.decryption"
+	case b.Status.Encrypted && want.Decryption == nil:
+		return "it is encrypted: name the Secret with the age identities in " + want.field("decryption")
+	case c.Spec.Storage.Ephemeral != nil && want.InPlace:
+		return "storage.ephemeral of the cluster has no volume to restore into: create another EtcdCluster with volumes and bootstrap.restore"
 	case c.Spec.Storage.Ephemeral != nil:
 		return "storage.ephemeral has no volume to restore into: create the EtcdCluster with volumes"
 	}
-	return cmp.Or(version.Restorable(b.Status.EtcdVersion, version.Full(c.Spec.Version)), tooLarge(c, b))
+	return cmp.Or(version.Restorable(b.Status.EtcdVersion, version.Full(c.Spec.Version), want.with()), tooLarge(want, b))
 }
 
 // beside the database a member's volume needs room for etcd's log (docs/adr/0029-restores-make-volumes.md), in bytes.
 const beside = 150_000_000
 
 // tooLarge says what is too small for the database: the volumes, or etcd's quota, at which it refuses all writes.
-func tooLarge(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) string {
+func tooLarge(want Wish, b *v1alpha1.EtcdBackup) string {
+	c := want.Cluster
 	size, volume := b.Status.DatabaseSize, c.Spec.Storage.VolumeSize()
 	switch {
 	case size == nil:
 		return ""
 	case size.Value()+beside > volume.Value():
-		return fmt.Sprintf("its database of %s with etcd's log needs more than the volume size of %s: create the EtcdCluster with a larger "+
-			"storage.size", size, &volume)
+		return fmt.Sprintf("its database of %s with etcd's log needs more than the volume size of %s: %s a larger storage.size",
+			size, &volume, want.with())
 	case size.Value() > c.QuotaBytes():
-		return fmt.Sprintf("its database of %s is larger than the quota of etcd, %d bytes, so that etcd would refuse every write: create "+
-			"the EtcdCluster with a larger storage.size, of which the quota is three quarters, or set spec.etcd.quota", size, c.QuotaBytes())
+		return fmt.Sprintf("its database of %s is larger than the quota of etcd, %d bytes, so that etcd would refuse every write: %s "+
+			"a larger storage.size, of which the quota is three quarters, or set spec.etcd.quota", size, c.QuotaBytes(), want.with())
 	}
 	return ""
 }

@@ -97,7 +97,7 @@ func TestChoose(t *testing.T) {
 		all := backups()
 		for range 2 {
 			w := newWorld(t, c.want)
-			chosen, problem := restore.Choose(w.view.Cluster, all, c.store)
+			chosen, problem := restore.Choose(restore.Begin(w.view.Cluster), all, c.store)
 			if chosen != nil {
 				problem += "=" + chosen.Name
 			}

@@ -2,6 +2,7 @@ package restore
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -66,12 +67,16 @@ func dropJobs(v View) Step {
 
 // cleanUp deletes Jobs once all volumes have the data.
 func cleanUp(v View) Step {
-	if v.Cluster.Status.Restore.RestoredAt == nil {
+	if v.Cluster.Status.Restore.RestoredAt == nil || len(unfilled(v)) > 0 {
 		return nil
 	}
-	for _, m := range v.Cluster.Status.Restore.Members {
+	return deleteJobs(v, v.Cluster.Status.Restore.Members)
+}
+
+func deleteJobs(v View, members []string) Step {
+	for _, m := range members {
 		if job := v.Jobs[m]; job.exists() && !job.isGoing() && isOwned(v, job) {
-			return DeleteJob{m, string(job.Object.UID), "its volume has the data"}
+			return DeleteJob{m, string(job.Object.UID), "it is not needed any more"}
 		}
 	}
 	return nil
@@ -177,6 +182,9 @@ func progress(v View) string {
 		}
 	}
 	if slowest == "" {
+		if v.Cluster.IsRestoring() {
+			return "the members to give way to " + strings.Join(v.Cluster.Status.Restore.Members, ", ") + ", whose volumes have the data"
+		}
 		return "the cluster to begin with its volumes"
 	}
 	job := v.Jobs[slowest]

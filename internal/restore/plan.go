@@ -48,6 +48,9 @@ func Next(v View) Step {
 	switch begun := c.Status.Bootstrap != nil || c.Status.ClusterID != ""; {
 	case !c.DeletionTimestamp.IsZero():
 		return Done{}
+	case c.Status.Restore != nil && c.Status.Restore.Undo && (c.IsRestoring() || c.Status.Restore.IsCancelled()):
+		return undo(v)
+	case c.IsRestoring():
 	case begun && c.Status.Restore != nil && c.Status.Restore.RestoredAt != nil:
 		return finish(v)
 	case begun || !IsWanted(c):
@@ -96,11 +99,11 @@ func resolve(v View) Step {
 	if s := v.Cluster.Status.Restore; s != nil && s.Path != "" {
 		return nil
 	}
-	b, problem := Choose(v.Cluster, v.Backups, v.Store)
+	b, problem := Choose(Begin(v.Cluster), v.Backups, v.Store)
 	if problem != "" {
 		return refuse(v, "bootstrap.restore: "+problem)
 	}
-	s := planned(v, b)
+	s := Plan(Begin(v.Cluster), b, int(v.Cluster.Status.NextSerial))
 	return Record{Status: s, What: fmt.Sprintf("begin with backup %s of revision %d", b.Name, b.Status.Revision), Event: "RestorePlanned"}
 }
 
@@ -108,26 +111,27 @@ func resolve(v View) Step {
 // etcd's documentation takes (https://etcd.io/docs/v3.6/op-guide/recovery/, "Restoring with revision bump").
 const bump = 1_000_000_000
 
-func planned(v View, b *v1alpha1.EtcdBackup) v1alpha1.RestoreStatus {
-	c, of := v.Cluster, b.Status
+// Plan is what is restored, fixed before the first volume is made. Members are named from a serial number on.
+func Plan(want Wish, b *v1alpha1.EtcdBackup, serial int) v1alpha1.RestoreStatus {
+	c, of := want.Cluster, b.Status
 	s := v1alpha1.RestoreStatus{
 		Store: of.Store, Path: of.Path, Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: of.Revision, Bump: bump, Keys: of.Keys,
 		Time: of.StartedAt, Version: version.Begin(of.EtcdVersion, version.Full(c.Spec.Version)),
 		Progress: "the volumes to be created",
 	}
-	if from := c.Spec.Bootstrap.Restore.Decryption; from != nil && of.Encrypted {
+	if from := want.Decryption; from != nil && of.Encrypted {
 		s.Decryption = from.Secret
 	}
 	for i := range c.Size() {
-		s.Members = append(s.Members, cluster.MemberName(c.Name, int(c.Status.NextSerial)+i))
+		s.Members = append(s.Members, cluster.MemberName(c.Name, serial+i))
 	}
 	return s
 }
 
 // leavePods restores nothing where members run: the record of the cluster was lost, and a Job would mount what they have mounted.
 func leavePods(v View) Step {
-	if len(v.Pods) == 0 {
-		return nil
+	if len(v.Pods) == 0 || v.Cluster.IsRestoring() {
+		return nil // in place, they run on until all volumes have the data
 	}
 	return refuse(v, fmt.Sprintf("pods of members exist (%s) but the record of the cluster is empty, and nothing is restored beside them; "+
 		"if its status was lost, restore it; if the pods are not needed, delete them", strings.Join(sorted(v.Pods), ", ")))
@@ -141,8 +145,12 @@ func needParts(v View) Step {
 	case v.Store == nil:
 		return refuse(v, fmt.Sprintf("EtcdBackupStore %s does not exist any more: create it again", name))
 	case v.NoSecret != "":
-		return refuse(v, fmt.Sprintf("Secret %s, which bootstrap.restore.decryption names, does not exist: create it with the age "+
-			"identities in its key %s", v.NoSecret, v1alpha1.KeyIdentities))
+		field := "bootstrap.restore.decryption"
+		if by := v.Cluster.Status.Restore.Request; by != "" {
+			field = "spec.decryption of EtcdRestore " + by
+		}
+		return refuse(v, fmt.Sprintf("Secret %s, which %s names, does not exist: create it with the age identities in its key %s",
+			v.NoSecret, field, v1alpha1.KeyIdentities))
 	}
 	return nil
 }
@@ -154,14 +162,17 @@ func record(v View) Step {
 	}
 	s := status(v, "", "")
 	s.RestoredAt = ptr.To(metav1.NewTime(v.Now))
+	if v.Cluster.IsRestoring() {
+		s.SetAside = others(v)
+	}
 	return Record{Status: s, What: fmt.Sprintf("the volumes of %s have the data", strings.Join(s.Members, ", ")), Event: "VolumesRestored"}
 }
 
 // restoreAgain takes that back if a volume was lost before a member has run: it gets the same data again, by the same plan.
 func restoreAgain(v View) Step {
 	lost := unfilled(v)
-	if v.Cluster.Status.Restore.RestoredAt == nil || len(lost) == 0 {
-		return nil
+	if v.Cluster.Status.Restore.RestoredAt == nil || len(lost) == 0 || v.Cluster.IsRestoring() {
+		return nil // in place, the old members have begun to give way: there is no way back to them but the undo
 	}
 	s := status(v, "the volumes to be created", "")
 	s.RestoredAt = nil
@@ -171,10 +182,27 @@ func restoreAgain(v View) Step {
 	}
 }
 
+// undo deletes the Jobs of members that are not to come. If none had been stopped for them, the restore is over with that.
+func undo(v View) Step {
+	s := v.Cluster.Status.Restore
+	if step := deleteJobs(v, s.SetAside); step != nil {
+		return step
+	}
+	if s.CompletedAt != nil {
+		return Done{}
+	}
+	if !s.IsCancelled() {
+		return Wait{Status: status(v, "the members to come back with their data", "")}
+	}
+	ended := status(v, "", "")
+	ended.CompletedAt = ptr.To(metav1.NewTime(v.Now))
+	return Record{Status: ended, What: "the restore was undone before any member was stopped", Event: "RestoreUndone"}
+}
+
 // finish cleans up once the cluster has adopted its volumes, and says when the data was served.
 func finish(v View) Step {
 	s := v.Cluster.Status.Restore
-	if step := cleanUp(v); step != nil {
+	if step := deleteJobs(v, v.Cluster.Status.Restore.Members); step != nil {
 		return step
 	}
 	if s.CompletedAt != nil || v.Cluster.Status.ClusterID == "" || !isAvailable(v.Cluster) {
@@ -186,6 +214,9 @@ func finish(v View) Step {
 }
 
 func served(s v1alpha1.RestoreStatus) string {
+	if s.Undo {
+		return "the cluster serves what it had before backup " + s.Backup + " was restored"
+	}
 	what := fmt.Sprintf("the cluster serves backup %s of revision %d", s.Backup, s.Revision)
 	if s.Keys != nil {
 		what += fmt.Sprintf(" with %d keys", *s.Keys)

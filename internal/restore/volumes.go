@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
@@ -32,6 +33,9 @@ func Volume(c *v1alpha1.EtcdCluster, member string) *corev1.PersistentVolumeClai
 
 // leaveVolumes never writes to what may hold data: every volume that could be this cluster's must have been made for this restore.
 func leaveVolumes(v View) Step {
+	if v.Cluster.IsRestoring() {
+		return leaveNamesakes(v)
+	}
 	var others []string
 	for _, name := range slices.Sorted(maps.Keys(v.Claims)) {
 		claim := v.Claims[name]
@@ -49,6 +53,17 @@ func leaveVolumes(v View) Step {
 	return refuse(v, fmt.Sprintf("there are volumes of an earlier cluster of this name (%s), and nothing is restored over them: "+
 		"delete them if their data is not needed, create the EtcdCluster under another name, "+
 		"or create it without bootstrap.restore to bring that cluster back", strings.Join(others, ", ")))
+}
+
+// leaveNamesakes never writes to a volume of a member to come that was not made for this restore. All others are left alone.
+func leaveNamesakes(v View) Step {
+	for _, m := range v.Cluster.Status.Restore.Members {
+		if claim, there := v.Claims[m]; there && !isOurs(v, claim) && claim.DeletionTimestamp == nil {
+			return refuse(v, fmt.Sprintf("volume %s was not made for this restore, and nothing is restored over it: "+
+				"delete it if its data is not needed", m))
+		}
+	}
+	return nil
 }
 
 // isOurs says whether a volume was made for this restore.
@@ -110,4 +125,19 @@ func lacking(v View, has func(member string) bool) []string {
 		}
 	}
 	return missing
+}
+
+// others are the members that give way, by serial number: others may have joined or left since the restore was planned.
+func others(v View) []string {
+	var all []string
+	for name, claim := range v.Claims {
+		aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
+		if !aside && !slices.Contains(v.Cluster.Status.Restore.Members, name) && build.Foreign(v.Cluster, &claim) == "" {
+			all = append(all, name)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		return cluster.Serial(v.Cluster.Name, a) - cluster.Serial(v.Cluster.Name, b)
+	})
+	return all
 }

@@ -122,7 +122,7 @@ func (w *world) createJob(member string) {
 		w.Fatalf("the volume of %s has the data, and is filled again", member)
 	case claim.Annotations[v1alpha1.AnnotationToken] != "uid":
 		w.Fatalf("the volume of %s is somebody else's, and is filled", member)
-	case w.view.Cluster.Status.Bootstrap != nil || len(w.view.Pods) > 0:
+	case !w.view.Cluster.IsRestoring() && (w.view.Cluster.Status.Bootstrap != nil || len(w.view.Pods) > 0):
 		w.Fatalf("a job of %s beside members", member)
 	}
 	w.jobs++

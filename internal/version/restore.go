@@ -5,7 +5,8 @@ import "fmt"
 // Restorable says why a cluster of the full version wanted cannot begin with the data of a backup that a member of the
 // full version wrote has sent, and what to do; empty if it can. No etcd is given data of a newer minor version: 3.6
 // refuses that of 3.7, and 3.5 begins with either without a word (docs/adr/0029-restores-make-volumes.md).
-func Restorable(wrote, wanted string) string {
+// with are the words by which its user is told to give the cluster another version.
+func Restorable(wrote, wanted, with string) string {
 	from, unreadable := Parse(wrote)
 	if unreadable != nil {
 		return fmt.Sprintf("its data is of etcd %q, which is no release, so that it is not known which etcd reads it", wrote)
@@ -15,12 +16,12 @@ func Restorable(wrote, wanted string) string {
 	_, isReadable := find(from.Minor())
 	switch {
 	case err != nil || !isKnown:
-		return fmt.Sprintf("spec.version %q is not known to this operator: create the EtcdCluster with a version of etcd %s", wanted, minors())
+		return fmt.Sprintf("spec.version %q is not known to this operator: %s a version of etcd %s", wanted, with, minors())
 	case !isReadable:
 		return fmt.Sprintf("its data is of etcd %s, and this operator knows etcd %s only", from.Minor(), minors())
 	case to.Minor() != from.Minor() && to.Compare(from) < 0:
-		return fmt.Sprintf("its data is of etcd %s, which etcd %s does not read: create the EtcdCluster with spec.version %s, "+
-			"and lower it once it is available", from.Minor(), to.Minor(), from.Minor())
+		return fmt.Sprintf("its data is of etcd %s, which etcd %s does not read: %s spec.version %s, and lower it once it is available",
+			from.Minor(), to.Minor(), with, from.Minor())
 	}
 	return ""
 }

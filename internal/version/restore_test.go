@@ -26,7 +26,7 @@ func TestRestorable(t *testing.T) {
 		{"", "3.6.16", `its data is of etcd "", which is no release`},
 		{"3.7.0-rc.1", "3.7.3", "which is no release"},
 	} {
-		why := version.Restorable(test.wrote, test.wanted)
+		why := version.Restorable(test.wrote, test.wanted, "create the EtcdCluster with")
 		if (why == "") != (test.refused == "") || !strings.Contains(why, test.refused) {
 			t.Errorf("data of %q under %q: %q", test.wrote, test.wanted, why)
 		}
@@ -53,7 +53,7 @@ func TestNoEtcdBeginsWithNewerData(t *testing.T) {
 	for from := range 12 {
 		for to := range 12 {
 			wrote, wanted := fmt.Sprintf("3.%d.1", from), fmt.Sprintf("3.%d.2", to)
-			allowed := version.Restorable(wrote, wanted) == ""
+			allowed := version.Restorable(wrote, wanted, "") == ""
 			if allowed != (from >= 5 && from <= to && to <= 7) {
 				t.Errorf("data of %s under %s is allowed: %t", wrote, wanted, allowed)
 			}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os/exec"
 	"slices"
@@ -19,9 +20,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -160,7 +163,7 @@ func (t *tenant) succeeds(version string) {
 		status := t.csv(g, version).Status
 		g.Expect(status.Phase).To(Equal(olm.CSVPhaseSucceeded), status.Message)
 		g.Expect(t.versions(g)).To(ConsistOf(version))
-	}).WithTimeout(4*time.Minute).Should(Succeed(), "version %s", version)
+	}).WithTimeout(4*time.Minute).Should(Succeed(), t.state)
 }
 
 // is waits until the version is in the phase for the reason, with the words.
@@ -231,7 +234,40 @@ func (t *tenant) isLedBy(version string) {
 		var leader corev1.Pod
 		g.Expect(api.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: name}, &leader)).To(Succeed())
 		g.Expect(leader.Spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: csvName(version)}))
-	}).WithTimeout(4 * time.Minute).Should(Succeed())
+	}).WithTimeout(4*time.Minute).Should(Succeed(), t.state)
+}
+
+// state is what OLM says of its plans, versions and Pods: an update that does not come has its reason there.
+func (t *tenant) state() string {
+	var all strings.Builder
+	in := client.InNamespace(t.namespace)
+	for _, kind := range []client.ObjectList{
+		&olm.InstallPlanList{}, &olm.ClusterServiceVersionList{}, &operatorsv2.OperatorConditionList{}, &corev1.PodList{},
+	} {
+		if err := api.List(ctx, kind, in); err != nil {
+			fmt.Fprintln(&all, err)
+		}
+		_ = meta.EachListItem(kind, func(object runtime.Object) error {
+			text, err := statusAsYAML(object)
+			fmt.Fprintf(&all, "--- %T\n%s%v\n", object, text, err)
+			return nil
+		})
+	}
+	return all.String()
+}
+
+// statusAsYAML is the name of an object, its status, and the conditions that its spec may have.
+func statusAsYAML(object runtime.Object) ([]byte, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, err
+	}
+	name, _, _ := unstructured.NestedString(content, "metadata", "name")
+	status := content["status"]
+	if plan, is := object.(*olm.InstallPlan); is { // its steps are whole manifests
+		status = map[string]any{"phase": plan.Status.Phase, "message": plan.Status.Message, "conditions": plan.Status.Conditions}
+	}
+	return yaml.Marshal(map[string]any{"name": name, "status": status, "conditions": content["spec"].(map[string]any)["conditions"]})
 }
 
 // isUnresolved waits until OLM cannot tell what to install. Only its log says why.

@@ -37,6 +37,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("faults of the operator", Label("faults"), faultsOfTheOperator)
 	Describe("faults of pods", Ordered, ContinueOnFailure, faultsOfPods)
 	Describe("backups", Label("backups"), Ordered, ContinueOnFailure, backups)
+	Describe("restores in place", Label("backups"), Ordered, ContinueOnFailure, restoresInPlace)
 	Describe("a change", Ordered, ContinueOnFailure, change)
 	Describe("a cluster", Ordered, ContinueOnFailure, aCluster)
 	Describe("faults of the membership", Ordered, ContinueOnFailure, faultsOfMembership)

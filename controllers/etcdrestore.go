@@ -1,0 +1,230 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/inplace"
+	"github.com/etcd-operator/etcd-operator/internal/judge"
+)
+
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=get;list;watch
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores/status,verbs=get;update
+
+// EtcdRestore reconciles EtcdRestores. Of an EtcdCluster it writes what is to be restored, once it is confirmed, and nothing else.
+type EtcdRestore struct {
+	client client.Client
+	tasks  *tasks
+	events events.EventRecorder
+	now    func() time.Time
+
+	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
+	installation string
+}
+
+// Reconcile looks at one restore and takes one step.
+func (r *EtcdRestore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var er v1alpha1.EtcdRestore
+	if err := r.tasks.live.Get(ctx, request.NamespacedName, &er); err != nil {
+		return ctrl.Result{}, wrapped("get EtcdRestore", client.IgnoreNotFound(err))
+	}
+	view, err := r.observe(ctx, &er)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if c := view.Cluster; c != nil && c.Status.Operator != r.installation {
+		return ctrl.Result{RequeueAfter: spread(leaseDuration)}, nil // another installation looks after it, or none does yet
+	}
+	step, because := inplace.Next(view)
+	log.FromContext(ctx).V(1).Info("planned "+step.String(), "because", because)
+	result, err := r.act(ctx, view, step)
+	if isOutdated(err) {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	}
+	return result, err
+}
+
+func (r *EtcdRestore) observe(ctx context.Context, er *v1alpha1.EtcdRestore) (inplace.View, error) {
+	view := inplace.View{Restore: er, Now: r.now()}
+	var backups v1alpha1.EtcdBackupList
+	var others v1alpha1.EtcdRestoreList
+	for _, list := range []client.ObjectList{&backups, &others} {
+		if err := r.client.List(ctx, list, client.InNamespace(er.Namespace)); err != nil {
+			return view, fmt.Errorf("list %T: %w", list, err)
+		}
+	}
+	view.Backups = backups.Items
+	view.Others = slices.DeleteFunc(others.Items, func(o v1alpha1.EtcdRestore) bool {
+		return o.Spec.Cluster != er.Spec.Cluster || o.UID == er.UID
+	})
+	return view, errors.Join(r.cluster(ctx, &view), r.store(ctx, &view))
+}
+
+// cluster reads from the API server what the plan of a restore is made of.
+func (r *EtcdRestore) cluster(ctx context.Context, view *inplace.View) error {
+	var c v1alpha1.EtcdCluster
+	err := r.tasks.live.Get(ctx, client.ObjectKey{Namespace: view.Restore.Namespace, Name: view.Restore.Spec.Cluster}, &c)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get EtcdCluster: %w", err)
+	}
+	view.Cluster, view.Paused = &c, judge.Paused(&c)
+	if view.Restore.Spec.Confirm == "" && !view.Restore.Spec.Undo {
+		return nil
+	}
+	var all corev1.PersistentVolumeClaimList
+	if err := r.tasks.live.List(ctx, &all, client.InNamespace(c.Namespace)); err != nil {
+		return fmt.Errorf("list volumes: %w", err)
+	}
+	for i := range all.Items {
+		claim := &all.Items[i]
+		if cluster.Serial(c.Name, claim.Name) < 0 {
+			continue
+		}
+		view.Volumes = append(view.Volumes, inplace.Volume{
+			Name: claim.Name, Quarantined: claim.Labels[v1alpha1.LabelQuarantined] != "", Foreign: build.Foreign(&c, claim) != "",
+		})
+	}
+	slices.SortFunc(view.Volumes, func(a, b inplace.Volume) int {
+		return cluster.Serial(c.Name, a.Name) - cluster.Serial(c.Name, b.Name)
+	})
+	return nil
+}
+
+func (r *EtcdRestore) store(ctx context.Context, view *inplace.View) error {
+	name := view.Restore.Spec.Store
+	if name == "" {
+		return nil
+	}
+	var store v1alpha1.EtcdBackupStore
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: view.Restore.Namespace, Name: name}, &store)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	view.Store = &store
+	return wrapped("get EtcdBackupStore", err)
+}
+
+func (r *EtcdRestore) act(ctx context.Context, view inplace.View, step inplace.Step) (ctrl.Result, error) {
+	again := ctrl.Result{RequeueAfter: time.Millisecond}
+	switch s := step.(type) {
+	case inplace.Record:
+		if err := r.report(ctx, view.Restore, s.Status); err != nil {
+			return again, err
+		}
+		r.tell(view.Restore, s.Event, s.What)
+		return again, nil
+	case inplace.BackUp:
+		return r.backUp(ctx, view, s)
+	case inplace.Begin:
+		return again, r.begin(ctx, view, s)
+	case inplace.Wait:
+		before := view.Restore.Status.Phase
+		if err := r.report(ctx, view.Restore, s.Status); err != nil {
+			return again, err
+		}
+		if s.Status.Phase != before {
+			r.tell(view.Restore, "Restore"+string(s.Status.Phase), s.Status.Message)
+		}
+	case inplace.Done:
+	}
+	return ctrl.Result{}, nil
+}
+
+// backUp creates the safety backup. It stays when the restore is deleted: it may be all that is left of the data.
+func (r *EtcdRestore) backUp(ctx context.Context, view inplace.View, s inplace.BackUp) (ctrl.Result, error) {
+	if err := r.tasks.leading(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	b := &v1alpha1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: view.Restore.Namespace, Annotations: map[string]string{
+			v1alpha1.AnnotationReason: "restore", v1alpha1.AnnotationRestore: string(view.Restore.UID),
+		}},
+		Spec: v1alpha1.EtcdBackupSpec{Cluster: view.Cluster.Name, Store: s.Store, DeletionPolicy: v1alpha1.RetainBackup},
+	}
+	err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return ctrl.Result{}, fmt.Errorf("create EtcdBackup %s: %w", s.Name, err)
+	}
+	return ctrl.Result{RequeueAfter: lookAgain}, nil
+}
+
+// begin writes the plan into the status of the cluster. The API server refuses it if the cluster has changed since it was read, so
+// that of two restores one begins.
+func (r *EtcdRestore) begin(ctx context.Context, view inplace.View, s inplace.Begin) error {
+	if err := r.tasks.leading(ctx); err != nil {
+		return err
+	}
+	c := view.Cluster
+	c.Status.Restore = &s.Plan
+	c.Status.NextSerial = max(c.Status.NextSerial, s.NextSerial)
+	if c.IsRestoring() {
+		c.Status.Format = v1alpha1.FormatRestoring
+	}
+	if err := r.client.Status().Update(ctx, c, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		return fmt.Errorf("write the plan of the restore: %w", err)
+	}
+	r.events.Eventf(c, view.Restore, corev1.EventTypeNormal, "RestorePlanned", "Restore", "%s", s.What)
+	return nil
+}
+
+func (r *EtcdRestore) report(ctx context.Context, er *v1alpha1.EtcdRestore, status v1alpha1.EtcdRestoreStatus) error {
+	if equality.Semantic.DeepEqual(er.Status, status) {
+		return nil
+	}
+	er.Status = status
+	return wrapped("write status", client.IgnoreNotFound(r.client.Status().Update(ctx, er, client.FieldOwner(v1alpha1.FieldOwner))))
+}
+
+func (r *EtcdRestore) tell(er *v1alpha1.EtcdRestore, event, what string) {
+	r.events.Eventf(er, nil, corev1.EventTypeNormal, event, "Restore", "%s", what)
+}
+
+// SetupWithManager watches EtcdRestores, their clusters, and the backups that they restore or wait for.
+func (r *EtcdRestore) SetupWithManager(manager ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdRestore{}).
+		Watches(&v1alpha1.EtcdCluster{}, r.concerned()).
+		Watches(&v1alpha1.EtcdBackup{}, r.concerned()).
+		Watches(&v1alpha1.EtcdRestore{}, r.concerned()).
+		Named("etcdrestore").WithOptions(options()).Complete(r)
+}
+
+// concerned finds the restores that have not ended and may wait for what has changed.
+func (r *EtcdRestore) concerned() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		var all v1alpha1.EtcdRestoreList
+		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
+			return nil
+		}
+		_, isCluster := object.(*v1alpha1.EtcdCluster)
+		var requests []reconcile.Request
+		for i := range all.Items {
+			er := &all.Items[i]
+			ended := er.Status.Phase == v1alpha1.RestoreUndone || er.Status.Phase == v1alpha1.RestoreComplete && !er.Spec.Undo
+			if ended || isCluster && er.Spec.Cluster != object.GetName() || er.UID == object.GetUID() {
+				continue
+			}
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(er)})
+		}
+		return requests
+	})
+}

@@ -1,0 +1,278 @@
+//go:build envtest
+
+package controllers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+)
+
+// inPlace is a namespace with a cluster whose members have Pods and volumes, a backup of it, and an EtcdRestore. No etcd runs.
+type inPlace struct {
+	*backups
+	restore *v1alpha1.EtcdRestore
+}
+
+func newInPlace(t *testing.T, namespace string, skip bool) *inPlace {
+	b := &backups{t: t, namespace: namespace}
+	b.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	store := &v1alpha1.EtcdBackupStore{ObjectMeta: b.named("offsite")}
+	store.Spec.Volume = &v1alpha1.VolumeStore{Claim: "backups"}
+	b.create(store)
+	b.cluster = &v1alpha1.EtcdCluster{ObjectMeta: b.named("a")}
+	b.create(b.cluster)
+	first := &v1alpha1.Bootstrap{Token: string(b.cluster.UID), Members: []string{"a-0", "a-1", "a-2"}}
+	for _, name := range first.Members {
+		b.create(build.Volume(b.cluster, name, first))
+		pod := build.Pod(b.cluster, name, build.Joining{})
+		pod.Spec.Containers[0].Image = "x"
+		b.create(pod)
+	}
+	b.cluster.Status = v1alpha1.EtcdClusterStatus{
+		ClusterID: "c1", Version: "3.6.16", Bootstrap: first, NextSerial: 3, Revision: 1000, Format: v1alpha1.FormatPlain,
+	}
+	for i, role := range []string{v1alpha1.RoleLeader, v1alpha1.RoleVoter, v1alpha1.RoleVoter} {
+		b.cluster.Status.Members = append(b.cluster.Status.Members,
+			v1alpha1.MemberStatus{Name: fmt.Sprintf("a-%d", i), ID: fmt.Sprint(10 + i), Role: role, Version: "3.6.16"})
+	}
+	b.write(b.cluster)
+	b.backup = &v1alpha1.EtcdBackup{ObjectMeta: b.named("nightly")}
+	b.backup.Spec = v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "offsite"}
+	b.create(b.backup)
+	b.backup.Status = v1alpha1.EtcdBackupStatus{
+		Store: "offsite", Path: "v1/" + namespace + "/a/u", Revision: 800, EtcdVersion: "3.6.16", ManifestSHA256: "m1", ClusterID: "c1",
+		Keys: ptr.To[int64](40), StartedAt: ptr.To(metav1.Now()),
+	}
+	stored := metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonStored}
+	meta.SetStatusCondition(&b.backup.Status.Conditions, stored)
+	b.write(b.backup)
+	w := &inPlace{backups: b, restore: &v1alpha1.EtcdRestore{ObjectMeta: b.named("er")}}
+	w.restore.Spec = v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "nightly", SkipSafetyBackup: skip}
+	b.create(w.restore)
+	return w
+}
+
+// An operator is the three reconcilers that a restore in place takes, whose writes go through one place.
+type operatorInPlace struct {
+	restores *controllers.EtcdRestore
+	volumes  *controllers.Restore
+	clusters *controllers.EtcdCluster
+}
+
+func (w *inPlace) operator(through interceptor.Funcs) operatorInPlace {
+	live, err := client.NewWithWatch(rights, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	writes := interceptor.NewClient(live, through)
+	recorder := events.NewFakeRecorder(10000)
+	said := func(string) string { return "{\"done\":{}}\n" }
+	var o operatorInPlace
+	o.restores, o.volumes = controllers.NewRestoreReconcilers(writes, recorder, time.Now, said)
+	o.clusters = controllers.NewReconciler(writes, "", recorder, time.Now)
+	return o
+}
+
+// until has all reconcilers look in turn, and the Jobs end well, until it is so.
+func (w *inPlace) until(o operatorInPlace, what string, is func() bool) error {
+	cluster, restore := client.ObjectKeyFromObject(w.cluster), client.ObjectKeyFromObject(w.restore)
+	for range 60 {
+		if w.read(); is() {
+			return nil
+		}
+		_, one := o.restores.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: restore})
+		_, two := o.volumes.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: cluster})
+		_, three := o.clusters.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: cluster})
+		if err := errors.Join(one, two, three); errors.Is(err, errDead) {
+			return err
+		}
+		w.runJobs()
+	}
+	return fmt.Errorf("never so that %s: %+v, cluster %+v", what, w.restore.Status, w.cluster.Status)
+}
+
+func (w *inPlace) read() {
+	w.t.Helper()
+	for _, object := range []client.Object{w.restore, w.cluster} {
+		if err := server.Get(w.t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func (w *inPlace) is(phase v1alpha1.RestorePhase) func() bool {
+	return func() bool { return w.restore.Status.Phase == phase }
+}
+
+// have says whether exactly these members have Pods, and the volumes of all others are set aside.
+func (w *inPlace) have(members ...string) func() bool {
+	return func() bool {
+		var pods corev1.PodList
+		var claims corev1.PersistentVolumeClaimList
+		for _, list := range []client.ObjectList{&pods, &claims} {
+			if err := server.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		var running, kept []string
+		for _, pod := range pods.Items {
+			if pod.Labels[v1alpha1.LabelMember] != "" && pod.DeletionTimestamp == nil && !strings.HasSuffix(pod.Name, "-x") {
+				running = append(running, pod.Name)
+			}
+		}
+		for _, claim := range claims.Items {
+			if claim.Labels[v1alpha1.LabelQuarantined] == "" {
+				kept = append(kept, claim.Name)
+			}
+		}
+		return slices.Equal(running, members) && slices.Equal(kept, members)
+	}
+}
+
+func (w *inPlace) change(edit func(*v1alpha1.EtcdRestoreSpec)) {
+	w.t.Helper()
+	w.read()
+	edit(&w.restore.Spec)
+	if err := server.Update(w.t.Context(), w.restore); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *inPlace) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+var old, restored = []string{"a-0", "a-1", "a-2"}, []string{"a-3", "a-4", "a-5"}
+
+// TestRestoreInPlace: nothing happens before the preview is confirmed; then members with the data take the place of the others, and
+// an undo brings these back.
+func TestRestoreInPlace(t *testing.T) {
+	w := newInPlace(t, "in-place", true)
+	o := w.operator(interceptor.Funcs{})
+	w.must(w.until(o, "it is previewed", w.is(v1alpha1.RestorePreviewed)))
+	p := w.restore.Status.Preview
+	if p == nil || p.Confirm != "a@1000->800" || p.Backup != "nightly" || *p.LostRevisions != 200 || *p.Keys != 40 {
+		t.Fatalf("preview %+v", p)
+	}
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->801" })
+	if err := w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)); err == nil || !w.have(old...)() {
+		t.Fatalf("it begins without its confirmation: %+v", w.restore.Status)
+	}
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = p.Confirm })
+	w.must(w.until(o, "new members run", w.have(restored...)))
+	plan := w.cluster.Status.Restore
+	if plan.Request != "er" || plan.Bump <= 200 || !slices.Equal(plan.SetAside, old) || w.cluster.Status.NextSerial != 6 {
+		t.Errorf("plan %+v, next serial %d", plan, w.cluster.Status.NextSerial)
+	}
+	w.must(w.until(o, "its volumes are kept", func() bool { return w.restore.Status.UndoUntil != nil }))
+	for _, order := range w.orders {
+		if order.Restore == nil || order.Restore.Bump != plan.Bump || order.Restore.ManifestSHA256 != "m1" || len(order.Restore.InitialCluster) != 3 {
+			t.Errorf("order %+v", order.Restore)
+		}
+	}
+	if len(w.jobs) != 3 || len(w.left()) > 0 {
+		t.Errorf("Jobs %v, of which are left %v", w.jobs, w.left())
+	}
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Undo = true })
+	w.must(w.until(o, "old members run", w.have(old...)))
+	w.must(w.until(o, "it is being undone", w.is(v1alpha1.RestoreUndoing)))
+}
+
+// TestSafetyBackupComesFirst: it is made once, and nothing else happens before it is there.
+func TestSafetyBackupComesFirst(t *testing.T) {
+	w := newInPlace(t, "in-place-safety", false)
+	o := w.operator(interceptor.Funcs{})
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->800" })
+	w.must(w.until(o, "it backs up", w.is(v1alpha1.RestoreBackingUp)))
+	safety := &v1alpha1.EtcdBackup{ObjectMeta: w.named("er-safety")}
+	w.must(server.Get(t.Context(), client.ObjectKeyFromObject(safety), safety))
+	if safety.Spec.Cluster != "a" || safety.Spec.Store != "offsite" || len(safety.OwnerReferences) > 0 || w.cluster.Status.Restore != nil {
+		t.Errorf("%+v, %+v", safety.Spec, w.cluster.Status.Restore)
+	}
+	is := func(kind string) {
+		meta.SetStatusCondition(&safety.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Good"})
+		w.write(safety)
+	}
+	is(v1alpha1.ConditionComplete)
+	if err := w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)); err == nil {
+		t.Error("it begins before the safety backup is verified")
+	}
+	is(v1alpha1.ConditionVerified)
+	w.must(w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)))
+}
+
+// TestUndoneWhileFilling: no old member is touched.
+func TestUndoneWhileFilling(t *testing.T) {
+	w := newInPlace(t, "in-place-early", true)
+	o := w.operator(interceptor.Funcs{})
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->800" })
+	w.must(w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)))
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Undo = true })
+	w.must(w.until(o, "it is undone", w.is(v1alpha1.RestoreUndone)))
+	if w.cluster.Status.ClusterID != "c1" || w.cluster.IsRestoring() || len(w.left()) > 0 {
+		t.Errorf("cluster %+v, Jobs %v", w.cluster.Status, w.left())
+	}
+}
+
+// TestOperatorDiesAtEveryWriteOfARestoreInPlace: before the write, and after it. The members give way once, all new ones have data,
+// and no volume of an old one is lost (fault 1).
+func TestOperatorDiesAtEveryWriteOfARestoreInPlace(t *testing.T) {
+	for first, isDone := range []bool{false, true} {
+		for at := 1 + first; ; at += 2 { // each takes seconds: that the one is safe to repeat shows that the other is
+			w := newInPlace(t, fmt.Sprintf("in-place-dies-%t-%d", isDone, at), true)
+			w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->800" })
+			dying := &mortal{at: at, isDone: isDone}
+			err := w.until(w.operator(dying.all()), "new members run", w.have(restored...))
+			if err == nil {
+				if at < 20 {
+					t.Errorf("a restore in place has only %d writes", at-1)
+				}
+				break
+			} else if !errors.Is(err, errDead) {
+				t.Fatalf("write %d: %v", at, err)
+			}
+			w.runJobs()
+			if err := w.until(w.operator(interceptor.Funcs{}), "new members run", w.have(restored...)); err != nil {
+				t.Fatalf("after write %d: %v", at, err)
+			}
+			if len(w.jobs) != 3 || w.cluster.Status.Bootstrap.Restore != string(w.restore.UID) {
+				t.Errorf("after write %d: Jobs %v, members of %+v", at, w.jobs, w.cluster.Status.Bootstrap)
+			}
+		}
+	}
+}
+
+// all are the writes of every kind.
+func (m *mortal) all() interceptor.Funcs {
+	funcs := m.funcs()
+	funcs.Patch = func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		return m.write(func() error { return c.Patch(ctx, object, patch, opts...) })
+	}
+	funcs.Apply = func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+		return m.write(func() error { return c.Apply(ctx, object, opts...) })
+	}
+	return funcs
+}

@@ -1,0 +1,116 @@
+package inplace
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/restore"
+)
+
+// fresh is for how long a preview stands although the cluster has gone on: time to read it and to confirm it.
+const fresh = 10 * time.Minute
+
+// preview makes the preview, and makes it again if it would be another restore.
+func preview(v View) Step {
+	b, problem := chosen(v)
+	if problem != "" {
+		return pending(v, problem)
+	}
+	has := v.Restore.Status.Preview
+	if has != nil && isSame(v, has, b) {
+		return nil
+	}
+	made := newPreview(v, b)
+	if has != nil && made.Confirm == has.Confirm && v.Restore.Spec.Confirm == has.Confirm {
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, "the backup, or the cluster, is not the one that was confirmed, "+
+			"although its revision is the same: to restore it, create another EtcdRestore")
+	}
+	s := said(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, fmt.Sprintf("to restore, set spec.confirm to %q", made.Confirm))
+	s.Preview = made
+	return Record{Status: s, Event: "RestorePreviewed", What: told(v, made)}
+}
+
+// chosen is the backup that is meant: the one of the preview once that is confirmed, whatever is the newest since.
+func chosen(v View) (*v1alpha1.EtcdBackup, string) {
+	wish := restore.InPlace(v.Restore, v.Cluster)
+	if isConfirmed(v) {
+		wish.Backup = v.Restore.Status.Preview.Backup
+	}
+	return restore.Choose(wish, v.Backups, v.Store)
+}
+
+func isConfirmed(v View) bool {
+	p := v.Restore.Status.Preview
+	return p != nil && v.Restore.Spec.Confirm == p.Confirm
+}
+
+// isSame says whether the preview still says what would be done. A cluster that takes writes goes on all the time: of one that is
+// confirmed, or new, only the backup and the cluster itself count.
+func isSame(v View, p *v1alpha1.RestorePreview, b *v1alpha1.EtcdBackup) bool {
+	if p.Backup != b.Name || p.ManifestSHA256 != b.Status.ManifestSHA256 || p.Revision != b.Status.Revision ||
+		p.ClusterID != v.Cluster.Status.ClusterID {
+		return false
+	}
+	return isConfirmed(v) || v.Now.Sub(p.MadeAt.Time).Abs() < fresh || p.FromRevision == known(v.Cluster)
+}
+
+func newPreview(v View, b *v1alpha1.EtcdBackup) *v1alpha1.RestorePreview {
+	p := &v1alpha1.RestorePreview{
+		Backup: b.Name, Revision: b.Status.Revision, Time: b.Status.StartedAt, Keys: b.Status.Keys, FromRevision: known(v.Cluster),
+		LastDrill: lastDrill(v.Backups, b), ManifestSHA256: b.Status.ManifestSHA256, ClusterID: v.Cluster.Status.ClusterID,
+		MadeAt: metav1.NewTime(v.Now.UTC().Truncate(time.Second)),
+	}
+	if b.Status.ClusterID == v.Cluster.Status.ClusterID && p.FromRevision > 0 {
+		p.LostRevisions = ptr.To(max(0, p.FromRevision-p.Revision))
+	}
+	p.Confirm = fmt.Sprintf("%s@%d->%d", v.Cluster.Name, p.FromRevision, p.Revision)
+	return p
+}
+
+// known is the highest revision that the cluster is known to have: that of a quorum, or of what is left.
+func known(c *v1alpha1.EtcdCluster) int64 {
+	highest := c.Status.Revision
+	if loss := c.Status.QuorumLoss; loss != nil {
+		for _, survivor := range loss.Survivors {
+			highest = max(highest, survivor.Revision)
+		}
+	}
+	return highest
+}
+
+// lastDrill is how long the trial of the backup took, or else the newest one of another backup of the same cluster.
+func lastDrill(all []v1alpha1.EtcdBackup, b *v1alpha1.EtcdBackup) *metav1.Duration {
+	if b.Status.Verified != nil {
+		return &b.Status.Verified.Took
+	}
+	var newest *v1alpha1.Verification
+	for i := range all {
+		verified := all[i].Status.Verified
+		if verified == nil || restore.SourceOf(&all[i]) != restore.SourceOf(b) {
+			continue
+		}
+		if newest == nil || verified.At.After(newest.At.Time) {
+			newest = verified
+		}
+	}
+	if newest == nil {
+		return nil
+	}
+	return &newest.Took
+}
+
+// told is the preview as a sentence.
+func told(v View, p *v1alpha1.RestorePreview) string {
+	what := fmt.Sprintf("would bring %s back to backup %s of revision %d", v.Cluster.Name, p.Backup, p.Revision)
+	if p.Time != nil {
+		what += ", as it was at " + p.Time.UTC().Format(time.RFC3339)
+	}
+	if p.LostRevisions != nil {
+		what += fmt.Sprintf("; %d revisions would be lost", *p.LostRevisions)
+	}
+	return what
+}

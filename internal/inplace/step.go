@@ -1,0 +1,53 @@
+package inplace
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// Step is the one next thing to do. The set is closed.
+//
+//sumtype:decl
+type Step interface {
+	fmt.Stringer
+	step()
+}
+
+type (
+	// Record writes the status, and tells of it.
+	Record struct {
+		Status v1alpha1.EtcdRestoreStatus
+		Event  string
+		What   string
+	}
+	// BackUp creates the safety backup.
+	BackUp struct{ Name, Store string }
+	// Begin writes what is restored, or that it is undone, into the status of the EtcdCluster, if that has not changed since it was
+	// read. New members are numbered from NextSerial on.
+	Begin struct {
+		Plan       v1alpha1.RestoreStatus
+		NextSerial int64
+		What       string
+	}
+	// Wait changes nothing but what the status says.
+	Wait struct {
+		Status v1alpha1.EtcdRestoreStatus
+		Until  time.Time // zero: a watch tells
+	}
+	// Done means that there is nothing to do.
+	Done struct{}
+)
+
+func (Record) step() {}
+func (BackUp) step() {}
+func (Begin) step()  {}
+func (Wait) step()   {}
+func (Done) step()   {}
+
+func (s Record) String() string { return s.What }
+func (s BackUp) String() string { return "create EtcdBackup " + s.Name + " in store " + s.Store }
+func (s Begin) String() string  { return s.What }
+func (s Wait) String() string   { return fmt.Sprintf("%s: %s", s.Status.Phase, s.Status.Message) }
+func (s Done) String() string   { return "done" }
