@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/plugin/restoring"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/support"
 )
@@ -105,7 +104,7 @@ func (c *collector) ofBackups(ctx context.Context, cluster *v1alpha1.EtcdCluster
 		}
 		return true
 	})
-	kind(restoring.Kind, func(o *unstructured.Unstructured) bool {
+	kind("EtcdRestore", func(o *unstructured.Unstructured) bool {
 		of, _, _ := unstructured.NestedString(o.Object, "spec", "cluster")
 		return of == cluster.Name
 	})

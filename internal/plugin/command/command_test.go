@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/plugin/restoring"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
 )
 
@@ -44,8 +43,6 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scheme.AddKnownTypeWithName(restoring.Empty().GroupVersionKind(), restoring.Empty())
-	scheme.AddKnownTypeWithName(restoring.List().GroupVersionKind(), restoring.List())
 	w := &world{t: t, operator: func(client.Object) error { return nil }}
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {

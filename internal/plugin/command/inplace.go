@@ -3,16 +3,15 @@ package command
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/restoring"
 )
@@ -41,14 +40,14 @@ func (a *app) restoreInPlace(ctx context.Context, k *Kubernetes, want restored) 
 		return fmt.Errorf("nothing was restored: the preview is to be confirmed by '%s' now, not by '%s'; --preview says what would be lost",
 			expected, confirmed)
 	}
-	if err := a.change(ctx, k, r.Name, restoring.Confirmation(confirmed)); err != nil {
+	if err := a.change(ctx, k, r, func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = confirmed }); err != nil {
 		return err
 	}
 	return a.await(ctx, k, r.Name, want)
 }
 
 // previewed is an EtcdRestore with its preview: the one that asks for the same already, or a new one. nil if it was not waited for.
-func (a *app) previewed(ctx context.Context, k *Kubernetes, want restored) (*restoring.Restore, error) {
+func (a *app) previewed(ctx context.Context, k *Kubernetes, want restored) (*v1alpha1.EtcdRestore, error) {
 	all, err := restoresOf(ctx, k)
 	if err != nil {
 		return nil, err
@@ -58,16 +57,13 @@ func (a *app) previewed(ctx context.Context, k *Kubernetes, want restored) (*res
 	if r != nil {
 		name = r.Name
 	} else {
-		object, err := restoring.New(k.Namespace, want.spec())
-		if err != nil {
-			return nil, err
-		}
+		object := restoring.New(k.Namespace, want.spec())
 		if err := k.Create(ctx, object); err != nil {
-			return nil, fmt.Errorf("create an %s: %w", restoring.Kind, err)
+			return nil, fmt.Errorf("create an EtcdRestore: %w", err)
 		}
-		name = object.GetName()
+		name = object.Name
 	}
-	goesOn := fmt.Sprintf("%s %s does nothing before it is confirmed", restoring.Kind, name)
+	goesOn := fmt.Sprintf("EtcdRestore %s does nothing before it is confirmed", name)
 	seen, err := a.follow(ctx, want.deadline, goesOn, func(ctx context.Context) (sight, error) {
 		if r, err = restoreOf(ctx, k, name); err != nil {
 			return sight{}, err
@@ -85,7 +81,7 @@ func (a *app) previewed(ctx context.Context, k *Kubernetes, want restored) (*res
 }
 
 // ask has a person confirm a preview. Ctrl-C ends it.
-func (a *app) ask(ctx context.Context, r *restoring.Restore) (string, error) {
+func (a *app) ask(ctx context.Context, r *v1alpha1.EtcdRestore) (string, error) {
 	if !a.CanAsk {
 		return "", errors.New("nothing was restored: look at the preview with --preview, then give --confirm")
 	}
@@ -105,16 +101,11 @@ func (a *app) ask(ctx context.Context, r *restoring.Restore) (string, error) {
 }
 
 // change patches an EtcdRestore.
-func (a *app) change(ctx context.Context, k *Kubernetes, name string, to map[string]any) error {
-	raw, err := json.Marshal(to)
-	if err != nil {
-		return fmt.Errorf("write the patch: %w", err)
-	}
-	object := restoring.Empty()
-	object.SetNamespace(k.Namespace)
-	object.SetName(name)
-	if err := k.Patch(ctx, object, client.RawPatch(types.MergePatchType, raw)); err != nil {
-		return fmt.Errorf("patch %s %s: %w", restoring.Kind, name, err)
+func (a *app) change(ctx context.Context, k *Kubernetes, r *v1alpha1.EtcdRestore, to func(*v1alpha1.EtcdRestoreSpec)) error {
+	before := r.DeepCopy()
+	to(&r.Spec)
+	if err := k.Patch(ctx, r, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("patch EtcdRestore %s: %w", r.Name, err)
 	}
 	return nil
 }
@@ -161,7 +152,7 @@ func (a *app) undo() *cobra.Command {
 			if problem != "" {
 				return errors.New(problem)
 			}
-			if err := a.change(cmd.Context(), k, r.Name, restoring.Undo()); err != nil {
+			if err := a.change(cmd.Context(), k, r, func(s *v1alpha1.EtcdRestoreSpec) { s.Undo = true }); err != nil {
 				return err
 			}
 			a.note("%s", progress.Line(progress.Progress{What: "undo of restore " + r.Name, Message: "it is asked for"}))
@@ -172,31 +163,23 @@ func (a *app) undo() *cobra.Command {
 	return cmd
 }
 
-func restoreOf(ctx context.Context, k *Kubernetes, name string) (*restoring.Restore, error) {
-	object := restoring.Empty()
-	if err := k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: name}, object); err != nil {
-		return nil, fmt.Errorf("get %s %s: %w", restoring.Kind, name, err)
+func restoreOf(ctx context.Context, k *Kubernetes, name string) (*v1alpha1.EtcdRestore, error) {
+	var r v1alpha1.EtcdRestore
+	if err := k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: name}, &r); err != nil {
+		return nil, fmt.Errorf("get EtcdRestore %s: %w", name, err)
 	}
-	return restoring.Read(object)
+	return &r, nil
 }
 
-func restoresOf(ctx context.Context, k *Kubernetes) ([]restoring.Restore, error) {
-	list := restoring.List()
-	err := k.List(ctx, list, client.InNamespace(k.Namespace))
+func restoresOf(ctx context.Context, k *Kubernetes) ([]v1alpha1.EtcdRestore, error) {
+	var list v1alpha1.EtcdRestoreList
+	err := k.List(ctx, &list, client.InNamespace(k.Namespace))
 	if meta.IsNoMatchError(err) {
-		return nil, fmt.Errorf("the API server knows no %s: the operator that is installed does not restore in place; "+
-			"update it, or restore into a new cluster with --to (%w)", restoring.Kind, err)
+		return nil, fmt.Errorf("the API server knows no EtcdRestore: the operator that is installed does not restore in place; "+
+			"update it, or restore into a new cluster with --to (%w)", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list %ss: %w", restoring.Kind, err)
+		return nil, fmt.Errorf("list EtcdRestores: %w", err)
 	}
-	var all []restoring.Restore
-	for i := range list.Items {
-		r, err := restoring.Read(&list.Items[i])
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, *r)
-	}
-	return all, nil
+	return list.Items, nil
 }

@@ -178,12 +178,12 @@ func secret(name string) *v1alpha1.SecretReference {
 }
 
 // spec is what an EtcdRestore asks for.
-func (r *restored) spec() restoring.Spec {
-	s := restoring.Spec{
+func (r *restored) spec() v1alpha1.EtcdRestoreSpec {
+	s := v1alpha1.EtcdRestoreSpec{
 		Cluster: r.cluster, Backup: r.backup, Store: r.store, SkipSafetyBackup: r.unsaved, Decryption: secret(r.decryption),
 	}
 	if r.from != "" || r.at != "" {
-		s.From = &restoring.From{Cluster: r.from, At: r.at}
+		s.From = &v1alpha1.RestoreFrom{Cluster: r.from, At: r.at}
 	}
 	if r.keepFor != 0 {
 		s.KeepFor = &metav1.Duration{Duration: r.keepFor}

@@ -6,12 +6,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/plugin/restoring"
 )
 
 // backedUp is the backup b1 of cluster a.
@@ -78,29 +76,28 @@ func TestRestoreUsage(t *testing.T) {
 // inPlace plays the operator for EtcdRestores: a preview first, and what was confirmed is done.
 func inPlace(w *world) {
 	w.operator = func(o client.Object) error {
-		object, is := o.(*unstructured.Unstructured)
+		r, is := o.(*v1alpha1.EtcdRestore)
 		if !is {
 			return nil
 		}
-		status := map[string]any{
-			"preview": map[string]any{
-				"backup": "b1", "revision": int64(42), "time": "2026-11-24T10:00:00Z", "keys": int64(7), "lostRevisions": int64(8),
-				"lastDrill": "12s", "confirm": "a@50->42",
-			},
-			"conditions": []any{map[string]any{"type": "Previewed", "status": "True", "reason": "Previewed"}},
+		s := &r.Status
+		s.Phase = v1alpha1.RestorePreviewed
+		s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionPreviewed, metav1.ConditionTrue, v1alpha1.ReasonPreviewMade)}
+		s.Preview = &v1alpha1.RestorePreview{
+			Backup: "b1", Revision: 42, Time: ptr.To(metav1.NewTime(noon.Add(-2 * time.Hour))), Keys: ptr.To[int64](7),
+			LostRevisions: ptr.To[int64](8), LastDrill: &metav1.Duration{Duration: 12 * time.Second}, Confirm: "a@50->42",
 		}
-		if confirm, _, _ := unstructured.NestedString(object.Object, "spec", "confirm"); confirm == "a@50->42" {
-			status["phase"], status["undoUntil"] = restoring.PhaseComplete, noon.Add(time.Hour).Format(time.RFC3339)
+		if r.Spec.Confirm == s.Preview.Confirm {
+			s.Phase, s.UndoUntil = v1alpha1.RestoreComplete, ptr.To(metav1.NewTime(noon.Add(time.Hour)))
 		}
-		if undo, _, _ := unstructured.NestedBool(object.Object, "spec", "undo"); undo {
-			status["phase"] = restoring.PhaseUndone
+		if r.Spec.Undo {
+			s.Phase = v1alpha1.RestoreUndone
 		}
-		object.Object["status"] = status
-		return w.client.Update(w.t.Context(), object.DeepCopy())
+		return w.client.Update(w.t.Context(), r.DeepCopy())
 	}
 }
 
-func (w *world) restores() []restoring.Restore {
+func (w *world) restores() []v1alpha1.EtcdRestore {
 	w.t.Helper()
 	all, err := restoresOf(w.t.Context(), &Kubernetes{Client: w.client, Namespace: "default"})
 	if err != nil {

@@ -1,3 +1,6 @@
+// Package restoring says what kubectl etcd asks for when it restores, and how it tells what the operator answers.
+//
+// It must never ask anybody: what it says follows from objects and from what the user chose.
 package restoring
 
 import (
@@ -16,10 +19,21 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
 )
 
+// longestName is how long the part of a generated name may be that is given: the safety backup has that name, too.
+const longestName = 50
+
+// New is an EtcdRestore that asks for a preview, and for nothing else yet.
+func New(namespace string, spec v1alpha1.EtcdRestoreSpec) *v1alpha1.EtcdRestore {
+	return &v1alpha1.EtcdRestore{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: spec.Cluster[:min(len(spec.Cluster), longestName)] + "-"},
+		Spec:       spec,
+	}
+}
+
 // Waiting is the newest EtcdRestore that asks for exactly this and has not begun; nil if there is none.
-func Waiting(all []Restore, want Spec) *Restore {
+func Waiting(all []v1alpha1.EtcdRestore, want v1alpha1.EtcdRestoreSpec) *v1alpha1.EtcdRestore {
 	for _, r := range newest(all) {
-		begun := r.Status.Phase != "" && r.Status.Phase != PhasePending && r.Status.Phase != PhasePreviewed
+		begun := r.Status.Phase != "" && r.Status.Phase != v1alpha1.RestorePending && r.Status.Phase != v1alpha1.RestorePreviewed
 		if !begun && r.DeletionTimestamp == nil && asksFor(r.Spec, want) {
 			return &r
 		}
@@ -28,7 +42,7 @@ func Waiting(all []Restore, want Spec) *Restore {
 }
 
 // asksFor says whether a restore is the one that is wanted, whatever it was confirmed with.
-func asksFor(is, want Spec) bool {
+func asksFor(is, want v1alpha1.EtcdRestoreSpec) bool {
 	is.Confirm = ""
 	if want.KeepFor == nil {
 		is.KeepFor = nil
@@ -37,7 +51,7 @@ func asksFor(is, want Spec) bool {
 }
 
 // Undoable is the newest EtcdRestore of the cluster that can still be undone, or is being undone; else why there is none.
-func Undoable(all []Restore, cluster string, now time.Time) (r *Restore, why string) {
+func Undoable(all []v1alpha1.EtcdRestore, cluster string, now time.Time) (r *v1alpha1.EtcdRestore, why string) {
 	for _, r := range newest(all) {
 		if r.Spec.Cluster == cluster && r.Spec.Confirm != "" {
 			return &r, settled(&r, now)
@@ -47,33 +61,34 @@ func Undoable(all []Restore, cluster string, now time.Time) (r *Restore, why str
 }
 
 // settled says why a restore cannot be undone; empty if it can.
-func settled(r *Restore, now time.Time) string {
-	complete, until := meta.FindStatusCondition(r.Status.Conditions, ConditionComplete), r.Status.UndoUntil
-	isRunning := r.Status.Phase == PhaseBackingUp || r.Status.Phase == PhaseRestoring || r.Status.Phase == PhaseUndoing
+func settled(r *v1alpha1.EtcdRestore, now time.Time) string {
+	complete, until := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionComplete), r.Status.UndoUntil
+	phase := r.Status.Phase
+	isRunning := phase == v1alpha1.RestoreBackingUp || phase == v1alpha1.RestoreRunning || phase == v1alpha1.RestoreUndoing
 	switch {
-	case r.Status.Phase == PhaseUndone:
-		return fmt.Sprintf("%s %s is undone already", Kind, r.Name)
-	case complete != nil && complete.Reason == ReasonReplaced:
-		return fmt.Sprintf("%s %s can no longer be undone: %s", Kind, r.Name, complete.Message)
+	case phase == v1alpha1.RestoreUndone:
+		return fmt.Sprintf("EtcdRestore %s is undone already", r.Name)
+	case complete != nil && complete.Reason == v1alpha1.ReasonReplaced:
+		return fmt.Sprintf("EtcdRestore %s can no longer be undone: %s", r.Name, complete.Message)
 	case isRunning:
 		return "" // it is stopped
 	case until == nil:
-		return fmt.Sprintf("%s %s has changed nothing: there is nothing to undo", Kind, r.Name)
+		return fmt.Sprintf("EtcdRestore %s has changed nothing: there is nothing to undo", r.Name)
 	case !now.Before(until.Time):
-		return fmt.Sprintf("%s %s could be undone until %s: the volumes that it set aside are no longer kept", Kind, r.Name, clock(until))
+		return fmt.Sprintf("EtcdRestore %s could be undone until %s: the volumes that it set aside are no longer kept", r.Name, clock(until))
 	}
 	return ""
 }
 
-func newest(all []Restore) []Restore {
-	return slices.SortedFunc(slices.Values(all), func(a, b Restore) int {
+func newest(all []v1alpha1.EtcdRestore) []v1alpha1.EtcdRestore {
+	return slices.SortedFunc(slices.Values(all), func(a, b v1alpha1.EtcdRestore) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(b.Name, a.Name))
 	})
 }
 
 // IsPreviewed says whether the preview can be shown; problem says why there is none.
-func IsPreviewed(r *Restore) (is bool, problem string) {
-	previewed := meta.FindStatusCondition(r.Status.Conditions, ConditionPreviewed)
+func IsPreviewed(r *v1alpha1.EtcdRestore) (is bool, problem string) {
+	previewed := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionPreviewed)
 	switch {
 	case previewed == nil || !isSeen(r):
 		return false, ""
@@ -86,10 +101,10 @@ func IsPreviewed(r *Restore) (is bool, problem string) {
 }
 
 // isSeen says whether the status is about the spec as it is.
-func isSeen(r *Restore) bool { return r.Status.ObservedGeneration >= r.Generation }
+func isSeen(r *v1alpha1.EtcdRestore) bool { return r.Status.ObservedGeneration >= r.Generation }
 
 // Words is a preview in words.
-func Words(r *Restore, now time.Time) string {
+func Words(r *v1alpha1.EtcdRestore, now time.Time) string {
 	p := r.Status.Preview
 	var out strings.Builder
 	fmt.Fprintf(&out, "All data of EtcdCluster %s would be replaced by backup %s:\n", r.Spec.Cluster, cmp.Or(p.Backup, r.Spec.Backup))
@@ -116,7 +131,7 @@ func Words(r *Restore, now time.Time) string {
 }
 
 // Command is what confirms the restore.
-func Command(r *Restore) string {
+func Command(r *v1alpha1.EtcdRestore) string {
 	source := "--backup " + r.Spec.Backup
 	if r.Spec.Store != "" {
 		source = "--store " + r.Spec.Store
@@ -140,29 +155,29 @@ func Command(r *Restore) string {
 }
 
 // Progress is how far a confirmed restore is, or its undo.
-func Progress(r *Restore) progress.Progress {
+func Progress(r *v1alpha1.EtcdRestore) progress.Progress {
 	what := "restore " + r.Name
 	if r.Spec.Undo {
 		what = "undo of " + what
 	}
-	return progress.Progress{What: what, Message: cmp.Or(r.Status.Message, strings.ToLower(r.Status.Phase), "it is about to begin")}
+	return progress.Progress{What: what, Message: cmp.Or(r.Status.Message, strings.ToLower(string(r.Status.Phase)), "it is about to begin")}
 }
 
 // Ended says whether a confirmed restore, or its undo, has come to an end, and what is wrong if it has not gone well.
-func Ended(r *Restore) (ended bool, problem string) {
-	done := PhaseComplete
+func Ended(r *v1alpha1.EtcdRestore) (ended bool, problem string) {
+	done := v1alpha1.RestoreComplete
 	if r.Spec.Undo {
-		done = PhaseUndone
+		done = v1alpha1.RestoreUndone
 	}
-	complete := meta.FindStatusCondition(r.Status.Conditions, ConditionComplete)
+	complete := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionComplete)
 	switch {
 	case !isSeen(r):
 		return false, ""
 	case r.Status.Phase == done:
 		return true, ""
-	case complete != nil && complete.Reason == ReasonReplaced:
+	case complete != nil && complete.Reason == v1alpha1.ReasonReplaced:
 		return true, complete.Message
-	case complete != nil && complete.Reason == ReasonUnconfirmed && !r.Spec.Undo:
+	case complete != nil && complete.Reason == v1alpha1.ReasonUnconfirmed && !r.Spec.Undo:
 		return true, "nothing was restored: the preview was made again meanwhile; look at it with --preview"
 	}
 	return false, ""
@@ -171,7 +186,7 @@ func Ended(r *Restore) (ended bool, problem string) {
 func clock(at *metav1.Time) string { return at.UTC().Format(time.RFC3339) }
 
 // Result says what there is after a restore that has gone well, or its undo.
-func Result(r *Restore) string {
+func Result(r *v1alpha1.EtcdRestore) string {
 	if r.Spec.Undo {
 		return fmt.Sprintf("EtcdCluster %s serves the data again that it had before restore %s", r.Spec.Cluster, r.Name)
 	}
@@ -186,13 +201,13 @@ func Result(r *Restore) string {
 }
 
 // Pending are restores that have yet to come to an end, each in a sentence.
-func Pending(all []Restore, cluster string) []string {
+func Pending(all []v1alpha1.EtcdRestore, cluster string) []string {
 	var sentences []string
 	for _, r := range newest(all) {
-		isOver := r.Status.Phase == PhaseComplete && !r.Spec.Undo || r.Status.Phase == PhaseUndone
+		isOver := r.Status.Phase == v1alpha1.RestoreComplete && !r.Spec.Undo || r.Status.Phase == v1alpha1.RestoreUndone
 		switch {
 		case r.Spec.Cluster != cluster || isOver:
-		case r.Status.Phase == PhasePreviewed && r.Spec.Confirm == "" && r.Status.Preview != nil:
+		case r.Status.Phase == v1alpha1.RestorePreviewed && r.Spec.Confirm == "" && r.Status.Preview != nil:
 			sentences = append(sentences, fmt.Sprintf("restore %s is not confirmed, and does nothing; to begin it: %s", r.Name, Command(&r)))
 		default:
 			sentences = append(sentences, progress.Line(Progress(&r)))

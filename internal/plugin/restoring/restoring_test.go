@@ -11,42 +11,46 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
+type er = v1alpha1.EtcdRestore
+
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // at is an EtcdRestore of cluster a that was created so many minutes ago.
-func at(minutes int, change func(*Restore)) Restore {
-	r := Restore{Spec: Spec{Cluster: "a", Backup: "b1"}}
+func at(minutes int, change func(*er)) er {
+	r := er{Spec: v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "b1"}}
 	r.Name, r.CreationTimestamp = "r", metav1.NewTime(now.Add(-time.Duration(minutes)*time.Minute))
 	change(&r)
 	return r
 }
 
 func complete(reason string) []metav1.Condition {
-	return []metav1.Condition{{Type: ConditionComplete, Status: metav1.ConditionFalse, Reason: reason, Message: "because of " + reason}}
+	return []metav1.Condition{{
+		Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, Reason: reason, Message: "because of " + reason,
+	}}
 }
 
 // TestUndoable: the last restore of the cluster that was confirmed, while its volumes are kept or it is still running.
 func TestUndoable(t *testing.T) {
-	done := func(until time.Duration) func(*Restore) {
-		return func(r *Restore) {
-			r.Spec.Confirm, r.Status.Phase, r.Status.UndoUntil = "a@5->3", PhaseComplete, ptr.To(metav1.NewTime(now.Add(until)))
+	done := func(until time.Duration) func(*er) {
+		return func(r *er) {
+			r.Spec.Confirm, r.Status.Phase, r.Status.UndoUntil = "a@5->3", v1alpha1.RestoreComplete, ptr.To(metav1.NewTime(now.Add(until)))
 		}
 	}
 	tests := map[string]struct {
-		all []Restore
+		all []er
 		why string
 	}{
 		"none":        {nil, "nothing was restored into a"},
-		"kept":        {[]Restore{at(5, done(time.Hour))}, ""},
-		"expired":     {[]Restore{at(5, done(-time.Hour))}, "no longer kept"},
-		"of another":  {[]Restore{at(5, func(r *Restore) { done(time.Hour)(r); r.Spec.Cluster = "b" })}, "nothing was restored into a"},
-		"unconfirmed": {[]Restore{at(1, func(*Restore) {}), at(5, done(time.Hour))}, ""},
-		"newer":       {[]Restore{at(1, done(-time.Hour)), at(5, done(time.Hour))}, "no longer kept"},
-		"running":     {[]Restore{at(5, func(r *Restore) { r.Spec.Confirm, r.Status.Phase = "x", PhaseBackingUp })}, ""},
-		"undone":      {[]Restore{at(5, func(r *Restore) { done(time.Hour)(r); r.Status.Phase = PhaseUndone })}, "undone already"},
-		"replaced": {[]Restore{at(5, func(r *Restore) {
+		"kept":        {[]er{at(5, done(time.Hour))}, ""},
+		"expired":     {[]er{at(5, done(-time.Hour))}, "no longer kept"},
+		"of another":  {[]er{at(5, func(r *er) { done(time.Hour)(r); r.Spec.Cluster = "b" })}, "nothing was restored into a"},
+		"unconfirmed": {[]er{at(1, func(*er) {}), at(5, done(time.Hour))}, ""},
+		"newer":       {[]er{at(1, done(-time.Hour)), at(5, done(time.Hour))}, "no longer kept"},
+		"running":     {[]er{at(5, func(r *er) { r.Spec.Confirm, r.Status.Phase = "x", v1alpha1.RestoreBackingUp })}, ""},
+		"undone":      {[]er{at(5, func(r *er) { done(time.Hour)(r); r.Status.Phase = v1alpha1.RestoreUndone })}, "undone already"},
+		"replaced": {[]er{at(5, func(r *er) {
 			done(time.Hour)(r)
-			r.Status.Conditions = complete(ReasonReplaced)
+			r.Status.Conditions = complete(v1alpha1.ReasonReplaced)
 		})}, "because of Replaced"},
 	}
 	for name, test := range tests {
@@ -60,17 +64,19 @@ func TestUndoable(t *testing.T) {
 // TestEnded: a wait ends with the phase that was asked for, and when it can never come; a status of an older spec says nothing.
 func TestEnded(t *testing.T) {
 	tests := map[string]struct {
-		change  func(*Restore)
+		change  func(*er)
 		ended   bool
 		problem string
 	}{
-		"restoring":   {func(r *Restore) { r.Status.Phase = PhaseRestoring }, false, ""},
-		"complete":    {func(r *Restore) { r.Status.Phase = PhaseComplete }, true, ""},
-		"old status":  {func(r *Restore) { r.Status.Phase, r.Generation = PhaseComplete, 2 }, false, ""},
-		"not undone":  {func(r *Restore) { r.Status.Phase, r.Spec.Undo = PhaseComplete, true }, false, ""},
-		"undone":      {func(r *Restore) { r.Status.Phase, r.Spec.Undo = PhaseUndone, true }, true, ""},
-		"replaced":    {func(r *Restore) { r.Spec.Undo, r.Status.Conditions = true, complete(ReasonReplaced) }, true, "because of Replaced"},
-		"unconfirmed": {func(r *Restore) { r.Status.Conditions = complete(ReasonUnconfirmed) }, true, "was made again"},
+		"restoring":  {func(r *er) { r.Status.Phase = v1alpha1.RestoreRunning }, false, ""},
+		"complete":   {func(r *er) { r.Status.Phase = v1alpha1.RestoreComplete }, true, ""},
+		"old status": {func(r *er) { r.Status.Phase, r.Generation = v1alpha1.RestoreComplete, 2 }, false, ""},
+		"not undone": {func(r *er) { r.Status.Phase, r.Spec.Undo = v1alpha1.RestoreComplete, true }, false, ""},
+		"undone":     {func(r *er) { r.Status.Phase, r.Spec.Undo = v1alpha1.RestoreUndone, true }, true, ""},
+		"replaced": {func(r *er) {
+			r.Spec.Undo, r.Status.Conditions = true, complete(v1alpha1.ReasonReplaced)
+		}, true, "because of Replaced"},
+		"unconfirmed": {func(r *er) { r.Status.Conditions = complete(v1alpha1.ReasonUnconfirmed) }, true, "was made again"},
 	}
 	for name, test := range tests {
 		r := at(1, test.change)
@@ -83,15 +89,15 @@ func TestEnded(t *testing.T) {
 
 // TestWaiting: the same question is asked once, whatever defaults the answer has; another question is another EtcdRestore.
 func TestWaiting(t *testing.T) {
-	asked := at(1, func(r *Restore) {
-		r.Spec.KeepFor, r.Spec.Confirm, r.Status.Phase = &metav1.Duration{Duration: time.Hour}, "old", PhasePreviewed
+	asked := at(1, func(r *er) {
+		r.Spec.KeepFor, r.Spec.Confirm, r.Status.Phase = &metav1.Duration{Duration: time.Hour}, "old", v1alpha1.RestorePreviewed
 	})
-	begun := at(0, func(r *Restore) { r.Status.Phase = PhaseRestoring })
-	all := []Restore{begun, asked}
-	if r := Waiting(all, Spec{Cluster: "a", Backup: "b1"}); r == nil || r.Status.Phase != PhasePreviewed {
+	begun := at(0, func(r *er) { r.Status.Phase = v1alpha1.RestoreRunning })
+	all := []er{begun, asked}
+	if r := Waiting(all, v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "b1"}); r == nil || r.Status.Phase != v1alpha1.RestorePreviewed {
 		t.Errorf("waiting %+v", r)
 	}
-	for _, other := range []Spec{{Cluster: "a", Backup: "b2"}, {Cluster: "a", Backup: "b1", SkipSafetyBackup: true}} {
+	for _, other := range []erSpec{{Cluster: "a", Backup: "b2"}, {Cluster: "a", Backup: "b1", SkipSafetyBackup: true}} {
 		if r := Waiting(all, other); r != nil {
 			t.Errorf("%+v is not what was asked for", other)
 		}
@@ -100,13 +106,13 @@ func TestWaiting(t *testing.T) {
 
 // TestCommandAsksForTheSame: what a preview says to go on with has every choice in it.
 func TestCommandAsksForTheSame(t *testing.T) {
-	r := at(1, func(r *Restore) {
+	r := at(1, func(r *er) {
 		r.Namespace = "default"
-		r.Spec = Spec{
-			Cluster: "a", Store: "s", From: &From{Cluster: "x/a", At: "latest"}, SkipSafetyBackup: true,
+		r.Spec = v1alpha1.EtcdRestoreSpec{
+			Cluster: "a", Store: "s", From: &v1alpha1.RestoreFrom{Cluster: "x/a", At: "latest"}, SkipSafetyBackup: true,
 			Decryption: &v1alpha1.SecretReference{Secret: "keys"}, KeepFor: &metav1.Duration{Duration: time.Hour},
 		}
-		r.Status.Preview = &Preview{Confirm: "a@5->3"}
+		r.Status.Preview = &v1alpha1.RestorePreview{Confirm: "a@5->3"}
 	})
 	want := "kubectl etcd restore a -n default --store s --from x/a --at latest --skip-safety-backup --decryption keys --keep-for 1h0m0s " +
 		"--confirm 'a@5->3'"

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/plugin/restoring"
 )
 
 // Objects are what is known of one cluster.
@@ -23,7 +22,7 @@ type Objects struct {
 	Pods     []corev1.Pod
 	Volumes  []corev1.PersistentVolumeClaim
 	Backups  []v1alpha1.EtcdBackup
-	Restores []restoring.Restore
+	Restores []v1alpha1.EtcdRestore
 	Unread   []string // what could not be read, and why
 }
 

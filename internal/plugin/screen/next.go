@@ -17,8 +17,9 @@ func next(o Objects) []string {
 	if len(c.Status.Conditions) == 0 {
 		all = append(all, "no operator has looked at the cluster yet")
 	}
-	if r := c.Status.Restore; r != nil && r.CompletedAt.IsZero() {
-		all = append(all, volumesOf(r)...)
+	asked := restoring.Pending(o.Restores, c.Name)
+	if r := c.Status.Restore; r != nil && r.CompletedAt.IsZero() && !r.IsCancelled() && len(asked) == 0 {
+		all = append(all, volumesOf(r)...) // an EtcdRestore says the same of its own
 	}
 	if going := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); going != nil && mentions(going.Reason) {
 		all = append(all, going.Message)
@@ -27,7 +28,7 @@ func next(o Objects) []string {
 		all = append(all, "quorum is lost for good: spec.recovery.acceptDataLoss: "+loss.Accept+" goes on from the best survivor")
 	}
 	all = append(all, underWay(o.Backups)...)
-	all = append(all, restoring.Pending(o.Restores, c.Name)...)
+	all = append(all, asked...)
 	if hint := unprotected(c, o.Backups); hint != "" {
 		all = append(all, hint)
 	}
