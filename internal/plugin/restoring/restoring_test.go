@@ -97,7 +97,7 @@ func TestWaiting(t *testing.T) {
 	if r := Waiting(all, v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "b1"}); r == nil || r.Status.Phase != v1alpha1.RestorePreviewed {
 		t.Errorf("waiting %+v", r)
 	}
-	for _, other := range []erSpec{{Cluster: "a", Backup: "b2"}, {Cluster: "a", Backup: "b1", SkipSafetyBackup: true}} {
+	for _, other := range []v1alpha1.EtcdRestoreSpec{{Cluster: "a", Backup: "b2"}, {Cluster: "a", Backup: "b1", SkipSafetyBackup: true}} {
 		if r := Waiting(all, other); r != nil {
 			t.Errorf("%+v is not what was asked for", other)
 		}
