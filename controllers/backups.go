@@ -3,15 +3,17 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// addBackups adds the reconcilers of stores, backups and restores, which share how Jobs are made and read.
+// addBackups adds the reconcilers of stores, backups, restores and schedules, which share how Jobs are made and read.
 func addBackups(
-	manager ctrl.Manager, config *rest.Config, installation string, leads func(context.Context) error, chosen Options,
+	manager ctrl.Manager, config *rest.Config, installation string, leads func(context.Context) error, ahead func() time.Duration,
+	chosen Options,
 ) error {
 	read, err := podLogs(config)
 	if err != nil {
@@ -35,6 +37,10 @@ func addBackups(
 			installation: installation,
 		},
 		&EtcdRestore{client: manager.GetClient(), tasks: shared, events: recorder, now: chosen.Now, installation: installation},
+		&Schedule{
+			client: manager.GetClient(), live: manager.GetAPIReader(), events: recorder, leads: leads,
+			installation: installation, now: chosen.Now, ahead: ahead,
+		},
 	} {
 		if err := reconciler.SetupWithManager(manager); err != nil {
 			return fmt.Errorf("set up a controller of backups: %w", err)

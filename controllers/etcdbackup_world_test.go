@@ -262,6 +262,9 @@ func (m *mortal) funcs() interceptor.Funcs {
 		Update: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.UpdateOption) error {
 			return m.write(func() error { return c.Update(ctx, object, opts...) })
 		},
+		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			return m.write(func() error { return c.Patch(ctx, object, patch, opts...) })
+		},
 		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
 			return m.write(func() error { return c.Delete(ctx, object, opts...) })
 		},

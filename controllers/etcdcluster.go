@@ -85,7 +85,8 @@ func (r *EtcdCluster) report(ctx context.Context, ec *v1alpha1.EtcdCluster, view
 	if !equality.Semantic.DeepEqual(before, after) {
 		changed := ec.DeepCopy()
 		changed.Status = after
-		if err := r.Client.Status().Update(ctx, changed, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		err := r.Client.Status().Update(ctx, changed, client.FieldOwner(v1alpha1.FieldOwner))
+		if err := client.IgnoreNotFound(err); err != nil { // one that was let go may be gone
 			return fmt.Errorf("write status: %w", err)
 		}
 	}

@@ -89,3 +89,8 @@ func NewBackupReconciler(
 		events: recorder, version: "0.0.0", now: now,
 	}
 }
+
+// NewScheduleReconciler is one that is called by hand, and reads nothing from a cache.
+func NewScheduleReconciler(live client.Client, recorder events.EventRecorder, now func() time.Time) *Schedule {
+	return &Schedule{client: live, live: live, events: recorder, now: now, ahead: func() time.Duration { return 0 }}
+}

@@ -192,7 +192,7 @@ func addController(
 	if err := reconciler.SetupWithManager(manager); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
-	return addBackups(manager, config, nameOf(lock), reconciler.Actor.Leads, chosen)
+	return addBackups(manager, config, nameOf(lock), reconciler.Actor.Leads, clock.ahead, chosen)
 }
 
 // cacheOptions keep in memory only what the operator made, and of that only what

@@ -21,7 +21,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/status,verbs=get;update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
@@ -58,7 +58,8 @@ func (r *EtcdCluster) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&corev1.PersistentVolumeClaim{}, byLabel()).
 		Watches(&corev1.Service{}, byLabel()).
 		Watches(&corev1.Secret{}, byLabel()).
-		Watches(&policyv1.PodDisruptionBudget{}, byLabel())
+		Watches(&policyv1.PodDisruptionBudget{}, byLabel()).
+		Watches(&v1alpha1.EtcdBackup{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAwaited)))
 	if !r.Observer.NoNodes {
 		watches = watches.Watches(&corev1.Node{}, r.onNode(), builder.WithPredicates(nodeChanges()))
 	}
@@ -75,6 +76,9 @@ func options() controller.Options {
 }
 
 func nothing(client.Object) bool { return false }
+
+// isAwaited says whether something may wait for a backup.
+func isAwaited(object client.Object) bool { return object.GetLabels()[v1alpha1.LabelAwaited] != "" }
 
 // byLabel finds the cluster of an object by its label, because volumes that are
 // kept have no owner.

@@ -52,6 +52,23 @@ const (
 	ReasonEncrypted = "Encrypted"
 )
 
+// Reasons of ConditionBackedUp. While no backup can be made, it is one of those of ConditionComplete: ReasonStoreMissing,
+// ReasonStoreUnready, ReasonClusterNotFormed, ReasonClusterHibernated or ReasonStepFailed.
+const (
+	// ReasonBackedUp: the newest backup of the schedule that has ended is in the store.
+	ReasonBackedUp = "BackedUp"
+	// ReasonNoneYet: the schedule has made none yet; the message says when it does.
+	ReasonNoneYet = "NoneYet"
+	// ReasonLastFailed: the newest backup of the schedule has failed; the message says why.
+	ReasonLastFailed = "LastFailed"
+	// ReasonUnverified: the newest backup of the schedule that was to be verified is not good, or could not be verified.
+	ReasonUnverified = "Unverified"
+	// ReasonSuspended: spec.backup.suspend is true.
+	ReasonSuspended = "Suspended"
+	// ReasonScheduleUnclear: schedule or timeZone cannot be read; the message says why.
+	ReasonScheduleUnclear = "ScheduleUnclear"
+)
+
 // Reasons that Jobs give. Different and Corrupt make ConditionVerified False; after any other the
 // condition is Unknown, because it proves nothing about the backup.
 const (

@@ -12,6 +12,11 @@ const (
 	LabelScheduled = "etcd-operator.dev/scheduled"
 	// AnnotationScheduledFor holds, on such an EtcdBackup, for when it was due (RFC 3339).
 	AnnotationScheduledFor = "etcd-operator.dev/scheduled-for"
+	// LabelAwaited marks an EtcdBackup that something waits for: a change of etcd's minor version, hibernation or deletion.
+	LabelAwaited = "etcd-operator.dev/awaited"
+	// AnnotationClusterUID holds, on an EtcdBackup that the operator has made, the UID of the EtcdCluster: another one may have its
+	// name later.
+	AnnotationClusterUID = "etcd-operator.dev/cluster-uid"
 	// AnnotationReason holds, on an EtcdBackup that the operator has made, why.
 	AnnotationReason = "etcd-operator.dev/reason"
 	// AnnotationRestore holds, on the safety backup of a restore, the UID of its EtcdRestore.
@@ -29,6 +34,8 @@ const (
 	AnnotationAsked = "etcd-operator.dev/asked"
 	// FinalizerBackup is on an EtcdBackup whose deletion removes it from its store.
 	FinalizerBackup = "etcd-operator.dev/backup"
+	// FinalizerLastBackup is on an EtcdCluster with deletionPolicy Backup: it stays until its last backup is verified.
+	FinalizerLastBackup = "etcd-operator.dev/last-backup"
 )
 
 // BackupServiceAccount is the ServiceAccount of Jobs where an EtcdBackupStore names none. It has no right at all.

@@ -4,7 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Backup says how a cluster is backed up, where its EtcdBackups do not say it.
+// Backup says when a cluster is backed up, and how, where its EtcdBackups do not say it.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) || !has(self.timeZone) && !has(self.retention) && (!has(self.suspend) || !self.suspend)",message="backup.timeZone, backup.suspend and backup.retention go with backup.schedule: they are about the backups that it makes"
 type Backup struct {
 	// store is the name of the EtcdBackupStore in the same namespace.
 	// +required
@@ -25,7 +27,130 @@ type Backup struct {
 	// Always while the database is below 1Gi, and Daily above.
 	// +optional
 	Verify VerifyPolicy `json:"verify,omitempty"`
+
+	// schedule is when a backup is made, as that of a CronJob of Kubernetes: minute, hour, day of the month, month and day of the
+	// week, such as 30 2 * * *, or @hourly, @daily, @weekly, @monthly or @yearly. Each time makes an EtcdBackup of the name
+	// <cluster>-<date>-<time in UTC>. One that has not ended is not joined by another, and of the times that passed
+	// while none could be made the last is made up for. Default: none is made.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="!self.contains('TZ=')",message="backup.schedule must not name a time zone: backup.timeZone does"
+	// +kubebuilder:validation:XValidation:rule="self.contains('TZ=') || self.matches('^@(hourly|daily|midnight|weekly|monthly|yearly|annually)$') || self.matches('^[0-9A-Za-z*/,?-]+( +[0-9A-Za-z*/,?-]+){4}$')",message="backup.schedule must have five fields, such as 30 2 * * * (minute, hour, day of the month, month, day of the week), or be @hourly, @daily, @weekly, @monthly or @yearly"
+	Schedule string `json:"schedule,omitempty"`
+
+	// timeZone is that of the schedule and of the days, weeks, months and years of retention, such as Europe/Berlin. In the hour
+	// that comes twice in autumn a daily backup is made once; one whose hour the clock skips in spring is made an
+	// hour later. Default UTC.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z][-A-Za-z0-9_+/]*$') && self != 'Local'",message="backup.timeZone must be the name of a time zone, such as Europe/Berlin"
+	TimeZone string `json:"timeZone,omitempty"`
+
+	// suspend stops the schedule: no backup is made, and none is deleted. Default false.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// retention says which of the backups that the schedule has made stay. Default: all.
+	// +optional
+	Retention *Retention `json:"retention,omitempty"`
 }
+
+// Retention says which of the backups that a schedule has made stay: each that one of its fields keeps. Others are deleted, with
+// what is stored, one after the other. The newest verified backup always stays, as does one that is locked by its store, being
+// restored or being verified, and while the newest backup is not verified none is deleted. Backups that people or the operator for
+// another reason have made, that were found in a store, or that lie in a store that the cluster no longer names, are not deleted.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.count) || has(self.age) || has(self.daily) || has(self.weekly) || has(self.monthly) || has(self.yearly)",message="backup.retention must say what to keep: count, age, daily, weekly, monthly or yearly; without backup.retention all backups stay"
+type Retention struct {
+	// count keeps so many of the newest backups.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Count int32 `json:"count,omitempty"`
+
+	// age keeps the backups that are younger, such as 168h.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="backup.retention.age must be at least 1h"
+	Age *metav1.Duration `json:"age,omitempty"`
+
+	// daily keeps the newest backup of each of so many of the last days that have one.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Daily int32 `json:"daily,omitempty"`
+
+	// weekly keeps the newest backup of each of so many of the last weeks that have one. A week begins on Monday.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Weekly int32 `json:"weekly,omitempty"`
+
+	// monthly keeps the newest backup of each of so many of the last months that have one.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Monthly int32 `json:"monthly,omitempty"`
+
+	// yearly keeps the newest backup of each of so many of the last years that have one.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Yearly int32 `json:"yearly,omitempty"`
+}
+
+// ClusterBackups is what there is of backups of a cluster.
+type ClusterBackups struct {
+	// conditions are BackedUp, while there is a schedule: True if its newest backup that has ended is in the store, and nothing
+	// keeps the next one from being made.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// last is the newest backup that is in a store, whoever has made it.
+	// +optional
+	Last *BackupPoint `json:"last,omitempty"`
+
+	// verified is the newest backup that has passed a trial.
+	// +optional
+	Verified *BackupPoint `json:"verified,omitempty"`
+
+	// next is when the schedule makes the next one.
+	// +optional
+	Next *metav1.Time `json:"next,omitempty"`
+}
+
+// BackupPoint is a backup, and what is in it.
+type BackupPoint struct {
+	// name of the EtcdBackup.
+	Name string `json:"name"`
+
+	// time at which the snapshot was begun: what was written before is in it.
+	Time metav1.Time `json:"time"`
+
+	// revision of etcd's data in it.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+}
+
+// AwaitedBackup is a backup that something waits for.
+type AwaitedBackup struct {
+	// name of the EtcdBackup.
+	Name string `json:"name"`
+
+	// before is what waits for it: a version of etcd, hibernation or deletion.
+	Before string `json:"before"`
+
+	// done is true once it is verified, or complete where it is not to be verified: what waited goes on.
+	// +optional
+	Done bool `json:"done,omitempty"`
+}
+
+// What waits for a backup, beside versions of etcd.
+const (
+	BeforeHibernation = "hibernation"
+	BeforeDeletion    = "deletion"
+)
 
 // VerifyPolicy says which backups are restored on trial.
 // +kubebuilder:validation:Enum=Always;Daily;Never

@@ -19,6 +19,7 @@ import (
 // +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyMembers`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].reason`
+// +kubebuilder:printcolumn:name="Last-Backup",type=date,JSONPath=`.status.backup.last.time`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +operator-sdk:csv:customresourcedefinitions:displayName="etcd Cluster",resources={{Pod,v1},{PersistentVolumeClaim,v1},{Service,v1},{Secret,v1},{PodDisruptionBudget,v1},{Event,v1}},order=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name must have at most 52 characters: each member is a host named <name>-<serial>, and a DNS label has at most 63"
@@ -59,6 +60,8 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.size) || self.size != 0 || !has(self.storage) || !has(self.storage.ephemeral)",message="size 0 needs volumes: with storage.ephemeral the data would be lost; delete the EtcdCluster instead"
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || self.image.size() == 0 || !has(self.version) || self.version.matches('^3[.][0-9]+[.]')",message="version must be a full version such as 3.6.16 when image is set: an image holds one version only"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.restore) || !has(self.storage) || !has(self.storage.ephemeral)",message="bootstrap.restore needs volumes: data is restored into them before members start, and storage.ephemeral has none"
+// +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy) || self.deletionPolicy != 'Backup' || has(self.backup)",message="deletionPolicy Backup needs spec.backup.store: the volumes go, and the last backup has to be somewhere"
+// +kubebuilder:validation:XValidation:rule="!has(self.upgrade) || !has(self.upgrade.backup) || self.upgrade.backup != 'Require' || has(self.backup)",message="upgrade.backup Require needs spec.backup.store: the backup that an upgrade waits for has to be somewhere"
 type EtcdClusterSpec struct {
 	// size is the number of voting members: 1, 3, 5 or 7. Even sizes need more
 	// members for the same tolerance of failures, and more than seven slow every
@@ -125,7 +128,7 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=20
 	TLS TLS `json:"tls,omitzero"`
 
-	// upgrade says what happens when a new version does not run.
+	// upgrade says what an upgrade waits for, and what happens when a new version does not run.
 	// +optional
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Upgrade",order=23
@@ -156,10 +159,11 @@ type EtcdClusterSpec struct {
 
 	// deletionPolicy says what happens to the volumes when the EtcdCluster is
 	// deleted. Retain keeps them, and an EtcdCluster of the same name adopts them
-	// and comes back with its data; Delete removes them. Default Retain.
+	// and comes back with its data; Delete removes them. Backup removes them, too, once a last
+	// backup is verified: until then the EtcdCluster stays, and its members serve. Default Retain.
 	// +optional
 	// +kubebuilder:default=Retain
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volumes after Deletion",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"},order=22
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volumes after Deletion",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete","urn:alm:descriptor:com.tectonic.ui:select:Backup"},order=22
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
@@ -172,7 +176,7 @@ type BootstrapSpec struct {
 	Restore *Restore `json:"restore,omitempty"`
 }
 
-// Upgrade says what happens when a new version or image does not run.
+// Upgrade says what an upgrade waits for, and what happens when a new version or image does not run.
 type Upgrade struct {
 	// onFailure is Halt (the first member that does not come back stops the roll; the
 	// others are left alone until the spec is changed) or RollBack (that member goes
@@ -183,7 +187,25 @@ type Upgrade struct {
 	// +kubebuilder:default=Halt
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="When a Version Fails",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Halt","urn:alm:descriptor:com.tectonic.ui:select:RollBack"},order=24
 	OnFailure FailurePolicy `json:"onFailure,omitempty"`
+
+	// backup is Require (before etcd's minor version changes, up or down, and before hibernation, a
+	// backup is made, and they wait until it is verified, or complete where backup.verify is Never) or
+	// Skip (they wait for none). Default Require if spec.backup is set, else Skip.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backup before an Upgrade",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Require","urn:alm:descriptor:com.tectonic.ui:select:Skip"},order=38
+	Backup UpgradeBackupPolicy `json:"backup,omitempty"`
 }
+
+// UpgradeBackupPolicy says whether risky changes wait for a backup.
+// +kubebuilder:validation:Enum=Require;Skip
+type UpgradeBackupPolicy string
+
+const (
+	// RequireBackup waits until a backup is verified.
+	RequireBackup UpgradeBackupPolicy = "Require"
+	// SkipBackup waits for none.
+	SkipBackup UpgradeBackupPolicy = "Skip"
+)
 
 // FailurePolicy says what a failed upgrade leads to.
 // +kubebuilder:validation:Enum=Halt;RollBack
@@ -241,7 +263,7 @@ const (
 )
 
 // DeletionPolicy says what happens to data when its EtcdCluster is deleted.
-// +kubebuilder:validation:Enum=Retain;Delete
+// +kubebuilder:validation:Enum=Retain;Delete;Backup
 type DeletionPolicy string
 
 const (
@@ -249,6 +271,8 @@ const (
 	Retain DeletionPolicy = "Retain"
 	// Delete removes the volumes with the EtcdCluster.
 	Delete DeletionPolicy = "Delete"
+	// BackupFirst removes them once a last backup is verified.
+	BackupFirst DeletionPolicy = "Backup"
 )
 
 // TLS says how connections are secured.

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -197,3 +198,16 @@ func (c *EtcdCluster) ClientCA() string { return c.Name + "-client-ca" }
 
 // PeerCA is the name of the Secret with the authority for members among themselves.
 func (c *EtcdCluster) PeerCA() string { return c.Name + "-peer-ca" }
+
+// IsHeld says whether the EtcdCluster stays, if it is deleted, until its last backup is verified.
+func (c *EtcdCluster) IsHeld() bool { return slices.Contains(c.Finalizers, FinalizerLastBackup) }
+
+// IsGoing says whether the EtcdCluster is being deleted, and nothing is to be done before it is gone.
+func (c *EtcdCluster) IsGoing() bool { return c.DeletionTimestamp != nil && !c.IsHeld() }
+
+// GoesWithVolumes says whether the volumes go with the EtcdCluster: with deletionPolicy Backup once its last backup is verified.
+func (c *EtcdCluster) GoesWithVolumes() bool {
+	awaited := c.Status.AwaitedBackup
+	backedUp := awaited != nil && awaited.Before == BeforeDeletion && awaited.Done
+	return c.Spec.DeletionPolicy == Delete || c.Spec.DeletionPolicy == BackupFirst && c.DeletionTimestamp != nil && backedUp
+}

@@ -148,6 +148,16 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Restore",order=36
 	Restore *RestoreStatus `json:"restore,omitempty"`
 
+	// backup is what there is of backups, and when the next one is made.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Backups",order=37
+	Backup *ClusterBackups `json:"backup,omitempty"`
+
+	// awaitedBackup is the backup that a change of etcd's minor version, hibernation or deletion waits for.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Awaited Backup",order=38
+	AwaitedBackup *AwaitedBackup `json:"awaitedBackup,omitempty"`
+
 	// members are the members, in the order of their serial numbers.
 	// +optional
 	// +listType=map

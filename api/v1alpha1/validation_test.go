@@ -32,7 +32,7 @@ func (r refusal) check(t *testing.T, number int) {
 
 func TestRefusals(t *testing.T) {
 	number := 0
-	for _, table := range [][]refusal{sizes, versions, operations, storage, immutable, etcdSettings, flags, podSettings, restores} {
+	for _, table := range [][]refusal{sizes, versions, operations, storage, immutable, etcdSettings, flags, podSettings, restores, backups} {
 		for _, r := range table {
 			number++
 			t.Run(r.name, func(t *testing.T) { r.check(t, number) })
@@ -41,6 +41,61 @@ func TestRefusals(t *testing.T) {
 }
 
 const sizeRule = "spec.size: Invalid value|size must be 1, 3, 5 or 7|an even number of members"
+
+var backups = []refusal{
+	{
+		name: "a time zone in the schedule", bad: "{backup: {store: offsite, schedule: 'TZ=Europe/Berlin 30 2 * * *'}}",
+		good: "{backup: {store: offsite, schedule: '30 2 * * *', timeZone: Europe/Berlin}}", says: "backup.schedule must not name a time zone",
+	},
+	{
+		name: "a time zone of cron in the schedule", bad: "{backup: {store: offsite, schedule: 'CRON_TZ=UTC 30 2 * * *'}}",
+		good: "{backup: {store: offsite, schedule: '*/15 2-4 * JAN,mar mon-5'}}", says: "backup.schedule must not name a time zone",
+	},
+	{
+		name: "a schedule of four fields", bad: "{backup: {store: offsite, schedule: '30 2 * *'}}",
+		good: "{backup: {store: offsite, schedule: '@daily'}}", says: "backup.schedule must have five fields",
+	},
+	{
+		name: "a schedule without times", bad: "{backup: {store: offsite, schedule: '@every 5m'}}",
+		good: "{backup: {store: offsite, schedule: '*/5 * * * *'}}", says: "backup.schedule must have five fields",
+	},
+	{
+		name: "a time zone of the machine", bad: "{backup: {store: offsite, schedule: '@daily', timeZone: Local}}",
+		good: "{backup: {store: offsite, schedule: '@daily', timeZone: America/Argentina/Buenos_Aires}}", says: "backup.timeZone must be the name",
+	},
+	{
+		name: "a retention without a schedule", bad: "{backup: {store: offsite, retention: {count: 3}}}",
+		good: "{backup: {store: offsite, schedule: '@daily', retention: {count: 3, age: 168h, daily: 7, weekly: 4, monthly: 12, yearly: 3}}}",
+		says: "go with backup.schedule",
+	},
+	{
+		name: "a pause of no schedule", bad: "{backup: {store: offsite, suspend: true}}",
+		good: "{backup: {store: offsite, schedule: '@daily', suspend: true}}", says: "go with backup.schedule",
+	},
+	{
+		name: "a retention of nothing", bad: "{backup: {store: offsite, schedule: '@daily', retention: {}}}",
+		good: "{backup: {store: offsite, schedule: '@daily', retention: {yearly: 1}}}", says: "backup.retention must say what to keep",
+	},
+	{
+		name: "a retention of minutes", bad: "{backup: {store: offsite, schedule: '@daily', retention: {age: 5m}}}",
+		good: "{backup: {store: offsite, schedule: '@daily', retention: {age: 1h}}}", says: "backup.retention.age must be at least 1h",
+	},
+	{
+		name: "a last backup to nowhere", bad: "{deletionPolicy: Backup}", good: "{deletionPolicy: Backup, backup: {store: offsite}}",
+		says: "deletionPolicy Backup needs spec.backup.store",
+	},
+	{
+		name: "a last backup whose store is taken away", from: "{deletionPolicy: Backup, backup: {store: offsite}}",
+		bad: "{deletionPolicy: Backup}", good: "{deletionPolicy: Retain}", says: "deletionPolicy Backup needs spec.backup.store",
+	},
+	{
+		name: "a backup before upgrades to nowhere", bad: "{upgrade: {backup: Require}}",
+		good: "{upgrade: {backup: Require}, backup: {store: offsite}}", says: "upgrade.backup Require needs spec.backup.store",
+	},
+	{
+		name: "a word for backups before upgrades", bad: "{upgrade: {backup: Always}}", good: "{upgrade: {backup: Skip}}", says: "Require|Skip",
+	},
+}
 
 var sizes = []refusal{
 	{

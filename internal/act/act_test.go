@@ -144,6 +144,7 @@ func (s *scene) everything() string {
 	}
 	for _, list := range []client.ObjectList{
 		&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
+		&v1alpha1.EtcdBackupList{}, &v1alpha1.EtcdClusterList{},
 	} {
 		if err := s.api.List(s.t.Context(), list); err != nil {
 			s.t.Fatal(err)
@@ -347,6 +348,22 @@ var steps = []struct {
 		},
 	},
 	{
+		step: plan.CreateBackup{Name: "a-before-3.7-1", Before: "3.7"}, writes: 1,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
+	},
+	{
+		step: plan.Hold{Held: true}, writes: 1,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
+	},
+	{
+		step: plan.Hold{Because: "test"}, writes: 1,
+		set: func(t *testing.T) *scene {
+			c := example()
+			c.Finalizers = []string{v1alpha1.FinalizerLastBackup}
+			return newScene(t, c, seen())
+		},
+	},
+	{
 		step: plan.Quarantine{Name: "a-2"}, writes: 1,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), claim("a-2")) },
 	},
@@ -461,6 +478,8 @@ var everyKind = []plan.Step{
 	plan.Quarantine{},
 	plan.LiftQuarantine{},
 	plan.DeleteVolume{},
+	plan.CreateBackup{},
+	plan.Hold{},
 	plan.Wait{},
 	plan.Refuse{},
 	plan.Done{},

@@ -158,7 +158,8 @@ func (a *api) patch(
 
 // watch notes what reads would wait for in vain.
 func (a *api) watch(object client.Object, told bool) {
-	if object.GetLabels()["app.kubernetes.io/managed-by"] != v1alpha1.FieldOwner && !told {
+	_, all := object.(*v1alpha1.EtcdCluster) // each of which is watched
+	if !all && object.GetLabels()["app.kubernetes.io/managed-by"] != v1alpha1.FieldOwner && !told {
 		a.unseen = append(a.unseen, object.GetName())
 	}
 }

@@ -125,7 +125,7 @@ func (a *Actor) isUnchanged(ctx context.Context, c *v1alpha1.EtcdCluster) error 
 	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
 		return fmt.Errorf("read the EtcdCluster again: %w", err)
 	}
-	if now.UID != c.UID || now.Generation != c.Generation || now.DeletionTimestamp != nil ||
+	if now.UID != c.UID || now.Generation != c.Generation || now.IsGoing() ||
 		now.Status.Operator != c.Status.Operator {
 		return ErrChanged
 	}

@@ -89,8 +89,19 @@ func TestClusterThatCannotBeAsked(t *testing.T) {
 	}
 	s := seen()
 	s.Cluster.Spec.Size = ptr.To[int32](0)
+	if backup.Look(s).Cluster.Hibernated {
+		t.Error("a cluster of size 0 is hibernated although members answer: a backup is made before they end")
+	}
+	for i := range s.Cluster.Status.Members {
+		s.Cluster.Status.Members[i].Healthy = false
+	}
 	if !backup.Look(s).Cluster.Hibernated {
 		t.Error("a cluster of size 0 is not hibernated")
+	}
+	s = seen()
+	s.Cluster.DeletionTimestamp, s.Cluster.Finalizers = &metav1.Time{Time: start}, []string{v1alpha1.FinalizerLastBackup}
+	if !backup.Look(s).Cluster.Exists {
+		t.Error("a cluster that waits for its last backup is gone")
 	}
 	s = seen()
 	s.Cluster.Status.Conditions[0].Message = "whether members serve is not known: " + cluster.LockedBecause

@@ -103,7 +103,7 @@ func IsFitting(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) boo
 
 // VolumeOwners are the owners of every volume of the cluster.
 func VolumeOwners(c *v1alpha1.EtcdCluster) []metav1.OwnerReference {
-	if c.Spec.DeletionPolicy != v1alpha1.Delete {
+	if !c.GoesWithVolumes() {
 		return nil
 	}
 	return []metav1.OwnerReference{Owner(c)}

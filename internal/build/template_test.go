@@ -54,12 +54,22 @@ var stays = map[string]change{
 	"size":                    func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
 	"paused":                  func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
 	"storage.quarantine":      func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
+	"upgrade.backup":          func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
 	"upgrade.onFailure":       func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
 	"recovery.quorumLoss":     func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
 	"recovery.acceptDataLoss": func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
 	"recovery.memberTimeout":  func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
 	"deletionPolicy":          func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
 
+	"backup.schedule":          backedUp(func(b *v1alpha1.Backup) { b.Schedule = "@daily" }),
+	"backup.timeZone":          backedUp(func(b *v1alpha1.Backup) { b.TimeZone = "Europe/Berlin" }),
+	"backup.suspend":           backedUp(func(b *v1alpha1.Backup) { b.Suspend = true }),
+	"backup.retention.age":     retained(func(r *v1alpha1.Retention) { r.Age = &metav1.Duration{Duration: time.Hour} }),
+	"backup.retention.count":   retained(func(r *v1alpha1.Retention) { r.Count = 7 }),
+	"backup.retention.daily":   retained(func(r *v1alpha1.Retention) { r.Daily = 7 }),
+	"backup.retention.weekly":  retained(func(r *v1alpha1.Retention) { r.Weekly = 7 }),
+	"backup.retention.monthly": retained(func(r *v1alpha1.Retention) { r.Monthly = 7 }),
+	"backup.retention.yearly":  retained(func(r *v1alpha1.Retention) { r.Yearly = 7 }),
 	"backup.store":             backedUp(func(b *v1alpha1.Backup) { b.Store = "offsite" }),
 	"backup.verify":            backedUp(func(b *v1alpha1.Backup) { b.Verify = v1alpha1.VerifyNever }),
 	"backup.decryption.secret": backedUp(func(b *v1alpha1.Backup) { b.Decryption = &v1alpha1.SecretReference{Secret: "age"} }),
@@ -76,6 +86,13 @@ var stays = map[string]change{
 		s.Storage.Size = ptr.To(resource.MustParse("100Gi"))
 		s.Etcd.Quota = ptr.To(resource.MustParse("6Gi")) // as it is derived from 8Gi
 	},
+}
+
+func retained(change func(*v1alpha1.Retention)) func(*v1alpha1.EtcdClusterSpec) {
+	return backedUp(func(b *v1alpha1.Backup) {
+		b.Retention = &v1alpha1.Retention{}
+		change(b.Retention)
+	})
 }
 
 func backedUp(change func(*v1alpha1.Backup)) func(*v1alpha1.EtcdClusterSpec) {

@@ -10,6 +10,7 @@ type Target struct {
 	Cancel    bool   // the downgrade that is enabled must be cancelled first
 	Await     string // what etcd is about to do before the next version may start
 	Barred    string // why there is no way to what is wanted
+	Before    string // minor version that members may change to only after a backup; empty if none
 	Misnamed  string // what the user's image holds, if that is not the version it was chosen for
 	// Current is what members ran before, while an update of it has been tried, and has worked nowhere
 	// yet. It is empty at all other times.

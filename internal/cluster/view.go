@@ -36,6 +36,8 @@ type View struct {
 
 	// Restore is about the backup that the cluster begins with, or is brought back to.
 	Restore Restore
+	// Backup is about the backup that something waits for.
+	Backup Backup
 
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
@@ -82,6 +84,8 @@ type Want struct {
 	Unclear   bool   // what says so may have meant the opposite
 	RollBack  bool   // take an update back whose first member fails
 	Automatic bool   // recover quorum without asking
+	Guarded   bool   // another minor version of etcd and hibernation wait for a backup
+	Last      bool   // so does deletion, and volumes go then
 	Accepted  string // loss of data that the user has accepted, as Loss.String puts it
 }
 
@@ -107,6 +111,7 @@ type Record struct {
 	Recovering string // member whose data the cluster is recovered from
 	Revision   int64  // of etcd's data that the cluster is known to have had: no quorum may answer with less
 	RolledBack RollBack
+	Awaited    Awaited
 }
 
 // RollBack is an update that was taken back because it failed. It is empty once another version or image is

@@ -54,7 +54,7 @@ func misfit(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, part c
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	want := c.Spec.Storage.VolumeSize()
 	switch {
-	case part == cluster.Owner && (metav1.GetControllerOf(claim) != nil) != (c.Spec.DeletionPolicy == v1alpha1.Delete):
+	case part == cluster.Owner && (metav1.GetControllerOf(claim) != nil) != c.GoesWithVolumes():
 		return "the deletion policy has changed"
 	case part == cluster.Labels && claim.Labels[build.InstanceLabel] == c.Name:
 		return "tools that go by the label " + build.InstanceLabel + " may delete it"

@@ -29,6 +29,8 @@ type Snapshot struct {
 	Volumes []corev1.PersistentVolumeClaim // as Pods; before the first members are decided on, all of the namespace
 	Named   map[string]Named               // what the API server itself says of members that are in doubt, by name
 
+	Awaited *v1alpha1.EtcdBackup // that the status says something waits for; nil: there is none
+
 	Answers []*Answer     // of the members that were asked
 	Told    []etcd.Member // the list that one member remembers
 	List    []etcd.Member // the list of a member that had just answered a linearizable read

@@ -36,7 +36,7 @@ func (j *judgement) target() {
 	if v.Target.Downgrade != "" && v.Want.Ephemeral && j.takesNewPods() {
 		v.Target.Barred = fmt.Sprintf("members of etcd %s need new pods, because flags differ, and with its pod the data of a member goes; "+
 			"etcd lets no new member join while it goes down: set spec.version back", v.Target.Downgrade)
-		v.Target.Downgrade = ""
+		v.Target.Downgrade, v.Target.Before = "", ""
 	}
 }
 
@@ -96,6 +96,7 @@ func (j *judgement) transition() version.Transition {
 		Answers:    slices.ContainsFunc(j.sorted(), func(m cluster.Member) bool { return m.Answers }),
 		Unmigrated: j.unmigrated, Unproven: j.v.Unproven(),
 		Legacy: j.c.Status.LegacyEntries, Cleansed: j.areCleansed(),
+		Guarded: j.v.Want.Guarded, Backed: j.v.Record.Backed(),
 	}
 }
 

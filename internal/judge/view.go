@@ -47,6 +47,7 @@ func (j *judgement) all() {
 	j.target()
 	j.unwritten()
 	j.v.Members = j.sorted()
+	j.v.Backup.Before = before(j.v)
 	if !j.Asleep {
 		j.objects()
 	}
@@ -54,15 +55,16 @@ func (j *judgement) all() {
 
 // IsLeftAlone says whether nothing needs to be known of a cluster: it is being deleted, or its
 // status is a newer operator's.
-func IsLeftAlone(c *v1alpha1.EtcdCluster) bool { return c.DeletionTimestamp != nil || newer(c) != "" }
+func IsLeftAlone(c *v1alpha1.EtcdCluster) bool { return c.IsGoing() || newer(c) != "" }
 
 // begin takes down what the EtcdCluster itself says.
 func begin(s Snapshot) *judgement {
 	c := s.Cluster
 	j := &judgement{
 		Snapshot: s, c: c, v: cluster.View{
-			Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.DeletionTimestamp != nil,
+			Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.IsGoing(),
 			Newer: newer(c), Want: want(c), Record: record(c), Unknown: recorded(c), Restore: restore(c),
+			Backup: awaited(s),
 		},
 		members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
 		chosen: map[string]string{}, emptied: map[string]bool{},
@@ -75,7 +77,7 @@ func begin(s Snapshot) *judgement {
 // newer is what of the status this operator does not understand. It does not matter to one that
 // is being deleted.
 func newer(c *v1alpha1.EtcdCluster) string {
-	if c.DeletionTimestamp != nil || c.Status.Format <= v1alpha1.StatusFormat {
+	if c.IsGoing() || c.Status.Format <= v1alpha1.StatusFormat {
 		return ""
 	}
 	return fmt.Sprintf("its status has format %d, and this one knows %d", c.Status.Format, v1alpha1.StatusFormat)
@@ -93,6 +95,8 @@ func want(c *v1alpha1.EtcdCluster) cluster.Want {
 		RollBack:  c.Spec.Upgrade.OnFailure == v1alpha1.RollBack,
 		Automatic: c.Spec.Recovery.QuorumLoss == v1alpha1.Automatic,
 		Accepted:  c.Spec.Recovery.AcceptDataLoss,
+		Guarded:   isGuarded(c),
+		Last:      c.Spec.DeletionPolicy == v1alpha1.BackupFirst,
 	}
 }
 
@@ -125,6 +129,9 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 	r := cluster.Record{
 		ClusterID: c.Status.ClusterID, NextSerial: int(c.Status.NextSerial), Joining: c.Status.Joining,
 		Recovering: c.Status.Recovering, Revision: c.Status.Revision,
+	}
+	if awaited := c.Status.AwaitedBackup; awaited != nil {
+		r.Awaited = cluster.Awaited(*awaited)
 	}
 	if isRolledBack(c) {
 		r.RolledBack = cluster.RollBack(*c.Status.Rollback)

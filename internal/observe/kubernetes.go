@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
@@ -37,6 +38,17 @@ func (o *Observer) lists(ctx context.Context, s *judge.Snapshot) error {
 	}
 	s.Pods, s.Volumes = pods.Items, claims.Items
 	return nil
+}
+
+// awaited reads the backup that something waits for.
+func (o *Observer) awaited(ctx context.Context, s *judge.Snapshot) error {
+	name := judge.AwaitedName(s.Cluster)
+	if name == "" {
+		return nil
+	}
+	var err error
+	s.Awaited, err = read(ctx, o.Cache, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: name}, &v1alpha1.EtcdBackup{})
+	return err
 }
 
 // named asks the API server itself for the Pods and volumes that are in doubt.

@@ -57,6 +57,9 @@ func (o *Observer) all(ctx context.Context, s *judge.Snapshot) error {
 	if err := o.lists(ctx, s); err != nil {
 		return err
 	}
+	if err := o.awaited(ctx, s); err != nil {
+		return err
+	}
 	o.etcd(ctx, s)
 	s.Asleep = judge.IsAsleep(*s)
 	if s.Asleep {

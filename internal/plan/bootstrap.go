@@ -75,6 +75,9 @@ func hibernate(v cluster.View) Step {
 		return step
 	}
 	pods := v.Select(func(m cluster.Member) bool { return m.Pod.Exists() })
+	if step := awaitBackup(v); step != nil {
+		return step
+	}
 	for _, m := range pods {
 		if !m.Pod.IsTerminating() {
 			return deletePod(m, "the size is 0")

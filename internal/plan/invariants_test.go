@@ -173,6 +173,9 @@ func violation(before, after *world, step plan.Step) string {
 	if broken := restoreViolation(before, step); broken != "" {
 		return broken
 	}
+	if broken := guardViolation(before, step); broken != "" {
+		return broken
+	}
 	if before.view.Restore.InPlace != "" {
 		return givingViolation(before, step)
 	}

@@ -32,6 +32,8 @@ func neglect(w *world) string {
 		return "a member would form or join the cluster again if its data directory was emptied"
 	case keepsRestored(w):
 		return "a cluster does not begin although its volumes have the data"
+	case keepsBack(w):
+		return "a change waits for a backup that is good"
 	case keepsOut(w):
 		return "a downgrade is enabled while a member is to join, which etcd refuses then"
 	default:

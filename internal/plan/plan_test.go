@@ -33,7 +33,9 @@ import (
 // adopted (with unformed: its volumes were there before, and its list was never read),
 // revision=KNOWN, image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions),
 // inplace=(done, undo, waiting or a problem) (members give way to those that are chosen or set aside),
-// allow=MINOR (the downgrade that is to be enabled).
+// allow=MINOR (the downgrade that is to be enabled), guarded (minor versions and hibernation wait for a backup), last (so does
+// deletion), leaving (it is being deleted, and is held; cascades: with its members first, orphans: without them), asleep (a backup was made before the
+// hibernation), unlucky (no backup is good).
 // A member line is a name and any of the words that describe knows.
 // Lines that begin with "unknown", "foreign", "expired", "volume" or "alarm" describe those.
 //
@@ -46,7 +48,7 @@ func TestPlan(t *testing.T) {
 			for range 100 {
 				step, because := plan.Next(w.view)
 				fmt.Fprintf(&out, "%-44s (%s)\n", step, because)
-				if d.Cmd == "next" || plan.Rests(step) && !w.settling() {
+				if d.Cmd == "next" || plan.Rests(step) && !w.settling() && !w.backup.isMaking() {
 					return out.String()
 				}
 				w.obey(step)
@@ -58,10 +60,10 @@ func TestPlan(t *testing.T) {
 
 // arguments are those that a command of a script may have.
 var arguments = []string{
-	"accept", "adopted", "allow", "automatic", "await", "bad", "canwait", "deleting", "denied", "downgrade", "ephemeral", "fresh", "gone",
-	"held", "image", "joining", "locked", "misnamed", "new", "newer", "next", "no-labels", "no-version", "objects", "owner", "parts",
-	"paused", "recovering", "refused", "revision", "rollback", "size", "restore", "inplace", "small", "split", "undecided", "undone",
-	"unformed", "unread", "version",
+	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "canwait", "cascades", "deleting", "denied", "downgrade", "ephemeral",
+	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next",
+	"no-labels", "no-version", "objects", "orphans", "owner", "parts", "paused", "recovering", "refused", "revision", "rollback", "size",
+	"restore", "small", "split", "undecided", "undone", "unformed", "unlucky", "unread", "version",
 }
 
 // mustKnow fails if the script has a command or an argument that nothing reads.
@@ -147,6 +149,13 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	}
 	if d.HasArg("canwait") {
 		v.Objects[0].CanWait = true
+	}
+	v.Want.Guarded, v.Want.Last, w.backup.fails = d.HasArg("guarded"), d.HasArg("last"), d.HasArg("unlucky")
+	v.Backup.Leaving, v.Backup.Cascades = d.HasArg("leaving") || d.HasArg("cascades"), d.HasArg("cascades")
+	v.Backup.Orphans = d.HasArg("orphans")
+	v.Backup.Held = v.Backup.Leaving
+	if d.HasArg("asleep") {
+		v.Record.Awaited = cluster.Awaited{Name: "a-before-hibernation-0", Before: cluster.BeforeHibernation, Done: true}
 	}
 	if d.Cmd == "settle" {
 		w.settle()

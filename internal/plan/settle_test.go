@@ -48,6 +48,7 @@ func (w *world) settle() {
 		v.Unread = "no member answers a linearizable read"
 	}
 	w.aim()
+	w.backUp()
 	w.compare()
 	v.Members = slices.DeleteFunc(v.Members, w.forgets)
 	w.watchBudget()
@@ -377,11 +378,15 @@ func (w *world) aim() {
 		hop.Downgrade = "" // it was enabled, and no member tells
 	}
 	v.Target = hop
+	v.Target.Before = w.risks(hop, running)
 	if hop.Downgrade != "" {
 		v.Target.Version = version.Highest(running)
 	}
+	if v.Target.Before != "" && v.Target.Before != v.Record.Backed() {
+		v.Target.Version, v.Target.Downgrade = version.Highest(running), ""
+	}
 	if v.Want.Ephemeral && hop.Downgrade == "3.5" {
-		v.Target.Downgrade, v.Target.Barred = "", "data would go with the Pods"
+		v.Target.Before, v.Target.Downgrade, v.Target.Barred = "", "", "data would go with the Pods"
 	}
 	if v.Unproven() {
 		v.Target.Version = version.Wake(hop.Version, running)

@@ -20,6 +20,7 @@ type goal struct {
 	lost      loss // what is left of their authority
 	spoilt    spoilt
 	corrupt   bool    // etcd has raised the alarm CORRUPT, and members are in corruptStates
+	guarded   bool    // another minor version and hibernation wait for a backup
 	own       []state // instead of those below
 	deaf      bool    // the oldest one refuses reconfiguration while it leads, and a member that joins was told of one that is gone
 }
@@ -102,6 +103,9 @@ func rareGoals() []goal {
 			{version: "3.7.3", lost: lostGone, trusting: true},
 			{version: "3.7.3", corrupt: true, trusting: true},
 			{version: "3.6.16", corrupt: true},
+			{version: "3.7.3", guarded: true, trusting: true},
+			{version: "3.7.3", guarded: true, ephemeral: true},
+			{version: "3.5.35", guarded: true},
 			{version: "3.7.3", spoilt: undoneService},
 			{version: "3.7.3", spoilt: refusedSecret},
 			{version: "3.7.3", spoilt: foreignService},
@@ -275,6 +279,7 @@ const (
 func formedWorld(g goal, states []int, newest learner) *world {
 	w := newWorld(g.size, g.ephemeral)
 	w.formed, w.impatient, w.bad, w.downgrade, w.missing = true, true, g.bad, g.downgrade, g.missing
+	w.view.Want.Guarded = g.guarded
 	w.view.Want.Version, w.view.Want.Automatic, w.view.Want.RollBack = g.version, g.trusting, g.trusting
 	w.view.Record = cluster.Record{Token: "u1", ClusterID: clusterID, NextSerial: len(states), Revision: known}
 	w.lose(g.lost)

@@ -92,6 +92,13 @@ type (
 		Name, UID string
 		Unused    bool // it never held data, which is checked again before it is deleted
 	}
+	// CreateBackup creates the EtcdBackup that the record names.
+	CreateBackup struct{ Name, Before string }
+	// Hold has the EtcdCluster stay when it is deleted, until it is let go.
+	Hold struct {
+		Held    bool
+		Because string // why it is let go
+	}
 	// Wait changes nothing until something outside changes. For completes the sentence "waiting for".
 	Wait struct {
 		For  string
@@ -193,9 +200,13 @@ func (s LiftQuarantine) about() Kind {
 	return Kind{Event: "QuarantineLifted"}
 }
 func (s DeleteVolume) about() Kind { return Kind{Event: "VolumeDeleted"} }
-func (s Wait) about() Kind         { return Kind{Look: s.Look, Rests: true} }
-func (s Refuse) about() Kind       { return Kind{Rests: true} }
-func (s Done) about() Kind         { return Kind{Look: Rarely, Rests: true} }
+func (s CreateBackup) about() Kind { return Kind{Event: "BackupCreated"} }
+func (s Hold) about() Kind {
+	return Kind{Event: choose(s.Held, "DeletionHeld", "DeletionReleased")}
+}
+func (s Wait) about() Kind   { return Kind{Look: s.Look, Rests: true} }
+func (s Refuse) about() Kind { return Kind{Rests: true} }
+func (s Done) about() Kind   { return Kind{Look: Rarely, Rests: true} }
 
 func (s Record) String() string { return s.What }
 func (s Apply) String() string  { return "apply " + list(cluster.Texts(s.Objects)) }
@@ -247,6 +258,13 @@ func (s DeleteVolume) String() string {
 	return "delete volume " + s.Name + choose(s.Unused, ", which never held data", "")
 }
 
+func (s CreateBackup) String() string {
+	return "create EtcdBackup " + s.Name + " before " + waits(s.Before)
+}
+
+func (s Hold) String() string {
+	return choose(s.Held, "hold the EtcdCluster until its last backup is good, once it is deleted", "let the EtcdCluster go: "+s.Because)
+}
 func (s Wait) String() string   { return "wait for " + s.For }
 func (s Refuse) String() string { return "refuse: " + s.Because }
 func (s Done) String() string   { return "done" }

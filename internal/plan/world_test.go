@@ -42,6 +42,7 @@ type truth struct {
 	giving    giving   // what members give way to
 	missing   bool     // writes that were acknowledged: a quorum has formed again without them
 	fates     [32]fate // by serial
+	backup    made     // the EtcdBackup that was made last
 }
 
 // A fate is the truth about one member. It is forgotten with the member.
@@ -165,6 +166,13 @@ func (w *world) obey(step plan.Step) {
 		w.at(s.Name).SetAside = false
 	case plan.DeleteVolume:
 		w.discard(s)
+	case plan.CreateBackup:
+		if w.backup.name != s.Name {
+			w.backup = made{name: s.Name, fails: w.backup.fails}
+		}
+	case plan.Hold:
+		w.view.Backup.Held = s.Held
+		w.view.Deleting = w.view.Backup.Leaving && !s.Held
 	case plan.Downgrade:
 		if w.downgrade = s.To; s.To != "" {
 			w.minor = s.To

@@ -103,9 +103,19 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 	if is.Revision == 0 {
 		status.Revision, status.RevisionTime = 0, nil // the loss of what came after was accepted
 	}
+	if is.Awaited != was.Awaited {
+		status.AwaitedBackup = awaited(is.Awaited)
+	}
 	if is.RolledBack != was.RolledBack {
 		status.Rollback = new(v1alpha1.Rollback(is.RolledBack))
 	}
+}
+
+func awaited(a cluster.Awaited) *v1alpha1.AwaitedBackup {
+	if a == (cluster.Awaited{}) {
+		return nil
+	}
+	return new(v1alpha1.AwaitedBackup(a))
 }
 
 // facts are what is seen of the members, once they are a cluster.

@@ -16,6 +16,8 @@ type Transition struct {
 	Unproven   bool   // volumes were adopted, and nobody has seen their members run
 	Legacy     bool   // logs may hold requests in the form of etcd 3.5
 	Cleansed   bool   // all members have dropped these
+	Guarded    bool   // a backup is made before members change to another minor version
+	Backed     string // minor version that a backup was made for
 }
 
 // Target is the next version on the way to the wanted one. Members run what they run until etcd
@@ -27,6 +29,7 @@ func (s Transition) Target() cluster.Target {
 	if t.Downgrade != "" && !s.Answers && s.Told == to {
 		t.Downgrade = "" // it was allowed, and nobody is there to say so
 	}
+	t.Before = s.before(t)
 	up, legacy := goesUp(s.Running, to), s.Legacy && !ReadsLegacy(s.Wanted.Version)
 	switch {
 	case (up || t.Downgrade != "" || s.Downgrade == MinorOf(to)) && s.Unmigrated != "":
@@ -34,6 +37,8 @@ func (s Transition) Target() cluster.Target {
 		t.Version = Highest(s.Running)
 	case s.Unproven:
 		t.Version = Wake(to, s.Running)
+	case t.Before != "" && t.Before != s.Backed:
+		t.Version, t.Downgrade = Highest(s.Running), ""
 	case t.Downgrade != "", legacy && up && !ReadsLegacy(to) && !s.Cleansed:
 		t.Version = Highest(s.Running)
 	}
@@ -60,4 +65,18 @@ func ReadsLegacy(full string) bool { return MinorOf(full) == "3.5" || MinorOf(fu
 func goesUp(running []string, to string) bool {
 	highest := Highest(running)
 	return highest != "" && Order(highest, to) < 0 && MinorOf(highest) != MinorOf(to)
+}
+
+// before is the minor version that no member runs yet, if a backup is to be made first. One that is on its way there goes on.
+func (s Transition) before(t cluster.Target) string {
+	to := MinorOf(t.Version)
+	if !s.Guarded || s.Unproven || to == "" || len(s.Running) == 0 {
+		return ""
+	}
+	for _, running := range s.Running {
+		if MinorOf(running) == to {
+			return ""
+		}
+	}
+	return to
 }

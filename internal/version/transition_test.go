@@ -44,6 +44,46 @@ func TestTransition(t *testing.T) {
 			down, func(s *Transition) { s.Downgrade, s.Unmigrated = "3.6", "a-1" },
 			cluster.Target{Version: "3.7.3", Await: "etcd to prepare its data: a-1"},
 		},
+		"up, before there is a backup": {
+			up, func(s *Transition) { s.Guarded = true },
+			cluster.Target{Version: "3.6.16", Before: "3.7"},
+		},
+		"up, with an image, before there is a backup": {
+			up, func(s *Transition) { s.Guarded, s.Wanted.Image, s.Image = true, "x", "y" },
+			cluster.Target{Version: "3.6.16", Image: "y", Before: "3.7"},
+		},
+		"up, with requests of etcd 3.5, which were dropped, before there is a backup": {
+			up, func(s *Transition) { s.Guarded, s.Legacy, s.Cleansed = true, true, true },
+			cluster.Target{Version: "3.6.16", Cleanse: true, Before: "3.7"},
+		},
+		"up, and the backup is of another change": {
+			up, func(s *Transition) { s.Guarded, s.Backed = true, "3.6" },
+			cluster.Target{Version: "3.6.16", Before: "3.7"},
+		},
+		"up, after the backup": {
+			up, func(s *Transition) { s.Guarded, s.Backed = true, "3.7" },
+			cluster.Target{Version: "3.7.3", Before: "3.7"},
+		},
+		"up, and one is there": {
+			up, func(s *Transition) { s.Guarded, s.Running = true, []string{"3.6.16", "3.7.3"} },
+			cluster.Target{Version: "3.7.3"},
+		},
+		"up, of members that nobody has seen, guarded": {
+			up, func(s *Transition) { s.Guarded, s.Unproven = true, true },
+			cluster.Target{Version: "3.6.16"},
+		},
+		"down, before there is a backup": {
+			down, func(s *Transition) { s.Guarded = true },
+			cluster.Target{Version: "3.7.3", Before: "3.6"},
+		},
+		"down, after the backup": {
+			down, func(s *Transition) { s.Guarded, s.Backed = true, "3.6" },
+			cluster.Target{Version: "3.7.3", Downgrade: "3.6", Before: "3.6"},
+		},
+		"a patch, guarded": {
+			up, func(s *Transition) { s.Guarded, s.Running = true, []string{"3.7.2", "3.7.2"} },
+			cluster.Target{Version: "3.7.3"},
+		},
 	} {
 		s := test.of
 		test.change(&s)

@@ -1,0 +1,203 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup"
+	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/schedule"
+)
+
+// Schedule makes the backups that spec.backup.schedule of an EtcdCluster asks for, and deletes those that spec.backup.retention does not keep. It
+// writes status.backup and nothing else of an EtcdCluster.
+type Schedule struct {
+	client client.Client
+	live   client.Reader
+	events events.EventRecorder
+	leads  func(context.Context) error // an error unless this operator holds the lease now; may be nil
+
+	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
+	installation string
+	now          func() time.Time
+	ahead        func() time.Duration // by which the clock of this machine is ahead of the API server's
+}
+
+// lookAtClock is how often the time is compared with the schedule at least: a clock may be changed meanwhile.
+const lookAtClock = time.Hour
+
+// Reconcile looks at the schedule of one cluster and takes one step.
+func (r *Schedule) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var c v1alpha1.EtcdCluster
+	if err := r.client.Get(ctx, request.NamespacedName, &c); err != nil {
+		return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+	}
+	if c.DeletionTimestamp != nil || judge.IsLeftAlone(&c) || c.Status.Operator != r.installation {
+		return ctrl.Result{}, nil
+	}
+	if c.Spec.Backup == nil {
+		return ctrl.Result{}, r.report(ctx, &c, nil)
+	}
+	seen, err := r.observe(ctx, &c)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	view := schedule.Look(seen)
+	var step schedule.Step = schedule.Rest{}
+	if view.Schedule != "" {
+		step = schedule.Next(view)
+	}
+	log.FromContext(ctx).V(1).Info("planned " + step.String())
+	failed := r.act(ctx, &c, step)
+	err = errors.Join(failed, r.report(ctx, &c, schedule.Report(seen, view, step, failed)))
+	return r.result(view, step, err)
+}
+
+// result is when to look again.
+func (r *Schedule) result(view schedule.View, step schedule.Step, err error) (ctrl.Result, error) {
+	_, rests := step.(schedule.Rest)
+	next := schedule.Coming(view)
+	switch {
+	case isOutdated(err):
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	case denial(err) != "":
+		return ctrl.Result{RequeueAfter: retryRefused}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	case view.Schedule == "":
+		return ctrl.Result{}, nil
+	case !rests:
+		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
+	case next.IsZero():
+		return ctrl.Result{RequeueAfter: lookAtClock}, nil
+	}
+	return ctrl.Result{RequeueAfter: min(max(next.Sub(view.Now), time.Second), lookAtClock)}, nil
+}
+
+func (r *Schedule) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (schedule.Seen, error) {
+	seen := schedule.Seen{Cluster: c, Now: r.now().Add(-r.ahead())}
+	var backups v1alpha1.EtcdBackupList
+	if err := r.client.List(ctx, &backups, client.InNamespace(c.Namespace)); err != nil {
+		return seen, fmt.Errorf("list EtcdBackups: %w", err)
+	}
+	var clusters v1alpha1.EtcdClusterList
+	if err := r.client.List(ctx, &clusters, client.InNamespace(c.Namespace)); err != nil {
+		return seen, fmt.Errorf("list EtcdClusters: %w", err)
+	}
+	seen.Backups, seen.Clusters = backups.Items, clusters.Items
+	var store v1alpha1.EtcdBackupStore
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.Backup.Store}, &store)
+	if err == nil {
+		seen.Store = &store
+	}
+	return seen, wrapped("get EtcdBackupStore", client.IgnoreNotFound(err))
+}
+
+func (r *Schedule) act(ctx context.Context, c *v1alpha1.EtcdCluster, step schedule.Step) error {
+	if _, rests := step.(schedule.Rest); !rests && r.leads != nil {
+		if err := r.leads(ctx); err != nil {
+			return err
+		}
+	}
+	switch s := step.(type) {
+	case schedule.Create:
+		return r.create(ctx, c, s)
+	case schedule.Delete:
+		return r.delete(ctx, c, s)
+	case schedule.Rest:
+	}
+	return nil
+}
+
+// create makes the backup. One that is there and was made for this cluster is the one that was to be made.
+func (r *Schedule) create(ctx context.Context, c *v1alpha1.EtcdCluster, s schedule.Create) error {
+	b := schedule.New(c, s)
+	err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
+	switch {
+	case err == nil:
+		r.events.Eventf(c, b, corev1.EventTypeNormal, "BackupScheduled", "Backup", "%s", s)
+		return nil
+	case !apierrors.IsAlreadyExists(err):
+		return wrapped("create EtcdBackup "+s.Name, err)
+	}
+	var there v1alpha1.EtcdBackup
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(b), &there); err != nil {
+		return wrapped("get EtcdBackup "+s.Name, client.IgnoreNotFound(err))
+	}
+	if there.Annotations[v1alpha1.AnnotationClusterUID] != string(c.UID) {
+		return fmt.Errorf("create EtcdBackup %s: there is one of this name that the schedule has not made; delete it or rename it", s.Name)
+	}
+	return nil
+}
+
+// delete deletes a backup with what is stored. It is said first. What has changed since it was looked at is not deleted.
+func (r *Schedule) delete(ctx context.Context, c *v1alpha1.EtcdCluster, s schedule.Delete) error {
+	var b v1alpha1.EtcdBackup
+	if err := r.live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: s.Name}, &b); err != nil {
+		return wrapped("get EtcdBackup "+s.Name, client.IgnoreNotFound(err))
+	}
+	r.events.Eventf(c, &b, corev1.EventTypeNormal, "BackupExpired", "Backup", "%s", s)
+	held := slices.Contains(b.Finalizers, v1alpha1.FinalizerBackup)
+	if b.Spec.DeletionPolicy != v1alpha1.DeleteBackup || !held {
+		b.Spec.DeletionPolicy = v1alpha1.DeleteBackup
+		controllerutil.AddFinalizer(&b, v1alpha1.FinalizerBackup)
+		if err := r.client.Update(ctx, &b, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+			return wrapped("have the store delete EtcdBackup "+s.Name, err)
+		}
+	}
+	exactly := client.Preconditions{UID: &b.UID, ResourceVersion: &b.ResourceVersion}
+	return wrapped("delete EtcdBackup "+s.Name, client.IgnoreNotFound(r.client.Delete(ctx, &b, exactly)))
+}
+
+func (r *Schedule) report(ctx context.Context, c *v1alpha1.EtcdCluster, status *v1alpha1.ClusterBackups) error {
+	if equality.Semantic.DeepEqual(c.Status.Backup, status) {
+		return nil
+	}
+	c.Status.Backup = status
+	return wrapped("write status", client.IgnoreNotFound(r.client.Status().Update(ctx, c, client.FieldOwner(v1alpha1.FieldOwner))))
+}
+
+// SetupWithManager watches EtcdClusters, their backups, and the stores that these go to.
+func (r *Schedule) SetupWithManager(manager ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdCluster{}).
+		Watches(&v1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
+			name := backup.ClusterName(object.(*v1alpha1.EtcdBackup))
+			if name == "" {
+				return nil
+			}
+			return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
+		})).
+		Watches(&v1alpha1.EtcdBackupStore{}, r.using()).Named("schedule").WithOptions(options()).Complete(r)
+}
+
+// using finds the clusters whose backups go to a store.
+func (r *Schedule) using() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		var all v1alpha1.EtcdClusterList
+		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range all.Items {
+			if c := &all.Items[i]; c.Spec.Backup != nil && c.Spec.Backup.Store == object.GetName() {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(c)})
+			}
+		}
+		return requests
+	})
+}

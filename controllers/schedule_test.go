@@ -1,0 +1,251 @@
+//go:build envtest
+
+package controllers_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers"
+)
+
+// A nightly is a namespace with a cluster that is backed up each hour, in which a reconciler is called by hand.
+type nightly struct {
+	*backups
+	now    time.Time
+	events *events.FakeRecorder
+}
+
+func newNightly(t *testing.T, namespace string) *nightly {
+	n := &nightly{backups: newBackups(t, namespace, v1alpha1.RetainBackup), events: events.NewFakeRecorder(1000)}
+	n.now = n.cluster.CreationTimestamp.Time
+	n.cluster.Spec.Backup = &v1alpha1.Backup{Store: "offsite", Schedule: "30 * * * *", Retention: &v1alpha1.Retention{Count: 2}}
+	if err := server.Update(t.Context(), n.cluster); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (n *nightly) operator(through interceptor.Funcs) *controllers.Schedule {
+	live, err := client.NewWithWatch(rights, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return controllers.NewScheduleReconciler(interceptor.NewClient(live, through), n.events, func() time.Time { return n.now })
+}
+
+// settleSchedule calls the reconciler until it waits for the clock.
+func (n *nightly) settleSchedule(r *controllers.Schedule) error {
+	for range 50 {
+		result, err := r.Reconcile(n.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(n.cluster)})
+		if err != nil {
+			return err
+		}
+		if result.RequeueAfter == 0 || result.RequeueAfter >= time.Second {
+			return nil
+		}
+	}
+	return errors.New("it never settles")
+}
+
+// made are the backups that the schedule has made and that are not on their way out.
+func (n *nightly) made() (made []v1alpha1.EtcdBackup) {
+	n.t.Helper()
+	var all v1alpha1.EtcdBackupList
+	if err := server.List(n.t.Context(), &all, client.InNamespace(n.namespace), client.HasLabels{v1alpha1.LabelScheduled}); err != nil {
+		n.t.Fatal(err)
+	}
+	return slices.DeleteFunc(all.Items, func(b v1alpha1.EtcdBackup) bool { return b.DeletionTimestamp != nil })
+}
+
+// finish has each of them be in the store, and verified.
+func (n *nightly) finish() {
+	n.t.Helper()
+	for _, b := range n.made() {
+		if meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified) {
+			continue
+		}
+		b.Status.Phase, b.Status.Cluster, b.Status.ClusterUID, b.Status.Revision = v1alpha1.BackupComplete, "a", string(n.cluster.UID), 7
+		b.Status.StartedAt = &metav1.Time{Time: n.now}
+		for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {
+			meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "So"})
+		}
+		n.write(&b)
+	}
+}
+
+func (n *nightly) status() *v1alpha1.ClusterBackups {
+	n.t.Helper()
+	if err := server.Get(n.t.Context(), client.ObjectKeyFromObject(n.cluster), n.cluster); err != nil {
+		n.t.Fatal(err)
+	}
+	if n.cluster.Status.Backup == nil {
+		return &v1alpha1.ClusterBackups{}
+	}
+	return n.cluster.Status.Backup
+}
+
+func (n *nightly) must(err error) {
+	n.t.Helper()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// TestScheduleMakesBackupsAndDeletesOldOnes: with the rights of the generated roles; each hour one, of which two stay.
+func TestScheduleMakesBackupsAndDeletesOldOnes(t *testing.T) {
+	n := newNightly(t, "schedule-life")
+	operator := n.operator(interceptor.Funcs{})
+	n.must(n.settleSchedule(operator))
+	s := n.status()
+	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionBackedUp); c == nil || c.Reason != v1alpha1.ReasonNoneYet || s.Next == nil {
+		t.Fatalf("before the first: %+v", s)
+	}
+	for range 4 {
+		n.now = n.now.Add(time.Hour)
+		n.must(n.settleSchedule(operator))
+		n.must(n.settleSchedule(operator))
+		n.finish()
+		n.must(n.settleSchedule(operator))
+	}
+	made := n.made()
+	if len(made) != 3 { // one goes at a time, and waits for its store in this test
+		t.Fatalf("%d backups stay", len(made))
+	}
+	var all v1alpha1.EtcdBackupList
+	n.must(server.List(t.Context(), &all, client.InNamespace(n.namespace), client.HasLabels{v1alpha1.LabelScheduled}))
+	for _, b := range all.Items {
+		if b.DeletionTimestamp != nil && (b.Spec.DeletionPolicy != v1alpha1.DeleteBackup || !slices.Contains(b.Finalizers, v1alpha1.FinalizerBackup)) {
+			t.Errorf("%s goes, and what is stored stays: %+v", b.Name, b.Spec)
+		}
+		if len(b.OwnerReferences) > 0 || b.Annotations[v1alpha1.AnnotationClusterUID] != string(n.cluster.UID) || b.Spec.Store != "offsite" {
+			t.Errorf("EtcdBackup %+v", b)
+		}
+	}
+	s = n.status()
+	if !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionBackedUp) || s.Last == nil || s.Verified == nil ||
+		s.Last.Name != made[2].Name || s.Last.Revision != 7 || s.Next == nil || !s.Next.After(n.now) {
+		t.Errorf("status %+v", s)
+	}
+	if !strings.Contains(fmt.Sprint(n.told()), "BackupExpired") {
+		t.Error("no event says that a backup goes")
+	}
+	if n.cluster.Status.ClusterID != "c1" {
+		t.Errorf("the rest of the status has changed: %+v", n.cluster.Status)
+	}
+}
+
+func (n *nightly) told() (all []string) {
+	for {
+		select {
+		case event := <-n.events.Events:
+			all = append(all, event)
+		default:
+			return all
+		}
+	}
+}
+
+// TestOperatorDiesAtEveryWriteOfASchedule: no time has two backups, and all that must stay does (fault 1).
+func TestOperatorDiesAtEveryWriteOfASchedule(t *testing.T) {
+	for _, isDone := range []bool{false, true} {
+		for at := 1; ; at++ {
+			n := newNightly(t, fmt.Sprintf("schedule-dies-%t-%d", isDone, at))
+			dying := &mortal{at: at, isDone: isDone}
+			died := false
+			for range 4 {
+				n.now = n.now.Add(time.Hour)
+				operator := n.operator(interceptor.Funcs{})
+				if !died {
+					operator = n.operator(dying.funcs())
+				}
+				if err := n.settleSchedule(operator); errors.Is(err, errDead) {
+					died = true
+					operator = n.operator(interceptor.Funcs{})
+				} else {
+					n.must(err)
+				}
+				n.must(n.settleSchedule(operator))
+				n.finish()
+			}
+			made := n.made()
+			if len(made) < 2 || len(made) > 4 {
+				t.Errorf("write %d: %d backups", at, len(made))
+			}
+			if newest := made[len(made)-1]; !strings.HasSuffix(newest.Name, n.now.UTC().Truncate(time.Hour).Format("20060102-15")+"30") &&
+				!strings.HasSuffix(newest.Name, n.now.UTC().Add(-time.Hour).Format("20060102-15")+"30") {
+				t.Errorf("write %d: the newest is %s at %s", at, newest.Name, n.now)
+			}
+			if !died {
+				if at < 10 {
+					t.Errorf("a schedule has only %d writes", at-1)
+				}
+				break
+			}
+		}
+	}
+}
+
+// TestScheduleSaysWhyItCannotRun: a store that is missing or not ready, a pause of the schedule, and one that is wrong (faults 56 and 57).
+func TestScheduleSaysWhyItCannotRun(t *testing.T) {
+	n := newNightly(t, "schedule-why")
+	operator := n.operator(interceptor.Funcs{})
+	for _, one := range []struct {
+		change func(*v1alpha1.Backup)
+		reason string
+		words  string
+	}{
+		{func(b *v1alpha1.Backup) { b.Store = "nowhere" }, v1alpha1.ReasonStoreMissing, "EtcdBackupStore nowhere does not exist"},
+		{func(b *v1alpha1.Backup) { b.Store = "offsite"; b.Suspend = true }, v1alpha1.ReasonSuspended, "spec.backup.suspend is true"},
+		{func(b *v1alpha1.Backup) { b.Suspend = false; b.TimeZone = "Europe/Berlyn" }, v1alpha1.ReasonScheduleUnclear, "Europe/Berlyn"},
+		{func(b *v1alpha1.Backup) { b.TimeZone = ""; b.Schedule = "99 * * * *" }, v1alpha1.ReasonScheduleUnclear, "99"},
+	} {
+		n.status()
+		one.change(n.cluster.Spec.Backup)
+		n.must(server.Update(t.Context(), n.cluster))
+		n.now = n.now.Add(2 * time.Hour)
+		n.must(n.settleSchedule(operator))
+		c := meta.FindStatusCondition(n.status().Conditions, v1alpha1.ConditionBackedUp)
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != one.reason || !strings.Contains(c.Message, one.words) {
+			t.Errorf("want %s, %q; condition %+v", one.reason, one.words, c)
+		}
+		if made := n.made(); len(made) > 0 {
+			t.Errorf("%s: %s was made", one.reason, made[0].Name)
+		}
+	}
+}
+
+// TestScheduleIsWatched: by the manager, for a cluster that needs a backup at once.
+func TestScheduleIsWatched(t *testing.T) {
+	ctx := t.Context()
+	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "scheduled-" + strings.Repeat("x", 42)}}
+	c.Spec.Backup = &v1alpha1.Backup{Store: "schedule-store", Schedule: "* * * * *"}
+	if err := server.Create(ctx, c); err != nil {
+		t.Fatal(err)
+	}
+	reason := func(want string) func() error {
+		return func() error {
+			if err := server.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
+				return err
+			}
+			if b := c.Status.Backup; b == nil || len(b.Conditions) == 0 || b.Conditions[0].Reason != want {
+				return fmt.Errorf("status.backup %+v", b)
+			}
+			return nil
+		}
+	}
+	eventually(t, "the schedule to wait for the cluster", reason(v1alpha1.ReasonClusterNotFormed))
+}

@@ -1,0 +1,132 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// Report is status.backup of the EtcdCluster after the step, given the error that it ended with. It is nil where nothing is said of backups.
+func Report(seen Seen, v View, step Step, err error) *v1alpha1.ClusterBackups {
+	c := seen.Cluster
+	s := &v1alpha1.ClusterBackups{Last: newest(seen, isComplete), Verified: newest(seen, isVerified)}
+	if v.Schedule == "" {
+		if s.Last == nil {
+			return nil
+		}
+		return s
+	}
+	if was := c.Status.Backup; was != nil {
+		s.Conditions = slices.Clone(was.Conditions)
+	}
+	if next := Coming(v); !next.IsZero() {
+		s.Next = &metav1.Time{Time: next}
+	}
+	now := backedUp(seen, v, step, err)
+	now.Type, now.ObservedGeneration = v1alpha1.ConditionBackedUp, c.Generation
+	now.Message = strings.ToValidUTF8(now.Message[:min(len(now.Message), longest)], "")
+	meta.SetStatusCondition(&s.Conditions, now)
+	return s
+}
+
+// longest is the limit of the API conventions for a message.
+const longest = 1024
+
+// newest is the backup of the cluster with the newest data for which that is so.
+func newest(seen Seen, is func(*v1alpha1.EtcdBackup) bool) *v1alpha1.BackupPoint {
+	var best *v1alpha1.EtcdBackup
+	for i := range seen.Backups {
+		b := &seen.Backups[i]
+		ours := b.Status.ClusterUID == string(seen.Cluster.UID) && b.DeletionTimestamp == nil && b.Status.StartedAt != nil
+		if ours && is(b) && (best == nil || best.Status.StartedAt.Before(b.Status.StartedAt)) {
+			best = b
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return &v1alpha1.BackupPoint{Name: best.Name, Time: *best.Status.StartedAt, Revision: best.Status.Revision}
+}
+
+func backedUp(seen Seen, v View, step Step, err error) metav1.Condition {
+	is := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+		return metav1.Condition{Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	}
+	rest, _ := step.(Rest)
+	switch {
+	case err != nil:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonStepFailed, "trying again: %v", err)
+	case rest.Reason != "":
+		return is(metav1.ConditionFalse, rest.Reason, "%s", rest.Because)
+	case v.Obstacle != Obstacle{}:
+		return is(metav1.ConditionFalse, v.Obstacle.Reason, "%s", v.Obstacle.Message)
+	}
+	last, ended := v.ended()
+	switch {
+	case !ended:
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonNoneYet, "the schedule has made no backup yet%s", v.coming())
+	case last.Failed:
+		return is(metav1.ConditionFalse, v1alpha1.ReasonLastFailed, "EtcdBackup %s has failed: %s%s", last.Name, failure(seen, last), v.coming())
+	case last.Proof == Unproven && last.InUse == "":
+		return is(metav1.ConditionFalse, v1alpha1.ReasonUnverified, "EtcdBackup %s is in the store, and is not verified: %s; none is deleted%s",
+			last.Name, doubt(seen, last), v.coming())
+	default:
+		return is(metav1.ConditionTrue, v1alpha1.ReasonBackedUp, "EtcdBackup %s is in the store%s", last.Name, v.coming())
+	}
+}
+
+// ended is the newest backup that is in the store or has failed, and whether there is one.
+func (v View) ended() (Made, bool) {
+	all := slices.DeleteFunc(slices.Clone(v.Made), func(m Made) bool { return !m.Complete && !m.Failed || m.Deleting })
+	if len(all) == 0 {
+		return Made{}, false
+	}
+	return slices.MaxFunc(all, func(a, b Made) int { return cmp.Or(a.For.Compare(b.For), cmp.Compare(a.Name, b.Name)) }), true
+}
+
+// coming says what is next.
+func (v View) coming() string {
+	if running := v.running(); running != "" {
+		return fmt.Sprintf("; EtcdBackup %s is being made", running)
+	}
+	next := Coming(v)
+	if next.IsZero() {
+		return "; the schedule names no time to come"
+	}
+	return "; the next one is due at " + next.UTC().Format(time.RFC3339)
+}
+
+func failure(seen Seen, m Made) string { return said(seen, m, v1alpha1.ConditionComplete) }
+func doubt(seen Seen, m Made) string   { return said(seen, m, v1alpha1.ConditionVerified) }
+
+// said is the message of a condition of that backup.
+func said(seen Seen, m Made, about string) string {
+	for i := range seen.Backups {
+		if b := &seen.Backups[i]; b.Name == m.Name {
+			if c := meta.FindStatusCondition(b.Status.Conditions, about); c != nil {
+				return c.Message
+			}
+		}
+	}
+	return "it does not say why"
+}
+
+// New is the EtcdBackup that a step creates. Nobody owns it: it outlives the cluster.
+func New(c *v1alpha1.EtcdCluster, step Create) *v1alpha1.EtcdBackup {
+	b := &v1alpha1.EtcdBackup{}
+	b.Namespace, b.Name = c.Namespace, step.Name
+	b.Labels = map[string]string{v1alpha1.LabelScheduled: "true", v1alpha1.LabelCluster: c.Name}
+	b.Annotations = map[string]string{
+		v1alpha1.AnnotationScheduledFor: step.For.UTC().Format(time.RFC3339),
+		v1alpha1.AnnotationClusterUID:   string(c.UID), v1alpha1.AnnotationReason: "schedule",
+	}
+	b.Spec = v1alpha1.EtcdBackupSpec{Cluster: c.Name, Store: c.Spec.Backup.Store, DeletionPolicy: v1alpha1.RetainBackup}
+	return b
+}
