@@ -21,6 +21,10 @@ IMAGE_REGISTRY ?=
 BUNDLE ?= $(if $(IMAGE_REGISTRY),dist/bundle,bundle)
 # Those that a release is made for.
 PLATFORMS ?= linux/amd64,linux/arm64
+# Those that the plugin for kubectl is released for.
+PLUGIN_PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
+# Give PLUGIN_URL=https://… to have a manifest for krew: the folder from which the archives of the plugin will be downloaded.
+PLUGIN_URL ?=
 # The private key that signs a release: cosign.key of `cosign generate-key-pair`, with COSIGN_PASSWORD, or a plain one in PEM.
 SIGN_KEY ?=
 BUNDLE_IMG ?= $(REGISTRY)/$(REPOSITORY)-bundle:$(TAG)
@@ -52,7 +56,7 @@ build := GOGC=400 go
 export REVISION ?= $(shell git -c safe.directory='*' rev-parse HEAD 2>/dev/null)
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
 
-UNIT_PACKAGES = . ./api/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/mutants
+UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/mutants
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt
 manifest_image = $(or $(IMG),$(if $(wildcard $(pushed)),$(file <$(pushed)),$(IMAGE):$(TAG)))
@@ -206,6 +210,12 @@ compile: ## Compile the operator and what makes images of it, which is then read
 	@$(build) build -o /dev/null .
 	@$(build) -C hack/packaging build ./images ./bundle ./catalog
 
+.PHONY: kubectl-plugin
+kubectl-plugin: ## Build the plugin for kubectl into bin/: with that folder in PATH, `kubectl etcd` is there
+	$(say) "build bin/kubectl-etcd"
+	@mkdir -p $(BIN)
+	@$(build) build -ldflags="-s -w -X main.version=$(VERSION)" -o $(BIN)/kubectl-etcd ./cmd/kubectl-etcd
+
 .PHONY: images
 images: ## Build the image with ko and push it to the local registry, or to IMG
 	$(say) "build and push $(or $(IMG),$(REGISTRY)/$(REPOSITORY):$(TAG))"
@@ -286,9 +296,9 @@ catalog-build: ## Build the image of the catalog and push it to the local regist
 	@hack/catalog.sh image -catalog="$(CATALOG)" -push="$(CATALOG_IMG)" -digest=$(BIN)/catalog.digest
 
 .PHONY: release
-release: $(BIN)/kustomize ## Make all that is published, in dist/release/VERSION: images, SBOM, manifests, notes (VERSION=…, IMAGE_REGISTRY=…)
+release: $(BIN)/kustomize ## Make all that is published, in dist/release/VERSION: images, plugin, SBOM, notes (VERSION=…, IMAGE_REGISTRY=…, PLUGIN_URL=…)
 	$(say) "release $(VERSION)"
-	@hack/release.sh "$(VERSION)" "$(IMAGE_REGISTRY)" "$(PLATFORMS)"
+	@PLUGIN_PLATFORMS="$(PLUGIN_PLATFORMS)" PLUGIN_URL="$(PLUGIN_URL)" hack/release.sh "$(VERSION)" "$(IMAGE_REGISTRY)" "$(PLATFORMS)"
 
 .PHONY: release-push
 release-push: ## Push and sign what release made, see whether its catalog can be installed, and keep the bundle in releases/ (SIGN_KEY=file)

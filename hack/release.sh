@@ -4,11 +4,15 @@
 #
 # REGISTRY, such as registry.example or mirror.example/apps, is where the images will be: manifests, bundle and catalog name them
 # there, by digest. Ours need not be there yet, their digests are known; those of etcd are asked for.
+#
+# PLUGIN_PLATFORMS are those that the plugin for kubectl is made for. PLUGIN_URL, such as https://downloads.example/v0.5.0, is where its
+# archives will be: a manifest for krew names them there, and without PLUGIN_URL there is none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:?usage: hack/release.sh VERSION REGISTRY [PLATFORMS]}
 registry=${2:?release: in which registry will the images be? Give IMAGE_REGISTRY=host[:port][/path]}
 platforms=${3:-linux/amd64,linux/arm64}
+plugin_platforms=${PLUGIN_PLATFORMS:-linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64}
 name=registry.example/etcd-operator/etcd-operator # as manifests have it
 prefix=$registry/etcd-operator/etcd-operator
 export VERSION=$version REVISION=${REVISION-$(git -c safe.directory='*' rev-parse HEAD 2>/dev/null || true)}
@@ -60,6 +64,14 @@ for image in operator scorecard bundle catalog; do
   [ "$image" != operator ] || suffix=
   release sbom -name="${name##*/}$suffix" -version="$version" -layout="$out/images/$image" -out="$out/sbom"
 done
+
+mkdir "$out/plugin"
+for platform in ${plugin_platforms//,/ }; do
+  program=$work/plugin/${platform//\//-}/kubectl-etcd
+  [[ $platform != windows/* ]] || program+=.exe
+  GOOS=${platform%/*} GOARCH=${platform#*/} CGO_ENABLED=0 go build -ldflags="-s -w -X main.version=$version" -o "$program" ./cmd/kubectl-etcd
+done
+release plugin -version="$version" -binaries="$work/plugin" -out="$out/plugin" -url="${PLUGIN_URL:-}"
 
 hack/render.sh "$prefix@$(digest operator)" >"$out/install.yaml"
 cp "$out/install.yaml" dist/install.yaml

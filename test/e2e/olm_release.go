@@ -39,7 +39,7 @@ func cutReleases() string {
 		}
 		run("make", "-C", tree, "bundle", "VERSION="+version, "REPLACES="+replaces)
 		run("make", "-C", tree, "release", "release-push", "VERSION="+version, "IMAGE_REGISTRY="+registry,
-			"PLATFORMS=linux/"+runtime.GOARCH, "SIGN_KEY="+key)
+			"PLATFORMS=linux/"+runtime.GOARCH, "PLUGIN_PLATFORMS=linux/"+runtime.GOARCH, "SIGN_KEY="+key)
 	}
 	for _, version := range history {
 		kept := filepath.Join(tree, "releases", "v"+version)

@@ -6,6 +6,7 @@
 //	release notes      cuts the notes of a version from the changelog
 //	release same       tells whether two OCI layouts hold the same image, and prints its digest
 //	release sbom       lists what is in an image, as SPDX, from what the Go compiler wrote into its programs
+//	release plugin     packs the plugin for kubectl, with a manifest for krew
 //	release push       pushes an OCI layout, by its digest and a tag
 //	release attach     puts the lists of what is in an image beside it in its registry
 //	release sign       puts a signature of an image, and of how it was built, beside it; needs a key
@@ -44,7 +45,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which of notes, same, sbom, push, attach, sign, verify, published, keep?")
+		return errors.New("which of notes, same, sbom, plugin, push, attach, sign, verify, published, keep?")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	switch args[0] {
@@ -54,6 +55,8 @@ func run(ctx context.Context, args []string) error {
 		return runSame(flags, args[1:])
 	case "sbom":
 		return runSBOM(flags, args[1:])
+	case "plugin":
+		return runPlugin(flags, args[1:])
 	case "push":
 		return runPush(ctx, flags, args[1:])
 	case "attach":
@@ -67,7 +70,7 @@ func run(ctx context.Context, args []string) error {
 	case "keep":
 		return runKeep(flags, args[1:])
 	default:
-		return fmt.Errorf("unknown command %q: notes, same, sbom, push, attach, sign, verify, published or keep", args[0])
+		return fmt.Errorf("unknown command %q: notes, same, sbom, plugin, push, attach, sign, verify, published or keep", args[0])
 	}
 }
 
@@ -114,6 +117,19 @@ func runSBOM(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	return writeSBOMs(*layout, *name, *version, *out)
+}
+
+func runPlugin(flags *flag.FlagSet, args []string) error {
+	var p plugin
+	flags.StringVar(&p.version, "version", "", "the version, such as 0.3.0")
+	flags.StringVar(&p.binaries, "binaries", "", "folder with a program for each platform, such as linux-amd64/kubectl-etcd")
+	flags.StringVar(&p.license, "license", "LICENSE", "file with the licence")
+	flags.StringVar(&p.out, "out", "", "folder to write archives and manifest to")
+	flags.StringVar(&p.url, "url", "", "URL below which the archives will be downloaded; without it there is no manifest")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return p.run()
 }
 
 func runPush(ctx context.Context, flags *flag.FlagSet, args []string) error {

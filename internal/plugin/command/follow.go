@@ -1,0 +1,109 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
+)
+
+// sight is what a look at long work finds.
+type sight struct {
+	progress.Progress
+	ended   bool
+	problem string // why it ended badly; empty if it ended well
+	result  string // what there is now
+}
+
+// follow looks at long work until it ends, and shows how far it is. goesOn says what becomes of it when nobody looks any more; then
+// what is returned has not ended.
+func (a *app) follow(ctx context.Context, limit time.Duration, goesOn string, look func(context.Context) (sight, error),
+) (sight, error) {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	shown := display{app: a}
+	defer shown.end()
+	for {
+		seen, err := look(ctx)
+		switch {
+		case ctx.Err() != nil: // what was seen meanwhile may be half of it
+		case apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
+			return sight{}, err
+		case err != nil:
+			seen.Progress = progress.Progress{What: "the API server", Message: err.Error() + "; trying again"}
+			shown.show(seen.Progress)
+		case seen.ended:
+			return seen, nil
+		default:
+			shown.show(seen.Progress)
+		}
+		select {
+		case <-ctx.Done():
+			shown.end()
+			a.stop(ctx, limit, goesOn)
+			return sight{}, nil
+		case <-time.After(a.Look):
+		}
+	}
+}
+
+// finish says how it ended.
+func (a *app) finish(seen sight, err error) error {
+	if err != nil || !seen.ended {
+		return err
+	}
+	if seen.problem != "" {
+		a.note("%s failed: %s", seen.What, seen.problem)
+		a.exit = Unwell
+		return nil
+	}
+	a.say("%s", seen.result)
+	return nil
+}
+
+func (a *app) stop(ctx context.Context, limit time.Duration, goesOn string) {
+	a.exit = Unfinished
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		a.note("not finished after %s; %s", limit, goesOn)
+		return
+	}
+	a.note("no longer waiting; %s", goesOn)
+}
+
+// display shows how far work is: a bar that is drawn again, or a line whenever something else is to say.
+type display struct {
+	*app
+	stage string
+	drawn int // characters of the bar
+}
+
+func (d *display) show(p progress.Progress) {
+	if d.BarWidth == 0 {
+		if stage := progress.Stage(p); stage != d.stage {
+			d.stage = stage
+			d.note("%s", progress.Line(p))
+		}
+		return
+	}
+	bar := progress.Bar(p, d.BarWidth-1) // a full last column breaks the line in some terminals
+	length := utf8.RuneCountInString(bar)
+	_, _ = fmt.Fprint(d.Err, "\r", bar, strings.Repeat(" ", max(0, d.drawn-length)))
+	d.drawn = length
+}
+
+// end leaves the last bar where it is, and goes below it.
+func (d *display) end() {
+	if d.drawn > 0 {
+		_, _ = fmt.Fprintln(d.Err)
+		d.drawn = 0
+	}
+}

@@ -1,0 +1,97 @@
+package restoring
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// Choices are what a person says of the new cluster; what is empty is that of the backup's cluster.
+type Choices struct {
+	Size         int32
+	Version      string
+	StorageSize  string
+	StorageClass string
+}
+
+// Cluster is the EtcdCluster that begins with a backup. What belongs to the data is that of the cluster which the backup is of, if that is
+// still there: size, version, image, storage, resources, settings of etcd, TLS. backup is nil where a store is looked through.
+func Cluster(namespace, name string, from v1alpha1.Restore, backup *v1alpha1.EtcdBackup, source *v1alpha1.EtcdCluster, chosen Choices,
+) (*v1alpha1.EtcdCluster, error) {
+	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	c.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EtcdCluster"))
+	if backup != nil {
+		c.Spec.Version = minor(backup.Status.EtcdVersion)
+	}
+	if source != nil {
+		of := source.DeepCopy().Spec
+		c.Spec = v1alpha1.EtcdClusterSpec{
+			Size: of.Size, Version: of.Version, Image: of.Image, Storage: of.Storage, Resources: of.Resources, Etcd: of.Etcd, TLS: of.TLS,
+		}
+	}
+	if ptr.Deref(c.Spec.Size, 0) == 0 {
+		c.Spec.Size = ptr.To[int32](v1alpha1.DefaultSize) // one that hibernates still has a size for data to be restored into
+	}
+	c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &from}
+	return c, chosen.apply(&c.Spec)
+}
+
+func (c Choices) apply(spec *v1alpha1.EtcdClusterSpec) error {
+	if c.Size > 0 {
+		spec.Size = ptr.To(c.Size)
+	}
+	if c.Version != "" {
+		spec.Version = c.Version
+	}
+	if c.StorageSize != "" {
+		size, err := resource.ParseQuantity(c.StorageSize)
+		if err != nil {
+			return fmt.Errorf("--storage-size %s: %w", c.StorageSize, err)
+		}
+		spec.Storage.Size = &size
+	}
+	if c.StorageClass != "" {
+		spec.Storage.StorageClassName = &c.StorageClass
+	}
+	if spec.Storage.Ephemeral != nil {
+		return errors.New("the cluster of the backup has ephemeral storage, and nothing can be restored into that: " +
+			"create the EtcdCluster yourself, with storage.size and bootstrap.restore")
+	}
+	return nil
+}
+
+// minor of a version: 3.6 of 3.6.16, which follows its newest patch.
+func minor(version string) string {
+	parts := strings.Split(version, ".")
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[0] + "." + parts[1]
+}
+
+// Sight is how far a new cluster is that begins with a backup: served says whether it is there, with its data.
+func Sight(c *v1alpha1.EtcdCluster) (served bool, what string) {
+	available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable)
+	r := c.Status.Restore
+	switch {
+	case r != nil && r.Problem != "":
+		return false, r.Problem
+	case r != nil && r.Failure != nil:
+		return false, fmt.Sprintf("the data of %s cannot be restored: %s; it is tried again", r.Failure.Member, r.Failure.Message)
+	case r != nil && r.RestoredAt.IsZero() && r.Progress != "":
+		return false, "waiting for " + r.Progress
+	case available == nil:
+		return false, "waiting for the operator"
+	case r != nil && !r.CompletedAt.IsZero() && available.Status == metav1.ConditionTrue:
+		return true, available.Message
+	default:
+		return false, available.Message
+	}
+}

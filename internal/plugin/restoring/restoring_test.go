@@ -1,0 +1,148 @@
+package restoring
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+type er = v1alpha1.EtcdRestore
+
+var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+// at is an EtcdRestore of cluster a that was created so many minutes ago.
+func at(minutes int, change func(*er)) er {
+	r := er{Spec: v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "b1"}}
+	r.Name, r.CreationTimestamp = "r", metav1.NewTime(now.Add(-time.Duration(minutes)*time.Minute))
+	change(&r)
+	return r
+}
+
+func complete(reason string) []metav1.Condition {
+	return []metav1.Condition{{
+		Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, Reason: reason, Message: "because of " + reason,
+	}}
+}
+
+// TestUndoable: the last restore of the cluster that was confirmed, while its volumes are kept or it is still running.
+func TestUndoable(t *testing.T) {
+	done := func(until time.Duration) func(*er) {
+		return func(r *er) {
+			r.Spec.Confirm, r.Status.Phase, r.Status.UndoUntil = "a@5->3", v1alpha1.RestoreComplete, ptr.To(metav1.NewTime(now.Add(until)))
+		}
+	}
+	tests := map[string]struct {
+		all []er
+		why string
+	}{
+		"none":        {nil, "nothing was restored into a"},
+		"kept":        {[]er{at(5, done(time.Hour))}, ""},
+		"expired":     {[]er{at(5, done(-time.Hour))}, "no longer kept"},
+		"of another":  {[]er{at(5, func(r *er) { done(time.Hour)(r); r.Spec.Cluster = "b" })}, "nothing was restored into a"},
+		"unconfirmed": {[]er{at(1, func(*er) {}), at(5, done(time.Hour))}, ""},
+		"newer":       {[]er{at(1, done(-time.Hour)), at(5, done(time.Hour))}, "no longer kept"},
+		"running":     {[]er{at(5, func(r *er) { r.Spec.Confirm, r.Status.Phase = "x", v1alpha1.RestoreBackingUp })}, ""},
+		"undone":      {[]er{at(5, func(r *er) { done(time.Hour)(r); r.Status.Phase = v1alpha1.RestoreUndone })}, "undone already"},
+		"replaced": {[]er{at(5, func(r *er) {
+			done(time.Hour)(r)
+			r.Status.Conditions = complete(v1alpha1.ReasonReplaced)
+		})}, "because of Replaced"},
+	}
+	for name, test := range tests {
+		r, why := Undoable(test.all, "a", now)
+		if why == "" && r == nil || (why == "") != (test.why == "") || !strings.Contains(why, test.why) {
+			t.Errorf("%s: %q, wanted %q", name, why, test.why)
+		}
+	}
+}
+
+// TestEnded: a wait ends with the phase that was asked for, and when it can never come; a status of an older spec says nothing.
+func TestEnded(t *testing.T) {
+	tests := map[string]struct {
+		change  func(*er)
+		ended   bool
+		problem string
+	}{
+		"restoring":  {func(r *er) { r.Status.Phase = v1alpha1.RestoreRunning }, false, ""},
+		"complete":   {func(r *er) { r.Status.Phase = v1alpha1.RestoreComplete }, true, ""},
+		"old status": {func(r *er) { r.Status.Phase, r.Generation = v1alpha1.RestoreComplete, 2 }, false, ""},
+		"not undone": {func(r *er) { r.Status.Phase, r.Spec.Undo = v1alpha1.RestoreComplete, true }, false, ""},
+		"undone":     {func(r *er) { r.Status.Phase, r.Spec.Undo = v1alpha1.RestoreUndone, true }, true, ""},
+		"replaced": {func(r *er) {
+			r.Spec.Undo, r.Status.Conditions = true, complete(v1alpha1.ReasonReplaced)
+		}, true, "because of Replaced"},
+		"unconfirmed": {func(r *er) { r.Status.Conditions = complete(v1alpha1.ReasonUnconfirmed) }, true, "was made again"},
+	}
+	for name, test := range tests {
+		r := at(1, test.change)
+		ended, problem := Ended(&r)
+		if ended != test.ended || !strings.Contains(problem, test.problem) || (problem == "") != (test.problem == "") {
+			t.Errorf("%s: %v %q", name, ended, problem)
+		}
+	}
+}
+
+// TestWaiting: the same question is asked once, whatever defaults the answer has; another question is another EtcdRestore.
+func TestWaiting(t *testing.T) {
+	asked := at(1, func(r *er) {
+		r.Spec.KeepFor, r.Spec.Confirm, r.Status.Phase = &metav1.Duration{Duration: time.Hour}, "old", v1alpha1.RestorePreviewed
+	})
+	begun := at(0, func(r *er) { r.Status.Phase = v1alpha1.RestoreRunning })
+	all := []er{begun, asked}
+	if r := Waiting(all, v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "b1"}); r == nil || r.Status.Phase != v1alpha1.RestorePreviewed {
+		t.Errorf("waiting %+v", r)
+	}
+	for _, other := range []v1alpha1.EtcdRestoreSpec{{Cluster: "a", Backup: "b2"}, {Cluster: "a", Backup: "b1", SkipSafetyBackup: true}} {
+		if r := Waiting(all, other); r != nil {
+			t.Errorf("%+v is not what was asked for", other)
+		}
+	}
+}
+
+// TestCommandAsksForTheSame: what a preview says to go on with has every choice in it.
+func TestCommandAsksForTheSame(t *testing.T) {
+	r := at(1, func(r *er) {
+		r.Namespace = "default"
+		r.Spec = v1alpha1.EtcdRestoreSpec{
+			Cluster: "a", Store: "s", From: &v1alpha1.RestoreFrom{Cluster: "x/a", At: "latest"}, SkipSafetyBackup: true,
+			Decryption: &v1alpha1.SecretReference{Secret: "keys"}, KeepFor: &metav1.Duration{Duration: time.Hour},
+		}
+		r.Status.Preview = &v1alpha1.RestorePreview{Confirm: "a@5->3"}
+	})
+	want := "kubectl etcd restore a -n default --store s --from x/a --at latest --skip-safety-backup --decryption keys --keep-for 1h0m0s " +
+		"--confirm 'a@5->3'"
+	if is := Command(&r); is != want {
+		t.Errorf("command %s\nwanted %s", is, want)
+	}
+}
+
+// TestSight: a new cluster is there when it serves the data; until then it is said what it waits for.
+func TestSight(t *testing.T) {
+	available := []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Message: "well"}}
+	at := ptr.To(metav1.NewTime(now))
+	full := &v1alpha1.RestoreFailure{Member: "a-0", Message: "full"}
+	tests := map[string]struct {
+		restore *v1alpha1.RestoreStatus
+		all     []metav1.Condition
+		served  bool
+		what    string
+	}{
+		"new":     {nil, nil, false, "waiting for the operator"},
+		"problem": {&v1alpha1.RestoreStatus{Problem: "no backup"}, available, false, "no backup"},
+		"failure": {&v1alpha1.RestoreStatus{Failure: full}, nil, false, "a-0 cannot be restored: full"},
+		"filling": {&v1alpha1.RestoreStatus{Progress: "the data"}, nil, false, "waiting for the data"},
+		"filled":  {&v1alpha1.RestoreStatus{RestoredAt: at}, available, false, "well"},
+		"served":  {&v1alpha1.RestoreStatus{RestoredAt: at, CompletedAt: at}, available, true, "well"},
+	}
+	for name, test := range tests {
+		c := &v1alpha1.EtcdCluster{Status: v1alpha1.EtcdClusterStatus{Restore: test.restore, Conditions: test.all}}
+		if served, what := Sight(c); served != test.served || !strings.Contains(what, test.what) {
+			t.Errorf("%s: %v %q", name, served, what)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package screen
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
+	"github.com/etcd-operator/etcd-operator/internal/plugin/restoring"
+)
+
+// next says what the operator does next, and what a person has to do.
+func next(o Objects) []string {
+	var all []string
+	c := &o.Cluster
+	if len(c.Status.Conditions) == 0 {
+		all = append(all, "no operator has looked at the cluster yet")
+	}
+	asked := restoring.Pending(o.Restores, c.Name)
+	if r := c.Status.Restore; r != nil && r.CompletedAt.IsZero() && !r.IsCancelled() && len(asked) == 0 {
+		all = append(all, volumesOf(r)...) // an EtcdRestore says the same of its own
+	}
+	if going := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); going != nil && mentions(going.Reason) {
+		all = append(all, going.Message)
+	}
+	if loss := c.Status.QuorumLoss; loss != nil && loss.Accept != "" {
+		all = append(all, "quorum is lost for good: spec.recovery.acceptDataLoss: "+loss.Accept+" goes on from the best survivor")
+	}
+	all = append(all, underWay(o.Backups)...)
+	all = append(all, asked...)
+	if hint := unprotected(c, o.Backups); hint != "" {
+		all = append(all, hint)
+	}
+	if len(all) == 0 {
+		all = append(all, "nothing is left to do")
+	}
+	return all
+}
+
+// mentions says whether the message of Progressing tells something that is still to come.
+func mentions(reason string) bool {
+	return reason != v1alpha1.ReasonAsWanted && reason != v1alpha1.ReasonRefused // Degraded tells what was refused
+}
+
+// volumesOf says how far the volumes are that get the data of a backup.
+func volumesOf(r *v1alpha1.RestoreStatus) []string {
+	var all []string
+	if r.Progress != "" {
+		all = append(all, "restore: waiting for "+r.Progress)
+	}
+	if r.Problem != "" {
+		all = append(all, "restore: "+r.Problem)
+	}
+	return all
+}
+
+func underWay(backups []v1alpha1.EtcdBackup) []string {
+	var all []string
+	for _, b := range Newest(backups) {
+		switch b.Status.Phase {
+		case v1alpha1.BackupComplete, v1alpha1.BackupFailed:
+		default:
+			all = append(all, progress.Line(progress.OfBackup(&b)))
+		}
+	}
+	return all
+}
+
+// unprotected says how to get a verified backup where there is none.
+func unprotected(c *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) string {
+	for i := range backups {
+		if IsVerified(&backups[i]) {
+			return ""
+		}
+	}
+	why, store := "", ""
+	if c.Spec.Backup == nil {
+		why, store = ", and spec.backup.store names no store", " --store STORE"
+	}
+	return fmt.Sprintf("there is no verified backup%s: 'kubectl etcd backup %s%s --wait' makes one", why, c.Name, store)
+}

@@ -1,0 +1,89 @@
+package screen
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what is said into testdata")
+
+var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+// TestScreens: what people and scripts read of each cluster in testdata.
+func TestScreens(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) < 4 {
+		t.Fatal("testdata:", files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			s := Of(read(t, file))
+			golden(t, file[:len(file)-len(".yaml")]+".txt", Text(s, now, 120))
+			raw, err := json.MarshalIndent(s, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, file[:len(file)-len(".yaml")]+".json", string(raw)+"\n")
+		})
+	}
+}
+
+// TestOverview: several clusters have a line each, in the order in which they come.
+func TestOverview(t *testing.T) {
+	var all []Status
+	for _, name := range []string{"healthy", "quorum-lost", "restoring"} {
+		all = append(all, Of(read(t, "testdata/"+name+".yaml")))
+	}
+	golden(t, "testdata/overview.txt", Overview(all))
+}
+
+// TestBestIsVerified: the newest verified backup comes first, whatever is newer.
+func TestBestIsVerified(t *testing.T) {
+	backups := read(t, "testdata/healthy.yaml").Backups
+	for range 6 {
+		var names []string
+		for _, b := range Best(backups) {
+			names = append(names, b.Name)
+		}
+		if want := []string{"daily-2", "daily-1", "running", "broken"}; !slices.Equal(names, want) {
+			t.Fatalf("best: %v, wanted %v", names, want)
+		}
+		backups = append(backups[1:], backups[0])
+	}
+}
+
+func read(t *testing.T, file string) Objects {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o Objects
+	if err := yaml.UnmarshalStrict(raw, &o); err != nil {
+		t.Fatal(file, err)
+	}
+	return o
+}
+
+func golden(t *testing.T, file, is string) {
+	t.Helper()
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(is), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is != string(want) {
+		t.Errorf("%s is\n%s\nwanted\n%s", file, is, want)
+	}
+}
