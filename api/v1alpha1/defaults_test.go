@@ -174,7 +174,7 @@ func TestColumnsAndNames(t *testing.T) {
 	for _, column := range columns {
 		titles = append(titles, column.(map[string]any)["name"])
 	}
-	if want := []any{"Size", "Ready", "Version", "Status", "Age"}; !slices.Equal(titles, want) {
+	if want := []any{"Size", "Ready", "Version", "Status", "Last-Backup", "Age"}; !slices.Equal(titles, want) {
 		t.Errorf("columns are %v, want %v", titles, want)
 	}
 }
