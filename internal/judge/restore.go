@@ -52,7 +52,9 @@ func (j *judgement) choose() {
 }
 
 // isChosen says whether the others give way to the member of that name.
-func (j *judgement) isChosen(name string) bool { return gives(j.c) && slices.Contains(j.c.Status.Restore.Members, name) }
+func (j *judgement) isChosen(name string) bool {
+	return gives(j.c) && slices.Contains(j.c.Status.Restore.Members, name)
+}
 
 // isAwaited says whether a volume is of a member that is to come by a restore in place, and that nobody gives way to yet.
 func (j *judgement) isAwaited(name string) bool {
