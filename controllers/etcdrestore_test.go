@@ -189,8 +189,9 @@ func TestRestoreInPlace(t *testing.T) {
 	}
 	w.must(w.until(o, "its volumes are kept", func() bool { return w.restore.Status.UndoUntil != nil }))
 	for _, order := range w.orders {
-		if order.Restore == nil || order.Restore.Bump != plan.Bump || order.Restore.ManifestSHA256 != "m1" || len(order.Restore.InitialCluster) != 3 {
-			t.Errorf("order %+v", order.Restore)
+		ordered := order.Restore
+		if ordered == nil || ordered.Bump != plan.Bump || ordered.ManifestSHA256 != "m1" || len(ordered.InitialCluster) != 3 {
+			t.Errorf("order %+v", ordered)
 		}
 	}
 	if len(w.jobs) != 3 || len(w.left()) > 0 {

@@ -32,10 +32,18 @@ func TestRefusedBackups(t *testing.T) {
 		"found-nowhere": {"EtcdBackup", "{found: v1/a/b/c}", "{found: v1/a/b/c, store: s}", "found is a path in a store"},
 		"no-target":     {"EtcdRestore", "{backup: b}", "{cluster: a, backup: b}", "cluster"},
 		"no-source":     {"EtcdRestore", "{cluster: a}", "{cluster: a, store: s}", "either a backup, or a store with from"},
-		"two-sources":   {"EtcdRestore", "{cluster: a, backup: b, store: s}", "{cluster: a, store: s, from: {at: latest}}", "either a backup, or a store"},
-		"from-nowhere":  {"EtcdRestore", "{cluster: a, backup: b, from: {at: latest}}", "{cluster: a, backup: b, keepFor: 24h}", "from goes with store"},
-		"at-what":       {"EtcdRestore", "{cluster: a, store: s, from: {at: yesterday}}", `{cluster: a, store: s, from: {at: "48213"}}`, "must be latest"},
-		"kept-for-long": {"EtcdRestore", "{cluster: a, backup: b, keepFor: 1m}", "{cluster: a, backup: b, keepFor: 10m}", "keepFor must be 10m or more"},
+		"two-sources": {
+			"EtcdRestore", "{cluster: a, backup: b, store: s}", "{cluster: a, store: s, from: {at: latest}}", "either a backup, or a store",
+		},
+		"from-nowhere": {
+			"EtcdRestore", "{cluster: a, backup: b, from: {at: latest}}", "{cluster: a, backup: b, keepFor: 24h}", "from goes with store",
+		},
+		"at-what": {
+			"EtcdRestore", "{cluster: a, store: s, from: {at: yesterday}}", `{cluster: a, store: s, from: {at: "48213"}}`, "must be latest",
+		},
+		"kept-for-long": {
+			"EtcdRestore", "{cluster: a, backup: b, keepFor: 1m}", "{cluster: a, backup: b, keepFor: 10m}", "keepFor must be 10m or more",
+		},
 		"no-recipient": {
 			"EtcdBackup", "{cluster: a, encryption: {recipients: [key]}}", "{cluster: a, encryption: {recipients: [age1xyz]}}", "recipients",
 		},
@@ -56,11 +64,19 @@ func TestWhatStaysOfBackups(t *testing.T) {
 	for name, c := range map[string]struct{ kind, from, bad, good string }{
 		"cluster": {"EtcdBackup", "{cluster: a, store: s}", "{cluster: b, store: s}", "{cluster: a, store: s, deletionPolicy: Delete}"},
 		"store":   {"EtcdBackup", "{cluster: a, store: s}", "{cluster: a}", "{cluster: a, store: s, decryption: {secret: age}}"},
-		"target":  {"EtcdRestore", "{cluster: a, backup: b}", "{cluster: c, backup: b}", "{cluster: a, backup: b, confirm: a@2->1, skipSafetyBackup: true}"},
-		"source":  {"EtcdRestore", "{cluster: a, backup: b}", "{cluster: a, backup: c}", "{cluster: a, backup: b, undo: true, keepFor: 48h}"},
-		"from":    {"EtcdRestore", "{cluster: a, store: s}", "{cluster: a, store: s, from: {at: latest}}", "{cluster: a, store: s, decryption: {secret: age}}"},
-		"undone":  {"EtcdRestore", "{cluster: a, backup: b, undo: true}", "{cluster: a, backup: b}", "{cluster: a, backup: b, undo: true, confirm: x}"},
-		"kind":    {"EtcdBackupStore", "{volume: {claim: c}}", "{gcs: {bucket: bbb}}", "{volume: {claim: d}}"},
+		"target": {
+			"EtcdRestore", "{cluster: a, backup: b}", "{cluster: c, backup: b}", "{cluster: a, backup: b, confirm: a@2->1, skipSafetyBackup: true}",
+		},
+		"source": {
+			"EtcdRestore", "{cluster: a, backup: b}", "{cluster: a, backup: c}", "{cluster: a, backup: b, undo: true, keepFor: 48h}",
+		},
+		"from": {
+			"EtcdRestore", "{cluster: a, store: s}", "{cluster: a, store: s, from: {at: latest}}", "{cluster: a, store: s, decryption: {secret: age}}",
+		},
+		"undone": {
+			"EtcdRestore", "{cluster: a, backup: b, undo: true}", "{cluster: a, backup: b}", "{cluster: a, backup: b, undo: true, confirm: x}",
+		},
+		"kind": {"EtcdBackupStore", "{volume: {claim: c}}", "{gcs: {bucket: bbb}}", "{volume: {claim: d}}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := ofKind(t, c.kind, "stays-"+name, c.from)

@@ -62,7 +62,8 @@ func undo(v View) Step {
 		return nil
 	}
 	if until := undoUntil(p); until != nil && !v.Now.Before(until.Time) {
-		return ended(v, p, fmt.Sprintf("it is too late to undo: the volumes of the old members were kept until %s", until.UTC().Format(time.RFC3339)))
+		return ended(v, p, fmt.Sprintf("it is too late to undo: the volumes of the old members were kept until %s",
+			until.UTC().Format(time.RFC3339)))
 	}
 	if left := left(v, p.SetAside); p.RestoredAt != nil && !quorum.Holds(left, len(p.SetAside)) {
 		return ended(v, p, fmt.Sprintf("the restore cannot be undone: of %d volumes of the old members %d are left, which are no quorum",
@@ -99,5 +100,6 @@ func cancel(v View) Step {
 	if !v.Restore.Spec.Undo {
 		return nil
 	}
-	return wait(v, v1alpha1.RestoreUndone, v1alpha1.ReasonUndone, "nothing was begun, and nothing will be: create another EtcdRestore to restore")
+	return wait(v, v1alpha1.RestoreUndone, v1alpha1.ReasonUndone,
+		"nothing was begun, and nothing will be: create another EtcdRestore to restore")
 }

@@ -91,7 +91,8 @@ func needCluster(v View) Step {
 	c, name := v.Cluster, v.Restore.Spec.Cluster
 	switch {
 	case c == nil:
-		return pending(v, fmt.Sprintf("there is no EtcdCluster %s in this namespace: to begin with a backup, create it with bootstrap.restore", name))
+		return pending(v, fmt.Sprintf("there is no EtcdCluster %s in this namespace: to begin with a backup, create it with "+
+			"bootstrap.restore", name))
 	case !c.DeletionTimestamp.IsZero():
 		return pending(v, fmt.Sprintf("EtcdCluster %s is being deleted: create it again with bootstrap.restore", name))
 	case c.Status.ClusterID == "":

@@ -46,10 +46,12 @@ func TestGivingWay(t *testing.T) {
 		gives  bool
 		done   bool
 	}{
-		"all have it":                  {func(*scene) {}, true, true},
-		"one was lost":                 {func(s *scene) { s.drop("PersistentVolumeClaim a-4") }, true, false},
-		"one was made again":           {func(s *scene) { delete(s.claim("a-4").Annotations, v1alpha1.AnnotationClusterID) }, true, false},
-		"they have given way":          {func(s *scene) { s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "u1", Restore: "er-1"} }, false, false},
+		"all have it":        {func(*scene) {}, true, true},
+		"one was lost":       {func(s *scene) { s.drop("PersistentVolumeClaim a-4") }, true, false},
+		"one was made again": {func(s *scene) { delete(s.claim("a-4").Annotations, v1alpha1.AnnotationClusterID) }, true, false},
+		"they have given way": {func(s *scene) {
+			s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "u1", Restore: "er-1"}
+		}, false, false},
 		"an earlier restore was there": {func(s *scene) { s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "u1", Restore: "er-0"} }, true, true},
 		"undone before": {func(s *scene) {
 			s.c.Status.Restore.Undo, s.c.Status.Restore.RestoredAt = true, nil

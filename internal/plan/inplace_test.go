@@ -121,7 +121,8 @@ func givingViolation(before *world, step plan.Step) string {
 		running := slices.ContainsFunc(others, func(m cluster.Member) bool { return m.Pod.Exists() && !m.Pod.Overdue })
 		kept := slices.ContainsFunc(others, func(m cluster.Member) bool { return m.Volume == cluster.Kept })
 		aside := slices.ContainsFunc(before.view.Members, func(m cluster.Member) bool { return m.Chosen && m.SetAside })
-		if running || kept || aside || !before.view.Restore.Done || len(s.Fact.First) != before.giving.many || s.Fact.Restore != before.view.Restore.InPlace {
+		early := running || kept || aside || !before.view.Restore.Done
+		if early || len(s.Fact.First) != before.giving.many || s.Fact.Restore != before.view.Restore.InPlace {
 			return step.String() + " before the others have given way"
 		}
 	case plan.CreatePods, plan.DeleteVolume, plan.AddLearner, plan.Promote, plan.RemoveMember:

@@ -45,7 +45,10 @@ func neglect(w *world) string {
 func (w *world) lacksWrites() bool {
 	v := &w.view
 	_, all := w.voters(healthy)
-	return w.missing && v.Restore.InPlace == "" && v.Unread == "" && all > 0 && v.Record.Revision > 0 && v.Record.Recovering == "" && v.Want.Size > 0
+	if v.Restore.InPlace != "" {
+		return false // they are not looked for any more
+	}
+	return w.missing && v.Unread == "" && all > 0 && v.Record.Revision > 0 && v.Record.Recovering == "" && v.Want.Size > 0
 }
 
 // risksWrites says whether a step changes which members have data, or stops one, while writes are

@@ -161,7 +161,8 @@ func (w *world) voters(is func(*cluster.Member) bool) (some, all int) {
 // forgets says whether nothing is left of a member, and drops the truth about it: its
 // name is never used again.
 func (w *world) forgets(m cluster.Member) bool {
-	left := m.Recorded || m.Pod.Exists() || m.Volume != cluster.NoVolume || m.Role != cluster.Unlisted || m.Name == w.view.Record.Joining || m.Chosen
+	named := m.Recorded || m.Chosen || m.Name == w.view.Record.Joining
+	left := named || m.Pod.Exists() || m.Volume != cluster.NoVolume || m.Role != cluster.Unlisted
 	if !left {
 		*w.fate(m.Name) = fate{}
 	}

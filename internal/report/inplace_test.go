@@ -72,7 +72,8 @@ func TestGivingWayIsNoFault(t *testing.T) {
 			step = plan.Refuse{Because: problem}
 		}
 		all := report.Status(c, v, step, nil).Conditions
-		available, degraded := meta.FindStatusCondition(all, v1alpha1.ConditionAvailable), meta.FindStatusCondition(all, v1alpha1.ConditionDegraded)
+		available := meta.FindStatusCondition(all, v1alpha1.ConditionAvailable)
+		degraded := meta.FindStatusCondition(all, v1alpha1.ConditionDegraded)
 		if available.Reason != v1alpha1.ReasonRestoring || !strings.Contains(available.Message, "give way") {
 			t.Errorf("%+v", available)
 		}
