@@ -147,7 +147,8 @@ func pack(files []oci.File) ([]byte, error) {
 	w := tar.NewWriter(packed)
 	for _, file := range files {
 		header := &tar.Header{
-			Name: file.Name, Mode: file.Mode, Size: int64(len(file.Content)), ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR,
+			Name: file.Name, Mode: file.Mode, Size: int64(len(file.Content)), ModTime: time.Unix(0, 0),
+			Typeflag: tar.TypeReg, Format: tar.FormatUSTAR,
 		}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err

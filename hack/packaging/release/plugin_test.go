@@ -34,7 +34,7 @@ func packed(t *testing.T, url string) plugin {
 	return p
 }
 
-// TestTheManifestOfThePluginNamesWhatIsPacked: each platform has its archive, by its URL and its sha256, and in it the program and the licence.
+// TestTheManifestOfThePluginNamesWhatIsPacked: each platform has its archive, by its URL and its sha256, and in it program and licence.
 func TestTheManifestOfThePluginNamesWhatIsPacked(t *testing.T) {
 	p := packed(t, "https://downloads.example/v0.3.0/")
 	if err := p.run(); err != nil {

@@ -44,6 +44,7 @@ type Status struct {
 	Members       []Member    `json:"members"`
 	SetAside      []Volume    `json:"setAside,omitempty"`
 	Backups       []Backup    `json:"backups"`
+	NextBackup    *time.Time  `json:"nextBackup,omitempty"`
 	Next          []string    `json:"next"`
 	Unread        []string    `json:"unread,omitempty"`
 }
@@ -91,7 +92,7 @@ func Of(o Objects) Status {
 	if available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable); available != nil {
 		s.State = available.Reason
 	}
-	for _, each := range c.Status.Conditions {
+	for _, each := range conditionsOf(c) {
 		s.Conditions = append(s.Conditions, Condition{
 			Type: each.Type, Status: string(each.Status), Reason: each.Reason, Message: each.Message, Since: each.LastTransitionTime.UTC(),
 		})
@@ -99,8 +100,19 @@ func Of(o Objects) Status {
 	for _, b := range Best(o.Backups) {
 		s.Backups = append(s.Backups, BackupOf(&b))
 	}
+	if b := c.Status.Backup; b != nil {
+		s.NextBackup = timeOf(b.Next)
+	}
 	s.Next = next(o)
 	return s
+}
+
+// conditionsOf are those of the cluster, and of its backups.
+func conditionsOf(c *v1alpha1.EtcdCluster) []metav1.Condition {
+	if c.Status.Backup == nil {
+		return c.Status.Conditions
+	}
+	return slices.Concat(c.Status.Conditions, c.Status.Backup.Conditions)
 }
 
 // IsHealthy says whether clients are served and nothing is wrong.

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -31,6 +32,9 @@ func next(o Objects) []string {
 	all = append(all, asked...)
 	if hint := unprotected(c, o.Backups); hint != "" {
 		all = append(all, hint)
+	}
+	if b := c.Status.Backup; b != nil && !b.Next.IsZero() {
+		all = append(all, "the schedule makes the next backup at "+b.Next.UTC().Format(time.RFC3339))
 	}
 	if len(all) == 0 {
 		all = append(all, "nothing is left to do")
