@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -103,6 +105,10 @@ func TestBackupFollowsWhatItWaitsFor(t *testing.T) {
 	b.becomes("its store is missing", func(s v1alpha1.EtcdBackupStatus) bool {
 		return reasonOf(s, v1alpha1.ConditionVerified) == v1alpha1.ReasonStoreMissing && s.Revision == 9 && s.Phase == v1alpha1.BackupVerifying
 	})
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: b.named("backups")}
+	claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	b.create(claim)
 	store := &v1alpha1.EtcdBackupStore{ObjectMeta: b.named("later")}
 	store.Spec.Volume = &v1alpha1.VolumeStore{Claim: "backups"}
 	b.create(store)

@@ -4,6 +4,7 @@ package controllers_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -286,7 +287,7 @@ func TestFault13NewerStatusIsLeftAlone(t *testing.T) {
 	one.look(c, enough)
 	whole(t, c)
 	isLedBy(t, c, one.name)
-	c.Status.Format++
+	c.Status.Format = v1alpha1.StatusFormat + 1
 	if err := server.Status().Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +300,7 @@ func TestFault13NewerStatusIsLeftAlone(t *testing.T) {
 		if did := o.did.take(); len(did) > 0 {
 			t.Errorf("%s did %v", o.name, did)
 		}
-		if told := o.told("NewerStatus"); len(told) != 1 || !strings.Contains(told[0], "format 2") {
+		if told := o.told("NewerStatus"); len(told) != 1 || !strings.Contains(told[0], fmt.Sprintf("format %d", c.Status.Format)) {
 			t.Errorf("%s says %q", o.name, told)
 		}
 	}

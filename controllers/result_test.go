@@ -41,6 +41,7 @@ var pauses = []struct {
 	{plan.MoveLeader{}, memory.Again, memory.Again},
 	{plan.RemoveMember{}, memory.Again, memory.Again},
 	{plan.Quarantine{}, memory.Later, memory.Later * 3 / 2},
+	{plan.LiftQuarantine{}, memory.Later, memory.Later * 3 / 2},
 	{plan.CreateBackup{}, memory.Later, memory.Later * 3 / 2},
 	{plan.Hold{}, memory.Later, memory.Later * 3 / 2},
 	{plan.MarkPods{}, memory.Later, memory.Later * 3 / 2},

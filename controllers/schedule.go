@@ -99,7 +99,11 @@ func (r *Schedule) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (schedu
 	if err := r.client.List(ctx, &clusters, client.InNamespace(c.Namespace)); err != nil {
 		return seen, fmt.Errorf("list EtcdClusters: %w", err)
 	}
-	seen.Backups, seen.Clusters = backups.Items, clusters.Items
+	var restores v1alpha1.EtcdRestoreList
+	if err := r.client.List(ctx, &restores, client.InNamespace(c.Namespace)); err != nil {
+		return seen, fmt.Errorf("list EtcdRestores: %w", err)
+	}
+	seen.Backups, seen.Clusters, seen.Restores = backups.Items, clusters.Items, restores.Items
 	var store v1alpha1.EtcdBackupStore
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.Backup.Store}, &store)
 	if err == nil {

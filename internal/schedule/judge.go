@@ -17,6 +17,7 @@ type Seen struct {
 	Store    *v1alpha1.EtcdBackupStore // that it names; nil: there is none
 	Backups  []v1alpha1.EtcdBackup     // of the namespace
 	Clusters []v1alpha1.EtcdCluster    // of the namespace: some may be restored from one of these
+	Restores []v1alpha1.EtcdRestore    // of the namespace: some may be about to restore one of these
 	Now      time.Time
 }
 
@@ -122,6 +123,9 @@ func use(seen Seen, b *v1alpha1.EtcdBackup) string {
 	if i := slices.IndexFunc(seen.Clusters, func(c v1alpha1.EtcdCluster) bool { return isRestored(&c, b) }); i >= 0 {
 		return "EtcdCluster " + seen.Clusters[i].Name + " is restored from it"
 	}
+	if i := slices.IndexFunc(seen.Restores, func(r v1alpha1.EtcdRestore) bool { return mayRestore(&r, b) }); i >= 0 {
+		return "EtcdRestore " + seen.Restores[i].Name + " may yet restore it"
+	}
 	return ""
 }
 
@@ -131,4 +135,12 @@ func isRestored(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) bool {
 		return s.CompletedAt == nil && (s.Backup == b.Name || s.Path == b.Status.Path)
 	}
 	return c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Restore != nil && c.Spec.Bootstrap.Restore.Backup == b.Name && c.Status.ClusterID == ""
+}
+
+// mayRestore says whether an EtcdRestore that has not ended means that backup: whoever has read its preview may confirm it.
+func mayRestore(r *v1alpha1.EtcdRestore, b *v1alpha1.EtcdBackup) bool {
+	if r.Status.Phase == v1alpha1.RestoreComplete || r.Status.Phase == v1alpha1.RestoreUndone || !r.DeletionTimestamp.IsZero() {
+		return false
+	}
+	return r.Spec.Backup == b.Name || r.Status.Preview != nil && r.Status.Preview.Backup == b.Name
 }
