@@ -71,7 +71,8 @@ func TestWhatStaysOfBackups(t *testing.T) {
 			"EtcdRestore", "{cluster: a, backup: b}", "{cluster: a, backup: c}", "{cluster: a, backup: b, undo: true, keepFor: 48h}",
 		},
 		"from": {
-			"EtcdRestore", "{cluster: a, store: s}", "{cluster: a, store: s, from: {at: latest}}", "{cluster: a, store: s, decryption: {secret: age}}",
+			"EtcdRestore", "{cluster: a, store: s}", "{cluster: a, store: s, from: {at: latest}}",
+			"{cluster: a, store: s, decryption: {secret: age}}",
 		},
 		"undone": {
 			"EtcdRestore", "{cluster: a, backup: b, undo: true}", "{cluster: a, backup: b}", "{cluster: a, backup: b, undo: true, confirm: x}",

@@ -61,7 +61,8 @@ var backups = []refusal{
 	},
 	{
 		name: "a time zone of the machine", bad: "{backup: {store: offsite, schedule: '@daily', timeZone: Local}}",
-		good: "{backup: {store: offsite, schedule: '@daily', timeZone: America/Argentina/Buenos_Aires}}", says: "backup.timeZone must be the name",
+		good: "{backup: {store: offsite, schedule: '@daily', timeZone: America/Argentina/Buenos_Aires}}",
+		says: "backup.timeZone must be the name",
 	},
 	{
 		name: "a retention without a schedule", bad: "{backup: {store: offsite, retention: {count: 3}}}",

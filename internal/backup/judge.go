@@ -130,7 +130,8 @@ func clusterOf(seen Seen) Cluster {
 		return Cluster{Name: ClusterName(seen.Backup)}
 	}
 	facts := Cluster{
-		Name: c.Name, Exists: true, UID: string(c.UID), ID: c.Status.ClusterID, Hibernated: c.Size() == 0 && len(answering(c)) == 0, Answering: len(answering(c)),
+		Name: c.Name, Exists: true, UID: string(c.UID), ID: c.Status.ClusterID,
+		Hibernated: c.Size() == 0 && len(answering(c)) == 0, Answering: len(answering(c)),
 		Why: "it says nothing yet",
 	}
 	if available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable); available != nil {

@@ -84,7 +84,8 @@ func missing(v View) (reason, message string) {
 		switch key := s.lacks(); {
 		case !s.Known:
 		case !s.Exists:
-			return absent[s.Kind], fmt.Sprintf("%s %s does not exist in namespace %s: create it, or name another one", s.Kind, s.Name, v.Store.Namespace)
+			return absent[s.Kind], fmt.Sprintf("%s %s does not exist in namespace %s: create it, or name another one",
+				s.Kind, s.Name, v.Store.Namespace)
 		case key != "":
 			return v1alpha1.ReasonKeyMissing, fmt.Sprintf("%s %s has no key %s, or it is empty: add it", s.Kind, s.Name, key)
 		}

@@ -74,7 +74,10 @@ func TestRestoreFailures(t *testing.T) {
 		failure          v1alpha1.RestoreFailure
 		problem, failing string
 	}{
-		{v1alpha1.RestoreFailure{Member: "a-1", Message: "part 3 is corrupt", Final: true}, "the data of a-1 cannot be restored: part 3 is corrupt", ""},
+		{
+			v1alpha1.RestoreFailure{Member: "a-1", Message: "part 3 is corrupt", Final: true},
+			"the data of a-1 cannot be restored: part 3 is corrupt", "",
+		},
 		{v1alpha1.RestoreFailure{Member: "a-1", Message: "connection refused"}, "", "the data of a-1 cannot be restored: connection refused"},
 	} {
 		s := newRestored(t)

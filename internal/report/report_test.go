@@ -176,8 +176,16 @@ func moments() []moment {
 			errors.New("mark volume a-0: etcdserver: request timed out"),
 		},
 		{"restoring", unplanned(), restoring("", ""), plan.Wait{For: "the data of a-0 to be restored: more than 40 % of 12Gi"}, nil},
-		{"restore-failing", unplanned(), restoring("", "the data of a-0 cannot be restored: connection refused"), plan.Wait{For: "the next try"}, nil},
-		{"restore-refused", unplanned(), restoring("there is no EtcdBackup first", ""), plan.Refuse{Because: "there is no EtcdBackup first"}, nil},
+		{
+			"restore-failing", unplanned(), restoring("", "the data of a-0 cannot be restored: connection refused"),
+			plan.Wait{For: "the next try"},
+			nil,
+		},
+		{
+			"restore-refused", unplanned(), restoring("there is no EtcdBackup first", ""),
+			plan.Refuse{Because: "there is no EtcdBackup first"},
+			nil,
+		},
 		{
 			"restore-adopted", unplanned(), restoring("", ""), plan.RecordAdoption(restoring("", ""), "u1", first, true), nil,
 		},

@@ -23,7 +23,8 @@ func backups() []v1alpha1.EtcdBackup {
 		return b
 	}
 	return []v1alpha1.EtcdBackup{
-		newBackup("old", 10, start.Add(-3*time.Hour)), newBackup("new", 30, start.Add(-time.Hour)), newBackup("middle", 20, start.Add(-2*time.Hour)),
+		newBackup("old", 10, start.Add(-3*time.Hour)), newBackup("new", 30, start.Add(-time.Hour)),
+		newBackup("middle", 20, start.Add(-2*time.Hour)),
 		newBackup("of-its-successor", 15, start.Add(-90*time.Minute)),
 		changed("torn", func(b *v1alpha1.EtcdBackup) {
 			b.Status.Conditions, b.Status.Revision, b.Status.StartedAt = nil, 40, &metav1.Time{Time: start}
@@ -88,7 +89,10 @@ func TestChoose(t *testing.T) {
 		{in("offsite", "", "99999999999999999999"), ready(metav1.ConditionTrue, ""), "that is not newer than"},
 		{in("offsite", "default/a", ""), ready(metav1.ConditionTrue, ""), "=new"},
 		{in("offsite", "other/b", ""), ready(metav1.ConditionTrue, ""), "=of-other"},
-		{in("offsite", "other/a", ""), ready(metav1.ConditionTrue, ""), "no backup of cluster other/a that is complete; it has backups of default/a, other/b"},
+		{
+			in("offsite", "other/a", ""), ready(metav1.ConditionTrue, ""),
+			"no backup of cluster other/a that is complete; it has backups of default/a, other/b",
+		},
 		{in("elsewhere", "", ""), nil, "there is no EtcdBackupStore elsewhere"},
 		{in("elsewhere", "", ""), &v1alpha1.EtcdBackupStore{}, "EtcdBackupStore elsewhere was not looked at yet"},
 		{in("elsewhere", "", ""), ready(metav1.ConditionFalse, "access denied"), "is not ready: access denied"},

@@ -157,7 +157,6 @@ func TestAJobThatSaysNothing(t *testing.T) {
 
 // TestVolumesOfAnEarlierCluster: what may hold data is never written to.
 func TestVolumesOfAnEarlierCluster(t *testing.T) {
-	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
 	for name, change := range map[string]func(*corev1.PersistentVolumeClaim){
 		"a-7": func(c *corev1.PersistentVolumeClaim) { c.Annotations = nil },
 		"a-0": func(c *corev1.PersistentVolumeClaim) { c.Annotations[v1alpha1.AnnotationToken] = "another" },
@@ -165,7 +164,7 @@ func TestVolumesOfAnEarlierCluster(t *testing.T) {
 		"a-2": func(c *corev1.PersistentVolumeClaim) { c.Labels[v1alpha1.LabelQuarantined] = "true" },
 		"a-3": func(*corev1.PersistentVolumeClaim) {},
 	} {
-		w = newWorld(t, v1alpha1.Restore{Backup: "first"})
+		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
 		w.view.Cluster.Status.Restore = &v1alpha1.RestoreStatus{Path: "p", Members: []string{"a-0", "a-1", "a-2"}}
 		claim := restore.Volume(w.view.Cluster, name)
 		claim.OwnerReferences = nil

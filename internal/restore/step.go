@@ -50,6 +50,7 @@ func (Done) step()          {}
 
 func (s Record) String() string        { return s.What }
 func (s CreateVolumes) String() string { return "create volumes of " + strings.Join(s.Members, ", ") }
+
 func (s CreateJobs) String() string {
 	return "create jobs that fill volumes of " + strings.Join(s.Members, ", ")
 }
