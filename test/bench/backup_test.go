@@ -65,8 +65,9 @@ func TestPutsNumberTheirKeys(t *testing.T) {
 }
 
 func TestOrdersBackup(t *testing.T) {
-	text := task.Order{Verb: task.Backup, Backup: &task.BackupOrder{ID: "one"}}.Encode()
-	unpack := task.Order{Verb: task.Unpack, Trial: &task.TrialOrder{Path: "v1/one"}}.Encode()
+	store := task.Store{Volume: &task.Volume{}}
+	text := task.Order{Verb: task.Backup, Store: store, Backup: &task.BackupOrder{ID: "one"}}.Encode()
+	unpack := task.Order{Verb: task.Unpack, Store: store, Trial: &task.TrialOrder{Path: "v1/one"}}.Encode()
 	line := func(arguments ...string) []byte { return []byte(strings.Join(arguments, "\x00") + "\x00") }
 	for _, c := range []struct {
 		line []byte
