@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -238,16 +239,16 @@ var errDead = errors.New("the operator is dead")
 
 // A mortal operator dies at one of its writes, which is done or not.
 type mortal struct {
-	at, count int
-	isDone    bool
+	at     int
+	isDone bool
+	count  atomic.Int64 // some writes are made side by side
 }
 
 func (m *mortal) write(do func() error) error {
-	m.count++
-	switch {
-	case m.count < m.at:
+	switch count := int(m.count.Add(1)); {
+	case count < m.at:
 		return do()
-	case m.count == m.at && m.isDone:
+	case count == m.at && m.isDone:
 		return errors.Join(do(), errDead)
 	default:
 		return errDead

@@ -144,6 +144,7 @@ func installModes() {
 				settles(c)
 				comesBack(c, deletePod(c, c.Name+"-0"))
 			}
+			isBackedUpAndRestored(seen[0])
 			for _, c := range unseen {
 				Expect(now(c).Status).To(Equal(v1alpha1.EtcdClusterStatus{}))
 				Expect(pods(c)).To(BeEmpty())

@@ -103,6 +103,21 @@ func restoresInPlace() {
 	})
 }
 
+// isBackedUpAndRestored has a cluster backed up, wrecked, and brought back in place.
+func isBackedUpAndRestored(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	data := fill(c)
+	newVolumeStore(c.Namespace, "offsite")
+	back(c, "offsite", "good")
+	wreck(c)
+	er := newRestore(c, "back", "good")
+	Expect(api.Create(ctx, er)).To(Succeed())
+	confirmed(er)
+	reaches(er, v1alpha1.RestoreComplete)
+	settles(c)
+	Expect(filled(c)).To(Equal(data))
+}
+
 // newRestore is one to a backup of the same namespace.
 func newRestore(c *v1alpha1.EtcdCluster, name, backup string, changes ...func(*v1alpha1.EtcdRestoreSpec)) *v1alpha1.EtcdRestore {
 	er := &v1alpha1.EtcdRestore{
