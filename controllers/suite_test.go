@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	apiv2 "github.com/operator-framework/api/pkg/operators/v2"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,7 +91,8 @@ func start(ctx context.Context) (<-chan error, error) {
 		return nil, fmt.Errorf("start an API server with the CRD: %w", err)
 	}
 	admin.QPS = -1
-	if err := v1alpha1.AddToScheme(clientgoscheme.Scheme); err != nil {
+	// Before anything uses it, because nobody locks it.
+	if err := errors.Join(v1alpha1.AddToScheme(clientgoscheme.Scheme), apiv2.AddToScheme(clientgoscheme.Scheme)); err != nil {
 		return nil, err
 	}
 	if server, err = client.New(admin, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {

@@ -23,7 +23,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -211,9 +210,6 @@ func (u *updated) says(status metav1.ConditionStatus, reason string) {
 // keepConditions installs Operator Lifecycle Manager's own CRD for the time of the test.
 func keepConditions(t *testing.T) {
 	t.Helper()
-	if err := apiv2.AddToScheme(clientgoscheme.Scheme); err != nil {
-		t.Fatal(err)
-	}
 	crd := crds.OperatorCondition().DeepCopy()
 	options := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{crd}}
 	if _, err := envtest.InstallCRDs(environment.Config, options); err != nil {
