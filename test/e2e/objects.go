@@ -84,6 +84,20 @@ func calmsDown(c *v1alpha1.EtcdCluster) map[string]string {
 	return all
 }
 
+// readySince is since when each Pod is as ready as it is, by the kubelet.
+func readySince(c *v1alpha1.EtcdCluster) map[string]string {
+	GinkgoHelper()
+	all := map[string]string{}
+	for _, p := range pods(c) {
+		for _, condition := range p.Status.Conditions {
+			if condition.Type == corev1.PodReady {
+				all[p.Name] = fmt.Sprint(condition.Status, " since ", condition.LastTransitionTime)
+			}
+		}
+	}
+	return all
+}
+
 // versions are the resource versions of everything that the operator may write.
 func versions(c *v1alpha1.EtcdCluster) map[string]string {
 	GinkgoHelper()

@@ -37,7 +37,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("faults of the operator", Label("faults"), faultsOfTheOperator)
 	Describe("faults of pods", Ordered, ContinueOnFailure, faultsOfPods)
 	Describe("backups", Label("backups"), Ordered, ContinueOnFailure, backups)
-	Describe("a kube-apiserver on top", Label("backups"), underKubernetes)
+	Describe("a kube-apiserver on top", Label("backups"), Serial, underKubernetes)
 	Describe("scheduled backups", Label("backups"), Ordered, ContinueOnFailure, scheduledBackups)
 	Describe("restores in place", Label("backups"), Ordered, ContinueOnFailure, restoresInPlace)
 	Describe("a change", Ordered, ContinueOnFailure, change)
