@@ -68,7 +68,7 @@ func (s *scene) more(name string) {
 	s.objects = append(s.objects, claim)
 }
 
-// TestRestoreFailures: what a person must mend is a problem, and what another try may mend is not.
+// TestRestoreFailures: what a person must fix is a problem, and what another try may fix is not.
 func TestRestoreFailures(t *testing.T) {
 	for _, test := range []struct {
 		failure          v1alpha1.RestoreFailure

@@ -82,7 +82,7 @@ func deleteJobs(v View, members []string) Step {
 	return nil
 }
 
-// Pauses after a Job that failed. One that another try is not known to mend lasts in proportion to what the try took: a backup that
+// Pauses after a Job that failed. One that another try is not known to fix lasts in proportion to what the try took: a backup that
 // is damaged at its end is not read over and over.
 const (
 	soon    = 20 * time.Second
@@ -142,7 +142,7 @@ func createJobs(v View) Step {
 	return CreateJobs{missing}
 }
 
-// awaitRetry tells why a Job has failed, that of one which only a person can mend first.
+// awaitRetry tells why a Job has failed, that of one which only a person can fix first.
 func awaitRetry(v View) Step {
 	var told *v1alpha1.RestoreFailure
 	var until time.Time

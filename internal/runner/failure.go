@@ -57,7 +57,7 @@ var meanings = []meaning{
 		as[*authError], task.AuthEnabled, false,
 		"disable authentication (etcdctl auth disable): the operator is no user of etcd, and certificates say already who may connect",
 	},
-	{as[*sourceError], task.MemberFailed, false, "it is tried again, and then asks all members anew"},
+	{as[*sourceError], task.MemberFailed, false, "it is tried again, and asks all members again"},
 	{as[*goneError], task.Corrupt, true, otherBackup},
 	{as[*archive.FormatError], task.NewerFormat, true, ""},
 	{is(archive.ErrWrongKey), task.WrongKey, true, "give a Secret whose key identities has the identity, as age-keygen prints it"},
