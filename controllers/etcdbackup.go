@@ -7,6 +7,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -137,7 +138,7 @@ func (r *EtcdBackup) cluster(ctx context.Context, b *v1alpha1.EtcdBackup, seen *
 // listen reads what a Job says. That it cannot be read is a fact.
 func (r *EtcdBackup) listen(ctx context.Context, job *batchv1.Job) backup.Said {
 	o, err := r.tasks.look(ctx, job)
-	said := backup.Said{Lines: o.Lines, Ended: o.Ended, Trouble: o.Trouble}
+	said := backup.Said{Lines: o.Lines, Ended: o.Ended, EndedAt: o.EndedAt, Trouble: o.Trouble}
 	if o.Progress != (task.Progress{}) {
 		said.Lines = append([]task.Line{{Progress: &o.Progress}}, said.Lines...)
 	}
@@ -206,7 +207,9 @@ func (r *EtcdBackup) tell(b *v1alpha1.EtcdBackup, all []backup.Event) {
 
 // SetupWithManager watches EtcdBackups, their Jobs, and what they wait for.
 func (r *EtcdBackup) SetupWithManager(manager ctrl.Manager) error {
+	owners, done := ownersWhenDone(r.client, "EtcdBackup")
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdBackup{}).Owns(&batchv1.Job{}).
+		Watches(&corev1.Pod{}, owners, done).
 		Watches(&v1alpha1.EtcdBackupStore{}, r.waiting()).
 		Watches(&v1alpha1.EtcdCluster{}, r.waiting()).
 		Named("etcdbackup").WithOptions(options()).Complete(r)

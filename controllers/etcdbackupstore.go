@@ -192,7 +192,9 @@ func statusOf(step backupstore.Step) (v1alpha1.EtcdBackupStoreStatus, bool) {
 
 // SetupWithManager watches EtcdBackupStores, the Jobs that look at them, and the backups in them.
 func (r *EtcdBackupStore) SetupWithManager(manager ctrl.Manager) error {
+	owners, done := ownersWhenDone(r.client, "EtcdBackupStore")
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdBackupStore{}).Owns(&batchv1.Job{}).
+		Watches(&corev1.Pod{}, owners, done).
 		Watches(&v1alpha1.EtcdBackup{}, toStores(), builder.WithPredicates(usesStore())).
 		Named("etcdbackupstore").WithOptions(options()).Complete(r)
 }

@@ -305,7 +305,9 @@ func (r *Restore) report(ctx context.Context, c *v1alpha1.EtcdCluster, status v1
 
 // SetupWithManager watches EtcdClusters, the Jobs that fill their volumes, and the backups that they may wait for.
 func (r *Restore) SetupWithManager(manager ctrl.Manager) error {
+	owners, done := ownersWhenDone(r.client, "EtcdCluster")
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdCluster{}).Owns(&batchv1.Job{}).
+		Watches(&corev1.Pod{}, owners, done).
 		Watches(&v1alpha1.EtcdBackup{}, r.waiting()).Named("restore").WithOptions(options()).Complete(r)
 }
 

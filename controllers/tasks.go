@@ -1,13 +1,9 @@
 package controllers
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +15,6 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
@@ -35,23 +30,6 @@ type tasks struct {
 	live   client.Reader // what a cache may not have yet
 	logs   logs
 	leads  func(context.Context) error // an error unless this operator holds the lease now; may be nil
-}
-
-// outcome is how far a Job is.
-type outcome struct {
-	Ended    bool
-	EndedAt  time.Time
-	Progress task.Progress // of the last line that tells it
-	Lines    []task.Line   // of a Job that has ended: all but progress, the last of which is Done or Failed if it came to that
-	Trouble  string        // why its Pod does not run, or how it ended, in the words of Kubernetes
-}
-
-// end is the last line, if it is one that ends a Job.
-func (o outcome) end() task.Line {
-	if len(o.Lines) == 0 {
-		return task.Line{}
-	}
-	return o.Lines[len(o.Lines)-1]
 }
 
 // find reads a Job from the API server: a cache that is behind would have it made twice, or its answer read twice.
@@ -136,120 +114,4 @@ func wrapped(what string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", what, err)
-}
-
-// look says how far a Job is. A Job that has ended without its log being read is one that failed.
-func (t *tasks) look(ctx context.Context, job *batchv1.Job) (outcome, error) {
-	var o outcome
-	o.Ended, o.EndedAt, o.Trouble = endOf(job)
-	pod, err := t.podOf(ctx, job, o.Ended)
-	if err != nil || pod == nil {
-		if o.Ended && o.Trouble == "" {
-			o.Trouble = "its Pod is gone, and with it what it said"
-		}
-		return o, err
-	}
-	if trouble := troubleOf(pod); trouble != "" {
-		o.Trouble = trouble
-	}
-	for _, container := range speaking(pod) {
-		if err := t.read(ctx, pod, container, &o); err != nil {
-			return o, err
-		}
-		if o.end().Failed != nil {
-			break
-		}
-	}
-	return o, nil
-}
-
-// speaking are the names of the containers that have begun and say something: etcd does not speak our language.
-func speaking(pod *corev1.Pod) []string {
-	var names []string
-	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		begun := status.State.Running != nil || status.State.Terminated != nil
-		if begun && status.Name != "etcd" {
-			names = append(names, status.Name)
-		}
-	}
-	return names
-}
-
-// read adds what a container said. Of one that runs only its last line counts.
-func (t *tasks) read(ctx context.Context, pod *corev1.Pod, container string, o *outcome) error {
-	var last *int64
-	if !o.Ended {
-		last = ptr.To[int64](1)
-	}
-	stream, err := t.logs(ctx, pod.Namespace, pod.Name, container, last)
-	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
-		return nil // the container or its log is gone
-	}
-	if err != nil {
-		return fmt.Errorf("read log of %s: %w", pod.Name, err)
-	}
-	lines, progress, err := parse(stream)
-	if err = errors.Join(err, stream.Close()); err != nil {
-		return fmt.Errorf("read log of %s: %w", pod.Name, err)
-	}
-	if progress != nil {
-		o.Progress = *progress
-	}
-	if o.Ended {
-		o.Lines = append(o.Lines, lines...)
-	}
-	return nil
-}
-
-// longestLine is that of a manifest's facts, with a long reason.
-const longestLine = 1 << 20
-
-func parse(stream io.Reader) (lines []task.Line, progress *task.Progress, err error) {
-	scanner := bufio.NewScanner(stream)
-	scanner.Buffer(nil, longestLine)
-	for scanner.Scan() {
-		line, ok := task.Parse(scanner.Bytes())
-		switch {
-		case ok && line.Progress != nil:
-			progress = line.Progress
-		case ok:
-			lines = append(lines, line)
-		}
-	}
-	return lines, progress, scanner.Err()
-}
-
-// endOf says whether a Job has ended, and why if it failed.
-func endOf(job *batchv1.Job) (bool, time.Time, string) {
-	for _, c := range job.Status.Conditions {
-		switch {
-		case c.Status != corev1.ConditionTrue:
-		case c.Type == batchv1.JobComplete:
-			return true, c.LastTransitionTime.Time, ""
-		case c.Type == batchv1.JobFailed:
-			return true, c.LastTransitionTime.Time, c.Reason + ": " + c.Message
-		}
-	}
-	return false, time.Time{}, ""
-}
-
-// podOf is the newest Pod of a Job; nil if there is none. Of a Job that has ended it is read from the API server: a cache that has
-// yet to see it would lose what it said.
-func (t *tasks) podOf(ctx context.Context, job *batchv1.Job, hasEnded bool) (*corev1.Pod, error) {
-	reader := client.Reader(t.client)
-	if hasEnded {
-		reader = t.live
-	}
-	var pods corev1.PodList
-	named := client.MatchingLabels{batchv1.JobNameLabel: job.Name}
-	if err := reader.List(ctx, &pods, client.InNamespace(job.Namespace), named); err != nil {
-		return nil, fmt.Errorf("list Pods of Job %s: %w", job.Name, err)
-	}
-	var newest *corev1.Pod
-	for i, pod := range pods.Items {
-		if metav1.IsControlledBy(&pod, job) && (newest == nil || pod.CreationTimestamp.After(newest.CreationTimestamp.Time)) {
-			newest = &pods.Items[i]
-		}
-	}
-	return newest, nil
 }

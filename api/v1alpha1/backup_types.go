@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -250,6 +251,10 @@ type RestoreStatus struct {
 	// keys is the number of keys in the backup, if it is known.
 	// +optional
 	Keys *int64 `json:"keys,omitempty"`
+
+	// databaseSize is the size of the database in the backup, if it is known.
+	// +optional
+	DatabaseSize *resource.Quantity `json:"databaseSize,omitempty"`
 
 	// time of the backup: what was written later is not in it.
 	// +optional

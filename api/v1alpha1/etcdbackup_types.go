@@ -250,7 +250,8 @@ type EtcdBackupStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Stored Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=19
 	StoredSize *resource.Quantity `json:"storedSize,omitempty"`
 
-	// manifestSHA256 is the sha256 of the manifest, by which everything else in the store is checked.
+	// manifestSHA256 is the sha256 of the manifest, by which everything else in the store is checked. Of a backup that another
+	// program made it is the sha256 of the database that was verified.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="sha256 of the Manifest",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=20
 	ManifestSHA256 string `json:"manifestSHA256,omitempty"`

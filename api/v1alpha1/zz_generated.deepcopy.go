@@ -1217,6 +1217,11 @@ func (in *RestoreStatus) DeepCopyInto(out *RestoreStatus) {
 		*out = new(int64)
 		**out = **in
 	}
+	if in.DatabaseSize != nil {
+		in, out := &in.DatabaseSize, &out.DatabaseSize
+		x := (*in).DeepCopy()
+		*out = &x
+	}
 	if in.Time != nil {
 		in, out := &in.Time, &out.Time
 		*out = (*in).DeepCopy()

@@ -10,7 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -32,6 +31,7 @@ type Seen struct {
 type Said struct {
 	Lines   []task.Line
 	Ended   bool   // the Job runs no Pod any more, and begins none
+	EndedAt time.Time
 	Trouble string // why its Pod does not run, or how it ended, in the words of Kubernetes
 	Unread  string // why its lines cannot be read; empty: they were read
 }
@@ -172,7 +172,7 @@ func jobOf(seen Seen) Job {
 	owner := metav1.GetControllerOf(j)
 	facts := Job{
 		Exists: true, UID: string(j.UID), Owned: owner != nil && owner.UID == seen.Backup.UID, Deleting: j.DeletionTimestamp != nil,
-		Ended: seen.Said.Ended, EndedAt: endOf(j), Trouble: seen.Said.Trouble, Unread: seen.Said.Unread,
+		Ended: seen.Said.Ended, EndedAt: seen.Said.EndedAt, Trouble: seen.Said.Trouble, Unread: seen.Said.Unread,
 	}
 	for _, line := range seen.Said.Lines {
 		switch {
@@ -183,14 +183,4 @@ func jobOf(seen Seen) Job {
 		}
 	}
 	return facts
-}
-
-// endOf is when a Job ended; the zero time if it has not.
-func endOf(j *batchv1.Job) time.Time {
-	for _, c := range j.Status.Conditions {
-		if c.Status == "True" && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
-			return c.LastTransitionTime.Time
-		}
-	}
-	return ptr.Deref(j.Status.CompletionTime, metav1.Time{}).Time
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -160,10 +159,7 @@ func TestFactsOfTheJob(t *testing.T) {
 	s := seen()
 	ours := metav1.OwnerReference{UID: "b-uid", Controller: ptr.To(true)}
 	s.Job = &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "j-uid", OwnerReferences: []metav1.OwnerReference{ours}}}
-	s.Job.Status.Conditions = []batchv1.JobCondition{{
-		Type: batchv1.JobFailed, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(start),
-	}}
-	s.Said = backup.Said{Ended: true, Trouble: "evicted", Lines: []task.Line{
+	s.Said = backup.Said{Ended: true, EndedAt: start, Trouble: "evicted", Lines: []task.Line{
 		{Progress: &task.Progress{Read: 1}}, {Progress: &task.Progress{Read: 2}}, {Failed: &task.Failed{Reason: task.MemberFailed}},
 	}}
 	got := backup.Look(s).Job

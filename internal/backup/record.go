@@ -200,9 +200,9 @@ func (v View) recordTrial(t task.Trial) Record {
 	s := v.succeeded()
 	s.Trial = &v1alpha1.BackupTrial{Request: s.Trial.Request}
 	s.Verified = &v1alpha1.Verification{At: moment(v.Now), Took: metav1.Duration{Duration: t.Took.Round(time.Millisecond)}}
-	if s.ManifestSHA256 == "" { // of another program: only the trial knows what is in it
-		s.Revision, s.Keys = cmp.Or(s.Revision, t.Revision), cmp.Or(s.Keys, new(t.Keys))
-		s.DatabaseSize, s.EtcdVersion = cmp.Or(s.DatabaseSize, v1alpha1.SizeOf(t.Database)), cmp.Or(s.EtcdVersion, t.ClusterVersion)
+	if s.Program != "" { // only the trial knows what is in it
+		s.Revision, s.Keys, s.DatabaseSize = t.Revision, new(t.Keys), v1alpha1.SizeOf(t.Database)
+		s.EtcdVersion, s.ManifestSHA256 = t.ClusterVersion, t.SHA256
 	}
 	what := fmt.Sprintf("an etcd has served %s with %d keys, after %s", revision(s), t.Keys, s.Verified.Took.Duration)
 	return Record{Status: s, What: what, Event: "BackupVerified"}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -79,11 +81,23 @@ func copyListing(v View) Step {
 	return Record{Status: s, What: "found: " + stored(s)}
 }
 
+// isReplaced says whether the list has another content under the path. What another program made has no manifest: its size and
+// its time are compared here, and the sha256 of what was tried when it is restored.
+func (v View) isReplaced() bool {
+	s, now := v.Status, v.Listed.Backup
+	if v.Listed.Program == "" {
+		return now.ManifestSHA256 != s.ManifestSHA256
+	}
+	size, began := s.StoredSize, ptr.Deref(s.StartedAt, metav1.Time{})
+	return size == nil || size.Value() != now.Stored || !began.Equal(ptr.To(moment(now.StartedAt)))
+}
+
 // listed is the status with what the list says. A trial is about the content that it was made with.
 func (v View) listed() v1alpha1.EtcdBackupStatus {
 	s := v.status()
-	if other := v.Listed.Backup.ManifestSHA256; other != s.ManifestSHA256 {
-		s.Verified, s.Trial = nil, nil
+	if v.isReplaced() {
+		s.Verified, s.Trial, s.ManifestSHA256 = nil, nil, ""
+		s.Revision, s.Keys, s.DatabaseSize, s.EtcdVersion = 0, nil, nil, ""
 		if v.hasFailed(Verify) {
 			s.Failure, s.RetryAt = nil, nil
 		}

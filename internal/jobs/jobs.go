@@ -64,6 +64,7 @@ func Verify(
 	p.identities(unpack.Trial.Identities, b.Spec.Decryption)
 	p.scratch(scratch)
 	unpacking := p.container(Container(task.Unpack), unpack)
+	mapping(&unpacking, scratch)
 	p.spec.InitContainers = []corev1.Container{unpacking, trial(etcdImage)}
 	p.run(Container(task.Verify), verify)
 	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(task.Verify, store.Name, v1alpha1.LabelBackup, b.Name))
@@ -91,6 +92,9 @@ func Restore(ec *v1alpha1.EtcdCluster, store *v1alpha1.EtcdBackupStore, member s
 	p.spec.NodeSelector, p.spec.Affinity, p.spec.Tolerations = like.NodeSelector, like.Affinity, like.Tolerations
 	p.spec.PriorityClassName, p.spec.TopologySpreadConstraints = like.PriorityClassName, like.TopologySpreadConstraints
 	p.run(Container(task.Restore), order)
+	if restore := ec.Status.Restore; restore != nil {
+		mapping(&p.spec.Containers[0], ptr.Deref(restore.DatabaseSize, ec.Spec.Storage.VolumeSize()))
+	}
 	return p.job(ec.Namespace, RestoreName(member), build.Owner(ec), labels)
 }
 

@@ -41,6 +41,7 @@ var (
 	example = &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "default", UID: "cluster-uid"},
 		Spec:       v1alpha1.EtcdClusterSpec{Scheduling: v1alpha1.Scheduling{NodeSelector: map[string]string{"disk": "fast"}}},
+		Status:     v1alpha1.EtcdClusterStatus{Restore: &v1alpha1.RestoreStatus{DatabaseSize: resource.NewQuantity(1<<30, resource.BinarySI)}},
 	}
 	image = jobs.Image{Operator: "registry.example/etcd-operator:v1", PullPolicy: corev1.PullIfNotPresent}
 )

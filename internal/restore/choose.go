@@ -193,14 +193,15 @@ func unfit(want Wish, b *v1alpha1.EtcdBackup) string {
 	c := want.Cluster
 	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
 	switch {
-	case b.Status.Program != "":
-		return fmt.Sprintf("%s has made it, and only backups of this operator can be restored yet", b.Status.Program)
 	case !IsComplete(b):
 		return "it is not complete: " + why(b)
 	case isBeingRemoved(b):
 		return "it is being deleted with what is stored; choose another one"
 	case verified != nil && verified.Status == metav1.ConditionFalse:
 		return "it has failed its trial: " + verified.Message + "; choose another one, by its name or by an earlier time"
+	case b.Status.Program != "" && b.Status.Verified == nil:
+		return fmt.Sprintf("%s has made it, and what is in it is known once an etcd was started on it: "+
+			"kubectl annotate etcdbackup %s %s=now has that done", b.Status.Program, b.Name, v1alpha1.AnnotationVerifyOnce)
 	case b.Status.Encrypted && want.Decryption == nil:
 		return "it is encrypted: name the Secret with the age identities in " + want.field("decryption")
 	case c.Spec.Storage.Ephemeral != nil && want.InPlace:

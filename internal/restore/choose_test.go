@@ -39,6 +39,9 @@ func backups() []v1alpha1.EtcdBackup {
 		changed("no-version", func(b *v1alpha1.EtcdBackup) { b.Status.EtcdVersion = "" }),
 		changed("secret", func(b *v1alpha1.EtcdBackup) { b.Status.Encrypted = true }),
 		changed("snapshot", func(b *v1alpha1.EtcdBackup) { b.Status.Program, b.Status.Path = "etcdctl", "etcd.db" }),
+		changed("snapshot-tried", func(b *v1alpha1.EtcdBackup) {
+			b.Status.Program, b.Status.Path, b.Status.Verified = "etcdctl", "older.db", &v1alpha1.Verification{}
+		}),
 		changed("different", func(b *v1alpha1.EtcdBackup) {
 			b.Status.Conditions = append(b.Status.Conditions, metav1.Condition{
 				Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse, Message: "another hash",
@@ -76,7 +79,8 @@ func TestChoose(t *testing.T) {
 		{v1alpha1.Restore{Backup: "no-version"}, nil, "which is no release"},
 		{v1alpha1.Restore{Backup: "secret"}, nil, "bootstrap.restore.decryption"},
 		{v1alpha1.Restore{Backup: "secret", Decryption: &v1alpha1.SecretReference{Secret: "age"}}, nil, "=secret"},
-		{v1alpha1.Restore{Backup: "snapshot"}, nil, "etcdctl has made it"},
+		{v1alpha1.Restore{Backup: "snapshot"}, nil, "kubectl annotate etcdbackup snapshot etcd-operator.dev/verify"},
+		{v1alpha1.Restore{Backup: "snapshot-tried"}, nil, "=snapshot-tried"},
 		{v1alpha1.Restore{Backup: "different"}, nil, "another hash; choose another one, by its name or by an earlier time"},
 		{in("offsite", "", ""), ready(metav1.ConditionTrue, ""), "=new"},
 		{in("offsite", "", "latest"), ready(metav1.ConditionFalse, "read only"), "=new"}, // it can be read

@@ -116,7 +116,7 @@ func Plan(want Wish, b *v1alpha1.EtcdBackup, serial int) v1alpha1.RestoreStatus 
 	c, of := want.Cluster, b.Status
 	s := v1alpha1.RestoreStatus{
 		Store: of.Store, Path: of.Path, Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: of.Revision, Bump: bump, Keys: of.Keys,
-		Time: of.StartedAt, Version: version.Begin(of.EtcdVersion, version.Full(c.Spec.Version)),
+		DatabaseSize: of.DatabaseSize, Time: of.StartedAt, Version: version.Begin(of.EtcdVersion, version.Full(c.Spec.Version)),
 		Progress: "the volumes to be created",
 	}
 	if from := want.Decryption; from != nil && of.Encrypted {

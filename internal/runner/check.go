@@ -115,16 +115,13 @@ func isOfObject(kind store.Kind) bool {
 	return slices.Contains([]store.Kind{store.Forbidden, store.TooLarge, store.Changed, store.Invalid, store.Unknown}, kind)
 }
 
-// notYet is why what other programs have made is listed, and not used.
-const notYet = "this version lists backups of other programs, and cannot restore them yet"
-
 func foreign(f archive.Foreign) task.Found {
 	taken := f.Taken
 	if taken.IsZero() {
 		taken = f.Object.Modified
 	}
 	return task.Found{
-		Path: f.Object.Name, Program: string(f.Program), Problem: notYet,
+		Path: f.Object.Name, Program: string(f.Program),
 		Backup: task.Facts{Revision: f.Revision, Stored: f.Object.Size, StartedAt: taken},
 	}
 }

@@ -39,7 +39,7 @@ func TestWhatLiesInAStore(t *testing.T) {
 		{"v1/default/example/uid-1", "", ""},
 		{"v1/default/example/uid-2", "", "is corrupt: its sha256 is not the one that it names; restore another backup"},
 		{"v1/default/example/uid-3", "", "has format 2, and this operator reads format 1: restore it by operator v0.5.0"},
-		{"old/v2/Full-00000000-00000900-1700000000", "gardener/etcd-backup-restore", "backups of other programs"},
+		{"old/v2/Full-00000000-00000900-1700000000", "gardener/etcd-backup-restore", ""},
 	}
 	if len(lines) != len(want)+1 {
 		t.Fatalf("%d lines: %+v", len(lines), lines)

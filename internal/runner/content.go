@@ -16,7 +16,7 @@ import (
 
 // wanted is the backup that an order means.
 type wanted struct {
-	path, sum               string // sum of its manifest; empty: whichever lies there
+	path, sum               string // sum of its manifest, or of the database of another program; empty: whichever lies there
 	identities, withoutHash bool
 }
 
@@ -74,7 +74,7 @@ func (j job) findForeign(ctx context.Context, w wanted) (content, error) {
 	}
 	c := content{facts: task.Facts{Revision: f.Revision, Stored: f.Object.Size, StartedAt: f.Taken}}
 	c.open = func(ctx context.Context, message string) (io.ReadCloser, error) {
-		options := archive.ForeignOptions{MaxSize: largestForeign, WithoutHash: w.withoutHash}
+		options := archive.ForeignOptions{MaxSize: largestForeign, WithoutHash: w.withoutHash || w.sum != ""}
 		opened, err := archive.OpenForeign(ctx, j.where, f, options)
 		if err != nil {
 			return nil, err
@@ -91,6 +91,10 @@ func (j job) findForeign(ctx context.Context, w wanted) (content, error) {
 		return content{}, fmt.Errorf("read %s: %w", w.path, err)
 	}
 	c.size, c.sum, c.facts.Database = size, [sha256.Size]byte(sum.Sum(nil)), size
+	if found := hex.EncodeToString(c.sum[:]); w.sum != "" && w.sum != found {
+		problem := fmt.Sprintf("its database has sha256 %s, and the one that was tried has %s: it was replaced", found, w.sum)
+		return content{}, &archive.CorruptError{Object: w.path, Problem: problem}
+	}
 	return c, nil
 }
 

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -22,6 +23,7 @@ type expected struct {
 	Hash           uint32    `json:"hash"`
 	Database       int64     `json:"database"` // bytes
 	ClusterVersion string    `json:"clusterVersion,omitempty"`
+	SHA256         string    `json:"sha256"` // of the database
 }
 
 // unpack makes a data directory of a backup for one member, which is thrown away, and compares what is in the database with
@@ -50,7 +52,7 @@ func unpack(ctx context.Context, j job) (task.Done, error) {
 	}
 	return task.Done{}, j.leave(expected{
 		Began: began, Revision: info.Revision, Compact: info.CompactRevision, Keys: info.Keys, Hash: info.Hash, Database: c.size,
-		ClusterVersion: info.ClusterVersion,
+		ClusterVersion: info.ClusterVersion, SHA256: hex.EncodeToString(c.sum[:]),
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -206,6 +208,13 @@ func TestOfAnotherProgram(t *testing.T) {
 			t.Errorf("%s: %+v", name, done.Backup)
 		}
 	}
+	tried := fmt.Sprintf("%x", sha256.Sum256(db))
+	w.in.Folders.Member = t.TempDir()
+	w.does(restore(task.RestoreOrder{Path: "copied.db", Minor: "3.6", ManifestSHA256: tried}))
+	w.in.Folders.Member = t.TempDir()
+	w.put("plain.db", snapshotOf(database(t, 31)))
+	w.fails(restore(task.RestoreOrder{Path: "plain.db", Minor: "3.6", ManifestSHA256: tried}), task.Corrupt, true, "it was replaced")
+	w.nothing(w.in.Folders.Member)
 	w.in.Folders.Scratch = t.TempDir()
 	w.fails(unpack(task.TrialOrder{Path: "copied.db", Minor: "3.6"}), task.Corrupt, true, "does not end with etcd's sha256")
 	w.fails(unpack(task.TrialOrder{Path: "cut.db", Minor: "3.6"}), task.Corrupt, true, "ends too early")

@@ -78,8 +78,9 @@ type Trial struct {
 	Keys     int64         `json:"keys"`
 	Database int64         `json:"database"` // bytes
 	Took     time.Duration `json:"took"`     // from the first byte of the store to the last answer
-	// Facts of a backup of another program, which has no manifest.
+	// Facts of a backup of another program, which has no manifest: the version of the cluster, and the sha256 of the database.
 	ClusterVersion string `json:"clusterVersion,omitempty"`
+	SHA256         string `json:"sha256,omitempty"`
 }
 
 // Reason is why a Job failed, in one word.

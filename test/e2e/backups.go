@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"crypto/rand"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -65,11 +69,17 @@ func back(c *v1alpha1.EtcdCluster, store, name string, changes ...func(*v1alpha1
 
 func isVerified(backup *v1alpha1.EtcdBackup) {
 	GinkgoHelper()
+	isVerifiedIn(2*time.Minute, backup)
+}
+
+// isVerifiedIn waits longer: after a failure the next attempt is made after a while.
+func isVerifiedIn(limit time.Duration, backup *v1alpha1.EtcdBackup) {
+	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		readBackup(g, backup)
 		g.Expect(conditionIn(backup.Status.Conditions, v1alpha1.ConditionVerified)).To(HaveField("Status", metav1.ConditionTrue))
 		g.Expect(backup.Status.Phase).To(Equal(v1alpha1.BackupComplete))
-	}).Should(Succeed(), "backup %s to be verified", backup.Name)
+	}).WithTimeout(limit).Should(Succeed(), "backup %s to be verified", backup.Name)
 }
 
 // backupSays waits until a backup says the reason in the condition, with a message that contains the words.
@@ -118,15 +128,67 @@ func restoring(backup string) func(*v1alpha1.EtcdClusterSpec) {
 	}
 }
 
-// partsOf are the files of a backup in a store on a volume: its manifest last.
-func partsOf(backup *v1alpha1.EtcdBackup) []string {
+// folderOf is where the volume of a claim is on this machine.
+func folderOf(namespace, name string) string {
 	GinkgoHelper()
 	var claim corev1.PersistentVolumeClaim
-	Expect(api.Get(ctx, client.ObjectKey{Namespace: backup.Namespace, Name: backup.Status.Store}, &claim)).To(Succeed())
+	Expect(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &claim)).To(Succeed())
 	var volume corev1.PersistentVolume
 	Expect(api.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, &volume)).To(Succeed())
 	Expect(volume.Spec.Local).NotTo(BeNil())
-	files, err := filepath.Glob(filepath.Join(volume.Spec.Local.Path, backup.Status.Path, "*"))
+	return volume.Spec.Local.Path
+}
+
+// fillVolume leaves no room on the volume of a claim, until makeRoom is called.
+func fillVolume(namespace, name string) (makeRoom func()) {
+	GinkgoHelper()
+	file, err := os.Create(filepath.Join(folderOf(namespace, name), "filler"))
+	Expect(err).NotTo(HaveOccurred())
+	for err == nil {
+		_, err = file.Write(make([]byte, 4096))
+	}
+	Expect(err).To(MatchError(syscall.ENOSPC))
+	Expect(file.Close()).To(Succeed())
+	return func() { Expect(os.Remove(file.Name())).To(Succeed()) }
+}
+
+// putUnpackable writes so many keys of a MiB that cannot be compressed.
+func putUnpackable(c *v1alpha1.EtcdCluster, mebibytes int) {
+	GinkgoHelper()
+	noise := make([]byte, 1<<20)
+	for i := range mebibytes {
+		_, _ = rand.Read(noise) // never fails
+		put(c, fmt.Sprintf("bulk/%03d", i), string(noise))
+	}
+}
+
+// runningPodOf waits for the Pod that writes a backup.
+func runningPodOf(backup *v1alpha1.EtcdBackup) *corev1.Pod {
+	GinkgoHelper()
+	return &runningPods(backup.Namespace, client.MatchingLabels{v1alpha1.LabelBackup: backup.Name, v1alpha1.LabelTask: "backup"})[0]
+}
+
+// fillingPods waits for the Pods that fill the volumes of a cluster.
+func fillingPods(c *v1alpha1.EtcdCluster) []corev1.Pod {
+	GinkgoHelper()
+	return runningPods(c.Namespace, client.MatchingLabels{v1alpha1.LabelTask: "restore"})
+}
+
+func runningPods(namespace string, labels client.MatchingLabels) []corev1.Pod {
+	GinkgoHelper()
+	var list corev1.PodList
+	Eventually(func(g Gomega) {
+		g.Expect(api.List(ctx, &list, client.InNamespace(namespace), labels)).To(Succeed())
+		g.Expect(list.Items).NotTo(BeEmpty())
+		g.Expect(list.Items).To(HaveEach(HaveField("Status.Phase", corev1.PodRunning)))
+	}).Should(Succeed())
+	return list.Items
+}
+
+// partsOf are the files of a backup in a store on a volume: its manifest last.
+func partsOf(backup *v1alpha1.EtcdBackup) []string {
+	GinkgoHelper()
+	files, err := filepath.Glob(filepath.Join(folderOf(backup.Namespace, backup.Status.Store), backup.Status.Path, "*"))
 	Expect(err).NotTo(HaveOccurred())
 	slices.SortFunc(files, func(a, b string) int { return strings.Compare(filepath.Ext(b)+b, filepath.Ext(a)+a) })
 	Expect(len(files)).To(BeNumerically(">=", 2))

@@ -35,12 +35,15 @@ func tells(c *v1alpha1.EtcdCluster, reasons ...any) {
 }
 
 // reasonsOf are the reasons of all events about the cluster.
-func reasonsOf(g Gomega, c *v1alpha1.EtcdCluster) []string {
+func reasonsOf(g Gomega, c *v1alpha1.EtcdCluster) []string { return reasonsAbout(g, c) }
+
+// reasonsAbout are the reasons of all events about objects of that name.
+func reasonsAbout(g Gomega, object client.Object) []string {
 	var list eventsv1.EventList
-	g.Expect(api.List(ctx, &list, client.InNamespace(c.Namespace))).To(Succeed())
+	g.Expect(api.List(ctx, &list, client.InNamespace(object.GetNamespace()))).To(Succeed())
 	var reasons []string
 	for _, event := range list.Items {
-		if event.Regarding.Name == c.Name {
+		if event.Regarding.Name == object.GetName() {
 			reasons = append(reasons, event.Reason)
 		}
 	}

@@ -87,24 +87,50 @@ func memoryLimit(p corev1.Pod) int64 {
 	if !isLocal() {
 		return p.Status.ContainerStatuses[0].Resources.Limits.Memory().Value()
 	}
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(processOf(string(p.UID))) + "/cgroup")
+	limit, _ := memoryFiles(processOf(string(p.UID)))
+	return numberIn(limit)
+}
+
+// memoryFiles are where the kernel has the limit of memory of a process's control group, and its use, in bytes.
+func memoryFiles(process int) (limit, usage string) {
+	GinkgoHelper()
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(process) + "/cgroup")
 	Expect(err).NotTo(HaveOccurred())
 	for line := range strings.Lines(string(text)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // see cgroups(7)
-		file := "/sys/fs/cgroup" + parts[2] + "/memory.max"
+		limit, usage = "/sys/fs/cgroup"+parts[2]+"/memory.max", "/sys/fs/cgroup"+parts[2]+"/memory.current"
 		if parts[1] == "memory" {
-			file = "/sys/fs/cgroup/memory" + parts[2] + "/memory.limit_in_bytes"
+			folder := "/sys/fs/cgroup/memory" + parts[2]
+			limit, usage = folder+"/memory.limit_in_bytes", folder+"/memory.usage_in_bytes"
 		}
-		content, err := os.ReadFile(filepath.Clean(file))
-		if err != nil {
-			continue // another controller
+		if _, err := os.Stat(limit); err == nil { // else it is another controller's
+			return limit, usage
 		}
-		limit, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
-		Expect(err).NotTo(HaveOccurred())
-		return limit
 	}
 	Fail("no limit of memory in " + string(text))
-	return 0
+	return "", ""
+}
+
+func numberIn(file string) int64 {
+	GinkgoHelper()
+	content, err := os.ReadFile(filepath.Clean(file))
+	Expect(err).NotTo(HaveOccurred())
+	number, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
+	Expect(err).NotTo(HaveOccurred())
+	return number
+}
+
+// starve leaves the operator's program in a Pod no more memory than it has, until the kernel kills it.
+func starve(pod *corev1.Pod) {
+	GinkgoHelper()
+	process := processNamed(string(pod.UID), "etcd-operator")
+	limit, usage := memoryFiles(process)
+	Eventually(func() error {
+		if now, err := os.ReadFile(filepath.Clean(usage)); err == nil {
+			_ = os.WriteFile(limit, now, 0o600) // refused while it has more
+		}
+		return syscall.Kill(process, 0)
+	}).WithPolling(5*time.Millisecond).Should(MatchError(syscall.ESRCH), "the kernel to kill it")
 }
 
 // diskOf sets how many writes per second a process may make to the device of its

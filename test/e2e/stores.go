@@ -7,10 +7,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -22,6 +26,7 @@ const bucket = "backups"
 type s3Server struct {
 	address, data, versions string
 	key, secret             string
+	flags                   []string // beside those that every one has
 	command                 *exec.Cmd
 }
 
@@ -40,7 +45,8 @@ func (s *s3Server) start() {
 	GinkgoHelper()
 	program := filepath.Join(top, "bin", "store-servers", "versitygw")
 	Expect(program).To(BeAnExistingFile(), "make test-stores builds it")
-	s.command = exec.Command(program, "--port", s.address, "--region", "us-east-1", "--quiet", "posix", "--versioning-dir", s.versions, s.data)
+	arguments := append([]string{"--port", s.address, "--region", "us-east-1", "--quiet"}, s.flags...)
+	s.command = exec.Command(program, append(arguments, "posix", "--versioning-dir", s.versions, s.data)...)
 	s.command.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+s.key, "ROOT_SECRET_KEY="+s.secret)
 	s.command.Stdout, s.command.Stderr = GinkgoWriter, GinkgoWriter
 	Expect(s.command.Start()).To(Succeed())
@@ -89,8 +95,19 @@ func newSecret(namespace, name string, data map[string]string) *corev1.Secret {
 	return secret
 }
 
+// newBucket makes another bucket, of which objects can be locked if that is asked for.
+func (s *s3Server) newBucket(name string, locks bool) {
+	GinkgoHelper()
+	client := s3.New(s3.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://" + s.address), UsePathStyle: true,
+		Credentials: credentials.NewStaticCredentialsProvider(s.key, s.secret, ""),
+	})
+	_, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name, ObjectLockEnabledForBucket: &locks})
+	Expect(err).NotTo(HaveOccurred())
+}
+
 // newS3Store creates a store in that server, by the keys in a Secret of the store's name.
-func newS3Store(s *s3Server, namespace, name string) *v1alpha1.EtcdBackupStore {
+func newS3Store(s *s3Server, namespace, name string, changes ...func(*v1alpha1.S3Store)) *v1alpha1.EtcdBackupStore {
 	GinkgoHelper()
 	newSecret(namespace, name, s.keys())
 	store := &v1alpha1.EtcdBackupStore{
@@ -100,8 +117,22 @@ func newS3Store(s *s3Server, namespace, name string) *v1alpha1.EtcdBackupStore {
 			Credentials: &v1alpha1.SecretReference{Secret: name},
 		}},
 	}
+	for _, change := range changes {
+		change(store.Spec.S3)
+	}
 	Expect(api.Create(ctx, store)).To(Succeed())
 	return store
+}
+
+func changeStore(store *v1alpha1.EtcdBackupStore, change func(*v1alpha1.EtcdBackupStoreSpec)) {
+	GinkgoHelper()
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := api.Get(ctx, keyOf(store), store); err != nil {
+			return err
+		}
+		change(&store.Spec)
+		return api.Update(ctx, store)
+	})).To(Succeed())
 }
 
 func (s *s3Server) keys() map[string]string {

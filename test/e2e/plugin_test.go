@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+func plugin() {
+	var c *v1alpha1.EtcdCluster
+	var data map[string]string
+	var etcd func(code int, arguments ...string) (output string)
+
+	BeforeAll(func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c = create(newCluster(namespace, "source", oneMember))
+		newVolumeStore(namespace, "offsite")
+		data = fill(c)
+		built := filepath.Join(GinkgoT().TempDir(), "kubectl-etcd")
+		run("go", "build", "-o", built, filepath.Join(top, "cmd", "kubectl-etcd"))
+		etcd = func(code int, arguments ...string) string {
+			GinkgoHelper()
+			command := exec.Command(built, append([]string{"--namespace", namespace}, arguments...)...)
+			command.Env = os.Environ()
+			output, err := command.CombinedOutput()
+			if code == 0 {
+				Expect(err).NotTo(HaveOccurred(), "%s", output)
+			}
+			Expect(command.ProcessState.ExitCode()).To(Equal(code), "%s", output)
+			return string(output)
+		}
+	})
+
+	It("backs up, and waits until that is verified", func() {
+		Expect(etcd(0, "backup", "source", "--store", "offsite", "--name", "good", "--wait")).To(ContainSubstring("verified"))
+		Expect(etcd(0, "backups", "source")).To(MatchRegexp(`good +source +[0-9]+ +\S+ +True`))
+		Expect(etcd(0, "status", "source")).To(And(ContainSubstring("source-0"), ContainSubstring("good")))
+	})
+
+	It("shows what a restore in place would do, and does nothing", func() {
+		wreck(c)
+		Expect(etcd(0, "restore", "source", "--backup", "good", "--preview")).To(ContainSubstring("--confirm 'source@"))
+		Expect(filled(c)).To(HaveLen(1))
+	})
+
+	It("restores nothing by a confirmation of something else", func() {
+		etcd(1, "restore", "source", "--backup", "good", "--confirm", "source@2->1")
+		Expect(filled(c)).To(HaveLen(1))
+	})
+
+	It("restores in place what was confirmed, and waits for it", func() {
+		shown := etcd(0, "restore", "source", "--backup", "good", "--preview")
+		Expect(etcd(0, "restore", "source", "--backup", "good", "--confirm", confirmationIn(shown))).NotTo(BeEmpty())
+		settles(c)
+		Expect(filled(c)).To(Equal(data))
+	})
+
+	It("undoes it", func() {
+		etcd(0, "undo", "source")
+		settles(c)
+		Expect(filled(c)).To(HaveLen(1))
+	})
+
+	It("makes a new cluster of a backup, and a report without secrets", func() {
+		etcd(0, "restore", "--to", "copy", "--backup", "good")
+		copied := newCluster(c.Namespace, "copy")
+		Expect(filled(now(copied))).To(Equal(data))
+		file := filepath.Join(GinkgoT().TempDir(), "report.tar.gz")
+		etcd(0, "report", "copy", "-o", file)
+		Expect(run("tar", "-xzOf", file)).NotTo(ContainSubstring("PRIVATE KEY"))
+	})
+}
+
+// confirmationIn is what a preview says is to be confirmed.
+func confirmationIn(shown string) string {
+	GinkgoHelper()
+	found := regexp.MustCompile(`--confirm '([^']+)'`).FindStringSubmatch(shown)
+	Expect(found).To(HaveLen(2), shown)
+	return found[1]
+}
