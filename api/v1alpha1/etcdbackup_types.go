@@ -24,6 +24,7 @@ import (
 // +kubebuilder:printcolumn:name="Size",type=string,JSONPath=`.status.storedSize`
 // +kubebuilder:printcolumn:name="Verified",type=string,JSONPath=`.status.conditions[?(@.type=="Verified")].status`
 // +kubebuilder:printcolumn:name="Store",type=string,JSONPath=`.status.store`,priority=1
+// +kubebuilder:printcolumn:name="Path",type=string,JSONPath=`.status.path`,priority=1
 // +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.message`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +operator-sdk:csv:customresourcedefinitions:displayName="etcd Backup",resources={{Job,v1},{Pod,v1},{Event,v1}},order=2
