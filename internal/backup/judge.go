@@ -30,7 +30,7 @@ type Seen struct {
 // Said is what is known of a Job from its Pod.
 type Said struct {
 	Lines   []task.Line
-	Ended   bool   // the Job runs no Pod any more, and begins none
+	Ended   bool // the Job runs no Pod any more, and begins none
 	EndedAt time.Time
 	Trouble string // why its Pod does not run, or how it ended, in the words of Kubernetes
 	Unread  string // why its lines cannot be read; empty: they were read

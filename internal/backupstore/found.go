@@ -173,12 +173,17 @@ func (v View) shown(backups []v1alpha1.EtcdBackup) string {
 		if v.wasFound(b) || v.isHere(b) && meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete) {
 			names = append(names, b.Name)
 		}
-		if v.isHere(b) && b.Status.Failure != nil && b.Status.RetryAt != nil {
+		if v.isHere(b) && isFailing(b) {
 			names = append(names, fmt.Sprintf("%s/%d", b.Name, b.Status.Attempts))
 		}
 	}
 	slices.Sort(names)
 	return short(names)
+}
+
+// isFailing says whether the last attempt at something has failed, and is made again.
+func isFailing(b *v1alpha1.EtcdBackup) bool {
+	return b.Status.Failure != nil && b.Status.RetryAt != nil
 }
 
 // pathOf is where a backup lies or is being written.

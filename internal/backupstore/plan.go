@@ -6,6 +6,7 @@
 package backupstore
 
 import (
+	"slices"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -195,10 +196,16 @@ func dueAt(v View) time.Time {
 	return due
 }
 
+// isTryDue says whether something is to be written, read and deleted on trial: a list alone does not show why a backup failed.
 func isTryDue(v View) bool {
 	status := v.Store.Status
-	return isAsked(v) || hasOtherKeys(v) || status.Failures > 0 ||
+	return isAsked(v) || hasOtherKeys(v) || status.Failures > 0 || v.hasFailing() ||
 		status.TriedAt == nil || v.Now.Sub(status.TriedAt.Time) >= tries || v.Now.Before(status.TriedAt.Time)
+}
+
+// hasFailing says whether a backup that is about this store is failing.
+func (v View) hasFailing() bool {
+	return slices.ContainsFunc(v.Backups, func(b v1alpha1.EtcdBackup) bool { return v.isHere(&b) && isFailing(&b) })
 }
 
 func typeOf(spec v1alpha1.EtcdBackupStoreSpec) string {

@@ -105,18 +105,15 @@ func faultsOfStores() {
 	})
 
 	It("fault 56: that can only be read say so; backups wait, and restores are made", func() {
-		server.stop()
-		server.flags = []string{"--readonly"}
-		server.start()
+		server.restart("--readonly")
+		DeferCleanup(func() { server.restart() })
 		waiting := newBackup(c, "s3", "waiting")
 		Expect(api.Create(ctx, waiting)).To(Succeed())
 		storeSays(store, "Forbidden", "")
 		restored := newCluster(c.Namespace, "restored", restoring("changed"), oneMember)
 		Expect(filled(create(restored))).To(Equal(data))
 		discard(restored)
-		server.stop()
-		server.flags = nil
-		server.start()
+		server.restart()
 		isVerifiedIn(8*time.Minute, waiting)
 	})
 

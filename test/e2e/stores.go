@@ -59,6 +59,14 @@ func (s *s3Server) start() {
 	}).Should(Succeed())
 }
 
+// restart has it run with these flags.
+func (s *s3Server) restart(flags ...string) {
+	GinkgoHelper()
+	s.stop()
+	s.flags = flags
+	s.start()
+}
+
 func (s *s3Server) stop() {
 	if s.command == nil {
 		return
