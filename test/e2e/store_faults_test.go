@@ -105,12 +105,13 @@ func faultsOfStores() {
 	})
 
 	It("fault 56: that can only be read say so; backups wait, and restores are made", func() {
+		back(c, "s3", "earlier")
 		server.restart("--readonly")
 		DeferCleanup(func() { server.restart() })
 		waiting := newBackup(c, "s3", "waiting")
 		Expect(api.Create(ctx, waiting)).To(Succeed())
 		storeSays(store, "Forbidden", "")
-		restored := newCluster(c.Namespace, "restored", restoring("changed"), oneMember)
+		restored := newCluster(c.Namespace, "restored", restoring("earlier"), oneMember)
 		Expect(filled(create(restored))).To(Equal(data))
 		discard(restored)
 		server.restart()
@@ -129,10 +130,11 @@ func faultsOfStores() {
 	})
 
 	It("fault 56: that fail in the middle of a restore in place stop no member, and it goes on when they are back", func() {
+		back(c, "s3", "good")
 		had := namesOf(c)
 		wreck(c)
 		way.limit(leisurely)
-		er := newRestore(c, "interrupted", "changed", func(spec *v1alpha1.EtcdRestoreSpec) { spec.SkipSafetyBackup = true })
+		er := newRestore(c, "interrupted", "good", func(spec *v1alpha1.EtcdRestoreSpec) { spec.SkipSafetyBackup = true })
 		Expect(api.Create(ctx, er)).To(Succeed())
 		confirmed(er)
 		killed := fillingPods(c)
