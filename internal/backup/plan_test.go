@@ -19,7 +19,7 @@ import (
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
 //	trial=BOOL, policy=DELETION, scheduled, recipients, decryption, verify-policy=POLICY, verified-today   what is wanted
-//	found, listed (PROBLEM), replaced (by another backup), foreign (=replaced)   it lies in the store already, and what the list of the store says
+//	found, listed (PROBLEM), replaced (by another backup), foreign (=replaced)   it lies in the store already, and what the list says
 //	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|locked|well   what there is
 //	write|verify|delete=succeeds|fails|refuses|disproves|locked|silent|vanishes|replaced|hangs (WORDS)   how the next Job ends
 //	lock=DURATION   object lock of the store

@@ -70,7 +70,8 @@ func fromElsewhere() {
 		found := foundAt(source.Namespace, "elsewhere", "by-hand/snapshot.db")
 		early := newCluster(source.Namespace, "early", restoring(found.Name), oneMember)
 		Expect(api.Create(ctx, early)).To(Succeed())
-		says(early, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "kubectl annotate etcdbackup "+found.Name+" etcd-operator.dev/verify=now")
+		advice := "kubectl annotate etcdbackup " + found.Name + " etcd-operator.dev/verify=now"
+		says(early, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, advice)
 		verifyAgain(found)
 		isVerified(found)
 		settles(early)
@@ -158,4 +159,3 @@ func foundAt(namespace, store, path string) *v1alpha1.EtcdBackup {
 	}).WithTimeout(time.Minute).Should(Succeed())
 	return found
 }
-
