@@ -83,7 +83,9 @@ func nothing(client.Object) bool { return false }
 func isAwaited(object client.Object) bool { return object.GetLabels()[v1alpha1.LabelAwaited] != "" }
 
 // isAccepted says whether an EtcdRestore was made because a loss of data was accepted.
-func isAccepted(object client.Object) bool { return object.GetAnnotations()[v1alpha1.AnnotationAccepted] != "" }
+func isAccepted(object client.Object) bool {
+	return object.GetAnnotations()[v1alpha1.AnnotationAccepted] != ""
+}
 
 // byLabel finds the cluster of an object by its label, because volumes that are
 // kept have no owner.

@@ -9,7 +9,9 @@ import (
 )
 
 // MayBegin says whether anything but the EtcdRestore itself may have to be known: it is confirmed, undone, or the operator's own.
-func MayBegin(r *v1alpha1.EtcdRestore) bool { return r.Spec.Confirm != "" || r.Spec.Undo || accepts(r) != "" }
+func MayBegin(r *v1alpha1.EtcdRestore) bool {
+	return r.Spec.Confirm != "" || r.Spec.Undo || accepts(r) != ""
+}
 
 // accepts is the loss by which a person has asked for the restore; empty if it was asked for otherwise.
 func accepts(r *v1alpha1.EtcdRestore) string { return r.Annotations[v1alpha1.AnnotationAccepted] }

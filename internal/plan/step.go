@@ -202,8 +202,8 @@ func (s Quarantine) about() Kind  { return Kind{Event: "VolumeQuarantined"} }
 func (s LiftQuarantine) about() Kind {
 	return Kind{Event: "QuarantineLifted"}
 }
-func (s DeleteVolume) about() Kind { return Kind{Event: "VolumeDeleted"} }
-func (s CreateBackup) about() Kind { return Kind{Event: "BackupCreated"} }
+func (s DeleteVolume) about() Kind  { return Kind{Event: "VolumeDeleted"} }
+func (s CreateBackup) about() Kind  { return Kind{Event: "BackupCreated"} }
 func (s CreateRestore) about() Kind { return Kind{Event: "RestoreCreated"} }
 func (s Hold) about() Kind {
 	return Kind{Event: choose(s.Held, "DeletionHeld", "DeletionReleased")}
