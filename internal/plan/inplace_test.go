@@ -142,13 +142,13 @@ func givingViolation(before *world, step plan.Step) string {
 	return ""
 }
 
-// keepsOthers says whether members have yet to give way although nothing stands against it: a node that is silent, or data that
-// goes with its Pod. A volume that is being filled is waited for.
+// keepsOthers says whether members have yet to give way although nothing stands against it: a Pod that ends, or whose node is silent,
+// or data that goes with its Pod. A volume that is being filled is waited for.
 func keepsOthers(w *world) bool {
 	if w.view.Restore.InPlace == "" || !w.view.Restore.Done || w.view.Want.Size == 0 {
 		return false
 	}
 	return !slices.ContainsFunc(w.view.Members, func(m cluster.Member) bool {
-		return !m.Chosen && (m.Pod.Overdue || m.Volume == cluster.Going && m.Pod.Exists())
+		return !m.Chosen && (m.Pod.IsTerminating() || m.Volume == cluster.Going && m.Pod.Exists())
 	})
 }
