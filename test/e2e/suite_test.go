@@ -40,6 +40,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("a kube-apiserver on top", Label("backups"), Serial, underKubernetes)
 	Describe("scheduled backups", Label("backups"), Ordered, ContinueOnFailure, scheduledBackups)
 	Describe("restores in place", Label("backups"), Ordered, ContinueOnFailure, restoresInPlace)
+	Describe("backups by whose name a loss is accepted", Label("backups"), Ordered, ContinueOnFailure, acceptedBackups)
 	Describe("a change", Ordered, ContinueOnFailure, change)
 	Describe("a cluster", Ordered, ContinueOnFailure, aCluster)
 	Describe("faults of the membership", Ordered, ContinueOnFailure, faultsOfMembership)
