@@ -182,7 +182,7 @@ var operations = []refusal{
 		says: "spec.recovery.acceptDataLoss|or what status.quorumLoss.backup.accept says",
 	},
 	{
-		name: "loss accepted by a backup with the longest name", bad: "{recovery: {acceptDataLoss: backup/" + strings.Repeat("n", 270) + "@17}}",
+		name: "loss accepted by a backup with the longest name", bad: "{recovery: {acceptDataLoss: backup/" + strings.Repeat("n", 271) + "@17}}",
 		good: "{recovery: {acceptDataLoss: backup/" + strings.Repeat("n", 253) + "@9223372036854775807}}",
 		says: "spec.recovery.acceptDataLoss|280",
 	},

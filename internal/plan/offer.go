@@ -20,8 +20,8 @@ func Offered(v cluster.View, loss QuorumLoss) string {
 	return o.String()
 }
 
-// Behind is how many revisions the cluster is known to have had after that of the backup, and whether any were: where the backup is the
-// newest that is known, nobody knows what came after it.
+// Behind is how many revisions the cluster is known to have had after that of the backup, and whether that is known: where the backup is
+// newer than all that is left, nobody knows what came after it.
 func Behind(v cluster.View, loss QuorumLoss) (lost int64, known bool) {
 	highest := v.Record.Revision
 	for _, m := range loss.Survivors {
