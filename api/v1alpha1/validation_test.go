@@ -178,7 +178,8 @@ var operations = []refusal{
 		says: "spec.recovery.acceptDataLoss|or what status.quorumLoss.backup.accept says",
 	},
 	{
-		name: "loss accepted by another kind", bad: "{recovery: {acceptDataLoss: restore/nightly@17}}", good: "{recovery: {acceptDataLoss: a@17}}",
+		name: "loss accepted by another kind", bad: "{recovery: {acceptDataLoss: restore/nightly@17}}",
+		good: "{recovery: {acceptDataLoss: a@17}}",
 		says: "spec.recovery.acceptDataLoss|or what status.quorumLoss.backup.accept says",
 	},
 	{

@@ -11,8 +11,13 @@ import (
 func TestAcceptedName(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range [][3]string{
-		{"a", "u1", "backup/nightly@60"}, {"a", "u2", "backup/nightly@60"}, {"a", "u1", "backup/nightly@61"}, {"a", "u1", "backup/weekly@60"},
-		{"b", "u1", "backup/nightly@60"}, {strings.Repeat("c", 52), "u1", "backup/nightly@60"}, {strings.Repeat("c", 51), "u1", "backup/nightly@60"},
+		{"a", "u1", "backup/nightly@60"},
+		{"a", "u2", "backup/nightly@60"},
+		{"a", "u1", "backup/nightly@61"},
+		{"a", "u1", "backup/weekly@60"},
+		{"b", "u1", "backup/nightly@60"},
+		{strings.Repeat("c", 52), "u1", "backup/nightly@60"},
+		{strings.Repeat("c", 51), "u1", "backup/nightly@60"},
 	} {
 		name := cluster.AcceptedName(c[0], c[1], c[2])
 		if name == "" || len(name) > 56 || names[name] {

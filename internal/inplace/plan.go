@@ -45,7 +45,7 @@ var rules = []struct {
 	{"cancel", cancel, "ends a restore that is undone before it has begun"},
 	{"need a cluster", needCluster, "waits for a cluster that can be brought back"},
 	{"preview", preview, "writes down what would be done, and again when the backup or the cluster is another one"},
-	{"wait for the confirmation", awaitConfirmation, "waits until the spec confirms exactly what the preview says, or the loss is accepted by the backup's name"},
+	{"wait for the confirmation", awaitConfirmation, "waits until just what the preview says is confirmed, or accepted by the backup's name"},
 	{"wait for others", awaitOthers, "lets one restore of a cluster end before another begins"},
 	{"wait for the cluster", awaitCluster, "waits for the end of a pause, or of hibernation"},
 	{"back up first", backUpFirst, "makes a backup of what the cluster has, unless the spec says that none is needed"},
