@@ -88,7 +88,7 @@ func (r *EtcdRestore) cluster(ctx context.Context, view *inplace.View) error {
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}
 	view.Cluster, view.Paused = &c, judge.Paused(&c)
-	if view.Restore.Spec.Confirm == "" && !view.Restore.Spec.Undo {
+	if !inplace.MayBegin(view.Restore) {
 		return nil
 	}
 	var all corev1.PersistentVolumeClaimList

@@ -34,6 +34,15 @@ type inPlace struct {
 }
 
 func newInPlace(t *testing.T, namespace string, skip bool) *inPlace {
+	w := &inPlace{newBackedUp(t, namespace), nil}
+	w.restore = &v1alpha1.EtcdRestore{ObjectMeta: w.named("er")}
+	w.restore.Spec = v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "nightly", SkipSafetyBackup: skip}
+	w.create(w.restore)
+	return w
+}
+
+// newBackedUp is the namespace without the EtcdRestore.
+func newBackedUp(t *testing.T, namespace string) *backups {
 	b := &backups{t: t, namespace: namespace}
 	b.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	store := &v1alpha1.EtcdBackupStore{ObjectMeta: b.named("offsite")}
@@ -66,10 +75,7 @@ func newInPlace(t *testing.T, namespace string, skip bool) *inPlace {
 	stored := metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonStored}
 	meta.SetStatusCondition(&b.backup.Status.Conditions, stored)
 	b.write(b.backup)
-	w := &inPlace{backups: b, restore: &v1alpha1.EtcdRestore{ObjectMeta: b.named("er")}}
-	w.restore.Spec = v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "nightly", SkipSafetyBackup: skip}
-	b.create(w.restore)
-	return w
+	return b
 }
 
 // An operator is the three reconcilers that a restore in place takes, whose writes go through one place.

@@ -43,6 +43,7 @@ var pauses = []struct {
 	{plan.Quarantine{}, memory.Later, memory.Later * 3 / 2},
 	{plan.LiftQuarantine{}, memory.Later, memory.Later * 3 / 2},
 	{plan.CreateBackup{}, memory.Later, memory.Later * 3 / 2},
+	{plan.CreateRestore{}, memory.Later, memory.Later * 3 / 2},
 	{plan.Hold{}, memory.Later, memory.Later * 3 / 2},
 	{plan.MarkPods{}, memory.Later, memory.Later * 3 / 2},
 	{plan.MarkPods{As: plan.Attach}, memory.Later, memory.Later * 3 / 2},

@@ -24,6 +24,7 @@ import (
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/status,verbs=get;update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=create
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
@@ -59,7 +60,8 @@ func (r *EtcdCluster) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&corev1.Service{}, byLabel()).
 		Watches(&corev1.Secret{}, byLabel()).
 		Watches(&policyv1.PodDisruptionBudget{}, byLabel()).
-		Watches(&v1alpha1.EtcdBackup{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAwaited)))
+		Watches(&v1alpha1.EtcdBackup{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAwaited))).
+		Watches(&v1alpha1.EtcdRestore{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAccepted)))
 	if !r.Observer.NoNodes {
 		watches = watches.Watches(&corev1.Node{}, r.onNode(), builder.WithPredicates(nodeChanges()))
 	}
@@ -79,6 +81,11 @@ func nothing(client.Object) bool { return false }
 
 // isAwaited says whether something may wait for a backup.
 func isAwaited(object client.Object) bool { return object.GetLabels()[v1alpha1.LabelAwaited] != "" }
+
+// isAccepted says whether an EtcdRestore was made because a loss of data was accepted.
+func isAccepted(object client.Object) bool {
+	return object.GetAnnotations()[v1alpha1.AnnotationAccepted] != ""
+}
 
 // byLabel finds the cluster of an object by its label, because volumes that are
 // kept have no owner.

@@ -14,13 +14,17 @@ const (
 	AnnotationScheduledFor = "etcd-operator.dev/scheduled-for"
 	// LabelAwaited marks an EtcdBackup that something waits for: a change of etcd's minor version, hibernation or deletion.
 	LabelAwaited = "etcd-operator.dev/awaited"
-	// AnnotationClusterUID holds, on an EtcdBackup that the operator has made, the UID of the EtcdCluster: another one may have its
-	// name later.
+	// AnnotationClusterUID holds, on an EtcdBackup or EtcdRestore that the operator has made, the UID of the EtcdCluster: another one may
+	// have its name later.
 	AnnotationClusterUID = "etcd-operator.dev/cluster-uid"
-	// AnnotationReason holds, on an EtcdBackup that the operator has made, why.
+	// AnnotationReason holds, on an EtcdBackup or EtcdRestore that the operator has made, why.
 	AnnotationReason = "etcd-operator.dev/reason"
 	// AnnotationRestore holds, on the safety backup of a restore, the UID of its EtcdRestore.
 	AnnotationRestore = "etcd-operator.dev/restore"
+	// AnnotationAccepted holds, on an EtcdRestore that the operator has made, the loss of data that was accepted by the name of its
+	// backup, as spec.recovery.acceptDataLoss of the EtcdCluster says it. That confirms the restore for as long as the spec says so and
+	// quorum is lost for good.
+	AnnotationAccepted = "etcd-operator.dev/accepted"
 	// AnnotationVerifyOnce asks for another trial of a backup that is complete, whenever its value
 	// changes to another one that is not empty. Users set it. status.trial.request is the value that was followed.
 	AnnotationVerifyOnce = "etcd-operator.dev/verify"

@@ -229,15 +229,16 @@ type Recovery struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="When Quorum Is Lost for Good",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Manual","urn:alm:descriptor:com.tectonic.ui:select:Automatic"},order=26
 	QuorumLoss QuorumLossPolicy `json:"quorumLoss,omitempty"`
 
-	// acceptDataLoss lets the cluster go on from one survivor after quorum was lost
-	// for good. It must be exactly status.quorumLoss.accept, such as example-0@1234:
-	// the survivor and the revision of its data, after which all writes are lost.
-	// It has no effect on any other loss. Where a quorum answers with less than
-	// status.revision, it is the name of the EtcdCluster and that revision, such as
-	// example@1234: the writes in between are lost.
+	// acceptDataLoss lets the cluster go on after quorum was lost for good. It must be exactly
+	// status.quorumLoss.accept, such as example-0@1234: the survivor and the revision of its data,
+	// after which all writes are lost; or status.quorumLoss.backup.accept, such as
+	// backup/nightly@1200: the EtcdBackup that the cluster is brought back to in place, and its
+	// revision, after which all writes are lost. It has no effect on any other loss. Where a quorum
+	// answers with less than status.revision, it is the name of the EtcdCluster and that revision,
+	// such as example@1234: the writes in between are lost.
 	// +optional
-	// +kubebuilder:validation:MaxLength=96
-	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z]([-a-z0-9]*[a-z0-9])?@[0-9]+$')",message="recovery.acceptDataLoss must be what status.quorumLoss.accept says: a member and a revision, such as example-0@1234"
+	// +kubebuilder:validation:MaxLength=280
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^(backup/[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*|[a-z]([-a-z0-9]*[a-z0-9])?)@[0-9]+$')",message="recovery.acceptDataLoss must be what status.quorumLoss.accept says: a member and a revision, such as example-0@1234; or what status.quorumLoss.backup.accept says: a backup and a revision, such as backup/nightly@1234"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Accept the Loss of Data",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=27
 	AcceptDataLoss string `json:"acceptDataLoss,omitempty"`
 

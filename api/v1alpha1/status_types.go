@@ -93,8 +93,8 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Rollback",order=18
 	Rollback *Rollback `json:"rollback,omitempty"`
 
-	// quorumLoss is set while quorum is lost for good: what is left, and what going on
-	// from it would cost.
+	// quorumLoss is set while quorum is lost for good: what is left, which backup there
+	// is, and what going on from either would cost.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Lost Quorum",order=15
 	QuorumLoss *QuorumLoss `json:"quorumLoss,omitempty"`
@@ -244,6 +244,36 @@ type QuorumLoss struct {
 	// after that revision are lost. Empty until every survivor has answered.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Value to Accept the Loss with",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=16
+	Accept string `json:"accept,omitempty"`
+
+	// backup is the newest verified EtcdBackup of the cluster, and what going back to it would cost. It is
+	// missing if there is none of the data that the cluster has now.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Newest Verified Backup",order=39
+	Backup *QuorumLossBackup `json:"backup,omitempty"`
+}
+
+// QuorumLossBackup is a backup that a cluster can be brought back to whose quorum is lost for good.
+type QuorumLossBackup struct {
+	// name of the EtcdBackup.
+	Name string `json:"name"`
+
+	// revision of etcd's data in it.
+	Revision int64 `json:"revision"`
+
+	// time of the backup: what was written later would be lost.
+	Time metav1.Time `json:"time"`
+
+	// lost is how many revisions the cluster is known to have had after that of the backup: they would be
+	// lost. It is missing if no later one is known, which proves nothing.
+	// +optional
+	Lost *int64 `json:"lost,omitempty"`
+
+	// accept is the value that spec.recovery.acceptDataLoss must have for the cluster to be brought back to
+	// the backup in place: its name and its revision. Empty while a person has to do something else first,
+	// such as to restore a backup that is encrypted; Degraded says what.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Value to Go Back to the Backup with",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=40
 	Accept string `json:"accept,omitempty"`
 }
 

@@ -163,6 +163,31 @@ var operations = []refusal{
 		says: "spec.recovery.acceptDataLoss|must be what status.quorumLoss.accept says",
 	},
 	{
+		name: "loss accepted by a backup without a revision", bad: "{recovery: {acceptDataLoss: backup/nightly}}",
+		good: "{recovery: {acceptDataLoss: backup/nightly@17}}",
+		says: "spec.recovery.acceptDataLoss|or what status.quorumLoss.backup.accept says",
+	},
+	{
+		name: "loss accepted by a name that no backup has", bad: "{recovery: {acceptDataLoss: backup/Nightly@17}}",
+		good: "{recovery: {acceptDataLoss: backup/2026-11-24.nightly.a@17}}",
+		says: "spec.recovery.acceptDataLoss|or what status.quorumLoss.backup.accept says",
+	},
+	{
+		name: "loss accepted by a part of a backup's name", bad: "{recovery: {acceptDataLoss: backup/nightly.@17}}",
+		good: "{recovery: {acceptDataLoss: backup/n@0}}",
+		says: "spec.recovery.acceptDataLoss|or what status.quorumLoss.backup.accept says",
+	},
+	{
+		name: "loss accepted by another kind", bad: "{recovery: {acceptDataLoss: restore/nightly@17}}",
+		good: "{recovery: {acceptDataLoss: a@17}}",
+		says: "spec.recovery.acceptDataLoss|or what status.quorumLoss.backup.accept says",
+	},
+	{
+		name: "loss accepted by a backup with the longest name", bad: "{recovery: {acceptDataLoss: backup/" + strings.Repeat("n", 271) + "@17}}",
+		good: "{recovery: {acceptDataLoss: backup/" + strings.Repeat("n", 253) + "@9223372036854775807}}",
+		says: "spec.recovery.acceptDataLoss|280",
+	},
+	{
 		name: "nodes written off at once", bad: "{recovery: {memberTimeout: 9s}}", good: "{recovery: {memberTimeout: 10s}}",
 		says: "spec.recovery.memberTimeout|must be at least 10s",
 	},

@@ -80,6 +80,8 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.deleteVolume(ctx, c, s)
 	case plan.CreateBackup:
 		return a.createBackup(ctx, c, s)
+	case plan.CreateRestore:
+		return a.createRestore(ctx, c, s)
 	case plan.Hold:
 		return a.hold(ctx, c, s)
 	case plan.Wait, plan.Refuse, plan.Done:

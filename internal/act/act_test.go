@@ -144,7 +144,7 @@ func (s *scene) everything() string {
 	}
 	for _, list := range []client.ObjectList{
 		&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
-		&v1alpha1.EtcdBackupList{}, &v1alpha1.EtcdClusterList{},
+		&v1alpha1.EtcdBackupList{}, &v1alpha1.EtcdRestoreList{}, &v1alpha1.EtcdClusterList{},
 	} {
 		if err := s.api.List(s.t.Context(), list); err != nil {
 			s.t.Fatal(err)
@@ -352,6 +352,10 @@ var steps = []struct {
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},
 	{
+		step: plan.CreateRestore{Name: "a-accepted-1", Backup: "nightly", Accepted: "backup/nightly@60"}, writes: 1,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
+	},
+	{
 		step: plan.Hold{Held: true}, writes: 1,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},
@@ -479,6 +483,7 @@ var everyKind = []plan.Step{
 	plan.LiftQuarantine{},
 	plan.DeleteVolume{},
 	plan.CreateBackup{},
+	plan.CreateRestore{},
 	plan.Hold{},
 	plan.Wait{},
 	plan.Refuse{},

@@ -32,6 +32,19 @@ func (a *Actor) createBackup(ctx context.Context, c *v1alpha1.EtcdCluster, s pla
 	return nil
 }
 
+// createRestore creates the EtcdRestore that a person has asked for by accepting the loss. Its name says for which cluster and which loss.
+// Before it changes anything, it is asked again whether the loss is accepted and there.
+func (a *Actor) createRestore(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.CreateRestore) error {
+	if err := a.fence(ctx, c); err != nil {
+		return err
+	}
+	err := a.Client.Create(ctx, build.Restore(c, s.Name, s.Backup, s.Accepted), client.FieldOwner(v1alpha1.FieldOwner))
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create EtcdRestore %s: %w", s.Name, err)
+	}
+	return nil
+}
+
 // hold puts our finalizer on the EtcdCluster, or takes it off.
 func (a *Actor) hold(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Hold) error {
 	if err := a.fence(ctx, c); err != nil {

@@ -34,6 +34,23 @@ func TestBackupOfClusterIsNobodysOwn(t *testing.T) {
 	}
 }
 
+// TestRestoreThatWasAccepted says which loss a person has accepted, and goes with its cluster.
+func TestRestoreThatWasAccepted(t *testing.T) {
+	s := newScene(t, example(), seen())
+	s.mustDo(plan.CreateRestore{Name: "a-accepted-1", Backup: "nightly", Accepted: "backup/nightly@60"})
+	var r v1alpha1.EtcdRestore
+	if !s.get("a-accepted-1", &r) {
+		t.Fatal("it is not there")
+	}
+	if !metav1.IsControlledBy(&r, example()) || r.Annotations[v1alpha1.AnnotationAccepted] != "backup/nightly@60" ||
+		r.Annotations[v1alpha1.AnnotationClusterUID] != "u1" || r.Labels[v1alpha1.LabelCluster] != "a" {
+		t.Errorf("it is %+v", r.ObjectMeta)
+	}
+	if want := (v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "nightly", SkipSafetyBackup: true}); r.Spec != want {
+		t.Errorf("it wants %+v", r.Spec)
+	}
+}
+
 // TestClusterInANamespaceThatEndsIsLetGo: no backup can be made there, and the namespace takes all that there are.
 func TestClusterInANamespaceThatEndsIsLetGo(t *testing.T) {
 	for _, leaves := range []bool{false, true} {

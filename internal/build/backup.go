@@ -26,3 +26,18 @@ func Backup(c *v1alpha1.EtcdCluster, name, before string) *v1alpha1.EtcdBackup {
 	}
 	return b
 }
+
+// Restore is the EtcdRestore that brings a cluster back to a backup by whose name the loss was accepted. No safety backup is made: there
+// is no quorum that could be asked. It goes with its cluster, because nothing else can be done with it.
+func Restore(c *v1alpha1.EtcdCluster, name, backup, accepted string) *v1alpha1.EtcdRestore {
+	return &v1alpha1.EtcdRestore{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{Owner(c)},
+			Labels: map[string]string{v1alpha1.LabelCluster: c.Name},
+			Annotations: map[string]string{
+				v1alpha1.AnnotationClusterUID: string(c.UID), v1alpha1.AnnotationReason: "accepted loss", v1alpha1.AnnotationAccepted: accepted,
+			},
+		},
+		Spec: v1alpha1.EtcdRestoreSpec{Cluster: c.Name, Backup: backup, SkipSafetyBackup: true},
+	}
+}

@@ -57,11 +57,13 @@ const maxBackupName = 63
 
 // BackupName is the name of a backup that the operator makes of a cluster: that of the cluster, shortened if it has to be, and what
 // tells it from others.
-func BackupName(cluster, suffix string) string {
-	if name := cluster + "-" + suffix; len(name) <= maxBackupName {
+func BackupName(cluster, suffix string) string { return shortName(cluster, suffix, maxBackupName) }
+
+func shortName(cluster, suffix string, most int) string {
+	if name := cluster + "-" + suffix; len(name) <= most {
 		return name
 	}
 	sum := sha256.Sum256([]byte(cluster))
 	suffix = hex.EncodeToString(sum[:3]) + "-" + suffix
-	return strings.TrimRight(cluster[:maxBackupName-1-len(suffix)], "-") + "-" + suffix
+	return strings.TrimRight(cluster[:most-1-len(suffix)], "-") + "-" + suffix
 }

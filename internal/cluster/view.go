@@ -38,6 +38,8 @@ type View struct {
 	Restore Restore
 	// Backup is about the backup that something waits for.
 	Backup Backup
+	// Offer is about the backup that the cluster can be brought back to if quorum is lost for good.
+	Offer Offer
 
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.

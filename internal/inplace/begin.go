@@ -58,7 +58,7 @@ func seen(c *v1alpha1.EtcdCluster) int64 {
 // undo turns the plan round: the members that gave way, or were to, are chosen, and those of the restore give way to them.
 func undo(v View) Step {
 	p := plan(v)
-	if !v.Restore.Spec.Undo || p == nil || p.Undo {
+	if p == nil || p.Undo || !v.Restore.Spec.Undo && !isWithdrawn(v, p) {
 		return nil
 	}
 	if until := undoUntil(p); until != nil && !v.Now.Before(until.Time) {

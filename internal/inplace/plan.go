@@ -39,13 +39,13 @@ var rules = []struct {
 	does   string // in one line, for docs/reference/restore-rules.md
 }{
 	{"leave deleted restores alone", leaveDeleted, "does nothing for an object that is being deleted: what has begun goes on without it"},
-	{"undo", undo, "has the members come back that gave way, while their volumes are kept"},
+	{"undo", undo, "has the members come back that gave way, while their volumes are kept, or gives up what nobody accepts any more"},
 	{"follow", follow, "says how far a restore is that has begun"},
 	{"stay", stay, "leaves a restore as it ended, once another one has begun"},
 	{"cancel", cancel, "ends a restore that is undone before it has begun"},
 	{"need a cluster", needCluster, "waits for a cluster that can be brought back"},
 	{"preview", preview, "writes down what would be done, and again when the backup or the cluster is another one"},
-	{"wait for the confirmation", awaitConfirmation, "waits until the spec confirms exactly what the preview says"},
+	{"wait for the confirmation", awaitConfirmation, "waits until just what the preview says is confirmed, or accepted by the backup's name"},
 	{"wait for others", awaitOthers, "lets one restore of a cluster end before another begins"},
 	{"wait for the cluster", awaitCluster, "waits for the end of a pause, or of hibernation"},
 	{"back up first", backUpFirst, "makes a backup of what the cluster has, unless the spec says that none is needed"},
@@ -105,10 +105,12 @@ func needCluster(v View) Step {
 // awaitConfirmation compares all of it: nothing else is a confirmation.
 func awaitConfirmation(v View) Step {
 	want, given := v.Restore.Status.Preview.Confirm, v.Restore.Spec.Confirm
-	switch given {
-	case want:
+	switch {
+	case isConfirmed(v):
 		return nil
-	case "":
+	case given == "" && isOwn(v):
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, unaccepted(v))
+	case given == "":
 		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, fmt.Sprintf("to restore, set spec.confirm to %q", want))
 	}
 	return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, fmt.Sprintf("spec.confirm is %q, which is not what the preview "+

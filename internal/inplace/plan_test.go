@@ -125,6 +125,9 @@ func (w *world) spec(key, value string) {
 		s.Undo = true
 	case "deleted":
 		w.view.Restore.DeletionTimestamp = &metav1.Time{Time: w.view.Now}
+	case "accepted", "of": // the operator has made it for that loss, of the cluster with that UID
+		annotation := map[string]string{"accepted": v1alpha1.AnnotationAccepted, "of": v1alpha1.AnnotationClusterUID}[key]
+		metav1.SetMetaDataAnnotation(&w.view.Restore.ObjectMeta, annotation, value)
 	default:
 		w.Fatalf("unknown field %q", key)
 	}
@@ -144,6 +147,15 @@ func (w *world) cluster(key, value string) {
 		c.Status.Revision = number
 	case "survivor":
 		c.Status.QuorumLoss = &v1alpha1.QuorumLoss{Survivors: []v1alpha1.Survivor{{Name: "a-1", Revision: number}}}
+	case "accepts":
+		c.Spec.Recovery.AcceptDataLoss = value
+	case "offers":
+		c.Status.QuorumLoss = &v1alpha1.QuorumLoss{Backup: &v1alpha1.QuorumLossBackup{Accept: value}}
+	case "untold":
+		c.Status.QuorumLoss = nil
+	case "serves":
+		c.Status.QuorumLoss = nil
+		c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	case "size":
 		c.Spec.Size = ptr.To(int32(number)) //nolint:gosec // a small number
 	case "paused":
@@ -274,13 +286,21 @@ func (w *world) begins(s inplace.Begin) {
 	c := w.view.Cluster
 	p := w.view.Restore.Status.Preview
 	ours := c.Status.Restore != nil && c.Status.Restore.RequestUID == string(w.view.Restore.UID)
-	if !s.Plan.Undo && (p == nil || w.view.Restore.Spec.Confirm != p.Confirm || p.Backup != s.Plan.Backup) {
+	confirmed := p != nil && (w.view.Restore.Spec.Confirm == p.Confirm || w.accepts(p))
+	if !s.Plan.Undo && (!confirmed || p.Backup != s.Plan.Backup) {
 		w.Error("it begins, and was not confirmed")
 	}
 	if !ours && c.IsRestoring() {
 		w.Error("it begins beside another one")
 	}
 	c.Status.Restore, c.Status.NextSerial = &s.Plan, max(c.Status.NextSerial, s.NextSerial)
+}
+
+// accepts says whether a person has accepted just that, and quorum is lost for good.
+func (w *world) accepts(p *v1alpha1.RestorePreview) bool {
+	c, loss := w.view.Cluster, fmt.Sprintf("backup/%s@%d", p.Backup, p.Revision)
+	return w.view.Restore.Annotations[v1alpha1.AnnotationAccepted] == loss && c.Spec.Recovery.AcceptDataLoss == loss &&
+		c.Status.QuorumLoss != nil && c.Status.QuorumLoss.Backup.Accept == loss
 }
 
 func (w *world) status() string {

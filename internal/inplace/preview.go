@@ -25,11 +25,15 @@ func preview(v View) Step {
 		return nil
 	}
 	made := newPreview(v, b)
-	if has != nil && made.Confirm == has.Confirm && v.Restore.Spec.Confirm == has.Confirm {
+	if has != nil && made.Confirm == has.Confirm && isConfirmed(v) {
 		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, "the backup, or the cluster, is not the one that was confirmed, "+
 			"although its revision is the same: to restore it, create another EtcdRestore")
 	}
-	s := said(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, fmt.Sprintf("to restore, set spec.confirm to %q", made.Confirm))
+	message := fmt.Sprintf("to restore, set spec.confirm to %q", made.Confirm)
+	if isOwn(v) {
+		message = "the preview is compared with the loss that was accepted"
+	}
+	s := said(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, message)
 	s.Preview = made
 	return Record{Status: s, Event: "RestorePreviewed", What: told(v, made)}
 }
@@ -45,7 +49,7 @@ func chosen(v View) (*v1alpha1.EtcdBackup, string) {
 
 func isConfirmed(v View) bool {
 	p := v.Restore.Status.Preview
-	return p != nil && v.Restore.Spec.Confirm == p.Confirm
+	return p != nil && (v.Restore.Spec.Confirm == p.Confirm || isAccepted(v, p))
 }
 
 // isSame says whether the preview still says what would be done. A cluster that takes writes goes on all the time: of one that is

@@ -11,9 +11,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// restore is what the status says of the restore that the spec wants, or of one in place from the moment on from which members
+// restoring is what the status says of the restore that the spec wants, or of one in place from the moment on from which members
 // give way to it.
-func restore(c *v1alpha1.EtcdCluster) cluster.Restore {
+func restoring(c *v1alpha1.EtcdCluster) cluster.Restore {
 	r := cluster.Restore{Wanted: c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Restore != nil}
 	s := c.Status.Restore
 	if s == nil {

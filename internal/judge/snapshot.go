@@ -31,6 +31,9 @@ type Snapshot struct {
 
 	Awaited *v1alpha1.EtcdBackup // that the status says something waits for; nil: there is none
 
+	Backups  []v1alpha1.EtcdBackup // of the namespace, while quorum may be lost for good
+	Accepted *v1alpha1.EtcdRestore // that is made where the loss was accepted by the name of a backup; nil: there is none
+
 	Answers []*Answer     // of the members that were asked
 	Told    []etcd.Member // the list that one member remembers
 	List    []etcd.Member // the list of a member that had just answered a linearizable read

@@ -63,8 +63,8 @@ func begin(s Snapshot) *judgement {
 	j := &judgement{
 		Snapshot: s, c: c, v: cluster.View{
 			Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.IsGoing(),
-			Newer: newer(c), Want: want(c), Record: record(c), Unknown: recorded(c), Restore: restore(c),
-			Backup: awaited(s),
+			Newer: newer(c), Want: want(c), Record: record(c), Unknown: recorded(c), Restore: restoring(c),
+			Backup: awaited(s), Offer: offer(s),
 		},
 		members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
 		chosen: map[string]string{}, emptied: map[string]bool{},

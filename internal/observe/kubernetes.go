@@ -51,6 +51,25 @@ func (o *Observer) awaited(ctx context.Context, s *judge.Snapshot) error {
 	return err
 }
 
+// backups reads which backups there are, and the EtcdRestore for one of them, while quorum may be lost for good.
+func (o *Observer) backups(ctx context.Context, s *judge.Snapshot) error {
+	if !judge.MayBeLost(*s) {
+		return nil
+	}
+	var backups v1alpha1.EtcdBackupList
+	if err := o.Cache.List(ctx, &backups, client.InNamespace(s.Cluster.Namespace)); err != nil {
+		return fmt.Errorf("list EtcdBackups: %w", err)
+	}
+	s.Backups = backups.Items
+	name := judge.AcceptedName(s.Cluster)
+	if name == "" {
+		return nil
+	}
+	var err error
+	s.Accepted, err = read(ctx, o.Cache, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: name}, &v1alpha1.EtcdRestore{})
+	return err
+}
+
 // named asks the API server itself for the Pods and volumes that are in doubt.
 func (o *Observer) named(ctx context.Context, s *judge.Snapshot) error {
 	s.Named = map[string]judge.Named{}

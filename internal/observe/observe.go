@@ -65,6 +65,9 @@ func (o *Observer) all(ctx context.Context, s *judge.Snapshot) error {
 	if s.Asleep {
 		return nil
 	}
+	if err := o.backups(ctx, s); err != nil {
+		return err
+	}
 	if err := o.named(ctx, s); err != nil {
 		return err
 	}

@@ -78,6 +78,7 @@ func givingWorld(g goal, states []int, to giving) *world {
 // choose shows the members to come, and that all others give way to them.
 func (w *world) choose() {
 	w.view.Restore = cluster.Restore{InPlace: "r1", Undo: w.giving.undo, Done: true}
+	w.view.Offer.Request.Fills = false
 	for _, serial := range w.giving.serials() {
 		m := w.at(cluster.MemberName("a", serial))
 		m.Chosen, m.SetAside, m.Volume, m.Version = true, w.giving.undo, cluster.Kept, "3.6.16"
@@ -102,7 +103,7 @@ func (w *world) fillInPlace() {
 
 // giveWay is what etcd is once the cluster has adopted the chosen: another cluster.
 func (w *world) giveWay() {
-	w.giving.over, w.view.Restore = true, cluster.Restore{}
+	w.giving.over, w.view.Restore, w.view.Offer = true, cluster.Restore{}, cluster.Offer{}
 	w.corrupt, w.missing, w.downgrade, w.minor = 0, false, "", ""
 	for i := range w.view.Members {
 		m := &w.view.Members[i]
@@ -141,13 +142,13 @@ func givingViolation(before *world, step plan.Step) string {
 	return ""
 }
 
-// keepsOthers says whether members have yet to give way although nothing stands against it: a node that is silent, or data that
-// goes with its Pod. A volume that is being filled is waited for.
+// keepsOthers says whether members have yet to give way although nothing stands against it: a Pod that ends, or whose node is silent,
+// or data that goes with its Pod. A volume that is being filled is waited for.
 func keepsOthers(w *world) bool {
 	if w.view.Restore.InPlace == "" || !w.view.Restore.Done || w.view.Want.Size == 0 {
 		return false
 	}
 	return !slices.ContainsFunc(w.view.Members, func(m cluster.Member) bool {
-		return !m.Chosen && (m.Pod.Overdue || m.Volume == cluster.Going && m.Pod.Exists())
+		return !m.Chosen && (m.Pod.IsTerminating() || m.Volume == cluster.Going && m.Pod.Exists())
 	})
 }

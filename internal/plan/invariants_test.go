@@ -176,6 +176,9 @@ func violation(before, after *world, step plan.Step) string {
 	if broken := guardViolation(before, step); broken != "" {
 		return broken
 	}
+	if broken := acceptViolation(before, step); broken != "" {
+		return broken
+	}
 	if before.view.Restore.InPlace != "" {
 		return givingViolation(before, step)
 	}

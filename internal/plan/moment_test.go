@@ -101,7 +101,7 @@ func (w *world) hash() uint64 {
 	maphash.WriteComparable(&h, w.truth)
 	maphash.WriteComparable(&h, view{
 		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.DowngradeTarget, v.Deleting, v.Fresh, v.Locked, v.Want, v.Restore, v.Target,
-		v.Backup, v.Record.Awaited,
+		v.Backup, v.Offer, v.Record.Awaited,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Restore, v.Record.Adopted,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 	})
@@ -136,6 +136,7 @@ type view struct {
 	restore                         cluster.Restore
 	target                          cluster.Target
 	backup                          cluster.Backup
+	offer                           cluster.Offer
 	awaited                         cluster.Awaited
 	token, id, joining, recovering  string
 	rolledBack                      cluster.RollBack

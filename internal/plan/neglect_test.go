@@ -16,6 +16,8 @@ func neglect(w *world) string {
 		return "members do not give way to those that have the data of a backup"
 	case w.view.Restore.InPlace != "":
 		return "" // none of them is to be repaired
+	case leavesAccepted(w):
+		return "the cluster is not brought back to the backup that was accepted"
 	case servesForeign(w):
 		return "clients still reach data of another cluster"
 	case stalls(w):

@@ -60,7 +60,7 @@ var repairs = []clause{
 		{"roll back the only member", rollBackOnly, "takes back a failed update of a cluster that has one member"},
 	}},
 	{"know before acting", []rule{
-		{"read etcd", readEtcd, "waits or refuses while the member list cannot be read with quorum"},
+		{"read etcd", readEtcd, "waits or refuses while the member list cannot be read with quorum, or goes on with the loss that was accepted"},
 		{"keep quorum", keepQuorum, "waits while fewer voters than a quorum are healthy"},
 		{"move the leader", moveLeader, "moves leadership away from a Pod that is about to end"},
 		{"report unknown members", reportUnknown, "refuses to change the membership beside members that somebody else has added"},

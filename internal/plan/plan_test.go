@@ -32,6 +32,8 @@ import (
 // denied (Kubernetes has just refused what is not as wanted; undone: it has just been changed back),
 // adopted (with unformed: its volumes were there before, and its list was never read),
 // revision=KNOWN, image=OF_THE_USER, await=WHAT (etcd is about to do, between two versions),
+// offer=(BACKUP, REVISION) (the newest verified backup; unfit=sealed or unfit=(WHY): it cannot be restored; request=exists, foreign,
+// undone, fills or (WHY): the EtcdRestore that was made for it, or why it has not begun),
 // inplace=(done, undo, waiting or a problem) (members give way to those that are chosen or set aside),
 // allow=MINOR (the downgrade that is to be enabled), guarded (minor versions and hibernation wait for a backup), last (so does
 // deletion), leaving (it is being deleted, and is held; cascades: with its members first, orphans: without them), asleep (a backup was
@@ -47,7 +49,7 @@ func TestPlan(t *testing.T) {
 			for range 100 {
 				step, because := plan.Next(w.view)
 				fmt.Fprintf(&out, "%-44s (%s)\n", step, because)
-				if d.Cmd == "next" || plan.Rests(step) && !w.settling() && !w.backup.isMaking() {
+				if d.Cmd == "next" || plan.Rests(step) && !w.settling() && !w.backup.isMaking() && !w.fills() {
 					return out.String()
 				}
 				w.obey(step)
@@ -61,8 +63,9 @@ func TestPlan(t *testing.T) {
 var arguments = []string{
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "canwait", "cascades", "deleting", "denied", "downgrade", "ephemeral",
 	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next",
-	"no-labels", "no-version", "objects", "orphans", "owner", "parts", "paused", "recovering", "refused", "revision", "rollback", "size",
-	"restore", "small", "split", "undecided", "undone", "unformed", "unlucky", "unread", "version",
+	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
+	"rollback", "size",
+	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "version",
 }
 
 // mustKnow fails if the script has a command or an argument that nothing reads.
@@ -87,6 +90,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	v.DowngradeTarget = w.downgrade
 	d.MaybeScanArgs(t, "recovering", &v.Record.Recovering)
 	d.MaybeScanArgs(t, "accept", &v.Want.Accepted)
+	scanOffer(t, d, w)
 	var revision int
 	d.MaybeScanArgs(t, "revision", &revision)
 	v.Record.Revision = int64(revision)
@@ -183,6 +187,19 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		}
 	}
 	return w
+}
+
+func scanOffer(t *testing.T, d *datadriven.TestData, w *world) {
+	var revision int
+	offer := cluster.Offer{Begun: nightly.Begun}
+	if d.MaybeScanArgs(t, "offer", &offer.Backup, &revision) {
+		offer.Revision = int64(revision)
+	}
+	words := map[string]string{}
+	for _, arg := range d.CmdArgs {
+		words[arg.Key] = strings.Join(arg.Vals, " ")
+	}
+	w.parseOffer(offer, words["unfit"], words["request"])
 }
 
 // parseInPlace says how far a restore in place is: done, undo, waiting, or what keeps it from going on.

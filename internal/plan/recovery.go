@@ -142,28 +142,35 @@ func beyondRepair(v cluster.View) Step {
 		return nil
 	}
 	gone, unknown := whatIsGone(v, loss), v.UnknownVoters()
+	proposal, known := loss.Proposal()
+	if step := backToBackup(v, loss); step != nil {
+		return step
+	}
 	switch {
-	case len(loss.Survivors) == 0 && len(loss.Missing) > 0:
-		return refuse(gone + ", and no other voter is left; bring the nodes back, or restore the cluster from a backup")
 	case len(loss.Survivors) == 0:
-		return refuse(gone + ", and no voter is left; restore the cluster from a backup")
+		return refuse(gone + noneLeft(v, loss) + another(v))
 	case v.Want.Ephemeral:
 		return refuse(gone + "; what is left in " + list(cluster.Names(loss.Survivors)) +
-			" cannot outlive its pod; copy it with etcdctl snapshot save and create a new cluster")
-	}
-	proposal, known := loss.Proposal()
-	switch {
+			" cannot outlive its pod; copy it with etcdctl snapshot save and create a new cluster" + another(v))
 	case len(loss.deletedVolumes()) > 0:
-		return refuse(gone + "; " + cannotOutlive(loss.deletedVolumes()))
+		return refuse(gone + "; " + cannotOutlive(loss.deletedVolumes()) + another(v))
 	case !known:
-		return Wait{For: loss.silent().Name + " to tell which data it has: " + gone + why(loss.silent())}
+		return Wait{For: loss.silent().Name + " to tell which data it has: " + gone + why(loss.silent()) + orBackup(v, loss, "") + another(v)}
 	case v.Want.Automatic && unknown == 0 && !v.Unproven() && loss.isProven() || v.Want.Accepted == proposal.String():
 		return BeginRecovery(v, proposal)
 	default:
 		return refuse(fmt.Sprintf("%s; %s has the newest data that is left, up to revision %d, and writes after it would be lost; "+
-			"%s set spec.recovery.acceptDataLoss to %q, else restore the cluster from a backup",
-			gone, proposal.Survivor, proposal.Revision, loss.unless(), proposal))
+			"%s set spec.recovery.acceptDataLoss to %q", gone, proposal.Survivor, proposal.Revision, loss.unless(), proposal) +
+			orBackup(v, loss, ", else restore the cluster from a backup") + another(v))
 	}
+}
+
+// noneLeft says that there is nothing to go on from.
+func noneLeft(v cluster.View, loss QuorumLoss) string {
+	if len(loss.Missing) > 0 {
+		return ", and no other voter is left; bring the nodes back" + orBackup(v, loss, ", or restore the cluster from a backup")
+	}
+	return ", and no voter is left" + orBackup(v, loss, "; restore the cluster from a backup")
 }
 
 // whatIsGone says what is lost, and what only a person can know of it.
@@ -220,7 +227,7 @@ func recoverQuorum(v cluster.View) Step {
 		return EndRecovery(v)
 	}
 	if cluster.IsBeyondRepair(survivor) {
-		return refuse("the data of " + survivor.Name + " was lost while the cluster was recovered from it; restore the cluster from a backup")
+		return lostMeanwhile(v, survivor)
 	}
 	if dataGoesWithPod(survivor) && !survivor.Pod.Forced {
 		return refuse(cannotOutlive([]string{survivor.Name}))
@@ -234,6 +241,16 @@ func recoverQuorum(v cluster.View) Step {
 		}
 	}
 	return forceNewCluster(v, survivor)
+}
+
+// lostMeanwhile is for a survivor whose data goes while the cluster is recovered from it: the volumes of the others were set aside.
+func lostMeanwhile(v cluster.View, survivor cluster.Member) Step {
+	loss := lossOf(v.Select(cluster.IsVoter))
+	if step := backToBackup(v, loss); step != nil {
+		return step
+	}
+	return refuse("the data of " + survivor.Name + " was lost while the cluster was recovered from it" +
+		orBackup(v, loss, "; restore the cluster from a backup") + another(v))
 }
 
 // servesAlone says whether the survivor serves as the only voter.

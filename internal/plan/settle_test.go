@@ -214,9 +214,9 @@ func (w *world) cannotMount() bool {
 	return w.spoilt == refusedSecret || slices.ContainsFunc(w.view.Lost, func(o cluster.Object) bool { return o.Holder == "" })
 }
 
-// returning says whether a container is about to run again by itself.
+// returning says whether a container is about to run again by itself, or volumes are being filled.
 func (w *world) returning() bool {
-	return len(w.view.Select(func(m cluster.Member) bool { return w.fate(m.Name).away > 0 })) > 0
+	return w.fills() || len(w.view.Select(func(m cluster.Member) bool { return w.fate(m.Name).away > 0 })) > 0
 }
 
 // failing says whether the wanted spec runs somewhere, and does not work.

@@ -20,6 +20,7 @@ type goal struct {
 	lost      loss // what is left of their authority
 	spoilt    spoilt
 	corrupt   bool    // etcd has raised the alarm CORRUPT, and members are in corruptStates
+	accepted  bool    // a person has accepted the loss by the name of the newest backup
 	guarded   bool    // another minor version and hibernation wait for a backup
 	own       []state // instead of those below
 	deaf      bool    // the oldest one refuses reconfiguration while it leads, and a member that joins was told of one that is gone
@@ -106,6 +107,8 @@ func rareGoals() []goal {
 			{version: "3.7.3", guarded: true, trusting: true},
 			{version: "3.7.3", guarded: true, ephemeral: true},
 			{version: "3.5.35", guarded: true},
+			{version: "3.6.16", accepted: true},
+			{version: "3.7.3", accepted: true, trusting: true},
 			{version: "3.7.3", spoilt: undoneService},
 			{version: "3.7.3", spoilt: refusedSecret},
 			{version: "3.7.3", spoilt: foreignService},
@@ -282,6 +285,12 @@ func formedWorld(g goal, states []int, newest learner) *world {
 	w.view.Want.Guarded = g.guarded
 	w.view.Want.Version, w.view.Want.Automatic, w.view.Want.RollBack = g.version, g.trusting, g.trusting
 	w.view.Record = cluster.Record{Token: "u1", ClusterID: clusterID, NextSerial: len(states), Revision: known}
+	if g.accepted {
+		w.view.Want.Accepted = nightly.String()
+	}
+	if !g.ephemeral {
+		w.offer(nightly)
+	}
 	w.lose(g.lost)
 	w.spoil(g.spoilt)
 	for i, state := range states {

@@ -94,6 +94,9 @@ type (
 	}
 	// CreateBackup creates the EtcdBackup that the record names.
 	CreateBackup struct{ Name, Before string }
+	// CreateRestore creates the EtcdRestore that brings the cluster back to a backup in place. The loss was accepted by the name of the
+	// backup, as Accepted says.
+	CreateRestore struct{ Name, Backup, Accepted string }
 	// Hold has the EtcdCluster stay when it is deleted, until it is let go.
 	Hold struct {
 		Held    bool
@@ -199,8 +202,9 @@ func (s Quarantine) about() Kind  { return Kind{Event: "VolumeQuarantined"} }
 func (s LiftQuarantine) about() Kind {
 	return Kind{Event: "QuarantineLifted"}
 }
-func (s DeleteVolume) about() Kind { return Kind{Event: "VolumeDeleted"} }
-func (s CreateBackup) about() Kind { return Kind{Event: "BackupCreated"} }
+func (s DeleteVolume) about() Kind  { return Kind{Event: "VolumeDeleted"} }
+func (s CreateBackup) about() Kind  { return Kind{Event: "BackupCreated"} }
+func (s CreateRestore) about() Kind { return Kind{Event: "RestoreCreated"} }
 func (s Hold) about() Kind {
 	return Kind{Event: choose(s.Held, "DeletionHeld", "DeletionReleased")}
 }
@@ -260,6 +264,10 @@ func (s DeleteVolume) String() string {
 
 func (s CreateBackup) String() string {
 	return "create EtcdBackup " + s.Name + " before " + waits(s.Before)
+}
+
+func (s CreateRestore) String() string {
+	return "create EtcdRestore " + s.Name + " to backup " + s.Backup + ", whose loss was accepted"
 }
 
 func (s Hold) String() string {

@@ -170,6 +170,8 @@ func (w *world) obey(step plan.Step) {
 		if w.backup.name != s.Name {
 			w.backup = made{name: s.Name, fails: w.backup.fails}
 		}
+	case plan.CreateRestore:
+		w.bringBack()
 	case plan.Hold:
 		w.view.Backup.Held = s.Held
 		w.view.Deleting = w.view.Backup.Leaving && !s.Held

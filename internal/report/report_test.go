@@ -143,6 +143,21 @@ func gone(v *cluster.View) {
 	}
 }
 
+// goneWithBackup is the same with a verified backup.
+func goneWithBackup(v *cluster.View) {
+	gone(v)
+	v.Offer = cluster.Offer{Backup: "nightly", Revision: 60, Begun: 1795514400}
+}
+
+// acceptedBackup is the same once a person has accepted the loss by the name of the backup.
+func acceptedBackup(v *cluster.View) {
+	goneWithBackup(v)
+	v.Want.Accepted = v.Offer.String()
+	v.Offer.Request.Name = cluster.AcceptedName(v.Name, v.UID, v.Want.Accepted)
+}
+
+func chosen(step plan.Step, _ string) plan.Step { return step }
+
 var errWrite = errors.New(`create a-1: pods "a-1" is forbidden: exceeded quota`)
 
 // A moment is one reconcile as the report sees it.
@@ -214,6 +229,12 @@ func moments() []moment {
 			}),
 			plan.Refuse{Because: "quorum is lost: a-1 cannot start"},
 			nil,
+		},
+		{
+			"quorum-gone-with-backup", formed(), with(goneWithBackup), chosen(plan.Next(with(goneWithBackup))), nil,
+		},
+		{
+			"quorum-gone-accepted", formed(), with(acceptedBackup), chosen(plan.Next(with(acceptedBackup))), nil,
 		},
 		{"quorum-recovering", formed(), with(gone), plan.BeginRecovery(with(gone), cluster.Loss{Survivor: "a-0", Revision: 70}), nil},
 		{

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
@@ -202,7 +204,23 @@ func quorumLoss(v cluster.View) *v1alpha1.QuorumLoss {
 	if proposal, known := loss.Proposal(); known {
 		status.Accept = proposal.String()
 	}
+	status.Backup = offered(v, loss)
 	return status
+}
+
+// offered is the backup that the cluster can be brought back to instead.
+func offered(v cluster.View, loss plan.QuorumLoss) *v1alpha1.QuorumLossBackup {
+	o := v.Offer
+	if o.Backup == "" {
+		return nil
+	}
+	b := &v1alpha1.QuorumLossBackup{
+		Name: o.Backup, Revision: o.Revision, Time: metav1.NewTime(time.Unix(o.Begun, 0).UTC()), Accept: plan.Offered(v, loss),
+	}
+	if lost, known := plan.Behind(v, loss); known {
+		b.Lost = &lost
+	}
+	return b
 }
 
 // unknownMembers are those that somebody else has added. The view keeps those of the status until

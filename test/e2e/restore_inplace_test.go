@@ -91,7 +91,7 @@ func restoresInPlace() {
 
 	It("bring back a cluster of which no member is left", func() {
 		lose(c, old...)
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "restore the cluster from a backup")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "is the newest verified backup")
 		again := newRestore(c, "again", "good", func(spec *v1alpha1.EtcdRestoreSpec) { spec.SkipSafetyBackup = true })
 		Expect(api.Create(ctx, again)).To(Succeed())
 		reaches(again, v1alpha1.RestorePreviewed)

@@ -42,6 +42,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("restores in place", Label("backups"), Ordered, ContinueOnFailure, restoresInPlace)
 	Describe("backups of other programs", Label("backups"), Ordered, ContinueOnFailure, fromElsewhere)
 	Describe("kubectl etcd", Label("backups"), Ordered, ContinueOnFailure, plugin)
+	Describe("backups by whose name a loss is accepted", Label("backups"), Ordered, ContinueOnFailure, acceptedBackups)
 	Describe("a change", Ordered, ContinueOnFailure, change)
 	Describe("a cluster", Ordered, ContinueOnFailure, aCluster)
 	Describe("faults of the membership", Ordered, ContinueOnFailure, faultsOfMembership)

@@ -25,9 +25,7 @@ func next(o Objects) []string {
 	if going := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); going != nil && mentions(going.Reason) {
 		all = append(all, going.Message)
 	}
-	if loss := c.Status.QuorumLoss; loss != nil && loss.Accept != "" {
-		all = append(all, "quorum is lost for good: spec.recovery.acceptDataLoss: "+loss.Accept+" goes on from the best survivor")
-	}
+	all = append(all, waysOn(c.Status.QuorumLoss)...)
 	all = append(all, underWay(o.Backups)...)
 	all = append(all, asked...)
 	if hint := unprotected(c, o.Backups); hint != "" {
@@ -40,6 +38,37 @@ func next(o Objects) []string {
 		all = append(all, "nothing is left to do")
 	}
 	return all
+}
+
+// waysOn are what a person may accept where quorum is lost for good.
+func waysOn(loss *v1alpha1.QuorumLoss) []string {
+	const lost = "quorum is lost for good: spec.recovery.acceptDataLoss: "
+	var all []string
+	if loss == nil {
+		return nil
+	}
+	if loss.Accept != "" {
+		all = append(all, lost+loss.Accept+" goes on from the best survivor")
+	}
+	b := loss.Backup
+	switch {
+	case b == nil:
+	case b.Accept == "":
+		all = append(all, fmt.Sprintf("quorum is lost for good: EtcdBackup %s is the newest verified one, %s; Degraded says what there is to do "+
+			"before it can be restored", b.Name, cost(b)))
+	default:
+		all = append(all, fmt.Sprintf("%s%s goes back to the newest verified backup, %s", lost, b.Accept, cost(b)))
+	}
+	return all
+}
+
+// cost is what going back to a backup loses.
+func cost(b *v1alpha1.QuorumLossBackup) string {
+	of := "of " + b.Time.UTC().Format(time.RFC3339)
+	if b.Lost == nil {
+		return of + ", and loses what was written later"
+	}
+	return fmt.Sprintf("%s, and loses %d revisions", of, *b.Lost)
 }
 
 // mentions says whether the message of Progressing tells something that is still to come.
