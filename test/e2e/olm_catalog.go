@@ -47,10 +47,10 @@ func published(versions ...string) []release {
 	return all
 }
 
-// withdrawn is a version that was never published, with the image that its own commit makes.
-func withdrawn(version string) release {
+// unpublished is a version that is on no registry, with the image that its own commit makes.
+func unpublished(version string) release {
 	GinkgoHelper()
-	folder := "releases/withdrawn/v" + version
+	folder := "releases/unpublished/v" + version
 	run("hack/release-images.sh", registry, folder)
 	return pinned(filepath.Join(top, folder), version)
 }
@@ -67,7 +67,7 @@ func pinned(source, version string) release {
 // in a way.
 func madeUp(version, replaces string, differs func(manager map[string]any)) release {
 	GinkgoHelper()
-	bundle := copyBundle(published("0.4.0")[0].bundle, version)
+	bundle := copyBundle(published("0.5.0")[0].bundle, version)
 	file, csv := readCSV(bundle)
 	csv["metadata"].(map[string]any)["name"] = csvName(version)
 	delete(csv["metadata"].(map[string]any)["annotations"].(map[string]any), "olm.skipRange")

@@ -313,6 +313,8 @@ func oneIn(namespaces []string) []*v1alpha1.EtcdCluster {
 
 var stableChannel = olm.SubscriptionSpec{Channel: "stable-v0"}
 
+var candidateChannel = olm.SubscriptionSpec{Channel: "candidate-v0"}
+
 // replaceSlowly takes a member's volume and lets no other be made, so that the
 // replacement goes on until it is let go.
 func replaceSlowly(c *v1alpha1.EtcdCluster) (letGo func()) {

@@ -29,7 +29,7 @@ type Options struct {
 	CRDs []string
 	// Dockerfile must carry the labels of metadata/annotations.yaml; empty compares with nothing.
 	Dockerfile string
-	// Previous are the folders of bundles, published or withdrawn, whose users will update to this one.
+	// Previous are the folders of bundles, published or not, whose users will update to this one.
 	Previous []string
 	// Reviewed are changes of CEL rules that somebody has looked at.
 	Reviewed []Reviewed

@@ -149,11 +149,11 @@ func TestEveryReviewIsOfAChange(t *testing.T) {
 	}
 }
 
-// since is the folder of a version, published or withdrawn.
+// since is the folder of a version, published or not.
 func since(version string) string {
 	folder := filepath.Join(top, "releases", version)
 	if _, err := os.Stat(folder); err != nil {
-		folder = filepath.Join(top, "releases", "withdrawn", version)
+		folder = filepath.Join(top, "releases", "unpublished", version)
 	}
 	return folder
 }

@@ -27,9 +27,9 @@ var Rights = []string{
 // Releases lists the folders of published bundles, oldest first.
 func Releases(top string) ([]string, error) { return bundlesIn(filepath.Join(top, "releases")) }
 
-// Withdrawn lists the folders of bundles that were never published. No catalog has them; who made one may update from it.
-func Withdrawn(top string) ([]string, error) {
-	return bundlesIn(filepath.Join(top, "releases", "withdrawn"))
+// Unpublished lists the folders of bundles that are on no registry, oldest first. No catalog has them; who made one may update from it.
+func Unpublished(top string) ([]string, error) {
+	return bundlesIn(filepath.Join(top, "releases", "unpublished"))
 }
 
 func bundlesIn(place string) ([]string, error) {
@@ -64,7 +64,7 @@ func Project(top, folder string) (Options, error) {
 	if options.Reviewed, err = readReviewed(filepath.Join(top, "test", "packaging", "reviewed.yaml")); err != nil {
 		return options, err
 	}
-	withdrawn, err := Withdrawn(top)
+	unpublished, err := Unpublished(top)
 	if err != nil {
 		return options, err
 	}
@@ -72,7 +72,7 @@ func Project(top, folder string) (Options, error) {
 	if err != nil {
 		return options, err
 	}
-	for _, release := range append(withdrawn, releases...) {
+	for _, release := range append(unpublished, releases...) {
 		if semver.MustParse(folderVersion(release)).LT(version) {
 			options.Previous = append(options.Previous, release)
 		}
