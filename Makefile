@@ -96,6 +96,12 @@ test-envtest: ## Tests against a real kube-apiserver and etcd
 	$(say) "tests against a kube-apiserver"
 	@hack/with-envtest.sh env $(race) -tags envtest -timeout 15m $(ENVTEST_PACKAGES)
 
+.PHONY: test-matrix
+test-matrix: ## Crashes before and after every write of every kind of work, of which the tests above take samples (end to end, too)
+	$(say) "crashes at every write"
+	@MATRIX=full hack/with-envtest.sh go test -count=1 -tags envtest -timeout 60m -run OperatorDies -v ./controllers
+	@E2E_MATRIX=full $(MAKE) test-e2e E2E_LABELS=matrix
+
 # What -short leaves out of the unit tests.
 PROCESS_PACKAGES = ./internal/archive ./internal/crash ./internal/datadir ./internal/etcd ./internal/runner
 
