@@ -102,14 +102,14 @@ test-matrix: ## Crashes before and after every write of every kind of work, of w
 	@MATRIX=full hack/with-envtest.sh go test -count=1 -tags envtest -timeout 60m -run OperatorDies -v ./controllers
 	@E2E_MATRIX=full $(MAKE) test-e2e E2E_LABELS=matrix
 
-# What -short leaves out of the unit tests.
-PROCESS_PACKAGES = ./internal/archive ./internal/crash ./internal/datadir ./internal/etcd ./internal/runner
+# What -short leaves out of the unit tests; what takes longest comes first. They mostly wait.
+PROCESS_PACKAGES = ./internal/etcd ./internal/datadir ./internal/crash ./internal/archive ./internal/runner
 
 .PHONY: test-etcd
 test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor version
 	$(say) "tests against etcd processes"
 	@$(BIN)/devcluster build --only images
-	@hack/with-envtest.sh go test -count=1 -timeout 10m $(PROCESS_PACKAGES)
+	@hack/with-envtest.sh go test -count=1 -p 4 -parallel 4 -timeout 10m $(PROCESS_PACKAGES)
 
 .PHONY: test-stores
 test-stores: ## Tests of backup stores against real servers: S3, Google and Azure (needs Node 20 for the last); end to end in S3
