@@ -135,7 +135,9 @@ func TestInPlaceIsCancelled(t *testing.T) {
 		w := newInPlace(t)
 		w.settles()
 		w.view.Request, w.view.Store, w.view.Paused = er, nil, "spec.paused is true"
-		if w.settles(); len(w.view.Jobs) > 0 || w.status().CompletedAt == nil || w.view.Cluster.IsRestoring() || !w.view.Cluster.Status.Restore.IsCancelled() {
+		w.settles()
+		c := w.view.Cluster
+		if len(w.view.Jobs) > 0 || w.status().CompletedAt == nil || c.IsRestoring() || !c.Status.Restore.IsCancelled() {
 			t.Errorf("%s: %d jobs, %+v", what, len(w.view.Jobs), w.status())
 		}
 		if want := []string{"RestoreCancelled", "RestoreUndone"}; !slices.Equal(w.events, want) {

@@ -160,7 +160,8 @@ func TestCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := c.Spec; s.Version != "3.6.16" || s.TLS.Mode != v1alpha1.TLSDisabled || c.Size() != v1alpha1.DefaultSize || s.Paused || s.Backup != nil {
+	s := c.Spec
+	if s.Version != "3.6.16" || s.TLS.Mode != v1alpha1.TLSDisabled || c.Size() != v1alpha1.DefaultSize || s.Paused || s.Backup != nil {
 		t.Errorf("spec %+v", s)
 	}
 }
