@@ -3,12 +3,10 @@
 package controllers_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -83,10 +80,6 @@ func (b *backups) write(object client.Object) {
 
 // reconciler is an operator whose writes go through that.
 func (b *backups) reconciler(through interceptor.Funcs) *controllers.EtcdBackup {
-	live, err := client.NewWithWatch(rights, client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
-		b.t.Fatal(err)
-	}
 	return controllers.NewBackupReconciler(interceptor.NewClient(live, through), events.NewFakeRecorder(1000), time.Now, b.said)
 }
 
@@ -233,46 +226,4 @@ func reasonOf(s v1alpha1.EtcdBackupStatus, kind string) string {
 		return ""
 	}
 	return c.Reason
-}
-
-var errDead = errors.New("the operator is dead")
-
-// A mortal operator dies at one of its writes, which is done or not.
-type mortal struct {
-	at     int
-	isDone bool
-	count  atomic.Int64 // some writes are made side by side
-}
-
-func (m *mortal) write(do func() error) error {
-	switch count := int(m.count.Add(1)); {
-	case count < m.at:
-		return do()
-	case count == m.at && m.isDone:
-		return errors.Join(do(), errDead)
-	default:
-		return errDead
-	}
-}
-
-func (m *mortal) funcs() interceptor.Funcs {
-	return interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
-			return m.write(func() error { return c.Create(ctx, object, opts...) })
-		},
-		Update: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.UpdateOption) error {
-			return m.write(func() error { return c.Update(ctx, object, opts...) })
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return m.write(func() error { return c.Patch(ctx, object, patch, opts...) })
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
-			return m.write(func() error { return c.Delete(ctx, object, opts...) })
-		},
-		SubResourceUpdate: func(
-			ctx context.Context, c client.Client, what string, object client.Object, opts ...client.SubResourceUpdateOption,
-		) error {
-			return m.write(func() error { return c.SubResource(what).Update(ctx, object, opts...) })
-		},
-	}
 }

@@ -489,6 +489,7 @@ func TestOtherNamespacesAreLeftAlone(t *testing.T) {
 // TestIdleManagerWritesNothing: a cluster that waits for its Pods is looked at again
 // and again, and nothing is written.
 func TestIdleManagerWritesNothing(t *testing.T) {
+	t.Parallel() // it mostly waits: after all tests that are not parallel, and with none that the manager looks after
 	writes.take()
 	whole(t, create(t, watched, "idle"))
 	if len(writes.take()) < len(parts(&v1alpha1.EtcdCluster{})) {

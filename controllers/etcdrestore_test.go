@@ -3,7 +3,6 @@
 package controllers_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,8 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -86,10 +83,6 @@ type operatorInPlace struct {
 }
 
 func (w *inPlace) operator(through interceptor.Funcs) operatorInPlace {
-	live, err := client.NewWithWatch(rights, client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	writes := interceptor.NewClient(live, through)
 	recorder := events.NewFakeRecorder(10000)
 	said := func(string) string { return "{\"done\":{}}\n" }
@@ -101,8 +94,20 @@ func (w *inPlace) operator(through interceptor.Funcs) operatorInPlace {
 
 // until has all reconcilers look in turn, and the Jobs end well, until it is so.
 func (w *inPlace) until(o operatorInPlace, what string, is func() bool) error {
+	return w.within(60, o, what, is)
+}
+
+// not has them look so often that whatever they begin by mistake has begun.
+func (w *inPlace) not(o operatorInPlace, what string, is func() bool) {
+	w.t.Helper()
+	if err := w.within(10, o, what, is); err == nil {
+		w.t.Errorf("%s: %+v", what, w.restore.Status)
+	}
+}
+
+func (w *inPlace) within(looks int, o operatorInPlace, what string, is func() bool) error {
 	cluster, restore := client.ObjectKeyFromObject(w.cluster), client.ObjectKeyFromObject(w.restore)
-	for range 60 {
+	for range looks {
 		if w.read(); is() {
 			return nil
 		}
@@ -120,8 +125,8 @@ func (w *inPlace) until(o operatorInPlace, what string, is func() bool) error {
 func (w *inPlace) read() {
 	w.t.Helper()
 	for _, object := range []client.Object{w.restore, w.cluster} {
-		if err := server.Get(w.t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
-			w.t.Fatal(err)
+		if err := server.Get(w.t.Context(), client.ObjectKeyFromObject(object), object); client.IgnoreNotFound(err) != nil {
+			w.t.Fatal(err) // an EtcdRestore may be deleted
 		}
 	}
 }
@@ -184,8 +189,8 @@ func TestRestoreInPlace(t *testing.T) {
 		t.Fatalf("preview %+v", p)
 	}
 	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->801" })
-	if err := w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)); err == nil || !w.have(old...)() {
-		t.Fatalf("it begins without its confirmation: %+v", w.restore.Status)
+	if w.not(o, "it begins without its confirmation", w.is(v1alpha1.RestoreRunning)); !w.have(old...)() {
+		t.Fatalf("old members are touched: %+v", w.restore.Status)
 	}
 	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = p.Confirm })
 	w.must(w.until(o, "new members run", w.have(restored...)))
@@ -224,9 +229,7 @@ func TestSafetyBackupComesFirst(t *testing.T) {
 		w.write(safety)
 	}
 	is(v1alpha1.ConditionComplete)
-	if err := w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)); err == nil {
-		t.Error("it begins before the safety backup is verified")
-	}
+	w.not(o, "it begins before the safety backup is verified", w.is(v1alpha1.RestoreRunning))
 	is(v1alpha1.ConditionVerified)
 	w.must(w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)))
 }
@@ -244,42 +247,41 @@ func TestUndoneWhileFilling(t *testing.T) {
 	}
 }
 
-// TestOperatorDiesAtEveryWriteOfARestoreInPlace: before the write, and after it. The members give way once, all new ones have data,
-// and no volume of an old one is lost (fault 1).
-func TestOperatorDiesAtEveryWriteOfARestoreInPlace(t *testing.T) {
-	for first, isDone := range []bool{false, true} {
-		for at := 1 + first; ; at += 3 { // each takes seconds, and most writes are of a few kinds
-			w := newInPlace(t, fmt.Sprintf("in-place-dies-%t-%d", isDone, at), true)
-			w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->800" })
-			dying := &mortal{at: at, isDone: isDone}
-			err := w.until(w.operator(dying.all()), "new members run", w.have(restored...))
-			if err == nil {
-				if at < 20 {
-					t.Errorf("a restore in place has only %d writes", at-1)
-				}
-				break
-			} else if !errors.Is(err, errDead) {
-				t.Fatalf("write %d: %v", at, err)
-			}
-			w.runJobs()
-			if err := w.until(w.operator(interceptor.Funcs{}), "new members run", w.have(restored...)); err != nil {
-				t.Fatalf("after write %d: %v", at, err)
-			}
-			if len(w.jobs) != 3 || w.cluster.Status.Bootstrap.Restore != string(w.restore.UID) {
-				t.Errorf("after write %d: Jobs %v, members of %+v", at, w.jobs, w.cluster.Status.Bootstrap)
-			}
-		}
+// TestDeletedWhileFilling: the restore is cancelled, also when its store is gone for good, no old member is touched, and another restore
+// can begin.
+func TestDeletedWhileFilling(t *testing.T) {
+	w := newInPlace(t, "in-place-deleted", true)
+	o := w.operator(interceptor.Funcs{})
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->800" })
+	w.must(w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)))
+	w.must(server.Delete(t.Context(), &v1alpha1.EtcdBackupStore{ObjectMeta: w.named("offsite")}))
+	w.must(server.Delete(t.Context(), w.restore))
+	w.must(w.until(o, "it is cancelled", func() bool { return w.cluster.Status.Restore.CompletedAt != nil }))
+	if !w.cluster.Status.Restore.IsCancelled() || w.cluster.Status.ClusterID != "c1" || w.cluster.IsRestoring() || len(w.left()) > 0 {
+		t.Errorf("cluster %+v, Jobs %v", w.cluster.Status, w.left())
+	}
+	another := &v1alpha1.EtcdRestore{ObjectMeta: w.named("er"), Spec: w.restore.Spec}
+	w.restore = another
+	w.create(another)
+	w.must(w.until(o, "another one begins", w.is(v1alpha1.RestoreRunning)))
+	if plan := w.cluster.Status.Restore; plan.RequestUID != string(another.UID) || plan.Undo {
+		t.Errorf("plan %+v", plan)
 	}
 }
 
-// all are the writes of every kind.
-func (m *mortal) all() interceptor.Funcs {
-	funcs := m.funcs()
-	funcs.Patch = func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
-		return m.write(func() error { return c.Patch(ctx, object, patch, opts...) })
-	}
-	funcs.Apply = func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-		return m.write(func() error { return c.Apply(ctx, object, opts...) })
-	}
-	return funcs
+// TestOperatorDiesInARestoreInPlace: the members give way once, all new ones have data, and no volume of an old one is lost (fault 1).
+func TestOperatorDiesInARestoreInPlace(t *testing.T) {
+	dies(t, "in-place-dies", 20, func(t *testing.T, namespace string, dying *mortal) {
+		w := newInPlace(t, namespace, true)
+		w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->800" })
+		err := w.until(w.operator(dying.funcs()), "new members run", w.have(restored...))
+		if errors.Is(err, errDead) {
+			w.runJobs()
+			err = w.until(w.operator(interceptor.Funcs{}), "new members run", w.have(restored...))
+		}
+		w.must(err)
+		if len(w.jobs) != 3 || w.cluster.Status.Bootstrap.Restore != string(w.restore.UID) {
+			t.Errorf("Jobs %v, members of %+v", w.jobs, w.cluster.Status.Bootstrap)
+		}
+	})
 }

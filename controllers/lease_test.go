@@ -100,6 +100,7 @@ func leadsWithin(t *testing.T, r *replica, limit time.Duration) time.Duration {
 // TestStandbyTakesOverAtOnce: when the lease is given up, and not before. While one
 // leads and the other stands by they ask the API server about once in two seconds.
 func TestStandbyTakesOverAtOnce(t *testing.T) {
+	t.Parallel() // it mostly waits
 	newLeaseNamespace(t, "replicas")
 	first := startReplica(t, "replicas")
 	leadsWithin(t, first, patience)

@@ -3,9 +3,7 @@ package controllers
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -22,7 +20,6 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/datadir"
 	"github.com/etcd-operator/etcd-operator/internal/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
@@ -83,139 +80,6 @@ func isOver(c *v1alpha1.EtcdCluster) bool {
 func (r *Restore) isOurs(c *v1alpha1.EtcdCluster) bool {
 	told := c.Status.Format >= v1alpha1.FormatRestoring || c.Status.Bootstrap != nil || c.Status.ClusterID != ""
 	return told && c.Status.Operator == r.installation
-}
-
-func (r *Restore) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Image, restore.View, error) {
-	view := restore.View{
-		Cluster: c, Paused: judge.Paused(c), Now: r.now(),
-		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
-	}
-	var image jobs.Image
-	image, view.NoImage = r.image.get(ctx)
-	if err := errors.Join(r.claims(ctx, &view), r.pods(ctx, &view), r.store(ctx, &view)); err != nil {
-		return image, view, err
-	}
-	if c.Status.Restore == nil || c.Status.Restore.Path == "" {
-		var all v1alpha1.EtcdBackupList
-		err := r.client.List(ctx, &all, client.InNamespace(c.Namespace))
-		view.Backups = all.Items
-		return image, view, wrapped("list EtcdBackups", err)
-	}
-	id, err := clusterID(c)
-	view.ClusterID = id
-	return image, view, errors.Join(err, r.secret(ctx, &view), r.jobs(ctx, &view))
-}
-
-// claims reads all volumes whose names a member could have.
-func (r *Restore) claims(ctx context.Context, view *restore.View) error {
-	var all corev1.PersistentVolumeClaimList
-	if err := r.tasks.live.List(ctx, &all, client.InNamespace(view.Cluster.Namespace)); err != nil {
-		return fmt.Errorf("list volumes: %w", err)
-	}
-	for _, claim := range all.Items {
-		if cluster.Serial(view.Cluster.Name, claim.Name) >= 0 {
-			view.Claims[claim.Name] = claim
-		}
-	}
-	return nil
-}
-
-// pods reads which members have Pods.
-func (r *Restore) pods(ctx context.Context, view *restore.View) error {
-	c := view.Cluster
-	var all corev1.PodList
-	if err := r.tasks.live.List(ctx, &all, client.InNamespace(c.Namespace), client.MatchingLabels(build.MemberSelector(c))); err != nil {
-		return fmt.Errorf("list Pods: %w", err)
-	}
-	for _, pod := range all.Items {
-		view.Pods = append(view.Pods, pod.Name)
-	}
-	return nil
-}
-
-// store reads the store of the backup, or the one that a backup is looked for in.
-func (r *Restore) store(ctx context.Context, view *restore.View) error {
-	var name string
-	switch c := view.Cluster; {
-	case c.Status.Restore != nil && c.Status.Restore.Path != "":
-		name = c.Status.Restore.Store
-	case restore.IsWanted(c):
-		name = c.Spec.Bootstrap.Restore.Store
-	}
-	if name == "" {
-		return nil
-	}
-	var store v1alpha1.EtcdBackupStore
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: name}, &store)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	view.Store = &store
-	return wrapped("get EtcdBackupStore", err)
-}
-
-// secret reads whether the Secret with identities is there, and nothing of what is in it: a Pod that lacks it does not say why it waits.
-func (r *Restore) secret(ctx context.Context, view *restore.View) error {
-	name := view.Cluster.Status.Restore.Decryption
-	if name == "" {
-		return nil
-	}
-	there := metav1.PartialObjectMetadata{}
-	there.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	err := r.tasks.live.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: name}, &there)
-	if apierrors.IsNotFound(err) {
-		view.NoSecret = name
-		return nil
-	}
-	return wrapped("get Secret "+name, err)
-}
-
-func (r *Restore) jobs(ctx context.Context, view *restore.View) error {
-	s := view.Cluster.Status.Restore
-	members := s.Members
-	if s.Undo {
-		members = s.SetAside
-	}
-	for _, member := range members {
-		job, err := r.tasks.find(ctx, view.Cluster.Namespace, jobs.RestoreName(member))
-		if err != nil {
-			return err
-		}
-		if job != nil {
-			view.Jobs[member] = r.listen(ctx, view.Cluster, job)
-		}
-	}
-	return nil
-}
-
-// listen reads what a Job says, if it is ours. That it cannot be read is a fact.
-func (r *Restore) listen(ctx context.Context, c *v1alpha1.EtcdCluster, job *batchv1.Job) restore.Job {
-	if !metav1.IsControlledBy(job, c) {
-		return restore.Job{Object: job}
-	}
-	o, err := r.tasks.look(ctx, job)
-	said := restore.Job{Object: job, Ended: o.Ended, EndedAt: o.EndedAt, End: o.end(), Progress: o.Progress, Trouble: o.Trouble}
-	if err != nil {
-		said.Unread = err.Error()
-	}
-	return said
-}
-
-// clusterID follows from the first members and the token.
-func clusterID(c *v1alpha1.EtcdCluster) (string, error) {
-	id, err := datadir.ClusterID(peers(c), restore.Token(c))
-	if err != nil {
-		return "", fmt.Errorf("derive the cluster's ID: %w", err)
-	}
-	return strconv.FormatUint(id, 16), nil
-}
-
-func peers(c *v1alpha1.EtcdCluster) map[string]string {
-	urls := map[string]string{}
-	for _, member := range c.Status.Restore.Members {
-		urls[member] = build.PeerURL(c, member)
-	}
-	return urls
 }
 
 func (r *Restore) act(ctx context.Context, view restore.View, image jobs.Image, step restore.Step) (ctrl.Result, error) {
@@ -303,12 +167,24 @@ func (r *Restore) report(ctx context.Context, c *v1alpha1.EtcdCluster, status v1
 	return nil
 }
 
-// SetupWithManager watches EtcdClusters, the Jobs that fill their volumes, and the backups that they may wait for.
+// SetupWithManager watches EtcdClusters, the Jobs that fill their volumes, the backups that they may wait for, and the EtcdRestores that
+// may be deleted.
 func (r *Restore) SetupWithManager(manager ctrl.Manager) error {
 	owners, done := ownersWhenDone(r.client, "EtcdCluster")
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdCluster{}).Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, owners, done).
-		Watches(&v1alpha1.EtcdBackup{}, r.waiting()).Named("restore").WithOptions(options()).Complete(r)
+		Watches(&v1alpha1.EtcdBackup{}, r.waiting()).
+		Watches(&v1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(asked)).
+		Named("restore").WithOptions(options()).Complete(r)
+}
+
+// asked finds the cluster of an EtcdRestore.
+func asked(_ context.Context, object client.Object) []reconcile.Request {
+	er, is := object.(*v1alpha1.EtcdRestore)
+	if !is {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: er.Namespace, Name: er.Spec.Cluster}}}
 }
 
 // waiting finds the clusters that wait for a backup.

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,10 +39,6 @@ func newNightly(t *testing.T, namespace string) *nightly {
 }
 
 func (n *nightly) operator(through interceptor.Funcs) *controllers.Schedule {
-	live, err := client.NewWithWatch(rights, client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
-		n.t.Fatal(err)
-	}
 	return controllers.NewScheduleReconciler(interceptor.NewClient(live, through), n.events, func() time.Time { return n.now })
 }
 
@@ -161,44 +156,31 @@ func (n *nightly) told() (all []string) {
 	}
 }
 
-// TestOperatorDiesAtEveryWriteOfASchedule: no time has two backups, and all that must stay does (fault 1).
-func TestOperatorDiesAtEveryWriteOfASchedule(t *testing.T) {
-	for _, isDone := range []bool{false, true} {
-		for at := 1; ; at++ {
-			n := newNightly(t, fmt.Sprintf("schedule-dies-%t-%d", isDone, at))
-			dying := &mortal{at: at, isDone: isDone}
-			died := false
-			for range 4 {
-				n.now = n.now.Add(time.Hour)
-				operator := n.operator(interceptor.Funcs{})
-				if !died {
-					operator = n.operator(dying.funcs())
-				}
-				if err := n.settleSchedule(operator); errors.Is(err, errDead) {
-					died = true
-					operator = n.operator(interceptor.Funcs{})
-				} else {
-					n.must(err)
-				}
-				n.must(n.settleSchedule(operator))
-				n.finish()
+// TestOperatorDiesInASchedule: no time has two backups, and all that must stay does (fault 1).
+func TestOperatorDiesInASchedule(t *testing.T) {
+	dies(t, "schedule-dies", 9, func(t *testing.T, namespace string, dying *mortal) {
+		n := newNightly(t, namespace)
+		operator := n.operator(dying.funcs())
+		for range 4 {
+			n.now = n.now.Add(time.Hour)
+			err := n.settleSchedule(operator)
+			if errors.Is(err, errDead) {
+				operator = n.operator(interceptor.Funcs{})
+				err = n.settleSchedule(operator)
 			}
-			made := n.made()
-			if len(made) < 2 || len(made) > 4 {
-				t.Errorf("write %d: %d backups", at, len(made))
-			}
-			if newest := made[len(made)-1]; !strings.HasSuffix(newest.Name, n.now.UTC().Truncate(time.Hour).Format("20060102-15")+"30") &&
-				!strings.HasSuffix(newest.Name, n.now.UTC().Add(-time.Hour).Format("20060102-15")+"30") {
-				t.Errorf("write %d: the newest is %s at %s", at, newest.Name, n.now)
-			}
-			if !died {
-				if at < 10 {
-					t.Errorf("a schedule has only %d writes", at-1)
-				}
-				break
-			}
+			n.must(err)
+			n.finish()
 		}
-	}
+		made := n.made()
+		if len(made) < 2 || len(made) > 4 {
+			t.Errorf("%d backups", len(made))
+		}
+		hours := func(at time.Time) string { return at.UTC().Truncate(time.Hour).Format("20060102-15") + "30" }
+		newest := made[len(made)-1].Name
+		if !strings.HasSuffix(newest, hours(n.now)) && !strings.HasSuffix(newest, hours(n.now.Add(-time.Hour))) {
+			t.Errorf("the newest is %s at %s", newest, n.now)
+		}
+	})
 }
 
 // TestScheduleSaysWhyItCannotRun: a store that is missing or not ready, a pause of the schedule, and one that is wrong (faults 56 and 57).

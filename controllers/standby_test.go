@@ -21,6 +21,7 @@ import (
 // TestStandbyIsWarm: a replica that stands by watches what there is, changes nothing, and
 // need not read it all when it comes to lead.
 func TestStandbyIsWarm(t *testing.T) {
+	aloneWithOLM(t)
 	u, asked := newUpdated(t, "warm"), &counter{}
 	u.config.Wrap(func(inner http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(request *http.Request) (*http.Response, error) {

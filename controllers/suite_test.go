@@ -40,6 +40,9 @@ var (
 	writes = &counter{}  // of the operator
 	rights *rest.Config  // of the operator, and nobody counts what is done with them
 
+	// live is a client with these rights, for reconcilers that are called by hand.
+	live client.WithWatch
+
 	environment = &envtest.Environment{CRDDirectoryPaths: []string{"../config/crd/bases"}, ErrorIfCRDPathMissing: true}
 )
 
@@ -140,6 +143,9 @@ func operator(ctx context.Context) (*rest.Config, error) {
 		}
 	}
 	rights = user.Config()
+	if live, err = client.NewWithWatch(rights, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
+		return nil, err
+	}
 	config := rest.CopyConfig(rights)
 	config.Wrap(writes.wrap)
 	return config, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +40,26 @@ import (
 //go:linkname readNamespace github.com/operator-framework/operator-lib/conditions.readNamespace
 var readNamespace func() (string, error)
 
+// csv is the name of the OperatorCondition, which the operator is told by its environment.
+const csv = "etcd-operator.v0.3.0"
+
+func init() {
+	if err := os.Setenv("OPERATOR_CONDITION_NAME", csv); err != nil {
+		panic(err)
+	}
+}
+
+var olm sync.Mutex
+
+// aloneWithOLM lets tests that have the CRD of Operator Lifecycle Manager, or must not have it, run one after the other. They mostly
+// wait, beside others that are parallel.
+func aloneWithOLM(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	olm.Lock()
+	t.Cleanup(olm.Unlock)
+}
+
 // An updated is an operator as Operator Lifecycle Manager has installed it: the version's
 // OperatorCondition, and the right to change that.
 type updated struct {
@@ -55,7 +76,6 @@ type updated struct {
 // newUpdated prepares an operator in a namespace of its own, which it looks after.
 func newUpdated(t *testing.T, namespace string) *updated {
 	t.Helper()
-	const csv = "etcd-operator.v0.3.0"
 	u := &updated{t: t, asked: &counter{}, object: &apiv2.OperatorCondition{}, probes: freeAddress(t)}
 	u.object.Namespace, u.object.Name = namespace, csv
 	u.object.Spec = apiv2.OperatorConditionSpec{
@@ -75,7 +95,6 @@ func newUpdated(t *testing.T, namespace string) *updated {
 		})
 	})
 	newLeaseNamespace(t, namespace)
-	t.Setenv("OPERATOR_CONDITION_NAME", csv)
 	original := readNamespace
 	readNamespace = func() (string, error) { return namespace, nil }
 	t.Cleanup(func() { readNamespace = original })
@@ -244,6 +263,7 @@ func freeAddress(t *testing.T) string {
 // TestNobodyKeepsAnOperatorCondition: without the CRD, without the object, or without the
 // right to it, a replica gets ready and leads all the same.
 func TestNobodyKeepsAnOperatorCondition(t *testing.T) {
+	aloneWithOLM(t)
 	t.Run("no CRD", func(t *testing.T) {
 		u := newUpdated(t, "no-crd")
 		u.allow()
@@ -278,6 +298,7 @@ func TestNobodyKeepsAnOperatorCondition(t *testing.T) {
 // nothing was said; from then on the one that leads says what is under way, and writes
 // nothing while that is the same.
 func TestOperatorCondition(t *testing.T) {
+	aloneWithOLM(t)
 	keepConditions(t)
 	u := newUpdated(t, "updated")
 	u.allow()
@@ -333,6 +354,7 @@ func TestOperatorCondition(t *testing.T) {
 // TestReplicaKeepsWhatIsSaid: one that starts while the one that leads has said that
 // something is under way does not say the opposite.
 func TestReplicaKeepsWhatIsSaid(t *testing.T) {
+	aloneWithOLM(t)
 	keepConditions(t)
 	u := newUpdated(t, "said")
 	u.allow()

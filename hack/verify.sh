@@ -4,9 +4,9 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 failed=()
 
-verdict() { # name, what to do, exit code
+verdict() { # name, what to do, exit code, seconds
   if [ "$3" = 0 ]; then
-    echo "ok    $1"
+    echo "ok    $1 ($4 s)"
   else
     echo "FAIL  $1: $2"
     failed+=("$1")
@@ -14,10 +14,10 @@ verdict() { # name, what to do, exit code
 }
 
 check() { # name, what to do, command…
-  local name=$1 fix=$2
+  local name=$1 fix=$2 from=$SECONDS rc=0
   shift 2
-  "$@"
-  verdict "$name" "$fix" $?
+  "$@" || rc=$?
+  verdict "$name" "$fix" $rc $((SECONDS - from))
 }
 
 # The state of every file under some paths, tracked or new.

@@ -202,8 +202,8 @@ type Restore struct {
 // RestoreStatus is the restore that a cluster began with, or the last one in place. What is restored is fixed before the first
 // volume is made.
 type RestoreStatus struct {
-	// request is the EtcdRestore that has asked for it; empty if the cluster began with it. The restore goes on
-	// when that object is deleted.
+	// request is the EtcdRestore that has asked for it; empty if the cluster began with it. When
+	// that object is deleted before all volumes have the data, the restore is cancelled; after that it goes on.
 	// +optional
 	Request string `json:"request,omitempty"`
 

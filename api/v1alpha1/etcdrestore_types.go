@@ -14,7 +14,8 @@ import (
 // them have it the old members are stopped, and the new ones start. The volumes of the old members are set aside, and
 // spec.undo brings them back until status.undoUntil.
 //
-// Deleting the object changes nothing of the cluster: a restore that has begun goes on, and can no longer be undone.
+// Deleting the object before all volumes have the data cancels the restore: no member has been stopped. After that it goes on, and can
+// no longer be undone.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdrestores,singular=etcdrestore,shortName=er,categories=all;etcd

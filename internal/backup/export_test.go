@@ -1,31 +1,19 @@
 package backup
 
 import (
-	"fmt"
-	"strings"
-
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/rulestest"
 )
 
-// PolicyTable is the policy as docs/reference/backup-rules.md has it.
-func PolicyTable() string {
-	var text strings.Builder
-	text.WriteString("\n| rule | what it does |\n|---|---|\n")
+// Policy is all rules in their order.
+func Policy() []rulestest.Rules {
+	var all rulestest.Rules
 	for _, r := range policy {
-		fmt.Fprintf(&text, "| %s | %s |\n", r.name, r.does)
+		all.Add(r.name, r.does)
 	}
-	return text.String()
-}
-
-// RuleNames are the names of all rules, in their order.
-func RuleNames() []string {
-	var names []string
-	for _, r := range policy {
-		names = append(names, r.name)
-	}
-	return names
+	return []rulestest.Rules{all}
 }
 
 // Size and Scratch are sizes for people, and for trials.

@@ -1,64 +1,14 @@
 package backup_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/etcd-operator/etcd-operator/internal/backup"
+	"github.com/etcd-operator/etcd-operator/internal/rulestest"
 )
 
-const rulesPage = "../../docs/reference/backup-rules.md"
-
 // TestRulesPage: docs/reference/backup-rules.md lists every rule in its order. With -rewrite it is written again.
-func TestRulesPage(t *testing.T) {
-	page, err := os.ReadFile(rulesPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, _, found := strings.Cut(string(page), "\n| rule |")
-	want := head + backup.PolicyTable()
-	if rewrite := flag.Lookup("rewrite"); rewrite != nil && rewrite.Value.String() == "true" {
-		if err := os.WriteFile(rulesPage, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if !found || string(page) != want {
-		t.Errorf("%s does not list the rules as they are: run go test ./internal/backup -short -rewrite", rulesPage)
-	}
-}
-
-// decided is the rule at the end of a line that a story expects.
-var decided = regexp.MustCompile(`(?m) \(([^()]+)\)$`)
+func TestRulesPage(t *testing.T) { rulestest.Page(t, "backup-rules.md", backup.Policy()) }
 
 // TestEveryRuleHasAStory: in which it decides.
-func TestEveryRuleHasAStory(t *testing.T) {
-	stories, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(stories) == 0 {
-		t.Fatalf("%d stories, %v", len(stories), err)
-	}
-	var seen []string
-	for _, story := range stories {
-		text, err := os.ReadFile(story)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range decided.FindAllStringSubmatch(string(text), -1) {
-			seen = append(seen, match[1])
-		}
-	}
-	names := backup.RuleNames()
-	for i, name := range names {
-		if !slices.Contains(seen, name) {
-			t.Errorf("no story has the rule %q decide", name)
-		}
-		if slices.Contains(names[:i], name) {
-			t.Errorf("two rules have the name %q", name)
-		}
-	}
-}
+func TestEveryRuleHasAStory(t *testing.T) { rulestest.Scripts(t, backup.Policy(), "") }

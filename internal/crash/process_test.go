@@ -40,6 +40,7 @@ func ofAllVersions(t *testing.T, test func(t *testing.T, version string)) {
 	if testing.Short() {
 		t.Skip("runs etcd processes, which -short leaves out")
 	}
+	t.Parallel()
 	for _, version := range process.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel() // they mostly wait

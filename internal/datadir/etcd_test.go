@@ -93,6 +93,7 @@ func TestRestoredClusters(t *testing.T) {
 		for _, to := range process.Versions[slices.Index(process.Versions, from):] {
 			for _, size := range []int{1, 3} {
 				t.Run(fmt.Sprintf("%d of %s", size, to), func(t *testing.T) {
+					t.Parallel()
 					const bump = 1_000_000
 					c := restores(t, s, to, size, bump)
 					hasTheData(t, c, s, bump)
@@ -334,7 +335,11 @@ func ofVersions(t *testing.T, test func(t *testing.T, version string)) {
 	if testing.Short() {
 		t.Skip("runs etcd processes of several versions, which -short leaves out")
 	}
+	t.Parallel()
 	for _, version := range process.Versions {
-		t.Run(version, func(t *testing.T) { test(t, version) })
+		t.Run(version, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			test(t, version)
+		})
 	}
 }

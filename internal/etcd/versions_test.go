@@ -40,6 +40,7 @@ func ofVersions(t *testing.T, versions []string, test func(t *testing.T, version
 	if testing.Short() {
 		t.Skip("runs etcd processes of several versions, which -short leaves out")
 	}
+	t.Parallel()
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel() // they mostly wait

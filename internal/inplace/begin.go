@@ -69,10 +69,10 @@ func undo(v View) Step {
 		return ended(v, p, fmt.Sprintf("the restore cannot be undone: of %d volumes of the old members %d are left, which are no quorum",
 			len(p.SetAside), left))
 	}
-	turned := *p.DeepCopy()
-	turned.Undo, turned.Members, turned.SetAside = true, p.SetAside, p.Members
-	turned.CompletedAt, turned.Progress, turned.Problem, turned.Failure = nil, "the members to come back with their data", "", nil
-	return Begin{Plan: turned, What: fmt.Sprintf("bring %s back to what it had before backup %s was restored", v.Cluster.Name, p.Backup)}
+	return Begin{
+		Plan: restore.Turned(p, "the members to come back with their data"),
+		What: fmt.Sprintf("bring %s back to what it had before backup %s was restored", v.Cluster.Name, p.Backup),
+	}
 }
 
 // left is how many of the volumes that were set aside there still are.

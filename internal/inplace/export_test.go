@@ -1,25 +1,12 @@
 package inplace
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/etcd-operator/etcd-operator/internal/rulestest"
 
-// RulesTable is the plan as docs/reference/restore-rules.md has it.
-func RulesTable() string {
-	var text strings.Builder
-	text.WriteString("\n| rule | what it does |\n|---|---|\n")
+// Policy is all rules in their order.
+func Policy() []rulestest.Rules {
+	var all rulestest.Rules
 	for _, r := range rules {
-		fmt.Fprintf(&text, "| %s | %s |\n", r.name, r.does)
+		all.Add(r.name, r.does)
 	}
-	return text.String()
-}
-
-// RuleNames are the names of all rules, in their order.
-func RuleNames() []string {
-	var names []string
-	for _, r := range rules {
-		names = append(names, r.name)
-	}
-	return names
+	return []rulestest.Rules{all}
 }

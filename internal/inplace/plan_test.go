@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/inplace"
+	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
 var start = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
@@ -249,6 +250,10 @@ func (w *world) comes(key, value string) {
 		c.Status.Bootstrap = &v1alpha1.Bootstrap{Members: s.Members, Restore: s.ID()}
 	case "served":
 		s.CompletedAt, c.Status.ClusterID, s.Progress = &metav1.Time{Time: w.view.Now}, "c2", ""
+	case "cancelled":
+		*s = restore.Turned(s, "the jobs to be gone")
+	case "over":
+		s.CompletedAt, s.Progress = &metav1.Time{Time: w.view.Now}, ""
 	default:
 		w.Fatalf("unknown word %q of a restore", key)
 	}

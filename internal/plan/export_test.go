@@ -1,33 +1,21 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/etcd-operator/etcd-operator/internal/rulestest"
 )
 
-// policy is all clauses, in order.
-func policy() []clause { return slices.Concat(repairs, []clause{objects}, changes) }
-
-// RuleNames are the names of all rules, in order.
-func RuleNames() []string {
-	var names []string
-	for _, c := range policy() {
+// Policy is all clauses in their order.
+func Policy() []rulestest.Rules {
+	var all []rulestest.Rules
+	for _, c := range slices.Concat(repairs, []clause{objects}, changes) {
+		some := rulestest.Rules{Heading: strings.ToUpper(c.name[:1]) + c.name[1:]}
 		for _, r := range c.rules {
-			names = append(names, r.name)
+			some.Add(r.name, r.does)
 		}
+		all = append(all, some)
 	}
-	return names
-}
-
-// PolicyTable is the policy as docs/reference/rules.md has it.
-func PolicyTable() string {
-	var text strings.Builder
-	for _, c := range policy() {
-		fmt.Fprintf(&text, "\n## %s\n\n| rule | what it does |\n|---|---|\n", strings.ToUpper(c.name[:1])+c.name[1:])
-		for _, r := range c.rules {
-			fmt.Fprintf(&text, "| %s | %s |\n", r.name, r.does)
-		}
-	}
-	return text.String()
+	return all
 }

@@ -98,7 +98,6 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 	status.LegacyEntries = status.LegacyEntries || is.Adopted && !was.Adopted && status.Restore == nil // a restore makes new logs
 	if is.Restore != was.Restore {
 		status.LegacyEntries = status.Restore != nil && status.Restore.Undo // only an undo brings old logs back
-		status.Members, status.UnknownMembers, status.ReadyMembers = nil, nil, 0
 	}
 	status.ClusterID, status.Joining, status.Recovering = is.ClusterID, is.Joining, is.Recovering
 	status.NextSerial = max(status.NextSerial, int64(is.NextSerial))

@@ -22,6 +22,7 @@ func newInPlace(t *testing.T) *world {
 	c := w.view.Cluster
 	c.Spec.Bootstrap = nil
 	er := &v1alpha1.EtcdRestore{Spec: v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "first"}}
+	er.UID, w.view.Request = "er-1", er
 	plan := restore.Plan(restore.InPlace(er, c), &w.view.Backups[0], 3)
 	plan.Request, plan.RequestUID, plan.SetAside = "er", "er-1", []string{"a-0", "a-1", "a-2"}
 	c.Status.ClusterID, c.Status.Bootstrap = "c0", &v1alpha1.Bootstrap{Token: "uid", Members: plan.SetAside}
@@ -119,10 +120,38 @@ func TestInPlaceWaits(t *testing.T) {
 	}
 }
 
-// turn has the restore be undone.
+// turnRound has the restore be undone.
 func (w *world) turnRound() {
-	s := w.view.Cluster.Status.Restore
-	s.Undo, s.Members, s.SetAside = true, s.SetAside, s.Members
+	turned := restore.Turned(w.view.Cluster.Status.Restore, "")
+	w.view.Cluster.Status.Restore = &turned
+}
+
+// TestInPlaceIsCancelled: whoever deletes the EtcdRestore before all volumes have the data gets the cluster as it was, also when the
+// store is gone and in a pause; after that the restore goes on.
+func TestInPlaceIsCancelled(t *testing.T) {
+	another := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "er-2"}}
+	going := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "er-1", DeletionTimestamp: &metav1.Time{Time: start}}}
+	for what, er := range map[string]*v1alpha1.EtcdRestore{"gone": nil, "another of its name": another, "on its way out": going} {
+		w := newInPlace(t)
+		w.settles()
+		w.view.Request, w.view.Store, w.view.Paused = er, nil, "spec.paused is true"
+		w.settles()
+		c := w.view.Cluster
+		if len(w.view.Jobs) > 0 || w.status().CompletedAt == nil || c.IsRestoring() || !c.Status.Restore.IsCancelled() {
+			t.Errorf("%s: %d jobs, %+v", what, len(w.view.Jobs), w.status())
+		}
+		if want := []string{"RestoreCancelled", "RestoreUndone"}; !slices.Equal(w.events, want) {
+			t.Errorf("%s: events %v, want %v", what, w.events, want)
+		}
+	}
+	w := newInPlace(t)
+	w.settles()
+	w.succeed()
+	w.settles()
+	w.view.Request = nil
+	if w.settles(); w.status().Undo || !w.view.Cluster.IsRestoring() {
+		t.Errorf("the members have begun to give way, and it is cancelled: %+v", w.status())
+	}
 }
 
 // TestUndoDeletesJobs: before a member has stopped that is all there is to do; after that the cluster brings them back.

@@ -32,13 +32,14 @@ type View struct {
 	NoImage   string                                  // why the operator does not know its own image; empty if it does
 	NoSecret  string                                  // the Secret with identities that does not exist; empty if it does, or none is needed
 	ClusterID string                                  // that the first members will form, in hexadecimal; empty until they are chosen
+	Request   *v1alpha1.EtcdRestore                   // of the name that a restore in place was asked for by; nil: there is none
 	Now       time.Time
 }
 
 // rules are asked in order: know before acting, record what is done before more is done, ask for the store only where something is
 // left to be restored.
 var rules = []func(View) Step{
-	pause, resolve, leavePods, leaveVolumes, awaitVolumes, dropJobs, markVolumes, record, restoreAgain, cleanUp,
+	cancel, pause, resolve, leavePods, leaveVolumes, awaitVolumes, dropJobs, markVolumes, record, restoreAgain, cleanUp,
 	needParts, createVolumes, leaveJobs, retry, createJobs, awaitRetry,
 }
 
@@ -83,6 +84,30 @@ func status(v View, progress, problem string) v1alpha1.RestoreStatus {
 func Refused(v View, problem string) v1alpha1.RestoreStatus { return status(v, "", problem) }
 
 func refuse(v View, problem string) Step { return Wait{Status: Refused(v, problem)} }
+
+// cancel drops what a deleted EtcdRestore has begun, as its undo would: else nobody could end it where the store is gone for good. Once
+// all volumes have the data, members may have been stopped, and it goes on.
+func cancel(v View) Step {
+	s, er := v.Cluster.Status.Restore, v.Request
+	switch {
+	case s == nil || s.Request == "" || s.RestoredAt != nil:
+		return nil
+	case er != nil && string(er.UID) == s.RequestUID && er.DeletionTimestamp.IsZero():
+		return nil
+	}
+	return Record{
+		Status: Turned(s, "the jobs to be gone"), Event: "RestoreCancelled",
+		What: fmt.Sprintf("EtcdRestore %s was deleted before all volumes had the data: the restore is cancelled", s.Request),
+	}
+}
+
+// Turned is the plan turned round: the members that gave way, or were to, are chosen, and those of the restore give way to them.
+func Turned(s *v1alpha1.RestoreStatus, progress string) v1alpha1.RestoreStatus {
+	turned := *s.DeepCopy()
+	turned.Undo, turned.Members, turned.SetAside = true, s.SetAside, s.Members
+	turned.CompletedAt, turned.Progress, turned.Problem, turned.Failure = nil, progress, "", nil
+	return turned
+}
 
 func pause(v View) Step {
 	switch {

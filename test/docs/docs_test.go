@@ -2,6 +2,7 @@
 package docs
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -107,6 +108,27 @@ func TestNumberedTestsAreInTheirRow(t *testing.T) {
 					t.Errorf("docs/faults.md: row %s does not link %s, which has a test of it", number, name)
 				}
 			}
+		}
+	}
+}
+
+// TestCapabilityLevel: the bundle and the README claim the level that the page answers for, and no level above it is said to be reached.
+func TestCapabilityLevel(t *testing.T) {
+	page := read(t, "docs/capabilities.md")
+	claim := regexp.MustCompile(`(?s)annotation .capabilities. of the bundle is .*?: \*\*(.+?)\*\*`).FindStringSubmatch(page)
+	reached := regexp.MustCompile(`(?m)^\| \d (.+) \| yes \|`).FindAllStringSubmatch(page, -1)
+	if claim == nil || len(reached) == 0 {
+		t.Fatal("the page claims no level, or reaches none")
+	}
+	if highest := reached[len(reached)-1][1]; highest != claim[1] {
+		t.Errorf("docs/capabilities.md claims %s and reaches %s", claim[1], highest)
+	}
+	for file, want := range map[string]string{
+		"config/manifests/bases/etcd-operator.clusterserviceversion.yaml": "capabilities: " + claim[1] + "\n",
+		"README.md": fmt.Sprintf("Capability level %d of 5, *%s*", len(reached), claim[1]),
+	} {
+		if !strings.Contains(read(t, file), want) {
+			t.Errorf("%s does not say %q", file, strings.TrimSpace(want))
 		}
 	}
 }

@@ -34,7 +34,7 @@ func faultsOfTheOperator() {
 	})
 
 	for _, way := range ways {
-		It("faults 1 and 2: the end is the same when the operator "+way.name+" any write of a creation", func() {
+		It("faults 1 and 2: the end is the same when the operator "+way.name+" any write of a creation", Label("matrix"), func() {
 			trace := writesOfACreation(o, namespace)
 			for _, at := range points(trace) {
 				By(fmt.Sprintf("%s write %d: %s", way.name, at, trace[at]))

@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string) error {
 	case "sbom":
 		return runSBOM(flags, args[1:])
 	case "plugin":
-		return runPlugin(flags, args[1:])
+		return runPlugin(ctx, flags, args[1:])
 	case "push":
 		return runPush(ctx, flags, args[1:])
 	case "attach":
@@ -119,17 +119,18 @@ func runSBOM(flags *flag.FlagSet, args []string) error {
 	return writeSBOMs(*layout, *name, *version, *out)
 }
 
-func runPlugin(flags *flag.FlagSet, args []string) error {
+func runPlugin(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	var p plugin
 	flags.StringVar(&p.version, "version", "", "the version, such as 0.3.0")
 	flags.StringVar(&p.binaries, "binaries", "", "folder with a program for each platform, such as linux-amd64/kubectl-etcd")
-	flags.StringVar(&p.license, "license", "LICENSE", "file with the licence")
+	flags.StringVar(&p.source, "source", ".", "top of the sources, with our licence")
+	flags.StringVar(&p.main, "main", "./cmd/kubectl-etcd", "main package, below the source")
 	flags.StringVar(&p.out, "out", "", "folder to write archives and manifest to")
 	flags.StringVar(&p.url, "url", "", "URL below which the archives will be downloaded; without it there is no manifest")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	return p.run()
+	return p.run(ctx)
 }
 
 func runPush(ctx context.Context, flags *flag.FlagSet, args []string) error {

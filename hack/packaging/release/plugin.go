@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -19,6 +20,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/licenses"
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/oci"
 )
 
@@ -29,7 +31,8 @@ const pluginName = "etcd"
 type plugin struct {
 	version  string
 	binaries string // folder with a program for each platform: linux-amd64/kubectl-etcd
-	license  string
+	source   string // top of the sources, with our licence
+	main     string // main package, below the source
 	out      string
 	// url is below which the archives will be downloaded. Without one there is no manifest.
 	url string
@@ -74,7 +77,7 @@ type manifestFile struct {
 }
 
 // run packs the plugin for every platform that there is a program for.
-func (p plugin) run() error {
+func (p plugin) run(ctx context.Context) error {
 	if !plainVersion.MatchString(p.version) {
 		return fmt.Errorf("%q is no version: write it like 0.3.0", p.version)
 	}
@@ -87,7 +90,7 @@ func (p plugin) run() error {
 	}
 	var archives []archive
 	for _, folder := range folders { // sorted by name
-		packed, err := p.pack(folder.Name())
+		packed, err := p.pack(ctx, folder.Name())
 		if err != nil {
 			return fmt.Errorf("pack the plugin for %s: %w", folder.Name(), err)
 		}
@@ -117,7 +120,7 @@ func checkURL(text string) error {
 	return nil
 }
 
-func (p plugin) pack(platform string) (archive, error) {
+func (p plugin) pack(ctx context.Context, platform string) (archive, error) {
 	goos, goarch, _ := strings.Cut(platform, "-")
 	a := archive{os: goos, arch: goarch, program: "kubectl-etcd", name: fmt.Sprintf("kubectl-etcd-v%s-%s.tar.gz", p.version, platform)}
 	if goos == "windows" {
@@ -127,11 +130,18 @@ func (p plugin) pack(platform string) (archive, error) {
 	if err != nil {
 		return a, err
 	}
-	license, err := os.ReadFile(p.license)
+	license, err := os.ReadFile(filepath.Join(p.source, "LICENSE"))
 	if err != nil {
 		return a, err
 	}
-	packed, err := pack([]oci.File{{Name: "LICENSE", Mode: 0o644, Content: license}, {Name: a.program, Mode: 0o755, Content: program}})
+	legal, err := licenses.Of(ctx, p.source, p.main, goos+"/"+goarch)
+	if err != nil {
+		return a, err
+	}
+	files := append([]oci.File{
+		{Name: "LICENSE", Mode: 0o644, Content: license}, {Name: a.program, Mode: 0o755, Content: program},
+	}, legal...)
+	packed, err := pack(files)
 	if err != nil {
 		return a, err
 	}
@@ -149,6 +159,9 @@ func pack(files []oci.File) ([]byte, error) {
 		header := &tar.Header{
 			Name: file.Name, Mode: file.Mode, Size: int64(len(file.Content)), ModTime: time.Unix(0, 0),
 			Typeflag: tar.TypeReg, Format: tar.FormatUSTAR,
+		}
+		if file.IsFolder() {
+			header.Typeflag = tar.TypeDir
 		}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
@@ -177,7 +190,7 @@ func (p plugin) manifest(archives []archive) manifest {
 		m.Spec.Platforms = append(m.Spec.Platforms, manifestPlatform{
 			Selector: map[string]map[string]string{"matchLabels": {"os": a.os, "arch": a.arch}},
 			URI:      strings.TrimSuffix(p.url, "/") + "/" + a.name, SHA256: a.sha256, Bin: a.program,
-			Files: []manifestFile{{From: a.program, To: "."}, {From: "LICENSE", To: "."}},
+			Files: []manifestFile{{From: a.program, To: "."}, {From: "LICENSE", To: "."}, {From: strings.TrimSuffix(licenses.Folder, "/"), To: "."}},
 		})
 	}
 	return m

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,9 +26,12 @@ func packed(t *testing.T, url string) plugin {
 	t.Helper()
 	folder := t.TempDir()
 	p := plugin{
-		version: "0.3.0", binaries: filepath.Join(folder, "binaries"), license: filepath.Join(folder, "LICENSE"), out: t.TempDir(), url: url,
+		version: "0.3.0", binaries: filepath.Join(folder, "binaries"), source: filepath.Join(folder, "source"), main: ".", out: t.TempDir(),
+		url: url,
 	}
-	write(t, p.license, "the licence")
+	write(t, filepath.Join(p.source, "LICENSE"), "the licence")
+	write(t, filepath.Join(p.source, "go.mod"), "module example.com/small\n\ngo 1.26\n")
+	write(t, filepath.Join(p.source, "main.go"), "package main\n\nfunc main() {}\n")
 	write(t, filepath.Join(p.binaries, "linux-amd64", "kubectl-etcd"), "for linux")
 	write(t, filepath.Join(p.binaries, "darwin-arm64", "kubectl-etcd"), "for darwin")
 	write(t, filepath.Join(p.binaries, "windows-amd64", "kubectl-etcd.exe"), "for windows")
@@ -37,7 +41,7 @@ func packed(t *testing.T, url string) plugin {
 // TestTheManifestOfThePluginNamesWhatIsPacked: each platform has its archive, by its URL and its sha256, and in it program and licence.
 func TestTheManifestOfThePluginNamesWhatIsPacked(t *testing.T) {
 	p := packed(t, "https://downloads.example/v0.3.0/")
-	if err := p.run(); err != nil {
+	if err := p.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(filepath.Join(p.out, "etcd.yaml"))
@@ -66,9 +70,12 @@ func TestTheManifestOfThePluginNamesWhatIsPacked(t *testing.T) {
 		}
 		in := unpacked(t, content)
 		for _, file := range platform.Files {
-			if _, has := in[file.From]; !has {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(in)), func(name string) bool { return strings.HasPrefix(name, file.From) }) {
 				t.Errorf("%s lacks %s", name, file.From)
 			}
+		}
+		if in["licenses/example.com/small/LICENSE"] != "the licence" || len(in["licenses/std/LICENSE"]) < 100 {
+			t.Errorf("%s lacks licences of what the program is built of", name)
 		}
 		if in[platform.Bin] != "for "+is["os"] {
 			t.Errorf("the program in %s is %q", name, in[platform.Bin])
@@ -83,7 +90,7 @@ func TestTheManifestOfThePluginNamesWhatIsPacked(t *testing.T) {
 func TestThePluginIsPackedAlike(t *testing.T) {
 	one, other := packed(t, ""), packed(t, "")
 	for _, p := range []plugin{one, other} {
-		if err := p.run(); err != nil {
+		if err := p.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,18 +108,18 @@ func TestThePluginIsPackedAlike(t *testing.T) {
 // TestAPluginThatCannotBePublished: it is refused before anything is written.
 func TestAPluginThatCannotBePublished(t *testing.T) {
 	for _, url := range []string{"http://downloads.example", "downloads.example", "https://", "https://downloads.example?x=1"} {
-		if err := packed(t, url).run(); err == nil {
+		if err := packed(t, url).run(t.Context()); err == nil {
 			t.Errorf("%s is taken", url)
 		}
 	}
 	p := packed(t, "")
 	p.version = "latest"
-	if err := p.run(); err == nil {
+	if err := p.run(t.Context()); err == nil {
 		t.Error("latest is no version")
 	}
 	p = packed(t, "")
 	p.binaries = t.TempDir()
-	if err := p.run(); err == nil {
+	if err := p.run(t.Context()); err == nil {
 		t.Error("there is no program")
 	}
 }

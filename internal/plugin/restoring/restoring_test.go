@@ -93,7 +93,8 @@ func TestWaiting(t *testing.T) {
 		r.Spec.KeepFor, r.Spec.Confirm, r.Status.Phase = &metav1.Duration{Duration: time.Hour}, "old", v1alpha1.RestorePreviewed
 	})
 	begun := at(0, func(r *er) { r.Status.Phase = v1alpha1.RestoreRunning })
-	all := []er{begun, asked}
+	going := at(0, func(r *er) { r.DeletionTimestamp = ptr.To(metav1.NewTime(now)) })
+	all := []er{begun, going, asked}
 	if r := Waiting(all, v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "b1"}); r == nil || r.Status.Phase != v1alpha1.RestorePreviewed {
 		t.Errorf("waiting %+v", r)
 	}
@@ -124,6 +125,7 @@ func TestCommandAsksForTheSame(t *testing.T) {
 // TestSight: a new cluster is there when it serves the data; until then it is said what it waits for.
 func TestSight(t *testing.T) {
 	available := []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Message: "well"}}
+	down := []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse, Message: "no quorum"}}
 	at := ptr.To(metav1.NewTime(now))
 	full := &v1alpha1.RestoreFailure{Member: "a-0", Message: "full"}
 	tests := map[string]struct {
@@ -138,11 +140,28 @@ func TestSight(t *testing.T) {
 		"filling": {&v1alpha1.RestoreStatus{Progress: "the data"}, nil, false, "waiting for the data"},
 		"filled":  {&v1alpha1.RestoreStatus{RestoredAt: at}, available, false, "well"},
 		"served":  {&v1alpha1.RestoreStatus{RestoredAt: at, CompletedAt: at}, available, true, "well"},
+		"down":    {&v1alpha1.RestoreStatus{RestoredAt: at, CompletedAt: at}, down, false, "no quorum"},
 	}
 	for name, test := range tests {
 		c := &v1alpha1.EtcdCluster{Status: v1alpha1.EtcdClusterStatus{Restore: test.restore, Conditions: test.all}}
 		if served, what := Sight(c); served != test.served || !strings.Contains(what, test.what) {
 			t.Errorf("%s: %v %q", name, served, what)
 		}
+	}
+}
+
+// TestCluster: a new cluster has of the backup's what belongs to the data, and members also where that hibernates; nothing else of it.
+func TestCluster(t *testing.T) {
+	source := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{
+		Size: ptr.To[int32](0), Version: "3.6.16", Paused: true, Backup: &v1alpha1.Backup{Store: "offsite"},
+		TLS: v1alpha1.TLS{Mode: v1alpha1.TLSDisabled},
+	}}
+	c, err := Cluster("default", "a2", v1alpha1.Restore{Backup: "b1"}, nil, source, Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Spec
+	if s.Version != "3.6.16" || s.TLS.Mode != v1alpha1.TLSDisabled || c.Size() != v1alpha1.DefaultSize || s.Paused || s.Backup != nil {
+		t.Errorf("spec %+v", s)
 	}
 }

@@ -9,7 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what is said into testdata")
@@ -56,6 +60,35 @@ func TestBestIsVerified(t *testing.T) {
 			t.Fatalf("best: %v, wanted %v", names, want)
 		}
 		backups = append(backups[1:], backups[0])
+	}
+}
+
+// TestIsHealthy: clients are served, and nothing is wrong.
+func TestIsHealthy(t *testing.T) {
+	c := read(t, "testdata/healthy.yaml").Cluster
+	if !IsHealthy(&c) {
+		t.Error("it is healthy")
+	}
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionTrue})
+	if IsHealthy(&c) {
+		t.Error("it is degraded")
+	}
+}
+
+// TestOutcome: a backup that is stored is only good where its trial passed, or nobody asked for one.
+func TestOutcome(t *testing.T) {
+	for reason, good := range map[string]bool{v1alpha1.ReasonNotWanted: true, "Different": false, v1alpha1.ReasonTrialAhead: false} {
+		b := &v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{Phase: v1alpha1.BackupComplete}}
+		status := metav1.ConditionUnknown
+		if reason == "Different" {
+			status = metav1.ConditionFalse
+		}
+		b.Status.Conditions = []metav1.Condition{
+			{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}, {Type: v1alpha1.ConditionVerified, Status: status, Reason: reason},
+		}
+		if ended, problem, result := Outcome(b); !ended || (problem == "") != good || (result != "") != good {
+			t.Errorf("%s: %t, %q, %q", reason, ended, problem, result)
+		}
 	}
 }
 

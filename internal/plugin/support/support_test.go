@@ -76,7 +76,7 @@ func TestNoCanaryGetsOut(t *testing.T) {
 	b.Events = append(b.Events, event)
 	b.Status, b.Unread = "token: Canary8012x", []string{"list Pods: Bearer Canary8013x"}
 	out := strings.ToLower(unpacked(t, b))
-	for _, canary := range append(all, "canary8", "8007x", "8008xxx") {
+	for _, canary := range append(all, "canary8", "8007x", "8008xxx", "/secret/") {
 		if strings.Contains(out, strings.ToLower(canary)) {
 			t.Errorf("%s is in the archive", canary)
 		}
