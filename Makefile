@@ -99,7 +99,7 @@ mutants: ## Put deliberate bugs into the product and see whether the unit tests 
 .PHONY: test-envtest
 test-envtest: ## Tests against a real kube-apiserver and etcd
 	$(say) "tests against a kube-apiserver"
-	@hack/with-envtest.sh env $(race) -tags envtest -timeout 15m $(ENVTEST_PACKAGES)
+	@hack/with-envtest.sh env $(race) -tags envtest -parallel 4 -timeout 15m $(ENVTEST_PACKAGES)
 
 .PHONY: test-matrix
 test-matrix: ## Crashes before and after every write of every kind of work, of which the tests above take samples (end to end, too)

@@ -67,8 +67,8 @@ func leavesAccepted(w *world) bool {
 	})
 }
 
-// parseOffer takes down what else a script says of the backup that there is: sealed, or why it does not fit; and of its EtcdRestore: exists,
-// foreign, undone, fills, or why it has not begun.
+// parseOffer takes down what else a script says of the backup that there is: sealed, or why it does not fit; and of its EtcdRestore:
+// exists, foreign, undone, fills, or why it has not begun.
 func (w *world) parseOffer(offer cluster.Offer, known, request string) {
 	switch known {
 	case "", "sealed":
