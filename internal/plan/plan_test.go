@@ -49,14 +49,10 @@ func TestPlan(t *testing.T) {
 			for range 100 {
 				step, because := plan.Next(w.view)
 				fmt.Fprintf(&out, "%-44s (%s)\n", step, because)
-<<<<<<< HEAD
-				if d.Cmd == "next" || plan.Rests(step) && !w.settling() && !w.backup.isMaking() && !w.fills() {
-=======
 				if s, is := step.(plan.Quarantine); is && because == "restore in place" && s.KeepFor != w.view.Restore.KeepFor {
 					t.Errorf("%s: the volume of %s is kept for %s", d.Pos, s.Name, s.KeepFor)
 				}
-				if d.Cmd == "next" || plan.Rests(step) && !w.settling() && !w.backup.isMaking() {
->>>>>>> gate
+				if d.Cmd == "next" || plan.Rests(step) && !w.settling() && !w.backup.isMaking() && !w.fills() {
 					return out.String()
 				}
 				w.obey(step)
