@@ -125,32 +125,23 @@ func TestLossAcceptedByABackup(t *testing.T) {
 	}
 }
 
-// TestOperatorDiesAtEveryWriteOfAnAcceptedLoss: before the write, and after it. One EtcdRestore is made, and restored once (fault 1).
-func TestOperatorDiesAtEveryWriteOfAnAcceptedLoss(t *testing.T) {
-	for first, isDone := range []bool{false, true} {
-		for at := 1 + first; ; at += 2 { // each takes seconds
-			w := newLostQuorum(t, fmt.Sprintf("accepted-dies-%t-%d", isDone, at))
-			w.accept("backup/nightly@800")
-			dying := &mortal{at: at, isDone: isDone}
-			err := w.comes(w.operator(dying.all()), "new members run", w.have(restored...))
-			if err == nil {
-				t.Errorf("it has only %d writes", at-1)
-				break
-			} else if !errors.Is(err, errDead) {
-				t.Fatalf("write %d: %v", at, err)
-			}
-			w.runJobs()
-			if err := w.comes(w.operator(interceptor.Funcs{}), "new members run", w.have(restored...)); err != nil {
-				t.Fatalf("after write %d: %v", at, err)
-			}
-			if w.most != 1 || len(w.jobs) != 3 {
-				t.Errorf("after write %d: %d EtcdRestores, Jobs %v", at, w.most, w.jobs)
-			}
-			if at > 11 {
-				break // from there on it is a restore in place as any other
-			}
+// TestOperatorDiesInAnAcceptedLoss, before the restore has begun: one EtcdRestore is made, and one plan (fault 1). From there on it is a
+// restore in place as any other.
+func TestOperatorDiesInAnAcceptedLoss(t *testing.T) {
+	dies(t, "accepted-dies", 4, func(t *testing.T, namespace string, dying *mortal) {
+		w := newLostQuorum(t, namespace)
+		w.accept("backup/nightly@800")
+		begun := func() bool { return w.cluster.Status.Restore != nil }
+		err := w.comes(w.operator(dying.funcs()), "it has begun", begun)
+		if errors.Is(err, errDead) {
+			err = w.comes(w.operator(interceptor.Funcs{}), "it has begun", begun)
 		}
-	}
+		w.must(err)
+		made := w.restores()
+		if w.most != 1 || w.cluster.Status.Restore.RequestUID != string(made[0].UID) {
+			t.Errorf("EtcdRestores %+v, plan %+v", made, w.cluster.Status.Restore)
+		}
+	})
 }
 
 // TestNothingIsRestoredOnceQuorumIsThere: the EtcdRestore stays as a preview that says so.

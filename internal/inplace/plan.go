@@ -38,7 +38,7 @@ var rules = []struct {
 	decide func(View) Step
 	does   string // in one line, for docs/reference/restore-rules.md
 }{
-	{"leave deleted restores alone", leaveDeleted, "decides nothing more: what has begun is cancelled, or goes on once all volumes have the data"},
+	{"leave deleted restores alone", leaveDeleted, "decides no more: what has begun is cancelled, or goes on once all volumes have the data"},
 	{"undo", undo, "has the members come back that gave way, while their volumes are kept, or gives up what nobody accepts any more"},
 	{"follow", follow, "says how far a restore is that has begun"},
 	{"stay", stay, "leaves a restore as it ended, once another one has begun"},

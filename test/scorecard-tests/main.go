@@ -38,6 +38,7 @@ var tests = map[string]test{
 	"scale":                     scales,
 	"member-kill-heals":         heals,
 	"examples-apply":            examplesApply,
+	"backup-and-restore":        backsUpAndRestores,
 }
 
 func main() {
