@@ -71,6 +71,16 @@ func TestTheInstallerMayMakeWhatIsInTheBundle(t *testing.T) {
 	kinds := []string{"ServiceAccount", "Deployment", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 	for _, object := range load(t, current).Raw.Objects {
 		kinds = append(kinds, object.GetKind())
+		if object.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		named := resources["CustomResourceDefinition"]
+		named.ResourceNames, named.Verbs = []string{object.GetName()}, []string{"get", "update", "patch", "delete"}
+		for _, right := range atoms([]rbacv1.PolicyRule{named}) {
+			if !slices.Contains(may, right) {
+				t.Errorf("the installer may not %s", right)
+			}
+		}
 	}
 	for _, kind := range kinds {
 		needed, known := resources[kind]
