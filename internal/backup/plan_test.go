@@ -19,7 +19,7 @@ import (
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
 //	trial=BOOL, policy=DELETION, scheduled, recipients, decryption, verify-policy=POLICY, verified-today   what is wanted
-//	found, listed (PROBLEM), replaced (by another backup), foreign (=replaced)   it lies in the store already, and what the list says
+//	found, listed (PROBLEM), replaced (by another backup), foreign (=replaced, renamed)   it lies in the store already, what the list says
 //	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|locked|well   what there is
 //	write|verify|delete=succeeds|fails|refuses|disproves|locked|silent|vanishes|replaced|hangs (WORDS)   how the next Job ends
 //	lock=DURATION   object lock of the store
@@ -98,6 +98,9 @@ func (s *story) set(key, value, words string) {
 		v.Listed.Backup.ManifestSHA256 = "m2"
 	case "foreign":
 		v.Listed = &task.Found{Path: "v1/old/a/u", Program: "etcdctl", Backup: task.Facts{Stored: 1 << 20}}
+		if value == "renamed" {
+			v.Listed.Backup.Revision = 9
+		}
 		if value == "replaced" {
 			v.Listed.Backup.Stored = 2 << 20
 		}

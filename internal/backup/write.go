@@ -102,7 +102,11 @@ func (v View) listed() v1alpha1.EtcdBackupStatus {
 			s.Failure, s.RetryAt = nil, nil
 		}
 	}
-	putFacts(&s, v.Listed.Backup)
+	facts := v.Listed.Backup
+	if s.Verified != nil && v.Listed.Program != "" {
+		facts.Revision = 0 // the name of an object says one; the trial has found the one that it has
+	}
+	putFacts(&s, facts)
 	s.Path, s.Store, s.Program = v.Spec.Found, v.Store.Name, v.Listed.Program
 	if v.Listed.Problem != "" {
 		s.Failure = &v1alpha1.BackupFailure{Task: Backup, Reason: v1alpha1.ReasonUnusable, Message: shortened(v.Listed.Problem), Final: true}
