@@ -286,6 +286,34 @@ type TLS struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.mode cannot be changed on an existing cluster: its members would stop hearing each other; create a new cluster and copy the data"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS Mode",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Enabled","urn:alm:descriptor:com.tectonic.ui:select:Disabled"},order=21
 	Mode TLSMode `json:"mode,omitempty"`
+
+	// lifetimes say how long certificates are valid that are made from now on.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Lifetimes of Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=60
+	Lifetimes Lifetimes `json:"lifetimes,omitzero"`
+}
+
+// Lifetimes say how long certificates are valid. Each is replaced, without a gap, when a third of its life is left.
+//
+// +kubebuilder:validation:XValidation:rule="duration(has(self.authority) ? self.authority : '87600h') > duration(has(self.certificate) ? self.certificate : '8760h')",fieldPath=".authority",message="tls.lifetimes.authority must be longer than tls.lifetimes.certificate (a year if it is not given): no certificate outlives the authority that has signed it"
+type Lifetimes struct {
+	// authority is how long an authority is valid, for clients and for peers. Default 87600h, ten years; at
+	// least 15m: a third of it must be enough to restart every member, one after the other. A change holds for
+	// the next authority that is made.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('15m')",message="tls.lifetimes.authority must be at least 15m: a third of it must be enough to restart every member, one after the other"
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('876000h')",message="tls.lifetimes.authority must be at most 876000h, a hundred years"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Lifetime of Authorities",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=61
+	Authority metav1.Duration `json:"authority,omitzero"`
+
+	// certificate is how long certificates of members and of clients are valid. Default 8760h, a year; at
+	// least 6m: kubelets take up to a minute and a half to bring another one into Pods, and a third of it must be
+	// enough for that. A shorter one holds at once, a longer one for the next certificate that is made. No member restarts for it.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('6m')",message="tls.lifetimes.certificate must be at least 6m: kubelets take up to a minute and a half to bring another certificate into Pods"
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('87600h')",message="tls.lifetimes.certificate must be at most 87600h, ten years"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Lifetime of Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=62
+	Certificate metav1.Duration `json:"certificate,omitzero"`
 }
 
 // TLSMode turns TLS on or off.

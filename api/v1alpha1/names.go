@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -75,6 +76,20 @@ const (
 	// AnnotationChosenImage holds, beside that version, the image of it that the user has
 	// chosen. Without it the choice was left to an operator.
 	AnnotationChosenImage = "etcd-operator.dev/etcd-image"
+	// AnnotationRotate asks, on an EtcdCluster, for other authorities: each new value once. A value that
+	// begins with "client:" or "peer:" asks for that one alone. Users set it. On the Secret of an authority it
+	// holds the value that was acted on last.
+	AnnotationRotate = "etcd-operator.dev/rotate"
+	// AnnotationRotatedAt holds, on the Secret of an authority that was ever rotated, when the last pass of that
+	// was taken (RFC 3339), and AnnotationRotatedBecause why: Age, Request, Lost or Ended.
+	AnnotationRotatedAt      = "etcd-operator.dev/rotated-at"
+	AnnotationRotatedBecause = "etcd-operator.dev/rotated-because"
+	// AnnotationTrust holds, on the Secret that members mount, a fingerprint of the authorities in it once one of
+	// them was rotated; and on a Pod the one that it was made with. etcd reads them only when it starts.
+	AnnotationTrust = "etcd-operator.dev/trust"
+	// AnnotationWrittenAt holds, on a Secret that is mounted, when the operator wrote it last over something else
+	// (RFC 3339).
+	AnnotationWrittenAt = "etcd-operator.dev/written-at"
 )
 
 // Formats of a status, as status.format says. A new one is needed when an older operator would do harm because it
@@ -171,6 +186,24 @@ func (s *RestoreStatus) ID() string {
 		return s.RequestUID + "/undo"
 	}
 	return s.RequestUID
+}
+
+// Lifetimes of certificates where spec.tls.lifetimes does not give them.
+const (
+	// DefaultAuthorityLifetime is how long an authority is valid: ten years.
+	DefaultAuthorityLifetime = 10 * 365 * 24 * time.Hour
+	// DefaultCertificateLifetime is how long a certificate of members or clients is valid: a year.
+	DefaultCertificateLifetime = 365 * 24 * time.Hour
+)
+
+// AuthorityLifetime is how long an authority is valid that is made now.
+func (t TLS) AuthorityLifetime() time.Duration {
+	return cmp.Or(t.Lifetimes.Authority.Duration, DefaultAuthorityLifetime)
+}
+
+// CertificateLifetime is how long a certificate is valid that an authority signs now.
+func (t TLS) CertificateLifetime() time.Duration {
+	return cmp.Or(t.Lifetimes.Certificate.Duration, DefaultCertificateLifetime)
 }
 
 // IsSecure says whether connections use TLS.

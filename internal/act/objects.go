@@ -90,9 +90,18 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 	var applied []client.Object
 	var unlabelled error
 	for _, name := range trust.Names(c) {
-		_, isWanted := wanted["Secret "+name]
+		object, isWanted := wanted["Secret "+name]
 		switch {
 		case !isWanted:
+			continue
+		case object.Turn.Pass != "":
+			secret, err := a.turn(&held, c, name, object.Turn, found[name])
+			if err != nil {
+				return nil, err
+			}
+			if secret != nil {
+				applied = append(applied, secret)
+			}
 			continue
 		case found[name] != nil && held.Fault(c, name, a.Now()) == nil: // an earlier try has made it, or it lacks a label
 			labelled := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: build.Labels(c)}}
@@ -113,6 +122,19 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 		}
 	}
 	return applied, unlabelled
+}
+
+// turn is the Secret of an authority after a pass of its rotation; nil if that was taken before. It is refused if the
+// Secret has changed since it was read, because the next authority may sign already.
+func (a *Actor) turn(held *trust.Held, c *v1alpha1.EtcdCluster, name string, turn cluster.Turn, found *corev1.Secret) (*corev1.Secret, error) {
+	secret, err := held.Turn(a.Random, a.Now(), c, name, turn)
+	if err != nil {
+		return nil, fmt.Errorf("%s authority in secret %s: %w", turn.Pass, name, err)
+	}
+	if secret != nil && found != nil {
+		secret.ResourceVersion = found.ResourceVersion
+	}
+	return secret, nil
 }
 
 func (a *Actor) makeAuthority(ctx context.Context, c *v1alpha1.EtcdCluster, secret *corev1.Secret) error {

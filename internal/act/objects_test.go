@@ -220,7 +220,7 @@ func TestBrokenAuthorityIsMadeAgain(t *testing.T) {
 
 // TestCertificatesAreIssuedAgain: those that end soon, by the same authority.
 func TestCertificatesAreIssuedAgain(t *testing.T) {
-	old := now.Add(-trust.LeafLifetime * 3 / 4)
+	old := now.Add(-v1alpha1.DefaultCertificateLifetime * 3 / 4)
 	s := newScene(t, example(), seen(), secrets(t, old)...)
 	authority := s.secret("a-client-ca").Data[corev1.TLSCertKey]
 	s.mustDo(plan.Apply{Objects: applyAll().Objects[2:4]})

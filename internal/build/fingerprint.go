@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -55,6 +56,15 @@ func Change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	default:
 		return cluster.Same
 	}
+}
+
+// Trust writes on a Pod with which authorities it is made: the fingerprint that the Secret has which it mounts; nothing if
+// that is empty, because no authority was ever rotated. It is no part of the Pod's own fingerprint.
+func Trust(pod *corev1.Pod, fingerprint string) *corev1.Pod {
+	if fingerprint != "" {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTrust, fingerprint)
+	}
+	return pod
 }
 
 // Swapped is the fingerprint of a Pod that gets the image of another: its resources

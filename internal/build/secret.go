@@ -21,6 +21,21 @@ const (
 	PeerKeyKey  = "peer.key"
 )
 
+// Names of the authorities, as people ask for them.
+const (
+	ClientAuthority = "client"
+	PeerAuthority   = "peer"
+)
+
+// Keys of the Secret of an authority while it is rotated.
+const (
+	// NextCertKey and NextKeyKey are the authority that signs next.
+	NextCertKey = "next.crt"
+	NextKeyKey  = "next.key"
+	// PreviousKey has those that signed before and are still trusted.
+	PreviousKey = "previous.crt"
+)
+
 // Keys of the Secrets of authorities and clients; the standard ones.
 const (
 	// CAKey is the authority's certificate.
@@ -51,6 +66,16 @@ func Client(c *v1alpha1.EtcdCluster, ca, cert, key []byte) *corev1.Secret {
 		data[CAKey], data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey] = ca, cert, key
 	}
 	return secret(c, c.ClientSecret(), corev1.SecretTypeOpaque, data)
+}
+
+// Noted gives a Secret those annotations that have a value.
+func Noted(secret *corev1.Secret, notes map[string]string) *corev1.Secret {
+	for name, value := range notes {
+		if value != "" {
+			metav1.SetMetaDataAnnotation(&secret.ObjectMeta, name, value)
+		}
+	}
+	return secret
 }
 
 func secret(c *v1alpha1.EtcdCluster, name string, kind corev1.SecretType, data map[string][]byte) *corev1.Secret {

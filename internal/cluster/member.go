@@ -94,6 +94,7 @@ type Pod struct {
 	Cramped       bool   // it would get a quota that is less than it has, and less than the member's database
 	Entry         Entry  // what its container does if it starts on an empty data directory
 	Forced        bool   // it was started with --force-new-cluster
+	Distrusts     bool   // it was made with other authorities than are trusted now
 	Misled        bool   // etcd does not let it join by the list of members that it was made with, which is old
 	LabelsMissing bool   // labels of ours were removed from it, so that no watch and no Service sees it, or it has no owner
 	Lingers       bool   // it goes on to serve for a moment when it is deleted

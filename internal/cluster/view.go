@@ -29,7 +29,8 @@ type View struct {
 	Expired    []Object        // volumes set aside for longer than the user wants, by name
 	Objects    []Object        // supporting objects that are not as wanted, by kind and name
 	Lost       []Object        // authorities that cannot sign for the members, clients' first
-	Ending     []Ending        // authorities that end within a year, clients' first
+	Ending     []Ending        // authorities that end soon, clients' first
+	Rotation   Rotation        // of authorities
 	Misfits    []Object        // parts of volumes that are not as wanted, by part and name
 	Refused    []Object        // volumes that Kubernetes does not let grow, by name
 	Foreign    []Object        // objects of other owners that have a name which the cluster needs
@@ -143,6 +144,7 @@ type Object struct {
 	CanWait    bool   // of Objects: members start as well without, or with what it holds
 	Parts      bool   // of Objects: signed by another authority than members run with, it would part them or their clients
 	Holder     string // of Lost: the Secret that still has certificates which it signed; empty if none has
+	Turn       Turn   // of an authority: the pass of its rotation that is due
 }
 
 // Denial says that Kubernetes does not let the operator change an object at present. It is empty
@@ -179,12 +181,13 @@ func (o Object) String() string {
 	return o.Kind + " " + o.Name
 }
 
-// Ending is a certificate authority that ends within a year. Its certificates end with it.
+// Ending is a certificate authority that ends soon: within a year, or a quarter of its life if that is less.
+// Its certificates end with it.
 type Ending struct {
 	Secret string // that holds it
-	Holder string // the Secret with what it has signed for the members
-	On     string // the day of its end, as 2036-01-31
-	Near   bool   // within 30 days
+	On     string // the time of its end, as 2036-01-31T12:00:00Z
+	Near   bool   // within 30 days, or a twelfth of its life
+	Over   bool   // it has ended
 }
 
 // UnknownMember is a member that etcd lists and somebody else added.

@@ -5,8 +5,10 @@
 package dial
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -94,19 +96,11 @@ func (d *Dialer) target(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.
 // identity is the operator's certificate for this cluster, issued again when the
 // authority changes or half its life is over.
 func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identity, error) {
-	secrets := map[string]*corev1.Secret{}
-	for _, name := range []string{c.ClientCA(), build.MemberSecret(c)} {
-		secret := &corev1.Secret{}
-		err := d.Reader.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
-		if client.IgnoreNotFound(err) != nil {
-			return identity{}, fmt.Errorf("get secret %s: %w", name, err)
-		}
-		if err == nil {
-			secrets[name] = secret
-		}
+	held, err := d.held(ctx, c)
+	if err != nil {
+		return identity{}, err
 	}
-	held := trust.Read(c, func(name string) *corev1.Secret { return secrets[name] })
-	source := string(held.ClientCA.CertPEM) + string(held.Server.CertPEM)
+	source := string(held.ClientCA.Bundle()) + string(held.ClientCA.KeyPEM) + string(held.Server.CertPEM)
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	now := d.Now()
@@ -126,20 +120,36 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 	return made, nil
 }
 
-// make issues a certificate. Where the authority that members trust is lost, it takes
+// held is what the Secrets hold that say by whom members are trusted.
+func (d *Dialer) held(ctx context.Context, c *v1alpha1.EtcdCluster) (trust.Held, error) {
+	secrets := map[string]*corev1.Secret{}
+	for _, name := range []string{c.ClientCA(), build.MemberSecret(c)} {
+		secret := &corev1.Secret{}
+		err := d.Reader.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
+		if client.IgnoreNotFound(err) != nil {
+			return trust.Held{}, fmt.Errorf("get secret %s: %w", name, err)
+		}
+		if err == nil {
+			secrets[name] = secret
+		}
+	}
+	return trust.Read(c, func(name string) *corev1.Secret { return secrets[name] }), nil
+}
+
+// make issues a certificate. Where the authority that members trust cannot sign, it takes
 // the one that etcdctl uses in their Pods: they run on and are still to be looked after.
 func (d *Dialer) make(c *v1alpha1.EtcdCluster, held trust.Held, now time.Time) (identity, error) {
-	ca, pair := held.ClientCA.CertPEM, held.Server
-	switch lost := held.Lost(c, c.ClientCA()); {
-	case lost == nil:
+	ca, pair := held.ClientCA.Bundle(), held.Server
+	switch lost := held.Lost(c, c.ClientCA(), now); {
+	case lost == nil && held.ClientCA.Signs(now):
 		var err error
-		if pair, err = pki.Issue(d.Random, now, held.ClientCA, trust.ClientRequest(v1alpha1.FieldOwner, identityLifetime)); err != nil {
+		if pair, err = pki.Issue(d.Random, now, held.ClientCA.Pair, trust.ClientRequest(v1alpha1.FieldOwner, identityLifetime)); err != nil {
 			return identity{}, fmt.Errorf("issue the operator's certificate: %w", err)
 		}
 	case held.Holds(c, c.ClientCA()):
 		ca = held.ToldCA()
 	default:
-		return identity{}, fmt.Errorf("use secret %s: %w", c.ClientCA(), lost)
+		return identity{}, fmt.Errorf("use secret %s: %w", c.ClientCA(), cmp.Or(lost, errEnded))
 	}
 	config, err := pki.ClientConfig(ca, pair)
 	if err != nil {
@@ -147,3 +157,5 @@ func (d *Dialer) make(c *v1alpha1.EtcdCluster, held trust.Held, now time.Time) (
 	}
 	return identity{config: config}, nil
 }
+
+var errEnded = errors.New("it is valid no more, or not yet")

@@ -60,7 +60,7 @@ func newRealWorld(t *testing.T, names ...string) *realWorld {
 	t.Helper()
 	w := &realWorld{folder: t.TempDir(), pool: etcd.NewPool(), members: map[string]*realMember{}}
 	t.Cleanup(func() { w.pool.Keep(owner, nil) })
-	w.ca = must(pki.NewCA(rand.Reader, time.Now(), "test"))(t)
+	w.ca = must(pki.NewCA(rand.Reader, time.Now(), "test", 24*time.Hour))(t)
 	w.operator = w.issue(t, pki.Request{CommonName: "operator", Client: true})
 	w.config = must(pki.ClientConfig(w.ca.CertPEM, w.operator))(t)
 	w.write(t, "ca.crt", w.ca.CertPEM)

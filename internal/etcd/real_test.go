@@ -65,7 +65,7 @@ func TestIdentitiesAreVerified(t *testing.T) {
 	w := newRealWorld(t, "m1")
 	w.start(t, "m1")
 	eventually(t, "m1 to serve", func() error { return w.client(t, "m1").Read(t.Context()) })
-	other := must(pki.NewCA(rand.Reader, time.Now(), "other"))(t)
+	other := must(pki.NewCA(rand.Reader, time.Now(), "other", 24*time.Hour))(t)
 
 	tests := []struct {
 		name   string

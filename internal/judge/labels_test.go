@@ -12,7 +12,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
@@ -91,7 +90,7 @@ func TestAuthorityThatEnds(t *testing.T) {
 	old := trust.Read(s.c, func(string) *corev1.Secret { return nil })
 	for _, object := range s.objects {
 		if secret, is := object.(*corev1.Secret); is && slices.Contains(trust.Authorities(s.c), secret.Name) {
-			made, err := old.Make(rand.Reader, now.Add(24*time.Hour-pki.CALifetime), s.c, secret.Name)
+			made, err := old.Make(rand.Reader, now.Add(24*time.Hour-v1alpha1.DefaultAuthorityLifetime), s.c, secret.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,8 +98,8 @@ func TestAuthorityThatEnds(t *testing.T) {
 		}
 	}
 	want := []cluster.Ending{
-		{Secret: "a-client-ca", Holder: "a-member-tls", On: "2026-01-02", Near: true},
-		{Secret: "a-peer-ca", Holder: "a-member-tls", On: "2026-01-02", Near: true},
+		{Secret: "a-client-ca", On: "2026-01-02", Near: true},
+		{Secret: "a-peer-ca", On: "2026-01-02", Near: true},
 	}
 	if got := s.look().Ending; !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

@@ -3,6 +3,7 @@ package judge
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -45,12 +46,16 @@ func isService(want, have corev1.ServiceSpec) bool {
 func (j *judgement) secrets() {
 	c, v, found := j.c, &j.v, j.foundSecrets()
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
-	v.Lost, v.Ending = lost(c, held), held.Ending(c, j.Now)
+	v.Lost, v.Ending = lost(c, held, j.Now), held.Ending(c, j.Now)
+	v.Rotation = held.Rotation(c, trust.Facts{Now: j.Now, Come: j.come(), Members: j.listed(), Sights: j.Sights})
 	for _, name := range trust.Names(c) {
 		if secret := found[name]; secret != nil && j.belongsToOthers("Secret", secret) {
 			continue
 		}
 		fault := held.Fault(c, name, j.Now)
+		if fault != nil && !held.CanMake(c, name, j.Now) {
+			continue
+		}
 		abandoned := found[name] != nil && build.IsAbandoned(c, found[name])
 		switch {
 		case abandoned && fault != nil && slices.Contains(trust.Authorities(c), name):
@@ -70,14 +75,9 @@ func (j *judgement) secrets() {
 // from which somebody took the label by which the cache finds it is not lost: nothing takes the
 // place of one.
 func (j *judgement) foundSecrets() map[string]*corev1.Secret {
-	found := maps.Clone(j.Secrets)
+	found := j.Found()
 	for _, name := range trust.Authorities(j.c) {
-		hidden := j.Hidden[name]
-		if hidden == nil || !metav1.IsControlledBy(hidden, j.c) {
-			continue
-		}
-		found[name] = hidden
-		if lacksLabels(j.c, hidden) {
+		if hidden := found[name]; hidden != nil && hidden == j.Hidden[name] && lacksLabels(j.c, hidden) {
 			j.v.Objects = append(j.v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: "somebody took labels off it", CanWait: true})
 		}
 	}
@@ -88,10 +88,10 @@ func (j *judgement) foundSecrets() map[string]*corev1.Secret {
 const unowned = "no EtcdCluster owns it"
 
 // lost are the authorities that cannot sign.
-func lost(c *v1alpha1.EtcdCluster, held trust.Held) []cluster.Object {
+func lost(c *v1alpha1.EtcdCluster, held trust.Held, now time.Time) []cluster.Object {
 	var all []cluster.Object
 	for _, name := range trust.Authorities(c) {
-		err := held.Lost(c, name)
+		err := held.Lost(c, name, now)
 		if err == nil {
 			continue
 		}

@@ -58,6 +58,7 @@ type scene struct {
 	arrange func(client.ObjectList)
 	twist   func(name string, status *etcd.Status)
 	members func([]etcd.Member)
+	sights  map[string]trust.Sight
 	meet    int // members answer when as many as this have been asked
 	meeting *sync.WaitGroup
 	remains map[string]etcd.Remains // by address of the metrics
@@ -298,6 +299,10 @@ func (s *scene) remainsAt(_ context.Context, address string) (etcd.Remains, erro
 }
 
 // Keep notes whose connections stay open.
+func (s *scene) Sight(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) trust.Sight {
+	return s.sights[m.Name]
+}
+
 func (s *scene) Keep(_ context.Context, _ *v1alpha1.EtcdCluster, members []cluster.Member) {
 	s.kept = cluster.Names(members)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // Snapshot is what Kubernetes and etcd said of one cluster at one moment, as they said it. What was
@@ -46,6 +47,7 @@ type Snapshot struct {
 	Secrets  map[string]*corev1.Secret  // that the cache shows, by name
 	Hidden   map[string]*corev1.Secret  // authorities that only the API server shows, by name
 	Services map[string]*corev1.Service // by name
+	Sights   []trust.Sight              // of members that run, while an authority is rotated
 	Budget   *policyv1.PodDisruptionBudget
 }
 

@@ -22,11 +22,17 @@ func (j *judgement) target() {
 		m.Pod.DefaultImage = build.RunsDefaultImage(pod, m.Version)
 	}
 	v.Target = j.transition().Target()
+	trusted, known := j.held().Trust()
+	v.Target.Trust = trusted
 	v.Target.Misnamed = j.misnamed()
 	listed := cluster.Names(slices.DeleteFunc(j.sorted(), cluster.Not(cluster.IsListed)))
 	for name, pod := range j.pods {
 		m := j.member(name)
+		m.Pod.Distrusts = known && pod.Annotations[v1alpha1.AnnotationTrust] != trusted
 		m.Pod.Change = j.change(build.Targeted(c, v.Target.For(*m)), pod)
+		if m.Pod.Distrusts {
+			m.Pod.Change = cluster.Rebuild // etcd reads whom it trusts only when it starts
+		}
 		m.Pod.Cramped = c.QuotaBytes() < min(build.QuotaOf(pod), m.DBSize)
 		if !m.Started && build.IsJoining(pod) && j.emptied[name] { // it has no data yet
 			m.Damage, m.Pod.Misled = "", v.Unread == "" && !slices.Equal(build.Peers(pod), listed)

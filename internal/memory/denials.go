@@ -198,8 +198,8 @@ func (d denials) mark(v cluster.View, now time.Time) {
 			delete(d, object)
 		}
 	}
-	d.noteHeld(slices.Concat(v.Misfits, v.Objects, v.Expired))
-	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired} {
+	d.noteHeld(slices.Concat(v.Misfits, v.Objects, v.Expired, v.Rotation.Turns))
+	for _, all := range [][]cluster.Object{v.Misfits, v.Objects, v.Expired, v.Rotation.Turns} {
 		for i := range all {
 			if is := d[all[i].String()]; !is.isUndone() || is.why == all[i].Why && !is.holds() {
 				all[i].Denied = is.said(now)

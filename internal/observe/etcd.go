@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 const (
@@ -154,4 +155,15 @@ func (c clients) descent(ctx context.Context, s *judge.Snapshot) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	a.GoesDown, a.GoesDownErr = c[a.Member].DowngradeEnabled(ctx)
+}
+
+// sights looks at what members show and accept, while an authority is rotated.
+func (o *Observer) sights(ctx context.Context, s *judge.Snapshot) {
+	members := judge.Seen(*s)
+	s.Sights = make([]trust.Sight, len(members))
+	var all sync.WaitGroup
+	for i, m := range members {
+		all.Go(func() { s.Sights[i] = o.Dialer.Sight(ctx, s.Cluster, m) })
+	}
+	all.Wait()
 }

@@ -17,12 +17,14 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // Members makes clients of members, and keeps connections to those that run.
 type Members interface {
 	Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error)
 	Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cluster.Member)
+	Sight(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) trust.Sight
 }
 
 // Observer looks at clusters.
@@ -74,5 +76,9 @@ func (o *Observer) all(ctx context.Context, s *judge.Snapshot) error {
 	if err := o.nodes(ctx, s); err != nil {
 		return err
 	}
-	return o.objects(ctx, s)
+	if err := o.objects(ctx, s); err != nil {
+		return err
+	}
+	o.sights(ctx, s)
+	return nil
 }

@@ -88,19 +88,27 @@ func checkAge(certificate, issuer *x509.Certificate, lifetime time.Duration, now
 	if now.After(renew) && certificate.NotAfter.Before(issuer.NotAfter) {
 		return fmt.Errorf("%w since %s", errDue, date(renew))
 	}
+	// The third is for clocks that were ahead.
+	if longest := now.Add(lifetime + lifetime/3); certificate.NotAfter.After(longest) {
+		return fmt.Errorf("%w: it is valid until %s", errLong, date(certificate.NotAfter))
+	}
 	return nil
 }
+
+// errLong: a shorter lifetime is wanted than it was made with.
+var errLong = errors.New("valid for longer than is wanted")
 
 var errDue = errors.New("past two thirds of its life")
 
 // IsDue says whether nothing is wrong with what was checked but that it is time to issue it
 // again, and so with all of it if that was more: it is valid for months.
 func IsDue(fault error) bool {
+	isDue := func(err error) bool { return errors.Is(err, errDue) || errors.Is(err, errLong) }
 	var several interface{ Unwrap() []error }
 	if !errors.As(fault, &several) {
-		return errors.Is(fault, errDue)
+		return isDue(fault)
 	}
-	return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, errDue) })
+	return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !isDue(err) })
 }
 
 func keyID(key *ecdsa.PublicKey) ([]byte, error) {

@@ -72,8 +72,8 @@ func TestCheckAgeUnderAnOldCA(t *testing.T) {
 		{5 * year, 5*year + time.Minute, ""},
 		{5 * year, 5*year + life/3*2 - time.Second, ""},
 		{5 * year, 5*year + life/3*2 + time.Second, "two thirds"},
-		{pki.CALifetime - life/4, pki.CALifetime - life/4, ""},
-		{pki.CALifetime - life/4, pki.CALifetime - time.Second, ""},
+		{lifetime - life/4, lifetime - life/4, ""},
+		{lifetime - life/4, lifetime - time.Second, ""},
 	} {
 		leaf, err := pki.Issue(random, now.Add(of.made), ca, server())
 		if err != nil {

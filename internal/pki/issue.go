@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	// CALifetime is how long a CA made here is valid.
-	CALifetime = 10 * 365 * 24 * time.Hour
-
 	// Backdate is how far before now a CA starts to be valid, so that a node whose
 	// clock is behind by less than this still accepts it.
 	Backdate = 5 * time.Minute
@@ -41,16 +38,16 @@ type Request struct {
 	Lifetime       time.Duration
 }
 
-// NewCA makes a self-signed CA that is valid for CALifetime. It may sign
-// leaves only, never another CA.
-func NewCA(random io.Reader, now time.Time, commonName string) (Pair, error) {
+// NewCA makes a self-signed CA. It may sign leaves only, never another CA. Its subject also says
+// when it was made: TLS names the CAs that a server trusts by their subjects alone.
+func NewCA(random io.Reader, now time.Time, commonName string, lifetime time.Duration) (Pair, error) {
 	if err := checkCommonName(commonName); err != nil {
 		return Pair{}, fmt.Errorf("make CA: %w", err)
 	}
 	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: commonName},
+		Subject:               pkix.Name{CommonName: commonName, SerialNumber: now.UTC().Format("20060102150405.000000000")},
 		NotBefore:             now.Add(-Backdate),
-		NotAfter:              now.Add(CALifetime),
+		NotAfter:              now.Add(lifetime),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,

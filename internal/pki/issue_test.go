@@ -22,6 +22,9 @@ var (
 
 const year = 365 * 24 * time.Hour
 
+// lifetime is that of the CAs of these tests.
+const lifetime = 10 * year
+
 func clock() time.Time { return now }
 
 func server() pki.Request {
@@ -40,7 +43,7 @@ func client() pki.Request {
 
 func newCA(t *testing.T, name string) pki.Pair {
 	t.Helper()
-	ca, err := pki.NewCA(random, now, name)
+	ca, err := pki.NewCA(random, now, name, lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +67,7 @@ func TestNewCA(t *testing.T) {
 	if ca.KeyUsage != x509.KeyUsageCertSign|x509.KeyUsageCRLSign || len(ca.ExtKeyUsage) > 0 {
 		t.Errorf("key usages %v %v", ca.KeyUsage, ca.ExtKeyUsage)
 	}
-	if !ca.NotBefore.Equal(now.Add(-pki.Backdate)) || !ca.NotAfter.Equal(now.Add(pki.CALifetime)) {
+	if !ca.NotBefore.Equal(now.Add(-pki.Backdate)) || !ca.NotAfter.Equal(now.Add(lifetime)) {
 		t.Errorf("valid from %s to %s", ca.NotBefore, ca.NotAfter)
 	}
 	if len(ca.SubjectKeyId) == 0 {
@@ -142,7 +145,7 @@ func TestSerialsAreLongAndDiffer(t *testing.T) {
 func TestALeafNeverOutlivesItsCA(t *testing.T) {
 	ca, request := newCA(t, "ca"), server()
 	request.Lifetime = 11 * year
-	if end := parse(t, issue(t, ca, request)).NotAfter; !end.Equal(now.Add(pki.CALifetime)) {
+	if end := parse(t, issue(t, ca, request)).NotAfter; !end.Equal(now.Add(lifetime)) {
 		t.Errorf("ends %s", end)
 	}
 }
@@ -159,8 +162,8 @@ func TestIssueRefuses(t *testing.T) {
 	wantError(t, err, "does not match")
 	_, err = pki.Issue(random, now.Add(11*year), ca, server())
 	wantError(t, err, "valid only from")
-	_, err = pki.NewCA(random, now, "")
+	_, err = pki.NewCA(random, now, "", lifetime)
 	wantError(t, err, "empty")
-	_, err = pki.NewCA(iotest.ErrReader(errors.New("no entropy")), now, "ca")
+	_, err = pki.NewCA(iotest.ErrReader(errors.New("no entropy")), now, "ca", lifetime)
 	wantError(t, err, "no entropy")
 }

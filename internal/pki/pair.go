@@ -40,6 +40,40 @@ func (p Pair) End() (time.Time, bool) {
 	return certificate.NotAfter, true
 }
 
+// Begin is when the certificate begins to be valid, and whether there is one.
+func (p Pair) Begin() (time.Time, bool) {
+	certificate, err := p.parse()
+	if err != nil {
+		return time.Time{}, false
+	}
+	return certificate.NotBefore, true
+}
+
+// Subject is the name by which TLS says that the certificate is trusted, in DER; nil if there is no certificate.
+func (p Pair) Subject() []byte {
+	certificate, err := p.parse()
+	if err != nil {
+		return nil
+	}
+	return certificate.RawSubject
+}
+
+// HasSigned says whether the CA has signed a certificate, which is in DER, however old both are.
+func (p Pair) HasSigned(leaf []byte) bool {
+	return IsSignedBy(Pair{CertPEM: pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: leaf})}, p)
+}
+
+// Certificates are those of a bundle, each in PEM of its own. What is no certificate is left out.
+func Certificates(bundle []byte) [][]byte {
+	var all [][]byte
+	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == certificateBlock {
+			all = append(all, pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: block.Bytes}))
+		}
+	}
+	return all
+}
+
 // TLSCertificate is the pair in the form that crypto/tls wants. Its errors tell nothing
 // of the key.
 func (p Pair) TLSCertificate() (tls.Certificate, error) {

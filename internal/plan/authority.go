@@ -10,9 +10,10 @@ import (
 // LostAuthority says which certificate authorities of a formed cluster cannot sign any more, and what
 // to do about it. It is empty if all can, or if nothing is left that they signed.
 //
-// No other authority is made while that is so: etcd shows a new certificate at once and
+// What another authority signs is not handed out while that is so: etcd shows a new certificate at once and
 // reads which authority it trusts only when it starts. Members that run would reject each other
-// and their clients. Without a change they go on to serve.
+// and their clients. Where it is known what members trust, the authority is replaced as it is rotated, which needs all
+// members well. Without a change they go on to serve.
 func LostAuthority(v cluster.View) string {
 	if !v.Formed() || len(v.Lost) == 0 {
 		return ""
@@ -27,27 +28,43 @@ func LostAuthority(v cluster.View) string {
 	if holder == "" && v.Count(cluster.HasPod) == 0 {
 		return ""
 	}
-	another := "set spec.size to 0 and back"
 	if holder != "" {
-		another = fmt.Sprintf("set spec.size to 0, delete Secret %s and set spec.size back", holder)
+		return strings.Join(faults, "; ") + "; members go on to serve with their certificates; another authority is introduced beside it " +
+			"when all members are healthy and nothing else is to be done; or restore it from a backup"
 	}
-	return fmt.Sprintf("%s; members go on to serve with their certificates; restore it from a backup; or, to have another made, %s",
-		strings.Join(faults, "; "), another)
+	return strings.Join(faults, "; ") + "; members go on to serve with their certificates; restore it from a backup; or, to have another made, " +
+		"set spec.size to 0 and back"
 }
 
-// EndOfAuthority says which certificate authorities end within a year, what to do about it, and
-// whether one ends within 30 days. The message is empty if none ends.
+// EndOfAuthority says which certificate authorities end soon, what happens or is to be done about it, and
+// whether that is urgent. The message is empty if none ends.
 func EndOfAuthority(v cluster.View) (message string, urgent bool) {
-	if len(v.Ending) == 0 {
+	var over, ends []string
+	for _, e := range v.Ending {
+		if urgent = urgent || e.Near; e.Over {
+			over = append(over, e.Secret+" on "+e.On)
+			continue
+		}
+		ends = append(ends, e.Secret+" on "+e.On)
+	}
+	switch {
+	case len(over) > 0:
+		return fmt.Sprintf("authorities have ended, and with them all certificates that they have signed: %s; to have others made, %s",
+			list(over), renewing(v)), urgent
+	case len(ends) > 0:
+		return fmt.Sprintf("authorities end, and with them all certificates that they have signed: %s; they are rotated before, "+
+			"when all members are healthy, nothing is paused and nothing else is to be done", list(ends)), urgent
+	default:
 		return "", false
 	}
-	var ends, secrets []string
-	for _, e := range v.Ending {
-		ends, secrets = append(ends, e.Secret+" on "+e.On), append(secrets, e.Secret)
-		urgent = urgent || e.Near
+}
+
+// renewing says how an authority is renewed that has ended.
+func renewing(v cluster.View) string {
+	if v.Want.Ephemeral {
+		return "restore a backup into a new EtcdCluster: its members must restart, and their data would go with their pods"
 	}
-	return fmt.Sprintf("authorities end, and with them all certificates that they have signed: %s; to have others made before, "+
-		"set spec.size to 0, delete Secrets %s, %s and set spec.size back", list(ends), list(secrets), v.Ending[0].Holder), urgent
+	return "set the annotation etcd-operator.dev/rotate of the EtcdCluster to a new value: all members restart at once, and keep their data"
 }
 
 func keepRunning(v cluster.View) Step {

@@ -306,7 +306,9 @@ func authorityViolation(before *world, step plan.Step) string {
 		return ""
 	}
 	for _, lost := range before.view.Lost {
-		made := slices.ContainsFunc(applied.Objects, func(o cluster.Object) bool { return o.String() == lost.String() })
+		made := slices.ContainsFunc(applied.Objects, func(o cluster.Object) bool {
+			return o.String() == lost.String() && o.Turn.Pass != cluster.Introduce // which is beside it
+		})
 		if made && (lost.Holder != "" || len(before.view.Select(cluster.HasPod)) > 0) {
 			return "another authority is made beside what " + lost.Name + " has signed"
 		}

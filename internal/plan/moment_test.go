@@ -101,7 +101,7 @@ func (w *world) hash() uint64 {
 	maphash.WriteComparable(&h, w.truth)
 	maphash.WriteComparable(&h, view{
 		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.DowngradeTarget, v.Deleting, v.Fresh, v.Locked, v.Want, v.Restore, v.Target,
-		v.Backup, v.Offer, v.Record.Awaited,
+		v.Backup, v.Offer, v.Record.Awaited, v.Rotation.Await, v.Rotation.Together,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Restore, v.Record.Adopted,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 	})
@@ -117,6 +117,8 @@ func (w *world) hash() uint64 {
 	writeAll(&h, v.Objects)
 	writeAll(&h, v.Lost)
 	writeAll(&h, v.Ending)
+	writeAll(&h, v.Rotation.Turns)
+	writeAll(&h, v.Rotation.Authorities)
 	writeAll(&h, v.Misfits)
 	writeAll(&h, v.Refused)
 	writeAll(&h, v.Foreign)
@@ -138,6 +140,8 @@ type view struct {
 	backup                          cluster.Backup
 	offer                           cluster.Offer
 	awaited                         cluster.Awaited
+	rotation                        string
+	together                        bool
 	token, id, joining, recovering  string
 	rolledBack                      cluster.RollBack
 	restoredBy                      string

@@ -36,6 +36,8 @@ func neglect(w *world) string {
 		return "a cluster does not begin although its volumes have the data"
 	case keepsBack(w):
 		return "a change waits for a backup that is good"
+	case keepsRotating(w):
+		return "a rotation is not finished although all members are well"
 	case keepsOut(w):
 		return "a downgrade is enabled while a member is to join, which etcd refuses then"
 	default:

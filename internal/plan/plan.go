@@ -52,6 +52,8 @@ var repairs = []clause{
 	{"bring back members that have data", []rule{
 		{"recover quorum", recoverQuorum, "forces a new cluster from one survivor, once a person or the policy has accepted the loss"},
 		{"protect acknowledged writes", protectWrites, "changes nothing while a quorum answers with an older revision than the cluster had"},
+		{"renew authorities that have ended", renewEnded, "replaces an authority that has ended, if no member runs or a person has asked for it"},
+		{"restart together", restartTogether, "restarts all members at once whose authorities had ended"},
 		{"start members", startMembers, "creates the Pods of members that have none"},
 		{"restore pod labels", restoreLabels, "gives Pods back the labels and the owner that somebody has removed"},
 		{"delete finished pods", deleteFinished, "deletes Pods that never run again, so that their members can start"},
@@ -103,6 +105,7 @@ var changes = []clause{
 	}},
 	{"then clean up", []rule{
 		{"delete expired volumes", deleteExpired, "deletes volumes whose quarantine is over"},
+		{"rotate authorities", rotate, "replaces a certificate authority in passes: both are trusted, the next one signs, the old one is dropped"},
 		{"report what cannot be done", reportBlocked, "refuses with what is wanted and cannot be done"},
 	}},
 }

@@ -67,7 +67,7 @@ var arguments = []string{
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "canwait", "cascades", "deleting", "denied", "downgrade", "ephemeral",
 	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
-	"rollback", "size",
+	"rollback", "rotate", "size",
 	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "version",
 }
 
@@ -124,6 +124,14 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		if d.MaybeScanArgs(t, arg, &name) {
 			v.Lost = append(v.Lost, cluster.Object{Kind: "Secret", Name: name, Why: "it is missing", Holder: holder})
 		}
+	}
+	var rotate string
+	if d.MaybeScanArgs(t, "rotate", &rotate) || d.HasArg("held") {
+		w.rotating = rotating{of: "a-peer-ca", due: rotate == "due" || d.HasArg("held"), ended: strings.HasPrefix(rotate, "ended"), asked: rotate == "ended-asked"}
+		if len(v.Lost) > 0 {
+			w.rotating.of = v.Lost[0].Name
+		}
+		w.turns()
 	}
 	for arg, part := range map[string]cluster.Part{
 		"owner": cluster.Owner, "no-labels": cluster.Labels, "small": cluster.Size, "no-version": cluster.Version,

@@ -115,8 +115,16 @@ func restart(v cluster.View, m cluster.Member) Step {
 	case goes:
 		return remove(v, m, "the spec has changed and its volume is being deleted")
 	default:
-		return DeletePods{[]PodRef{refOf(m)}, DryRun, "the spec has changed"}
+		return DeletePods{[]PodRef{refOf(m)}, DryRun, whatHasChanged(m)}
 	}
+}
+
+// whatHasChanged says why a member restarts.
+func whatHasChanged(m cluster.Member) string {
+	if m.Pod.Distrusts {
+		return "it was made with other authorities than are trusted now"
+	}
+	return "the spec has changed"
 }
 
 // awaitDrain restarts no voter while the others are a quorum only with voters on cordoned

@@ -48,6 +48,7 @@ func (w *world) settle() {
 		v.Unread = "no member answers a linearizable read"
 	}
 	w.aim()
+	w.turns()
 	w.backUp()
 	w.compare()
 	v.Members = slices.DeleteFunc(v.Members, w.forgets)
@@ -256,7 +257,7 @@ func (w *world) run(m *cluster.Member) {
 	}
 	m.Pod.Failing = m.Pod.Exists() && !alive && !m.Pod.IsTerminating() && !f.unreachable && f.away == 0
 	m.Pod.Ready = m.Pod.Ready && w.corrupt == 0 // etcd's readyz fails everywhere while that alarm is raised
-	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign
+	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign && w.hears(*m)
 	m.ClusterID, m.Damage, m.Stranded, m.NodeGone, m.Foreign, m.Index = "", "", "", "", "", 0
 	if alive && w.fate(m.Name).foreign {
 		m.Foreign = "its data is of cluster c2"
@@ -394,6 +395,7 @@ func (w *world) aim() {
 	}
 	w.aimed = v.Target.Version
 	for i := range v.Members {
+		v.Members[i].Pod.Distrusts = w.distrusts(v.Members[i])
 		v.Members[i].Pod.Change = w.change(v.Members[i])
 	}
 	if held := v.Target.CurrentOf(v.Members); held.Version != "" {
@@ -414,7 +416,7 @@ func (w *world) change(m cluster.Member) cluster.Change {
 	switch {
 	case !m.Pod.Exists():
 		return cluster.Same
-	case m.Pod.Forced || w.fate(m.Name).stale:
+	case m.Pod.Forced || w.fate(m.Name).stale || m.Pod.Distrusts:
 		return cluster.Rebuild
 	case m.Pod.Image == target:
 		return cluster.Same

@@ -30,9 +30,11 @@ type goal struct {
 type loss int
 
 const (
-	notLost  loss = iota
-	lostHeld      // the Secret that they mount still has what it signed
-	lostGone      // that is gone, too
+	notLost       loss = iota
+	lostHeld           // the Secret that they mount still has what it signed
+	lostGone           // that is gone, too
+	notLostButOld      // it is there, and is to be rotated
+	lostEnded          // it has ended, and a person has asked for another one
 )
 
 // spoilt is an object of the cluster that cannot be brought to the spec.
@@ -102,6 +104,8 @@ func rareGoals() []goal {
 			{version: "3.7.3", missing: true, trusting: true},
 			{version: "3.7.3", lost: lostHeld, trusting: true},
 			{version: "3.7.3", lost: lostGone, trusting: true},
+			{version: "3.6.16", lost: notLostButOld, ephemeral: true},
+			{version: "3.6.16", lost: lostEnded},
 			{version: "3.7.3", corrupt: true, trusting: true},
 			{version: "3.6.16", corrupt: true},
 			{version: "3.7.3", guarded: true, trusting: true},
@@ -345,8 +349,18 @@ func (w *world) raise() {
 
 // lose takes the authority away that signed for members and their clients.
 func (w *world) lose(what loss) {
-	if what == notLost {
+	w.rotating.of = "a-peer-ca"
+	switch what {
+	case notLost:
 		return
+	case lostEnded:
+		w.rotating.ended, w.rotating.asked = true, true
+		return
+	case notLostButOld:
+		w.rotating.due = true
+		return
+	case lostHeld, lostGone:
+		w.rotating.due = what == lostHeld
 	}
 	authority := cluster.Object{Kind: "Secret", Name: "a-peer-ca", Parts: true}
 	signed := cluster.Object{Kind: "Secret", Name: "a-member-tls", Parts: true}

@@ -161,7 +161,7 @@ const (
 )
 
 func (s Record) about() Kind { return Kind{Event: s.Event} }
-func (s Apply) about() Kind  { return Kind{Event: "ObjectsApplied"} }
+func (s Apply) about() Kind  { return Kind{Event: applied[s.Objects[0].Turn.Pass]} }
 func (s CreatePods) about() Kind {
 	return Kind{Event: choose(s.Forced, "NewClusterForced", "MembersStarted")}
 }
@@ -175,6 +175,18 @@ func (s DeletePods) about() Kind {
 	case Plainly, DryRun:
 	}
 	return Kind{Event: "PodDeleted"}
+}
+
+// applied are the events of an Apply, by the pass of a rotation that it takes.
+var applied = map[cluster.Pass]string{
+	"": "ObjectsApplied", cluster.Introduce: "AuthorityIntroduced", cluster.Switch: "AuthoritySwitched", cluster.Drop: "AuthorityDropped",
+	cluster.Renew: "AuthorityRenewed",
+}
+
+// ofPass says what a pass is about, before the Secret.
+var ofPass = map[cluster.Pass]string{
+	cluster.Introduce: "the next authority in ", cluster.Switch: "the next authority in ", cluster.Drop: "the authority before in ",
+	cluster.Renew: "the authority in ",
 }
 
 func (s MarkPods) about() Kind {
@@ -213,7 +225,12 @@ func (s Refuse) about() Kind { return Kind{Rests: true} }
 func (s Done) about() Kind   { return Kind{Look: Rarely, Rests: true} }
 
 func (s Record) String() string { return s.What }
-func (s Apply) String() string  { return "apply " + list(cluster.Texts(s.Objects)) }
+func (s Apply) String() string {
+	if turn := s.Objects[0].Turn; turn.Pass != "" {
+		return string(turn.Pass) + " " + ofPass[turn.Pass] + list(cluster.Texts(s.Objects)) + ": " + s.Objects[0].Why
+	}
+	return "apply " + list(cluster.Texts(s.Objects))
+}
 
 func (s CreatePods) String() string {
 	return "start " + list(s.Names) + choose(s.Forced, " with --force-new-cluster", "")

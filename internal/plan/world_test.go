@@ -43,6 +43,7 @@ type truth struct {
 	missing   bool     // writes that were acknowledged: a quorum has formed again without them
 	fates     [32]fate // by serial
 	backup    made     // the EtcdBackup that was made last
+	rotating  rotating // of the authority that signs for members
 }
 
 // A fate is the truth about one member. It is forgotten with the member.
@@ -61,6 +62,7 @@ type fate struct {
 	unfit       bool   // no disk is found for the volume that it has been given
 	deaf        bool   // as leader it takes the oldest other voter that is there for away
 	told        uint32 // members that its Pod was told of, a bit for each; 0: it is to form a new cluster
+	trust       int8   // whom its Pod was made to trust
 	away        int8   // looks until its container runs again by itself
 }
 
@@ -104,6 +106,7 @@ func (w *world) obey(step plan.Step) {
 			w.budget = w.view.MustStay()
 		}
 		w.undo(s.Objects)
+		w.take(s.Objects)
 		done := func(o cluster.Object) bool { return slices.Contains(s.Objects, o) }
 		w.view.Objects = slices.DeleteFunc(slices.Clone(w.view.Objects), done)
 		w.view.Misfits = slices.DeleteFunc(slices.Clone(w.view.Misfits), done)
@@ -278,6 +281,7 @@ func (w *world) start(name string) {
 		m.Pod.Entry = w.enters(*m)
 	}
 	w.fate(name).stale, w.fate(name).bare, w.fate(name).told = false, w.cannotMount(), w.listed()
+	w.fate(name).trust = w.rotating.trust
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {
 		m.Volume, m.Unused, w.fate(name).unfit = cluster.Kept, true, false
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -182,6 +183,8 @@ func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 	switch {
 	case err != nil:
 		return is(v1alpha1.ReasonStepRejected, err.Error())
+	case ended(v) != "":
+		return is(v1alpha1.ReasonAuthorityEnds, ended(v))
 	case isRefused && !refused.Denied:
 		return is(v1alpha1.ReasonNeedsHelp, refused.Because)
 	}
@@ -199,6 +202,15 @@ func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 	return metav1.Condition{
 		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: message,
 	}
+}
+
+// ended says which authorities have ended, which is why members hear nobody who connects to them.
+func ended(v cluster.View) string {
+	if !slices.ContainsFunc(v.Ending, func(e cluster.Ending) bool { return e.Over }) {
+		return ""
+	}
+	message, _ := plan.EndOfAuthority(v)
+	return message
 }
 
 // isRestoring says whether the cluster has yet to begin with the data of a backup.

@@ -396,12 +396,12 @@ func moments() []moment {
 			}), plan.Wait{For: "a-1 to become healthy"}, nil,
 		},
 		{"authority-ends", formed(), with(func(v *cluster.View) {
-			v.Ending = []cluster.Ending{{Secret: "a-client-ca", Holder: "a-member-tls", On: "2036-01-31"}}
+			v.Ending = []cluster.Ending{{Secret: "a-client-ca", On: "2036-01-31"}}
 		}), plan.Done{}, nil},
 		{"authority-ends-soon", formed(), with(func(v *cluster.View) {
 			v.Ending = []cluster.Ending{
-				{Secret: "a-client-ca", Holder: "a-member-tls", On: "2036-01-31"},
-				{Secret: "a-peer-ca", Holder: "a-member-tls", On: "2036-01-30", Near: true},
+				{Secret: "a-client-ca", On: "2036-01-31"},
+				{Secret: "a-peer-ca", On: "2036-01-30", Near: true},
 			}
 		}), plan.Done{}, nil},
 		{"reserve", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.ReserveName(healthy(), "a-3"), nil},

@@ -125,6 +125,9 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	status.Endpoint = build.Endpoint(c)
 	status.QuorumLoss = quorumLoss(v)
 	status.UnknownMembers = unknownMembers(v.Unknown)
+	if len(v.Rotation.Authorities) > 0 {
+		status.Authorities = authorities(v.Rotation.Authorities)
+	}
 	if !v.Formed() {
 		return // while the first members start, their conditions say enough
 	}
@@ -155,6 +158,19 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	if lowest != "" {
 		status.Version = lowest
 	}
+}
+
+// authorities are what people are told of each.
+func authorities(all []cluster.Authority) []v1alpha1.AuthorityStatus {
+	told := make([]v1alpha1.AuthorityStatus, 0, len(all))
+	for _, a := range all {
+		status := v1alpha1.AuthorityStatus{Name: a.Name, Secret: a.Secret, Phase: string(a.Phase), Request: a.Request}
+		if a.End > 0 {
+			status.NotAfter = new(metav1.NewTime(time.Unix(a.End, 0).UTC()))
+		}
+		told = append(told, status)
+	}
+	return told
 }
 
 // volumeSize is what the smallest volume asks for; what was known before while there

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,21 +20,19 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
-// LeafLifetime is how long certificates of members and clients are valid. They
-// are issued again when a third of it is left.
-const LeafLifetime = 365 * 24 * time.Hour
-
-// clientUser is the common name of the certificate that applications mount.
-const clientUser = "client"
-
 // Held is what the Secrets hold; empty pairs are missing.
 type Held struct {
-	ClientCA, PeerCA     pki.Pair
+	ClientCA, PeerCA     Authority
 	Server, Peer, Client pki.Pair
-	memberCAs            [2][]byte // the authorities that members were told to trust
+	memberCAs            [2][]byte // the authorities that members were told to trust, clients' first
 	clientCA             []byte
 	endpoints            string
+	trust                string // fingerprint that is written on the members' Secret
+	written              written
 }
+
+// written is when the Secrets that are mounted got what they have; zero if they are missing.
+type written struct{ member, client time.Time }
 
 // Names are the Secrets that the cluster needs, authorities first.
 func Names(c *v1alpha1.EtcdCluster) []string {
@@ -55,57 +52,100 @@ func Authorities(c *v1alpha1.EtcdCluster) []string {
 
 // Read takes the pairs out of the Secrets; a nil Secret is a missing one.
 func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) Held {
-	data := func(name string) map[string][]byte {
-		if secret := get(name); secret != nil {
+	data := func(secret *corev1.Secret) map[string][]byte {
+		if secret != nil {
 			return secret.Data
 		}
 		return nil
 	}
-	member, client := data(build.MemberSecret(c)), data(c.ClientSecret())
-	return Held{
-		ClientCA:  authority(data(c.ClientCA())),
-		PeerCA:    authority(data(c.PeerCA())),
+	memberSecret, clientSecret := get(build.MemberSecret(c)), get(c.ClientSecret())
+	member, client := data(memberSecret), data(clientSecret)
+	held := Held{
+		ClientCA:  readAuthority(get(c.ClientCA())),
+		PeerCA:    readAuthority(get(c.PeerCA())),
 		Server:    pki.Pair{CertPEM: member[build.ServerCertKey], KeyPEM: member[build.ServerKeyKey]},
 		Peer:      pki.Pair{CertPEM: member[build.PeerCertKey], KeyPEM: member[build.PeerKeyKey]},
-		Client:    authority(client),
+		Client:    pairOf(client),
 		memberCAs: [2][]byte{member[build.ClientCAKey], member[build.PeerCAKey]},
 		clientCA:  client[build.CAKey],
 		endpoints: string(client[build.EndpointsKey]),
+		written:   written{writtenAt(memberSecret), writtenAt(clientSecret)},
 	}
+	if memberSecret != nil {
+		held.trust = memberSecret.Annotations[v1alpha1.AnnotationTrust]
+	}
+	return held
 }
 
-func authority(data map[string][]byte) pki.Pair {
+func pairOf(data map[string][]byte) pki.Pair {
 	return pki.Pair{CertPEM: data[corev1.TLSCertKey], KeyPEM: data[corev1.TLSPrivateKeyKey]}
+}
+
+// writtenAt is when the operator has written the Secret last.
+func writtenAt(secret *corev1.Secret) time.Time {
+	if secret == nil {
+		return time.Time{}
+	}
+	if at, err := time.Parse(time.RFC3339, secret.Annotations[v1alpha1.AnnotationWrittenAt]); err == nil {
+		return at
+	}
+	return secret.CreationTimestamp.Time
+}
+
+// of is the authority in the Secret of that name.
+func (h Held) of(c *v1alpha1.EtcdCluster, name string) Authority {
+	if name == c.PeerCA() {
+		return h.PeerCA
+	}
+	return h.ClientCA
+}
+
+// Trust is the fingerprint of the authorities that a member reads which starts now; empty if none was ever rotated. It
+// is not known while the Secret is missing that members mount.
+func (h Held) Trust() (fingerprint string, known bool) { return h.trust, len(h.memberCAs[0]) > 0 }
+
+// wantedTrust is what that is to be.
+func (h Held) wantedTrust() string {
+	if h.trust == "" && h.ClientCA.Because == "" && h.PeerCA.Because == "" {
+		return ""
+	}
+	return fingerprint(h.ClientCA.Bundle(), h.PeerCA.Bundle())
 }
 
 // Fault says what is wrong with the Secret of that name; nil if nothing is.
 func (h Held) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
 	switch name {
 	case c.ClientCA():
-		return usable(h.ClientCA)
+		return h.ClientCA.fault()
 	case c.PeerCA():
-		return usable(h.PeerCA)
+		return h.PeerCA.fault()
 	case build.MemberSecret(c):
 		return errors.Join(
-			same("client authority", h.memberCAs[0], h.ClientCA.CertPEM), same("peer authority", h.memberCAs[1], h.PeerCA.CertPEM),
-			pki.Check(h.Server, h.ClientCA, serverRequest(c), now), pki.Check(h.Peer, h.PeerCA, peerRequest(c), now))
+			same("client authority", h.memberCAs[0], h.ClientCA.Bundle()), same("peer authority", h.memberCAs[1], h.PeerCA.Bundle()),
+			same("fingerprint of authorities", []byte(h.trust), []byte(h.wantedTrust())),
+			h.ClientCA.check(h.Server, serverRequest(c), now), h.PeerCA.check(h.Peer, peerRequest(c), now))
 	}
 	endpoints := same("list of endpoints", []byte(h.endpoints), []byte(build.Endpoint(c)))
 	if !c.IsSecure() {
 		return endpoints
 	}
-	return errors.Join(endpoints, same("authority", h.clientCA, h.ClientCA.CertPEM),
-		pki.Check(h.Client, h.ClientCA, ClientRequest(clientUser, LeafLifetime), now))
+	return errors.Join(endpoints, same("authority", h.clientCA, h.ClientCA.Bundle()), h.ClientCA.check(h.Client, userRequest(c), now))
 }
 
-func usable(ca pki.Pair) error {
-	if len(ca.CertPEM) == 0 {
-		return errors.New("it is missing")
+// CanMake says whether the Secret of that name can be made now. It cannot while an authority is replaced that can
+// sign no more, if there is no certificate by it to keep.
+func (h Held) CanMake(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
+	makes := func(a Authority, leaf pki.Pair) bool {
+		return a.Phase() != cluster.Introduced || a.Signs(now) || usable(leaf) == nil
 	}
-	if _, err := ca.TLSCertificate(); err != nil {
-		return fmt.Errorf("it holds no certificate with its key: %w", err)
+	switch name {
+	case build.MemberSecret(c):
+		return makes(h.ClientCA, h.Server) && makes(h.PeerCA, h.Peer)
+	case c.ClientSecret():
+		return makes(h.ClientCA, h.Client)
+	default:
+		return true
 	}
-	return nil
 }
 
 func same(what string, have, want []byte) error {
@@ -120,115 +160,65 @@ func Signs(c *v1alpha1.EtcdCluster, authority, secret string) bool {
 	return secret == authority || secret == build.MemberSecret(c) || secret == c.ClientSecret() && authority == c.ClientCA()
 }
 
-// Lost says why the authority of that name can sign nothing more for members that run:
-// it is gone, or another than theirs. It is nil if it can sign.
-func (h Held) Lost(c *v1alpha1.EtcdCluster, name string) error {
-	ca, told, leaf := h.ClientCA, h.memberCAs[0], h.Server
-	if name == c.PeerCA() {
-		ca, told, leaf = h.PeerCA, h.memberCAs[1], h.Peer
-	}
-	if err := usable(ca); err != nil {
-		return err
-	}
-	if bytes.Equal(ca.CertPEM, told) || pki.IsSignedBy(leaf, ca) || !h.Holds(c, name) {
-		return nil
-	}
-	return fmt.Errorf("it is another than the one that signed Secret %s", build.MemberSecret(c))
-}
-
-// How long before an authority ends it is told: all that it signed ends with it.
-const (
-	tellEnd = 365 * 24 * time.Hour
-	nearEnd = 30 * 24 * time.Hour
-)
-
-// Ending are the authorities that end within a year. The end of one is near 30 days before.
-func (h Held) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Ending {
-	var all []cluster.Ending
-	for _, name := range Authorities(c) {
-		ca := h.ClientCA
-		if name == c.PeerCA() {
-			ca = h.PeerCA
-		}
-		if end, known := ca.End(); known && end.Sub(now) < tellEnd {
-			on := end.UTC().Format(time.DateOnly)
-			all = append(all, cluster.Ending{Secret: name, Holder: build.MemberSecret(c), On: on, Near: end.Sub(now) < nearEnd})
-		}
-	}
-	return all
-}
-
-// Holds says whether the members' Secret has a certificate by the authority of that name
-// that they were told to trust, whatever has become of that.
-func (h Held) Holds(c *v1alpha1.EtcdCluster, name string) bool {
-	if name == c.PeerCA() {
-		return pki.IsSignedBy(h.Peer, pki.Pair{CertPEM: h.memberCAs[1]})
-	}
-	return pki.IsSignedBy(h.Server, pki.Pair{CertPEM: h.memberCAs[0]})
-}
-
-// ToldCA is the authority that members were told to trust clients by.
-func (h Held) ToldCA() []byte { return h.memberCAs[0] }
-
 // Make makes a new Secret of that name, and remembers what it holds. The
 // authorities must be made before what they sign.
 func (h *Held) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
-	var err error
 	switch name {
-	case c.ClientCA():
-		h.ClientCA, err = pki.NewCA(random, now, c.Name+" clients")
-		return build.Authority(c, name, h.ClientCA.CertPEM, h.ClientCA.KeyPEM), err
-	case c.PeerCA():
-		h.PeerCA, err = pki.NewCA(random, now, c.Name+" peers")
-		return build.Authority(c, name, h.PeerCA.CertPEM, h.PeerCA.KeyPEM), err
+	case c.ClientCA(), c.PeerCA():
+		pair, err := newCA(random, now, c, name)
+		return h.keep(c, name, Authority{Pair: pair, Request: requestOf(c, name)}), err
 	case build.MemberSecret(c):
 		return h.makeMember(random, now, c)
 	}
-	if c.IsSecure() {
-		h.Client, err = pki.Issue(random, now, h.ClientCA, ClientRequest(clientUser, LeafLifetime))
+	if !c.IsSecure() {
+		return build.Client(c, nil, nil, nil), nil
 	}
-	return build.Client(c, h.ClientCA.CertPEM, h.Client.CertPEM, h.Client.KeyPEM), err
+	var err error
+	if h.Client, err = h.ClientCA.issue(random, now, h.Client, userRequest(c)); err != nil {
+		return nil, fmt.Errorf("issue client certificate: %w", err)
+	}
+	secret := build.Client(c, h.ClientCA.Bundle(), h.Client.CertPEM, h.Client.KeyPEM)
+	return build.Noted(secret, overwritten(len(h.clientCA) > 0, now)), nil
+}
+
+// Turn is the Secret of an authority after a pass of its rotation; nil if that was taken before.
+func (h *Held) Turn(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string, turn cluster.Turn) (*corev1.Secret, error) {
+	a, changed, err := h.turned(random, now, c, name, turn)
+	if err != nil || !changed {
+		return nil, err
+	}
+	return h.keep(c, name, a), nil
+}
+
+func (h *Held) keep(c *v1alpha1.EtcdCluster, name string, a Authority) *corev1.Secret {
+	if name == c.PeerCA() {
+		h.PeerCA = a
+	} else {
+		h.ClientCA = a
+	}
+	return a.secret(c, name)
 }
 
 func (h *Held) makeMember(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
 	var err error
-	if h.Server, err = pki.Issue(random, now, h.ClientCA, serverRequest(c)); err != nil {
+	if h.Server, err = h.ClientCA.issue(random, now, h.Server, serverRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue server certificate: %w", err)
 	}
-	if h.Peer, err = pki.Issue(random, now, h.PeerCA, peerRequest(c)); err != nil {
+	if h.Peer, err = h.PeerCA.issue(random, now, h.Peer, peerRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue peer certificate: %w", err)
 	}
-	return build.MemberTLS(c, map[string][]byte{
-		build.ClientCAKey: h.ClientCA.CertPEM, build.ServerCertKey: h.Server.CertPEM, build.ServerKeyKey: h.Server.KeyPEM,
-		build.PeerCAKey: h.PeerCA.CertPEM, build.PeerCertKey: h.Peer.CertPEM, build.PeerKeyKey: h.Peer.KeyPEM,
-	}), nil
+	notes := overwritten(len(h.memberCAs[0]) > 0, now)
+	notes[v1alpha1.AnnotationTrust] = h.wantedTrust()
+	return build.Noted(build.MemberTLS(c, map[string][]byte{
+		build.ClientCAKey: h.ClientCA.Bundle(), build.ServerCertKey: h.Server.CertPEM, build.ServerKeyKey: h.Server.KeyPEM,
+		build.PeerCAKey: h.PeerCA.Bundle(), build.PeerCertKey: h.Peer.CertPEM, build.PeerKeyKey: h.Peer.KeyPEM,
+	}), notes), nil
 }
 
-// serverRequest names every member and the client Service. Servers are clients
-// too, because etcdctl in a member's Pod uses the same certificate.
-func serverRequest(c *v1alpha1.EtcdCluster) pki.Request {
-	client := c.ClientService()
-	return pki.Request{
-		CommonName: "etcd-server", Server: true, Client: true, Lifetime: LeafLifetime,
-		DNSNames: []string{
-			anyMember(c), client, client + "." + c.Namespace, client + "." + c.Namespace + ".svc",
-			client + "." + c.Namespace + ".svc.cluster.local", "localhost",
-		},
-		IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+// overwritten says of a Secret that was there before when it was written.
+func overwritten(before bool, now time.Time) map[string]string {
+	if !before {
+		return map[string]string{}
 	}
+	return map[string]string{v1alpha1.AnnotationWrittenAt: now.UTC().Format(time.RFC3339)}
 }
-
-func peerRequest(c *v1alpha1.EtcdCluster) pki.Request {
-	return pki.Request{
-		CommonName: "etcd-peer", Server: true, Client: true, Lifetime: LeafLifetime,
-		DNSNames: []string{anyMember(c)},
-	}
-}
-
-// ClientRequest is a client certificate. Its common name is the etcd user once
-// authentication is on (https://etcd.io/docs/v3.6/op-guide/authentication/rbac/).
-func ClientRequest(user string, lifetime time.Duration) pki.Request {
-	return pki.Request{CommonName: user, Client: true, Lifetime: lifetime}
-}
-
-func anyMember(c *v1alpha1.EtcdCluster) string { return build.Host(c, "*") }

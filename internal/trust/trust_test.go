@@ -13,7 +13,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
@@ -53,10 +52,10 @@ func faults(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.
 func TestWhatIsMadeHasNoFault(t *testing.T) {
 	c := example()
 	secrets := makeAll(t, c)
-	if bad := faults(c, secrets, now.Add(trust.LeafLifetime/2)); len(bad) > 0 {
+	if bad := faults(c, secrets, now.Add(v1alpha1.DefaultCertificateLifetime/2)); len(bad) > 0 {
 		t.Errorf("faults in %v", bad)
 	}
-	late := faults(c, secrets, now.Add(trust.LeafLifetime*3/4))
+	late := faults(c, secrets, now.Add(v1alpha1.DefaultCertificateLifetime*3/4))
 	if want := "example-member-tls example-client"; strings.Join(late, " ") != want {
 		t.Errorf("late in life: %v, want %v", late, want)
 	}
@@ -107,7 +106,7 @@ func TestLostAuthority(t *testing.T) {
 		held := trust.Read(c, func(name string) *corev1.Secret { return mine[name] })
 		var lost, holder []string
 		for _, name := range trust.Authorities(c) {
-			if held.Lost(c, name) != nil {
+			if held.Lost(c, name, now) != nil {
 				lost = append(lost, name)
 			}
 			if held.Holds(c, name) {
@@ -178,7 +177,7 @@ func TestAuthorityEnds(t *testing.T) {
 	c := example()
 	secrets := makeAll(t, c)
 	held := trust.Read(c, func(name string) *corev1.Secret { return secrets[name] })
-	end := now.Add(pki.CALifetime)
+	end := now.Add(v1alpha1.DefaultAuthorityLifetime)
 	for left, want := range map[time.Duration]struct{ told, near bool }{
 		366 * day: {}, 365*day - time.Second: {told: true}, 30 * day: {told: true},
 		30*day - time.Second: {told: true, near: true}, -day: {told: true, near: true},
@@ -186,7 +185,7 @@ func TestAuthorityEnds(t *testing.T) {
 		var all []cluster.Ending
 		if want.told {
 			for _, name := range trust.Authorities(c) {
-				all = append(all, cluster.Ending{Secret: name, Holder: "example-member-tls", On: end.Format(time.DateOnly), Near: want.near})
+				all = append(all, cluster.Ending{Secret: name, On: end.Format(time.DateOnly), Near: want.near, Over: left < 0})
 			}
 		}
 		if got := held.Ending(c, end.Add(-left)); !slices.Equal(got, all) {

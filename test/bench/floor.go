@@ -137,7 +137,7 @@ func (b *bench) applyFloor(ctx context.Context, f floor, pause time.Duration) (t
 // certify makes the Secrets that the members and the bench use.
 func (b *bench) certify(ctx context.Context, f floor) error {
 	now := time.Now()
-	ca, err := pki.NewCA(rand.Reader, now, f.Name)
+	ca, err := pki.NewCA(rand.Reader, now, f.Name, 24*time.Hour)
 	if err != nil {
 		return fmt.Errorf("make the authority of the floor: %w", err)
 	}

@@ -85,7 +85,7 @@ func handshakeAt(c *v1alpha1.EtcdCluster, port string, identity *tls.Config) err
 // selfSigned is a certificate of an authority that nobody trusts.
 func selfSigned() tls.Certificate {
 	GinkgoHelper()
-	ca, err := pki.NewCA(rand.Reader, time.Now(), "somebody else")
+	ca, err := pki.NewCA(rand.Reader, time.Now(), "somebody else", 24*time.Hour)
 	Expect(err).NotTo(HaveOccurred())
 	pair, err := pki.Issue(rand.Reader, time.Now(), ca, pki.Request{CommonName: "client", Client: true, Lifetime: time.Hour})
 	Expect(err).NotTo(HaveOccurred())

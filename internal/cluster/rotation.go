@@ -1,0 +1,52 @@
+package cluster
+
+// Rotation is what is known of certificate authorities that are being replaced by others.
+type Rotation struct {
+	Turns       []Object // Secrets of authorities whose next pass is due, clients' first; all are taken together
+	Await       string   // what the rotation waits for; empty if none goes on
+	Together    bool     // what members run with has ended, so that they restart together
+	Authorities []Authority
+}
+
+// Authority is one that signs for the cluster, as people are told of it.
+type Authority struct {
+	Name    string // client or peer
+	Secret  string // that holds it
+	Phase   RotationPhase
+	End     int64 // when it ends, in seconds; 0 if that is not known
+	Request string
+}
+
+// RotationPhase is how far the rotation of an authority is.
+type RotationPhase string
+
+const (
+	// Stable: one authority is trusted, and it signs.
+	Stable RotationPhase = "Stable"
+	// Introduced: the next one is trusted, and signs nothing yet.
+	Introduced RotationPhase = "Introduced"
+	// Switched: it signs, and the one before is still trusted.
+	Switched RotationPhase = "Switched"
+)
+
+// Turn is the pass of its rotation that an authority is to take; empty of all other objects.
+type Turn struct {
+	Pass    Pass
+	Because string // why it is rotated
+	Request string // that is acted on with it
+	Asked   bool   // a person has asked for it
+}
+
+// Pass is one of those that a rotation is made of.
+type Pass string
+
+const (
+	// Introduce makes the next authority, which is trusted beside the one that signs.
+	Introduce Pass = "introduce"
+	// Switch has the next one sign.
+	Switch Pass = "switch to"
+	// Drop ends the trust in the one before.
+	Drop Pass = "drop"
+	// Renew replaces one that has ended, and is trusted by nobody any more.
+	Renew Pass = "renew"
+)

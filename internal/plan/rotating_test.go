@@ -1,0 +1,90 @@
+package plan_test
+
+import (
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+)
+
+// rotating is how far the rotation of an authority is, in truth.
+type rotating struct {
+	of    string
+	due   bool // it is to be rotated
+	phase cluster.RotationPhase
+	trust int8 // is another one whenever others are trusted; each Pod trusts whom it was made to
+	ended bool // nothing is valid of what it has signed
+	asked bool // a person has asked for another one
+	anew  bool // it was replaced because it had ended
+}
+
+// distrusts says whether the member's Pod was made with others than are trusted now.
+func (w *world) distrusts(m cluster.Member) bool {
+	return m.Pod.Exists() && w.fate(m.Name).trust != w.rotating.trust
+}
+
+// hears says whether the member hears those who connect to it.
+func (w *world) hears(m cluster.Member) bool {
+	return !w.rotating.ended && !(w.rotating.anew && w.distrusts(m))
+}
+
+// trusted says whether all members that etcd lists run with the authorities that are trusted now.
+func (w *world) trusted() bool {
+	return len(w.view.Select(cluster.IsListed, func(m cluster.Member) bool { return !m.Pod.Exists() || w.distrusts(m) })) == 0
+}
+
+// turns does what the observer does: it says which pass of the rotation is due.
+func (w *world) turns() {
+	r, v := &w.rotating, &w.view
+	v.Rotation = cluster.Rotation{Together: r.anew}
+	turn := cluster.Turn{Pass: cluster.Introduce}
+	v.Ending = nil
+	switch {
+	case r.ended:
+		turn = cluster.Turn{Pass: cluster.Renew, Asked: r.asked}
+		v.Ending = []cluster.Ending{{Secret: r.of, On: "2036-01-31", Near: true, Over: true}}
+	case r.due:
+	case r.phase == cluster.Introduced:
+		turn.Pass = cluster.Switch
+	case r.phase == cluster.Switched:
+		turn.Pass = cluster.Drop
+	default:
+		return
+	}
+	if turn.Pass == cluster.Switch && !w.trusted() {
+		v.Rotation.Await = "members to trust the next authority"
+		return
+	}
+	v.Rotation.Turns = []cluster.Object{{Kind: "Secret", Name: r.of, Why: "it is due", CanWait: true, Turn: turn}}
+}
+
+// take takes a pass, unless it was taken before.
+func (w *world) take(objects []cluster.Object) {
+	r := &w.rotating
+	for _, o := range objects {
+		switch pass := o.Turn.Pass; {
+		case pass == cluster.Introduce && r.due:
+			r.due, r.phase, r.trust = false, cluster.Introduced, r.trust+1
+			w.view.Objects = slices.DeleteFunc(slices.Clone(w.view.Objects), func(other cluster.Object) bool { return other.String() == o.String() })
+		case pass == cluster.Renew && r.ended:
+			r.ended, r.anew, r.trust = false, true, r.trust+1
+		case pass == cluster.Switch && r.phase == cluster.Introduced:
+			if !w.trusted() {
+				w.fault = "the next authority signs, and a member does not trust it"
+			}
+			r.phase = cluster.Switched
+		case pass == cluster.Drop && r.phase == cluster.Switched:
+			r.phase, r.trust = cluster.Stable, r.trust+1
+		}
+	}
+}
+
+// keepsRotating says whether a rotation stands still although all members are well.
+func keepsRotating(w *world) bool {
+	v := &w.view
+	_, all := w.voters(healthy)
+	well := all == v.Want.Size && all > 0 && len(v.Select(cluster.Not(cluster.IsListed))) == 0 && v.Count(cluster.IsVoter, cluster.IsServing) == all &&
+		v.Count(cluster.IsOutdated) == 0
+	step, _ := plan.Next(*v)
+	return well && (w.rotating.due || w.rotating.phase != "" && w.rotating.phase != cluster.Stable) && step == plan.Step(plan.Done{})
+}

@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// rotate takes the next pass of the rotation of authorities, when every member runs well with those that are trusted now.
+func rotate(v cluster.View) Step {
+	turns := slices.DeleteFunc(slices.Clone(v.Rotation.Turns), func(o cluster.Object) bool {
+		return o.Turn.Pass == cluster.Renew || o.Denied.Stands()
+	})
+	switch {
+	case len(turns) > 0:
+		return Apply{turns}
+	case v.Rotation.Await != "":
+		return Wait{For: v.Rotation.Await}
+	default:
+		return nil
+	}
+}
+
+// renewEnded replaces authorities of which nothing is valid any more that they have signed, so that no member hears another
+// one that restarts. It takes all members away for a moment, and so a person to ask for it, unless none runs: only the
+// clock says that an authority has ended.
+func renewEnded(v cluster.View) Step {
+	runs := v.Count(cluster.HasPod) > 0
+	turns := slices.DeleteFunc(slices.Clone(v.Rotation.Turns), func(o cluster.Object) bool {
+		return o.Turn.Pass != cluster.Renew || runs && (!o.Turn.Asked || v.Want.Ephemeral) || o.Denied.Stands()
+	})
+	if !v.Formed() || len(turns) == 0 {
+		return nil
+	}
+	return Apply{turns}
+}
+
+// restartTogether restarts all members at once that run with authorities which have ended: those that have restarted and
+// those that have not would not hear each other.
+func restartTogether(v cluster.View) Step {
+	if !v.Rotation.Together || v.Want.Ephemeral {
+		return nil
+	}
+	var pods []PodRef
+	for _, m := range v.Select(cluster.HasPod, func(m cluster.Member) bool { return m.Pod.Distrusts && !dataGoesWithPod(m) }) {
+		if !m.Pod.IsTerminating() {
+			pods = append(pods, refOf(m))
+		}
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	return DeletePods{pods, Plainly, "the authorities that they trust have ended"}
+}

@@ -1,0 +1,76 @@
+package trust
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+)
+
+// Lost says why the authority of that name can sign nothing more for members that run:
+// it is gone, or another than theirs. It is nil if it can sign, if another is about to, or if nothing is
+// valid any more that it has signed.
+func (h Held) Lost(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
+	ca := h.of(c, name)
+	signer, rest := h.told(c, name)
+	err := ca.fault()
+	switch {
+	case ca.Phase() == cluster.Introduced, (Authority{Pair: signer}).hasEnded(now):
+		return nil
+	case err != nil:
+		return err
+	case len(signer.CertPEM) == 0, ca.has(signer.CertPEM), ca.has(rest):
+		return nil
+	default:
+		return fmt.Errorf("it is another than the one that signed Secret %s", build.MemberSecret(c))
+	}
+}
+
+// has says whether one of the certificates is the authority's.
+func (a Authority) has(bundle []byte) bool {
+	ours := pki.Certificates(slices.Concat(a.CertPEM, []byte("\n"), a.Previous))
+	return slices.ContainsFunc(pki.Certificates(bundle), func(certificate []byte) bool {
+		return slices.ContainsFunc(ours, func(our []byte) bool { return bytes.Equal(our, certificate) })
+	})
+}
+
+// How long before an authority ends it is told: all that it signed ends with it. Of one with a short life it is a
+// quarter and a twelfth of that.
+const (
+	tellEnd = 365 * 24 * time.Hour
+	nearEnd = 30 * 24 * time.Hour
+)
+
+// Ending are the authorities that end soon.
+func (h Held) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Ending {
+	var all []cluster.Ending
+	for _, name := range Authorities(c) {
+		ca := h.of(c, name)
+		end, known := ca.End()
+		left := end.Sub(now)
+		if !known || left >= min(tellEnd, ca.life()/4) {
+			continue
+		}
+		on := end.UTC().Format(time.DateOnly)
+		if ca.life() < nearEnd {
+			on = end.UTC().Format(time.RFC3339)
+		}
+		all = append(all, cluster.Ending{Secret: name, On: on, Near: left < min(nearEnd, ca.life()/12), Over: left < 0})
+	}
+	return all
+}
+
+// Holds says whether the members' Secret has a certificate by the authority of that name
+// that they were told to trust, whatever has become of that.
+func (h Held) Holds(c *v1alpha1.EtcdCluster, name string) bool {
+	signer, _ := h.told(c, name)
+	return len(signer.CertPEM) > 0
+}
+
+// ToldCA is the authority that members were told to trust clients by.
+func (h Held) ToldCA() []byte { return h.memberCAs[0] }

@@ -1,0 +1,277 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+const (
+	// rotateAt is how many percent of its life are over when an authority is rotated: two thirds.
+	rotateAt = 67
+	// joinAt is when it joins the rotation of the other one, so that members restart once for both.
+	joinAt = 60
+	// settles is how long it takes until every kubelet has brought what a Secret holds into Pods: each looks
+	// after a Pod once in 60 to 90 seconds
+	// (https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod). Of an
+	// authority with a short life it is a twentieth of that.
+	settles = 2 * time.Minute
+	// reloads is for how long an authority that was only old is trusted beside the next one, for clients that read
+	// their certificates rarely; a twentieth of its life if that is less.
+	reloads = 24 * time.Hour
+	// share is which part of its life an authority with a short one waits at most.
+	share = 20
+)
+
+// Facts are what else the next pass of a rotation depends on.
+type Facts struct {
+	Now     time.Time // by the clock that Secrets were written by
+	Come    time.Time // that has come by the API server's clock, too: a wrong one alone rotates nothing
+	Members []string  // that etcd lists
+	Sights  []Sight   // of members that run
+}
+
+// A Sight is what one member shows and accepts at its ports.
+type Sight struct {
+	Member       string
+	Client, Peer Port
+}
+
+// A Port is what a TLS handshake with a member tells. None of it was verified.
+type Port struct {
+	Shown   []byte   // the certificate that it shows, in DER
+	Accepts [][]byte // the subjects of the authorities that it trusts, in DER
+	Err     string   // why nothing is known; empty if it is
+}
+
+// IsRotating says whether members are to be looked at.
+func (h Held) IsRotating() bool {
+	return h.ClientCA.Phase() != cluster.Stable || h.PeerCA.Phase() != cluster.Stable
+}
+
+// Rotation is what there is to do now. All authorities that are being rotated take each pass together, so that members
+// restart once for both: one that becomes due after the other has switched waits until that is over.
+func (h Held) Rotation(c *v1alpha1.EtcdCluster, f Facts) cluster.Rotation {
+	r := cluster.Rotation{Authorities: h.summary(c), Together: h.isTogether()}
+	if turns := h.begin(c, f.Come); len(turns) > 0 {
+		r.Turns = turns
+		return r
+	}
+	for _, name := range Authorities(c) {
+		var turn cluster.Object
+		switch h.of(c, name).Phase() {
+		case cluster.Introduced:
+			r.Await, turn = h.awaitSwitch(c, name, f), pass(name, "every member trusts the next authority", cluster.Turn{Pass: cluster.Switch})
+		case cluster.Switched:
+			if h.ClientCA.Phase() == cluster.Introduced || h.PeerCA.Phase() == cluster.Introduced {
+				continue // both are dropped together
+			}
+			r.Await, turn = h.awaitDrop(c, name, f), pass(name, "nothing shows what the authority before has signed", cluster.Turn{Pass: cluster.Drop})
+		case cluster.Stable:
+			continue
+		}
+		if r.Await != "" {
+			r.Turns = nil
+			return r
+		}
+		r.Turns = append(r.Turns, turn)
+	}
+	return r
+}
+
+// pass is what brings an authority on.
+func pass(name, why string, turn cluster.Turn) cluster.Object {
+	return cluster.Object{Kind: "Secret", Name: name, Why: why, CanWait: true, Turn: turn}
+}
+
+// begin are the authorities whose rotation is to begin, none while one is over whose certificates are still around.
+func (h Held) begin(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Object {
+	if h.ClientCA.Phase() == cluster.Switched || h.PeerCA.Phase() == cluster.Switched {
+		return nil
+	}
+	var turns []cluster.Object
+	for _, percent := range []time.Duration{rotateAt, joinAt} {
+		for _, name := range Authorities(c) {
+			taken := slices.ContainsFunc(turns, func(o cluster.Object) bool { return o.Name == name })
+			if h.of(c, name).Phase() != cluster.Stable || taken {
+				continue
+			}
+			if why, because := h.due(c, name, percent, now); because != "" {
+				turns = append(turns, pass(name, why, h.turn(c, name, because)))
+			}
+		}
+		if len(turns) == 0 && !h.IsRotating() {
+			return nil
+		}
+	}
+	return turns
+}
+
+// turn begins a rotation. A request that there is counts as acted on, whatever the rotation begins for.
+func (h Held) turn(c *v1alpha1.EtcdCluster, name, because string) cluster.Turn {
+	asked := requestOf(c, name)
+	turn := cluster.Turn{Pass: cluster.Introduce, Because: because, Request: asked, Asked: asked != "" && asked != h.of(c, name).Request}
+	if because == ByEnd {
+		turn.Pass = cluster.Renew
+	}
+	return turn
+}
+
+// due says why an authority is to be rotated; because is empty if it is not.
+func (h Held) due(c *v1alpha1.EtcdCluster, name string, percent time.Duration, now time.Time) (why, because string) {
+	a := h.of(c, name)
+	asked := requestOf(c, name)
+	lost := h.Lost(c, name, now)
+	switch {
+	case a.hasEnded(now):
+		return "it has ended", ByEnd
+	case lost != nil && h.Holds(c, name):
+		return lost.Error(), ByLoss
+	case lost != nil:
+		return "", ""
+	case asked != "" && asked != a.Request:
+		return "it was asked for", ByRequest
+	case a.hasPassed(percent, now):
+		return "two thirds of its life are over", ByAge
+	default:
+		return "", ""
+	}
+}
+
+// longestRequest is how much of a request is remembered.
+const longestRequest = 64
+
+// requestOf is what is asked for of an authority; empty if nothing is.
+func requestOf(c *v1alpha1.EtcdCluster, name string) string {
+	request := c.Annotations[v1alpha1.AnnotationRotate]
+	other := build.PeerAuthority
+	if name == c.PeerCA() {
+		other = build.ClientAuthority
+	}
+	if strings.HasPrefix(request, other+":") {
+		return ""
+	}
+	return strings.ToValidUTF8(request[:min(len(request), longestRequest)], "")
+}
+
+// awaitSwitch says what the next authority waits for before it signs; empty if nothing.
+func (h Held) awaitSwitch(c *v1alpha1.EtcdCluster, name string, f Facts) string {
+	a := h.of(c, name)
+	for _, port := range h.ports(name == c.PeerCA(), f) {
+		switch {
+		case port.Err != "":
+			return fmt.Sprintf("%s to tell which authorities it trusts: %s", port.at, port.Err)
+		case !a.isKnown(port.Shown):
+			return fmt.Sprintf("%s to show a certificate that an authority in Secret %s has signed", port.at, name)
+		case !slices.ContainsFunc(port.Accepts, func(subject []byte) bool { return slices.Equal(subject, a.Next.Subject()) }):
+			return fmt.Sprintf("%s to trust the next authority of Secret %s; it has started without: delete pod %s if this lasts",
+				port.at, name, port.member)
+		}
+	}
+	return h.awaitPods(c, name, "trust", min(settles, a.life()/share), f.Now)
+}
+
+// awaitDrop says what the authority before is still needed for; empty if for nothing.
+func (h Held) awaitDrop(c *v1alpha1.EtcdCluster, name string, f Facts) string {
+	a := h.of(c, name)
+	for _, port := range h.ports(name == c.PeerCA(), f) {
+		switch {
+		case port.Err != "":
+			return fmt.Sprintf("%s to tell which certificate it shows: %s", port.at, port.Err)
+		case !a.HasSigned(port.Shown):
+			return fmt.Sprintf("%s to show a certificate by the new authority of Secret %s", port.at, name)
+		}
+	}
+	pause := min(settles, a.life()/share)
+	if h.isOnlyOld() {
+		pause = min(reloads, a.life()/share)
+	}
+	return h.awaitPods(c, name, "show what is signed by", pause, f.Now)
+}
+
+// isOnlyOld says whether nothing is rotated for another reason than its age.
+func (h Held) isOnlyOld() bool {
+	for _, a := range []Authority{h.ClientCA, h.PeerCA} {
+		if a.Phase() != cluster.Stable && a.Because != ByAge {
+			return false
+		}
+	}
+	return true
+}
+
+// awaitPods says until when Pods may have something older than what the Secrets hold that they mount.
+func (h Held) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.Duration, now time.Time) string {
+	secret, at := build.MemberSecret(c), h.written.member
+	if name == c.ClientCA() && h.written.client.After(at) {
+		secret, at = c.ClientSecret(), h.written.client
+	}
+	for _, mounted := range []string{build.MemberSecret(c), c.ClientSecret()} {
+		if h.Fault(c, mounted, now) != nil {
+			return fmt.Sprintf("Secret %s to be as wanted", mounted)
+		}
+	}
+	if now.Sub(at).Abs() >= pause {
+		return ""
+	}
+	return fmt.Sprintf("clients to %s the new authority of Secret %s: Secret %s, which they mount, was written at %s, and kubelets and clients have until %s",
+		what, name, secret, at.UTC().Format(time.RFC3339), at.Add(pause).UTC().Format(time.RFC3339))
+}
+
+type portOf struct {
+	Port
+	member string
+	at     string // as people name it
+}
+
+// ports are those of all members that etcd lists.
+func (h Held) ports(peer bool, f Facts) []portOf {
+	var all []portOf
+	for _, member := range f.Members {
+		found := portOf{Port: Port{Err: "it does not run"}, member: member, at: fmt.Sprintf("%s at port %d", member, v1alpha1.ClientPort)}
+		if peer {
+			found.at = fmt.Sprintf("%s at port %d", member, v1alpha1.PeerPort)
+		}
+		for _, sight := range f.Sights {
+			if sight.Member != member {
+				continue
+			}
+			if found.Port = sight.Client; peer {
+				found.Port = sight.Peer
+			}
+		}
+		all = append(all, found)
+	}
+	return all
+}
+
+// isTogether says whether members that run with older authorities can hear each other only when all have restarted:
+// what was replaced last had ended.
+func (h Held) isTogether() bool {
+	last := h.ClientCA
+	if h.PeerCA.RotatedAt.After(last.RotatedAt) {
+		last = h.PeerCA
+	}
+	return last.Because == ByEnd
+}
+
+// summary is what people are told of each authority.
+func (h Held) summary(c *v1alpha1.EtcdCluster) []cluster.Authority {
+	var all []cluster.Authority
+	for _, name := range Authorities(c) {
+		a := h.of(c, name)
+		told := cluster.Authority{Name: build.ClientAuthority, Secret: name, Phase: a.Phase(), Request: a.Request}
+		if name == c.PeerCA() {
+			told.Name = build.PeerAuthority
+		}
+		if end, known := a.End(); known {
+			told.End = end.Unix()
+		}
+		all = append(all, told)
+	}
+	return all
+}
