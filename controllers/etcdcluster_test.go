@@ -187,7 +187,7 @@ func TestWhatIsDeletedComesBack(t *testing.T) {
 	}
 }
 
-// TestLostAuthorityOfAFormedCluster: it is told and never made again beside what it signed.
+// TestLostAuthorityOfAFormedCluster: it is told, and not made again before all members are well, which none is here.
 // When it is back, the same, nothing is wrong.
 func TestLostAuthorityOfAFormedCluster(t *testing.T) {
 	c := create(t, watched, "lost")
@@ -226,7 +226,7 @@ func TestLostAuthorityOfAFormedCluster(t *testing.T) {
 	}
 	eventually(t, "a word about it", needsHelp(true))
 	degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
-	for _, part := range []string{"Secret lost-peer-ca: it is missing", "delete Secret lost-member-tls"} {
+	for _, part := range []string{"Secret lost-peer-ca: it is missing", "another authority is introduced beside it when all members are healthy"} {
 		if !strings.Contains(degraded.Message, part) {
 			t.Errorf("it says %s", degraded.Message)
 		}

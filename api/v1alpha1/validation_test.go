@@ -243,6 +243,30 @@ var storage = []refusal{
 		says: "spec.storage|storage.ephemeral goes without storage.size and storage.storageClassName",
 	},
 	{
+		name: "certificates that outlive their authority", bad: "{tls: {lifetimes: {authority: 24h, certificate: 24h}}}",
+		good: "{tls: {lifetimes: {authority: 25h, certificate: 24h}}}", says: "tls.lifetimes.authority|must be longer than tls.lifetimes.certificate",
+	},
+	{
+		name: "an authority with a shorter life than a default certificate", bad: "{tls: {lifetimes: {authority: 720h}}}",
+		good: "{tls: {lifetimes: {authority: 720h, certificate: 24h}}}", says: "tls.lifetimes.authority|a year if it is not given",
+	},
+	{
+		name: "a certificate with a longer life than a default authority", bad: "{tls: {lifetimes: {certificate: 87600h}}}",
+		good: "{tls: {lifetimes: {certificate: 87599h}}}", says: "tls.lifetimes.authority|must be longer",
+	},
+	{
+		name: "an authority that ends before members have restarted", bad: "{tls: {lifetimes: {authority: 14m, certificate: 6m}}}",
+		good: "{tls: {lifetimes: {authority: 15m, certificate: 6m}}}", says: "tls.lifetimes.authority|at least 15m",
+	},
+	{
+		name: "a certificate that ends before kubelets have seen the next", bad: "{tls: {lifetimes: {certificate: 5m}}}",
+		good: "{tls: {lifetimes: {certificate: 6m}}}", says: "tls.lifetimes.certificate|at least 6m",
+	},
+	{
+		name: "a lifetime that is none", bad: "{tls: {lifetimes: {certificate: ten days}}}", good: "{tls: {lifetimes: {certificate: 240h}}}",
+		says: "tls.lifetimes.certificate",
+	},
+	{
 		name: "class that is no name", bad: "{storage: {storageClassName: Very Fast}}", good: `{storage: {storageClassName: ""}}`,
 		says: "spec.storage.storageClassName|must be the name of a StorageClass",
 	},

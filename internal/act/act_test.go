@@ -200,6 +200,7 @@ var steps = []struct {
 	call   etcdtest.Call // of a step in etcd
 }{
 	{step: applyAll(), writes: 7, set: func(t *testing.T) *scene { return newScene(t, example(), seen()) }},
+	{step: introduce(), writes: 2, set: func(t *testing.T) *scene { return newScene(t, example(), seen(), secrets(t, now)...) }},
 	{
 		step: plan.Apply{Objects: []cluster.Object{part(cluster.Size, "a-0"), part(cluster.Size, "a-1")}},
 		set: func(t *testing.T) *scene {

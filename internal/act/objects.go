@@ -67,6 +67,7 @@ func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object clien
 	err := a.Client.Get(ctx, client.ObjectKeyFromObject(object), existing)
 	if apierrors.IsNotFound(err) {
 		created, _ := object.DeepCopyObject().(client.Object)
+		created.SetResourceVersion("")
 		if err := a.create(ctx, c, created, existing); err != nil || existing.GetResourceVersion() == "" {
 			return err
 		}
@@ -91,50 +92,39 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 	var unlabelled error
 	for _, name := range trust.Names(c) {
 		object, isWanted := wanted["Secret "+name]
-		switch {
-		case !isWanted:
+		turns := object.Turn.Pass != ""
+		if !isWanted {
 			continue
-		case object.Turn.Pass != "":
-			secret, err := a.turn(&held, c, name, object.Turn, found[name])
-			if err != nil {
-				return nil, err
-			}
-			if secret != nil {
-				applied = append(applied, secret)
-			}
-			continue
-		case found[name] != nil && held.Fault(c, name, a.Now()) == nil: // an earlier try has made it, or it lacks a label
+		}
+		if !turns && found[name] != nil && held.Fault(c, name, a.Now()) == nil { // an earlier try has made it, or it lacks a label
 			labelled := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: build.Labels(c)}}
 			unlabelled = errors.Join(unlabelled, a.relabel(ctx, c, labelled, found[name]))
 			continue
 		}
-		secret, err := held.Make(a.Random, a.Now(), c, name)
-		if err != nil {
+		secret, err := a.makeSecret(&held, c, name, object.Turn)
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("make secret %s: %w", name, err)
-		}
-		if secret.Type != corev1.SecretTypeTLS || found[name] != nil {
+		case secret == nil: // that pass was taken before
+		case found[name] == nil && secret.Type == corev1.SecretTypeTLS:
+			if err := a.makeAuthority(ctx, c, secret); err != nil {
+				return nil, err
+			}
+		default:
+			if turns { // refused if it has changed: the next authority may sign already
+				secret.ResourceVersion = found[name].ResourceVersion
+			}
 			applied = append(applied, secret)
-			continue
-		}
-		delete(wanted, "Secret "+name)
-		if err := a.makeAuthority(ctx, c, secret); err != nil {
-			return nil, err
 		}
 	}
 	return applied, unlabelled
 }
 
-// turn is the Secret of an authority after a pass of its rotation; nil if that was taken before. It is refused if the
-// Secret has changed since it was read, because the next authority may sign already.
-func (a *Actor) turn(held *trust.Held, c *v1alpha1.EtcdCluster, name string, turn cluster.Turn, found *corev1.Secret) (*corev1.Secret, error) {
-	secret, err := held.Turn(a.Random, a.Now(), c, name, turn)
-	if err != nil {
-		return nil, fmt.Errorf("%s authority in secret %s: %w", turn.Pass, name, err)
+func (a *Actor) makeSecret(held *trust.Held, c *v1alpha1.EtcdCluster, name string, turn cluster.Turn) (*corev1.Secret, error) {
+	if turn.Pass != "" {
+		return held.Turn(a.Random, a.Now(), c, name, turn)
 	}
-	if secret != nil && found != nil {
-		secret.ResourceVersion = found.ResourceVersion
-	}
-	return secret, nil
+	return held.Make(a.Random, a.Now(), c, name)
 }
 
 func (a *Actor) makeAuthority(ctx context.Context, c *v1alpha1.EtcdCluster, secret *corev1.Secret) error {

@@ -51,15 +51,17 @@ var rolls = map[string]change{
 
 // stays are changes that must not cost a restart.
 var stays = map[string]change{
-	"size":                    func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
-	"paused":                  func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
-	"storage.quarantine":      func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
-	"upgrade.backup":          func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
-	"upgrade.onFailure":       func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
-	"recovery.quorumLoss":     func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
-	"recovery.acceptDataLoss": func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
-	"recovery.memberTimeout":  func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
-	"deletionPolicy":          func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
+	"size":                      func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
+	"paused":                    func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
+	"storage.quarantine":        func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
+	"tls.lifetimes.authority":   func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Authority.Duration = 90 * time.Minute },
+	"tls.lifetimes.certificate": func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Certificate.Duration = time.Hour },
+	"upgrade.backup":            func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
+	"upgrade.onFailure":         func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
+	"recovery.quorumLoss":       func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
+	"recovery.acceptDataLoss":   func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
+	"recovery.memberTimeout":    func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
+	"deletionPolicy":            func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
 
 	"backup.schedule":          backedUp(func(b *v1alpha1.Backup) { b.Schedule = "@daily" }),
 	"backup.timeZone":          backedUp(func(b *v1alpha1.Backup) { b.TimeZone = "Europe/Berlin" }),

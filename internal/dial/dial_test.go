@@ -40,7 +40,7 @@ func (s *secrets) Get(_ context.Context, key client.ObjectKey, into client.Objec
 
 func authority(t *testing.T) map[string][]byte {
 	t.Helper()
-	ca, err := pki.NewCA(rand.Reader, time.Now(), "a clients", 24*time.Hour)
+	ca, err := pki.NewCA(rand.Reader, time.Now(), "a clients", v1alpha1.DefaultAuthorityLifetime)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,10 @@ func Seen(s Snapshot) []cluster.Member {
 	if !s.Cluster.IsSecure() || !s.held().IsRotating() {
 		return nil
 	}
-	running, _ := Running(s)
+	running, ask := Running(s)
+	if !ask {
+		return nil
+	}
 	return running
 }
 

@@ -298,11 +298,17 @@ func (s *scene) remainsAt(_ context.Context, address string) (etcd.Remains, erro
 	return etcd.Remains{}, errors.New("connection refused")
 }
 
-// Keep notes whose connections stay open.
+// Sight is what the scene says that the member shows and accepts.
 func (s *scene) Sight(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) trust.Sight {
-	return s.sights[m.Name]
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.calls = append(s.calls, "Sight "+m.Name)
+	sight := s.sights[m.Name]
+	sight.Member = m.Name
+	return sight
 }
 
+// Keep notes whose connections stay open.
 func (s *scene) Keep(_ context.Context, _ *v1alpha1.EtcdCluster, members []cluster.Member) {
 	s.kept = cluster.Names(members)
 }

@@ -30,6 +30,12 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"}, Target: cluster.Target{Version: "3.6.16"},
 		Record: cluster.Record{Token: "u1", First: first, ClusterID: "c1", NextSerial: 3},
 	}
+	for name, secret := range map[string]string{"client": "a-client-ca", "peer": "a-peer-ca"} {
+		want.Rotation.Authorities = append(want.Rotation.Authorities, cluster.Authority{
+			Name: name, Secret: secret, Phase: cluster.Stable, End: now.Add(v1alpha1.DefaultAuthorityLifetime).Unix(),
+		})
+	}
+	slices.SortFunc(want.Rotation.Authorities, func(a, b cluster.Authority) int { return strings.Compare(a.Name, b.Name) })
 	for i, name := range first {
 		want.Volumes = append(want.Volumes, cluster.Volume{Name: name, Token: "u1", First: first, Version: "3.6.16", Size: 2 << 30})
 		want.Members = append(want.Members, cluster.Member{

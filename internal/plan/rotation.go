@@ -27,12 +27,18 @@ func rotate(v cluster.View) Step {
 func renewEnded(v cluster.View) Step {
 	runs := v.Count(cluster.HasPod) > 0
 	turns := slices.DeleteFunc(slices.Clone(v.Rotation.Turns), func(o cluster.Object) bool {
-		return o.Turn.Pass != cluster.Renew || runs && (!o.Turn.Asked || v.Want.Ephemeral) || o.Denied.Stands()
+		isTrusted := o.Turn.Pass == cluster.Switch && hasEnded(v, o.Name) // members have the next one already
+		renews := o.Turn.Pass == cluster.Renew && (!runs || o.Turn.Asked && !v.Want.Ephemeral)
+		return !isTrusted && !renews || o.Denied.Stands()
 	})
 	if !v.Formed() || len(turns) == 0 {
 		return nil
 	}
 	return Apply{turns}
+}
+
+func hasEnded(v cluster.View, secret string) bool {
+	return slices.ContainsFunc(v.Ending, func(e cluster.Ending) bool { return e.Over && e.Secret == secret })
 }
 
 // restartTogether restarts all members at once that run with authorities which have ended: those that have restarted and
@@ -42,7 +48,8 @@ func restartTogether(v cluster.View) Step {
 		return nil
 	}
 	var pods []PodRef
-	for _, m := range v.Select(cluster.HasPod, func(m cluster.Member) bool { return m.Pod.Distrusts && !dataGoesWithPod(m) }) {
+	distrusts := func(m cluster.Member) bool { return m.Pod.Distrusts && !dataGoesWithPod(m) }
+	for _, m := range v.Select(cluster.HasPod, cluster.Not(cluster.IsHealthy), distrusts) {
 		if !m.Pod.IsTerminating() {
 			pods = append(pods, refOf(m))
 		}

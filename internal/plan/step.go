@@ -161,7 +161,7 @@ const (
 )
 
 func (s Record) about() Kind { return Kind{Event: s.Event} }
-func (s Apply) about() Kind  { return Kind{Event: applied[s.Objects[0].Turn.Pass]} }
+func (s Apply) about() Kind  { return Kind{Event: applied[s.pass()]} }
 func (s CreatePods) about() Kind {
 	return Kind{Event: choose(s.Forced, "NewClusterForced", "MembersStarted")}
 }
@@ -175,6 +175,14 @@ func (s DeletePods) about() Kind {
 	case Plainly, DryRun:
 	}
 	return Kind{Event: "PodDeleted"}
+}
+
+// pass is the pass of a rotation that all of the objects take; empty if they are only brought to what is wanted.
+func (s Apply) pass() cluster.Pass {
+	if len(s.Objects) == 0 {
+		return ""
+	}
+	return s.Objects[0].Turn.Pass
 }
 
 // applied are the events of an Apply, by the pass of a rotation that it takes.
@@ -226,8 +234,8 @@ func (s Done) about() Kind   { return Kind{Look: Rarely, Rests: true} }
 
 func (s Record) String() string { return s.What }
 func (s Apply) String() string {
-	if turn := s.Objects[0].Turn; turn.Pass != "" {
-		return string(turn.Pass) + " " + ofPass[turn.Pass] + list(cluster.Texts(s.Objects)) + ": " + s.Objects[0].Why
+	if pass := s.pass(); pass != "" {
+		return string(pass) + " " + ofPass[pass] + list(cluster.Texts(s.Objects)) + ": " + s.Objects[0].Why
 	}
 	return "apply " + list(cluster.Texts(s.Objects))
 }

@@ -404,6 +404,18 @@ func moments() []moment {
 				{Secret: "a-peer-ca", On: "2036-01-30", Near: true},
 			}
 		}), plan.Done{}, nil},
+		{"authority-ended", formed(), with(func(v *cluster.View) {
+			down(v, "a-1")
+			v.Ending = []cluster.Ending{{Secret: "a-peer-ca", On: "2036-01-30", Near: true, Over: true}}
+		}), plan.Wait{For: "etcd to answer"}, nil},
+		{"authority-introduced", formed(), with(func(v *cluster.View) {
+			v.Rotation = rotation(cluster.Stable)
+		}), plan.Apply{Objects: []cluster.Object{{
+			Kind: "Secret", Name: "a-client-ca", Why: "it was asked for", Turn: cluster.Turn{Pass: cluster.Introduce},
+		}}}, nil},
+		{"authority-awaited", formed(), with(func(v *cluster.View) {
+			v.Rotation = rotation(cluster.Introduced)
+		}), plan.Wait{For: "a-1 at port 2379 to trust the next authority of Secret a-client-ca"}, nil},
 		{"reserve", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.ReserveName(healthy(), "a-3"), nil},
 		{"reserve-failed", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.ReserveName(healthy(), "a-3"), errWrite},
 		{
@@ -513,6 +525,9 @@ func pageOf(status v1alpha1.EtcdClusterStatus, events []report.Event) page {
 	}
 	if status.QuorumLoss != nil {
 		p.Facts["quorumLoss"] = status.QuorumLoss
+	}
+	if len(status.Authorities) > 0 {
+		p.Facts["authorities"] = status.Authorities
 	}
 	if status.Rollback != nil {
 		p.Record["rollback"] = status.Rollback
@@ -722,4 +737,12 @@ func everyStep() []plan.Step {
 		plan.Refuse{Because: "x"},
 		plan.Done{},
 	}
+}
+
+// rotation is what is told of the authorities while that of clients is in a phase.
+func rotation(phase cluster.RotationPhase) cluster.Rotation {
+	return cluster.Rotation{Authorities: []cluster.Authority{
+		{Name: "client", Secret: "a-client-ca", Phase: phase, End: 2085000000, Request: "today"},
+		{Name: "peer", Secret: "a-peer-ca", Phase: cluster.Stable, End: 2085000000},
+	}}
 }

@@ -154,13 +154,15 @@ func fingerprint(bundles ...[]byte) string {
 // turned is the authority after a pass of its rotation, and whether there is anything to do: it may have been done
 // before.
 func (h Held) turned(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string, turn cluster.Turn) (Authority, bool, error) {
-	a := h.of(c, name)
+	a, lost := h.of(c, name), h.Lost(c, name, now) != nil
 	switch phase := a.Phase(); {
-	case turn.Pass == cluster.Introduce && phase == cluster.Stable:
-		next, err := newCA(random, now, c, name)
-		if h.Lost(c, name, now) != nil {
-			a.Pair, a.Previous = h.told(c, name)
+	case turn.Pass == cluster.Introduce && (phase == cluster.Stable || lost):
+		if lost {
+			if a.Pair, a.Previous = h.told(c, name); len(a.CertPEM) == 0 {
+				return a, false, nil // what members trust was lost meanwhile, too
+			}
 		}
+		next, err := newCA(random, now, c, name)
 		a.Next = next
 		return a.rotated(now, turn), true, err
 	case turn.Pass == cluster.Switch && phase == cluster.Introduced:

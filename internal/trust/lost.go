@@ -16,15 +16,21 @@ import (
 // it is gone, or another than theirs. It is nil if it can sign, if another is about to, or if nothing is
 // valid any more that it has signed.
 func (h Held) Lost(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
-	ca := h.of(c, name)
-	signer, rest := h.told(c, name)
+	ca, bundle := h.of(c, name), h.memberCAs[0]
+	if name == c.PeerCA() {
+		bundle = h.memberCAs[1]
+	}
 	err := ca.fault()
+	if ca.Phase() == cluster.Introduced || err == nil && ca.has(bundle) {
+		return nil
+	}
+	signer, _ := h.told(c, name)
 	switch {
-	case ca.Phase() == cluster.Introduced, (Authority{Pair: signer}).hasEnded(now):
+	case (Authority{Pair: signer}).hasEnded(now):
 		return nil
 	case err != nil:
 		return err
-	case len(signer.CertPEM) == 0, ca.has(signer.CertPEM), ca.has(rest):
+	case len(signer.CertPEM) == 0:
 		return nil
 	default:
 		return fmt.Errorf("it is another than the one that signed Secret %s", build.MemberSecret(c))

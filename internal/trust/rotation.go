@@ -18,13 +18,12 @@ const (
 	joinAt = 60
 	// settles is how long it takes until every kubelet has brought what a Secret holds into Pods: each looks
 	// after a Pod once in 60 to 90 seconds
-	// (https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod). Of an
-	// authority with a short life it is a twentieth of that.
+	// (https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod).
 	settles = 2 * time.Minute
 	// reloads is for how long an authority that was only old is trusted beside the next one, for clients that read
-	// their certificates rarely; a twentieth of its life if that is less.
+	// their certificates rarely; a twentieth of its life if that is less, and never less than settles.
 	reloads = 24 * time.Hour
-	// share is which part of its life an authority with a short one waits at most.
+	// share is that part of its life.
 	share = 20
 )
 
@@ -89,19 +88,18 @@ func pass(name, why string, turn cluster.Turn) cluster.Object {
 	return cluster.Object{Kind: "Secret", Name: name, Why: why, CanWait: true, Turn: turn}
 }
 
-// begin are the authorities whose rotation is to begin, none while one is over whose certificates are still around.
+// begin are the authorities whose rotation is to begin. While one that was replaced is still trusted only one begins that
+// can sign no more.
 func (h Held) begin(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Object {
-	if h.ClientCA.Phase() == cluster.Switched || h.PeerCA.Phase() == cluster.Switched {
-		return nil
-	}
+	busy := h.ClientCA.Phase() == cluster.Switched || h.PeerCA.Phase() == cluster.Switched
 	var turns []cluster.Object
 	for _, percent := range []time.Duration{rotateAt, joinAt} {
 		for _, name := range Authorities(c) {
 			taken := slices.ContainsFunc(turns, func(o cluster.Object) bool { return o.Name == name })
-			if h.of(c, name).Phase() != cluster.Stable || taken {
+			if h.of(c, name).Phase() == cluster.Introduced || taken {
 				continue
 			}
-			if why, because := h.due(c, name, percent, now); because != "" {
+			if why, because := h.due(c, name, percent, now); because != "" && (!busy || because == ByLoss || because == ByEnd) {
 				turns = append(turns, pass(name, why, h.turn(c, name, because)))
 			}
 		}
@@ -173,7 +171,7 @@ func (h Held) awaitSwitch(c *v1alpha1.EtcdCluster, name string, f Facts) string 
 				port.at, name, port.member)
 		}
 	}
-	return h.awaitPods(c, name, "trust", min(settles, a.life()/share), f.Now)
+	return h.awaitPods(c, name, "trust", settles, f.Now)
 }
 
 // awaitDrop says what the authority before is still needed for; empty if for nothing.
@@ -187,9 +185,9 @@ func (h Held) awaitDrop(c *v1alpha1.EtcdCluster, name string, f Facts) string {
 			return fmt.Sprintf("%s to show a certificate by the new authority of Secret %s", port.at, name)
 		}
 	}
-	pause := min(settles, a.life()/share)
+	pause := settles
 	if h.isOnlyOld() {
-		pause = min(reloads, a.life()/share)
+		pause = max(settles, min(reloads, a.life()/share))
 	}
 	return h.awaitPods(c, name, "show what is signed by", pause, f.Now)
 }
@@ -211,7 +209,7 @@ func (h Held) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.D
 		secret, at = c.ClientSecret(), h.written.client
 	}
 	for _, mounted := range []string{build.MemberSecret(c), c.ClientSecret()} {
-		if h.Fault(c, mounted, now) != nil {
+		if h.Fault(c, mounted, now) != nil && h.CanMake(c, mounted, now) {
 			return fmt.Sprintf("Secret %s to be as wanted", mounted)
 		}
 	}
@@ -230,6 +228,9 @@ type portOf struct {
 
 // ports are those of all members that etcd lists.
 func (h Held) ports(peer bool, f Facts) []portOf {
+	if len(f.Members) == 0 {
+		return []portOf{{Port: Port{Err: "nobody has listed them"}, at: "members"}}
+	}
 	var all []portOf
 	for _, member := range f.Members {
 		found := portOf{Port: Port{Err: "it does not run"}, member: member, at: fmt.Sprintf("%s at port %d", member, v1alpha1.ClientPort)}

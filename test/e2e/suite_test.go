@@ -54,7 +54,6 @@ var _ = Describe("etcd-operator", func() {
 	Describe("samples", samples)
 	Describe("leaders", Label("faults"), leadersThatRefuse)
 	Describe("an operator that is older", Label("faults"), olderOperator)
-	Describe("lost authorities", Label("faults"), lostAuthorities)
 	Describe("volumes that hold nothing", unusedVolumes)
 	Describe("objects that were put back", putBack)
 	Describe("data of another namespace", movedData)
@@ -68,6 +67,8 @@ var _ = Describe("etcd-operator", func() {
 	Describe("faults of the API server's words", Label("faults", "long"), Ordered, ContinueOnFailure, staleness)
 	Describe("an operator that dies halfway", Label("faults", "long"), Ordered, ContinueOnFailure, halfway)
 	Describe("alarms", Label("faults", "long"), alarms)
+	Describe("rotation of authorities", Label("faults", "long"), rotations)
+	Describe("lost authorities", Label("faults", "long"), lostAuthorities)
 	Describe("members that do not belong", Label("faults", "long"), strangers)
 
 	Describe("deployed", Label("deployed"), Serial, Ordered, ContinueOnFailure, deployed)

@@ -1,0 +1,123 @@
+package judge_test
+
+import (
+	"crypto/rand"
+	"encoding/pem"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+// take brings the authority of clients on, and what is mounted with it.
+func (s *scene) take(at time.Time, pass cluster.Pass) {
+	s.t.Helper()
+	held := trust.Read(s.c, func(name string) *corev1.Secret { return s.find("Secret " + name).(*corev1.Secret) })
+	put := func(made *corev1.Secret, err error) {
+		s.t.Helper()
+		if err != nil || made == nil {
+			s.t.Fatalf("%s: %v", pass, err)
+		}
+		secret := s.find("Secret " + made.Name).(*corev1.Secret)
+		secret.Data, secret.Annotations = made.Data, made.Annotations
+	}
+	put(held.Turn(rand.Reader, at, s.c, "a-client-ca", cluster.Turn{Pass: pass, Because: trust.ByRequest, Request: "today"}))
+	put(held.Make(rand.Reader, at, s.c, "a-member-tls"))
+	put(held.Make(rand.Reader, at, s.c, "a-client"))
+}
+
+// startAll has all members run with what is mounted now.
+func (s *scene) startAll() {
+	member := s.find("Secret a-member-tls").(*corev1.Secret)
+	ca := s.find("Secret a-client-ca").(*corev1.Secret)
+	s.sights = map[string]trust.Sight{}
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		pod := s.find("Pod " + name).(*corev1.Pod)
+		pod.Annotations[v1alpha1.AnnotationTrust] = member.Annotations[v1alpha1.AnnotationTrust]
+		port := trust.Port{Shown: der(s.t, member.Data["server.crt"]), Accepts: [][]byte{
+			pki.Pair{CertPEM: ca.Data[corev1.TLSCertKey]}.Subject(), pki.Pair{CertPEM: ca.Data["next.crt"]}.Subject(),
+		}}
+		s.sights[name] = trust.Sight{Client: port, Peer: port}
+	}
+}
+
+// der is a certificate in DER.
+func der(t *testing.T, text []byte) []byte {
+	t.Helper()
+	block, _ := pem.Decode(text)
+	if block == nil {
+		t.Fatal("no certificate")
+	}
+	return block.Bytes
+}
+
+func passesDue(v cluster.View) (all []string) {
+	for _, o := range v.Rotation.Turns {
+		all = append(all, string(o.Turn.Pass)+" "+o.Name)
+	}
+	return all
+}
+
+// TestFault62RotationIsSeen: members are outdated that trust others than is wanted, are looked at only while an authority is
+// rotated, and the next pass is due when all of them, and what is mounted, are ready for it.
+func TestFault62RotationIsSeen(t *testing.T) {
+	s := newScene(t)
+	v := s.look()
+	if asked := s.callsOf("Sight"); len(asked)+len(v.Rotation.Turns) > 0 || v.Rotation.Await != "" || v.Target.Trust != "" {
+		t.Errorf("at rest: %+v, looked at %v", v.Rotation, asked)
+	}
+	s.c.Annotations = map[string]string{v1alpha1.AnnotationRotate: "client:today"}
+	if got := passesDue(s.look()); !slices.Equal(got, []string{"introduce a-client-ca"}) {
+		t.Errorf("asked for: %v", got)
+	}
+	s.take(now.Add(-10*time.Minute), cluster.Introduce)
+	v = s.look()
+	outdated := v.Select(cluster.IsSuperseded, func(m cluster.Member) bool { return m.Pod.Distrusts })
+	if len(outdated) != 3 || len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "a-0 at port 2379") {
+		t.Errorf("introduced: %d outdated, %+v", len(outdated), v.Rotation)
+	}
+	if asked := s.callsOf("Sight"); len(asked) < 3 {
+		t.Errorf("looked at %v", asked)
+	}
+	s.startAll()
+	v = s.look()
+	if got := passesDue(v); !slices.Equal(got, []string{"switch to a-client-ca"}) || v.Count(cluster.IsOutdated) > 0 {
+		t.Errorf("all trust it: %v, %d outdated; %s", got, v.Count(cluster.IsOutdated), v.Rotation.Await)
+	}
+	s.sights["a-1"] = trust.Sight{Client: trust.Port{Err: "connection refused"}}
+	if v = s.look(); len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "a-1 at port 2379") || !strings.Contains(v.Rotation.Await, "refused") {
+		t.Errorf("one cannot be looked at: %+v", v.Rotation)
+	}
+	s.startAll()
+	s.take(now.Add(-time.Minute), cluster.Switch)
+	if v = s.look(); len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "to show a certificate by the new authority") {
+		t.Errorf("none shows it: %+v", v.Rotation)
+	}
+	s.startAll()
+	if v = s.look(); len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "was written at 2025-12-31T23:59:00Z") {
+		t.Errorf("clients have yet to get it: %+v", v.Rotation)
+	}
+}
+
+// TestFault38RotationNeedsBothClocks: a clock that is years ahead has nothing rotated.
+func TestFault38RotationNeedsBothClocks(t *testing.T) {
+	s := newScene(t)
+	const years = 9 * 365 * 24 * time.Hour
+	late := s.observer()
+	late.Now = func() time.Time { return now.Add(years) }
+	s.ahead = years
+	if got := passesDue(s.lookBy(late)); len(got) > 0 {
+		t.Errorf("by a wrong clock: %v", got)
+	}
+	s.ahead = 0
+	if got := passesDue(s.lookBy(late)); !slices.Equal(got, []string{"introduce a-client-ca", "introduce a-peer-ca"}) {
+		t.Errorf("in time: %v", got)
+	}
+}

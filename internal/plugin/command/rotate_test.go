@@ -1,0 +1,67 @@
+package command
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// TestRotate: it asks by an annotation, and waits until what was asked for is done.
+func TestRotate(t *testing.T) {
+	w := newWorld(t, cluster("a", available))
+	wantExit(t, w.run(t.Context(), "rotate", "a"), Done)
+	asked := func() string {
+		var c v1alpha1.EtcdCluster
+		if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "a"}, &c); err != nil {
+			t.Fatal(err)
+		}
+		return c.Annotations[v1alpha1.AnnotationRotate]
+	}
+	if got := asked(); got != "2026-11-24T12:00:00Z" {
+		t.Errorf("asked for %q", got)
+	}
+	wantExit(t, w.run(t.Context(), "rotate", "a", "--authority", "server"), Failed)
+	wantText(t, &w.err, "client or peer")
+
+	looks := 0
+	w.operator = func(o client.Object) error {
+		c, is := o.(*v1alpha1.EtcdCluster)
+		if !is || c.Annotations[v1alpha1.AnnotationRotate] == "" {
+			return nil
+		}
+		looks++
+		phase, reason := "Introduced", v1alpha1.ReasonWaiting
+		if looks > 3 {
+			phase = "Stable"
+		}
+		if looks > 4 {
+			reason = v1alpha1.ReasonAsWanted
+		}
+		c.Status.Authorities = []v1alpha1.AuthorityStatus{
+			{Name: "client", Secret: "a-client-ca", Phase: "Stable"},
+			{Name: "peer", Secret: "a-peer-ca", Phase: phase, Request: c.Annotations[v1alpha1.AnnotationRotate]},
+		}
+		progressing := condition(v1alpha1.ConditionProgressing, metav1.ConditionTrue, reason)
+		progressing.Message = "waiting for a-1 to trust the next authority"
+		c.Status.Conditions = append(c.Status.Conditions, progressing)
+		return nil
+	}
+	wantExit(t, w.run(t.Context(), "rotate", "a", "--authority", "peer", "--wait"), Done)
+	wantText(t, &w.out, "the authority of a for peers is rotated")
+	wantText(t, &w.err, "waiting for a-1 to trust the next authority")
+	if got := asked(); got != "peer:2026-11-24T12:00:00Z" {
+		t.Errorf("asked for %q", got)
+	}
+}
+
+// TestRotateWithoutTLS: there is nothing to rotate, and it says so.
+func TestRotateWithoutTLS(t *testing.T) {
+	plain := cluster("a", available)
+	plain.Spec.TLS.Mode = v1alpha1.TLSDisabled
+	w := newWorld(t, plain)
+	wantExit(t, w.run(t.Context(), "rotate", "a"), Failed)
+	wantText(t, &w.err, "has no authority")
+}
