@@ -87,8 +87,8 @@ const (
 	// AnnotationTrust holds, on the Secret that members mount, a fingerprint of the authorities in it once one of
 	// them was rotated; and on a Pod the one that it was made with. etcd reads them only when it starts.
 	AnnotationTrust = "etcd-operator.dev/trust"
-	// AnnotationWrittenAt holds, on a Secret that is mounted, when the operator wrote it last over something else
-	// (RFC 3339).
+	// AnnotationWrittenAt holds when the operator wrote other authorities into a Secret that is mounted (RFC 3339): of
+	// peers into that of members, of clients into the other one.
 	AnnotationWrittenAt = "etcd-operator.dev/written-at"
 )
 

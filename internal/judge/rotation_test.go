@@ -69,16 +69,21 @@ func passesDue(v cluster.View) (all []string) {
 // rotated, and the next pass is due when all of them, and what is mounted, are ready for it.
 func TestFault62RotationIsSeen(t *testing.T) {
 	s := newScene(t)
-	v := s.look()
+	look := func() cluster.View {
+		later := s.observer()
+		later.Now = func() time.Time { return now.Add(10 * time.Minute) }
+		return s.lookBy(later)
+	}
+	v := look()
 	if asked := s.callsOf("Sight"); len(asked)+len(v.Rotation.Turns) > 0 || v.Rotation.Await != "" || v.Target.Trust != "" {
 		t.Errorf("at rest: %+v, looked at %v", v.Rotation, asked)
 	}
 	s.c.Annotations = map[string]string{v1alpha1.AnnotationRotate: "client:today"}
-	if got := passesDue(s.look()); !slices.Equal(got, []string{"introduce a-client-ca"}) {
+	if got := passesDue(look()); !slices.Equal(got, []string{"introduce a-client-ca"}) {
 		t.Errorf("asked for: %v", got)
 	}
-	s.take(now.Add(-10*time.Minute), cluster.Introduce)
-	v = s.look()
+	s.take(now, cluster.Introduce)
+	v = look()
 	outdated := v.Select(cluster.IsSuperseded, func(m cluster.Member) bool { return m.Pod.Distrusts })
 	if len(outdated) != 3 || len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "a-0 at port 2379") {
 		t.Errorf("introduced: %d outdated, %+v", len(outdated), v.Rotation)
@@ -87,21 +92,21 @@ func TestFault62RotationIsSeen(t *testing.T) {
 		t.Errorf("looked at %v", asked)
 	}
 	s.startAll()
-	v = s.look()
+	v = look()
 	if got := passesDue(v); !slices.Equal(got, []string{"switch to a-client-ca"}) || v.Count(cluster.IsOutdated) > 0 {
 		t.Errorf("all trust it: %v, %d outdated; %s", got, v.Count(cluster.IsOutdated), v.Rotation.Await)
 	}
 	s.sights["a-1"] = trust.Sight{Client: trust.Port{Err: "connection refused"}}
-	if v = s.look(); len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "a-1 at port 2379") || !strings.Contains(v.Rotation.Await, "refused") {
+	if v = look(); len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "a-1 at port 2379") || !strings.Contains(v.Rotation.Await, "refused") {
 		t.Errorf("one cannot be looked at: %+v", v.Rotation)
 	}
 	s.startAll()
-	s.take(now.Add(-time.Minute), cluster.Switch)
-	if v = s.look(); len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "to show a certificate by the new authority") {
+	s.take(now.Add(9*time.Minute), cluster.Switch)
+	if v = look(); len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "to show a certificate by the new authority") {
 		t.Errorf("none shows it: %+v", v.Rotation)
 	}
 	s.startAll()
-	if v = s.look(); len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "was written at 2025-12-31T23:59:00Z") {
+	if v = look(); len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "was written at 2026-01-01T00:09:00Z") {
 		t.Errorf("clients have yet to get it: %+v", v.Rotation)
 	}
 }

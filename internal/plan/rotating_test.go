@@ -11,6 +11,7 @@ import (
 type rotating struct {
 	of    string
 	due   bool // it is to be rotated
+	other bool // the other authority is Introduced already
 	phase cluster.RotationPhase
 	trust int8 // is another one whenever others are trusted; each Pod trusts whom it was made to
 	ended bool // nothing is valid of what it has signed
@@ -37,6 +38,9 @@ func (w *world) trusted() bool {
 func (w *world) turns() {
 	r, v := &w.rotating, &w.view
 	v.Rotation = cluster.Rotation{Together: r.anew}
+	if r.other {
+		v.Rotation.Authorities = []cluster.Authority{{Name: "client", Phase: cluster.Introduced}}
+	}
 	turn := cluster.Turn{Pass: cluster.Introduce}
 	v.Ending = nil
 	switch {

@@ -21,6 +21,19 @@ func rotate(v cluster.View) Step {
 	}
 }
 
+// introduceBoth finishes an introduction of which only one authority has been written, before members mount that one: they
+// would restart once for each.
+func introduceBoth(v cluster.View) Step {
+	turns := slices.DeleteFunc(slices.Clone(v.Rotation.Turns), func(o cluster.Object) bool {
+		return o.Turn.Pass != cluster.Introduce || o.Denied.Stands()
+	})
+	isIntroduced := func(a cluster.Authority) bool { return a.Phase == cluster.Introduced }
+	if len(turns) == 0 || !slices.ContainsFunc(v.Rotation.Authorities, isIntroduced) {
+		return nil
+	}
+	return Apply{turns}
+}
+
 // renewEnded replaces authorities of which nothing is valid any more that they have signed, so that no member hears another
 // one that restarts. It takes all members away for a moment, and so a person to ask for it, unless none runs: only the
 // clock says that an authority has ended.

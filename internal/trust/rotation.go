@@ -204,9 +204,9 @@ func (h Held) isOnlyOld() bool {
 
 // awaitPods says until when Pods may have something older than what the Secrets hold that they mount.
 func (h Held) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.Duration, now time.Time) string {
-	secret, at := build.MemberSecret(c), h.written.member
-	if name == c.ClientCA() && h.written.client.After(at) {
-		secret, at = c.ClientSecret(), h.written.client
+	whom, secret, at := "clients", c.ClientSecret(), h.written.client
+	if name == c.PeerCA() {
+		whom, secret, at = "members", build.MemberSecret(c), h.written.peer
 	}
 	for _, mounted := range []string{build.MemberSecret(c), c.ClientSecret()} {
 		if h.Fault(c, mounted, now) != nil && h.CanMake(c, mounted, now) {
@@ -216,8 +216,8 @@ func (h Held) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.D
 	if now.Sub(at).Abs() >= pause {
 		return ""
 	}
-	return fmt.Sprintf("clients to %s the new authority of Secret %s: Secret %s, which they mount, was written at %s, and kubelets and clients have until %s",
-		what, name, secret, at.UTC().Format(time.RFC3339), at.Add(pause).UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s to %s the new authority of Secret %s: Secret %s, which they mount, was written at %s, and it may take until %s to come into all pods",
+		whom, what, name, secret, at.UTC().Format(time.RFC3339), at.Add(pause).UTC().Format(time.RFC3339))
 }
 
 type portOf struct {

@@ -108,9 +108,18 @@ func (l *land) tick(step time.Duration) {
 	l.everybodyHears()
 }
 
-// operate is one step of the plan: what members mount first, then members that are outdated, then the rotation.
+// operate is one step of the plan: the rest of an introduction, what members mount, members that are outdated, then the
+// rotation.
 func (l *land) operate() {
 	held := l.held()
+	if held.ClientCA.Phase() == cluster.Introduced || held.PeerCA.Phase() == cluster.Introduced {
+		for _, o := range l.look().Turns {
+			if o.Turn.Pass == cluster.Introduce {
+				l.take(o)
+				return
+			}
+		}
+	}
 	for _, name := range []string{build.MemberSecret(l.c), l.c.ClientSecret()} {
 		if held.Lost(l.c, l.c.ClientCA(), l.at) != nil || held.Lost(l.c, l.c.PeerCA(), l.at) != nil {
 			break

@@ -31,8 +31,9 @@ type Held struct {
 	written              written
 }
 
-// written is when the Secrets that are mounted got what they have; zero if they are missing.
-type written struct{ member, client time.Time }
+// written is since when the Secrets that are mounted have the authorities of peers and of clients that they have, and
+// certificates by those that sign; zero if they are missing.
+type written struct{ peer, client time.Time }
 
 // Names are the Secrets that the cluster needs, authorities first.
 func Names(c *v1alpha1.EtcdCluster) []string {
@@ -81,7 +82,7 @@ func pairOf(data map[string][]byte) pki.Pair {
 	return pki.Pair{CertPEM: data[corev1.TLSCertKey], KeyPEM: data[corev1.TLSPrivateKeyKey]}
 }
 
-// writtenAt is when the operator has written the Secret last.
+// writtenAt is when the operator has written other authorities into the Secret.
 func writtenAt(secret *corev1.Secret) time.Time {
 	if secret == nil {
 		return time.Time{}
@@ -174,11 +175,12 @@ func (h *Held) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, na
 		return build.Client(c, nil, nil, nil), nil
 	}
 	var err error
+	since := h.ClientCA.since(h.written.client, now, h.clientCA, h.Client)
 	if h.Client, err = h.ClientCA.issue(random, now, h.Client, userRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue client certificate: %w", err)
 	}
 	secret := build.Client(c, h.ClientCA.Bundle(), h.Client.CertPEM, h.Client.KeyPEM)
-	return build.Noted(secret, overwritten(len(h.clientCA) > 0, now)), nil
+	return build.Noted(secret, writtenSince(since)), nil
 }
 
 // Turn is the Secret of an authority after a pass of its rotation; nil if that was taken before.
@@ -201,13 +203,14 @@ func (h *Held) keep(c *v1alpha1.EtcdCluster, name string, a Authority) *corev1.S
 
 func (h *Held) makeMember(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
 	var err error
+	since := h.PeerCA.since(h.written.peer, now, h.memberCAs[1], h.Peer)
 	if h.Server, err = h.ClientCA.issue(random, now, h.Server, serverRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue server certificate: %w", err)
 	}
 	if h.Peer, err = h.PeerCA.issue(random, now, h.Peer, peerRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue peer certificate: %w", err)
 	}
-	notes := overwritten(len(h.memberCAs[0]) > 0, now)
+	notes := writtenSince(since)
 	notes[v1alpha1.AnnotationTrust] = h.wantedTrust()
 	return build.Noted(build.MemberTLS(c, map[string][]byte{
 		build.ClientCAKey: h.ClientCA.Bundle(), build.ServerCertKey: h.Server.CertPEM, build.ServerKeyKey: h.Server.KeyPEM,
@@ -215,10 +218,18 @@ func (h *Held) makeMember(random io.Reader, now time.Time, c *v1alpha1.EtcdClust
 	}), notes), nil
 }
 
-// overwritten says of a Secret that was there before when it was written.
-func overwritten(before bool, now time.Time) map[string]string {
-	if !before {
+// since is when a Secret got the authorities that it is to have, and a certificate by the one that signs: now, unless it
+// has had them before. A certificate that is only issued again makes nobody wait.
+func (a Authority) since(written, now time.Time, bundle []byte, leaf pki.Pair) time.Time {
+	if len(bundle) == 0 || bytes.Equal(bundle, a.Bundle()) && pki.IsSignedBy(leaf, a.Pair) {
+		return written
+	}
+	return now
+}
+
+func writtenSince(at time.Time) map[string]string {
+	if at.IsZero() {
 		return map[string]string{}
 	}
-	return map[string]string{v1alpha1.AnnotationWrittenAt: now.UTC().Format(time.RFC3339)}
+	return map[string]string{v1alpha1.AnnotationWrittenAt: at.UTC().Format(time.RFC3339)}
 }

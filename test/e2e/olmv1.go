@@ -43,7 +43,7 @@ func programOf(component, file string) string {
 // folder of its own.
 func keepCertificates(folder string) {
 	GinkgoHelper()
-	ca, err := pki.NewCA(rand.Reader, time.Now(), "e2e")
+	ca, err := pki.NewCA(rand.Reader, time.Now(), "e2e", time.Hour)
 	Expect(err).NotTo(HaveOccurred())
 	leaf, err := pki.Issue(rand.Reader, time.Now(), ca, pki.Request{
 		CommonName: "e2e", IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Server: true, Lifetime: time.Hour,
