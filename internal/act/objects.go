@@ -74,7 +74,28 @@ func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object clien
 	} else if err != nil {
 		return fmt.Errorf("get %s: %w", object.GetName(), err)
 	}
+	if secret, is := existing.(*corev1.Secret); is && object.GetResourceVersion() != "" {
+		return a.exchange(ctx, secret, object)
+	}
 	return a.apply(ctx, object)
+}
+
+// exchange has a Secret hold nothing but what the other one holds, unless it has changed since that was made of it. An apply
+// would leave an authority trusted that was dropped, if it was created, or put back by others, with it.
+func (a *Actor) exchange(ctx context.Context, existing *corev1.Secret, wanted client.Object) error {
+	existing.SetResourceVersion(wanted.GetResourceVersion())
+	changed := existing.DeepCopy()
+	if secret, is := wanted.(*corev1.Secret); is {
+		changed.Data = secret.Data
+	}
+	for name, value := range wanted.GetAnnotations() {
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, name, value)
+	}
+	way := client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{})
+	if err := a.Client.Patch(ctx, changed, way, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		return fmt.Errorf("patch secret %s: %w", existing.Name, err)
+	}
+	return nil
 }
 
 func kindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }

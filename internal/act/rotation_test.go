@@ -127,6 +127,13 @@ func TestFault63LostAuthorityIsIntroduced(t *testing.T) {
 	}
 	s.mustDo(plan.Apply{Objects: applyAll().Objects[2:4]})
 	member := s.secret("a-member-tls")
+	defer func() {
+		s.mustDo(plan.Apply{Objects: turn(cluster.Switch, "").Objects[:1]})
+		s.mustDo(plan.Apply{Objects: turn(cluster.Drop, "").Objects[:1]})
+		if ca := s.secret("a-client-ca"); len(ca.Data) != 3 || s.held().ClientCA.Phase() != cluster.Stable {
+			t.Errorf("it keeps what it was created with: %d keys, %s", len(ca.Data), s.held().ClientCA.Phase())
+		}
+	}()
 	if !bytes.Equal(member.Data["server.crt"], mounted.Data["server.crt"]) || bytes.Equal(member.Data["client-ca.crt"], mounted.Data["client-ca.crt"]) {
 		t.Error("members are not told of the next authority, or get certificates that nobody trusts")
 	}

@@ -214,7 +214,8 @@ func newCA(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string
 
 // secret is what keeps the authority.
 func (a Authority) secret(c *v1alpha1.EtcdCluster, name string) *corev1.Secret {
-	secret := build.Authority(c, name, a.CertPEM, a.KeyPEM)
+	// One that was lost has an empty key: without any the API server refuses a Secret of this type.
+	secret := build.Authority(c, name, a.CertPEM, append([]byte{}, a.KeyPEM...))
 	for key, value := range map[string][]byte{
 		build.NextCertKey: a.Next.CertPEM, build.NextKeyKey: a.Next.KeyPEM, build.PreviousKey: a.Previous,
 	} {
