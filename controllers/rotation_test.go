@@ -1,0 +1,73 @@
+//go:build envtest
+
+package controllers_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+// TestFault63ALostAuthorityGoesThroughAllPasses: a real API server takes each pass, and keeps nothing of the one before,
+// whoever has written it.
+func TestFault63ALostAuthorityGoesThroughAllPasses(t *testing.T) {
+	for name, lose := range map[string]func(*corev1.Secret) error{
+		"gone": func(s *corev1.Secret) error { return server.Delete(t.Context(), s) },
+		"garbage": func(s *corev1.Secret) error {
+			s.Data[corev1.TLSPrivateKeyKey] = []byte("garbage")
+			return server.Update(t.Context(), s)
+		},
+		"put back by others": func(s *corev1.Secret) error {
+			s.Data["previous.crt"] = s.Data[corev1.TLSCertKey]
+			return server.Update(t.Context(), s, client.FieldOwner("backup-tool"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := create(t, elsewhere, "lost-"+name[:3])
+			actor := &act.Actor{Client: live, Live: live, Now: time.Now, Random: rand.Reader}
+			do := func(pass cluster.Pass, names ...string) error {
+				var objects []cluster.Object
+				for _, name := range names {
+					objects = append(objects, cluster.Object{Kind: "Secret", Name: name, Turn: cluster.Turn{Pass: pass, Because: trust.ByLoss}})
+				}
+				return actor.Do(t.Context(), c, cluster.View{}, plan.Apply{Objects: objects})
+			}
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(do("", trust.Names(c)...))
+			ca := &corev1.Secret{}
+			must(get(t, c, c.PeerCA(), ca))
+			must(lose(ca))
+			for _, pass := range []cluster.Pass{cluster.Introduce, cluster.Switch, cluster.Drop} {
+				must(do(pass, c.PeerCA()))
+				must(do("", trust.Names(c)[2:]...))
+			}
+			must(get(t, c, c.PeerCA(), ca))
+			held := trust.Read(c, func(name string) *corev1.Secret {
+				secret := &corev1.Secret{}
+				must(get(t, c, name, secret))
+				return secret
+			})
+			if held.IsRotating() || len(ca.Data) != 3 || !held.PeerCA.Signs(time.Now()) {
+				t.Errorf("%s with %d keys", held.PeerCA.Phase(), len(ca.Data))
+			}
+			for _, name := range trust.Names(c) {
+				if fault := held.Fault(c, name, time.Now()); fault != nil {
+					t.Errorf("%s: %v", name, fault)
+				}
+			}
+		})
+	}
+}
