@@ -226,7 +226,9 @@ func TestLostAuthorityOfAFormedCluster(t *testing.T) {
 	}
 	eventually(t, "a word about it", needsHelp(true))
 	degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
-	for _, part := range []string{"Secret lost-peer-ca: it is missing", "another authority is introduced beside it when all members are healthy"} {
+	for _, part := range []string{
+		"Secret lost-peer-ca: it is missing", "another authority is introduced beside it when all members are healthy",
+	} {
 		if !strings.Contains(degraded.Message, part) {
 			t.Errorf("it says %s", degraded.Message)
 		}

@@ -244,7 +244,8 @@ var storage = []refusal{
 	},
 	{
 		name: "certificates that outlive their authority", bad: "{tls: {lifetimes: {authority: 24h, certificate: 24h}}}",
-		good: "{tls: {lifetimes: {authority: 25h, certificate: 24h}}}", says: "tls.lifetimes.authority|must be longer than tls.lifetimes.certificate",
+		good: "{tls: {lifetimes: {authority: 25h, certificate: 24h}}}",
+		says: "tls.lifetimes.authority|must be longer than tls.lifetimes.certificate",
 	},
 	{
 		name: "an authority with a shorter life than a default certificate", bad: "{tls: {lifetimes: {authority: 720h}}}",

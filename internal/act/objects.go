@@ -122,7 +122,7 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 			unlabelled = errors.Join(unlabelled, a.relabel(ctx, c, labelled, found[name]))
 			continue
 		}
-		secret, err := a.makeSecret(&held, c, name, object.Turn)
+		secret, err := a.makeSecret(&held, c, found[name], object)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("make secret %s: %w", name, err)
@@ -132,20 +132,23 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 				return nil, err
 			}
 		default:
-			if turns { // refused if it has changed: the next authority may sign already
-				secret.ResourceVersion = found[name].ResourceVersion
-			}
 			applied = append(applied, secret)
 		}
 	}
 	return applied, unlabelled
 }
 
-func (a *Actor) makeSecret(held *trust.Held, c *v1alpha1.EtcdCluster, name string, turn cluster.Turn) (*corev1.Secret, error) {
-	if turn.Pass != "" {
-		return held.Turn(a.Random, a.Now(), c, name, turn)
+func (a *Actor) makeSecret(
+	held *trust.Held, c *v1alpha1.EtcdCluster, found *corev1.Secret, wanted cluster.Object,
+) (*corev1.Secret, error) {
+	if wanted.Turn.Pass == "" {
+		return held.Make(a.Random, a.Now(), c, wanted.Name)
 	}
-	return held.Make(a.Random, a.Now(), c, name)
+	secret, err := held.Turn(a.Random, a.Now(), c, wanted.Name, wanted.Turn)
+	if secret != nil && found != nil { // refused if it has changed: the next authority may sign already
+		secret.ResourceVersion = found.ResourceVersion
+	}
+	return secret, err
 }
 
 func (a *Actor) makeAuthority(ctx context.Context, c *v1alpha1.EtcdCluster, secret *corev1.Secret) error {

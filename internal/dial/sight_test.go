@@ -32,7 +32,8 @@ func TestHandshakeTells(t *testing.T) {
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(append(bytes.Clone(old.CertPEM), next.CertPEM...))
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate}, ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert,
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate},
+		ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -97,7 +97,9 @@ func TestFault62RotationIsSeen(t *testing.T) {
 		t.Errorf("all trust it: %v, %d outdated; %s", got, v.Count(cluster.IsOutdated), v.Rotation.Await)
 	}
 	s.sights["a-1"] = trust.Sight{Client: trust.Port{Err: "connection refused"}}
-	if v = look(); len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "a-1 at port 2379") || !strings.Contains(v.Rotation.Await, "refused") {
+	v = look()
+	await := v.Rotation.Await
+	if len(v.Rotation.Turns) > 0 || !strings.Contains(await, "a-1 at port 2379") || !strings.Contains(await, "refused") {
 		t.Errorf("one cannot be looked at: %+v", v.Rotation)
 	}
 	s.startAll()

@@ -32,8 +32,8 @@ func LostAuthority(v cluster.View) string {
 		return strings.Join(faults, "; ") + "; members go on to serve with their certificates; another authority is introduced beside it " +
 			"when all members are healthy and nothing else is to be done; or restore it from a backup"
 	}
-	return strings.Join(faults, "; ") + "; members go on to serve with their certificates; restore it from a backup; or, to have another made, " +
-		"set spec.size to 0 and back"
+	return strings.Join(faults, "; ") + "; members go on to serve with their certificates; restore it from a backup; " +
+		"or, to have another made, set spec.size to 0 and back"
 }
 
 // EndOfAuthority says which certificate authorities end soon, what happens or is to be done about it, and

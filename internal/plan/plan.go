@@ -42,7 +42,7 @@ var repairs = []clause{
 		{"adopt volumes", adoptVolumes, "takes volumes that were kept for this cluster as its members"},
 		{"choose the first members", chooseFirstMembers, "writes the names of the first members into the status, before any Pod"},
 		{"choose the first members again", chooseAgain, "follows a changed size or storage class while no first member can have run"},
-		{"introduce both authorities", introduceBoth, "introduces the other authority, too, where only one of two was, before members mount that one"},
+		{"introduce both authorities", introduceBoth, "introduces the other authority, too, before members mount one of two"},
 		{"ensure needed objects", ensureObjects, "applies what members need to start; before the cluster has formed, all objects"},
 		{"detach foreign data", detachForeign, "detaches members that run on the data of another cluster from the client Service"},
 		{"leave data of another namespace alone", leaveMoved, "refuses data whose member list names another namespace"},
@@ -106,7 +106,7 @@ var changes = []clause{
 	}},
 	{"then clean up", []rule{
 		{"delete expired volumes", deleteExpired, "deletes volumes whose quarantine is over"},
-		{"rotate authorities", rotate, "replaces a certificate authority in passes: both are trusted, the next one signs, the old one is dropped"},
+		{"rotate authorities", rotate, "replaces an authority in passes: both are trusted, the next one signs, the old one is dropped"},
 		{"report what cannot be done", reportBlocked, "refuses with what is wanted and cannot be done"},
 	}},
 }

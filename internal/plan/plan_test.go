@@ -128,7 +128,8 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	var rotate string
 	if d.MaybeScanArgs(t, "rotate", &rotate) || d.HasArg("held") {
 		due := strings.HasPrefix(rotate, "due") || d.HasArg("held")
-		w.rotating = rotating{of: "a-peer-ca", due: due, ended: strings.HasPrefix(rotate, "ended"), asked: rotate == "ended-asked", other: rotate == "due-other"}
+		w.rotating = rotating{of: "a-peer-ca", due: due, ended: strings.HasPrefix(rotate, "ended")}
+		w.rotating.asked, w.rotating.other = rotate == "ended-asked", rotate == "due-other"
 		if len(v.Lost) > 0 {
 			w.rotating.of = v.Lost[0].Name
 		}

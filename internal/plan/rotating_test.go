@@ -87,8 +87,8 @@ func (w *world) take(objects []cluster.Object) {
 func keepsRotating(w *world) bool {
 	v := &w.view
 	_, all := w.voters(healthy)
-	well := all == v.Want.Size && all > 0 && len(v.Select(cluster.Not(cluster.IsListed))) == 0 && v.Count(cluster.IsVoter, cluster.IsServing) == all &&
-		v.Count(cluster.IsOutdated) == 0
+	well := all == v.Want.Size && all > 0 && len(v.Select(cluster.Not(cluster.IsListed))) == 0 &&
+		v.Count(cluster.IsVoter, cluster.IsServing) == all && v.Count(cluster.IsOutdated) == 0
 	step, _ := plan.Next(*v)
 	return well && (w.rotating.due || w.rotating.phase != "" && w.rotating.phase != cluster.Stable) && step == plan.Step(plan.Done{})
 }

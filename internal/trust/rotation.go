@@ -70,7 +70,8 @@ func (h Held) Rotation(c *v1alpha1.EtcdCluster, f Facts) cluster.Rotation {
 			if h.ClientCA.Phase() == cluster.Introduced || h.PeerCA.Phase() == cluster.Introduced {
 				continue // both are dropped together
 			}
-			r.Await, turn = h.awaitDrop(c, name, f), pass(name, "nothing shows what the authority before has signed", cluster.Turn{Pass: cluster.Drop})
+			r.Await = h.awaitDrop(c, name, f)
+			turn = pass(name, "nothing shows what the authority before has signed", cluster.Turn{Pass: cluster.Drop})
 		case cluster.Stable:
 			continue
 		}
@@ -88,19 +89,14 @@ func pass(name, why string, turn cluster.Turn) cluster.Object {
 	return cluster.Object{Kind: "Secret", Name: name, Why: why, CanWait: true, Turn: turn}
 }
 
-// begin are the authorities whose rotation is to begin. While one that was replaced is still trusted only one begins that
-// can sign no more.
+// begin are the authorities whose rotation is to begin.
 func (h Held) begin(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Object {
-	busy := h.ClientCA.Phase() == cluster.Switched || h.PeerCA.Phase() == cluster.Switched
 	var turns []cluster.Object
 	for _, percent := range []time.Duration{rotateAt, joinAt} {
 		for _, name := range Authorities(c) {
 			taken := slices.ContainsFunc(turns, func(o cluster.Object) bool { return o.Name == name })
-			if h.of(c, name).Phase() == cluster.Introduced || taken {
-				continue
-			}
-			if why, because := h.due(c, name, percent, now); because != "" && (!busy || because == ByLoss || because == ByEnd) {
-				turns = append(turns, pass(name, why, h.turn(c, name, because)))
+			if o, begins := h.begins(c, name, percent, now); begins && !taken {
+				turns = append(turns, o)
 			}
 		}
 		if len(turns) == 0 && !h.IsRotating() {
@@ -108,6 +104,17 @@ func (h Held) begin(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Object {
 		}
 	}
 	return turns
+}
+
+// begins says whether the rotation of the authority is to begin. While one that was replaced is still trusted only one
+// begins that can sign no more.
+func (h Held) begins(c *v1alpha1.EtcdCluster, name string, percent time.Duration, now time.Time) (cluster.Object, bool) {
+	why, because := h.due(c, name, percent, now)
+	busy := h.ClientCA.Phase() == cluster.Switched || h.PeerCA.Phase() == cluster.Switched
+	if because == "" || h.of(c, name).Phase() == cluster.Introduced || busy && because != ByLoss && because != ByEnd {
+		return cluster.Object{}, false
+	}
+	return pass(name, why, h.turn(c, name, because)), true
 }
 
 // turn begins a rotation. A request that there is counts as acted on, whatever the rotation begins for.
@@ -216,7 +223,8 @@ func (h Held) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.D
 	if now.Sub(at).Abs() >= pause {
 		return ""
 	}
-	return fmt.Sprintf("%s to %s the new authority of Secret %s: Secret %s, which they mount, was written at %s, and it may take until %s to come into all pods",
+	return fmt.Sprintf("%s to %s the new authority of Secret %s: Secret %s, which they mount, was written at %s, "+
+		"and comes into all pods until %s",
 		whom, what, name, secret, at.UTC().Format(time.RFC3339), at.Add(pause).UTC().Format(time.RFC3339))
 }
 

@@ -91,7 +91,8 @@ func (l *land) sights() (all []trust.Sight) {
 }
 
 func (l *land) look() cluster.Rotation {
-	return l.held().Rotation(l.c, trust.Facts{Now: l.at, Come: l.at, Members: []string{"example-0", "example-1", "example-2"}, Sights: l.sights()})
+	facts := trust.Facts{Now: l.at, Come: l.at, Members: []string{"example-0", "example-1", "example-2"}, Sights: l.sights()}
+	return l.held().Rotation(l.c, facts)
 }
 
 // tick does one thing that the operator does next, if it is about to, and lets kubelets look after Pods.
@@ -184,7 +185,8 @@ func (l *land) trusts(who string, bundle []byte, whom string, shown []byte) {
 	l.t.Helper()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
-	_, err := certificates(l.t, shown)[0].Verify(x509.VerifyOptions{Roots: roots, CurrentTime: l.at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	how := x509.VerifyOptions{Roots: roots, CurrentTime: l.at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
+	_, err := certificates(l.t, shown)[0].Verify(how)
 	if err != nil {
 		l.t.Fatalf("after %s: %s does not trust %s: %v\n%s", l.at.Sub(now), who, whom, err, strings.Join(l.history, "\n"))
 	}
@@ -334,8 +336,10 @@ func TestWhatBeginsARotation(t *testing.T) {
 		{name: "young"},
 		{name: "two thirds", at: life/100*67 + time.Minute, want: "introduce example-client-ca Age, introduce example-peer-ca Age"},
 		{name: "before that", at: life/100*67 - time.Minute},
-		{name: "the other is nearly as old", at: life/100*67 + time.Minute, peerAge: life / 100 * 6,
-			want: "introduce example-client-ca Age, introduce example-peer-ca Age"},
+		{
+			name: "the other is nearly as old", at: life/100*67 + time.Minute, peerAge: life / 100 * 6,
+			want: "introduce example-client-ca Age, introduce example-peer-ca Age",
+		},
 		{name: "the other is younger", at: life/100*67 + time.Minute, peerAge: life / 100 * 8, want: "introduce example-client-ca Age"},
 		{name: "both", request: "2026", want: "introduce example-client-ca Request, introduce example-peer-ca Request"},
 		{name: "a time", request: "2026-11-25T08:00:00Z", want: "introduce example-client-ca Request, introduce example-peer-ca Request"},
@@ -471,7 +475,9 @@ func TestSecretsInEachPass(t *testing.T) {
 		how   cluster.Pass
 		title string
 	}{
-		{cluster.Introduce, "The next authority of clients is introduced."}, {cluster.Switch, "It signs."}, {cluster.Drop, "The one before is dropped."},
+		{cluster.Introduce, "The next authority of clients is introduced."},
+		{cluster.Switch, "It signs."},
+		{cluster.Drop, "The one before is dropped."},
 	} {
 		turn.Pass = pass.how
 		l.take(cluster.Object{Kind: "Secret", Name: l.c.ClientCA(), Turn: turn})

@@ -30,8 +30,9 @@ func (a *app) rotate() *cobra.Command {
 	var want rotated
 	cmd := &cobra.Command{
 		Use: "rotate CLUSTER", Short: "Have other certificate authorities made",
-		Long: "Ask for other certificate authorities of a cluster: both, or one of them with --authority. The next one is trusted first, then it signs,\n" +
-			"then the one before is dropped; every member restarts twice, one at a time, and clients that read their certificates again notice nothing.\n" +
+		Long: "Ask for other certificate authorities of a cluster: both, or one of them with --authority. The next one is trusted first,\n" +
+			"then it signs, then the one before is dropped; every member restarts twice, one at a time, and clients that read their\n" +
+			"certificates again notice nothing.\n" +
 			"Where an authority has ended already all members restart at once.\n" +
 			"With --wait follow it until it is done. Ctrl-C stops waiting, not the rotation.\n\n" +
 			"Exit code with --wait: 0 rotated; 3 not finished in time.",
