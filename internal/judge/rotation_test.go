@@ -113,6 +113,23 @@ func TestFault62RotationIsSeen(t *testing.T) {
 	}
 }
 
+// TestFault62StartedWithoutTheNextOne: a kubelet whose cache is old has started a member with an old bundle. The next authority
+// signs nothing before that member trusts it, and people are told which one it is.
+func TestFault62StartedWithoutTheNextOne(t *testing.T) {
+	s := newScene(t)
+	s.take(now, cluster.Introduce)
+	s.startAll()
+	old := s.sights["a-1"]
+	old.Client.Accepts = old.Client.Accepts[:1]
+	s.sights["a-1"] = old
+	later := s.observer()
+	later.Now = func() time.Time { return now.Add(10 * time.Minute) }
+	v := s.lookBy(later)
+	if len(v.Rotation.Turns) > 0 || !strings.Contains(v.Rotation.Await, "a-1 at port 2379 to trust the next authority of Secret a-client-ca") {
+		t.Errorf("%+v", v.Rotation)
+	}
+}
+
 // TestFault38RotationNeedsBothClocks: a clock that is years ahead has nothing rotated.
 func TestFault38RotationNeedsBothClocks(t *testing.T) {
 	s := newScene(t)

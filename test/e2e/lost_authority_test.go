@@ -15,16 +15,20 @@ func lostAuthorities() {
 		"client": (*v1alpha1.EtcdCluster).ClientCA, "peer": (*v1alpha1.EtcdCluster).PeerCA,
 	} {
 		It("fault 63: an authority that is deleted is replaced while members and clients go on: of "+of+"s", func() {
+			needsService()
 			namespace := newNamespace()
 			startOperator(namespace)
-			c := create(newCluster(namespace, "orphan", shortLived))
+			c := create(newCluster(namespace, "orphan"))
 			put(c, "before", "kept")
 			signed := signers(c)
 			w := startMounted(c)
 			Expect(api.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: nameOf(c)}})).To(Succeed())
-			Eventually(func(g Gomega) []string { return reasonsOf(g, c) }).Should(ContainElement("AuthorityIntroduced"))
+			tells(c, "AuthorityIntroduced")
 
 			By("a member that restarts meanwhile hears the others and is heard")
+			Eventually(func(g Gomega) { // when the others do not restart, too
+				g.Expect(read(g, c).Status.Authorities).To(ContainElement(HaveField("Phase", "Switched")))
+			}).WithTimeout(rotationTakes).Should(Succeed())
 			victim, _ := aFollower(c)
 			deletePod(c, victim)
 			comesBack(c, victim)

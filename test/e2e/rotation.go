@@ -47,7 +47,8 @@ func (m *mount) identity() (*tls.Config, error) {
 	return m.now, nil
 }
 
-// startMounted writes as an application does that mounts the client Secret and reads it with every handshake.
+// startMounted writes as an application does that mounts the client Secret and reads it with every handshake. Members
+// restart meanwhile: a write has failed if it is not acknowledged in ten seconds.
 func startMounted(c *v1alpha1.EtcdCluster) *writer {
 	GinkgoHelper()
 	mounted := &mount{cluster: c, now: identity(c), read: time.Now()}
@@ -66,7 +67,8 @@ func startMounted(c *v1alpha1.EtcdCluster) *writer {
 	}
 	etcd, err := clientv3.New(way)
 	Expect(err).NotTo(HaveOccurred())
-	w := &writer{cluster: c, etcd: etcd, prefix: fmt.Sprintf("mounted/%d/", time.Now().UnixNano()), stop: make(chan struct{})}
+	prefix := fmt.Sprintf("mounted/%d/", time.Now().UnixNano())
+	w := &writer{cluster: c, etcd: etcd, prefix: prefix, stop: make(chan struct{}), repeats: true}
 	w.done.Go(w.write)
 	return w
 }
