@@ -39,14 +39,14 @@ func programOf(component, file string) string {
 	return found[len(found)-1]
 }
 
-// keepCertificates writes a certificate for this machine, and its authority into a
+// keepCertificates writes a certificate for an address, and its authority into a
 // folder of its own.
-func keepCertificates(folder string) {
+func keepCertificates(folder string, address net.IP) {
 	GinkgoHelper()
 	ca, err := pki.NewCA(rand.Reader, time.Now(), "e2e", time.Hour)
 	Expect(err).NotTo(HaveOccurred())
 	leaf, err := pki.Issue(rand.Reader, time.Now(), ca, pki.Request{
-		CommonName: "e2e", IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Server: true, Lifetime: time.Hour,
+		CommonName: "e2e", IPs: []net.IP{address}, Server: true, Lifetime: time.Hour,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(os.Mkdir(filepath.Join(folder, "cas"), 0o750)).To(Succeed())

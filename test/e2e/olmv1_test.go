@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,7 @@ func throughOLMv1() {
 			apply(readObject(programOf("olmv1", "manifests/olm.operatorframework.io_"+kind+".yaml")))
 		}
 		folder := GinkgoT().TempDir()
-		keepCertificates(folder)
+		keepCertificates(folder, net.IPv4(127, 0, 0, 1))
 		startInHome(folder, programOf("olmv1", "catalogd"), "--system-namespace=olmv1-system", "--cache-dir="+folder+"/catalogd",
 			"--catalogs-server-addr="+contents, "--external-address="+contents, "--metrics-bind-address="+v1Metrics,
 			"--tls-cert="+folder+"/tls.crt", "--tls-key="+folder+"/tls.key",

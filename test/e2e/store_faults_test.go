@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -127,6 +130,21 @@ func faultsOfStores() {
 		}).Should(Succeed())
 		changeStore(elsewhere, func(spec *v1alpha1.EtcdBackupStoreSpec) { spec.S3.Region = "us-east-1" })
 		canBeUsed(elsewhere)
+	})
+
+	It("fault 56: whose certificate nobody trusts are said to be that, until their authority is named", func() {
+		encrypted, folder := startS3(), GinkgoT().TempDir()
+		host, _, _ := net.SplitHostPort(encrypted.address)
+		keepCertificates(folder, net.ParseIP(host))
+		encrypted.restart("--cert", filepath.Join(folder, "tls.crt"), "--key", filepath.Join(folder, "tls.key"))
+		untrusted := newS3Store(encrypted, c.Namespace, "untrusted", func(s3 *v1alpha1.S3Store) { s3.Endpoint = "https://" + encrypted.address })
+		storeSays(untrusted, v1alpha1.ReasonStoreUntrusted, "")
+		authority, err := os.ReadFile(filepath.Join(folder, "cas", "ca.crt"))
+		Expect(err).NotTo(HaveOccurred())
+		newSecret(c.Namespace, "authority", map[string]string{"ca.crt": string(authority)})
+		changeStore(untrusted, func(spec *v1alpha1.EtcdBackupStoreSpec) { spec.S3.CA = &v1alpha1.CASource{Secret: "authority"} })
+		canBeUsed(untrusted)
+		back(c, "untrusted", "encrypted")
 	})
 
 	It("fault 56: that fail in the middle of a restore in place stop no member, and it goes on when they are back", func() {
