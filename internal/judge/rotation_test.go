@@ -117,7 +117,7 @@ func TestFault62RotationIsSeen(t *testing.T) {
 // signs nothing before that member trusts it, and people are told which one it is.
 func TestFault62StartedWithoutTheNextOne(t *testing.T) {
 	s := newScene(t)
-	s.take(now, cluster.Introduce)
+	s.take(now.Add(time.Second), cluster.Introduce)
 	s.startAll()
 	old := s.sights["a-1"]
 	old.Client.Accepts = old.Client.Accepts[:1]
