@@ -298,19 +298,19 @@ type TLS struct {
 // +kubebuilder:validation:XValidation:rule="duration(has(self.authority) ? self.authority : '87600h') > duration(has(self.certificate) ? self.certificate : '8760h')",fieldPath=".authority",message="tls.lifetimes.authority must be longer than tls.lifetimes.certificate (a year if it is not given): no certificate outlives the authority that has signed it"
 type Lifetimes struct {
 	// authority is how long an authority is valid, for clients and for peers. Default 87600h, ten years; at
-	// least 15m: a third of it must be enough to restart every member, one after the other. A change holds for
+	// least 30m: a third of it must be enough to restart every member, one after the other. A change holds for
 	// the next authority that is made.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('15m')",message="tls.lifetimes.authority must be at least 15m: a third of it must be enough to restart every member, one after the other"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30m')",message="tls.lifetimes.authority must be at least 30m: a third of it must be enough to restart every member, one after the other"
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('876000h')",message="tls.lifetimes.authority must be at most 876000h, a hundred years"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Lifetime of Authorities",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=61
 	Authority metav1.Duration `json:"authority,omitzero"`
 
 	// certificate is how long certificates of members and of clients are valid. Default 8760h, a year; at
-	// least 6m: kubelets take up to a minute and a half to bring another one into Pods, and a third of it must be
-	// enough for that. A shorter one holds at once, a longer one for the next certificate that is made. No member restarts for it.
+	// least 12m: the operator looks once in a minute and a half, kubelets take as long to bring another one into Pods, and
+	// a third of it must be enough for both. A shorter one holds at once, a longer one for the next certificate that is made. No member restarts for it.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('6m')",message="tls.lifetimes.certificate must be at least 6m: kubelets take up to a minute and a half to bring another certificate into Pods"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('12m')",message="tls.lifetimes.certificate must be at least 12m: a third of it must be enough to bring another certificate into Pods"
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('87600h')",message="tls.lifetimes.certificate must be at most 87600h, ten years"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Lifetime of Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=62
 	Certificate metav1.Duration `json:"certificate,omitzero"`

@@ -256,12 +256,12 @@ var storage = []refusal{
 		good: "{tls: {lifetimes: {certificate: 87599h}}}", says: "tls.lifetimes.authority|must be longer",
 	},
 	{
-		name: "an authority that ends before members have restarted", bad: "{tls: {lifetimes: {authority: 14m, certificate: 6m}}}",
-		good: "{tls: {lifetimes: {authority: 15m, certificate: 6m}}}", says: "tls.lifetimes.authority|at least 15m",
+		name: "an authority that ends before members have restarted", bad: "{tls: {lifetimes: {authority: 29m, certificate: 12m}}}",
+		good: "{tls: {lifetimes: {authority: 30m, certificate: 12m}}}", says: "tls.lifetimes.authority|at least 30m",
 	},
 	{
-		name: "a certificate that ends before kubelets have seen the next", bad: "{tls: {lifetimes: {certificate: 5m}}}",
-		good: "{tls: {lifetimes: {certificate: 6m}}}", says: "tls.lifetimes.certificate|at least 6m",
+		name: "a certificate that ends before kubelets have seen the next", bad: "{tls: {lifetimes: {certificate: 11m}}}",
+		good: "{tls: {lifetimes: {certificate: 12m}}}", says: "tls.lifetimes.certificate|at least 12m",
 	},
 	{
 		name: "a lifetime that is none", bad: "{tls: {lifetimes: {certificate: ten days}}}", good: "{tls: {lifetimes: {certificate: 240h}}}",

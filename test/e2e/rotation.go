@@ -19,7 +19,7 @@ import (
 
 // shortLived has certificates live for as short as is allowed.
 func shortLived(spec *v1alpha1.EtcdClusterSpec) {
-	spec.TLS.Lifetimes.Authority.Duration, spec.TLS.Lifetimes.Certificate.Duration = 15*time.Minute, 6*time.Minute
+	spec.TLS.Lifetimes.Authority.Duration, spec.TLS.Lifetimes.Certificate.Duration = 30*time.Minute, 12*time.Minute
 }
 
 // refreshes is how old at most what a Pod has mounted is: kubelets look after a Pod once in 60 to 90 seconds.
@@ -99,7 +99,7 @@ func requestRotation(c *v1alpha1.EtcdCluster, request string) {
 }
 
 // rotationTakes is how long a rotation may take: kubelets are waited for twice, and members restart twice.
-const rotationTakes = 10 * time.Minute
+const rotationTakes = 15 * time.Minute
 
 // isRotated waits until the named authorities are others than before, and nothing is left to do.
 func isRotated(c *v1alpha1.EtcdCluster, before map[string]string, names ...string) {
