@@ -308,7 +308,8 @@ type Lifetimes struct {
 
 	// certificate is how long certificates of members and of clients are valid. Default 8760h, a year; at
 	// least 12m: the operator looks once in a minute and a half, kubelets take as long to bring another one into Pods, and
-	// a third of it must be enough for both. A shorter one holds at once, a longer one for the next certificate that is made. No member restarts for it.
+	// a third of it must be enough for both. A shorter one holds at once, a longer one for the next certificate that is made.
+	// No member restarts for it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('12m')",message="tls.lifetimes.certificate must be at least 12m: a third of it must be enough to bring another certificate into Pods"
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('87600h')",message="tls.lifetimes.certificate must be at most 87600h, ten years"
