@@ -33,6 +33,7 @@ type land struct {
 	app     *pod
 	dies    bool      // the operator dies between two writes now and then
 	rests   time.Time // until when the operator does not look: nothing was to be done
+	writes  int
 	history []string
 }
 
@@ -105,9 +106,9 @@ func (l *land) tick(step time.Duration) {
 		}
 	}
 	if l.chance.IntN(3) > 0 && l.at.After(l.rests) {
-		done := len(l.history)
+		acted := l.writes
 		l.operate()
-		if len(l.history) == done && l.look().Await == "" { // it looks again as late as memory.Idle, loosely, lets it
+		if l.writes == acted && l.look().Await == "" { // at rest it looks after memory.Idle, and half of that again
 			l.rests = l.at.Add(l.lag())
 		}
 	}
@@ -136,6 +137,7 @@ func (l *land) operate() {
 				l.t.Fatal(err)
 			}
 			l.secrets[name] = secret
+			l.writes++
 			if l.dies {
 				return
 			}
@@ -146,6 +148,7 @@ func (l *land) operate() {
 	for _, p := range l.members {
 		if p.trust != trusted {
 			l.start(p)
+			l.writes++
 			l.history = append(l.history, "restart "+p.name)
 			return
 		}
@@ -168,6 +171,7 @@ func (l *land) take(o cluster.Object) {
 		return
 	}
 	l.secrets[o.Name] = secret
+	l.writes++
 	l.history = append(l.history, string(o.Turn.Pass)+" "+o.Name)
 	if again, _ := held.Turn(rand.Reader, l.at, l.c, o.Name, o.Turn); again != nil {
 		l.t.Errorf("%s of %s is taken twice", o.Turn.Pass, o.Name)
