@@ -1000,7 +1000,7 @@ func (in *NetworkBlock) DeepCopyInto(out *NetworkBlock) {
 	*out = *in
 	if in.Except != nil {
 		in, out := &in.Except, &out.Except
-		*out = make([]string, len(*in))
+		*out = make([]CIDR, len(*in))
 		copy(*out, *in)
 	}
 }
@@ -1020,7 +1020,7 @@ func (in *NetworkExpression) DeepCopyInto(out *NetworkExpression) {
 	*out = *in
 	if in.Values != nil {
 		in, out := &in.Values, &out.Values
-		*out = make([]string, len(*in))
+		*out = make([]LabelValue, len(*in))
 		copy(*out, *in)
 	}
 }
@@ -1099,7 +1099,7 @@ func (in *NetworkSelector) DeepCopyInto(out *NetworkSelector) {
 	*out = *in
 	if in.MatchLabels != nil {
 		in, out := &in.MatchLabels, &out.MatchLabels
-		*out = make(map[string]string, len(*in))
+		*out = make(map[string]LabelValue, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}

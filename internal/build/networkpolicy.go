@@ -73,7 +73,7 @@ func peers(all []v1alpha1.NetworkPeer) []networkingv1.NetworkPolicyPeer {
 	for _, p := range all {
 		peer := networkingv1.NetworkPolicyPeer{PodSelector: selector(p.PodSelector), NamespaceSelector: selector(p.NamespaceSelector)}
 		if p.IPBlock != nil {
-			peer.IPBlock = &networkingv1.IPBlock{CIDR: p.IPBlock.CIDR, Except: p.IPBlock.Except}
+			peer.IPBlock = &networkingv1.IPBlock{CIDR: string(p.IPBlock.CIDR), Except: texts(p.IPBlock.Except)}
 		}
 		made = append(made, peer)
 	}
@@ -84,11 +84,22 @@ func selector(s *v1alpha1.NetworkSelector) *metav1.LabelSelector {
 	if s == nil {
 		return nil
 	}
-	made := &metav1.LabelSelector{MatchLabels: s.MatchLabels}
+	made := &metav1.LabelSelector{}
+	for key, value := range s.MatchLabels {
+		metav1.AddLabelToSelector(made, key, string(value))
+	}
 	for _, e := range s.MatchExpressions {
 		made.MatchExpressions = append(made.MatchExpressions, metav1.LabelSelectorRequirement{
-			Key: e.Key, Operator: metav1.LabelSelectorOperator(e.Operator), Values: e.Values,
+			Key: e.Key, Operator: metav1.LabelSelectorOperator(e.Operator), Values: texts(e.Values),
 		})
+	}
+	return made
+}
+
+func texts[T ~string](all []T) []string {
+	var made []string
+	for _, one := range all {
+		made = append(made, string(one))
 	}
 	return made
 }
