@@ -33,11 +33,11 @@ var networks = []refusal{
 	},
 	{
 		name: "an address that is no block", bad: peers("{ipBlock: {cidr: 10.0.0.1}}"), good: peers("{ipBlock: {cidr: 10.0.0.1/32}}"),
-		says: "spec.networkPolicy.clients[0].ipBlock.cidr",
+		says: "spec.networkPolicy.clients[0].ipBlock.cidr|a block of addresses must be",
 	},
 	{
 		name: "a block that cannot be", bad: peers("{ipBlock: {cidr: 10.0.0.256/24}}"), good: peers("{ipBlock: {cidr: '2001:db8::/64'}}"),
-		says: "spec.networkPolicy.clients[0].ipBlock.cidr",
+		says: "spec.networkPolicy.clients[0].ipBlock.cidr|a block of addresses must be",
 	},
 	{
 		name: "an exception that cannot be", bad: peers("{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/33]}}"),
@@ -49,7 +49,7 @@ var networks = []refusal{
 	},
 	{
 		name: "a value that cannot be", bad: peers("{podSelector: {matchLabels: {a: 'b c'}}}"),
-		good: peers("{podSelector: {matchLabels: {a: b.c}}}"), says: "podSelector.matchLabels.a",
+		good: peers("{podSelector: {matchLabels: {a: b.c}}}"), says: "podSelector.matchLabels[a]|the value of a label",
 	},
 	{
 		name: "an operator that is none", bad: peers("{namespaceSelector: {matchExpressions: [{key: a, operator: Gt, values: ['1']}]}}"),
