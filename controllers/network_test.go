@@ -56,7 +56,9 @@ func TestNetworkPolicyIsAsWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	isMade(t, c)
-	wants(v1alpha1.NetworkPolicy{Mode: v1alpha1.NetworkPolicyEnabled, Clients: []v1alpha1.NetworkPeer{{IPBlock: &v1alpha1.NetworkBlock{CIDR: "10.0.0.0/8"}}}})
+	wants(v1alpha1.NetworkPolicy{
+		Mode: v1alpha1.NetworkPolicyEnabled, Clients: []v1alpha1.NetworkPeer{{IPBlock: &v1alpha1.NetworkBlock{CIDR: "10.0.0.0/8"}}},
+	})
 	isMade(t, c)
 	wants(v1alpha1.NetworkPolicy{Mode: v1alpha1.NetworkPolicyDisabled})
 	eventually(t, "the policy to be gone", func() error {

@@ -3,7 +3,9 @@
 package v1alpha1_test
 
 // peers is a spec with these clients.
-func peers(clients string) string { return "{networkPolicy: {mode: Enabled, clients: [" + clients + "]}}" }
+func peers(clients string) string {
+	return "{networkPolicy: {mode: Enabled, clients: [" + clients + "]}}"
+}
 
 var networks = []refusal{
 	{
@@ -57,7 +59,8 @@ var networks = []refusal{
 	},
 	{
 		name: "no values to be in", bad: peers("{podSelector: {matchExpressions: [{key: a, operator: In}]}}"),
-		good: peers("{podSelector: {matchExpressions: [{key: a, operator: NotIn, values: [b]}]}}"), says: "must have values with the operators In",
+		good: peers("{podSelector: {matchExpressions: [{key: a, operator: NotIn, values: [b]}]}}"),
+		says: "must have values with the operators In",
 	},
 	{
 		name: "values that do not matter", bad: peers("{podSelector: {matchExpressions: [{key: a, operator: Exists, values: [b]}]}}"),

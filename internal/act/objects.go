@@ -39,7 +39,8 @@ func (a *Actor) applyAll(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 	if err != nil {
 		return err
 	}
-	objects := append(secrets, build.HeadlessService(c), build.ClientService(c), build.Budget(c, v.MustStay()), build.NetworkPolicy(c, a.Operator))
+	objects := append(secrets, build.HeadlessService(c), build.ClientService(c), build.Budget(c, v.MustStay()),
+		build.NetworkPolicy(c, a.Operator))
 	var names []string
 	byName, unwanted := map[string]client.Object{}, map[string]string{}
 	for _, object := range objects {

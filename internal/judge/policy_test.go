@@ -23,6 +23,9 @@ func (s *scene) policy() *networkingv1.NetworkPolicy {
 	return s.find("NetworkPolicy a-members").(*networkingv1.NetworkPolicy)
 }
 
+// becomesTheirs makes of it one that somebody else has made.
+func (s *scene) becomesTheirs() { s.policy().OwnerReferences, s.policy().Labels = nil, nil }
+
 func (s *scene) mode(mode v1alpha1.NetworkPolicyMode) { s.c.Spec.NetworkPolicy.Mode = mode }
 
 const gone, bent = "NetworkPolicy a-members: it is missing", "NetworkPolicy a-members: it is not as wanted"
@@ -35,16 +38,20 @@ func TestNetworkPolicy(t *testing.T) {
 		spoil     func(*scene)
 		want      string // the object that is not as wanted; empty if none
 	}{
-		"as wanted":                          {true, func(*scene) {}, ""},
-		"deleted by hand":                    {true, func(s *scene) { s.drop("NetworkPolicy a-members") }, gone},
-		"of an earlier release":              {false, func(s *scene) { s.drop("NetworkPolicy a-members") }, ""},
-		"of an earlier release, asked for":   {false, func(s *scene) { s.mode(enabled); s.drop("NetworkPolicy a-members") }, gone},
-		"forgotten by an earlier release":    {false, func(s *scene) { s.policy().Spec.Ingress = nil }, bent},
-		"disabled":                           {true, func(s *scene) { s.mode(disabled) }, "NetworkPolicy a-members: spec.networkPolicy.mode is Disabled, delete p1"},
+		"as wanted":                        {true, func(*scene) {}, ""},
+		"deleted by hand":                  {true, func(s *scene) { s.drop("NetworkPolicy a-members") }, gone},
+		"of an earlier release":            {false, func(s *scene) { s.drop("NetworkPolicy a-members") }, ""},
+		"of an earlier release, asked for": {false, func(s *scene) { s.mode(enabled); s.drop("NetworkPolicy a-members") }, gone},
+		"forgotten by an earlier release":  {false, func(s *scene) { s.policy().Spec.Ingress = nil }, bent},
+		"disabled": {
+			true, func(s *scene) { s.mode(disabled) }, "NetworkPolicy a-members: spec.networkPolicy.mode is Disabled, delete p1",
+		},
 		"disabled, and gone":                 {true, func(s *scene) { s.mode(disabled); s.drop("NetworkPolicy a-members") }, ""},
-		"disabled, and somebody else's":      {true, func(s *scene) { s.mode(disabled); s.policy().OwnerReferences = nil; s.policy().Labels = nil }, ""},
-		"not asked for, and somebody else's": {false, func(s *scene) { s.policy().OwnerReferences = nil; s.policy().Labels = nil }, ""},
-		"put back by a backup tool":          {true, func(s *scene) { s.policy().OwnerReferences = nil }, "NetworkPolicy a-members: no EtcdCluster owns it"},
+		"disabled, and somebody else's":      {true, func(s *scene) { s.mode(disabled); s.becomesTheirs() }, ""},
+		"not asked for, and somebody else's": {false, (*scene).becomesTheirs, ""},
+		"put back by a backup tool": {
+			true, func(s *scene) { s.policy().OwnerReferences = nil }, "NetworkPolicy a-members: no EtcdCluster owns it",
+		},
 
 		"the operator is outside, by default": {true, func(s *scene) { s.operator = ""; s.policy().Spec.Ingress = nil }, ""},
 		"the operator is outside, asked for":  {true, func(s *scene) { s.operator = ""; s.mode(enabled) }, bent},
