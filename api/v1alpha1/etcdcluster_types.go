@@ -21,7 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].reason`
 // +kubebuilder:printcolumn:name="Last-Backup",type=date,JSONPath=`.status.backup.last.time`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +operator-sdk:csv:customresourcedefinitions:displayName="etcd Cluster",resources={{Pod,v1},{PersistentVolumeClaim,v1},{Service,v1},{Secret,v1},{PodDisruptionBudget,v1},{Event,v1}},order=1
+// +operator-sdk:csv:customresourcedefinitions:displayName="etcd Cluster",resources={{Pod,v1},{PersistentVolumeClaim,v1},{Service,v1},{Secret,v1},{PodDisruptionBudget,v1},{NetworkPolicy,v1},{Event,v1}},order=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name must have at most 52 characters: each member is a host named <name>-<serial>, and a DNS label has at most 63"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label that starts with a letter (lower case letters, digits and '-', no dots): it becomes the name of Services"
 // +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.version) || self.spec.version == oldSelf.spec.version || !self.spec.version.matches('^3[.][0-9]{1,2}') || !self.status.version.matches('^3[.][0-9]{1,2}[.]') || !has(self.spec.image) || self.spec.image.size() == 0 || int(self.spec.version.split('.')[1]) <= int(self.status.version.split('.')[1]) + 1",fieldPath=".spec.version",message="with spec.image set, version may go up by one minor at a time: an image holds one version only",messageExpression="'with spec.image set, version may go up by one minor at a time, because an image holds one version only: members run ' + self.status.version"
@@ -127,6 +127,11 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=20
 	TLS TLS `json:"tls,omitzero"`
+
+	// networkPolicy says who may reach the members over the network.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network Policy",order=60
+	NetworkPolicy NetworkPolicy `json:"networkPolicy,omitzero"`
 
 	// upgrade says what an upgrade waits for, and what happens when a new version does not run.
 	// +optional

@@ -194,6 +194,11 @@ type Bootstrap struct {
 	// restore is the restore in place that has brought these members, by the UID of its EtcdRestore; empty if none has.
 	// +optional
 	Restore string `json:"restore,omitempty"`
+
+	// networkPolicy is true if a NetworkPolicy is made where spec.networkPolicy.mode says nothing. It is missing where an earlier
+	// release has chosen the first members.
+	// +optional
+	NetworkPolicy bool `json:"networkPolicy,omitempty"`
 }
 
 // Rollback is a version that was tried and taken back.

@@ -55,7 +55,10 @@ func TestGolden(t *testing.T) {
 			}),
 			build.Client(example(), []byte("authority"), []byte("certificate"), []byte("key")),
 		},
-		"secret_tls_disabled": {build.Client(with(insecure), nil, nil, nil)},
+		"networkpolicy_default": {build.NetworkPolicy(example(), "etcd-operator-system")},
+		"networkpolicy_outside": {build.NetworkPolicy(example(), "")},
+		"networkpolicy_full":    {build.NetworkPolicy(whole, "etcd-operator-system")},
+		"secret_tls_disabled":   {build.Client(with(insecure), nil, nil, nil)},
 	}
 	for _, voters := range []int{1, 3, 4, 5, 7} {
 		files[fmt.Sprintf("budget_%d_voters", voters)] = []runtime.Object{build.Budget(example(), quorum.Size(voters))}

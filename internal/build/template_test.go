@@ -52,6 +52,9 @@ var rolls = map[string]change{
 // stays are changes that must not cost a restart.
 var stays = map[string]change{
 	"size":                    func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
+	"networkPolicy.mode":      func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Mode = v1alpha1.NetworkPolicyEnabled },
+	"networkPolicy.clients":   func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Clients = make([]v1alpha1.NetworkPeer, 1) },
+	"networkPolicy.metrics":   func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Metrics = make([]v1alpha1.NetworkPeer, 1) },
 	"paused":                  func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
 	"storage.quarantine":      func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
 	"upgrade.backup":          func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },

@@ -27,6 +27,7 @@ func (j *judgement) objects() {
 	j.compare("PodDisruptionBudget", want, have, have != nil, func() bool {
 		return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector)
 	})
+	j.networkPolicy()
 }
 
 // isService says whether a Service selects what is wanted and nothing less, and has the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -24,6 +25,8 @@ type Snapshot struct {
 	Now     time.Time
 	Ahead   time.Duration // by which the clock of this machine is ahead of the API server's
 	Resizes build.Resizes // what of the resources of running Pods this Kubernetes changes
+
+	Operator string // namespace of the operator's own Pods; empty if it runs outside of Kubernetes
 
 	Pods    []corev1.Pod                   // with the cluster's label, as a list has them
 	Volumes []corev1.PersistentVolumeClaim // as Pods; before the first members are decided on, all of the namespace
@@ -47,6 +50,7 @@ type Snapshot struct {
 	Hidden   map[string]*corev1.Secret  // authorities that only the API server shows, by name
 	Services map[string]*corev1.Service // by name
 	Budget   *policyv1.PodDisruptionBudget
+	Policy   *networkingv1.NetworkPolicy
 }
 
 // Named is what the API server said of the Pod and the volume of one member.

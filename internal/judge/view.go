@@ -137,7 +137,7 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 		r.RolledBack = cluster.RollBack(*c.Status.Rollback)
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
-		r.Restore = plan.Restore
+		r.Restore, r.Policed = plan.Restore, plan.NetworkPolicy
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted
 	}
 	return r

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -121,7 +122,10 @@ func (o *Observer) objects(ctx context.Context, s *judge.Snapshot) error {
 		}
 	}
 	var err error
-	s.Budget, err = read(ctx, o.Cache, client.ObjectKeyFromObject(build.Budget(c, 0)), &policyv1.PodDisruptionBudget{})
+	if s.Budget, err = read(ctx, o.Cache, client.ObjectKeyFromObject(build.Budget(c, 0)), &policyv1.PodDisruptionBudget{}); err != nil {
+		return err
+	}
+	s.Policy, err = read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: c.MemberPolicy()}, &networkingv1.NetworkPolicy{})
 	return err
 }
 

@@ -35,7 +35,9 @@ type Observer struct {
 	// Resizes says what of the resources of running Pods this Kubernetes changes.
 	Resizes func() build.Resizes
 	NoNodes bool // nodes may not be read: nothing is known of them
-	Now     func() time.Time
+	// Operator is the namespace of the operator's own Pods; empty if it runs outside of Kubernetes.
+	Operator string
+	Now      func() time.Time
 	// Ahead says by how much the clock of this machine is ahead of the API server's.
 	Ahead func() time.Duration
 }
@@ -43,7 +45,7 @@ type Observer struct {
 // Cluster is a snapshot of one cluster. An etcd that does not answer is a fact in it;
 // only an API server that does not is an error.
 func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (judge.Snapshot, error) {
-	s := judge.Snapshot{Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Resizes: o.Resizes()}
+	s := judge.Snapshot{Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Resizes: o.Resizes(), Operator: o.Operator}
 	if judge.IsLeftAlone(c) {
 		return s, nil
 	}

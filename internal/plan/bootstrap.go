@@ -35,10 +35,10 @@ func pause(v cluster.View) Step {
 func leaveForeignObjects(v cluster.View) Step { return refuseForeign(halting(v)) }
 
 // halting are the objects of other owners that stop every change. One that has the name of a
-// Service or of the disruption budget of a cluster that has formed stops only changes of that.
+// Service, of the disruption budget or of the NetworkPolicy of a cluster that has formed stops only changes of that.
 func halting(v cluster.View) []cluster.Object {
 	return slices.DeleteFunc(slices.Clone(v.Foreign), func(o cluster.Object) bool {
-		return v.Formed() && (o.Kind == "Service" || o.Kind == "PodDisruptionBudget")
+		return v.Formed() && slices.Contains([]string{"Service", "PodDisruptionBudget", "NetworkPolicy"}, o.Kind)
 	})
 }
 

@@ -26,7 +26,7 @@ import (
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY), split=(WHY), undecided=(WHY),
 // objects=(KIND NAME) (it is not as wanted), owner=VOLUME, small=VOLUME, no-version=VOLUME (it does not say what its
 // member runs) and no-labels=VOLUME (they are not as wanted),
-// parts=(KIND NAME) (as objects, and signed by another authority than before),
+// parts=(KIND NAME) (as objects, and signed by another authority than before), unwanted=(KIND NAME) (as objects, and not wanted at all),
 // gone=AUTHORITY and held=AUTHORITY (it cannot sign; held: what it signed is still there),
 // refused=(KIND NAME) (it does not grow), newer (a newer operator wrote the record),
 // denied (Kubernetes has just refused what is not as wanted; undone: it has just been changed back),
@@ -68,7 +68,7 @@ var arguments = []string{
 	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
 	"rollback", "size",
-	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "version",
+	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "unwanted", "version",
 }
 
 // mustKnow fails if the script has a command or an argument that nothing reads.
@@ -117,6 +117,10 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	v.Objects, v.Refused = object(t, d, "objects"), object(t, d, "refused")
 	for _, o := range object(t, d, "parts") {
 		o.Parts = true
+		v.Objects = append(v.Objects, o)
+	}
+	for _, o := range object(t, d, "unwanted") {
+		o.UID = "u9"
 		v.Objects = append(v.Objects, o)
 	}
 	for arg, holder := range map[string]string{"gone": "", "held": "a-member-tls"} {

@@ -72,6 +72,7 @@ var _ = Describe("etcd-operator", func() {
 
 	Describe("deployed", Label("deployed"), Serial, Ordered, ContinueOnFailure, deployed)
 	Describe("takeover", Label("deployed", "faults"), Serial, Ordered, ContinueOnFailure, takeover)
+	Describe("network policies", Label("network"), Serial, Ordered, ContinueOnFailure, networkPolicies)
 	Describe("two installations", Label("deployed", "faults", "long"), Serial, Ordered, ContinueOnFailure, twoInstallations)
 	Describe("members without a node", Serial, Ordered, ContinueOnFailure, withoutNode)
 	Describe("quarantine", Label("long"), Serial, quarantine)
