@@ -80,7 +80,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 	@CLUSTER_UP=hack/demo-cluster.sh hack/with-cluster.sh hack/demo.sh
 
 .PHONY: test
-test: test-unit test-envtest test-etcd test-e2e olm-test-short ## All tests, end to end on a real cluster too; test-long adds an hour
+test: test-unit test-envtest test-etcd test-e2e test-rights olm-test-short ## All tests, end to end on a real cluster too; test-long adds an hour
 
 ##@ Tests
 
@@ -145,6 +145,14 @@ test-e2e: $(BIN)/ginkgo ## End-to-end tests on the cluster of KUBECONFIG, or on 
 $(BIN)/ginkgo:
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/ginkgo github.com/onsi/ginkgo/v2/ginkgo
+
+# The API server's, of all that ran since it was started: test-rights follows the other tests.
+AUDIT_LOG ?= .devcluster/logs/audit.log
+
+.PHONY: test-rights
+test-rights: ## Whether tests have used each right that the operator has (AUDIT_LOG=file; default: of the local cluster)
+	$(say) "rights"
+	@go run ./test/rights -log=$(AUDIT_LOG)
 
 .PHONY: test-long
 test-long: ## End-to-end tests under load, with bad networks and slow disks, by hand, and on three nodes
