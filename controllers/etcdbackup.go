@@ -25,7 +25,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups,verbs=get;list;watch;create;update;delete
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups/status,verbs=get;update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups/finalizers,verbs=update
 
 // progressEvery is how often the log of a Job that runs is read: no watch tells of it.

@@ -26,7 +26,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=get;list;watch
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores/status,verbs=get;update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores/status,verbs=update
 
 // EtcdRestore reconciles EtcdRestores. Of an EtcdCluster it writes what is to be restored, once it is confirmed, and nothing else.
 type EtcdRestore struct {

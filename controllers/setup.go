@@ -23,7 +23,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/status,verbs=get;update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=create
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
