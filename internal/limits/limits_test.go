@@ -72,7 +72,7 @@ func TestForbidden(t *testing.T) {
 		"any effect":            {limits.TolerationsFlag, "dedicated=etcd", ""},
 		"the key":               {limits.TolerationsFlag, "spot,dedicated", ""},
 		"another value":         {limits.TolerationsFlag, "dedicated=gpu", `spec.scheduling.tolerations[0] "dedicated=etcd:NoSchedule"`},
-		"another effect":        {limits.TolerationsFlag, "dedicated:NoExecute", "--allowed-tolerations of the operator allows dedicated:NoExecute"},
+		"another effect":        {limits.TolerationsFlag, "dedicated:NoExecute", "--allowed-tolerations of the operator allows dedicated:No"},
 		"another key":           {limits.TolerationsFlag, "spot", "tolerations[0]"},
 		"both labels":           {limits.LabelsFlag, "team,example.com/*", ""},
 		"one label":             {limits.LabelsFlag, "example.com/*", `spec.podMetadata.labels "team" is not allowed`},
