@@ -19,7 +19,7 @@ func addBackups(
 	if err != nil {
 		return err
 	}
-	shared := &tasks{client: manager.GetClient(), live: manager.GetAPIReader(), logs: read, leads: leads}
+	shared := &tasks{client: manager.GetClient(), live: named{manager.GetAPIReader()}, logs: read, leads: leads}
 	image := &ownImage{
 		live: manager.GetAPIReader(), given: chosen.TaskImage, pod: client.ObjectKey{Namespace: chosen.PodNamespace, Name: chosen.PodName},
 	}

@@ -32,7 +32,7 @@ type Maker struct {
 	Image   jobs.Image
 	Images  build.Images // of etcd, that the operator was told of
 	Limits  limits.Limits
-	Version string       // of the operator
+	Version string // of the operator
 }
 
 // Job is what a step creates.

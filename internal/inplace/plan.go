@@ -16,15 +16,15 @@ import (
 // View is one observation of an EtcdRestore and of what it is about.
 type View struct {
 	Restore *v1alpha1.EtcdRestore
-	Cluster *v1alpha1.EtcdCluster     // nil: there is none
-	Paused  string                    // what says that nothing of the cluster is to be changed; empty if nothing does
+	Cluster *v1alpha1.EtcdCluster // nil: there is none
+	Paused  string                // what says that nothing of the cluster is to be changed; empty if nothing does
 	// Forbidden is what the cluster's spec asks for and is not allowed, and what to do; empty if all is.
 	Forbidden string
-	Backups []v1alpha1.EtcdBackup     // of the namespace
-	Store   *v1alpha1.EtcdBackupStore // that the spec names; nil: there is none
-	Others  []v1alpha1.EtcdRestore    // of the same cluster
-	Volumes []Volume                  // that have a name which a member could have, by serial number
-	Now     time.Time
+	Backups   []v1alpha1.EtcdBackup     // of the namespace
+	Store     *v1alpha1.EtcdBackupStore // that the spec names; nil: there is none
+	Others    []v1alpha1.EtcdRestore    // of the same cluster
+	Volumes   []Volume                  // that have a name which a member could have, by serial number
+	Now       time.Time
 }
 
 // Volume is the volume of a member.

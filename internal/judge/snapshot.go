@@ -27,7 +27,7 @@ type Snapshot struct {
 	Ahead   time.Duration // by which the clock of this machine is ahead of the API server's
 	Resizes build.Resizes // what of the resources of running Pods this Kubernetes changes
 
-	Operator string // namespace of the operator's own Pods; empty if it runs outside of Kubernetes
+	Operator string        // namespace of the operator's own Pods; empty if it runs outside of Kubernetes
 	Limits   limits.Limits // of what the cluster may ask for
 
 	Pods    []corev1.Pod                   // with the cluster's label, as a list has them

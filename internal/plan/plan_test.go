@@ -20,8 +20,8 @@ import (
 //	next size=3       print the one next step and the rule that chose it
 //	settle size=3     obey steps in the toy world until the plan rests
 //
-// Arguments: size, ephemeral, forbidden (the spec asks for what is not allowed), new (nothing is recorded yet), unformed (the first members are
-// chosen, the cluster was not seen to form), deleting, fresh, paused, automatic,
+// Arguments: size, ephemeral, forbidden (the spec asks for what is not allowed), new (nothing is recorded yet), unformed (the first
+// members are chosen, the cluster was not seen to form), deleting, fresh, paused, automatic,
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY), split=(WHY), undecided=(WHY),
 // objects=(KIND NAME) (it is not as wanted), owner=VOLUME, small=VOLUME, no-version=VOLUME (it does not say what its
@@ -65,7 +65,8 @@ func TestPlan(t *testing.T) {
 // arguments are those that a command of a script may have.
 var arguments = []string{
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "canwait", "cascades", "deleting", "denied", "downgrade", "ephemeral",
-	"forbidden", "fresh", "gone", "guarded", "held", "image", "inplace", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next",
+	"forbidden",
+	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
 	"rollback", "size",
 	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "unwanted", "version",
