@@ -43,8 +43,6 @@ const (
 	ReasonAuthEnabledByHand = "EnabledByHand"
 	// ReasonAuthChanging: it is being enabled or disabled; the message says what that waits for.
 	ReasonAuthChanging = "Changing"
-	// ReasonAuthUnknown: etcd does not answer; the message says why.
-	ReasonAuthUnknown = "Unknown"
 )
 
 // Reasons of ConditionReady of an EtcdUser and an EtcdRole, with ReasonClusterMissing.

@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"strings"
 )
 
 // Auth is what etcd says of its authentication.
@@ -28,27 +27,27 @@ const NoEnd = "\x00"
 func (p Permission) Of() Permission { return Permission{Key: p.Key, End: p.End} }
 
 func (p Permission) String() string {
-	access := []string{}
-	if p.Read {
-		access = append(access, "read")
+	switch {
+	case p.Read && p.Write:
+		return "read and write " + p.Keys()
+	case p.Write:
+		return "write " + p.Keys()
+	default:
+		return "read " + p.Keys()
 	}
-	if p.Write {
-		access = append(access, "write")
-	}
-	return strings.Join(append(access, p.Keys()), " ")
 }
 
 // Keys says which keys the permission is about.
 func (p Permission) Keys() string {
 	switch {
 	case p.End == "":
-		return fmt.Sprintf("%q", p.Key)
+		return fmt.Sprintf("key %q", p.Key)
 	case p.Key == NoEnd && p.End == NoEnd:
 		return "every key"
 	case p.End == NoEnd:
-		return fmt.Sprintf("from %q on", p.Key)
+		return fmt.Sprintf("keys from %q on", p.Key)
 	default:
-		return fmt.Sprintf("from %q up to %q", p.Key, p.End)
+		return fmt.Sprintf("keys from %q up to %q", p.Key, p.End)
 	}
 }
 

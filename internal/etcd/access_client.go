@@ -124,7 +124,7 @@ func (c *client) Revoke(ctx context.Context, role string, p Permission) (bool, e
 	_, err := c.access.RoleRevokePermission(ctx, &etcdserverpb.AuthRoleRevokePermissionRequest{
 		Role: role, Key: []byte(p.Key), RangeEnd: []byte(p.End),
 	})
-	return err == nil, changed("keep role "+role+" from "+p.Keys(), err, rpctypes.ErrPermissionNotGranted)
+	return err == nil, changed("forbid role "+role+" "+p.Keys(), err, rpctypes.ErrPermissionNotGranted)
 }
 
 // changed is the error of a change; none if etcd says by the given one that there was nothing to change.

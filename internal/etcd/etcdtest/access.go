@@ -274,7 +274,7 @@ func (c *client) Grant(ctx context.Context, role string, p etcd.Permission) erro
 }
 
 func (c *client) Revoke(ctx context.Context, role string, p etcd.Permission) (bool, error) {
-	return c.alter(ctx, Revoke, "keep role "+role+" from "+p.Keys(), func(a *access) (bool, error) {
+	return c.alter(ctx, Revoke, "forbid role "+role+" "+p.Keys(), func(a *access) (bool, error) {
 		if a.roles[role] == nil {
 			return false, errNoRole
 		}
