@@ -149,9 +149,9 @@ func (p *pass) hold(ctx context.Context, s *subject, held bool) error {
 	err := p.client.Patch(ctx, s.object, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
 	keepStatus(s.object, status) // the answer has what the API server knows of it
 	if !held {
-		return client.IgnoreNotFound(err)
+		err = client.IgnoreNotFound(err)
 	}
-	return err
+	return wrapped("patch it", err)
 }
 
 // keepStatus gives an object the status that it had.
@@ -172,28 +172,37 @@ func isOwnedBy(secret *corev1.Secret, u *v1alpha1.EtcdUser) bool {
 	return metav1.IsControlledBy(secret, u)
 }
 
-// writeSecret makes the Secret of a user, or changes the one that there is. One that the cache does not show may have lost its label.
+// writeSecret makes the Secret of a user, or changes the one that there is.
 func (p *pass) writeSecret(ctx context.Context, s *subject) error {
-	if s.secret == nil {
-		var there corev1.Secret
-		err := p.live.Get(ctx, client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.Secret()}, &there)
-		switch {
-		case err == nil && !isOwnedBy(&there, s.user):
-			return errSecretTaken
-		case err == nil:
-			s.secret = &there
-		case !apierrors.IsNotFound(err):
-			return err
-		}
-	}
 	made, err := p.view.Held.MakeUser(p.random, p.view.Now, p.view.Cluster, s.user, s.secret)
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		return fmt.Errorf("make it: %w", err)
+	case s.secret != nil:
+		return p.changeSecret(ctx, s, made)
 	}
-	if s.secret == nil {
-		s.secret = made
-		return p.client.Create(ctx, made, client.FieldOwner(v1alpha1.FieldOwner))
+	err = p.client.Create(ctx, made, client.FieldOwner(v1alpha1.FieldOwner))
+	if apierrors.IsAlreadyExists(err) {
+		return p.findSecret(ctx, s)
 	}
+	s.secret = made
+	return wrapped("create it", err)
+}
+
+// findSecret is about a Secret that the cache does not show: it may have lost its label.
+func (p *pass) findSecret(ctx context.Context, s *subject) error {
+	var there corev1.Secret
+	if err := p.live.Get(ctx, client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.Secret()}, &there); err != nil {
+		return fmt.Errorf("get it: %w", err)
+	}
+	if !isOwnedBy(&there, s.user) {
+		return errSecretTaken
+	}
+	s.secret = &there
+	return p.writeSecret(ctx, s)
+}
+
+func (p *pass) changeSecret(ctx context.Context, s *subject, made *corev1.Secret) error {
 	changed := s.secret.DeepCopy()
 	changed.Data = made.Data
 	changed.Labels = map[string]string{}
@@ -201,7 +210,7 @@ func (p *pass) writeSecret(ctx context.Context, s *subject) error {
 	maps.Copy(changed.Labels, made.Labels)
 	unchanged := client.MergeFromWithOptions(s.secret, client.MergeFromWithOptimisticLock{})
 	s.secret = changed
-	return p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
+	return wrapped("patch it", p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)))
 }
 
 // tell takes a step in etcd, and notes it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -117,18 +118,32 @@ func (r *Users) member(ctx context.Context, c *v1alpha1.EtcdCluster) (etcd.Clien
 		if pod.Status.PodIP == "" || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil {
 			continue
 		}
-		member, err := r.dialer.Member(ctx, c, cluster.Member{
-			Name: pod.Name, Pod: cluster.Pod{UID: string(pod.UID), Address: pod.Status.PodIP},
-		})
+		member, auth, err := r.askPod(ctx, c, pod)
 		if err == nil {
-			var auth etcd.Auth
-			if auth, err = within(ctx, member.Auth); err == nil {
-				return member, auth, nil
-			}
+			return member, auth, nil
 		}
 		failed = errors.Join(failed, err)
 	}
 	return nil, etcd.Auth{}, failed
+}
+
+// askPod asks the member in a Pod, if it is one of this cluster: whose data is another's has other users.
+func (r *Users) askPod(ctx context.Context, c *v1alpha1.EtcdCluster, pod *corev1.Pod) (etcd.Client, etcd.Auth, error) {
+	member, err := r.dialer.Member(ctx, c, cluster.Member{
+		Name: pod.Name, Pod: cluster.Pod{UID: string(pod.UID), Address: pod.Status.PodIP},
+	})
+	if err != nil {
+		return nil, etcd.Auth{}, wrapped("dial", err)
+	}
+	status, err := within(ctx, member.Status)
+	switch id := strconv.FormatUint(status.ClusterID, 16); {
+	case err != nil:
+		return nil, etcd.Auth{}, err
+	case id != c.Status.ClusterID:
+		return nil, etcd.Auth{}, fmt.Errorf("%s is a member of cluster %s, not of %s", pod.Name, id, c.Status.ClusterID)
+	}
+	auth, err := within(ctx, member.Auth)
+	return member, auth, err
 }
 
 func isPodReady(pod *corev1.Pod) bool {

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,7 +27,7 @@ func (r *Users) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&v1alpha1.EtcdUser{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isRespecified})).
 		Watches(&v1alpha1.EtcdRole{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isRespecified})).
 		Watches(&corev1.Secret{}, r.ofUser(), builder.WithPredicates(predicate.Funcs{
-			CreateFunc: func(event.CreateEvent) bool { return false }, // by us
+			CreateFunc: func(event.CreateEvent) bool { return false }, // by us, and before there are members
 			UpdateFunc: hasOtherData,
 		})).
 		Named("users").WithOptions(options()).Complete(r)
@@ -77,9 +78,15 @@ func toCluster() handler.EventHandler {
 	})
 }
 
-// ofUser finds the cluster of the user whose Secret it is.
+// ofUser finds the cluster of the user whose Secret it is, or whose certificates the authority in it signs.
 func (r *Users) ofUser() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		c := v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{
+			Namespace: object.GetNamespace(), Name: object.GetLabels()[v1alpha1.LabelCluster],
+		}}
+		if c.Name != "" && object.GetName() == c.ClientCA() {
+			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(&c)}}
+		}
 		name := object.GetLabels()[v1alpha1.LabelUser]
 		var u v1alpha1.EtcdUser
 		if name == "" || r.client.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: name}, &u) != nil {
