@@ -56,8 +56,8 @@ func TestGolden(t *testing.T) {
 			}),
 			build.Client(example(), []byte("authority"), []byte("certificate"), []byte("key")),
 		},
-		"secret_root": {build.Root(example(), []byte("authority"), []byte("certificate"), []byte("key"))},
-		"secret_user": {build.User(user(), build.UserData(example(), user()))},
+		"secret_root":         {build.Root(example(), []byte("authority"), []byte("certificate"), []byte("key"))},
+		"secret_user":         {build.User(user(), build.UserData(example(), user()))},
 		"secret_tls_disabled": {build.Client(with(insecure), nil, nil, nil)},
 	}
 	for _, voters := range []int{1, 3, 4, 5, 7} {
@@ -127,7 +127,7 @@ func written(t *testing.T) []string {
 
 func user() *v1alpha1.EtcdUser {
 	return &v1alpha1.EtcdUser{
-		ObjectMeta: metav1.ObjectMeta{Name: "orders", Namespace: "default", UID: "user-uid"},
+		ObjectMeta: metav1.ObjectMeta{Name: "orders", Namespace: "databases", UID: "user-uid"},
 		Spec:       v1alpha1.EtcdUserSpec{Cluster: "example", UserName: "team/orders"},
 	}
 }
