@@ -104,7 +104,7 @@ func (p *pass) do(ctx context.Context, s *subject, t access.Task) error {
 	var failed error
 	for _, step := range t.Steps {
 		if failed = p.take(ctx, s, step); failed != nil {
-			failed = fmt.Errorf("%s %s: %w", s.object.GetName(), step, failed)
+			failed = fmt.Errorf("%s: %w", s.object.GetName(), failed)
 			break
 		}
 		log.FromContext(ctx).Info("did "+step.String(), "object", s.object.GetName())
@@ -130,10 +130,11 @@ func (p *pass) take(ctx context.Context, s *subject, step access.Step) error {
 		return p.writeStatus(ctx, s)
 	case access.Release:
 		p.view.Cluster.Status.Auth = nil // written with the condition
-		return nil
-	default:
+	case access.AddRole, access.DeleteRole, access.Grant, access.Revoke, access.AddUser, access.SetPassword, access.DeleteUser,
+		access.GrantRole, access.RevokeRole, access.EnableAuth, access.DisableAuth:
 		return p.tell(ctx, s, step)
 	}
+	return nil
 }
 
 // hold puts the finalizer on an object, or takes it off.
@@ -151,7 +152,7 @@ func (p *pass) hold(ctx context.Context, s *subject, held bool) error {
 	if !held {
 		err = client.IgnoreNotFound(err)
 	}
-	return wrapped("patch it", err)
+	return wrapped("patch the finalizers", err)
 }
 
 // keepStatus gives an object the status that it had.
@@ -177,7 +178,7 @@ func (p *pass) writeSecret(ctx context.Context, s *subject) error {
 	made, err := p.view.Held.MakeUser(p.random, p.view.Now, p.view.Cluster, s.user, s.secret)
 	switch {
 	case err != nil:
-		return fmt.Errorf("make it: %w", err)
+		return fmt.Errorf("make secret %s: %w", s.user.Secret(), err)
 	case s.secret != nil:
 		return p.changeSecret(ctx, s, made)
 	}
@@ -186,14 +187,14 @@ func (p *pass) writeSecret(ctx context.Context, s *subject) error {
 		return p.findSecret(ctx, s)
 	}
 	s.secret = made
-	return wrapped("create it", err)
+	return wrapped("create secret "+made.Name, err)
 }
 
 // findSecret is about a Secret that the cache does not show: it may have lost its label.
 func (p *pass) findSecret(ctx context.Context, s *subject) error {
 	var there corev1.Secret
 	if err := p.live.Get(ctx, client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.Secret()}, &there); err != nil {
-		return fmt.Errorf("get it: %w", err)
+		return fmt.Errorf("get secret %s: %w", s.user.Secret(), err)
 	}
 	if !isOwnedBy(&there, s.user) {
 		return errSecretTaken
@@ -210,7 +211,7 @@ func (p *pass) changeSecret(ctx context.Context, s *subject, made *corev1.Secret
 	maps.Copy(changed.Labels, made.Labels)
 	unchanged := client.MergeFromWithOptions(s.secret, client.MergeFromWithOptimisticLock{})
 	s.secret = changed
-	return wrapped("patch it", p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)))
+	return wrapped("patch secret "+changed.Name, p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)))
 }
 
 // tell takes a step in etcd, and notes it.
@@ -264,16 +265,17 @@ func (p *pass) changeUser(ctx context.Context, s *subject, step access.Step) (bo
 		}
 		password = s.secret.Data[build.PasswordKey]
 	}
-	member := p.asked.member
+	added := false
 	if add, adds := step.(access.AddUser); adds {
-		effect, err := member.AddUser(ctx, add.User, string(password))
-		if err == nil && effect && password != nil {
-			s.user.Status.PasswordVersion = s.secret.ResourceVersion
+		var err error
+		if added, err = p.asked.member.AddUser(ctx, add.User, string(password)); err != nil || password == nil {
+			return added, err
 		}
-		return effect, err
 	}
-	if err := member.SetPassword(ctx, s.user.User(), string(password)); err != nil {
-		return false, err
+	if !added {
+		if err := p.asked.member.SetPassword(ctx, s.user.User(), string(password)); err != nil {
+			return false, err
+		}
 	}
 	s.user.Status.PasswordVersion = s.secret.ResourceVersion
 	return true, nil

@@ -42,6 +42,21 @@ func newUser(c *v1alpha1.EtcdCluster, name string, how v1alpha1.EtcdAuthenticati
 	return u
 }
 
+// usersGo deletes all users and roles of a namespace: without an operator nobody takes their finalizer off.
+func usersGo(namespace string) {
+	for _, kind := range []client.Object{&v1alpha1.EtcdUser{}, &v1alpha1.EtcdRole{}} {
+		Expect(api.DeleteAllOf(ctx, kind, client.InNamespace(namespace))).To(Succeed())
+	}
+	Eventually(func(g Gomega) {
+		var users v1alpha1.EtcdUserList
+		var roles v1alpha1.EtcdRoleList
+		g.Expect(api.List(ctx, &users, client.InNamespace(namespace))).To(Succeed())
+		g.Expect(api.List(ctx, &roles, client.InNamespace(namespace))).To(Succeed())
+		g.Expect(users.Items).To(BeEmpty())
+		g.Expect(roles.Items).To(BeEmpty())
+	}).Should(Succeed())
+}
+
 // isInPlace waits until etcd has the user and the Secret is there.
 func isInPlace(u *v1alpha1.EtcdUser) {
 	GinkgoHelper()
@@ -124,4 +139,4 @@ func puts(etcd *clientv3.Client, key string) func() error {
 }
 
 // refuses matches the answer to somebody who is no user, or may not.
-func refuses() any { return MatchError(rpctypes.ErrPermissionDenied) }
+func refuses() OmegaMatcher { return MatchError(rpctypes.ErrPermissionDenied) }

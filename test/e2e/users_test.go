@@ -25,6 +25,7 @@ func users() {
 	BeforeAll(func() {
 		namespace := newNamespace()
 		startOperator(namespace)
+		DeferCleanup(usersGo, namespace)
 		c = create(newCluster(namespace, "private"))
 		newVolumeStore(namespace, "offsite")
 		newRole(c, "orders", "/orders/")
@@ -138,6 +139,7 @@ func driftOfUsers() {
 	It("fault 74: is put back, and what no object names is left alone", func() {
 		namespace := newNamespace()
 		startOperator(namespace)
+		DeferCleanup(usersGo, namespace)
 		c := create(newCluster(namespace, "drifting", oneMember))
 		newRole(c, "app", "/app/")
 		u := newUser(c, "app", v1alpha1.CertificateAuthentication, "app")
@@ -170,6 +172,7 @@ func usersUnderLoad() {
 		needsService()
 		namespace := newNamespace()
 		startOperator(namespace)
+		DeferCleanup(usersGo, namespace)
 		c := create(newCluster(namespace, "switched"))
 		newRole(c, "everything", "")
 		isInPlace(newUser(c, "client", v1alpha1.CertificateAuthentication, "everything"))
