@@ -284,3 +284,17 @@ func TestEtcdRefusesAUser(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestMemberOfAnotherClusterIsNotAsked: who runs on another cluster's data has other users.
+func TestMemberOfAnotherClusterIsNotAsked(t *testing.T) {
+	w := newUsers(t, "users-foreign")
+	w.cluster.Status.ClusterID = "beef"
+	w.write(w.cluster)
+	u := w.user("u")
+	w.mustSettle(w.reconciler(interceptor.Funcs{}))
+	w.get(u)
+	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonClusterUnreachable)
+	if log := w.etcd.Log(); len(log) > 0 {
+		t.Errorf("did %q", log)
+	}
+}
