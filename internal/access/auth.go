@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,13 @@ import (
 // enabledByHand says what a person can do.
 const enabledByHand = "authentication was enabled by somebody else and is left as it is: set spec.auth.enabled to true and the operator " +
 	"looks after it, or disable it (etcdctl auth disable)"
+
+// A member learns what was committed with the next entry, or with the next heartbeat of the leader. The pause before the switch is that
+// of a few heartbeats, and at least settling: ten of those that etcd sends unless told otherwise.
+const (
+	settling   = time.Second
+	heartbeats = 3
+)
 
 // planAuth brings authentication to the spec. Users and roles come before, so that whoever has one is let in at every moment.
 func (p planner) planAuth() Task {
@@ -42,7 +50,8 @@ func (p planner) planAuth() Task {
 }
 
 // enable makes the operator root before it lets users in only. What it writes down comes first, so that authentication that it has
-// enabled is never taken for somebody else's.
+// enabled is never taken for somebody else's. No change of a user or role is near the switch: etcd refuses a request that a member
+// has taken before such a change and that the log has after the switch. The switch itself is no such change.
 func (p planner) enable(managed bool) ([]Step, Verdict) {
 	authority := p.Cluster.ClientCA()
 	if lost := p.Held.Lost(p.Cluster, authority); lost != nil && !p.Etcd.Enabled {
@@ -64,7 +73,7 @@ func (p planner) enable(managed bool) ([]Step, Verdict) {
 		steps = append(steps, GrantRole{v1alpha1.RootUser, v1alpha1.RootUser})
 	}
 	if !p.Etcd.Enabled {
-		steps = append(steps, EnableAuth{})
+		steps = append(steps, Settle{max(settling, heartbeats*p.Cluster.Spec.Etcd.HeartbeatInterval.Duration)}, EnableAuth{})
 	}
 	return steps, Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAuthAsSpecified, Message: "only users of etcd read and write keys"}
 }

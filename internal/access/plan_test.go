@@ -22,7 +22,7 @@ import (
 
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
-//	cluster=gone|going|plain|paused|goes-on|silent|answers|loses-authority|auth|no-auth
+//	cluster=gone|going|plain|paused|goes-on|silent|answers|loses-authority|slow-heartbeats|auth|no-auth
 //	role=NAME (as=ROLE) (ACCESS:key=K|prefix=P|range=F..T)…   user=NAME (as=USER) (password) (ROLE…)
 //	delete-role=NAME, delete-user=NAME
 //	by-hand=enable|disable|add-user|add-role|grant|revoke|let|delete-user|delete-role WORDS      with etcdctl
@@ -124,6 +124,8 @@ func (w *world) cluster(value string) {
 	switch value {
 	case "gone":
 		w.v.Cluster = nil
+	case "slow-heartbeats":
+		w.v.Cluster.Spec.Etcd.HeartbeatInterval.Duration = 5 * time.Second
 	case "going":
 		w.v.Cluster.DeletionTimestamp = &metav1.Time{Time: start}
 	case "plain":

@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
@@ -53,6 +54,8 @@ type (
 
 	// TakeCharge writes down that authentication is enabled because the spec says so.
 	TakeCharge struct{}
+	// Settle waits so long, until all members that keep up know of the last change of a user or role.
+	Settle struct{ For time.Duration }
 	// EnableAuth lets users in only.
 	EnableAuth struct{}
 	// DisableAuth lets everybody in.
@@ -74,6 +77,7 @@ func (DeleteUser) step()  {}
 func (GrantRole) step()   {}
 func (RevokeRole) step()  {}
 func (TakeCharge) step()  {}
+func (Settle) step()      {}
 func (EnableAuth) step()  {}
 func (DisableAuth) step() {}
 func (Release) step()     {}
@@ -99,9 +103,12 @@ func (s DeleteUser) String() string  { return "delete user " + s.User }
 func (s GrantRole) String() string   { return "grant role " + s.Role + " to user " + s.User }
 func (s RevokeRole) String() string  { return "revoke role " + s.Role + " from user " + s.User }
 func (TakeCharge) String() string    { return "write down that the spec enables authentication" }
-func (EnableAuth) String() string    { return "enable authentication" }
-func (DisableAuth) String() string   { return "disable authentication" }
-func (Release) String() string       { return "write down that the spec enables authentication no longer" }
+func (s Settle) String() string {
+	return fmt.Sprintf("wait %s, until all members know of the users", s.For)
+}
+func (EnableAuth) String() string  { return "enable authentication" }
+func (DisableAuth) String() string { return "disable authentication" }
+func (Release) String() string     { return "write down that the spec enables authentication no longer" }
 
 // Task is what there is to do about one object, step by step, and what is then true of it.
 type Task struct {

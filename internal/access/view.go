@@ -82,7 +82,7 @@ func (s *State) Note(step Step, effect bool) {
 		s.Enabled = true
 	case DisableAuth:
 		s.Enabled = false
-	case SetPassword, Hold, LetGo, WriteSecret, TakeCharge, Release:
+	case SetPassword, Hold, LetGo, WriteSecret, TakeCharge, Settle, Release:
 	}
 }
 
