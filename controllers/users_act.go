@@ -232,7 +232,8 @@ func (p *pass) report(ctx context.Context, s *subject, then access.Verdict, done
 		before = before.DeepCopy()
 	}
 	meta.SetStatusCondition(s.conditions, metav1.Condition{
-		Type: s.condition, Status: then.Status, Reason: then.Reason, Message: cut(then.Message, 1024), ObservedGeneration: s.object.GetGeneration(),
+		Type: s.condition, Status: then.Status, Reason: then.Reason, Message: cut(then.Message, 1024),
+		ObservedGeneration: s.object.GetGeneration(),
 	})
 	if s.user != nil {
 		s.user.Status.User = s.user.User()

@@ -75,7 +75,9 @@ func (p planner) enable(managed bool) ([]Step, Verdict) {
 	if !p.Etcd.Enabled {
 		steps = append(steps, Settle{max(settling, heartbeats*p.Cluster.Spec.Etcd.HeartbeatInterval.Duration)}, EnableAuth{})
 	}
-	return steps, Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAuthAsSpecified, Message: "only users of etcd read and write keys"}
+	return steps, Verdict{
+		Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAuthAsSpecified, Message: "only users of etcd read and write keys",
+	}
 }
 
 func changing(format string, arguments ...any) Verdict {
@@ -83,5 +85,7 @@ func changing(format string, arguments ...any) Verdict {
 }
 
 func disabled() Verdict {
-	return Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAuthAsSpecified, Message: "everybody with a certificate reads and writes all keys"}
+	return Verdict{
+		Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAuthAsSpecified, Message: "everybody with a certificate reads and writes all keys",
+	}
 }

@@ -18,9 +18,13 @@ func TestRevisionIsAsEtcdCounts(t *testing.T) {
 		effect bool
 		want   uint64
 	}{
-		{access.AddRole{Role: "r"}, true, 8}, {access.AddRole{Role: "r"}, false, 8},
-		{access.AddUser{User: "u"}, true, 9}, {access.GrantRole{User: "u", Role: "r"}, true, 10},
-		{access.SetPassword{User: "u"}, true, 11}, {access.EnableAuth{}, true, 11}, {access.DisableAuth{}, true, 12},
+		{access.AddRole{Role: "r"}, true, 8},
+		{access.AddRole{Role: "r"}, false, 8},
+		{access.AddUser{User: "u"}, true, 9},
+		{access.GrantRole{User: "u", Role: "r"}, true, 10},
+		{access.SetPassword{User: "u"}, true, 11},
+		{access.EnableAuth{}, true, 11},
+		{access.DisableAuth{}, true, 12},
 		{access.DeleteRole{Role: "r"}, true, 13},
 	} {
 		if s.Note(c.step, c.effect); s.Revision != c.want {

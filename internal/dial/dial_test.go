@@ -30,7 +30,9 @@ type secrets struct {
 }
 
 func (s *secrets) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	data := map[string]map[string][]byte{"default/a-client-ca": s.data, "default/a-member-tls": s.member, "default/a-root": s.root}[key.String()]
+	data := map[string]map[string][]byte{
+		"default/a-client-ca": s.data, "default/a-member-tls": s.member, "default/a-root": s.root,
+	}[key.String()]
 	if data == nil {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, key.Name)
 	}

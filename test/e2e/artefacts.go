@@ -54,6 +54,7 @@ func keepObjects(folder, namespace string) {
 		"etcdclusters": &v1alpha1.EtcdClusterList{}, "pods": &corev1.PodList{}, "claims": &corev1.PersistentVolumeClaimList{},
 		"services": &corev1.ServiceList{}, "budgets": &policyv1.PodDisruptionBudgetList{}, "events": &eventsv1.EventList{},
 		"jobs": &batchv1.JobList{}, "backups": &v1alpha1.EtcdBackupList{}, "stores": &v1alpha1.EtcdBackupStoreList{},
+		"users": &v1alpha1.EtcdUserList{}, "roles": &v1alpha1.EtcdRoleList{},
 	}
 	for name, list := range lists {
 		if err := api.List(ctx, list, client.InNamespace(namespace)); err != nil {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,8 +43,10 @@ func newUser(c *v1alpha1.EtcdCluster, name string, how v1alpha1.EtcdAuthenticati
 	return u
 }
 
-// usersGo deletes all users and roles of a namespace: without an operator nobody takes their finalizer off.
+// usersGo deletes all users and roles of a namespace: without an operator nobody takes their finalizer off. If this one does not in
+// time, the spec fails, and the namespace can go even so.
 func usersGo(namespace string) {
+	defer letUsersGo(namespace)
 	for _, kind := range []client.Object{&v1alpha1.EtcdUser{}, &v1alpha1.EtcdRole{}} {
 		Expect(api.DeleteAllOf(ctx, kind, client.InNamespace(namespace))).To(Succeed())
 	}
@@ -55,6 +58,25 @@ func usersGo(namespace string) {
 		g.Expect(users.Items).To(BeEmpty())
 		g.Expect(roles.Items).To(BeEmpty())
 	}).Should(Succeed())
+}
+
+// letUsersGo takes the finalizer off all users and roles of a namespace that are left.
+func letUsersGo(namespace string) {
+	var users v1alpha1.EtcdUserList
+	var roles v1alpha1.EtcdRoleList
+	Expect(api.List(ctx, &users, client.InNamespace(namespace))).To(Succeed())
+	Expect(api.List(ctx, &roles, client.InNamespace(namespace))).To(Succeed())
+	var left []client.Object
+	for i := range users.Items {
+		left = append(left, &users.Items[i])
+	}
+	for i := range roles.Items {
+		left = append(left, &roles.Items[i])
+	}
+	for _, object := range left {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		Expect(client.IgnoreNotFound(api.Patch(ctx, object, patch))).To(Succeed())
+	}
 }
 
 // isInPlace waits until etcd has the user and the Secret is there.
@@ -104,7 +126,8 @@ func secretNamed(c *v1alpha1.EtcdCluster, name string) *corev1.Secret {
 	return &secret
 }
 
-// as is a client with what is in a Secret: its certificate, and its password if it has one.
+// as is a client with what is in a Secret: its certificate, and its password if it has one. One with a password must be made after
+// authentication was enabled, or it is nobody.
 func as(c *v1alpha1.EtcdCluster, name string) *clientv3.Client {
 	GinkgoHelper()
 	secret := secretNamed(c, name)
@@ -122,8 +145,11 @@ func as(c *v1alpha1.EtcdCluster, name string) *clientv3.Client {
 	if password, has := secret.Data["password"]; has {
 		config.Username, config.Password = string(secret.Data["username"]), string(password)
 	}
-	made, err := clientv3.New(config)
-	Expect(err).NotTo(HaveOccurred())
+	var made *clientv3.Client
+	Eventually(func() error { // it logs in, maybe at a member that does not know of the user yet
+		made, err = clientv3.New(config)
+		return err
+	}).Should(Succeed())
 	DeferCleanup(made.Close)
 	return made
 }
