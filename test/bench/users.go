@@ -166,7 +166,7 @@ func (b *bench) usersGo(ctx context.Context, cluster string) error {
 	return poll(ctx, "users of "+cluster+" to be gone", look, patience, func() (bool, error) {
 		left := 0
 		for _, list := range []client.ObjectList{&v1alpha1.EtcdUserList{}, &v1alpha1.EtcdRoleList{}} {
-			if err := b.client.List(ctx, list, client.InNamespace(b.namespace)); err != nil {
+			if err := b.seen.List(ctx, list, client.InNamespace(b.namespace), client.UnsafeDisableDeepCopy); err != nil {
 				return false, fmt.Errorf("list: %w", err)
 			}
 			left += meta.LenList(list)
