@@ -73,7 +73,7 @@ func (p *pass) changeUser(ctx context.Context, s *subject, step access.Step) (bo
 			return false, err
 		}
 	}
-	s.user.Status.PasswordVersion = s.secret.ResourceVersion
+	s.user.Status.PasswordVersion = access.PasswordVersion(p.view.Cluster, s.secret)
 	return true, nil
 }
 

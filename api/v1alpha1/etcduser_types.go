@@ -119,7 +119,8 @@ type EtcdUserStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Binding",order=3
 	Binding *EtcdUserBinding `json:"binding,omitempty"`
 
-	// passwordVersion is the resourceVersion of the Secret whose password etcd was told last.
+	// passwordVersion says which password etcd was told last: the ID of the etcd cluster, which is another one after it was
+	// brought back to a backup, and the resourceVersion of the Secret.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Version of the Password",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	PasswordVersion string `json:"passwordVersion,omitempty"`

@@ -22,7 +22,7 @@ import (
 
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
-//	cluster=gone|going|plain|paused|goes-on|silent|answers|loses-authority|slow-heartbeats|auth|no-auth
+//	cluster=gone|going|plain|paused|goes-on|silent|answers|loses-authority|slow-heartbeats|brought-back|auth|no-auth
 //	role=NAME (as=ROLE) (ACCESS:key=K|prefix=P|range=F..T)…   user=NAME (as=USER) (password) (ROLE…)
 //	delete-role=NAME, delete-user=NAME
 //	by-hand=enable|disable|add-user|add-role|grant|revoke|let|delete-user|delete-role WORDS      with etcdctl
@@ -124,6 +124,8 @@ func (w *world) cluster(value string) {
 	switch value {
 	case "gone":
 		w.v.Cluster = nil
+	case "brought-back":
+		w.v.Cluster.Status.ClusterID = "another"
 	case "slow-heartbeats":
 		w.v.Cluster.Spec.Etcd.HeartbeatInterval.Duration = 5 * time.Second
 	case "going":
@@ -344,7 +346,7 @@ func (w *world) doForUser(u *v1alpha1.EtcdUser, step access.Step) {
 		w.v.Secrets[u.Name] = made
 	case access.AddUser, access.SetPassword:
 		if u.HasPassword() {
-			u.Status.PasswordVersion = w.v.Secrets[u.Name].ResourceVersion
+			u.Status.PasswordVersion = access.PasswordVersion(w.v.Cluster, w.v.Secrets[u.Name])
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -99,6 +100,12 @@ func (p planner) rolesOf(u *v1alpha1.EtcdUser) (roles, missing []string) {
 	return slices.Compact(roles), missing
 }
 
+// PasswordVersion says which password etcd was told last. A cluster that was brought back to a backup has another ID, and may have
+// the password of then.
+func PasswordVersion(c *v1alpha1.EtcdCluster, secret *corev1.Secret) string {
+	return c.Status.ClusterID + "/" + secret.ResourceVersion
+}
+
 func (p planner) userSteps(u *v1alpha1.EtcdUser, roles []string, rewritten bool) []Step {
 	var steps []Step
 	if !holds(u) {
@@ -110,7 +117,7 @@ func (p planner) userSteps(u *v1alpha1.EtcdUser, roles []string, rewritten bool)
 	switch {
 	case !there:
 		steps = append(steps, AddUser{user, u.HasPassword()})
-	case u.HasPassword() && (rewritten || secret.ResourceVersion != u.Status.PasswordVersion):
+	case u.HasPassword() && (rewritten || PasswordVersion(p.Cluster, secret) != u.Status.PasswordVersion):
 		steps = append(steps, SetPassword{user})
 	}
 	for _, role := range roles {
