@@ -30,7 +30,7 @@ const (
 	longest        = 72
 )
 
-func userRequest(u *v1alpha1.EtcdUser) pki.Request {
+func identityRequest(u *v1alpha1.EtcdUser) pki.Request {
 	if u.HasPassword() {
 		return ClientRequest(passwordHolder, LeafLifetime)
 	}
@@ -52,7 +52,7 @@ func (h Held) UserFault(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *c
 		return fmt.Errorf("it has no password of %d to %d bytes", shortest, longest)
 	}
 	return errors.Join(same("authority", secret.Data[build.CAKey], h.ClientCA.CertPEM),
-		pki.Check(authority(secret.Data), h.ClientCA, userRequest(u), now))
+		pki.Check(authority(secret.Data), h.ClientCA, identityRequest(u), now))
 }
 
 // IsPassword says whether it can be the password of a user.
@@ -68,9 +68,9 @@ func (h Held) MakeUser(
 		old = there.Data
 	}
 	pair := authority(old)
-	if pki.Check(pair, h.ClientCA, userRequest(u), now) != nil {
+	if pki.Check(pair, h.ClientCA, identityRequest(u), now) != nil {
 		var err error
-		if pair, err = pki.Issue(random, now, h.ClientCA, userRequest(u)); err != nil {
+		if pair, err = pki.Issue(random, now, h.ClientCA, identityRequest(u)); err != nil {
 			return nil, fmt.Errorf("issue the certificate of user %s: %w", u.User(), err)
 		}
 	}
