@@ -49,8 +49,8 @@ func (p *pass) run(ctx context.Context) error {
 			return err
 		}
 	}
-	err := inParallel(p.work.Roles, func(t access.Task) error { return p.do(ctx, p.role(t.Name), t) })
-	err = errors.Join(err, inParallel(p.work.Users, func(t access.Task) error { return p.do(ctx, p.user(t.Name), t) }))
+	err := inParallel(about(p.work.Roles, p.role), func(t errand) error { return p.do(ctx, t.subject, t.Task) })
+	err = errors.Join(err, inParallel(about(p.work.Users, p.user), func(t errand) error { return p.do(ctx, t.subject, t.Task) }))
 	if err != nil || p.view.Cluster == nil {
 		return err
 	}

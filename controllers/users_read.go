@@ -223,6 +223,21 @@ func fill[T any](names []string, exists map[string]bool, known map[string]T, ask
 	})
 }
 
+// errand is a task with its subject.
+type errand struct {
+	access.Task
+	subject *subject
+}
+
+// about finds the subjects of all tasks before any is begun: a write changes the whole object that it is about.
+func about(tasks []access.Task, find func(name string) *subject) []errand {
+	all := make([]errand, 0, len(tasks))
+	for _, t := range tasks {
+		all = append(all, errand{t, find(t.Name)})
+	}
+	return all
+}
+
 // inParallel does something for each, for a few at a time, and returns all errors in the order of what they are about.
 func inParallel[T any](all []T, do func(T) error) error {
 	errs := make([]error, len(all))
