@@ -21,6 +21,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
@@ -37,6 +38,7 @@ type EtcdBackup struct {
 	tasks   *tasks
 	image   *ownImage
 	images  build.Images
+	limits  limits.Limits
 	events  events.EventRecorder
 	version string
 	now     func() time.Time
@@ -165,7 +167,7 @@ func (r *EtcdBackup) act(ctx context.Context, seen backup.Seen, view backup.View
 		if why != "" {
 			return fmt.Errorf("create Job %s: %s", s.Name, why)
 		}
-		job, err := backup.Maker{Image: image, Images: r.images, Version: r.version}.Job(seen, view, s)
+		job, err := backup.Maker{Image: image, Images: r.images, Limits: r.limits, Version: r.version}.Job(seen, view, s)
 		if err != nil {
 			return err
 		}

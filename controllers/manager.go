@@ -30,6 +30,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/dial"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/observe"
 )
 
@@ -56,6 +57,8 @@ type Options struct {
 	Namespaces      []string // to watch; none means all
 	// Images are to be taken for versions of etcd where the user chooses none.
 	Images build.Images
+	// Limits are what EtcdClusters may ask for.
+	Limits limits.Limits
 	// HasOperatorCondition says that Operator Lifecycle Manager keeps an OperatorCondition
 	// of this operator. Its name is in the environment.
 	HasOperatorCondition bool
@@ -178,7 +181,7 @@ func addController(
 		Observer: &observe.Observer{
 			Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer,
 			Remains: etcd.ReadRemains, Resizes: askResizes(config), NoNodes: !sees.nodes, Now: chosen.Now, Ahead: clock.ahead,
-			Operator: chosen.PodNamespace,
+			Operator: chosen.PodNamespace, Limits: chosen.Limits,
 		},
 		Actor: &act.Actor{
 			Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Images: chosen.Images,

@@ -33,6 +33,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/memory"
 	"github.com/etcd-operator/etcd-operator/internal/observe"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
@@ -63,6 +64,7 @@ type scene struct {
 	remains  map[string]etcd.Remains // by address of the metrics
 	ahead    time.Duration           // of the API server's clock
 	operator string                  // namespace of the operator; empty if it runs outside of Kubernetes
+	limits   limits.Limits           // of what the cluster may ask for
 	broken   error                   // what every read from the API server itself ends with
 
 	mutex sync.Mutex
@@ -220,7 +222,7 @@ func (s *scene) observer() *observe.Observer {
 	return &observe.Observer{
 		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt,
 		Resizes: func() build.Resizes { return build.ResizesAll }, Now: func() time.Time { return now },
-		Ahead: func() time.Duration { return s.ahead }, Operator: s.operator,
+		Ahead: func() time.Duration { return s.ahead }, Operator: s.operator, Limits: s.limits,
 	}
 }
 

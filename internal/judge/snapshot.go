@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 )
 
 // Snapshot is what Kubernetes and etcd said of one cluster at one moment, as they said it. What was
@@ -26,7 +27,8 @@ type Snapshot struct {
 	Ahead   time.Duration // by which the clock of this machine is ahead of the API server's
 	Resizes build.Resizes // what of the resources of running Pods this Kubernetes changes
 
-	Operator string // namespace of the operator's own Pods; empty if it runs outside of Kubernetes
+	Operator string        // namespace of the operator's own Pods; empty if it runs outside of Kubernetes
+	Limits   limits.Limits // of what the cluster may ask for
 
 	Pods    []corev1.Pod                   // with the cluster's label, as a list has them
 	Volumes []corev1.PersistentVolumeClaim // as Pods; before the first members are decided on, all of the namespace

@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 )
 
 // Members makes clients of members, and keeps connections to those that run.
@@ -37,7 +38,9 @@ type Observer struct {
 	NoNodes bool // nodes may not be read: nothing is known of them
 	// Operator is the namespace of the operator's own Pods; empty if it runs outside of Kubernetes.
 	Operator string
-	Now      func() time.Time
+	// Limits are what an EtcdCluster may ask for.
+	Limits limits.Limits
+	Now    func() time.Time
 	// Ahead says by how much the clock of this machine is ahead of the API server's.
 	Ahead func() time.Duration
 }
@@ -45,7 +48,7 @@ type Observer struct {
 // Cluster is a snapshot of one cluster. An etcd that does not answer is a fact in it;
 // only an API server that does not is an error.
 func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (judge.Snapshot, error) {
-	s := judge.Snapshot{Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Resizes: o.Resizes(), Operator: o.Operator}
+	s := judge.Snapshot{Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Resizes: o.Resizes(), Operator: o.Operator, Limits: o.Limits}
 	if judge.IsLeftAlone(c) {
 		return s, nil
 	}

@@ -66,6 +66,15 @@ func inTheWay(foreign []cluster.Object) string {
 	return ""
 }
 
+// keepLimits stops every change: each may create a Pod by the spec sooner or later. Supporting objects are made right all the same,
+// because certificates end. A cluster that hibernates has no Pods.
+func keepLimits(v cluster.View) Step {
+	if v.Want.Forbidden == "" || v.Want.Size == 0 {
+		return nil
+	}
+	return refuse(v.Want.Forbidden)
+}
+
 // hibernate removes no member: all come back as they were. A Pod is not deleted if its data goes with it.
 func hibernate(v cluster.View) Step {
 	if v.Want.Size > 0 {

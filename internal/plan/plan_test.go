@@ -20,8 +20,8 @@ import (
 //	next size=3       print the one next step and the rule that chose it
 //	settle size=3     obey steps in the toy world until the plan rests
 //
-// Arguments: size, ephemeral, new (nothing is recorded yet), unformed (the first members are
-// chosen, the cluster was not seen to form), deleting, fresh, paused, automatic,
+// Arguments: size, ephemeral, forbidden (the spec asks for what is not allowed), new (nothing is recorded yet), unformed (the first
+// members are chosen, the cluster was not seen to form), deleting, fresh, paused, automatic,
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY), split=(WHY), undecided=(WHY),
 // objects=(KIND NAME) (it is not as wanted), owner=VOLUME, small=VOLUME, no-version=VOLUME (it does not say what its
@@ -65,6 +65,7 @@ func TestPlan(t *testing.T) {
 // arguments are those that a command of a script may have.
 var arguments = []string{
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "canwait", "cascades", "deleting", "denied", "downgrade", "ephemeral",
+	"forbidden",
 	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
 	"rollback", "size",
@@ -104,6 +105,9 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	v.Want.Automatic, v.Want.RollBack = d.HasArg("automatic"), d.HasArg("rollback")
 	if d.HasArg("paused") {
 		v.Want.Paused = "spec.paused is true"
+	}
+	if d.HasArg("forbidden") {
+		v.Want.Forbidden = "spec.image is not allowed"
 	}
 	v.Target.Version = v.Want.Version
 	if d.HasArg("newer") {
