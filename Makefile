@@ -80,7 +80,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 	@CLUSTER_UP=hack/demo-cluster.sh hack/with-cluster.sh hack/demo.sh
 
 .PHONY: test
-test: test-unit test-envtest test-etcd test-e2e test-rights olm-test-short ## All tests, end to end on a real cluster too; test-long adds an hour
+test: test-unit test-envtest test-etcd test-e2e olm-test-short ## All tests, end to end on a real cluster too; test-long adds an hour
 
 ##@ Tests
 
@@ -146,7 +146,8 @@ $(BIN)/ginkgo:
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/ginkgo github.com/onsi/ginkgo/v2/ginkgo
 
-# The API server's, of all that ran since it was started: test-rights follows the other tests.
+# The API server's, of all that ran since it was started: test-rights follows test-e2e and test-long, because some rights are for
+# what only the latter do.
 AUDIT_LOG ?= .devcluster/logs/audit.log
 
 .PHONY: test-rights

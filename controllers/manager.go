@@ -198,6 +198,13 @@ func addController(
 	if err := reconciler.SetupWithManager(manager); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
+	users := &Users{
+		client: manager.GetClient(), live: manager.GetAPIReader(), dialer: dialer, events: reconciler.Events, leads: reconciler.Actor.Leads,
+		installation: nameOf(lock), now: chosen.Now, random: chosen.Random,
+	}
+	if err := users.SetupWithManager(manager); err != nil {
+		return err
+	}
 	return addBackups(manager, config, nameOf(lock), reconciler.Actor.Leads, clock.ahead, chosen)
 }
 

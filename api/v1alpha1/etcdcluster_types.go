@@ -62,6 +62,7 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.restore) || !has(self.storage) || !has(self.storage.ephemeral)",message="bootstrap.restore needs volumes: data is restored into them before members start, and storage.ephemeral has none"
 // +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy) || self.deletionPolicy != 'Backup' || has(self.backup)",message="deletionPolicy Backup needs spec.backup.store: the volumes go, and the last backup has to be somewhere"
 // +kubebuilder:validation:XValidation:rule="!has(self.upgrade) || !has(self.upgrade.backup) || self.upgrade.backup != 'Require' || has(self.backup)",message="upgrade.backup Require needs spec.backup.store: the backup that an upgrade waits for has to be somewhere"
+// +kubebuilder:validation:XValidation:rule="!has(self.auth) || !has(self.auth.enabled) || !self.auth.enabled || !has(self.tls) || !has(self.tls.mode) || self.tls.mode != 'Disabled'",message="auth.enabled needs tls.mode Enabled: the operator and applications prove by certificates who they are, and without TLS everybody on the way could read their passwords"
 type EtcdClusterSpec struct {
 	// size is the number of voting members: 1, 3, 5 or 7. Even sizes need more
 	// members for the same tolerance of failures, and more than seven slow every
@@ -132,6 +133,11 @@ type EtcdClusterSpec struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network Policy",order=60
 	NetworkPolicy NetworkPolicy `json:"networkPolicy,omitzero"`
+
+	// auth says whom etcd lets in. Default: everybody who has a certificate.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication",order=63
+	Auth Auth `json:"auth,omitzero"`
 
 	// upgrade says what an upgrade waits for, and what happens when a new version does not run.
 	// +optional

@@ -13,7 +13,7 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=25
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Available, Progressing and Degraded.
+	// conditions are Available, Progressing and Degraded; and AuthEnabled where authentication was asked for, or found.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -152,6 +152,11 @@ type EtcdClusterStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Backups",order=37
 	Backup *ClusterBackups `json:"backup,omitempty"`
+
+	// auth is what the operator remembers of etcd's authentication.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Authentication",order=42
+	Auth *AuthStatus `json:"auth,omitempty"`
 
 	// awaitedBackup is the backup that a change of etcd's minor version, hibernation or deletion waits for.
 	// +optional

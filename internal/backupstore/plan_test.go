@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backupstore"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
@@ -67,7 +68,7 @@ func (s *story) tell(line string) {
 		s.end(value, words)
 	case "secret":
 		s.keys(value)
-	case "own", "completes", "fails", "by-hand", "delete", "policy":
+	case "own", "completes", "fails", "by-hand", "elsewhere", "delete", "policy":
 		s.object(key, value, words)
 	default:
 		s.set(key, value, words)
@@ -187,6 +188,11 @@ func (s *story) object(key, value, words string) {
 		s.fail(value)
 	case "completes":
 		s.complete(value)
+	case "elsewhere": // the operator has found it in another store
+		s.v.Backups = append(s.v.Backups, v1alpha1.EtcdBackup{
+			ObjectMeta: metav1.ObjectMeta{Name: "elsewhere", Namespace: "ns", Labels: map[string]string{build.ManagedByLabel: v1alpha1.FieldOwner}},
+			Spec:       v1alpha1.EtcdBackupSpec{Store: "other", Found: value},
+		})
 	case "by-hand":
 		s.v.Backups = append(s.v.Backups, v1alpha1.EtcdBackup{
 			ObjectMeta: metav1.ObjectMeta{Name: "by-hand", Namespace: "ns"},

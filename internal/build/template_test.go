@@ -73,6 +73,7 @@ var stays = map[string]change{
 	"backup.retention.weekly":  retained(func(r *v1alpha1.Retention) { r.Weekly = 7 }),
 	"backup.retention.monthly": retained(func(r *v1alpha1.Retention) { r.Monthly = 7 }),
 	"backup.retention.yearly":  retained(func(r *v1alpha1.Retention) { r.Yearly = 7 }),
+	"auth.enabled":             func(s *v1alpha1.EtcdClusterSpec) { s.Auth.Enabled = true },
 	"backup.store":             backedUp(func(b *v1alpha1.Backup) { b.Store = "offsite" }),
 	"backup.verify":            backedUp(func(b *v1alpha1.Backup) { b.Verify = v1alpha1.VerifyNever }),
 	"backup.decryption.secret": backedUp(func(b *v1alpha1.Backup) { b.Decryption = &v1alpha1.SecretReference{Secret: "age"} }),

@@ -95,7 +95,11 @@ func (d *Dialer) target(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.
 // authority changes or half its life is over.
 func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identity, error) {
 	secrets := map[string]*corev1.Secret{}
-	for _, name := range []string{c.ClientCA(), build.MemberSecret(c)} {
+	names := []string{c.ClientCA(), build.MemberSecret(c)}
+	if c.HasAuth() {
+		names = append(names, c.RootSecret())
+	}
+	for _, name := range names {
 		secret := &corev1.Secret{}
 		err := d.Reader.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
 		if client.IgnoreNotFound(err) != nil {
@@ -106,7 +110,7 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 		}
 	}
 	held := trust.Read(c, func(name string) *corev1.Secret { return secrets[name] })
-	source := string(held.ClientCA.CertPEM) + string(held.Server.CertPEM)
+	source := string(held.ClientCA.CertPEM) + string(held.Server.CertPEM) + string(held.Root.CertPEM)
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	now := d.Now()
@@ -126,18 +130,22 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 	return made, nil
 }
 
-// make issues a certificate. Where the authority that members trust is lost, it takes
-// the one that etcdctl uses in their Pods: they run on and are still to be looked after.
+// make issues a certificate for etcd's user root. Where the authority that members trust is lost, it takes that of
+// root which backups use, if there is one, else the one that etcdctl uses in their Pods: they run on and are still to
+// be looked after.
 func (d *Dialer) make(c *v1alpha1.EtcdCluster, held trust.Held, now time.Time) (identity, error) {
 	ca, pair := held.ClientCA.CertPEM, held.Server
 	switch lost := held.Lost(c, c.ClientCA()); {
 	case lost == nil:
 		var err error
-		if pair, err = pki.Issue(d.Random, now, held.ClientCA, trust.ClientRequest(v1alpha1.FieldOwner, identityLifetime)); err != nil {
+		if pair, err = pki.Issue(d.Random, now, held.ClientCA, trust.ClientRequest(v1alpha1.RootUser, identityLifetime)); err != nil {
 			return identity{}, fmt.Errorf("issue the operator's certificate: %w", err)
 		}
 	case held.Holds(c, c.ClientCA()):
 		ca = held.ToldCA()
+		if pki.IsSignedBy(held.Root, pki.Pair{CertPEM: ca}) {
+			pair = held.Root
+		}
 	default:
 		return identity{}, fmt.Errorf("use secret %s: %w", c.ClientCA(), lost)
 	}

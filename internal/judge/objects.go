@@ -60,9 +60,8 @@ func (j *judgement) secrets() {
 			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: unowned, CanWait: true})
 		case fault != nil:
 			parts := slices.ContainsFunc(v.Lost, func(lost cluster.Object) bool { return trust.Signs(c, lost.Name, name) })
-			v.Objects = append(v.Objects, cluster.Object{
-				Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, CanWait: name == c.ClientSecret() || pki.IsDue(fault),
-			})
+			canWait := name == c.ClientSecret() || name == c.RootSecret() || pki.IsDue(fault)
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, CanWait: canWait})
 		}
 	}
 }

@@ -67,8 +67,10 @@ func TestNetworkPolicy(t *testing.T) {
 		"rules without effect": {true, func(s *scene) {
 			s.policy().Spec.Egress = make([]networkingv1.NetworkPolicyEgressRule, 1)
 		}, ""},
-		"a label is gone": {true, func(s *scene) { delete(s.policy().Labels, "app.kubernetes.io/part-of") },
-			"NetworkPolicy a-members: labels of it are not as wanted"},
+		"a label is gone": {
+			true, func(s *scene) { delete(s.policy().Labels, "app.kubernetes.io/part-of") },
+			"NetworkPolicy a-members: labels of it are not as wanted",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := policed(t, test.byDefault)

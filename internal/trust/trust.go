@@ -32,9 +32,11 @@ const clientUser = "client"
 type Held struct {
 	ClientCA, PeerCA     pki.Pair
 	Server, Peer, Client pki.Pair
+	Root                 pki.Pair  // only with authentication
 	memberCAs            [2][]byte // the authorities that members were told to trust
-	clientCA             []byte
+	clientCA, rootCA     []byte
 	endpoints            string
+	rootEndpoints        string
 }
 
 // Names are the Secrets that the cluster needs, authorities first.
@@ -42,7 +44,11 @@ func Names(c *v1alpha1.EtcdCluster) []string {
 	if !c.IsSecure() {
 		return []string{c.ClientSecret()}
 	}
-	return append(Authorities(c), build.MemberSecret(c), c.ClientSecret())
+	names := append(Authorities(c), build.MemberSecret(c), c.ClientSecret())
+	if c.HasAuth() {
+		names = append(names, c.RootSecret())
+	}
+	return names
 }
 
 // Authorities are those of them that sign the others.
@@ -61,16 +67,18 @@ func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) Held {
 		}
 		return nil
 	}
-	member, client := data(build.MemberSecret(c)), data(c.ClientSecret())
+	member, client, root := data(build.MemberSecret(c)), data(c.ClientSecret()), data(c.RootSecret())
 	return Held{
 		ClientCA:  authority(data(c.ClientCA())),
 		PeerCA:    authority(data(c.PeerCA())),
 		Server:    pki.Pair{CertPEM: member[build.ServerCertKey], KeyPEM: member[build.ServerKeyKey]},
 		Peer:      pki.Pair{CertPEM: member[build.PeerCertKey], KeyPEM: member[build.PeerKeyKey]},
 		Client:    authority(client),
+		Root:      authority(root),
 		memberCAs: [2][]byte{member[build.ClientCAKey], member[build.PeerCAKey]},
 		clientCA:  client[build.CAKey],
-		endpoints: string(client[build.EndpointsKey]),
+		rootCA:    root[build.CAKey],
+		endpoints: string(client[build.EndpointsKey]), rootEndpoints: string(root[build.EndpointsKey]),
 	}
 }
 
@@ -89,6 +97,9 @@ func (h Held) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
 		return errors.Join(
 			same("client authority", h.memberCAs[0], h.ClientCA.CertPEM), same("peer authority", h.memberCAs[1], h.PeerCA.CertPEM),
 			pki.Check(h.Server, h.ClientCA, serverRequest(c), now), pki.Check(h.Peer, h.PeerCA, peerRequest(c), now))
+	case c.RootSecret():
+		return errors.Join(same("list of endpoints", []byte(h.rootEndpoints), []byte(build.Endpoint(c))),
+			same("authority", h.rootCA, h.ClientCA.CertPEM), pki.Check(h.Root, h.ClientCA, ClientRequest(v1alpha1.RootUser, LeafLifetime), now))
 	}
 	endpoints := same("list of endpoints", []byte(h.endpoints), []byte(build.Endpoint(c)))
 	if !c.IsSecure() {
@@ -117,7 +128,8 @@ func same(what string, have, want []byte) error {
 
 // Signs says whether the authority of that name is that Secret, or signs what is in it.
 func Signs(c *v1alpha1.EtcdCluster, authority, secret string) bool {
-	return secret == authority || secret == build.MemberSecret(c) || secret == c.ClientSecret() && authority == c.ClientCA()
+	isClients := secret == c.ClientSecret() || secret == c.RootSecret()
+	return secret == authority || secret == build.MemberSecret(c) || isClients && authority == c.ClientCA()
 }
 
 // Lost says why the authority of that name can sign nothing more for members that run:
@@ -183,6 +195,9 @@ func (h *Held) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, na
 		return build.Authority(c, name, h.PeerCA.CertPEM, h.PeerCA.KeyPEM), err
 	case build.MemberSecret(c):
 		return h.makeMember(random, now, c)
+	case c.RootSecret():
+		h.Root, err = pki.Issue(random, now, h.ClientCA, ClientRequest(v1alpha1.RootUser, LeafLifetime))
+		return build.Root(c, h.ClientCA.CertPEM, h.Root.CertPEM, h.Root.KeyPEM), err
 	}
 	if c.IsSecure() {
 		h.Client, err = pki.Issue(random, now, h.ClientCA, ClientRequest(clientUser, LeafLifetime))

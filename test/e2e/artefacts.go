@@ -56,6 +56,7 @@ func keepObjects(folder, namespace string) {
 		"services": &corev1.ServiceList{}, "budgets": &policyv1.PodDisruptionBudgetList{}, "events": &eventsv1.EventList{},
 		"networkpolicies": &networkingv1.NetworkPolicyList{},
 		"jobs":            &batchv1.JobList{}, "backups": &v1alpha1.EtcdBackupList{}, "stores": &v1alpha1.EtcdBackupStoreList{},
+		"users": &v1alpha1.EtcdUserList{}, "roles": &v1alpha1.EtcdRoleList{},
 	}
 	for name, list := range lists {
 		if err := api.List(ctx, list, client.InNamespace(namespace)); err != nil {

@@ -27,7 +27,7 @@ func scorecard() {
 		scorecardAccount(namespace)
 		command := exec.Command(filepath.Join(top, "bin", "operator-sdk"), "scorecard", bundle,
 			"--namespace", namespace, "--service-account", "scorecard", "--pod-security", "restricted",
-			"--untar-image", "quay.io/operator-framework/scorecard-untar:v1.42.2", "--wait-time", "5m", "--output", "json")
+			"--untar-image", "quay.io/operator-framework/scorecard-untar:v1.42.2", "--wait-time", "8m", "--output", "json")
 		command.Env = os.Environ()
 		var said strings.Builder
 		command.Stderr = &said

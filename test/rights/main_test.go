@@ -31,7 +31,7 @@ func TestEachRightIsUsed(t *testing.T) {
 	watch := line(ours, "watch", "batch", "jobs", "", "allow")
 	for name, c := range map[string]struct{ log, unused string }{
 		"all":                     {log + watch + line(ours, "get", "", "pods", "log", "allow"), ""},
-		"a subresource is not":    {log + watch, "1 of 4 rights were used by no test: take them from the role, or say in without why nobody can see it: get pods/log"},
+		"a subresource is not":    {log + watch, "say in without why nobody can see it: get pods/log"},
 		"by somebody else":        {log + watch + line("other", "get", "", "pods", "log", "allow"), "get pods/log"},
 		"was refused":             {log + watch + line(ours, "get", "", "pods", "log", "forbid"), "get pods/log"},
 		"a list without a watch":  {log + line(ours, "get", "", "pods", "log", "allow"), "list jobs.batch; watch jobs.batch"},

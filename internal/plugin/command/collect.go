@@ -106,10 +106,12 @@ func (c *collector) ofBackups(ctx context.Context, cluster *v1alpha1.EtcdCluster
 		}
 		return true
 	})
-	kind("EtcdRestore", func(o *unstructured.Unstructured) bool {
-		of, _, _ := unstructured.NestedString(o.Object, "spec", "cluster")
-		return of == cluster.Name
-	})
+	for _, name := range []string{"EtcdRestore", "EtcdUser", "EtcdRole"} {
+		kind(name, func(o *unstructured.Unstructured) bool {
+			of, _, _ := unstructured.NestedString(o.Object, "spec", "cluster")
+			return of == cluster.Name
+		})
+	}
 	c.configMaps(ctx, cluster.Namespace, authorities)
 	return belongs
 }
