@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-VERSION ?= 0.5.0
+VERSION ?= 0.6.0
 TAG ?= v$(VERSION)
 REPOSITORY := etcd-operator/etcd-operator
 # The name of the image in manifests. There is no such registry, and can be none (RFC 2606): a release names one of your choosing.
@@ -14,7 +14,7 @@ REGISTRY ?= 127.0.0.1:5000
 # Give IMG to push to, or deploy from, somewhere else. Without it `make deploy` uses exactly what `make images` pushed last.
 IMG ?=
 CONTAINER_TOOL ?= docker
-# The published release before this one, which Operator Lifecycle Manager updates from, such as etcd-operator.v0.5.0.
+# The published release before this one, which Operator Lifecycle Manager updates from, such as etcd-operator.v0.6.0.
 REPLACES ?=
 # Give IMAGE_REGISTRY=host[:port][/path] to have dist/bundle, whose images are the digests that this registry holds.
 IMAGE_REGISTRY ?=
@@ -145,6 +145,15 @@ test-e2e: $(BIN)/ginkgo ## End-to-end tests on the cluster of KUBECONFIG, or on 
 $(BIN)/ginkgo:
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/ginkgo github.com/onsi/ginkgo/v2/ginkgo
+
+# The API server's, of all that ran since it was started: test-rights follows test-e2e and test-long, because some rights are for
+# what only the latter do.
+AUDIT_LOG ?= .devcluster/logs/audit.log
+
+.PHONY: test-rights
+test-rights: ## Whether tests have used each right that the operator has (AUDIT_LOG=file; default: of the local cluster)
+	$(say) "rights"
+	@go run ./test/rights -log=$(AUDIT_LOG)
 
 .PHONY: test-long
 test-long: ## End-to-end tests under load, with bad networks and slow disks, by hand, and on three nodes

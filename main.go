@@ -21,6 +21,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/runner"
 	etcdversion "github.com/etcd-operator/etcd-operator/internal/version"
 )
@@ -131,6 +132,7 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 	flags.BoolVar(&chosen.LeaderElect, "leader-elect", false, "act only while holding the lease, so that two replicas never act at once")
 	flags.StringVar(&chosen.LeaseNamespace, "leader-election-namespace", "", "namespace of the lease; default: the pod's own")
 	flags.StringVar(&chosen.TaskImage, "task-image", "", "image that Jobs of backups run; default: the one of the operator's own pod")
+	limitFlags(flags, &chosen.Limits)
 	logging.BindFlags(flags)
 	if path := flag.Lookup("kubeconfig"); path != nil {
 		flags.Var(path.Value, path.Name, path.Usage)
@@ -147,4 +149,16 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 		}
 	}
 	return chosen, logging, nil
+}
+
+// limitFlags are those by which an administrator says what EtcdClusters may ask for.
+func limitFlags(flags *flag.FlagSet, l *limits.Limits) {
+	flags.Var(&l.Images, limits.ImagesFlag, "images that spec.image of an EtcdCluster may name, separated by commas; a * stands at the end, "+
+		"after /, : or @; default: all")
+	flags.Var(&l.PriorityClasses, limits.PriorityClassesFlag, "priority classes that members may have, separated by commas; default: all")
+	flags.Var(&l.Tolerations, limits.TolerationsFlag, "taints that members may tolerate, separated by commas: key, key=value, key:effect or "+
+		"key=value:effect; default: all")
+	flags.Var(&l.Labels, limits.LabelsFlag, "keys that spec.podMetadata.labels may have, separated by commas, such as team or "+
+		"example.com/*; default: all")
+	flags.Var(&l.Annotations, limits.AnnotationsFlag, "keys that spec.podMetadata.annotations may have, as of labels; default: all")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -59,6 +60,18 @@ func TestParse(t *testing.T) {
 	t.Setenv("OPERATOR_CONDITION_NAME", "etcd-operator.v0.3.0")
 	if chosen, _, err := parse(nil); err != nil || !chosen.HasOperatorCondition {
 		t.Errorf("the OperatorCondition is not seen: %v", err)
+	}
+	chosen, _, err := parse([]string{
+		"--allowed-images=a/*", "--allowed-priority-classes=b", "--allowed-tolerations=c=d:NoExecute", "--allowed-labels=e,f",
+		"--allowed-annotations=g/h",
+	})
+	l := chosen.Limits
+	got := fmt.Sprint(l.Images, l.PriorityClasses, l.Tolerations, l.Labels, l.Annotations)
+	if err != nil || got != "[a/*] [b] [c=d:NoExecute] [e f] [g/h]" {
+		t.Errorf("limits: %s, %v", got, err)
+	}
+	if _, _, err := parse([]string{"--allowed-images=a*"}); err == nil || !strings.Contains(err.Error(), "allowed-images") {
+		t.Errorf("a pattern that means nothing: %v", err)
 	}
 	if _, _, err := parse([]string{"--leader-elect", "extra"}); err == nil {
 		t.Error("an argument that means nothing is accepted")

@@ -20,6 +20,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/controllers"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 )
 
 // few is a user who may do in some namespaces what the generated role for these allows, as
@@ -74,12 +75,14 @@ func few(t *testing.T, name string, namespaces []string, outside bool) (*rest.Co
 }
 
 // runs starts a manager that ends with the test.
-func runs(t *testing.T, config *rest.Config, namespaces []string) {
+func runs(t *testing.T, config *rest.Config, namespaces []string, limited ...limits.Limits) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	manager, err := controllers.NewManager(ctx, config, controllers.Options{
-		MetricsAddress: "0", ProbeAddress: "0", Namespaces: namespaces, Now: time.Now, Random: rand.Reader,
-	})
+	options := controllers.Options{MetricsAddress: "0", ProbeAddress: "0", Namespaces: namespaces, Now: time.Now, Random: rand.Reader}
+	for _, l := range limited {
+		options.Limits = l
+	}
+	manager, err := controllers.NewManager(ctx, config, options)
 	if err != nil {
 		cancel()
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func addBackups(
 	if err != nil {
 		return err
 	}
-	shared := &tasks{client: manager.GetClient(), live: manager.GetAPIReader(), logs: read, leads: leads}
+	shared := &tasks{client: manager.GetClient(), live: named{manager.GetAPIReader()}, logs: read, leads: leads}
 	image := &ownImage{
 		live: manager.GetAPIReader(), given: chosen.TaskImage, pod: client.ObjectKey{Namespace: chosen.PodNamespace, Name: chosen.PodName},
 	}
@@ -29,14 +29,16 @@ func addBackups(
 			client: manager.GetClient(), tasks: shared, image: image, events: recorder, version: chosen.Version, now: chosen.Now,
 		},
 		&EtcdBackup{
-			client: manager.GetClient(), tasks: shared, image: image, images: chosen.Images, events: recorder,
+			client: manager.GetClient(), tasks: shared, image: image, images: chosen.Images, limits: chosen.Limits, events: recorder,
 			version: chosen.Version, now: chosen.Now,
 		},
 		&Restore{
 			client: manager.GetClient(), tasks: shared, image: image, events: recorder, version: chosen.Version, now: chosen.Now,
-			installation: installation,
+			installation: installation, limits: chosen.Limits,
 		},
-		&EtcdRestore{client: manager.GetClient(), tasks: shared, events: recorder, now: chosen.Now, installation: installation},
+		&EtcdRestore{
+			client: manager.GetClient(), tasks: shared, events: recorder, now: chosen.Now, installation: installation, limits: chosen.Limits,
+		},
 		&Schedule{
 			client: manager.GetClient(), live: manager.GetAPIReader(), events: recorder, leads: leads,
 			installation: installation, now: chosen.Now, ahead: ahead,

@@ -21,11 +21,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups,verbs=get;list;watch;create;update;delete
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups/status,verbs=get;update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups/finalizers,verbs=update
 
 // progressEvery is how often the log of a Job that runs is read: no watch tells of it.
@@ -37,6 +38,7 @@ type EtcdBackup struct {
 	tasks   *tasks
 	image   *ownImage
 	images  build.Images
+	limits  limits.Limits
 	events  events.EventRecorder
 	version string
 	now     func() time.Time
@@ -165,7 +167,7 @@ func (r *EtcdBackup) act(ctx context.Context, seen backup.Seen, view backup.View
 		if why != "" {
 			return fmt.Errorf("create Job %s: %s", s.Name, why)
 		}
-		job, err := backup.Maker{Image: image, Images: r.images, Version: r.version}.Job(seen, view, s)
+		job, err := backup.Maker{Image: image, Images: r.images, Limits: r.limits, Version: r.version}.Job(seen, view, s)
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackupstores,verbs=get;list;watch
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackupstores/status,verbs=get;update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackupstores/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackupstores/finalizers,verbs=update
 
 // EtcdBackupStore reconciles EtcdBackupStores.

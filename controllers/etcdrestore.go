@@ -23,10 +23,11 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/inplace"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=get;list;watch
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores/status,verbs=get;update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores/status,verbs=update
 
 // EtcdRestore reconciles EtcdRestores. Of an EtcdCluster it writes what is to be restored, once it is confirmed, and nothing else.
 type EtcdRestore struct {
@@ -37,6 +38,7 @@ type EtcdRestore struct {
 
 	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
 	installation string
+	limits       limits.Limits
 }
 
 // Reconcile looks at one restore and takes one step.
@@ -87,7 +89,7 @@ func (r *EtcdRestore) cluster(ctx context.Context, view *inplace.View) error {
 	if err != nil {
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}
-	view.Cluster, view.Paused = &c, judge.Paused(&c)
+	view.Cluster, view.Paused, view.Forbidden = &c, judge.Paused(&c), r.limits.Forbidden(&c)
 	if !inplace.MayBegin(view.Restore) {
 		return nil
 	}

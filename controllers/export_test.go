@@ -94,3 +94,8 @@ func NewBackupReconciler(
 func NewScheduleReconciler(live client.Client, recorder events.EventRecorder, now func() time.Time) *Schedule {
 	return &Schedule{client: live, live: live, events: recorder, now: now, ahead: func() time.Duration { return 0 }}
 }
+
+// NewUsersReconciler is one that is called by hand, reads nothing from a cache, and asks members through that dialer.
+func NewUsersReconciler(live client.Client, dialer observe.Members, recorder events.EventRecorder, now func() time.Time) *Users {
+	return &Users{client: live, live: live, dialer: dialer, events: recorder, now: now, random: rand.Reader}
+}

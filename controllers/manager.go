@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,6 +30,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/dial"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/observe"
 )
 
@@ -55,10 +57,13 @@ type Options struct {
 	Namespaces      []string // to watch; none means all
 	// Images are to be taken for versions of etcd where the user chooses none.
 	Images build.Images
+	// Limits are what EtcdClusters may ask for.
+	Limits limits.Limits
 	// HasOperatorCondition says that Operator Lifecycle Manager keeps an OperatorCondition
 	// of this operator. Its name is in the environment.
 	HasOperatorCondition bool
-	// TaskImage is what Jobs of backups run. Default: the image of the operator's own Pod, which PodNamespace and PodName name.
+	// TaskImage is what Jobs of backups run. Default: the image of the operator's own Pod, which PodNamespace and PodName name. By
+	// PodNamespace, NetworkPolicies of members let it in, too.
 	TaskImage, PodNamespace, PodName string
 	Version                          string // of the operator
 	Now                              func() time.Time
@@ -176,10 +181,11 @@ func addController(
 		Observer: &observe.Observer{
 			Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer,
 			Remains: etcd.ReadRemains, Resizes: askResizes(config), NoNodes: !sees.nodes, Now: chosen.Now, Ahead: clock.ahead,
+			Operator: chosen.PodNamespace, Limits: chosen.Limits,
 		},
 		Actor: &act.Actor{
 			Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Images: chosen.Images,
-			Now: chosen.Now, Random: chosen.Random,
+			Operator: chosen.PodNamespace, Now: chosen.Now, Random: chosen.Random,
 		},
 		Dialer: dialer,
 		Events: manager.GetEventRecorder("etcd-operator.dev/operator"),
@@ -192,6 +198,13 @@ func addController(
 	if err := reconciler.SetupWithManager(manager); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
+	users := &Users{
+		client: manager.GetClient(), live: manager.GetAPIReader(), dialer: dialer, events: reconciler.Events, leads: reconciler.Actor.Leads,
+		installation: nameOf(lock), now: chosen.Now, random: chosen.Random,
+	}
+	if err := users.SetupWithManager(manager); err != nil {
+		return err
+	}
 	return addBackups(manager, config, nameOf(lock), reconciler.Actor.Leads, clock.ahead, chosen)
 }
 
@@ -203,7 +216,8 @@ func cacheOptions(namespaces []string) cache.Options {
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: ours, &corev1.PersistentVolumeClaim{}: ours, &corev1.Service{}: ours, &corev1.Secret{}: ours,
-			&policyv1.PodDisruptionBudget{}: ours, &batchv1.Job{}: ours, &corev1.Node{}: {Transform: leanNode},
+			&policyv1.PodDisruptionBudget{}: ours, &networkingv1.NetworkPolicy{}: ours, &batchv1.Job{}: ours,
+			&corev1.Node{}:          {Transform: leanNode},
 			&v1alpha1.EtcdCluster{}: {Transform: withKind},
 		},
 	}

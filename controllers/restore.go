@@ -23,6 +23,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/datadir"
 	"github.com/etcd-operator/etcd-operator/internal/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 	"github.com/etcd-operator/etcd-operator/internal/version"
@@ -39,6 +40,7 @@ type Restore struct {
 
 	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
 	installation string
+	limits       limits.Limits
 	now          func() time.Time
 }
 

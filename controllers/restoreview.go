@@ -24,7 +24,7 @@ import (
 // observe asks the API server for what a restore depends on.
 func (r *Restore) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Image, restore.View, error) {
 	view := restore.View{
-		Cluster: c, Paused: judge.Paused(c), Now: r.now(),
+		Cluster: c, Paused: judge.Paused(c), Forbidden: r.limits.Forbidden(c), Now: r.now(),
 		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
 	}
 	var image jobs.Image

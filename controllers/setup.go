@@ -6,6 +6,7 @@ import (
 
 	instrumented "github.com/operator-framework/operator-lib/handler"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -22,7 +23,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/status,verbs=get;update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=create
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
@@ -31,6 +32,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=security.openshift.io,resources=securitycontextconstraints,resourceNames=nonroot-v2,verbs=use
 
@@ -60,6 +62,7 @@ func (r *EtcdCluster) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&corev1.Service{}, byLabel()).
 		Watches(&corev1.Secret{}, byLabel()).
 		Watches(&policyv1.PodDisruptionBudget{}, byLabel()).
+		Watches(&networkingv1.NetworkPolicy{}, byLabel()).
 		Watches(&v1alpha1.EtcdBackup{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAwaited))).
 		Watches(&v1alpha1.EtcdRestore{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAccepted)))
 	if !r.Observer.NoNodes {

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -38,6 +39,7 @@ const (
 var (
 	server client.Client // an administrator's client
 	writes = &counter{}  // of the operator
+	logged = &journal{}  // by it
 	rights *rest.Config  // of the operator, and nobody counts what is done with them
 
 	// live is a client with these rights, for reconcilers that are called by hand.
@@ -53,7 +55,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.WriteTo(logFile())))
+	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.WriteTo(io.MultiWriter(logFile(), logged))))
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped, err := start(ctx)
 	if err != nil {

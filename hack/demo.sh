@@ -39,8 +39,9 @@ healthy() {
   [ "$(k get etcdcluster "$name" -o jsonpath='{.status.readyMembers}/{.status.conditions[?(@.type=="Available")].reason}')" = 3/Healthy ]
 }
 member_id() { k get etcdcluster "$name" -o jsonpath="{.status.members[?(@.name==\"$1\")].id}"; }
-upgraded() { healthy && [ "$(k get etcdcluster "$name" -o jsonpath='{.status.version}')" = "$1" ]; }
-replaced() { healthy && [ -z "$(member_id "$1")" ]; }
+# Both look at what has changed first: healthy would say of the time before.
+upgraded() { [ "$(k get etcdcluster "$name" -o jsonpath='{.status.version}')" = "$1" ] && healthy; }
+joined() { [ -n "$(member_id "$1")" ] && healthy; }
 new_pod() { [ "$(k get pod "$1" -o jsonpath='{.metadata.uid}')" != "$2" ]; }
 
 local_cluster() { [ "$(realpath "$KUBECONFIG")" = "$PWD/.devcluster/kubeconfig" ]; }
@@ -102,7 +103,7 @@ say "Lose the volume of $victim: its data is gone for good"
 k delete persistentvolumeclaim "$victim" --wait=false | sed 's/^/    /'
 lost=$(date +%s%N)
 k delete pod "$victim" --wait=false | sed 's/^/    /'
-wait_for "another member in its place" 180 replaced "$victim"
+wait_for "another member in its place" 180 joined "$name-3"
 replacing=$((($(date +%s%N) - lost) / 1000000))
 show -n "$namespace" get etcdclusters,pods
 [ "$(etcdctl "$name-3" get greeting --print-value-only)" = "hello from $name" ]

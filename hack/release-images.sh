@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the image of an earlier version from the commit that its folder's file source names, and pushes it, under the name that
-# the version has for it. usage: hack/release-images.sh REGISTRY FOLDER, such as releases/unpublished/v0.4.0
+# the version has for it. usage: hack/release-images.sh REGISTRY FOLDER, such as releases/unpublished/v0.5.0
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd -P)
 usage="usage: hack/release-images.sh REGISTRY FOLDER"

@@ -109,7 +109,7 @@ func typed(t *testing.T, sample *unstructured.Unstructured) client.Object {
 	t.Helper()
 	kinds := map[string]client.Object{
 		"EtcdCluster": &v1alpha1.EtcdCluster{}, "EtcdBackup": &v1alpha1.EtcdBackup{}, "EtcdBackupStore": &v1alpha1.EtcdBackupStore{},
-		"EtcdRestore": &v1alpha1.EtcdRestore{},
+		"EtcdRestore": &v1alpha1.EtcdRestore{}, "EtcdUser": &v1alpha1.EtcdUser{}, "EtcdRole": &v1alpha1.EtcdRole{},
 	}
 	object := kinds[sample.GetKind()]
 	if err := server.Get(t.Context(), client.ObjectKeyFromObject(sample), object); err != nil {

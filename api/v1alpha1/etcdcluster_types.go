@@ -21,7 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].reason`
 // +kubebuilder:printcolumn:name="Last-Backup",type=date,JSONPath=`.status.backup.last.time`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +operator-sdk:csv:customresourcedefinitions:displayName="etcd Cluster",resources={{Pod,v1},{PersistentVolumeClaim,v1},{Service,v1},{Secret,v1},{PodDisruptionBudget,v1},{Event,v1}},order=1
+// +operator-sdk:csv:customresourcedefinitions:displayName="etcd Cluster",resources={{Pod,v1},{PersistentVolumeClaim,v1},{Service,v1},{Secret,v1},{PodDisruptionBudget,v1},{NetworkPolicy,v1},{Event,v1}},order=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name must have at most 52 characters: each member is a host named <name>-<serial>, and a DNS label has at most 63"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label that starts with a letter (lower case letters, digits and '-', no dots): it becomes the name of Services"
 // +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.version) || self.spec.version == oldSelf.spec.version || !self.spec.version.matches('^3[.][0-9]{1,2}') || !self.status.version.matches('^3[.][0-9]{1,2}[.]') || !has(self.spec.image) || self.spec.image.size() == 0 || int(self.spec.version.split('.')[1]) <= int(self.status.version.split('.')[1]) + 1",fieldPath=".spec.version",message="with spec.image set, version may go up by one minor at a time: an image holds one version only",messageExpression="'with spec.image set, version may go up by one minor at a time, because an image holds one version only: members run ' + self.status.version"
@@ -62,6 +62,7 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.restore) || !has(self.storage) || !has(self.storage.ephemeral)",message="bootstrap.restore needs volumes: data is restored into them before members start, and storage.ephemeral has none"
 // +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy) || self.deletionPolicy != 'Backup' || has(self.backup)",message="deletionPolicy Backup needs spec.backup.store: the volumes go, and the last backup has to be somewhere"
 // +kubebuilder:validation:XValidation:rule="!has(self.upgrade) || !has(self.upgrade.backup) || self.upgrade.backup != 'Require' || has(self.backup)",message="upgrade.backup Require needs spec.backup.store: the backup that an upgrade waits for has to be somewhere"
+// +kubebuilder:validation:XValidation:rule="!has(self.auth) || !has(self.auth.enabled) || !self.auth.enabled || !has(self.tls) || !has(self.tls.mode) || self.tls.mode != 'Disabled'",message="auth.enabled needs tls.mode Enabled: the operator and applications prove by certificates who they are, and without TLS everybody on the way could read their passwords"
 type EtcdClusterSpec struct {
 	// size is the number of voting members: 1, 3, 5 or 7. Even sizes need more
 	// members for the same tolerance of failures, and more than seven slow every
@@ -127,6 +128,16 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=20
 	TLS TLS `json:"tls,omitzero"`
+
+	// networkPolicy says who may reach the members over the network.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network Policy",order=60
+	NetworkPolicy NetworkPolicy `json:"networkPolicy,omitzero"`
+
+	// auth says whom etcd lets in. Default: everybody who has a certificate.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication",order=63
+	Auth Auth `json:"auth,omitzero"`
 
 	// upgrade says what an upgrade waits for, and what happens when a new version does not run.
 	// +optional

@@ -21,7 +21,7 @@ var GroupVersion = schema.GroupVersion{Group: "etcd-operator.dev", Version: "v1a
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &EtcdCluster{}, &EtcdClusterList{},
 		&EtcdBackup{}, &EtcdBackupList{}, &EtcdBackupStore{}, &EtcdBackupStoreList{},
-		&EtcdRestore{}, &EtcdRestoreList{})
+		&EtcdRestore{}, &EtcdRestoreList{}, &EtcdUser{}, &EtcdUserList{}, &EtcdRole{}, &EtcdRoleList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -223,6 +223,9 @@ func (c *EtcdCluster) HeadlessService() string { return c.Name }
 // ClientService is the name of the Service that clients use.
 func (c *EtcdCluster) ClientService() string { return c.Name + "-client" }
 
+// MemberPolicy is the name of the NetworkPolicy for the members.
+func (c *EtcdCluster) MemberPolicy() string { return c.Name + "-members" }
+
 // ClientSecret is the name of the Secret that applications mount.
 func (c *EtcdCluster) ClientSecret() string { return c.Name + "-client" }
 

@@ -13,7 +13,7 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=25
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Available, Progressing and Degraded.
+	// conditions are Available, Progressing and Degraded; and AuthEnabled where authentication was asked for, or found.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -153,6 +153,11 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Backups",order=37
 	Backup *ClusterBackups `json:"backup,omitempty"`
 
+	// auth is what the operator remembers of etcd's authentication.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Authentication",order=42
+	Auth *AuthStatus `json:"auth,omitempty"`
+
 	// awaitedBackup is the backup that a change of etcd's minor version, hibernation or deletion waits for.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Awaited Backup",order=38
@@ -226,6 +231,11 @@ type Bootstrap struct {
 	// restore is the restore in place that has brought these members, by the UID of its EtcdRestore; empty if none has.
 	// +optional
 	Restore string `json:"restore,omitempty"`
+
+	// networkPolicy is true if a NetworkPolicy is made where spec.networkPolicy.mode says nothing. It is missing where an earlier
+	// release has chosen the first members.
+	// +optional
+	NetworkPolicy bool `json:"networkPolicy,omitempty"`
 }
 
 // Rollback is a version that was tried and taken back.

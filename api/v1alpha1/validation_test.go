@@ -32,7 +32,9 @@ func (r refusal) check(t *testing.T, number int) {
 
 func TestRefusals(t *testing.T) {
 	number := 0
-	for _, table := range [][]refusal{sizes, versions, operations, storage, immutable, etcdSettings, flags, podSettings, restores, backups} {
+	for _, table := range [][]refusal{
+		sizes, versions, operations, storage, immutable, etcdSettings, flags, podSettings, restores, backups, networks,
+	} {
 		for _, r := range table {
 			number++
 			t.Run(r.name, func(t *testing.T) { r.check(t, number) })

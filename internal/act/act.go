@@ -37,8 +37,10 @@ type Actor struct {
 	Dialer Members
 	Leads  func(ctx context.Context) error // an error unless this operator holds the lease now; may be nil
 	Images build.Images                    // the image that this operator takes for each version of etcd
-	Now    func() time.Time
-	Random io.Reader // for keys and serial numbers of certificates
+	// Operator is the namespace of the operator's own Pods; empty if it runs outside of Kubernetes.
+	Operator string
+	Now      func() time.Time
+	Random   io.Reader // for keys and serial numbers of certificates
 }
 
 // Do carries out one step on the cluster that the view is of. It is safe to repeat: already done is

@@ -9,13 +9,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
+	networkingv1apply "k8s.io/client-go/applyconfigurations/networking/v1"
 	policyv1apply "k8s.io/client-go/applyconfigurations/policy/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -36,13 +39,14 @@ func (a *Actor) applyAll(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 	if err != nil {
 		return err
 	}
-	objects := append(secrets, build.HeadlessService(c), build.ClientService(c), build.Budget(c, v.MustStay()))
+	objects := append(secrets, build.HeadlessService(c), build.ClientService(c), build.Budget(c, v.MustStay()),
+		build.NetworkPolicy(c, a.Operator))
 	var names []string
-	byName := map[string]client.Object{}
+	byName, unwanted := map[string]client.Object{}, map[string]string{}
 	for _, object := range objects {
 		name := kindOf(object) + " " + object.GetName()
-		if _, ok := wanted[name]; ok {
-			names, byName[name] = append(names, name), object
+		if as, ok := wanted[name]; ok {
+			names, byName[name], unwanted[name] = append(names, name), object, as.UID
 			delete(wanted, name)
 		}
 	}
@@ -52,11 +56,24 @@ func (a *Actor) applyAll(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 		}
 	}
 	return atOnce(names, func(name string) error {
-		if object := byName[name]; object != nil {
+		switch object := byName[name]; {
+		case object == nil:
+			return a.fitVolume(ctx, c, v, wanted[name])
+		case unwanted[name] != "":
+			return a.drop(ctx, object, unwanted[name])
+		default:
 			return a.place(ctx, c, object)
 		}
-		return a.fitVolume(ctx, c, v, wanted[name])
 	})
+}
+
+// drop deletes the object that has this UID, and no other of its name.
+func (a *Actor) drop(ctx context.Context, object client.Object, uid string) error {
+	exactly := client.Preconditions{UID: ptr.To(types.UID(uid))}
+	if err := client.IgnoreNotFound(a.Client.Delete(ctx, object, exactly)); err != nil {
+		return fmt.Errorf("delete %s %s: %w", kindOf(object), object.GetName(), err)
+	}
+	return nil
 }
 
 // place applies an object that is there, and creates one that is not: an object of
@@ -235,6 +252,8 @@ func applyConfiguration(object client.Object) (runtime.ApplyConfiguration, error
 		configuration = &corev1apply.ServiceApplyConfiguration{}
 	case *policyv1.PodDisruptionBudget:
 		configuration = &policyv1apply.PodDisruptionBudgetApplyConfiguration{}
+	case *networkingv1.NetworkPolicy:
+		configuration = &networkingv1apply.NetworkPolicyApplyConfiguration{}
 	default:
 		return nil, fmt.Errorf("no apply configuration for %T", object)
 	}

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -263,6 +265,29 @@ func TestBudgetFollowsTheVoters(t *testing.T) {
 	budget := &policyv1.PodDisruptionBudget{}
 	if s.get("a", budget); budget.Spec.MinAvailable.IntValue() != 2 {
 		t.Errorf("at least %v stay, want 2 of 3 voters", budget.Spec.MinAvailable)
+	}
+}
+
+// TestNetworkPolicyIsMadeAndDeleted: it lets the operator in whose namespace is known, and only the one that was seen is deleted.
+func TestNetworkPolicyIsMadeAndDeleted(t *testing.T) {
+	s := newScene(t, example(), seen())
+	s.actor.Operator = "operators"
+	wanted := cluster.Object{Kind: "NetworkPolicy", Name: "a-members"}
+	s.mustDo(plan.Apply{Objects: []cluster.Object{wanted}})
+	policy := &networkingv1.NetworkPolicy{}
+	if !s.get("a-members", policy) || !reflect.DeepEqual(policy.Spec, build.NetworkPolicy(s.c, "operators").Spec) {
+		t.Errorf("got %+v", policy.Spec)
+	}
+	policy.UID = "p1"
+	if err := s.api.Update(t.Context(), policy); err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []string{"p0", "p1", "p1"} {
+		wanted.UID = uid
+		err := s.do(plan.Apply{Objects: []cluster.Object{wanted}})
+		if there := s.get("a-members", policy); there != (uid == "p0") || (err != nil) != there {
+			t.Errorf("after the deletion of %s: there %t, error %v", uid, there, err)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
@@ -30,7 +31,8 @@ const maxSpec = 64 << 10
 type Maker struct {
 	Image   jobs.Image
 	Images  build.Images // of etcd, that the operator was told of
-	Version string       // of the operator
+	Limits  limits.Limits
+	Version string // of the operator
 }
 
 // Job is what a step creates.
@@ -135,14 +137,14 @@ func trialMinor(s v1alpha1.EtcdBackupStatus) string {
 	return version.MinorOf(s.EtcdVersion)
 }
 
-// etcdImage is the image of the etcd of a trial: the one that the cluster's user has chosen for this very version, else
+// etcdImage is the image of the etcd of a trial: the one that the cluster's user has chosen for this very version and may choose, else
 // one that the operator was told of, be it for another patch, because that is where images can be pulled from.
 func (m Maker) etcdImage(v View, c *v1alpha1.EtcdCluster) string {
 	full := v.Status.EtcdVersion
 	if full == "" {
 		full = version.Full(newestMinor)
 	}
-	if c != nil && c.Spec.Image != "" && full == c.Spec.Version && full == c.Status.Version {
+	if c != nil && c.Spec.Image != "" && m.Limits.AllowsImage(c.Spec.Image) && full == c.Spec.Version && full == c.Status.Version {
 		return c.Spec.Image
 	}
 	if image := m.Images[full]; image != "" {

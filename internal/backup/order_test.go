@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
@@ -105,6 +106,22 @@ func TestImageOfATrial(t *testing.T) {
 		}
 		if image != test.want || orders[0].Trial.Minor != test.minor {
 			t.Errorf("%+v: %s of %s", test, image, orders[0].Trial.Minor)
+		}
+	}
+}
+
+// TestImageOfATrialThatIsNotAllowed: it is not run in a Job either, which nothing else would keep from it.
+func TestImageOfATrialThatIsNotAllowed(t *testing.T) {
+	s := seen()
+	s.Cluster.Spec.Image, s.Backup.Status.EtcdVersion = "user/etcd:x", "3.6.16"
+	for allowed, want := range map[string]string{"user/*": "user/etcd:x", "mirror/*": "gcr.io/etcd-development/etcd:v3.6.16"} {
+		maker := backup.Maker{Limits: limits.Limits{Images: limits.Names{allowed}}}
+		job, err := maker.Job(s, backup.Look(s), backup.CreateJob{Name: "j", Task: backup.Verify})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := job.Spec.Template.Spec.InitContainers[1].Image; got != want {
+			t.Errorf("%s is allowed, and %s runs", allowed, got)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -55,7 +56,12 @@ func TestGolden(t *testing.T) {
 			}),
 			build.Client(example(), []byte("authority"), []byte("certificate"), []byte("key")),
 		},
-		"secret_tls_disabled": {build.Client(with(insecure), nil, nil, nil)},
+		"networkpolicy_default": {build.NetworkPolicy(example(), "etcd-operator-system")},
+		"networkpolicy_outside": {build.NetworkPolicy(example(), "")},
+		"networkpolicy_full":    {build.NetworkPolicy(whole, "etcd-operator-system")},
+		"secret_root":           {build.Root(example(), []byte("authority"), []byte("certificate"), []byte("key"))},
+		"secret_user":           {build.User(user(), build.UserData(example(), user()))},
+		"secret_tls_disabled":   {build.Client(with(insecure), nil, nil, nil)},
 	}
 	for _, voters := range []int{1, 3, 4, 5, 7} {
 		files[fmt.Sprintf("budget_%d_voters", voters)] = []runtime.Object{build.Budget(example(), quorum.Size(voters))}
@@ -120,4 +126,11 @@ func written(t *testing.T) []string {
 		names = append(names, strings.TrimSuffix(filepath.Base(path), ".yaml"))
 	}
 	return names
+}
+
+func user() *v1alpha1.EtcdUser {
+	return &v1alpha1.EtcdUser{
+		ObjectMeta: metav1.ObjectMeta{Name: "orders", Namespace: "databases", UID: "user-uid"},
+		Spec:       v1alpha1.EtcdUserSpec{Cluster: "example", UserName: "team/orders"},
+	}
 }

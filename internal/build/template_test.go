@@ -52,6 +52,9 @@ var rolls = map[string]change{
 // stays are changes that must not cost a restart.
 var stays = map[string]change{
 	"size":                      func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
+	"networkPolicy.mode":        func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Mode = v1alpha1.NetworkPolicyEnabled },
+	"networkPolicy.clients":     func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Clients = make([]v1alpha1.NetworkPeer, 1) },
+	"networkPolicy.metrics":     func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Metrics = make([]v1alpha1.NetworkPeer, 1) },
 	"paused":                    func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
 	"storage.quarantine":        func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
 	"tls.lifetimes.authority":   func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Authority.Duration = 90 * time.Minute },
@@ -72,6 +75,7 @@ var stays = map[string]change{
 	"backup.retention.weekly":  retained(func(r *v1alpha1.Retention) { r.Weekly = 7 }),
 	"backup.retention.monthly": retained(func(r *v1alpha1.Retention) { r.Monthly = 7 }),
 	"backup.retention.yearly":  retained(func(r *v1alpha1.Retention) { r.Yearly = 7 }),
+	"auth.enabled":             func(s *v1alpha1.EtcdClusterSpec) { s.Auth.Enabled = true },
 	"backup.store":             backedUp(func(b *v1alpha1.Backup) { b.Store = "offsite" }),
 	"backup.verify":            backedUp(func(b *v1alpha1.Backup) { b.Verify = v1alpha1.VerifyNever }),
 	"backup.decryption.secret": backedUp(func(b *v1alpha1.Backup) { b.Decryption = &v1alpha1.SecretReference{Secret: "age"} }),

@@ -85,6 +85,7 @@ type Want struct {
 	Ephemeral bool   // data lives and dies with the Pod
 	Paused    string // what says that nothing is to be changed; empty if nothing does
 	Unclear   bool   // what says so may have meant the opposite
+	Forbidden string // what is asked for beyond what the operator's administrator allows, and what to do; empty if nothing is
 	RollBack  bool   // take an update back whose first member fails
 	Automatic bool   // recover quorum without asking
 	Guarded   bool   // another minor version of etcd and hibernation wait for a backup
@@ -108,6 +109,7 @@ type Record struct {
 	First      []string // names of the first members
 	Adopted    bool     // their volumes were there before
 	Restore    string   // ID of the restore in place that has brought them; empty if none has
+	Policed    bool     // a NetworkPolicy is made for them where the spec does not say
 	ClusterID  string   // set once the cluster has formed
 	NextSerial int
 	Joining    string // name reserved for a member about to join
@@ -133,11 +135,11 @@ func (r RollBack) String() string {
 	return fmt.Sprintf("spec.version %s was taken back to %s: %s; change spec.version or spec.image to go on", r.Refused, r.Version, r.Because)
 }
 
-// Object is a supporting object: a Service, a Secret, a PodDisruptionBudget, or a part of a volume.
+// Object is a supporting object: a Service, a Secret, a PodDisruptionBudget, a NetworkPolicy, or a part of a volume.
 type Object struct {
 	Kind, Name string
 	Part       Part   // of a volume, if only that is meant
-	UID        string // precondition of its deletion, of those that are deleted
+	UID        string // precondition of its deletion, of those that are deleted; of Objects, those that are not wanted
 	Why        string // what is wrong with it
 	Denied     Denial // that it may not be changed at present
 	Gone       bool   // of Foreign: it is being deleted, so waiting helps

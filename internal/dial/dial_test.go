@@ -26,11 +26,13 @@ import (
 // members.
 type secrets struct {
 	client.Reader
-	data, member map[string][]byte
+	data, member, root map[string][]byte
 }
 
 func (s *secrets) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	data := map[string]map[string][]byte{"default/a-client-ca": s.data, "default/a-member-tls": s.member}[key.String()]
+	data := map[string]map[string][]byte{
+		"default/a-client-ca": s.data, "default/a-member-tls": s.member, "default/a-root": s.root,
+	}[key.String()]
 	if data == nil {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, key.Name)
 	}
@@ -84,7 +86,7 @@ func TestTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if life := cert.NotAfter.Sub(at.now); life > 31*24*time.Hour || cert.Subject.CommonName != v1alpha1.FieldOwner {
+	if life := cert.NotAfter.Sub(at.now); life > 31*24*time.Hour || cert.Subject.CommonName != v1alpha1.RootUser {
 		t.Errorf("the operator is %s for %s", cert.Subject.CommonName, life)
 	}
 	six := one

@@ -165,10 +165,37 @@ func TestLostAuthority(t *testing.T) {
 	for _, test := range []struct {
 		data map[string][]byte
 		want string
-	}{{good, v1alpha1.FieldOwner}, {nil, "etcd-server"}, {good, v1alpha1.FieldOwner}} {
+	}{{good, v1alpha1.RootUser}, {nil, "etcd-server"}, {good, v1alpha1.RootUser}} {
 		held.data = test.data
 		if got := user(d); got != test.want {
 			t.Errorf("dialled as %s, want %s", got, test.want)
+		}
+	}
+}
+
+// TestLostAuthorityWithAuthentication: the certificate of root that backups use is signed already, and etcd-server is no user.
+func TestLostAuthorityWithAuthentication(t *testing.T) {
+	good := authority(t)
+	ca := pki.Pair{CertPEM: good[corev1.TLSCertKey], KeyPEM: good[corev1.TLSPrivateKeyKey]}
+	issue := func(name string) pki.Pair {
+		pair, err := pki.Issue(rand.Reader, time.Now(), ca, pki.Request{CommonName: name, Client: true, Lifetime: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pair
+	}
+	server, root := issue("etcd-server"), issue("root")
+	d, held, _ := newDialer(t)
+	held.data, held.member = nil, map[string][]byte{
+		build.ClientCAKey: ca.CertPEM, build.ServerCertKey: server.CertPEM, build.ServerKeyKey: server.KeyPEM,
+	}
+	c := example()
+	c.Spec.Auth.Enabled = true
+	for want, pair := range map[string]pki.Pair{"root": root, "etcd-server": {}} {
+		held.root = map[string][]byte{corev1.TLSCertKey: pair.CertPEM, corev1.TLSPrivateKeyKey: pair.KeyPEM}
+		cert, err := x509.ParseCertificate(mustTarget(t, d, c).TLS.Certificates[0].Certificate[0])
+		if err != nil || cert.Subject.CommonName != want {
+			t.Errorf("dialled as %s, want %s: %v", cert.Subject.CommonName, want, err)
 		}
 	}
 }

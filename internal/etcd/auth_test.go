@@ -2,6 +2,7 @@ package etcd_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -41,7 +42,9 @@ func TestAuthenticationWithoutTLS(t *testing.T) {
 
 // TestWantsRoot: a user of etcd that has another role is not enough for a snapshot.
 func TestWantsRoot(t *testing.T) {
-	for _, err := range []error{rpctypes.ErrUserEmpty, rpctypes.ErrPermissionDenied} {
+	for _, err := range []error{
+		rpctypes.ErrUserEmpty, rpctypes.ErrPermissionDenied, rpctypes.ErrUserNotFound, errors.New("auth: user not found"),
+	} {
 		if !etcd.WantsRoot(fmt.Errorf("take snapshot: %w", err)) {
 			t.Errorf("%v is not understood", err)
 		}

@@ -18,6 +18,7 @@ type client struct {
 	cluster     etcdserverpb.ClusterClient
 	maintenance etcdserverpb.MaintenanceClient
 	keys        etcdserverpb.KVClient
+	access      etcdserverpb.AuthClient
 }
 
 func newClient(connection *grpc.ClientConn) *client {
@@ -25,6 +26,7 @@ func newClient(connection *grpc.ClientConn) *client {
 		cluster:     etcdserverpb.NewClusterClient(connection),
 		maintenance: etcdserverpb.NewMaintenanceClient(connection),
 		keys:        etcdserverpb.NewKVClient(connection),
+		access:      etcdserverpb.NewAuthClient(connection),
 	}
 }
 

@@ -36,6 +36,7 @@ func conforms(t *testing.T, w world) {
 	one, two := w.client(t, "m1"), w.client(t, "m2")
 	eventually(t, "m1 to serve", func() error { return one.Read(t.Context()) })
 	first := aloneAndHealthy(t, w, one)
+	accessIsManaged(t, one)
 	downgradeIsEnabledOnce(t, one)
 	second := learnerIsAddedOnce(t, w, one)
 	learnerAnswersStatusOnly(t, w, two)

@@ -71,12 +71,12 @@ func WantsUser(err error) bool { return is(err, rpctypes.ErrUserEmpty) }
 // WantsRoot says whether etcd did not answer because authentication is enabled, and whoever asked is none of its
 // users or has not the role that the call takes, which is root for a snapshot.
 func WantsRoot(err error) bool {
-	return WantsUser(err) || is(err, rpctypes.ErrPermissionDenied) ||
+	return WantsUser(err) || is(err, rpctypes.ErrPermissionDenied) || is(err, rpctypes.ErrUserNotFound) ||
 		slices.ContainsFunc(authRefusals, func(words string) bool { return strings.Contains(fmt.Sprint(err), words) })
 }
 
 // authRefusals are what etcd 3.5 says of a snapshot: an error of its package auth without a code.
-var authRefusals = []string{"auth: user name is empty", "auth: permission denied"}
+var authRefusals = []string{"auth: user name is empty", "auth: permission denied", "auth: user not found"}
 
 func is(err, answer error) bool { return errors.Is(rpctypes.Error(err), answer) }
 

@@ -81,6 +81,7 @@ type Snapshot struct {
 // lost with its node does not refuse: always set a deadline. Calls that would
 // change nothing, because the change is made already, succeed.
 type Client interface {
+	Access
 	// Members is the list as this member knows it, sorted by ID. It does not
 	// wait for a leader, so it may be old.
 	Members(ctx context.Context) ([]Member, error)

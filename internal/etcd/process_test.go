@@ -61,7 +61,7 @@ func newRealWorld(t *testing.T, names ...string) *realWorld {
 	w := &realWorld{folder: t.TempDir(), pool: etcd.NewPool(), members: map[string]*realMember{}}
 	t.Cleanup(func() { w.pool.Keep(owner, nil) })
 	w.ca = must(pki.NewCA(rand.Reader, time.Now(), "test", 24*time.Hour))(t)
-	w.operator = w.issue(t, pki.Request{CommonName: "operator", Client: true})
+	w.operator = w.issue(t, pki.Request{CommonName: "root", Client: true}) // whom etcd knows by this name
 	w.config = must(pki.ClientConfig(w.ca.CertPEM, w.operator))(t)
 	w.write(t, "ca.crt", w.ca.CertPEM)
 	for _, name := range names {

@@ -16,13 +16,15 @@ import (
 // View is one observation of an EtcdRestore and of what it is about.
 type View struct {
 	Restore *v1alpha1.EtcdRestore
-	Cluster *v1alpha1.EtcdCluster     // nil: there is none
-	Paused  string                    // what says that nothing of the cluster is to be changed; empty if nothing does
-	Backups []v1alpha1.EtcdBackup     // of the namespace
-	Store   *v1alpha1.EtcdBackupStore // that the spec names; nil: there is none
-	Others  []v1alpha1.EtcdRestore    // of the same cluster
-	Volumes []Volume                  // that have a name which a member could have, by serial number
-	Now     time.Time
+	Cluster *v1alpha1.EtcdCluster // nil: there is none
+	Paused  string                // what says that nothing of the cluster is to be changed; empty if nothing does
+	// Forbidden is what the cluster's spec asks for and is not allowed, and what to do; empty if all is.
+	Forbidden string
+	Backups   []v1alpha1.EtcdBackup     // of the namespace
+	Store     *v1alpha1.EtcdBackupStore // that the spec names; nil: there is none
+	Others    []v1alpha1.EtcdRestore    // of the same cluster
+	Volumes   []Volume                  // that have a name which a member could have, by serial number
+	Now       time.Time
 }
 
 // Volume is the volume of a member.
@@ -47,7 +49,7 @@ var rules = []struct {
 	{"preview", preview, "writes down what would be done, and again when the backup or the cluster is another one"},
 	{"wait for the confirmation", awaitConfirmation, "waits until just what the preview says is confirmed, or accepted by the backup's name"},
 	{"wait for others", awaitOthers, "lets one restore of a cluster end before another begins"},
-	{"wait for the cluster", awaitCluster, "waits for the end of a pause, or of hibernation"},
+	{"wait for the cluster", awaitCluster, "waits for the end of a pause, of hibernation, or of a spec that is not allowed"},
 	{"back up first", backUpFirst, "makes a backup of what the cluster has, unless the spec says that none is needed"},
 	{"begin", begin, "freezes what is restored in the status of the cluster, whose rules go on from there"},
 }
@@ -167,6 +169,8 @@ func awaitCluster(v View) Step {
 	case v.Cluster.Size() == 0:
 		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonHibernated, "spec.size of the cluster is 0, and says how many members "+
 			"the restore makes: set it to 1, 3, 5 or 7")
+	case v.Forbidden != "":
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonRefused, "EtcdCluster "+v.Cluster.Name+": "+v.Forbidden)
 	}
 	return nil
 }

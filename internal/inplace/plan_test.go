@@ -163,6 +163,10 @@ func (w *world) cluster(key, value string) {
 		w.view.Paused = "spec.paused is true"
 	case "unpaused":
 		w.view.Paused = ""
+	case "forbidden":
+		w.view.Forbidden = "spec.image is not allowed"
+	case "allowed":
+		w.view.Forbidden = ""
 	case "ephemeral":
 		c.Spec.Storage.Ephemeral = &v1alpha1.Ephemeral{}
 	case "store":

@@ -48,7 +48,10 @@ func Backup(
 	b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, cluster *v1alpha1.EtcdCluster, name string, order task.Order, image Image,
 ) *batchv1.Job {
 	p := newPod(store.Spec, image)
-	if cluster.IsSecure() {
+	switch {
+	case cluster.HasAuth(): // etcd sends snapshots to root only
+		p.secret("client", task.ClientFolder, cluster.RootSecret())
+	case cluster.IsSecure():
 		p.secret("client", task.ClientFolder, cluster.ClientSecret())
 	}
 	p.run(Container(task.Backup), order)

@@ -43,6 +43,10 @@ var (
 		Spec:       v1alpha1.EtcdClusterSpec{Scheduling: v1alpha1.Scheduling{NodeSelector: map[string]string{"disk": "fast"}}},
 		Status:     v1alpha1.EtcdClusterStatus{Restore: &v1alpha1.RestoreStatus{DatabaseSize: resource.NewQuantity(1<<30, resource.BinarySI)}},
 	}
+	withAuth = &v1alpha1.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "default", UID: "cluster-uid"},
+		Spec:       v1alpha1.EtcdClusterSpec{Auth: v1alpha1.Auth{Enabled: true}},
+	}
 	image = jobs.Image{Operator: "registry.example/etcd-operator:v1", PullPolicy: corev1.PullIfNotPresent}
 )
 
@@ -56,6 +60,7 @@ func TestGolden(t *testing.T) {
 	for name, job := range map[string]*batchv1.Job{
 		"check-s3":     jobs.Check(inS3, "etcd-store-uid", order(task.Check), image),
 		"backup":       jobs.Backup(backup, onVolume, example, "first-1", order(task.Backup), image),
+		"backup-auth":  jobs.Backup(backup, onVolume, withAuth, "first-1", order(task.Backup), image),
 		"verify":       jobs.Verify(backup, onVolume, "first-2", trial(task.Unpack), trial(task.Verify), "etcd:v3.6.16", size("300Mi"), image),
 		"verify-large": jobs.Verify(backup, onVolume, "first-2", trial(task.Unpack), trial(task.Verify), "etcd:v3.6.16", size("4Gi"), image),
 		"delete":       jobs.Delete(backup, inS3, "first-3", order(task.Delete), image),

@@ -130,12 +130,10 @@ func (p *pod) container(name string, order task.Order) corev1.Container {
 var streaming = resource.MustParse("192Mi")
 
 // mapping raises the limit of a container that reads all of a database in the order of its keys. The kernel counts the pages of the
-// files that it keeps as the container's: those of the database, and those of the backup where its store is a volume, which has no
-// more. Below the size of both it would read the database from the disk again and again: 51 s instead of 2.4 s for 1 GiB
-// (docs/benchmarks-notes.md). What is not the files' takes as much memory as ever.
+// file that it keeps as the container's. Below the size of the database it would read them from the disk again and again: 51 s
+// instead of 2.4 s for 1 GiB (docs/benchmarks-notes.md). What is not the file's takes as much memory as ever.
 func mapping(c *corev1.Container, database resource.Quantity) {
 	limit := resource.MustParse("512Mi")
-	limit.Add(database)
 	limit.Add(database)
 	c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: limit}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 )
 
-// hasEnded says whether a Pod was told to end and none of its containers runs any more, by
+// hasEnded says whether none of the containers of a Pod that was deleted runs any more, by
 // the word of its kubelet: that one reports a final phase only after it has seen all
 // containers stopped (since Kubernetes 1.27,
 // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase).
@@ -21,7 +21,7 @@ func hasEnded(pod *corev1.Pod) bool {
 	containers := len(pod.Spec.InitContainers) + len(pod.Spec.Containers) + len(pod.Spec.EphemeralContainers)
 	said := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses)
 	ended := isFinal(pod.Status.Phase) && len(said) == containers && !slices.ContainsFunc(said, mayRun)
-	return pod.DeletionTimestamp != nil && ended && heldBack(pod) == ""
+	return ended && heldBack(pod) == ""
 }
 
 // heldBack says what keeps a Pod that was deleted for good: only who has put a finalizer on it

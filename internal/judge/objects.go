@@ -28,6 +28,7 @@ func (j *judgement) objects() {
 	j.compare("PodDisruptionBudget", want, have, have != nil, func() bool {
 		return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector)
 	})
+	j.networkPolicy()
 }
 
 // isService says whether a Service selects what is wanted and nothing less, and has the
@@ -47,7 +48,7 @@ func (j *judgement) secrets() {
 	c, v, found := j.c, &j.v, j.foundSecrets()
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
 	v.Lost, v.Ending = lost(c, held, j.Now), held.Ending(c, j.Now)
-	v.Rotation = held.Rotation(c, trust.Facts{Now: j.Now, Come: j.come(), Members: j.listed(), Sights: j.Sights})
+	v.Rotation = held.Rotation(c, trust.Facts{Now: j.Now, Come: j.come(), Members: j.listed(), Sights: j.Sights, Users: j.Users})
 	for _, name := range trust.Names(c) {
 		if secret := found[name]; secret != nil && j.belongsToOthers("Secret", secret) {
 			continue
@@ -64,9 +65,8 @@ func (j *judgement) secrets() {
 			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: unowned, CanWait: true})
 		case fault != nil:
 			parts := slices.ContainsFunc(v.Lost, func(lost cluster.Object) bool { return trust.Signs(c, lost.Name, name) })
-			v.Objects = append(v.Objects, cluster.Object{
-				Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, CanWait: name == c.ClientSecret() || pki.IsDue(fault),
-			})
+			canWait := name == c.ClientSecret() || name == c.RootSecret() || pki.IsDue(fault)
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, CanWait: canWait})
 		}
 	}
 }

@@ -27,9 +27,12 @@ func (s *Snapshot) held() trust.Held {
 	return trust.Read(s.Cluster, func(name string) *corev1.Secret { return found[name] })
 }
 
+// IsRotating says whether an authority is rotated.
+func IsRotating(s Snapshot) bool { return s.Cluster.IsSecure() && s.held().IsRotating() }
+
 // Seen are the members to look at for what they show and accept: all that run, while an authority is rotated.
 func Seen(s Snapshot) []cluster.Member {
-	if !s.Cluster.IsSecure() || !s.held().IsRotating() {
+	if !IsRotating(s) {
 		return nil
 	}
 	running, ask := Running(s)

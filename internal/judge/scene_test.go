@@ -33,6 +33,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/memory"
 	"github.com/etcd-operator/etcd-operator/internal/observe"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
@@ -49,21 +50,23 @@ const image = "gcr.io/etcd-development/etcd:v3.6.16"
 // A scene is a cluster named a as Kubernetes and etcd have it. Tests spoil it and
 // look.
 type scene struct {
-	t       *testing.T
-	c       *v1alpha1.EtcdCluster
-	etcd    *etcdtest.Cluster
-	objects []client.Object
-	stale   []string // "Pod a-1": the cache does not show it
-	vanish  []string // "Pod a-1": only the cache still shows it
-	arrange func(client.ObjectList)
-	twist   func(name string, status *etcd.Status)
-	members func([]etcd.Member)
-	sights  map[string]trust.Sight
-	meet    int // members answer when as many as this have been asked
-	meeting *sync.WaitGroup
-	remains map[string]etcd.Remains // by address of the metrics
-	ahead   time.Duration           // of the API server's clock
-	broken  error                   // what every read from the API server itself ends with
+	t        *testing.T
+	c        *v1alpha1.EtcdCluster
+	etcd     *etcdtest.Cluster
+	objects  []client.Object
+	stale    []string // "Pod a-1": the cache does not show it
+	vanish   []string // "Pod a-1": only the cache still shows it
+	arrange  func(client.ObjectList)
+	twist    func(name string, status *etcd.Status)
+	members  func([]etcd.Member)
+	sights   map[string]trust.Sight
+	meet     int // members answer when as many as this have been asked
+	meeting  *sync.WaitGroup
+	remains  map[string]etcd.Remains // by address of the metrics
+	ahead    time.Duration           // of the API server's clock
+	operator string                  // namespace of the operator; empty if it runs outside of Kubernetes
+	limits   limits.Limits           // of what the cluster may ask for
+	broken   error                   // what every read from the API server itself ends with
 
 	mutex sync.Mutex
 	calls []string // "Read a-0"
@@ -220,7 +223,7 @@ func (s *scene) observer() *observe.Observer {
 	return &observe.Observer{
 		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt,
 		Resizes: func() build.Resizes { return build.ResizesAll }, Now: func() time.Time { return now },
-		Ahead: func() time.Duration { return s.ahead },
+		Ahead: func() time.Duration { return s.ahead }, Operator: s.operator, Limits: s.limits,
 	}
 }
 

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
@@ -25,6 +27,9 @@ type Snapshot struct {
 	Now     time.Time
 	Ahead   time.Duration // by which the clock of this machine is ahead of the API server's
 	Resizes build.Resizes // what of the resources of running Pods this Kubernetes changes
+
+	Operator string        // namespace of the operator's own Pods; empty if it runs outside of Kubernetes
+	Limits   limits.Limits // of what the cluster may ask for
 
 	Pods    []corev1.Pod                   // with the cluster's label, as a list has them
 	Volumes []corev1.PersistentVolumeClaim // as Pods; before the first members are decided on, all of the namespace
@@ -48,7 +53,9 @@ type Snapshot struct {
 	Hidden   map[string]*corev1.Secret  // authorities that only the API server shows, by name
 	Services map[string]*corev1.Service // by name
 	Sights   []trust.Sight              // of members that run, while an authority is rotated
+	Users    []*corev1.Secret           // of EtcdUsers of the cluster, while an authority is rotated
 	Budget   *policyv1.PodDisruptionBudget
+	Policy   *networkingv1.NetworkPolicy
 }
 
 // Named is what the API server said of the Pod and the volume of one member.

@@ -63,7 +63,7 @@ func begin(s Snapshot) *judgement {
 	j := &judgement{
 		Snapshot: s, c: c, v: cluster.View{
 			Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.IsGoing(),
-			Newer: newer(c), Want: want(c), Record: record(c), Unknown: recorded(c), Restore: restoring(c),
+			Newer: newer(c), Want: want(s), Record: record(c), Unknown: recorded(c), Restore: restoring(c),
 			Backup: awaited(s), Offer: offer(s),
 		},
 		members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
@@ -83,7 +83,8 @@ func newer(c *v1alpha1.EtcdCluster) string {
 	return fmt.Sprintf("its status has format %d, and this one knows %d", c.Status.Format, v1alpha1.StatusFormat)
 }
 
-func want(c *v1alpha1.EtcdCluster) cluster.Want {
+func want(s Snapshot) cluster.Want {
+	c := s.Cluster
 	paused, unclear := pause(c)
 	return cluster.Want{
 		Size:      c.Size(),
@@ -92,6 +93,7 @@ func want(c *v1alpha1.EtcdCluster) cluster.Want {
 		Ephemeral: c.Spec.Storage.Ephemeral != nil,
 		Paused:    paused,
 		Unclear:   unclear,
+		Forbidden: s.Limits.Forbidden(c),
 		RollBack:  c.Spec.Upgrade.OnFailure == v1alpha1.RollBack,
 		Automatic: c.Spec.Recovery.QuorumLoss == v1alpha1.Automatic,
 		Accepted:  c.Spec.Recovery.AcceptDataLoss,
@@ -137,7 +139,7 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 		r.RolledBack = cluster.RollBack(*c.Status.Rollback)
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
-		r.Restore = plan.Restore
+		r.Restore, r.Policed = plan.Restore, plan.NetworkPolicy
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted
 	}
 	return r

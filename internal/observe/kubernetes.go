@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -121,7 +123,10 @@ func (o *Observer) objects(ctx context.Context, s *judge.Snapshot) error {
 		}
 	}
 	var err error
-	s.Budget, err = read(ctx, o.Cache, client.ObjectKeyFromObject(build.Budget(c, 0)), &policyv1.PodDisruptionBudget{})
+	if s.Budget, err = read(ctx, o.Cache, client.ObjectKeyFromObject(build.Budget(c, 0)), &policyv1.PodDisruptionBudget{}); err != nil {
+		return err
+	}
+	s.Policy, err = read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: c.MemberPolicy()}, &networkingv1.NetworkPolicy{})
 	return err
 }
 
@@ -197,4 +202,30 @@ func read[T client.Object](ctx context.Context, from client.Reader, key client.O
 		return none, fmt.Errorf("get %T %s: %w", into, key.Name, err)
 	}
 	return into, nil
+}
+
+// users reads the Secrets of EtcdUsers of the cluster, while an authority is rotated: what applications mount.
+func (o *Observer) users(ctx context.Context, s *judge.Snapshot) error {
+	if !judge.IsRotating(*s) {
+		return nil
+	}
+	c := s.Cluster
+	var users v1alpha1.EtcdUserList
+	if err := o.Cache.List(ctx, &users, client.InNamespace(c.Namespace)); err != nil {
+		return fmt.Errorf("list EtcdUsers: %w", err)
+	}
+	for i := range users.Items {
+		u := &users.Items[i]
+		if u.Spec.Cluster != c.Name || u.DeletionTimestamp != nil {
+			continue
+		}
+		secret, err := read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: u.Secret()}, &corev1.Secret{})
+		if err != nil {
+			return err
+		}
+		if secret != nil && metav1.IsControlledBy(secret, u) {
+			s.Users = append(s.Users, secret)
+		}
+	}
+	return nil
 }

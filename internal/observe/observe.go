@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
@@ -37,7 +38,11 @@ type Observer struct {
 	// Resizes says what of the resources of running Pods this Kubernetes changes.
 	Resizes func() build.Resizes
 	NoNodes bool // nodes may not be read: nothing is known of them
-	Now     func() time.Time
+	// Operator is the namespace of the operator's own Pods; empty if it runs outside of Kubernetes.
+	Operator string
+	// Limits are what an EtcdCluster may ask for.
+	Limits limits.Limits
+	Now    func() time.Time
 	// Ahead says by how much the clock of this machine is ahead of the API server's.
 	Ahead func() time.Duration
 }
@@ -45,7 +50,7 @@ type Observer struct {
 // Cluster is a snapshot of one cluster. An etcd that does not answer is a fact in it;
 // only an API server that does not is an error.
 func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (judge.Snapshot, error) {
-	s := judge.Snapshot{Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Resizes: o.Resizes()}
+	s := judge.Snapshot{Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Resizes: o.Resizes(), Operator: o.Operator, Limits: o.Limits}
 	if judge.IsLeftAlone(c) {
 		return s, nil
 	}
@@ -80,5 +85,5 @@ func (o *Observer) all(ctx context.Context, s *judge.Snapshot) error {
 		return err
 	}
 	o.sights(ctx, s)
-	return nil
+	return o.users(ctx, s)
 }

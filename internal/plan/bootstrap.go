@@ -35,10 +35,10 @@ func pause(v cluster.View) Step {
 func leaveForeignObjects(v cluster.View) Step { return refuseForeign(halting(v)) }
 
 // halting are the objects of other owners that stop every change. One that has the name of a
-// Service or of the disruption budget of a cluster that has formed stops only changes of that.
+// Service, of the disruption budget or of the NetworkPolicy of a cluster that has formed stops only changes of that.
 func halting(v cluster.View) []cluster.Object {
 	return slices.DeleteFunc(slices.Clone(v.Foreign), func(o cluster.Object) bool {
-		return v.Formed() && (o.Kind == "Service" || o.Kind == "PodDisruptionBudget")
+		return v.Formed() && slices.Contains([]string{"Service", "PodDisruptionBudget", "NetworkPolicy"}, o.Kind)
 	})
 }
 
@@ -64,6 +64,15 @@ func inTheWay(foreign []cluster.Object) string {
 		}
 	}
 	return ""
+}
+
+// keepLimits stops every change: each may create a Pod by the spec sooner or later. Supporting objects are made right all the same,
+// because certificates end. A cluster that hibernates has no Pods.
+func keepLimits(v cluster.View) Step {
+	if v.Want.Forbidden == "" || v.Want.Size == 0 {
+		return nil
+	}
+	return refuse(v.Want.Forbidden)
 }
 
 // hibernate removes no member: all come back as they were. A Pod is not deleted if its data goes with it.

@@ -103,6 +103,7 @@ func (w *world) hash() uint64 {
 		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.DowngradeTarget, v.Deleting, v.Fresh, v.Locked, v.Want, v.Restore, v.Target,
 		v.Backup, v.Offer, v.Record.Awaited, v.Rotation.Await, v.Rotation.Together,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Restore, v.Record.Adopted,
+		v.Record.Policed,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 	})
 	for _, m := range v.Members {
@@ -145,7 +146,7 @@ type view struct {
 	token, id, joining, recovering  string
 	rolledBack                      cluster.RollBack
 	restoredBy                      string
-	adopted                         bool
+	adopted, policed                bool
 	nextSerial                      int
 	revision, generation            int64
 }

@@ -33,6 +33,7 @@ var repairs = []clause{
 		{"pause", pause, "changes nothing while spec.paused or the annotation says so"},
 		{"leave foreign objects alone", leaveForeignObjects, "refuses to go on while another owner's object has a name that is needed"},
 		{"delete ended pods", deleteEnded, "deletes Pods at once whose containers have all ended, and does not wait for the kubelet"},
+		{"keep to the limits", keepLimits, "refuses a spec that asks for more than the operator's administrator allows; members go on"},
 		{"back up first", backUpFirst, "makes a backup before etcd's minor version changes or the cluster hibernates"},
 		{"hibernate", hibernate, "deletes every Pod and keeps every volume while the size is 0"},
 		{"restore in place", restoreInPlace, "has all members give way to those whose volumes have the data of a backup"},

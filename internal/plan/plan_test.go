@@ -20,13 +20,13 @@ import (
 //	next size=3       print the one next step and the rule that chose it
 //	settle size=3     obey steps in the toy world until the plan rests
 //
-// Arguments: size, ephemeral, new (nothing is recorded yet), unformed (the first members are
-// chosen, the cluster was not seen to form), deleting, fresh, paused, automatic,
+// Arguments: size, ephemeral, forbidden (the spec asks for what is not allowed), new (nothing is recorded yet), unformed (the first
+// members are chosen, the cluster was not seen to form), deleting, fresh, paused, automatic,
 // rollback, joining=NAME, recovering=NAME, accept=NAME@REVISION, next=SERIAL,
 // version=WANTED, bad=VERSION (it does not run), downgrade=MINOR, unread=(WHY), split=(WHY), undecided=(WHY),
 // objects=(KIND NAME) (it is not as wanted), owner=VOLUME, small=VOLUME, no-version=VOLUME (it does not say what its
 // member runs) and no-labels=VOLUME (they are not as wanted),
-// parts=(KIND NAME) (as objects, and signed by another authority than before),
+// parts=(KIND NAME) (as objects, and signed by another authority than before), unwanted=(KIND NAME) (as objects, and not wanted at all),
 // gone=AUTHORITY and held=AUTHORITY (it cannot sign; held: what it signed is still there),
 // refused=(KIND NAME) (it does not grow), newer (a newer operator wrote the record),
 // denied (Kubernetes has just refused what is not as wanted; undone: it has just been changed back),
@@ -65,10 +65,11 @@ func TestPlan(t *testing.T) {
 // arguments are those that a command of a script may have.
 var arguments = []string{
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "canwait", "cascades", "deleting", "denied", "downgrade", "ephemeral",
+	"forbidden",
 	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
 	"rollback", "rotate", "size",
-	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "version",
+	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "unwanted", "version",
 }
 
 // mustKnow fails if the script has a command or an argument that nothing reads.
@@ -105,6 +106,9 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	if d.HasArg("paused") {
 		v.Want.Paused = "spec.paused is true"
 	}
+	if d.HasArg("forbidden") {
+		v.Want.Forbidden = "spec.image is not allowed"
+	}
 	v.Target.Version = v.Want.Version
 	if d.HasArg("newer") {
 		v.Newer = "its status has format 9"
@@ -117,6 +121,10 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	v.Objects, v.Refused = object(t, d, "objects"), object(t, d, "refused")
 	for _, o := range object(t, d, "parts") {
 		o.Parts = true
+		v.Objects = append(v.Objects, o)
+	}
+	for _, o := range object(t, d, "unwanted") {
+		o.UID = "u9"
 		v.Objects = append(v.Objects, o)
 	}
 	for arg, holder := range map[string]string{"gone": "", "held": "a-member-tls"} {

@@ -5,10 +5,11 @@ import (
 )
 
 // RecordFirstMembers writes the names of the first members into the status, before the first Pod exists.
-// Every first member is started with the same list, whatever the spec says later.
+// Every first member is started with the same list, whatever the spec says later. Whoever was chosen by an earlier release,
+// which knew no NetworkPolicies, gets none without being asked for.
 func RecordFirstMembers(v cluster.View, members []string) Step {
 	fact := v.Record
-	fact.Token, fact.First, fact.Adopted = v.UID, members, false
+	fact.Token, fact.First, fact.Adopted, fact.Policed = v.UID, members, false, true
 	return Record{Fact: passed(v.Name, fact, members), What: "choose first members " + list(members), Event: "BootstrapPlanned"}
 }
 
@@ -16,7 +17,7 @@ func RecordFirstMembers(v cluster.View, members []string) Step {
 // the cluster counts as formed, and its members are never started as a new cluster.
 func RecordAdoption(v cluster.View, token string, members []string, formed bool) Step {
 	fact := v.Record
-	fact.Token, fact.First, fact.Adopted = token, members, formed
+	fact.Token, fact.First, fact.Adopted, fact.Policed = token, members, formed, true
 	what := "adopt unfinished bootstrap of " + list(members)
 	if formed {
 		what = "adopt members " + list(members) + " with their data"

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,8 @@ type (
 		On    string         // volume on which the cluster ID is written first; empty if on none
 	}
 	// Apply brings supporting objects and parts of volumes to what is wanted: Secrets, Services, the
-	// disruption budget, sizes and owners of volumes. Objects is never empty.
+	// disruption budget, the NetworkPolicy, sizes and owners of volumes. An object with a UID is not wanted: it is
+	// deleted. Objects is never empty.
 	Apply struct{ Objects []cluster.Object }
 	// CreatePods creates the Pods of members, and the volumes of those that are new. Names is never
 	// empty, and has one name if Forced.
@@ -237,7 +239,14 @@ func (s Apply) String() string {
 	if pass := s.pass(); pass != "" {
 		return string(pass) + " " + ofPass[pass] + list(cluster.Texts(s.Objects)) + ": " + s.Objects[0].Why
 	}
-	return "apply " + list(cluster.Texts(s.Objects))
+	var said []string
+	for _, unwanted := range []bool{false, true} {
+		objects := slices.DeleteFunc(slices.Clone(s.Objects), func(o cluster.Object) bool { return (o.UID != "") != unwanted })
+		if len(objects) > 0 {
+			said = append(said, choose(unwanted, "delete ", "apply ")+list(cluster.Texts(objects)))
+		}
+	}
+	return strings.Join(said, "; ")
 }
 
 func (s CreatePods) String() string {

@@ -35,13 +35,13 @@ func TestStepsAreRemembered(t *testing.T) {
 		want v1alpha1.EtcdClusterStatus
 	}{
 		{plan.RecordFirstMembers(unseen, first), v1alpha1.EtcdClusterStatus{
-			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: first}, NextSerial: 3,
+			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: first, NetworkPolicy: true}, NextSerial: 3,
 		}},
 		{plan.RecordAdoption(unseen, "u0", []string{"a-2", "a-6"}, true), v1alpha1.EtcdClusterStatus{
-			Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: []string{"a-2", "a-6"}, Adopted: true}, NextSerial: 7,
+			Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: []string{"a-2", "a-6"}, Adopted: true, NetworkPolicy: true}, NextSerial: 7,
 		}},
 		{plan.RecordAdoption(unseen, "u0", first, false), v1alpha1.EtcdClusterStatus{
-			Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: first}, NextSerial: 3,
+			Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: first, NetworkPolicy: true}, NextSerial: 3,
 		}},
 		{plan.RecordFormation(unseen, "c9", ""), v1alpha1.EtcdClusterStatus{ClusterID: "c9"}},
 		{plan.ReserveName(unseen, "a-5"), v1alpha1.EtcdClusterStatus{Joining: "a-5", NextSerial: 6}},

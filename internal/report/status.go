@@ -93,7 +93,9 @@ func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step
 // write brings the status to the record as it is to be.
 func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 	if is.Token != "" && is.ClusterID == "" {
-		status.Bootstrap = &v1alpha1.Bootstrap{Token: is.Token, Members: is.First, Adopted: is.Adopted, Restore: is.Restore}
+		status.Bootstrap = &v1alpha1.Bootstrap{
+			Token: is.Token, Members: is.First, Adopted: is.Adopted, Restore: is.Restore, NetworkPolicy: is.Policed,
+		}
 	}
 	status.LegacyEntries = status.LegacyEntries || is.Adopted && !was.Adopted && status.Restore == nil // a restore makes new logs
 	if is.Restore != was.Restore {

@@ -110,6 +110,7 @@ func TestInPlaceWaits(t *testing.T) {
 		"the end of the pause":                         func(v *restore.View) { v.Paused = "spec.paused is true" },
 		"spec.size to be more than 0":                  func(v *restore.View) { v.Cluster.Spec.Size = ptr.To[int32](0) },
 		"age, which spec.decryption of EtcdRestore er": func(v *restore.View) { v.NoSecret = "age" },
+		"spec.image is not allowed":                    func(v *restore.View) { v.Forbidden = "spec.image is not allowed" },
 		"EtcdBackupStore offsite does not exist":       func(v *restore.View) { v.Store = nil },
 	} {
 		w := newInPlace(t)

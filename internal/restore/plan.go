@@ -24,6 +24,7 @@ import (
 type View struct {
 	Cluster   *v1alpha1.EtcdCluster
 	Paused    string                                  // what says that nothing is to be changed; empty if nothing does
+	Forbidden string                                  // what the spec asks for and is not allowed, and what to do; empty if all is
 	Backups   []v1alpha1.EtcdBackup                   // of the namespace; none once one was chosen
 	Store     *v1alpha1.EtcdBackupStore               // that the status names, or before that the spec; nil: there is none
 	Claims    map[string]corev1.PersistentVolumeClaim // that have a name which a member could have, by name
@@ -115,6 +116,8 @@ func pause(v View) Step {
 		return Wait{Status: status(v, "the end of the pause: "+v.Paused, "")}
 	case v.Cluster.Size() == 0:
 		return Wait{Status: status(v, "spec.size to be more than 0", "")}
+	case v.Forbidden != "":
+		return refuse(v, v.Forbidden) // volumes and Jobs are made by the spec
 	}
 	return nil
 }

@@ -260,6 +260,7 @@ func TestWhatIsMissing(t *testing.T) {
 		"start it with --task-image":             func(v *restore.View) { v.NoImage = "start it with --task-image" },
 		"EtcdBackupStore offsite does not exist": func(v *restore.View) { v.Store = nil },
 		"Secret age, which bootstrap.restore":    func(v *restore.View) { v.NoSecret = "age" },
+		"spec.image is not allowed":              func(v *restore.View) { v.Forbidden = "spec.image is not allowed" },
 		"pods of members exist (a-0, a-1)":       func(v *restore.View) { v.Pods = []string{"a-1", "a-0"} },
 	} {
 		w := newWorld(t, v1alpha1.Restore{Backup: "first"})

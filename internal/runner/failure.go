@@ -55,7 +55,7 @@ var meanings = []meaning{
 	{as[*trialError], task.InternalFailure, false, "look at the log of the container etcd of this Pod"},
 	{
 		as[*authError], task.AuthEnabled, false,
-		"disable authentication (etcdctl auth disable): the operator is no user of etcd, and certificates say already who may connect",
+		"set spec.auth.enabled of the EtcdCluster to true, and the next Job asks as root; or disable authentication (etcdctl auth disable)",
 	},
 	{as[*sourceError], task.MemberFailed, false, "it is tried again, and asks all members again"},
 	{as[*goneError], task.Corrupt, true, otherBackup},

@@ -70,13 +70,14 @@ type Order struct {
 	Delete  *DeleteOrder  `json:"delete,omitempty"`
 }
 
-// Encode is the order as the argument of a Job. The same order is always the same text.
+// Encode is the order as the argument of a Job. The same order is always the same text. It has no dollar sign: the kubelet replaces
+// $(NAME) in arguments by a variable of the container, and $$ by $, so that a prefix of a store would be another one.
 func (o Order) Encode() string {
 	text, err := json.Marshal(o)
 	if err != nil {
 		panic(fmt.Sprintf("encode order: %v", err)) // Spec is the only part that could be no JSON, and was made by json.Marshal
 	}
-	return string(text)
+	return strings.ReplaceAll(string(text), "$", `\u0024`)
 }
 
 // Store is where the store is: one of the four.

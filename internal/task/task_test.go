@@ -47,6 +47,15 @@ func TestOrdersAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
+// TestOrdersAreNotExpanded: the kubelet finds nothing in the argument of a Job that it would replace.
+func TestOrdersAreNotExpanded(t *testing.T) {
+	order := task.Order{Verb: task.Check, Check: &task.CheckOrder{}, Store: task.Store{Volume: &task.Volume{Path: "$(HOSTNAME)/$$(A)"}}}
+	text := order.Encode()
+	if got, err := task.ParseOrder(text); err != nil || !reflect.DeepEqual(got, order) || strings.Contains(text, "$") {
+		t.Errorf("%s: %+v, %v", text, got.Store.Volume, err)
+	}
+}
+
 func TestOrdersThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                    "EOF",

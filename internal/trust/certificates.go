@@ -57,6 +57,11 @@ func userRequest(c *v1alpha1.EtcdCluster) pki.Request {
 	return ClientRequest(clientUser, c.Spec.TLS.CertificateLifetime())
 }
 
+// rootRequest is the certificate that backups show while authentication is on.
+func rootRequest(c *v1alpha1.EtcdCluster) pki.Request {
+	return ClientRequest(v1alpha1.RootUser, c.Spec.TLS.CertificateLifetime())
+}
+
 // ClientRequest is a client certificate. Its common name is the etcd user once
 // authentication is on (https://etcd.io/docs/v3.6/op-guide/authentication/rbac/).
 func ClientRequest(user string, lifetime time.Duration) pki.Request {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -29,10 +31,11 @@ const (
 
 // Facts are what else the next pass of a rotation depends on.
 type Facts struct {
-	Now     time.Time // by the clock that Secrets were written by
-	Come    time.Time // that has come by the API server's clock, too: a wrong one alone rotates nothing
-	Members []string  // that etcd lists
-	Sights  []Sight   // of members that run
+	Now     time.Time        // by the clock that Secrets were written by
+	Come    time.Time        // that has come by the API server's clock, too: a wrong one alone rotates nothing
+	Members []string         // that etcd lists
+	Sights  []Sight          // of members that run
+	Users   []*corev1.Secret // of EtcdUsers of the cluster
 }
 
 // A Sight is what one member shows and accepts at its ports.
@@ -178,7 +181,7 @@ func (h Held) awaitSwitch(c *v1alpha1.EtcdCluster, name string, f Facts) string 
 				port.at, name, port.member)
 		}
 	}
-	return h.awaitPods(c, name, "trust", settles, f.Now)
+	return h.awaitPods(c, name, "trust", settles, f)
 }
 
 // awaitDrop says what the authority before is still needed for; empty if for nothing.
@@ -196,7 +199,7 @@ func (h Held) awaitDrop(c *v1alpha1.EtcdCluster, name string, f Facts) string {
 	if h.isOnlyOld() {
 		pause = max(settles, min(reloads, a.life()/share))
 	}
-	return h.awaitPods(c, name, "show what is signed by", pause, f.Now)
+	return h.awaitPods(c, name, "show what is signed by", pause, f)
 }
 
 // isOnlyOld says whether nothing is rotated for another reason than its age.
@@ -210,22 +213,25 @@ func (h Held) isOnlyOld() bool {
 }
 
 // awaitPods says until when Pods may have something older than what the Secrets hold that they mount.
-func (h Held) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.Duration, now time.Time) string {
+func (h Held) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.Duration, f Facts) string {
 	whom, secret, at := "clients", c.ClientSecret(), h.written.client
 	if name == c.PeerCA() {
 		whom, secret, at = "members", build.MemberSecret(c), h.written.peer
 	}
-	for _, mounted := range []string{build.MemberSecret(c), c.ClientSecret()} {
-		if h.Fault(c, mounted, now) != nil && h.CanMake(c, mounted, now) {
-			return fmt.Sprintf("Secret %s to be as wanted", mounted)
+	for _, needed := range []string{build.MemberSecret(c), c.ClientSecret()} {
+		if h.Fault(c, needed, f.Now) != nil && h.CanMake(c, needed, f.Now) {
+			return fmt.Sprintf("Secret %s to be as wanted", needed)
 		}
 	}
-	if now.Sub(at).Abs() >= pause {
+	what += " the new authority of Secret " + name
+	switch {
+	case f.Now.Sub(at).Abs() < pause:
+		return mounted(whom, what, secret, at, pause)
+	case name == c.ClientCA():
+		return h.awaitUsers(what, pause, f)
+	default:
 		return ""
 	}
-	return fmt.Sprintf("%s to %s the new authority of Secret %s: Secret %s, which they mount, was written at %s, "+
-		"and comes into all pods until %s",
-		whom, what, name, secret, at.UTC().Format(time.RFC3339), at.Add(pause).UTC().Format(time.RFC3339))
 }
 
 type portOf struct {

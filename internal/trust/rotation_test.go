@@ -22,7 +22,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
-// A land is a toy Kubernetes with members and an application, whose kubelets are slow.
+// A land is a toy Kubernetes with members and applications, whose kubelets are slow.
 type land struct {
 	t       *testing.T
 	c       *v1alpha1.EtcdCluster
@@ -30,7 +30,8 @@ type land struct {
 	chance  *mathrand.Rand
 	secrets map[string]*corev1.Secret
 	members []*pod
-	app     *pod
+	apps    []*pod // with the Secret of the cluster, and with that of an EtcdUser
+	user    *v1alpha1.EtcdUser
 	dies    bool      // the operator dies between two writes now and then
 	rests   time.Time // until when the operator does not look: nothing was to be done
 	writes  int
@@ -54,7 +55,11 @@ func newLand(t *testing.T, seed uint64) *land {
 		l.members = append(l.members, &pod{name: cluster.MemberName(c.Name, i)})
 		l.start(l.members[i])
 	}
-	l.app = &pod{mounted: l.secrets[c.ClientSecret()], refresh: l.at}
+	l.user = user("")
+	l.writeUser()
+	for _, secret := range []string{c.ClientSecret(), l.user.Secret()} {
+		l.apps = append(l.apps, &pod{name: secret, mounted: l.secrets[secret], refresh: l.at})
+	}
 	return l
 }
 
@@ -94,16 +99,20 @@ func (l *land) sights() (all []trust.Sight) {
 
 func (l *land) look() cluster.Rotation {
 	facts := trust.Facts{Now: l.at, Come: l.at, Members: []string{"example-0", "example-1", "example-2"}, Sights: l.sights()}
+	facts.Users = []*corev1.Secret{l.secrets[l.user.Secret()]}
 	return l.held().Rotation(l.c, facts)
 }
 
 // tick does one thing that the operator does next, if it is about to, and lets kubelets look after Pods.
 func (l *land) tick(step time.Duration) {
 	l.at = l.at.Add(step)
-	for _, p := range append(slices.Clone(l.members), l.app) {
+	for _, p := range slices.Concat(l.members, l.apps) {
 		if l.at.After(p.refresh) {
 			p.mounted, p.refresh = l.secrets[p.mounted.Name], l.at.Add(l.lag())
 		}
+	}
+	if l.chance.IntN(6) == 0 { // another controller, in its own time
+		l.writeUser()
 	}
 	if l.chance.IntN(3) > 0 && l.at.After(l.rests) {
 		acted := l.writes
@@ -113,6 +122,19 @@ func (l *land) tick(step time.Duration) {
 		}
 	}
 	l.everybodyHears()
+}
+
+// writeUser has the Secret of the EtcdUser as it is to be.
+func (l *land) writeUser() {
+	held, name := l.held(), l.user.Secret()
+	if held.UserFault(l.c, l.user, l.secrets[name], l.at) == nil || held.Lost(l.c, l.c.ClientCA(), l.at) != nil {
+		return
+	}
+	secret, err := held.MakeUser(rand.Reader, l.at, l.c, l.user, l.secrets[name])
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.secrets[name] = secret
 }
 
 // operate is one step of the plan: the rest of an introduction, what members mount, members that are outdated, then the
@@ -185,8 +207,10 @@ func (l *land) everybodyHears() {
 		for _, q := range l.members {
 			l.trusts(p.name, p.loaded[build.PeerCAKey], q.name, q.mounted.Data[build.PeerCertKey])
 		}
-		l.trusts(p.name, p.loaded[build.ClientCAKey], "the application", l.app.mounted.Data[corev1.TLSCertKey])
-		l.trusts("the application", l.app.mounted.Data[build.CAKey], p.name, p.mounted.Data[build.ServerCertKey])
+		for _, app := range l.apps {
+			l.trusts(p.name, p.loaded[build.ClientCAKey], app.name, app.mounted.Data[corev1.TLSCertKey])
+			l.trusts(app.name, app.mounted.Data[build.CAKey], p.name, p.mounted.Data[build.ServerCertKey])
+		}
 	}
 }
 
@@ -426,7 +450,10 @@ func TestFault61EndedAuthorityIsRenewed(t *testing.T) {
 	for _, p := range l.members {
 		l.start(p)
 	}
-	l.app.mounted = l.secrets[l.c.ClientSecret()]
+	l.writeUser()
+	for _, app := range l.apps {
+		app.mounted = l.secrets[app.name]
+	}
 	l.everybodyHears()
 	if held := l.held(); held.IsRotating() || held.ClientCA.Because != trust.ByEnd {
 		t.Errorf("%s, because of %s", held.ClientCA.Phase(), held.ClientCA.Because)

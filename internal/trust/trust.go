@@ -24,9 +24,11 @@ import (
 type Held struct {
 	ClientCA, PeerCA     Authority
 	Server, Peer, Client pki.Pair
+	Root                 pki.Pair  // only with authentication
 	memberCAs            [2][]byte // the authorities that members were told to trust, clients' first
-	clientCA             []byte
+	clientCA, rootCA     []byte
 	endpoints            string
+	rootEndpoints        string
 	trust                string // fingerprint that is written on the members' Secret
 	written              written
 }
@@ -40,7 +42,11 @@ func Names(c *v1alpha1.EtcdCluster) []string {
 	if !c.IsSecure() {
 		return []string{c.ClientSecret()}
 	}
-	return append(Authorities(c), build.MemberSecret(c), c.ClientSecret())
+	names := append(Authorities(c), build.MemberSecret(c), c.ClientSecret())
+	if c.HasAuth() {
+		names = append(names, c.RootSecret())
+	}
+	return names
 }
 
 // Authorities are those of them that sign the others.
@@ -59,18 +65,20 @@ func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) Held {
 		}
 		return nil
 	}
-	memberSecret, clientSecret := get(build.MemberSecret(c)), get(c.ClientSecret())
-	member, client := data(memberSecret), data(clientSecret)
+	memberSecret, clientSecret, rootSecret := get(build.MemberSecret(c)), get(c.ClientSecret()), get(c.RootSecret())
+	member, client, root := data(memberSecret), data(clientSecret), data(rootSecret)
 	held := Held{
 		ClientCA:  readAuthority(get(c.ClientCA())),
 		PeerCA:    readAuthority(get(c.PeerCA())),
 		Server:    pki.Pair{CertPEM: member[build.ServerCertKey], KeyPEM: member[build.ServerKeyKey]},
 		Peer:      pki.Pair{CertPEM: member[build.PeerCertKey], KeyPEM: member[build.PeerKeyKey]},
 		Client:    pairOf(client),
+		Root:      pairOf(root),
 		memberCAs: [2][]byte{member[build.ClientCAKey], member[build.PeerCAKey]},
 		clientCA:  client[build.CAKey],
-		endpoints: string(client[build.EndpointsKey]),
-		written:   written{writtenAt(memberSecret), writtenAt(clientSecret)},
+		rootCA:    root[build.CAKey],
+		endpoints: string(client[build.EndpointsKey]), rootEndpoints: string(root[build.EndpointsKey]),
+		written: written{writtenAt(memberSecret), writtenAt(clientSecret)},
 	}
 	if memberSecret != nil {
 		held.trust = memberSecret.Annotations[v1alpha1.AnnotationTrust]
@@ -125,6 +133,9 @@ func (h Held) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
 			same("client authority", h.memberCAs[0], h.ClientCA.Bundle()), same("peer authority", h.memberCAs[1], h.PeerCA.Bundle()),
 			same("fingerprint of authorities", []byte(h.trust), []byte(h.wantedTrust())),
 			h.ClientCA.check(h.Server, serverRequest(c), now), h.PeerCA.check(h.Peer, peerRequest(c), now))
+	case c.RootSecret():
+		return errors.Join(same("list of endpoints", []byte(h.rootEndpoints), []byte(build.Endpoint(c))),
+			same("authority", h.rootCA, h.ClientCA.Bundle()), h.ClientCA.check(h.Root, rootRequest(c), now))
 	}
 	endpoints := same("list of endpoints", []byte(h.endpoints), []byte(build.Endpoint(c)))
 	if !c.IsSecure() {
@@ -158,7 +169,8 @@ func same(what string, have, want []byte) error {
 
 // Signs says whether the authority of that name is that Secret, or signs what is in it.
 func Signs(c *v1alpha1.EtcdCluster, authority, secret string) bool {
-	return secret == authority || secret == build.MemberSecret(c) || secret == c.ClientSecret() && authority == c.ClientCA()
+	isClients := secret == c.ClientSecret() || secret == c.RootSecret()
+	return secret == authority || secret == build.MemberSecret(c) || isClients && authority == c.ClientCA()
 }
 
 // Make makes a new Secret of that name, and remembers what it holds. The
@@ -170,6 +182,8 @@ func (h *Held) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, na
 		return h.keep(c, name, Authority{Pair: pair, Request: requestOf(c, name)}), err
 	case build.MemberSecret(c):
 		return h.makeMember(random, now, c)
+	case c.RootSecret():
+		return h.makeRoot(random, now, c)
 	}
 	if !c.IsSecure() {
 		return build.Client(c, nil, nil, nil), nil
@@ -232,4 +246,12 @@ func writtenSince(at time.Time) map[string]string {
 		return map[string]string{}
 	}
 	return map[string]string{v1alpha1.AnnotationWrittenAt: at.UTC().Format(time.RFC3339)}
+}
+
+func (h *Held) makeRoot(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
+	var err error
+	if h.Root, err = h.ClientCA.issue(random, now, h.Root, rootRequest(c)); err != nil {
+		return nil, fmt.Errorf("issue the certificate of %s: %w", v1alpha1.RootUser, err)
+	}
+	return build.Root(c, h.ClientCA.Bundle(), h.Root.CertPEM, h.Root.KeyPEM), nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -144,7 +145,7 @@ func (b *bench) countObjects(ctx context.Context, cluster string) (int, error) {
 	count := 0
 	for _, list := range []client.ObjectList{
 		&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ServiceList{}, &corev1.SecretList{},
-		&policyv1.PodDisruptionBudgetList{},
+		&policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{},
 	} {
 		if err := b.client.List(ctx, list, client.InNamespace(b.namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster}); err != nil {
 			return 0, fmt.Errorf("list: %w", err)

@@ -19,6 +19,7 @@ func TestChoose(t *testing.T) {
 		{"takeover", []string{"takeover-planned", "takeover-kill"}},
 		{"backup", []string{"backup-small", "backup-1GiB"}},
 		{"restore", []string{"restore-1GiB"}},
+		{"gap-auth,users", []string{"gap-auth", "users"}},
 	} {
 		chosen, err := choose(c.only)
 		var got []string

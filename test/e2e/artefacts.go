@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,7 +54,9 @@ func keepObjects(folder, namespace string) {
 	lists := map[string]client.ObjectList{
 		"etcdclusters": &v1alpha1.EtcdClusterList{}, "pods": &corev1.PodList{}, "claims": &corev1.PersistentVolumeClaimList{},
 		"services": &corev1.ServiceList{}, "budgets": &policyv1.PodDisruptionBudgetList{}, "events": &eventsv1.EventList{},
-		"jobs": &batchv1.JobList{}, "backups": &v1alpha1.EtcdBackupList{}, "stores": &v1alpha1.EtcdBackupStoreList{},
+		"networkpolicies": &networkingv1.NetworkPolicyList{},
+		"jobs":            &batchv1.JobList{}, "backups": &v1alpha1.EtcdBackupList{}, "stores": &v1alpha1.EtcdBackupStoreList{},
+		"users": &v1alpha1.EtcdUserList{}, "roles": &v1alpha1.EtcdRoleList{},
 	}
 	for name, list := range lists {
 		if err := api.List(ctx, list, client.InNamespace(namespace)); err != nil {

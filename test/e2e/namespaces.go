@@ -57,6 +57,7 @@ func leftoversGo() {
 	Expect(api.List(ctx, &list, client.HasLabels{"etcd-operator.dev/e2e"})).To(Succeed())
 	for i := range list.Items {
 		AddReportEntry("left by a run that was interrupted", list.Items[i].Name)
+		letUsersGo(list.Items[i].Name)
 		Expect(client.IgnoreNotFound(api.Delete(ctx, &list.Items[i]))).To(Succeed())
 	}
 	allNamespacesGo()

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,7 +32,7 @@ func kinds() map[string]client.ObjectList {
 	return map[string]client.ObjectList{
 		"Pod": &corev1.PodList{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaimList{}, "Service": &corev1.ServiceList{},
 		"Secret": &corev1.SecretList{}, "ConfigMap": &corev1.ConfigMapList{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudgetList{},
-		"EndpointSlice": &discoveryv1.EndpointSliceList{},
+		"EndpointSlice": &discoveryv1.EndpointSliceList{}, "NetworkPolicy": &networkingv1.NetworkPolicyList{},
 	}
 }
 
@@ -65,10 +66,18 @@ func left(g Gomega, c *v1alpha1.EtcdCluster) []string {
 
 // ofThree are the belongings of a cluster of three. Endpoints come a moment after the
 // Services.
-var ofThree = []any{
+var ofThree = append(ofDeployed(), []any{
 	"Pod -0", "Pod -1", "Pod -2", "PersistentVolumeClaim -0", "PersistentVolumeClaim -1", "PersistentVolumeClaim -2",
 	"Service ", "Service -client", "EndpointSlice", "EndpointSlice", "PodDisruptionBudget ",
 	"Secret -client", "Secret -client-ca", "Secret -peer-ca", "Secret -member-tls",
+}...)
+
+// ofDeployed is what only an operator makes that runs in Kubernetes.
+func ofDeployed() []any {
+	if !useDeployed {
+		return nil
+	}
+	return []any{"NetworkPolicy -members"}
 }
 
 // calmsDown waits until nothing has been written for two seconds, because the kubelet
@@ -118,6 +127,7 @@ func exported(g Gomega, c *v1alpha1.EtcdCluster) []client.Object {
 	var all []client.Object
 	for _, list := range []client.ObjectList{
 		&corev1.SecretList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &policyv1.PodDisruptionBudgetList{}, &corev1.PodList{},
+		&networkingv1.NetworkPolicyList{},
 	} {
 		g.Expect(api.List(ctx, list, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
 		g.Expect(meta.EachListItem(list, func(object runtime.Object) error {

@@ -18,7 +18,7 @@ func throughOLMv1() {
 	It("is installed by a ClusterExtension, and works", func() {
 		forgetCRD()
 		run("kubectl", "delete", "crd", "--ignore-not-found", "etcdbackups.etcd-operator.dev", "etcdbackupstores.etcd-operator.dev",
-			"etcdrestores.etcd-operator.dev")
+			"etcdrestores.etcd-operator.dev", "etcdroles.etcd-operator.dev", "etcdusers.etcd-operator.dev")
 		// OLM v0 leaves the roles for people behind, and v1 takes nothing over.
 		run("kubectl", "delete", "clusterroles", "--ignore-not-found", "--selector=app.kubernetes.io/part-of=etcd-operator")
 		newSystem("olmv1-system")
@@ -37,8 +37,8 @@ func throughOLMv1() {
 		samples := filepath.Join(top, "config/samples/olmv1")
 		catalog, err := os.ReadFile(filepath.Join(samples, "clustercatalog.yaml"))
 		Expect(err).NotTo(HaveOccurred())
-		ours := strings.ReplaceAll(string(catalog), "registry.example/etcd-operator/etcd-operator-catalog:v0.5.0",
-			catalogImage(nil, published("0.5.0")))
+		ours := strings.ReplaceAll(string(catalog), "registry.example/etcd-operator/etcd-operator-catalog:v0.6.0",
+			catalogImage(nil, published("0.6.0")))
 		ours = strings.ReplaceAll(ours, "      pollIntervalMinutes: 60\n", "") // the image is named by its digest
 		Expect(ours).NotTo(ContainSubstring("registry.example"))
 		file := filepath.Join(folder, "clustercatalog.yaml")

@@ -17,17 +17,17 @@ func scorecard() {
 	It("passes every test of its bundle, without an error or a suggestion", func() {
 		t := newTenant()
 		DeferCleanup(func() { t.unsubscribe() })
-		t.publish(published("0.5.0"))
+		t.publish(published("0.6.0"))
 		t.group()
 		t.subscribe(stableChannel)
-		t.succeeds("0.5.0")
+		t.succeeds("0.6.0")
 		bundle := bundleWithTests()
 
 		namespace := newNamespace()
 		scorecardAccount(namespace)
 		command := exec.Command(filepath.Join(top, "bin", "operator-sdk"), "scorecard", bundle,
 			"--namespace", namespace, "--service-account", "scorecard", "--pod-security", "restricted",
-			"--untar-image", "quay.io/operator-framework/scorecard-untar:v1.42.2", "--wait-time", "5m", "--output", "json")
+			"--untar-image", "quay.io/operator-framework/scorecard-untar:v1.42.2", "--wait-time", "8m", "--output", "json")
 		command.Env = os.Environ()
 		var said strings.Builder
 		command.Stderr = &said

@@ -1,11 +1,17 @@
 package e2e
 
 import (
+	"crypto/rand"
+	"fmt"
+	"path/filepath"
 	"strings"
 
+	"filippo.io/age"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -40,4 +46,78 @@ func secrecy() {
 			Expect(text).NotTo(ContainSubstring("PRIVATE KEY"), place)
 		}
 	})
+	It("I8: no secret that a user gives is in anything that others see, or in the support bundle", func() {
+		namespace := newNamespace()
+		o := startOperator(namespace)
+		jobs := gather(namespace)
+		newVolumeStore(namespace, "offsite")
+		identity, err := age.GenerateX25519Identity()
+		Expect(err).NotTo(HaveOccurred())
+		given := map[string]string{"the identity": identity.String()}
+		newSecret(namespace, "identities", map[string]string{v1alpha1.KeyIdentities: identity.String() + "\n"})
+		decryption := &v1alpha1.SecretReference{Secret: "identities"}
+		c := create(newCluster(namespace, "sealed", oneMember, func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Backup = &v1alpha1.Backup{
+				Store: "offsite", Decryption: decryption,
+				Encryption: &v1alpha1.BackupEncryption{Recipients: []string{identity.Recipient().String()}},
+			}
+		}))
+		data := fill(c)
+		back(c, "offsite", "sealed")
+		restored := create(newCluster(namespace, "opened", oneMember, func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Backup: "sealed", Decryption: decryption}}
+		}))
+		Expect(filled(restored)).To(Equal(data))
+
+		keys := map[string]string{}
+		for _, key := range []string{v1alpha1.KeyAccessKeyID, v1alpha1.KeySecretAccessKey, v1alpha1.KeySessionToken} {
+			keys[key] = "Canary" + rand.Text()
+			given[key] = keys[key]
+		}
+		newSecret(namespace, "unreachable", keys)
+		store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "unreachable"}}
+		store.Spec.S3 = &v1alpha1.S3Store{
+			Bucket: "bucket", Endpoint: "http://127.0.0.1:1", Credentials: &v1alpha1.SecretReference{Secret: "unreachable"},
+		}
+		Expect(api.Create(ctx, store)).To(Succeed())
+		storeSays(store, "Unreachable", "127.0.0.1:1")
+
+		plugin := filepath.Join(GinkgoT().TempDir(), "kubectl-etcd")
+		run("go", "build", "-o", plugin, filepath.Join(top, "cmd", "kubectl-etcd"))
+		places := seen(o, c, restored)
+		places["jobs, their pods and logs"] = jobs.text()
+		Expect(places["jobs, their pods and logs"]).To(And(ContainSubstring("log of backup"), ContainSubstring("log of restore")))
+		for _, name := range []string{"sealed", "opened"} {
+			file := filepath.Join(GinkgoT().TempDir(), name+".tar.gz")
+			run(plugin, "--namespace", namespace, "report", name, "-o", file)
+			places["the report of "+name] = run("tar", "-xzOf", file)
+		}
+		for _, each := range []*v1alpha1.EtcdCluster{c, restored} {
+			for i, line := range privateLines(each) {
+				given[fmt.Sprint("line ", i, " of the keys of ", each.Name)] = line
+			}
+		}
+		for place, text := range places {
+			for what, secret := range given {
+				Expect(strings.Contains(text, secret)).To(BeFalse(), "%s is in %s", what, place)
+			}
+		}
+	})
+}
+
+// seen is what others than who may read Secrets see in the namespace of these clusters.
+func seen(o *operator, clusters ...*v1alpha1.EtcdCluster) map[string]string {
+	GinkgoHelper()
+	places, namespace := map[string]string{}, clusters[0].Namespace
+	for name, list := range map[string]client.ObjectList{
+		"clusters": &v1alpha1.EtcdClusterList{}, "backups": &v1alpha1.EtcdBackupList{}, "stores": &v1alpha1.EtcdBackupStoreList{},
+		"pods": &corev1.PodList{}, "events": &eventsv1.EventList{},
+	} {
+		Expect(api.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+		places[name] = asText(list)
+	}
+	if o.command != nil {
+		places["the operator's log"] = o.log()
+	}
+	return places
 }

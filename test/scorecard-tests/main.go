@@ -39,6 +39,7 @@ var tests = map[string]test{
 	"member-kill-heals":         heals,
 	"examples-apply":            examplesApply,
 	"backup-and-restore":        backsUpAndRestores,
+	"users-and-roles":           letsUsersIn,
 }
 
 func main() {

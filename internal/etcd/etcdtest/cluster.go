@@ -58,6 +58,7 @@ type Cluster struct {
 	before  map[Call][]error
 	after   map[Call][]error
 	log     []string
+	access  access
 }
 
 type member struct {
@@ -69,7 +70,9 @@ const clusterID = 0xc1
 
 // New makes a cluster of running voters. The first one leads.
 func New(names ...string) *Cluster {
-	c := &Cluster{version: "3.6.16", written: 1, odd: map[string]bool{}, before: map[Call][]error{}, after: map[Call][]error{}}
+	c := &Cluster{
+		version: "3.6.16", written: 1, access: newAccess(), odd: map[string]bool{}, before: map[Call][]error{}, after: map[Call][]error{},
+	}
 	for _, name := range names {
 		added := c.add(PeerURL(name), false)
 		added.Name, added.ClientURLs = name, []string{ClientURL(name)}

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,7 +43,8 @@ func (c *collector) collect(ctx context.Context, cluster *v1alpha1.EtcdCluster) 
 	belongs := c.ofBackups(ctx, cluster)
 	kinds := []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
-		corev1.SchemeGroupVersion.WithKind("Service"), batchv1.SchemeGroupVersion.WithKind("Job"),
+		corev1.SchemeGroupVersion.WithKind("Service"), networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
+		batchv1.SchemeGroupVersion.WithKind("Job"),
 	}
 	for _, kind := range kinds {
 		c.objects = append(c.objects, c.list(ctx, cluster.Namespace, kind, belongs.Has)...)
@@ -104,10 +106,12 @@ func (c *collector) ofBackups(ctx context.Context, cluster *v1alpha1.EtcdCluster
 		}
 		return true
 	})
-	kind("EtcdRestore", func(o *unstructured.Unstructured) bool {
-		of, _, _ := unstructured.NestedString(o.Object, "spec", "cluster")
-		return of == cluster.Name
-	})
+	for _, name := range []string{"EtcdRestore", "EtcdUser", "EtcdRole"} {
+		kind(name, func(o *unstructured.Unstructured) bool {
+			of, _, _ := unstructured.NestedString(o.Object, "spec", "cluster")
+			return of == cluster.Name
+		})
+	}
 	c.configMaps(ctx, cluster.Namespace, authorities)
 	return belongs
 }

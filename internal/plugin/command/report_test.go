@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -63,6 +64,7 @@ func hurt() []client.Object {
 		&corev1.ConfigMap{ObjectMeta: named("default", "authorities", nil), Data: map[string]string{"ca.crt": "canary-configmap"}},
 		&corev1.PersistentVolumeClaim{ObjectMeta: named("default", "a-0", of("a"))},
 		&corev1.Service{ObjectMeta: named("default", "a-client", of("a"))},
+		&networkingv1.NetworkPolicy{ObjectMeta: named("default", "a-members", of("a"))},
 		event("e1", "a-0", "BackOff", "Bearer canary-event was refused"), event("e2", "zz", "NotOurs", ""),
 	}
 }
@@ -84,7 +86,8 @@ func TestReport(t *testing.T) {
 	for _, part := range []string{
 		"objects/default/etcdcluster/a.yaml", "objects/default/etcdbackup/b1.yaml", "objects/default/etcdbackupstore/offsite.yaml",
 		"objects/default/job/b1-1.yaml", "objects/default/pod/a-0.yaml", "objects/default/persistentvolumeclaim/a-0.yaml",
-		"objects/default/service/a-client.yaml", "objects/default/configmap/authorities.yaml", "objects/operators/deployment/manager.yaml",
+		"objects/default/service/a-client.yaml", "objects/default/networkpolicy/a-members.yaml",
+		"objects/default/configmap/authorities.yaml", "objects/operators/deployment/manager.yaml",
 		"objects/operators/pod/manager-0.yaml", "logs/default/a-0/etcd.log", "logs/default/a-0/etcd.previous.log",
 		"logs/operators/manager-0/etcd.log", "log of operators/manager-0", "BackOff Pod/a-0", "default/a: ", "secret: keys",
 	} {

@@ -37,6 +37,7 @@ const (
 	Cluster   = "cluster"
 	Envtest   = "envtest"
 	Images    = "images"
+	Policies  = "network-policies"
 	OLM       = "olm"
 	OLMv1     = "olmv1"
 	Scorecard = "scorecard"
@@ -72,7 +73,7 @@ func All() []Component {
 			Name: "scorecard", Version: "1.42.2", Folder: "scorecard", Targets: []string{tools},
 			Groups: []string{Scorecard}, Minutes: 1,
 		},
-		olmv1(),
+		olmv1(), kubeRouter(),
 	}
 	for _, version := range OldKubernetes {
 		all = append(all, oldKubernetes(version))
@@ -150,6 +151,13 @@ func olmv1() Component {
 		Name: "olmv1", Version: "1.2.0", Folder: "olmv1", Targets: []string{tools}, Groups: []string{OLMv1}, Minutes: 4,
 		Module: "github.com/operator-framework/operator-controller",
 		Keep:   []string{base + "catalogd" + name + "clustercatalogs.yaml", base + "operator-controller" + name + "clusterextensions.yaml"},
+	}
+}
+
+// kubeRouter enforces NetworkPolicies. It is built on request only.
+func kubeRouter() Component {
+	return Component{
+		Name: "kube-router", Version: "2.1.0", Folder: "kube-router", Targets: []string{tools}, Groups: []string{Policies}, Minutes: 3,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/daemons"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/host"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/pki"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/volumes"
 )
 
@@ -38,6 +39,12 @@ func remembered(l layout.Layout) int {
 		}
 	}
 	return count
+}
+
+// polices says whether the cluster of the state folder enforces NetworkPolicies: there is a file for who does.
+func polices(l layout.Layout) bool {
+	_, err := os.Stat(pki.Kubeconfig(l, pki.Policies))
+	return err == nil
 }
 
 // prepareNode makes what a node's daemons stand on, all of which is lost when

@@ -20,6 +20,8 @@ import (
 // Wish says what a cluster shall be.
 type Wish struct {
 	OLM bool
+	// Policies says that NetworkPolicies shall be enforced, also from now on without being asked for.
+	Policies bool
 	// Nodes is how many there shall be; zero for as many as there were.
 	Nodes int
 	// Kubernetes is the version of an older one to make the cluster of; empty for the usual one.
@@ -35,7 +37,7 @@ func (c *Cluster) Up(ctx context.Context, wish Wish) error {
 	if err != nil {
 		return err
 	}
-	c.place(c.layout.Of(count))
+	c.place(c.layout.Of(count).Policing(c.layout.Polices || wish.Policies))
 	lock, err := c.take()
 	if err != nil {
 		return err
@@ -68,6 +70,9 @@ func (c *Cluster) provide(ctx context.Context, wish Wish) error {
 	groups := []string{build.Cluster, build.Images}
 	if wish.OLM {
 		groups = append(groups, build.OLM)
+	}
+	if c.layout.Polices {
+		groups = append(groups, build.Policies)
 	}
 	if err := c.Build(ctx, groups); err != nil {
 		return err

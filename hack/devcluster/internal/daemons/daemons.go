@@ -50,6 +50,9 @@ func Table(l layout.Layout) []Daemon {
 	all = append(all, apiserver(l), controllers(l), scheduler(l))
 	for _, node := range l.Nodes() {
 		all = append(all, at(node, kubelet(l, node)), at(node, proxy(l, node)), at(node, provisioner(l, node)))
+		if l.Polices {
+			all = append(all, at(node, policies(l, node)))
+		}
 	}
 	return all
 }

@@ -49,6 +49,14 @@ func TestAFurtherNodeRunsInItsNetwork(t *testing.T) {
 }
 
 // One node is the usual case: it must not be restarted because others join.
+func TestEachNodeEnforcesNetworkPolicies(t *testing.T) {
+	for _, node := range three.Nodes() {
+		if all := On(Table(three.Policing(true)), node.Name); len(all) != 5 || !strings.HasPrefix(all[4].Name, "kube-router") {
+			t.Errorf("%s has %d daemons, want 5, of which the last enforces NetworkPolicies", node.Name, len(all))
+		}
+	}
+}
+
 func TestFurtherNodesChangeNothingForOthers(t *testing.T) {
 	all := Table(three)
 	for _, alone := range Table(layout.Layout{Root: "/c"}) {

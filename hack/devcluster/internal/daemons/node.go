@@ -60,3 +60,20 @@ func provisioner(l layout.Layout, n layout.Node) Daemon {
 		Grace: 2 * time.Second,
 	}
 }
+
+// policies enforces NetworkPolicies, and nothing else. What it has told the kernel stays when it ends: host.RemovePolicies takes it back.
+func policies(l layout.Layout, n layout.Node) Daemon {
+	config := pki.Kubeconfig(l, pki.Policies)
+	return Daemon{
+		Name: "kube-router", Stage: Control,
+		Argv: []string{
+			filepath.Join(l.Bin(), "kube-router"), "--kubeconfig", config, "--hostname-override", n.Name,
+			"--run-firewall=true", "--run-router=false", "--run-service-proxy=false", "--enable-cni=false",
+			"--service-cluster-ip-range", layout.ServicesRange, "--health-port", "20244",
+		},
+		Reads: []string{config},
+		Ports: []string{":20244"},
+		Well:  answers("http://" + n.Health() + ":20244/healthz"),
+		Grace: 2 * time.Second,
+	}
+}

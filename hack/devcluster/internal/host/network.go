@@ -104,6 +104,7 @@ func RemoveNetwork(ctx context.Context) {
 		}
 	}
 	removeHostPorts(ctx)
+	removePolicies(ctx)
 	removeEmptyTables(ctx)
 	results, _ := filepath.Glob("/var/lib/cni/results/" + layout.Name + "-*")
 	for _, result := range results {

@@ -24,6 +24,8 @@ type Layout struct {
 	Count int
 	// Kubernetes is the version of the older Kubernetes that the cluster is made of; empty for the usual one.
 	Kubernetes string
+	// Polices says that the cluster enforces NetworkPolicies.
+	Polices bool
 }
 
 // Find walks up from folder to the checkout that holds this program.
@@ -119,6 +121,12 @@ func (l Layout) Of(count int) Layout {
 // With is the layout made of an older Kubernetes.
 func (l Layout) With(kubernetes string) Layout {
 	l.Kubernetes = kubernetes
+	return l
+}
+
+// Policing is the layout of a cluster that enforces NetworkPolicies, or of one that does not.
+func (l Layout) Policing(polices bool) Layout {
+	l.Polices = polices
 	return l
 }
 

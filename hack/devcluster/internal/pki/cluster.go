@@ -64,11 +64,19 @@ func (a *Authority) kubeconfigs(l layout.Layout) error {
 	if err := a.kubeconfig(Kubeconfig(l, Provisioner), "admin", server); err != nil {
 		return err
 	}
+	if l.Polices {
+		if err := a.kubeconfig(Kubeconfig(l, Policies), "admin", server); err != nil {
+			return err
+		}
+	}
 	return a.kubeconfig(l.Admin(), "admin", "https://127.0.0.1:"+layout.APIPort)
 }
 
 // Provisioner is the client that makes volumes, on every node.
 const Provisioner = "provisioner"
+
+// Policies is the client that enforces NetworkPolicies, on every node. Its file is there if the cluster does that.
+const Policies = "kube-router"
 
 // Kubeconfig is the file that a component connects with.
 func Kubeconfig(l layout.Layout, client string) string {

@@ -1,0 +1,149 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// EtcdUser is a user of etcd in one EtcdCluster of its namespace, for one application. The operator
+// makes the user, gives it the roles, and keeps a Secret by which the application connects as this
+// user, in the shape of the Service Binding specification (https://servicebinding.io/spec/core/1.0.0/).
+// When the object is deleted, the user is deleted from etcd: its next request is refused, whatever
+// certificate it has.
+//
+// What the roles allow holds once spec.auth.enabled is true in the EtcdCluster; before, etcd lets
+// everybody in who has a certificate.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=etcdusers,singular=etcduser,shortName=eu,categories=all;etcd
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.cluster`
+// +kubebuilder:printcolumn:name="User",type=string,JSONPath=`.status.user`
+// +kubebuilder:printcolumn:name="Roles",type=string,JSONPath=`.spec.roles`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +operator-sdk:csv:customresourcedefinitions:displayName="etcd User",resources={{Secret,v1},{Event,v1}},order=5
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.userName) || self.metadata.name != 'root'",message="root is the user of the operator, and may do everything: choose another name"
+type EtcdUser struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says who the user is, and what it may do.
+	// +required
+	Spec EtcdUserSpec `json:"spec"`
+
+	// status is how the user was found in etcd.
+	// +optional
+	Status EtcdUserStatus `json:"status,omitzero"`
+}
+
+// EtcdUserList is a list of EtcdUsers.
+//
+// +kubebuilder:object:root=true
+type EtcdUserList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EtcdUser `json:"items"`
+}
+
+// EtcdUserSpec says who a user is, and what it may do.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.userName) == has(oldSelf.userName) && (!has(self.userName) || self.userName == oldSelf.userName)",fieldPath=".userName",message="userName cannot be changed: the user of the old name would stay in etcd; create another EtcdUser"
+type EtcdUserSpec struct {
+	// cluster is the EtcdCluster of this namespace that has the user. It cannot be changed.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=52
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cluster cannot be changed: the user would stay in the old one; create another EtcdUser"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=1
+	Cluster string `json:"cluster"`
+
+	// userName is the name of the user in etcd, and the common name of its certificate. Default: the
+	// name of this object. It cannot be changed.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self != 'root'",message="root is the user of the operator, and may do everything: choose another name"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9]([-A-Za-z0-9._@/]*[A-Za-z0-9])?$')",message="userName must begin and end with a letter or digit, and have only letters, digits and -._@/ in between"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Name in etcd",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
+	UserName string `json:"userName,omitempty"`
+
+	// roles are the names of EtcdRoles of the same cluster. The user has these and no others.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Roles",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
+	Roles []string `json:"roles,omitempty"`
+
+	// authentication is how the user proves who it is: Certificate (by the common name of the
+	// certificate in its Secret; it has no password) or Password (by the password in its Secret; the
+	// certificate beside it only opens the connection). It cannot be changed. Default Certificate.
+	// +optional
+	// +kubebuilder:default=Certificate
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="authentication cannot be changed: etcd decides when it adds a user whether it can have a password; create another EtcdUser"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Certificate","urn:alm:descriptor:com.tectonic.ui:select:Password"},order=4
+	Authentication EtcdAuthentication `json:"authentication,omitempty"`
+}
+
+// EtcdAuthentication is how a user proves who it is.
+// +kubebuilder:validation:Enum=Certificate;Password
+type EtcdAuthentication string
+
+const (
+	// CertificateAuthentication is by the common name of a certificate.
+	CertificateAuthentication EtcdAuthentication = "Certificate"
+	// PasswordAuthentication is by a password, over a connection with a certificate that is no user's.
+	PasswordAuthentication EtcdAuthentication = "Password"
+)
+
+// EtcdUserStatus is how the user was found in etcd.
+type EtcdUserStatus struct {
+	// conditions have Ready: whether the user in etcd and its Secret are as the spec says.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"},order=1
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// user is the name of the user in etcd.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Name in etcd",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
+	User string `json:"user,omitempty"`
+
+	// binding names the Secret with all that an application needs, for implementations of the Service
+	// Binding specification.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Binding",order=3
+	Binding *EtcdUserBinding `json:"binding,omitempty"`
+
+	// passwordVersion says which password etcd was told last: the ID of the etcd cluster, which is another one after it was
+	// brought back to a backup, and the resourceVersion of the Secret.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Version of the Password",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
+	PasswordVersion string `json:"passwordVersion,omitempty"`
+}
+
+// EtcdUserBinding names a Secret.
+type EtcdUserBinding struct {
+	// name of the Secret, in the namespace of the EtcdUser.
+	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"},order=4
+	Name string `json:"name"`
+}
+
+// User is the name of the user in etcd.
+func (u *EtcdUser) User() string {
+	if u.Spec.UserName != "" {
+		return u.Spec.UserName
+	}
+	return u.Name
+}
+
+// HasPassword says whether the user proves who it is by a password.
+func (u *EtcdUser) HasPassword() bool { return u.Spec.Authentication == PasswordAuthentication }
+
+// Secret is the name of the Secret by which the application connects.
+func (u *EtcdUser) Secret() string { return u.Spec.Cluster + "-user-" + u.Name }

@@ -1,0 +1,282 @@
+//go:build envtest
+
+package v1alpha1_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backupstore"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// hostileSeed makes the same inputs each time; another one makes others.
+const hostileSeed = 22
+
+// each is how many inputs there are of each field.
+const each = 40
+
+// hostileFields are where a text goes. Where later is set, Kubernetes may refuse the Pod or Job for it, which a condition tells.
+var hostileFields = []struct {
+	kind, field string
+	put         func(o map[string]any, text, more string)
+	later       bool
+}{
+	{"EtcdCluster", "name", func(o map[string]any, text, _ string) { o["metadata"].(map[string]any)["name"] = text }, false},
+	{"EtcdCluster", "image", func(o map[string]any, text, _ string) { set(o, text, "spec", "image") }, false},
+	{"EtcdCluster", "value of an argument", func(o map[string]any, text, _ string) {
+		set(o, text, "spec", "etcd", "extraArgs", "max-request-bytes")
+	}, false},
+	{"EtcdCluster", "argument", func(o map[string]any, text, more string) { set(o, more, "spec", "etcd", "extraArgs", text) }, false},
+	{"EtcdCluster", "annotation", func(o map[string]any, text, more string) {
+		set(o, more, "spec", "podMetadata", "annotations", text)
+	}, false},
+	{"EtcdCluster", "value of an annotation", func(o map[string]any, text, _ string) {
+		set(o, text, "spec", "podMetadata", "annotations", "a")
+	}, false},
+	{"EtcdCluster", "label", func(o map[string]any, text, _ string) { set(o, "a", "spec", "podMetadata", "labels", text) }, false},
+	{"EtcdCluster", "value of a label", func(o map[string]any, text, _ string) { set(o, text, "spec", "podMetadata", "labels", "a") }, true},
+	{"EtcdCluster", "node label", func(o map[string]any, text, more string) {
+		set(o, more, "spec", "scheduling", "nodeSelector", text)
+	}, true},
+	{"EtcdCluster", "priority class", func(o map[string]any, text, _ string) {
+		set(o, text, "spec", "scheduling", "priorityClassName")
+	}, true},
+	{"EtcdCluster", "storage class", func(o map[string]any, text, _ string) {
+		set(o, text, "spec", "storage", "storageClassName")
+	}, false},
+	{"EtcdBackupStore", "name", func(o map[string]any, text, _ string) { o["metadata"].(map[string]any)["name"] = text }, false},
+	{"EtcdBackupStore", "prefix", func(o map[string]any, text, _ string) { set(o, text, "spec", "s3", "prefix") }, false},
+	{"EtcdBackupStore", "endpoint", func(o map[string]any, text, _ string) {
+		set(o, "https://a"+text, "spec", "s3", "endpoint")
+	}, false},
+	{"EtcdBackupStore", "region and bucket", func(o map[string]any, text, more string) {
+		set(o, text, "spec", "s3", "region")
+		set(o, "bbb"+more, "spec", "s3", "bucket")
+	}, false},
+	{"EtcdBackupStore", "credentials", func(o map[string]any, text, _ string) {
+		set(o, text, "spec", "s3", "credentials", "secret")
+	}, false},
+	{"EtcdBackupStore", "key of the authority", func(o map[string]any, text, _ string) {
+		set(o, map[string]any{"secret": "ca", "key": text}, "spec", "s3", "ca")
+	}, false},
+	{"EtcdBackupStore", "account of the Jobs", func(o map[string]any, text, _ string) { set(o, text, "spec", "serviceAccountName") }, false},
+	{"EtcdBackupStore", "claim and path", func(o map[string]any, text, more string) {
+		o["spec"] = map[string]any{"volume": map[string]any{"claim": text, "path": more}}
+	}, false},
+	{"EtcdBackupStore", "path", func(o map[string]any, text, _ string) {
+		o["spec"] = map[string]any{"volume": map[string]any{"claim": "backups", "path": text}}
+	}, false},
+}
+
+func set(o map[string]any, value any, fields ...string) {
+	if err := unstructured.SetNestedField(o, value, fields...); err != nil {
+		panic(err)
+	}
+}
+
+// TestHostileInput: what somebody writes into a field is refused by the API server, or it changes nothing but what the field is for in
+// the objects that are made of it, and the API server takes these.
+func TestHostileInput(t *testing.T) {
+	h := hostile{rand.New(rand.NewPCG(hostileSeed, 0))}
+	refused, harmless, later, inputs := 0, 0, 0, 0
+	for _, f := range hostileFields {
+		t.Run(f.kind+" "+f.field, func(t *testing.T) {
+			for range each {
+				inputs++
+				o := hostileObject(f.kind)
+				text, more := h.text(), h.text()
+				f.put(o.Object, text, more)
+				err := server.Create(t.Context(), o, client.DryRunAll)
+				if err != nil {
+					mustRefuse(t, err, text)
+					refused++
+					continue
+				}
+				switch err := made(t, o); {
+				case err == nil:
+					harmless++
+				case f.later && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)):
+					later++
+				default:
+					t.Errorf("%q and %q: what is made of it is refused: %v", text, more, err)
+				}
+			}
+		})
+	}
+	t.Logf("seed %d: of %d inputs %d are refused, %d are harmless, and of %d Kubernetes refuses the Pod",
+		hostileSeed, inputs, refused, harmless, later)
+	if inputs < 500 || refused < 200 || harmless < 100 {
+		t.Errorf("%d inputs, %d refused, %d harmless: they show little", inputs, refused, harmless)
+	}
+}
+
+// mustRefuse wants an answer of the API server that is about the input, and not one that it could not give.
+func mustRefuse(t *testing.T, err error, text string) {
+	t.Helper()
+	if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+		t.Errorf("%q: %v", text, err)
+	}
+}
+
+func hostileObject(kind string) *unstructured.Unstructured {
+	spec := map[string]any{"version": "3.6.16"}
+	if kind == "EtcdBackupStore" {
+		spec = map[string]any{"s3": map[string]any{"bucket": "bbb"}}
+	}
+	meta := map[string]any{"name": "hostile", "namespace": "default"}
+	o := &unstructured.Unstructured{Object: map[string]any{"metadata": meta, "spec": spec}}
+	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	return o
+}
+
+// made makes all objects of one that was accepted, looks at them, and returns why the API server refuses one.
+func made(t *testing.T, o *unstructured.Unstructured) error {
+	t.Helper()
+	if o.GetKind() == "EtcdCluster" {
+		var c v1alpha1.EtcdCluster
+		convert(t, o, &c)
+		return madeOfCluster(t, &c)
+	}
+	var s v1alpha1.EtcdBackupStore
+	convert(t, o, &s)
+	return madeOfStore(t, &s)
+}
+
+func convert(t *testing.T, o *unstructured.Unstructured, into any) {
+	t.Helper()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryAll(t *testing.T, all ...client.Object) error {
+	for _, object := range all {
+		if err := server.Create(t.Context(), object, client.DryRunAll); err != nil {
+			return fmt.Errorf("%T: %w", object, err)
+		}
+	}
+	return nil
+}
+
+func madeOfCluster(t *testing.T, c *v1alpha1.EtcdCluster) error {
+	t.Helper()
+	member := c.Name + "-0"
+	pod := build.Pod(c, member, build.Joining{New: true, Token: "t", Members: []string{member}})
+	plain := c.DeepCopy()
+	plain.Spec.Image, plain.Spec.PodMetadata, plain.Spec.Scheduling = "", v1alpha1.PodMetadata{}, v1alpha1.Scheduling{}
+	plain.Spec.Etcd.ExtraArgs = nil
+	differs(t, c, pod, build.Pod(plain, member, build.Joining{New: true, Token: "t", Members: []string{member}}))
+	return tryAll(t, pod, build.Volume(c, member, nil), build.HeadlessService(c), build.ClientService(c), build.Budget(c, 2),
+		build.NetworkPolicy(c, "operators"), build.MemberTLS(c, nil))
+}
+
+// differs says in what a Pod is another one than that of the same cluster without what was asked for.
+func differs(t *testing.T, c *v1alpha1.EtcdCluster, pod, plain *corev1.Pod) {
+	t.Helper()
+	got, want := pod.DeepCopy(), plain.DeepCopy()
+	for key, value := range c.Spec.Etcd.ExtraArgs {
+		i := slices.Index(build.Etcd(got).Args, "--"+key+"="+value)
+		if i < 0 {
+			t.Errorf("argument %q is not one argument", key)
+			continue
+		}
+		build.Etcd(got).Args = slices.Delete(build.Etcd(got).Args, i, i+1)
+	}
+	build.Etcd(got).Image = build.Etcd(want).Image
+	got.Spec.NodeSelector, got.Spec.PriorityClassName = want.Spec.NodeSelector, want.Spec.PriorityClassName
+	if !equality.Semantic.DeepEqual(got.Spec, want.Spec) {
+		t.Errorf("%+v: the Pod is another one:\n%+v\n%+v", c.Spec, got.Spec, want.Spec)
+	}
+	for key, value := range want.Labels {
+		if got.Labels[key] != value {
+			t.Errorf("label %s is %q", key, got.Labels[key])
+		}
+	}
+	for key, value := range want.Annotations {
+		if key != v1alpha1.AnnotationTemplate && got.Annotations[key] != value {
+			t.Errorf("annotation %s is %q", key, got.Annotations[key])
+		}
+	}
+}
+
+func madeOfStore(t *testing.T, s *v1alpha1.EtcdBackupStore) error {
+	t.Helper()
+	if s.Spec.Volume != nil {
+		folder := path.Join(task.VolumeFolder, s.Spec.Volume.Path)
+		if !strings.HasPrefix(folder+"/", task.VolumeFolder+"/") {
+			t.Errorf("path %q is %s", s.Spec.Volume.Path, folder)
+		}
+	}
+	order := task.Order{Verb: task.Check, Store: jobs.Store(s.Spec, time.Time{}), Check: &task.CheckOrder{}}
+	job := jobs.Check(s, backupstore.JobName(s), order, jobs.Image{Operator: "operator:1"})
+	container := job.Spec.Template.Spec.Containers[0]
+	if len(container.Args) != 2 || len(container.Command) > 0 || len(container.Env) > 0 || container.Image != "operator:1" {
+		t.Errorf("the container is another one: %+v", container)
+	}
+	read, err := task.ParseOrder(expanded(container.Args[1]))
+	if err != nil || !equality.Semantic.DeepEqual(read, order) {
+		t.Errorf("the order arrives as another one: %+v instead of %+v, %v", read, order, err)
+	}
+	mounts(t, job)
+	if !canExist(s.Spec) {
+		return nil // the store says that it does not exist, and no Job is made
+	}
+	return tryAll(t, job)
+}
+
+// mounts are Secrets, ConfigMaps and claims at fixed places, and nothing of the node.
+func mounts(t *testing.T, job *batchv1.Job) {
+	t.Helper()
+	for _, v := range job.Spec.Template.Spec.Volumes {
+		if v.Secret == nil && v.ConfigMap == nil && v.PersistentVolumeClaim == nil {
+			t.Errorf("volume %s is %+v", v.Name, v.VolumeSource)
+		}
+	}
+	for _, m := range job.Spec.Template.Spec.Containers[0].VolumeMounts {
+		if !slices.Contains([]string{task.KeysFolder, task.CAFolder, task.VolumeFolder}, m.MountPath) || m.SubPath != "" {
+			t.Errorf("mount %+v", m)
+		}
+	}
+}
+
+// canExist says whether Kubernetes could have all objects and keys that a store names.
+func canExist(spec v1alpha1.EtcdBackupStoreSpec) bool {
+	for _, source := range backupstore.SourcesOf(spec) {
+		if len(validation.IsDNS1123Subdomain(source.Name)) > 0 {
+			return false
+		}
+	}
+	ca := (*v1alpha1.CASource)(nil)
+	if spec.S3 != nil {
+		ca = spec.S3.CA
+	}
+	return ca == nil || ca.Key == "" || len(validation.IsConfigMapKey(ca.Key)) == 0
+}
+
+// expanded is an argument as the kubelet hands it to a process whose container has variables
+// (https://kubernetes.io/docs/tasks/inject-data-application/define-interactive-environment-variable-application/).
+func expanded(text string) string {
+	text = strings.ReplaceAll(text, "$$", "$")
+	for _, name := range []string{"HOSTNAME", "ETCDCTL_KEY", "A", "reboot"} {
+		text = strings.ReplaceAll(text, "$("+name+")", "replaced")
+	}
+	return text
+}

@@ -1,0 +1,22 @@
+package controllers
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// named reads objects by names that people have written. A name that can be no part of a URL is that of no object, which is a fact;
+// client-go makes an error of it that comes again with each try, and that no condition tells.
+type named struct{ client.Reader }
+
+// Get reads one object.
+func (n named) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if len(content.IsPathSegmentName(key.Name)) > 0 {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	return n.Reader.Get(ctx, key, object, options...)
+}

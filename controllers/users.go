@@ -1,0 +1,178 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/access"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/observe"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers;etcdroles,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers/status;etcdroles/status,verbs=update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers/finalizers,verbs=update
+
+// Users reconciles all EtcdUsers and EtcdRoles of one EtcdCluster at once, and its authentication: what etcd says of a thousand
+// users is read once. Of the status of an EtcdCluster it writes auth and the condition AuthEnabled and nothing else.
+type Users struct {
+	client client.Client
+	live   client.Reader
+	dialer observe.Members
+	events events.EventRecorder
+	leads  func(context.Context) error // an error unless this operator holds the lease now; may be nil
+
+	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
+	installation string
+	now          func() time.Time
+	random       io.Reader
+
+	mutex sync.Mutex
+	known map[types.NamespacedName]*ledger
+}
+
+// unaskedAgain is the pause after a cluster could not be asked, or something stood in the way that no watch tells of.
+const unaskedAgain = 15 * time.Second
+
+// Reconcile looks at the users and roles of one cluster, and does all that there is to do.
+func (r *Users) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	view, asked, err := r.observe(ctx, request.NamespacedName)
+	if err != nil || view == nil {
+		return ctrl.Result{}, err
+	}
+	p := &pass{Users: r, view: *view, asked: asked, work: access.Plan(*view)}
+	return p.result(p.run(ctx))
+}
+
+// result is when to look again. What somebody else changes in etcd no watch tells.
+func (p *pass) result(err error) (ctrl.Result, error) {
+	switch {
+	case isOutdated(err):
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	case denial(err) != "":
+		return ctrl.Result{RequeueAfter: retryRefused}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	case p.again():
+		return ctrl.Result{RequeueAfter: spread(unaskedAgain)}, nil
+	case p.view.Cluster == nil || !p.view.Cluster.IsSecure() || p.view.Cluster.IsGoing():
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{RequeueAfter: spread(rare)}, nil
+}
+
+// observe reads all that there is; a nil view is of a cluster that somebody else looks after, or that is not looked after yet.
+func (r *Users) observe(ctx context.Context, name types.NamespacedName) (*access.View, respondent, error) {
+	view := &access.View{Now: r.now(), Secrets: map[string]*corev1.Secret{}}
+	var c v1alpha1.EtcdCluster
+	err := r.client.Get(ctx, name, &c)
+	switch {
+	case err == nil:
+		view.Cluster, view.Paused = &c, judge.Paused(&c) != ""
+		if c.Status.Operator != r.installation || !c.IsGoing() && judge.IsLeftAlone(&c) {
+			return nil, respondent{}, nil
+		}
+	case apierrors.IsNotFound(err):
+		r.forget(name)
+	default:
+		return nil, respondent{}, fmt.Errorf("get EtcdCluster %s: %w", name.Name, err)
+	}
+	if err := r.objects(ctx, name, view); err != nil {
+		return nil, respondent{}, err
+	}
+	if view.Cluster == nil || c.IsGoing() || !c.IsSecure() || view.Paused {
+		return view, respondent{}, nil
+	}
+	if err := r.secrets(ctx, view); err != nil {
+		return nil, respondent{}, err
+	}
+	return view, r.ask(ctx, name, view), nil
+}
+
+// objects reads the users and roles that name the cluster.
+func (r *Users) objects(ctx context.Context, name types.NamespacedName, view *access.View) error {
+	var users v1alpha1.EtcdUserList
+	if err := r.client.List(ctx, &users, client.InNamespace(name.Namespace)); err != nil {
+		return fmt.Errorf("list EtcdUsers: %w", err)
+	}
+	var roles v1alpha1.EtcdRoleList
+	if err := r.client.List(ctx, &roles, client.InNamespace(name.Namespace)); err != nil {
+		return fmt.Errorf("list EtcdRoles: %w", err)
+	}
+	view.Users = slices.DeleteFunc(users.Items, func(u v1alpha1.EtcdUser) bool { return u.Spec.Cluster != name.Name })
+	view.Roles = slices.DeleteFunc(roles.Items, func(e v1alpha1.EtcdRole) bool { return e.Spec.Cluster != name.Name })
+	return nil
+}
+
+// secrets reads the Secrets of the users, and those of the authority that signs their certificates.
+func (r *Users) secrets(ctx context.Context, view *access.View) error {
+	c := view.Cluster
+	held := map[string]*corev1.Secret{}
+	for _, name := range []string{c.ClientCA(), build.MemberSecret(c)} {
+		var secret corev1.Secret
+		err := r.client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &secret)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("get secret %s: %w", name, err)
+		}
+		if err == nil {
+			held[name] = &secret
+		}
+	}
+	view.Held = trust.Read(c, func(name string) *corev1.Secret { return held[name] })
+	if len(view.Users) == 0 {
+		return nil
+	}
+	var all corev1.SecretList
+	if err := r.client.List(ctx, &all, client.InNamespace(c.Namespace), client.HasLabels{v1alpha1.LabelUser}); err != nil {
+		return fmt.Errorf("list secrets of users: %w", err)
+	}
+	byName := map[string]*corev1.Secret{}
+	for i := range all.Items {
+		byName[all.Items[i].Name] = &all.Items[i]
+	}
+	for i := range view.Users {
+		u := &view.Users[i]
+		if secret := byName[u.Secret()]; secret != nil && isOwnedBy(secret, u) {
+			view.Secrets[u.Name] = secret
+		}
+	}
+	return nil
+}
+
+// forget drops what is known of a cluster that is gone.
+func (r *Users) forget(name types.NamespacedName) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.known, name)
+}
+
+// ledgerOf is what is known of a cluster. One reconcile of it runs at a time.
+func (r *Users) ledgerOf(name types.NamespacedName) *ledger {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.known == nil {
+		r.known = map[types.NamespacedName]*ledger{}
+	}
+	if r.known[name] == nil {
+		r.known[name] = &ledger{}
+	}
+	return r.known[name]
+}
+
+// errSecretTaken says that there is a Secret of the name that is not of the EtcdUser.
+var errSecretTaken = errors.New("there is a Secret of this name that is not of this EtcdUser: delete that, or create another EtcdUser")

@@ -1,0 +1,292 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/access"
+)
+
+// pass carries out all that one look has found to do.
+type pass struct {
+	*Users
+	view  access.View
+	asked respondent
+	work  access.Work
+	taken atomic.Bool // a Secret of somebody else has the name of one of ours
+}
+
+// subject is what a task is about: one object, its conditions, and the Secret of a user.
+type subject struct {
+	object     client.Object
+	conditions *[]metav1.Condition
+	condition  string // its type
+	user       *v1alpha1.EtcdUser
+	secret     *corev1.Secret
+	untouched  client.Object // as it was read
+}
+
+// run does roles before users, which have them, and users before authentication, which lets only them in. What has failed
+// keeps authentication as it is, so that nobody is shut out who is to be let in.
+func (p *pass) run(ctx context.Context) error {
+	if p.hasSteps() && p.leads != nil {
+		if err := p.leads(ctx); err != nil {
+			return err
+		}
+	}
+	err := inParallel(about(p.work.Roles, p.role), func(t errand) error { return p.do(ctx, t.subject, t.Task) })
+	err = errors.Join(err, inParallel(about(p.work.Users, p.user), func(t errand) error { return p.do(ctx, t.subject, t.Task) }))
+	if err != nil || p.view.Cluster == nil {
+		return err
+	}
+	c := p.view.Cluster
+	return p.do(ctx, &subject{
+		object: c, conditions: &c.Status.Conditions, condition: v1alpha1.ConditionAuthEnabled, untouched: c.DeepCopy(),
+	}, p.work.Auth)
+}
+
+func (p *pass) tasks() []access.Task {
+	return slices.Concat(p.work.Roles, p.work.Users, []access.Task{p.work.Auth})
+}
+
+func (p *pass) hasSteps() bool {
+	return slices.ContainsFunc(p.tasks(), func(t access.Task) bool { return len(t.Steps) > 0 })
+}
+
+// again says whether something waits for what no watch tells.
+func (p *pass) again() bool {
+	return p.taken.Load() || slices.ContainsFunc(p.tasks(), func(t access.Task) bool { return t.Then.Again })
+}
+
+func (p *pass) role(name string) *subject {
+	for i := range p.view.Roles {
+		if r := &p.view.Roles[i]; r.Name == name {
+			before := r.DeepCopy()
+			r.Status.Role = r.Role()
+			return &subject{object: r, conditions: &r.Status.Conditions, condition: v1alpha1.ConditionReady, untouched: before}
+		}
+	}
+	return nil
+}
+
+func (p *pass) user(name string) *subject {
+	for i := range p.view.Users {
+		if u := &p.view.Users[i]; u.Name == name {
+			return &subject{
+				object: u, conditions: &u.Status.Conditions, condition: v1alpha1.ConditionReady, user: u,
+				secret: p.view.Secrets[name], untouched: u.DeepCopy(),
+			}
+		}
+	}
+	return nil
+}
+
+// do takes the steps of one task, and then says what is true.
+func (p *pass) do(ctx context.Context, s *subject, t access.Task) error {
+	var done []string
+	var failed error
+	for _, step := range t.Steps {
+		if failed = p.take(ctx, s, step); failed != nil {
+			failed = fmt.Errorf("%s: %w", s.object.GetName(), failed)
+			break
+		}
+		log.FromContext(ctx).Info("did "+step.String(), "object", s.object.GetName())
+		done = append(done, step.String())
+	}
+	if isOutdated(failed) {
+		return failed
+	}
+	return p.report(ctx, s, t.Then, done, failed)
+}
+
+// take takes one step.
+func (p *pass) take(ctx context.Context, s *subject, step access.Step) error {
+	switch step := step.(type) {
+	case access.Hold:
+		return p.hold(ctx, s, true)
+	case access.LetGo:
+		return p.hold(ctx, s, false)
+	case access.WriteSecret:
+		return p.writeSecret(ctx, s)
+	case access.TakeCharge:
+		p.view.Cluster.Status.Auth = &v1alpha1.AuthStatus{Managed: true}
+		return p.writeStatus(ctx, s)
+	case access.Settle:
+		return sleep(ctx, step.For)
+	case access.Release:
+		p.view.Cluster.Status.Auth = nil // written with the condition
+	case access.AddRole, access.DeleteRole, access.Grant, access.Revoke, access.AddUser, access.SetPassword, access.DeleteUser,
+		access.GrantRole, access.RevokeRole, access.EnableAuth, access.DisableAuth:
+		return p.tell(ctx, s, step)
+	}
+	return nil
+}
+
+// hold puts the finalizer on an object, or takes it off.
+func (p *pass) hold(ctx context.Context, s *subject, held bool) error {
+	before, _ := s.object.DeepCopyObject().(client.Object)
+	status := s.object.DeepCopyObject()
+	if held {
+		controllerutil.AddFinalizer(s.object, v1alpha1.FinalizerAccess)
+	} else {
+		controllerutil.RemoveFinalizer(s.object, v1alpha1.FinalizerAccess)
+	}
+	unchanged := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	err := p.client.Patch(ctx, s.object, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
+	keepStatus(s.object, status) // the answer has what the API server knows of it
+	if !held {
+		err = client.IgnoreNotFound(err)
+	}
+	return wrapped("patch the finalizers", err)
+}
+
+// keepStatus gives an object the status that it had.
+func keepStatus(object client.Object, had any) {
+	switch o := object.(type) {
+	case *v1alpha1.EtcdUser:
+		if was, is := had.(*v1alpha1.EtcdUser); is {
+			o.Status = was.Status
+		}
+	case *v1alpha1.EtcdRole:
+		if was, is := had.(*v1alpha1.EtcdRole); is {
+			o.Status = was.Status
+		}
+	}
+}
+
+func isOwnedBy(secret *corev1.Secret, u *v1alpha1.EtcdUser) bool {
+	return metav1.IsControlledBy(secret, u)
+}
+
+// writeSecret makes the Secret of a user, or changes the one that there is.
+func (p *pass) writeSecret(ctx context.Context, s *subject) error {
+	made, err := p.view.Held.MakeUser(p.random, p.view.Now, p.view.Cluster, s.user, s.secret)
+	switch {
+	case err != nil:
+		return fmt.Errorf("make secret %s: %w", s.user.Secret(), err)
+	case s.secret != nil:
+		return p.changeSecret(ctx, s, made)
+	}
+	err = p.client.Create(ctx, made, client.FieldOwner(v1alpha1.FieldOwner))
+	if apierrors.IsAlreadyExists(err) {
+		return p.findSecret(ctx, s)
+	}
+	s.secret = made
+	return wrapped("create secret "+made.Name, err)
+}
+
+// findSecret is about a Secret that the cache does not show: it may have lost its label.
+func (p *pass) findSecret(ctx context.Context, s *subject) error {
+	var there corev1.Secret
+	if err := p.live.Get(ctx, client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.Secret()}, &there); err != nil {
+		return fmt.Errorf("get secret %s: %w", s.user.Secret(), err)
+	}
+	if !isOwnedBy(&there, s.user) {
+		return errSecretTaken
+	}
+	s.secret = &there
+	return p.writeSecret(ctx, s)
+}
+
+func (p *pass) changeSecret(ctx context.Context, s *subject, made *corev1.Secret) error {
+	changed := s.secret.DeepCopy()
+	changed.Data = made.Data
+	changed.Labels = map[string]string{}
+	maps.Copy(changed.Labels, s.secret.Labels)
+	maps.Copy(changed.Labels, made.Labels)
+	unchanged := client.MergeFromWithOptions(s.secret, client.MergeFromWithOptimisticLock{})
+	s.secret = changed
+	return wrapped("patch secret "+changed.Name, p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)))
+}
+
+// report writes the status if it has changed, and says so.
+func (p *pass) report(ctx context.Context, s *subject, then access.Verdict, done []string, failed error) error {
+	taken := errors.Is(failed, errSecretTaken)
+	switch {
+	case taken:
+		p.taken.Store(true)
+		then = access.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSecretTaken, Message: failed.Error()}
+	case failed != nil:
+		then = access.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAccessFailed, Message: "trying again: " + failed.Error()}
+	}
+	if then.Reason == "" {
+		return nil
+	}
+	before := meta.FindStatusCondition(*s.conditions, s.condition)
+	if before != nil {
+		before = before.DeepCopy()
+	}
+	meta.SetStatusCondition(s.conditions, metav1.Condition{
+		Type: s.condition, Status: then.Status, Reason: then.Reason, Message: cut(then.Message, 1024),
+		ObservedGeneration: s.object.GetGeneration(),
+	})
+	if s.user != nil {
+		s.user.Status.User = s.user.User()
+		if s.secret != nil {
+			s.user.Status.Binding = &v1alpha1.EtcdUserBinding{Name: s.user.Secret()}
+		}
+	}
+	if !sameStatus(s.object, s.untouched) {
+		if err := p.writeStatus(ctx, s); err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	p.say(s, before, then, done)
+	if taken {
+		return nil // it stands in nobody else's way
+	}
+	return failed
+}
+
+func (p *pass) writeStatus(ctx context.Context, s *subject) error {
+	err := p.client.Status().Update(ctx, s.object, client.FieldOwner(v1alpha1.FieldOwner))
+	return wrapped("write status of "+s.object.GetName(), client.IgnoreNotFound(err))
+}
+
+func sameStatus(a, b client.Object) bool {
+	switch a := a.(type) {
+	case *v1alpha1.EtcdUser:
+		b, is := b.(*v1alpha1.EtcdUser)
+		return is && equality.Semantic.DeepEqual(a.Status, b.Status)
+	case *v1alpha1.EtcdRole:
+		b, is := b.(*v1alpha1.EtcdRole)
+		return is && equality.Semantic.DeepEqual(a.Status, b.Status)
+	case *v1alpha1.EtcdCluster:
+		b, is := b.(*v1alpha1.EtcdCluster)
+		return is && equality.Semantic.DeepEqual(a.Status, b.Status)
+	}
+	return false
+}
+
+// say tells in an event what went wrong, what is put back, and that authentication was switched: not what is done for each of a
+// thousand users that are new.
+func (p *pass) say(s *subject, before *metav1.Condition, then access.Verdict, done []string) {
+	turned := before == nil || before.Reason != then.Reason || before.Status != then.Status
+	_, isCluster := s.object.(*v1alpha1.EtcdCluster)
+	wrong := then.Status != metav1.ConditionTrue && !isCluster || then.Reason == v1alpha1.ReasonAuthEnabledByHand
+	switch {
+	case turned && wrong:
+		p.events.Eventf(s.object, nil, corev1.EventTypeWarning, then.Reason, "Access", "%s", cut(then.Message, 900))
+	case len(done) > 0 && (isCluster || !turned):
+		p.events.Eventf(s.object, nil, corev1.EventTypeNormal, "AccessChanged", "Access", "%s", cut(strings.Join(done, "; "), 900))
+	}
+}
+
+func cut(text string, longest int) string {
+	return strings.ToValidUTF8(text[:min(len(text), longest)], "")
+}

@@ -1,0 +1,134 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+func (p planner) planUser(u *v1alpha1.EtcdUser) Task {
+	user, owner := u.User(), p.users[u.User()]
+	if u.DeletionTimestamp != nil {
+		var remove Step
+		if p.Etcd != nil {
+			if _, there := p.Etcd.Users[user]; there {
+				remove = DeleteUser{user}
+			}
+		}
+		return p.leaving(u, owner, remove)
+	}
+	settled := isSettled(u.Status.Conditions, u.Generation)
+	t := Task{Name: u.Name, Then: p.obstacle("EtcdUser", u.Spec.Cluster, settled)}
+	switch {
+	case t.Then.isFinal():
+		return t
+	case owner != u.Name:
+		t.Then = taken("EtcdUser", "user", user, owner)
+		return t
+	}
+	written, unsigned := p.secretSteps(u)
+	t.Steps = written
+	roles, missing := p.rolesOf(u)
+	switch {
+	case unsigned.Reason != "" && u.HasPassword() && !p.hasPassword(u): // etcd cannot be told a password that there is not
+		t.Then = unsigned
+		return t
+	case p.Etcd == nil:
+		t.Then = p.unread(settled)
+		return t
+	}
+	t.Steps = append(t.Steps, p.userSteps(u, roles, len(written) > 0)...)
+	switch {
+	case unsigned.Reason != "":
+		t.Then = unsigned
+	case len(missing) > 0:
+		t.Then = Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonRoleMissing, Message: fmt.Sprintf(
+			"user %s lacks a role: %s; what else it is to have is granted", user, strings.Join(missing, "; "))}
+	default:
+		t.Then = Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
+			"user %s of etcd has the roles that the spec says; applications connect with Secret %s", user, u.Secret())}
+	}
+	return t
+}
+
+// secretSteps write the Secret if there is something wrong with it, or say why nobody can.
+func (p planner) secretSteps(u *v1alpha1.EtcdUser) ([]Step, Verdict) {
+	fault := p.Held.UserFault(p.Cluster, u, p.Secrets[u.Name], p.Now)
+	if fault == nil {
+		return nil, Verdict{}
+	}
+	if lost := p.Held.Lost(p.Cluster, p.Cluster.ClientCA(), p.Now); lost != nil {
+		return nil, Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoAuthority, Again: true, Message: fmt.Sprintf(
+			"Secret %s cannot be written: authority %s: %s", u.Secret(), p.Cluster.ClientCA(), firstLine(lost.Error()))}
+	}
+	return []Step{WriteSecret{firstLine(fault.Error())}}, Verdict{}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+func (p planner) hasPassword(u *v1alpha1.EtcdUser) bool {
+	secret := p.Secrets[u.Name]
+	return secret != nil && trust.IsPassword(secret.Data[build.PasswordKey])
+}
+
+// rolesOf are the roles of etcd that a user is to have, sorted, and which EtcdRoles of its spec do not count, and why.
+func (p planner) rolesOf(u *v1alpha1.EtcdUser) (roles, missing []string) {
+	for _, name := range u.Spec.Roles {
+		r := p.role(name)
+		switch {
+		case r == nil:
+			missing = append(missing, fmt.Sprintf("there is no EtcdRole %s of this cluster", name))
+		case r.DeletionTimestamp != nil:
+			missing = append(missing, fmt.Sprintf("EtcdRole %s is being deleted", name))
+		case p.roles[r.Role()] != name:
+			missing = append(missing, fmt.Sprintf("EtcdRole %s does not count, because another one stands for role %s", name, r.Role()))
+		default:
+			roles = append(roles, r.Role())
+		}
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles), missing
+}
+
+// PasswordVersion says which password etcd was told last. A cluster that was brought back to a backup has another ID, and may have
+// the password of then.
+func PasswordVersion(c *v1alpha1.EtcdCluster, secret *corev1.Secret) string {
+	return c.Status.ClusterID + "/" + secret.ResourceVersion
+}
+
+func (p planner) userSteps(u *v1alpha1.EtcdUser, roles []string, rewritten bool) []Step {
+	var steps []Step
+	if !holds(u) {
+		steps = append(steps, Hold{})
+	}
+	user := u.User()
+	have, there := p.Etcd.Users[user]
+	secret := p.Secrets[u.Name]
+	switch {
+	case !there:
+		steps = append(steps, AddUser{user, u.HasPassword()})
+	case u.HasPassword() && (rewritten || PasswordVersion(p.Cluster, secret) != u.Status.PasswordVersion):
+		steps = append(steps, SetPassword{user})
+	}
+	for _, role := range roles {
+		if !slices.Contains(have, role) {
+			steps = append(steps, GrantRole{user, role})
+		}
+	}
+	for _, role := range have {
+		if !slices.Contains(roles, role) {
+			steps = append(steps, RevokeRole{user, role})
+		}
+	}
+	return steps
+}

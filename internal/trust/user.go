@@ -1,0 +1,100 @@
+package trust
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+)
+
+// passwordHolder is the common name of certificates that only open connections. It is the name of no EtcdUser, because it
+// cannot be, so that whoever shows such a certificate and no password is nobody.
+const passwordHolder = "(password)"
+
+// Passwords are made of letters and digits: 190 bits. People may put others into the Secret, of at least 16 bytes, and at
+// most 72, which is all that bcrypt looks at.
+const (
+	alphabet       = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	passwordLength = 32
+	shortest       = 16
+	longest        = 72
+)
+
+func identityRequest(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) pki.Request {
+	name := u.User()
+	if u.HasPassword() {
+		name = passwordHolder
+	}
+	return ClientRequest(name, c.Spec.TLS.CertificateLifetime())
+}
+
+// UserFault says what is wrong with the Secret of a user, a nil one being missing; nil if nothing is.
+func (h Held) UserFault(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time) error {
+	if secret == nil {
+		return errors.New("it is missing")
+	}
+	wanted := build.UserData(c, u)
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		if err := same(key, secret.Data[key], wanted[key]); err != nil {
+			return err
+		}
+	}
+	if u.HasPassword() && !IsPassword(secret.Data[build.PasswordKey]) {
+		return fmt.Errorf("it has no password of %d to %d bytes", shortest, longest)
+	}
+	return errors.Join(same("authority", secret.Data[build.CAKey], h.ClientCA.Bundle()),
+		h.ClientCA.check(pairOf(secret.Data), identityRequest(c, u), now))
+}
+
+// IsPassword says whether it can be the password of a user.
+func IsPassword(password []byte) bool { return len(password) >= shortest && len(password) <= longest }
+
+// MakeUser makes the Secret of a user as it is to be. What is good of the one that there is stays: the password above all.
+func (h Held) MakeUser(
+	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, there *corev1.Secret,
+) (*corev1.Secret, error) {
+	data := build.UserData(c, u)
+	var old map[string][]byte
+	if there != nil {
+		old = there.Data
+	}
+	since := h.ClientCA.since(writtenAt(there), now, old[build.CAKey], pairOf(old))
+	pair, err := h.ClientCA.issue(random, now, pairOf(old), identityRequest(c, u))
+	if err != nil {
+		return nil, fmt.Errorf("issue the certificate of user %s: %w", u.User(), err)
+	}
+	data[build.CAKey], data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey] = h.ClientCA.Bundle(), pair.CertPEM, pair.KeyPEM
+	if u.HasPassword() {
+		data[build.PasswordKey] = old[build.PasswordKey]
+		if !IsPassword(data[build.PasswordKey]) {
+			password, err := newPassword(random)
+			if err != nil {
+				return nil, fmt.Errorf("make the password of user %s: %w", u.User(), err)
+			}
+			data[build.PasswordKey] = password
+		}
+	}
+	return build.Noted(build.User(u, data), writtenSince(since)), nil
+}
+
+func newPassword(random io.Reader) ([]byte, error) {
+	password := make([]byte, passwordLength)
+	for i := range password {
+		n, err := rand.Int(random, big.NewInt(int64(len(alphabet))))
+		if err != nil {
+			return nil, err
+		}
+		password[i] = alphabet[n.Int64()]
+	}
+	return password, nil
+}
