@@ -30,7 +30,8 @@ func NetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.Netwo
 			PodSelector: metav1.LabelSelector{MatchLabels: MemberSelector(c)},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress: slices.Concat(
-				reachedBy(v1alpha1.PeerPort, slices.Concat(members, operatorIn(operator))), // who looks at what members show there while an authority is rotated
+				// The operator looks at the certificates that members show there while an authority is rotated.
+				reachedBy(v1alpha1.PeerPort, slices.Concat(members, operatorIn(operator))),
 				reachedBy(v1alpha1.ClientPort, slices.Concat(clients, operatorIn(operator))),
 				reachedBy(v1alpha1.MetricsPort, slices.Concat(peers(asked.Metrics), operatorIn(operator))),
 			),

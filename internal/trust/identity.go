@@ -14,11 +14,12 @@ import (
 // when; empty if none may. They only ever concern the authority of clients.
 func (h Held) awaitUsers(what string, pause time.Duration, f Facts) string {
 	for _, secret := range f.Users {
+		whose := fmt.Sprintf("Secret %s of EtcdUser %s", secret.Name, secret.Labels[v1alpha1.LabelUser])
 		switch {
 		case !bytes.Equal(secret.Data[build.CAKey], h.ClientCA.Bundle()):
-			return fmt.Sprintf("Secret %s of EtcdUser %s to have the authorities that are trusted now", secret.Name, secret.Labels[v1alpha1.LabelUser])
+			return whose + " to have the authorities that are trusted now"
 		case h.ClientCA.Signs(f.Now) && !pki.IsSignedBy(pairOf(secret.Data), h.ClientCA.Pair):
-			return fmt.Sprintf("Secret %s of EtcdUser %s to have a certificate by the authority that signs", secret.Name, secret.Labels[v1alpha1.LabelUser])
+			return whose + " to have a certificate by the authority that signs"
 		}
 		if at := writtenAt(secret); f.Now.Sub(at).Abs() < pause {
 			return mounted("clients", what, secret.Name, at, pause)
