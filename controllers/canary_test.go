@@ -70,7 +70,7 @@ func (c canaries) foundIn(text string) []string {
 	return found
 }
 
-// TestNoCanaryLeavesItsSecret: keys of stores, age identities, authorities, certificates' keys, those of members that somebody has
+// TestNoCanaryLeavesItsSecret: keys of stores, age identities, authorities, certificates' keys, passwords of users, those of members that somebody has
 // spoilt: none is in a status, an event, a Pod, a Job with its order, the log, or the support bundle. That orders of other Jobs hold none
 // follows from what makes them, which no Secret is given to (internal/jobs).
 func TestNoCanaryLeavesItsSecret(t *testing.T) {
@@ -78,9 +78,12 @@ func TestNoCanaryLeavesItsSecret(t *testing.T) {
 	stores := canaryStores(t, put)
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
 	c.Spec.Backup = &v1alpha1.Backup{Store: stores[0].Name, Decryption: &v1alpha1.SecretReference{Secret: "canary-identities"}}
+	c.Spec.Auth.Enabled = true
+	u := &v1alpha1.EtcdUser{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
+	u.Spec = v1alpha1.EtcdUserSpec{Cluster: c.Name, Authentication: v1alpha1.PasswordAuthentication}
 	b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
 	b.Spec = v1alpha1.EtcdBackupSpec{Cluster: c.Name, Decryption: &v1alpha1.SecretReference{Secret: "canary-identities"}}
-	for _, object := range []client.Object{c, b} {
+	for _, object := range []client.Object{c, b, u} {
 		if err := server.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +93,7 @@ func TestNoCanaryLeavesItsSecret(t *testing.T) {
 		collect(t, c, &corev1.Pod{}, &corev1.Service{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{})
 	})
 	spoil(t, c, put)
-	keysOf(t, c, put)
+	keysOf(t, c, u, put)
 	for _, store := range stores {
 		eventually(t, "the Job that looks at store "+store.Name, func() error {
 			return get(t, c, backupstore.JobName(store), owned("batch/v1", "Job"))
@@ -157,16 +160,21 @@ func canaryStores(t *testing.T, put canaries) []*v1alpha1.EtcdBackupStore {
 	return all
 }
 
-// keysOf has a line of each key of the cluster count as a canary.
-func keysOf(t *testing.T, c *v1alpha1.EtcdCluster, put canaries) {
+// keysOf has a line of each key of the cluster count as a canary, and the password of a user.
+func keysOf(t *testing.T, c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, put canaries) {
 	t.Helper()
 	for name, keys := range map[string][]string{
 		c.ClientCA(): {corev1.TLSPrivateKeyKey}, c.PeerCA(): {corev1.TLSPrivateKeyKey}, c.ClientSecret(): {corev1.TLSPrivateKeyKey},
-		build.MemberSecret(c): {build.ServerKeyKey, build.PeerKeyKey},
+		build.MemberSecret(c): {build.ServerKeyKey, build.PeerKeyKey}, c.RootSecret(): {corev1.TLSPrivateKeyKey},
+		u.Secret(): {corev1.TLSPrivateKeyKey, build.PasswordKey},
 	} {
 		var secret corev1.Secret
 		eventually(t, "Secret "+name, func() error { return get(t, c, name, &secret) })
 		for _, key := range keys {
+			if key == build.PasswordKey {
+				put[key+" of "+name] = string(secret.Data[key])
+				continue
+			}
 			lines := strings.Split(string(secret.Data[key]), "\n")
 			if len(lines) < 3 {
 				t.Fatalf("%s of %s is no key in PEM", key, name)
@@ -235,6 +243,7 @@ func artefacts(t *testing.T) map[string]string {
 		{"etcd-operator.dev/v1alpha1", "EtcdCluster"},
 		{"etcd-operator.dev/v1alpha1", "EtcdBackup"},
 		{"etcd-operator.dev/v1alpha1", "EtcdBackupStore"},
+		{"etcd-operator.dev/v1alpha1", "EtcdUser"},
 		{"v1", "Pod"},
 		{"v1", "PersistentVolumeClaim"},
 		{"v1", "Service"},
