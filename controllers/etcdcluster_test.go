@@ -32,10 +32,13 @@ const (
 
 // create makes an EtcdCluster that is gone, with all that was made for it, when the
 // test ends.
-func create(t *testing.T, namespace, name string) *v1alpha1.EtcdCluster {
+func create(t *testing.T, namespace, name string, changes ...func(*v1alpha1.EtcdClusterSpec)) *v1alpha1.EtcdCluster {
 	t.Helper()
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
 	c.Spec.Size = ptr.To[int32](3)
+	for _, change := range changes {
+		change(&c.Spec)
+	}
 	if err := server.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

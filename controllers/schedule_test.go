@@ -215,11 +215,9 @@ func TestScheduleSaysWhyItCannotRun(t *testing.T) {
 // TestScheduleIsWatched: by the manager, for a cluster that needs a backup at once.
 func TestScheduleIsWatched(t *testing.T) {
 	ctx := t.Context()
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "scheduled-" + strings.Repeat("x", 42)}}
-	c.Spec.Backup = &v1alpha1.Backup{Store: "schedule-store", Schedule: "* * * * *"}
-	if err := server.Create(ctx, c); err != nil {
-		t.Fatal(err)
-	}
+	c := create(t, watched, "scheduled-"+strings.Repeat("x", 42), func(spec *v1alpha1.EtcdClusterSpec) {
+		spec.Backup = &v1alpha1.Backup{Store: "schedule-store", Schedule: "* * * * *"}
+	})
 	reason := func(want string) func() error {
 		return func() error {
 			if err := server.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
