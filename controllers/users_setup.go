@@ -27,7 +27,7 @@ func (r *Users) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&v1alpha1.EtcdUser{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isRespecified})).
 		Watches(&v1alpha1.EtcdRole{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isRespecified})).
 		Watches(&corev1.Secret{}, r.ofUser(), builder.WithPredicates(predicate.Funcs{
-			CreateFunc: func(event.CreateEvent) bool { return false }, // by us, and before there are members
+			CreateFunc: func(e event.CreateEvent) bool { return e.Object.GetLabels()[v1alpha1.LabelUser] == "" }, // those are made by us
 			UpdateFunc: hasOtherData,
 		})).
 		Named("users").WithOptions(options()).Complete(r)
