@@ -60,7 +60,7 @@ UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/be
 # They share nothing, which depguard sees to: the race detector would only make their walks ten times as slow. It looks at them with all
 # the others in test-envtest.
 PURE_PACKAGES = ./internal/archive/boltstream ./internal/backup ./internal/inplace ./internal/report ./internal/restore \
-  ./internal/schedule ./internal/version ./test/docs
+  ./internal/schedule ./internal/trust ./internal/version ./test/docs
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt
 manifest_image = $(or $(IMG),$(if $(wildcard $(pushed)),$(file <$(pushed)),$(IMAGE):$(TAG)))

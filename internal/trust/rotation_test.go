@@ -36,6 +36,7 @@ type land struct {
 	rests   time.Time // until when the operator does not look: nothing was to be done
 	writes  int
 	history []string
+	trusted map[[2]string]time.Time // until when a certificate is trusted by a bundle, of those that were looked at
 }
 
 // A pod has mounted a Secret, which its kubelet refreshes now and then.
@@ -50,7 +51,7 @@ type pod struct {
 func newLand(t *testing.T, seed uint64) *land {
 	c := example()
 	c.Status.ClusterID = "c1"
-	l := &land{t: t, c: c, at: now, chance: mathrand.New(mathrand.NewPCG(seed, seed)), secrets: makeAll(t, c)}
+	l := &land{t: t, c: c, at: now, chance: mathrand.New(mathrand.NewPCG(seed, seed)), secrets: makeAll(t, c), trusted: map[[2]string]time.Time{}}
 	for i := range 3 {
 		l.members = append(l.members, &pod{name: cluster.MemberName(c.Name, i)})
 		l.start(l.members[i])
@@ -216,12 +217,21 @@ func (l *land) everybodyHears() {
 
 func (l *land) trusts(who string, bundle []byte, whom string, shown []byte) {
 	l.t.Helper()
+	pair := [2]string{string(bundle), string(shown)}
+	if l.at.Before(l.trusted[pair]) {
+		return
+	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
 	how := x509.VerifyOptions{Roots: roots, CurrentTime: l.at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
-	_, err := certificates(l.t, shown)[0].Verify(how)
+	chains, err := certificates(l.t, shown)[0].Verify(how)
 	if err != nil {
 		l.t.Fatalf("after %s: %s does not trust %s: %v\n%s", l.at.Sub(now), who, whom, err, strings.Join(l.history, "\n"))
+	}
+	for _, certificate := range chains[0] {
+		if end, known := l.trusted[pair]; !known || certificate.NotAfter.Before(end) {
+			l.trusted[pair] = certificate.NotAfter
+		}
 	}
 }
 
