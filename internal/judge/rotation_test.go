@@ -19,12 +19,7 @@ import (
 // take brings the authority of clients on, and what is mounted with it.
 func (s *scene) take(at time.Time, pass cluster.Pass) {
 	s.t.Helper()
-	held := trust.Read(s.c, func(name string) *corev1.Secret {
-		if !slices.Contains(trust.Names(s.c), name) {
-			return nil
-		}
-		return s.find("Secret " + name).(*corev1.Secret)
-	})
+	held := trust.Read(s.c, func(name string) *corev1.Secret { return s.find("Secret " + name).(*corev1.Secret) })
 	put := func(made *corev1.Secret, err error) {
 		s.t.Helper()
 		if err != nil || made == nil {

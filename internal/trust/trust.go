@@ -65,8 +65,11 @@ func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) Held {
 		}
 		return nil
 	}
-	memberSecret, clientSecret, rootSecret := get(build.MemberSecret(c)), get(c.ClientSecret()), get(c.RootSecret())
-	member, client, root := data(memberSecret), data(clientSecret), data(rootSecret)
+	memberSecret, clientSecret := get(build.MemberSecret(c)), get(c.ClientSecret())
+	member, client, root := data(memberSecret), data(clientSecret), map[string][]byte(nil)
+	if c.HasAuth() {
+		root = data(get(c.RootSecret()))
+	}
 	held := Held{
 		ClientCA:  readAuthority(get(c.ClientCA())),
 		PeerCA:    readAuthority(get(c.PeerCA())),
