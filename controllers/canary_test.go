@@ -70,9 +70,9 @@ func (c canaries) foundIn(text string) []string {
 	return found
 }
 
-// TestNoCanaryLeavesItsSecret: keys of stores, age identities, authorities, certificates' keys, passwords of users, those of members that somebody has
-// spoilt: none is in a status, an event, a Pod, a Job with its order, the log, or the support bundle. That orders of other Jobs hold none
-// follows from what makes them, which no Secret is given to (internal/jobs).
+// TestNoCanaryLeavesItsSecret: keys of stores, age identities, authorities, certificates' keys, passwords of users, those of members
+// that somebody has spoilt: none is in a status, an event, a Pod, a Job with its order, the log, or the support bundle. That orders of
+// other Jobs hold none follows from what makes them, which no Secret is given to (internal/jobs).
 func TestNoCanaryLeavesItsSecret(t *testing.T) {
 	put := canaries{}
 	stores := canaryStores(t, put)

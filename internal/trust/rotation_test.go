@@ -51,7 +51,9 @@ type pod struct {
 func newLand(t *testing.T, seed uint64) *land {
 	c := example()
 	c.Status.ClusterID = "c1"
-	l := &land{t: t, c: c, at: now, chance: mathrand.New(mathrand.NewPCG(seed, seed)), secrets: makeAll(t, c), trusted: map[[2]string]time.Time{}}
+	l := &land{
+		t: t, c: c, at: now, chance: mathrand.New(mathrand.NewPCG(seed, seed)), secrets: makeAll(t, c), trusted: map[[2]string]time.Time{},
+	}
 	for i := range 3 {
 		l.members = append(l.members, &pod{name: cluster.MemberName(c.Name, i)})
 		l.start(l.members[i])
