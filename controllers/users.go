@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -147,7 +148,7 @@ func (r *Users) secrets(ctx context.Context, view *access.View) error {
 	}
 	for i := range view.Users {
 		u := &view.Users[i]
-		if secret := byName[u.Secret()]; secret != nil && isOwnedBy(secret, u) {
+		if secret := byName[u.Secret()]; secret != nil && metav1.IsControlledBy(secret, u) {
 			view.Secrets[u.Name] = secret
 		}
 	}

@@ -169,10 +169,6 @@ func keepStatus(object client.Object, had any) {
 	}
 }
 
-func isOwnedBy(secret *corev1.Secret, u *v1alpha1.EtcdUser) bool {
-	return metav1.IsControlledBy(secret, u)
-}
-
 // writeSecret makes the Secret of a user, or changes the one that there is.
 func (p *pass) writeSecret(ctx context.Context, s *subject) error {
 	made, err := p.view.Held.MakeUser(p.random, p.view.Now, p.view.Cluster, s.user, s.secret)
@@ -196,7 +192,7 @@ func (p *pass) findSecret(ctx context.Context, s *subject) error {
 	if err := p.live.Get(ctx, client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.Secret()}, &there); err != nil {
 		return fmt.Errorf("get secret %s: %w", s.user.Secret(), err)
 	}
-	if !isOwnedBy(&there, s.user) {
+	if !metav1.IsControlledBy(&there, s.user) {
 		return errSecretTaken
 	}
 	s.secret = &there

@@ -9,14 +9,14 @@ import (
 
 // rotating is how far the rotation of an authority is, in truth.
 type rotating struct {
-	of    string
-	due   bool // it is to be rotated
-	other bool // the other authority is Introduced already
-	phase cluster.RotationPhase
-	trust int8 // is another one whenever others are trusted; each Pod trusts whom it was made to
-	ended bool // nothing is valid of what it has signed
-	asked bool // a person has asked for another one
-	anew  bool // it was replaced because it had ended
+	of      string
+	due     bool // it is to be rotated
+	other   bool // the other authority is Introduced already
+	phase   cluster.RotationPhase
+	trust   int8 // is another one whenever others are trusted; each Pod trusts whom it was made to
+	ended   bool // nothing is valid of what it has signed
+	asked   bool // a person has asked for another one
+	renewed bool // it was replaced because it had ended
 }
 
 // distrusts says whether the member's Pod was made with others than are trusted now.
@@ -26,7 +26,7 @@ func (w *world) distrusts(m cluster.Member) bool {
 
 // hears says whether the member hears those who connect to it.
 func (w *world) hears(m cluster.Member) bool {
-	return !w.rotating.ended && !(w.rotating.anew && w.distrusts(m))
+	return !w.rotating.ended && !(w.rotating.renewed && w.distrusts(m))
 }
 
 // trusted says whether all members that etcd lists run with the authorities that are trusted now.
@@ -37,7 +37,7 @@ func (w *world) trusted() bool {
 // turns does what the observer does: it says which pass of the rotation is due.
 func (w *world) turns() {
 	r, v := &w.rotating, &w.view
-	v.Rotation = cluster.Rotation{Together: r.anew}
+	v.Rotation = cluster.Rotation{Together: r.renewed}
 	if r.other {
 		v.Rotation.Authorities = []cluster.Authority{{Name: "client", Phase: cluster.Introduced}}
 	}
@@ -71,7 +71,7 @@ func (w *world) take(objects []cluster.Object) {
 			r.due, r.phase, r.trust = false, cluster.Introduced, r.trust+1
 			w.view.Objects = slices.DeleteFunc(slices.Clone(w.view.Objects), func(other cluster.Object) bool { return other.String() == o.String() })
 		case pass == cluster.Renew && r.ended:
-			r.ended, r.anew, r.trust = false, true, r.trust+1
+			r.ended, r.renewed, r.trust = false, true, r.trust+1
 		case pass == cluster.Switch && r.phase == cluster.Introduced:
 			if !w.trusted() {
 				w.fault = "the next authority signs, and a member does not trust it"
