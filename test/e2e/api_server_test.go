@@ -15,12 +15,7 @@ func faultsOfTheCluster() {
 		if !isLocal() {
 			Skip("stops the API server: on the local cluster only")
 		}
-		down := 45 * time.Second
-		if text := os.Getenv("E2E_APISERVER_DOWN"); text != "" {
-			var err error
-			down, err = time.ParseDuration(text)
-			Expect(err).NotTo(HaveOccurred())
-		}
+		down := lasting("E2E_APISERVER_DOWN")
 		namespace := newNamespace()
 		startOperator(namespace)
 		c := create(newCluster(namespace, "alone"))
@@ -40,4 +35,16 @@ func faultsOfTheCluster() {
 		resize(c, 1) // growing would measure how fast the scheduler and the volumes' provisioner come back
 		Expect(members(c)).To(HaveLen(1))
 	})
+}
+
+// lasting is how long a fault lasts: 45 seconds, or what a variable of the environment says.
+func lasting(variable string) time.Duration {
+	GinkgoHelper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return 45 * time.Second
+	}
+	chosen, err := time.ParseDuration(text)
+	Expect(err).NotTo(HaveOccurred())
+	return chosen
 }

@@ -23,6 +23,7 @@ import (
 type operator struct {
 	*apiproxy.Proxy
 	namespace, folder string
+	program           string // that runs
 	command           *exec.Cmd
 	ended             chan struct{}
 }
@@ -31,7 +32,7 @@ type operator struct {
 // or container that asked for it.
 func startOperator(namespace string) *operator {
 	GinkgoHelper()
-	o := &operator{namespace: namespace, folder: GinkgoT().TempDir()}
+	o := &operator{namespace: namespace, folder: GinkgoT().TempDir(), program: program}
 	if useDeployed {
 		return o
 	}
@@ -73,7 +74,7 @@ func (o *operator) start() {
 	log, err := os.OpenFile(o.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	Expect(err).NotTo(HaveOccurred())
 	defer log.Close()
-	o.command = exec.Command(program, "manager", "--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=debug",
+	o.command = exec.Command(o.program, "manager", "--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=debug",
 		"--task-image="+deployedImage())
 	o.command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "WATCH_NAMESPACE="+o.namespace)
 	o.command.Stdout, o.command.Stderr = log, log
@@ -115,6 +116,13 @@ func (o *operator) restart() {
 	o.kill()
 	o.Heal()
 	o.start()
+}
+
+// restartAs is a crash, and a new start of another program.
+func (o *operator) restartAs(program string) {
+	GinkgoHelper()
+	o.program = program
+	o.restart()
 }
 
 func (o *operator) logFile() string { return filepath.Join(o.folder, "operator.log") }
