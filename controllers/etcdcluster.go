@@ -23,6 +23,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/observe"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/report"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // EtcdCluster reconciles EtcdClusters.
@@ -38,6 +39,7 @@ type EtcdCluster struct {
 	Installation string
 
 	memories memories
+	secrets  *secretMemory
 }
 
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.
@@ -54,6 +56,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	if ours, err := r.takeCharge(ctx, ec); !ours || err != nil {
 		return aside(err)
 	}
+	r.secrets.look(ec, trust.Names(ec)...)
 	seen, err := r.Observer.Cluster(ctx, ec)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -69,6 +72,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	if step, ending = waited(step, ending); !ending.Outdated {
 		ending = endingOf(step, errors.Join(ending.Err, r.report(ctx, ec, view, step, ending.Err)))
 	}
+	r.secrets.rest(ec, ending.Err == nil && step == plan.Step(plan.Done{}))
 	return result(step, ending, remembered.Row(step, ending, r.Actor.Now()))
 }
 

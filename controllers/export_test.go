@@ -57,6 +57,7 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 		Actor:  &act.Actor{Client: live, Live: live, Dialer: dialer, Now: now, Random: rand.Reader},
 		Dialer: dialer, Events: recorder,
 		Installation: installed,
+		secrets:      &secretMemory{now: now},
 	}
 }
 
@@ -97,5 +98,5 @@ func NewScheduleReconciler(live client.Client, recorder events.EventRecorder, no
 
 // NewUsersReconciler is one that is called by hand, reads nothing from a cache, and asks members through that dialer.
 func NewUsersReconciler(live client.Client, dialer observe.Members, recorder events.EventRecorder, now func() time.Time) *Users {
-	return &Users{client: live, live: live, dialer: dialer, events: recorder, now: now, random: rand.Reader}
+	return &Users{client: live, remembered: &secretMemory{now: now}, live: live, dialer: dialer, events: recorder, now: now, random: rand.Reader}
 }

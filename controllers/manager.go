@@ -175,22 +175,25 @@ func addController(
 	for _, missing := range sees.missing() {
 		manager.GetLogger().Info(missing)
 	}
-	dialer := &dial.Dialer{Pool: etcd.NewPool(), Reader: manager.GetClient(), Now: chosen.Now, Random: chosen.Random}
+	secrets := &secretMemory{now: chosen.Now}
+	asked := secretClient{manager.GetClient(), secrets}
+	dialer := &dial.Dialer{Pool: etcd.NewPool(), Reader: asked, Now: chosen.Now, Random: chosen.Random}
 	reconciler := &EtcdCluster{
-		Client: manager.GetClient(),
+		Client: asked,
 		Observer: &observe.Observer{
-			Cache: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer,
+			Cache: asked, Live: manager.GetAPIReader(), Dialer: dialer,
 			Remains: etcd.ReadRemains, Resizes: askResizes(config), NoNodes: !sees.nodes, Now: chosen.Now, Ahead: clock.ahead,
 			Operator: chosen.PodNamespace, Limits: chosen.Limits,
 		},
 		Actor: &act.Actor{
-			Client: manager.GetClient(), Live: manager.GetAPIReader(), Dialer: dialer, Images: chosen.Images,
+			Client: asked, Live: manager.GetAPIReader(), Dialer: dialer, Images: chosen.Images,
 			Operator: chosen.PodNamespace, Now: chosen.Now, Random: chosen.Random,
 		},
 		Dialer: dialer,
 		Events: manager.GetEventRecorder("etcd-operator.dev/operator"),
 
 		Installation: nameOf(lock),
+		secrets:      secrets,
 	}
 	if lock != nil {
 		reconciler.Actor.Leads = leads(manager.GetAPIReader(), lock, chosen.Now)
@@ -199,7 +202,7 @@ func addController(
 		return fmt.Errorf("set up the controller: %w", err)
 	}
 	users := &Users{
-		client: manager.GetClient(), live: manager.GetAPIReader(), dialer: dialer, events: reconciler.Events, leads: reconciler.Actor.Leads,
+		client: asked, remembered: secrets, live: manager.GetAPIReader(), dialer: dialer, events: reconciler.Events, leads: reconciler.Actor.Leads,
 		installation: nameOf(lock), now: chosen.Now, random: chosen.Random,
 	}
 	if err := users.SetupWithManager(manager); err != nil {
@@ -215,7 +218,7 @@ func cacheOptions(namespaces []string) cache.Options {
 	chosen := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: ours, &corev1.PersistentVolumeClaim{}: ours, &corev1.Service{}: ours, &corev1.Secret{}: ours,
+			&corev1.Pod{}: ours, &corev1.PersistentVolumeClaim{}: ours, &corev1.Service{}: ours,
 			&policyv1.PodDisruptionBudget{}: ours, &networkingv1.NetworkPolicy{}: ours, &batchv1.Job{}: ours,
 			&corev1.Node{}:          {Transform: leanNode},
 			&v1alpha1.EtcdCluster{}: {Transform: withKind},
@@ -244,7 +247,9 @@ func withKind(object any) (any, error) {
 // taken twice because the cache is a moment behind. Names that are used once and
 // preconditions keep it safe where that is not possible.
 func clientOptions(namespaces []string) client.Options {
-	return client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(len(namespaces) < 2)}}
+	return client.Options{Cache: &client.CacheOptions{
+		DisableFor: []client.Object{&corev1.Secret{}}, EnableReadYourWritesConsistency: ptr.To(len(namespaces) < 2),
+	}}
 }
 
 // metricsOptions serve metrics over HTTPS to those whom Kubernetes knows and allows.

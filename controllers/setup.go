@@ -30,7 +30,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -60,7 +60,6 @@ func (r *EtcdCluster) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&corev1.Pod{}, byLabel()).
 		Watches(&corev1.PersistentVolumeClaim{}, byLabel()).
 		Watches(&corev1.Service{}, byLabel()).
-		Watches(&corev1.Secret{}, byLabel()).
 		Watches(&policyv1.PodDisruptionBudget{}, byLabel()).
 		Watches(&networkingv1.NetworkPolicy{}, byLabel()).
 		Watches(&v1alpha1.EtcdBackup{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAwaited))).

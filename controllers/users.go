@@ -32,11 +32,12 @@ import (
 // Users reconciles all EtcdUsers and EtcdRoles of one EtcdCluster at once, and its authentication: what etcd says of a thousand
 // users is read once. Of the status of an EtcdCluster it writes auth and the condition AuthEnabled and nothing else.
 type Users struct {
-	client client.Client
-	live   client.Reader
-	dialer observe.Members
-	events events.EventRecorder
-	leads  func(context.Context) error // an error unless this operator holds the lease now; may be nil
+	client     client.Client
+	remembered *secretMemory
+	live       client.Reader
+	dialer     observe.Members
+	events     events.EventRecorder
+	leads      func(context.Context) error // an error unless this operator holds the lease now; may be nil
 
 	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
 	installation string
@@ -57,7 +58,11 @@ func (r *Users) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, err
 	}
 	p := &pass{Users: r, view: *view, asked: asked, work: access.Plan(*view)}
-	return p.result(p.run(ctx))
+	err = p.run(ctx)
+	for i := range view.Users {
+		r.remembered.rest(&view.Users[i], err == nil && !p.again())
+	}
+	return p.result(err)
 }
 
 // result is when to look again. What somebody else changes in etcd no watch tells.
@@ -138,21 +143,21 @@ func (r *Users) secrets(ctx context.Context, view *access.View) error {
 	if len(view.Users) == 0 {
 		return nil
 	}
-	var all corev1.SecretList
-	if err := r.client.List(ctx, &all, client.InNamespace(c.Namespace), client.HasLabels{v1alpha1.LabelUser}); err != nil {
-		return fmt.Errorf("list secrets of users: %w", err)
-	}
-	byName := map[string]*corev1.Secret{}
-	for i := range all.Items {
-		byName[all.Items[i].Name] = &all.Items[i]
-	}
-	for i := range view.Users {
-		u := &view.Users[i]
-		if secret := byName[u.Secret()]; secret != nil && metav1.IsControlledBy(secret, u) {
-			view.Secrets[u.Name] = secret
+	var mutex sync.Mutex
+	return inParallel(view.Users, func(u v1alpha1.EtcdUser) error {
+		r.remembered.look(&u, u.Secret())
+		var secret corev1.Secret
+		err := r.client.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: u.Secret()}, &secret)
+		if err == nil && metav1.IsControlledBy(&secret, &u) {
+			mutex.Lock()
+			defer mutex.Unlock()
+			view.Secrets[u.Name] = &secret
 		}
-	}
-	return nil
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("get secret %s: %w", u.Secret(), err)
+		}
+		return nil
+	})
 }
 
 // forget drops what is known of a cluster that is gone.

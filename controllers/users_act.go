@@ -186,7 +186,7 @@ func (p *pass) writeSecret(ctx context.Context, s *subject) error {
 	return wrapped("create secret "+made.Name, err)
 }
 
-// findSecret is about a Secret that the cache does not show: it may have lost its label.
+// findSecret is about a Secret that is there, although none was when it was read last.
 func (p *pass) findSecret(ctx context.Context, s *subject) error {
 	var there corev1.Secret
 	if err := p.live.Get(ctx, client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.Secret()}, &there); err != nil {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,16 +18,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// SetupWithManager watches EtcdClusters, what names them, and the Secrets of users.
+// SetupWithManager watches EtcdClusters, and what names them.
 func (r *Users) SetupWithManager(manager ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: concernsUsers})).
-		Watches(&v1alpha1.EtcdUser{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isRespecified})).
+		Watches(&v1alpha1.EtcdUser{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isTouched})).
 		Watches(&v1alpha1.EtcdRole{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isRespecified})).
-		Watches(&corev1.Secret{}, r.ofUser(), builder.WithPredicates(predicate.Funcs{
-			CreateFunc: func(e event.CreateEvent) bool { return e.Object.GetLabels()[v1alpha1.LabelUser] == "" }, // those are made by us
-			UpdateFunc: hasOtherData,
-		})).
 		Named("users").WithOptions(options()).Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the controller of users: %w", err)
@@ -47,7 +41,8 @@ func concernsUsers(e event.UpdateEvent) bool {
 	serves := func(c *v1alpha1.EtcdCluster) bool {
 		return meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable)
 	}
-	return isRespecified(e) || !maps.Equal(before.Annotations, after.Annotations) || serves(before) != serves(after) ||
+	return isTouched(e) || serves(before) != serves(after) ||
+		!equality.Semantic.DeepEqual(before.Status.Authorities, after.Status.Authorities) ||
 		before.Status.Operator != after.Status.Operator || before.Status.ClusterID != after.Status.ClusterID ||
 		before.IsRestoring() != after.IsRestoring()
 }
@@ -58,10 +53,9 @@ func isRespecified(e event.UpdateEvent) bool {
 		(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
 }
 
-func hasOtherData(e event.UpdateEvent) bool {
-	before, was := e.ObjectOld.(*corev1.Secret)
-	after, is := e.ObjectNew.(*corev1.Secret)
-	return was && is && !reflect.DeepEqual(before.Data, after.Data)
+// isTouched says whether somebody else has written: also who wants the Secret to be read again.
+func isTouched(e event.UpdateEvent) bool {
+	return isRespecified(e) || !maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
 }
 
 // toCluster finds the cluster that a user or role names.
@@ -75,23 +69,5 @@ func toCluster() handler.EventHandler {
 			name = o.Spec.Cluster
 		}
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
-	})
-}
-
-// ofUser finds the cluster of the user whose Secret it is, or whose certificates the authority in it signs.
-func (r *Users) ofUser() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
-		c := v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{
-			Namespace: object.GetNamespace(), Name: object.GetLabels()[v1alpha1.LabelCluster],
-		}}
-		if c.Name != "" && object.GetName() == c.ClientCA() {
-			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(&c)}}
-		}
-		name := object.GetLabels()[v1alpha1.LabelUser]
-		var u v1alpha1.EtcdUser
-		if name == "" || r.client.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: name}, &u) != nil {
-			return nil
-		}
-		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: u.Namespace, Name: u.Spec.Cluster}}}
 	})
 }

@@ -28,7 +28,8 @@ const (
 	// AnnotationVerifyOnce asks for another trial of a backup that is complete, whenever its value
 	// changes to another one that is not empty. Users set it. status.trial.request is the value that was followed.
 	AnnotationVerifyOnce = "etcd-operator.dev/verify"
-	// AnnotationCheck asks to look at a store at once, whenever its value changes. Users set it.
+	// AnnotationCheck asks to look at a store, or at the Secrets of an EtcdCluster or EtcdUser, at once, whenever its value changes. Users
+	// set it.
 	AnnotationCheck = "etcd-operator.dev/check"
 	// AnnotationFound holds, on an EtcdBackup with spec.found, what the list of the store says of it, as
 	// JSON. Whoever lists the store writes it, and whoever drives the EtcdBackup copies it into the status.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -78,10 +77,13 @@ func (a *Actor) drop(ctx context.Context, object client.Object, uid string) erro
 
 // place applies an object that is there, and creates one that is not: an object of
 // the same name that the cache does not show is somebody else's, and is not taken,
-// unless it is ours and only its label was changed: then create has read it.
+// unless it is ours and only its label was changed: then create has read it. Secrets are in no cache.
 func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object client.Object) error {
 	existing, _ := object.DeepCopyObject().(client.Object)
 	err := a.Client.Get(ctx, client.ObjectKeyFromObject(object), existing)
+	if secret, is := existing.(*corev1.Secret); is && err == nil && !build.IsMarked(c, secret) {
+		return fmt.Errorf("create %s: a %T of that name %w", secret.Name, secret, ErrTaken)
+	}
 	if apierrors.IsNotFound(err) {
 		created, _ := object.DeepCopyObject().(client.Object)
 		created.SetResourceVersion("")
@@ -179,25 +181,18 @@ func (a *Actor) makeAuthority(ctx context.Context, c *v1alpha1.EtcdCluster, secr
 	return nil
 }
 
-// secrets are those that exist, by name. An authority that the cache does not show, because
-// somebody took its label off or it was made a moment ago, is read from the API server.
+// secrets are those of the cluster that exist, by name.
 func (a *Actor) secrets(ctx context.Context, c *v1alpha1.EtcdCluster) (map[string]*corev1.Secret, error) {
 	found := map[string]*corev1.Secret{}
 	for _, name := range trust.Names(c) {
 		secret := &corev1.Secret{}
-		key := client.ObjectKey{Namespace: c.Namespace, Name: name}
-		err := a.Client.Get(ctx, key, secret)
-		isHidden := apierrors.IsNotFound(err) && slices.Contains(trust.Authorities(c), name)
-		if isHidden {
-			err = a.Live.Get(ctx, key, secret)
-		}
-		if apierrors.IsNotFound(err) || isHidden && err == nil && !isOurs(c, secret) {
-			continue
-		}
-		if err != nil {
+		err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
+		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("get secret %s: %w", name, err)
 		}
-		found[name] = secret
+		if err == nil && build.IsMarked(c, secret) {
+			found[name] = secret
+		}
 	}
 	return found, nil
 }

@@ -152,13 +152,11 @@ func TestWhatIsInTheWayIsTakenOff(t *testing.T) {
 	}
 }
 
-// TestAuthorityThatTheCacheDoesNotShow: one that was made a moment ago, or from which somebody
-// took the label, signs, and gets its label back.
-func TestAuthorityThatTheCacheDoesNotShow(t *testing.T) {
+// TestAuthorityWithoutItsLabel: one from which somebody took the label signs, and gets its label back.
+func TestAuthorityWithoutItsLabel(t *testing.T) {
 	good := secrets(t, now)
 	good[0].GetLabels()["app.kubernetes.io/managed-by"] = "Helm"
 	s := newScene(t, example(), seen(), good[:2]...)
-	s.actor.Client = hiding{s.api, "*v1.Secret a-client-ca"}
 	s.mustDo(applyAll())
 	ca := s.secret("a-client-ca")
 	if !bytes.Equal(ca.Data[corev1.TLSCertKey], good[0].(*corev1.Secret).Data[corev1.TLSCertKey]) {

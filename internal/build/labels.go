@@ -101,6 +101,12 @@ func Foreign(c *v1alpha1.EtcdCluster, object metav1.Object) string {
 	}
 }
 
+// IsMarked says whether a Secret of a name that the cluster needs says that it is the cluster's, by its owner or by what made it. Any
+// other is somebody's who knows nothing of the cluster: it is never read.
+func IsMarked(c *v1alpha1.EtcdCluster, secret metav1.Object) bool {
+	return metav1.IsControlledBy(secret, c) || secret.GetLabels()[ManagedByLabel] == v1alpha1.FieldOwner
+}
+
 // IsAbandoned says whether an object of the cluster has no owner, as after a backup tool has
 // put it back, or the EtcdCluster was deleted without it: it carries all labels by which the
 // cluster's objects are found, it has no controller and it is to stay. It is adopted then.

@@ -32,13 +32,11 @@ func (s *scene) looksAgain() []string {
 	return append(s.callsOf("Get"), s.callsOf("List")...)
 }
 
-// TestHibernatedClustersAskForNothing: neither one that has had members, nor one that never had
-// any, nor one of which somebody took the labels off an authority.
+// TestHibernatedClustersAskForNothing: neither one that has had members, nor one that never had any.
 func TestHibernatedClustersAskForNothing(t *testing.T) {
 	for name, spoil := range map[string]func(*scene){
 		"formed":      func(*scene) {},
 		"never begun": func(s *scene) { s.objects, s.c.Status = nil, v1alpha1.EtcdClusterStatus{} },
-		"unlabelled":  func(s *scene) { s.stale = []string{"Secret a-client-ca"} },
 	} {
 		s := hibernated(t)
 		if spoil(s); len(s.looksAgain()) > 0 {

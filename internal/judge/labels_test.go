@@ -52,8 +52,7 @@ func TestAstray(t *testing.T) {
 	}
 }
 
-// TestAuthorityWithoutItsLabel: it is not lost, and gets the label back. One that the cache does
-// not show yet has it; one that is another's is none of ours.
+// TestAuthorityWithoutItsLabel: it is not lost, and gets the label back. One that is another's is none of ours.
 func TestAuthorityWithoutItsLabel(t *testing.T) {
 	for what, test := range map[string]struct {
 		spoil   func(*corev1.Secret)
@@ -61,8 +60,8 @@ func TestAuthorityWithoutItsLabel(t *testing.T) {
 		objects []string
 	}{
 		"without its label": {func(s *corev1.Secret) { delete(s.Labels, build.ManagedByLabel) }, 0, []string{"Secret a-peer-ca"}},
-		"made a moment ago": {func(*corev1.Secret) {}, 0, nil},
-		"another's": {func(s *corev1.Secret) { s.OwnerReferences = nil }, 1, []string{
+		"as it was made":    {func(*corev1.Secret) {}, 0, nil},
+		"another's": {func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }, 1, []string{
 			"Secret a-peer-ca", "Secret a-member-tls",
 		}},
 	} {
@@ -72,7 +71,6 @@ func TestAuthorityWithoutItsLabel(t *testing.T) {
 				test.spoil(secret)
 			}
 		}
-		s.stale = []string{"Secret a-peer-ca"}
 		v := s.look()
 		var objects []string
 		for _, o := range v.Objects {

@@ -45,7 +45,7 @@ func isService(want, have corev1.ServiceSpec) bool {
 }
 
 func (j *judgement) secrets() {
-	c, v, found := j.c, &j.v, j.foundSecrets()
+	c, v, found := j.c, &j.v, j.Found()
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
 	v.Lost, v.Ending = lost(c, held, j.Now), held.Ending(c, j.Now)
 	v.Rotation = held.Rotation(c, trust.Facts{Now: j.Now, Come: j.come(), Members: j.listed(), Sights: j.Sights, Users: j.Users})
@@ -63,25 +63,14 @@ func (j *judgement) secrets() {
 			v.Foreign = append(v.Foreign, cluster.Object{Kind: "Secret", Name: name, Why: "no EtcdCluster owns it, and " + fault.Error()})
 		case abandoned && fault == nil:
 			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: unowned, CanWait: true})
+		case fault == nil && found[name] != nil && lacksLabels(c, found[name]):
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: "somebody took labels off it", CanWait: true})
 		case fault != nil:
 			parts := slices.ContainsFunc(v.Lost, func(lost cluster.Object) bool { return trust.Signs(c, lost.Name, name) })
 			canWait := name == c.ClientSecret() || name == c.RootSecret() || pki.IsDue(fault)
 			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, CanWait: canWait})
 		}
 	}
-}
-
-// foundSecrets are the Secrets of the cluster that are there, by their names. An authority of ours
-// from which somebody took the label by which the cache finds it is not lost: nothing takes the
-// place of one.
-func (j *judgement) foundSecrets() map[string]*corev1.Secret {
-	found := j.Found()
-	for _, name := range trust.Authorities(j.c) {
-		if hidden := found[name]; hidden != nil && hidden == j.Hidden[name] && lacksLabels(j.c, hidden) {
-			j.v.Objects = append(j.v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: "somebody took labels off it", CanWait: true})
-		}
-	}
-	return found
 }
 
 // unowned is said of an object of the cluster that is adopted.

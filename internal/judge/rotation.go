@@ -4,21 +4,16 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
-// Found are the Secrets of the cluster that are there, by their names. An authority of ours that the cache does not show
-// is among them.
+// Found are the Secrets of the cluster that are there, by their names.
 func (s *Snapshot) Found() map[string]*corev1.Secret {
 	found := maps.Clone(s.Secrets)
-	for _, name := range trust.Authorities(s.Cluster) {
-		if hidden := s.Hidden[name]; hidden != nil && metav1.IsControlledBy(hidden, s.Cluster) {
-			found[name] = hidden
-		}
-	}
+	maps.DeleteFunc(found, func(_ string, secret *corev1.Secret) bool { return !build.IsMarked(s.Cluster, secret) })
 	return found
 }
 

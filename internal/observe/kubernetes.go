@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -94,26 +93,17 @@ func (o *Observer) named(ctx context.Context, s *judge.Snapshot) error {
 	return nil
 }
 
-// objects reads the supporting objects. An authority that the cache does not show may have lost the
-// label by which it is found: it is asked for by its name.
+// objects reads the supporting objects.
 func (o *Observer) objects(ctx context.Context, s *judge.Snapshot) error {
 	c := s.Cluster
-	s.Secrets, s.Hidden, s.Services = map[string]*corev1.Secret{}, map[string]*corev1.Secret{}, map[string]*corev1.Service{}
+	s.Secrets, s.Services = map[string]*corev1.Secret{}, map[string]*corev1.Service{}
 	for _, name := range trust.Names(c) {
-		key := client.ObjectKey{Namespace: c.Namespace, Name: name}
-		secret, err := read(ctx, o.Cache, key, &corev1.Secret{})
+		secret, err := read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: name}, &corev1.Secret{})
 		if err != nil {
 			return err
 		}
 		if secret != nil {
 			s.Secrets[name] = secret
-			continue
-		}
-		if !slices.Contains(trust.Authorities(c), name) {
-			continue
-		}
-		if s.Hidden[name], err = read(ctx, o.Live, key, &corev1.Secret{}); err != nil {
-			return err
 		}
 	}
 	for _, service := range []*corev1.Service{build.HeadlessService(c), build.ClientService(c)} {

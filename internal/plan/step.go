@@ -163,7 +163,16 @@ const (
 )
 
 func (s Record) about() Kind { return Kind{Event: s.Event} }
-func (s Apply) about() Kind  { return Kind{Event: applied[s.pass()]} }
+
+// about an Apply: of Secrets no watch tells.
+func (s Apply) about() Kind {
+	look := Later
+	if slices.ContainsFunc(s.Objects, func(o cluster.Object) bool { return o.Kind == "Secret" }) {
+		look = Now
+	}
+	return Kind{Event: applied[s.pass()], Look: look}
+}
+
 func (s CreatePods) about() Kind {
 	return Kind{Event: choose(s.Forced, "NewClusterForced", "MembersStarted")}
 }

@@ -1,0 +1,139 @@
+package controllers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// secretsAreRemembered is how long at most nobody notices that a Secret was deleted or changed whose owner is at rest. Ten clusters
+// at rest cost a request in ten seconds by that.
+const secretsAreRemembered = 10 * time.Minute
+
+// secretMemory keeps what Secrets the API server has shown. They are asked for by their names and never listed or watched, which
+// would need the right to read all Secrets (docs/adr/0038).
+type secretMemory struct {
+	now func() time.Time
+
+	mutex  sync.Mutex
+	begun  time.Time
+	known  map[types.NamespacedName]*corev1.Secret // nil: there is none
+	rested map[types.UID]string                    // the resource versions of owners for which nothing was to be done
+	writes int                                     // of this process
+}
+
+// look has the Secrets of an owner read again, unless nothing was to be done for it, and it has not changed since.
+func (s *secretMemory) look(owner client.Object, names ...string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if age := s.now().Sub(s.begun); age > secretsAreRemembered || age < 0 {
+		s.begun, s.known, s.rested = s.now(), map[types.NamespacedName]*corev1.Secret{}, map[types.UID]string{}
+	}
+	if version, is := s.rested[owner.GetUID()]; is && version == owner.GetResourceVersion() {
+		return
+	}
+	for _, name := range names {
+		delete(s.known, types.NamespacedName{Namespace: owner.GetNamespace(), Name: name})
+	}
+}
+
+// rest says whether nothing is to be done for an owner as it is.
+func (s *secretMemory) rest(owner client.Object, nothing bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	delete(s.rested, owner.GetUID())
+	if nothing && s.rested != nil {
+		s.rested[owner.GetUID()] = owner.GetResourceVersion()
+	}
+}
+
+// recall is what is known of a Secret, whether anything is, and how much was written before.
+func (s *secretMemory) recall(key types.NamespacedName) (secret *corev1.Secret, known bool, writes int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	secret, known = s.known[key]
+	return secret, known, s.writes
+}
+
+// note keeps what was read, unless something was written meanwhile.
+func (s *secretMemory) note(key types.NamespacedName, secret *corev1.Secret, writes int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.writes == writes && s.known != nil {
+		s.known[key] = secret
+	}
+}
+
+// wrote forgets a Secret that was written.
+func (s *secretMemory) wrote(object any) {
+	var key types.NamespacedName
+	switch o := object.(type) {
+	case *corev1.Secret:
+		key = client.ObjectKeyFromObject(o)
+	case *corev1apply.SecretApplyConfiguration:
+		key = types.NamespacedName{Namespace: ptr.Deref(o.Namespace, ""), Name: ptr.Deref(o.Name, "")}
+	default:
+		return
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.writes++
+	delete(s.known, key)
+}
+
+// secretClient reads Secrets from memory or else from the client within, which asks the API server for them. Everything else is the
+// inner client's.
+type secretClient struct {
+	client.Client
+	memory *secretMemory
+}
+
+// Get reads one object.
+func (s secretClient) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	into, is := object.(*corev1.Secret)
+	if !is {
+		return s.Client.Get(ctx, key, object, opts...) //nolint:wrapcheck // it is the client's own
+	}
+	known, is, writes := s.memory.recall(key)
+	switch {
+	case is && known == nil:
+		return apierrors.NewNotFound(corev1.Resource("secrets"), key.Name)
+	case is:
+		known.DeepCopyInto(into)
+		return nil
+	}
+	err := s.Client.Get(ctx, key, into, opts...)
+	switch {
+	case err == nil:
+		s.memory.note(key, into.DeepCopy(), writes)
+	case apierrors.IsNotFound(err):
+		s.memory.note(key, nil, writes)
+	}
+	return err //nolint:wrapcheck // it is the client's own
+}
+
+// Create writes one object.
+func (s secretClient) Create(ctx context.Context, object client.Object, opts ...client.CreateOption) error {
+	defer s.memory.wrote(object)
+	return s.Client.Create(ctx, object, opts...) //nolint:wrapcheck // it is the client's own
+}
+
+// Patch writes one object.
+func (s secretClient) Patch(ctx context.Context, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	defer s.memory.wrote(object)
+	return s.Client.Patch(ctx, object, patch, opts...) //nolint:wrapcheck // it is the client's own
+}
+
+// Apply writes one object.
+func (s secretClient) Apply(ctx context.Context, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	defer s.memory.wrote(object)
+	return s.Client.Apply(ctx, object, opts...) //nolint:wrapcheck // it is the client's own
+}
