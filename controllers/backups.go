@@ -12,7 +12,7 @@ import (
 
 // addBackups adds the reconcilers of stores, backups, restores and schedules, which share how Jobs are made and read.
 func addBackups(
-	manager ctrl.Manager, config *rest.Config, installation string, leads func(context.Context) error, ahead func() time.Duration,
+	manager ctrl.Manager, config *rest.Config, installation string, leads func(context.Context) error, off func() time.Duration,
 	chosen Options,
 ) error {
 	read, err := podLogs(config)
@@ -41,7 +41,7 @@ func addBackups(
 		},
 		&Schedule{
 			client: manager.GetClient(), live: manager.GetAPIReader(), events: recorder, leads: leads,
-			installation: installation, now: chosen.Now, ahead: ahead,
+			installation: installation, now: chosen.Now, off: off,
 		},
 	} {
 		if err := reconciler.SetupWithManager(manager); err != nil {

@@ -93,7 +93,7 @@ func NewBackupReconciler(
 
 // NewScheduleReconciler is one that is called by hand, and reads nothing from a cache.
 func NewScheduleReconciler(live client.Client, recorder events.EventRecorder, now func() time.Time) *Schedule {
-	return &Schedule{client: live, live: live, events: recorder, now: now, ahead: func() time.Duration { return 0 }}
+	return &Schedule{client: live, live: live, events: recorder, now: now, off: func() time.Duration { return 0 }}
 }
 
 // NewUsersReconciler is one that is called by hand, reads nothing from a cache, and asks members through that dialer.

@@ -208,7 +208,7 @@ func addController(
 	if err := users.SetupWithManager(manager); err != nil {
 		return err
 	}
-	return addBackups(manager, config, nameOf(lock), reconciler.Actor.Leads, clock.ahead, chosen)
+	return addBackups(manager, config, nameOf(lock), reconciler.Actor.Leads, clock.off, chosen)
 }
 
 // cacheOptions keep in memory only what the operator made, and of that only what

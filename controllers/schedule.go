@@ -35,7 +35,7 @@ type Schedule struct {
 	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
 	installation string
 	now          func() time.Time
-	ahead        func() time.Duration // by which the clock of this machine is ahead of the API server's
+	off          func() time.Duration // by which the clock of this machine is ahead of the API server's; negative if it is behind
 }
 
 // lookAtClock is how often the time is compared with the schedule at least: a clock may be changed meanwhile.
@@ -90,7 +90,7 @@ func (r *Schedule) result(view schedule.View, step schedule.Step, err error) (ct
 }
 
 func (r *Schedule) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (schedule.Seen, error) {
-	seen := schedule.Seen{Cluster: c, Now: r.now().Add(-r.ahead())}
+	seen := schedule.Seen{Cluster: c, Now: r.now().Add(-r.off())}
 	var backups v1alpha1.EtcdBackupList
 	if err := r.client.List(ctx, &backups, client.InNamespace(c.Namespace)); err != nil {
 		return seen, fmt.Errorf("list EtcdBackups: %w", err)

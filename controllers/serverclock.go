@@ -14,23 +14,26 @@ const nearly = 10 * time.Second
 // tells its own with each answer (Date, RFC 9110). A wrong clock alone must not have a volume
 // deleted or a member replaced.
 type serverClock struct {
-	now    func() time.Time
-	isOver atomic.Int64
+	now   func() time.Time
+	isOff atomic.Int64
 }
 
 // ahead is 0 if the clock of this machine is right, or behind.
-func (s *serverClock) ahead() time.Duration { return time.Duration(s.isOver.Load()) }
+func (s *serverClock) ahead() time.Duration { return max(s.off(), 0) }
+
+// off is by how much the clock of this machine is ahead, and negative if it is behind.
+func (s *serverClock) off() time.Duration { return time.Duration(s.isOff.Load()) }
 
 func (s *serverClock) hear(date string) {
 	told, err := http.ParseTime(date)
 	if err != nil {
 		return
 	}
-	ahead := s.now().Sub(told)
-	if ahead < nearly {
-		ahead = 0
+	off := s.now().Sub(told)
+	if off.Abs() < nearly {
+		off = 0
 	}
-	s.isOver.Store(int64(ahead))
+	s.isOff.Store(int64(off))
 }
 
 // wrap has it hear the date of each answer.

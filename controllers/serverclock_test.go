@@ -16,14 +16,15 @@ func TestFault38ClockAheadOfTheServer(t *testing.T) {
 	defer server.Close()
 	http := &http.Client{Transport: clock.wrap(server.Client().Transport)}
 	for _, test := range []struct {
-		says string
-		want time.Duration
+		says       string
+		ahead, off time.Duration
 	}{
-		{at(-time.Hour), time.Hour},
-		{"no date", time.Hour},
-		{at(-9 * time.Second), 0},
-		{at(-10 * time.Second), 10 * time.Second},
-		{at(time.Hour), 0},
+		{at(-time.Hour), time.Hour, time.Hour},
+		{"no date", time.Hour, time.Hour},
+		{at(-9 * time.Second), 0, 0},
+		{at(-10 * time.Second), 10 * time.Second, 10 * time.Second},
+		{at(time.Hour), 0, -time.Hour},
+		{at(9 * time.Second), 0, 0},
 	} {
 		date = test.says
 		answer, err := http.Get(server.URL)
@@ -31,8 +32,8 @@ func TestFault38ClockAheadOfTheServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = answer.Body.Close()
-		if got := clock.ahead(); got != test.want {
-			t.Errorf("the server says %q: ahead by %s, want %s", test.says, got, test.want)
+		if ahead, off := clock.ahead(), clock.off(); ahead != test.ahead || off != test.off {
+			t.Errorf("the server says %q: ahead by %s and off by %s, want %s and %s", test.says, ahead, off, test.ahead, test.off)
 		}
 	}
 }

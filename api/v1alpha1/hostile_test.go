@@ -62,6 +62,27 @@ var hostileFields = []struct {
 	{"EtcdCluster", "storage class", func(o map[string]any, text, _ string) {
 		set(o, text, "spec", "storage", "storageClassName")
 	}, false},
+	{"EtcdCluster", "schedule", func(o map[string]any, text, _ string) {
+		set(o, map[string]any{"store": "s", "schedule": text}, "spec", "backup")
+	}, false},
+	{"EtcdCluster", "time zone", func(o map[string]any, text, _ string) {
+		set(o, map[string]any{"store": "s", "schedule": "@daily", "timeZone": text}, "spec", "backup")
+	}, false},
+	{"EtcdUser", "name", func(o map[string]any, text, _ string) { o["metadata"].(map[string]any)["name"] = text }, false},
+	{"EtcdUser", "user", func(o map[string]any, text, _ string) { set(o, text, "spec", "userName") }, false},
+	{"EtcdUser", "cluster and role", func(o map[string]any, text, more string) {
+		set(o, text, "spec", "cluster")
+		set(o, []any{more}, "spec", "roles")
+	}, false},
+	{"EtcdRole", "role", func(o map[string]any, text, _ string) { set(o, text, "spec", "roleName") }, false},
+	{"EtcdRole", "keys", func(o map[string]any, text, more string) {
+		set(o, []any{
+			map[string]any{"access": "Read", "key": text}, map[string]any{"access": "Write", "prefix": more},
+		}, "spec", "permissions")
+	}, false},
+	{"EtcdRole", "range", func(o map[string]any, text, more string) {
+		set(o, []any{map[string]any{"access": "Read", "range": map[string]any{"from": text, "to": more}}}, "spec", "permissions")
+	}, false},
 	{"EtcdBackupStore", "name", func(o map[string]any, text, _ string) { o["metadata"].(map[string]any)["name"] = text }, false},
 	{"EtcdBackupStore", "prefix", func(o map[string]any, text, _ string) { set(o, text, "spec", "s3", "prefix") }, false},
 	{"EtcdBackupStore", "endpoint", func(o map[string]any, text, _ string) {
@@ -137,10 +158,10 @@ func mustRefuse(t *testing.T, err error, text string) {
 }
 
 func hostileObject(kind string) *unstructured.Unstructured {
-	spec := map[string]any{"version": "3.6.16"}
-	if kind == "EtcdBackupStore" {
-		spec = map[string]any{"s3": map[string]any{"bucket": "bbb"}}
-	}
+	spec := map[string]map[string]any{
+		"EtcdCluster": {"version": "3.6.16"}, "EtcdBackupStore": {"s3": map[string]any{"bucket": "bbb"}},
+		"EtcdUser": {"cluster": "a"}, "EtcdRole": {"cluster": "a"},
+	}[kind]
 	meta := map[string]any{"name": "hostile", "namespace": "default"}
 	o := &unstructured.Unstructured{Object: map[string]any{"metadata": meta, "spec": spec}}
 	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
@@ -150,10 +171,20 @@ func hostileObject(kind string) *unstructured.Unstructured {
 // made makes all objects of one that was accepted, looks at them, and returns why the API server refuses one.
 func made(t *testing.T, o *unstructured.Unstructured) error {
 	t.Helper()
-	if o.GetKind() == "EtcdCluster" {
+	switch o.GetKind() {
+	case "EtcdCluster":
 		var c v1alpha1.EtcdCluster
 		convert(t, o, &c)
 		return madeOfCluster(t, &c)
+	case "EtcdUser":
+		var u v1alpha1.EtcdUser
+		convert(t, o, &u)
+		return madeOfUser(t, &u)
+	case "EtcdRole":
+		var r v1alpha1.EtcdRole
+		convert(t, o, &r)
+		madeOfRole(t, &r)
+		return nil
 	}
 	var s v1alpha1.EtcdBackupStore
 	convert(t, o, &s)
@@ -183,6 +214,9 @@ func madeOfCluster(t *testing.T, c *v1alpha1.EtcdCluster) error {
 	plain := c.DeepCopy()
 	plain.Spec.Image, plain.Spec.PodMetadata, plain.Spec.Scheduling = "", v1alpha1.PodMetadata{}, v1alpha1.Scheduling{}
 	plain.Spec.Etcd.ExtraArgs = nil
+	if c.Spec.Backup != nil {
+		scheduled(t, c)
+	}
 	differs(t, c, pod, build.Pod(plain, member, build.Joining{New: true, Token: "t", Members: []string{member}}))
 	return tryAll(t, pod, build.Volume(c, member, nil), build.HeadlessService(c), build.ClientService(c), build.Budget(c, 2),
 		build.NetworkPolicy(c, "operators"), build.MemberTLS(c, nil))

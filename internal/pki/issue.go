@@ -15,14 +15,10 @@ import (
 )
 
 const (
-	// Backdate is how far before now a CA starts to be valid, so that a node whose
-	// clock is behind by less than this still accepts it.
-	Backdate = 5 * time.Minute
-
-	// leafBackdate is how far before now a leaf starts to be valid. It is a day, so that a
+	// Backdate is how far before now a certificate starts to be valid. It is a day, so that a
 	// clock which is ahead by less, such as one set to local time, signs nothing that others do
 	// not accept yet.
-	leafBackdate = 24 * time.Hour
+	Backdate = 24 * time.Hour
 
 	// maxCommonName is ub-common-name of RFC 5280. Go would sign a longer one,
 	// and other TLS stacks would then refuse it.
@@ -82,7 +78,7 @@ func Issue(random io.Reader, now time.Time, ca Pair, r Request) (Pair, error) {
 }
 
 func (r Request) template(now time.Time, issuer *x509.Certificate) *x509.Certificate {
-	begin, end := now.Add(-leafBackdate), now.Add(r.Lifetime)
+	begin, end := now.Add(-Backdate), now.Add(r.Lifetime)
 	if begin.Before(issuer.NotBefore) {
 		begin = issuer.NotBefore
 	}

@@ -113,16 +113,24 @@ func TestALeafBeginsNow(t *testing.T) {
 // A clock that is ahead by a day signs nothing that others, whose clocks are right, do not
 // accept yet.
 func TestFault38AClockThatIsAhead(t *testing.T) {
-	ca := newCA(t, "ca")
-	ahead, err := pki.Issue(random, now.Add(24*time.Hour), ca, server())
+	later := now.Add(24 * time.Hour)
+	early, err := pki.NewCA(random, later, "ca", lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pki.Check(ahead, ca, server(), now); err != nil {
-		t.Errorf("for whom it is a day earlier: %v", err)
-	}
-	if leaf := parse(t, ahead); now.Before(leaf.NotBefore) {
-		t.Errorf("it is valid from %s on", leaf.NotBefore)
+	for name, ca := range map[string]pki.Pair{"an authority of before": newCA(t, "ca"), "one by that clock": early} {
+		ahead, err := pki.Issue(random, later, ca, server())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := pki.Check(ahead, ca, server(), now); err != nil {
+			t.Errorf("%s, for whom it is a day earlier: %v", name, err)
+		}
+		for _, part := range []pki.Pair{ca, ahead} {
+			if leaf := parse(t, part); now.Before(leaf.NotBefore) {
+				t.Errorf("%s: it is valid from %s on", name, leaf.NotBefore)
+			}
+		}
 	}
 }
 

@@ -46,6 +46,8 @@ var benchmarks = []benchmark{
 	{name: "gap-drain", run: disturbance{3, (*bench).drain}.named("gap-drain")},
 	{name: "gap-leader", run: disturbance{3, (*bench).deleteLeader}.named("gap-leader")},
 	{name: "gap-auth", run: disturbance{3, (*bench).switchAuth}.named("gap-auth")},
+	{name: "gap-rotate", run: disturbance{3, (*bench).rotateAuthorities}.named("gap-rotate")},
+	{name: "gap-reissue", run: disturbance{3, (*bench).reissue}.named("gap-reissue")},
 	{name: "gap-loss", run: lossOfVolume},
 	{name: "gap-handover", run: handOver},
 	{name: "gap-kill", run: crash},

@@ -108,6 +108,6 @@ func (b *bench) identity(ctx context.Context, cluster string) (*tls.Config, erro
 	if err != nil {
 		return nil, fmt.Errorf("read the Secret for clients: %w", err)
 	}
-	known, _ := b.identities.LoadOrStore(secret.UID, config)
+	known, _ := b.identities.LoadOrStore(string(secret.UID)+secret.ResourceVersion, config)
 	return known.(*tls.Config), nil
 }

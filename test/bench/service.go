@@ -31,7 +31,7 @@ func (b *bench) application(ctx context.Context, cluster string) (*application, 
 	if err := b.client.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster + "-client"}, &service); err != nil {
 		return nil, fmt.Errorf("get the Service for clients: %w", err)
 	}
-	config, err := b.identity(ctx, cluster)
+	config, err := b.mounted(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
