@@ -52,8 +52,8 @@ type Snapshot struct {
 	Secrets  map[string]*corev1.Secret  // that the cache shows, by name
 	Hidden   map[string]*corev1.Secret  // authorities that only the API server shows, by name
 	Services map[string]*corev1.Service // by name
-	Sights   []trust.Sight              // of members that run, while an authority is rotated
-	Users    []*corev1.Secret           // of EtcdUsers of the cluster, while an authority is rotated
+	Sights   []trust.Sight              // of members that run, while an authority is rotated or a certificate revoked
+	Users    []*corev1.Secret           // of EtcdUsers of the cluster, as long
 	Budget   *policyv1.PodDisruptionBudget
 	Policy   *networkingv1.NetworkPolicy
 }
