@@ -204,24 +204,27 @@ func awaitRefusal(c *v1alpha1.EtcdCluster, f Facts) string {
 	return ""
 }
 
-// awaitReissued says until when Pods may have a certificate that was revoked and is issued again: when members restart, their
-// applications connect with what they have.
+// awaitReissued says until when Pods may have a certificate that is revoked and issued again: when members restart, applications
+// connect with what they have. One that nobody issues again is waited for no longer than others.
 func (h Held) awaitReissued(c *v1alpha1.EtcdCluster, f Facts) string {
 	revoked, err := time.Parse(time.RFC3339Nano, h.revocation.at)
 	if err != nil {
 		return ""
 	}
-	wait := func(secret string, at time.Time) string {
+	wait := func(secret string, leaf pki.Pair, at time.Time) string {
+		if isRevoked(c, leaf) {
+			at = revoked
+		}
 		if at.Before(revoked.Truncate(time.Second)) || f.Now.Sub(at).Abs() >= settles {
 			return ""
 		}
 		return mounted("clients", "show another certificate than the one that is revoked", secret, at, settles)
 	}
-	if why := wait(c.ClientSecret(), h.written.client); why != "" {
+	if why := wait(c.ClientSecret(), h.Client, h.written.client); why != "" {
 		return why
 	}
 	for _, secret := range f.Users {
-		if why := wait(secret.Name, writtenAt(secret)); why != "" {
+		if why := wait(secret.Name, pairOf(secret.Data), writtenAt(secret)); why != "" {
 			return why
 		}
 	}

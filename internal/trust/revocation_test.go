@@ -231,6 +231,13 @@ func TestFault82OurOwnAreIssuedAgain(t *testing.T) {
 			t.Errorf("the certificate of %s has the number %q", name, serial)
 		}
 	}
+	w.secrets["example-client"].Annotations = nil // as if it had not been mounted
+	w.users = []*corev1.Secret{mine}
+	w.want(w.look(at.Add(time.Minute)), cluster.Listed, "Secret example-user-orders")
+	w.want(w.look(at.Add(2*time.Minute)), cluster.CutOff, "")
+	w.users = nil
+	w.repair(at)
+	w.secrets["example-client"].Annotations = map[string]string{v1alpha1.AnnotationWrittenAt: at.Format(time.RFC3339)}
 	w.want(w.look(at.Add(time.Minute)), cluster.Listed, "Secret example-client, which they mount, was written at 2026-01-01T01:00:00Z")
 	w.users = []*corev1.Secret{again}
 	w.want(w.look(at.Add(2*time.Minute)), cluster.Listed, "Secret example-user-orders")
