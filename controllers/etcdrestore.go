@@ -180,7 +180,7 @@ func (r *EtcdRestore) begin(ctx context.Context, view inplace.View, s inplace.Be
 	c.Status.Restore = &s.Plan
 	c.Status.NextSerial = max(c.Status.NextSerial, s.NextSerial)
 	if c.IsRestoring() {
-		c.Status.Format = v1alpha1.FormatRestoring
+		c.Status.Format = max(c.Status.Format, v1alpha1.FormatRestoring)
 	}
 	if err := r.client.Status().Update(ctx, c, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
 		return fmt.Errorf("write the plan of the restore: %w", err)

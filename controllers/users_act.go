@@ -20,6 +20,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/access"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // pass carries out all that one look has found to do.
@@ -205,6 +206,9 @@ func (p *pass) changeSecret(ctx context.Context, s *subject, made *corev1.Secret
 	changed.Labels = map[string]string{}
 	maps.Copy(changed.Labels, s.secret.Labels)
 	maps.Copy(changed.Labels, made.Labels)
+	for name, value := range made.Annotations { // since when it is as it is: what relies on it waits for applications
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, name, value)
+	}
 	unchanged := client.MergeFromWithOptions(s.secret, client.MergeFromWithOptimisticLock{})
 	s.secret = changed
 	return wrapped("patch secret "+changed.Name, p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)))
@@ -235,6 +239,7 @@ func (p *pass) report(ctx context.Context, s *subject, then access.Verdict, done
 		s.user.Status.User = s.user.User()
 		if s.secret != nil {
 			s.user.Status.Binding = &v1alpha1.EtcdUserBinding{Name: s.user.Secret()}
+			s.user.Status.Serial = trust.Serial(s.secret)
 		}
 	}
 	if !sameStatus(s.object, s.untouched) {

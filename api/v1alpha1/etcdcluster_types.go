@@ -288,6 +288,8 @@ const (
 )
 
 // TLS says how connections are secured.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".revocations",message="tls.revocations needs tls.mode Enabled: without TLS nobody shows a certificate"
 type TLS struct {
 	// mode is Enabled (TLS 1.3 with client certificates required, for clients and
 	// between members, with certificates that the operator makes) or Disabled
@@ -302,6 +304,37 @@ type TLS struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Lifetimes of Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=60
 	Lifetimes Lifetimes `json:"lifetimes,omitzero"`
+
+	// revocations are the certificates of clients that members refuse, by their serial numbers: those whose
+	// keys have leaked. What the operator itself keeps in a Secret and is named here, it issues again. Members refuse
+	// new connections as soon as their kubelets have brought them the list, within a minute and a half; then they restart,
+	// one at a time, because connections that are open already would stay so. To take one away restarts nobody.
+	// At most 256.
+	// +optional
+	// +listType=map
+	// +listMapKey=serial
+	// +kubebuilder:validation:MaxItems=256
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Revoked Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=63
+	Revocations []Revocation `json:"revocations,omitempty"`
+}
+
+// Revocation is a certificate that members refuse.
+type Revocation struct {
+	// serial is its serial number in hexadecimal: lower case, without colons and leading zeros. It is in the status of an
+	// EtcdUser, and what `openssl x509 -noout -serial` prints, in lower case and without a leading zero.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9a-f][0-9a-f]*$')",message="serial must be hexadecimal, in lower case, without colons, spaces and leading zeros, as in 3f9a01c2"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Serial Number",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=64
+	Serial string `json:"serial"`
+
+	// reason is for people: whose certificate it was, and what happened. At most 256 characters.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Reason",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=65
+	Reason string `json:"reason,omitempty"`
 }
 
 // Lifetimes say how long certificates are valid. Each is replaced, without a gap, when a third of its life is left.

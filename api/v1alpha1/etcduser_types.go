@@ -21,6 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Roles",type=string,JSONPath=`.spec.roles`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Serial",type=string,priority=1,JSONPath=`.status.serial`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +operator-sdk:csv:customresourcedefinitions:displayName="etcd User",resources={{Secret,v1},{Event,v1}},order=5
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
@@ -118,6 +119,12 @@ type EtcdUserStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Binding",order=3
 	Binding *EtcdUserBinding `json:"binding,omitempty"`
+
+	// serial is the serial number of the certificate that is in the Secret, in hexadecimal: by it the certificate is revoked
+	// (spec.tls.revocations of the EtcdCluster).
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Serial Number of the Certificate",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
+	Serial string `json:"serial,omitempty"`
 
 	// passwordVersion says which password etcd was told last: the ID of the etcd cluster, which is another one after it was
 	// brought back to a backup, and the resourceVersion of the Secret.

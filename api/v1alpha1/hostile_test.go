@@ -59,6 +59,9 @@ var hostileFields = []struct {
 	{"EtcdCluster", "priority class", func(o map[string]any, text, _ string) {
 		set(o, text, "spec", "scheduling", "priorityClassName")
 	}, true},
+	{"EtcdCluster", "revoked serial number", func(o map[string]any, text, more string) {
+		set(o, []any{map[string]any{"serial": text, "reason": more}}, "spec", "tls", "revocations")
+	}, false},
 	{"EtcdCluster", "storage class", func(o map[string]any, text, _ string) {
 		set(o, text, "spec", "storage", "storageClassName")
 	}, false},

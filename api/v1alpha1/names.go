@@ -90,6 +90,9 @@ const (
 	// AnnotationWrittenAt holds when the operator wrote other authorities into a Secret that is mounted (RFC 3339): of
 	// peers into that of members, of clients into the other one.
 	AnnotationWrittenAt = "etcd-operator.dev/written-at"
+	// AnnotationRevokedAt holds, on the Secret that members mount, when a certificate was revoked last (RFC 3339, with
+	// nanoseconds); and on a Pod the one that it was made with. A connection may be older than that only if its member is.
+	AnnotationRevokedAt = "etcd-operator.dev/revoked-at"
 )
 
 // Formats of a status, as status.format says. A new one is needed when an older operator would do harm because it
@@ -100,8 +103,11 @@ const (
 	// FormatRestoring is that of a cluster whose volumes are being filled with the data of a backup: an operator
 	// that knows no restores would form an empty cluster on them, or set them aside, or start members that give way to others.
 	FormatRestoring = 2
+	// FormatRevoking is that of a cluster in which a certificate was ever revoked: an operator that knows no revocations would
+	// take the list out of the Secret that members mount, and start members without it.
+	FormatRevoking = 3
 	// StatusFormat is the newest format that this operator understands.
-	StatusFormat = FormatRestoring
+	StatusFormat = FormatRevoking
 )
 
 // FieldOwner is the field manager of everything that the operator writes.
@@ -204,6 +210,16 @@ func (t TLS) AuthorityLifetime() time.Duration {
 // CertificateLifetime is how long a certificate is valid that an authority signs now.
 func (t TLS) CertificateLifetime() time.Duration {
 	return cmp.Or(t.Lifetimes.Certificate.Duration, DefaultCertificateLifetime)
+}
+
+// Serials are the serial numbers of the certificates that members are to refuse, sorted.
+func (t TLS) Serials() []string {
+	var all []string
+	for _, r := range t.Revocations {
+		all = append(all, r.Serial)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // IsSecure says whether connections use TLS.

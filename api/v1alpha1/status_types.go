@@ -170,6 +170,12 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Authorities",order=60
 	Authorities []AuthorityStatus `json:"authorities,omitempty"`
 
+	// revocations are the certificates that members refuse, and how far that is. There are none before the first one was
+	// revoked.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Revocations",order=65
+	Revocations *RevocationStatus `json:"revocations,omitempty"`
+
 	// members are the members, in the order of their serial numbers.
 	// +optional
 	// +listType=map
@@ -210,6 +216,26 @@ type AuthorityStatus struct {
 	// request is the value of the annotation etcd-operator.dev/rotate that it was rotated for last.
 	// +optional
 	Request string `json:"request,omitempty"`
+}
+
+// RevocationStatus is how far certificates are revoked.
+type RevocationStatus struct {
+	// phase is Listed, kubelets bring the list to members; Restarting, each member that reads the list was seen to refuse what is on
+	// it, and those restart, one at a time, that may have connections from before; or Revoked, every member refuses what is on the
+	// list, and no connection is left that was opened with it.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Phase of Revocation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=66
+	Phase string `json:"phase"`
+
+	// revokedAt is when a certificate was revoked last (RFC 3339, with nanoseconds). Pods of members have the annotation
+	// etcd-operator.dev/revoked-at with this value once they have restarted for it.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Revoked at",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=67
+	RevokedAt string `json:"revokedAt"`
+
+	// serials are the serial numbers on the list, sorted.
+	// +optional
+	// +listType=set
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Revoked Serial Numbers",order=68
+	Serials []string `json:"serials,omitempty"`
 }
 
 // Bootstrap is the plan that is written before the first Pod exists and used

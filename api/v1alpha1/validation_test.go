@@ -270,9 +270,46 @@ var storage = []refusal{
 		says: "tls.lifetimes.certificate",
 	},
 	{
+		name: "fault 82: a revocation without TLS", bad: `{tls: {mode: Disabled, revocations: [{serial: "a1"}]}}`,
+		good: "{tls: {mode: Disabled, revocations: []}}", says: "tls.revocations|needs tls.mode Enabled",
+	},
+	{
+		name: "fault 82: a serial number as openssl prints it", bad: `{tls: {revocations: [{serial: "A1"}]}}`,
+		good: `{tls: {revocations: [{serial: "a1", reason: "leaked with a laptop"}]}}`, says: "tls.revocations[0].serial|in lower case",
+	},
+	{
+		name: "fault 82: a serial number with colons", bad: `{tls: {revocations: [{serial: "a1:b2"}]}}`,
+		good: `{tls: {revocations: [{serial: "1"}]}}`, says: "tls.revocations[0].serial|without colons",
+	},
+	{
+		name: "fault 82: a serial number with a leading zero", bad: `{tls: {revocations: [{serial: "0a1"}]}}`,
+		good: `{tls: {revocations: [{serial: "10"}]}}`, says: "tls.revocations[0].serial|leading zeros",
+	},
+	{
+		name: "fault 82: a serial number that is longer than any", bad: `{tls: {revocations: [{serial: "` + strings.Repeat("a", 41) + `"}]}}`,
+		good: `{tls: {revocations: [{serial: "` + strings.Repeat("a", 40) + `"}]}}`, says: "tls.revocations[0].serial",
+	},
+	{
+		name: "fault 82: a serial number twice", bad: `{tls: {revocations: [{serial: "a1"}, {serial: "a1", reason: "again"}]}}`,
+		good: `{tls: {revocations: [{serial: "a1"}, {serial: "b2"}]}}`, says: "tls.revocations[1]|Duplicate value",
+	},
+	{
+		name: "fault 82: more revocations than a list takes", bad: "{tls: {revocations: [" + revocations(257) + "]}}",
+		good: "{tls: {revocations: [" + revocations(256) + "]}}", says: "tls.revocations|256",
+	},
+	{
 		name: "class that is no name", bad: "{storage: {storageClassName: Very Fast}}", good: `{storage: {storageClassName: ""}}`,
 		says: "spec.storage.storageClassName|must be the name of a StorageClass",
 	},
+}
+
+// revocations are that many.
+func revocations(count int) string {
+	all := make([]string, 0, count)
+	for i := range count {
+		all = append(all, fmt.Sprintf(`{serial: "1%039x", reason: "%s"}`, i, strings.Repeat("r", 256)))
+	}
+	return strings.Join(all, ", ")
 }
 
 const ephemeralRule = "spec: Invalid value|storage.ephemeral cannot be added to or removed from an existing cluster"

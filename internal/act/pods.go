@@ -99,7 +99,12 @@ func tellVersion(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, v
 func (a *Actor) pod(c *v1alpha1.EtcdCluster, v cluster.View, name string) *corev1.Pod {
 	m, _ := v.Member(name)
 	targeted := build.Targeted(c, v.Target.For(m))
-	return build.Trust(a.Images.Put(targeted, build.Pod(targeted, name, joining(v, name))), v.Target.Trust)
+	return secured(a.Images.Put(targeted, build.Pod(targeted, name, joining(v, name))), v.Target)
+}
+
+// secured is the Pod as it depends on the Secret that it mounts.
+func secured(pod *corev1.Pod, target cluster.Target) *corev1.Pod {
+	return build.Revoking(build.Trust(pod, target.Trust), target.RevokedAt)
 }
 
 // force starts a member with --force-new-cluster: it goes on from its own data as the only member.
@@ -115,7 +120,7 @@ func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 		return ErrChanged // recovered meanwhile: others may have joined, and would be removed
 	}
 	targeted := build.Targeted(c, v.Target)
-	return a.create(ctx, c, build.Trust(a.Images.Put(targeted, build.ForcedPod(targeted, name)), v.Target.Trust), &corev1.Pod{})
+	return a.create(ctx, c, secured(a.Images.Put(targeted, build.ForcedPod(targeted, name)), v.Target), &corev1.Pod{})
 }
 
 // markPods sets labels and annotations of Pods as the step says, and only of those that were observed.

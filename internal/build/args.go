@@ -20,8 +20,9 @@ const (
 	dataMount = "/var/lib/etcd"
 	// dataDir is below the mount, because a volume's root may hold lost+found, which
 	// etcd takes for foreign data.
-	dataDir  = dataMount + "/" + DataDirectory
-	tlsMount = "/etc/etcd-tls"
+	dataDir   = dataMount + "/" + DataDirectory
+	tlsMount  = "/etc/etcd-tls"
+	tlsVolume = "tls"
 )
 
 // Host is the DNS name of a member. It ends in .svc, so that it holds under every

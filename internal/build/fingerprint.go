@@ -67,6 +67,28 @@ func Trust(pod *corev1.Pod, fingerprint string) *corev1.Pod {
 	return pod
 }
 
+// Revoking has a Pod's member refuse the certificates on the list in the Secret that it mounts, and writes on the Pod when one
+// was revoked last; nothing if that is empty, because none ever was. etcd refuses everybody while it cannot read the list, and
+// so the volume names what it takes: the kubelet starts no container before all of it is there. It is no part of the Pod's own
+// fingerprint.
+func Revoking(pod *corev1.Pod, at string) *corev1.Pod {
+	if at == "" {
+		return pod
+	}
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationRevokedAt, at)
+	etcd := Etcd(pod)
+	etcd.Args = append(etcd.Args, "--client-crl-file="+tlsMount+"/"+RevokedKey)
+	for i := range pod.Spec.Volumes {
+		if secret := pod.Spec.Volumes[i].Secret; secret != nil && pod.Spec.Volumes[i].Name == tlsVolume {
+			secret.Items = nil
+			for _, key := range []string{ClientCAKey, ServerCertKey, ServerKeyKey, RevokedKey, PeerCAKey, PeerCertKey, PeerKeyKey} {
+				secret.Items = append(secret.Items, corev1.KeyToPath{Key: key, Path: key})
+			}
+		}
+	}
+	return pod
+}
+
 // Swapped is the fingerprint of a Pod that gets the image of another: its resources
 // are still those that it was built with. One of the first edition was built with
 // those that are wanted, or its image alone could not be exchanged.

@@ -148,7 +148,7 @@ func container(c *v1alpha1.EtcdCluster, member string) corev1.Container {
 		},
 	}
 	if c.IsSecure() {
-		etcd.VolumeMounts = append(etcd.VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: tlsMount, ReadOnly: true})
+		etcd.VolumeMounts = append(etcd.VolumeMounts, corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
 	}
 	return etcd
 }
@@ -188,7 +188,7 @@ func volumes(c *v1alpha1.EtcdCluster, member string) []corev1.Volume {
 		return []corev1.Volume{data}
 	}
 	return []corev1.Volume{data, {
-		Name: "tls",
+		Name: tlsVolume,
 		VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 			SecretName: MemberSecret(c), DefaultMode: ptr.To[int32](0o440),
 		}},

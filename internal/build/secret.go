@@ -19,6 +19,8 @@ const (
 	// PeerCertKey and PeerKeyKey are what members show to each other.
 	PeerCertKey = "peer.crt"
 	PeerKeyKey  = "peer.key"
+	// RevokedKey is the list of the certificates of clients that members refuse, in DER.
+	RevokedKey = "client.crl"
 )
 
 // Names of the authorities, as people ask for them.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -59,6 +60,7 @@ var stays = map[string]change{
 	"storage.quarantine":        func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
 	"tls.lifetimes.authority":   func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Authority.Duration = 90 * time.Minute },
 	"tls.lifetimes.certificate": func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Certificate.Duration = time.Hour },
+	"tls.revocations":           func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Revocations = []v1alpha1.Revocation{{Serial: "a1"}} },
 	"upgrade.backup":            func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
 	"upgrade.onFailure":         func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
 	"recovery.quorumLoss":       func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
@@ -297,5 +299,43 @@ func TestPodIsDeterministic(t *testing.T) {
 		if again := build.Pod(wanted(), "example-0", forming()); !reflect.DeepEqual(again, first) {
 			t.Fatalf("built twice:\n%v\n%v", again, first)
 		}
+	}
+}
+
+// TestRevokingRestartsNobody: a Pod that reads no list is as it was made before there were any, and one that reads it differs by no
+// fingerprint. Its kubelet waits for the list, and brings it all else that it had.
+func TestRevokingRestartsNobody(t *testing.T) {
+	c := example()
+	plain := build.Pod(c, "example-0", forming())
+	pod := build.Revoking(build.Pod(c, "example-0", forming()), "")
+	if !equality.Semantic.DeepEqual(pod, plain) {
+		t.Error("where nothing is revoked the Pod is another one")
+	}
+	pod = build.Revoking(pod, "2026-01-01T01:00:00Z")
+	if build.Change(c, pod) != cluster.Same {
+		t.Error("a Pod that reads a list counts as outdated by its template")
+	}
+	var keys []string
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Secret == nil {
+			continue
+		}
+		for _, item := range volume.Secret.Items {
+			keys = append(keys, item.Key)
+			if item.Path != item.Key {
+				t.Errorf("%s is at %s", item.Key, item.Path)
+			}
+		}
+		if volume.Secret.Optional != nil {
+			t.Error("its kubelet does not wait for the list")
+		}
+	}
+	slices.Sort(keys)
+	want := []string{"client-ca.crt", "client.crl", "peer-ca.crt", "peer.crt", "peer.key", "server.crt", "server.key"}
+	if !slices.Equal(keys, want) {
+		t.Errorf("it mounts %v", keys)
+	}
+	if !slices.Contains(build.Etcd(pod).Args, "--client-crl-file=/etc/etcd-tls/client.crl") {
+		t.Errorf("etcd reads no list: %v", build.Etcd(pod).Args)
 	}
 }

@@ -95,6 +95,7 @@ type Pod struct {
 	Entry         Entry  // what its container does if it starts on an empty data directory
 	Forced        bool   // it was started with --force-new-cluster
 	Distrusts     bool   // it was made with other authorities than are trusted now
+	Permits       bool   // it may have connections by certificates that were revoked since it was made
 	Misled        bool   // etcd does not let it join by the list of members that it was made with, which is old
 	LabelsMissing bool   // labels of ours were removed from it, so that no watch and no Service sees it, or it has no owner
 	Lingers       bool   // it goes on to serve for a moment when it is deleted

@@ -17,6 +17,26 @@ type Authority struct {
 	Request string
 }
 
+// Revocation is how far certificates are revoked. It is empty if none ever was.
+type Revocation struct {
+	At      string          // when one was revoked last, as the Secret says that members mount
+	Serials []string        // that the list in it has, sorted
+	Phase   RevocationPhase // how far it is
+	Await   string          // what is to be seen before members restart, or before it is done; empty if nothing
+}
+
+// RevocationPhase is how far a revocation is.
+type RevocationPhase string
+
+const (
+	// Listed: kubelets bring the list to members.
+	Listed RevocationPhase = "Listed"
+	// CutOff: members restart that may have connections from before.
+	CutOff RevocationPhase = "Restarting"
+	// Revoked: every member refuses what is on the list, and has restarted since.
+	Revoked RevocationPhase = "Revoked"
+)
+
 // RotationPhase is how far the rotation of an authority is.
 type RotationPhase string
 

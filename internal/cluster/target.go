@@ -13,6 +13,7 @@ type Target struct {
 	Before    string // minor version that members may change to only after a backup; empty if none
 	Misnamed  string // what the user's image holds, if that is not the version it was chosen for
 	Trust     string // fingerprint of the authorities in the Secret that members mount; empty if none was ever rotated
+	RevokedAt string // when a certificate was revoked last, by that Secret, which has a list of them then; empty if none ever was
 	// Current is what members ran before, while an update of it has been tried, and has worked nowhere
 	// yet. It is empty at all other times.
 	Current Revision
@@ -26,7 +27,7 @@ type Revision struct{ Version, Image string }
 // that is current: the version that replaces it may fail there, too.
 func (t Target) For(m Member) Target {
 	if t.Current.Version != "" && m.Role == Voter && !m.Pod.Exists() && m.Version == t.Current.Version {
-		return Target{Version: t.Current.Version, Image: t.Current.Image, Trust: t.Trust}
+		return Target{Version: t.Current.Version, Image: t.Current.Image, Trust: t.Trust, RevokedAt: t.RevokedAt}
 	}
 	return t
 }

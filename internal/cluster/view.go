@@ -31,6 +31,7 @@ type View struct {
 	Lost       []Object        // authorities that cannot sign for the members, clients' first
 	Ending     []Ending        // authorities that end soon, clients' first
 	Rotation   Rotation        // of authorities
+	Revocation Revocation      // of certificates
 	Misfits    []Object        // parts of volumes that are not as wanted, by part and name
 	Refused    []Object        // volumes that Kubernetes does not let grow, by name
 	Foreign    []Object        // objects of other owners that have a name which the cluster needs

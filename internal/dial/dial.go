@@ -101,7 +101,8 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 	if err != nil {
 		return identity{}, err
 	}
-	source := string(held.ClientCA.Bundle()) + string(held.ClientCA.KeyPEM) + string(held.Server.CertPEM) + string(held.Root.CertPEM)
+	source := string(held.ClientCA.Bundle()) + string(held.ClientCA.KeyPEM) + string(held.Server.CertPEM) + string(held.Root.CertPEM) +
+		string(held.List())
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	now := d.Now()

@@ -20,7 +20,8 @@ import (
 const sightTimeout = time.Second
 
 // Sight makes a TLS handshake with each port of a member, to see which certificate it shows and which authorities it
-// trusts, and sends nothing. The certificates that it presents are the members' own.
+// trusts, and sends nothing. The certificates that it presents are the members' own. Where members have a list of revoked
+// certificates it makes two more, to see whether the member refuses what is on it.
 func (d *Dialer) Sight(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) trust.Sight {
 	sight := trust.Sight{Member: m.Name}
 	held, err := d.held(ctx, c)
@@ -36,6 +37,9 @@ func (d *Dialer) Sight(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.M
 	var both sync.WaitGroup
 	both.Go(func() { sight.Client = look(v1alpha1.ClientPort, held.Server) })
 	both.Go(func() { sight.Peer = look(v1alpha1.PeerPort, held.Peer) })
+	if len(held.List()) > 0 {
+		both.Go(func() { sight.Refusal = d.refusal(ctx, c, m, held) })
+	}
 	both.Wait()
 	return sight
 }

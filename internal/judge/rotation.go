@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
@@ -25,9 +26,31 @@ func (s *Snapshot) held() trust.Held {
 // IsRotating says whether an authority is rotated.
 func IsRotating(s Snapshot) bool { return s.Cluster.IsSecure() && s.held().IsRotating() }
 
-// Seen are the members to look at for what they show and accept: all that run, while an authority is rotated.
+// IsRevoking says whether certificates were revoked that may yet be of use to somebody.
+func IsRevoking(s Snapshot) bool {
+	return s.Cluster.IsSecure() && s.held().IsRevoking(s.Cluster, s.made())
+}
+
+// made are what the Pods of members say of when a certificate was revoked last before they were made.
+func (s *Snapshot) made() map[string]string {
+	made := map[string]string{}
+	for i := range s.Pods {
+		if pod := &s.Pods[i]; pod.Labels[v1alpha1.LabelMember] == pod.Name {
+			made[pod.Name] = pod.Annotations[v1alpha1.AnnotationRevokedAt]
+		}
+	}
+	return made
+}
+
+// revocation is how far certificates are revoked.
+func (j *judgement) revocation() cluster.Revocation {
+	return j.held().Revocation(j.c, trust.Facts{Now: j.Now, Members: j.listed(), Sights: j.Sights, Users: j.Users, Made: j.made()})
+}
+
+// Seen are the members to look at for what they show, accept and refuse: all that run, while an authority is rotated or a
+// certificate revoked.
 func Seen(s Snapshot) []cluster.Member {
-	if !IsRotating(s) {
+	if !IsRotating(s) && !IsRevoking(s) {
 		return nil
 	}
 	running, ask := Running(s)

@@ -51,8 +51,8 @@ type Snapshot struct {
 	Asleep   bool                       // what is below was not read, because the cluster hibernates
 	Secrets  map[string]*corev1.Secret  // that the cache shows, by name
 	Services map[string]*corev1.Service // by name
-	Sights   []trust.Sight              // of members that run, while an authority is rotated
-	Users    []*corev1.Secret           // of EtcdUsers of the cluster, while an authority is rotated
+	Sights   []trust.Sight              // of members that run, while an authority is rotated or a certificate revoked
+	Users    []*corev1.Secret           // of EtcdUsers of the cluster, as long
 	Budget   *policyv1.PodDisruptionBudget
 	Policy   *networkingv1.NetworkPolicy
 }

@@ -24,14 +24,17 @@ func (j *judgement) target() {
 	v.Target = j.transition().Target()
 	trusted, known := j.held().Trust()
 	v.Target.Trust = trusted
+	v.Revocation = j.revocation()
+	v.Target.RevokedAt = v.Revocation.At
 	v.Target.Misnamed = j.misnamed()
 	listed := cluster.Names(slices.DeleteFunc(j.sorted(), cluster.Not(cluster.IsListed)))
 	for name, pod := range j.pods {
 		m := j.member(name)
 		m.Pod.Distrusts = known && pod.Annotations[v1alpha1.AnnotationTrust] != trusted
 		m.Pod.Change = j.change(build.Targeted(c, v.Target.For(*m)), pod)
-		if m.Pod.Distrusts {
-			m.Pod.Change = cluster.Rebuild // etcd reads whom it trusts only when it starts
+		m.Pod.Permits = known && v.Revocation.Await == "" && pod.Annotations[v1alpha1.AnnotationRevokedAt] != v.Revocation.At
+		if m.Pod.Distrusts || m.Pod.Permits {
+			m.Pod.Change = cluster.Rebuild // etcd reads whom it trusts only when it starts, and connections that are open stay so
 		}
 		m.Pod.Cramped = c.QuotaBytes() < min(build.QuotaOf(pod), m.DBSize)
 		if !m.Started && build.IsJoining(pod) && j.emptied[name] { // it has no data yet

@@ -157,7 +157,7 @@ func (c clients) descent(ctx context.Context, s *judge.Snapshot) {
 	a.GoesDown, a.GoesDownErr = c[a.Member].DowngradeEnabled(ctx)
 }
 
-// sights looks at what members show and accept, while an authority is rotated.
+// sights looks at what members show, accept and refuse, while an authority is rotated or a certificate revoked.
 func (o *Observer) sights(ctx context.Context, s *judge.Snapshot) {
 	members := judge.Seen(*s)
 	s.Sights = make([]trust.Sight, len(members))

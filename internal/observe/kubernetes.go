@@ -194,9 +194,9 @@ func read[T client.Object](ctx context.Context, from client.Reader, key client.O
 	return into, nil
 }
 
-// users reads the Secrets of EtcdUsers of the cluster, while an authority is rotated: what applications mount.
+// users reads the Secrets of EtcdUsers of the cluster, while an authority is rotated or a certificate revoked: what applications mount.
 func (o *Observer) users(ctx context.Context, s *judge.Snapshot) error {
-	if !judge.IsRotating(*s) {
+	if !judge.IsRotating(*s) && !judge.IsRevoking(*s) {
 		return nil
 	}
 	c := s.Cluster

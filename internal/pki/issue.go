@@ -32,6 +32,7 @@ type Request struct {
 	IPs            []net.IP
 	Server, Client bool
 	Lifetime       time.Duration
+	Serial         string // in hexadecimal; empty for a random one
 }
 
 // NewCA makes a self-signed CA. It may sign leaves only, never another CA. Its subject also says
@@ -70,7 +71,13 @@ func Issue(random io.Reader, now time.Time, ca Pair, r Request) (Pair, error) {
 	if err := canSign(signer.Leaf, now); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", r.CommonName, err)
 	}
-	pair, err := sign(random, r.template(now, signer.Leaf), signer.Leaf, signer.PrivateKey)
+	template := r.template(now, signer.Leaf)
+	if r.Serial != "" {
+		if template.SerialNumber, err = parseSerial(r.Serial); err != nil {
+			return Pair{}, fmt.Errorf("issue certificate %q: %w", r.CommonName, err)
+		}
+	}
+	pair, err := sign(random, template, signer.Leaf, signer.PrivateKey)
 	if err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", r.CommonName, err)
 	}

@@ -104,7 +104,7 @@ func (w *world) hash() uint64 {
 		v.Backup, v.Offer, v.Record.Awaited, v.Rotation.Await, v.Rotation.Together,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Restore, v.Record.Adopted,
 		v.Record.Policed,
-		v.Record.NextSerial, v.Record.Revision, v.Generation,
+		v.Record.NextSerial, v.Record.Revision, v.Generation, [3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -118,6 +118,7 @@ func (w *world) hash() uint64 {
 	writeAll(&h, v.Objects)
 	writeAll(&h, v.Lost)
 	writeAll(&h, v.Ending)
+	writeAll(&h, v.Revocation.Serials)
 	writeAll(&h, v.Rotation.Turns)
 	writeAll(&h, v.Rotation.Authorities)
 	writeAll(&h, v.Misfits)
@@ -149,6 +150,7 @@ type view struct {
 	adopted, policed                bool
 	nextSerial                      int
 	revision, generation            int64
+	revocation                      [3]string
 }
 
 // writeAll ends with how many there were: one that moves to the next list counts.

@@ -109,6 +109,7 @@ var changes = []clause{
 		{"delete expired volumes", deleteExpired, "deletes volumes whose quarantine is over"},
 		{"rotate authorities", rotate, "replaces an authority in passes: both are trusted, the next one signs, the old one is dropped"},
 		{"report what cannot be done", reportBlocked, "refuses with what is wanted and cannot be done"},
+		{"revoke certificates", revoke, "waits until every member was seen to refuse certificates that are revoked"},
 	}},
 }
 

@@ -68,7 +68,7 @@ var arguments = []string{
 	"forbidden",
 	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
-	"rollback", "rotate", "size",
+	"revoking", "rollback", "rotate", "size",
 	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "unwanted", "version",
 }
 
@@ -133,6 +133,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 			v.Lost = append(v.Lost, cluster.Object{Kind: "Secret", Name: name, Why: "it is missing", Holder: holder})
 		}
 	}
+	d.MaybeScanArgs(t, "revoking", &v.Revocation.Await)
 	var rotate string
 	if d.MaybeScanArgs(t, "rotate", &rotate) || d.HasArg("held") {
 		due := strings.HasPrefix(rotate, "due") || d.HasArg("held")
@@ -379,6 +380,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Phase, m.Pod.Deletion, m.Pod.Ready = cluster.Finished, cluster.Ended, false
 	case "outdated":
 		m.Pod.Change = cluster.Rebuild
+		w.fate(m.Name).stale = true
+	case "permits":
+		m.Pod.Permits, m.Pod.Change = true, cluster.Rebuild
 		w.fate(m.Name).stale = true
 	case "swap":
 		m.Pod.Change, m.Pod.Image, m.Version = cluster.Swap, "3.6.11", "3.6.11"

@@ -121,10 +121,14 @@ func restart(v cluster.View, m cluster.Member) Step {
 
 // whatHasChanged says why a member restarts.
 func whatHasChanged(m cluster.Member) string {
-	if m.Pod.Distrusts {
+	switch {
+	case m.Pod.Distrusts:
 		return "it was made with other authorities than are trusted now"
+	case m.Pod.Permits:
+		return "certificates were revoked since it was made, and connections by them may be open"
+	default:
+		return "the spec has changed"
 	}
-	return "the spec has changed"
 }
 
 // awaitDrain restarts no voter while the others are a quorum only with voters on cordoned

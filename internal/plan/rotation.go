@@ -21,6 +21,15 @@ func rotate(v cluster.View) Step {
 	}
 }
 
+// revoke waits for what is to be seen before a certificate counts as revoked. Where members are to restart for it, the facts say
+// that they are outdated.
+func revoke(v cluster.View) Step {
+	if v.Revocation.Await == "" {
+		return nil
+	}
+	return Wait{For: v.Revocation.Await}
+}
+
 // introduceBoth finishes an introduction of which only one authority has been written, before members mount that one: they
 // would restart once for each.
 func introduceBoth(v cluster.View) Step {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,6 +28,9 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 	if reason := plan.KindOf(step).Event; reason != "" && err == nil {
 		events = append(events, Event{corev1.EventTypeNormal, reason, "Step", shortened(step.String())})
 	}
+	if note := revokedSince(before.Revocations, after.Revocations); note != "" {
+		events = append(events, Event{corev1.EventTypeNormal, "CertificatesRevoked", "Observe", note})
+	}
 	if c := turned(before, after, v1alpha1.ConditionAvailable); c != nil && !isForming(c) {
 		events = append(events, Event{severity(c), c.Reason, "Observe", c.Message})
 	}
@@ -38,6 +42,16 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 		events = append(events, Event{corev1.EventTypeWarning, v1alpha1.ReasonAuthorityEnds, "Observe", c.Message})
 	}
 	return events
+}
+
+// revokedSince says that certificates are revoked; empty if that is no news.
+func revokedSince(before, after *v1alpha1.RevocationStatus) string {
+	isDone := func(r *v1alpha1.RevocationStatus) bool { return r != nil && r.Phase == string(cluster.Revoked) }
+	if !isDone(after) || isDone(before) && before.RevokedAt == after.RevokedAt {
+		return ""
+	}
+	return shortened(fmt.Sprintf("every member refuses certificates that are revoked, and no connection by them is left: serial numbers %s",
+		strings.Join(after.Serials, ", ")))
 }
 
 // isForming says whether the cluster has yet to serve for the first time, which is no news.

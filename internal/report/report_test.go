@@ -416,6 +416,10 @@ func moments() []moment {
 		{"authority-awaited", formed(), with(func(v *cluster.View) {
 			v.Rotation = rotation(cluster.Introduced)
 		}), plan.Wait{For: "a-1 at port 2379 to trust the next authority of Secret a-client-ca"}, nil},
+		{"revocation-awaited", formed(), with(func(v *cluster.View) {
+			v.Revocation = revocation(cluster.Listed)
+		}), plan.Wait{For: "a-1 to refuse certificates that are revoked"}, nil},
+		{"revoked", formed(), with(func(v *cluster.View) { v.Revocation = revocation(cluster.Revoked) }), plan.Done{}, nil},
 		{"reserve", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.ReserveName(healthy(), "a-3"), nil},
 		{"reserve-failed", formed(), with(func(v *cluster.View) { v.Want.Size = 5 }), plan.ReserveName(healthy(), "a-3"), errWrite},
 		{
@@ -528,6 +532,9 @@ func pageOf(status v1alpha1.EtcdClusterStatus, events []report.Event) page {
 	}
 	if len(status.Authorities) > 0 {
 		p.Facts["authorities"] = status.Authorities
+	}
+	if status.Revocations != nil {
+		p.Facts["revocations"] = status.Revocations
 	}
 	if status.Rollback != nil {
 		p.Record["rollback"] = status.Rollback
@@ -737,6 +744,10 @@ func everyStep() []plan.Step {
 		plan.Refuse{Because: "x"},
 		plan.Done{},
 	}
+}
+
+func revocation(phase cluster.RevocationPhase) cluster.Revocation {
+	return cluster.Revocation{At: "2026-01-31T10:00:00.5Z", Serials: []string{"a1b2", "c3"}, Phase: phase}
 }
 
 // rotation is what is told of the authorities while that of clients is in a phase.

@@ -47,6 +47,9 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 
 // format is the oldest one that an operator must understand to do no harm.
 func format(status v1alpha1.EtcdClusterStatus, v cluster.View) int32 {
+	if status.Revocations != nil {
+		return v1alpha1.FormatRevoking
+	}
 	begins := v.Restore.Wanted && status.Bootstrap == nil && status.ClusterID == ""
 	if begins || (&v1alpha1.EtcdCluster{Status: status}).IsRestoring() {
 		return v1alpha1.FormatRestoring
@@ -133,6 +136,9 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	if len(v.Rotation.Authorities) > 0 {
 		status.Authorities = authorities(v.Rotation.Authorities)
 	}
+	if v.Revocation.At != "" {
+		status.Revocations = revocations(v.Revocation)
+	}
 	status.TargetVersion = v.Target.Version
 	status.VolumeSize = volumeSize(status, v)
 	status.LegacyEntries = legacyEntries(status, v)
@@ -173,6 +179,11 @@ func authorities(all []cluster.Authority) []v1alpha1.AuthorityStatus {
 		told = append(told, status)
 	}
 	return told
+}
+
+// revocations are what people are told of certificates that are revoked.
+func revocations(r cluster.Revocation) *v1alpha1.RevocationStatus {
+	return &v1alpha1.RevocationStatus{Phase: string(r.Phase), RevokedAt: r.At, Serials: r.Serials}
 }
 
 // volumeSize is what the smallest volume asks for; what was known before while there

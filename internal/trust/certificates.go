@@ -16,16 +16,21 @@ const clientUser = "client"
 
 // check says why a certificate must be issued again; nil if it still serves, or if there is one and nobody can issue
 // another before the next authority signs.
-func (a Authority) check(leaf pki.Pair, r pki.Request, now time.Time) error {
+func (a Authority) check(c *v1alpha1.EtcdCluster, leaf pki.Pair, r pki.Request, now time.Time) error {
 	if a.Phase() == cluster.Introduced && !a.Signs(now) && usable(leaf) == nil {
 		return nil
+	}
+	if isRevoked(c, leaf) {
+		return errRevoked
 	}
 	return pki.Check(leaf, a.Pair, r, now)
 }
 
 // issue makes a certificate, or keeps the one that there is if nothing is wrong with it.
-func (a Authority) issue(random io.Reader, now time.Time, have pki.Pair, r pki.Request) (pki.Pair, error) {
-	if a.check(have, r, now) == nil {
+func (a Authority) issue(
+	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, have pki.Pair, r pki.Request,
+) (pki.Pair, error) {
+	if a.check(c, have, r, now) == nil {
 		return have, nil
 	}
 	return pki.Issue(random, now, a.Pair, r)

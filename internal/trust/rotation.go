@@ -31,17 +31,25 @@ const (
 
 // Facts are what else the next pass of a rotation depends on.
 type Facts struct {
-	Now     time.Time        // by the clock that Secrets were written by
-	Come    time.Time        // that has come by the API server's clock, too: a wrong one alone rotates nothing
-	Members []string         // that etcd lists
-	Sights  []Sight          // of members that run
-	Users   []*corev1.Secret // of EtcdUsers of the cluster
+	Now     time.Time         // by the clock that Secrets were written by
+	Come    time.Time         // that has come by the API server's clock, too: a wrong one alone rotates nothing
+	Members []string          // that etcd lists
+	Sights  []Sight           // of members that run
+	Users   []*corev1.Secret  // of EtcdUsers of the cluster
+	Made    map[string]string // what the Pods of members that have one say of when a certificate was revoked last
 }
 
 // A Sight is what one member shows and accepts at its ports.
 type Sight struct {
 	Member       string
 	Client, Peer Port
+	Refusal      Refusal // of what is revoked
+}
+
+// Refusal is whether a member refuses the list of revoked certificates that the Secret has which it mounts.
+type Refusal struct {
+	Is  bool
+	Err string // why it is not known; empty if it is
 }
 
 // A Port is what a TLS handshake with a member tells. None of it was verified.

@@ -31,6 +31,7 @@ type Held struct {
 	rootEndpoints        string
 	trust                string // fingerprint that is written on the members' Secret
 	written              written
+	revocation           revocation
 }
 
 // written is since when the Secrets that are mounted have the authorities of peers and of clients that they have, and
@@ -85,6 +86,7 @@ func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) Held {
 	}
 	if memberSecret != nil {
 		held.trust = memberSecret.Annotations[v1alpha1.AnnotationTrust]
+		held.revocation = readRevocation(memberSecret)
 	}
 	return held
 }
@@ -135,16 +137,16 @@ func (h Held) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
 		return errors.Join(
 			same("client authority", h.memberCAs[0], h.ClientCA.Bundle()), same("peer authority", h.memberCAs[1], h.PeerCA.Bundle()),
 			same("fingerprint of authorities", []byte(h.trust), []byte(h.wantedTrust())),
-			h.ClientCA.check(h.Server, serverRequest(c), now), h.PeerCA.check(h.Peer, peerRequest(c), now))
+			h.ClientCA.check(c, h.Server, serverRequest(c), now), h.PeerCA.check(c, h.Peer, peerRequest(c), now), h.listFault(c, now))
 	case c.RootSecret():
 		return errors.Join(same("list of endpoints", []byte(h.rootEndpoints), []byte(build.Endpoint(c))),
-			same("authority", h.rootCA, h.ClientCA.Bundle()), h.ClientCA.check(h.Root, rootRequest(c), now))
+			same("authority", h.rootCA, h.ClientCA.Bundle()), h.ClientCA.check(c, h.Root, rootRequest(c), now))
 	}
 	endpoints := same("list of endpoints", []byte(h.endpoints), []byte(build.Endpoint(c)))
 	if !c.IsSecure() {
 		return endpoints
 	}
-	return errors.Join(endpoints, same("authority", h.clientCA, h.ClientCA.Bundle()), h.ClientCA.check(h.Client, userRequest(c), now))
+	return errors.Join(endpoints, same("authority", h.clientCA, h.ClientCA.Bundle()), h.ClientCA.check(c, h.Client, userRequest(c), now))
 }
 
 // CanMake says whether the Secret of that name can be made now. It cannot while an authority is replaced that can
@@ -192,8 +194,8 @@ func (h *Held) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, na
 		return build.Client(c, nil, nil, nil), nil
 	}
 	var err error
-	since := h.ClientCA.since(h.written.client, now, h.clientCA, h.Client)
-	if h.Client, err = h.ClientCA.issue(random, now, h.Client, userRequest(c)); err != nil {
+	since := h.ClientCA.since(c, h.written.client, now, h.clientCA, h.Client)
+	if h.Client, err = h.ClientCA.issue(random, now, c, h.Client, userRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue client certificate: %w", err)
 	}
 	secret := build.Client(c, h.ClientCA.Bundle(), h.Client.CertPEM, h.Client.KeyPEM)
@@ -220,25 +222,32 @@ func (h *Held) keep(c *v1alpha1.EtcdCluster, name string, a Authority) *corev1.S
 
 func (h *Held) makeMember(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
 	var err error
-	since := h.PeerCA.since(h.written.peer, now, h.memberCAs[1], h.Peer)
-	if h.Server, err = h.ClientCA.issue(random, now, h.Server, serverRequest(c)); err != nil {
+	since := h.PeerCA.since(c, h.written.peer, now, h.memberCAs[1], h.Peer)
+	if h.Server, err = h.ClientCA.issue(random, now, c, h.Server, serverRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue server certificate: %w", err)
 	}
-	if h.Peer, err = h.PeerCA.issue(random, now, h.Peer, peerRequest(c)); err != nil {
+	if h.Peer, err = h.PeerCA.issue(random, now, c, h.Peer, peerRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue peer certificate: %w", err)
 	}
+	if h.revocation, err = h.revoke(random, now, c); err != nil {
+		return nil, err
+	}
 	notes := writtenSince(since)
-	notes[v1alpha1.AnnotationTrust] = h.wantedTrust()
-	return build.Noted(build.MemberTLS(c, map[string][]byte{
+	notes[v1alpha1.AnnotationTrust], notes[v1alpha1.AnnotationRevokedAt] = h.wantedTrust(), h.revocation.at
+	data := map[string][]byte{
 		build.ClientCAKey: h.ClientCA.Bundle(), build.ServerCertKey: h.Server.CertPEM, build.ServerKeyKey: h.Server.KeyPEM,
 		build.PeerCAKey: h.PeerCA.Bundle(), build.PeerCertKey: h.Peer.CertPEM, build.PeerKeyKey: h.Peer.KeyPEM,
-	}), notes), nil
+	}
+	if len(h.revocation.list) > 0 {
+		data[build.RevokedKey] = h.revocation.list
+	}
+	return build.Noted(build.MemberTLS(c, data), notes), nil
 }
 
-// since is when a Secret got the authorities that it is to have, and a certificate by the one that signs: now, unless it
-// has had them before. A certificate that is only issued again makes nobody wait.
-func (a Authority) since(written, now time.Time, bundle []byte, leaf pki.Pair) time.Time {
-	if len(bundle) == 0 || bytes.Equal(bundle, a.Bundle()) && pki.IsSignedBy(leaf, a.Pair) {
+// since is when a Secret got the authorities that it is to have, and a certificate by the one that signs which is not revoked:
+// now, unless it has had them before. A certificate that is only issued again makes nobody wait.
+func (a Authority) since(c *v1alpha1.EtcdCluster, written, now time.Time, bundle []byte, leaf pki.Pair) time.Time {
+	if len(bundle) == 0 || bytes.Equal(bundle, a.Bundle()) && pki.IsSignedBy(leaf, a.Pair) && !isRevoked(c, leaf) {
 		return written
 	}
 	return now
@@ -253,7 +262,7 @@ func writtenSince(at time.Time) map[string]string {
 
 func (h *Held) makeRoot(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
 	var err error
-	if h.Root, err = h.ClientCA.issue(random, now, h.Root, rootRequest(c)); err != nil {
+	if h.Root, err = h.ClientCA.issue(random, now, c, h.Root, rootRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue the certificate of %s: %w", v1alpha1.RootUser, err)
 	}
 	return build.Root(c, h.ClientCA.Bundle(), h.Root.CertPEM, h.Root.KeyPEM), nil

@@ -53,7 +53,7 @@ func (h Held) UserFault(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *c
 		return fmt.Errorf("it has no password of %d to %d bytes", shortest, longest)
 	}
 	return errors.Join(same("authority", secret.Data[build.CAKey], h.ClientCA.Bundle()),
-		h.ClientCA.check(pairOf(secret.Data), identityRequest(c, u), now))
+		h.ClientCA.check(c, pairOf(secret.Data), identityRequest(c, u), now))
 }
 
 // IsPassword says whether it can be the password of a user.
@@ -68,8 +68,8 @@ func (h Held) MakeUser(
 	if there != nil {
 		old = there.Data
 	}
-	since := h.ClientCA.since(writtenAt(there), now, old[build.CAKey], pairOf(old))
-	pair, err := h.ClientCA.issue(random, now, pairOf(old), identityRequest(c, u))
+	since := h.ClientCA.since(c, writtenAt(there), now, old[build.CAKey], pairOf(old))
+	pair, err := h.ClientCA.issue(random, now, c, pairOf(old), identityRequest(c, u))
 	if err != nil {
 		return nil, fmt.Errorf("issue the certificate of user %s: %w", u.User(), err)
 	}

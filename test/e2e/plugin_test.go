@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 
@@ -23,19 +21,7 @@ func plugin() {
 		c = create(newCluster(namespace, "source", oneMember))
 		newVolumeStore(namespace, "offsite")
 		data = fill(c)
-		built := filepath.Join(GinkgoT().TempDir(), "kubectl-etcd")
-		run("go", "build", "-o", built, filepath.Join(top, "cmd", "kubectl-etcd"))
-		etcd = func(code int, arguments ...string) string {
-			GinkgoHelper()
-			command := exec.Command(built, append([]string{"--namespace", namespace}, arguments...)...)
-			command.Env = os.Environ()
-			output, err := command.CombinedOutput()
-			if code == 0 {
-				Expect(err).NotTo(HaveOccurred(), "%s", output)
-			}
-			Expect(command.ProcessState.ExitCode()).To(Equal(code), "%s", output)
-			return string(output)
-		}
+		etcd = kubectlEtcd(namespace)
 	})
 
 	It("backs up, and waits until that is verified", func() {

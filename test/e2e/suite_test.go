@@ -70,6 +70,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("an operator that dies halfway", Label("faults", "long"), Ordered, ContinueOnFailure, halfway)
 	Describe("alarms", Label("faults", "long"), alarms)
 	Describe("rotation of authorities", Label("faults", "long"), rotations)
+	Describe("revocation of certificates", Label("faults", "long"), revocations)
 	Describe("lost authorities", Label("faults", "long"), lostAuthorities)
 	Describe("members that do not belong", Label("faults", "long"), strangers)
 

@@ -130,13 +130,18 @@ func secretNamed(c *v1alpha1.EtcdCluster, name string) *corev1.Secret {
 // authentication was enabled, or it is nobody.
 func as(c *v1alpha1.EtcdCluster, name string) *clientv3.Client {
 	GinkgoHelper()
-	secret := secretNamed(c, name)
+	return holding(c, secretNamed(c, name), pods(c)...)
+}
+
+// holding is a client of these members with what was in a Secret once.
+func holding(c *v1alpha1.EtcdCluster, secret *corev1.Secret, of ...corev1.Pod) *clientv3.Client {
+	GinkgoHelper()
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
 	Expect(err).NotTo(HaveOccurred())
 	pool := x509.NewCertPool()
 	Expect(pool.AppendCertsFromPEM(secret.Data["ca.crt"])).To(BeTrue())
 	var endpoints []string
-	for _, p := range pods(c) {
+	for _, p := range of {
 		endpoints = append(endpoints, endpoint(c, p))
 	}
 	config := settings(endpoints, &tls.Config{
