@@ -22,8 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/act"
@@ -51,10 +49,12 @@ const (
 type Options struct {
 	MetricsAddress  string // 0 turns metrics off
 	InsecureMetrics bool   // serve metrics over HTTP and to everybody
-	ProbeAddress    string // 0 turns probes off
-	LeaderElect     bool
-	LeaseNamespace  string   // default: the Pod's own
-	Namespaces      []string // to watch; none means all
+	// MetricsCertificate is what the metrics endpoint shows. Default: a self-signed certificate.
+	MetricsCertificate MetricsCertificate
+	ProbeAddress       string // 0 turns probes off
+	LeaderElect        bool
+	LeaseNamespace     string   // default: the Pod's own
+	Namespaces         []string // to watch; none means all
 	// Images are to be taken for versions of etcd where the user chooses none.
 	Images build.Images
 	// Limits are what EtcdClusters may ask for.
@@ -148,12 +148,16 @@ func managerOptions(chosen Options) (ctrl.Options, error) {
 			return ctrl.Options{}, fmt.Errorf("build the scheme: %w", err)
 		}
 	}
+	metrics, err := metricsOptions(chosen)
+	if err != nil {
+		return ctrl.Options{}, err
+	}
 	return ctrl.Options{
 		Scheme:                 scheme,
 		Cache:                  cacheOptions(chosen.Namespaces),
 		Client:                 clientOptions(chosen.Namespaces),
 		NewClient:              newBoundedClient,
-		Metrics:                metricsOptions(chosen),
+		Metrics:                metrics,
 		HealthProbeBindAddress: chosen.ProbeAddress,
 		LeaderElection:         chosen.LeaderElect,
 		// A replica that stands by watches what the one that leads does. Names of
@@ -245,14 +249,4 @@ func withKind(object any) (any, error) {
 // preconditions keep it safe where that is not possible.
 func clientOptions(namespaces []string) client.Options {
 	return client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(len(namespaces) < 2)}}
-}
-
-// metricsOptions serve metrics over HTTPS to those whom Kubernetes knows and allows.
-func metricsOptions(chosen Options) metricsserver.Options {
-	if chosen.InsecureMetrics {
-		return metricsserver.Options{BindAddress: chosen.MetricsAddress}
-	}
-	return metricsserver.Options{
-		BindAddress: chosen.MetricsAddress, SecureServing: true, FilterProvider: filters.WithAuthenticationAndAuthorization,
-	}
 }
