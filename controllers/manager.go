@@ -209,6 +209,13 @@ func addController(
 	if err := users.SetupWithManager(manager); err != nil {
 		return err
 	}
+	begins := &Imports{
+		client: manager.GetClient(), live: named{manager.GetAPIReader()}, asked: respondents{manager.GetClient(), dialer},
+		events: reconciler.Events, leads: reconciler.Actor.Leads, installation: nameOf(lock), now: chosen.Now,
+	}
+	if err := begins.SetupWithManager(manager); err != nil {
+		return err
+	}
 	return addBackups(manager, config, nameOf(lock), reconciler.Actor.Leads, clock.ahead, chosen)
 }
 

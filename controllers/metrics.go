@@ -52,7 +52,7 @@ func (chosen Options) checkMetricsCertificate() error {
 	case chosen.InsecureMetrics:
 		return fmt.Errorf("%s names a certificate, but with --metrics-insecure none is shown: leave out one of the two", given)
 	case chosen.MetricsAddress == "0":
-		return errors.New(given + " names a certificate, but with --metrics-bind-address=0 there is no metrics endpoint: leave out one of the two")
+		return fmt.Errorf("%s names a certificate, but with --metrics-bind-address=0 nothing shows it: leave out one of the two", given)
 	}
 	certificate, key := cmp.Or(c.Certificate, corev1.TLSCertKey), cmp.Or(c.Key, corev1.TLSPrivateKeyKey)
 	if _, err := tls.LoadX509KeyPair(filepath.Join(c.Folder, certificate), filepath.Join(c.Folder, key)); err != nil {
