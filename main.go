@@ -128,6 +128,7 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 	flags := flag.NewFlagSet("etcd-operator", flag.ContinueOnError)
 	flags.StringVar(&chosen.MetricsAddress, "metrics-bind-address", ":8443", "address of the metrics endpoint; 0 turns it off")
 	flags.BoolVar(&chosen.InsecureMetrics, "metrics-insecure", false, "serve metrics over HTTP and to everybody")
+	certificateFlags(flags, &chosen.MetricsCertificate)
 	flags.StringVar(&chosen.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flags.BoolVar(&chosen.LeaderElect, "leader-elect", false, "act only while holding the lease, so that two replicas never act at once")
 	flags.StringVar(&chosen.LeaseNamespace, "leader-election-namespace", "", "namespace of the lease; default: the pod's own")
@@ -149,6 +150,16 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 		}
 	}
 	return chosen, logging, nil
+}
+
+// certificateFlags name the certificate of the metrics endpoint. Operator Lifecycle Manager gives no flags, but variables: those of
+// spec.config of a Subscription.
+func certificateFlags(flags *flag.FlagSet, c *controllers.MetricsCertificate) {
+	flags.StringVar(&c.Folder, controllers.MetricsCertFlag, os.Getenv(controllers.MetricsCertVariable),
+		"folder with the certificate of the metrics endpoint and its key, such as a mounted Secret; read again when they change; "+
+			"default: the variable "+controllers.MetricsCertVariable+", else a self-signed certificate")
+	flags.StringVar(&c.Certificate, "metrics-cert-name", "", "file of the certificate in --"+controllers.MetricsCertFlag+"; default: tls.crt")
+	flags.StringVar(&c.Key, "metrics-cert-key", "", "file of the key in --"+controllers.MetricsCertFlag+"; default: tls.key")
 }
 
 // limitFlags are those by which an administrator says what EtcdClusters may ask for.

@@ -73,6 +73,15 @@ func TestParse(t *testing.T) {
 	if _, _, err := parse([]string{"--allowed-images=a*"}); err == nil || !strings.Contains(err.Error(), "allowed-images") {
 		t.Errorf("a pattern that means nothing: %v", err)
 	}
+	t.Setenv("METRICS_CERT_PATH", "/from/environment")
+	for want, args := range map[string][]string{
+		"{/from/environment  }":    nil,
+		"{/from/flag c.crt k.key}": {"--metrics-cert-path=/from/flag", "--metrics-cert-name=c.crt", "--metrics-cert-key=k.key"},
+	} {
+		if chosen, _, err := parse(args); err != nil || fmt.Sprint(chosen.MetricsCertificate) != want {
+			t.Errorf("%q: the certificate of metrics is %v, want %s: %v", args, chosen.MetricsCertificate, want, err)
+		}
+	}
 	if _, _, err := parse([]string{"--leader-elect", "extra"}); err == nil {
 		t.Error("an argument that means nothing is accepted")
 	}

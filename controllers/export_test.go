@@ -100,3 +100,8 @@ func NewScheduleReconciler(live client.Client, recorder events.EventRecorder, no
 func NewUsersReconciler(live client.Client, dialer observe.Members, recorder events.EventRecorder, now func() time.Time) *Users {
 	return &Users{client: live, remembered: &secretMemory{now: now}, live: live, dialer: dialer, events: recorder, now: now, random: rand.Reader}
 }
+
+// NewImportsReconciler is one that is called by hand, reads nothing from a cache, and asks members through that dialer.
+func NewImportsReconciler(live client.Client, dialer observe.Members, recorder events.EventRecorder, now func() time.Time) *Imports {
+	return &Imports{client: live, live: named{live}, asked: respondents{live, dialer}, events: recorder, now: now}
+}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -22,8 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/act"
@@ -51,10 +50,12 @@ const (
 type Options struct {
 	MetricsAddress  string // 0 turns metrics off
 	InsecureMetrics bool   // serve metrics over HTTP and to everybody
-	ProbeAddress    string // 0 turns probes off
-	LeaderElect     bool
-	LeaseNamespace  string   // default: the Pod's own
-	Namespaces      []string // to watch; none means all
+	// MetricsCertificate is what the metrics endpoint shows. Default: a self-signed certificate.
+	MetricsCertificate MetricsCertificate
+	ProbeAddress       string // 0 turns probes off
+	LeaderElect        bool
+	LeaseNamespace     string   // default: the Pod's own
+	Namespaces         []string // to watch; none means all
 	// Images are to be taken for versions of etcd where the user chooses none.
 	Images build.Images
 	// Limits are what EtcdClusters may ask for.
@@ -148,12 +149,16 @@ func managerOptions(chosen Options) (ctrl.Options, error) {
 			return ctrl.Options{}, fmt.Errorf("build the scheme: %w", err)
 		}
 	}
+	metrics, err := metricsOptions(chosen)
+	if err != nil {
+		return ctrl.Options{}, err
+	}
 	return ctrl.Options{
 		Scheme:                 scheme,
 		Cache:                  cacheOptions(chosen.Namespaces),
 		Client:                 clientOptions(chosen.Namespaces),
 		NewClient:              newBoundedClient,
-		Metrics:                metricsOptions(chosen),
+		Metrics:                metrics,
 		HealthProbeBindAddress: chosen.ProbeAddress,
 		LeaderElection:         chosen.LeaderElect,
 		// A replica that stands by watches what the one that leads does. Names of
@@ -175,40 +180,69 @@ func addController(
 	for _, missing := range sees.missing() {
 		manager.GetLogger().Info(missing)
 	}
-	secrets := &secretMemory{now: chosen.Now}
-	asked := secretClient{manager.GetClient(), secrets}
-	dialer := &dial.Dialer{Pool: etcd.NewPool(), Reader: asked, Now: chosen.Now, Random: chosen.Random}
+	shared := sharedParts(manager, lock, chosen)
 	reconciler := &EtcdCluster{
-		Client: asked,
+		Client: shared.client,
 		Observer: &observe.Observer{
-			Cache: asked, Live: manager.GetAPIReader(), Dialer: dialer,
+			Cache: shared.client, Live: shared.live, Dialer: shared.dialer,
 			Remains: etcd.ReadRemains, Resizes: askResizes(config), NoNodes: !sees.nodes, Now: chosen.Now, Ahead: clock.ahead,
 			Operator: chosen.PodNamespace, Limits: chosen.Limits,
 		},
 		Actor: &act.Actor{
-			Client: asked, Live: manager.GetAPIReader(), Dialer: dialer, Images: chosen.Images,
-			Operator: chosen.PodNamespace, Now: chosen.Now, Random: chosen.Random,
+			Client: shared.client, Live: shared.live, Dialer: shared.dialer, Images: chosen.Images,
+			Operator: chosen.PodNamespace, Now: chosen.Now, Random: chosen.Random, Leads: shared.leads,
 		},
-		Dialer: dialer,
-		Events: manager.GetEventRecorder("etcd-operator.dev/operator"),
+		Dialer: shared.dialer,
+		Events: shared.events,
 
-		Installation: nameOf(lock),
-		secrets:      secrets,
-	}
-	if lock != nil {
-		reconciler.Actor.Leads = leads(manager.GetAPIReader(), lock, chosen.Now)
+		Installation: shared.installation,
+		secrets:      shared.client.memory,
 	}
 	if err := reconciler.SetupWithManager(manager); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
+	if err := shared.addContent(manager, chosen); err != nil {
+		return err
+	}
+	return addBackups(manager, config, shared.installation, shared.leads, clock.off, chosen)
+}
+
+// parts are what all reconcilers share.
+type parts struct {
+	client       secretClient
+	live         client.Reader
+	dialer       *dial.Dialer
+	events       events.EventRecorder
+	leads        func(context.Context) error // nil: there is no lease to hold
+	installation string
+}
+
+func sharedParts(manager ctrl.Manager, lock resourcelock.Interface, chosen Options) parts {
+	p := parts{
+		client: secretClient{manager.GetClient(), &secretMemory{now: chosen.Now}}, live: manager.GetAPIReader(),
+		events: manager.GetEventRecorder("etcd-operator.dev/operator"), installation: nameOf(lock),
+	}
+	p.dialer = &dial.Dialer{Pool: etcd.NewPool(), Reader: p.client, Now: chosen.Now, Random: chosen.Random}
+	if lock != nil {
+		p.leads = leads(p.live, lock, chosen.Now)
+	}
+	return p
+}
+
+// addContent adds the reconcilers of what is in etcd: users and roles, and what a cluster begins with.
+func (p parts) addContent(manager ctrl.Manager, chosen Options) error {
 	users := &Users{
-		client: asked, remembered: secrets, live: manager.GetAPIReader(), dialer: dialer, events: reconciler.Events, leads: reconciler.Actor.Leads,
-		installation: nameOf(lock), now: chosen.Now, random: chosen.Random,
+		client: p.client, remembered: p.client.memory, live: p.live, dialer: p.dialer, events: p.events, leads: p.leads,
+		installation: p.installation, now: chosen.Now, random: chosen.Random,
 	}
 	if err := users.SetupWithManager(manager); err != nil {
 		return err
 	}
-	return addBackups(manager, config, nameOf(lock), reconciler.Actor.Leads, clock.off, chosen)
+	begins := &Imports{
+		client: p.client, live: named{p.live}, asked: respondents{p.client, p.dialer},
+		events: p.events, leads: p.leads, installation: p.installation, now: chosen.Now,
+	}
+	return begins.SetupWithManager(manager)
 }
 
 // cacheOptions keep in memory only what the operator made, and of that only what
@@ -250,14 +284,4 @@ func clientOptions(namespaces []string) client.Options {
 	return client.Options{Cache: &client.CacheOptions{
 		DisableFor: []client.Object{&corev1.Secret{}}, EnableReadYourWritesConsistency: ptr.To(len(namespaces) < 2),
 	}}
-}
-
-// metricsOptions serve metrics over HTTPS to those whom Kubernetes knows and allows.
-func metricsOptions(chosen Options) metricsserver.Options {
-	if chosen.InsecureMetrics {
-		return metricsserver.Options{BindAddress: chosen.MetricsAddress}
-	}
-	return metricsserver.Options{
-		BindAddress: chosen.MetricsAddress, SecureServing: true, FilterProvider: filters.WithAuthenticationAndAuthorization,
-	}
 }

@@ -1,25 +1,17 @@
 package controllers
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/access"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
@@ -90,7 +82,7 @@ func (r *Users) ask(ctx context.Context, name types.NamespacedName, view *access
 		a.ledger.forget()
 		return a
 	}
-	member, auth, err := r.member(ctx, c)
+	member, auth, err := firstToAnswer(ctx, respondents{r.client, r.dialer}, c, etcd.Client.Auth)
 	if err == nil && member != nil {
 		err = a.ledger.read(ctx, member, auth, view)
 	}
@@ -103,68 +95,6 @@ func (r *Users) ask(ctx context.Context, name types.NamespacedName, view *access
 	}
 	a.member, view.Etcd, view.Unread = member, a.ledger.copy(), ""
 	return a
-}
-
-// member is the first one that answers, of those whose Pods run.
-func (r *Users) member(ctx context.Context, c *v1alpha1.EtcdCluster) (etcd.Client, etcd.Auth, error) {
-	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, client.InNamespace(c.Namespace), client.MatchingLabels(build.MemberSelector(c))); err != nil {
-		return nil, etcd.Auth{}, fmt.Errorf("list pods: %w", err)
-	}
-	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int {
-		return cmp.Or(-cmp.Compare(boolean(isPodReady(&a)), boolean(isPodReady(&b))), cmp.Compare(a.Name, b.Name))
-	})
-	var failed error
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		if pod.Status.PodIP == "" || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil {
-			continue
-		}
-		member, auth, err := r.askPod(ctx, c, pod)
-		if err == nil {
-			return member, auth, nil
-		}
-		failed = errors.Join(failed, err)
-	}
-	return nil, etcd.Auth{}, failed
-}
-
-// askPod asks the member in a Pod, if it is one of this cluster: whose data is another's has other users.
-func (r *Users) askPod(ctx context.Context, c *v1alpha1.EtcdCluster, pod *corev1.Pod) (etcd.Client, etcd.Auth, error) {
-	member, err := r.dialer.Member(ctx, c, cluster.Member{
-		Name: pod.Name, Pod: cluster.Pod{UID: string(pod.UID), Address: pod.Status.PodIP},
-	})
-	if err != nil {
-		return nil, etcd.Auth{}, wrapped("dial", err)
-	}
-	status, err := within(ctx, member.Status)
-	switch id := strconv.FormatUint(status.ClusterID, 16); {
-	case err != nil:
-		return nil, etcd.Auth{}, err
-	case id != c.Status.ClusterID:
-		return nil, etcd.Auth{}, fmt.Errorf("%s is a member of cluster %s, not of %s", pod.Name, id, c.Status.ClusterID)
-	}
-	auth, err := within(ctx, member.Auth)
-	return member, auth, err
-}
-
-func isPodReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
-func boolean(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
-}
-
-func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	return call(ctx)
 }
 
 // read brings the ledger to what etcd says at a revision: all of it if that is another one than expected, else only of whom nothing

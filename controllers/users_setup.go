@@ -21,7 +21,7 @@ import (
 // SetupWithManager watches EtcdClusters, and what names them.
 func (r *Users) SetupWithManager(manager ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: concernsUsers})).
+		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: concernsContent})).
 		Watches(&v1alpha1.EtcdUser{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isTouched})).
 		Watches(&v1alpha1.EtcdRole{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isRespecified})).
 		Named("users").WithOptions(options()).Complete(r)
@@ -31,8 +31,9 @@ func (r *Users) SetupWithManager(manager ctrl.Manager) error {
 	return nil
 }
 
-// concernsUsers drops the events of a cluster after which nothing else is wanted of its users, and it does not answer otherwise.
-func concernsUsers(e event.UpdateEvent) bool {
+// concernsContent drops the events of a cluster after which nothing else is wanted of what its etcd holds, and it does not answer
+// otherwise.
+func concernsContent(e event.UpdateEvent) bool {
 	before, was := e.ObjectOld.(*v1alpha1.EtcdCluster)
 	after, is := e.ObjectNew.(*v1alpha1.EtcdCluster)
 	if !was || !is {

@@ -38,9 +38,13 @@ type users struct {
 }
 
 func newUsers(t *testing.T, namespace string) *users {
+	return newEtcd(t, namespace, v1alpha1.EtcdClusterSpec{})
+}
+
+func newEtcd(t *testing.T, namespace string, spec v1alpha1.EtcdClusterSpec) *users {
 	w := &users{t: t, namespace: namespace, etcd: etcdtest.New("a-0"), events: events.NewFakeRecorder(1000)}
 	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	w.cluster = &v1alpha1.EtcdCluster{ObjectMeta: w.named("a")}
+	w.cluster = &v1alpha1.EtcdCluster{ObjectMeta: w.named("a"), Spec: spec}
 	w.create(w.cluster)
 	w.cluster.Status.ClusterID = "c1"
 	w.write(w.cluster)

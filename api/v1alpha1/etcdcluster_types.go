@@ -179,12 +179,21 @@ type EtcdClusterSpec struct {
 }
 
 // BootstrapSpec says what a cluster begins with.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.restore) || !has(self.import)",message="bootstrap.restore and bootstrap.import exclude each other: a restored cluster begins with the keys of the backup"
 type BootstrapSpec struct {
 	// restore begins with the data of a backup: keys, leases, users and roles. The certificates are
 	// the new cluster's. It cannot be changed once the first members were chosen.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Restore",order=51
 	Restore *Restore `json:"restore,omitempty"`
+
+	// import writes the keys of a ConfigMap or a Secret, once, when the cluster has formed and serves. A key that is
+	// there by then is kept as it is. A cluster that comes back with data that it had before gets none. It cannot be
+	// changed; what is missing in the ConfigMap or Secret can be added until the import.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Import",order=52
+	Import *Import `json:"import,omitempty"`
 }
 
 // Upgrade says what an upgrade waits for, and what happens when a new version or image does not run.

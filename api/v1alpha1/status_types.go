@@ -13,7 +13,8 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=25
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Available, Progressing and Degraded; and AuthEnabled where authentication was asked for, or found.
+	// conditions are Available, Progressing and Degraded; AuthEnabled where authentication was asked for, or found; and
+	// Imported with bootstrap.import.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -157,6 +158,11 @@ type EtcdClusterStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Authentication",order=42
 	Auth *AuthStatus `json:"auth,omitempty"`
+
+	// import is what was imported into the new cluster.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Import",order=43
+	Import *ImportStatus `json:"import,omitempty"`
 
 	// awaitedBackup is the backup that a change of etcd's minor version, hibernation or deletion waits for.
 	// +optional

@@ -89,7 +89,12 @@ var stays = map[string]change{
 	"bootstrap.restore.cluster":           restored(func(r *v1alpha1.Restore) { r.Cluster = "other" }),
 	"bootstrap.restore.at":                restored(func(r *v1alpha1.Restore) { r.At = "latest" }),
 	"bootstrap.restore.decryption.secret": restored(func(r *v1alpha1.Restore) { r.Decryption = &v1alpha1.SecretReference{Secret: "age"} }),
-	"storage.storageClassName":            func(s *v1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("fast") },
+	"bootstrap.import.configMapRef.name": imported(func(i *v1alpha1.Import) {
+		i.ConfigMapRef = &v1alpha1.ImportReference{Name: "settings"}
+	}),
+	"bootstrap.import.secretRef.name": imported(func(i *v1alpha1.Import) { i.SecretRef = &v1alpha1.ImportReference{Name: "keys"} }),
+	"bootstrap.import.prefix":         imported(func(i *v1alpha1.Import) { i.Prefix = "/shop/" }),
+	"storage.storageClassName":        func(s *v1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("fast") },
 	"storage.size": func(s *v1alpha1.EtcdClusterSpec) {
 		s.Storage.Size = ptr.To(resource.MustParse("100Gi"))
 		s.Etcd.Quota = ptr.To(resource.MustParse("6Gi")) // as it is derived from 8Gi
@@ -114,6 +119,13 @@ func restored(change func(*v1alpha1.Restore)) func(*v1alpha1.EtcdClusterSpec) {
 	return func(s *v1alpha1.EtcdClusterSpec) {
 		s.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{}}
 		change(s.Bootstrap.Restore)
+	}
+}
+
+func imported(change func(*v1alpha1.Import)) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) {
+		s.Bootstrap = &v1alpha1.BootstrapSpec{Import: &v1alpha1.Import{}}
+		change(s.Bootstrap.Import)
 	}
 }
 

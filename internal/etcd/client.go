@@ -111,6 +111,39 @@ func (c *client) Count(ctx context.Context, revision int64) (int64, error) {
 	return response.GetCount(), nil
 }
 
+// PutMissing asks for each key by itself, in a transaction within the transaction: a key that exists keeps no other from being put.
+func (c *client) PutMissing(ctx context.Context, keys []KeyValue) (int, int64, error) {
+	request := &etcdserverpb.TxnRequest{}
+	for _, k := range keys {
+		request.Success = append(request.Success, &etcdserverpb.RequestOp{
+			Request: &etcdserverpb.RequestOp_RequestTxn{RequestTxn: ifMissing(k)},
+		})
+	}
+	response, err := c.keys.Txn(ctx, request)
+	if err != nil {
+		return 0, 0, failed("put keys", err)
+	}
+	put := 0
+	for _, one := range response.GetResponses() {
+		if one.GetResponseTxn().GetSucceeded() {
+			put++
+		}
+	}
+	return put, response.GetHeader().GetRevision(), nil
+}
+
+func ifMissing(k KeyValue) *etcdserverpb.TxnRequest {
+	return &etcdserverpb.TxnRequest{
+		Compare: []*etcdserverpb.Compare{{
+			Key: k.Key, Target: etcdserverpb.Compare_CREATE, Result: etcdserverpb.Compare_EQUAL,
+			TargetUnion: &etcdserverpb.Compare_CreateRevision{CreateRevision: 0},
+		}},
+		Success: []*etcdserverpb.RequestOp{{
+			Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: &etcdserverpb.PutRequest{Key: k.Key, Value: k.Value}},
+		}},
+	}
+}
+
 func (c *client) WriteEntry(ctx context.Context) error {
 	request := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET}
 	if _, err := c.maintenance.Alarm(ctx, request); err != nil {

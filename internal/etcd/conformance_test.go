@@ -45,6 +45,7 @@ func conforms(t *testing.T, w world) {
 	minorityTellsWhatItKnows(t, w, two)
 	memberIsRemovedOnce(t, w, two, first, second)
 	hashesAreOfOneRevision(t, two)
+	keysArePutOnce(t, two)
 	snapshotIsWhole(t, two)
 	absentMemberFailsQuickly(t, w)
 }
@@ -62,6 +63,38 @@ func hashesAreOfOneRevision(t *testing.T, two etcd.Client) {
 	_, err = two.Count(t.Context(), revision+1000)
 	refused(t, "a count of what is not written yet", err)
 	want(t, "disarming what is not raised", two.Disarm(t.Context(), etcd.Alarm{MemberID: unknown, Kind: "NOSPACE"}), nil)
+}
+
+// keysArePutOnce: a hundred in one transaction; those that are there stay as they are, and keep no other from being put; what etcd
+// refuses has no effect.
+func keysArePutOnce(t *testing.T, two etcd.Client) {
+	ctx := t.Context()
+	var all []etcd.KeyValue
+	for n := range 100 {
+		all = append(all, etcd.KeyValue{Key: fmt.Appendf(nil, "/k/%d", n), Value: []byte{0, byte(n)}})
+	}
+	before := must(two.Revision(ctx))(t)
+	wantPut := func(what string, keys []etcd.KeyValue, want int, revision int64) {
+		t.Helper()
+		if put, at, err := two.PutMissing(ctx, keys); err != nil || put != want || at != revision {
+			t.Errorf("%s: put %d at revision %d, want %d at %d: %v", what, put, at, want, revision, err)
+		}
+	}
+	wantPut("half", all[:50], 50, before+1)
+	wantPut("all", all, 50, before+2)
+	wantPut("all again", all, 0, before+2)
+	refusedPut := func(what string, keys ...etcd.KeyValue) {
+		t.Helper()
+		_, _, err := two.PutMissing(ctx, keys)
+		refused(t, what, err)
+	}
+	fresh := etcd.KeyValue{Key: []byte("/new")}
+	refusedPut("a key twice", fresh, fresh)
+	refusedPut("no key", fresh, etcd.KeyValue{Value: []byte("v")})
+	refusedPut("too many", slices.Concat(all, all)...)
+	if keys := must(two.Count(ctx, before+2))(t); keys != 100 {
+		t.Errorf("%d keys, want 100", keys)
+	}
 }
 
 // snapshotIsWhole: etcd's sum is its last 32 bytes, and it is as long as was said at once.

@@ -58,6 +58,9 @@ type Alarm struct {
 	Kind     string // NOSPACE or CORRUPT
 }
 
+// KeyValue is a key and its value.
+type KeyValue struct{ Key, Value []byte }
+
 // Hash is the sum of a member's keys, up to one revision.
 type Hash struct {
 	Sum       uint32
@@ -96,6 +99,9 @@ type Client interface {
 	// Count is how many keys there are at a revision. It is linearizable, and fails for a revision that was
 	// compacted or is not written yet.
 	Count(ctx context.Context, revision int64) (int64, error)
+	// PutMissing puts those of the keys that do not exist, all in one transaction, and says how many these were and what
+	// revision the data then has. etcd takes at most as many keys as its --max-txn-ops, less one, and none twice.
+	PutMissing(ctx context.Context, keys []KeyValue) (put int, revision int64, err error)
 	// WriteEntry writes an entry to the raft log that changes no data: it asks for
 	// alarms, which etcd answers through the log. It needs a quorum. What alarms
 	// there are, Status.Errors tells.

@@ -52,6 +52,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("other ways between versions", otherWays)
 	Describe("members without volumes", ephemeral)
 	Describe("deletion", deletion)
+	Describe("imports", imports)
 	Describe("samples", samples)
 	Describe("leaders", Label("faults"), leadersThatRefuse)
 	Describe("an operator that is older", Label("faults"), olderOperator)

@@ -62,15 +62,56 @@ func (c *Cluster) status(self *member) etcd.Status {
 	return status
 }
 
-// Count knows of no keys.
+// Count knows of one revision only.
 func (c *client) Count(ctx context.Context, revision int64) (count int64, err error) {
 	err = c.cluster.do(ctx, c.name, Read, func(*member) error {
 		if revision > c.cluster.written {
 			return errors.New("required revision is a future revision")
 		}
+		count = int64(len(c.cluster.keys))
 		return nil
 	})
 	return count, err
+}
+
+// maxTxnOps is etcd's --max-txn-ops.
+const maxTxnOps = 128
+
+func (c *client) PutMissing(ctx context.Context, keys []etcd.KeyValue) (put int, revision int64, err error) {
+	err = c.cluster.do(ctx, c.name, PutMissing, func(*member) error {
+		if len(keys) >= maxTxnOps {
+			return errors.New("too many operations in txn request")
+		}
+		put, err = c.cluster.putMissing(keys)
+		revision = c.cluster.written
+		return err
+	})
+	return put, revision, err
+}
+
+func (c *Cluster) putMissing(keys []etcd.KeyValue) (put int, err error) {
+	named := map[string]bool{}
+	for _, k := range keys {
+		switch name := string(k.Key); {
+		case name == "":
+			return 0, errors.New("key is not provided")
+		case named[name]:
+			return 0, errors.New("duplicate key given in txn request")
+		default:
+			named[name] = true
+		}
+	}
+	for _, k := range keys {
+		if _, there := c.keys[string(k.Key)]; !there {
+			c.keys[string(k.Key)] = string(k.Value)
+			put++
+		}
+	}
+	if put > 0 {
+		c.written++
+		c.did("put %d keys", put)
+	}
+	return put, nil
 }
 
 // HashKV knows of one revision only: nobody writes to the fake.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -37,6 +38,8 @@ const (
 	HashKV   Call = "HashKV"
 	Disarm   Call = "Disarm"
 	Snapshot Call = "Snapshot"
+
+	PutMissing Call = "PutMissing"
 )
 
 // ErrUnreachable is what calls to a member that does not run return.
@@ -59,6 +62,7 @@ type Cluster struct {
 	after   map[Call][]error
 	log     []string
 	access  access
+	keys    map[string]string
 }
 
 type member struct {
@@ -72,6 +76,7 @@ const clusterID = 0xc1
 func New(names ...string) *Cluster {
 	c := &Cluster{
 		version: "3.6.16", written: 1, access: newAccess(), odd: map[string]bool{}, before: map[Call][]error{}, after: map[Call][]error{},
+		keys: map[string]string{},
 	}
 	for _, name := range names {
 		added := c.add(PeerURL(name), false)
@@ -147,6 +152,21 @@ func (c *Cluster) SetRevision(revision int64) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.written = revision
+}
+
+// Put has a client put a key.
+func (c *Cluster) Put(key, value string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.keys[key] = value
+	c.written++
+}
+
+// Keys are all keys with their values.
+func (c *Cluster) Keys() map[string]string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return maps.Clone(c.keys)
 }
 
 // FailBefore makes the next such call, of any member, return err without effect.

@@ -1,0 +1,238 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/retry"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/imports"
+	"github.com/etcd-operator/etcd-operator/internal/judge"
+)
+
+// Imports writes, once, the keys of a ConfigMap or Secret that a new EtcdCluster begins with. Of the status of an EtcdCluster it
+// writes import and the condition Imported and nothing else.
+type Imports struct {
+	client client.Client
+	live   client.Reader
+	asked  respondents
+	events events.EventRecorder
+	leads  func(context.Context) error // an error unless this operator holds the lease now; may be nil
+
+	installation string
+	now          func() time.Time
+}
+
+// sourceAgain is the pause after a ConfigMap or Secret was not there, or could not be imported: two requests in this time for
+// each cluster that waits. A watch would need the right to list all of them.
+const sourceAgain = 15 * time.Second
+
+// SetupWithManager watches the EtcdClusters that are to begin with something.
+func (r *Imports) SetupWithManager(manager ctrl.Manager) error {
+	begins := func(object client.Object) bool {
+		c, is := object.(*v1alpha1.EtcdCluster)
+		return is && !c.HasImported() && (c.WantsImport() || hasImportCondition(c))
+	}
+	changes := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return begins(e.ObjectNew) && concernsContent(e) }}
+	err := ctrl.NewControllerManagedBy(manager).
+		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(begins), changes)).
+		Named("imports").WithOptions(options()).Complete(r)
+	return wrapped("set up the controller of imports", err)
+}
+
+func hasImportCondition(c *v1alpha1.EtcdCluster) bool {
+	return meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionImported) != nil
+}
+
+// Reconcile looks at what one cluster begins with.
+func (r *Imports) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var c v1alpha1.EtcdCluster
+	if err := r.client.Get(ctx, request.NamespacedName, &c); err != nil {
+		return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+	}
+	if c.Status.Operator != r.installation || judge.IsLeftAlone(&c) {
+		return ctrl.Result{}, nil
+	}
+	work := imports.Plan(imports.View{Cluster: &c, Paused: judge.Paused(&c)})
+	var err error
+	if work.Read {
+		if work, err = r.look(ctx, &c); err != nil {
+			return r.result(work, errors.Join(err, r.fail(ctx, &c, err)))
+		}
+	}
+	return r.result(work, r.do(ctx, &c, work))
+}
+
+// look plans with what the cluster begins with, and with the EtcdCluster as it is now: a cache may not show yet that everything is
+// imported, and a key that a client has deleted since would come back.
+func (r *Imports) look(ctx context.Context, c *v1alpha1.EtcdCluster) (imports.Work, error) {
+	uid := c.UID
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil || c.UID != uid || !c.WantsImport() {
+		return imports.Work{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+	}
+	source, err := r.source(ctx, c)
+	if err != nil {
+		return imports.Work{}, err
+	}
+	return imports.Plan(imports.View{Cluster: c, Paused: judge.Paused(c), Source: source}), nil
+}
+
+// source reads the ConfigMap or Secret by its name.
+func (r *Imports) source(ctx context.Context, c *v1alpha1.EtcdCluster) (*imports.Source, error) {
+	from := c.Spec.Bootstrap.Import
+	var found *imports.Source
+	var err error
+	if from.SecretRef != nil {
+		var secret corev1.Secret
+		err = r.live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.SecretRef.Name}, &secret)
+		found = imports.OfSecret(&secret)
+	} else {
+		var configMap corev1.ConfigMap
+		err = r.live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.ConfigMapRef.Name}, &configMap)
+		found = imports.OfConfigMap(&configMap)
+	}
+	if apierrors.IsNotFound(err) {
+		return &imports.Source{}, nil
+	}
+	return found, wrapped("get "+imports.Name(c), err)
+}
+
+// do carries the work out, and says what is true then.
+func (r *Imports) do(ctx context.Context, c *v1alpha1.EtcdCluster, work imports.Work) error {
+	switch {
+	case len(work.Write) > 0:
+		done, err := r.write(ctx, c, work.Write)
+		if err != nil {
+			return errors.Join(err, r.fail(ctx, c, err))
+		}
+		return r.finish(ctx, c, done)
+	case work.Forget:
+		return r.report(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
+			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionImported)
+		})
+	case work.Say != nil:
+		return r.say(ctx, c, *work.Say)
+	}
+	return nil
+}
+
+// write puts the keys into etcd that it does not have. Each transaction is whole, and one that was made before puts nothing: an
+// operator that dies between two of them begins again.
+func (r *Imports) write(ctx context.Context, c *v1alpha1.EtcdCluster, keys []etcd.KeyValue) (v1alpha1.ImportStatus, error) {
+	var done v1alpha1.ImportStatus
+	if r.leads != nil {
+		if err := r.leads(ctx); err != nil {
+			return done, err
+		}
+	}
+	member, _, err := firstToAnswer(ctx, r.asked, c, etcd.Client.Revision)
+	if err == nil && member == nil {
+		err = errors.New("no member runs")
+	}
+	if err != nil {
+		return done, err
+	}
+	for batch := range slices.Values(imports.Batches(keys)) {
+		put := 0
+		_, err := within(ctx, func(ctx context.Context) (_ struct{}, err error) {
+			put, done.Revision, err = member.PutMissing(ctx, batch)
+			return struct{}{}, err
+		})
+		if err != nil {
+			return done, err
+		}
+		done.Keys += int32(len(batch))       //nolint:gosec // at most imports.MostKeys
+		done.Kept += int32(len(batch) - put) //nolint:gosec // as above
+	}
+	done.Time = metav1.NewTime(r.now())
+	return done, nil
+}
+
+// finish writes down that everything is imported.
+func (r *Imports) finish(ctx context.Context, c *v1alpha1.EtcdCluster, done v1alpha1.ImportStatus) error {
+	condition := imports.Done(c, done.Keys, done.Kept)
+	log.FromContext(ctx).Info("imported keys", "from", imports.Name(c), "keys", done.Keys, "kept", done.Kept, "revision", done.Revision)
+	err := r.report(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
+		s.Import = &done
+		condition.ObservedGeneration = c.Generation
+		meta.SetStatusCondition(&s.Conditions, condition)
+	})
+	if err == nil {
+		r.events.Eventf(c, nil, corev1.EventTypeNormal, v1alpha1.ConditionImported, "Import", "%s", condition.Message)
+	}
+	return err
+}
+
+// fail says what went wrong, unless only something has changed meanwhile.
+func (r *Imports) fail(ctx context.Context, c *v1alpha1.EtcdCluster, err error) error {
+	if isOutdated(err) {
+		return nil
+	}
+	return r.say(ctx, c, imports.Failed(err))
+}
+
+// say writes the condition, and tells of it in an event if there is another reason for it than before that a person should know.
+func (r *Imports) say(ctx context.Context, c *v1alpha1.EtcdCluster, condition metav1.Condition) error {
+	condition.Message = cut(condition.Message, 1024)
+	before := ""
+	if was := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionImported); was != nil {
+		before = was.Reason
+	}
+	err := r.report(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
+		condition.ObservedGeneration = c.Generation
+		meta.SetStatusCondition(&s.Conditions, condition)
+	})
+	if err == nil && before != condition.Reason && condition.Reason != v1alpha1.ReasonClusterAwaited {
+		r.events.Eventf(c, nil, corev1.EventTypeWarning, condition.Reason, "Import", "%s", cut(condition.Message, 900))
+	}
+	return err
+}
+
+// report changes the status, as it is now where somebody else was faster: what was imported must not be forgotten for that.
+func (r *Imports) report(ctx context.Context, c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterStatus)) error {
+	uid, key := c.UID, client.ObjectKeyFromObject(c)
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		before := c.Status.DeepCopy()
+		if change(&c.Status); equality.Semantic.DeepEqual(before, &c.Status) {
+			return nil
+		}
+		err := r.client.Status().Update(ctx, c, client.FieldOwner(v1alpha1.FieldOwner))
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		if failed := r.live.Get(ctx, key, c); failed != nil || c.UID != uid || c.HasImported() {
+			return failed
+		}
+		return err
+	})
+	return wrapped("write status", client.IgnoreNotFound(err))
+}
+
+// result is when to look again.
+func (r *Imports) result(work imports.Work, err error) (ctrl.Result, error) {
+	switch {
+	case isOutdated(err):
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	case work.Again:
+		return ctrl.Result{RequeueAfter: spread(sourceAgain)}, nil
+	}
+	return ctrl.Result{}, nil
+}
