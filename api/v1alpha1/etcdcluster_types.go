@@ -327,25 +327,6 @@ type TLS struct {
 	Revocations []Revocation `json:"revocations,omitempty"`
 }
 
-// Revocation is a certificate that members refuse.
-type Revocation struct {
-	// serial is its serial number in hexadecimal: lower case, without colons and leading zeros. It is in the status of an
-	// EtcdUser, and what `openssl x509 -noout -serial` prints, in lower case and without a leading zero.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9a-f][0-9a-f]*$')",message="serial must be hexadecimal, in lower case, without colons, spaces and leading zeros, as in 3f9a01c2"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Serial Number",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=64
-	Serial string `json:"serial"`
-
-	// reason is for people: whose certificate it was, and what happened. At most 256 characters.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=256
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Reason",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=65
-	Reason string `json:"reason,omitempty"`
-}
-
 // Lifetimes say how long certificates are valid. Each is replaced, without a gap, when a third of its life is left.
 //
 // +kubebuilder:validation:XValidation:rule="duration(has(self.authority) ? self.authority : '87600h') > duration(has(self.certificate) ? self.certificate : '8760h')",fieldPath=".authority",message="tls.lifetimes.authority must be longer than tls.lifetimes.certificate (a year if it is not given): no certificate outlives the authority that has signed it"

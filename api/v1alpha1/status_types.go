@@ -224,26 +224,6 @@ type AuthorityStatus struct {
 	Request string `json:"request,omitempty"`
 }
 
-// RevocationStatus is how far certificates are revoked.
-type RevocationStatus struct {
-	// phase is Listed, kubelets bring the list to members; Restarting, each member that reads the list was seen to refuse what is on
-	// it, and those restart, one at a time, that may have connections from before; or Revoked, every member refuses what is on the
-	// list, and no connection is left that was opened with it.
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Phase of Revocation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=66
-	Phase string `json:"phase"`
-
-	// revokedAt is when a certificate was revoked last (RFC 3339, with nanoseconds). Pods of members have the annotation
-	// etcd-operator.dev/revoked-at with this value once they have restarted for it.
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Revoked at",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=67
-	RevokedAt string `json:"revokedAt"`
-
-	// serials are the serial numbers on the list, sorted.
-	// +optional
-	// +listType=set
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Revoked Serial Numbers",order=68
-	Serials []string `json:"serials,omitempty"`
-}
-
 // Bootstrap is the plan that is written before the first Pod exists and used
 // until the cluster has formed, whatever the spec says meanwhile.
 type Bootstrap struct {

@@ -34,7 +34,8 @@ func TestFault82MembersReadTheList(t *testing.T) {
 		if !s.get(name, &pod) {
 			t.Fatalf("no pod %s", name)
 		}
-		return pod.Annotations[v1alpha1.AnnotationRevokedAt] == at && slices.Contains(build.Etcd(&pod).Args, "--client-crl-file=/etc/etcd-tls/client.crl")
+		return pod.Annotations[v1alpha1.AnnotationRevokedAt] == at &&
+			slices.Contains(build.Etcd(&pod).Args, "--client-crl-file=/etc/etcd-tls/client.crl")
 	}
 	s.mustDo(plan.CreatePods{Names: []string{"a-1"}})
 	if reads("a-1") {

@@ -83,7 +83,8 @@ func unlessEnded(err error) error {
 	}
 	var said *net.OpError // such as the alert bad certificate
 	told := errors.As(err, &said) && said.Op == "remote error"
-	if told || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+	if told || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
 	return fmt.Errorf("after the TLS handshake: %w", err)

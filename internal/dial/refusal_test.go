@@ -80,8 +80,8 @@ func issued(t *testing.T, ca pki.Pair, request pki.Request) pki.Pair {
 	return pair
 }
 
-// TestFault82Refusal: a member refuses what is revoked if it ends the connection with that certificate, as etcd 3.5 and 3.7 do it, and takes
-// another one. All else tells nothing.
+// TestFault82Refusal: a member refuses what is revoked if it ends the connection with that certificate, in the handshake or after
+// it, and takes another one. All else tells nothing.
 func TestFault82Refusal(t *testing.T) {
 	ca, stranger := pairOf(t), pairOf(t)
 	good := issued(t, ca, pki.Request{CommonName: "(revocation)", Client: true})

@@ -69,7 +69,8 @@ func (h *chase) facts() cluster.Revocation {
 func (h *chase) restart(g *gate) {
 	h.note("restart %s", g.name)
 	h.made[g.name] = h.ward.at()
-	*g = gate{name: g.name, reads: true, list: h.listed(), refresh: h.at.Add(time.Duration(h.chance.IntN(90)) * time.Second), open: map[string]bool{}}
+	refresh := h.at.Add(time.Duration(h.chance.IntN(90)) * time.Second)
+	*g = gate{name: g.name, reads: true, list: h.listed(), refresh: refresh, open: map[string]bool{}}
 }
 
 // step is what the operator does: one restart at a time, of those that are older, once that is due.

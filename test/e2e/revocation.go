@@ -1,10 +1,9 @@
 package e2e
 
 import (
+	"crypto/x509"
 	"encoding/pem"
 	"time"
-
-	"crypto/x509"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"

@@ -142,7 +142,8 @@ func revocationOf(c *v1alpha1.EtcdCluster, serial string) sight {
 	}
 	told := c.Status.Revocations
 	if told != nil && told.Phase == "Revoked" && slices.Contains(told.Serials, serial) {
-		seen.ended, seen.result = true, fmt.Sprintf("certificate %s is revoked: no member of %s accepts it, and no connection is left", serial, c.Name)
+		seen.ended = true
+		seen.result = fmt.Sprintf("certificate %s is revoked: no member of %s accepts it, and no connection is left", serial, c.Name)
 	}
 	return seen
 }
