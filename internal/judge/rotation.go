@@ -11,9 +11,11 @@ import (
 )
 
 // Found are the Secrets of the cluster that are there, by their names. An authority of ours that the cache does not show
-// is among them.
+// is among them, and so are those of others that certificates are taken from.
 func (s *Snapshot) Found() map[string]*corev1.Secret {
-	found := maps.Clone(s.Secrets)
+	found := map[string]*corev1.Secret{}
+	maps.Copy(found, s.Theirs)
+	maps.Copy(found, s.Secrets)
 	for _, name := range trust.Authorities(s.Cluster) {
 		if hidden := s.Hidden[name]; hidden != nil && metav1.IsControlledBy(hidden, s.Cluster) {
 			found[name] = hidden

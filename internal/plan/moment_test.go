@@ -104,7 +104,7 @@ func (w *world) hash() uint64 {
 		v.Backup, v.Offer, v.Record.Awaited, v.Rotation.Await, v.Rotation.Together,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Restore, v.Record.Adopted,
 		v.Record.Policed,
-		v.Record.NextSerial, v.Record.Revision, v.Generation,
+		v.Record.NextSerial, v.Record.Revision, v.Generation, v.Certificates,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -149,6 +149,7 @@ type view struct {
 	adopted, policed                bool
 	nextSerial                      int
 	revision, generation            int64
+	certificates                    cluster.Certificates
 }
 
 // writeAll ends with how many there were: one that moves to the next list counts.
