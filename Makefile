@@ -128,7 +128,7 @@ E2E_TIMEOUT ?= 60m
 E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
 
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
-E2E_LABELS ?= !long && !olm && !olmv1 && !scorecard && !stores
+E2E_LABELS ?= !long && !olm && !olmv1 && !scorecard && !stores && !certmanager
 
 # How many of them run side by side; they mostly wait. Those that are marked Serial run alone, after the others.
 E2E_PROCS ?= 4

@@ -61,7 +61,7 @@ const (
 	ReasonRoleMissing = "RoleMissing"
 	// ReasonSecretTaken: there is a Secret of the name that is not of this EtcdUser.
 	ReasonSecretTaken = "SecretTaken"
-	// ReasonNoAuthority: the authority that signs certificates of clients is missing or lost.
+	// ReasonNoAuthority: the authority that signs certificates of clients is missing or lost, or is somebody else's.
 	ReasonNoAuthority = "NoAuthority"
 	// ReasonAccessFailed: etcd or Kubernetes refused a change, which the message quotes; it is tried again.
 	ReasonAccessFailed = "Failed"

@@ -29,6 +29,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.storage) || !has(oldSelf.spec.storage) || quantity(has(self.spec.storage.size) ? string(self.spec.storage.size) : '8Gi').compareTo(quantity(has(oldSelf.spec.storage.size) ? string(oldSelf.spec.storage.size) : '8Gi')) >= 0 || has(self.status) && has(self.status.volumeSize) && quantity(has(self.spec.storage.size) ? string(self.spec.storage.size) : '8Gi').compareTo(quantity(string(self.status.volumeSize))) >= 0",fieldPath=".spec.storage",message="storage.size cannot shrink: Kubernetes volumes only grow; it may be set back to status.volumeSize, which every volume has"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.storage) || !has(oldSelf.spec.storage) || has(self.spec.storage.storageClassName) && has(oldSelf.spec.storage.storageClassName) && self.spec.storage.storageClassName == oldSelf.spec.storage.storageClassName || !has(self.spec.storage.storageClassName) && !has(oldSelf.spec.storage.storageClassName) || has(self.spec.storage.storageClassName) && (!has(self.status) || !has(self.status.clusterID) && !(has(self.status.bootstrap) && has(self.status.bootstrap.adopted) && self.status.bootstrap.adopted))",fieldPath=".spec.storage",message="storage.storageClassName cannot be changed on an existing cluster: a volume's class is fixed when it is made; until the cluster has formed it may be changed to another name"
 // +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrap) == has(oldSelf.spec.bootstrap) && (!has(self.spec.bootstrap) || self.spec.bootstrap == oldSelf.spec.bootstrap) || !has(self.spec.bootstrap) && has(self.status) && has(self.status.clusterID)",fieldPath=".spec.bootstrap",message="bootstrap cannot be changed: it says what the cluster begins with; create another EtcdCluster, or remove it once the cluster has formed"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.tls) || !has(self.spec.tls.secretRefs) || ['client-ca', 'peer-ca', 'member-tls', 'client', 'root'].all(end, ([self.spec.tls.secretRefs.server.name, self.spec.tls.secretRefs.peer.name, self.spec.tls.secretRefs.operator.name] + (has(self.spec.tls.secretRefs.client) ? [self.spec.tls.secretRefs.client.name] : [])).all(name, name != self.metadata.name + '-' + end))",fieldPath=".spec.tls.secretRefs",message="tls.secretRefs must not name a Secret that the operator writes: <cluster>-client-ca, -peer-ca, -member-tls, -client or -root"
 type EtcdCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -296,16 +297,24 @@ const (
 	BackupFirst DeletionPolicy = "Backup"
 )
 
-// TLS says how connections are secured.
+// TLS says how connections are secured, and where certificates come from: from authorities that the operator makes, unless
+// another source is named.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.secretRefs) || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".secretRefs",message="tls.secretRefs needs tls.mode Enabled: without TLS there are no certificates"
+// +kubebuilder:validation:XValidation:rule="!has(self.secretRefs) || !has(self.lifetimes) || !has(self.lifetimes.authority) && !has(self.lifetimes.certificate)",fieldPath=".lifetimes",message="tls.lifetimes is for certificates that the operator makes: those of tls.secretRefs live as long as whoever issues them says"
+// +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".issuerRef",message="tls.issuerRef needs tls.mode Enabled: without TLS there are no certificates"
+// +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.secretRefs)",fieldPath=".secretRefs",message="tls names either an issuerRef or secretRefs: certificates have one source"
+// +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.lifetimes) || !has(self.lifetimes.authority)",fieldPath=".lifetimes",message="tls.lifetimes.authority is for authorities that the operator makes: that of tls.issuerRef lives as long as it does"
+// +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.lifetimes) || !has(self.lifetimes.certificate) || duration(self.lifetimes.certificate) >= duration('1h')",fieldPath=".lifetimes",message="tls.lifetimes.certificate must be at least 1h with tls.issuerRef: cert-manager issues none for less"
 // +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".revocations",message="tls.revocations needs tls.mode Enabled: without TLS nobody shows a certificate"
+// +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.secretRefs) && !has(self.issuerRef)",fieldPath=".revocations",message="tls.revocations is about certificates that an authority of the operator has signed: with tls.secretRefs or tls.issuerRef have whoever issues certificates begin with another authority, and members refuse all that the one before has signed"
 type TLS struct {
 	// mode is Enabled (TLS 1.3 with client certificates required, for clients and
-	// between members, with certificates that the operator makes) or Disabled
+	// between members) or Disabled
 	// (plain text, for tests only). It cannot be changed later. Default Enabled.
 	// +optional
 	// +kubebuilder:default=Enabled
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.mode cannot be changed on an existing cluster: its members would stop hearing each other; create a new cluster and copy the data"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.mode cannot be changed on an existing cluster: etcd has one scheme, http or https, for each peer, and members that were changed and those that were not would not hear each other; make an EtcdBackup, and create another EtcdCluster that begins with it (spec.bootstrap.restore) and has the other mode"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS Mode",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Enabled","urn:alm:descriptor:com.tectonic.ui:select:Disabled"},order=21
 	Mode TLSMode `json:"mode,omitempty"`
 
@@ -325,6 +334,20 @@ type TLS struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Revoked Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=63
 	Revocations []Revocation `json:"revocations,omitempty"`
+
+	// secretRefs has certificates come from Secrets that a person or another tool keeps. The operator verifies what they hold, and
+	// gives members only what serves. It may be added, changed and removed while the cluster runs: every member restarts twice, one at a
+	// time, and for a while both authorities are trusted. Default: the operator has authorities of its own.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificates from Secrets",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=66
+	SecretRefs *SecretRefs `json:"secretRefs,omitempty"`
+
+	// issuerRef has cert-manager issue the certificates: the operator creates the Certificates <cluster>-server, -peer, -operator
+	// and -client, and takes what is issued as it takes secretRefs. It may be added, changed and removed while the cluster runs.
+	// Default: the operator has authorities of its own.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Issuer of cert-manager",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=71
+	IssuerRef *IssuerRef `json:"issuerRef,omitempty"`
 }
 
 // Lifetimes say how long certificates are valid. Each is replaced, without a gap, when a third of its life is left.

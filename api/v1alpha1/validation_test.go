@@ -26,6 +26,9 @@ func (r refusal) check(t *testing.T, number int) {
 		try = tryUpdate
 		create(t, name, r.from)
 	}
+	if strings.Contains(r.bad, "%d") { // its own name
+		r.bad = fmt.Sprintf(r.bad, number)
+	}
 	wantRefused(t, try(t, name, r.bad), r.bad, strings.Split(r.says, "|")...)
 	wantAccepted(t, try(t, name, r.good), r.good)
 }
@@ -34,6 +37,7 @@ func TestRefusals(t *testing.T) {
 	number := 0
 	for _, table := range [][]refusal{
 		sizes, versions, operations, storage, immutable, etcdSettings, flags, podSettings, restores, backups, networks,
+		sources,
 	} {
 		for _, r := range table {
 			number++

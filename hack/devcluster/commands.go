@@ -60,6 +60,7 @@ func up(ctx context.Context, args []string, out *progress.Printer) error {
 	o := flags("up")
 	var wish cluster.Wish
 	o.BoolVar(&wish.OLM, "olm", false, "install the Operator Lifecycle Manager")
+	o.BoolVar(&wish.CertManager, "cert-manager", false, "install cert-manager")
 	o.BoolVar(&wish.Policies, "network-policies", false, "enforce NetworkPolicies, until down")
 	o.IntVar(&wish.Nodes, "nodes", 0, "number of nodes; without it as many as there were, at first one")
 	o.StringVar(&wish.Kubernetes, "kubernetes", "", "version of an older Kubernetes to make the cluster of")

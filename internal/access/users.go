@@ -45,17 +45,24 @@ func (p planner) planUser(u *v1alpha1.EtcdUser) Task {
 		return t
 	}
 	t.Steps = append(t.Steps, p.userSteps(u, roles, len(written) > 0)...)
+	t.Then = p.inPlace(u, unsigned, missing)
+	return t
+}
+
+// inPlace is the verdict on a user that etcd has, or is about to have.
+func (p planner) inPlace(u *v1alpha1.EtcdUser, unsigned Verdict, missing []string) Verdict {
 	switch {
 	case unsigned.Reason != "":
-		t.Then = unsigned
+		return unsigned
 	case len(missing) > 0:
-		t.Then = Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonRoleMissing, Message: fmt.Sprintf(
-			"user %s lacks a role: %s; what else it is to have is granted", user, strings.Join(missing, "; "))}
+		return Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonRoleMissing, Message: fmt.Sprintf(
+			"user %s lacks a role: %s; what else it is to have is granted", u.User(), strings.Join(missing, "; "))}
+	case !p.Held.IssuesUsers():
+		return p.unissued(u)
 	default:
-		t.Then = Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
-			"user %s of etcd has the roles that the spec says; applications connect with Secret %s", user, u.Secret())}
+		return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
+			"user %s of etcd has the roles that the spec says; applications connect with Secret %s", u.User(), u.Secret())}
 	}
-	return t
 }
 
 // secretSteps write the Secret if there is something wrong with it, or say why nobody can.
@@ -69,6 +76,19 @@ func (p planner) secretSteps(u *v1alpha1.EtcdUser) ([]Step, Verdict) {
 			"Secret %s cannot be written: authority %s: %s", u.Secret(), p.Cluster.ClientCA(), firstLine(lost.Error()))}
 	}
 	return []Step{WriteSecret{firstLine(fault.Error())}}, Verdict{}
+}
+
+// unissued is the verdict on a user who is in place, and for whom no certificate can be issued.
+func (p planner) unissued(u *v1alpha1.EtcdUser) Verdict {
+	authority := fmt.Sprintf("the authority of EtcdCluster %s is not the operator's, which can issue no certificate by it", p.Cluster.Name)
+	if u.HasPassword() {
+		return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
+			"user %s of etcd has the roles that the spec says; applications connect with the password and ca.crt in Secret %s, and a "+
+				"certificate that you bring, whose common name is no user of etcd: %s", u.User(), u.Secret(), authority)}
+	}
+	return Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoAuthority, Message: fmt.Sprintf(
+		"user %s of etcd has the roles that the spec says, and Secret %s has no certificate: %s; have one issued with common name %s for "+
+			"client auth, and give it to the application yourself", u.User(), u.Secret(), authority, u.User())}
 }
 
 func firstLine(text string) string {

@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
@@ -40,6 +41,9 @@ func (a *Actor) applyAll(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 	}
 	objects := append(secrets, build.HeadlessService(c), build.ClientService(c), build.Budget(c, v.MustStay()),
 		build.NetworkPolicy(c, a.Operator))
+	for _, certificate := range build.Certificates(c) {
+		objects = append(objects, certificate)
+	}
 	var names []string
 	byName, unwanted := map[string]client.Object{}, map[string]string{}
 	for _, object := range objects {
@@ -194,6 +198,16 @@ func (a *Actor) secrets(ctx context.Context, c *v1alpha1.EtcdCluster) (map[strin
 			found[name] = secret
 		}
 	}
+	for _, name := range trust.TheirSecrets(c) {
+		secret := &corev1.Secret{}
+		err := a.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("get secret %s: %w", name, err)
+		}
+		if err == nil {
+			found[name] = secret
+		}
+	}
 	return found, nil
 }
 
@@ -240,7 +254,9 @@ func clearing(object client.Object) client.Patch {
 
 func applyConfiguration(object client.Object) (runtime.ApplyConfiguration, error) {
 	var configuration runtime.ApplyConfiguration
-	switch object.(type) {
+	switch o := object.(type) {
+	case *unstructured.Unstructured:
+		return client.ApplyConfigurationFromUnstructured(o), nil
 	case *corev1.Secret:
 		configuration = &corev1apply.SecretApplyConfiguration{}
 	case *corev1.Service:

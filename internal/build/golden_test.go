@@ -62,6 +62,7 @@ func TestGolden(t *testing.T) {
 		"networkpolicy_full":    {build.NetworkPolicy(whole, "etcd-operator-system")},
 		"secret_root":           {build.Root(example(), []byte("authority"), []byte("certificate"), []byte("key"))},
 		"secret_user":           {build.User(user(), build.UserData(example(), user()))},
+		"certificates":          certificates(t),
 		"secret_tls_disabled":   {build.Client(with(insecure), nil, nil, nil)},
 	}
 	for _, voters := range []int{1, 3, 4, 5, 7} {
@@ -127,6 +128,17 @@ func written(t *testing.T) []string {
 		names = append(names, strings.TrimSuffix(filepath.Base(path), ".yaml"))
 	}
 	return names
+}
+
+func certificates(t *testing.T) (all []runtime.Object) {
+	t.Helper()
+	if made := build.Certificates(example()); made != nil {
+		t.Errorf("without an issuer: %v", made)
+	}
+	for _, one := range build.Certificates(with(issuedBy(v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer"}))) {
+		all = append(all, one)
+	}
+	return all
 }
 
 func user() *v1alpha1.EtcdUser {

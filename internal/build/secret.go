@@ -36,6 +36,9 @@ const (
 	NextKeyKey  = "next.key"
 	// PreviousKey has those that signed before and are still trusted.
 	PreviousKey = "previous.crt"
+	// TheirsKey says which of tls.crt and next.crt are authorities of others, separated by a space: their keys are not here. It is there
+	// also while nothing is rotated.
+	TheirsKey = "of-others"
 )
 
 // Keys of the Secrets of authorities and clients; the standard ones.
@@ -61,11 +64,14 @@ func MemberTLS(c *v1alpha1.EtcdCluster, data map[string][]byte) *corev1.Secret {
 	return secret(c, MemberSecret(c), corev1.SecretTypeOpaque, data)
 }
 
-// Client is the Secret that an application mounts as it is.
+// Client is the Secret that an application mounts as it is. Without a certificate, applications have their own.
 func Client(c *v1alpha1.EtcdCluster, ca, cert, key []byte) *corev1.Secret {
 	data := map[string][]byte{EndpointsKey: []byte(Endpoint(c))}
 	if c.IsSecure() {
-		data[CAKey], data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey] = ca, cert, key
+		data[CAKey] = ca
+	}
+	if len(cert) > 0 {
+		data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey] = cert, key
 	}
 	return secret(c, c.ClientSecret(), corev1.SecretTypeOpaque, data)
 }

@@ -50,7 +50,16 @@ var rolls = map[string]change{
 	"tls.mode":                      insecure,
 }
 
-// stays are changes that must not cost a restart.
+func issuedBy(ref v1alpha1.IssuerRef) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) { s.TLS.IssuerRef = &ref }
+}
+
+func fromSecrets(refs v1alpha1.SecretRefs) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) { s.TLS.SecretRefs = &refs }
+}
+
+// stays are changes that must not cost a restart. That certificates come from elsewhere is a rotation, which restarts members by what they
+// trust.
 var stays = map[string]change{
 	"size":                      func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
 	"networkPolicy.mode":        func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Mode = v1alpha1.NetworkPolicyEnabled },
@@ -61,12 +70,21 @@ var stays = map[string]change{
 	"tls.lifetimes.authority":   func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Authority.Duration = 90 * time.Minute },
 	"tls.lifetimes.certificate": func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Certificate.Duration = time.Hour },
 	"tls.revocations":           func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Revocations = []v1alpha1.Revocation{{Serial: "a1"}} },
-	"upgrade.backup":            func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
-	"upgrade.onFailure":         func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
-	"recovery.quorumLoss":       func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
-	"recovery.acceptDataLoss":   func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
-	"recovery.memberTimeout":    func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
-	"deletionPolicy":            func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
+	"tls.issuerRef.group":       issuedBy(v1alpha1.IssuerRef{Group: "cert-manager.io"}),
+	"tls.issuerRef.kind":        issuedBy(v1alpha1.IssuerRef{Kind: "ClusterIssuer"}),
+	"tls.issuerRef.name":        issuedBy(v1alpha1.IssuerRef{Name: "corp"}),
+	"tls.secretRefs.client.name": func(s *v1alpha1.EtcdClusterSpec) {
+		s.TLS.SecretRefs = &v1alpha1.SecretRefs{Client: &v1alpha1.LocalSecret{Name: "app"}}
+	},
+	"tls.secretRefs.operator.name": fromSecrets(v1alpha1.SecretRefs{Operator: v1alpha1.LocalSecret{Name: "operator"}}),
+	"tls.secretRefs.peer.name":     fromSecrets(v1alpha1.SecretRefs{Peer: v1alpha1.LocalSecret{Name: "gossip"}}),
+	"tls.secretRefs.server.name":   fromSecrets(v1alpha1.SecretRefs{Server: v1alpha1.LocalSecret{Name: "web"}}),
+	"upgrade.backup":               func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
+	"upgrade.onFailure":            func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
+	"recovery.quorumLoss":          func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
+	"recovery.acceptDataLoss":      func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
+	"recovery.memberTimeout":       func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
+	"deletionPolicy":               func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
 
 	"backup.schedule":          backedUp(func(b *v1alpha1.Backup) { b.Schedule = "@daily" }),
 	"backup.timeZone":          backedUp(func(b *v1alpha1.Backup) { b.TimeZone = "Europe/Berlin" }),

@@ -70,3 +70,12 @@ const (
 	// Renew replaces one that has ended, and is trusted by nobody any more.
 	Renew Pass = "renew"
 )
+
+// Certificates are what is known of those that come from Secrets of others; empty where the operator makes its own.
+type Certificates struct {
+	Theirs  bool   // they come from Secrets of others
+	Reason  string // why one of those does not serve, or soon will not, in a word; empty if all do
+	Fault   string // which one, why, and what to do
+	Lacking bool   // there are none that members could start with
+	Until   string // when the first of those ends that members have, as 2036-01-31T12:00:00Z; empty if there are none
+}

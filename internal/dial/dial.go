@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -101,8 +100,8 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 	if err != nil {
 		return identity{}, err
 	}
-	source := string(held.ClientCA.Bundle()) + string(held.ClientCA.KeyPEM) + string(held.Server.CertPEM) + string(held.Root.CertPEM) +
-		string(held.List())
+	source := string(held.ClientCA.Bundle()) + string(held.ClientCA.KeyPEM) + string(held.ToldCA()) +
+		string(held.Server.CertPEM) + string(held.Root.CertPEM) + string(held.List())
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	now := d.Now()
@@ -125,11 +124,7 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 // held is what the Secrets hold that say by whom members are trusted.
 func (d *Dialer) held(ctx context.Context, c *v1alpha1.EtcdCluster) (trust.Held, error) {
 	secrets := map[string]*corev1.Secret{}
-	names := []string{c.ClientCA(), build.MemberSecret(c)}
-	if c.HasAuth() {
-		names = append(names, c.RootSecret())
-	}
-	for _, name := range names {
+	for _, name := range []string{c.ClientCA(), build.MemberSecret(c), c.RootSecret()} {
 		secret := &corev1.Secret{}
 		err := d.Reader.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
 		if client.IgnoreNotFound(err) != nil {
@@ -142,9 +137,9 @@ func (d *Dialer) held(ctx context.Context, c *v1alpha1.EtcdCluster) (trust.Held,
 	return trust.Read(c, func(name string) *corev1.Secret { return secrets[name] }), nil
 }
 
-// make issues a certificate for etcd's user root. Where the authority that members trust cannot sign, it takes that of
-// root which backups use, if there is one, else the one that etcdctl uses in their Pods: they run on and are still to
-// be looked after.
+// make issues a certificate for etcd's user root. Where the authority that members trust is somebody else's, or cannot sign, it takes
+// that of root which backups use, if there is one, else the one that etcdctl uses in their Pods: they run on and are
+// still to be looked after.
 func (d *Dialer) make(c *v1alpha1.EtcdCluster, held trust.Held, now time.Time) (identity, error) {
 	ca, pair := held.ClientCA.Bundle(), held.Server
 	switch lost := held.Lost(c, c.ClientCA(), now); {
@@ -172,5 +167,5 @@ var errEnded = errors.New("it is valid no more, or not yet")
 
 // isTrusted says whether one of the authorities in a bundle has signed the pair.
 func isTrusted(pair pki.Pair, bundle []byte) bool {
-	return slices.ContainsFunc(pki.Certificates(bundle), func(ca []byte) bool { return pki.IsSignedBy(pair, pki.Pair{CertPEM: ca}) })
+	return pki.ChainsTo(pair, bundle)
 }

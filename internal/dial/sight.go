@@ -65,7 +65,11 @@ func handshake(ctx context.Context, address, name string, as pki.Pair) trust.Por
 		return trust.Port{Err: fmt.Sprintf("TLS handshake: %v", err)}
 	}
 	if secured, is := connection.(*tls.Conn); is {
-		port.Shown = secured.ConnectionState().PeerCertificates[0].Raw
+		shown := secured.ConnectionState().PeerCertificates
+		port.Shown = shown[0].Raw
+		for _, between := range shown[1:] {
+			port.Between = append(port.Between, between.Raw)
+		}
 	}
 	_ = connection.Close() // nothing was sent that could be lost
 	return port

@@ -49,7 +49,7 @@ func Backup(
 ) *batchv1.Job {
 	p := newPod(store.Spec, image)
 	switch {
-	case cluster.HasAuth(): // etcd sends snapshots to root only
+	case cluster.HasRootSecret(): // with authentication etcd sends snapshots to root only
 		p.secret("client", task.ClientFolder, cluster.RootSecret())
 	case cluster.IsSecure():
 		p.secret("client", task.ClientFolder, cluster.ClientSecret())

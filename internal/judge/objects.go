@@ -20,6 +20,7 @@ import (
 // objects names the supporting objects that are missing or not as wanted.
 func (j *judgement) objects() {
 	j.secrets()
+	j.certificates()
 	for _, want := range []*corev1.Service{build.HeadlessService(j.c), build.ClientService(j.c)} {
 		have := j.Services[want.Name]
 		j.compare("Service", want, have, have != nil, func() bool { return isService(want.Spec, have.Spec) })
@@ -47,7 +48,7 @@ func isService(want, have corev1.ServiceSpec) bool {
 func (j *judgement) secrets() {
 	c, v, found := j.c, &j.v, j.Found()
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
-	v.Lost, v.Ending = lost(c, held, j.Now), held.Ending(c, j.Now)
+	v.Lost, v.Ending, v.Certificates = lost(c, held, j.Now), held.Ending(c, j.Now), held.Certificates(c, j.Now)
 	v.Rotation = held.Rotation(c, trust.Facts{Now: j.Now, Come: j.come(), Members: j.listed(), Sights: j.Sights, Users: j.Users})
 	for _, name := range trust.Names(c) {
 		if secret := found[name]; secret != nil && j.belongsToOthers("Secret", secret) {

@@ -11,10 +11,16 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
-// Found are the Secrets of the cluster that are there, by their names.
+// Found are the Secrets of the cluster that are there, by their names, and those of others that certificates are taken from.
 func (s *Snapshot) Found() map[string]*corev1.Secret {
-	found := maps.Clone(s.Secrets)
+	found := map[string]*corev1.Secret{}
+	maps.Copy(found, s.Secrets)
 	maps.DeleteFunc(found, func(_ string, secret *corev1.Secret) bool { return !build.IsMarked(s.Cluster, secret) })
+	for name, secret := range s.Theirs {
+		if found[name] == nil {
+			found[name] = secret
+		}
+	}
 	return found
 }
 

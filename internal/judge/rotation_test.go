@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -19,7 +20,13 @@ import (
 // take brings the authority of clients on, and what is mounted with it.
 func (s *scene) take(at time.Time, pass cluster.Pass) {
 	s.t.Helper()
-	held := trust.Read(s.c, func(name string) *corev1.Secret { return s.find("Secret " + name).(*corev1.Secret) })
+	held := trust.Read(s.c, func(name string) *corev1.Secret {
+		i := slices.IndexFunc(s.objects, func(o client.Object) bool { return key(o) == "Secret "+name })
+		if i < 0 {
+			return nil
+		}
+		return s.objects[i].(*corev1.Secret)
+	})
 	put := func(made *corev1.Secret, err error) {
 		s.t.Helper()
 		if err != nil || made == nil {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
@@ -50,11 +51,15 @@ type Snapshot struct {
 
 	Asleep   bool                       // what is below was not read, because the cluster hibernates
 	Secrets  map[string]*corev1.Secret  // that the cache shows, by name
+	Theirs   map[string]*corev1.Secret  // of others, that certificates are taken from, by name
 	Services map[string]*corev1.Service // by name
 	Sights   []trust.Sight              // of members that run, while an authority is rotated or a certificate revoked
 	Users    []*corev1.Secret           // of EtcdUsers of the cluster, as long
 	Budget   *policyv1.PodDisruptionBudget
 	Policy   *networkingv1.NetworkPolicy
+
+	Certificates  map[string]*unstructured.Unstructured // of cert-manager, where they are asked for, by name
+	NoCertManager string                                // why none can be read; empty if they can
 }
 
 // Named is what the API server said of the Pod and the volume of one member.

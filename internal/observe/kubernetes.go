@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -106,6 +107,9 @@ func (o *Observer) objects(ctx context.Context, s *judge.Snapshot) error {
 			s.Secrets[name] = secret
 		}
 	}
+	if err := errors.Join(o.theirs(ctx, s), o.certificates(ctx, s)); err != nil {
+		return err
+	}
 	for _, service := range []*corev1.Service{build.HeadlessService(c), build.ClientService(c)} {
 		var err error
 		if s.Services[service.Name], err = read(ctx, o.Cache, client.ObjectKeyFromObject(service), &corev1.Service{}); err != nil {
@@ -118,6 +122,21 @@ func (o *Observer) objects(ctx context.Context, s *judge.Snapshot) error {
 	}
 	s.Policy, err = read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: c.MemberPolicy()}, &networkingv1.NetworkPolicy{})
 	return err
+}
+
+// theirs reads the Secrets of others that certificates are taken from. They have no label by which the cache would show them.
+func (o *Observer) theirs(ctx context.Context, s *judge.Snapshot) error {
+	s.Theirs = map[string]*corev1.Secret{}
+	for _, name := range trust.TheirSecrets(s.Cluster) {
+		secret, err := read(ctx, o.Live, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: name}, &corev1.Secret{})
+		if err != nil {
+			return err
+		}
+		if secret != nil {
+			s.Theirs[name] = secret
+		}
+	}
+	return nil
 }
 
 // nodes reads the nodes that members run on, and those that a member may wait for in vain. Whoever

@@ -58,9 +58,22 @@ func (p Pair) Subject() []byte {
 	return certificate.RawSubject
 }
 
-// HasSigned says whether the CA has signed a certificate, which is in DER, however old both are.
-func (p Pair) HasSigned(leaf []byte) bool {
-	return IsSignedBy(Pair{CertPEM: pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: leaf})}, p)
+// CommonName is that of the certificate, and whether there is one.
+func (p Pair) CommonName() (string, bool) {
+	certificate, err := p.parse()
+	if err != nil {
+		return "", false
+	}
+	return certificate.Subject.CommonName, true
+}
+
+// Chain is a pair without a key of certificates that are in DER, each signed by the next one.
+func Chain(certificates [][]byte) Pair {
+	var text []byte
+	for _, certificate := range certificates {
+		text = append(text, pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: certificate})...)
+	}
+	return Pair{CertPEM: text}
 }
 
 // Certificates are those of a bundle, each in PEM of its own. What is no certificate is left out.

@@ -68,6 +68,10 @@ func renewing(v cluster.View) string {
 }
 
 func keepRunning(v cluster.View) Step {
+	if v.Certificates.Lacking {
+		return refuse("members go on to serve and none is restarted, because there is no certificate for one that starts: " +
+			v.Certificates.Fault)
+	}
 	because := LostAuthority(v)
 	for _, o := range v.Lost {
 		if because != "" && o.Holder == "" {

@@ -35,10 +35,10 @@ func pause(v cluster.View) Step {
 func leaveForeignObjects(v cluster.View) Step { return refuseForeign(halting(v)) }
 
 // halting are the objects of other owners that stop every change. One that has the name of a
-// Service, of the disruption budget or of the NetworkPolicy of a cluster that has formed stops only changes of that.
+// Service, of the disruption budget, of the NetworkPolicy or of a Certificate of a cluster that has formed stops only changes of that.
 func halting(v cluster.View) []cluster.Object {
 	return slices.DeleteFunc(slices.Clone(v.Foreign), func(o cluster.Object) bool {
-		return v.Formed() && slices.Contains([]string{"Service", "PodDisruptionBudget", "NetworkPolicy"}, o.Kind)
+		return v.Formed() && slices.Contains([]string{"Service", "PodDisruptionBudget", "NetworkPolicy", "Certificate"}, o.Kind)
 	})
 }
 
@@ -195,6 +195,14 @@ func ensureObjects(v cluster.View) Step {
 		}
 		return !o.Denied.Undone
 	})
+}
+
+// awaitCertificates starts no first member without a certificate: its Pod would wait for a Secret, and nothing would say why.
+func awaitCertificates(v cluster.View) Step {
+	if v.Formed() || !v.Certificates.Lacking {
+		return nil
+	}
+	return Wait{For: "certificates: " + v.Certificates.Fault}
 }
 
 // awaitNeeded comes after repairs: a member that is down loses nothing by them.

@@ -105,6 +105,7 @@ func (w *world) hash() uint64 {
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Restore, v.Record.Adopted,
 		v.Record.Policed,
 		v.Record.NextSerial, v.Record.Revision, v.Generation, [3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
+		v.Certificates,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -151,6 +152,7 @@ type view struct {
 	nextSerial                      int
 	revision, generation            int64
 	revocation                      [3]string
+	certificates                    cluster.Certificates
 }
 
 // writeAll ends with how many there were: one that moves to the next list counts.

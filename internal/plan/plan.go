@@ -45,6 +45,7 @@ var repairs = []clause{
 		{"choose the first members again", chooseAgain, "follows a changed size or storage class while no first member can have run"},
 		{"introduce both authorities", introduceBoth, "introduces the other authority, too, before members mount one of two"},
 		{"ensure needed objects", ensureObjects, "applies what members need to start; before the cluster has formed, all objects"},
+		{"wait for certificates", awaitCertificates, "starts no first member before the Secrets of others have certificates that serve"},
 		{"detach foreign data", detachForeign, "detaches members that run on the data of another cluster from the client Service"},
 		{"leave data of another namespace alone", leaveMoved, "refuses data whose member list names another namespace"},
 		{"set initial-cluster-state", setInitialClusterState, "tells containers that the cluster exists: none forms it again"},

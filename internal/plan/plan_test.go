@@ -66,7 +66,8 @@ func TestPlan(t *testing.T) {
 var arguments = []string{
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "canwait", "cascades", "deleting", "denied", "downgrade", "ephemeral",
 	"forbidden",
-	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "last", "leaving", "locked", "misnamed", "new", "newer", "next",
+	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new", "newer",
+	"next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
 	"revoking", "rollback", "rotate", "size",
 	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "unwanted", "version",
@@ -126,6 +127,9 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	for _, o := range object(t, d, "unwanted") {
 		o.UID = "u9"
 		v.Objects = append(v.Objects, o)
+	}
+	if d.HasArg("lacking") {
+		v.Certificates = cluster.Certificates{Theirs: true, Lacking: true, Fault: "Secret web: there is no such Secret: create it"}
 	}
 	for arg, holder := range map[string]string{"gone": "", "held": "a-member-tls"} {
 		var name string

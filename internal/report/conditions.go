@@ -26,7 +26,7 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 		condition.Message = shortened(condition.Message)
 		meta.SetStatusCondition(&all, condition)
 	}
-	return all
+	return withCertificates(all, c, v)
 }
 
 // sourcePort is the near end of a connection in an error of Go's net package: it has another port
@@ -136,6 +136,9 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 	if waits && (isRestoring(v) || v.Restore.InPlace != "") && !v.Deleting && v.Want.Size > 0 {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonRestoring, "waiting for "+wait.For)
 	}
+	if waits && v.Certificates.Lacking && !v.Deleting && v.Want.Size > 0 {
+		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+wait.For)
+	}
 	if _, refused := step.(plan.Refuse); !v.Formed() && !refused && !v.Deleting && v.Want.Size > 0 {
 		return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")
 	}
@@ -165,6 +168,7 @@ var faults = []struct {
 	{v1alpha1.ReasonStepRejected, plan.Denied},
 	{v1alpha1.ReasonNeedsHelp, plan.LostAuthority},
 	{v1alpha1.ReasonNeedsHelp, plan.InTheWay},
+	{v1alpha1.ReasonCertificatesNotAccepted, uncertified},
 	{v1alpha1.ReasonRestoreFailing, restoreFailing},
 	{v1alpha1.ReasonRecovering, recovering},
 	{v1alpha1.ReasonForeignData, foreign},

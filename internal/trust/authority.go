@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -22,12 +21,14 @@ import (
 // An Authority is what the Secret of one holds: the certificate that signs, with its key, and those that
 // are trusted beside it. All state of a rotation is here.
 type Authority struct {
-	pki.Pair           // signs; one that was lost has no key
-	Next      pki.Pair // is trusted, and signs nothing yet; empty if there is none
-	Previous  []byte   // certificates that are still trusted and sign nothing more, in PEM
-	RotatedAt time.Time
-	Because   string // why it was rotated last; empty if it never was
-	Request   string // the request that was acted on last
+	pki.Pair            // signs; one that was lost has no key
+	Theirs     bool     // it is somebody else's, who has the key: CertPEM may be several
+	Next       pki.Pair // is trusted, and signs nothing yet; empty if there is none
+	NextTheirs bool     // so is the next one
+	Previous   []byte   // certificates that are still trusted and sign nothing more, in PEM
+	RotatedAt  time.Time
+	Because    string // why it was rotated last; empty if it never was
+	Request    string // the request that was acted on last
 }
 
 // Why an authority is rotated.
@@ -36,6 +37,7 @@ const (
 	ByRequest = "Request" // a person has asked for it
 	ByLoss    = "Lost"    // it cannot sign any more
 	ByEnd     = "Ended"   // nothing that it has signed is valid any more
+	BySource  = "Source"  // certificates are to be by another one, that somebody else has or we make
 )
 
 // readAuthority takes an authority out of its Secret; nil is a missing one.
@@ -44,7 +46,11 @@ func readAuthority(secret *corev1.Secret) Authority {
 		return Authority{}
 	}
 	at, _ := time.Parse(time.RFC3339, secret.Annotations[v1alpha1.AnnotationRotatedAt])
+	isTheirs := func(key string) bool {
+		return slices.Contains(strings.Fields(string(secret.Data[build.TheirsKey])), key)
+	}
 	return Authority{
+		Theirs: isTheirs(corev1.TLSCertKey), NextTheirs: isTheirs(build.NextCertKey),
 		Pair:      pairOf(secret.Data),
 		Next:      pki.Pair{CertPEM: secret.Data[build.NextCertKey], KeyPEM: secret.Data[build.NextKeyKey]},
 		Previous:  secret.Data[build.PreviousKey],
@@ -58,7 +64,7 @@ func readAuthority(secret *corev1.Secret) Authority {
 func (a Authority) Phase() cluster.RotationPhase {
 	begun := len(pki.Certificates(a.CertPEM)) > 0
 	switch {
-	case begun && usable(a.Next) == nil:
+	case begun && signs(a.Next, a.NextTheirs) == nil:
 		return cluster.Introduced
 	case begun && len(pki.Certificates(a.Previous)) > 0:
 		return cluster.Switched
@@ -89,7 +95,34 @@ func (a Authority) fault() error {
 	if a.Phase() == cluster.Introduced {
 		return nil
 	}
-	return usable(a.Pair)
+	return signs(a.Pair, a.Theirs)
+}
+
+// signs says why an authority signs nothing. That of others has no key here.
+func signs(ca pki.Pair, theirs bool) error {
+	if theirs && ca.Subject() != nil {
+		return nil
+	}
+	return usable(ca)
+}
+
+// End is when nothing is valid any more that it has signed, and whether that is known. Of several the last one counts.
+func (a Authority) End() (time.Time, bool) {
+	end, known := a.Pair.End()
+	for _, certificate := range pki.Certificates(a.CertPEM) {
+		if other, is := (pki.Pair{CertPEM: certificate}).End(); a.Theirs && is && other.After(end) {
+			end = other
+		}
+	}
+	return end, known
+}
+
+// coming is the authority that signs when the rotation is over, and whether it is somebody else's.
+func (a Authority) coming() (ca pki.Pair, theirs bool) {
+	if a.Phase() == cluster.Introduced {
+		return a.Next, a.NextTheirs
+	}
+	return a.Pair, a.Theirs
 }
 
 // Signs says whether it can sign at that time.
@@ -130,11 +163,12 @@ func (a Authority) hasEnded(now time.Time) bool {
 	return known && now.After(end)
 }
 
-// isKnown says whether one of those that are trusted has signed the certificate, which is in DER.
-func (a Authority) isKnown(leaf []byte) bool {
-	return slices.ContainsFunc(pki.Certificates(a.Bundle()), func(certificate []byte) bool {
-		return pki.Pair{CertPEM: certificate}.HasSigned(leaf)
-	})
+// hasSigned says whether it has signed the certificate, or one of those in between that come with it.
+func (a Authority) hasSigned(leaf pki.Pair) bool {
+	if a.Theirs {
+		return pki.ChainsTo(leaf, a.CertPEM)
+	}
+	return pki.IsSignedBy(leaf, a.Pair)
 }
 
 // fingerprint is the same for the same authorities, in whatever order they are listed.
@@ -151,65 +185,16 @@ func fingerprint(bundles ...[]byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// turned is the authority after a pass of its rotation, and whether there is anything to do: it may have been done
-// before.
-func (h Held) turned(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string, turn cluster.Turn) (Authority, bool, error) {
-	a, lost := h.of(c, name), h.Lost(c, name, now) != nil
-	switch phase := a.Phase(); {
-	case turn.Pass == cluster.Introduce && (phase == cluster.Stable || lost):
-		if lost {
-			if a.Pair, a.Previous = h.told(c, name); len(a.CertPEM) == 0 {
-				return a, false, nil // what members trust was lost meanwhile, too
-			}
-		}
-		next, err := newCA(random, now, c, name)
-		a.Next = next
-		return a.rotated(now, turn), true, err
-	case turn.Pass == cluster.Switch && phase == cluster.Introduced:
-		was := a.CertPEM
-		a.Pair, a.Next, a.Previous = a.Next, pki.Pair{}, slices.Concat(a.Previous, bytes.Join(pki.Certificates(was), nil))
-		turn.Because, turn.Request = a.Because, a.Request
-		return a.rotated(now, turn), true, nil
-	case turn.Pass == cluster.Drop && phase == cluster.Switched:
-		a.Previous = nil
-		turn.Because, turn.Request = a.Because, a.Request
-		return a.rotated(now, turn), true, nil
-	case turn.Pass == cluster.Renew && a.hasEnded(now):
-		pair, err := newCA(random, now, c, name)
-		return Authority{Pair: pair}.rotated(now, turn), true, err
-	default:
-		return a, false, nil
+// ofOthers says which of the certificates are authorities of others; nil if none is.
+func (a Authority) ofOthers() []byte {
+	var keys []string
+	if a.Theirs {
+		keys = append(keys, corev1.TLSCertKey)
 	}
-}
-
-func (a Authority) rotated(now time.Time, turn cluster.Turn) Authority {
-	a.RotatedAt, a.Because, a.Request = now, turn.Because, turn.Request
-	return a
-}
-
-// told is the certificate by which members know what a lost authority has signed, without its key, and what else they
-// were told to trust.
-func (h Held) told(c *v1alpha1.EtcdCluster, name string) (signer pki.Pair, rest []byte) {
-	bundle, leaf := h.memberCAs[0], h.Server
-	if name == c.PeerCA() {
-		bundle, leaf = h.memberCAs[1], h.Peer
+	if a.NextTheirs {
+		keys = append(keys, build.NextCertKey)
 	}
-	for _, certificate := range pki.Certificates(bundle) {
-		if ca := (pki.Pair{CertPEM: certificate}); len(signer.CertPEM) == 0 && pki.IsSignedBy(leaf, ca) {
-			signer = ca
-			continue
-		}
-		rest = append(rest, certificate...)
-	}
-	return signer, rest
-}
-
-func newCA(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (pki.Pair, error) {
-	whom := " clients"
-	if name == c.PeerCA() {
-		whom = " peers"
-	}
-	return pki.NewCA(random, now, c.Name+whom, c.Spec.TLS.AuthorityLifetime())
+	return []byte(strings.Join(keys, " "))
 }
 
 // secret is what keeps the authority.
@@ -217,7 +202,7 @@ func (a Authority) secret(c *v1alpha1.EtcdCluster, name string) *corev1.Secret {
 	// One that was lost has an empty key: without any the API server refuses a Secret of this type.
 	secret := build.Authority(c, name, a.CertPEM, append([]byte{}, a.KeyPEM...))
 	for key, value := range map[string][]byte{
-		build.NextCertKey: a.Next.CertPEM, build.NextKeyKey: a.Next.KeyPEM, build.PreviousKey: a.Previous,
+		build.NextCertKey: a.Next.CertPEM, build.NextKeyKey: a.Next.KeyPEM, build.PreviousKey: a.Previous, build.TheirsKey: a.ofOthers(),
 	} {
 		if len(value) > 0 {
 			secret.Data[key] = value

@@ -16,11 +16,11 @@ import (
 // it is gone, or another than theirs. It is nil if it can sign, if another is about to, or if nothing is
 // valid any more that it has signed.
 func (h Held) Lost(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
-	ca, bundle := h.of(c, name), h.memberCAs[0]
-	if name == c.PeerCA() {
-		bundle = h.memberCAs[1]
-	}
+	ca, bundle := h.of(c, name), h.bundleOf(c, name)
 	err := ca.fault()
+	if err != nil && h.isTold(c, name, h.target(c, name, now)) {
+		return nil
+	}
 	if ca.Phase() == cluster.Introduced || err == nil && ca.has(bundle) {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (h Held) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Ending {
 		ca := h.of(c, name)
 		end, known := ca.End()
 		left := end.Sub(now)
-		if !known || left >= min(tellEnd, ca.life()/4) {
+		if !known || left >= min(tellEnd, ca.life()/4) || ca.Theirs && !(left < 0 && h.succeeds(c, name, now)) {
 			continue
 		}
 		on := end.UTC().Format(time.DateOnly)
@@ -69,6 +69,13 @@ func (h Held) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Ending {
 		all = append(all, cluster.Ending{Secret: name, On: on, Near: left < min(nearEnd, ca.life()/12), Over: left < 0})
 	}
 	return all
+}
+
+// succeeds says whether there is another authority than the one of others that members trust. What of that ends is told with its
+// certificates: only that all members restart for the next one needs a person.
+func (h Held) succeeds(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
+	wanted, a := h.target(c, name, now), h.of(c, name)
+	return wanted.ready && !wanted.is(a.Pair, a.Theirs)
 }
 
 // Holds says whether the members' Secret has a certificate by the authority of that name

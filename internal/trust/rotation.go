@@ -39,24 +39,10 @@ type Facts struct {
 	Made    map[string]string // what the Pods of members that have one say of when a certificate was revoked last
 }
 
-// A Sight is what one member shows and accepts at its ports.
-type Sight struct {
-	Member       string
-	Client, Peer Port
-	Refusal      Refusal // of what is revoked
-}
-
 // Refusal is whether a member refuses the list of revoked certificates that the Secret has which it mounts.
 type Refusal struct {
 	Is  bool
 	Err string // why it is not known; empty if it is
-}
-
-// A Port is what a TLS handshake with a member tells. None of it was verified.
-type Port struct {
-	Shown   []byte   // the certificate that it shows, in DER
-	Accepts [][]byte // the subjects of the authorities that it trusts, in DER
-	Err     string   // why nothing is known; empty if it is
 }
 
 // IsRotating says whether members are to be looked at.
@@ -118,11 +104,14 @@ func (h Held) begin(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Object {
 }
 
 // begins says whether the rotation of the authority is to begin. While one that was replaced is still trusted only one
-// begins that can sign no more.
+// begins that can sign no more: also one of others, who sign with another one now, so that nobody may ever show what it has signed.
 func (h Held) begins(c *v1alpha1.EtcdCluster, name string, percent time.Duration, now time.Time) (cluster.Object, bool) {
 	why, because := h.due(c, name, percent, now)
 	busy := h.ClientCA.Phase() == cluster.Switched || h.PeerCA.Phase() == cluster.Switched
-	if because == "" || h.of(c, name).Phase() == cluster.Introduced || busy && because != ByLoss && because != ByEnd {
+	a := h.of(c, name)
+	begun := a.Phase() == cluster.Introduced && because != BySource
+	isMute := because == ByLoss || because == ByEnd || because == BySource && a.Theirs
+	if because == "" || begun || busy && !isMute {
 		return cluster.Object{}, false
 	}
 	return pass(name, why, h.turn(c, name, because)), true
@@ -140,15 +129,21 @@ func (h Held) turn(c *v1alpha1.EtcdCluster, name, because string) cluster.Turn {
 
 // due says why an authority is to be rotated; because is empty if it is not.
 func (h Held) due(c *v1alpha1.EtcdCluster, name string, percent time.Duration, now time.Time) (why, because string) {
-	a := h.of(c, name)
+	a, wanted := h.of(c, name), h.target(c, name, now)
 	asked := requestOf(c, name)
 	lost := h.Lost(c, name, now)
 	switch {
+	case !wanted.ready:
+		return "", ""
 	case a.hasEnded(now):
 		return "it has ended", ByEnd
 	case lost != nil && h.Holds(c, name):
 		return lost.Error(), ByLoss
-	case lost != nil:
+	case lost != nil || len(a.CertPEM) == 0:
+		return "", ""
+	case !wanted.is(a.coming()):
+		return "certificates are to be by another one", BySource
+	case wanted.theirs:
 		return "", ""
 	case asked != "" && asked != a.Request:
 		return "it was asked for", ByRequest
@@ -178,13 +173,16 @@ func requestOf(c *v1alpha1.EtcdCluster, name string) string {
 // awaitSwitch says what the next authority waits for before it signs; empty if nothing.
 func (h Held) awaitSwitch(c *v1alpha1.EtcdCluster, name string, f Facts) string {
 	a := h.of(c, name)
+	if a.NextTheirs && !h.target(c, name, f.Now).ready {
+		return "certificates by the next authority of Secret " + name + ": " + h.Certificates(c, f.Now).Fault
+	}
 	for _, port := range h.ports(name == c.PeerCA(), f) {
 		switch {
 		case port.Err != "":
 			return fmt.Sprintf("%s to tell which authorities it trusts: %s", port.at, port.Err)
-		case !a.isKnown(port.Shown):
+		case !a.trusts(port.shown()):
 			return fmt.Sprintf("%s to show a certificate that an authority in Secret %s has signed", port.at, name)
-		case !slices.ContainsFunc(port.Accepts, func(subject []byte) bool { return slices.Equal(subject, a.Next.Subject()) }):
+		case !port.accepts(a.Bundle(), a.Next.CertPEM):
 			return fmt.Sprintf("%s to trust the next authority of Secret %s; it has started without: delete pod %s if this lasts",
 				port.at, name, port.member)
 		}
@@ -199,7 +197,7 @@ func (h Held) awaitDrop(c *v1alpha1.EtcdCluster, name string, f Facts) string {
 		switch {
 		case port.Err != "":
 			return fmt.Sprintf("%s to tell which certificate it shows: %s", port.at, port.Err)
-		case !a.HasSigned(port.Shown):
+		case !a.hasSigned(port.shown()):
 			return fmt.Sprintf("%s to show a certificate by the new authority of Secret %s", port.at, name)
 		}
 	}
@@ -226,7 +224,7 @@ func (h Held) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.D
 	if name == c.PeerCA() {
 		whom, secret, at = "members", build.MemberSecret(c), h.written.peer
 	}
-	for _, needed := range []string{build.MemberSecret(c), c.ClientSecret()} {
+	for _, needed := range Names(c)[len(Authorities(c)):] {
 		if h.Fault(c, needed, f.Now) != nil && h.CanMake(c, needed, f.Now) {
 			return fmt.Sprintf("Secret %s to be as wanted", needed)
 		}
@@ -240,36 +238,6 @@ func (h Held) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.D
 	default:
 		return ""
 	}
-}
-
-type portOf struct {
-	Port
-	member string
-	at     string // as people name it
-}
-
-// ports are those of all members that etcd lists.
-func (h Held) ports(peer bool, f Facts) []portOf {
-	if len(f.Members) == 0 {
-		return []portOf{{Port: Port{Err: "nobody has listed them"}, at: "members"}}
-	}
-	var all []portOf
-	for _, member := range f.Members {
-		found := portOf{Port: Port{Err: "it does not run"}, member: member, at: fmt.Sprintf("%s at port %d", member, v1alpha1.ClientPort)}
-		if peer {
-			found.at = fmt.Sprintf("%s at port %d", member, v1alpha1.PeerPort)
-		}
-		for _, sight := range f.Sights {
-			if sight.Member != member {
-				continue
-			}
-			if found.Port = sight.Client; peer {
-				found.Port = sight.Peer
-			}
-		}
-		all = append(all, found)
-	}
-	return all
 }
 
 // isTogether says whether members that run with older authorities can hear each other only when all have restarted:

@@ -87,7 +87,11 @@ func (l *land) lag() time.Duration {
 func (l *land) sights() (all []trust.Sight) {
 	for _, p := range l.members {
 		see := func(cert, ca string) trust.Port {
-			port := trust.Port{Shown: certificates(l.t, p.mounted.Data[cert])[0].Raw}
+			shown := certificates(l.t, p.mounted.Data[cert])
+			port := trust.Port{Shown: shown[0].Raw}
+			for _, between := range shown[1:] {
+				port.Between = append(port.Between, between.Raw)
+			}
 			for _, trusted := range certificates(l.t, p.loaded[ca]) {
 				port.Accepts = append(port.Accepts, trusted.RawSubject)
 			}
@@ -152,7 +156,7 @@ func (l *land) operate() {
 			}
 		}
 	}
-	for _, name := range []string{build.MemberSecret(l.c), l.c.ClientSecret()} {
+	for _, name := range trust.Names(l.c)[2:] {
 		if held.Lost(l.c, l.c.ClientCA(), l.at) != nil || held.Lost(l.c, l.c.PeerCA(), l.at) != nil {
 			break
 		}
@@ -210,6 +214,9 @@ func (l *land) everybodyHears() {
 		for _, q := range l.members {
 			l.trusts(p.name, p.loaded[build.PeerCAKey], q.name, q.mounted.Data[build.PeerCertKey])
 		}
+		if operator := l.secrets[l.c.RootSecret()]; operator != nil && l.held().ClientCA.Theirs {
+			l.trusts(p.name, p.loaded[build.ClientCAKey], "the operator", operator.Data[corev1.TLSCertKey])
+		}
 		for _, app := range l.apps {
 			l.trusts(p.name, p.loaded[build.ClientCAKey], app.name, app.mounted.Data[corev1.TLSCertKey])
 			l.trusts(app.name, app.mounted.Data[build.CAKey], p.name, p.mounted.Data[build.ServerCertKey])
@@ -225,8 +232,14 @@ func (l *land) trusts(who string, bundle []byte, whom string, shown []byte) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
-	how := x509.VerifyOptions{Roots: roots, CurrentTime: l.at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
-	chains, err := certificates(l.t, shown)[0].Verify(how)
+	between, all := x509.NewCertPool(), certificates(l.t, shown)
+	for _, certificate := range all[1:] {
+		between.AddCert(certificate)
+	}
+	how := x509.VerifyOptions{
+		Roots: roots, Intermediates: between, CurrentTime: l.at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+	}
+	chains, err := all[0].Verify(how)
 	if err != nil {
 		l.t.Fatalf("after %s: %s does not trust %s: %v\n%s", l.at.Sub(now), who, whom, err, strings.Join(l.history, "\n"))
 	}

@@ -24,7 +24,7 @@ import (
 type Held struct {
 	ClientCA, PeerCA     Authority
 	Server, Peer, Client pki.Pair
-	Root                 pki.Pair  // only with authentication
+	Root                 pki.Pair  // only where the operator's own certificate is in a Secret
 	memberCAs            [2][]byte // the authorities that members were told to trust, clients' first
 	clientCA, rootCA     []byte
 	endpoints            string
@@ -32,6 +32,7 @@ type Held struct {
 	trust                string // fingerprint that is written on the members' Secret
 	written              written
 	revocation           revocation
+	theirs               [parts]theirs // what the Secrets of others hold; empty where certificates are ours
 }
 
 // written is since when the Secrets that are mounted have the authorities of peers and of clients that they have, and
@@ -44,7 +45,7 @@ func Names(c *v1alpha1.EtcdCluster) []string {
 		return []string{c.ClientSecret()}
 	}
 	names := append(Authorities(c), build.MemberSecret(c), c.ClientSecret())
-	if c.HasAuth() {
+	if c.HasRootSecret() {
 		names = append(names, c.RootSecret())
 	}
 	return names
@@ -67,10 +68,7 @@ func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) Held {
 		return nil
 	}
 	memberSecret, clientSecret := get(build.MemberSecret(c)), get(c.ClientSecret())
-	member, client, root := data(memberSecret), data(clientSecret), map[string][]byte(nil)
-	if c.HasAuth() {
-		root = data(get(c.RootSecret()))
-	}
+	member, client, root := data(memberSecret), data(clientSecret), data(get(c.RootSecret()))
 	held := Held{
 		ClientCA:  readAuthority(get(c.ClientCA())),
 		PeerCA:    readAuthority(get(c.PeerCA())),
@@ -83,6 +81,7 @@ func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) Held {
 		rootCA:    root[build.CAKey],
 		endpoints: string(client[build.EndpointsKey]), rootEndpoints: string(root[build.EndpointsKey]),
 		written: written{writtenAt(memberSecret), writtenAt(clientSecret)},
+		theirs:  readTheirs(c, get),
 	}
 	if memberSecret != nil {
 		held.trust = memberSecret.Annotations[v1alpha1.AnnotationTrust]
@@ -137,31 +136,46 @@ func (h Held) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
 		return errors.Join(
 			same("client authority", h.memberCAs[0], h.ClientCA.Bundle()), same("peer authority", h.memberCAs[1], h.PeerCA.Bundle()),
 			same("fingerprint of authorities", []byte(h.trust), []byte(h.wantedTrust())),
-			h.ClientCA.check(c, h.Server, serverRequest(c), now), h.PeerCA.check(c, h.Peer, peerRequest(c), now), h.listFault(c, now))
+			h.checkPart(c, h.ClientCA, server, h.Server, serverRequest(c), now), h.checkPart(c, h.PeerCA, peer, h.Peer, peerRequest(c), now), h.listFault(c, now))
 	case c.RootSecret():
 		return errors.Join(same("list of endpoints", []byte(h.rootEndpoints), []byte(build.Endpoint(c))),
-			same("authority", h.rootCA, h.ClientCA.Bundle()), h.ClientCA.check(c, h.Root, rootRequest(c), now))
+			same("authority", h.rootCA, h.ClientCA.Bundle()), h.checkPart(c, h.ClientCA, root, h.Root, rootRequest(c), now))
 	}
 	endpoints := same("list of endpoints", []byte(h.endpoints), []byte(build.Endpoint(c)))
 	if !c.IsSecure() {
 		return endpoints
 	}
-	return errors.Join(endpoints, same("authority", h.clientCA, h.ClientCA.Bundle()), h.ClientCA.check(c, h.Client, userRequest(c), now))
+	return errors.Join(endpoints, same("authority", h.clientCA, h.ClientCA.Bundle()),
+		h.checkPart(c, h.ClientCA, client, h.Client, userRequest(c), now))
 }
 
 // CanMake says whether the Secret of that name can be made now. It cannot while an authority is replaced that can
-// sign no more, if there is no certificate by it to keep.
+// sign no more, or while somebody else is to sign and has not, if there is no certificate by it to keep.
 func (h Held) CanMake(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
-	makes := func(a Authority, leaf pki.Pair) bool {
-		return a.Phase() != cluster.Introduced || a.Signs(now) || usable(leaf) == nil
-	}
 	switch name {
 	case build.MemberSecret(c):
-		return makes(h.ClientCA, h.Server) && makes(h.PeerCA, h.Peer)
+		return h.makes(c, c.ClientCA(), server, h.Server, now) && h.makes(c, c.PeerCA(), peer, h.Peer, now)
 	case c.ClientSecret():
-		return makes(h.ClientCA, h.Client)
+		return !c.IsSecure() || h.makes(c, c.ClientCA(), client, h.Client, now)
+	case c.RootSecret():
+		return h.makes(c, c.ClientCA(), root, h.Root, now)
 	default:
-		return true
+		return h.target(c, name, now).ready
+	}
+}
+
+// makes says whether there can be a certificate for a part.
+func (h Held) makes(c *v1alpha1.EtcdCluster, authority string, of part, have pki.Pair, now time.Time) bool {
+	a := h.of(c, authority)
+	keeps := usable(have) == nil
+	switch {
+	case a.fault() != nil && c.CertificateSecrets() != nil:
+		return h.target(c, authority, now).ready
+	case a.Theirs:
+		_, there := h.given(c, a, of, now)
+		return there || of == client || keeps && a.trusts(have)
+	default:
+		return a.Phase() != cluster.Introduced || a.Signs(now) || keeps
 	}
 }
 
@@ -183,8 +197,7 @@ func Signs(c *v1alpha1.EtcdCluster, authority, secret string) bool {
 func (h *Held) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
 	switch name {
 	case c.ClientCA(), c.PeerCA():
-		pair, err := newCA(random, now, c, name)
-		return h.keep(c, name, Authority{Pair: pair, Request: requestOf(c, name)}), err
+		return h.makeAuthority(random, now, c, name)
 	case build.MemberSecret(c):
 		return h.makeMember(random, now, c)
 	case c.RootSecret():
@@ -195,11 +208,20 @@ func (h *Held) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, na
 	}
 	var err error
 	since := h.ClientCA.since(c, h.written.client, now, h.clientCA, h.Client)
-	if h.Client, err = h.ClientCA.issue(random, now, c, h.Client, userRequest(c)); err != nil {
+	if h.Client, err = h.issue(random, now, c, h.ClientCA, client, h.Client, userRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue client certificate: %w", err)
 	}
 	secret := build.Client(c, h.ClientCA.Bundle(), h.Client.CertPEM, h.Client.KeyPEM)
 	return build.Noted(secret, writtenSince(since)), nil
+}
+
+func (h *Held) makeAuthority(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
+	if wanted := h.target(c, name, now); h.isTold(c, name, wanted) {
+		return h.keep(c, name, h.adopted(c, name, wanted)), nil
+	}
+	made, err := h.wanted(random, now, c, name)
+	made.Request = requestOf(c, name)
+	return h.keep(c, name, made), err
 }
 
 // Turn is the Secret of an authority after a pass of its rotation; nil if that was taken before.
@@ -223,10 +245,10 @@ func (h *Held) keep(c *v1alpha1.EtcdCluster, name string, a Authority) *corev1.S
 func (h *Held) makeMember(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
 	var err error
 	since := h.PeerCA.since(c, h.written.peer, now, h.memberCAs[1], h.Peer)
-	if h.Server, err = h.ClientCA.issue(random, now, c, h.Server, serverRequest(c)); err != nil {
+	if h.Server, err = h.issue(random, now, c, h.ClientCA, server, h.Server, serverRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue server certificate: %w", err)
 	}
-	if h.Peer, err = h.PeerCA.issue(random, now, c, h.Peer, peerRequest(c)); err != nil {
+	if h.Peer, err = h.issue(random, now, c, h.PeerCA, peer, h.Peer, peerRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue peer certificate: %w", err)
 	}
 	if h.revocation, err = h.revoke(random, now, c); err != nil {
@@ -244,10 +266,11 @@ func (h *Held) makeMember(random io.Reader, now time.Time, c *v1alpha1.EtcdClust
 	return build.Noted(build.MemberTLS(c, data), notes), nil
 }
 
-// since is when a Secret got the authorities that it is to have, and a certificate by the one that signs which is not revoked:
-// now, unless it has had them before. A certificate that is only issued again makes nobody wait.
+// since is when a Secret got the authorities that it is to have, and a certificate by the one that signs which is not revoked: now,
+// unless it
+// has had them before. A certificate that is only issued again makes nobody wait.
 func (a Authority) since(c *v1alpha1.EtcdCluster, written, now time.Time, bundle []byte, leaf pki.Pair) time.Time {
-	if len(bundle) == 0 || bytes.Equal(bundle, a.Bundle()) && pki.IsSignedBy(leaf, a.Pair) && !isRevoked(c, leaf) {
+	if len(bundle) == 0 || bytes.Equal(bundle, a.Bundle()) && a.hasSigned(leaf) && !isRevoked(c, leaf) {
 		return written
 	}
 	return now
@@ -262,7 +285,7 @@ func writtenSince(at time.Time) map[string]string {
 
 func (h *Held) makeRoot(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
 	var err error
-	if h.Root, err = h.ClientCA.issue(random, now, c, h.Root, rootRequest(c)); err != nil {
+	if h.Root, err = h.issue(random, now, c, h.ClientCA, root, h.Root, rootRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue the certificate of %s: %w", v1alpha1.RootUser, err)
 	}
 	return build.Root(c, h.ClientCA.Bundle(), h.Root.CertPEM, h.Root.KeyPEM), nil

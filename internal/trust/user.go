@@ -53,7 +53,36 @@ func (h Held) UserFault(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *c
 		return fmt.Errorf("it has no password of %d to %d bytes", shortest, longest)
 	}
 	return errors.Join(same("authority", secret.Data[build.CAKey], h.ClientCA.Bundle()),
-		h.ClientCA.check(c, pairOf(secret.Data), identityRequest(c, u), now))
+		h.checkUser(c, pairOf(secret.Data), identityRequest(c, u), now))
+}
+
+// IssuesUsers says whether certificates of EtcdUsers can be issued: not by the authority of others, which has no key here.
+func (h Held) IssuesUsers() bool { return !h.ClientCA.Theirs }
+
+// checkUser says why the certificate of a user must be another one. One that an authority of ours has signed stays for as long as that is
+// trusted.
+func (h Held) checkUser(c *v1alpha1.EtcdCluster, have pki.Pair, r pki.Request, now time.Time) error {
+	switch {
+	case h.IssuesUsers():
+		return h.ClientCA.check(c, have, r, now)
+	case len(have.CertPEM) > 0 && !h.ClientCA.trusts(have):
+		return errors.New("its certificate is by an authority that is trusted no more")
+	default:
+		return nil
+	}
+}
+
+func (h Held) issueUser(
+	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, have pki.Pair, r pki.Request,
+) (pki.Pair, error) {
+	switch {
+	case h.IssuesUsers():
+		return h.ClientCA.issue(random, now, c, have, r)
+	case h.ClientCA.trusts(have):
+		return have, nil
+	default:
+		return pki.Pair{}, nil
+	}
 }
 
 // IsPassword says whether it can be the password of a user.
@@ -69,11 +98,14 @@ func (h Held) MakeUser(
 		old = there.Data
 	}
 	since := h.ClientCA.since(c, writtenAt(there), now, old[build.CAKey], pairOf(old))
-	pair, err := h.ClientCA.issue(random, now, c, pairOf(old), identityRequest(c, u))
+	pair, err := h.issueUser(random, now, c, pairOf(old), identityRequest(c, u))
 	if err != nil {
 		return nil, fmt.Errorf("issue the certificate of user %s: %w", u.User(), err)
 	}
-	data[build.CAKey], data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey] = h.ClientCA.Bundle(), pair.CertPEM, pair.KeyPEM
+	data[build.CAKey] = h.ClientCA.Bundle()
+	if len(pair.CertPEM) > 0 {
+		data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey] = pair.CertPEM, pair.KeyPEM
+	}
 	if u.HasPassword() {
 		data[build.PasswordKey] = old[build.PasswordKey]
 		if !IsPassword(data[build.PasswordKey]) {

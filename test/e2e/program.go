@@ -8,8 +8,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// build builds the operator for as long as the suite runs.
-func build() string {
+// compile builds the operator for as long as the suite runs.
+func compile() string {
 	GinkgoHelper()
 	built := filepath.Join(GinkgoT().TempDir(), "etcd-operator")
 	run("go", "build", "-o", built, top)

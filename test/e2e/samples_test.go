@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -13,8 +14,11 @@ import (
 func samples() {
 	files, _ := filepath.Glob(filepath.Join(top, "config/samples/*.yaml"))
 	for _, file := range files {
-		// Others need a store of the user's, or a backup in it.
-		if !strings.Contains(filepath.Base(file), "etcdcluster") || strings.HasPrefix(filepath.Base(file), "restored") {
+		// Others need a store of the user's, or a backup in it, or certificates that somebody issues.
+		needy := slices.ContainsFunc([]string{"restored", "brought", "issued"}, func(kind string) bool {
+			return strings.HasPrefix(filepath.Base(file), kind)
+		})
+		if needy || !strings.Contains(filepath.Base(file), "etcdcluster") {
 			continue
 		}
 		It("becomes available as it is: "+filepath.Base(file), func() {

@@ -70,6 +70,9 @@ var _ = Describe("etcd-operator", func() {
 	Describe("faults of the API server's words", Label("faults", "long"), Ordered, ContinueOnFailure, staleness)
 	Describe("an operator that dies halfway", Label("faults", "long"), Ordered, ContinueOnFailure, halfway)
 	Describe("alarms", Label("faults", "long"), alarms)
+	Describe("certificates of others", Label("faults"), sources)
+	Describe("another source of certificates", Label("faults", "long"), changesOfSource)
+	Describe("cert-manager", Label("certmanager"), Serial, byCertManager)
 	Describe("rotation of authorities", Label("faults", "long"), rotations)
 	Describe("revocation of certificates", Label("faults", "long"), revocations)
 	Describe("lost authorities", Label("faults", "long"), lostAuthorities)
@@ -112,7 +115,7 @@ var (
 		if GinkgoT().ParallelTotal() > 1 && !useDeployed {
 			sleepDeployed() // now, because one of several would not know how it was found
 		}
-		return []byte(build())
+		return []byte(compile())
 	}, func(built []byte) {
 		connect()
 		program = string(built)

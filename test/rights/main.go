@@ -77,6 +77,8 @@ func (r right) String() string {
 	return fmt.Sprintf("%s %s", r.verb, strings.TrimSuffix(r.resource+"."+r.group, "."))
 }
 
+const withCertManager = "used where cert-manager is installed: make test-e2e E2E_LABELS=certmanager"
+
 // without are the rights whose use no audit log of the local cluster shows, and why. Of a list there is none to see where a
 // watch begins with what there is (https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists); it counts as
 // used then, because older API servers are asked for it.
@@ -85,6 +87,9 @@ var without = map[right]string{
 	{"etcd-operator.dev", "etcdclusters/finalizers", "update"}:     "asked by the admission plugin OwnerReferencesPermissionEnforcement",
 	{"etcd-operator.dev", "etcdbackups/finalizers", "update"}:      "asked by the admission plugin OwnerReferencesPermissionEnforcement",
 	{"etcd-operator.dev", "etcdbackupstores/finalizers", "update"}: "asked by the admission plugin OwnerReferencesPermissionEnforcement",
+	{"cert-manager.io", "certificates", "get"}:                     withCertManager,
+	{"cert-manager.io", "certificates", "create"}:                  withCertManager,
+	{"cert-manager.io", "certificates", "patch"}:                   withCertManager,
 }
 
 // granted reads the roles that the operator's own account is bound to; what those of people grant is theirs.

@@ -62,6 +62,11 @@ func (a *app) rotateAuthorities(ctx context.Context, want rotated) error {
 	if !c.IsSecure() {
 		return fmt.Errorf("EtcdCluster %s has no authority: spec.tls.mode is Disabled", c.Name)
 	}
+	degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
+	if hasEnded := degraded != nil && degraded.Reason == v1alpha1.ReasonAuthorityEnds; c.CertificateSecrets() != nil && !hasEnded {
+		return fmt.Errorf("certificates of EtcdCluster %s come from others, as spec.tls says: have them issued by another authority there, "+
+			"and put that into ca.crt", c.Name)
+	}
 	want.request = a.Now().UTC().Format(time.RFC3339)
 	if want.authority != "" {
 		want.request = want.authority + ":" + want.request

@@ -65,3 +65,18 @@ func TestRotateWithoutTLS(t *testing.T) {
 	wantExit(t, w.run(t.Context(), "rotate", "a"), Failed)
 	wantText(t, &w.err, "has no authority")
 }
+
+// TestRotateWhatOthersHave: nobody here can make another one, unless it has ended, and another is brought, for which all members restart.
+func TestRotateWhatOthersHave(t *testing.T) {
+	theirs := cluster("a", available)
+	theirs.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"}
+	w := newWorld(t, theirs)
+	wantExit(t, w.run(t.Context(), "rotate", "a"), Failed)
+	wantText(t, &w.err, "come from others")
+	ended := cluster("a", available)
+	ended.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"}
+	degraded := condition(v1alpha1.ConditionDegraded, metav1.ConditionTrue, v1alpha1.ReasonAuthorityEnds)
+	ended.Status.Conditions = append(ended.Status.Conditions, degraded)
+	w = newWorld(t, ended)
+	wantExit(t, w.run(t.Context(), "rotate", "a"), Done)
+}

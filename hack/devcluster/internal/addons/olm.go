@@ -3,7 +3,6 @@ package addons
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +14,7 @@ import (
 // OLMImage is the name of the image that the rewritten manifests use.
 const OLMImage = "operator-framework/olm:v0.42.0"
 
-// CRDs installs the types of the Operator Lifecycle Manager. The folder holds
+// CRDs installs the types of the Operator Lifecycle Manager, or of cert-manager. The folder holds
 // its release's own manifests.
 func (i *Installer) CRDs(ctx context.Context, folder string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "crds", "*.yaml"))
@@ -23,7 +22,7 @@ func (i *Installer) CRDs(ctx context.Context, folder string) error {
 		return err
 	}
 	if len(files) == 0 {
-		return errors.New("the release of OLM holds no CRDs")
+		return fmt.Errorf("%s holds no CRDs", folder)
 	}
 	slices.Sort(files)
 	var all []string

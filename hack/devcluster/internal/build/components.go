@@ -34,13 +34,14 @@ type Component struct {
 
 // The groups that --only accepts besides the names of components.
 const (
-	Cluster   = "cluster"
-	Envtest   = "envtest"
-	Images    = "images"
-	Policies  = "network-policies"
-	OLM       = "olm"
-	OLMv1     = "olmv1"
-	Scorecard = "scorecard"
+	CertManager = "cert-manager"
+	Cluster     = "cluster"
+	Envtest     = "envtest"
+	Images      = "images"
+	Policies    = "network-policies"
+	OLM         = "olm"
+	OLMv1       = "olmv1"
+	Scorecard   = "scorecard"
 )
 
 const (
@@ -73,7 +74,7 @@ func All() []Component {
 			Name: "scorecard", Version: "1.42.2", Folder: "scorecard", Targets: []string{tools},
 			Groups: []string{Scorecard}, Minutes: 1,
 		},
-		olmv1(), kubeRouter(),
+		olmv1(), kubeRouter(), certManager(),
 	}
 	for _, version := range OldKubernetes {
 		all = append(all, oldKubernetes(version))
@@ -158,6 +159,14 @@ func olmv1() Component {
 func kubeRouter() Component {
 	return Component{
 		Name: "kube-router", Version: "2.1.0", Folder: "kube-router", Targets: []string{tools}, Groups: []string{Policies}, Minutes: 3,
+	}
+}
+
+// certManager is built on request only. Its own programs are modules that cannot be had: ours runs what they are made of.
+func certManager() Component {
+	return Component{
+		Name: "cert-manager", Version: "1.21.2", Folder: "cert-manager", Targets: []string{own}, Groups: []string{CertManager}, Minutes: 4,
+		Module: "github.com/cert-manager/cert-manager", Keep: []string{"deploy/crds"},
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // images lists what the registry must hold: the most urgent first.
-func (c *Cluster) images(olm bool) ([]images.Image, error) {
+func (c *Cluster) images(wish Wish) ([]images.Image, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil, err
@@ -30,8 +30,14 @@ func (c *Cluster) images(olm bool) ([]images.Image, error) {
 			Files: map[string]string{"/coredns": filepath.Join(dirs["coredns"], "coredns")},
 		},
 	}
-	if olm {
+	if wish.OLM {
 		all = append(all, olmImages(dirs)...)
+	}
+	if wish.CertManager {
+		all = append(all, images.Image{
+			Names: []string{addons.CertManagerImage}, Entrypoint: []string{"/cert-manager"}, User: "65535:65535",
+			Files: map[string]string{"/cert-manager": filepath.Join(dirs["cert-manager"], "cert-manager")},
+		})
 	}
 	for _, version := range build.EtcdVersions {
 		all = append(all, etcdImage(version, dirs["etcd-"+version]))
@@ -125,7 +131,8 @@ func olmImages(dirs map[string]string) []images.Image {
 	}
 }
 
-func (c *Cluster) olmManifests() (string, error) {
+// manifests is where those are that a component's project has released.
+func (c *Cluster) manifests(component string) (string, error) {
 	dirs, err := c.dirs()
-	return filepath.Join(dirs["olm"], build.Manifests), err
+	return filepath.Join(dirs[component], build.Manifests), err
 }

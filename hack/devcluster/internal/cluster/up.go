@@ -19,7 +19,8 @@ import (
 
 // Wish says what a cluster shall be.
 type Wish struct {
-	OLM bool
+	OLM         bool
+	CertManager bool
 	// Policies says that NetworkPolicies shall be enforced, also from now on without being asked for.
 	Policies bool
 	// Nodes is how many there shall be; zero for as many as there were.
@@ -55,7 +56,7 @@ func (c *Cluster) Up(ctx context.Context, wish Wish) error {
 	if err := c.prepare(ctx); err != nil {
 		return err
 	}
-	if err := c.run(ctx, wish.OLM); err != nil {
+	if err := c.run(ctx, wish); err != nil {
 		return err
 	}
 	c.out.Say("the cluster is up: export KUBECONFIG=%s", c.layout.Admin())
@@ -70,6 +71,9 @@ func (c *Cluster) provide(ctx context.Context, wish Wish) error {
 	groups := []string{build.Cluster, build.Images}
 	if wish.OLM {
 		groups = append(groups, build.OLM)
+	}
+	if wish.CertManager {
+		groups = append(groups, build.CertManager)
 	}
 	if c.layout.Polices {
 		groups = append(groups, build.Policies)
@@ -150,12 +154,12 @@ func (c *Cluster) folders() error {
 }
 
 // run starts the daemons in order and fills the cluster meanwhile.
-func (c *Cluster) run(ctx context.Context, olm bool) error {
+func (c *Cluster) run(ctx context.Context, wish Wish) error {
 	if err := c.startAll(ctx, daemons.Of(c.daemons, daemons.Base)); err != nil {
 		return err
 	}
 	pushed := make(chan error, 1)
-	go func() { pushed <- c.pushImages(ctx, olm) }()
+	go func() { pushed <- c.pushImages(ctx, wish) }()
 	// The kubelets need the runtimes, everything needs the API server.
 	for _, daemon := range daemons.Of(c.daemons, daemons.Base) {
 		if daemon.Node == "" && daemon.Name != "kube-apiserver" {
@@ -172,47 +176,49 @@ func (c *Cluster) run(ctx context.Context, olm bool) error {
 	if err != nil {
 		return err
 	}
-	if err := c.fill(ctx, installer, olm); err != nil {
+	if err := c.fill(ctx, installer, wish); err != nil {
 		return err
 	}
 	if err := <-pushed; err != nil {
 		return err
 	}
-	return c.settle(ctx, installer, olm)
+	return c.settle(ctx, installer, wish)
 }
 
 // fill applies manifests at once; pods wait for their images by themselves,
-// but a failed pull would delay them, so that OLM's come after the push.
-func (c *Cluster) fill(ctx context.Context, installer *addons.Installer, olm bool) error {
+// but a failed pull would delay them, so that those of OLM and of cert-manager come after the push.
+func (c *Cluster) fill(ctx context.Context, installer *addons.Installer, wish Wish) error {
 	if err := until(ctx, 30*time.Second, installer.Basics); err != nil {
 		return fmt.Errorf("install the basics: %w", err)
 	}
-	if !olm {
-		return nil
+	var projects []string
+	if wish.OLM {
+		projects = append(projects, "olm")
 	}
-	folder, err := c.olmManifests()
-	if err != nil {
-		return err
+	if wish.CertManager {
+		projects = append(projects, "cert-manager")
 	}
-	return installer.CRDs(ctx, folder)
+	for _, project := range projects {
+		folder, err := c.manifests(project)
+		if err != nil {
+			return err
+		}
+		if err := installer.CRDs(ctx, folder); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settle waits until everything is well.
-func (c *Cluster) settle(ctx context.Context, installer *addons.Installer, olm bool) error {
+func (c *Cluster) settle(ctx context.Context, installer *addons.Installer, wish Wish) error {
 	for _, daemon := range c.daemons {
 		if err := c.await(ctx, daemon.Name); err != nil {
 			return err
 		}
 	}
-	if olm {
-		folder, err := c.olmManifests()
-		if err != nil {
-			return err
-		}
-		install := func(ctx context.Context) error { return installer.OLM(ctx, folder) }
-		if err := until(ctx, 60*time.Second, install); err != nil {
-			return fmt.Errorf("install OLM: %w", err)
-		}
+	if err := c.install(ctx, installer, wish); err != nil {
+		return err
 	}
 	for _, node := range c.layout.Nodes() {
 		if err := c.awaitNode(ctx, installer, node.Name); err != nil {
@@ -224,21 +230,46 @@ func (c *Cluster) settle(ctx context.Context, installer *addons.Installer, olm b
 		return err
 	}
 	c.out.Say("coredns is available")
-	if !olm {
-		return nil
+	if wish.OLM {
+		if err := until(ctx, 180*time.Second, installer.PackageServer); err != nil {
+			return fmt.Errorf("OLM: %w", err)
+		}
+		c.out.Say("OLM's packageserver has succeeded")
 	}
-	if err := until(ctx, 180*time.Second, installer.PackageServer); err != nil {
-		return fmt.Errorf("OLM: %w", err)
+	if wish.CertManager {
+		if err := until(ctx, 180*time.Second, installer.CertManagerReady); err != nil {
+			return fmt.Errorf("cert-manager: %w", err)
+		}
+		c.out.Say("cert-manager is available")
 	}
-	c.out.Say("OLM's packageserver has succeeded")
 	return nil
 }
 
-func (c *Cluster) pushImages(ctx context.Context, olm bool) error {
+// install applies what was asked for beside the basics.
+func (c *Cluster) install(ctx context.Context, installer *addons.Installer, wish Wish) error {
+	if wish.OLM {
+		folder, err := c.manifests("olm")
+		if err != nil {
+			return err
+		}
+		install := func(ctx context.Context) error { return installer.OLM(ctx, folder) }
+		if err := until(ctx, 60*time.Second, install); err != nil {
+			return fmt.Errorf("install OLM: %w", err)
+		}
+	}
+	if wish.CertManager {
+		if err := until(ctx, 60*time.Second, installer.CertManager); err != nil {
+			return fmt.Errorf("install cert-manager: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) pushImages(ctx context.Context, wish Wish) error {
 	if err := c.await(ctx, "registry"); err != nil {
 		return err
 	}
-	all, err := c.images(olm)
+	all, err := c.images(wish)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,160 @@
+//go:build envtest
+
+package controllers_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+)
+
+// certificateSays waits until the condition has that reason, and words of the message.
+func certificateSays(t *testing.T, c *v1alpha1.EtcdCluster, reason, words string) {
+	t.Helper()
+	eventually(t, reason, func() error {
+		if err := get(t, c, c.Name, c); err != nil {
+			return err
+		}
+		said := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionCertificatesAccepted)
+		if said == nil || said.Reason != reason || !strings.Contains(said.Message, words) {
+			return fmt.Errorf("it says %+v", said)
+		}
+		return nil
+	})
+}
+
+// issueAll writes the Secrets that certificates are taken from, as whoever issues them does.
+func issueAll(t *testing.T, c *v1alpha1.EtcdCluster, labels map[string]string) {
+	t.Helper()
+	ca, err := pki.NewCA(rand.Reader, time.Now(), "somebody", 1000*24*time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs := c.CertificateSecrets()
+	both := pki.Request{CommonName: "x", Server: true, Client: true, Lifetime: 90 * 24 * time.Hour, DNSNames: []string{
+		build.Host(c, "*"), c.ClientService() + "." + c.Namespace + ".svc", "localhost",
+	}}
+	for name, r := range map[string]pki.Request{
+		refs.Server.Name: both, refs.Peer.Name: both, refs.Operator.Name: {CommonName: "root", Client: true, Lifetime: both.Lifetime},
+		refs.Client.Name: {CommonName: "shop", Client: true, Lifetime: both.Lifetime},
+	} {
+		pair, err := pki.Issue(rand.Reader, time.Now(), ca, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: labels}, Type: corev1.SecretTypeTLS,
+			Data: map[string][]byte{corev1.TLSCertKey: pair.CertPEM, corev1.TLSPrivateKeyKey: pair.KeyPEM, build.CAKey: ca.CertPEM},
+		}
+		if err := server.Create(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = client.IgnoreNotFound(server.Delete(context.Background(), secret)) })
+	}
+}
+
+func isStarted(t *testing.T, c *v1alpha1.EtcdCluster) error {
+	var pods corev1.PodList
+	if err := server.List(t.Context(), &pods, client.InNamespace(c.Namespace), labelled(c)); err != nil || len(pods.Items) != 3 {
+		return errors.Join(err, fmt.Errorf("%d pods", len(pods.Items)))
+	}
+	return nil
+}
+
+// TestFault81AClusterWaitsForSecretsOfOthers: with the generated rights, and although no watch shows them.
+func TestFault81AClusterWaitsForSecretsOfOthers(t *testing.T) {
+	c := create(t, watched, "brought", func(s *v1alpha1.EtcdClusterSpec) {
+		s.TLS.SecretRefs = &v1alpha1.SecretRefs{
+			Server: v1alpha1.LocalSecret{Name: "brought-web"}, Peer: v1alpha1.LocalSecret{Name: "brought-gossip"},
+			Operator: v1alpha1.LocalSecret{Name: "brought-operator"}, Client: &v1alpha1.LocalSecret{Name: "brought-app"},
+		}
+	})
+	certificateSays(t, c, v1alpha1.ReasonSecretMissing, "Secret brought-web: there is no such Secret")
+	time.Sleep(quiet)
+	if err := isStarted(t, c); err == nil {
+		t.Error("members start without certificates")
+	}
+	issueAll(t, c, nil)
+	certificateSays(t, c, v1alpha1.ReasonCertificatesAccepted, "")
+	eventually(t, "pods", func() error { return isStarted(t, c) })
+	var member, ca corev1.Secret
+	if err := errors.Join(get(t, c, build.MemberSecret(c), &member), get(t, c, c.ClientCA(), &ca)); err != nil {
+		t.Fatal(err)
+	}
+	if len(ca.Data[corev1.TLSPrivateKeyKey]) > 0 || string(ca.Data[build.TheirsKey]) != corev1.TLSCertKey || len(member.Data) != 6 {
+		t.Errorf("the authority has keys of %d, and members mount %d", len(ca.Data), len(member.Data))
+	}
+}
+
+// TestFault81CertManagerMayBeMissing: which is told, and stops neither the operator nor other clusters; and when it is there,
+// Certificates are created, what they ask for follows the spec, and members start with what was issued.
+func TestFault81CertManagerMayBeMissing(t *testing.T) {
+	c := create(t, watched, "issued", func(s *v1alpha1.EtcdClusterSpec) { s.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"} })
+	certificateSays(t, c, v1alpha1.ReasonCertManagerMissing, "install cert-manager")
+	types := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{certificateCRD()}}
+	if _, err := envtest.InstallCRDs(environment.Config, types); err != nil {
+		t.Fatal(err)
+	}
+	certificateSays(t, c, v1alpha1.ReasonNotIssued, "Certificate issued-server: it says nothing yet")
+	asks := func(key string) string {
+		have := &unstructured.Unstructured{}
+		have.SetGroupVersionKind(build.CertificateKind)
+		if err := get(t, c, "issued-server", have); err != nil {
+			t.Fatal(err)
+		}
+		value, _, _ := unstructured.NestedString(have.Object, "spec", "issuerRef", key)
+		return value
+	}
+	if asks("name") != "corp" || asks("kind") != "Issuer" {
+		t.Errorf("issuer %s %s", asks("kind"), asks("name"))
+	}
+	issueAll(t, c, map[string]string{build.ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelCluster: c.Name})
+	certificateSays(t, c, v1alpha1.ReasonCertificatesAccepted, "")
+	eventually(t, "pods", func() error { return isStarted(t, c) })
+	changed := c.DeepCopy()
+	changed.Spec.TLS.IssuerRef.Kind = "ClusterIssuer"
+	if err := server.Patch(t.Context(), changed, client.MergeFrom(c)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another issuer", func() error {
+		if kind := asks("kind"); kind != "ClusterIssuer" {
+			return errors.New(kind)
+		}
+		return nil
+	})
+}
+
+// certificateCRD is that of cert-manager, without its rules.
+func certificateCRD() *apiextensionsv1.CustomResourceDefinition {
+	anything := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "certificates.cert-manager.io"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: build.CertificateKind.Group, Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Plural: "certificates", Singular: "certificate", Kind: "Certificate", ListKind: "CertificateList",
+			},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &anything},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+			}},
+		},
+	}
+}

@@ -1,0 +1,59 @@
+package build
+
+import (
+	"cmp"
+	"net"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// CertificateKind is the kind of cert-manager by which certificates are asked for. The operator does not depend on its module: an
+// installation without cert-manager knows no such kind.
+var CertificateKind = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
+
+// Certificates are what cert-manager is asked for, one for each Secret that spec.tls.issuerRef stands for; nil where it does not.
+func Certificates(c *v1alpha1.EtcdCluster) []*unstructured.Unstructured {
+	secrets := c.CertificateSecrets()
+	if secrets == nil || c.Spec.TLS.IssuerRef == nil {
+		return nil
+	}
+	members := []any{Host(c, "*")}
+	service := c.ClientService() + "." + c.Namespace
+	clients := append(members[:1:1], c.ClientService(), service, service+".svc", service+".svc.cluster.local", "localhost")
+	local := []any{net.IPv4(127, 0, 0, 1).String(), net.IPv6loopback.String()}
+	both, client := []any{"digital signature", "server auth", "client auth"}, []any{"digital signature", "client auth"}
+	return []*unstructured.Unstructured{
+		certificate(c, "server", secrets.Server.Name, map[string]any{
+			"commonName": "etcd-server", "dnsNames": clients, "ipAddresses": local, "usages": both,
+		}),
+		certificate(c, "peer", secrets.Peer.Name, map[string]any{"commonName": "etcd-peer", "dnsNames": members, "usages": both}),
+		certificate(c, "operator", secrets.Operator.Name, map[string]any{"commonName": v1alpha1.RootUser, "usages": client}),
+		certificate(c, "client", secrets.Client.Name, map[string]any{"commonName": "client", "usages": client}),
+	}
+}
+
+func certificate(c *v1alpha1.EtcdCluster, of, secret string, spec map[string]any) *unstructured.Unstructured {
+	issuer := c.Spec.TLS.IssuerRef
+	spec["secretName"] = secret
+	spec["duration"] = c.Spec.TLS.CertificateLifetime().String()
+	spec["privateKey"] = map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"}
+	spec["issuerRef"] = map[string]any{
+		"name": issuer.Name, "kind": cmp.Or(issuer.Kind, "Issuer"), "group": cmp.Or(issuer.Group, CertificateKind.Group),
+	}
+	// By these the operator hears at once of what is issued.
+	spec["secretTemplate"] = map[string]any{"labels": map[string]any{
+		ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelCluster: c.Name,
+	}}
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	object.SetGroupVersionKind(CertificateKind)
+	meta := owned(c, c.Name+"-"+of)
+	object.SetName(meta.Name)
+	object.SetNamespace(meta.Namespace)
+	object.SetLabels(meta.Labels)
+	object.SetOwnerReferences([]metav1.OwnerReference{Owner(c)})
+	return object
+}

@@ -1,0 +1,52 @@
+package report
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// withCertificates says whether certificates serve that come from Secrets of others, where any do. What is not looked at, because the
+// cluster hibernates or is deleted, stays as it was.
+func withCertificates(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster.View) []metav1.Condition {
+	if c.CertificateSecrets() == nil {
+		meta.RemoveStatusCondition(&all, v1alpha1.ConditionCertificatesAccepted)
+		return all
+	}
+	if !v.Certificates.Theirs {
+		return all
+	}
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionCertificatesAccepted, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonCertificatesAccepted,
+		Message: "all Secrets that certificates come from have some that serve", ObservedGeneration: c.Generation,
+	}
+	if fault := unaccepted(v); fault != "" {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v.Certificates.Reason, shortened(fault)
+	}
+	meta.SetStatusCondition(&all, condition)
+	return all
+}
+
+// uncertified is unaccepted, where something is wrong: that a new cluster waits for what is being issued is no fault.
+func uncertified(v cluster.View) string {
+	if v.Certificates.Reason == v1alpha1.ReasonNotIssued && !v.Formed() {
+		return ""
+	}
+	return unaccepted(v)
+}
+
+// unaccepted says which Secrets have no certificates that serve, what to do, and what happens until then.
+func unaccepted(v cluster.View) string {
+	switch told := v.Certificates; {
+	case told.Fault == "":
+		return ""
+	case told.Lacking && !v.Formed():
+		return told.Fault + "; no member starts before"
+	case told.Lacking:
+		return told.Fault + "; members go on to serve, and cannot restart before"
+	default:
+		return told.Fault + "; members go on with the certificates that they have, the first of which ends on " + told.Until
+	}
+}

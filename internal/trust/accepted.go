@@ -1,0 +1,62 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+)
+
+// tired is which part of its life a certificate has left when it is told that nobody has renewed it: half of what tools leave that renew at
+// two thirds, as cert-manager does.
+const tired = 6
+
+// Certificates say whether those serve that come from Secrets of others, and what members go on with if not.
+func (h Held) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluster.Certificates {
+	if c.CertificateSecrets() == nil {
+		return cluster.Certificates{}
+	}
+	told := cluster.Certificates{Theirs: true}
+	var faults []string
+	for i, t := range h.theirs {
+		if t.secret == "" {
+			continue
+		}
+		begin, end, err := h.acceptance(c, part(i), now)
+		reason, because := "", ""
+		var rejected *pki.Rejection
+		switch {
+		case errors.As(err, &rejected):
+			reason, because = string(rejected.Defect), rejected.Because
+		case now.After(end.Add(-end.Sub(begin) / tired)):
+			reason = v1alpha1.ReasonEndsSoon
+			because = fmt.Sprintf("its certificate, or an authority above it, ends on %s, and still serves: renew it, or look at what is "+
+				"to renew it", end.UTC().Format(time.RFC3339))
+		default:
+			continue
+		}
+		if told.Reason == "" || told.Reason == v1alpha1.ReasonEndsSoon {
+			told.Reason = reason
+		}
+		faults = append(faults, "Secret "+t.secret+": "+because)
+	}
+	told.Fault = strings.Join(faults, "; ")
+	told.Lacking = !h.hasCertificates(c, now)
+	if end, known := h.Server.End(); known && !told.Lacking {
+		if peers, _ := h.Peer.End(); peers.Before(end) {
+			end = peers
+		}
+		told.Until = end.UTC().Format(time.RFC3339)
+	}
+	return told
+}
+
+// hasCertificates says whether there is, or can be made, what members mount.
+func (h Held) hasCertificates(c *v1alpha1.EtcdCluster, now time.Time) bool {
+	return usable(h.Server) == nil && usable(h.Peer) == nil || h.CanMake(c, build.MemberSecret(c), now)
+}

@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+)
+
+const accepted = v1alpha1.ConditionCertificatesAccepted
+
+// sources are certificates that the operator does not make. docs/operations/certificates.md.
+func sources() {
+	var namespace string
+
+	BeforeEach(func() { namespace = newNamespace() })
+
+	It("fault 81: a cluster waits for Secrets of a person that serve, and one that runs goes on with what it has", func() {
+		startOperator(namespace)
+		c := newCluster(namespace, "brought", fromSecrets)
+		Expect(api.Create(ctx, c)).To(Succeed())
+		says(c, accepted, v1alpha1.ReasonSecretMissing, "Secret web: there is no such Secret: create it")
+		p := newPerson(c)
+		p.bringAll()
+		other, now := newPerson(c), time.Now()
+		for _, bad := range []struct {
+			reason, words string
+			secret        *corev1.Secret
+		}{
+			{v1alpha1.ReasonExpired, "renew it", p.issues("web", now.Add(-95*24*time.Hour))},
+			{v1alpha1.ReasonWrongName, "localhost", p.issues("web", now, func(r *pki.Request) { r.DNSNames = r.DNSNames[:2] })},
+			{v1alpha1.ReasonWrongUsage, "server auth and client auth", p.issues("web", now, func(r *pki.Request) { r.Client = false })},
+			{v1alpha1.ReasonKeyMismatch, "in one update", with(p.issues("web", now), corev1.TLSPrivateKeyKey, p.issues("web", now))},
+			{v1alpha1.ReasonWrongAuthority, "no authority in ca.crt", with(p.issues("web", now), build.CAKey, other.issues("web", now))},
+		} {
+			bring(bad.secret)
+			says(c, accepted, bad.reason, bad.words)
+			Expect(pods(c)).To(BeEmpty(), bad.reason)
+		}
+		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonWaiting, "Secret web")
+		bring(p.issues("web", time.Now()))
+		settles(c)
+		put(c, "before", "kept")
+
+		By("a renewal that is half written")
+		before := uids(c)
+		good := shownServer(Default, c)
+		bring(with(p.issues("web", time.Now()), corev1.TLSPrivateKeyKey, p.issues("web", time.Now())))
+		says(c, accepted, v1alpha1.ReasonKeyMismatch, "members go on with the certificates that they have")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonCertificatesNotAccepted, "Secret web")
+		Expect(shownServer(Default, c)).To(Equal(good))
+		put(c, "meanwhile", "written")
+
+		By("and then whole: nobody restarts")
+		bring(p.issues("web", time.Now()))
+		Eventually(func(g Gomega) { g.Expect(shownServer(g, c)).NotTo(Equal(good)) }).Should(Succeed())
+		settles(c)
+		Expect(uids(c)).To(Equal(before))
+	})
+
+	It("cert-manager that is not installed is told, and the cluster forms when it is not wanted any more", func() {
+		if hasCertManager() {
+			Skip("this Kubernetes has cert-manager")
+		}
+		startOperator(namespace)
+		c := newCluster(namespace, "unissued", oneMember, fromIssuer("Issuer", "corp"))
+		Expect(api.Create(ctx, c)).To(Succeed())
+		says(c, accepted, v1alpha1.ReasonCertManagerMissing, "install cert-manager")
+		Expect(pods(c)).To(BeEmpty())
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.IssuerRef = nil })).To(Succeed())
+		settles(c)
+		put(c, "key", "value")
+	})
+}
+
+// with takes one key of a Secret from another one.
+func with(secret *corev1.Secret, key string, other *corev1.Secret) *corev1.Secret {
+	secret.Data[key] = other.Data[key]
+	return secret
+}
+
+// changesOfSource are on a live cluster.
+func changesOfSource() {
+	var namespace string
+
+	BeforeEach(func() {
+		needsService()
+		namespace = newNamespace()
+	})
+
+	It("from its own authorities to a person's, to another one, and back, and no client notices", func() {
+		startOperator(namespace)
+		c := create(newCluster(namespace, "moved"))
+		w := startMounted(c)
+		watched := callWitness(c)
+		for _, change := range []func(){
+			func() { newPerson(c).bringAll(); Expect(edit(c, fromSecrets)).To(Succeed()) },
+			func() { newPerson(c).bringAll() },
+			func() {
+				Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.SecretRefs = nil })).To(Succeed())
+			},
+		} {
+			signed := signers(c)
+			change()
+			isRotated(c, signed, "client", "peer")
+		}
+		watched.Dismiss()
+		watched.KeptServing(3)
+		Expect(w.end().failed).To(BeEmpty())
+		AddReportEntry("longest write", w.longest.String())
+	})
+
+	It("fault 81: an operator that dies at each write of a change of source finishes it", func() {
+		needsOwnOperator()
+		o := startOperator(namespace)
+		c := create(newCluster(namespace, "halfmoved"))
+		newPerson(c).bringAll()
+		signed := signers(c)
+		w := startMounted(c)
+		diesAfterOne := func() <-chan struct{} {
+			left := 1
+			return diesAt(o, "PATCH secrets", func() bool { left--; return left < 0 })
+		}
+		died := diesAfterOne()
+		Expect(edit(c, fromSecrets)).To(Succeed())
+		for range 9 {
+			Eventually(died).WithTimeout(rotationTakes).Should(BeClosed())
+			o.restart()
+			died = diesAfterOne()
+		}
+		o.Heal()
+		isRotated(c, signed, "client", "peer")
+		Expect(w.end().failed).To(BeEmpty())
+	})
+}
+
+// byCertManager needs `devcluster up --cert-manager`.
+func byCertManager() {
+	var namespace string
+
+	BeforeEach(func() {
+		needsService()
+		if !hasCertManager() {
+			Skip("this Kubernetes has no cert-manager")
+		}
+		namespace = newNamespace()
+		startOperator(namespace)
+	})
+
+	It("issues for a new cluster by an Issuer, and members go on while it is down", func() {
+		c := create(newCluster(namespace, "issued", fromIssuer("Issuer", newAuthority(namespace, "Issuer"))))
+		put(c, "key", "value")
+		before, shown := uids(c), shownServer(Default, c)
+
+		By("another certificate restarts nobody")
+		forget(c, c.Name+"-server-cert")
+		Eventually(func(g Gomega) { g.Expect(shownServer(g, c)).NotTo(Equal(shown)) }).Should(Succeed())
+		settles(c)
+		Expect(uids(c)).To(Equal(before))
+
+		By("cert-manager is down")
+		scaleCertManager(0)
+		DeferCleanup(scaleCertManager, int32(1))
+		forget(c, c.Name+"-server-cert")
+		says(c, accepted, v1alpha1.ReasonNotIssued, "members go on with the certificates that they have")
+		put(c, "meanwhile", "written")
+		first := pods(c)[0]
+		Expect(api.Delete(ctx, &first)).To(Succeed())
+		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.ReadyMembers).To(Equal(int32(3))) }).Should(Succeed())
+		scaleCertManager(1)
+		says(c, accepted, v1alpha1.ReasonCertificatesAccepted, "")
+		settles(c)
+	})
+
+	It("takes over from the operator's own authorities by a ClusterIssuer, and gives back, and no client notices", func() {
+		c := create(newCluster(namespace, "handed"))
+		w := startMounted(c)
+		signed := signers(c)
+		issuer := newAuthority(namespace, "ClusterIssuer")
+		Expect(edit(c, fromIssuer("ClusterIssuer", issuer))).To(Succeed())
+		isRotated(c, signed, "client", "peer")
+		signed = signers(c)
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.IssuerRef = nil })).To(Succeed())
+		isRotated(c, signed, "client", "peer")
+		Expect(w.end().failed).To(BeEmpty())
+		AddReportEntry("longest write", w.longest.String())
+	})
+}
