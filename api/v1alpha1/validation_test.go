@@ -278,6 +278,11 @@ var storage = []refusal{
 		good: "{tls: {mode: Disabled, revocations: []}}", says: "tls.revocations|needs tls.mode Enabled",
 	},
 	{
+		name: "fault 82: a revocation where others issue certificates",
+		bad:  `{tls: {revocations: [{serial: "a1"}], issuerRef: {name: corp}}}`,
+		good: `{tls: {revocations: [], issuerRef: {name: corp}}}`, says: "tls.revocations|begin with another authority",
+	},
+	{
 		name: "fault 82: a serial number as openssl prints it", bad: `{tls: {revocations: [{serial: "A1"}]}}`,
 		good: `{tls: {revocations: [{serial: "a1", reason: "leaked with a laptop"}]}}`, says: "tls.revocations[0].serial|in lower case",
 	},

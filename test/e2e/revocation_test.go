@@ -44,6 +44,8 @@ func revocations() {
 		}
 		isShutOut(c, leaked)
 		tells(c, "CertificatesRevoked")
+		watched.Dismiss()
+		watched.KeptServing(3) // it knows of one last hand-over, and each roll has one
 
 		By("what the user mounts is another certificate")
 		Eventually(func(g Gomega) {
@@ -61,6 +63,7 @@ func revocations() {
 		Expect(uids(c)).To(Equal(second))
 
 		By("for the second time: it is refused everywhere before the first member restarts")
+		watched = callWitness(c)
 		setRevocations(c, serialOf(leaked))
 		Eventually(func() string {
 			if told := now(c).Status.Revocations; told != nil {
