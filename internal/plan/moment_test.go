@@ -104,7 +104,8 @@ func (w *world) hash() uint64 {
 		v.Backup, v.Offer, v.Record.Awaited, v.Rotation.Await, v.Rotation.Together,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Restore, v.Record.Adopted,
 		v.Record.Policed,
-		v.Record.NextSerial, v.Record.Revision, v.Generation, [3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
+		v.Record.NextSerial, v.Record.Revision, v.Generation,
+		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
 		v.Certificates,
 	})
 	for _, m := range v.Members {
