@@ -112,6 +112,11 @@ func TestFault81CertManagerMayBeMissing(t *testing.T) {
 	if _, err := envtest.InstallCRDs(environment.Config, types); err != nil {
 		t.Fatal(err)
 	}
+	touched := c.DeepCopy() // no watch tells of cert-manager: it is looked for now and then
+	metav1.SetMetaDataAnnotation(&touched.ObjectMeta, "touched", "now")
+	if err := server.Patch(t.Context(), touched, client.MergeFrom(c)); err != nil {
+		t.Fatal(err)
+	}
 	certificateSays(t, c, v1alpha1.ReasonNotIssued, "Certificate issued-server: it says nothing yet")
 	asks := func(key string) string {
 		have := &unstructured.Unstructured{}

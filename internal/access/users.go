@@ -80,7 +80,7 @@ func (p planner) secretSteps(u *v1alpha1.EtcdUser) ([]Step, Verdict) {
 
 // unissued is the verdict on a user who is in place, and for whom no certificate can be issued.
 func (p planner) unissued(u *v1alpha1.EtcdUser) Verdict {
-	authority := fmt.Sprintf("the authority of EtcdCluster %s is not the operator's, which can issue no certificate by it", p.Cluster.Name)
+	authority := fmt.Sprintf("the authority of EtcdCluster %s is somebody else's, and the operator cannot issue by it", p.Cluster.Name)
 	if u.HasPassword() {
 		return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
 			"user %s of etcd has the roles that the spec says; applications connect with the password and ca.crt in Secret %s, and a "+

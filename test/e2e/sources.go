@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	builder "github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
@@ -55,9 +55,9 @@ func (p *person) request(secret string) pki.Request {
 	r := pki.Request{CommonName: secret, Client: true, Lifetime: 90 * 24 * time.Hour}
 	switch secret {
 	case "web":
-		r.Server, r.DNSNames = true, []string{build.Host(p.c, "*"), p.c.ClientService() + "." + p.c.Namespace + ".svc", "localhost"}
+		r.Server, r.DNSNames = true, []string{builder.Host(p.c, "*"), p.c.ClientService() + "." + p.c.Namespace + ".svc", "localhost"}
 	case "gossip":
-		r.Server, r.DNSNames = true, []string{build.Host(p.c, "*")}
+		r.Server, r.DNSNames = true, []string{builder.Host(p.c, "*")}
 	case "operator":
 		r.CommonName = "root"
 	}
@@ -75,7 +75,7 @@ func (p *person) issues(secret string, at time.Time, change ...func(*pki.Request
 	Expect(err).NotTo(HaveOccurred())
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.c.Namespace, Name: secret}, Type: corev1.SecretTypeTLS,
-		Data: map[string][]byte{corev1.TLSCertKey: pair.CertPEM, corev1.TLSPrivateKeyKey: pair.KeyPEM, build.CAKey: p.ca.CertPEM},
+		Data: map[string][]byte{corev1.TLSCertKey: pair.CertPEM, corev1.TLSPrivateKeyKey: pair.KeyPEM, builder.CAKey: p.ca.CertPEM},
 	}
 }
 
@@ -107,7 +107,7 @@ func (p *person) bringAll() {
 func hasCertManager() bool {
 	GinkgoHelper()
 	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(build.CertificateKind)
+	list.SetGroupVersionKind(builder.CertificateKind)
 	err := api.List(ctx, list, client.Limit(1))
 	if meta.IsNoMatchError(err) {
 		return false
@@ -163,8 +163,8 @@ func scaleCertManager(replicas int32) {
 // shownServer is the certificate that members show to clients, as their Secret has it.
 func shownServer(g Gomega, c *v1alpha1.EtcdCluster) string {
 	var secret corev1.Secret
-	g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: build.MemberSecret(c)}, &secret)).To(Succeed())
-	return string(secret.Data[build.ServerCertKey])
+	g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: builder.MemberSecret(c)}, &secret)).To(Succeed())
+	return string(secret.Data[builder.ServerCertKey])
 }
 
 // forget deletes a Secret that cert-manager has written, which has it issue another.

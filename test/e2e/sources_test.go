@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	builder "github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
@@ -36,7 +36,7 @@ func sources() {
 			{v1alpha1.ReasonWrongName, "localhost", p.issues("web", now, func(r *pki.Request) { r.DNSNames = r.DNSNames[:2] })},
 			{v1alpha1.ReasonWrongUsage, "server auth and client auth", p.issues("web", now, func(r *pki.Request) { r.Client = false })},
 			{v1alpha1.ReasonKeyMismatch, "in one update", with(p.issues("web", now), corev1.TLSPrivateKeyKey, p.issues("web", now))},
-			{v1alpha1.ReasonWrongAuthority, "no authority in ca.crt", with(p.issues("web", now), build.CAKey, other.issues("web", now))},
+			{v1alpha1.ReasonWrongAuthority, "no authority in ca.crt", with(p.issues("web", now), builder.CAKey, other.issues("web", now))},
 		} {
 			bring(bad.secret)
 			says(c, accepted, bad.reason, bad.words)
