@@ -313,7 +313,8 @@ func TestWhatIsBentIsMadeRight(t *testing.T) {
 // askToLook has the Secrets of a cluster read again, which nobody watches.
 func askToLook(t *testing.T, c *v1alpha1.EtcdCluster) {
 	t.Helper()
-	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationCheck, time.Now()))
+	text := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationCheck, time.Now())
+	patch := client.RawPatch(types.MergePatchType, text)
 	if err := server.Patch(t.Context(), c.DeepCopy(), patch); err != nil {
 		t.Fatal(err)
 	}

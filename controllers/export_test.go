@@ -98,7 +98,9 @@ func NewScheduleReconciler(live client.Client, recorder events.EventRecorder, no
 
 // NewUsersReconciler is one that is called by hand, reads nothing from a cache, and asks members through that dialer.
 func NewUsersReconciler(live client.Client, dialer observe.Members, recorder events.EventRecorder, now func() time.Time) *Users {
-	return &Users{client: live, remembered: &secretMemory{now: now}, live: live, dialer: dialer, events: recorder, now: now, random: rand.Reader}
+	return &Users{
+		client: live, remembered: &secretMemory{now: now}, live: live, dialer: dialer, events: recorder, now: now, random: rand.Reader,
+	}
 }
 
 // NewImportsReconciler is one that is called by hand, reads nothing from a cache, and asks members through that dialer.

@@ -5,7 +5,6 @@ package v1alpha1_test
 import (
 	"crypto/rand"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -104,7 +103,8 @@ func says(p v1alpha1.EtcdPermission, of etcd.Permission) bool {
 	case *p.Prefix == "":
 		return of.Key == etcd.NoEnd && of.End == etcd.NoEnd
 	default:
-		return of.Key == *p.Prefix && of.End > *p.Prefix && !strings.HasPrefix(of.End, *p.Prefix) && of.End[:len(of.End)-1] == of.Key[:len(of.Key)-1]
+		last := len(of.Key) - 1
+		return of.Key == *p.Prefix && len(of.End) == len(of.Key) && of.End[:last] == of.Key[:last] && of.End[last] == of.Key[last]+1
 	}
 }
 
@@ -112,7 +112,8 @@ func says(p v1alpha1.EtcdPermission, of etcd.Permission) bool {
 func scheduled(t *testing.T, c *v1alpha1.EtcdCluster) {
 	t.Helper()
 	step := schedule.Next(schedule.View{
-		Cluster: "a", Created: time.Now().Add(-400 * 24 * time.Hour), Schedule: c.Spec.Backup.Schedule, TimeZone: c.Spec.Backup.TimeZone, Now: time.Now(),
+		Cluster: "a", Created: time.Now().Add(-400 * 24 * time.Hour), Now: time.Now(),
+		Schedule: c.Spec.Backup.Schedule, TimeZone: c.Spec.Backup.TimeZone,
 	})
 	switch s := step.(type) {
 	case schedule.Create:

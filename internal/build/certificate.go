@@ -2,7 +2,6 @@ package build
 
 import (
 	"cmp"
-	"net"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +23,7 @@ func Certificates(c *v1alpha1.EtcdCluster) []*unstructured.Unstructured {
 	members := []any{Host(c, "*")}
 	service := c.ClientService() + "." + c.Namespace
 	clients := append(members[:1:1], c.ClientService(), service, service+".svc", service+".svc.cluster.local", "localhost")
-	local := []any{net.IPv4(127, 0, 0, 1).String(), net.IPv6loopback.String()}
+	local := []any{"127.0.0.1", "::1"}
 	both, client := []any{"digital signature", "server auth", "client auth"}, []any{"digital signature", "client auth"}
 	return []*unstructured.Unstructured{
 		certificate(c, "server", secrets.Server.Name, map[string]any{

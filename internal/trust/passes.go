@@ -25,16 +25,14 @@ func (h Held) turned(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, n
 	case turn.Pass == cluster.Introduce && isStale && wanted.is(a.Pair, a.Theirs):
 		a.Next, a.NextTheirs = pki.Pair{}, false
 		return a.rotated(now, turn), true, nil
-	case turn.Pass == cluster.Introduce && (phase == cluster.Stable || lost || isStale || turn.Because == BySource && a.Theirs):
-		if lost {
-			a.Theirs = false
-			if a.Pair, a.Previous = h.told(c, name); len(a.CertPEM) == 0 {
-				return a, false, nil // what members trust was lost meanwhile, too
-			}
+	case turn.Pass == cluster.Introduce && lost:
+		a.Theirs = false
+		if a.Pair, a.Previous = h.told(c, name); len(a.CertPEM) == 0 {
+			return a, false, nil // what members trust was lost meanwhile, too
 		}
-		next, err := h.wanted(random, now, c, name)
-		a.Next, a.NextTheirs = next.Pair, next.Theirs
-		return a.rotated(now, turn), true, err
+		return h.introduced(random, now, c, name, a, turn)
+	case turn.Pass == cluster.Introduce && (phase == cluster.Stable || isStale || turn.Because == BySource && a.Theirs):
+		return h.introduced(random, now, c, name, a, turn)
 	case turn.Pass == cluster.Switch && phase == cluster.Introduced:
 		was := a.CertPEM
 		a.Pair, a.Next, a.Previous = a.Next, pki.Pair{}, slices.Concat(a.Previous, bytes.Join(pki.Certificates(was), nil))
@@ -51,6 +49,15 @@ func (h Held) turned(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, n
 	default:
 		return a, false, nil
 	}
+}
+
+// introduced is an authority with the next one beside it.
+func (h Held) introduced(
+	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string, a Authority, turn cluster.Turn,
+) (Authority, bool, error) {
+	next, err := h.wanted(random, now, c, name)
+	a.Next, a.NextTheirs = next.Pair, next.Theirs
+	return a.rotated(now, turn), true, err
 }
 
 // wanted is the authority that certificates are to be by: a new one of ours, or that of others.

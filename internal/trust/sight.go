@@ -38,8 +38,8 @@ func (p Port) accepts(all, next []byte) bool {
 		wanted[string(pki.Pair{CertPEM: certificate}.Subject())]++
 	}
 	return !slices.ContainsFunc(pki.Certificates(next), func(certificate []byte) bool {
-		subject := string(pki.Pair{CertPEM: certificate}.Subject())
-		return named[subject] < wanted[subject]
+		subject := pki.Pair{CertPEM: certificate}.Subject()
+		return named[string(subject)] < wanted[string(subject)]
 	})
 }
 

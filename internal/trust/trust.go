@@ -136,7 +136,8 @@ func (h Held) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
 		return errors.Join(
 			same("client authority", h.memberCAs[0], h.ClientCA.Bundle()), same("peer authority", h.memberCAs[1], h.PeerCA.Bundle()),
 			same("fingerprint of authorities", []byte(h.trust), []byte(h.wantedTrust())),
-			h.checkPart(c, h.ClientCA, server, h.Server, serverRequest(c), now), h.checkPart(c, h.PeerCA, peer, h.Peer, peerRequest(c), now), h.listFault(c, now))
+			h.checkPart(c, h.ClientCA, server, h.Server, serverRequest(c), now),
+			h.checkPart(c, h.PeerCA, peer, h.Peer, peerRequest(c), now), h.listFault(c, now))
 	case c.RootSecret():
 		return errors.Join(same("list of endpoints", []byte(h.rootEndpoints), []byte(build.Endpoint(c))),
 			same("authority", h.rootCA, h.ClientCA.Bundle()), h.checkPart(c, h.ClientCA, root, h.Root, rootRequest(c), now))

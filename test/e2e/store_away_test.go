@@ -12,7 +12,7 @@ import (
 )
 
 func storeAway() {
-	It("fault 56: is waited for: etcd serves, one backup waits, its store is asked less and less, and it is made when the store is back", func() {
+	It("fault 56: is waited for: etcd serves, one backup waits, the store is asked less and less, and it is made in the end", func() {
 		away := lasting("E2E_STORE_DOWN")
 		namespace := newNamespace()
 		o := startOperator(namespace)
