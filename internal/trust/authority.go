@@ -163,6 +163,12 @@ func (a Authority) hasEnded(now time.Time) bool {
 	return known && now.After(end)
 }
 
+// isYetToBegin says whether it is not valid yet, by that clock.
+func (a Authority) isYetToBegin(now time.Time) bool {
+	begin, known := a.Begin()
+	return known && now.Before(begin)
+}
+
 // hasSigned says whether it has signed the certificate, or one of those in between that come with it.
 func (a Authority) hasSigned(leaf pki.Pair) bool {
 	if a.Theirs {

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
@@ -196,6 +197,25 @@ func TestAuthorityEnds(t *testing.T) {
 	held = trust.Read(c, func(name string) *corev1.Secret { return secrets[name] })
 	if got := held.Ending(c, end); len(got) != 1 || got[0].Secret != c.ClientCA() {
 		t.Errorf("one is missing: %+v", got)
+	}
+}
+
+// TestFault61NothingIsSignedByAnAuthorityThatHasEnded: what it has signed has ended with it, and nobody tries to make another by it, nor
+// by one that is yet to begin; what it would be replaced by can be made.
+func TestFault61NothingIsSignedByAnAuthorityThatHasEnded(t *testing.T) {
+	c := example()
+	secrets := makeAll(t, c)
+	held := trust.Read(c, func(name string) *corev1.Secret { return secrets[name] })
+	for _, at := range []time.Time{now.Add(v1alpha1.DefaultAuthorityLifetime + time.Minute), now.Add(-2 * pki.Backdate)} {
+		for _, name := range trust.Names(c) {
+			isAuthority := name == c.ClientCA() || name == c.PeerCA()
+			if fault := held.Fault(c, name, at); fault == nil && !isAuthority {
+				t.Errorf("%s: %s is good", at, name)
+			}
+			if held.CanMake(c, name, at) != isAuthority {
+				t.Errorf("%s: %s can be made: %t", at, name, !isAuthority)
+			}
+		}
 	}
 }
 
