@@ -66,34 +66,37 @@ func TestParseRefuses(t *testing.T) {
 	for n := range imports.MostKeys + 1 {
 		many[fmt.Sprintf("k%05d", n)] = nil
 	}
-	for says, given := range map[string]map[string][]byte{
-		"it has no keys":                                  {},
-		"is not a list":                                   entries("import.yaml", "key: "+secret),
-		`entry "import.json": it is not a list`:           entries("import.json", "[{"+secret),
-		"it is not a list, in YAML":                       entries("import.yaml", ""),
-		"not a list, in YAML or JSON":                     entries("import.yaml", "["+secret+"]"),
-		"list, in YAML or JSON, of items":                 entries("import.yaml", "- {key: a, key: "+secret+", value: v}"),
-		"of items with key, and value":                    entries("import.yaml", "- {key: a, value: \xff"+secret+"}"),
-		"more than one document":                          entries("import.yaml", "- {key: a, value: b}\n---\n- {key: c, value: "+secret+"}"),
-		"a line begins with --- or ...":                   entries("import.yaml", "- {key: a, value: b}\n...\n"+secret),
-		"give it as valueBase64":                          entries("import.yaml", "- {key: a, value: !!binary aHVudGVyMg==}"),
-		`item 2 of entry "import.yaml": it must have key`: entries("import.yaml", "[{key: a, value: b}, {value: "+secret+"}]"),
-		"either value or valueBase64":                     entries("import.yaml", "[{key: "+secret+"}]"),
-		"valueBase64, and nothing else":                   entries("import.yaml", "[{key: a, value: b, valueBase64: Yg==}]"),
-		"and nothing else":                                entries("import.yaml", "[{key: a, value: b, "+secret+": c}]"),
-		"item 1 of":                                       entries("import.yaml", "[null]"),
-		"put numbers, true, false and null in quotes":     entries("import.yaml", "[{key: a, value: 5}]"),
-		"must be text":                                    entries("import.yaml", "[{key: a, value: null}]"),
-		"key, value and valueBase64 must":                 entries("import.yaml", "[{key: yes, value: a}]"),
-		"not in base64":                                   entries("import.yaml", "[{key: a, valueBase64: "+secret+"!}]"),
-		`item 1 of entry "import.yaml": its key is empty`: entries("import.yaml", "[{key: '', value: "+secret+"}]"),
-		`the same key as item 1 of entry "import.yaml"`:   entries("import.yaml", "[{key: "+secret+", value: a}, {key: "+secret+", value: b}]"),
-		`entry "zzz": it has the same key as item 1 of entry "import.json"`: asEntry,
-		"more than 10000 keys": many,
+	for _, refused := range []struct {
+		says  string
+		given map[string][]byte
+	}{
+		{"it has no keys", entries()},
+		{"is not a list", entries("import.yaml", "key: "+secret)},
+		{`entry "import.json": it is not a list`, entries("import.json", "[{"+secret)},
+		{"it is not a list, in YAML", entries("import.yaml", "")},
+		{"not a list, in YAML or JSON", entries("import.yaml", "["+secret+"]")},
+		{"list, in YAML or JSON, of items", entries("import.yaml", "- {key: a, key: "+secret+", value: v}")},
+		{"of items with key, and value", entries("import.yaml", "- {key: a, value: \xff"+secret+"}")},
+		{"more than one document", entries("import.yaml", "- {key: a, value: b}\n---\n- {key: c, value: "+secret+"}")},
+		{"a line begins with --- or ...", entries("import.yaml", "- {key: a, value: b}\n...\n"+secret)},
+		{"give it as valueBase64", entries("import.yaml", "- {key: a, value: !!binary aHVudGVyMg==}")},
+		{`item 2 of entry "import.yaml": it must have key`, entries("import.yaml", "[{key: a, value: b}, {value: "+secret+"}]")},
+		{"either value or valueBase64", entries("import.yaml", "[{key: "+secret+"}]")},
+		{"valueBase64, and nothing else", entries("import.yaml", "[{key: a, value: b, valueBase64: Yg==}]")},
+		{"and nothing else", entries("import.yaml", "[{key: a, value: b, "+secret+": c}]")},
+		{"item 1 of", entries("import.yaml", "[null]")},
+		{"put numbers, true, false and null in quotes", entries("import.yaml", "[{key: a, value: 5}]")},
+		{"must be text", entries("import.yaml", "[{key: a, value: null}]")},
+		{"key, value and valueBase64 must", entries("import.yaml", "[{key: yes, value: a}]")},
+		{"not in base64", entries("import.yaml", "[{key: a, valueBase64: "+secret+"!}]")},
+		{`item 1 of entry "import.yaml": its key is empty`, entries("import.yaml", "[{key: '', value: "+secret+"}]")},
+		{`the same key as item 1 of entry "import.yaml"`, entries("import.yaml", "[{key: "+secret+", value: a}, {key: "+secret+", value: b}]")},
+		{`entry "zzz": it has the same key as item 1 of entry "import.json"`, asEntry},
+		{"more than 10000 keys", many},
 	} {
-		keys, err := imports.Parse("", given)
-		if err == nil || !strings.Contains(err.Error(), says) || len(keys) > 0 {
-			t.Errorf("got %q, %v, want an error that says %q", text(keys), err, says)
+		keys, err := imports.Parse("", refused.given)
+		if err == nil || !strings.Contains(err.Error(), refused.says) || len(keys) > 0 {
+			t.Errorf("got %q, %v, want an error that says %q", text(keys), err, refused.says)
 		}
 		if err != nil && strings.Contains(err.Error(), secret) {
 			t.Errorf("%v: says what is in an entry", err)
