@@ -72,25 +72,27 @@ func (s *secretMemory) note(key types.NamespacedName, secret *corev1.Secret, wri
 	}
 }
 
-// wrote forgets a Secret that was written.
-func (s *secretMemory) wrote(object any) {
-	var key types.NamespacedName
+// secretKey is the name of a Secret, or of what one is applied by, and whether it is one.
+func secretKey(object any) (key types.NamespacedName, is bool) {
 	switch o := object.(type) {
 	case *corev1.Secret:
-		key = client.ObjectKeyFromObject(o)
+		return client.ObjectKeyFromObject(o), true
 	case *corev1apply.SecretApplyConfiguration:
-		key = types.NamespacedName{Namespace: ptr.Deref(o.Namespace, ""), Name: ptr.Deref(o.Name, "")}
-	default:
-		return
+		return types.NamespacedName{Namespace: ptr.Deref(o.Namespace, ""), Name: ptr.Deref(o.Name, "")}, true
 	}
+	return key, false
+}
+
+// wrote forgets a Secret that was written.
+func (s *secretMemory) wrote(key types.NamespacedName) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.writes++
 	delete(s.known, key)
 }
 
-// secretClient reads Secrets from memory or else from the client within, which asks the API server for them. Everything else is the
-// inner client's.
+// secretClient reads Secrets from memory, or else from the client within past its cache. To have a read wait for what was written would
+// have that watch all Secrets. Everything else is the inner client's.
 type secretClient struct {
 	client.Client
 	memory *secretMemory
@@ -110,7 +112,7 @@ func (s secretClient) Get(ctx context.Context, key client.ObjectKey, object clie
 		known.DeepCopyInto(into)
 		return nil
 	}
-	err := s.Client.Get(ctx, key, into, opts...)
+	err := s.Client.Get(ctx, key, into, append(opts, client.DisableReadYourWritesConsistency)...)
 	switch {
 	case err == nil:
 		s.memory.note(key, into.DeepCopy(), writes)
@@ -122,18 +124,27 @@ func (s secretClient) Get(ctx context.Context, key client.ObjectKey, object clie
 
 // Create writes one object.
 func (s secretClient) Create(ctx context.Context, object client.Object, opts ...client.CreateOption) error {
-	defer s.memory.wrote(object)
+	if key, is := secretKey(object); is {
+		defer s.memory.wrote(key)
+		opts = append(opts, client.DisableReadYourWritesConsistency)
+	}
 	return s.Client.Create(ctx, object, opts...) //nolint:wrapcheck // it is the client's own
 }
 
 // Patch writes one object.
 func (s secretClient) Patch(ctx context.Context, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	defer s.memory.wrote(object)
+	if key, is := secretKey(object); is {
+		defer s.memory.wrote(key)
+		opts = append(opts, client.DisableReadYourWritesConsistency)
+	}
 	return s.Client.Patch(ctx, object, patch, opts...) //nolint:wrapcheck // it is the client's own
 }
 
 // Apply writes one object.
 func (s secretClient) Apply(ctx context.Context, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-	defer s.memory.wrote(object)
+	if key, is := secretKey(object); is {
+		defer s.memory.wrote(key)
+		opts = append(opts, client.DisableReadYourWritesConsistency)
+	}
 	return s.Client.Apply(ctx, object, opts...) //nolint:wrapcheck // it is the client's own
 }

@@ -83,6 +83,9 @@ func (a *Actor) drop(ctx context.Context, object client.Object, uid string) erro
 // the same name that the cache does not show is somebody else's, and is not taken,
 // unless it is ours and only its label was changed: then create has read it. Secrets are in no cache.
 func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object client.Object) error {
+	if certificate, is := object.(*unstructured.Unstructured); is {
+		return a.applyCertificate(ctx, c, certificate)
+	}
 	existing, _ := object.DeepCopyObject().(client.Object)
 	err := a.Client.Get(ctx, client.ObjectKeyFromObject(object), existing)
 	if secret, is := existing.(*corev1.Secret); is && err == nil && !build.IsMarked(c, secret) {
@@ -254,9 +257,7 @@ func clearing(object client.Object) client.Patch {
 
 func applyConfiguration(object client.Object) (runtime.ApplyConfiguration, error) {
 	var configuration runtime.ApplyConfiguration
-	switch o := object.(type) {
-	case *unstructured.Unstructured:
-		return client.ApplyConfigurationFromUnstructured(o), nil
+	switch object.(type) {
 	case *corev1.Secret:
 		configuration = &corev1apply.SecretApplyConfiguration{}
 	case *corev1.Service:
