@@ -151,7 +151,8 @@ func (h Held) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
 }
 
 // CanMake says whether the Secret of that name can be made now. It cannot when the authority that is to sign has ended or is
-// not valid yet, while one is replaced that can sign no more, or while somebody else is to sign and has not, if there is no certificate by it to keep.
+// not valid yet, while one is replaced that can sign no more, or while somebody else is to sign and has not, if there is no
+// certificate by it to keep.
 func (h Held) CanMake(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
 	switch name {
 	case build.MemberSecret(c):
