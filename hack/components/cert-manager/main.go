@@ -133,6 +133,7 @@ func inject(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	config.UserAgent = "cert-manager-cainjector" // it applies under this name
 	manager, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		// The injector watches the metadata of Secrets alone, and reads one when it needs it.
