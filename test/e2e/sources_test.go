@@ -97,7 +97,6 @@ func changesOfSource() {
 		startOperator(namespace)
 		c := create(newCluster(namespace, "moved"))
 		w := startMounted(c)
-		watched := callWitness(c)
 		for _, change := range []func(){
 			func() { newPerson(c).bringAll(); Expect(edit(c, fromSecrets)).To(Succeed()) },
 			func() { newPerson(c).bringAll() },
@@ -109,8 +108,6 @@ func changesOfSource() {
 			change()
 			isRotated(c, signed, "client", "peer")
 		}
-		watched.Dismiss()
-		watched.KeptServing(3)
 		Expect(w.end().failed).To(BeEmpty())
 		AddReportEntry("longest write", w.longest.String())
 	})
