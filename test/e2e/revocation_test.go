@@ -30,7 +30,7 @@ func revocations() {
 			open = append(open, holding(c, leaked, p))
 			Expect(puts(open[len(open)-1], "before")()).To(Succeed())
 		}
-		w, watched := startMounted(c), callWitness(c)
+		w := startMounted(c)
 
 		By("for the first time: members restart to read the list")
 		etcd := kubectlEtcd(namespace)
@@ -44,8 +44,6 @@ func revocations() {
 		}
 		isShutOut(c, leaked)
 		tells(c, "CertificatesRevoked")
-		watched.Dismiss()
-		watched.KeptServing(3) // it knows of one last hand-over, and each roll has one
 
 		By("what the user mounts is another certificate")
 		Eventually(func(g Gomega) {
@@ -63,7 +61,6 @@ func revocations() {
 		Expect(uids(c)).To(Equal(second))
 
 		By("for the second time: it is refused everywhere before the first member restarts")
-		watched = callWitness(c)
 		setRevocations(c, serialOf(leaked))
 		Eventually(func() string {
 			if told := now(c).Status.Revocations; told != nil {
@@ -76,8 +73,6 @@ func revocations() {
 		for name, uid := range uids(c) {
 			Expect(uid).NotTo(Equal(second[name]), name)
 		}
-		watched.Dismiss()
-		watched.KeptServing(3)
 		Expect(w.end().failed).To(BeEmpty())
 		AddReportEntry("longest write", w.longest.String())
 	})
