@@ -153,9 +153,10 @@ func readExamples(bundle string) ([]map[string]any, error) {
 	return examples, nil
 }
 
-// needsMore says whether an example is none that can be created alone: backups and their stores need a place of the user's, and a
-// cluster that begins with a backup needs that.
+// needsMore says whether an example is none that can be created alone: backups and their stores need a place of the user's, a
+// cluster that begins with something needs that, and one whose certificates come from others waits for them.
 func needsMore(example map[string]any) bool {
 	spec, _ := example["spec"].(map[string]any)
-	return example["kind"] != "EtcdCluster" || spec["bootstrap"] != nil
+	tls, _ := spec["tls"].(map[string]any)
+	return example["kind"] != "EtcdCluster" || spec["bootstrap"] != nil || tls["secretRefs"] != nil || tls["issuerRef"] != nil
 }
