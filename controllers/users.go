@@ -135,7 +135,7 @@ func (r *Users) secrets(ctx context.Context, view *access.View) error {
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("get secret %s: %w", name, err)
 		}
-		if err == nil {
+		if err == nil && build.IsMarked(c, &secret) {
 			held[name] = &secret
 		}
 	}

@@ -130,7 +130,7 @@ func (d *Dialer) held(ctx context.Context, c *v1alpha1.EtcdCluster) (trust.Held,
 		if client.IgnoreNotFound(err) != nil {
 			return trust.Held{}, fmt.Errorf("get secret %s: %w", name, err)
 		}
-		if err == nil {
+		if err == nil && build.IsMarked(c, secret) {
 			secrets[name] = secret
 		}
 	}

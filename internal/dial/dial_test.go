@@ -27,6 +27,7 @@ import (
 type secrets struct {
 	client.Reader
 	data, member, root map[string][]byte
+	others             bool // they are somebody else's
 }
 
 func (s *secrets) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
@@ -37,6 +38,9 @@ func (s *secrets) Get(_ context.Context, key client.ObjectKey, into client.Objec
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, key.Name)
 	}
 	into.(*corev1.Secret).Data = data
+	if !s.others {
+		into.SetLabels(map[string]string{build.ManagedByLabel: v1alpha1.FieldOwner})
+	}
 	return nil
 }
 
@@ -161,6 +165,15 @@ func TestBrokenAuthorityIsNotRemembered(t *testing.T) {
 	held.data = good
 	if _, err := d.Member(t.Context(), example(), one); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAuthorityOfSomebodyElse: a Secret of the name that is not the cluster's says by whom nobody is trusted.
+func TestAuthorityOfSomebodyElse(t *testing.T) {
+	d, held, _ := newDialer(t)
+	held.others = true
+	if _, err := d.Member(t.Context(), example(), one); err == nil || !strings.Contains(err.Error(), "a-client-ca: it is missing") {
+		t.Errorf("got %v", err)
 	}
 }
 

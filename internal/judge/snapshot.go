@@ -50,11 +50,11 @@ type Snapshot struct {
 	Hosts map[string][]corev1.Node            // that have the hostnames which those disks are bound to, by hostname
 
 	Asleep   bool                       // what is below was not read, because the cluster hibernates
-	Secrets  map[string]*corev1.Secret  // that the cache shows, by name
+	Secrets  map[string]*corev1.Secret  // by name
 	Theirs   map[string]*corev1.Secret  // of others, that certificates are taken from, by name
 	Services map[string]*corev1.Service // by name
 	Sights   []trust.Sight              // of members that run, while an authority is rotated or a certificate revoked
-	Users    []*corev1.Secret           // of EtcdUsers of the cluster, as long
+	Users    []*corev1.Secret           // of EtcdUsers of the cluster, while either goes on
 	Budget   *policyv1.PodDisruptionBudget
 	Policy   *networkingv1.NetworkPolicy
 
