@@ -22,7 +22,7 @@ import (
 
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
-//	cluster=gone|going|plain|paused|goes-on|silent|answers|loses-authority|has-anothers-authority|slow-heartbeats|brought-back|auth|no-auth
+//	cluster=gone|going|plain|paused|goes-on|silent|answers|loses-authority|gets-another-authority|has-anothers-authority|slow-heartbeats|brought-back|auth|no-auth
 //	role=NAME (as=ROLE) (ACCESS:key=K|prefix=P|range=F..T)…   user=NAME (as=USER) (password) (ROLE…)
 //	delete-role=NAME, delete-user=NAME
 //	by-hand=enable|disable|add-user|add-role|grant|revoke|let|delete-user|delete-role WORDS      with etcdctl
@@ -140,6 +140,9 @@ func (w *world) cluster(value string) {
 		w.v.Etcd, w.v.Unread = w.state, ""
 	case "loses-authority":
 		delete(w.secrets, "a-client-ca")
+	case "gets-another-authority": // members do not trust it yet, and the key of the one before is gone
+		ca := w.secrets["a-client-ca"].Data
+		ca[build.NextCertKey], ca[build.NextKeyKey], ca[corev1.TLSPrivateKeyKey] = ca[corev1.TLSCertKey], ca[corev1.TLSPrivateKeyKey], nil
 	case "has-anothers-authority":
 		w.v.Cluster.Spec.TLS.SecretRefs = &v1alpha1.SecretRefs{}
 		w.secrets["a-client-ca"].Data["tls.key"] = nil

@@ -71,9 +71,9 @@ func (p planner) secretSteps(u *v1alpha1.EtcdUser) ([]Step, Verdict) {
 	if fault == nil {
 		return nil, Verdict{}
 	}
-	if lost := p.Held.Lost(p.Cluster, p.Cluster.ClientCA(), p.Now); lost != nil {
+	if trouble := p.Held.CannotMakeUser(p.Cluster, p.Secrets[u.Name], p.Now); trouble != nil {
 		return nil, Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoAuthority, Again: true, Message: fmt.Sprintf(
-			"Secret %s cannot be written: authority %s: %s", u.Secret(), p.Cluster.ClientCA(), firstLine(lost.Error()))}
+			"Secret %s cannot be written: authority %s: %s", u.Secret(), p.Cluster.ClientCA(), firstLine(trouble.Error()))}
 	}
 	return []Step{WriteSecret{firstLine(fault.Error())}}, Verdict{}
 }

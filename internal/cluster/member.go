@@ -244,6 +244,10 @@ func IsRecorded(m Member) bool { return m.Recorded }
 // IsOutdated says whether the member's Pod is not as the spec wants it.
 func IsOutdated(m Member) bool { return m.Pod.Exists() && m.Pod.Change != Same }
 
+// IsUpdated says whether the member's Pod is as the spec wants it, and was made since the last certificate was revoked. Until all
+// members refuse that, one that permits it is neither updated nor outdated: it does not restart yet.
+func IsUpdated(m Member) bool { return m.Pod.Exists() && m.Pod.Change == Same && !m.Pod.Permits }
+
 // IsResizing says whether the kubelet has yet to give the member's Pod the compute
 // resources that the spec wants.
 func IsResizing(m Member) bool { return m.Pod.Resizing != "" && m.Pod.Change == Same }

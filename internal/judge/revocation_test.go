@@ -79,7 +79,8 @@ func TestFault82RevocationIsSeen(t *testing.T) {
 	}
 	s.sights["a-0"] = trust.Sight{}
 	v = s.look()
-	if got := permitting(v); len(got) > 0 || !strings.Contains(v.Revocation.Await, "a-0 to refuse") || v.Count(cluster.IsOutdated) > 0 {
+	if got := permitting(v); len(got) > 0 || !strings.Contains(v.Revocation.Await, "a-0 to refuse") || v.Count(cluster.IsOutdated) > 0 ||
+		v.Count(cluster.IsUpdated) != 1 {
 		t.Errorf("it does not refuse: %v, %s", got, v.Revocation.Await)
 	}
 	s.refuse("a-0", "a-1", "a-2")

@@ -32,8 +32,8 @@ func (j *judgement) target() {
 		m := j.member(name)
 		m.Pod.Distrusts = known && pod.Annotations[v1alpha1.AnnotationTrust] != trusted
 		m.Pod.Change = j.change(build.Targeted(c, v.Target.For(*m)), pod)
-		m.Pod.Permits = known && v.Revocation.Await == "" && pod.Annotations[v1alpha1.AnnotationRevokedAt] != v.Revocation.At
-		if m.Pod.Distrusts || m.Pod.Permits {
+		m.Pod.Permits = known && pod.Annotations[v1alpha1.AnnotationRevokedAt] != v.Revocation.At
+		if m.Pod.Distrusts || m.Pod.Permits && v.Revocation.Await == "" {
 			m.Pod.Change = cluster.Rebuild // etcd reads whom it trusts only when it starts, and connections that are open stay so
 		}
 		m.Pod.Cramped = c.QuotaBytes() < min(build.QuotaOf(pod), m.DBSize)

@@ -147,7 +147,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 		status.Replicas = count(v.Select(cluster.HasPod))
 	}
 	status.ReadyMembers = count(v.Select(cluster.IsVoter, cluster.IsHealthy))
-	status.UpdatedMembers = count(v.Select(cluster.IsVoter, cluster.HasPod, cluster.Not(cluster.IsOutdated)))
+	status.UpdatedMembers = count(v.Select(cluster.IsVoter, cluster.IsUpdated))
 	old := map[string]v1alpha1.MemberStatus{}
 	for _, m := range status.Members {
 		old[m.Name] = m

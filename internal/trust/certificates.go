@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"errors"
 	"io"
 	"net"
 	"time"
@@ -24,6 +25,23 @@ func (a Authority) check(c *v1alpha1.EtcdCluster, leaf pki.Pair, r pki.Request, 
 		return errRevoked
 	}
 	return pki.Check(leaf, a.Pair, r, now)
+}
+
+// cannotIssue says why no certificate can be issued now, if there is none to keep until the next authority signs.
+func (a Authority) cannotIssue(have pki.Pair, now time.Time) error {
+	isIntroduced := a.Phase() == cluster.Introduced
+	switch {
+	case isIntroduced && usable(have) == nil:
+		return nil
+	case a.hasEnded(now):
+		return errors.New("it has ended")
+	case a.isYetToBegin(now):
+		return errors.New("it is not valid yet")
+	case isIntroduced && !a.Signs(now):
+		return errors.New("it cannot sign any more, and the next one signs when all members trust it")
+	default:
+		return nil
+	}
 }
 
 // issue makes a certificate, or keeps the one that there is if nothing is wrong with it.

@@ -169,17 +169,14 @@ func (h Held) CanMake(c *v1alpha1.EtcdCluster, name string, now time.Time) bool 
 // makes says whether there can be a certificate for a part.
 func (h Held) makes(c *v1alpha1.EtcdCluster, authority string, of part, have pki.Pair, now time.Time) bool {
 	a := h.of(c, authority)
-	keeps := usable(have) == nil
 	switch {
 	case a.fault() != nil && c.CertificateSecrets() != nil:
 		return h.target(c, authority, now).ready
 	case a.Theirs:
 		_, there := h.given(c, a, of, now)
-		return there || of == client || keeps && a.trusts(have)
-	case a.hasEnded(now) || a.isYetToBegin(now):
-		return a.Phase() == cluster.Introduced && keeps
+		return there || of == client || usable(have) == nil && a.trusts(have)
 	default:
-		return a.Phase() != cluster.Introduced || a.Signs(now) || keeps
+		return a.cannotIssue(have, now) == nil
 	}
 }
 

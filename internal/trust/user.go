@@ -56,6 +56,22 @@ func (h Held) UserFault(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *c
 		h.checkUser(c, pairOf(secret.Data), identityRequest(c, u), now))
 }
 
+// CannotMakeUser says why the Secret of a user cannot be made now; nil if it can. An authority of others is asked for no certificate.
+func (h Held) CannotMakeUser(c *v1alpha1.EtcdCluster, secret *corev1.Secret, now time.Time) error {
+	var have pki.Pair
+	if secret != nil {
+		have = pairOf(secret.Data)
+	}
+	switch lost := h.Lost(c, c.ClientCA(), now); {
+	case lost != nil:
+		return lost
+	case h.IssuesUsers():
+		return h.ClientCA.cannotIssue(have, now)
+	default:
+		return nil
+	}
+}
+
 // IssuesUsers says whether certificates of EtcdUsers can be issued: not by the authority of others, which has no key here.
 func (h Held) IssuesUsers() bool { return !h.ClientCA.Theirs }
 

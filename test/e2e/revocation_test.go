@@ -30,7 +30,7 @@ func revocations() {
 			open = append(open, holding(c, leaked, p))
 			Expect(puts(open[len(open)-1], "before")()).To(Succeed())
 		}
-		w := startMounted(c)
+		w, watched := startMounted(c), callWitness(c)
 
 		By("for the first time: members restart to read the list")
 		etcd := kubectlEtcd(namespace)
@@ -44,6 +44,7 @@ func revocations() {
 		}
 		isShutOut(c, leaked)
 		tells(c, "CertificatesRevoked")
+		watched.KeptServing(3)
 
 		By("what the user mounts is another certificate")
 		Eventually(func(g Gomega) {
@@ -61,6 +62,7 @@ func revocations() {
 		Expect(uids(c)).To(Equal(second))
 
 		By("for the second time: it is refused everywhere before the first member restarts")
+		watched = callWitness(c)
 		setRevocations(c, serialOf(leaked))
 		Eventually(func() string {
 			if told := now(c).Status.Revocations; told != nil {
@@ -73,6 +75,7 @@ func revocations() {
 		for name, uid := range uids(c) {
 			Expect(uid).NotTo(Equal(second[name]), name)
 		}
+		watched.KeptServing(3)
 		Expect(w.end().failed).To(BeEmpty())
 		AddReportEntry("longest write", w.longest.String())
 	})

@@ -96,7 +96,7 @@ func changesOfSource() {
 	It("from its own authorities to a person's, to another one, and back, and no client notices", func() {
 		startOperator(namespace)
 		c := create(newCluster(namespace, "moved"))
-		w := startMounted(c)
+		w, watched := startMounted(c), callWitness(c)
 		for _, change := range []func(){
 			func() { newPerson(c).bringAll(); Expect(edit(c, fromSecrets)).To(Succeed()) },
 			func() { newPerson(c).bringAll() },
@@ -108,6 +108,7 @@ func changesOfSource() {
 			change()
 			isRotated(c, signed, "client", "peer")
 		}
+		watched.KeptServing(3)
 		Expect(w.end().failed).To(BeEmpty())
 		AddReportEntry("longest write", w.longest.String())
 	})

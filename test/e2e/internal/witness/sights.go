@@ -128,7 +128,8 @@ func hasEnded(p corev1.Pod) bool {
 func runOf(p *corev1.Pod) Run { return Run{string(p.UID), p.Spec.Containers[0].Image} }
 
 // specOf is all by which the members' Pods can differ that is no matter of who they are or where
-// they run, which Kubernetes also writes into labels. Members serve clients or not by a label; that is no part of it.
+// they run, which Kubernetes also writes into labels. Members serve clients or not by a label; that is no part of it. Whom they trust, and
+// since when no certificate was revoked, is in annotations.
 func specOf(p *corev1.Pod) string {
 	labels, spec := maps.Clone(p.Labels), p.Spec.DeepCopy()
 	delete(labels, "app.kubernetes.io/component")
@@ -136,7 +137,7 @@ func specOf(p *corev1.Pod) string {
 	delete(labels, corev1.LabelTopologyZone)
 	delete(labels, corev1.LabelTopologyRegion)
 	spec.NodeName = ""
-	text, err := json.Marshal([]any{labels, spec})
+	text, err := json.Marshal([]any{labels, spec, p.Annotations[v1alpha1.AnnotationTrust], p.Annotations[v1alpha1.AnnotationRevokedAt]})
 	if err != nil {
 		panic(err) // a Pod that was read can be written
 	}
