@@ -78,4 +78,5 @@ type Certificates struct {
 	Fault   string // which one, why, and what to do
 	Lacking bool   // there are none that members could start with
 	Until   string // when the first of those ends that members have, as 2036-01-31T12:00:00Z; empty if there are none
+	Request string // to rotate an authority, which is not acted on: it is others who rotate theirs; empty if there is none
 }

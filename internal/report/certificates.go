@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,6 +26,10 @@ func withCertificates(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster
 	}
 	if fault := unaccepted(v); fault != "" {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v.Certificates.Reason, shortened(fault)
+	}
+	if request := v.Certificates.Request; request != "" {
+		condition.Message = shortened(fmt.Sprintf("%s; %s=%q is not acted on: rotate the authority where it is, and remove the annotation",
+			condition.Message, v1alpha1.AnnotationRotate, request))
 	}
 	meta.SetStatusCondition(&all, condition)
 	return all

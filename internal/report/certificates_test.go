@@ -37,6 +37,12 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 			accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
 		},
 		{
+			name: "asked to rotate", c: theirs, v: healthy(), told: cluster.Certificates{Theirs: true, Until: "2027", Request: "now"},
+			step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
+			says: "all Secrets that certificates come from have some that serve; etcd-operator.dev/rotate=\"now\" is not acted on: " +
+				"rotate the authority where it is, and remove the annotation",
+		},
+		{
 			name: "bad", c: theirs, v: healthy(), step: plan.Done{},
 			told:     cluster.Certificates{Theirs: true, Reason: "Expired", Fault: fault, Until: "2027-01-01T00:00:00Z"},
 			accepted: "False Expired",

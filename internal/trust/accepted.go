@@ -53,6 +53,12 @@ func (h Held) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluster.Certi
 		}
 		told.Until = end.UTC().Format(time.RFC3339)
 	}
+	for _, name := range Authorities(c) {
+		a, asked := h.of(c, name), requestOf(c, name)
+		if asked != "" && asked != a.Request && !a.hasEnded(now) {
+			told.Request = asked
+		}
+	}
 	return told
 }
 

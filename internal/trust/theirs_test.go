@@ -125,8 +125,14 @@ func TestAClusterFromSecretsOfOthers(t *testing.T) {
 			t.Errorf("without %s: faults in %v", name, bad)
 		}
 	}
-	if told := held.Certificates(c, now); told.Fault != "" || told.Lacking || told.Until != "2026-04-01T00:00:00Z" {
+	if told := held.Certificates(c, now); told.Fault != "" || told.Lacking || told.Until != "2026-04-01T00:00:00Z" || told.Request != "" {
 		t.Errorf("%+v", told)
+	}
+	for _, request := range []string{"today", "client:today", "peer:today"} {
+		c.Annotations = map[string]string{v1alpha1.AnnotationRotate: request}
+		if told := held.Certificates(c, now); told.Request != request {
+			t.Errorf("asked for %s: %+v", request, told)
+		}
 	}
 }
 
