@@ -22,7 +22,8 @@ import (
 
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
-//	cluster=gone|going|plain|paused|goes-on|silent|answers|loses-authority|gets-another-authority|has-anothers-authority|slow-heartbeats|brought-back|auth|no-auth
+//	cluster=gone|going|plain|paused|goes-on|silent|answers|auth|no-auth|slow-heartbeats|brought-back
+//	cluster=loses-authority|gets-another-authority|has-anothers-authority
 //	role=NAME (as=ROLE) (ACCESS:key=K|prefix=P|range=F..T)…   user=NAME (as=USER) (password) (ROLE…)
 //	delete-role=NAME, delete-user=NAME
 //	by-hand=enable|disable|add-user|add-role|grant|revoke|let|delete-user|delete-role WORDS      with etcdctl

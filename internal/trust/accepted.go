@@ -53,13 +53,19 @@ func (h Held) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluster.Certi
 		}
 		told.Until = end.UTC().Format(time.RFC3339)
 	}
+	told.Request = h.unmet(c, now)
+	return told
+}
+
+// unmet is the request to rotate an authority of others; empty if there is none, or if it has ended and so is replaced by request.
+func (h Held) unmet(c *v1alpha1.EtcdCluster, now time.Time) string {
 	for _, name := range Authorities(c) {
 		a, asked := h.of(c, name), requestOf(c, name)
 		if asked != "" && asked != a.Request && !a.hasEnded(now) {
-			told.Request = asked
+			return asked
 		}
 	}
-	return told
+	return ""
 }
 
 // hasCertificates says whether there is, or can be made, what members mount.

@@ -145,6 +145,11 @@ func installModes() {
 				comesBack(c, deletePod(c, c.Name+"-0"))
 			}
 			isBackedUpAndRestored(seen[0])
+			takesUpAccess(seen[0])
+			beginsWithKeys(seen[0].Namespace)
+			if mode != olm.InstallModeTypeOwnNamespace { // it takes minutes
+				takesOtherAuthorities(seen[0])
+			}
 			for _, c := range unseen {
 				Expect(now(c).Status).To(Equal(v1alpha1.EtcdClusterStatus{}))
 				Expect(pods(c)).To(BeEmpty())
@@ -249,11 +254,13 @@ func updates() {
 		t.isLedBy("0.6.0")
 		settles(c)
 		Expect(lives(c)).To(Equal(before), "no Pod of etcd was replaced or restarted")
+		takesUpAccess(c)
+		takesOtherAuthorities(c)
 		remove(c)
 	})
 
 	for _, earlier := range []string{"0.4.0", "0.5.0"} {
-		It("goes from "+earlier+" to this version, which restarts nobody; then it backs up what that one made", func() {
+		It("goes from "+earlier+" to this version, which restarts nobody; then what that one made takes up what is new, one by one", func() {
 			t.publish(nil, unpublished(earlier))
 			t.subscribe(candidateChannel)
 			t.succeeds(earlier)
@@ -265,6 +272,8 @@ func updates() {
 			settles(c)
 			Expect(lives(c)).To(Equal(before), "no Pod of etcd was replaced or restarted")
 			isBackedUpAndRestored(c)
+			takesUpAccess(c)
+			takesOtherAuthorities(c)
 			remove(c)
 		})
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +13,7 @@ import (
 	clusters "github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// letsUsersIn: etcd has a user and its role, authentication is enabled, and both go again.
+// letsUsersIn: etcd has a user and its role, authentication is enabled, the certificate of the user is revoked, and both go again.
 func letsUsersIn(ctx context.Context, w *world) error {
 	c, err := w.newCluster(ctx, 1)
 	if err != nil {
@@ -46,7 +47,32 @@ func letsUsersIn(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
+	if err := w.revokes(ctx, c, user.Status.Serial); err != nil {
+		return err
+	}
 	return w.goes(ctx, user, role)
+}
+
+// revokes has a certificate refused by all members.
+func (w *world) revokes(ctx context.Context, c *clusters.EtcdCluster, serial string) error {
+	before := client.MergeFrom(c.DeepCopy())
+	c.Spec.TLS.Revocations = []clusters.Revocation{{Serial: serial, Reason: "scorecard"}}
+	if err := w.api.Patch(ctx, c, before); err != nil {
+		return fmt.Errorf("revoke %s: %w", serial, err)
+	}
+	return w.until(ctx, "certificate "+serial+" to be revoked", func() (string, error) {
+		if err := w.api.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
+			return "", err //nolint:wrapcheck // until says what for
+		}
+		switch told := c.Status.Revocations; {
+		case told == nil:
+			return "the operator has not looked at it", nil
+		case told.Phase != "Revoked" || !slices.Contains(told.Serials, serial):
+			return fmt.Sprintf("%v are %s", told.Serials, told.Phase), nil
+		default:
+			return "", nil
+		}
+	})
 }
 
 // goes deletes objects, and waits until they are gone.

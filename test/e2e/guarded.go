@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// takesUpAccess has a cluster take up, one by one, what says who gets in: a user and its role, authentication, the revocation of a
+// certificate; and checks that a NetworkPolicy guards it. In the end authentication is off, and the user is gone.
+func takesUpAccess(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	var policy networkingv1.NetworkPolicyList
+	Expect(api.List(ctx, &policy, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
+	Expect(policy.Items).NotTo(BeEmpty())
+
+	newRole(c, "app", "/app/")
+	u := newUser(c, "app", v1alpha1.CertificateAuthentication, "app")
+	defer usersGo(c.Namespace)
+	isInPlace(u)
+	switchAuth(c, true)
+	leaked := secretNamed(c, u.Status.Binding.Name)
+	application := as(c, leaked.Name)
+	Expect(puts(application, "/app/key")()).To(Succeed())
+	Expect(puts(application, "/elsewhere")()).To(refuses())
+
+	setRevocations(c, serialOf(leaked))
+	isRevoked(c, serialOf(leaked))
+	isShutOut(c, leaked)
+	Eventually(func() string { return serialOf(secretNamed(c, leaked.Name)) }).ShouldNot(Equal(serialOf(leaked)))
+	Expect(puts(as(c, leaked.Name), "/app/again")()).To(Succeed())
+	switchAuth(c, false)
+}
+
+// takesOtherAuthorities has a cluster rotate both of its authorities.
+func takesOtherAuthorities(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	signed := signers(c)
+	requestRotation(c, "today")
+	isRotated(c, signed, "client", "peer")
+}
+
+// beginsWithKeys makes a cluster of one member in the namespace that begins with the keys of a ConfigMap, and deletes it.
+func beginsWithKeys(namespace string) {
+	GinkgoHelper()
+	newConfigMap(namespace, "settings", map[string]string{"currency": "EUR"})
+	c := create(newCluster(namespace, "filled", oneMember, beginsWith(theConfigMap("settings"))))
+	Expect(hasImported(c).Keys).To(BeEquivalentTo(1))
+	Expect(value(c, "/shop/currency")).To(Equal("EUR"))
+	remove(c)
+}
