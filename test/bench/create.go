@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -26,6 +27,34 @@ func create(ctx context.Context, b *bench) ([]row, error) {
 		ratio("create", measured[0], floors[0], 1.5),
 		alone("create-absolute", "s", measured[0].median(), atMost(5), measured[0]),
 	}, nil
+}
+
+// createAuth times a new cluster that lets in nobody but its users, beside the floor, which lets everybody in: until authentication is
+// enabled and nothing is left to do.
+func createAuth(ctx context.Context, b *bench) ([]row, error) {
+	measured, floors, err := b.inTurns(1,
+		func(i int) (lap, error) { return b.createAuthOnce(ctx, fmt.Sprintf("auth-%d", i)) },
+		func(i int) (lap, error) { return b.floorOnce(ctx, fmt.Sprintf("floor-%d", i), b.pause) })
+	if err != nil {
+		return nil, err
+	}
+	return []row{ratio("create-auth", measured[0], floors[0], 1.5)}, nil
+}
+
+func (b *bench) createAuthOnce(ctx context.Context, name string) (lap, error) {
+	c := b.threeMembers(name)
+	c.Spec.Auth.Enabled = true
+	begin := time.Now()
+	if err := b.client.Create(ctx, c); err != nil {
+		return nil, fmt.Errorf("create EtcdCluster: %w", err)
+	}
+	if err := b.condition(ctx, name, v1alpha1.ConditionAuthEnabled, metav1.ConditionTrue); err != nil {
+		return nil, err
+	}
+	if err := b.settle(ctx, name); err != nil {
+		return nil, err
+	}
+	return lap{time.Since(begin)}, b.remove(ctx, name)
 }
 
 func (b *bench) createOnce(ctx context.Context, name string) (lap, error) {

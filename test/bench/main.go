@@ -26,6 +26,7 @@ type benchmark struct {
 
 var benchmarks = []benchmark{
 	{name: "create", run: create},
+	{name: "create-auth", run: createAuth},
 	{name: "restart", run: restart},
 	{name: "detect", run: detect},
 	{name: "writes", run: writes},

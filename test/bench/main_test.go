@@ -11,7 +11,7 @@ func TestChoose(t *testing.T) {
 		only string
 		want []string
 	}{
-		{"create", []string{"create"}},
+		{"create", []string{"create", "create-auth"}},
 		{"detect,restart", []string{"detect", "restart"}},
 		{"gap-roll", []string{"gap-roll"}},
 		{"replace-4GiB", []string{"replace-4GiB"}},
