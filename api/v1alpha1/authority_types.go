@@ -2,6 +2,18 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// RotationPhase is how far the rotation of an authority is.
+type RotationPhase string
+
+const (
+	// RotationStable: one authority is trusted, and it signs.
+	RotationStable RotationPhase = "Stable"
+	// RotationIntroduced: the next one is trusted, and signs nothing yet.
+	RotationIntroduced RotationPhase = "Introduced"
+	// RotationSwitched: it signs, and the one before is still trusted.
+	RotationSwitched RotationPhase = "Switched"
+)
+
 // AuthorityStatus is a certificate authority of the cluster.
 type AuthorityStatus struct {
 	// name is client, which signs for clients and for what members show to them, or peer, which signs for members among themselves.
@@ -15,7 +27,7 @@ type AuthorityStatus struct {
 	// phase of its rotation: Stable, one authority is trusted; Introduced, the next one is trusted and signs nothing yet;
 	// Switched, it signs, and the one before is still trusted.
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Phase of Rotation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=63
-	Phase string `json:"phase"`
+	Phase RotationPhase `json:"phase"`
 
 	// notAfter is when the authority that signs now ends, and with it all that it has signed.
 	// +optional

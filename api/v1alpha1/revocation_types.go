@@ -19,13 +19,25 @@ type Revocation struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// RevocationPhase is how far a revocation is.
+type RevocationPhase string
+
+const (
+	// RevocationListed: kubelets bring the list to members.
+	RevocationListed RevocationPhase = "Listed"
+	// RevocationRestarting: members restart that may have connections from before.
+	RevocationRestarting RevocationPhase = "Restarting"
+	// RevocationDone: every member refuses what is on the list, and has restarted since.
+	RevocationDone RevocationPhase = "Revoked"
+)
+
 // RevocationStatus is how far certificates are revoked.
 type RevocationStatus struct {
 	// phase is Listed, kubelets bring the list to members; Restarting, each member that reads the list was seen to refuse what is on
 	// it, and those restart, one at a time, that may have connections from before; or Revoked, every member refuses what is on the
 	// list, and no connection is left that was opened with it.
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Phase of Revocation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=66
-	Phase string `json:"phase"`
+	Phase RevocationPhase `json:"phase"`
 
 	// revokedAt is when a certificate was revoked last (RFC 3339, with nanoseconds). Pods of members have the annotation
 	// etcd-operator.dev/revoked-at with this value once they have restarted for it.

@@ -88,7 +88,7 @@ func TestFault82RevocationIsSeen(t *testing.T) {
 	if v.Revocation.Phase != cluster.Revoked || v.Revocation.Await != "" || v.Count(cluster.IsOutdated) > 0 {
 		t.Errorf("all refuse: %+v", v.Revocation)
 	}
-	s.c.Status.Revocations = &v1alpha1.RevocationStatus{Phase: "Revoked", RevokedAt: v.Revocation.At}
+	s.c.Status.Revocations = &v1alpha1.RevocationStatus{Phase: v1alpha1.RevocationDone, RevokedAt: v.Revocation.At}
 	s.calls = nil
 	s.look()
 	if asked := s.callsOf("Sight"); len(asked) > 0 {

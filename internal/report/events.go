@@ -46,7 +46,7 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 
 // revokedSince says that certificates are revoked; empty if that is no news.
 func revokedSince(before, after *v1alpha1.RevocationStatus) string {
-	isDone := func(r *v1alpha1.RevocationStatus) bool { return r != nil && r.Phase == string(cluster.Revoked) }
+	isDone := func(r *v1alpha1.RevocationStatus) bool { return r != nil && r.Phase == v1alpha1.RevocationDone }
 	if !isDone(after) || isDone(before) && before.RevokedAt == after.RevokedAt {
 		return ""
 	}

@@ -172,7 +172,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 func authorities(all []cluster.Authority) []v1alpha1.AuthorityStatus {
 	told := make([]v1alpha1.AuthorityStatus, 0, len(all))
 	for _, a := range all {
-		status := v1alpha1.AuthorityStatus{Name: a.Name, Secret: a.Secret, Phase: string(a.Phase), Request: a.Request}
+		status := v1alpha1.AuthorityStatus{Name: a.Name, Secret: a.Secret, Phase: v1alpha1.RotationPhase(a.Phase), Request: a.Request}
 		if a.End > 0 {
 			status.NotAfter = new(metav1.NewTime(time.Unix(a.End, 0).UTC()))
 		}
@@ -183,7 +183,7 @@ func authorities(all []cluster.Authority) []v1alpha1.AuthorityStatus {
 
 // revocations are what people are told of certificates that are revoked.
 func revocations(r cluster.Revocation) *v1alpha1.RevocationStatus {
-	return &v1alpha1.RevocationStatus{Phase: string(r.Phase), RevokedAt: r.At, Serials: r.Serials}
+	return &v1alpha1.RevocationStatus{Phase: v1alpha1.RevocationPhase(r.Phase), RevokedAt: r.At, Serials: r.Serials}
 }
 
 // volumeSize is what the smallest volume asks for; what was known before while there

@@ -153,7 +153,7 @@ func (h Held) IsRevoking(c *v1alpha1.EtcdCluster, made map[string]string) bool {
 			return true
 		}
 	}
-	return told == nil || told.RevokedAt != at || told.Phase != string(cluster.Revoked)
+	return told == nil || told.RevokedAt != at || told.Phase != v1alpha1.RevocationDone
 }
 
 // Revocation is how far certificates are revoked.

@@ -115,14 +115,14 @@ func TestFault82NobodyIsLeft(t *testing.T) {
 				}
 				h.pass(1 + h.chance.IntN(15))
 			}
-			if h.c.Status.Revocations.Phase == string(cluster.Revoked) {
+			if h.c.Status.Revocations.Phase == v1alpha1.RevocationDone {
 				h.mustBeShutOut(seed, revoked)
 			}
 		}
 		if restarts := len(h.history) - 3; restarts > 9 {
 			t.Errorf("seed %d: three revocations take %d restarts", seed, restarts)
 		}
-		if h.c.Status.Revocations.Phase != string(cluster.Revoked) {
+		if h.c.Status.Revocations.Phase != v1alpha1.RevocationDone {
 			t.Errorf("seed %d: at last %s", seed, h.c.Status.Revocations.Phase)
 		}
 	}

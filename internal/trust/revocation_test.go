@@ -92,7 +92,7 @@ func (w *ward) look(at time.Time) cluster.Revocation {
 
 // tell writes down what was looked at.
 func (w *ward) tell(r cluster.Revocation) {
-	w.c.Status.Revocations = &v1alpha1.RevocationStatus{Phase: string(r.Phase), RevokedAt: r.At, Serials: r.Serials}
+	w.c.Status.Revocations = &v1alpha1.RevocationStatus{Phase: v1alpha1.RevocationPhase(r.Phase), RevokedAt: r.At, Serials: r.Serials}
 }
 
 // restart has members run with the list that is there.

@@ -49,7 +49,7 @@ func (b *bench) rotateAuthorities(ctx context.Context, cluster string) error {
 // isRotated says whether each authority is another one than before, and the only one that is trusted.
 func isRotated(before, now []v1alpha1.AuthorityStatus) bool {
 	for i, a := range now {
-		if i >= len(before) || a.Phase != "Stable" || a.NotAfter.Equal(before[i].NotAfter) {
+		if i >= len(before) || a.Phase != v1alpha1.RotationStable || a.NotAfter.Equal(before[i].NotAfter) {
 			return false
 		}
 	}

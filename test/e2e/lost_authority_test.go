@@ -28,7 +28,7 @@ func lostAuthorities() {
 
 			By("a member that restarts meanwhile hears the others and is heard")
 			Eventually(func(g Gomega) { // when the others do not restart, too
-				g.Expect(read(g, c).Status.Authorities).To(ContainElement(HaveField("Phase", "Switched")))
+				g.Expect(read(g, c).Status.Authorities).To(ContainElement(HaveField("Phase", v1alpha1.RotationSwitched)))
 			}).WithTimeout(rotationTakes).Should(Succeed())
 			victim, _ := aFollower(c)
 			deletePod(c, victim)

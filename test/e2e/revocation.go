@@ -43,7 +43,7 @@ func isRevoked(c *v1alpha1.EtcdCluster, serials ...string) {
 	Eventually(func(g Gomega) {
 		told := read(g, c).Status.Revocations
 		g.Expect(told).NotTo(BeNil())
-		g.Expect(told.Phase).To(Equal("Revoked"))
+		g.Expect(told.Phase).To(Equal(v1alpha1.RevocationDone))
 		g.Expect(told.Serials).To(ConsistOf(serials))
 		isSettled(g, c)
 		for _, p := range pods(c) {

@@ -64,12 +64,12 @@ func revocations() {
 		By("for the second time: it is refused everywhere before the first member restarts")
 		watched = callWitness(c)
 		setRevocations(c, serialOf(leaked))
-		Eventually(func() string {
+		Eventually(func() v1alpha1.RevocationPhase {
 			if told := now(c).Status.Revocations; told != nil {
 				return told.Phase
 			}
 			return ""
-		}).WithTimeout(revocationTakes).Should(Equal("Restarting"))
+		}).WithTimeout(revocationTakes).Should(Equal(v1alpha1.RevocationRestarting))
 		isShutOut(c, leaked)
 		isRevoked(c, serialOf(leaked))
 		for name, uid := range uids(c) {

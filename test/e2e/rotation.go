@@ -112,7 +112,7 @@ func isRotated(c *v1alpha1.EtcdCluster, before map[string]string, names ...strin
 			g.Expect(after[name]).NotTo(Equal(before[name]), name)
 		}
 		for _, a := range read(g, c).Status.Authorities {
-			g.Expect(a.Phase).To(Equal("Stable"), a.Name)
+			g.Expect(a.Phase).To(Equal(v1alpha1.RotationStable), a.Name)
 		}
 		isSettled(g, c)
 	}).WithTimeout(rotationTakes).Should(Succeed(), "authorities of %s to be rotated", c.Name)

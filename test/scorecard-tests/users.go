@@ -67,7 +67,7 @@ func (w *world) revokes(ctx context.Context, c *clusters.EtcdCluster, serial str
 		switch told := c.Status.Revocations; {
 		case told == nil:
 			return "the operator has not looked at it", nil
-		case told.Phase != "Revoked" || !slices.Contains(told.Serials, serial):
+		case told.Phase != clusters.RevocationDone || !slices.Contains(told.Serials, serial):
 			return fmt.Sprintf("%v are %s", told.Serials, told.Phase), nil
 		default:
 			return "", nil

@@ -141,7 +141,7 @@ func revocationOf(c *v1alpha1.EtcdCluster, serial string) sight {
 		seen.Message = progressing.Message
 	}
 	told := c.Status.Revocations
-	if told != nil && told.Phase == "Revoked" && slices.Contains(told.Serials, serial) {
+	if told != nil && told.Phase == v1alpha1.RevocationDone && slices.Contains(told.Serials, serial) {
 		seen.ended = true
 		seen.result = fmt.Sprintf("certificate %s is revoked: no member of %s accepts it, and no connection is left", serial, c.Name)
 	}

@@ -85,12 +85,12 @@ func TestRevokeWaits(t *testing.T) {
 			return nil
 		}
 		looks++
-		told := &v1alpha1.RevocationStatus{Phase: "Revoked", RevokedAt: "then", Serials: []string{"1"}} // of one before
+		told := &v1alpha1.RevocationStatus{Phase: v1alpha1.RevocationDone, RevokedAt: "then", Serials: []string{"1"}} // of one before
 		if looks > 1 {
 			told.Phase, told.Serials = "Listed", []string{"1", "beef"}
 		}
 		if looks > 3 {
-			told.Phase = "Revoked"
+			told.Phase = v1alpha1.RevocationDone
 		}
 		c.Status.Revocations = told
 		progressing := condition(v1alpha1.ConditionProgressing, metav1.ConditionTrue, v1alpha1.ReasonWaiting)

@@ -102,7 +102,7 @@ func rotationOf(c *v1alpha1.EtcdCluster, want rotated) sight {
 		if want.authority != "" && authority.Name != want.authority {
 			continue
 		}
-		if authority.Request != want.request || authority.Phase != "Stable" {
+		if authority.Request != want.request || authority.Phase != v1alpha1.RotationStable {
 			return seen
 		}
 		done++

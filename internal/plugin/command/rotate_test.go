@@ -33,15 +33,15 @@ func TestRotate(t *testing.T) {
 			return nil
 		}
 		looks++
-		phase, reason := "Introduced", v1alpha1.ReasonWaiting
+		phase, reason := v1alpha1.RotationIntroduced, v1alpha1.ReasonWaiting
 		if looks > 3 {
-			phase = "Stable"
+			phase = v1alpha1.RotationStable
 		}
 		if looks > 4 {
 			reason = v1alpha1.ReasonAsWanted
 		}
 		c.Status.Authorities = []v1alpha1.AuthorityStatus{
-			{Name: "client", Secret: "a-client-ca", Phase: "Stable"},
+			{Name: "client", Secret: "a-client-ca", Phase: v1alpha1.RotationStable},
 			{Name: "peer", Secret: "a-peer-ca", Phase: phase, Request: c.Annotations[v1alpha1.AnnotationRotate]},
 		}
 		progressing := condition(v1alpha1.ConditionProgressing, metav1.ConditionTrue, reason)
