@@ -22,7 +22,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
 	"github.com/etcd-operator/etcd-operator/internal/observe"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
+	"github.com/etcd-operator/etcd-operator/internal/secrets"
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers;etcdroles,verbs=get;list;watch;patch
@@ -128,18 +128,10 @@ func (r *Users) objects(ctx context.Context, name types.NamespacedName, view *ac
 // secrets reads the Secrets of the users, and those of the authority that signs their certificates.
 func (r *Users) secrets(ctx context.Context, view *access.View) error {
 	c := view.Cluster
-	held := map[string]*corev1.Secret{}
-	for _, name := range []string{c.ClientCA(), build.MemberSecret(c)} {
-		var secret corev1.Secret
-		err := r.client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &secret)
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("get secret %s: %w", name, err)
-		}
-		if err == nil && build.IsMarked(c, &secret) {
-			held[name] = &secret
-		}
+	var err error
+	if view.Held, err = secrets.Held(ctx, r.client, c, c.ClientCA(), build.MemberSecret(c)); err != nil {
+		return err
 	}
-	view.Held = trust.Read(c, func(name string) *corev1.Secret { return held[name] })
 	if len(view.Users) == 0 {
 		return nil
 	}

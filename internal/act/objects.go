@@ -25,6 +25,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/secrets"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
@@ -190,16 +191,9 @@ func (a *Actor) makeAuthority(ctx context.Context, c *v1alpha1.EtcdCluster, secr
 
 // secrets are those of the cluster that exist, by name.
 func (a *Actor) secrets(ctx context.Context, c *v1alpha1.EtcdCluster) (map[string]*corev1.Secret, error) {
-	found := map[string]*corev1.Secret{}
-	for _, name := range trust.Names(c) {
-		secret := &corev1.Secret{}
-		err := a.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
-		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("get secret %s: %w", name, err)
-		}
-		if err == nil && build.IsMarked(c, secret) {
-			found[name] = secret
-		}
+	found, err := secrets.Of(ctx, a.Client, c, trust.Names(c)...)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range trust.TheirSecrets(c) {
 		secret := &corev1.Secret{}

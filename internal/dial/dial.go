@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,6 +24,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/secrets"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
@@ -123,18 +123,7 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 
 // held is what the Secrets hold that say by whom members are trusted.
 func (d *Dialer) held(ctx context.Context, c *v1alpha1.EtcdCluster) (trust.Held, error) {
-	secrets := map[string]*corev1.Secret{}
-	for _, name := range []string{c.ClientCA(), build.MemberSecret(c), c.RootSecret()} {
-		secret := &corev1.Secret{}
-		err := d.Reader.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
-		if client.IgnoreNotFound(err) != nil {
-			return trust.Held{}, fmt.Errorf("get secret %s: %w", name, err)
-		}
-		if err == nil && build.IsMarked(c, secret) {
-			secrets[name] = secret
-		}
-	}
-	return trust.Read(c, func(name string) *corev1.Secret { return secrets[name] }), nil
+	return secrets.Held(ctx, d.Reader, c, c.ClientCA(), build.MemberSecret(c), c.RootSecret())
 }
 
 // make issues a certificate for etcd's user root. Where the authority that members trust is somebody else's, or cannot sign, it takes

@@ -22,15 +22,15 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
-// secrets is an API server that has only the authority's Secret, and perhaps that of
+// kept is an API server that has only the authority's Secret, and perhaps that of
 // members.
-type secrets struct {
+type kept struct {
 	client.Reader
 	data, member, root map[string][]byte
 	others             bool // they are somebody else's
 }
 
-func (s *secrets) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+func (s *kept) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	data := map[string]map[string][]byte{
 		"default/a-client-ca": s.data, "default/a-member-tls": s.member, "default/a-root": s.root,
 	}[key.String()]
@@ -56,9 +56,9 @@ func authority(t *testing.T) map[string][]byte {
 // A clock is what the dialer takes for the time.
 type clock struct{ now time.Time }
 
-func newDialer(t *testing.T) (*Dialer, *secrets, *clock) {
+func newDialer(t *testing.T) (*Dialer, *kept, *clock) {
 	t.Helper()
-	held, at := &secrets{data: authority(t)}, &clock{time.Now()}
+	held, at := &kept{data: authority(t)}, &clock{time.Now()}
 	pool := etcd.NewPool()
 	t.Cleanup(func() { pool.Keep("default/a", nil) })
 	return &Dialer{Pool: pool, Reader: held, Now: func() time.Time { return at.now }, Random: rand.Reader}, held, at
