@@ -332,7 +332,7 @@ olm-install: ## Install this tree on the local cluster by Operator Lifecycle Man
 
 # Neither runs beside an operator that is installed without OLM. Both need the local cluster, whose registry and images they use.
 define with_olm
-	@$(MAKE) cluster-up DEVCLUSTER_FLAGS=--olm
+	@$(MAKE) cluster-up DEVCLUSTER_FLAGS="--olm $(OLM_CLUSTER)"
 	@export KUBECONFIG=$$($(BIN)/devcluster kubeconfig); \
 	  if kubectl get namespace etcd-operator-system >/dev/null 2>&1; then $(MAKE) undeploy; fi; \
 	  go test ./test/e2e -v -ginkgo.v -ginkgo.label-filter="$(1)" $(E2E_LIMITS)
@@ -340,11 +340,13 @@ endef
 
 # Which tests of OLM: a label filter of Ginkgo, such as 'olm && !long', or 'olmv1'.
 OLM_LABELS ?= olm
+# With what, besides OLM, the local cluster is started for them.
+olm-test: OLM_CLUSTER ?= --network-policies
 
 # With the scorecard, which runs what has been released for the others.
 .PHONY: olm-test-short
 olm-test-short: $(BIN)/operator-sdk
-	@$(MAKE) olm-test OLM_LABELS='(olm && !long) || scorecard'
+	@$(MAKE) olm-test OLM_LABELS='(olm && !long) || scorecard' OLM_CLUSTER=
 
 .PHONY: olm-test
 olm-test: $(BIN)/opm $(BIN)/devcluster ## Install and update through Operator Lifecycle Manager on the local cluster (OLM_LABELS=olmv1: by OLM v1)

@@ -9,13 +9,20 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// takesUpAccess has a cluster take up, one by one, what says who gets in: a user and its role, authentication, the revocation of a
-// certificate; and checks that a NetworkPolicy guards it. In the end authentication is off, and the user is gone.
+// takesUpAccess has a cluster take up, one by one, what says who gets in: NetworkPolicies, a user and its role, authentication, the
+// revocation of a certificate. In the end authentication is off, and the user is gone.
 func takesUpAccess(c *v1alpha1.EtcdCluster) {
 	GinkgoHelper()
-	var policy networkingv1.NetworkPolicyList
-	Expect(api.List(ctx, &policy, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
-	Expect(policy.Items).NotTo(BeEmpty())
+	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.NetworkPolicy.Mode = v1alpha1.NetworkPolicyEnabled })).To(Succeed())
+	Eventually(func(g Gomega) {
+		var policies networkingv1.NetworkPolicyList
+		g.Expect(api.List(ctx, &policies, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
+		g.Expect(policies.Items).NotTo(BeEmpty())
+	}).Should(Succeed())
+	if isEnforced() {
+		newVisitor(c.Namespace, "inside", nil).may(c, v1alpha1.ClientPort)
+		newVisitor(newNamespace(), "outside", nil).may(c)
+	}
 
 	newRole(c, "app", "/app/")
 	u := newUser(c, "app", v1alpha1.CertificateAuthentication, "app")

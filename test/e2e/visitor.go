@@ -16,11 +16,15 @@ import (
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
-// needsEnforcement skips what shows nothing where NetworkPolicies are not enforced, which the API does not tell: it is known of the
-// local cluster alone.
-func needsEnforcement() {
+// isEnforced says whether NetworkPolicies are known to be enforced, which the API does not tell: it is known of the local cluster alone.
+func isEnforced() bool {
 	_, err := os.Stat(filepath.Join(top, ".devcluster/etc/kube-router.kubeconfig"))
-	if !isLocal() || err != nil {
+	return isLocal() && err == nil
+}
+
+// needsEnforcement skips what shows nothing where NetworkPolicies are not enforced.
+func needsEnforcement() {
+	if !isEnforced() {
 		Skip("NetworkPolicies are not known to be enforced: make cluster-up DEVCLUSTER_FLAGS=--network-policies")
 	}
 }
