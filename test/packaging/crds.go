@@ -39,6 +39,7 @@ func checkCRDs(b *Bundle, options Options) []string {
 		if err != nil {
 			return []string{err.Error()}
 		}
+		all = append(all, unescaped(want)...)
 		have := b.crd(want.Name)
 		if have == nil || !equality.Semantic.DeepEqual(have.Spec, want.Spec) {
 			all.add("CRD %s is not the one in %s: run 'make bundle'", want.Name, filepath.Base(file))
@@ -46,6 +47,27 @@ func checkCRDs(b *Bundle, options Options) []string {
 	}
 	if len(options.CRDs) > 0 && len(b.Raw.V1CRDs) != len(options.CRDs) {
 		all.add("the bundle has %d CRDs, config/crd has %d: run 'make bundle'", len(b.Raw.V1CRDs), len(options.CRDs))
+	}
+	return all
+}
+
+// reserved are the words of CEL that no identifier may be, after a dot.
+var reserved = regexp.MustCompile(`\.(as|break|const|continue|else|for|function|if|import|in|let|loop|namespace|package|return|var|void|while)\b`)
+
+// unescaped says which rules name a field by a reserved word as it is. Kubernetes calls such a field __word__ in rules; newer versions
+// take the word, too, but 1.30 refuses the whole CRD
+// (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules).
+func unescaped(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	var all lines
+	for _, version := range crd.Spec.Versions {
+		fields := validations.FlattenCRDVersion(version)
+		for _, name := range sortedKeys(fields) {
+			for _, rule := range fields[name].XValidations {
+				if word := reserved.FindString(rule.Rule); word != "" {
+					all.add("%s %s: older versions of Kubernetes refuse the CEL rule %q: write .__%s__", crd.Name, name, rule.Rule, word[1:])
+				}
+			}
+		}
 	}
 	return all
 }

@@ -200,3 +200,17 @@ func requires(c *crd, names ...string) {
 }
 
 func raw(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
+
+// TestReservedWordsAreEscaped: Kubernetes 1.30 knows no field by a reserved word of CEL.
+func TestReservedWordsAreEscaped(t *testing.T) {
+	for rule, found := range map[string]bool{
+		"has(self.import)": true, "self.a.namespace != ''": true,
+		"has(self.__import__)": false, "self.importer == self.namespaceSelector": false, "'import' in self": false,
+	} {
+		c := parse(t, small)
+		c.Spec.Versions[0].Schema.OpenAPIV3Schema.XValidations = apiextensionsv1.ValidationRules{{Rule: rule}}
+		if got := unescaped(c); (len(got) > 0) != found {
+			t.Errorf("%s: %v", rule, got)
+		}
+	}
+}
