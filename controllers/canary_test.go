@@ -163,6 +163,8 @@ func canaryStores(t *testing.T, put canaries) []*v1alpha1.EtcdBackupStore {
 // keysOf has a line of each key of the cluster count as a canary, and the password of a user.
 func keysOf(t *testing.T, c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, put canaries) {
 	t.Helper()
+	eventually(t, "authority", func() error { return get(t, c, c.ClientCA(), &corev1.Secret{}) })
+	askToLook(t, u) // members never run here, and until they do the Secret of a user comes with the next look
 	for name, keys := range map[string][]string{
 		c.ClientCA(): {corev1.TLSPrivateKeyKey}, c.PeerCA(): {corev1.TLSPrivateKeyKey}, c.ClientSecret(): {corev1.TLSPrivateKeyKey},
 		build.MemberSecret(c): {build.ServerKeyKey, build.PeerKeyKey}, c.RootSecret(): {corev1.TLSPrivateKeyKey},

@@ -12,6 +12,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -139,10 +140,18 @@ func (b *backups) run(job *batchv1.Job) {
 	b.write(pod)
 	now := metav1.Now()
 	job.Status.StartTime, job.Status.CompletionTime = &now, &now
+	// Kubernetes 1.32 and newer want the first of these beside the second; older ones refuse it for most Jobs.
 	job.Status.Conditions = []batchv1.JobCondition{
 		{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue, LastTransitionTime: now},
 		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: now},
 	}
+	if err := server.Status().Update(b.t.Context(), job); !apierrors.IsInvalid(err) {
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		return
+	}
+	job.Status.Conditions = job.Status.Conditions[1:]
 	b.write(job)
 }
 

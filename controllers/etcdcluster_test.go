@@ -310,12 +310,13 @@ func TestWhatIsBentIsMadeRight(t *testing.T) {
 	t.Run("a port beside ours", func(t *testing.T) { besideOurs(t, c, service()) })
 }
 
-// askToLook has the Secrets of a cluster read again, which nobody watches.
-func askToLook(t *testing.T, c *v1alpha1.EtcdCluster) {
+// askToLook has the Secrets of an object read again, which nobody watches.
+func askToLook(t *testing.T, object client.Object) {
 	t.Helper()
 	text := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationCheck, time.Now())
 	patch := client.RawPatch(types.MergePatchType, text)
-	if err := server.Patch(t.Context(), c.DeepCopy(), patch); err != nil {
+	copied, _ := object.DeepCopyObject().(client.Object)
+	if err := server.Patch(t.Context(), copied, patch); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -130,11 +130,11 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	status.Endpoint = build.Endpoint(c)
 	status.QuorumLoss = quorumLoss(v)
 	status.UnknownMembers = unknownMembers(v.Unknown)
-	if len(v.Rotation.Authorities) > 0 {
-		status.Authorities = authorities(v.Rotation.Authorities) // by this the Secrets of users are made before the cluster is
-	}
 	if !v.Formed() {
 		return // while the first members start, their conditions say enough
+	}
+	if len(v.Rotation.Authorities) > 0 {
+		status.Authorities = authorities(v.Rotation.Authorities)
 	}
 	if v.Revocation.At != "" {
 		status.Revocations = revocations(v.Revocation)
