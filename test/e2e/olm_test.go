@@ -273,7 +273,6 @@ func updates() {
 			Expect(lives(c)).To(Equal(before), "no Pod of etcd was replaced or restarted")
 			isBackedUpAndRestored(c)
 			takesUpAccess(c)
-			takesOtherAuthorities(c)
 			remove(c)
 		})
 	}

@@ -52,7 +52,8 @@ func checkCRDs(b *Bundle, options Options) []string {
 }
 
 // reserved are the words of CEL that no identifier may be, after a dot.
-var reserved = regexp.MustCompile(`\.(as|break|const|continue|else|for|function|if|import|in|let|loop|namespace|package|return|var|void|while)\b`)
+var reserved = regexp.MustCompile(
+	`\.(as|break|const|continue|else|for|function|if|import|in|let|loop|namespace|package|return|var|void|while)\b`)
 
 // unescaped says which rules name a field by a reserved word as it is. Kubernetes calls such a field __word__ in rules; newer versions
 // take the word, too, but 1.30 refuses the whole CRD
