@@ -87,6 +87,7 @@ var without = map[right]string{
 	{"etcd-operator.dev", "etcdclusters/finalizers", "update"}:     "asked by the admission plugin OwnerReferencesPermissionEnforcement",
 	{"etcd-operator.dev", "etcdbackups/finalizers", "update"}:      "asked by the admission plugin OwnerReferencesPermissionEnforcement",
 	{"etcd-operator.dev", "etcdbackupstores/finalizers", "update"}: "asked by the admission plugin OwnerReferencesPermissionEnforcement",
+	{"etcd-operator.dev", "etcdusers/finalizers", "update"}:        "asked by the admission plugin OwnerReferencesPermissionEnforcement",
 	{"cert-manager.io", "certificates", "get"}:                     withCertManager,
 	{"cert-manager.io", "certificates", "create"}:                  withCertManager,
 	{"cert-manager.io", "certificates", "patch"}:                   withCertManager,
