@@ -145,9 +145,11 @@ func installModes() {
 				comesBack(c, deletePod(c, c.Name+"-0"))
 			}
 			isBackedUpAndRestored(seen[0])
-			takesUpAccess(seen[0])
-			beginsWithKeys(seen[0].Namespace)
-			if mode != olm.InstallModeTypeOwnNamespace { // it takes minutes
+			if !strings.Contains(GinkgoLabelFilter(), "!long") { // these take minutes
+				takesUpAccess(seen[0])
+				beginsWithKeys(seen[0].Namespace)
+			}
+			if mode != olm.InstallModeTypeOwnNamespace {
 				takesOtherAuthorities(seen[0])
 			}
 			for _, c := range unseen {
