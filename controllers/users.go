@@ -25,7 +25,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/secrets"
 )
 
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers;etcdroles,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers;etcdroles,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers/status;etcdroles/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers/finalizers,verbs=update
 
