@@ -80,8 +80,8 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 	@CLUSTER_UP=hack/demo-cluster.sh hack/with-cluster.sh hack/demo.sh
 
 .PHONY: test
-test: test-unit test-e2e ## All tests, end to end on a real cluster too; test-long adds an hour
-	@hack/side-by-side.sh olm-test-short test-envtest test-etcd
+test: test-e2e ## All tests, end to end on a real cluster too; test-long adds an hour
+	@hack/side-by-side.sh olm-test-short test-unit test-envtest test-etcd
 
 ##@ Tests
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a first target, whose output is seen at once, and the others beside it, one after the other, whose output is shown at the end. Fails
-# when one of them does. For tests that mostly wait.
+# when one of them does. For tests of which the first mostly wait.
 # usage: hack/side-by-side.sh TARGET OTHER…
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -72,13 +72,13 @@ check "tidy" "run 'go mod tidy' in the modules named above" tidy
 check "versions" "run 'hack/versions.sh align': what is compiled together has one version of each module" hack/versions.sh check
 check "scripts" "a shell script does not parse" scripts
 check "vulnerabilities" "the product calls code with a known vulnerability: update that module" vulnerabilities
-# .ci/run lints beside tests that mostly wait.
-[ "${LINT:-}" = beside ] || check "lint" "run 'make lint'; 'make fmt' fixes formatting" make lint
+# .ci/run lints, and runs unit tests, beside tests that mostly wait.
+[ "${BESIDE:-}" = tests ] || check "lint" "run 'make lint'; 'make fmt' fixes formatting" make lint
 check "packaging programs" "hack/packaging: see the test above" go -C hack/packaging test ./...
 check "packaging" "a bundle or the catalog is not fit to be published: each line above says what to do" \
   go -C test/packaging test -count=1 ./...
 check "local cluster" "hack/devcluster: see the test above" go -C hack/devcluster test ./...
-check "unit tests" "run 'make test-unit'" make test-unit
+[ "${BESIDE:-}" = tests ] || check "unit tests" "run 'make test-unit'" make test-unit
 
 if [ ${#failed[@]} -gt 0 ]; then
   echo "verify: FAILED: ${failed[*]}"

@@ -31,6 +31,7 @@ func TestEndToEnd(t *testing.T) {
 // first, so that nobody waits for it in the end.
 var _ = Describe("etcd-operator", func() {
 	JustAfterEach(keepArtefacts)
+	Describe("certificates of others", Label("faults"), sources)
 	Describe("versions", Ordered, ContinueOnFailure, upgrades)
 	Describe("damage", Ordered, ContinueOnFailure, damage)
 	Describe("wrong specs", Ordered, ContinueOnFailure, wrongSpecs)
@@ -70,7 +71,6 @@ var _ = Describe("etcd-operator", func() {
 	Describe("faults of the API server's words", Label("faults", "long"), Ordered, ContinueOnFailure, staleness)
 	Describe("an operator that dies halfway", Label("faults", "long"), Ordered, ContinueOnFailure, halfway)
 	Describe("alarms", Label("faults", "long"), alarms)
-	Describe("certificates of others", Label("faults"), sources)
 	Describe("another source of certificates", Label("faults", "long"), changesOfSource)
 	Describe("cert-manager", Label("certmanager"), Serial, byCertManager)
 	Describe("rotation of authorities", Label("faults", "long"), rotations)
