@@ -3,6 +3,7 @@
 package controllers_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,11 +19,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // certificateSays waits until the condition has that reason, and words of the message.
@@ -144,6 +147,59 @@ func TestFault81CertManagerMayBeMissing(t *testing.T) {
 		}
 		return nil
 	})
+	t.Run("users", issuesForUsers)
+}
+
+// issuesForUsers: cert-manager is asked while our authority still signs, what it has issued is copied once its authority is the one that is
+// trusted, and it is not asked to write over somebody else's Secret.
+func issuesForUsers(t *testing.T) {
+	w := newUsers(t, "users-issued")
+	operator := w.reconciler(interceptor.Funcs{})
+	u, v := w.user("u"), w.user("v")
+	taken := &corev1.Secret{ObjectMeta: w.named(v.IssuedSecret())}
+	taken.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(u, v1alpha1.GroupVersion.WithKind("EtcdUser"))}
+	w.create(taken)
+	w.update(w.cluster, func() { w.cluster.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"} })
+	if result := w.mustSettle(operator); result.RequeueAfter > 5*time.Second {
+		t.Errorf("what was asked for is looked for in %s", result.RequeueAfter)
+	}
+	w.get(u)
+	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	w.get(v)
+	w.wantReady(v.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSecretTaken)
+	asked := &unstructured.Unstructured{}
+	asked.SetGroupVersionKind(build.CertificateKind)
+	asked.SetNamespace(w.namespace)
+	asked.SetName(v.IssuedSecret())
+	if !w.isGone(asked) {
+		t.Error("it is asked to write over the Secret of somebody else")
+	}
+	asked.SetName(u.IssuedSecret())
+	w.get(asked)
+	if name, _, _ := unstructured.NestedString(asked.Object, "spec", "commonName"); name != "u" || !metav1.IsControlledBy(asked, u) {
+		t.Errorf("a certificate for %q is asked for, by %v", name, asked.GetOwnerReferences())
+	}
+
+	ca := &corev1.Secret{ObjectMeta: w.named(w.cluster.ClientCA())}
+	w.get(ca)
+	signer := pki.Pair{CertPEM: ca.Data[corev1.TLSCertKey], KeyPEM: ca.Data[corev1.TLSPrivateKeyKey]}
+	w.update(ca, func() { ca.Data[corev1.TLSPrivateKeyKey], ca.Data[build.TheirsKey] = nil, []byte(corev1.TLSCertKey) })
+	pair, err := pki.Issue(rand.Reader, time.Now(), signer, pki.Request{CommonName: "u", Client: true, Lifetime: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.create(&corev1.Secret{ObjectMeta: w.named(u.IssuedSecret()), Data: map[string][]byte{
+		corev1.TLSCertKey: pair.CertPEM, corev1.TLSPrivateKeyKey: pair.KeyPEM,
+	}})
+	w.mustSettle(operator)
+	if !bytes.Equal(w.secret(u).Data[corev1.TLSCertKey], pair.CertPEM) {
+		t.Error("the application does not have what was issued")
+	}
+	w.get(u)
+	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	if want := trust.Serial(w.secret(u)); u.Status.Serial != want {
+		t.Errorf("the serial number is %s, and status has %s", want, u.Status.Serial)
+	}
 }
 
 // certificateCRD is that of cert-manager, without its rules.

@@ -51,6 +51,9 @@ type Users struct {
 // unaskedAgain is the pause after a cluster could not be asked, or something stood in the way that no watch tells of.
 const unaskedAgain = 15 * time.Second
 
+// issuedSoon is the pause after cert-manager was asked for a certificate, which takes it a second or two.
+const issuedSoon = 3 * time.Second
+
 // Reconcile looks at the users and roles of one cluster, and does all that there is to do.
 func (r *Users) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	view, asked, err := r.observe(ctx, request.NamespacedName)
@@ -74,6 +77,8 @@ func (p *pass) result(err error) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: retryRefused}, nil
 	case err != nil:
 		return ctrl.Result{}, err
+	case p.hasAsked():
+		return ctrl.Result{RequeueAfter: issuedSoon}, nil
 	case p.again():
 		return ctrl.Result{RequeueAfter: spread(unaskedAgain)}, nil
 	case p.view.Cluster == nil || !p.view.Cluster.IsSecure() || p.view.Cluster.IsGoing():
@@ -136,20 +141,34 @@ func (r *Users) secrets(ctx context.Context, view *access.View) error {
 		return nil
 	}
 	var mutex sync.Mutex
-	return inParallel(view.Users, func(u v1alpha1.EtcdUser) error {
+	err = inParallel(view.Users, func(u v1alpha1.EtcdUser) error {
 		r.remembered.look(&u, u.Secret())
-		var secret corev1.Secret
-		err := r.client.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: u.Secret()}, &secret)
-		if err == nil && metav1.IsControlledBy(&secret, &u) {
+		secret, err := r.secret(ctx, &u, u.Secret())
+		if secret != nil && metav1.IsControlledBy(secret, &u) {
 			mutex.Lock()
 			defer mutex.Unlock()
-			view.Secrets[u.Name] = &secret
+			view.Secrets[u.Name] = secret
 		}
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("get secret %s: %w", u.Secret(), err)
-		}
-		return nil
+		return err
 	})
+	if err != nil || c.CertificateSecrets() == nil {
+		return err
+	}
+	return r.issued(ctx, view)
+}
+
+// secret reads a Secret in the namespace of a user; nil if there is none.
+func (r *Users) secret(ctx context.Context, u *v1alpha1.EtcdUser, name string) (*corev1.Secret, error) {
+	var secret corev1.Secret
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name}, &secret)
+	switch {
+	case err == nil:
+		return &secret, nil
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // as said above
+	default:
+		return nil, fmt.Errorf("get secret %s: %w", name, err)
+	}
 }
 
 // forget drops what is known of a cluster that is gone.

@@ -122,6 +122,8 @@ func (p *pass) take(ctx context.Context, s *subject, step access.Step) error {
 		return p.hold(ctx, s, true)
 	case access.LetGo:
 		return p.hold(ctx, s, false)
+	case access.AskForCertificate:
+		return p.ask(ctx, s)
 	case access.WriteSecret:
 		return p.writeSecret(ctx, s)
 	case access.TakeCharge:

@@ -47,7 +47,8 @@ func (p *pass) change(ctx context.Context, s *subject, step access.Step) (bool, 
 		return true, member.EnableAuth(ctx)
 	case access.DisableAuth:
 		return true, member.DisableAuth(ctx)
-	case access.Hold, access.LetGo, access.WriteSecret, access.TakeCharge, access.Settle, access.Release: // not done in etcd
+	case access.Hold, access.LetGo, access.AskForCertificate, access.WriteSecret, access.TakeCharge, access.Settle,
+		access.Release: // not done in etcd
 	}
 	return false, nil
 }

@@ -154,3 +154,7 @@ func (u *EtcdUser) HasPassword() bool { return u.Spec.Authentication == Password
 
 // Secret is the name of the Secret by which the application connects.
 func (u *EtcdUser) Secret() string { return u.Spec.Cluster + "-user-" + u.Name }
+
+// IssuedSecret is the name of the Secret that the certificate of the user is taken from where the authority of its cluster is somebody
+// else's: cert-manager's, by a Certificate of the same name, or of whoever keeps the Secrets of spec.tls.secretRefs.
+func (u *EtcdUser) IssuedSecret() string { return u.Spec.Cluster + "-issued-" + u.Name }

@@ -12,22 +12,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/access"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
 //	cluster=gone|going|plain|paused|goes-on|silent|answers|auth|no-auth|slow-heartbeats|brought-back
-//	cluster=loses-authority|gets-another-authority|has-anothers-authority
+//	cluster=loses-authority|gets-another-authority|has-anothers-authority|has-issuer|has-another-issuer|lacks-cert-manager|has-cert-manager
 //	role=NAME (as=ROLE) (ACCESS:key=K|prefix=P|range=F..T)…   user=NAME (as=USER) (password) (ROLE…)
 //	delete-role=NAME, delete-user=NAME
 //	by-hand=enable|disable|add-user|add-role|grant|revoke|let|delete-user|delete-role WORDS      with etcdctl
 //	secret=NAME lost|label|password=P|spoilt       what becomes of the Secret of a user
+//	issued=NAME well|by-another|to-another|no-more    what the Secret has that others leave the certificate of a user in
 //	pass=DURATION
 //	settle    obey the plan until nothing is left to do; so does the end of the story
 //
@@ -53,6 +56,8 @@ type world struct {
 	state   *access.State
 	names   int // of Secrets, as resourceVersion
 	secrets map[string]*corev1.Secret
+	issued  map[string]*corev1.Secret
+	theirs  pki.Pair // the authority of others
 	said    map[string]string
 	out     strings.Builder
 }
@@ -67,7 +72,10 @@ func newWorld(t *testing.T) *world {
 			Auth: etcd.Auth{Revision: 1}, Users: map[string][]string{}, Roles: map[string][]etcd.Permission{},
 		},
 		secrets: map[string]*corev1.Secret{}, said: map[string]string{},
-		v: access.View{Cluster: c, Now: start, Secrets: map[string]*corev1.Secret{}},
+		issued: map[string]*corev1.Secret{},
+		v: access.View{
+			Cluster: c, Now: start, Secrets: map[string]*corev1.Secret{}, Certificates: map[string]*unstructured.Unstructured{},
+		},
 	}
 	w.v.Etcd = w.state
 	held := trust.Read(c, func(string) *corev1.Secret { return nil })
@@ -107,6 +115,8 @@ func (w *world) tell(words []string) {
 		w.byHand(value, rest)
 	case "secret":
 		w.secret(value, rest[0])
+	case "issued":
+		w.issue(value, rest[0])
 	case "pass":
 		w.v.Now = w.v.Now.Add(must(time.ParseDuration(value)))
 	default:
@@ -146,13 +156,45 @@ func (w *world) cluster(value string) {
 		ca[build.NextCertKey], ca[build.NextKeyKey], ca[corev1.TLSPrivateKeyKey] = ca[corev1.TLSCertKey], ca[corev1.TLSPrivateKeyKey], nil
 	case "has-anothers-authority":
 		w.v.Cluster.Spec.TLS.SecretRefs = &v1alpha1.SecretRefs{}
-		w.secrets["a-client-ca"].Data["tls.key"] = nil
-		w.secrets["a-client-ca"].Data["of-others"] = []byte("tls.crt")
+		w.becomesTheirs()
+	case "has-issuer":
+		w.v.Cluster.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"}
+		w.becomesTheirs()
+	case "has-another-issuer":
+		w.v.Cluster.Spec.TLS.IssuerRef.Name = "other"
+	case "lacks-cert-manager":
+		w.v.NoCertManager = "Kubernetes knows no Certificates"
+	case "has-cert-manager":
+		w.v.NoCertManager = ""
 	case "auth", "no-auth":
 		w.v.Cluster.Spec.Auth.Enabled = value == "auth"
 	default:
 		w.t.Fatalf("unknown state %q", value)
 	}
+}
+
+func (w *world) becomesTheirs() {
+	data := w.secrets["a-client-ca"].Data
+	w.theirs = pki.Pair{CertPEM: data["tls.crt"], KeyPEM: data["tls.key"]}
+	data["tls.key"], data["of-others"] = nil, []byte("tls.crt")
+}
+
+// issue leaves the certificate of a user in a Secret, as others do.
+func (w *world) issue(name, how string) {
+	if how == "no-more" {
+		delete(w.issued, name)
+		return
+	}
+	ca, i := w.theirs, slices.IndexFunc(w.v.Users, func(u v1alpha1.EtcdUser) bool { return u.Name == name })
+	r := pki.Request{CommonName: trust.IdentityOf(&w.v.Users[i]), Client: true, Lifetime: 90 * 24 * time.Hour}
+	switch how {
+	case "by-another":
+		ca = must(pki.NewCA(rand.Reader, start, "other", time.Hour))
+	case "to-another":
+		r.CommonName = "other"
+	}
+	pair := must(pki.Issue(rand.Reader, w.v.Now, ca, r))
+	w.issued[name] = &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: pair.CertPEM, corev1.TLSPrivateKeyKey: pair.KeyPEM}}
 }
 
 func (w *world) meta(name string, old metav1.ObjectMeta) metav1.ObjectMeta {
@@ -266,6 +308,7 @@ func (w *world) settle() {
 	for range 5 {
 		if w.v.Cluster != nil {
 			w.v.Held = trust.Read(w.v.Cluster, func(name string) *corev1.Secret { return w.secrets[name] })
+			w.v.Held.Issued = w.issued
 		}
 		work := access.Plan(w.v)
 		did := false
@@ -352,6 +395,8 @@ func (w *world) doForUser(u *v1alpha1.EtcdUser, step access.Step) {
 		made := must(w.v.Held.MakeUser(rand.Reader, w.v.Now, w.v.Cluster, u, w.v.Secrets[u.Name]))
 		made.ResourceVersion = fmt.Sprint(w.names)
 		w.v.Secrets[u.Name] = made
+	case access.AskForCertificate:
+		w.v.Certificates[u.Name] = build.UserCertificate(w.v.Cluster, u, trust.IdentityOf(u))
 	case access.AddUser, access.SetPassword:
 		if u.HasPassword() {
 			u.Status.PasswordVersion = access.PasswordVersion(w.v.Cluster, w.v.Secrets[u.Name])

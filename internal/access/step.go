@@ -20,6 +20,8 @@ type (
 	Hold struct{}
 	// LetGo takes the finalizer off the object.
 	LetGo struct{ Because string }
+	// AskForCertificate has cert-manager issue the certificate of a user.
+	AskForCertificate struct{}
 	// WriteSecret makes the Secret of a user as it is to be.
 	WriteSecret struct{ Because string }
 
@@ -64,30 +66,33 @@ type (
 	Release struct{}
 )
 
-func (Hold) step()        {}
-func (LetGo) step()       {}
-func (WriteSecret) step() {}
-func (AddRole) step()     {}
-func (DeleteRole) step()  {}
-func (Grant) step()       {}
-func (Revoke) step()      {}
-func (AddUser) step()     {}
-func (SetPassword) step() {}
-func (DeleteUser) step()  {}
-func (GrantRole) step()   {}
-func (RevokeRole) step()  {}
-func (TakeCharge) step()  {}
-func (Settle) step()      {}
-func (EnableAuth) step()  {}
-func (DisableAuth) step() {}
-func (Release) step()     {}
+func (Hold) step()              {}
+func (LetGo) step()             {}
+func (AskForCertificate) step() {}
+func (WriteSecret) step()       {}
+func (AddRole) step()           {}
+func (DeleteRole) step()        {}
+func (Grant) step()             {}
+func (Revoke) step()            {}
+func (AddUser) step()           {}
+func (SetPassword) step()       {}
+func (DeleteUser) step()        {}
+func (GrantRole) step()         {}
+func (RevokeRole) step()        {}
+func (TakeCharge) step()        {}
+func (Settle) step()            {}
+func (EnableAuth) step()        {}
+func (DisableAuth) step()       {}
+func (Release) step()           {}
 
-func (Hold) String() string          { return "put the finalizer on the object" }
-func (s LetGo) String() string       { return "take the finalizer off the object: " + s.Because }
-func (s WriteSecret) String() string { return "write the secret: " + s.Because }
-func (s AddRole) String() string     { return "add role " + s.Role }
-func (s DeleteRole) String() string  { return "delete role " + s.Role }
-func (s Grant) String() string       { return fmt.Sprintf("let role %s %s", s.Role, s.Permission) }
+func (Hold) String() string              { return "put the finalizer on the object" }
+func (s LetGo) String() string           { return "take the finalizer off the object: " + s.Because }
+func (AskForCertificate) String() string { return "ask cert-manager for the certificate" }
+func (s WriteSecret) String() string     { return "write the secret: " + s.Because }
+func (s AddRole) String() string         { return "add role " + s.Role }
+func (s DeleteRole) String() string      { return "delete role " + s.Role }
+func (s Grant) String() string           { return fmt.Sprintf("let role %s %s", s.Role, s.Permission) }
+
 func (s Revoke) String() string {
 	return fmt.Sprintf("forbid role %s %s", s.Role, s.Permission.Keys())
 }

@@ -34,7 +34,7 @@ func (p planner) planUser(u *v1alpha1.EtcdUser) Task {
 		return t
 	}
 	written, unsigned := p.secretSteps(u)
-	t.Steps = written
+	t.Steps = append(p.askSteps(u), written...)
 	roles, missing := p.rolesOf(u)
 	switch {
 	case unsigned.Reason != "" && u.HasPassword() && !p.hasPassword(u): // etcd cannot be told a password that there is not
@@ -57,12 +57,14 @@ func (p planner) inPlace(u *v1alpha1.EtcdUser, unsigned Verdict, missing []strin
 	case len(missing) > 0:
 		return Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonRoleMissing, Message: fmt.Sprintf(
 			"user %s lacks a role: %s; what else it is to have is granted", u.User(), strings.Join(missing, "; "))}
-	case !p.Held.IssuesUsers():
-		return p.unissued(u)
-	default:
-		return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
-			"user %s of etcd has the roles that the spec says; applications connect with Secret %s", u.User(), u.Secret())}
 	}
+	if !p.Held.IssuesUsers() {
+		if defect, because := p.Held.LacksCertificate(u, p.Secrets[u.Name], p.Now); defect != "" {
+			return p.uncertified(u, defect, because)
+		}
+	}
+	return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
+		"user %s of etcd has the roles that the spec says; applications connect with Secret %s", u.User(), u.Secret())}
 }
 
 // secretSteps write the Secret if there is something wrong with it, or say why nobody can.
@@ -76,19 +78,6 @@ func (p planner) secretSteps(u *v1alpha1.EtcdUser) ([]Step, Verdict) {
 			"Secret %s cannot be written: authority %s: %s", u.Secret(), p.Cluster.ClientCA(), firstLine(trouble.Error()))}
 	}
 	return []Step{WriteSecret{firstLine(fault.Error())}}, Verdict{}
-}
-
-// unissued is the verdict on a user who is in place, and for whom no certificate can be issued.
-func (p planner) unissued(u *v1alpha1.EtcdUser) Verdict {
-	authority := fmt.Sprintf("the authority of EtcdCluster %s is somebody else's, and the operator cannot issue by it", p.Cluster.Name)
-	if u.HasPassword() {
-		return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
-			"user %s of etcd has the roles that the spec says; applications connect with the password and ca.crt in Secret %s, and a "+
-				"certificate that you bring, whose common name is no user of etcd: %s", u.User(), u.Secret(), authority)}
-	}
-	return Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoAuthority, Message: fmt.Sprintf(
-		"user %s of etcd has the roles that the spec says, and Secret %s has no certificate: %s; have one issued with common name %s for "+
-			"client auth, and give it to the application yourself", u.User(), u.Secret(), authority, u.User())}
 }
 
 func firstLine(text string) string {

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -25,10 +26,15 @@ type View struct {
 	Users   []v1alpha1.EtcdUser       // that name the cluster
 	Roles   []v1alpha1.EtcdRole       // that name the cluster
 	Secrets map[string]*corev1.Secret // of users, by the name of the EtcdUser
-	Held    trust.Held                // the authority that signs
-	Etcd    *State                    // nil: it was not read
-	Unread  string                    // why not; the same words for as long as it is the same
-	Now     time.Time
+	Held    trust.Held                // the authority that signs, and what others have issued
+
+	// Certificates are those of cert-manager, by the name of the EtcdUser, where the cluster has an issuerRef.
+	Certificates  map[string]*unstructured.Unstructured
+	NoCertManager string // why there can be none; empty if there can
+
+	Etcd   *State // nil: it was not read
+	Unread string // why not; the same words for as long as it is the same
+	Now    time.Time
 }
 
 // State is what etcd says of users, roles and authentication. It has all roles of all users, and what all roles grant, that an
@@ -82,7 +88,7 @@ func (s *State) Note(step Step, effect bool) {
 		s.Enabled = true
 	case DisableAuth:
 		s.Enabled = false
-	case SetPassword, Hold, LetGo, WriteSecret, TakeCharge, Settle, Release:
+	case SetPassword, Hold, LetGo, WriteSecret, TakeCharge, Settle, Release, AskForCertificate:
 	}
 }
 

@@ -25,34 +25,65 @@ func Certificates(c *v1alpha1.EtcdCluster) []*unstructured.Unstructured {
 	clients := append(members[:1:1], c.ClientService(), service, service+".svc", service+".svc.cluster.local", "localhost")
 	local := []any{"127.0.0.1", "::1"}
 	both, client := []any{"digital signature", "server auth", "client auth"}, []any{"digital signature", "client auth"}
+	of := func(name, secret string, spec map[string]any) *unstructured.Unstructured {
+		spec["secretName"] = secret
+		return certificate(c, owned(c, c.Name+"-"+name), spec)
+	}
 	return []*unstructured.Unstructured{
-		certificate(c, "server", secrets.Server.Name, map[string]any{
+		of("server", secrets.Server.Name, map[string]any{
 			"commonName": "etcd-server", "dnsNames": clients, "ipAddresses": local, "usages": both,
 		}),
-		certificate(c, "peer", secrets.Peer.Name, map[string]any{"commonName": "etcd-peer", "dnsNames": members, "usages": both}),
-		certificate(c, "operator", secrets.Operator.Name, map[string]any{"commonName": v1alpha1.RootUser, "usages": client}),
-		certificate(c, "client", secrets.Client.Name, map[string]any{"commonName": "client", "usages": client}),
+		of("peer", secrets.Peer.Name, map[string]any{"commonName": "etcd-peer", "dnsNames": members, "usages": both}),
+		of("operator", secrets.Operator.Name, map[string]any{"commonName": v1alpha1.RootUser, "usages": client}),
+		of("client", secrets.Client.Name, map[string]any{"commonName": "client", "usages": client}),
 	}
 }
 
-func certificate(c *v1alpha1.EtcdCluster, of, secret string, spec map[string]any) *unstructured.Unstructured {
+// UserCertificate is what cert-manager is asked for on behalf of an EtcdUser, in a cluster with spec.tls.issuerRef. It goes with the
+// EtcdUser.
+func UserCertificate(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, commonName string) *unstructured.Unstructured {
+	return certificate(c, userOwned(u, u.IssuedSecret()), map[string]any{
+		"secretName": u.IssuedSecret(), "commonName": commonName, "usages": []any{"digital signature", "client auth"},
+	})
+}
+
+func certificate(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, spec map[string]any) *unstructured.Unstructured {
 	issuer := c.Spec.TLS.IssuerRef
-	spec["secretName"] = secret
 	spec["duration"] = c.Spec.TLS.CertificateLifetime().String()
 	spec["privateKey"] = map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"}
 	spec["issuerRef"] = map[string]any{
 		"name": issuer.Name, "kind": cmp.Or(issuer.Kind, "Issuer"), "group": cmp.Or(issuer.Group, CertificateKind.Group),
 	}
-	// By these the operator hears at once of what is issued.
+	// By these people find it, and see whose it is.
 	spec["secretTemplate"] = map[string]any{"labels": map[string]any{
 		ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelCluster: c.Name,
 	}}
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	object.SetGroupVersionKind(CertificateKind)
-	meta := owned(c, c.Name+"-"+of)
 	object.SetName(meta.Name)
 	object.SetNamespace(meta.Namespace)
 	object.SetLabels(meta.Labels)
-	object.SetOwnerReferences([]metav1.OwnerReference{Owner(c)})
+	object.SetOwnerReferences(meta.OwnerReferences)
 	return object
+}
+
+// NotIssued is what cert-manager says of a Certificate, which may be nil, that it has not issued; empty if it has.
+func NotIssued(certificate *unstructured.Unstructured) string {
+	const nothing = "it says nothing yet"
+	if certificate == nil {
+		return nothing
+	}
+	conditions, _, _ := unstructured.NestedSlice(certificate.Object, "status", "conditions")
+	for _, one := range conditions {
+		condition, is := one.(map[string]any)
+		switch {
+		case !is || condition["type"] != "Ready":
+		case condition["status"] == "True":
+			return ""
+		default:
+			text, _ := condition["message"].(string)
+			return cmp.Or(text, nothing)
+		}
+	}
+	return nothing
 }

@@ -138,7 +138,7 @@ func certificates(t *testing.T) (all []runtime.Object) {
 	for _, one := range build.Certificates(with(issuedBy(v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer"}))) {
 		all = append(all, one)
 	}
-	return all
+	return append(all, build.UserCertificate(with(issuedBy(v1alpha1.IssuerRef{Name: "corp"})), user(), "team/orders"))
 }
 
 func user() *v1alpha1.EtcdUser {

@@ -35,17 +35,19 @@ func UserData(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) map[string][]byte {
 // User is the Secret of an EtcdUser. It goes with that. It has no label of the cluster: no change of it concerns the members.
 func User(u *v1alpha1.EtcdUser, data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: u.Secret(), Namespace: u.Namespace,
-			Labels: map[string]string{
-				ManagedByLabel: v1alpha1.FieldOwner, "app.kubernetes.io/part-of": v1alpha1.FieldOwner, v1alpha1.LabelUser: u.Name,
-			},
-			OwnerReferences: []metav1.OwnerReference{
-				*metav1.NewControllerRef(u, v1alpha1.GroupVersion.WithKind("EtcdUser")),
-			},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: userOwned(u, u.Secret()),
+		Type:       SecretTypeBinding,
+		Data:       data,
+	}
+}
+
+func userOwned(u *v1alpha1.EtcdUser, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: name, Namespace: u.Namespace,
+		Labels: map[string]string{
+			ManagedByLabel: v1alpha1.FieldOwner, "app.kubernetes.io/part-of": v1alpha1.FieldOwner, v1alpha1.LabelUser: u.Name,
 		},
-		Type: SecretTypeBinding,
-		Data: data,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(u, v1alpha1.GroupVersion.WithKind("EtcdUser"))},
 	}
 }

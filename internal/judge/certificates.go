@@ -38,28 +38,9 @@ func (j *judgement) certificates() {
 func unissued(wanted []*unstructured.Unstructured, have map[string]*unstructured.Unstructured) []string {
 	var all []string
 	for _, want := range wanted {
-		said := "it says nothing yet"
-		if there := have[want.GetName()]; there != nil {
-			ready := readiness(there)
-			if ready["status"] == "True" {
-				continue
-			}
-			if text, is := ready["message"].(string); is && text != "" {
-				said = text
-			}
+		if said := build.NotIssued(have[want.GetName()]); said != "" {
+			all = append(all, fmt.Sprintf("Certificate %s: %s", want.GetName(), said))
 		}
-		all = append(all, fmt.Sprintf("Certificate %s: %s", want.GetName(), said))
 	}
 	return all
-}
-
-// readiness is the condition Ready of a Certificate; nil if it has none.
-func readiness(certificate *unstructured.Unstructured) map[string]any {
-	conditions, _, _ := unstructured.NestedSlice(certificate.Object, "status", "conditions")
-	for _, one := range conditions {
-		if condition, is := one.(map[string]any); is && condition["type"] == "Ready" {
-			return condition
-		}
-	}
-	return nil
 }

@@ -20,22 +20,37 @@ import (
 func (o *Observer) certificates(ctx context.Context, s *judge.Snapshot) error {
 	s.Certificates = map[string]*unstructured.Unstructured{}
 	for _, want := range build.Certificates(s.Cluster) {
-		have := &unstructured.Unstructured{}
-		have.SetGroupVersionKind(build.CertificateKind)
-		switch err := o.Live.Get(ctx, client.ObjectKeyFromObject(want), have); {
-		case err == nil:
+		have, missing, err := Certificate(ctx, o.Live, client.ObjectKeyFromObject(want))
+		if err != nil || missing != "" {
+			s.NoCertManager = missing
+			return err
+		}
+		if have != nil {
 			s.Certificates[want.GetName()] = have
-		case isUnknownKind(err):
-			s.NoCertManager = "Kubernetes knows no Certificates of cert-manager"
-			return nil
-		case apierrors.IsForbidden(err):
-			s.NoCertManager = "the operator may not read Certificates of cert-manager"
-			return nil
-		case !apierrors.IsNotFound(err):
-			return fmt.Errorf("get Certificate %s: %w", want.GetName(), err)
 		}
 	}
 	return nil
+}
+
+// Certificate reads a Certificate of cert-manager; nil if there is none. Why there can be none, because cert-manager is not there, is a
+// fact.
+func Certificate(
+	ctx context.Context, live client.Reader, key client.ObjectKey,
+) (have *unstructured.Unstructured, noCertManager string, err error) {
+	have = &unstructured.Unstructured{}
+	have.SetGroupVersionKind(build.CertificateKind)
+	switch err := live.Get(ctx, key, have); {
+	case err == nil:
+		return have, "", nil
+	case isUnknownKind(err):
+		return nil, "Kubernetes knows no Certificates of cert-manager", nil
+	case apierrors.IsForbidden(err):
+		return nil, "the operator may not read Certificates of cert-manager", nil
+	case apierrors.IsNotFound(err):
+		return nil, "", nil
+	default:
+		return nil, "", fmt.Errorf("get Certificate %s: %w", key.Name, err)
+	}
 }
 
 // isUnknownKind says whether Kubernetes does not have the kind: by what it lists, or by the answer of a server that had it a moment ago,

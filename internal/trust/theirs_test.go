@@ -398,3 +398,80 @@ func TestUsersBesideAnAuthorityOfOthers(t *testing.T) {
 		t.Error("it has a certificate that nobody trusts")
 	}
 }
+
+// TestCertificatesOfUsersByOthers: one that serves is copied, another is not, and what the user has stays for as long as its authority is
+// trusted.
+func TestCertificatesOfUsersByOthers(t *testing.T) {
+	c, secrets, ca, u := fromSecrets(example()), map[string]*corev1.Secret{}, someAuthority(t), user(v1alpha1.CertificateAuthentication)
+	bring(t, secrets, now, ca)
+	makeFrom(t, c, secrets)
+	held := heldOf(c, secrets)
+	by := func(ca pki.Pair, name string, hours time.Duration) *corev1.Secret {
+		pair, err := pki.Issue(rand.Reader, now, ca, pki.Request{CommonName: name, Client: true, Lifetime: hours * time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: pair.CertPEM, corev1.TLSPrivateKeyKey: pair.KeyPEM}}
+	}
+	write := func(issued, there *corev1.Secret) *corev1.Secret {
+		held.Issued = map[string]*corev1.Secret{u.Name: issued}
+		made, err := held.MakeUser(rand.Reader, now, c, u, there)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fault := held.UserFault(c, u, made, now); fault != nil {
+			t.Errorf("what was made is wrong: %v", fault)
+		}
+		return made
+	}
+	has := func(made, issued *corev1.Secret) bool {
+		return bytes.Equal(made.Data[corev1.TLSCertKey], issued.Data[corev1.TLSCertKey]) &&
+			bytes.Equal(made.Data[corev1.TLSPrivateKeyKey], issued.Data[corev1.TLSPrivateKeyKey])
+	}
+	lacks := func(u *v1alpha1.EtcdUser, secret *corev1.Secret, at time.Time) string {
+		reason, _ := held.LacksCertificate(u, secret, at)
+		return reason
+	}
+	good := by(ca, "team/orders", 1)
+	first := write(good, nil)
+	if !has(first, good) || lacks(u, first, now) != "" {
+		t.Error("one that serves is not taken")
+	}
+	for what, bad := range map[string]struct {
+		issued *corev1.Secret
+		defect pki.Defect
+	}{
+		"missing":         {nil, v1alpha1.ReasonSecretMissing},
+		"of another user": {by(ca, "other", 10), pki.WrongName},
+		"by another":      {by(someAuthority(t), "team/orders", 10), pki.WrongAuthority},
+		"half written":    {with(by(ca, "team/orders", 10), good), pki.KeyMismatch},
+	} {
+		if made := write(bad.issued, first.DeepCopy()); !has(made, good) {
+			t.Errorf("%s: what there is does not stay", what)
+		}
+		if lack := lacks(u, first, now); lack != "" {
+			t.Errorf("%s: what there is serves: %s", what, lack)
+		}
+		if lack := lacks(u, write(bad.issued, nil), now); lack != string(bad.defect) {
+			t.Errorf("%s: %s", what, lack)
+		}
+		if lack := lacks(u, first, now.Add(2*time.Hour)); lack != string(bad.defect) {
+			t.Errorf("%s, and what there is has ended: %s", what, lack)
+		}
+	}
+	untrusted := first.DeepCopy()
+	untrusted.Data[corev1.TLSCertKey] = by(someAuthority(t), "team/orders", 10).Data[corev1.TLSCertKey]
+	held.Issued = nil
+	if fault := held.UserFault(c, u, untrusted, now); fault == nil {
+		t.Error("nobody notices that the authority is trusted no more")
+	}
+	if made := write(nil, untrusted); len(made.Data[corev1.TLSCertKey]) > 0 {
+		t.Error("one whose authority is trusted no more stays")
+	}
+}
+
+// with gives a Secret the key of another one.
+func with(secret, other *corev1.Secret) *corev1.Secret {
+	secret.Data[corev1.TLSPrivateKeyKey] = other.Data[corev1.TLSPrivateKeyKey]
+	return secret
+}

@@ -33,6 +33,10 @@ type Held struct {
 	written              written
 	revocation           revocation
 	theirs               [parts]theirs // what the Secrets of others hold; empty where certificates are ours
+
+	// Issued are the Secrets that certificates of EtcdUsers are taken from while the authority of clients is somebody else's, by the name
+	// of the EtcdUser.
+	Issued map[string]*corev1.Secret
 }
 
 // written is since when the Secrets that are mounted have the authorities of peers and of clients that they have, and

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -30,12 +31,16 @@ const (
 	longest        = 72
 )
 
-func identityRequest(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) pki.Request {
-	name := u.User()
+// IdentityOf is the common name of the certificate of a user.
+func IdentityOf(u *v1alpha1.EtcdUser) string {
 	if u.HasPassword() {
-		name = passwordHolder
+		return passwordHolder
 	}
-	return ClientRequest(name, c.Spec.TLS.CertificateLifetime())
+	return u.User()
+}
+
+func identityRequest(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) pki.Request {
+	return ClientRequest(IdentityOf(u), c.Spec.TLS.CertificateLifetime())
 }
 
 // UserFault says what is wrong with the Secret of a user, a nil one being missing; nil if nothing is.
@@ -53,7 +58,7 @@ func (h Held) UserFault(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *c
 		return fmt.Errorf("it has no password of %d to %d bytes", shortest, longest)
 	}
 	return errors.Join(same("authority", secret.Data[build.CAKey], h.ClientCA.Bundle()),
-		h.checkUser(c, pairOf(secret.Data), identityRequest(c, u), now))
+		h.checkUser(c, u, pairOf(secret.Data), now))
 }
 
 // CannotMakeUser says why the Secret of a user cannot be made now; nil if it can. An authority of others is asked for no certificate.
@@ -75,13 +80,52 @@ func (h Held) CannotMakeUser(c *v1alpha1.EtcdCluster, secret *corev1.Secret, now
 // IssuesUsers says whether certificates of EtcdUsers can be issued: not by the authority of others, which has no key here.
 func (h Held) IssuesUsers() bool { return !h.ClientCA.Theirs }
 
-// checkUser says why the certificate of a user must be another one. One that an authority of ours has signed stays for as long as that is
-// trusted.
-func (h Held) checkUser(c *v1alpha1.EtcdCluster, have pki.Pair, r pki.Request, now time.Time) error {
-	switch {
-	case h.IssuesUsers():
-		return h.ClientCA.check(c, have, r, now)
-	case len(have.CertPEM) > 0 && !h.ClientCA.trusts(have):
+// accepted is the certificate that others have issued to a user, or why it does not serve, which is a *pki.Rejection.
+func (h Held) accepted(u *v1alpha1.EtcdUser, now time.Time) (pki.Pair, error) {
+	secret := h.Issued[u.Name]
+	if secret == nil {
+		return pki.Pair{}, &pki.Rejection{Defect: v1alpha1.ReasonSecretMissing, Because: "there is no such Secret"}
+	}
+	return h.serves(u, secret, now)
+}
+
+// serves is the certificate that a Secret has, or why a user cannot connect by it, which is a *pki.Rejection.
+func (h Held) serves(u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time) (pki.Pair, error) {
+	pair := pairOf(secret.Data)
+	_, _, err := pki.Accept(pair, h.ClientCA.Bundle(), pki.Request{CommonName: IdentityOf(u), Client: true}, now)
+	var rejected *pki.Rejection
+	if errors.As(err, &rejected) && rejected.Defect == pki.WrongAuthority {
+		rejected.Because = "the authority that members trust has not signed it: have one issued by that"
+	}
+	return pair, err
+}
+
+// LacksCertificate says why a user has no certificate by which it can connect, where others issue them; the reason is empty if it has, or
+// is about to. One that it has had since before the authority became theirs serves for as long as its own is trusted.
+func (h Held) LacksCertificate(u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time) (reason, because string) {
+	_, err := h.accepted(u, now)
+	var why *pki.Rejection
+	if !errors.As(err, &why) {
+		return "", ""
+	}
+	if secret != nil {
+		if _, err := h.serves(u, secret, now); err == nil {
+			return "", ""
+		}
+	}
+	return string(why.Defect), why.Because
+}
+
+// checkUser says why the certificate of a user must be another one. Where others issue them, the one that there is stays until there is one
+// that serves, or its authority is trusted no more.
+func (h Held) checkUser(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, have pki.Pair, now time.Time) error {
+	if h.IssuesUsers() {
+		return h.ClientCA.check(c, have, identityRequest(c, u), now)
+	}
+	switch given, err := h.accepted(u, now); {
+	case err == nil && !(bytes.Equal(given.CertPEM, have.CertPEM) && bytes.Equal(given.KeyPEM, have.KeyPEM)):
+		return fmt.Errorf("it does not have the certificate of Secret %s", u.IssuedSecret())
+	case err != nil && len(have.CertPEM) > 0 && !h.ClientCA.trusts(have):
 		return errors.New("its certificate is by an authority that is trusted no more")
 	default:
 		return nil
@@ -89,11 +133,14 @@ func (h Held) checkUser(c *v1alpha1.EtcdCluster, have pki.Pair, r pki.Request, n
 }
 
 func (h Held) issueUser(
-	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, have pki.Pair, r pki.Request,
+	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, have pki.Pair,
 ) (pki.Pair, error) {
-	switch {
-	case h.IssuesUsers():
-		return h.ClientCA.issue(random, now, c, have, r)
+	if h.IssuesUsers() {
+		return h.ClientCA.issue(random, now, c, have, identityRequest(c, u))
+	}
+	switch given, err := h.accepted(u, now); {
+	case err == nil:
+		return given, nil
 	case h.ClientCA.trusts(have):
 		return have, nil
 	default:
@@ -114,7 +161,7 @@ func (h Held) MakeUser(
 		old = there.Data
 	}
 	since := h.ClientCA.since(c, writtenAt(there), now, old[build.CAKey], pairOf(old))
-	pair, err := h.issueUser(random, now, c, pairOf(old), identityRequest(c, u))
+	pair, err := h.issueUser(random, now, c, u, pairOf(old))
 	if err != nil {
 		return nil, fmt.Errorf("issue the certificate of user %s: %w", u.User(), err)
 	}

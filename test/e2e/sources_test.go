@@ -6,6 +6,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	builder "github.com/etcd-operator/etcd-operator/internal/build"
@@ -61,6 +64,21 @@ func sources() {
 		Eventually(func(g Gomega) { g.Expect(shownServer(g, c)).NotTo(Equal(good)) }).Should(Succeed())
 		settles(c)
 		Expect(uids(c)).To(Equal(before))
+
+		By("a user, whose certificate the person brings, too")
+		DeferCleanup(usersGo, namespace)
+		newRole(c, "orders", "/orders/")
+		u := newUser(c, "orders", v1alpha1.CertificateAuthentication, "orders")
+		Eventually(reasonOf(u)).Should(Equal(v1alpha1.ReasonNoAuthority))
+		bring(other.issues(u.IssuedSecret(), time.Now(), func(r *pki.Request) { r.CommonName = "orders" }))
+		touch(Default, u)
+		Eventually(reasonOf(u)).Should(Equal(v1alpha1.ReasonWrongAuthority))
+		bring(p.issues(u.IssuedSecret(), time.Now(), func(r *pki.Request) { r.CommonName = "orders" }))
+		touch(Default, u)
+		isInPlace(u)
+		switchAuth(c, true)
+		Expect(puts(as(c, u.Status.Binding.Name), "/orders/a")()).To(Succeed())
+		Expect(puts(as(c, u.Status.Binding.Name), "/others/a")()).To(refuses())
 	})
 
 	It("cert-manager that is not installed is told, and the cluster forms when it is not wanted any more", func() {
@@ -175,13 +193,61 @@ func byCertManager() {
 		settles(c)
 	})
 
+	It("issues for users, with and without a password, who wait while it is down", func() {
+		c := create(newCluster(namespace, "inhabited", oneMember, fromIssuer("Issuer", newAuthority(namespace, "Issuer"))))
+		DeferCleanup(usersGo, namespace)
+		newRole(c, "orders", "/orders/")
+		orders := newUser(c, "orders", v1alpha1.CertificateAuthentication, "orders")
+		begun := time.Now()
+		isInPlace(orders)
+		measured("from the EtcdUser to a certificate by cert-manager", time.Since(begun))
+		worker := newUser(c, "worker", v1alpha1.PasswordAuthentication, "orders")
+		isInPlace(worker)
+		switchAuth(c, true)
+		for _, u := range []*v1alpha1.EtcdUser{orders, worker} {
+			Expect(puts(as(c, u.Status.Binding.Name), "/orders/a")()).To(Succeed())
+			Expect(puts(as(c, u.Status.Binding.Name), "/others/a")()).To(refuses())
+		}
+
+		By("another certificate of one of them")
+		first := serialOf(secretNamed(c, orders.Status.Binding.Name))
+		forget(c, orders.IssuedSecret())
+		Expect(serialOf(secretNamed(c, orders.IssuedSecret()))).NotTo(Equal(first)) // it is there again
+		touch(Default, orders)
+		Eventually(func() string { return serialOf(secretNamed(c, orders.Status.Binding.Name)) }).
+			Should(Equal(serialOf(secretNamed(c, orders.IssuedSecret()))))
+
+		By("cert-manager is down")
+		scaleCertManager(0)
+		DeferCleanup(scaleCertManager, int32(1))
+		late := newUser(c, "late", v1alpha1.CertificateAuthentication, "orders")
+		Eventually(reasonOf(late)).Should(Equal(v1alpha1.ReasonNotIssued))
+		Expect(puts(as(c, orders.Status.Binding.Name), "/orders/b")()).To(Succeed())
+		scaleCertManager(1)
+		isInPlace(late)
+		Expect(puts(as(c, late.Status.Binding.Name), "/orders/c")()).To(Succeed())
+
+		By("what was asked for a user goes with it")
+		Expect(api.Delete(ctx, late)).To(Succeed())
+		asked := &unstructured.Unstructured{}
+		asked.SetGroupVersionKind(builder.CertificateKind)
+		Eventually(func() bool {
+			return apierrors.IsNotFound(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: late.IssuedSecret()}, asked))
+		}).Should(BeTrue())
+	})
+
 	It("takes over from the operator's own authorities by a ClusterIssuer, and gives back, and no client notices", func() {
 		c := create(newCluster(namespace, "handed"))
 		w := startMounted(c)
+		DeferCleanup(usersGo, namespace)
+		u := newUser(c, "moved", v1alpha1.CertificateAuthentication)
+		isInPlace(u)
 		signed := signers(c)
 		issuer := newAuthority(namespace, "ClusterIssuer")
 		Expect(edit(c, fromIssuer("ClusterIssuer", issuer))).To(Succeed())
 		isRotated(c, signed, "client", "peer")
+		isInPlace(u)
+		Expect(serialOf(secretNamed(c, u.Status.Binding.Name))).To(Equal(serialOf(secretNamed(c, u.IssuedSecret()))))
 		signed = signers(c)
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.IssuerRef = nil })).To(Succeed())
 		isRotated(c, signed, "client", "peer")

@@ -1,0 +1,67 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/access"
+	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/observe"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
+)
+
+// issued reads what others have issued to the users of a cluster, and what cert-manager says of it, if that is whom the cluster names.
+func (r *Users) issued(ctx context.Context, view *access.View) error {
+	view.Held.Issued, view.Certificates = map[string]*corev1.Secret{}, map[string]*unstructured.Unstructured{}
+	var mutex sync.Mutex
+	return inParallel(view.Users, func(u v1alpha1.EtcdUser) error {
+		r.remembered.look(&u, u.IssuedSecret())
+		secret, err := r.secret(ctx, &u, u.IssuedSecret())
+		if err != nil {
+			return err
+		}
+		var certificate *unstructured.Unstructured
+		var missing string
+		if view.Cluster.Spec.TLS.IssuerRef != nil {
+			certificate, missing, err = observe.Certificate(ctx, r.live, client.ObjectKey{Namespace: u.Namespace, Name: u.IssuedSecret()})
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		if secret != nil {
+			view.Held.Issued[u.Name] = secret
+		}
+		if missing != "" {
+			view.NoCertManager = missing
+		}
+		if certificate != nil {
+			view.Certificates[u.Name] = certificate
+		}
+		return err
+	})
+}
+
+// hasAsked says whether cert-manager has just been asked.
+func (p *pass) hasAsked() bool {
+	return slices.ContainsFunc(p.work.Users, func(t access.Task) bool {
+		return slices.Contains(t.Steps, access.Step(access.AskForCertificate{}))
+	})
+}
+
+// ask has cert-manager issue the certificate of a user. A Secret of that name that is of something else must not be written by it.
+func (p *pass) ask(ctx context.Context, s *subject) error {
+	if there := p.view.Held.Issued[s.user.Name]; there != nil && metav1.GetControllerOf(there) != nil {
+		return errSecretTaken
+	}
+	wanted := build.UserCertificate(p.view.Cluster, s.user, trust.IdentityOf(s.user))
+	return act.ApplyCertificate(ctx, p.live, p.client, wanted, func(there client.Object) bool {
+		return metav1.IsControlledBy(there, s.user)
+	})
+}
