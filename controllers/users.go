@@ -77,7 +77,7 @@ func (p *pass) result(err error) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: retryRefused}, nil
 	case err != nil:
 		return ctrl.Result{}, err
-	case p.hasAsked():
+	case p.hasAsked() && !p.taken.Load():
 		return ctrl.Result{RequeueAfter: issuedSoon}, nil
 	case p.again():
 		return ctrl.Result{RequeueAfter: spread(unaskedAgain)}, nil
