@@ -81,7 +81,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 
 .PHONY: test
 test: test-e2e ## All tests, end to end on a real cluster too; test-long adds an hour
-	@hack/side-by-side.sh olm-test-short test-unit test-envtest test-etcd
+	@hack/side-by-side.sh olm-test-short test-envtest test-etcd test-unit
 
 ##@ Tests
 
