@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	patience = 20 * time.Second        // for the manager to do something
+	patience = time.Minute             // for the manager to do something, beside much else
 	pause    = 50 * time.Millisecond   // between two looks
 	quiet    = 1500 * time.Millisecond // in which nothing may happen
 )

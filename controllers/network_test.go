@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,6 +46,7 @@ func TestNetworkPolicyIsAsWanted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			policy := isMade(t, c)
+			time.Sleep(quiet) // until that was seen: what somebody changes before counts as changed back, and is left alone for a while
 			bend(policy)
 			if err := server.Update(t.Context(), policy); err != nil {
 				t.Fatal(err)
@@ -52,7 +54,9 @@ func TestNetworkPolicyIsAsWanted(t *testing.T) {
 			isMade(t, c)
 		})
 	}
-	if err := server.Delete(t.Context(), isMade(t, c)); err != nil {
+	made := isMade(t, c)
+	time.Sleep(quiet)
+	if err := server.Delete(t.Context(), made); err != nil {
 		t.Fatal(err)
 	}
 	isMade(t, c)
