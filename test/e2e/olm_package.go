@@ -198,13 +198,16 @@ func (t *tenant) offered(version string) *olm.InstallPlan {
 	return found
 }
 
-// approve lets a plan be carried out.
+// approve lets a plan be carried out, as soon as OLM says that it waits for that: it makes another one of a plan that somebody changes before.
 func (t *tenant) approve(version string) {
 	GinkgoHelper()
-	plan := t.offered(version)
-	before := client.MergeFrom(plan.DeepCopy())
-	plan.Spec.Approved = true
-	Expect(api.Patch(ctx, plan, before)).To(Succeed())
+	Eventually(func(g Gomega) {
+		plan := t.offered(version)
+		g.Expect(plan.Status.Phase).To(Equal(olm.InstallPlanPhaseRequiresApproval))
+		before := client.MergeFrom(plan.DeepCopy())
+		plan.Spec.Approved = true
+		g.Expect(api.Patch(ctx, plan, before)).To(Succeed())
+	}).WithTimeout(4 * time.Minute).Should(Succeed())
 }
 
 // isUpgradeable waits for the word of the operator itself.
