@@ -198,7 +198,8 @@ func (t *tenant) offered(version string) *olm.InstallPlan {
 	return found
 }
 
-// approve lets a plan be carried out, as soon as OLM says that it waits for that: it makes another one of a plan that somebody changes before.
+// approve lets a plan be carried out, as soon as OLM says that it waits for that: it makes another one of a plan that somebody changes
+// before.
 func (t *tenant) approve(version string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
