@@ -98,7 +98,14 @@ func bring(secret *corev1.Secret) {
 // bringAll has the person bring all that a cluster needs.
 func (p *person) bringAll() {
 	GinkgoHelper()
-	for _, name := range []string{"web", "gossip", "operator", "shop"} {
+	bring(p.issues("web", time.Now()))
+	p.bringOthers()
+}
+
+// bringOthers has the person bring all that a cluster needs but web, without which it does not form.
+func (p *person) bringOthers() {
+	GinkgoHelper()
+	for _, name := range []string{"gossip", "operator", "shop"} {
 		bring(p.issues(name, time.Now()))
 	}
 }

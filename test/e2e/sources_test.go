@@ -29,7 +29,7 @@ func sources() {
 		Expect(api.Create(ctx, c)).To(Succeed())
 		says(c, accepted, v1alpha1.ReasonSecretMissing, "Secret web: there is no such Secret: create it")
 		p := newPerson(c)
-		p.bringAll()
+		p.bringOthers()
 		other, now := newPerson(c), time.Now()
 		for _, bad := range []struct {
 			reason, words string
