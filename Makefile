@@ -342,7 +342,7 @@ endef
 # Which tests of OLM: a label filter of Ginkgo, such as 'olm && !long', or 'olmv1'.
 OLM_LABELS ?= olm
 # With what, besides OLM, the local cluster is started for them. OLM v1 has policies of its own, which were never enforced here.
-olm-test: OLM_CLUSTER ?= $(if $(findstring olmv1,$(OLM_LABELS)),,--network-policies)
+olm-test: OLM_CLUSTER ?= $(if $(findstring olmv1,$(OLM_LABELS)),,--network-policies --cert-manager)
 
 # With the scorecard, which runs what has been released for the others.
 .PHONY: olm-test-short

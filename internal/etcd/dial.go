@@ -28,6 +28,10 @@ const (
 	// redialGrace is how long a call to a member that was down waits for a new
 	// attempt to connect: a few times what a TLS handshake takes.
 	redialGrace = 50 * time.Millisecond
+
+	// window in bytes is what a member may send before the answer is read. It matters for snapshots alone. That gRPC finds
+	// one by itself costs a ping after almost every frame.
+	window = 1 << 20
 )
 
 // reconnect is how gRPC redials on its own, between calls.
@@ -44,6 +48,8 @@ func dial(target Target) (*grpc.ClientConn, error) {
 		grpc.WithContextDialer(dialTCP),
 		grpc.WithConnectParams(reconnect),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: peerTimeout}),
+		grpc.WithStaticStreamWindowSize(window),
+		grpc.WithStaticConnWindowSize(window),
 		grpc.WithUnaryInterceptor(redialFirst),
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),

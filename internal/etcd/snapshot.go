@@ -14,7 +14,7 @@ import (
 func (c *client) Snapshot(ctx context.Context) (Snapshot, error) {
 	const verb = "take snapshot"
 	ctx, cancel := context.WithCancel(ctx)
-	stream, err := c.maintenance.Snapshot(ctx, &etcdserverpb.SnapshotRequest{})
+	stream, err := c.maintenance.Snapshot(ctx, &etcdserverpb.SnapshotRequest{}, grpc.ForceCodecV2(newLender()))
 	if err != nil {
 		cancel()
 		return Snapshot{}, failed(verb, err)
@@ -35,7 +35,7 @@ func (c *client) Snapshot(ctx context.Context) (Snapshot, error) {
 type snapshotReader struct {
 	stream grpc.ServerStreamingClient[etcdserverpb.SnapshotResponse]
 	cancel context.CancelFunc
-	blob   []byte // of the last message, what is not read yet
+	blob   []byte // of the last message, what is not read yet; it is lent
 }
 
 func (r *snapshotReader) Read(p []byte) (int, error) {

@@ -7,6 +7,7 @@
 package pki
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -23,6 +24,11 @@ const (
 // Pair is a certificate and its private key, both PEM encoded.
 type Pair struct {
 	CertPEM, KeyPEM []byte
+}
+
+// Equal says whether both are the same, byte by byte.
+func (p Pair) Equal(other Pair) bool {
+	return bytes.Equal(p.CertPEM, other.CertPEM) && bytes.Equal(p.KeyPEM, other.KeyPEM)
 }
 
 // String keeps the private key out of logs when a Pair is printed by mistake.

@@ -189,7 +189,7 @@ func (h Held) checkPart(c *v1alpha1.EtcdCluster, a Authority, of part, have pki.
 	}
 	want, there := h.given(c, a, of, now)
 	switch {
-	case there && !(bytes.Equal(want.CertPEM, have.CertPEM) && bytes.Equal(want.KeyPEM, have.KeyPEM)):
+	case there && !want.Equal(have):
 		return fmt.Errorf("it does not have the certificate of Secret %s", h.theirs[of].secret)
 	case there || usable(have) == nil && a.trusts(have):
 		return nil

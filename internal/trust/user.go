@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -123,7 +122,7 @@ func (h Held) checkUser(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, have pki.
 		return h.ClientCA.check(c, have, identityRequest(c, u), now)
 	}
 	switch given, err := h.accepted(u, now); {
-	case err == nil && !(bytes.Equal(given.CertPEM, have.CertPEM) && bytes.Equal(given.KeyPEM, have.KeyPEM)):
+	case err == nil && !given.Equal(have):
 		return fmt.Errorf("it does not have the certificate of Secret %s", u.IssuedSecret())
 	case err != nil && len(have.CertPEM) > 0 && !h.ClientCA.trusts(have):
 		return errors.New("its certificate is by an authority that is trusted no more")

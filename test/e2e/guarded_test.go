@@ -30,9 +30,7 @@ func takesUpAccess(c *v1alpha1.EtcdCluster) {
 	isInPlace(u)
 	switchAuth(c, true)
 	leaked := secretNamed(c, u.Status.Binding.Name)
-	application := as(c, leaked.Name)
-	Expect(puts(application, "/app/key")()).To(Succeed())
-	Expect(puts(application, "/elsewhere")()).To(refuses())
+	mayWriteOnly(c, u, "/app/")
 
 	setRevocations(c, serialOf(leaked))
 	isRevoked(c, serialOf(leaked))
@@ -57,5 +55,31 @@ func beginsWithKeys(namespace string) {
 	c := create(newCluster(namespace, "filled", oneMember, beginsWith(theConfigMap("settings"))))
 	Expect(hasImported(c).Keys).To(BeEquivalentTo(1))
 	Expect(value(c, "/shop/currency")).To(Equal("EUR"))
+	remove(c)
+}
+
+// trustsOthers makes clusters of one member in the namespace whose certificates, and those of a user, a person brings and, where it
+// is installed, cert-manager issues. It deletes them.
+func trustsOthers(namespace string) {
+	GinkgoHelper()
+	brought := newCluster(namespace, "brought", oneMember, fromSecrets)
+	p := newPerson(brought)
+	p.bringAll()
+	knowsItsUser(brought, p.bringFor)
+	if hasCertManager() {
+		knowsItsUser(newCluster(namespace, "issued", oneMember, fromIssuer("Issuer", newAuthority(namespace, "Issuer"))), isInPlace)
+	}
+}
+
+// knowsItsUser makes the cluster and a user of it, who is then given a certificate, and deletes both.
+func knowsItsUser(c *v1alpha1.EtcdCluster, isGiven func(*v1alpha1.EtcdUser)) {
+	GinkgoHelper()
+	create(c)
+	newRole(c, c.Name, "/app/")
+	u := newUser(c, c.Name, v1alpha1.CertificateAuthentication, c.Name)
+	isGiven(u)
+	switchAuth(c, true)
+	mayWriteOnly(c, u, "/app/")
+	usersGo(c.Namespace)
 	remove(c)
 }

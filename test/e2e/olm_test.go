@@ -148,6 +148,7 @@ func installModes() {
 			if !strings.Contains(GinkgoLabelFilter(), "!long") { // these take minutes
 				takesUpAccess(seen[0])
 				beginsWithKeys(seen[0].Namespace)
+				trustsOthers(seen[0].Namespace)
 			}
 			if mode != olm.InstallModeTypeOwnNamespace {
 				takesOtherAuthorities(seen[0])

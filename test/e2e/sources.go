@@ -110,6 +110,14 @@ func (p *person) bringOthers() {
 	}
 }
 
+// bringFor has the person bring the certificate of a user.
+func (p *person) bringFor(u *v1alpha1.EtcdUser) {
+	GinkgoHelper()
+	bring(p.issues(u.IssuedSecret(), time.Now(), func(r *pki.Request) { r.CommonName = u.Name }))
+	touch(Default, u)
+	isInPlace(u)
+}
+
 // hasCertManager says whether Kubernetes has the kinds of cert-manager.
 func hasCertManager() bool {
 	GinkgoHelper()

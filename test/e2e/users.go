@@ -169,5 +169,13 @@ func puts(etcd *clientv3.Client, key string) func() error {
 	}
 }
 
+// mayWriteOnly asks etcd, with what a user has, to write below a prefix and elsewhere.
+func mayWriteOnly(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, prefix string) {
+	GinkgoHelper()
+	application := as(c, u.Status.Binding.Name)
+	Expect(puts(application, prefix+"key")()).To(Succeed())
+	Expect(puts(application, "/elsewhere")()).To(refuses())
+}
+
 // refuses matches the answer to somebody who is no user, or may not.
 func refuses() OmegaMatcher { return MatchError(rpctypes.ErrPermissionDenied) }
