@@ -253,7 +253,7 @@ func brokenRead(t *testing.T, w world) {
 func alwaysBroken(t *testing.T, w world) {
 	s, p := through(t, w, "always-broken")
 	must(t, s.Put(t.Context(), "a", noise(1<<20)))
-	p.set(cut(100, math.MaxInt32))
+	p.set(cut(1, math.MaxInt32))
 	_, err := s.Get(t.Context(), "a", 1<<20)
 	if errors.Is(err, store.Slow) {
 		return // Google's library goes on by itself for as long as something comes
