@@ -3,6 +3,7 @@ package e2e
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -81,5 +82,6 @@ func knowsItsUser(c *v1alpha1.EtcdCluster, isGiven func(*v1alpha1.EtcdUser)) {
 	switchAuth(c, true)
 	mayWriteOnly(c, u, "/app/")
 	usersGo(c.Namespace)
-	remove(c)
+	discard(c) // cert-manager keeps its Secrets
+	Eventually(func() []corev1.Pod { return pods(c) }).Should(BeEmpty())
 }
