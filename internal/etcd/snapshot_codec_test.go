@@ -35,7 +35,8 @@ func TestLenderDecodesAsGRPCDoes(t *testing.T) {
 		if err := codec.Unmarshal(pieces(wire, 1+i%4), got); err != nil {
 			t.Fatal(err)
 		}
-		if got.GetRemainingBytes() != want.GetRemainingBytes() || got.GetVersion() != want.GetVersion() || !bytes.Equal(got.GetBlob(), want.GetBlob()) {
+		if got.GetRemainingBytes() != want.GetRemainingBytes() || got.GetVersion() != want.GetVersion() ||
+			!bytes.Equal(got.GetBlob(), want.GetBlob()) {
 			t.Fatalf("message %d: %d bytes remain, version %q, a blob of %d bytes; want %d, %q, %d", i, got.GetRemainingBytes(), got.GetVersion(),
 				len(got.GetBlob()), want.GetRemainingBytes(), want.GetVersion(), len(want.GetBlob()))
 		}
