@@ -29,8 +29,8 @@ const (
 	// attempt to connect: a few times what a TLS handshake takes.
 	redialGrace = 50 * time.Millisecond
 
-	// window in bytes is what a member may send before the answer is read. It matters for snapshots alone. That gRPC finds
-	// one by itself costs a ping after almost every frame.
+	// window in bytes is what a member may send before the answer is read. It matters for snapshots alone, in which gRPC would
+	// look for one of its own by a ping in each round trip.
 	window = 1 << 20
 )
 

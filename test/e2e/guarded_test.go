@@ -67,12 +67,17 @@ func trustsOthers(namespace string) {
 	p := newPerson(brought)
 	p.bringAll()
 	knowsItsUser(brought, p.bringFor)
-	if hasCertManager() {
-		knowsItsUser(newCluster(namespace, "issued", oneMember, fromIssuer("Issuer", newAuthority(namespace, "Issuer"))), isInPlace)
+	remove(brought)
+	if !hasCertManager() {
+		return
 	}
+	issued := newCluster(namespace, "issued", oneMember, fromIssuer("Issuer", newAuthority(namespace, "Issuer")))
+	knowsItsUser(issued, isInPlace)
+	discard(issued) // cert-manager keeps its Secrets, which go with the namespace
+	Eventually(func() []corev1.Pod { return pods(issued) }).Should(BeEmpty())
 }
 
-// knowsItsUser makes the cluster and a user of it, who is then given a certificate, and deletes both.
+// knowsItsUser makes the cluster and for a while a user of it, who is given a certificate.
 func knowsItsUser(c *v1alpha1.EtcdCluster, isGiven func(*v1alpha1.EtcdUser)) {
 	GinkgoHelper()
 	create(c)
@@ -82,6 +87,4 @@ func knowsItsUser(c *v1alpha1.EtcdCluster, isGiven func(*v1alpha1.EtcdUser)) {
 	switchAuth(c, true)
 	mayWriteOnly(c, u, "/app/")
 	usersGo(c.Namespace)
-	discard(c) // cert-manager keeps its Secrets
-	Eventually(func() []corev1.Pod { return pods(c) }).Should(BeEmpty())
 }
