@@ -29,7 +29,7 @@ func TestReconnects(t *testing.T) {
 
 	w.stop(t, "m1")
 	for range 60 { // about 3 s: gRPC's own pause grows to its most
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		_, err := client.Status(ctx)
 		cancel()
 		refused(t, "status of a member that is down", err)
@@ -87,7 +87,7 @@ func TestIdentitiesAreVerified(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			target := w.target(t, "m1")
 			test.change(&target)
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			_, err := must(w.pool.Client(owner, target))(t).Status(ctx)
 			if err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, context.DeadlineExceeded) {

@@ -85,7 +85,7 @@ func (w *guarded) connect(as pki.Pair) (etcd.Client, func()) {
 }
 
 func answers(client etcd.Client) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	_, err := client.Status(ctx)
 	return err
@@ -99,7 +99,7 @@ func (w *guarded) status(as pki.Pair) error {
 }
 
 func (w *guarded) refusal() trust.Refusal {
-	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	return dial.Refusal(ctx, w.member.Client, serverName("m1"), w.ca.CertPEM, w.other, w.looks)
 }

@@ -2,11 +2,15 @@ package e2e
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -58,4 +62,19 @@ func (e *elections) end() int {
 	e.stop()
 	e.all.Wait()
 	return len(e.terms) - 1
+}
+
+// isHandedOver checks that a leader gave leadership away before it left, so that
+// nobody waited for an election timeout: a member says so that was told to lead.
+func isHandedOver(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	clients, err := kubernetes.NewForConfig(config)
+	Expect(err).NotTo(HaveOccurred())
+	var said strings.Builder
+	for _, p := range pods(c) {
+		log, err := clients.CoreV1().Pods(p.Namespace).GetLogs(p.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		said.Write(log)
+	}
+	Expect(said.String()).To(ContainSubstring("received MsgTimeoutNow"), "leadership is handed over")
 }
