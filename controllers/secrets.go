@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
@@ -19,15 +20,17 @@ import (
 const secretsAreRemembered = 10 * time.Minute
 
 // secretMemory keeps what Secrets the API server has shown. They are asked for by their names and never listed or watched, which
-// would need the right to read all Secrets (docs/adr/0038).
+// would need the right to read all Secrets (docs/adr/0038). The Certificates of users, which are not watched either, have the names of
+// the Secrets that cert-manager writes for them, and are remembered as long.
 type secretMemory struct {
 	now func() time.Time
 
 	mutex  sync.Mutex
 	begun  time.Time
-	known  map[types.NamespacedName]*corev1.Secret // nil: there is none
-	rested map[types.UID]string                    // the resource versions of owners for which nothing was to be done
-	writes int                                     // of this process
+	known  map[types.NamespacedName]*corev1.Secret             // nil: there is none
+	asked  map[types.NamespacedName]*unstructured.Unstructured // Certificates of cert-manager that there are
+	rested map[types.UID]string                                // the resource versions of owners for which nothing was to be done
+	writes int                                                 // of this process
 }
 
 // look has the Secrets of an owner read again, unless nothing was to be done for it, and it has not changed since.
@@ -35,13 +38,16 @@ func (s *secretMemory) look(owner client.Object, names ...string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if age := s.now().Sub(s.begun); age > secretsAreRemembered || age < 0 {
-		s.begun, s.known, s.rested = s.now(), map[types.NamespacedName]*corev1.Secret{}, map[types.UID]string{}
+		s.begun, s.rested = s.now(), map[types.UID]string{}
+		s.known, s.asked = map[types.NamespacedName]*corev1.Secret{}, map[types.NamespacedName]*unstructured.Unstructured{}
 	}
 	if version, is := s.rested[owner.GetUID()]; is && version == owner.GetResourceVersion() {
 		return
 	}
 	for _, name := range names {
-		delete(s.known, types.NamespacedName{Namespace: owner.GetNamespace(), Name: name})
+		key := types.NamespacedName{Namespace: owner.GetNamespace(), Name: name}
+		delete(s.known, key)
+		delete(s.asked, key)
 	}
 }
 
@@ -69,6 +75,22 @@ func (s *secretMemory) note(key types.NamespacedName, secret *corev1.Secret, wri
 	defer s.mutex.Unlock()
 	if s.writes == writes && s.known != nil {
 		s.known[key] = secret
+	}
+}
+
+// certificate is a Certificate that is remembered; nil: it is to be read.
+func (s *secretMemory) certificate(key types.NamespacedName) *unstructured.Unstructured {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.asked[key]
+}
+
+// noteCertificate keeps a Certificate that was read, and nil forgets one that is written.
+func (s *secretMemory) noteCertificate(key types.NamespacedName, have *unstructured.Unstructured) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.asked != nil {
+		s.asked[key] = have
 	}
 }
 

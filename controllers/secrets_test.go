@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -101,15 +102,17 @@ func TestSecretsAreReadAgain(t *testing.T) {
 			s.put("there", "first")
 			s.is("there", "first")
 			s.is("missing", "")
+			there := client.ObjectKey{Namespace: "default", Name: "there"}
+			s.memory.noteCertificate(there, &unstructured.Unstructured{})
 			s.memory.rest(s.owner, true)
 			s.lose("there")
 			s.put("missing", "found")
-			reads, there, missing := stirs(s), "first", ""
+			reads, wanted, missing := stirs(s), "first", ""
 			if reads {
-				there, missing = "", "found"
+				wanted, missing = "", "found"
 			}
 			s.memory.look(s.owner, "there", "missing")
-			if s.is("there", there) != reads || s.is("missing", missing) != reads {
+			if s.is("there", wanted) != reads || s.is("missing", missing) != reads || (s.memory.certificate(there) == nil) != reads {
 				t.Errorf("want them to be read again: %t", reads)
 			}
 		})

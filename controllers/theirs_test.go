@@ -155,7 +155,15 @@ func TestFault81CertManagerMayBeMissing(t *testing.T) {
 // trusted, and it is not asked to write over somebody else's Secret.
 func issuesForUsers(t *testing.T) {
 	w := newUsers(t, "users-issued")
-	operator := w.reconciler(interceptor.Funcs{})
+	reads := 0
+	operator := w.reconciler(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+			if into.GetObjectKind().GroupVersionKind() == build.CertificateKind {
+				reads++
+			}
+			return c.Get(ctx, key, into, opts...) //nolint:wrapcheck // it is the server's
+		},
+	})
 	u := w.user("u")
 	w.update(w.cluster, func() { w.cluster.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"} })
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.cluster)}
@@ -205,6 +213,21 @@ func issuesForUsers(t *testing.T) {
 	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
 	if want := trust.Serial(w.secret(u)); u.Status.Serial != want {
 		t.Errorf("the serial number is %s, and status has %s", want, u.Status.Serial)
+	}
+
+	w.delete(v)
+	w.mustSettle(operator) // v goes
+	w.update(w.cluster, func() { w.cluster.Spec.TLS.IssuerRef.Name = "other" })
+	w.mustSettle(operator) // another issuer is asked
+	w.get(asked)
+	if name, _, _ := unstructured.NestedString(asked.Object, "spec", "issuerRef", "name"); name != "other" {
+		t.Errorf("%q is asked for certificates", name)
+	}
+	w.mustSettle(operator)
+	before := reads
+	w.mustSettle(operator)
+	if reads != before {
+		t.Errorf("at rest, %d Certificates are read", reads-before)
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *Users) issued(ctx context.Context, view *access.View) error {
 		var certificate *unstructured.Unstructured
 		var missing string
 		if view.Cluster.Spec.TLS.IssuerRef != nil {
-			certificate, missing, err = observe.Certificate(ctx, r.live, client.ObjectKey{Namespace: u.Namespace, Name: u.IssuedSecret()})
+			certificate, missing, err = r.certificate(ctx, client.ObjectKey{Namespace: u.Namespace, Name: u.IssuedSecret()})
 		}
 		mutex.Lock()
 		defer mutex.Unlock()
@@ -48,6 +48,16 @@ func (r *Users) issued(ctx context.Context, view *access.View) error {
 	})
 }
 
+// certificate reads a Certificate of cert-manager, unless it is remembered.
+func (r *Users) certificate(ctx context.Context, key client.ObjectKey) (*unstructured.Unstructured, string, error) {
+	if have := r.remembered.certificate(key); have != nil {
+		return have, "", nil
+	}
+	have, missing, err := observe.Certificate(ctx, r.live, key)
+	r.remembered.noteCertificate(key, have)
+	return have, missing, err //nolint:wrapcheck // it says which
+}
+
 // hasAsked says whether cert-manager has just been asked.
 func (p *pass) hasAsked() bool {
 	return slices.ContainsFunc(p.work.Users, func(t access.Task) bool {
@@ -60,6 +70,7 @@ func (p *pass) ask(ctx context.Context, s *subject) error {
 	if there := p.view.Held.Issued[s.user.Name]; there != nil && metav1.GetControllerOf(there) != nil {
 		return errSecretTaken
 	}
+	defer p.remembered.noteCertificate(client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.IssuedSecret()}, nil)
 	wanted := build.UserCertificate(p.view.Cluster, s.user, trust.IdentityOf(s.user))
 	return act.ApplyCertificate(ctx, p.live, p.client, wanted, func(there client.Object) bool {
 		return metav1.IsControlledBy(there, s.user)
