@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/archive"
 	"github.com/etcd-operator/etcd-operator/internal/datadir"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
+	"github.com/etcd-operator/etcd-operator/internal/runner"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
@@ -221,8 +223,8 @@ func (r *running) formsCluster(release string, facts task.Facts) {
 	}
 }
 
-// TestFault65SourceLost: the backup is sent by whoever can, and says why nobody can.
-func TestFault65SourceLost(t *testing.T) {
+// TestSourceLost: the backup is sent by whoever can, and says why nobody can.
+func TestSourceLost(t *testing.T) {
 	t.Parallel()
 	r := newRunning(t, "3.6.16", 3)
 	r.fill(10)
@@ -243,6 +245,28 @@ func TestFault65SourceLost(t *testing.T) {
 	r.fails(order, task.MemberFailed, false, "no member can send a snapshot: ")
 	if left := r.stored(path); len(left) > 0 {
 		t.Errorf("%v is left", left)
+	}
+}
+
+// TestReachedLate: a network that lets the Pod reach members some time after it has begun costs no attempt.
+func TestReachedLate(t *testing.T) {
+	t.Parallel()
+	r := newRunning(t, "3.6.16", 1)
+	r.fill(10)
+	order, member := onVolume(r.backup()), r.cluster.Member("m1")
+	member.Stop()
+	var out bytes.Buffer
+	r.in.Out = &out
+	ended := make(chan int, 1)
+	go func() { ended <- runner.Obey(t.Context(), []string{order.Encode()}, r.in) }()
+	select {
+	case <-ended:
+		t.Fatalf("it does not wait for a member to answer: %s", &out)
+	case <-time.After(3 * time.Second):
+	}
+	member.Start("3.6.16")
+	if exit := <-ended; exit != runner.ExitDone || !strings.Contains(out.String(), "no member answers yet") {
+		t.Errorf("exit code %d: %s", exit, &out)
 	}
 }
 

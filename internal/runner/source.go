@@ -25,6 +25,11 @@ const (
 	patience = 10 * time.Second
 	// beginsWithin is how long a member may take for the first bytes of a snapshot: it writes what it has in memory first.
 	beginsWithin = 30 * time.Second
+	// reachedWithin is how long a Job waits for the first member that answers. A NetworkPolicy lets a Pod in once its engine has learnt
+	// the Pod's address, which is after the Pod has begun, and each attempt is another Pod.
+	reachedWithin = 30 * time.Second
+	// askAgain is the pause between two rounds in which nobody answers.
+	askAgain = time.Second
 )
 
 // candidate is a member that may send the snapshot, and what it said of itself.
@@ -50,7 +55,7 @@ func (j job) begin(ctx context.Context) (source, error) {
 	if err != nil {
 		return source{}, &sourceError{"no member can be asked", err}
 	}
-	fit, unfit := rank(j.ask(ctx, config), j.Backup.ClusterID)
+	fit, unfit := rank(j.reach(ctx, config), j.Backup.ClusterID)
 	for _, c := range fit {
 		s, err := j.take(ctx, c)
 		if err == nil {
@@ -64,6 +69,24 @@ func (j job) begin(ctx context.Context) (source, error) {
 		}
 	}
 	return source{}, &sourceError{"no member can send a snapshot", oneLine(unfit)}
+}
+
+// reach asks all members until one of them answers, or it has taken too long.
+func (j job) reach(ctx context.Context, config *tls.Config) []candidate {
+	limited, cancel := context.WithTimeout(ctx, reachedWithin)
+	defer cancel()
+	for {
+		all := j.ask(ctx, config)
+		if slices.ContainsFunc(all, func(c candidate) bool { return !etcd.IsAway(c.err) }) {
+			return all
+		}
+		j.say.progress(0, 0, "no member answers yet; they are asked again")
+		select {
+		case <-limited.Done():
+			return all
+		case <-time.After(askAgain):
+		}
+	}
 }
 
 // ask asks all members at once what they say of themselves.
