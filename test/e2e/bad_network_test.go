@@ -101,6 +101,7 @@ func minorities(u *undisturbed) {
 			setSize(u.c, 3)
 		})
 		Expect(elections).To(BeNumerically("<=", 1), "the leader may be the one that leaves")
+		Expect(u.gap).To(BeNumerically("<", outage))
 	})
 }
 

@@ -37,22 +37,26 @@ func underLoad() {
 
 	It("fault 15: a leader's Pod that is deleted", func() {
 		known := members(c)
-		busy(c, func() {
+		result, _ := busy(c, func() {
 			_, leader, _ := standing(c)
 			comesBack(c, deletePod(c, leader))
 			settles(c)
 		})
+		Expect(result.Gap).To(BeNumerically("<", outage))
 		isHandedOver(c)
 		Expect(members(c)).To(Equal(known))
 	})
 
 	It("fault 16: a leader that is killed", func() {
 		known, before := members(c), uids(c)
-		busy(c, func() {
+		watch := watchElections(c)
+		result, _ := busy(c, func() {
 			_, leader, _ := standing(c)
 			killAtOnce(c, leader)
 			settles(c)
 		})
+		Expect(watch.end()).To(Equal(1), "elections")
+		Expect(result.Gap).To(BeNumerically("<", outage))
 		Expect(members(c)).To(Equal(known))
 		Expect(uids(c)).To(Equal(before), "no Pod was deleted")
 	})
@@ -69,18 +73,22 @@ func underLoad() {
 
 	It("fault 18: a volume that is lost", func() {
 		victim, _ := aFollower(c)
-		busy(c, func() {
+		watch := watchElections(c)
+		result, _ := busy(c, func() {
 			loseVolume(c, victim.Name)
 			settles(c)
 		})
+		Expect(watch.end()).To(BeZero(), "elections")
+		Expect(result.Gap).To(BeNumerically("<", outage))
 		Expect(members(c)).To(And(HaveLen(3), Not(HaveKey(victim.Name))))
 	})
 
 	It("a flag that is changed: members restart one at a time", func() {
 		known := members(c)
-		busy(c, func() {
+		result, _ := busy(c, func() {
 			rollsCarefully(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = 5000 })
 		})
+		Expect(result.Gap).To(BeNumerically("<", outage))
 		isHandedOver(c)
 		Expect(members(c)).To(Equal(known))
 		for _, p := range pods(c) {
@@ -92,7 +100,7 @@ func underLoad() {
 		discard(c)
 		c = create(newCluster(namespace, "scaled", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		id = now(c).Status.ClusterID
-		busy(c, func() {
+		result, _ := busy(c, func() {
 			for i, size := range []int32{3, 5, 7, 5, 3, 1} {
 				begun := time.Now()
 				[]func(*v1alpha1.EtcdCluster, int32){resize, scale}[i%2](c, size)
@@ -100,5 +108,6 @@ func underLoad() {
 				AddReportEntry(fmt.Sprintf("to size %d", size), time.Since(begun).Round(time.Millisecond).String())
 			}
 		})
+		Expect(result.Gap).To(BeNumerically("<", outage))
 	})
 }

@@ -54,7 +54,7 @@ func onNodes() {
 	It("fault 23: every node is drained in turn, leadership leaves first, and clients write on", func() {
 		known, on := members(patient), places(patient)
 		watching := callWitness(patient)
-		busy(patient, func() {
+		_, beats := busy(patient, func() {
 			for _, member := range slices.Sorted(maps.Keys(on)) {
 				node := on[member]
 				By("draining " + node)
@@ -70,6 +70,7 @@ func onNodes() {
 		Expect(watching.Fewest()).To(Equal(2))
 		Expect(members(patient)).To(Equal(known), "the members are the same")
 		Expect(places(patient)).To(Equal(on), "a volume of this cluster stays on its node")
+		Expect(beats.Gap).To(BeNumerically("<", outage))
 		tells(patient, "LeaderMoved")
 	})
 

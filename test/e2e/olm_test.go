@@ -63,6 +63,7 @@ func throughOLM() {
 		Expect(clients.acked).To(BeNumerically(">", 1000))
 		Expect(clients.failed).To(BeEmpty())
 		measured("longest write during two updates", clients.longest)
+		Expect(clients.longest).To(BeNumerically("<", outage))
 	})
 
 	It("heals and scales the cluster that the older release made", func() {

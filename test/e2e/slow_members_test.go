@@ -60,6 +60,7 @@ func slowDisks(u *undisturbed) {
 				Expect(mean).To(BeNumerically(">", 0.3), "the disk is as slow as it should be")
 				slow(0)
 			})
+			AddReportEntry("longest time without a write", u.gap.String())
 			if role == oneFollower { // a leader leads on, or loses an election: both is etcd's
 				u.costsLittle(oneFollower, elections)
 			}

@@ -20,6 +20,7 @@ type undisturbed struct {
 	c             *v1alpha1.EtcdCluster
 	o             *operator
 	known, before map[string]string
+	gap           time.Duration // in which nobody could write, during the last fault
 }
 
 // roles are those that a member may have when a fault begins.
@@ -46,10 +47,11 @@ func (u *undisturbed) chosen(role string) string {
 func (u *undisturbed) during(happens func()) int {
 	GinkgoHelper()
 	watch := watchElections(u.c)
-	busy(u.c, func() {
+	result, _ := busy(u.c, func() {
 		happens()
 		settles(u.c)
 	})
+	u.gap = result.Gap
 	won := watch.end()
 	AddReportEntry("elections", won)
 	return won
@@ -76,6 +78,7 @@ func (u *undisturbed) stays(via ...*netfault.Network) {
 // the leader, and else nothing.
 func (u *undisturbed) costsLittle(role string, elections int) {
 	GinkgoHelper()
+	Expect(u.gap).To(BeNumerically("<", outage))
 	if role == theLeader {
 		Expect(elections).To(Equal(1))
 		return

@@ -178,11 +178,14 @@ func usersUnderLoad() {
 		c := create(newCluster(namespace, "switched"))
 		newRole(c, "everything", "")
 		isInPlace(newUser(c, "client", v1alpha1.CertificateAuthentication, "everything"))
-		beats := busy(c, func() {
+		watch := watchElections(c)
+		result, beats := busy(c, func() {
 			switchAuth(c, true)
 			time.Sleep(2 * time.Second)
 			switchAuth(c, false)
 		})
+		Expect(watch.end()).To(BeZero(), "elections")
 		Expect(beats.Failed).To(BeZero())
+		Expect(result.Gap).To(BeNumerically("<", outage))
 	})
 }
