@@ -1,0 +1,58 @@
+package volumes_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/volumes"
+)
+
+// A volume is mounted, grows in use, and leaves neither a device nor a file.
+func TestVolumeComesAndGoes(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	if _, err := exec.LookPath("mkfs.xfs"); err != nil {
+		t.Skip("needs mkfs.xfs")
+	}
+	s := volumes.Store{Dir: t.TempDir()}
+	t.Cleanup(func() { _ = s.Delete("pv") }) // after a failure only
+	for range 2 {
+		if err := s.Create(t.Context(), "pv", 64<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(s.Dir, "pv.img")
+	if found := devices(t, file); len(found) != 1 {
+		t.Errorf("devices of the volume: %v", found)
+	}
+	if err := os.WriteFile(filepath.Join(s.Path("pv"), "content"), make([]byte, 1<<20), 0o600); err != nil {
+		t.Error(err)
+	}
+	if err := s.Grow(t.Context(), "pv", 128<<20); err != nil {
+		t.Error(err)
+	}
+	if err := s.Delete("pv"); err != nil {
+		t.Fatal(err)
+	}
+	if found := devices(t, file); len(found) != 0 {
+		t.Errorf("devices are left: %v", found)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("the file is left: %v", err)
+	}
+}
+
+func devices(t *testing.T, file string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "losetup", "--noheadings", "--output=NAME,DIO", "--associated", file).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s", out)
+	return strings.Fields(strings.ReplaceAll(strings.TrimSpace(string(out)), " ", "/"))
+}
