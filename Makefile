@@ -13,7 +13,12 @@ IMAGE := registry.example/$(REPOSITORY)
 REGISTRY ?= 127.0.0.1:5000
 # Give IMG to push to, or deploy from, somewhere else. Without it `make deploy` uses exactly what `make images` pushed last.
 IMG ?=
+# What builds the Dockerfile: docker, podman or buildah. BUILDER is the image with Go, BUILD_FLAGS and PUSH_FLAGS are its own, such as
+# PUSH_FLAGS=--tls-verify=false with the latter two for a registry without TLS.
 CONTAINER_TOOL ?= docker
+BUILDER ?=
+BUILD_FLAGS ?=
+PUSH_FLAGS ?=
 # The published release before this one, which Operator Lifecycle Manager updates from, such as etcd-operator.v0.6.0.
 REPLACES ?=
 # Give IMAGE_REGISTRY=host[:port][/path] to have dist/bundle, whose images are the digests that this registry holds.
@@ -64,6 +69,8 @@ PURE_PACKAGES = ./internal/archive/boltstream ./internal/backup ./internal/inpla
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt
 manifest_image = $(or $(IMG),$(if $(wildcard $(pushed)),$(file <$(pushed)),$(IMAGE):$(TAG)))
+# Seconds since 1970 as a time, by GNU's date or by that of BSD and macOS.
+rfc3339 = $(shell date -u -d @$(1) +%FT%TZ 2>/dev/null || date -u -r $(1) +%FT%TZ)
 say = @printf '\n==> %s\n'
 
 ##@ Start here
@@ -245,19 +252,20 @@ images: ## Build the image with ko and push it to the local registry, or to IMG
 	@printf '%s@%s\n' "$(or $(IMG),$(IMAGE):$(TAG))" "$$(cat $(BIN)/image.digest)" >$(pushed)
 
 .PHONY: image-tarball
-image-tarball: ## Build the image with ko into dist/etcd-operator.tar; needs no registry
+image-tarball: ## Build the image with ko into dist/etcd-operator.tar, which docker load reads; needs no Docker and no registry
 	$(say) "build dist/etcd-operator.tar"
 	@$(build) -C hack/packaging run ./images -source=$(CURDIR) -tag=$(or $(IMG),$(IMAGE):$(TAG)) -tarball=$(CURDIR)/dist/etcd-operator.tar
 
 .PHONY: docker-build
-docker-build: image-tarball ## Load the image that ko makes, which releases have, into Docker (IMG=…, CONTAINER_TOOL=…)
-	$(say) "load $(or $(IMG),$(IMAGE):$(TAG)) into $(CONTAINER_TOOL)"
-	@$(CONTAINER_TOOL) load --input dist/etcd-operator.tar
+docker-build: ## Build the image with the Dockerfile (IMG=…, CONTAINER_TOOL=docker|podman|buildah)
+	$(say) "build $(or $(IMG),$(IMAGE):$(TAG)) with $(CONTAINER_TOOL)"
+	@$(CONTAINER_TOOL) build --tag $(or $(IMG),$(IMAGE):$(TAG)) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION) \
+	  --build-arg CREATED=$(call rfc3339,$(SOURCE_DATE_EPOCH)) $(if $(BUILDER),--build-arg BUILDER=$(BUILDER)) $(BUILD_FLAGS) .
 
 .PHONY: docker-push
 docker-push: ## Push the image that docker-build made (IMG=…)
 	$(say) "push $(or $(IMG),$(IMAGE):$(TAG)) with $(CONTAINER_TOOL)"
-	@$(CONTAINER_TOOL) push $(or $(IMG),$(IMAGE):$(TAG))
+	@$(CONTAINER_TOOL) push $(PUSH_FLAGS) $(or $(IMG),$(IMAGE):$(TAG))
 
 .PHONY: install-manifest
 install-manifest: $(BIN)/kustomize manifests ## Write dist/install.yaml: everything to install, in one file (IMG=…)

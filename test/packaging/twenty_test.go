@@ -165,6 +165,7 @@ func Test12CatalogNamesWhatIsPublished(t *testing.T) {
 
 // theirs are images of others that this repository names.
 var theirs = []string{
+	"docker.io/library/golang",                   // what the Dockerfile builds with
 	"gcr.io/etcd-development/etcd",               // what the operator runs
 	"quay.io/operator-framework/scorecard-test",  // Operator SDK's tests of bundles
 	"quay.io/operator-framework/scorecard-untar", // what its scorecard starts
