@@ -149,14 +149,16 @@ func clusterOf(seen Seen) Cluster {
 
 // lastVerified is when the newest verified backup of a cluster was begun; zero if there is none.
 func lastVerified(all []v1alpha1.EtcdBackup, uid string) time.Time {
-	var last time.Time
-	for _, b := range all {
-		verified := b.Status.Verified != nil && b.Status.StartedAt != nil && b.Status.ClusterUID == uid
-		if verified && b.Status.StartedAt.After(last) {
-			last = b.Status.StartedAt.Time
+	var verified []*v1alpha1.EtcdBackup
+	for i := range all {
+		if b := &all[i]; b.Status.Verified != nil && b.Status.StartedAt != nil && b.Status.ClusterUID == uid {
+			verified = append(verified, b)
 		}
 	}
-	return last
+	if len(verified) == 0 {
+		return time.Time{}
+	}
+	return v1alpha1.NewestFirst(verified, v1alpha1.AgeOf)[0].Time
 }
 
 // answering are the members that answer linearizable reads and can send a snapshot.

@@ -154,6 +154,27 @@ func TestNewestVerified(t *testing.T) {
 	}
 }
 
+// TestNewestVerifiedDespiteClocks: a backup for the future keeps no trial from being made on each day until then.
+func TestNewestVerifiedDespiteClocks(t *testing.T) {
+	s := seen()
+	for revision, began := range []time.Time{start.AddDate(10, 0, 0), start.Add(-time.Hour)} {
+		b := v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{ClusterUID: "c-uid", ClusterID: "c", Revision: int64(5 + revision)}}
+		b.Status.Conditions = []metav1.Condition{{
+			Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(start.Add(-time.Hour * time.Duration(3-2*revision))),
+		}}
+		b.Status.StartedAt, b.Status.Verified = &metav1.Time{Time: began}, &v1alpha1.Verification{}
+		s.Others = append(s.Others, b)
+	}
+	if got := backup.Look(s).Cluster.LastVerified; !got.Equal(start.Add(-time.Hour)) {
+		t.Errorf("the newest is of %s", got)
+	}
+	s.Others = s.Others[:1]
+	if got := backup.Look(s).Cluster.LastVerified; !got.Equal(start.Add(-3 * time.Hour)) {
+		t.Errorf("the one for the future is of %s", got)
+	}
+}
+
 // TestFactsOfTheJob: whose it is, and what its last lines say.
 func TestFactsOfTheJob(t *testing.T) {
 	s := seen()

@@ -1,11 +1,10 @@
 package backupstore
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -44,7 +43,7 @@ type listing struct {
 // deleted because of what is not in a list with gaps.
 func list(v View, found []task.Found, total int) listing {
 	l := listing{
-		view: v, found: sorted(found), lost: max(total-len(found), 0),
+		view: v, found: sorted(found, v.Now), lost: max(total-len(found), 0),
 		byPath: map[string]task.Found{}, standing: map[string]*v1alpha1.EtcdBackup{}, shows: map[string]bool{}, taken: map[string]bool{},
 	}
 	for _, f := range l.found {
@@ -66,12 +65,19 @@ func list(v View, found []task.Found, total int) listing {
 	return l
 }
 
-// sorted is what was found, the newest first.
-func sorted(found []task.Found) []task.Found {
-	all := slices.Clone(found)
-	slices.SortFunc(all, func(a, b task.Found) int {
-		return cmp.Or(b.Backup.StartedAt.Compare(a.Backup.StartedAt), strings.Compare(a.Path, b.Path))
+// sorted is what was found, the newest first. What was begun at a time that has not come counts as of now.
+func sorted(found []task.Found, now time.Time) []task.Found {
+	ranked := v1alpha1.NewestFirst(found, func(f task.Found) v1alpha1.BackupAge {
+		at := f.Backup.StartedAt
+		if at.After(now) {
+			at = now
+		}
+		return v1alpha1.BackupAge{ClusterID: f.Backup.ClusterID, Revision: f.Backup.Revision, Time: at, Name: f.Path}
 	})
+	all := make([]task.Found, len(ranked))
+	for i := range ranked {
+		all[i] = ranked[i].Backup
+	}
 	return slices.CompactFunc(all, func(a, b task.Found) bool { return a.Path == b.Path })
 }
 

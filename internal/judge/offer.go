@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"cmp"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -36,25 +34,22 @@ func offer(s Snapshot) cluster.Offer {
 // newestVerified is the newest verified backup of the data that the cluster has. One of an earlier cluster of its name, or of this one
 // before it was restored, has revisions that cannot be compared with those of now: only a person may choose it.
 func newestVerified(s Snapshot) *v1alpha1.EtcdBackup {
-	var best *v1alpha1.EtcdBackup
+	var all []*v1alpha1.EtcdBackup
 	for i := range s.Backups {
-		if b := &s.Backups[i]; isOffered(s.Cluster, b) && (best == nil || isOlder(best, b)) {
-			best = b
+		if b := &s.Backups[i]; isOffered(s.Cluster, b) {
+			all = append(all, b)
 		}
 	}
-	return best
+	if len(all) == 0 {
+		return nil
+	}
+	return v1alpha1.NewestFirst(all, v1alpha1.AgeOf)[0].Backup
 }
 
 func isOffered(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) bool {
 	return b.Status.ClusterUID == string(c.UID) && b.Status.ClusterID == c.Status.ClusterID && c.Status.ClusterID != "" &&
 		b.DeletionTimestamp == nil && b.Status.StartedAt != nil && restore.IsComplete(b) &&
 		meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
-}
-
-func isOlder(b, than *v1alpha1.EtcdBackup) bool {
-	order := cmp.Or(b.Status.StartedAt.Compare(than.Status.StartedAt.Time), cmp.Compare(b.Status.Revision, than.Status.Revision),
-		cmp.Compare(b.Name, than.Name))
-	return order < 0
 }
 
 // request is the EtcdRestore that the operator makes, or has made, because the loss was accepted by the name of a backup.

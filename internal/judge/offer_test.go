@@ -69,6 +69,18 @@ func TestOfferIsTheNewestVerifiedBackup(t *testing.T) {
 	}
 }
 
+// TestOfferIsOfTheHighestRevision: the clock of a node that was late, or ahead, chooses no older data.
+func TestOfferIsOfTheHighestRevision(t *testing.T) {
+	for about, began := range map[string]time.Time{"late": now.AddDate(-50, 0, 0), "ahead": now.AddDate(10, 0, 0)} {
+		s := wrecked(t)
+		s.verified("older", 50).Status.StartedAt = &metav1.Time{Time: now.AddDate(10, 0, 0)}
+		s.verified("newest", 66).Status.StartedAt = &metav1.Time{Time: began}
+		if o := s.look().Offer; o.Backup != "newest" {
+			t.Errorf("%s: offered: %+v", about, o)
+		}
+	}
+}
+
 // TestBackupsAreReadWhereQuorumMayBeLost: a cluster that serves reads none, and nothing is asked of the API server itself.
 func TestBackupsAreReadWhereQuorumMayBeLost(t *testing.T) {
 	for serves, s := range map[bool]*scene{true: newScene(t), false: wrecked(t)} {

@@ -97,8 +97,11 @@ func SourceOf(b *v1alpha1.EtcdBackup) string {
 	return folder[1] + "/" + folder[2]
 }
 
+// candidate is a backup that could be restored, and when it counts as begun.
+type candidate = v1alpha1.Ranked[*v1alpha1.EtcdBackup]
+
 // candidates are the backups in the store that could be restored by anybody, of whichever cluster, the newest first.
-func candidates(want Wish, all []v1alpha1.EtcdBackup) []*v1alpha1.EtcdBackup {
+func candidates(want Wish, all []v1alpha1.EtcdBackup) []candidate {
 	var found []*v1alpha1.EtcdBackup
 	for i := range all {
 		b := &all[i]
@@ -106,17 +109,14 @@ func candidates(want Wish, all []v1alpha1.EtcdBackup) []*v1alpha1.EtcdBackup {
 			found = append(found, b)
 		}
 	}
-	slices.SortFunc(found, func(a, b *v1alpha1.EtcdBackup) int {
-		return cmp.Or(began(b).Compare(began(a)), cmp.Compare(b.Status.Revision, a.Status.Revision), strings.Compare(a.Name, b.Name))
-	})
-	return found
+	return v1alpha1.NewestFirst(found, v1alpha1.AgeOf)
 }
 
 // newest is the newest backup of the cluster that is meant and not newer than is asked for.
 func newest(want Wish, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
-	for _, b := range candidates(want, all) {
-		if SourceOf(b) == want.source() && !isNewer(b, want.At) {
-			return b
+	for _, c := range candidates(want, all) {
+		if SourceOf(c.Backup) == want.source() && !isNewer(c, want.At) {
+			return c.Backup
 		}
 	}
 	return nil
@@ -128,18 +128,18 @@ func none(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore)
 		return fmt.Sprintf("there is no EtcdBackupStore %s in this namespace: create it, and the backups that lie in it are found", want.Store)
 	}
 	var sources []string
-	var oldest *v1alpha1.EtcdBackup
-	for _, b := range candidates(want, all) {
-		if sources = append(sources, SourceOf(b)); SourceOf(b) == want.source() {
-			oldest = b
+	var oldest candidate
+	for _, c := range candidates(want, all) {
+		if sources = append(sources, SourceOf(c.Backup)); SourceOf(c.Backup) == want.source() {
+			oldest = c
 		}
 	}
 	ready := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReady)
 	missing := fmt.Sprintf("EtcdBackupStore %s has no backup of cluster %s", want.Store, want.source())
 	switch {
-	case oldest != nil:
+	case oldest.Backup != nil:
 		return fmt.Sprintf("%s that is not newer than %s: the oldest is EtcdBackup %s of revision %d, begun at %s", missing, want.At,
-			oldest.Name, oldest.Status.Revision, began(oldest).UTC().Format(time.RFC3339))
+			oldest.Backup.Name, oldest.Backup.Status.Revision, oldest.Time.UTC().Format(time.RFC3339))
 	case len(sources) > 0:
 		slices.Sort(sources)
 		return fmt.Sprintf("%s that is complete; it has backups of %s: name one of these in %s",
@@ -161,19 +161,12 @@ func enumerate(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func began(b *v1alpha1.EtcdBackup) time.Time {
-	if b.Status.StartedAt == nil {
-		return time.Time{}
-	}
-	return b.Status.StartedAt.Time
-}
-
-func isNewer(b *v1alpha1.EtcdBackup, limit string) bool {
+func isNewer(c candidate, limit string) bool {
 	if revision, err := strconv.ParseInt(limit, 10, 64); err == nil {
-		return b.Status.Revision > revision
+		return c.Backup.Status.Revision > revision
 	}
 	if moment, err := time.Parse(time.RFC3339, limit); err == nil {
-		return began(b).After(moment)
+		return c.Time.After(moment)
 	}
 	return limit != "" && limit != "latest" // what is not understood is never taken for the newest
 }

@@ -133,3 +133,28 @@ func TestChooseForTheSpec(t *testing.T) {
 		}
 	}
 }
+
+// TestChooseDespiteClocks: within one cluster ID the newest is that of the highest revision, whatever the clocks of nodes were. Across cluster
+// IDs one for the future counts by when it was seen.
+func TestChooseDespiteClocks(t *testing.T) {
+	of := func(name, id string, revision int64, began, created time.Time) v1alpha1.EtcdBackup {
+		b := newBackup(name, revision, began)
+		b.Status.ClusterID, b.CreationTimestamp = id, metav1.NewTime(created)
+		b.Status.Conditions[0].LastTransitionTime = b.CreationTimestamp
+		return b
+	}
+	all := []v1alpha1.EtcdBackup{
+		of("ahead", "c0", 90, start.AddDate(10, 0, 0), start.Add(-5*time.Hour)),
+		of("first", "c1", 10, start.Add(-3*time.Hour), start.Add(-3*time.Hour)),
+		of("late", "c1", 30, time.Unix(0, 0), start.Add(-time.Hour)),
+		of("middle", "c1", 20, start.Add(-2*time.Hour), start.Add(-2*time.Hour)),
+	}
+	store := &v1alpha1.EtcdBackupStore{}
+	for at, gives := range map[string]string{"latest": "late", "29": "middle", start.Add(-4 * time.Hour).Format(time.RFC3339): "ahead"} {
+		w := newWorld(t, v1alpha1.Restore{Store: "offsite", At: at})
+		chosen, problem := restore.Choose(restore.Begin(w.view.Cluster), all, store)
+		if chosen == nil || chosen.Name != gives {
+			t.Errorf("%s gives %v (%s), and not %s", at, chosen, problem, gives)
+		}
+	}
+}

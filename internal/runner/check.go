@@ -97,6 +97,9 @@ func (j job) describe(ctx context.Context, entry archive.Entry) (task.Found, err
 	found := task.Found{Path: entry.Folder.String(), Backup: factsOf(m)}
 	switch {
 	case err == nil:
+		if f := &found.Backup; f.StartedAt.After(j.Now()) && !entry.Newest.After(j.Now()) {
+			f.StartedAt = entry.Newest // the node that wrote it had a wrong clock
+		}
 		return found, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return task.Found{}, nil

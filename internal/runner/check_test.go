@@ -91,6 +91,18 @@ func TestManyBackups(t *testing.T) {
 	}
 }
 
+// TestManifestOfTheFuture: what a node with a wrong clock has written was begun when the store has it from, if that clock is right.
+func TestManifestOfTheFuture(t *testing.T) {
+	w := newWorld(t)
+	w.backedUp("uid-1", database(t, 1), func(j *archive.Job) { j.Manifest.StartedAt = time.Now().AddDate(10, 0, 0) })
+	w.age("v1/default/example/uid-1", 1000*time.Hour)
+	written, err := os.Stat(w.file("v1/default/example/uid-1/manifest.json"))
+	must(t, err)
+	if began := w.says(check(task.CheckOrder{}))[0].Found.Backup.StartedAt; began.Sub(written.ModTime()).Abs() > time.Hour {
+		t.Errorf("it was begun at %s, and is in the store since %s", began, written.ModTime())
+	}
+}
+
 // TestSweep: what an upload has left is deleted when nobody can write to it any more, by the clock of the store. What has
 // a manifest never is.
 func TestSweep(t *testing.T) {

@@ -82,9 +82,9 @@ func made(seen Seen, b *v1alpha1.EtcdBackup) Made {
 		m.For = due
 	}
 	if m.Complete {
-		m.Started = m.For
+		m.Started, m.ClusterID, m.Revision = m.For, s.ClusterID, s.Revision
 		if s.StartedAt != nil {
-			m.Started = s.StartedAt.Time
+			m.Started = v1alpha1.BegunAt(b)
 		}
 	}
 	if s.LockedUntil != nil {

@@ -34,3 +34,48 @@ func TestBackupThatMayYetBeRestoredStays(t *testing.T) {
 		}
 	}
 }
+
+// ofSchedule is a backup that the schedule of cluster u has made for that time.
+func ofSchedule(name string, due, created, began time.Time, revision int64, phase v1alpha1.BackupPhase) v1alpha1.EtcdBackup {
+	b := v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{v1alpha1.LabelScheduled: "true"}, CreationTimestamp: metav1.NewTime(created),
+		Annotations: map[string]string{v1alpha1.AnnotationClusterUID: "u", v1alpha1.AnnotationScheduledFor: due.Format(time.RFC3339)},
+	}}
+	b.Spec = v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "offsite"}
+	b.Status = v1alpha1.EtcdBackupStatus{Phase: phase, ClusterUID: "u", ClusterID: "c", Revision: revision}
+	complete := metav1.ConditionFalse
+	if phase == v1alpha1.BackupComplete {
+		complete, b.Status.StartedAt = metav1.ConditionTrue, &metav1.Time{Time: began}
+	}
+	b.Status.Conditions = []metav1.Condition{
+		{Type: v1alpha1.ConditionComplete, Status: complete, Message: "the disk is full", LastTransitionTime: metav1.NewTime(created)},
+		{Type: v1alpha1.ConditionVerified, Status: complete},
+	}
+	return b
+}
+
+// TestReportDespiteClocks: a backup for the future is neither the newest for ten years nor hides that all others fail.
+func TestReportDespiteClocks(t *testing.T) {
+	now, future := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC), time.Date(2036, 11, 24, 12, 0, 0, 0, time.UTC)
+	c := v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", CreationTimestamp: metav1.NewTime(now.AddDate(-1, 0, 0))}}
+	c.Spec.Backup, c.Status.ClusterID = &v1alpha1.Backup{Store: "offsite", Schedule: "@hourly"}, "c"
+	store := v1alpha1.EtcdBackupStore{}
+	store.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+	hours := func(n time.Duration) time.Time { return now.Add(-n * time.Hour) }
+	seen := schedule.Seen{Cluster: &c, Store: &store, Now: now, Backups: []v1alpha1.EtcdBackup{
+		ofSchedule("ahead", future, hours(4), future, 5, v1alpha1.BackupComplete),
+		ofSchedule("good", hours(3), hours(3), hours(3), 6, v1alpha1.BackupComplete),
+		ofSchedule("failed", hours(1), hours(1), hours(1), 0, v1alpha1.BackupFailed),
+	}}
+	status := schedule.Report(seen, schedule.Look(seen), schedule.Rest{}, nil)
+	if status.Last == nil || status.Last.Name != "good" || status.Verified.Name != "good" {
+		t.Errorf("newest %+v, verified %+v", status.Last, status.Verified)
+	}
+	if got := status.Conditions[0]; got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "failed has failed") {
+		t.Errorf("BackedUp is %s: %s", got.Status, got.Message)
+	}
+	seen.Backups = seen.Backups[:1]
+	if status = schedule.Report(seen, schedule.Look(seen), schedule.Rest{}, nil); !status.Last.Time.Equal(&metav1.Time{Time: hours(4)}) {
+		t.Errorf("the one for the future is of %s", status.Last.Time)
+	}
+}

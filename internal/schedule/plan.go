@@ -96,17 +96,12 @@ func Name(of string, due time.Time) string {
 	return cluster.BackupName(of, due.UTC().Format("20060102-1504"))
 }
 
-// last is for when the newest backup was, and whether there was one: if not, it is since when there is the cluster. A backup
-// for a time that has not come was made by a clock that was ahead: it counts for when it was made, and not at all if that has not come
-// either.
+// last is for when the newest backup was, and whether there was one: if not, it is since when there is the cluster. A backup that was
+// created at a time that has not come does not count.
 func (v View) last() (last time.Time, was bool) {
 	last = v.Created
 	for _, m := range v.Made {
-		at := m.For
-		if at.After(v.Now) {
-			at = m.Created
-		}
-		if at.After(last) && !at.After(v.Now) {
+		if at := m.due(v.Now); at.After(last) && !at.After(v.Now) {
 			last, was = at, true
 		}
 	}

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,18 +41,19 @@ const longest = 1024
 
 // newest is the backup of the cluster with the newest data for which that is so.
 func newest(seen Seen, is func(*v1alpha1.EtcdBackup) bool) *v1alpha1.BackupPoint {
-	var best *v1alpha1.EtcdBackup
+	var all []*v1alpha1.EtcdBackup
 	for i := range seen.Backups {
 		b := &seen.Backups[i]
 		ours := b.Status.ClusterUID == string(seen.Cluster.UID) && b.DeletionTimestamp == nil && b.Status.StartedAt != nil
-		if ours && is(b) && (best == nil || best.Status.StartedAt.Before(b.Status.StartedAt)) {
-			best = b
+		if ours && is(b) {
+			all = append(all, b)
 		}
 	}
-	if best == nil {
+	if len(all) == 0 {
 		return nil
 	}
-	return &v1alpha1.BackupPoint{Name: best.Name, Time: *best.Status.StartedAt, Revision: best.Status.Revision}
+	best := v1alpha1.NewestFirst(all, v1alpha1.AgeOf)[0]
+	return &v1alpha1.BackupPoint{Name: best.Backup.Name, Time: metav1.NewTime(best.Time), Revision: best.Backup.Status.Revision}
 }
 
 func backedUp(seen Seen, v View, step Step, err error) metav1.Condition {
@@ -89,7 +89,7 @@ func (v View) ended() (Made, bool) {
 	if len(all) == 0 {
 		return Made{}, false
 	}
-	return slices.MaxFunc(all, func(a, b Made) int { return cmp.Or(a.For.Compare(b.For), cmp.Compare(a.Name, b.Name)) }), true
+	return newestFirst(all, v.Now)[0].Backup, true
 }
 
 // coming says what is next.

@@ -1,10 +1,11 @@
 package schedule
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
 // Made is one backup that the schedule of a cluster has made, in the store that the cluster names now.
@@ -14,12 +15,14 @@ type Made struct {
 	Created  time.Time // by the API server's clock
 	Deleting bool      // its object is on its way out
 
-	Complete bool      // it is in the store
-	Failed   bool      // it never will be
-	Started  time.Time // when its snapshot was begun; zero if it is not complete
-	Proof    Proof
-	Locked   time.Time // until when the store refuses to delete it
-	InUse    string    // what is restored from it, or that it is being verified; empty if nothing is
+	Complete  bool      // it is in the store
+	ClusterID string    // of the data; empty if it is not complete
+	Revision  int64     // of the data; 0 if it is not complete
+	Failed    bool      // it never will be
+	Started   time.Time // when its snapshot was begun; zero if it is not complete
+	Proof     Proof
+	Locked    time.Time // until when the store refuses to delete it
+	InUse     string    // what is restored from it, or that it is being verified; empty if nothing is
 }
 
 // Proof says what is known of a backup that is complete.
@@ -41,6 +44,29 @@ type Keep struct {
 	Daily, Weekly, Monthly, Yearly int           // the newest one of each of so many days, weeks, months and years that have any
 }
 
+// due is for when the backup was. One for a time that has not come was made by a clock that was ahead: it counts for when it was made.
+func (m Made) due(now time.Time) time.Time {
+	if m.For.After(now) {
+		return m.Created
+	}
+	return m.For
+}
+
+// begun is when the data of the backup is of, with the same correction.
+func (m Made) begun(now time.Time) time.Time {
+	if m.Started.After(now) {
+		return m.Created
+	}
+	return m.Started
+}
+
+// newestFirst sorts backups by when they were due, and those of one cluster ID by their revisions.
+func newestFirst(made []Made, now time.Time) []v1alpha1.Ranked[Made] {
+	return v1alpha1.NewestFirst(made, func(m Made) v1alpha1.BackupAge {
+		return v1alpha1.BackupAge{ClusterID: m.ClusterID, Revision: m.Revision, Time: m.due(now), Name: m.Name}
+	})
+}
+
 // A Goner is a backup that is to go, and why.
 type Goner struct{ Name, Because string }
 
@@ -51,9 +77,9 @@ func Goers(all []Made, keep Keep, zone *time.Location, now time.Time) (goers []G
 		return nil, ""
 	}
 	made := slices.DeleteFunc(slices.Clone(all), func(m Made) bool { return m.Deleting })
-	slices.SortFunc(made, func(a, b Made) int {
-		return cmp.Or(b.For.Compare(a.For), b.Started.Compare(a.Started), cmp.Compare(a.Name, b.Name))
-	})
+	for i, ranked := range newestFirst(made, now) {
+		made[i] = ranked.Backup
+	}
 	if held := unproven(made); held != "" || len(made) == 0 {
 		return nil, held
 	}
@@ -108,10 +134,12 @@ func anchor(made []Made) string {
 func (k Keep) of(made []Made, zone *time.Location, now time.Time) map[string]bool {
 	kept := map[string]bool{}
 	good := slices.DeleteFunc(slices.Clone(made), func(m Made) bool { return m.Failed || !m.Complete })
-	slices.SortFunc(good, func(a, b Made) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Name, b.Name)) })
-	for i, m := range good {
-		if i < k.Count || k.Age > 0 && now.Sub(m.Started) < k.Age {
-			kept[m.Name] = true
+	ranked := v1alpha1.NewestFirst(good, func(m Made) v1alpha1.BackupAge {
+		return v1alpha1.BackupAge{ClusterID: m.ClusterID, Revision: m.Revision, Time: m.begun(now), Name: m.Name}
+	})
+	for i, m := range ranked {
+		if i < k.Count || k.Age > 0 && now.Sub(m.Time) < k.Age {
+			kept[m.Backup.Name] = true
 		}
 	}
 	for _, by := range []struct {
@@ -123,7 +151,7 @@ func (k Keep) of(made []Made, zone *time.Location, now time.Time) map[string]boo
 		{k.Monthly, func(t time.Time) string { return t.Format("2006-01") }},
 		{k.Yearly, func(t time.Time) string { return t.Format("2006") }},
 	} {
-		for _, name := range newestOfEach(good, by.most, func(m Made) string { return by.of(m.Started.In(zone)) }) {
+		for _, name := range newestOfEach(ranked, by.most, func(at time.Time) string { return by.of(at.In(zone)) }) {
 			kept[name] = true
 		}
 	}
@@ -131,14 +159,14 @@ func (k Keep) of(made []Made, zone *time.Location, now time.Time) map[string]boo
 }
 
 // newestOfEach are the newest of so many periods that have any.
-func newestOfEach(good []Made, most int, period func(Made) string) (names []string) {
+func newestOfEach(good []v1alpha1.Ranked[Made], most int, period func(time.Time) string) (names []string) {
 	last := ""
 	for _, m := range good {
 		if len(names) == most {
 			break
 		}
-		if p := period(m); p != last {
-			names, last = append(names, m.Name), p
+		if p := period(m.Time); p != last {
+			names, last = append(names, m.Backup.Name), p
 		}
 	}
 	return names

@@ -28,7 +28,7 @@ var steps = flag.Int("walk", 400, "steps of each random walk")
 // and
 //
 //	goers keep=(count=3 daily=7) now=TIME
-//	NAME AGE verified|untried|unproven|failed|running|deleting|locked|used ...
+//	NAME AGE verified|untried|unproven|failed|running|deleting|locked|used|seen=AGE|revision=N|id=ID ...
 func TestSchedule(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -165,7 +165,14 @@ func goers(t *testing.T, d *datadriven.TestData) string {
 		at := now.Add(-age)
 		m := schedule.Made{Name: words[0], For: at, Created: at, Started: at, Complete: true, Proof: schedule.Verified}
 		for _, word := range words[2:] {
+			word, value, _ := strings.Cut(word, "=")
 			switch word {
+			case "seen":
+				age, _ := time.ParseDuration(value)
+				m.Created = now.Add(-age)
+			case "revision":
+				m.Revision, _ = strconv.ParseInt(value, 10, 64)
+				m.ClusterID = "c"
 			case "untried":
 				m.Proof = schedule.Untried
 			case "unproven":

@@ -41,10 +41,11 @@ func ClusterOf(b *v1alpha1.EtcdBackup) string { return cmp.Or(b.Status.Cluster, 
 
 // TakenAt is when the snapshot was begun, and before it was, when the EtcdBackup was created.
 func TakenAt(b *v1alpha1.EtcdBackup) time.Time {
-	for _, at := range []*metav1.Time{b.Status.StartedAt, b.Status.FinishedAt} {
-		if !at.IsZero() {
-			return at.Time
-		}
+	if at := v1alpha1.BegunAt(b); !at.IsZero() {
+		return at
+	}
+	if at := b.Status.FinishedAt; !at.IsZero() {
+		return at.Time
 	}
 	return b.CreationTimestamp.Time
 }
@@ -66,11 +67,18 @@ func verified(b *v1alpha1.EtcdBackup) string {
 	}
 }
 
-// Newest sorts backups by when they were taken, the newest first.
+// Newest sorts backups, the newest first, as the operator does that chooses one.
 func Newest(backups []v1alpha1.EtcdBackup) []v1alpha1.EtcdBackup {
-	return slices.SortedFunc(slices.Values(backups), func(a, b v1alpha1.EtcdBackup) int {
-		return cmp.Or(TakenAt(&b).Compare(TakenAt(&a)), cmp.Compare(a.Name, b.Name))
+	ranked := v1alpha1.NewestFirst(backups, func(b v1alpha1.EtcdBackup) v1alpha1.BackupAge {
+		age := v1alpha1.AgeOf(&b)
+		age.Time = TakenAt(&b)
+		return age
 	})
+	sorted := make([]v1alpha1.EtcdBackup, len(ranked))
+	for i := range ranked {
+		sorted[i] = ranked[i].Backup
+	}
+	return sorted
 }
 
 // Best are the backups in the order in which a person would take them: verified ones first, the newest of these first.
