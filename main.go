@@ -23,6 +23,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/runner"
+	"github.com/etcd-operator/etcd-operator/internal/store"
 	etcdversion "github.com/etcd-operator/etcd-operator/internal/version"
 )
 
@@ -134,6 +135,8 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 	flags.StringVar(&chosen.LeaseNamespace, "leader-election-namespace", "", "namespace of the lease; default: the pod's own")
 	flags.StringVar(&chosen.TaskImage, "task-image", "", "image that Jobs of backups run; default: the one of the operator's own pod")
 	limitFlags(flags, &chosen.Limits)
+	flags.Var((*store.Endpoints)(&chosen.StoreEndpoints), store.EndpointsFlag, "endpoints that an EtcdBackupStore may have tokens sent to, "+
+		"separated by commas, such as https://storage.example:9000 or *.example.com; default: those of Amazon, Google and Azure only")
 	logging.BindFlags(flags)
 	if path := flag.Lookup("kubeconfig"); path != nil {
 		flags.Var(path.Value, path.Name, path.Usage)

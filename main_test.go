@@ -63,11 +63,11 @@ func TestParse(t *testing.T) {
 	}
 	chosen, _, err := parse([]string{
 		"--allowed-images=a/*", "--allowed-priority-classes=b", "--allowed-tolerations=c=d:NoExecute", "--allowed-labels=e,f",
-		"--allowed-annotations=g/h",
+		"--allowed-annotations=g/h", "--allowed-store-endpoints=https://i:1,*.j",
 	})
 	l := chosen.Limits
-	got := fmt.Sprint(l.Images, l.PriorityClasses, l.Tolerations, l.Labels, l.Annotations)
-	if err != nil || got != "[a/*] [b] [c=d:NoExecute] [e f] [g/h]" {
+	got := fmt.Sprint(l.Images, l.PriorityClasses, l.Tolerations, l.Labels, l.Annotations, chosen.StoreEndpoints)
+	if err != nil || got != "[a/*] [b] [c=d:NoExecute] [e f] [g/h] [https://i:1 *.j]" {
 		t.Errorf("limits: %s, %v", got, err)
 	}
 	if _, _, err := parse([]string{"--allowed-images=a*"}); err == nil || !strings.Contains(err.Error(), "allowed-images") {

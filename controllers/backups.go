@@ -8,6 +8,8 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/internal/jobs"
 )
 
 // addBackups adds the reconcilers of stores, backups, restores and schedules, which share how Jobs are made and read.
@@ -22,6 +24,7 @@ func addBackups(
 	shared := &tasks{client: manager.GetClient(), live: named{manager.GetAPIReader()}, logs: read, leads: leads}
 	image := &ownImage{
 		live: manager.GetAPIReader(), given: chosen.TaskImage, pod: client.ObjectKey{Namespace: chosen.PodNamespace, Name: chosen.PodName},
+		asked: jobs.Image{Endpoints: chosen.StoreEndpoints},
 	}
 	recorder := manager.GetEventRecorder("etcd-operator.dev/operator")
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{

@@ -60,6 +60,8 @@ type Options struct {
 	Images build.Images
 	// Limits are what EtcdClusters may ask for.
 	Limits limits.Limits
+	// StoreEndpoints are those that stores of backups may send tokens to, besides those of their providers.
+	StoreEndpoints []string
 	// HasOperatorCondition says that Operator Lifecycle Manager keeps an OperatorCondition
 	// of this operator. Its name is in the environment.
 	HasOperatorCondition bool

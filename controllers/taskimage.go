@@ -16,6 +16,7 @@ type ownImage struct {
 	live  client.Reader
 	pod   client.ObjectKey // empty outside of Kubernetes
 	given string
+	asked jobs.Image // what the administrator says about all Jobs
 
 	mutex sync.Mutex
 	found jobs.Image
@@ -27,7 +28,9 @@ const container = "manager"
 // get reads the Pod once: its image never changes without another Pod. Why says what to do if it is not known.
 func (o *ownImage) get(ctx context.Context) (image jobs.Image, why string) {
 	if o.given != "" {
-		return jobs.Image{Operator: o.given}, ""
+		image = o.asked
+		image.Operator = o.given
+		return image, ""
 	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -43,7 +46,8 @@ func (o *ownImage) get(ctx context.Context) (image jobs.Image, why string) {
 	}
 	for _, c := range pod.Spec.Containers {
 		if c.Name == container {
-			o.found = jobs.Image{Operator: c.Image, PullPolicy: c.ImagePullPolicy}
+			o.found = o.asked
+			o.found.Operator, o.found.PullPolicy = c.Image, c.ImagePullPolicy
 			return o.found, ""
 		}
 	}

@@ -18,8 +18,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
-// Image is what Jobs run: the operator's own image.
+// Image is what Jobs run: the operator's own image, and what its administrator says about all of them.
 type Image struct {
+	Endpoints   []string // that stores may send tokens to, besides those of their providers (store.Endpoints)
 	Operator    string
 	PullSecrets []corev1.LocalObjectReference
 	PullPolicy  corev1.PullPolicy

@@ -111,6 +111,7 @@ func least() corev1.ResourceList {
 
 // container is one of the operator's.
 func (p *pod) container(name string, order task.Order) corev1.Container {
+	order.Store.Allowed = p.image.Endpoints
 	return corev1.Container{
 		Name:            name,
 		Image:           p.image.Operator,

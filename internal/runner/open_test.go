@@ -59,8 +59,8 @@ func TestConfig(t *testing.T) {
 		"Google by keys": {task.Check, task.Store{GCS: &task.GCS{Bucket: "b"}, Keys: true}, store.GCS{
 			Bucket: "b", CredentialsJSON: []byte("{}"),
 		}},
-		"Google by identity": {task.Check, task.Store{GCS: &task.GCS{Bucket: "b", Endpoint: "e"}}, store.GCS{
-			Bucket: "b", Endpoint: "e", CredentialsJSON: []byte{},
+		"Google by identity": {task.Check, task.Store{GCS: &task.GCS{Bucket: "b", Endpoint: "e"}, Allowed: []string{"e"}}, store.GCS{
+			Bucket: "b", Endpoint: "e", CredentialsJSON: []byte{}, Allowed: store.Endpoints{"e"},
 		}},
 		"Azure by keys": {task.Check, task.Store{Azure: &task.Azure{Container: "c", Account: "a"}, Keys: true}, store.Azure{
 			Container: "c", Account: "a", AccountKey: "key", SASToken: "sas",

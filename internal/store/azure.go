@@ -30,6 +30,8 @@ type Azure struct {
 	AccountKey string
 	SASToken   string // of the container or account, with or without its question mark
 	Identity   AzureIdentity
+
+	Allowed Endpoints // that may be sent SASToken or a token of Identity, besides Azure's
 }
 
 // AzureIdentity is the identity of a ServiceAccount at Microsoft Entra. What the webhook of Azure Workload Identity puts
@@ -49,7 +51,7 @@ func (c Azure) open(ctx context.Context) (Store, error) {
 	if c.Endpoint != "" {
 		endpoint = strings.TrimSuffix(c.Endpoint, "/")
 	}
-	if err := checkEndpoint(endpoint); err != nil {
+	if err := c.checkAddress(endpoint); err != nil {
 		return nil, err
 	}
 	client, err := httpClient(c.CA)
@@ -65,6 +67,25 @@ func (c Azure) open(ctx context.Context) (Store, error) {
 		return nil, fmt.Errorf("open container: %w", err)
 	}
 	return &remote{dialect: azureDialect{api}, bucket: bucket, prefix: prefix, client: client}, nil
+}
+
+// checkAddress also looks at the address that an account makes. An account key only signs.
+func (c Azure) checkAddress(endpoint string) error {
+	if err := checkEndpoint(endpoint); err != nil || c.AccountKey != "" {
+		return err
+	}
+	return c.Allowed.mayGetTokens(azureBlobs, endpoint)
+}
+
+// storageTokens are tokens for storage alone. The library asks for one for whatever service the endpoint's refusal names, and would
+// send it there.
+type storageTokens struct{ azcore.TokenCredential }
+
+// storageScope is Azure Storage of all accounts.
+const storageScope = "https://storage.azure.com/.default"
+
+func (s storageTokens) GetToken(ctx context.Context, asked policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	return s.TokenCredential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{storageScope}, EnableCAE: asked.EnableCAE})
 }
 
 func (c Azure) client(address string, transport *http.Client) (*container.Client, error) {
@@ -90,7 +111,7 @@ func (c Azure) client(address string, transport *http.Client) (*container.Client
 		if err != nil {
 			return nil, fmt.Errorf("use workload identity: %w", err)
 		}
-		return container.NewClient(address, token, options)
+		return container.NewClient(address, storageTokens{token}, options)
 	}
 	words := "neither an account key, a SAS token, nor the identity of a ServiceAccount is given"
 	return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Container, Words: words}

@@ -42,6 +42,7 @@ func newAzure(t *testing.T) world {
 func azureConfig(address, prefix string) store.Azure {
 	return store.Azure{
 		Container: "backups", Prefix: prefix, Account: azureAccount, Endpoint: address + "/" + azureAccount, AccountKey: azureKey,
+		Allowed: store.Endpoints{address},
 	}
 }
 

@@ -31,6 +31,7 @@ type GCS struct {
 	// server (Workload Identity Federation for GKE). Other kinds of credentials are refused: they name addresses and
 	// programs to ask.
 	CredentialsJSON []byte
+	Allowed         Endpoints // that may be sent tokens, besides Google's: each request has one
 }
 
 const (
@@ -53,6 +54,9 @@ func (c GCS) open(ctx context.Context) (Store, error) {
 			return nil, err
 		}
 		endpoint = strings.TrimSuffix(c.Endpoint, "/")
+	}
+	if err := c.Allowed.mayGetTokens(googleStorage, endpoint); err != nil {
+		return nil, err
 	}
 	client, err := c.client(ctx)
 	if err != nil {

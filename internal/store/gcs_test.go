@@ -33,7 +33,7 @@ func newGCS(t *testing.T) world {
 	}
 	key := serviceAccount(t, tokens(t, http.StatusOK, `{"access_token": "token", "token_type": "Bearer", "expires_in": 3600}`))
 	return world{address: address, refusals: gcsRefusals, config: func(address string, ca []byte, prefix string) store.Config {
-		return store.GCS{Bucket: "backups", Prefix: prefix, Endpoint: address, CA: ca, CredentialsJSON: key}
+		return store.GCS{Bucket: "backups", Prefix: prefix, Endpoint: address, CA: ca, CredentialsJSON: key, Allowed: store.Endpoints{address}}
 	}}
 }
 

@@ -32,6 +32,7 @@ type S3 struct {
 	SecretAccessKey string
 	SessionToken    string // of temporary keys
 	Identity        AWSIdentity
+	Allowed         Endpoints // that Identity may be used with, besides Amazon's
 
 	Encryption Encryption
 	Lock       Lock
@@ -88,6 +89,9 @@ func (c S3) options(client *http.Client) (s3.Options, error) {
 	if region == "" {
 		region = "us-east-1"
 	}
+	if err := c.checkAddress(region); err != nil {
+		return s3.Options{}, err
+	}
 	keys, err := c.credentials(region, client)
 	if err != nil {
 		return s3.Options{}, err
@@ -110,6 +114,20 @@ func (c S3) options(client *http.Client) (s3.Options, error) {
 		options.BaseEndpoint = aws.String(c.Endpoint)
 	}
 	return options, nil
+}
+
+// checkAddress is about where requests go: to Amazon's address in the region, or to an endpoint that somebody wrote.
+func (c S3) checkAddress(region string) error {
+	byIdentity := c.AccessKeyID == "" && c.SecretAccessKey == ""
+	if c.Endpoint == "" || byIdentity { // STS is asked in the region, too
+		if err := checkRegion(region); err != nil {
+			return err
+		}
+	}
+	if c.Endpoint != "" && byIdentity {
+		return c.Allowed.mayGetTokens(amazonS3, c.Endpoint)
+	}
+	return nil
 }
 
 func (e Encryption) kind() types.ServerSideEncryption {

@@ -108,7 +108,7 @@ func TestS3Identity(t *testing.T) {
 	}))
 	t.Cleanup(agent.Close)
 	config := s3Config("http://"+w.address, "")
-	config.AccessKeyID, config.SecretAccessKey = "", ""
+	config.AccessKeyID, config.SecretAccessKey, config.Allowed = "", "", store.Endpoints{config.Endpoint}
 	_, err := store.Open(t.Context(), config)
 	wantKind(t, err, store.Invalid)
 	config.Identity = store.AWSIdentity{AgentURL: agent.URL, AgentTokenFile: token}

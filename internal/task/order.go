@@ -90,6 +90,8 @@ type Store struct {
 	CA string `json:"ca,omitempty"`
 	// Keys says that KeysFolder has the keys. Without it the identity of the ServiceAccount is used.
 	Keys bool `json:"keys,omitempty"`
+	// Allowed are endpoints that may be sent tokens, besides those of the provider (store.Endpoints).
+	Allowed []string `json:"allowed,omitempty"`
 }
 
 // S3 is a bucket, as store.S3 has it.

@@ -75,7 +75,7 @@ func (o *operator) start() {
 	Expect(err).NotTo(HaveOccurred())
 	defer log.Close()
 	o.command = exec.Command(o.program, "manager", "--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=debug",
-		"--task-image="+deployedImage())
+		"--task-image="+deployedImage(), "--allowed-store-endpoints=http://*")
 	o.command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "WATCH_NAMESPACE="+o.namespace)
 	o.command.Stdout, o.command.Stderr = log, log
 	if os.Geteuid() == 0 {

@@ -1,0 +1,141 @@
+package store_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/internal/store"
+)
+
+// tokenStores are configurations whose credentials whoever gets them can use, for an endpoint.
+func tokenStores(t *testing.T) map[string]func(endpoint string, allowed ...string) store.Config {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "token")
+	must(t, os.WriteFile(file, []byte("token"), 0o600))
+	key := serviceAccount(t, "https://oauth2.googleapis.com/token")
+	amazon := store.AWSIdentity{RoleARN: "arn:aws:iam::1:role/a", TokenFile: file}
+	entra := store.AzureIdentity{ClientID: "client", TenantID: "11111111-1111-1111-1111-111111111111", TokenFile: file}
+	return map[string]func(endpoint string, allowed ...string) store.Config{
+		"S3 by identity": func(endpoint string, allowed ...string) store.Config {
+			return store.S3{Bucket: "b", Endpoint: endpoint, Identity: amazon, Allowed: allowed}
+		},
+		"Google by identity": func(endpoint string, allowed ...string) store.Config {
+			return store.GCS{Bucket: "b", Endpoint: endpoint, Allowed: allowed}
+		},
+		"Google by a key": func(endpoint string, allowed ...string) store.Config {
+			return store.GCS{Bucket: "b", Endpoint: endpoint, CredentialsJSON: key, Allowed: allowed}
+		},
+		"Azure by identity": func(endpoint string, allowed ...string) store.Config {
+			return store.Azure{Container: "b", Account: "account", Endpoint: endpoint, Identity: entra, Allowed: allowed}
+		},
+		"Azure by a SAS token": func(endpoint string, allowed ...string) store.Config {
+			return store.Azure{Container: "b", Account: "account", Endpoint: endpoint, SASToken: "sig=x", Allowed: allowed}
+		},
+	}
+}
+
+// TestTokensGoToTheirProvider: what is no endpoint of the provider is refused before it is asked, unless the administrator allows it.
+func TestTokensGoToTheirProvider(t *testing.T) {
+	for name, config := range tokenStores(t) {
+		own, _, _ := strings.Cut(name, " ")
+		refused := map[string]bool{
+			"": false, "https://evil.example": true, "http://evil.example": true, "https://10.0.0.1:9000": true,
+			"https://evil.example/.amazonaws.com":           true,
+			"https://s3.eu-central-1.amazonaws.com":         own != "S3",
+			"https://s3.dualstack.eu-west-1.amazonaws.com":  own != "S3",
+			"http://s3.eu-central-1.amazonaws.com":          true,
+			"http://s3.eu-central-1.amazonaws.com:443":      true,
+			"https://s3.eu-central-1.amazonaws.com:8443":    true,
+			"https://s3.amazonaws.com.evil.example":         true,
+			"https://x.execute-api.eu-west-1.amazonaws.com": true, "https://x.elb.amazonaws.com": true,
+			"https://storage.googleapis.com":              own != "Google",
+			"http://storage.googleapis.com":               true,
+			"https://x.storage.googleapis.com":            true,
+			"https://account.blob.core.windows.net":       own != "Azure",
+			"https://account.blob.core.usgovcloudapi.net": own != "Azure",
+			"http://account.blob.core.windows.net":        true,
+			"https://x.azurewebsites.net":                 true,
+		}
+		for endpoint, isRefused := range refused {
+			_, err := store.Open(t.Context(), config(endpoint))
+			if isRefused {
+				wantKind(t, err, store.Invalid)
+			} else if err != nil {
+				t.Errorf("%s, %q: %v", name, endpoint, err)
+			}
+		}
+		for _, allowed := range []string{"evil.example", "*.example", "https://evil.example:443", "*"} {
+			if _, err := store.Open(t.Context(), config("https://evil.example", "other.example", allowed)); err != nil {
+				t.Errorf("%s, allowed by %q: %v", name, allowed, err)
+			}
+			_, err := store.Open(t.Context(), config("http://evil.example", allowed))
+			wantKind(t, err, store.Invalid)
+		}
+		for _, allowed := range []string{"evil.example:8443", "*.evil.example", "http://evil.example", "il.example"} {
+			_, err := store.Open(t.Context(), config("https://evil.example", allowed))
+			wantKind(t, err, store.Invalid)
+		}
+	}
+}
+
+// An account or a region is a part of an address: neither can make it another one.
+func TestPartsOfAddresses(t *testing.T) {
+	for name, config := range map[string]store.Config{
+		"account, by token": store.Azure{Container: "b", Account: "evil.example/x", SASToken: "sig=x"},
+		"account, port":     store.Azure{Container: "b", Account: "evil.example:443#", SASToken: "sig=x"},
+		"region":            store.S3{Bucket: "b", Region: "evil.example#", AccessKeyID: "a", SecretAccessKey: "b"},
+		"region of STS": store.S3{
+			Bucket: "b", Region: "x.evil.example/", Endpoint: "https://s3.amazonaws.com", Identity: store.AWSIdentity{RoleARN: "a", TokenFile: "b"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := store.Open(t.Context(), config)
+			wantKind(t, err, store.Invalid)
+		})
+	}
+}
+
+// Keys that only sign may be used with any endpoint, as those of stores in the same cluster, also without TLS.
+func TestKeysThatSignGoAnywhere(t *testing.T) {
+	for _, config := range []store.Config{
+		store.S3{Bucket: "b", Endpoint: "http://minio:9000", Region: "my_region", AccessKeyID: "a", SecretAccessKey: "b", SessionToken: "c"},
+		store.Azure{Container: "b", Account: "account", Endpoint: "http://azurite:10000/account", AccountKey: azureKey},
+	} {
+		if _, err := store.Open(t.Context(), config); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEndpointsFlag(t *testing.T) {
+	var all store.Endpoints
+	if err := all.Set("https://a.example:9000, *.b.example,http://*"); err != nil || all.String() != "https://a.example:9000,*.b.example,http://*" {
+		t.Errorf("%s: %v", &all, err)
+	}
+	for _, wrong := range []string{"ftp://a", "https://a/path", "a*", "*a.example", "https://", "user@a", "a?b", "a.*.b"} {
+		if err := new(store.Endpoints).Set(wrong); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+}
+
+// TestAudienceIsFixed: an endpoint that asks for a token of another service gets none of it.
+func TestAudienceIsFixed(t *testing.T) {
+	var asked atomic.Pointer[[]string]
+	asked.Store(&[]string{})
+	entra := func(scopes []string) { asked.Store(new(append(*asked.Load(), scopes...))) }
+	storage := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Bearer authorization_uri="https://login.microsoftonline.com/t/oauth2/authorize" resource_id="https://vault.azure.net"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(storage.Close)
+	err := store.AskAzure(t.Context(), storage.URL, storage.Client(), entra)
+	if got := strings.Join(*asked.Load(), " "); strings.Contains(got, "vault") || !strings.Contains(got, "https://storage.azure.com/.default") {
+		t.Errorf("tokens for %q were asked for: %v", got, err)
+	}
+}

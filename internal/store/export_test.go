@@ -1,0 +1,28 @@
+package store
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+)
+
+// AskAzure asks an endpoint with a token that asked makes, as the identity of a ServiceAccount does.
+func AskAzure(ctx context.Context, endpoint string, client *http.Client, asked func(scopes []string)) error {
+	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: client}}
+	api, err := container.NewClient(endpoint+"/b", storageTokens{tokenMaker(asked)}, options)
+	if err == nil {
+		_, err = api.GetProperties(ctx, nil)
+	}
+	return err
+}
+
+type tokenMaker func(scopes []string)
+
+func (m tokenMaker) GetToken(_ context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	m(options.Scopes)
+	return azcore.AccessToken{Token: "token", ExpiresOn: time.Now().Add(time.Hour)}, nil
+}
