@@ -363,8 +363,9 @@ type EtcdBackupStoreStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Shown",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=14
 	Shown string `json:"shown,omitempty"`
 
-	// hidden is of how many of the backups no EtcdBackup is made: it is made of the newest 1000 that have
-	// none already.
+	// hidden is of how many of the backups no EtcdBackup is made. It is made of the newest 1000, and of
+	// the newest 5 of each cluster. An EtcdBackup with spec.store and spec.found, the path in the store,
+	// shows any other one.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Hidden",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=15
 	Hidden int32 `json:"hidden,omitempty"`

@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// most is how many EtcdBackups are made of what lies in one store: the newest ones.
-	most = 1000
 	// longestPath is that of spec.found.
 	longestPath = 1024
 	// longestSaid is in bytes: an object has at most 256 KiB of annotations.
@@ -89,17 +87,16 @@ func (l *listing) stand(b *v1alpha1.EtcdBackup) {
 	}
 }
 
-// show makes EtcdBackups of what none stands for, while there is room.
+// show makes EtcdBackups of what was chosen, and counts what has none.
 func (l *listing) show() {
-	room := most
+	chosen := l.chosen()
 	for _, f := range l.found {
 		there := l.standing[f.Path]
 		switch {
-		case there != nil && there.Spec.Found == "":
-		case room == 0 || len(f.Path) > longestPath:
+		case l.isPersons(f.Path):
+		case !chosen[f.Path]:
 			l.hidden++
 		default:
-			room--
 			l.shows[f.Path] = true
 			if there == nil {
 				made := l.view.object(f, nameOf(f, l.taken))

@@ -62,7 +62,7 @@ func Choose(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStor
 			return nil, fmt.Sprintf("there is no EtcdBackup %s in this namespace: kubectl get etcdbackups lists those that there are", want.Backup)
 		}
 	} else if chosen = newest(want, all); chosen == nil {
-		return nil, none(want, all, store)
+		return nil, none(want, all, store) + hidden(store)
 	}
 	if why := unfit(want, chosen); why != "" {
 		return nil, fmt.Sprintf("EtcdBackup %s cannot be restored: %s", chosen.Name, why)
@@ -150,6 +150,15 @@ func none(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore)
 		return fmt.Sprintf("%s that is known, and is not ready: %s", missing, ready.Message)
 	}
 	return missing + " that is complete: kubectl get etcdbackups lists those that it has, within a minute after the store is created"
+}
+
+// hidden says that the store has more than what EtcdBackups show.
+func hidden(store *v1alpha1.EtcdBackupStore) string {
+	if store == nil || store.Status.Hidden == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d older backups in the store have no EtcdBackup: create one with spec.store %s and, as spec.found, the path in the store "+
+		"of the backup that you mean, such as v1/<namespace>/<cluster>/<ID>", store.Status.Hidden, store.Name)
 }
 
 // enumerate names a few of many.

@@ -158,3 +158,16 @@ func TestChooseDespiteClocks(t *testing.T) {
 		}
 	}
 }
+
+// TestChooseSaysWhatIsHidden: a store may have the backup that is meant, and too many others to show it.
+func TestChooseSaysWhatIsHidden(t *testing.T) {
+	w := newWorld(t, v1alpha1.Restore{Store: "offsite", Cluster: "lost"})
+	store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "offsite"}}
+	for hidden, want := range map[int32]bool{0: false, 31: true} {
+		store.Status.Hidden = hidden
+		_, problem := restore.Choose(restore.Begin(w.view.Cluster), backups(), store)
+		if got := strings.Contains(problem, "31 older backups in the store have no EtcdBackup: create one with spec.store offsite"); got != want {
+			t.Errorf("with %d hidden ones it says %q", hidden, problem)
+		}
+	}
+}
