@@ -69,7 +69,7 @@ func newBackup(name string, revision int64) *v1alpha1.EtcdBackup {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
 		Status: v1alpha1.EtcdBackupStatus{
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}},
-			Store:      "offsite", Path: "v1/default/a/" + name, Revision: revision, EtcdVersion: "3.6.10", ClusterID: "c1",
+			Store:      "offsite", Path: "v1/default/a/" + name, Revision: revision, EtcdVersion: "3.6.10", ClusterID: "c1", ClusterUID: "a-1",
 			StartedAt: &metav1.Time{Time: start.Add(time.Duration(revision-1000) * time.Minute)}, ManifestSHA256: "sum-" + name,
 			Keys: ptr.To[int64](40), Verified: &v1alpha1.Verification{
 				At: metav1.NewTime(start), Took: metav1.Duration{Duration: time.Duration(revision) * time.Millisecond},

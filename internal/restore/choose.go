@@ -56,18 +56,30 @@ func (w Wish) with() string {
 // Choose is the backup that is meant, or why there is none that can be restored, and what to do. The store is the one that
 // is named; nil if there is none.
 func Choose(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) (chosen *v1alpha1.EtcdBackup, problem string) {
-	if want.Backup != "" {
-		chosen = named(want.Backup, all)
-		if chosen == nil {
-			return nil, fmt.Sprintf("there is no EtcdBackup %s in this namespace: kubectl get etcdbackups lists those that there are", want.Backup)
-		}
-	} else if chosen = newest(want, all); chosen == nil {
-		return nil, none(want, all, store) + hidden(store)
+	if want.Backup == "" {
+		chosen, problem = find(want, all, store)
+	} else if chosen = named(want.Backup, all); chosen == nil {
+		problem = fmt.Sprintf("there is no EtcdBackup %s in this namespace: kubectl get etcdbackups lists those that there are", want.Backup)
+	}
+	if chosen == nil {
+		return nil, problem
 	}
 	if why := unfit(want, chosen); why != "" {
 		return nil, fmt.Sprintf("EtcdBackup %s cannot be restored: %s", chosen.Name, why)
 	}
 	return chosen, ""
+}
+
+// find is the newest backup that is meant by a cluster and a time or a revision.
+func find(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) (*v1alpha1.EtcdBackup, string) {
+	switch found := newest(want, all); len(found) {
+	case 0:
+		return nil, none(want, all, store) + hidden(store)
+	case 1:
+		return found[0].Backup, ""
+	default:
+		return nil, ambiguous(want, found)
+	}
 }
 
 func named(name string, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
@@ -112,16 +124,6 @@ func candidates(want Wish, all []v1alpha1.EtcdBackup) []candidate {
 	return v1alpha1.NewestFirst(found, v1alpha1.AgeOf)
 }
 
-// newest is the newest backup of the cluster that is meant and not newer than is asked for.
-func newest(want Wish, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
-	for _, c := range candidates(want, all) {
-		if SourceOf(c.Backup) == want.source() && !isNewer(c, want.At) {
-			return c.Backup
-		}
-	}
-	return nil
-}
-
 // none says why no backup is found, and what there is instead.
 func none(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) string {
 	if store == nil {
@@ -130,7 +132,7 @@ func none(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore)
 	var sources []string
 	var oldest candidate
 	for _, c := range candidates(want, all) {
-		if sources = append(sources, SourceOf(c.Backup)); SourceOf(c.Backup) == want.source() {
+		if sources = append(sources, SourceOf(c.Backup)); want.means(c.Backup) {
 			oldest = c
 		}
 	}
@@ -140,6 +142,8 @@ func none(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore)
 	case oldest.Backup != nil:
 		return fmt.Sprintf("%s that is not newer than %s: the oldest is EtcdBackup %s of revision %d, begun at %s", missing, want.At,
 			oldest.Backup.Name, oldest.Backup.Status.Revision, oldest.Time.UTC().Format(time.RFC3339))
+	case namesakes(want, all) != "":
+		return namesakes(want, all)
 	case len(sources) > 0:
 		slices.Sort(sources)
 		return fmt.Sprintf("%s that is complete; it has backups of %s: name one of these in %s",

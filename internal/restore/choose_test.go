@@ -171,3 +171,45 @@ func TestChooseSaysWhatIsHidden(t *testing.T) {
 		}
 	}
 }
+
+// TestChooseMixesNoClusters: several EtcdClusters may have had one name: GitOps has created it again, or two Kubernetes share a bucket. In
+// place only backups of this very EtcdCluster are meant by a time. A new cluster begins with none while it is not clear which is meant.
+func TestChooseMixesNoClusters(t *testing.T) {
+	of := func(name, uid string, revision int64, ago time.Duration) v1alpha1.EtcdBackup {
+		b := newBackup(name, revision, start.Add(-ago))
+		b.Status.ClusterUID, b.Status.ClusterID = uid, "id of "+uid
+		return b
+	}
+	full, more := of("full", "old", 9000, 3*time.Hour), of("fuller", "old", 9100, 2*time.Hour)
+	empty, other := of("empty", "new", 2, time.Hour), of("other", "blue", 70, 4*time.Hour)
+	store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "offsite"}}
+	for about, c := range map[string]struct {
+		inPlace     bool
+		cluster, at string
+		all         []v1alpha1.EtcdBackup
+		gives       []string // =name, or words of the problem
+	}{
+		"in place, its own":              {true, "", "", []v1alpha1.EtcdBackup{full, empty}, []string{"=empty"}},
+		"in place, an earlier time":      {true, "", "9000", []v1alpha1.EtcdBackup{full, empty}, []string{"=empty"}},
+		"in place, none of its own":      {true, "", "", []v1alpha1.EtcdBackup{full, other}, []string{"of this EtcdCluster", "EtcdBackup full", "spec.backup"}},
+		"in place, named, one":           {true, "a", "", []v1alpha1.EtcdBackup{full, more}, []string{"=fuller"}},
+		"in place, named, two":           {true, "a", "", []v1alpha1.EtcdBackup{full, more, empty}, []string{"EtcdBackup empty", "EtcdBackup fuller", "spec.backup"}},
+		"new, one":                       {false, "", "", []v1alpha1.EtcdBackup{full, more}, []string{"=fuller"}},
+		"new, two":                       {false, "", "latest", []v1alpha1.EtcdBackup{full, more, empty}, []string{"EtcdBackup empty of revision 2", "EtcdBackup fuller of revision 9100", "bootstrap.restore.backup"}},
+		"new, of two only one is so old": {false, "", start.Add(-90 * time.Minute).Format(time.RFC3339), []v1alpha1.EtcdBackup{full, more, empty}, []string{"=fuller"}},
+		"new, of two at that time":       {false, "", start.Add(-150 * time.Minute).Format(time.RFC3339), []v1alpha1.EtcdBackup{full, more, other}, []string{"EtcdBackup full", "EtcdBackup other"}},
+	} {
+		w := newWorld(t, v1alpha1.Restore{})
+		w.view.Cluster.UID = "new"
+		want := restore.Wish{Restore: v1alpha1.Restore{Store: "offsite", Cluster: c.cluster, At: c.at}, Cluster: w.view.Cluster, InPlace: c.inPlace}
+		chosen, problem := restore.Choose(want, c.all, store)
+		if chosen != nil {
+			problem = "=" + chosen.Name
+		}
+		for _, words := range c.gives {
+			if !strings.Contains(problem, words) {
+				t.Errorf("%s: %q, and not %q", about, problem, words)
+			}
+		}
+	}
+}
