@@ -10,7 +10,7 @@ import (
 // Listing is what lies in a store, each sorted by name.
 type Listing struct {
 	Backups []Entry   // folders with a manifest, which is not read yet
-	Torn    []Entry   // folders without: the rest of an upload, or one that goes on
+	Torn    []Entry   // folders without, which have nothing but parts: the rest of an upload, or one that goes on
 	Foreign []Foreign // backups of other programs
 	Unknown int       // objects that are none of these
 }
@@ -53,6 +53,7 @@ type lister struct {
 	all        Listing
 	current    Entry
 	sealed     bool             // the current folder has a manifest
+	mixed      bool             // the current folder has something that is neither that nor a part
 	candidates []Foreign        // by their names, not looked at yet
 	later      map[string]int64 // the newest revision of increments, by folder
 }
@@ -68,6 +69,7 @@ func (l *lister) ours(folder Folder, name string, object Object) {
 		l.current.Newest = object.Modified
 	}
 	l.sealed = l.sealed || name == manifestName
+	l.mixed = l.mixed || name != manifestName && !IsPart(name)
 }
 
 // leave ends the current folder.
@@ -76,10 +78,12 @@ func (l *lister) leave() {
 	case l.current.Objects == 0:
 	case l.sealed:
 		l.all.Backups = append(l.all.Backups, l.current)
+	case l.mixed:
+		l.all.Unknown += l.current.Objects
 	default:
 		l.all.Torn = append(l.all.Torn, l.current)
 	}
-	l.current, l.sealed = Entry{}, false
+	l.current, l.sealed, l.mixed = Entry{}, false, false
 }
 
 func (l *lister) strange(object Object) {

@@ -89,7 +89,8 @@ func (j job) discard(ctx context.Context, folder archive.Folder, unneeded func(n
 		if err != nil {
 			return
 		}
-		if unneeded(object.Name) && j.where.Delete(ctx, object.Name) != nil {
+		_, name, _ := archive.ParseName(object.Name)
+		if archive.IsPart(name) && unneeded(object.Name) && j.where.Delete(ctx, object.Name) != nil {
 			return
 		}
 	}

@@ -167,14 +167,16 @@ func (j job) sweep(ctx context.Context, torn []archive.Entry, before time.Time) 
 	return swept, nil
 }
 
-// sweepFolder looks again first: a manifest that has come since, or another part, means that somebody still writes there.
+// sweepFolder looks again first: a manifest that has come since, or another part, means that somebody still writes there; and a folder
+// with anything but parts is not of an upload.
 func (j job) sweepFolder(ctx context.Context, folder archive.Folder, before time.Time) (isGone bool, err error) {
 	var names []string
 	for object, err := range j.where.List(ctx, folder.String()+"/") {
 		if err != nil {
 			return false, err
 		}
-		if object.Name == folder.Manifest() || !object.Modified.Before(before) {
+		_, name, _ := archive.ParseName(object.Name)
+		if !archive.IsPart(name) || !object.Modified.Before(before) {
 			return false, nil
 		}
 		names = append(names, object.Name)

@@ -154,3 +154,26 @@ func TestSweepIsAskedFor(t *testing.T) {
 		t.Error("it was swept, and nobody had asked for it")
 	}
 }
+
+// TestSweepLeavesOthers: a folder of somebody else, which has a name as one of ours, is theirs with all that is in it.
+func TestSweepLeavesOthers(t *testing.T) {
+	for name, files := range map[string][]string{
+		"reports":             {"january.csv", "february.csv"},
+		"parts of a download": {"movie.part", "000001.part.tmp"},
+		"one beside a part":   {"000000.part", "notes.txt"},
+		"one after a part":    {"first.000000.part", "zzz"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.backedUp("uid-9", database(t, 1), nil)
+			for _, file := range files {
+				w.put("v1/team-a/reports/2024/"+file, []byte("content"))
+			}
+			w.age("v1/team-a/reports/2024", 1000*time.Hour)
+			done := w.does(check(task.CheckOrder{Write: true, Sweep: true}))
+			if left := w.stored("v1/team-a/reports/2024"); len(left) != len(files) || done.Check.Swept != 0 || done.Check.Unknown != len(files) {
+				t.Errorf("%v is left, and it says %+v", left, done.Check)
+			}
+		})
+	}
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // remove deletes a backup, its manifest first: what is left of a deletion that was interrupted is no backup. It is success if
-// nothing is there, or if another backup is.
+// nothing is there, or if another backup is. What somebody else has put beside the parts stays.
 func remove(ctx context.Context, j job) (task.Done, error) {
 	folder, _, ours := archive.ParseName(j.Delete.Path + "/manifest.json")
 	if !ours {
@@ -29,7 +29,9 @@ func remove(ctx context.Context, j job) (task.Done, error) {
 		if err != nil {
 			return task.Done{}, err
 		}
-		names = append(names, object.Name)
+		if _, name, _ := archive.ParseName(object.Name); archive.IsPart(name) {
+			names = append(names, object.Name)
+		}
 	}
 	return task.Done{}, j.deleteAll(ctx, names)
 }

@@ -97,3 +97,14 @@ func TestDeleteOfAnotherProgram(t *testing.T) {
 	order.Delete.Path = "../snapshot.db"
 	w.fails(order, task.StoreFailed, false, "invalid")
 }
+
+// TestDeleteLeavesOthers: what lies beside a backup, and has no name of ours, is not the operator's to delete.
+func TestDeleteLeavesOthers(t *testing.T) {
+	w := newWorld(t)
+	m := w.backedUp("uid-1", database(t, 3), func(j *archive.Job) { j.Manifest.Upload = "first" })
+	w.put(path+"/notes.txt", []byte("of a person"))
+	w.does(remove(m.SHA256))
+	if left := w.stored(path); len(left) != 1 || !strings.HasSuffix(left[0], "notes.txt") {
+		t.Errorf("%v is left", left)
+	}
+}
