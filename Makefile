@@ -317,7 +317,7 @@ catalog: ## Render catalog/ and the upgrade graph, or dist/catalog with dist/bun
 	$(say) "render $(CATALOG)"
 	@hack/catalog.sh render -out="$(CATALOG)" -bundle="$(BUNDLE)" \
 	  $(if $(IMAGE_REGISTRY),-repository="$(IMAGE_REGISTRY)/$(REPOSITORY)-bundle") \
-	  $(if $(filter catalog,$(CATALOG)),-graph=docs/upgrade-graph.md)
+	  $(if $(filter catalog,$(CATALOG)),-graph=docs/upgrade-graph.md -unpublished)
 
 .PHONY: catalog-build
 catalog-build: ## Build the image of the catalog and push it to the local registry, or to CATALOG_IMG (CATALOG=folder)
@@ -333,6 +333,11 @@ release: $(BIN)/kustomize ## Make all that is published, in dist/release/VERSION
 release-push: ## Push and sign what release made, see whether its catalog can be installed, and keep the bundle in releases/ (SIGN_KEY=file)
 	$(say) "push release $(VERSION)"
 	@hack/release-push.sh "$(VERSION)" "$(SIGN_KEY)"
+
+.PHONY: release-earlier
+release-earlier: ## Build, push and sign every kept release that is on no registry yet, so that catalogs there have the whole graph (IMAGE_REGISTRY=…, SIGN_KEY=file)
+	$(say) "publish earlier releases"
+	@hack/release-earlier.sh "$(IMAGE_REGISTRY)" "$(SIGN_KEY)" "$(PLATFORMS)"
 
 .PHONY: olm-install
 olm-install: ## Install this tree on the local cluster by Operator Lifecycle Manager, from a catalog with only it

@@ -27,6 +27,12 @@ PATH=$work/bin:$PATH
 release notes -version="$version" >"$work/notes.md"
 grep -qx "  version: $version" bundle/manifests/*.clusterserviceversion.yaml ||
   { echo "release: bundle/ is not of $version: run 'make bundle VERSION=$version' and commit it" >&2; exit 1; }
+earlier=$(hack/catalog.sh earlier)
+[ -z "$earlier" ] || {
+  echo "release: the catalog has versions that are on no registry: run 'make release-earlier IMAGE_REGISTRY=$registry SIGN_KEY=…' once," \
+    "or take them out of catalog-templates/basic.yaml:" $earlier >&2
+  exit 1
+}
 out=$PWD/dist/release/$version
 rm -rf "$out"
 mkdir -p "$out/images"

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -89,7 +90,7 @@ func readCRD(file string) (*apiextensionsv1.CustomResourceDefinition, error) {
 func checkUpgrade(b *Bundle, options Options) []string {
 	var all lines
 	for _, folder := range options.Previous {
-		released, err := Load(folder)
+		released, err := loadReleased(folder)
 		if err != nil {
 			all.add("released bundle %s cannot be read: %v", folder, err)
 			continue
@@ -103,6 +104,20 @@ func checkUpgrade(b *Bundle, options Options) []string {
 		all = append(all, lostExamples(released, b, since)...)
 	}
 	return all
+}
+
+// released keeps bundles that were read, since they never change and each check reads them all.
+var released sync.Map
+
+func loadReleased(folder string) (*Bundle, error) {
+	if known, there := released.Load(folder); there {
+		return known.(*Bundle), nil
+	}
+	b, err := Load(folder)
+	if err == nil {
+		released.Store(folder, b)
+	}
+	return b, err
 }
 
 // lostExamples takes the examples of a release as objects that somebody has made: they must be valid still, also when they

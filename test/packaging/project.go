@@ -27,7 +27,8 @@ var Rights = []string{
 // Releases lists the folders of published bundles, oldest first.
 func Releases(top string) ([]string, error) { return bundlesIn(filepath.Join(top, "releases")) }
 
-// Unpublished lists the folders of bundles that are on no registry, oldest first. No catalog has them; who made one may update from it.
+// Unpublished lists the folders of bundles as they were cut before there was a registry, oldest first. Only the catalog of this repository has
+// them, until `make release-earlier` has published them.
 func Unpublished(top string) ([]string, error) {
 	return bundlesIn(filepath.Join(top, "releases", "unpublished"))
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
 )
 
-// findBundles lists what is published, oldest first, and then the current bundle unless that version is published already.
+// findBundles lists what is published, and the current bundle unless that version is published already.
 func findBundles(top, current string) ([]bundle.Bundle, error) {
 	folders, err := filepath.Glob(filepath.Join(top, "releases", "v*", "manifests"))
 	if err != nil {
@@ -48,7 +48,6 @@ func findBundles(top, current string) ([]bundle.Bundle, error) {
 	if len(all) == 0 {
 		return nil, errors.New("there is no bundle: run 'make bundle'")
 	}
-	slices.SortFunc(all, func(a, b bundle.Bundle) int { return a.Version.Compare(b.Version) })
 	return all, nil
 }
 

@@ -4,6 +4,7 @@
 // Command catalog makes the file-based catalog of Operator Lifecycle Manager and its image:
 //
 //	catalog render  renders catalog-templates/basic.yaml and the bundles, and draws the upgrade graph
+//	catalog earlier lists the folders of bundles that the template has and that are on no registry
 //	catalog image   packs a catalog with the programs that serve it, and a cache so that it starts at once
 //
 // operator-registry, the library of opm, does it. Nothing is decided here about versions: the template says which there are and who
@@ -36,16 +37,18 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which of render, image?")
+		return errors.New("which of render, earlier, image?")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	switch args[0] {
 	case "render":
 		return runRender(ctx, flags, args[1:])
+	case "earlier":
+		return runEarlier(ctx, flags, args[1:])
 	case "image":
 		return runImage(ctx, flags, args[1:])
 	default:
-		return fmt.Errorf("unknown command %q: render or image", args[0])
+		return fmt.Errorf("unknown command %q: render, earlier or image", args[0])
 	}
 }
 
@@ -58,10 +61,31 @@ func runRender(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	flags.StringVar(&r.bundle, "bundle", "bundle", "folder of the bundle that is not released yet")
 	flags.StringVar(&r.repository, "repository", "registry.example/etcd-operator/etcd-operator-bundle",
 		"repository of the bundle that is not released yet; released ones name their own")
+	flags.BoolVar(&r.unpublished, "unpublished", false, "take in bundles of releases/unpublished that a channel has; such a catalog cannot be published")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	return r.run(ctx)
+}
+
+func runEarlier(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	top := flags.String("top", ".", "top of the checkout, with releases/")
+	template := flags.String("template", "catalog-templates/basic.yaml", "the template")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	written, err := readTemplate(ctx, *template)
+	if err != nil {
+		return err
+	}
+	all, err := earlier(*top, written.Channels)
+	if err != nil {
+		return err
+	}
+	for _, b := range all {
+		fmt.Println(b.Folder)
+	}
+	return nil
 }
 
 func runImage(ctx context.Context, flags *flag.FlagSet, args []string) error {

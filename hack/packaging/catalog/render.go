@@ -24,6 +24,7 @@ type rendering struct {
 	top, bundle, template string
 	out, graph            string
 	repository            string
+	unpublished           bool // whether bundles may be in the catalog that are on no registry
 }
 
 func (r rendering) run(ctx context.Context) error {
@@ -59,16 +60,16 @@ func (r rendering) run(ctx context.Context) error {
 // catalog is the template with every bundle that there is. Whether each is in a channel, and each entry of a channel has its
 // bundle, is what the validation tells.
 func (r rendering) catalog(ctx context.Context) (*declcfg.DeclarativeConfig, error) {
-	file, err := os.Open(r.template)
+	catalog, err := readTemplate(ctx, r.template)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	catalog, err := new(basic.Factory).CreateTemplate(none).Render(ctx, file)
+	scratch, err := os.MkdirTemp("", "etcd-operator-bundles-")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.template, err)
+		return nil, err
 	}
-	bundles, err := findBundles(r.top, r.bundle)
+	defer os.RemoveAll(scratch)
+	bundles, err := r.bundles(catalog.Channels, scratch)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +82,33 @@ func (r rendering) catalog(ctx context.Context) (*declcfg.DeclarativeConfig, err
 	}
 	fillIcon(catalog, bundles[len(bundles)-1])
 	return catalog, nil
+}
+
+// readTemplate reads what is written by hand: package, channels and deprecations.
+func readTemplate(ctx context.Context, name string) (*declcfg.DeclarativeConfig, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	catalog, err := new(basic.Factory).CreateTemplate(none).Render(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return catalog, nil
+}
+
+// bundles are all that the catalog has, oldest first.
+func (r rendering) bundles(channels []declcfg.Channel, scratch string) ([]bundle.Bundle, error) {
+	all, err := findBundles(r.top, r.bundle)
+	if err != nil {
+		return nil, err
+	}
+	if all, err = r.addEarlier(all, channels, scratch); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b bundle.Bundle) int { return a.Version.Compare(b.Version) })
+	return all, nil
 }
 
 // none renders no bundle. Which image holds one is known where the bundle is kept, and not written by hand.
@@ -145,7 +173,8 @@ func page(graph []byte) []byte {
 	return fmt.Appendf(nil, `# Upgrade graph
 
 Which version is updated to which, as Operator Lifecycle Manager sees it in [catalog/](../catalog). Each arrow is an update; an
-arrow by a range of versions skips those in between. Users of a channel go to its head, the version that no arrow leaves.
+arrow by a range of versions skips those in between. Users of a channel go to its head, the version that no arrow leaves. A version that an
+arrow "skip" leaves is not installed any more, and who runs it is updated; orange ones are deprecated, with advice in the catalog.
 Drawn by `+"`make catalog`"+`; what it is drawn of is written in [catalog-templates/basic.yaml](../catalog-templates/basic.yaml).
 
 `+"```mermaid\n%s```\n", graph)

@@ -156,6 +156,51 @@ func TestWhatIsForgottenIsTold(t *testing.T) {
 	}
 }
 
+// A version that was cut and is on no registry is in the catalog of this repository, and in none that is to be published.
+func TestWhatIsOnNoRegistry(t *testing.T) {
+	r := checkout(t)
+	writeBundle(t, filepath.Join(r.top, "releases", "unpublished", "v0.0.9"), "0.0.9")
+	csv := filepath.Join(r.top, "releases", "unpublished", "v0.0.9", "manifests", "etcd-operator.clusterserviceversion.yaml")
+	text, err := os.ReadFile(csv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, csv, string(text)+"  relatedImages:\n  - {name: manager, image: etcd-operator/etcd-operator:v0.0.9}\n")
+	if err := r.run(t.Context()); err != nil {
+		t.Errorf("no channel has it: %v", err)
+	}
+	write(t, r.template, strings.Replace(three, "v0.1.0}", "v0.1.0, replaces: etcd-operator.v0.0.9}\n  - {name: etcd-operator.v0.0.9}", 1))
+	if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), "etcd-operator.v0.0.9 is on no registry") {
+		t.Errorf("got %v", err)
+	}
+	r.unpublished, r.repository = true, "new.example/team/operator-bundle"
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bundles := all(t, r.out)["etcd-operator/bundles.yaml"]
+	for _, want := range []string{"image: new.example/team/operator-bundle@sha256:", "image: new.example/team/operator:v0.0.9"} {
+		if !strings.Contains(bundles, want) {
+			t.Errorf("not in the catalog: %s", want)
+		}
+	}
+	written, err := readTemplate(t.Context(), r.template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := earlier(r.top, written.Channels)
+	if err != nil || len(found) != 1 || found[0].Name != "etcd-operator.v0.0.9" {
+		t.Errorf("to be published: %v (%v)", found, err)
+	}
+	writeRelease(t, r.top, "0.0.9")
+	r.unpublished = false
+	if err := r.run(t.Context()); err != nil {
+		t.Errorf("it is published now: %v", err)
+	}
+	if found, err = earlier(r.top, written.Channels); err != nil || len(found) != 0 {
+		t.Errorf("still to be published: %v (%v)", found, err)
+	}
+}
+
 func all(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	found, err := oci.ReadFolder(folder, "")

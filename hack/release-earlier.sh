@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Publishes in one registry what releases/unpublished keeps and the catalog's template has: the operator of each version, built of its own commit by the tools of
+# that commit, and its bundle, whose images are named there by digest, both with lists of what is in them, signatures and provenance. Then later
+# catalogs in that registry have the whole graph. etcd's images must be in the registry already.
+# usage: hack/release-earlier.sh REGISTRY KEY [PLATFORMS]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+registry=${1:?release-earlier: in which registry will the images be? Give IMAGE_REGISTRY=host[:port][/path]}
+key=$(realpath "${2:?release-earlier: which key signs? Give SIGN_KEY=file, such as cosign.key}")
+platforms=${3:-linux/amd64,linux/arm64}
+prefix=$registry/etcd-operator/etcd-operator
+top=$PWD
+unset REVISION
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin"
+go -C hack/packaging build -o "$work/bin/" ./bundle ./release
+PATH=$work/bin:$PATH
+git() { command git -c safe.directory='*' -C "$top" "$@"; }
+
+has_commit() { git cat-file -e "$1^{commit}" 2>/dev/null; }
+
+# The operator as the tools of its own commit build it, twice. Those of v0.1.0 and v0.2.0 could only push: today's take their place.
+build() { # folder of the sources, version, commit
+  local tools=$1/hack/packaging layout
+  [ -d "$tools/images" ] || tools=hack/packaging
+  for layout in first second; do
+    VERSION=$2 REVISION=$3 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct "$3") \
+      go -C "$tools" run ./images -source="$1" -platform="$platforms" -layout="$1.$layout" >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }
+  done
+}
+
+# What is known of the image that was tested when the version was cut.
+compare() { # folder, version, digest
+  local cut
+  cut=$(awk -v platforms="$platforms" '$1 == "operator" && $2 == platforms { print $3 }' "$1/digests" 2>/dev/null || true)
+  if [ ! -d "$work/v$2/hack/packaging/images" ]; then
+    echo "NOT bit for bit the image that was cut: its commit has no tool that makes one without a registry, today's made it"
+  elif [ -z "$cut" ]; then
+    echo "twice the same, by the tools of its commit; which digest it had when it was cut for $platforms is not known"
+  elif [ "$cut" = "$3" ]; then
+    echo "bit for bit the image that was cut"
+  else
+    echo "NOT bit for bit the image that was cut, which was $cut"
+  fi
+}
+
+publish() { # layout, name of the image without tag, title, version, commit
+  local image
+  image=$2@$(release same -name=image "$1" "$1" | awk '{ print $2 }')
+  release sbom -name="$3" -version="$4" -layout="$1" -out="$work/sbom"
+  release push -layout="$1" -to="$2:v$4"
+  release attach -image="$image" -name="$3" -sbom="$work/sbom"
+  release sign -image="$image" -key="$key" -public="$work/cosign.pub" -version="$4" -revision="$5" -platforms="$platforms"
+  release verify -image="$image" -public="$work/cosign.pub"
+}
+
+for folder in $(hack/catalog.sh earlier); do
+  version=$(basename "$folder")
+  version=${version#v}
+  commit=$(<"$folder/source")
+  has_commit "$commit" || git fetch --quiet --unshallow || true
+  has_commit "$commit" || { echo "release-earlier: v$version was made of commit $commit, which this clone does not have and could not fetch" >&2; exit 1; }
+  echo "==> v$version, from commit $commit"
+  sources=$work/v$version
+  mkdir "$sources"
+  git archive "$commit" | tar -x -C "$sources"
+  build "$sources" "$version" "$commit"
+  release same -name=operator "$sources.first" "$sources.second" | tee "$work/same"
+  digest=$(awk '{ print $2 }' "$work/same")
+  compare "$folder" "$version" "$digest" | tee "$work/built"
+  publish "$sources.first" "$prefix" etcd-operator "$version" "$commit"
+
+  cp -r "$folder" "$work/bundle"
+  echo "$(sed -n 's/^    containerImage: //p' "$folder"/manifests/*.clusterserviceversion.yaml) $digest" >"$work/known"
+  bundle pin -bundle="$work/bundle" -registry="$registry" -known="$work/known"
+  bundle image -source="$work/bundle" -layout="$work/bundle.layout" >/dev/null
+  publish "$work/bundle.layout" "$prefix-bundle" etcd-operator-bundle "$version" "$commit"
+  release keep -version="$version" -bundle="$work/bundle" \
+    -image="$prefix-bundle@$(release same -name=bundle "$work/bundle.layout" "$work/bundle.layout" | awk '{ print $2 }')"
+  cp "$work/cosign.pub" "$work/built" "releases/v$version/"
+  rm -rf "$work"/bundle* "$work"/v* "$work/sbom"
+done
+echo "every version of the template but the next is published; run 'make catalog', and commit releases/, catalog/ and docs/upgrade-graph.md"
