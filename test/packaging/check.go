@@ -62,6 +62,7 @@ var rules = []rule{
 	{"labels", checkLabels},
 	{"required fields", checkRequired},
 	{"annotations", checkAnnotations},
+	{"description", checkDescription},
 	{"features", checkFeatures},
 	{"createdAt", checkCreatedAt},
 	{"icon", checkIcon},

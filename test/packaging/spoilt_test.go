@@ -37,6 +37,25 @@ var spoilt = []struct {
 		`^descriptors: EtcdCluster: the descriptor of status\.colour describes a field that the CRD does not have`,
 	},
 	{
+		"a kind that the description forgets",
+		func(c *csv) { c.Spec.Description = strings.ReplaceAll(c.Spec.Description, "EtcdRestore", "restore") },
+		`^description: the description does not name EtcdRestore`,
+	},
+	{
+		"a description that misses what is there",
+		func(c *csv) {
+			c.Spec.Description = notYet.ReplaceAllString(c.Spec.Description, "Not yet: restore in place, defragmentation.")
+		},
+		`^description: the description says "restore" is not there yet, but there is the kind EtcdRestore`,
+	},
+	{
+		"a description that misses a field",
+		func(c *csv) {
+			c.Spec.Description = notYet.ReplaceAllString(c.Spec.Description, "Not yet: certificates from elsewhere.")
+		},
+		`^description: the description says "certificate" is not there yet, but there is the field spec\.tls\.secretRefs`,
+	},
+	{
 		"a wildcard verb", func(c *csv) { strategy(c).ClusterPermissions[0].Rules[0].Verbs = []string{"*"} },
 		`^rights: the rule for .+ has a wildcard`,
 	},

@@ -81,6 +81,20 @@ func Test04ImagesAreNamedExactlyAndListed(t *testing.T) {
 
 func Test05FeaturesAreAnswered(t *testing.T) { none(t, "features") }
 
+// What is missing is the same wherever people read of it.
+func Test05TheDescriptionIsTrue(t *testing.T) {
+	none(t, "description")
+	readme, err := os.ReadFile(filepath.Join(top, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := regexp.MustCompile(`(?m)^\*\*Not yet:\*\* ([^.]+)\.`).FindSubmatch(readme)
+	here := notYet.FindStringSubmatch(load(t, current).CSV.Spec.Description)
+	if there == nil || here == nil || strings.ReplaceAll(string(there[1]), ";", ",")+"." != here[1] {
+		t.Errorf("the description says that %q is not there yet, the README %q", here, there)
+	}
+}
+
 func Test06NothingBreaksAnInstallation(t *testing.T) { none(t, "volumes", "kinds", "resources") }
 
 func Test07PodsAreRestrictedAndProbed(t *testing.T) { none(t, "pods") }
@@ -124,7 +138,7 @@ func Test12CatalogLoadsAndUpdatesInTwoSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	replaces := map[string]string{}
-	for _, b := range published(t) {
+	for _, b := range kept(t) {
 		bundle := load(t, b)
 		replaces[bundle.CSV.Name] = bundle.CSV.Spec.Replaces
 	}
@@ -138,6 +152,58 @@ func Test12CatalogLoadsAndUpdatesInTwoSteps(t *testing.T) {
 				t.Errorf("channel %s: %s replaces %q, but its CSV says %s", c.Name, entry.Name, entry.Replaces, older)
 			}
 		}
+	}
+}
+
+// The graph of this repository has every version that was ever cut: the newest is a candidate, those before it are stable, and from each
+// there is a way to the newest. What can lose data is not installed any more, and whoever runs it reads what to do.
+func Test12TheGraphHasEveryVersion(t *testing.T) {
+	content, err := declcfg.LoadFS(t.Context(), os.DirFS(filepath.Join(top, "catalog")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, folder := range kept(t) {
+		names = append(names, load(t, folder).CSV.Name)
+	}
+	want := map[string][]string{"candidate-v0": names, "stable-v0": names[:len(names)-1]}
+	for _, c := range content.Channels {
+		var entries []string
+		for _, entry := range c.Entries {
+			entries = append(entries, entry.Name)
+		}
+		if slices.Sort(entries); !slices.Equal(entries, want[c.Name]) {
+			t.Errorf("channel %s has %v, want %v", c.Name, entries, want[c.Name])
+		}
+		delete(want, c.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("channels are missing: %v", want)
+	}
+	repository, _, _ := strings.Cut(content.Bundles[0].Image, "@")
+	for _, b := range content.Bundles {
+		if name, _, _ := strings.Cut(b.Image, "@"); name != repository {
+			t.Errorf("%s is in %s, others are in %s", b.Name, name, repository)
+		}
+	}
+	withdrawn := []string{"etcd-operator.v0.1.0", "etcd-operator.v0.2.0", "etcd-operator.v0.3.0"}
+	for _, c := range content.Channels {
+		var skipped []string
+		for _, entry := range c.Entries {
+			skipped = append(skipped, entry.Skips...)
+		}
+		if !slices.Equal(skipped, withdrawn) {
+			t.Errorf("channel %s skips %v, want %v", c.Name, skipped, withdrawn)
+		}
+	}
+	var advised []string
+	for _, d := range content.Deprecations {
+		for _, entry := range d.Entries {
+			advised = append(advised, entry.Reference.Name)
+		}
+	}
+	if !slices.Equal(advised, withdrawn) {
+		t.Errorf("deprecated are %v, want %v", advised, withdrawn)
 	}
 }
 
