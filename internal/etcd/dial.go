@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/connectivity"
@@ -29,6 +30,9 @@ const (
 	// attempt to connect: a few times what a TLS handshake takes.
 	redialGrace = 50 * time.Millisecond
 
+	// outdatedTries is how often a call is tried that etcd refuses because users have changed meanwhile, as by etcd's own client.
+	outdatedTries = 100
+
 	// window in bytes is what a member may send before the answer is read. It matters for snapshots alone, in which gRPC would
 	// look for one of its own by a ping in each round trip.
 	window = 1 << 20
@@ -50,7 +54,7 @@ func dial(target Target) (*grpc.ClientConn, error) {
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: peerTimeout}),
 		grpc.WithStaticStreamWindowSize(window),
 		grpc.WithStaticConnWindowSize(window),
-		grpc.WithUnaryInterceptor(redialFirst),
+		grpc.WithChainUnaryInterceptor(repeatOutdated, redialFirst),
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
@@ -93,4 +97,19 @@ func redialFirst(ctx context.Context, method string, request, reply any, connect
 		cancel()
 	}
 	return invoke(ctx, method, request, reply, connection, options...)
+}
+
+// repeatOutdated repeats a call that etcd refused because a user, a role or the authentication has changed while it was under way. etcd
+// has done nothing then, and the refusal says nothing of its health: etcd's own client repeats such calls, too.
+func repeatOutdated(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn,
+	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+) error {
+	var err error
+	for range outdatedTries {
+		err = invoke(ctx, method, request, reply, connection, options...)
+		if !is(err, rpctypes.ErrAuthOldRevision) {
+			break
+		}
+	}
+	return err
 }
