@@ -25,7 +25,7 @@ func endingOf(step plan.Step, err error) memory.Ending {
 // isOutdated says whether the error is worth no word, only another look: what was
 // observed has changed meanwhile.
 func isOutdated(err error) bool {
-	return errors.Is(err, act.ErrChanged) || errors.Is(err, errNotLeading) || apierrors.IsConflict(err)
+	return errors.Is(err, act.ErrChanged) || errors.Is(err, act.ErrStale) || errors.Is(err, errNotLeading) || apierrors.IsConflict(err)
 }
 
 // denial are the words with which Kubernetes refuses something, if it does, be it because

@@ -65,8 +65,8 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	view := judge.View(seen, remembered)
 	step, because := plan.Next(view)
 	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "because", because)
-	ending := remembered.Note(view, step, endingOf(step, r.Actor.Do(ctx, ec, view, step)), r.Actor.Now())
-	if ending.NotReady {
+	ending := remembered.Note(view, step, endingOf(step, r.Actor.Do(ctx, ec, view, step, seen.AskedAt)), r.Actor.Now())
+	if ending.NotReady || errors.Is(ending.Err, act.ErrStale) {
 		log.FromContext(ctx).V(1).Info("put off", "because", ending.Err.Error())
 	}
 	if step, ending = waited(step, ending); !ending.Outdated {

@@ -85,6 +85,7 @@ func TestPauseAfterErrors(t *testing.T) {
 		routine bool
 	}{
 		{act.ErrChanged, true},
+		{fmt.Errorf("remove member a-1: %w", act.ErrStale), true},
 		{conflict, true},
 		{errors.Join(fmt.Errorf("write status: %w", conflict)), true},
 		{failed, false},

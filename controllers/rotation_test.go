@@ -38,7 +38,7 @@ func TestFault63ALostAuthorityGoesThroughAllPasses(t *testing.T) {
 				for _, name := range names {
 					objects = append(objects, cluster.Object{Kind: "Secret", Name: name, Turn: cluster.Turn{Pass: pass, Because: trust.ByLoss}})
 				}
-				return actor.Do(t.Context(), c, cluster.View{}, plan.Apply{Objects: objects})
+				return actor.Do(t.Context(), c, cluster.View{}, plan.Apply{Objects: objects}, time.Now())
 			}
 			must := func(err error) {
 				t.Helper()

@@ -41,25 +41,33 @@ type Actor struct {
 	Operator string
 	Now      func() time.Time
 	Random   io.Reader // for keys and serial numbers of certificates
+
+	asked time.Time // when members were asked whom the step is about that is carried out
 }
 
-// Do carries out one step on the cluster that the view is of. It is safe to repeat: already done is
-// success. It never writes the status: the report writes what a step records.
-func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) error {
+// Do carries out one step on the cluster that the view is of, whose members were asked at that time. It is safe to repeat: already done
+// is success. It never writes the status: the report writes what a step records.
+func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, asked time.Time) error {
 	a.wake(ctx, c, v)
+	one := *a
+	one.asked = asked
+	return one.do(ctx, c, v, step)
+}
+
+func (a *Actor) do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.Record:
 		return a.record(ctx, c, s)
 	case plan.Apply:
 		return a.applyAll(ctx, c, v, s)
 	case plan.CreatePods:
-		return a.createPods(ctx, c, v, s)
+		return a.inTime(ctx, s, func(ctx context.Context) error { return a.createPods(ctx, c, v, s) })
 	case plan.DeletePods:
-		return a.deletePods(ctx, c, v, s)
+		return a.inTime(ctx, s, func(ctx context.Context) error { return a.deletePods(ctx, c, v, s) })
 	case plan.MarkPods:
-		return a.markPods(ctx, c, v, s)
+		return a.inTime(ctx, s, func(ctx context.Context) error { return a.markPods(ctx, c, v, s) })
 	case plan.UpdateImage:
-		return a.updateImage(ctx, c, v, s)
+		return a.inTime(ctx, s, func(ctx context.Context) error { return a.updateImage(ctx, c, v, s) })
 	case plan.ResizePod:
 		return a.resize(ctx, c, v, s)
 	case plan.AddLearner:
@@ -79,7 +87,7 @@ func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 	case plan.LiftQuarantine:
 		return a.liftQuarantine(ctx, c, s)
 	case plan.DeleteVolume:
-		return a.deleteVolume(ctx, c, s)
+		return a.inTime(ctx, s, func(ctx context.Context) error { return a.deleteVolume(ctx, c, s) })
 	case plan.CreateBackup:
 		return a.createBackup(ctx, c, s)
 	case plan.CreateRestore:
@@ -146,7 +154,7 @@ func (a *Actor) setAside(claim *corev1.PersistentVolumeClaim) {
 // deleteVolume deletes one volume, and only the one that was observed. One that never held data
 // must be found so by the API server itself, and not change before it is deleted.
 func (a *Actor) deleteVolume(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.DeleteVolume) error {
-	if err := a.fence(ctx, c); err != nil {
+	if err := a.mayDisturb(ctx, c, s); err != nil {
 		return err
 	}
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: c.Namespace}}

@@ -100,6 +100,7 @@ type scene struct {
 	actor *act.Actor
 	c     *v1alpha1.EtcdCluster
 	view  cluster.View
+	age   time.Duration // of what members have answered
 }
 
 func newScene(t *testing.T, c *v1alpha1.EtcdCluster, v cluster.View, objects ...client.Object) *scene {
@@ -114,7 +115,9 @@ func newScene(t *testing.T, c *v1alpha1.EtcdCluster, v cluster.View, objects ...
 	return s
 }
 
-func (s *scene) do(step plan.Step) error { return s.actor.Do(s.t.Context(), s.c, s.view, step) }
+func (s *scene) do(step plan.Step) error {
+	return s.actor.Do(s.t.Context(), s.c, s.view, step, now.Add(-s.age))
+}
 
 func (s *scene) mustDo(step plan.Step) {
 	s.t.Helper()

@@ -94,7 +94,7 @@ func (a *Actor) askLeader(
 func (a *Actor) ask(
 	ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member, step plan.Step, change func(context.Context, etcd.Client) error,
 ) error {
-	if err := a.fence(ctx, c); err != nil {
+	if err := a.mayDisturb(ctx, c, step); err != nil {
 		return fmt.Errorf("%s: %w", step, err)
 	}
 	member, err := a.Dialer.Member(ctx, c, m)

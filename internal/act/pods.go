@@ -27,7 +27,7 @@ import (
 // refuses one member's volume holds back no other member.
 func (a *Actor) createPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
 	if s.Forced {
-		return a.force(ctx, c, v, s.Names[0])
+		return a.force(ctx, c, v, s)
 	}
 	claim := func(name string) error { return a.startVolume(ctx, c, v, name) }
 	pod := func(name string) error { return a.provide(ctx, c, a.pod(c, v, name), &corev1.Pod{}) }
@@ -108,16 +108,20 @@ func secured(pod *corev1.Pod, target cluster.Target) *corev1.Pod {
 }
 
 // force starts a member with --force-new-cluster: it goes on from its own data as the only member.
-func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, name string) error {
-	if err := a.fence(ctx, c); err != nil {
+func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
+	if err := a.mayDisturb(ctx, c, s); err != nil {
 		return err
 	}
+	name := s.Names[0]
 	var now v1alpha1.EtcdCluster
 	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
 		return fmt.Errorf("read the EtcdCluster again: %w", err)
 	}
 	if now.Status.Recovering != name {
 		return ErrChanged // recovered meanwhile: others may have joined, and would be removed
+	}
+	if err := a.isFresh(s); err != nil {
+		return err
 	}
 	targeted := build.Targeted(c, v.Target)
 	return a.create(ctx, c, secured(a.Images.Put(targeted, build.ForcedPod(targeted, name)), v.Target), &corev1.Pod{})
@@ -167,7 +171,7 @@ func (a *Actor) deletePods(ctx context.Context, c *v1alpha1.EtcdCluster, v clust
 				asked = append(asked, func() error { return a.dryRun(ctx, c, v, pod.Name) })
 			}
 		}
-		if err := atOnce(asked, call); err != nil {
+		if err := errors.Join(atOnce(asked, call), a.isFresh(s)); err != nil {
 			return err
 		}
 	}
@@ -203,7 +207,7 @@ func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 // done before or somebody else chose it, the container stays and nothing is awaited. So it
 // is where an admission webhook puts the image back that is there already.
 func (a *Actor) updateImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
-	if err := a.fence(ctx, c); err != nil {
+	if err := a.mayDisturb(ctx, c, s); err != nil {
 		return err
 	}
 	targeted := build.Targeted(c, v.Target)

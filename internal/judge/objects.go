@@ -49,7 +49,7 @@ func (j *judgement) secrets() {
 	c, v, found := j.c, &j.v, j.Found()
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
 	v.Lost, v.Ending, v.Certificates = lost(c, held, j.Now), held.Ending(c, j.Now), held.Certificates(c, j.Now)
-	v.Rotation = held.Rotation(c, trust.Facts{Now: j.Now, Come: j.come(), Members: j.listed(), Sights: j.Sights, Users: j.Users})
+	v.Rotation = held.Rotation(c, j.facts())
 	for _, name := range trust.Names(c) {
 		if secret := found[name]; secret != nil && j.belongsToOthers("Secret", secret) {
 			continue

@@ -122,7 +122,7 @@ func Descends(s Snapshot) *Answer {
 // look at this very spec. Nothing is made or changed until the spec is, so what the watches do
 // not show need not be looked for again: any number of such clusters asks for nothing.
 func IsAsleep(s Snapshot) bool {
-	if !hibernated(s.Cluster) {
+	if !MayBeAsleep(s.Cluster) {
 		return false
 	}
 	j := begin(s)
@@ -130,9 +130,9 @@ func IsAsleep(s Snapshot) bool {
 	return len(j.pods) == 0
 }
 
-// hibernated says whether the status says so of this very spec: no member ran by the word of the API
+// MayBeAsleep says whether the status says of this very spec that the cluster hibernates: no member ran by the word of the API
 // server, and nothing was wrong.
-func hibernated(c *v1alpha1.EtcdCluster) bool {
+func MayBeAsleep(c *v1alpha1.EtcdCluster) bool {
 	if c.Size() > 0 || c.Status.ObservedGeneration != c.Generation {
 		return false
 	}

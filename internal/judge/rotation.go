@@ -50,7 +50,25 @@ func (s *Snapshot) made() map[string]string {
 
 // revocation is how far certificates are revoked.
 func (j *judgement) revocation() cluster.Revocation {
-	return j.held().Revocation(j.c, trust.Facts{Now: j.Now, Members: j.listed(), Sights: j.Sights, Users: j.Users, Made: j.made()})
+	return j.held().Revocation(j.c, j.facts())
+}
+
+// facts are what the next pass of a rotation or a revocation depends on.
+func (j *judgement) facts() trust.Facts {
+	return trust.Facts{Now: j.Now, Come: j.come(), Members: j.listed(), Sights: j.Sights, Users: j.Users, Made: j.made()}
+}
+
+// NeedsUsers says whether what applications mount decides about the next pass: it waits for nothing else. There may be many users, so
+// that their Secrets are not read before.
+func NeedsUsers(s Snapshot) bool {
+	if !IsRotating(s) && !IsRevoking(s) {
+		return false
+	}
+	j := begin(s)
+	j.kubernetes()
+	j.etcd()
+	held, facts := j.held(), j.facts()
+	return IsRotating(s) && held.Rotation(j.c, facts).Await == "" || IsRevoking(s) && held.Revocation(j.c, facts).Await == ""
 }
 
 // Seen are the members to look at for what they show, accept and refuse: all that run, while an authority is rotated or a

@@ -68,6 +68,8 @@ type scene struct {
 	limits   limits.Limits           // of what the cluster may ask for
 	broken   error                   // what every read from the API server itself ends with
 
+	asked time.Time // when members were asked in the last look
+
 	mutex sync.Mutex
 	calls []string // "Read a-0"
 	kept  []string
@@ -243,6 +245,7 @@ func (s *scene) lookBy(o *observe.Observer) (v cluster.View) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.asked = seen.AskedAt
 		v = judge.View(seen, &memory.Cluster{})
 	})
 	return v
@@ -345,6 +348,11 @@ func (c *told) Revision(ctx context.Context) (int64, error) {
 		c.scene.t.Error("a read without a deadline")
 	}
 	return c.Client.Revision(ctx)
+}
+
+func (c *told) HashKV(ctx context.Context, revision int64) (etcd.Hash, error) {
+	c.scene.called("HashKV", c.name)
+	return c.Client.HashKV(ctx, revision)
 }
 
 func (c *told) WriteEntry(ctx context.Context) error {

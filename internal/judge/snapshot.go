@@ -41,6 +41,7 @@ type Snapshot struct {
 	Backups  []v1alpha1.EtcdBackup // of the namespace, while quorum may be lost for good
 	Accepted *v1alpha1.EtcdRestore // that is made where the loss was accepted by the name of a backup; nil: there is none
 
+	AskedAt time.Time     // when members were asked, by this machine's clock
 	Answers []*Answer     // of the members that were asked
 	Told    []etcd.Member // the list that one member remembers
 	List    []etcd.Member // the list of a member that had just answered a linearizable read
@@ -49,12 +50,12 @@ type Snapshot struct {
 	Disks map[string]*corev1.PersistentVolume // of members whose Pods have waited too long for a node, by member
 	Hosts map[string][]corev1.Node            // that have the hostnames which those disks are bound to, by hostname
 
-	Asleep   bool                       // what is below was not read, because the cluster hibernates
+	Asleep   bool                       // Nodes and what is below were not read, because the cluster hibernates
 	Secrets  map[string]*corev1.Secret  // by name
 	Theirs   map[string]*corev1.Secret  // of others, that certificates are taken from, by name
 	Services map[string]*corev1.Service // by name
 	Sights   []trust.Sight              // of members that run, while an authority is rotated or a certificate revoked
-	Users    []*corev1.Secret           // of EtcdUsers of the cluster, while either goes on
+	Users    []*corev1.Secret           // of EtcdUsers of the cluster, where the next pass of either waits for nothing else
 	Budget   *policyv1.PodDisruptionBudget
 	Policy   *networkingv1.NetworkPolicy
 

@@ -28,21 +28,38 @@ const (
 // clients are those of the members that are asked, by name.
 type clients map[string]etcd.Client
 
-// etcd asks every running member at once, and takes the member list from one that
-// has just answered a linearizable read.
-func (o *Observer) etcd(ctx context.Context, s *judge.Snapshot) {
+// etcd asks every running member at once, and again if it had to sum up their data, which may take seconds: what is to be known of
+// members is to be new. Members that do not answer are no error.
+func (o *Observer) etcd(ctx context.Context, s *judge.Snapshot) error {
+	s.AskedAt = o.Now()
 	running, ask := judge.Running(*s)
 	if !ask {
-		return
+		return nil
 	}
 	o.Dialer.Keep(ctx, s.Cluster, running)
+	members := o.ask(ctx, s, running)
+	if asked, revision := judge.Hashed(*s); len(asked) > 0 {
+		hashes := members.hashes(ctx, asked, revision)
+		s.AskedAt = o.Now()
+		members = o.ask(ctx, s, running)
+		for _, a := range s.Answers {
+			a.Hash = hashes[a.Member]
+		}
+	}
+	members.descent(ctx, s)
+	return nil
+}
+
+// ask takes the member list from a member that has just answered a linearizable read.
+func (o *Observer) ask(ctx context.Context, s *judge.Snapshot, running []cluster.Member) clients {
+	s.Answers, s.List, s.Told = nil, nil, nil
 	members := o.statuses(ctx, s, running)
 	witnesses, led := judge.Witnesses(*s)
 	if !led {
 		o.remains(ctx, witnesses, running)
 		s.Told = members.list(ctx, judge.Narrator(witnesses))
 		if !judge.IsLedByUnknown(*s) {
-			return
+			return members
 		}
 	}
 	each(witnesses, func(a *judge.Answer) { members.read(ctx, a, witnesses) })
@@ -53,8 +70,7 @@ func (o *Observer) etcd(ctx context.Context, s *judge.Snapshot) {
 	if !split && s.List == nil {
 		s.Told = members.list(ctx, judge.Narrator(witnesses))
 	}
-	members.hashes(ctx, s)
-	members.descent(ctx, s)
+	return members
 }
 
 // statuses asks the members that run who they are and whom they follow.
@@ -132,18 +148,23 @@ func (c clients) list(ctx context.Context, of *judge.Answer) []etcd.Member {
 	return list
 }
 
-// hashes asks members for the hash of their data, if it has to be known.
-func (c clients) hashes(ctx context.Context, s *judge.Snapshot) {
-	asked, revision := judge.Hashed(*s)
+// hashes asks members for the hash of their data up to a revision, by name.
+func (c clients) hashes(ctx context.Context, asked []*judge.Answer, revision int64) map[string]*cluster.Hash {
+	hashes := map[string]*cluster.Hash{}
+	for _, a := range asked {
+		hashes[a.Member] = &cluster.Hash{Member: a.Member}
+	}
 	each(asked, func(a *judge.Answer) {
 		ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 		defer cancel()
 		hash, err := c[a.Member].HashKV(ctx, revision)
-		a.Hash = &cluster.Hash{Member: a.Member, Sum: hash.Sum, Compacted: hash.Compacted}
+		told := hashes[a.Member]
+		told.Sum, told.Compacted = hash.Sum, hash.Compacted
 		if err != nil {
-			a.Hash.Untold = err.Error()
+			told.Untold = err.Error()
 		}
 	})
+	return hashes
 }
 
 // descent asks a member whether a downgrade goes on, if that has to be known.
@@ -158,7 +179,7 @@ func (c clients) descent(ctx context.Context, s *judge.Snapshot) {
 }
 
 // sights looks at what members show, accept and refuse, while an authority is rotated or a certificate revoked.
-func (o *Observer) sights(ctx context.Context, s *judge.Snapshot) {
+func (o *Observer) sights(ctx context.Context, s *judge.Snapshot) error {
 	members := judge.Seen(*s)
 	s.Sights = make([]trust.Sight, len(members))
 	var all sync.WaitGroup
@@ -166,4 +187,5 @@ func (o *Observer) sights(ctx context.Context, s *judge.Snapshot) {
 		all.Go(func() { s.Sights[i] = o.Dialer.Sight(ctx, s.Cluster, m) })
 	}
 	all.Wait()
+	return nil
 }

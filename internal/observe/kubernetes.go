@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -74,24 +76,33 @@ func (o *Observer) backups(ctx context.Context, s *judge.Snapshot) error {
 
 // named asks the API server itself for the Pods and volumes that are in doubt.
 func (o *Observer) named(ctx context.Context, s *judge.Snapshot) error {
-	s.Named = map[string]judge.Named{}
-	for _, doubt := range judge.Doubts(*s) {
-		named := judge.Named{AskedPod: doubt.Pod}
-		key := client.ObjectKey{Namespace: s.Cluster.Namespace, Name: doubt.Member}
+	doubts := judge.Doubts(*s)
+	all := make([]judge.Named, len(doubts))
+	err := atOnce(len(doubts), func(i int) error {
 		var err error
-		if doubt.Pod {
-			if named.Pod, err = read(ctx, o.Live, key, &corev1.Pod{}); err != nil {
-				return err
-			}
-		}
-		if doubt.Volume {
-			if named.Volume, err = read(ctx, o.Live, key, &corev1.PersistentVolumeClaim{}); err != nil {
-				return err
-			}
-		}
-		s.Named[doubt.Member] = named
+		all[i], err = o.confirm(ctx, s.Cluster.Namespace, doubts[i])
+		return err
+	})
+	s.Named = map[string]judge.Named{}
+	for i, doubt := range doubts {
+		s.Named[doubt.Member] = all[i]
 	}
-	return nil
+	return err
+}
+
+func (o *Observer) confirm(ctx context.Context, namespace string, doubt judge.Doubt) (judge.Named, error) {
+	named := judge.Named{AskedPod: doubt.Pod}
+	key := client.ObjectKey{Namespace: namespace, Name: doubt.Member}
+	var err error
+	if doubt.Pod {
+		if named.Pod, err = read(ctx, o.Live, key, &corev1.Pod{}); err != nil {
+			return named, err
+		}
+	}
+	if doubt.Volume {
+		named.Volume, err = read(ctx, o.Live, key, &corev1.PersistentVolumeClaim{})
+	}
+	return named, err
 }
 
 // objects reads the supporting objects.
@@ -213,9 +224,10 @@ func read[T client.Object](ctx context.Context, from client.Reader, key client.O
 	return into, nil
 }
 
-// users reads the Secrets of EtcdUsers of the cluster, while an authority is rotated or a certificate revoked: what applications mount.
+// users reads the Secrets of EtcdUsers of the cluster, which applications mount, when the next pass of a rotation or revocation waits for
+// nothing else.
 func (o *Observer) users(ctx context.Context, s *judge.Snapshot) error {
-	if !judge.IsRotating(*s) && !judge.IsRevoking(*s) {
+	if !judge.NeedsUsers(*s) {
 		return nil
 	}
 	c := s.Cluster
@@ -223,18 +235,34 @@ func (o *Observer) users(ctx context.Context, s *judge.Snapshot) error {
 	if err := o.Cache.List(ctx, &users, client.InNamespace(c.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdUsers: %w", err)
 	}
-	for i := range users.Items {
-		u := &users.Items[i]
-		if u.Spec.Cluster != c.Name || u.DeletionTimestamp != nil {
-			continue
+	theirs := slices.DeleteFunc(users.Items, func(u v1alpha1.EtcdUser) bool { return u.Spec.Cluster != c.Name || u.DeletionTimestamp != nil })
+	secrets := make([]*corev1.Secret, len(theirs))
+	err := atOnce(len(theirs), func(i int) error {
+		secret, err := read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: theirs[i].Secret()}, &corev1.Secret{})
+		if secret != nil && metav1.IsControlledBy(secret, &theirs[i]) {
+			secrets[i] = secret
 		}
-		secret, err := read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: u.Secret()}, &corev1.Secret{})
-		if err != nil {
-			return err
-		}
-		if secret != nil && metav1.IsControlledBy(secret, u) {
-			s.Users = append(s.Users, secret)
-		}
+		return err
+	})
+	s.Users = slices.DeleteFunc(secrets, func(secret *corev1.Secret) bool { return secret == nil })
+	return err
+}
+
+// readers is how many objects are read at once.
+const readers = 16
+
+// atOnce does the same for each of a number of things, a few at a time, and returns all errors.
+func atOnce(number int, do func(i int) error) error {
+	errs := make([]error, number)
+	places := make(chan struct{}, readers)
+	var all sync.WaitGroup
+	for i := range number {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			errs[i] = do(i)
+		})
 	}
-	return nil
+	all.Wait()
+	return errors.Join(errs...)
 }

@@ -60,30 +60,23 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (judge.
 	return s, nil
 }
 
+// all reads what members answer after what takes long: a step may rest on it.
 func (o *Observer) all(ctx context.Context, s *judge.Snapshot) error {
-	if err := o.lists(ctx, s); err != nil {
-		return err
+	reads := []func(context.Context, *judge.Snapshot) error{
+		o.awaited, o.objects, o.lists, o.sights, o.etcd, o.backups, o.named, o.nodes, o.users,
 	}
-	if err := o.awaited(ctx, s); err != nil {
-		return err
+	if judge.MayBeAsleep(s.Cluster) {
+		if err := o.lists(ctx, s); err != nil {
+			return err
+		}
+		if s.Asleep = judge.IsAsleep(*s); s.Asleep {
+			reads = []func(context.Context, *judge.Snapshot) error{o.awaited, o.etcd}
+		}
 	}
-	o.etcd(ctx, s)
-	s.Asleep = judge.IsAsleep(*s)
-	if s.Asleep {
-		return nil
+	for _, read := range reads {
+		if err := read(ctx, s); err != nil {
+			return err
+		}
 	}
-	if err := o.backups(ctx, s); err != nil {
-		return err
-	}
-	if err := o.named(ctx, s); err != nil {
-		return err
-	}
-	if err := o.nodes(ctx, s); err != nil {
-		return err
-	}
-	if err := o.objects(ctx, s); err != nil {
-		return err
-	}
-	o.sights(ctx, s)
-	return o.users(ctx, s)
+	return nil
 }

@@ -26,6 +26,9 @@ type Kind struct {
 	Look  Look   // when to observe the cluster again
 	// Rests: it changes nothing, so that the plan has nothing to do now.
 	Rests bool
+	// Disturbs: members or clients feel it, or data is deleted. It rests on what members answered a moment ago, and is not done if that
+	// is older.
+	Disturbs bool
 }
 
 type (
@@ -174,18 +177,18 @@ func (s Apply) about() Kind {
 }
 
 func (s CreatePods) about() Kind {
-	return Kind{Event: choose(s.Forced, "NewClusterForced", "MembersStarted")}
+	return Kind{Event: choose(s.Forced, "NewClusterForced", "MembersStarted"), Disturbs: s.Forced}
 }
 
 func (s DeletePods) about() Kind {
 	switch s.How {
 	case Detached:
-		return Kind{Event: "SurplusPodsDeleted"}
+		return Kind{Event: "SurplusPodsDeleted", Disturbs: true}
 	case AtOnce:
 		return Kind{Event: "EndedPodsDeleted"}
 	case Plainly, DryRun:
 	}
-	return Kind{Event: "PodDeleted"}
+	return Kind{Event: "PodDeleted", Disturbs: true}
 }
 
 // pass is the pass of a rotation that all of the objects take; empty if they are only brought to what is wanted.
@@ -216,15 +219,15 @@ func (s MarkPods) about() Kind {
 		return Kind{Event: "InitialClusterStateSet"}
 	case Detach:
 	}
-	return Kind{Event: "MemberDetached"}
+	return Kind{Event: "MemberDetached", Disturbs: true}
 }
 
-func (s UpdateImage) about() Kind  { return Kind{Event: "ImageUpdated"} }
+func (s UpdateImage) about() Kind  { return Kind{Event: "ImageUpdated", Disturbs: true} }
 func (s ResizePod) about() Kind    { return Kind{Event: "PodResized"} }
-func (s AddLearner) about() Kind   { return Kind{Event: "LearnerAdded", Look: Now} }
-func (s Promote) about() Kind      { return Kind{Event: "LearnerPromoted", Look: Now} }
-func (s MoveLeader) about() Kind   { return Kind{Event: "LeaderMoved", Look: Now} }
-func (s RemoveMember) about() Kind { return Kind{Event: "MemberRemoved", Look: Now} }
+func (s AddLearner) about() Kind   { return Kind{Event: "LearnerAdded", Look: Now, Disturbs: true} }
+func (s Promote) about() Kind      { return Kind{Event: "LearnerPromoted", Look: Now, Disturbs: true} }
+func (s MoveLeader) about() Kind   { return Kind{Event: "LeaderMoved", Look: Now, Disturbs: true} }
+func (s RemoveMember) about() Kind { return Kind{Event: "MemberRemoved", Look: Now, Disturbs: true} }
 func (s Downgrade) about() Kind {
 	return Kind{Event: choose(s.To == "", "DowngradeCancelled", "DowngradeEnabled"), Look: Now}
 }
@@ -233,7 +236,7 @@ func (s Quarantine) about() Kind  { return Kind{Event: "VolumeQuarantined"} }
 func (s LiftQuarantine) about() Kind {
 	return Kind{Event: "QuarantineLifted"}
 }
-func (s DeleteVolume) about() Kind  { return Kind{Event: "VolumeDeleted"} }
+func (s DeleteVolume) about() Kind  { return Kind{Event: "VolumeDeleted", Disturbs: true} }
 func (s CreateBackup) about() Kind  { return Kind{Event: "BackupCreated"} }
 func (s CreateRestore) about() Kind { return Kind{Event: "RestoreCreated"} }
 func (s Hold) about() Kind {

@@ -28,10 +28,10 @@ func staleness() {
 	})
 
 	It("fault 5: a Pod that has been replaced since it was observed is not deleted", func() {
-		actor := &act.Actor{Client: api, Live: api}
+		actor := &act.Actor{Client: api, Live: api, Now: time.Now}
 		stop := plan.DeletePods{Pods: []plan.PodRef{{Name: "stale-0", UID: "00000000-0000-0000-0000-000000000000"}}, Because: "the cache is old"}
 		before := uids(c)
-		err := actor.Do(ctx, c, cluster.View{}, stop)
+		err := actor.Do(ctx, c, cluster.View{}, stop, time.Now())
 		Expect(err).To(MatchError(ContainSubstring("the UID in the precondition")))
 		Expect(uids(c)).To(Equal(before))
 		for _, p := range pods(c) {
