@@ -15,7 +15,7 @@ import (
 // addBackups adds the reconcilers of stores, backups, restores and schedules, which share how Jobs are made and read.
 func addBackups(
 	manager ctrl.Manager, config *rest.Config, installation string, leads func(context.Context) error, off func() time.Duration,
-	chosen Options,
+	asked respondents, chosen Options,
 ) error {
 	read, err := podLogs(config)
 	if err != nil {
@@ -40,7 +40,8 @@ func addBackups(
 			installation: installation, limits: chosen.Limits,
 		},
 		&EtcdRestore{
-			client: manager.GetClient(), tasks: shared, events: recorder, now: chosen.Now, installation: installation, limits: chosen.Limits,
+			client: manager.GetClient(), tasks: shared, asked: asked, events: recorder, now: chosen.Now, installation: installation,
+			limits: chosen.Limits,
 		},
 		&Schedule{
 			client: manager.GetClient(), live: manager.GetAPIReader(), events: recorder, leads: leads,

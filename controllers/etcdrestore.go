@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/inplace"
 	"github.com/etcd-operator/etcd-operator/internal/judge"
 	"github.com/etcd-operator/etcd-operator/internal/limits"
@@ -33,6 +35,7 @@ import (
 type EtcdRestore struct {
 	client client.Client
 	tasks  *tasks
+	asked  respondents
 	events events.EventRecorder
 	now    func() time.Time
 
@@ -76,7 +79,38 @@ func (r *EtcdRestore) observe(ctx context.Context, er *v1alpha1.EtcdRestore) (in
 	view.Others = slices.DeleteFunc(others.Items, func(o v1alpha1.EtcdRestore) bool {
 		return o.Spec.Cluster != er.Spec.Cluster || o.UID == er.UID
 	})
-	return view, errors.Join(r.cluster(ctx, &view), r.store(ctx, &view))
+	if err := errors.Join(r.cluster(ctx, &view), r.store(ctx, &view)); err != nil {
+		return view, err
+	}
+	if inplace.NeedsRevision(view) {
+		r.revision(ctx, &view)
+	}
+	return view, nil
+}
+
+// revision asks etcd which revision it has, by a read that needs a quorum: what the status of the cluster says may be minutes old. That
+// none answers is a fact.
+func (r *EtcdRestore) revision(ctx context.Context, view *inplace.View) {
+	member, revision, err := firstToAnswer(ctx, r.asked, view.Cluster, etcd.Client.Revision)
+	switch {
+	case err != nil:
+		view.Unasked = shortened(err.Error())
+	case member == nil:
+		view.Unasked = "no member runs"
+	default:
+		view.Revision = revision
+	}
+}
+
+// longestAnswer is how much is told of an error of etcd.
+const longestAnswer = 200
+
+func shortened(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > longestAnswer {
+		return string(runes[:longestAnswer]) + "…"
+	}
+	return text
 }
 
 // cluster reads from the API server what the plan of a restore is made of.
@@ -159,9 +193,12 @@ func (r *EtcdRestore) backUp(ctx context.Context, view inplace.View, s inplace.B
 	}
 	b := &v1alpha1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: view.Restore.Namespace, Annotations: map[string]string{
-			v1alpha1.AnnotationReason: "restore", v1alpha1.AnnotationRestore: string(view.Restore.UID),
+			v1alpha1.AnnotationReason: "restore", v1alpha1.AnnotationRestore: string(view.Restore.UID), v1alpha1.AnnotationPreview: s.Preview,
 		}},
 		Spec: v1alpha1.EtcdBackupSpec{Cluster: view.Cluster.Name, Store: s.Store, DeletionPolicy: v1alpha1.RetainBackup},
+	}
+	if len(s.Recipients) > 0 {
+		b.Spec.Encryption, b.Spec.Decryption = &v1alpha1.BackupEncryption{Recipients: s.Recipients}, view.Restore.Spec.Decryption
 	}
 	err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
 	if err != nil && !apierrors.IsAlreadyExists(err) {

@@ -22,6 +22,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
 // inPlace is a namespace with a cluster whose members have Pods and volumes, a backup of it, and an EtcdRestore. No etcd runs.
@@ -185,10 +186,10 @@ func TestRestoreInPlace(t *testing.T) {
 	o := w.operator(interceptor.Funcs{})
 	w.must(w.until(o, "it is previewed", w.is(v1alpha1.RestorePreviewed)))
 	p := w.restore.Status.Preview
-	if p == nil || p.Confirm != "a@1000->800" || p.Backup != "nightly" || *p.LostRevisions != 200 || *p.Keys != 40 {
+	if p == nil || p.Confirm != "a@1000?->800" || p.Backup != "nightly" || *p.LostRevisions != 200 || *p.Keys != 40 {
 		t.Fatalf("preview %+v", p)
 	}
-	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->801" })
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000?->801" })
 	if w.not(o, "it begins without its confirmation", w.is(v1alpha1.RestoreRunning)); !w.have(old...)() {
 		t.Fatalf("old members are touched: %+v", w.restore.Status)
 	}
@@ -217,7 +218,7 @@ func TestRestoreInPlace(t *testing.T) {
 func TestSafetyBackupComesFirst(t *testing.T) {
 	w := newInPlace(t, "in-place-safety", false)
 	o := w.operator(interceptor.Funcs{})
-	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->800" })
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000?->800" })
 	w.must(w.until(o, "it backs up", w.is(v1alpha1.RestoreBackingUp)))
 	safety := &v1alpha1.EtcdBackup{ObjectMeta: w.named("er-safety")}
 	w.must(server.Get(t.Context(), client.ObjectKeyFromObject(safety), safety))
@@ -238,7 +239,7 @@ func TestSafetyBackupComesFirst(t *testing.T) {
 func TestUndoneWhileFilling(t *testing.T) {
 	w := newInPlace(t, "in-place-early", true)
 	o := w.operator(interceptor.Funcs{})
-	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->800" })
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000?->800" })
 	w.must(w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)))
 	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Undo = true })
 	w.must(w.until(o, "it is undone", w.is(v1alpha1.RestoreUndone)))
@@ -252,7 +253,7 @@ func TestUndoneWhileFilling(t *testing.T) {
 func TestDeletedWhileFilling(t *testing.T) {
 	w := newInPlace(t, "in-place-deleted", true)
 	o := w.operator(interceptor.Funcs{})
-	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->800" })
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000?->800" })
 	w.must(w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)))
 	w.must(server.Delete(t.Context(), &v1alpha1.EtcdBackupStore{ObjectMeta: w.named("offsite")}))
 	w.must(server.Delete(t.Context(), w.restore))
@@ -273,7 +274,7 @@ func TestDeletedWhileFilling(t *testing.T) {
 func TestOperatorDiesInARestoreInPlace(t *testing.T) {
 	dies(t, "in-place-dies", 20, func(t *testing.T, namespace string, dying *mortal) {
 		w := newInPlace(t, namespace, true)
-		w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000->800" })
+		w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000?->800" })
 		err := w.until(w.operator(dying.funcs()), "new members run", w.have(restored...))
 		if errors.Is(err, errDead) {
 			w.runJobs()
@@ -284,4 +285,34 @@ func TestOperatorDiesInARestoreInPlace(t *testing.T) {
 			t.Errorf("Jobs %v, members of %+v", w.jobs, w.cluster.Status.Bootstrap)
 		}
 	})
+}
+
+// TestPreviewAsksEtcd: what the status of the cluster says may be minutes old, and what was written since would be lost, too. A preview for
+// which no member answers says so, and its confirmation means nothing once one does.
+func TestPreviewAsksEtcd(t *testing.T) {
+	w := newInPlace(t, "in-place-asks", true)
+	o := w.operator(interceptor.Funcs{})
+	w.must(w.until(o, "it is previewed", w.is(v1alpha1.RestorePreviewed)))
+	if p := w.restore.Status.Preview; p.FromRevision != 1000 || !strings.Contains(p.Message, "no member runs") {
+		t.Fatalf("preview %+v", p)
+	}
+	pod := &corev1.Pod{ObjectMeta: w.named("a-0")}
+	w.must(server.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
+	pod.Status.Phase, pod.Status.PodIP, pod.Status.PodIPs = corev1.PodRunning, "10.0.0.1", []corev1.PodIP{{IP: "10.0.0.1"}}
+	w.write(pod)
+	members := &users{t: t, etcd: etcdtest.New("a-0")}
+	members.etcd.SetRevision(1003)
+	o.restores.Asks(members)
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000?->800" })
+	w.must(w.until(o, "it is previewed again", func() bool { return w.restore.Status.Preview.Message == "" }))
+	p := w.restore.Status.Preview
+	if p.FromRevision != 1003 || *p.LostRevisions != 203 {
+		t.Errorf("preview %+v", p)
+	}
+	w.not(o, "it begins by an old confirmation", w.is(v1alpha1.RestoreRunning))
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = p.Confirm })
+	w.must(w.until(o, "it begins", w.is(v1alpha1.RestoreRunning)))
+	if w.cluster.Status.Restore.FromRevision != 1003 {
+		t.Errorf("plan %+v", w.cluster.Status.Restore)
+	}
 }

@@ -70,12 +70,15 @@ func NewRestoreReconcilers(
 		return io.NopCloser(strings.NewReader(said(container))), nil
 	}
 	shared := &tasks{client: live, live: live, logs: read}
-	return &EtcdRestore{client: live, tasks: shared, events: recorder, now: now},
+	return &EtcdRestore{client: live, tasks: shared, asked: respondents{client: live}, events: recorder, now: now},
 		&Restore{
 			client: live, tasks: shared, image: &ownImage{given: "registry.example/etcd-operator:test"}, events: recorder,
 			version: "0.0.0", now: now,
 		}
 }
+
+// Asks has a reconciler of EtcdRestores ask the members that the dialer finds.
+func (r *EtcdRestore) Asks(dialer observe.Members) { r.asked.dialer = dialer }
 
 // NewBackupReconciler is one that is called by hand, reads nothing from a cache, and hears from Jobs what the function says of a
 // container.

@@ -206,7 +206,7 @@ func addController(
 	if err := shared.addContent(manager, chosen); err != nil {
 		return err
 	}
-	return addBackups(manager, config, shared.installation, shared.leads, clock.off, chosen)
+	return addBackups(manager, config, shared.installation, shared.leads, clock.off, respondents{shared.client, shared.dialer}, chosen)
 }
 
 // parts are what all reconcilers share.

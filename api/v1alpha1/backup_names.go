@@ -21,6 +21,8 @@ const (
 	AnnotationReason = "etcd-operator.dev/reason"
 	// AnnotationRestore holds, on the safety backup of a restore, the UID of its EtcdRestore.
 	AnnotationRestore = "etcd-operator.dev/restore"
+	// AnnotationPreview holds, on the safety backup of a restore, when the preview was made that was confirmed.
+	AnnotationPreview = "etcd-operator.dev/preview"
 	// AnnotationAccepted holds, on an EtcdRestore that the operator has made, the loss of data that was accepted by the name of its
 	// backup, as spec.recovery.acceptDataLoss of the EtcdCluster says it. That confirms the restore for as long as the spec says so and
 	// quorum is lost for good.

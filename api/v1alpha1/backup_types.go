@@ -248,6 +248,10 @@ type RestoreStatus struct {
 	// +optional
 	Bump int64 `json:"bump,omitempty"`
 
+	// fromRevision is the revision that the cluster had just before it was brought back in place; 0 if etcd could not be asked and none is known.
+	// +optional
+	FromRevision int64 `json:"fromRevision,omitempty"`
+
 	// keys is the number of keys in the backup, if it is known.
 	// +optional
 	Keys *int64 `json:"keys,omitempty"`

@@ -83,8 +83,9 @@ type EtcdRestoreSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="From",order=4
 	From *RestoreFrom `json:"from,omitempty"`
 
-	// confirm is the value of status.preview.confirm: the restore begins when both are the same. A preview that is made again
-	// has another value.
+	// confirm is the value of status.preview.confirm: the restore begins when both are the same. A confirmation counts for the preview that
+	// it was given for: within ten minutes after status.preview.madeAt, or for as long as the cluster has the revision of the preview. Later
+	// the preview is made again, and has another value.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Confirm",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
@@ -187,6 +188,11 @@ type EtcdRestoreStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Preview",order=5
 	Preview *RestorePreview `json:"preview,omitempty"`
 
+	// fromRevision is the revision that the cluster had when the restore began. While volumes are filled it goes on.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="From Revision",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=9
+	FromRevision int64 `json:"fromRevision,omitempty"`
+
 	// safetyBackup is the EtcdBackup of what the cluster had before.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Safety Backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
@@ -221,7 +227,8 @@ type RestorePreview struct {
 	// +optional
 	Keys *int64 `json:"keys,omitempty"`
 
-	// fromRevision is the highest revision that the cluster was known to have when the preview was made; 0 if none is known.
+	// fromRevision is the revision that the cluster had when the preview was made, as etcd itself said. Where etcd could not be asked it is
+	// the highest one that was known, and message says so; 0 if none is known.
 	// +optional
 	FromRevision int64 `json:"fromRevision,omitempty"`
 
@@ -230,11 +237,16 @@ type RestorePreview struct {
 	// +optional
 	LostRevisions *int64 `json:"lostRevisions,omitempty"`
 
+	// message says why etcd could not be asked for fromRevision, so that more may be lost than the preview says; empty if it was asked.
+	// +optional
+	Message string `json:"message,omitempty"`
+
 	// lastDrill is how long the newest trial of a backup of the same cluster took: a restore takes about as long.
 	// +optional
 	LastDrill *metav1.Duration `json:"lastDrill,omitempty"`
 
-	// confirm is what spec.confirm must be for the restore to begin: <cluster>@<revision lost from>-><revision restored>.
+	// confirm is what spec.confirm must be for the restore to begin: <cluster>@<revision lost from>-><revision restored>. A question
+	// mark after the first revision means that etcd could not be asked for it.
 	Confirm string `json:"confirm"`
 
 	// manifestSHA256 is the sha256 of the backup's manifest.

@@ -94,7 +94,7 @@ func TestRestoredClusters(t *testing.T) {
 			for _, size := range []int{1, 3} {
 				t.Run(fmt.Sprintf("%d of %s", size, to), func(t *testing.T) {
 					t.Parallel()
-					const bump = 1_000_000
+					const bump = 1_800_000_000_000_000 // as restores take it: the time in microseconds
 					c := restores(t, s, to, size, bump)
 					hasTheData(t, c, s, bump)
 					growsBy(t, c, size, to)

@@ -18,10 +18,10 @@ import (
 func begin(v View) Step {
 	b, _ := chosen(v)
 	serial := nextSerial(v)
-	p := restore.Plan(restore.InPlace(v.Restore, v.Cluster), b, serial)
+	p := restore.Plan(restore.InPlace(v.Restore, v.Cluster), b, restore.Start{Serial: serial, Seen: seen(v), Now: v.Now})
 	p.Request, p.RequestUID = v.Restore.Name, string(v.Restore.UID)
 	p.KeepFor = &metav1.Duration{Duration: v.Restore.Spec.Keep()}
-	p.Bump += max(0, seen(v.Cluster)-p.Revision)
+	p.FromRevision = known(v)
 	for _, volume := range v.Volumes {
 		if !volume.Quarantined && !volume.Foreign {
 			p.SetAside = append(p.SetAside, volume.Name)
@@ -47,9 +47,9 @@ func nextSerial(v View) int {
 }
 
 // seen is the highest revision that clients are known to have seen: also that of an earlier restore, which may have been undone.
-func seen(c *v1alpha1.EtcdCluster) int64 {
-	highest := known(c)
-	if earlier := c.Status.Restore; earlier != nil {
+func seen(v View) int64 {
+	highest := max(known(v), v.Cluster.Status.Revision)
+	if earlier := v.Cluster.Status.Restore; earlier != nil {
 		highest = max(highest, earlier.Revision+earlier.Bump)
 	}
 	return highest

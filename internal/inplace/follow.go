@@ -27,7 +27,7 @@ func follow(v View) Step {
 	default:
 		step = wait(v, v1alpha1.RestoreRunning, v1alpha1.ReasonRestoring, running(p))
 	}
-	step.Status.SetAside, step.Status.UndoUntil = setAside(p), undoUntil(p)
+	step.Status.SetAside, step.Status.UndoUntil, step.Status.FromRevision = setAside(p), undoUntil(p), p.FromRevision
 	if p.Undo {
 		step.Status.UndoUntil = nil
 	}

@@ -24,7 +24,10 @@ type View struct {
 	Store     *v1alpha1.EtcdBackupStore // that the spec names; nil: there is none
 	Others    []v1alpha1.EtcdRestore    // of the same cluster
 	Volumes   []Volume                  // that have a name which a member could have, by serial number
-	Now       time.Time
+	// Revision is what etcd answers now to a read that needs a quorum; 0: it was not asked, or cannot be, and Unasked says why.
+	Revision int64
+	Unasked  string
+	Now      time.Time
 }
 
 // Volume is the volume of a member.
@@ -46,7 +49,7 @@ var rules = []struct {
 	{"stay", stay, "leaves a restore as it ended, once another one has begun"},
 	{"cancel", cancel, "ends a restore that is undone before it has begun"},
 	{"need a cluster", needCluster, "waits for a cluster that can be brought back"},
-	{"preview", preview, "writes down what would be done, and again when the backup or the cluster is another one"},
+	{"preview", preview, "writes down what would be done, and again when that is another restore, or the preview has expired"},
 	{"wait for the confirmation", awaitConfirmation, "waits until just what the preview says is confirmed, or accepted by the backup's name"},
 	{"wait for others", awaitOthers, "lets one restore of a cluster end before another begins"},
 	{"wait for the cluster", awaitCluster, "waits for the end of a pause, of hibernation, or of a spec that is not allowed"},

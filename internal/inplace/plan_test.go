@@ -44,11 +44,13 @@ func TestStories(t *testing.T) {
 // A world is an EtcdRestore and what it is about. It fails its test where a step does what none may.
 type world struct {
 	*testing.T
-	view inplace.View
+	view   inplace.View
+	etcd   int64  // its revision
+	silent string // why it cannot be asked
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{T: t, view: inplace.View{
+	return &world{T: t, etcd: 1000, view: inplace.View{
 		Now: start, Store: &v1alpha1.EtcdBackupStore{},
 		Restore: &v1alpha1.EtcdRestore{
 			ObjectMeta: metav1.ObjectMeta{Name: "er", Namespace: "default", UID: "er-1", CreationTimestamp: metav1.NewTime(start)},
@@ -122,6 +124,8 @@ func (w *world) spec(key, value string) {
 		s.Confirm = value
 	case "skip":
 		s.SkipSafetyBackup = true
+	case "decryption":
+		s.Decryption = &v1alpha1.SecretReference{Secret: value}
 	case "undo":
 		s.Undo = true
 	case "deleted":
@@ -145,7 +149,13 @@ func (w *world) cluster(key, value string) {
 	case "id":
 		c.Status.ClusterID = value
 	case "revision":
-		c.Status.Revision = number
+		c.Status.Revision, w.etcd = number, number
+	case "writes": // and its status does not say so yet
+		w.etcd += number
+	case "silent":
+		w.silent = value
+	case "answers":
+		w.silent = ""
 	case "survivor":
 		c.Status.QuorumLoss = &v1alpha1.QuorumLoss{Survivors: []v1alpha1.Survivor{{Name: "a-1", Revision: number}}}
 	case "accepts":
@@ -171,6 +181,8 @@ func (w *world) cluster(key, value string) {
 		c.Spec.Storage.Ephemeral = &v1alpha1.Ephemeral{}
 	case "store":
 		c.Spec.Backup = &v1alpha1.Backup{Store: value}
+	case "encrypts":
+		c.Spec.Backup = &v1alpha1.Backup{Encryption: &v1alpha1.BackupEncryption{Recipients: []string{value}}}
 	default:
 		w.Fatalf("unknown word %q of the cluster", key)
 	}
@@ -196,6 +208,10 @@ func (w *world) backup(name, key, value string) {
 		b.Status.EtcdVersion = value
 	case "encrypted":
 		b.Status.Encrypted = true
+	case "recipient":
+		b.Spec.Encryption = &v1alpha1.BackupEncryption{Recipients: []string{value}}
+	case "begun":
+		b.Status.StartedAt = &metav1.Time{Time: w.view.Now}
 	case "of-another":
 		b.Status.ClusterID = "c0"
 	case "untried":
@@ -204,12 +220,14 @@ func (w *world) backup(name, key, value string) {
 		is(v1alpha1.ConditionComplete, metav1.ConditionFalse, "Running")
 	case "complete":
 		is(v1alpha1.ConditionComplete, metav1.ConditionTrue, "Stored")
+		b.Status.FinishedAt = &metav1.Time{Time: w.view.Now}
 	case "trial":
 		is(v1alpha1.ConditionVerified, metav1.ConditionUnknown, v1alpha1.ReasonTrialAhead)
 	case "unwanted":
 		is(v1alpha1.ConditionVerified, metav1.ConditionUnknown, v1alpha1.ReasonNotWanted)
 	case "verified":
 		is(v1alpha1.ConditionVerified, metav1.ConditionTrue, v1alpha1.ReasonTrialPassed)
+		b.Status.Verified = &v1alpha1.Verification{At: metav1.NewTime(w.view.Now)}
 	case "different":
 		is(v1alpha1.ConditionVerified, metav1.ConditionFalse, "Different")
 	case "of":
@@ -242,6 +260,8 @@ func (w *world) comes(key, value string) {
 	}
 	s := c.Status.Restore
 	switch key {
+	case "bump":
+		s.Bump, _ = strconv.ParseInt(value, 10, 64)
 	case "progress":
 		s.Progress = value
 	case "problem":
@@ -267,7 +287,7 @@ func (w *world) comes(key, value string) {
 func (w *world) settles() string {
 	var out strings.Builder
 	for range 20 {
-		step, because := inplace.Next(w.view)
+		step, because := inplace.Next(w.observes())
 		fmt.Fprintf(&out, "%s (%s)\n", step, because)
 		switch s := step.(type) {
 		case inplace.Record:
@@ -275,11 +295,15 @@ func (w *world) settles() string {
 		case inplace.BackUp:
 			b := newBackup(s.Name, 1000)
 			b.Status.Conditions = nil
-			b.Annotations = map[string]string{v1alpha1.AnnotationRestore: string(w.view.Restore.UID)}
+			b.Annotations = map[string]string{
+				v1alpha1.AnnotationRestore: string(w.view.Restore.UID), v1alpha1.AnnotationPreview: s.Preview,
+			}
+			b.CreationTimestamp, b.Status.StartedAt, b.Status.Verified = metav1.NewTime(w.view.Now), nil, nil
 			w.view.Backups = append(w.view.Backups, *b)
 		case inplace.Begin:
 			w.begins(s)
-			fmt.Fprintf(&out, "  members %v, set aside %v, bump %d, undo %t\n", s.Plan.Members, s.Plan.SetAside, s.Plan.Bump, s.Plan.Undo)
+			fmt.Fprintf(&out, "  members %v, set aside %v, begins at %d, lost from %d, undo %t\n", s.Plan.Members, s.Plan.SetAside,
+				s.Plan.Revision+s.Plan.Bump, s.Plan.FromRevision, s.Plan.Undo)
 		case inplace.Wait:
 			w.view.Restore.Status = s.Status
 			return out.String() + w.status()
@@ -288,6 +312,17 @@ func (w *world) settles() string {
 		}
 	}
 	return out.String() + "never settles\n"
+}
+
+// observes asks etcd where that is needed.
+func (w *world) observes() inplace.View {
+	v := w.view
+	if inplace.NeedsRevision(v) {
+		if v.Revision, v.Unasked = w.etcd, w.silent; v.Unasked != "" {
+			v.Revision = 0
+		}
+	}
+	return v
 }
 
 // begins fails if the restore was not confirmed, or another one is under way.
@@ -325,6 +360,9 @@ func (w *world) status() string {
 		}
 		if p.LastDrill != nil {
 			fmt.Fprintf(&out, ", took %s", p.LastDrill.Duration)
+		}
+		if p.Message != "" {
+			fmt.Fprintf(&out, " [%s]", p.Message)
 		}
 	}
 	if s.UndoUntil != nil {

@@ -11,9 +11,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
-// fresh is for how long a preview stands although the cluster has gone on: time to read it and to confirm it.
-const fresh = 10 * time.Minute
-
 // preview makes the preview, and makes it again if it would be another restore.
 func preview(v View) Step {
 	b, problem := chosen(v)
@@ -47,38 +44,42 @@ func chosen(v View) (*v1alpha1.EtcdBackup, string) {
 	return restore.Choose(wish, v.Backups, v.Store)
 }
 
-func isConfirmed(v View) bool {
-	p := v.Restore.Status.Preview
-	return p != nil && (v.Restore.Spec.Confirm == p.Confirm || isAccepted(v, p))
-}
-
-// isSame says whether the preview still says what would be done. A cluster that takes writes goes on all the time: of one that is
-// confirmed, or new, only the backup and the cluster itself count.
+// isSame says whether the preview still says what would be done, and a confirmation of it counts.
 func isSame(v View, p *v1alpha1.RestorePreview, b *v1alpha1.EtcdBackup) bool {
 	if p.Backup != b.Name || p.ManifestSHA256 != b.Status.ManifestSHA256 || p.Revision != b.Status.Revision ||
 		p.ClusterID != v.Cluster.Status.ClusterID {
 		return false
 	}
-	return isConfirmed(v) || v.Now.Sub(p.MadeAt.Time).Abs() < fresh || p.FromRevision == known(v.Cluster)
+	return stands(v, p)
 }
 
 func newPreview(v View, b *v1alpha1.EtcdBackup) *v1alpha1.RestorePreview {
 	p := &v1alpha1.RestorePreview{
-		Backup: b.Name, Revision: b.Status.Revision, Time: b.Status.StartedAt, Keys: b.Status.Keys, FromRevision: known(v.Cluster),
+		Backup: b.Name, Revision: b.Status.Revision, Time: b.Status.StartedAt, Keys: b.Status.Keys, FromRevision: known(v),
 		LastDrill: lastDrill(v.Backups, b), ManifestSHA256: b.Status.ManifestSHA256, ClusterID: v.Cluster.Status.ClusterID,
 		MadeAt: metav1.NewTime(v.Now.UTC().Truncate(time.Second)),
 	}
 	if b.Status.ClusterID == v.Cluster.Status.ClusterID && p.FromRevision > 0 {
 		p.LostRevisions = ptr.To(max(0, p.FromRevision-p.Revision))
 	}
-	p.Confirm = fmt.Sprintf("%s@%d->%d", v.Cluster.Name, p.FromRevision, p.Revision)
+	doubt := ""
+	if v.Unasked != "" {
+		doubt = "?"
+		p.Message = fmt.Sprintf("etcd cannot be asked for its revision: %s; fromRevision is the highest that is known of it, and more may be lost",
+			v.Unasked)
+	}
+	p.Confirm = fmt.Sprintf("%s@%d%s->%d", v.Cluster.Name, p.FromRevision, doubt, p.Revision)
 	return p
 }
 
-// known is the highest revision that the cluster is known to have: that of a quorum, or of what is left.
-func known(c *v1alpha1.EtcdCluster) int64 {
-	highest := c.Status.Revision
-	if loss := c.Status.QuorumLoss; loss != nil {
+// known is the revision that the cluster has now or, where etcd cannot be asked, the highest one that it, or what is left of it, is
+// known to have had.
+func known(v View) int64 {
+	if v.Revision > 0 {
+		return v.Revision
+	}
+	highest := v.Cluster.Status.Revision
+	if loss := v.Cluster.Status.QuorumLoss; loss != nil {
 		for _, survivor := range loss.Survivors {
 			highest = max(highest, survivor.Revision)
 		}
@@ -112,6 +113,9 @@ func told(v View, p *v1alpha1.RestorePreview) string {
 	what := fmt.Sprintf("would bring %s back to backup %s of revision %d", v.Cluster.Name, p.Backup, p.Revision)
 	if p.Time != nil {
 		what += ", as it was at " + p.Time.UTC().Format(time.RFC3339)
+	}
+	if p.Message != "" {
+		return what + "; " + p.Message
 	}
 	if p.LostRevisions != nil {
 		what += fmt.Sprintf("; %d revisions would be lost", *p.LostRevisions)

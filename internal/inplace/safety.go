@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,8 +13,40 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// SafetyBackup is the name of the backup of what the cluster has before the restore.
-func SafetyBackup(r *v1alpha1.EtcdRestore) string { return r.Name + "-safety" }
+// safetyBackup is the backup of what the cluster had when that preview was confirmed; nil if there is none. One that was made for an earlier
+// preview, whose confirmation has expired, lacks what was written since.
+func safetyBackup(v View, p *v1alpha1.RestorePreview) *v1alpha1.EtcdBackup {
+	for i := range v.Backups {
+		b := &v.Backups[i]
+		made := b.Annotations[v1alpha1.AnnotationPreview]
+		if isOurs(v, b) && (made == "" || made == madeAt(p)) {
+			return b
+		}
+	}
+	return nil
+}
+
+func isOurs(v View, b *v1alpha1.EtcdBackup) bool {
+	return b.Annotations[v1alpha1.AnnotationRestore] == string(v.Restore.UID)
+}
+
+func madeAt(p *v1alpha1.RestorePreview) string { return p.MadeAt.UTC().Format(time.RFC3339) }
+
+// longestName is how long the name of an EtcdBackup may be.
+const longestName = 63
+
+// safetyName is the first one that no backup has which was made for an earlier preview.
+func safetyName(v View) string {
+	name := v.Restore.Name + "-safety"
+	for i := 2; ; i++ {
+		at := slices.IndexFunc(v.Backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == name })
+		if at < 0 || !isOurs(v, &v.Backups[at]) {
+			return name
+		}
+		suffix := fmt.Sprintf("-safety-%d", i)
+		name = strings.TrimRight(v.Restore.Name[:min(len(v.Restore.Name), longestName-len(suffix))], "-.") + suffix
+	}
+}
 
 // skip is what a person may do who cannot, or need not, wait for the safety backup.
 const skip = "set spec.skipSafetyBackup to true to restore without it"
@@ -22,21 +56,44 @@ func backUpFirst(v View) Step {
 	if v.Restore.Spec.SkipSafetyBackup {
 		return nil
 	}
-	name := SafetyBackup(v.Restore)
-	i := slices.IndexFunc(v.Backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == name })
-	if i < 0 {
-		return BackUp{Name: name, Store: storeOf(v)}
+	b := safetyBackup(v, v.Restore.Status.Preview)
+	if b == nil {
+		return makeSafetyBackup(v, safetyName(v))
 	}
-	b := &v.Backups[i]
-	if b.Annotations[v1alpha1.AnnotationRestore] != string(v.Restore.UID) {
-		return backingUp(v, fmt.Sprintf("EtcdBackup %s is not of this EtcdRestore: delete it, which leaves what is stored, or create an "+
-			"EtcdRestore of another name", name))
-	}
+	name := b.Name
 	complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
 	if complete == nil || complete.Status != metav1.ConditionTrue {
-		return backingUp(v, fmt.Sprintf("the restore waits for the safety backup %s%s; %s", name, quoted(complete), skip))
+		return backingUp(v, name, fmt.Sprintf("the restore waits for the safety backup %s%s; %s", name, quoted(complete), skip))
 	}
 	return awaitTrial(v, b)
+}
+
+func makeSafetyBackup(v View, name string) Step {
+	recipients, problem := recipientsOf(v)
+	isTaken := slices.ContainsFunc(v.Backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == name })
+	switch {
+	case isTaken:
+		return backingUp(v, name, fmt.Sprintf("EtcdBackup %s is not of this EtcdRestore: delete it, which leaves what is stored, or create an "+
+			"EtcdRestore of another name", name))
+	case problem != "":
+		return backingUp(v, name, problem+", or "+skip)
+	}
+	return BackUp{Name: name, Store: storeOf(v), Recipients: recipients, Preview: madeAt(v.Restore.Status.Preview)}
+}
+
+// recipientsOf are those for whom the safety backup is encrypted, if the cluster does not say for whom its backups are: those of the backup
+// that is restored, if it is encrypted.
+func recipientsOf(v View) (recipients []string, problem string) {
+	b, _ := chosen(v)
+	own := v.Cluster.Spec.Backup
+	switch {
+	case own != nil && own.Encryption != nil, !b.Status.Encrypted:
+		return nil, ""
+	case b.Spec.Encryption != nil:
+		return b.Spec.Encryption.Recipients, ""
+	}
+	return nil, fmt.Sprintf("EtcdBackup %s is encrypted, and the safety backup would not be: name its recipients in "+
+		"spec.backup.encryption of EtcdCluster %s", b.Name, v.Cluster.Name)
 }
 
 // storeOf is where the safety backup goes: where the cluster's backups go, or else where the one lies that is restored.
@@ -53,13 +110,19 @@ func awaitTrial(v View, b *v1alpha1.EtcdBackup) Step {
 	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
 	switch {
 	case verified == nil:
-	case verified.Status == metav1.ConditionTrue, verified.Reason == v1alpha1.ReasonNotWanted, verified.Reason == v1alpha1.ReasonEncrypted:
+	case needsNoTrial(verified):
 		return nil
 	case verified.Status == metav1.ConditionFalse:
-		return backingUp(v, fmt.Sprintf("the safety backup %s has failed its trial%s; delete it, and another one is made, or %s", b.Name,
+		return backingUp(v, b.Name, fmt.Sprintf("the safety backup %s has failed its trial%s; delete it, and another one is made, or %s", b.Name,
 			quoted(verified), skip))
 	}
-	return backingUp(v, fmt.Sprintf("the restore waits for the trial of the safety backup %s%s; %s", b.Name, quoted(verified), skip))
+	return backingUp(v, b.Name, fmt.Sprintf("the restore waits for the trial of the safety backup %s%s; %s", b.Name, quoted(verified), skip))
+}
+
+// needsNoTrial says whether the backup has passed its trial, or gets none.
+func needsNoTrial(verified *metav1.Condition) bool {
+	return verified.Status == metav1.ConditionTrue || verified.Reason == v1alpha1.ReasonNotWanted ||
+		verified.Reason == v1alpha1.ReasonEncrypted
 }
 
 func quoted(c *metav1.Condition) string {
@@ -69,8 +132,8 @@ func quoted(c *metav1.Condition) string {
 	return ": " + c.Message
 }
 
-func backingUp(v View, message string) Step {
+func backingUp(v View, name, message string) Step {
 	step := wait(v, v1alpha1.RestoreBackingUp, v1alpha1.ReasonSafetyBackup, message)
-	step.Status.SafetyBackup = SafetyBackup(v.Restore)
+	step.Status.SafetyBackup = name
 	return step
 }

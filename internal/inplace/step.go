@@ -23,7 +23,11 @@ type (
 		What   string
 	}
 	// BackUp creates the safety backup.
-	BackUp struct{ Name, Store string }
+	BackUp struct {
+		Name, Store string
+		Recipients  []string // of age; none: as the cluster says
+		Preview     string   // the preview that was confirmed, by the time at which it was made
+	}
 	// Begin writes what is restored, or that it is undone, into the status of the EtcdCluster, if that has not changed since it was
 	// read. New members are numbered from NextSerial on.
 	Begin struct {
@@ -47,7 +51,13 @@ func (Wait) step()   {}
 func (Done) step()   {}
 
 func (s Record) String() string { return s.What }
-func (s BackUp) String() string { return "create EtcdBackup " + s.Name + " in store " + s.Store }
-func (s Begin) String() string  { return s.What }
-func (s Wait) String() string   { return fmt.Sprintf("%s: %s", s.Status.Phase, s.Status.Message) }
-func (s Done) String() string   { return "done" }
+func (s BackUp) String() string {
+	what := "create EtcdBackup " + s.Name + " in store " + s.Store
+	if len(s.Recipients) > 0 {
+		what += ", encrypted for those of the backup that is restored"
+	}
+	return what
+}
+func (s Begin) String() string { return s.What }
+func (s Wait) String() string  { return fmt.Sprintf("%s: %s", s.Status.Phase, s.Status.Message) }
+func (s Done) String() string  { return "done" }

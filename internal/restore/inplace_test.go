@@ -23,7 +23,7 @@ func newInPlace(t *testing.T) *world {
 	c.Spec.Bootstrap = nil
 	er := &v1alpha1.EtcdRestore{Spec: v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "first"}}
 	er.UID, w.view.Request = "er-1", er
-	plan := restore.Plan(restore.InPlace(er, c), &w.view.Backups[0], 3)
+	plan := restore.Plan(restore.InPlace(er, c), &w.view.Backups[0], restore.Start{Serial: 3, Now: start})
 	plan.Request, plan.RequestUID, plan.SetAside = "er", "er-1", []string{"a-0", "a-1", "a-2"}
 	c.Status.ClusterID, c.Status.Bootstrap = "c0", &v1alpha1.Bootstrap{Token: "uid", Members: plan.SetAside}
 	for _, m := range plan.SetAside {

@@ -131,27 +131,30 @@ func resolve(v View) Step {
 	if problem != "" {
 		return refuse(v, "bootstrap.restore: "+problem)
 	}
-	s := Plan(Begin(v.Cluster), b, int(v.Cluster.Status.NextSerial))
+	s := Plan(Begin(v.Cluster), b, Start{Serial: int(v.Cluster.Status.NextSerial), Now: v.Now})
 	return Record{Status: s, What: fmt.Sprintf("begin with backup %s of revision %d", b.Name, b.Status.Revision), Event: "RestorePlanned"}
 }
 
-// bump is added to the revision of the data: nobody knows which revisions clients of the lost cluster have seen. It is what
-// etcd's documentation takes (https://etcd.io/docs/v3.6/op-guide/recovery/, "Restoring with revision bump").
-const bump = 1_000_000_000
+// A Start is where a restored cluster begins.
+type Start struct {
+	Serial int   // number in the name of its first member
+	Seen   int64 // highest revision that clients are known to have seen; 0: none is known
+	Now    time.Time
+}
 
-// Plan is what is restored, fixed before the first volume is made. Members are named from a serial number on.
-func Plan(want Wish, b *v1alpha1.EtcdBackup, serial int) v1alpha1.RestoreStatus {
+// Plan is what is restored, fixed before the first volume is made.
+func Plan(want Wish, b *v1alpha1.EtcdBackup, start Start) v1alpha1.RestoreStatus {
 	c, of := want.Cluster, b.Status
 	s := v1alpha1.RestoreStatus{
-		Store: of.Store, Path: of.Path, Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: of.Revision, Bump: bump, Keys: of.Keys,
-		DatabaseSize: of.DatabaseSize, Time: of.StartedAt, Version: version.Begin(of.EtcdVersion, version.Full(c.Spec.Version)),
-		Progress: "the volumes to be created",
+		Store: of.Store, Path: of.Path, Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: of.Revision,
+		Bump: Bump(of.Revision, start.Seen, began(b), start.Now), Keys: of.Keys, DatabaseSize: of.DatabaseSize, Time: of.StartedAt,
+		Version: version.Begin(of.EtcdVersion, version.Full(c.Spec.Version)), Progress: "the volumes to be created",
 	}
 	if from := want.Decryption; from != nil && of.Encrypted {
 		s.Decryption = from.Secret
 	}
 	for i := range c.Size() {
-		s.Members = append(s.Members, cluster.MemberName(c.Name, serial+i))
+		s.Members = append(s.Members, cluster.MemberName(c.Name, start.Serial+i))
 	}
 	return s
 }
