@@ -57,8 +57,8 @@ export CGO_ENABLED=0
 race := CGO_ENABLED=1 go test -race
 # The compiler may take more memory, for less time.
 build := GOGC=400 go
-# Images carry their commit and its time.
-export REVISION ?= $(shell git -c safe.directory='*' rev-parse HEAD 2>/dev/null)
+# Images carry their commit, with -dirty where files differ from it, and its time. Releases are made of clean trees only (hack/revision.sh).
+export REVISION ?= $(shell git -c safe.directory='*' describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null)
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
 
 UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/mutants

@@ -13,6 +13,9 @@ out=$PWD/dist/release/$version
 [ -f "$out/SHA256SUMS" ] || { echo "release-push: there is no dist/release/$version: run 'make release VERSION=$version IMAGE_REGISTRY=…'" >&2; exit 1; }
 (cd "$out" && sha256sum --quiet --check SHA256SUMS)
 revision=$(cat "$out/bundle/source" 2>/dev/null || true)
+# What people download besides images: the sums are of all files, and archives and lists are also signed one by one.
+files=("$out/SHA256SUMS" "$out"/sbom/*.json "$out"/plugin/*.tar.gz)
+for file in "${files[@]}"; do [ -f "$file" ] || { echo "release-push: $file is missing" >&2; exit 1; }; done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,12 +30,14 @@ for part in operator scorecard bundle catalog; do
   [ "$part" != catalog ] || release published -catalog="$out/catalog"
   [ "$part" != bundle ] || published=$image
   release push -layout="$out/images/$part" -to="${image%@*}:v$version"
-  release attach -image="$image" -name="$title" -sbom="$out/sbom"
+  release attach -image="$image" -name="$title" -sbom="$out/sbom" -key="$key"
   release sign -image="$image" -key="$key" -public="$work/cosign.pub" -version="$version" -revision="$revision" -platforms="$(<"$out/platforms")"
-  release verify -image="$image" -public="$work/cosign.pub"
+  release verify -image="$image" -public="$work/cosign.pub" -revision="$revision"
 done
 
 release keep -version="$version" -bundle="$out/bundle" -image="$published"
 cp "$work/cosign.pub" "$out/cosign.pub"
+release sign-files -key="$key" "${files[@]}"
+release verify-files -public="$out/cosign.pub" "${files[@]}"
 cp "$work/cosign.pub" "releases/v$version/cosign.pub"
 echo "release $version is published; commit releases/v$version, from which later catalogs are made"

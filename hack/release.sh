@@ -15,7 +15,8 @@ platforms=${3:-linux/amd64,linux/arm64}
 plugin_platforms=${PLUGIN_PLATFORMS:-linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64}
 name=registry.example/etcd-operator/etcd-operator # as manifests have it
 prefix=$registry/etcd-operator/etcd-operator
-export VERSION=$version REVISION=${REVISION-$(git -c safe.directory='*' rev-parse HEAD 2>/dev/null || true)}
+REVISION=$(hack/revision.sh)
+export VERSION=$version REVISION
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -109,5 +110,5 @@ CI
 go -C test/packaging run ./cmd/check -digests "$out/bundle"
 go -C test/packaging run ./cmd/check -catalog "$out/catalog"
 echo "$platforms" >"$out/platforms"
-(cd "$out" && find . -type f ! -path './images/*' ! -name SHA256SUMS -print0 | sort -z | xargs -0 sha256sum >SHA256SUMS)
+(cd "$out" && find . -type f ! -path './images/*' ! -name SHA256SUMS ! -name '*.sig' -print0 | sort -z | xargs -0 sha256sum >SHA256SUMS)
 echo "release $version is in dist/release/$version; 'make release-push VERSION=$version' publishes it"

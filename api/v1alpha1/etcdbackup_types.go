@@ -16,7 +16,7 @@ import (
 // the EtcdBackupStore does not exist any more the object goes, and what is stored stays.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdbackups,singular=etcdbackup,shortName=eb,categories=all;etcd
+// +kubebuilder:resource:path=etcdbackups,singular=etcdbackup,shortName=eb,categories=etcd
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.status.cluster`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.phase`

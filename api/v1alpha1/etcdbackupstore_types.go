@@ -13,7 +13,7 @@ import (
 // EtcdBackups.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdbackupstores,singular=etcdbackupstore,shortName=ebs,categories=all;etcd
+// +kubebuilder:resource:path=etcdbackupstores,singular=etcdbackupstore,shortName=ebs,categories=etcd
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Type",type=string,JSONPath=`.status.type`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`

@@ -12,7 +12,7 @@ import (
 // <name>-<serial> and a DNS label ends at 63 (RFC 1035, section 2.3.4).
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdclusters,singular=etcdcluster,shortName=ec,categories=all;etcd
+// +kubebuilder:resource:path=etcdclusters,singular=etcdcluster,shortName=ec,categories=etcd
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`

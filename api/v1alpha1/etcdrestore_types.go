@@ -18,7 +18,7 @@ import (
 // no longer be undone.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdrestores,singular=etcdrestore,shortName=er,categories=all;etcd
+// +kubebuilder:resource:path=etcdrestores,singular=etcdrestore,shortName=er,categories=etcd
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.cluster`
 // +kubebuilder:printcolumn:name="Backup",type=string,JSONPath=`.status.preview.backup`

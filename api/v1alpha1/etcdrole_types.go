@@ -9,7 +9,7 @@ import (
 // what is changed with etcdctl, and deletes the role with the object.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdroles,singular=etcdrole,shortName=erole,categories=all;etcd
+// +kubebuilder:resource:path=etcdroles,singular=etcdrole,shortName=erole,categories=etcd
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.cluster`
 // +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.status.role`

@@ -14,7 +14,7 @@ import (
 // everybody in who has a certificate.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdusers,singular=etcduser,shortName=eu,categories=all;etcd
+// +kubebuilder:resource:path=etcdusers,singular=etcduser,shortName=eu,categories=etcd
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.cluster`
 // +kubebuilder:printcolumn:name="User",type=string,JSONPath=`.status.user`

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,13 +18,18 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	cosignmutate "github.com/sigstore/cosign/v3/pkg/oci/mutate"
+	ociremote "github.com/sigstore/cosign/v3/pkg/oci/remote"
+	"github.com/sigstore/cosign/v3/pkg/oci/signed"
+	"github.com/sigstore/sigstore/pkg/signature"
 )
 
 // spdxJSON is the media type of a bill of materials, registered for it.
 const spdxJSON = "application/spdx+json"
 
-// attach puts the bill of materials of each platform beside its image, as a referrer: `oras discover` and `cosign tree` find it.
-func attach(ctx context.Context, image name.Digest, folder, title string) error {
+// attach puts the bill of materials of each platform beside its image, twice: as a referrer, which `oras discover` and `cosign tree` find, and
+// signed, which `cosign verify-attestation` verifies.
+func attach(ctx context.Context, image name.Digest, folder, title string, key signature.Signer) error {
 	index, err := remote.Index(image, toRegistry(ctx)...)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", image, err)
@@ -41,8 +47,28 @@ func attach(ctx context.Context, image name.Digest, folder, title string) error 
 		if err := refer(ctx, subject, descriptor, static.NewLayer(bill, spdxJSON)); err != nil {
 			return fmt.Errorf("attach the bill of materials of %s: %w", subject, err)
 		}
+		if err := attest(ctx, subject, bill, key); err != nil {
+			return fmt.Errorf("sign the bill of materials of %s: %w", subject, err)
+		}
 	}
 	return nil
+}
+
+// attest signs a bill of materials as a statement about its image. What was attested of it before is replaced.
+func attest(ctx context.Context, subject name.Digest, bill []byte, key signature.Signer) error {
+	image, err := remote.Image(subject, toRegistry(ctx)...)
+	if err != nil {
+		return err
+	}
+	attestation, err := attestationOf(ctx, key, billPredicate, statementAbout(subject, billPredicate, json.RawMessage(bill)))
+	if err != nil {
+		return err
+	}
+	entity, err := cosignmutate.AttachAttestationToImage(signed.Image(image), attestation)
+	if err != nil {
+		return err
+	}
+	return ociremote.WriteAttestations(subject.Repository, entity, ociremote.WithRemoteOptions(toRegistry(ctx)...))
 }
 
 // refer pushes a manifest about another. Its kind is that of its config, which is where registries look when they list referrers.

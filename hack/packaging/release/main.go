@@ -8,9 +8,11 @@
 //	release sbom       lists what is in an image, as SPDX, from what the Go compiler wrote into its programs
 //	release plugin     packs the plugin for kubectl, with a manifest for krew
 //	release push       pushes an OCI layout, by its digest and a tag
-//	release attach     puts the lists of what is in an image beside it in its registry
+//	release attach     puts the lists of what is in an image beside it in its registry, signed; needs a key
 //	release sign       puts a signature of an image, and of how it was built, beside it; needs a key
-//	release verify     tells whether an image has both
+//	release verify     tells whether an image has all of these, of one key and one commit, and what was checked
+//	release sign-files puts a signature beside each file; needs a key
+//	release verify-files tells whether each file has a good one
 //	release published  tells whether everything that a catalog names can be pulled
 //	release keep       keeps a published bundle in releases/, where it never changes
 //
@@ -25,6 +27,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
@@ -45,7 +48,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which of notes, same, sbom, plugin, push, attach, sign, verify, published, keep?")
+		return errors.New("which of notes, same, sbom, plugin, push, attach, sign, verify, sign-files, verify-files, published, keep?")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	switch args[0] {
@@ -65,12 +68,16 @@ func run(ctx context.Context, args []string) error {
 		return runSign(ctx, flags, args[1:])
 	case "verify":
 		return runVerify(ctx, flags, args[1:])
+	case "sign-files":
+		return runSignFiles(ctx, flags, args[1:])
+	case "verify-files":
+		return runVerifyFiles(ctx, flags, args[1:])
 	case "published":
 		return runPublished(ctx, flags, args[1:])
 	case "keep":
 		return runKeep(flags, args[1:])
 	default:
-		return fmt.Errorf("unknown command %q: notes, same, sbom, plugin, push, attach, sign, verify, published or keep", args[0])
+		return fmt.Errorf("unknown command %q: notes, same, sbom, plugin, push, attach, sign, verify, sign-files, verify-files, published or keep", args[0])
 	}
 }
 
@@ -151,6 +158,7 @@ func runAttach(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	image := flags.String("image", "", "the name of the image, by digest")
 	title := flags.String("name", "", "name of the image, such as etcd-operator")
 	folder := flags.String("sbom", "", "folder with a file for each platform")
+	file := flags.String("key", "", "file with the private key that signs them")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -158,7 +166,11 @@ func runAttach(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	return attach(ctx, ref, *folder, *title)
+	key, err := readKey(*file)
+	if err != nil {
+		return fmt.Errorf("the key that signs: %w", err)
+	}
+	return attach(ctx, ref, *folder, *title, key)
 }
 
 func runSign(ctx context.Context, flags *flag.FlagSet, args []string) error {
@@ -205,6 +217,7 @@ func writePublic(file string, key signature.SignerVerifier) error {
 func runVerify(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	image := flags.String("image", "", "the name of the image, by digest")
 	public := flags.String("public", "", "file with the public key")
+	revision := flags.String("revision", "", "the commit that the provenance must name; empty: it must name none")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -216,7 +229,40 @@ func runVerify(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	return verify(ctx, ref, key)
+	checked, err := verify(ctx, ref, key, *revision)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Printf("verified %s: %s\n", ref, strings.Join(checked, ", "))
+	return err
+}
+
+func runSignFiles(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	file := flags.String("key", "", "file with a private key, of `cosign generate-key-pair` (COSIGN_PASSWORD) or plain PEM")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	key, err := readKey(*file)
+	if err != nil {
+		return fmt.Errorf("the key that signs: %w", err)
+	}
+	return signFiles(ctx, key, flags.Args())
+}
+
+func runVerifyFiles(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	public := flags.String("public", "", "file with the public key")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	key, err := signature.LoadVerifierFromPEMFile(*public, crypto.SHA256)
+	if err != nil {
+		return err
+	}
+	if err := verifyFiles(ctx, key, flags.Args()); err != nil {
+		return err
+	}
+	_, err = fmt.Printf("verified the signatures of %d files\n", flags.NArg())
+	return err
 }
 
 func runPublished(ctx context.Context, flags *flag.FlagSet, args []string) error {

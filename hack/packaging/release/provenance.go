@@ -14,10 +14,25 @@ import (
 // predicate is the kind of statement: https://slsa.dev/spec/v1.0/provenance.
 const predicate = "https://slsa.dev/provenance/v1"
 
+// billPredicate is that of a bill of materials in SPDX, as `cosign attest --type spdxjson` has it.
+const billPredicate = "https://spdx.dev/Document"
+
 type object = map[string]any
 
 // provenance is what an image was built of. There is no time in it: the same sources make the same image on any day.
 type provenance struct{ version, revision, platforms, builder string }
+
+// statementAbout is a statement of in-toto about an image.
+func statementAbout(image name.Digest, kind string, predicate any) object {
+	return object{
+		"_type":         "https://in-toto.io/Statement/v1",
+		"predicateType": kind,
+		"subject": []object{{
+			"name": image.Context().Name(), "digest": object{"sha256": strings.TrimPrefix(image.DigestStr(), "sha256:")},
+		}},
+		"predicate": predicate,
+	}
+}
 
 // statement says it of an image, in the words of in-toto and SLSA.
 func (p provenance) statement(image name.Digest) object {
@@ -27,19 +42,12 @@ func (p provenance) statement(image name.Digest) object {
 			"uri": "git+" + oci.Source + "@" + p.revision, "digest": object{"gitCommit": p.revision},
 		})
 	}
-	return object{
-		"_type":         "https://in-toto.io/Statement/v1",
-		"predicateType": predicate,
-		"subject": []object{{
-			"name": image.Context().Name(), "digest": object{"sha256": strings.TrimPrefix(image.DigestStr(), "sha256:")},
-		}},
-		"predicate": object{
-			"buildDefinition": object{
-				"buildType":            oci.Source + "/blob/main/hack/release.sh",
-				"externalParameters":   object{"version": p.version, "platforms": p.platforms},
-				"resolvedDependencies": sources,
-			},
-			"runDetails": object{"builder": object{"id": p.builder}},
+	return statementAbout(image, predicate, object{
+		"buildDefinition": object{
+			"buildType":            oci.Source + "/blob/main/hack/release.sh",
+			"externalParameters":   object{"version": p.version, "platforms": p.platforms},
+			"resolvedDependencies": sources,
 		},
-	}
+		"runDetails": object{"builder": object{"id": p.builder}},
+	})
 }

@@ -57,7 +57,7 @@ func sign(ctx context.Context, image name.Digest, key signature.Signer, built pr
 	if err != nil {
 		return fmt.Errorf("sign %s: %w", image, err)
 	}
-	attestation, err := attestationOf(ctx, image, key, built)
+	attestation, err := attestationOf(ctx, key, predicate, built.statement(image))
 	if err != nil {
 		return fmt.Errorf("sign the provenance of %s: %w", image, err)
 	}
@@ -85,9 +85,9 @@ func signatureOf(ctx context.Context, image name.Digest, key signature.Signer) (
 	return static.NewSignature(claim, base64.StdEncoding.EncodeToString(text))
 }
 
-// attestationOf is the signed provenance, in an envelope of the format DSSE.
-func attestationOf(ctx context.Context, image name.Digest, key signature.Signer, built provenance) (cosignoci.Signature, error) {
-	statement, err := json.Marshal(built.statement(image))
+// attestationOf is a signed statement of a kind, in an envelope of the format DSSE.
+func attestationOf(ctx context.Context, key signature.Signer, kind string, says object) (cosignoci.Signature, error) {
+	statement, err := json.Marshal(says)
 	if err != nil {
 		return nil, err
 	}
@@ -96,23 +96,7 @@ func attestationOf(ctx context.Context, image name.Digest, key signature.Signer,
 		return nil, err
 	}
 	return static.NewAttestation(envelope, static.WithLayerMediaType(types.DssePayloadType),
-		static.WithAnnotations(map[string]string{"predicateType": predicate}))
-}
-
-// verify asks cosign's own code, as `cosign verify` and `cosign verify-attestation` do with a key and without a transparency log.
-func verify(ctx context.Context, image name.Digest, key signature.Verifier) error {
-	check := cosign.CheckOpts{
-		RegistryClientOpts: []ociremote.Option{ociremote.WithRemoteOptions(toRegistry(ctx)...)},
-		SigVerifier:        key, IgnoreTlog: true, Offline: true, ClaimVerifier: cosign.SimpleClaimVerifier,
-	}
-	if _, _, err := cosign.VerifyImageSignatures(ctx, image, &check); err != nil {
-		return fmt.Errorf("signature of %s: %w", image, err)
-	}
-	check.ClaimVerifier = cosign.IntotoSubjectClaimVerifier
-	if _, _, err := cosign.VerifyImageAttestations(ctx, image, &check); err != nil {
-		return fmt.Errorf("provenance of %s: %w", image, err)
-	}
-	return nil
+		static.WithAnnotations(map[string]string{"predicateType": kind}))
 }
 
 func toRegistry(ctx context.Context) []remote.Option {

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,14 +79,29 @@ func keys(t *testing.T, plain bool) (file string, public signature.Verifier) {
 	return file, public
 }
 
+// attachBills writes and attaches the bill of materials of each platform, signed.
+func attachBills(t *testing.T, image name.Digest, layout, key string) {
+	t.Helper()
+	bills := t.TempDir()
+	if err := writeSBOMs(layout, "etcd-operator", "0.3.0", bills); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), []string{
+		"attach", "-image", image.String(), "-sbom", bills, "-name", "etcd-operator", "-key", key,
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestASignedImageIsVerifiedByCosign(t *testing.T) {
-	image, _ := inRegistry(t)
+	image, layout := inRegistry(t)
 	for _, plain := range []bool{false, true} {
 		file, public := keys(t, plain)
-		if err := verify(t.Context(), image, public); err == nil {
+		if _, err := verify(t.Context(), image, public, ""); err == nil {
 			t.Error("an image is verified that this key did not sign")
 		}
 		shown := filepath.Join(t.TempDir(), "cosign.pub")
+		attachBills(t, image, layout, file)
 		for range 2 {
 			if err := run(t.Context(), []string{
 				"sign", "-image", image.String(), "-key", file, "-version", "0.3.0", "-revision", "0123abcd", "-public", shown,
@@ -93,21 +109,26 @@ func TestASignedImageIsVerifiedByCosign(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := run(t.Context(), []string{"verify", "-image", image.String(), "-public", shown}); err != nil {
+		if err := run(t.Context(), []string{"verify", "-image", image.String(), "-public", shown, "-revision", "0123abcd"}); err != nil {
 			t.Error(err)
 		}
-		if err := verify(t.Context(), image, public); err != nil {
-			t.Error(err)
+		checked, err := verify(t.Context(), image, public, "0123abcd")
+		if want := "signature; provenance of commit 0123abcd; bill of materials of linux/amd64"; err != nil || strings.Join(checked, "; ") != want {
+			t.Errorf("checked %v (%v), want %s", checked, err, want)
+		}
+		if _, err := verify(t.Context(), image, public, "4567"); err == nil || !strings.Contains(err.Error(), `names the commit "0123abcd", not "4567"`) {
+			t.Errorf("of another commit: %v", err)
 		}
 		_, other := keys(t, true)
-		if err := verify(t.Context(), image, other); err == nil || !strings.Contains(err.Error(), "signature of "+image.String()) {
+		if _, err := verify(t.Context(), image, other, "0123abcd"); err == nil || !strings.Contains(err.Error(), "signature of "+image.String()) {
 			t.Errorf("another key verifies: %v", err)
 		}
 	}
 }
 
-func TestAnImageWithoutProvenanceIsTold(t *testing.T) {
-	image, _ := inRegistry(t)
+// What is not there, or is of another key, is not verified, whatever else is.
+func TestWhatIsMissingIsNotVerified(t *testing.T) {
+	image, layout := inRegistry(t)
 	file, public := keys(t, true)
 	key, err := readKey(file)
 	if err != nil {
@@ -116,13 +137,64 @@ func TestAnImageWithoutProvenanceIsTold(t *testing.T) {
 	if err := sign(t.Context(), image, key, provenance{}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := verify(t.Context(), image, public, ""); err == nil || !strings.Contains(err.Error(), "bill of materials of "+image.String()) {
+		t.Errorf("without a bill: %v", err)
+	}
+	other, _ := keys(t, true)
+	attachBills(t, image, layout, other)
+	if _, err := verify(t.Context(), image, public, ""); err == nil || !strings.Contains(err.Error(), "bill of materials of "+image.String()) {
+		t.Errorf("with a bill that another key signed: %v", err)
+	}
+	attachBills(t, image, layout, file)
+	checked, err := verify(t.Context(), image, public, "")
+	if err != nil || !slices.Contains(checked, "provenance, which names no commit") {
+		t.Errorf("of no commit: %v (%v)", checked, err)
+	}
+	if _, err := verify(t.Context(), image, public, "0123abcd"); err == nil {
+		t.Error("a commit is verified that nothing names")
+	}
 	hex := strings.TrimPrefix(image.DigestStr(), "sha256:")
 	attestation := image.Context().Tag("sha256-" + hex + ".att")
 	if err := remote.Delete(attestation); err != nil {
 		t.Fatal(err)
 	}
-	if err := verify(t.Context(), image, public); err == nil || !strings.Contains(err.Error(), "provenance of "+image.String()) {
-		t.Errorf("got %v", err)
+	if _, err := verify(t.Context(), image, public, ""); err == nil || !strings.Contains(err.Error(), "provenance of "+image.String()) {
+		t.Errorf("without provenance: %v", err)
+	}
+}
+
+func TestFilesAreSigned(t *testing.T) {
+	file, _ := keys(t, false)
+	folder := t.TempDir()
+	sums, archive := filepath.Join(folder, "SHA256SUMS"), filepath.Join(folder, "kubectl-etcd.tar.gz")
+	write(t, sums, "0123  a")
+	write(t, archive, "program")
+	key, err := readKey(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := filepath.Join(folder, "cosign.pub")
+	if err := writePublic(public, key); err != nil {
+		t.Fatal(err)
+	}
+	verifies := func(files ...string) error {
+		return run(t.Context(), append([]string{"verify-files", "-public", public}, files...))
+	}
+	if err := verifies(sums, archive); err == nil || !strings.Contains(err.Error(), "SHA256SUMS is not signed") {
+		t.Errorf("without signatures: %v", err)
+	}
+	if err := run(t.Context(), []string{"sign-files", "-key", file, sums, archive}); err != nil {
+		t.Fatal(err)
+	}
+	if err := verifies(sums, archive); err != nil {
+		t.Error(err)
+	}
+	write(t, archive, "another program")
+	if err := verifies(sums, archive); err == nil || !strings.Contains(err.Error(), "kubectl-etcd.tar.gz is not signed") {
+		t.Errorf("a changed file: %v", err)
+	}
+	if err := verifies(); err == nil {
+		t.Error("no file is verified")
 	}
 }
 
@@ -150,13 +222,8 @@ func TestTheProvenanceNamesTheCommit(t *testing.T) {
 func TestTheBillIsBesideTheImage(t *testing.T) {
 	for _, options := range [][]registry.Option{{registry.WithReferrersSupport(true)}, nil} {
 		image, layout := inRegistry(t, options...)
-		bills := t.TempDir()
-		if err := writeSBOMs(layout, "etcd-operator", "0.3.0", bills); err != nil {
-			t.Fatal(err)
-		}
-		if err := run(t.Context(), []string{"attach", "-image", image.String(), "-sbom", bills, "-name", "etcd-operator"}); err != nil {
-			t.Fatal(err)
-		}
+		key, _ := keys(t, true)
+		attachBills(t, image, layout, key)
 		index, err := remote.Index(image)
 		if err != nil {
 			t.Fatal(err)
