@@ -142,8 +142,8 @@ func (r *Restore) order(view restore.View, member string) task.Order {
 	return task.Order{
 		Verb: task.Restore, Operator: r.version, Store: jobs.Store(view.Store.Spec, time.Time{}),
 		Restore: &task.RestoreOrder{
-			Path: s.Path, ManifestSHA256: s.ManifestSHA256, Identities: s.Decryption != "", DataDirectory: build.DataDirectory,
-			Member: member, InitialCluster: peers(c), Token: restore.Token(c), Minor: version.MinorOf(s.Version),
+			Path: s.Path, ManifestSHA256: s.ManifestSHA256, Verified: s.Verified, Identities: s.Decryption != "",
+			DataDirectory: build.DataDirectory, Member: member, InitialCluster: peers(c), Token: restore.Token(c), Minor: version.MinorOf(s.Version),
 			Bump: cmp.Or(s.Bump, datadir.Bump(s.Revision, 0)), // never without: revisions would come again
 		},
 	}

@@ -240,6 +240,10 @@ type RestoreStatus struct {
 	// +optional
 	ManifestSHA256 string `json:"manifestSHA256,omitempty"`
 
+	// verified is true if a trial had restored the backup with that manifest: its pages are not checked again, only its hashes.
+	// +optional
+	Verified bool `json:"verified,omitempty"`
+
 	// revision of etcd's data in the backup.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`

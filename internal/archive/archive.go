@@ -7,7 +7,8 @@
 // its own sha256 before a byte of it is used, the database by etcd's sha256 at its end.
 //
 // The package must never write a manifest that names what is not in the store, never end a database without an
-// error unless every byte is what etcd sent, never need a file, and never hold more than [PartsInMemory] parts.
+// error unless every byte is what etcd sent, never need a file, and never hold more than [PartsInMemory] parts, or one and
+// [PartsAhead].
 package archive
 
 import (
@@ -31,6 +32,10 @@ const (
 
 	// PartsInMemory is how many parts a Write holds at most: one that is filled, and two on their way.
 	PartsInMemory = 3
+
+	// PartsAhead is how many parts are fetched while one is read. A store answers each after a while that has nothing to do with how
+	// much it can send: three at a time keep what decodes them busy, and are as much memory as a Write needs.
+	PartsAhead = 3
 
 	// maxManifest is the largest manifest that is read, in bytes: that of some 100,000 parts.
 	maxManifest = 16 << 20

@@ -15,9 +15,12 @@ import (
 // raftTerm is the term in which the members of a new cluster are entered.
 const raftTerm = 1
 
-// complete makes the database one of the new cluster. It is one transaction of one opening:
-// opening for writing reads every page, since etcd keeps no list of the free ones.
+// complete makes the database one of the new cluster, in one transaction. It reads the few pages that it follows, whatever the
+// size of the database.
 func complete(path string, o Options, c cluster) error {
+	if err := sayNothingIsFree(path); err != nil {
+		return err
+	}
 	db, err := openForWriting(path)
 	if err != nil {
 		return err
@@ -43,9 +46,12 @@ func complete(path string, o Options, c cluster) error {
 	return nil
 }
 
-// openForWriting opens as etcd does: the list of free pages is not written.
+// openForWriting opens as etcd does: the list of free pages is not written. Nothing is synced, which the file is with all others
+// before the data directory gets its name.
 func openForWriting(path string) (*bolt.DB, error) {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{NoFreelistSync: true, FreelistType: bolt.FreelistMapType, Timeout: lockTimeout})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{
+		NoFreelistSync: true, FreelistType: bolt.FreelistMapType, Timeout: lockTimeout, NoSync: true, NoGrowSync: true,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}

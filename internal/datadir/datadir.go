@@ -43,6 +43,9 @@ type Options struct {
 	MarkCompacted bool
 	// DropNoSpaceAlarm removes NOSPACE alarms: they belong to members that are gone.
 	DropNoSpaceAlarm bool
+	// Proven says that all pages of this very database, by its sha256, were checked before: a trial has restored it. They are not
+	// read again then. Size and sums are compared as ever.
+	Proven bool
 	// DisableAuth turns authentication off, so that whoever reaches the member may read all of it: for trials that are thrown away.
 	DisableAuth bool
 }
@@ -98,8 +101,10 @@ func (w *workplace) fill(ctx context.Context, o Options, c cluster, mark marker,
 		return err
 	}
 	w.reached("database written")
-	if err := verifyPages(ctx, path); err != nil {
-		return err
+	if !o.Proven {
+		if err := verifyPages(ctx, path); err != nil {
+			return err
+		}
 	}
 	if err := complete(path, o, c); err != nil {
 		return err

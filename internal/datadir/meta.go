@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type meta struct {
 	pages                uint64 // that the file has, used or not
 	txid                 uint64
 	checksum, mustBeThat uint64
+	content              []byte // of the page, after its header
 }
 
 // isMeta says whether a page looks like a meta page; its sum is not looked at.
@@ -47,8 +49,29 @@ func parseMeta(page []byte) (meta, bool) {
 		txid:       binary.NativeEndian.Uint64(page[64:]),
 		checksum:   binary.NativeEndian.Uint64(page[metaSumFrom:]),
 		mustBeThat: sum.Sum64(),
+		content:    page[headerSize:metaEnd],
 	}
 	return m, m.checksum == m.mustBeThat && m.pageSize >= smallestPage && m.pageSize <= largestPage
+}
+
+// encode is the content of a meta page that differs in its list of free pages, the number of pages, and the transaction.
+func (m meta) encode(freelist, pages, txid uint64) []byte {
+	content := bytes.Clone(m.content)
+	binary.NativeEndian.PutUint64(content[48-headerSize:], freelist)
+	binary.NativeEndian.PutUint64(content[56-headerSize:], pages)
+	binary.NativeEndian.PutUint64(content[64-headerSize:], txid)
+	sum := fnv.New64a()
+	_, _ = sum.Write(content[:metaSumFrom-headerSize]) // never fails
+	binary.NativeEndian.PutUint64(content[metaSumFrom-headerSize:], sum.Sum64())
+	return content
+}
+
+// fits says whether a file of that size has the pages.
+func (m meta) fits(size int64) error {
+	if m.pages < firstPage || m.pages > uint64(size/m.pageSize) { //nolint:gosec // sizes are positive
+		return &DamagedError{Why: fmt.Sprintf("it has %d bytes, which are no %d pages", size, m.pages)}
+	}
+	return nil
 }
 
 // newestMeta takes the newer one of two pages, unless its sum is wrong: then bbolt takes the other.

@@ -55,8 +55,8 @@ func verifyPages(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if m.pages < firstPage || m.pages > uint64(status.Size()/m.pageSize) { //nolint:gosec // sizes are positive
-		return &DamagedError{Why: fmt.Sprintf("it has %d bytes, which are no %d pages", status.Size(), m.pages)}
+	if err := m.fits(status.Size()); err != nil {
+		return err
 	}
 	f := &pageFile{ctx: ctx, file: file, meta: m, buffer: make([]byte, m.pageSize)}
 	if err := f.freelist(); err != nil {

@@ -1,7 +1,6 @@
 package datadir
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -11,9 +10,6 @@ import (
 	"io"
 	"os"
 )
-
-// buffer is what is read of a stream at a time: the memory that a database of any size takes.
-const buffer = 1 << 20
 
 // sumSize is the sum that etcd writes after a snapshot. Pages have a multiple of 512 bytes, so
 // that it is recognised by the size (etcdutl snapshot restore does the same).
@@ -29,17 +25,15 @@ func databaseSize(stream int64) int64 {
 
 // receive writes the database to a new file and syncs it, if it is the one that was meant.
 func receive(ctx context.Context, path string, o Options, stream io.Reader) error {
-	in := bufio.NewReaderSize(&interruptible{ctx, stream}, buffer)
-	if err := beginsAsDatabase(in, o.Size); err != nil {
-		return err
-	}
+	in := readAhead(&interruptible{ctx, stream})
+	defer in.end()
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("create database: %w", err)
 	}
-	err = copyDatabase(file, in, o)
+	err = copyDatabase(&flushing{file: file}, in, o)
 	if err == nil {
-		err = file.Sync()
+		err = file.Sync() // little is left to wait for, and by this descriptor the kernel says what it could not write
 	}
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("write database: %w", err)
@@ -48,36 +42,63 @@ func receive(ctx context.Context, path string, o Options, stream io.Reader) erro
 }
 
 // beginsAsDatabase looks at the first page, so that gigabytes of something else are not written first.
-func beginsAsDatabase(in *bufio.Reader, size int64) error {
-	page, err := in.Peek(metaEnd)
+func beginsAsDatabase(first []byte, size int64) error {
 	switch {
-	case err == nil && !isMeta(page):
+	case len(first) >= metaEnd && !isMeta(first):
 		return &DamagedError{Why: "the stream does not begin as a bbolt file does"}
-	case errors.Is(err, io.EOF) && int64(len(page)) < size:
-		return fmt.Errorf("read database: %w", &SizeError{Want: size, Got: int64(len(page))})
-	case errors.Is(err, io.EOF):
+	case len(first) < metaEnd && int64(len(first)) < size:
+		return &SizeError{Want: size, Got: int64(len(first))}
+	case len(first) < metaEnd:
 		return &DamagedError{Why: "it is shorter than a page"}
-	case err != nil:
-		return fmt.Errorf("read database: %w", err)
 	}
 	return nil
 }
 
-// copyDatabase copies exactly the database, and compares its size and sum with what was said.
-func copyDatabase(file io.Writer, in *bufio.Reader, o Options) error {
-	sum, size := sha256.New(), databaseSize(o.Size)
-	n, err := io.CopyBuffer(io.MultiWriter(file, sum), io.LimitReader(in, size), make([]byte, buffer))
-	if err != nil {
-		return err
+// copyDatabase copies exactly the database, and compares its size and sum with what was said. It is the one place in which the
+// database is hashed: at the end of the way, beside the file.
+func copyDatabase(file io.Writer, in *ahead, o Options) error {
+	c := copying{file: file, sum: sha256.New(), size: databaseSize(o.Size), total: o.Size}
+	for {
+		chunk, end := in.next()
+		if end != nil && !errors.Is(end, io.EOF) {
+			return end
+		}
+		if err := c.take(chunk); err != nil {
+			return err
+		}
+		if end != nil {
+			break
+		}
 	}
-	rest, err := io.ReadAll(io.LimitReader(in, o.Size-size+1)) // etcd's sum, and one byte to see the end
-	if err != nil {
-		return err
+	if c.read != o.Size {
+		return &SizeError{Want: o.Size, Got: c.read}
 	}
-	if n += int64(len(rest)); n != o.Size {
-		return &SizeError{Want: o.Size, Got: n}
+	return compareSums(c.sum, c.etcds, o.SHA256)
+}
+
+// copying is a stream of a known size on its way to a file.
+type copying struct {
+	file        io.Writer
+	sum         hash.Hash
+	size, total int64 // of the database, and of the stream
+	read        int64
+	etcds       []byte // sum, which follows the database
+}
+
+func (c *copying) take(chunk []byte) error {
+	if c.read == 0 {
+		if err := beginsAsDatabase(chunk, c.total); err != nil {
+			return err
+		}
 	}
-	return compareSums(sum, rest, o.SHA256)
+	database := chunk[:min(int64(len(chunk)), max(c.size-c.read, 0))]
+	if c.read += int64(len(chunk)); c.read > c.total {
+		return &SizeError{Want: c.total, Got: c.read}
+	}
+	_, _ = c.sum.Write(database) // never fails
+	_, err := c.file.Write(database)
+	c.etcds = append(c.etcds, chunk[len(database):]...)
+	return err
 }
 
 // compareSums compares the database with the sum that the caller knows, and with etcd's own.
@@ -90,6 +111,25 @@ func compareSums(sum hash.Hash, etcds []byte, want [sumSize]byte) error {
 		return &HashError{Want: [sumSize]byte(etcds), Got: got}
 	}
 	return nil
+}
+
+// flushing is a file that is written from its beginning to its end. What was written goes to the disk meanwhile, so that neither
+// memory fills with what the disk does not have yet, nor the sync at the end has all of it to wait for.
+type flushing struct {
+	file             *os.File
+	written, flushed int64 // bytes
+}
+
+// flushEach is how much of a file is sent to the disk at a time. Twice that is the most that is in memory only.
+const flushEach = 8 << 20
+
+func (f *flushing) Write(p []byte) (int, error) {
+	n, err := f.file.Write(p)
+	if f.written += int64(n); err == nil && f.written-f.flushed >= flushEach {
+		err = flush(f.file, f.flushed, f.written-f.flushed)
+		f.flushed = f.written
+	}
+	return n, err
 }
 
 // interruptible is a stream that ends with its context, at the next read.

@@ -149,6 +149,7 @@ func Plan(want Wish, b *v1alpha1.EtcdBackup, start Start) v1alpha1.RestoreStatus
 		Store: of.Store, Path: of.Path, Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: of.Revision,
 		Bump: Bump(of.Revision, start.Seen, began(b), start.Now), Keys: of.Keys, DatabaseSize: of.DatabaseSize, Time: of.StartedAt,
 		Version: version.Begin(of.EtcdVersion, version.Full(c.Spec.Version)), Progress: "the volumes to be created",
+		Verified: of.ManifestSHA256 != "" && of.Verified != nil && meta.IsStatusConditionTrue(of.Conditions, v1alpha1.ConditionVerified),
 	}
 	if from := want.Decryption; from != nil && of.Encrypted {
 		s.Decryption = from.Secret

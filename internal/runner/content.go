@@ -54,7 +54,12 @@ func (j job) find(ctx context.Context, w wanted) (content, error) {
 	c := content{manifest: &m, facts: factsOf(m), size: m.Database.Size}
 	_, _ = hex.Decode(c.sum[:], []byte(m.Database.SHA256)) // ReadManifest has refused anything else
 	c.open = func(ctx context.Context, message string) (io.ReadCloser, error) {
-		return archive.Open(ctx, j.where, m, secret, func(p archive.Progress) { j.say.progress(p.Read, m.Database.Size, message) })
+		database, err := archive.Open(ctx, j.where, m, secret, func(p archive.Progress) { j.say.progress(p.Read, m.Database.Size, message) })
+		if err != nil {
+			return nil, err
+		}
+		database.LeaveSum() // to datadir.Make, which hashes what it writes
+		return database, nil
 	}
 	return c, nil
 }

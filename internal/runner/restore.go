@@ -17,5 +17,6 @@ func restore(ctx context.Context, j job) (task.Done, error) {
 	return task.Done{Backup: &c.facts}, j.make(ctx, c, datadir.Options{
 		Folder: j.Folders.Member, Name: o.DataDirectory, Member: o.Member, InitialCluster: o.InitialCluster, Token: o.Token, Minor: o.Minor,
 		BumpRevision: o.Bump, MarkCompacted: o.Bump > 0, DropNoSpaceAlarm: true,
+		Proven: o.Verified && o.ManifestSHA256 != "" && c.manifest != nil, // whose sha256 names the database that was tried
 	}, "restoring the data of "+o.Member+"; the member is started next")
 }

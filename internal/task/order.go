@@ -182,6 +182,7 @@ type TrialOrder struct {
 type RestoreOrder struct {
 	Path           string            `json:"path"`
 	ManifestSHA256 string            `json:"manifestSHA256,omitempty"`
+	Verified       bool              `json:"verified,omitempty"` // a trial has restored the backup with that manifest
 	Identities     bool              `json:"identities,omitempty"`
 	Foreign        bool              `json:"foreign,omitempty"`
 	WithoutHash    bool              `json:"withoutHash,omitempty"`

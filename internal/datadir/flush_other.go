@@ -1,0 +1,8 @@
+//go:build !linux
+
+package datadir
+
+import "os"
+
+// flush is for the kernel that containers run on.
+func flush(*os.File, int64, int64) error { return nil }
