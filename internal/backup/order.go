@@ -84,6 +84,7 @@ func backupOrder(c *v1alpha1.EtcdCluster, v View) (*task.BackupOrder, error) {
 		ID: path.Base(v.path()), Name: v.Name, Namespace: v.Namespace,
 		Cluster: c.Name, ClusterUID: string(c.UID), ClusterID: c.Status.ClusterID, Reason: v.Status.Reason,
 		Members: members(c), Secure: c.IsSecure(), Recipients: v.Recipients, Spec: spec, HashBelow: hashBelow,
+		Quota: c.QuotaBytes(),
 	}, nil
 }
 

@@ -57,9 +57,15 @@ func (j job) written(m archive.Manifest, source string) task.Done {
 func (j job) stream(ctx context.Context, s source) (archive.Manifest, error) {
 	m := j.manifest(s)
 	sealing := false
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	reading, read := context.WithCancel(ctx)
+	defer read()
+	go j.watchGrowth(reading, s, stop)
 	sent, err := archive.Write(ctx, j.where, s.snapshot, archive.Job{
 		Manifest: m, Total: s.snapshot.Size, Recipients: j.Backup.Recipients, Now: j.Now,
 		Complete: func(ctx context.Context, m *archive.Manifest) error {
+			read() // the member has sent all of it
 			if m.Revision < s.proven {
 				return fmt.Errorf("its snapshot has revision %d, and it had confirmed revision %d before", m.Revision, s.proven)
 			}
@@ -71,6 +77,12 @@ func (j job) stream(ctx context.Context, s source) (archive.Manifest, error) {
 			j.say.progress(p.Read, p.Total, fmt.Sprintf("uploading the snapshot of %s; the manifest comes next", s.member.Name))
 		},
 	})
+	if grown := (*growthError)(nil); err != nil && errors.As(context.Cause(ctx), &grown) {
+		err = grown // whatever else failed because of that
+	}
+	if err != nil {
+		s.end() // the member need not wait for what is deleted
+	}
 	if err != nil && !sealing {
 		j.discard(ctx, m.Folder(), func(name string) bool { return strings.HasPrefix(name, m.Folder().Object(m.Upload+".")) })
 	}

@@ -190,7 +190,7 @@ func (r *running) formsCluster(release string, facts task.Facts) {
 		r.in.Folders.Member = filepath.Dir(data)
 		done := r.does(task.Order{Verb: task.Restore, Restore: &task.RestoreOrder{
 			Path: path, ManifestSHA256: facts.ManifestSHA256, DataDirectory: filepath.Base(data), Member: name, InitialCluster: peers,
-			Token: "token", Minor: version.MinorOf(release), Bump: bump,
+			Token: "token", Minor: version.MinorOf(release), Bump: bump, Verified: name != "m1", // what is not checked again is the same
 		}})
 		if done.Backup == nil || done.Backup.ManifestSHA256 != facts.ManifestSHA256 {
 			r.Errorf("%+v", done)

@@ -49,6 +49,10 @@ const (
 // meanings are the errors that a person can do something about, the most special first: an error may be several of them.
 var meanings = []meaning{
 	{as[*stoppedError], task.InternalFailure, false, "it is tried again"},
+	{
+		as[*growthError], task.StoreFailed, false,
+		"make the way to the store faster, raise spec.etcd.quota (and the volume), or back up when less is written; it is tried again",
+	},
 	{is(store.Locked), task.StoreLocked, false, ""}, // replaced by the advice of its kind
 	{as[*unclear], task.OrderNotClear, true, "make sure that the Jobs run the image of the operator that made them"},
 	{as[*differentError], task.Different, true, "do not rely on this backup: make another one"},

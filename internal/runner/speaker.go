@@ -20,6 +20,7 @@ type speaker struct {
 	out   io.Writer
 	now   func() time.Time
 	doing string    // the message of the last progress
+	noted string    // what is told beside every progress; empty: nothing
 	last  time.Time // when a line of progress was written
 	marks []mark    // of the last window
 }
@@ -49,8 +50,18 @@ func (s *speaker) progress(read, total int64, message string) {
 		s.doing, s.marks = message, nil // a rate is that of one thing
 	}
 	s.last = now
+	if s.noted != "" {
+		message += "; " + s.noted
+	}
 	line := task.Line{Progress: &task.Progress{Read: read, Total: total, Rate: s.rate(now, read), Message: message}}
 	_ = line.Write(s.out)
+}
+
+// note is told from now on beside whatever is done.
+func (s *speaker) note(text string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.noted = text
 }
 
 // rate is in bytes a second; 0 while it is not known.

@@ -156,6 +156,8 @@ type BackupOrder struct {
 	// HashBelow is the size in bytes up to which the database's hash is asked of the member: it holds up
 	// writes while it is computed. 0: never.
 	HashBelow int64 `json:"hashBelow,omitempty"`
+	// Quota of the members, in bytes: an upload that makes the database grow towards it is stopped. 0: it is not known.
+	Quota int64 `json:"quota,omitempty"`
 }
 
 // Member is one that may send a snapshot.
