@@ -139,4 +139,3 @@ func (c *counting) Read(p []byte) (int, error) {
 	c.reads++
 	return len(p), nil
 }
-

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+
+	"github.com/etcd-operator/etcd-operator/internal/archive/boltstream"
 )
 
 // Where a meta page has what, and what it must say (go.etcd.io/bbolt/internal/common: meta.go).
@@ -17,7 +19,8 @@ const (
 	magic, formatVersion = 0xED0CDAED, 2
 	noFreelist           = ^uint64(0)
 
-	smallestPage, largestPage = 1 << 10, 1 << 24 // where bbolt looks for the second meta page
+	// What may be restored may be backed up, and the other way round.
+	smallestPage, largestPage = boltstream.SmallestPage, boltstream.LargestPage
 )
 
 // meta is what bbolt begins with.
@@ -51,7 +54,7 @@ func parseMeta(page []byte) (meta, bool) {
 		mustBeThat: sum.Sum64(),
 		content:    page[headerSize:metaEnd],
 	}
-	return m, m.checksum == m.mustBeThat && m.pageSize >= smallestPage && m.pageSize <= largestPage
+	return m, m.checksum == m.mustBeThat && m.pageSize >= smallestPage && m.pageSize <= largestPage && m.pageSize&(m.pageSize-1) == 0
 }
 
 // encode is the content of a meta page that differs in its list of free pages, the number of pages, and the transaction.

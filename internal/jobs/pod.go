@@ -130,7 +130,7 @@ func (p *pod) container(name string, order task.Order) corev1.Container {
 // streaming is the limit of memory of what passes a database on.
 var streaming = resource.MustParse("192Mi")
 
-// mapping raises the limit of a container that reads all of a database in the order of its keys. The kernel counts the pages of the
+// mapping raises the limit of a trial, which reads all of a database in the order of its keys. The kernel counts the pages of the
 // file that it keeps as the container's. Below the size of the database it would read them from the disk again and again: 51 s
 // instead of 2.4 s for 1 GiB (docs/benchmarks-notes.md). What is not the file's takes as much memory as ever.
 func mapping(c *corev1.Container, database resource.Quantity) {

@@ -41,8 +41,9 @@ type Facts struct {
 }
 
 const (
-	// Pages may be as large as those of the kernels that etcd runs on, and as small as bbolt looks for.
-	smallestPage, largestPage = 1 << 10, 1 << 16
+	// SmallestPage and LargestPage are those of databases that are read, here and wherever else. Pages may be as large as those of the
+	// kernels that etcd runs on, and as small as bbolt looks for. bbolt itself looks for up to 16 MiB, of which no kernel has any.
+	SmallestPage, LargestPage = 1 << 10, 1 << 16
 
 	// window is how many pages are there when a page is looked at: its own, and those into which the content
 	// of a root page can run over. bbolt puts up to four buckets that are kept in their parent, of a quarter
@@ -50,7 +51,7 @@ const (
 	window = 4
 
 	// head is what is read before the size of a page is known: the second meta page is in it whatever it is.
-	head = largestPage + pageHeader + metaSize
+	head = LargestPage + pageHeader + metaSize
 )
 
 // Parser is an io.Writer for the file, from its first byte on. The zero value is ready.
@@ -70,7 +71,7 @@ func (p *Parser) Write(b []byte) (int, error) {
 	taken := len(b)
 	for len(b) > 0 && p.err == nil {
 		if p.buffer == nil {
-			p.buffer = make([]byte, 0, 2*window*largestPage)
+			p.buffer = make([]byte, 0, 2*window*LargestPage)
 		}
 		n := min(len(b), cap(p.buffer)-len(p.buffer))
 		p.buffer = append(p.buffer, b[:n]...)

@@ -34,7 +34,7 @@ func newestMeta(file []byte) (meta, error) {
 		}
 		return first, nil
 	}
-	for size := smallestPage; size <= largestPage; size *= 2 {
+	for size := SmallestPage; size <= LargestPage; size *= 2 {
 		if second, ok := metaAt(file, size); ok && second.pageSize == size {
 			return second, nil
 		}
@@ -58,7 +58,7 @@ func metaAt(file []byte, at int) (meta, bool) {
 	_, _ = sum.Write(m[:56]) // a hash never fails
 	size := int(u32(m[8:]))
 	if u32(m) != magic || u32(m[4:]) != version || u64(m[56:]) != sum.Sum64() ||
-		size < smallestPage || size > largestPage || size&(size-1) != 0 {
+		size < SmallestPage || size > LargestPage || size&(size-1) != 0 {
 		return meta{}, false
 	}
 	return meta{pageSize: size, root: u64(m[16:]), pages: u64(m[40:]), transaction: u64(m[48:])}, true
