@@ -160,6 +160,13 @@ func Plan(want Wish, b *v1alpha1.EtcdBackup, start Start) v1alpha1.RestoreStatus
 	return s
 }
 
+func began(b *v1alpha1.EtcdBackup) time.Time {
+	if b.Status.StartedAt == nil {
+		return time.Time{}
+	}
+	return b.Status.StartedAt.Time
+}
+
 // leavePods restores nothing where members run: the record of the cluster was lost, and a Job would mount what they have mounted.
 func leavePods(v View) Step {
 	if len(v.Pods) == 0 || v.Cluster.IsRestoring() {

@@ -29,7 +29,7 @@ func TestPlanSaysWhatATrialHasProven(t *testing.T) {
 		b.Status.Verified, b.Status.ManifestSHA256 = c.verified, c.sum
 		b.Status.Conditions = append(b.Status.Conditions, c.is)
 		cluster := newWorld(t, v1alpha1.Restore{}).view.Cluster
-		if got := restore.Plan(restore.Begin(cluster), &b, 0).Verified; got != c.proven {
+		if got := restore.Plan(restore.Begin(cluster), &b, restore.Start{Now: start}).Verified; got != c.proven {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
