@@ -96,6 +96,9 @@ func Restore(ec *v1alpha1.EtcdCluster, store *v1alpha1.EtcdBackupStore, member s
 	p.spec.NodeSelector, p.spec.Affinity, p.spec.Tolerations = like.NodeSelector, like.Affinity, like.Tolerations
 	p.spec.PriorityClassName, p.spec.TopologySpreadConstraints = like.PriorityClassName, like.TopologySpreadConstraints
 	p.run(Container(task.Restore), order)
+	if restore := ec.Status.Restore; restore != nil {
+		keeping(&p.spec.Containers[0], ptr.Deref(restore.DatabaseSize, mostKept))
+	}
 	return p.job(ec.Namespace, RestoreName(member), build.Owner(ec), labels)
 }
 

@@ -139,6 +139,21 @@ func mapping(c *corev1.Container, database resource.Quantity) {
 	c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: limit}
 }
 
+// mostKept is the highest limit of memory of a restore, whatever the size of the database.
+var mostKept = resource.MustParse("1Gi")
+
+// keeping raises the limit of a restore, which itself needs no more than a backup. The kernel counts the pages of the file that it keeps
+// as the container's: etcd reads all of them when it starts, a moment later, and each that is not kept from the disk. Of 1 GiB it serves
+// after 2.4 to 3.1 s so, and after 5.0 to 7.8 s otherwise (docs/benchmarks-notes.md).
+func keeping(c *corev1.Container, database resource.Quantity) {
+	limit := streaming.DeepCopy()
+	limit.Add(database)
+	if limit.Cmp(mostKept) > 0 {
+		limit = mostKept.DeepCopy()
+	}
+	c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: limit}
+}
+
 // trial is the etcd of a trial. It ends with the container that asks it, and nobody else reaches it. What it writes is thrown
 // away: it need not be synced.
 func trial(image string) corev1.Container {
