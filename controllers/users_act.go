@@ -37,6 +37,7 @@ type subject struct {
 	object     client.Object
 	conditions *[]metav1.Condition
 	condition  string // its type
+	observed   *int64 // the generation that the status is about; nil of an EtcdCluster, whose status is another's
 	user       *v1alpha1.EtcdUser
 	secret     *corev1.Secret
 	untouched  client.Object // as it was read
@@ -79,7 +80,10 @@ func (p *pass) role(name string) *subject {
 		if r := &p.view.Roles[i]; r.Name == name {
 			before := r.DeepCopy()
 			r.Status.Role = r.Role()
-			return &subject{object: r, conditions: &r.Status.Conditions, condition: v1alpha1.ConditionReady, untouched: before}
+			return &subject{
+				object: r, conditions: &r.Status.Conditions, condition: v1alpha1.ConditionReady, observed: &r.Status.ObservedGeneration,
+				untouched: before,
+			}
 		}
 	}
 	return nil
@@ -89,8 +93,8 @@ func (p *pass) user(name string) *subject {
 	for i := range p.view.Users {
 		if u := &p.view.Users[i]; u.Name == name {
 			return &subject{
-				object: u, conditions: &u.Status.Conditions, condition: v1alpha1.ConditionReady, user: u,
-				secret: p.view.Secrets[name], untouched: u.DeepCopy(),
+				object: u, conditions: &u.Status.Conditions, condition: v1alpha1.ConditionReady, observed: &u.Status.ObservedGeneration,
+				user: u, secret: p.view.Secrets[name], untouched: u.DeepCopy(),
 			}
 		}
 	}
@@ -237,6 +241,9 @@ func (p *pass) report(ctx context.Context, s *subject, then access.Verdict, done
 		Type: s.condition, Status: then.Status, Reason: then.Reason, Message: cut(then.Message, 1024),
 		ObservedGeneration: s.object.GetGeneration(),
 	})
+	if s.observed != nil {
+		*s.observed = s.object.GetGeneration()
+	}
 	if s.user != nil {
 		s.user.Status.User = s.user.User()
 		if s.secret != nil {

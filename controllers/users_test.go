@@ -45,6 +45,11 @@ func TestUserLives(t *testing.T) {
 	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
 	w.get(r)
 	w.wantReady(r.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	w.get(u)
+	if r.Status.ObservedGeneration != r.Generation || u.Status.ObservedGeneration != u.Generation {
+		t.Errorf("generations %d and %d were observed, want %d and %d", r.Status.ObservedGeneration, u.Status.ObservedGeneration, r.Generation,
+			u.Generation)
+	}
 	w.wantBound(u)
 
 	since := len(want)

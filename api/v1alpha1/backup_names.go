@@ -65,7 +65,11 @@ const (
 
 // Condition types of backups and their stores.
 const (
-	// ConditionReady of an EtcdBackupStore: it can be reached, listed, written and read.
+	// ConditionReady is of every kind: True where what the spec wants is there, which is what kubectl wait, Flux and Argo CD look at, by
+	// way of kstatus. Of an EtcdCluster: the members that are wanted are healthy and run as the spec says, or it hibernates; the reason is
+	// that of the condition which says so, or says why not. Of an EtcdBackupStore: it can be reached, listed, written and read. Of an
+	// EtcdBackup: it is Complete, and Verified where that is wanted. Of an EtcdRestore: the cluster serves the data. Of an EtcdUser and
+	// EtcdRole: etcd has them as the spec says.
 	ConditionReady = "Ready"
 	// ConditionComplete of an EtcdBackup: its manifest is in the store. Of an EtcdRestore: the cluster serves the data.
 	ConditionComplete = "Complete"

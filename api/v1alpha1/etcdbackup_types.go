@@ -154,7 +154,7 @@ type EtcdBackupStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Complete and Verified.
+	// conditions are Complete, Verified and Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -165,7 +165,7 @@ type EtcdRestoreStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Previewed and Complete.
+	// conditions are Previewed, Complete and Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -127,6 +127,11 @@ const (
 
 // EtcdRoleStatus is how the role was found in etcd.
 type EtcdRoleStatus struct {
+	// observedGeneration is the generation of the spec that this status is about.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=9
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
 	// conditions have Ready: whether the role in etcd is as the spec says.
 	// +optional
 	// +listType=map

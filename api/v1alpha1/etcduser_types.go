@@ -102,6 +102,11 @@ const (
 
 // EtcdUserStatus is how the user was found in etcd.
 type EtcdUserStatus struct {
+	// observedGeneration is the generation of the spec that this status is about.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=9
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
 	// conditions have Ready: whether the user in etcd and its Secret are as the spec says.
 	// +optional
 	// +listType=map

@@ -29,7 +29,8 @@ func Report(v View, generation int64, reason string, step Step, err error) v1alp
 	}
 	s.Phase = phase(v)
 	s.Progress = progress(v, step, s.Phase)
-	for _, c := range []metav1.Condition{complete(v, step, err), verified(v, step, err)} {
+	stored, proven := complete(v, step, err), verified(v, step, err)
+	for _, c := range []metav1.Condition{stored, proven, ready(stored, proven)} {
 		c.ObservedGeneration, c.Message = generation, shortened(c.Message)
 		meta.SetStatusCondition(&s.Conditions, c)
 	}
@@ -117,6 +118,19 @@ func complete(v View, step Step, err error) metav1.Condition {
 	default:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonBackupRunning, "it is about to begin")
 	}
+}
+
+// ready says whether the backup is there, and good if that is to be known, in the words of the condition that decides.
+func ready(complete, verified metav1.Condition) metav1.Condition {
+	decides := complete
+	if complete.Status == metav1.ConditionTrue && verified.Reason != v1alpha1.ReasonNotWanted {
+		decides = verified
+	}
+	if decides.Status == metav1.ConditionUnknown {
+		decides.Status = metav1.ConditionFalse
+	}
+	decides.Type = v1alpha1.ConditionReady
+	return decides
 }
 
 // hopeless says what becomes of a backup that is not tried again.

@@ -121,5 +121,9 @@ func said(v View, phase v1alpha1.RestorePhase, reason, message string) v1alpha1.
 		status = metav1.ConditionTrue
 	}
 	is(v1alpha1.ConditionComplete, status, reason, message)
+	if phase == v1alpha1.RestoreUndone {
+		status = metav1.ConditionTrue // as the spec says, or nothing was begun
+	}
+	is(v1alpha1.ConditionReady, status, reason, message)
 	return s
 }

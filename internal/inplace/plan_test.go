@@ -351,6 +351,9 @@ func (w *world) status() string {
 	s := w.view.Restore.Status
 	var out strings.Builder
 	for _, c := range s.Conditions {
+		if c.Type == v1alpha1.ConditionReady {
+			continue // it follows from the others
+		}
 		fmt.Fprintf(&out, "  %s=%s %s", c.Type, c.Status, c.Reason)
 	}
 	if p := s.Preview; p != nil {

@@ -15,12 +15,13 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/quorum"
 )
 
-// conditions are the three conditions after the step. Their messages hold nothing
+// conditions are those after the step. Their messages hold nothing
 // that changes by itself, because every change is a write.
 func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) []metav1.Condition {
 	all := append([]metav1.Condition(nil), c.Status.Conditions...)
 	formed := v.Formed()
 	now := []metav1.Condition{available(v, formed), progressing(v, step, err), degraded(v, step, err)}
+	now = append(now, ready(now[0], now[1], now[2], v, step))
 	for _, condition := range now {
 		condition.ObservedGeneration = c.Generation
 		condition.Message = shortened(condition.Message)
