@@ -237,6 +237,10 @@ func TestThousandDamagesAreFound(t *testing.T) {
 			t.Errorf("seed %d: %s was not found", seed, name)
 			continue
 		}
+		if leavesSum(t, d) == nil {
+			t.Errorf("seed %d: %s was not found by who compares the sum of the database", seed, name)
+			continue
+		}
 		found[name]++
 		if !bytes.HasPrefix(w.database, got) && kind < onePart {
 			t.Errorf("seed %d: %s: bytes were read that are not of the database", seed, name)
@@ -254,6 +258,29 @@ func TestThousandDamagesAreFound(t *testing.T) {
 		total += found[kind.name]
 	}
 	t.Logf("%d of %d damages found", total, number)
+}
+
+// leavesSum reads as a restore does, which hashes the database where it writes it.
+func leavesSum(t *testing.T, d *damage) error {
+	t.Helper()
+	m, err := archive.ReadManifest(t.Context(), d.store, d.folder)
+	if err != nil {
+		return err
+	}
+	reader, err := archive.Open(t.Context(), d.store, m, d.identity, nil)
+	if err != nil {
+		return err
+	}
+	defer reader.Close() //nolint:errcheck // it has no error
+	reader.LeaveSum()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, reader); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != m.Database.SHA256 {
+		return errors.New("the database has another sha256")
+	}
+	return nil
 }
 
 // isFoundInTime: the error names the part, and nothing of it was used.

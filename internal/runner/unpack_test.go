@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +110,13 @@ func TestFault58Refused(t *testing.T) {
 		"a part is missing": {
 			harm: func(w *world) { must(w, os.Remove(w.file(part))) }, reason: task.Corrupt, words: part + " is not in the store",
 		},
+		"its database has another sum": {
+			harm:   func(w *world) { w.reseal(func(m *archive.Manifest) { m.Database.SHA256 = strings.Repeat("ab", 32) }) },
+			reason: task.Corrupt, words: "the database has sha256",
+		},
+		"its database has another size": {
+			harm: func(w *world) { w.reseal(func(m *archive.Manifest) { m.Database.Size -= 4096 }) }, reason: task.Corrupt, words: "too long",
+		},
 		"the manifest is gone": {
 			harm:   func(w *world) { must(w, os.Remove(w.file(path+"/manifest.json"))) },
 			reason: task.Corrupt, words: path + " is not in the store: it was deleted, or never was complete",
@@ -129,12 +137,26 @@ func TestFault58Refused(t *testing.T) {
 			}
 			w.fails(unpack(c.order), c.reason, true, c.words)
 			w.nothing(w.in.Folders.Scratch)
-			w.fails(restore(task.RestoreOrder{
-				ManifestSHA256: c.order.ManifestSHA256, Minor: c.order.Minor, Identities: c.order.Identities,
-			}), c.reason, true, c.words)
-			w.nothing(w.in.Folders.Member)
+			for _, verified := range []bool{false, true} {
+				w.fails(restore(task.RestoreOrder{
+					ManifestSHA256: c.order.ManifestSHA256, Minor: c.order.Minor, Identities: c.order.Identities, Verified: verified,
+				}), c.reason, true, c.words)
+				w.nothing(w.in.Folders.Member)
+			}
 		})
 	}
+}
+
+// reseal writes a manifest that lies, with a sha256 of its own that is right.
+func (w *world) reseal(lie func(*archive.Manifest)) {
+	w.Helper()
+	folder := archive.Folder{Namespace: "default", Cluster: "example", ID: "uid-1"}
+	m, err := archive.ReadManifest(w.Context(), w.open(), folder)
+	must(w, err)
+	lie(&m)
+	content, err := m.Encode()
+	must(w, err)
+	w.put(folder.Manifest(), content)
 }
 
 // Only who has an identity reads a backup that is encrypted.
