@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"time"
 )
 
 // parts is the stream of all parts, each of which is checked before a byte of it is read. The next ones are fetched, and checked,
-// while one is read.
+// while one is read; from a slow store one at a time.
 type parts struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -29,9 +30,14 @@ type parts struct {
 }
 
 type fetched struct {
-	content []byte
-	err     error
+	content  []byte
+	err      error
+	isPrompt bool
 }
+
+// promptly is within what time a part comes from a store that has bandwidth for more than one. Of three at a time none has less than
+// a third of it, which is twice what a store must do at least (store.SlowestRate): below that each would be given up.
+const promptly = 10 * time.Second
 
 func newParts(ctx context.Context, store Store, m Manifest, tell func(Progress)) *parts {
 	ctx, cancel := context.WithCancel(ctx)
@@ -39,22 +45,18 @@ func newParts(ctx context.Context, store Store, m Manifest, tell func(Progress))
 		ctx: ctx, cancel: cancel, store: store, manifest: m, tell: tell,
 		progress: Progress{Total: m.Database.Size},
 	}
-	for range PartsAhead {
-		p.fetch(nil)
-	}
+	p.fetch(nil)
 	return p
 }
 
-// fetch begins to fetch the next part, if there is one, into a buffer that is not used any more.
+// fetch begins to fetch the next part into a buffer that is not used any more.
 func (p *parts) fetch(buffer []byte) {
-	if p.next == len(p.manifest.Parts) {
-		return
-	}
 	part, result := p.manifest.Parts[p.next], make(chan fetched, 1)
 	p.next, p.onWay = p.next+1, append(p.onWay, result)
 	go func() {
+		late := time.AfterFunc(promptly, func() {})
 		content, err := readPart(p.ctx, p.store, p.manifest.Folder().Object(part.Name), part, buffer)
-		result <- fetched{content, err}
+		result <- fetched{content, err, late.Stop()}
 	}()
 }
 
@@ -84,7 +86,13 @@ func (p *parts) turn() error {
 	p.part, p.current = part.content, part.content
 	p.progress.Parts++
 	p.progress.Stored += int64(len(part.content))
-	p.fetch(done)
+	most := 1
+	if part.isPrompt {
+		most = PartsAhead
+	}
+	for ; len(p.onWay) < most && p.next < len(p.manifest.Parts); done = nil {
+		p.fetch(done)
+	}
 	return nil
 }
 
