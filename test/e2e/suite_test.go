@@ -65,6 +65,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("what is changed back", Label("faults"), whatIsChangedBack)
 	Describe("secrets", secrecy)
 	Describe("users that somebody changes", Label("faults", "long"), driftOfUsers)
+	Describe("what pages tell people to type", Label("docs"), Ordered, ContinueOnFailure, documented)
 	Describe("failed upgrades", Label("long"), Ordered, ContinueOnFailure, failedUpgrades)
 	Describe("compute resources", Label("long"), Ordered, ContinueOnFailure, computeResources)
 	Describe("rest", Label("long"), Ordered, ContinueOnFailure, resting)

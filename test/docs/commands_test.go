@@ -1,0 +1,68 @@
+package docs
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/test/docs/runbook"
+)
+
+// run are the pages whose blocks test/e2e/documented_test.go runs, but those that say why not.
+var run = regexp.MustCompile("`(docs/operations/[a-z-]+\\.md)`")
+
+// TestEveryCommandIsRunOrSaysWhyNot: each block of commands in a page for users is run end to end, or has a reason above it. Each is a script
+// that bash reads.
+func TestEveryCommandIsRunOrSaysWhyNot(t *testing.T) {
+	var pagesRun []string
+	for _, found := range run.FindAllStringSubmatch(read(t, "test/e2e/documented_test.go"), -1) {
+		pagesRun = append(pagesRun, found[1])
+	}
+	ran, marked := 0, 0
+	for _, page := range pages(t) {
+		if page != "README.md" && !strings.HasPrefix(page, "docs/") || strings.HasPrefix(page, "docs/adr/") {
+			continue
+		}
+		for _, block := range runbook.Blocks(read(t, page)) {
+			commands := block.Commands()
+			if !block.IsShell() || len(commands) == 0 {
+				continue
+			}
+			script := strings.Join(commands, "\n")
+			if out, err := exec.CommandContext(t.Context(), "bash", "-n", "-c", script).CombinedOutput(); err != nil {
+				t.Errorf("%s:%d: bash does not read it: %s", page, block.Line, out)
+			}
+			switch {
+			case block.NotRun != "" && len(block.NotRun) < 10:
+				t.Errorf("%s:%d: %q is no reason", page, block.Line, block.NotRun)
+			case block.NotRun != "":
+				marked++
+			case slices.Contains(pagesRun, page):
+				ran++
+			default:
+				t.Errorf("%s:%d: no test runs it: have test/e2e/documented_test.go run the page, or say why not above the block: <!-- not run: … -->",
+					page, block.Line)
+			}
+		}
+	}
+	if ran < 15 || marked == 0 {
+		t.Errorf("only %d blocks are run, %d say why not", ran, marked)
+	}
+}
+
+// Beside the CRDs of another operator for etcd, these names mean either.
+var ambiguous = regexp.MustCompile(`kubectl (?:-n \S+ )?(?:get|describe|annotate|patch|edit|delete|label|wait|scale|events --for) (?:--\S+ )*(etcd(?:cluster|backup|restore)s?)(?:[ /]|$)`)
+
+// TestNamesOfKindsAreOurs: commands name our kinds so that kubectl takes no other operator's.
+func TestNamesOfKindsAreOurs(t *testing.T) {
+	if !ambiguous.MatchString("kubectl annotate etcdbackup found-5f3c9 a=b") || ambiguous.MatchString("kubectl get etcdbackups.etcd-operator.dev") {
+		t.Fatal("the pattern finds what it should not, or not what it should")
+	}
+	for _, page := range pages(t) {
+		for _, found := range ambiguous.FindAllString(read(t, page), -1) {
+			t.Errorf("%s: %q is ambiguous where coreos/etcd-operator has been installed: use ec, eb or er", page, strings.TrimSpace(found))
+		}
+	}
+}
