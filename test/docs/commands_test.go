@@ -52,6 +52,29 @@ func TestEveryCommandIsRunOrSaysWhyNot(t *testing.T) {
 	}
 }
 
+// inline are commands within a sentence or a table.
+var inline = regexp.MustCompile("`((?:kubectl|make|etcdctl) [^`]+)`")
+
+// TestCommandsInSentencesAreReadByBash: none has a quote or a bracket too many.
+func TestCommandsInSentencesAreReadByBash(t *testing.T) {
+	seen := 0
+	for _, page := range pages(t) {
+		if page == "docs/reference/kubectl-etcd.md" {
+			continue // it has synopses, which nobody types
+		}
+		for _, found := range inline.FindAllStringSubmatch(fences.ReplaceAllString(read(t, page), ""), -1) {
+			seen++
+			script := strings.NewReplacer("…", "x", "<", "", ">", "").Replace(strings.ReplaceAll(found[1], `\|`, "|"))
+			if out, err := exec.CommandContext(t.Context(), "bash", "-n", "-c", script).CombinedOutput(); err != nil {
+				t.Errorf("%s: bash does not read %q: %s", page, found[1], out)
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("only %d commands were found", seen)
+	}
+}
+
 // Beside the CRDs of another operator for etcd, these names mean either.
 var ambiguous = regexp.MustCompile(`kubectl (?:-n \S+ )?(?:get|describe|annotate|patch|edit|delete|label|wait|scale|events --for) (?:--\S+ )*(etcd(?:cluster|backup|restore)s?)(?:[ /]|$)`)
 

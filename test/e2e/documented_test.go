@@ -91,6 +91,8 @@ func documented() {
 		Eventually(func(g Gomega) {
 			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAuthEnabled)).To(HaveField("Status", metav1.ConditionTrue))
 		}).Should(Succeed())
+		Expect(shell.tries("kubectl exec example-0 -- etcdctl alarm disarm")).To(MatchError(ContainSubstring("exit status")),
+			"etcdctl in a member's Pod is no user, so that the page is needed")
 		shell.follow(`docs/operations/users.md`, nil)
 		var pods corev1.PodList
 		Expect(api.List(ctx, &pods, client.InNamespace(c.Namespace))).To(Succeed())
@@ -144,10 +146,17 @@ func (t typist) follow(page string, change func(script string) string) {
 
 func (t typist) types(script string) {
 	GinkgoHelper()
+	Expect(t.tries(script)).To(Succeed())
+}
+
+func (t typist) tries(script string) error {
 	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
 	command.Dir = t.folder
 	command.Env = append(os.Environ(), "KUBECONFIG="+t.kubeconfig)
 	output, err := command.CombinedOutput()
 	GinkgoWriter.Printf("$ %s\n%s", script, output)
-	Expect(err).NotTo(HaveOccurred(), "%s\n%s", script, output)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", script, err, output)
+	}
+	return nil
 }

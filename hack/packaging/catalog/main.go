@@ -61,7 +61,8 @@ func runRender(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	flags.StringVar(&r.bundle, "bundle", "bundle", "folder of the bundle that is not released yet")
 	flags.StringVar(&r.repository, "repository", "registry.example/etcd-operator/etcd-operator-bundle",
 		"repository of the bundle that is not released yet; released ones name their own")
-	flags.BoolVar(&r.unpublished, "unpublished", false, "take in bundles of releases/unpublished that a channel has; such a catalog cannot be published")
+	flags.BoolVar(&r.unpublished, "unpublished", false,
+		"take in bundles of releases/unpublished that a channel has; such a catalog cannot be published")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

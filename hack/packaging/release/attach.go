@@ -27,8 +27,8 @@ import (
 // spdxJSON is the media type of a bill of materials, registered for it.
 const spdxJSON = "application/spdx+json"
 
-// attach puts the bill of materials of each platform beside its image, twice: as a referrer, which `oras discover` and `cosign tree` find, and
-// signed, which `cosign verify-attestation` verifies.
+// attach puts the bill of materials of each platform beside its image, twice: as a referrer, which `oras discover` and `cosign tree`
+// find, and signed, which `cosign verify-attestation` verifies.
 func attach(ctx context.Context, image name.Digest, folder, title string, key signature.Signer) error {
 	index, err := remote.Index(image, toRegistry(ctx)...)
 	if err != nil {

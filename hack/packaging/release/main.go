@@ -77,7 +77,8 @@ func run(ctx context.Context, args []string) error {
 	case "keep":
 		return runKeep(flags, args[1:])
 	default:
-		return fmt.Errorf("unknown command %q: notes, same, sbom, plugin, push, attach, sign, verify, sign-files, verify-files, published or keep", args[0])
+		return fmt.Errorf("unknown command %q: "+
+			"notes, same, sbom, plugin, push, attach, sign, verify, sign-files, verify-files, published or keep", args[0])
 	}
 }
 

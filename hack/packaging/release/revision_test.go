@@ -20,7 +20,8 @@ func TestTheCommitIsThatOfACleanTree(t *testing.T) {
 	tree := t.TempDir()
 	git := func(arguments ...string) string {
 		t.Helper()
-		command := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, arguments...)...)
+		person := []string{"-c", "user.name=a", "-c", "user.email=a@example.com"}
+		command := exec.CommandContext(t.Context(), "git", append(person, arguments...)...)
 		command.Dir = tree
 		out, err := command.CombinedOutput()
 		if err != nil {
