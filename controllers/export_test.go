@@ -52,9 +52,9 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 		Observer: &observe.Observer{
 			Cache: live, Live: live, Dialer: dialer, Remains: noRemains,
 			Resizes: func() build.Resizes { return build.ResizesNothing }, Now: now,
-			Ahead: func() time.Duration { return 0 },
+			Ahead: func() time.Duration { return 0 }, Behind: func() time.Duration { return 0 },
 		},
-		Actor:  &act.Actor{Client: live, Live: live, Dialer: dialer, Now: now, Random: rand.Reader},
+		Actor:  &act.Actor{Client: live, Live: live, Dialer: dialer, Now: now, Later: now, Random: rand.Reader},
 		Dialer: dialer, Events: recorder,
 		Installation: installed,
 		secrets:      &secretMemory{now: now},

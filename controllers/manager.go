@@ -188,11 +188,12 @@ func addController(
 		Observer: &observe.Observer{
 			Cache: shared.client, Live: shared.live, Dialer: shared.dialer,
 			Remains: etcd.ReadRemains, Resizes: askResizes(config), NoNodes: !sees.nodes, Now: chosen.Now, Ahead: clock.ahead,
+			Behind:   clock.behind,
 			Operator: chosen.PodNamespace, Limits: chosen.Limits,
 		},
 		Actor: &act.Actor{
 			Client: shared.client, Live: shared.live, Dialer: shared.dialer, Images: chosen.Images,
-			Operator: chosen.PodNamespace, Now: chosen.Now, Random: chosen.Random, Leads: shared.leads,
+			Operator: chosen.PodNamespace, Now: chosen.Now, Later: clock.later, Random: chosen.Random, Leads: shared.leads,
 		},
 		Dialer: shared.dialer,
 		Events: shared.events,
@@ -203,7 +204,7 @@ func addController(
 	if err := reconciler.SetupWithManager(manager); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
-	if err := shared.addContent(manager, chosen); err != nil {
+	if err := shared.addContent(manager, clock, chosen); err != nil {
 		return err
 	}
 	return addBackups(manager, config, shared.installation, shared.leads, clock.off, respondents{shared.client, shared.dialer}, chosen)
@@ -232,10 +233,10 @@ func sharedParts(manager ctrl.Manager, lock resourcelock.Interface, chosen Optio
 }
 
 // addContent adds the reconcilers of what is in etcd: users and roles, and what a cluster begins with.
-func (p parts) addContent(manager ctrl.Manager, chosen Options) error {
+func (p parts) addContent(manager ctrl.Manager, clock *serverClock, chosen Options) error {
 	users := &Users{
 		client: p.client, remembered: p.client.memory, live: p.live, dialer: p.dialer, events: p.events, leads: p.leads,
-		installation: p.installation, now: chosen.Now, random: chosen.Random,
+		installation: p.installation, now: clock.later, random: chosen.Random,
 	}
 	if err := users.SetupWithManager(manager); err != nil {
 		return err

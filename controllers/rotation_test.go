@@ -32,7 +32,7 @@ func TestFault63ALostAuthorityGoesThroughAllPasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := create(t, elsewhere, "lost-"+name[:3])
-			actor := &act.Actor{Client: live, Live: live, Now: time.Now, Random: rand.Reader}
+			actor := &act.Actor{Client: live, Live: live, Now: time.Now, Later: time.Now, Random: rand.Reader}
 			do := func(pass cluster.Pass, names ...string) error {
 				var objects []cluster.Object
 				for _, name := range names {

@@ -24,6 +24,13 @@ func (s *serverClock) ahead() time.Duration { return max(s.off(), 0) }
 // off is by how much the clock of this machine is ahead, and negative if it is behind.
 func (s *serverClock) off() time.Duration { return time.Duration(s.isOff.Load()) }
 
+// behind is 0 if the clock of this machine is right, or ahead.
+func (s *serverClock) behind() time.Duration { return max(-s.off(), 0) }
+
+// later is the time by whichever clock is ahead. Certificates are made by it: those that live for minutes would have expired for others
+// before they are made by a clock that is behind.
+func (s *serverClock) later() time.Time { return s.now().Add(s.behind()) }
+
 func (s *serverClock) hear(date string) {
 	told, err := http.ParseTime(date)
 	if err != nil {

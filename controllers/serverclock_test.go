@@ -32,6 +32,9 @@ func TestFault38ClockAheadOfTheServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = answer.Body.Close()
+		if want := clock.now().Add(test.ahead - test.off); !clock.later().Equal(want) {
+			t.Errorf("the server says %q: the later time is %s, want %s", test.says, clock.later(), want)
+		}
 		if ahead, off := clock.ahead(), clock.off(); ahead != test.ahead || off != test.off {
 			t.Errorf("the server says %q: ahead by %s and off by %s, want %s and %s", test.says, ahead, off, test.ahead, test.off)
 		}

@@ -150,6 +150,32 @@ func TestFault81CertManagerMayBeMissing(t *testing.T) {
 		return nil
 	})
 	t.Run("users", issuesForUsers)
+	t.Run("a Secret of somebody else", leavesSecretsAlone)
+}
+
+// leavesSecretsAlone: no Certificate is made while a Secret of somebody else has the name of one that cert-manager would write.
+func leavesSecretsAlone(t *testing.T) {
+	somebodys := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "squatted-peer-cert", Namespace: watched}, Data: map[string][]byte{"password": []byte("secret")},
+	}
+	if err := server.Create(t.Context(), somebodys); err != nil {
+		t.Fatal(err)
+	}
+	c := create(t, watched, "squatted", func(s *v1alpha1.EtcdClusterSpec) { s.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"} })
+	certificateSays(t, c, v1alpha1.ReasonSecretTaken, "Secret squatted-peer-cert: cert-manager has not written it for Certificate squatted-peer")
+	isAsked := func() error {
+		have := &unstructured.Unstructured{}
+		have.SetGroupVersionKind(build.CertificateKind)
+		return get(t, c, "squatted-peer", have)
+	}
+	time.Sleep(quiet)
+	if err := isAsked(); err == nil {
+		t.Error("cert-manager is asked to write over the Secret of somebody else")
+	}
+	if err := server.Delete(t.Context(), somebodys); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Certificate", isAsked)
 }
 
 // issuesForUsers: cert-manager is asked while our authority still signs, what it has issued is copied once its authority is the one that is
@@ -172,9 +198,7 @@ func issuesForUsers(t *testing.T) {
 		t.Errorf("what was asked for is looked for in %s: %v", result.RequeueAfter, err)
 	}
 	v := w.user("v")
-	taken := &corev1.Secret{ObjectMeta: w.named(v.IssuedSecret())}
-	taken.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(u, v1alpha1.GroupVersion.WithKind("EtcdUser"))}
-	w.create(taken)
+	w.create(&corev1.Secret{ObjectMeta: w.named(v.IssuedSecret()), Data: map[string][]byte{"password": []byte("of somebody else")}})
 	if result := w.mustSettle(operator); result.RequeueAfter < 10*time.Second {
 		t.Errorf("what is somebody else's is looked at again in %s", result.RequeueAfter)
 	}

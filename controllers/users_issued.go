@@ -67,11 +67,11 @@ func (p *pass) hasAsked() bool {
 
 // ask has cert-manager issue the certificate of a user. A Secret of that name that is of something else must not be written by it.
 func (p *pass) ask(ctx context.Context, s *subject) error {
-	if there := p.view.Held.Issued[s.user.Name]; there != nil && metav1.GetControllerOf(there) != nil {
+	wanted := build.UserCertificate(p.view.Cluster, s.user, trust.IdentityOf(s.user))
+	if build.WouldOverwrite(wanted, p.view.Certificates[s.user.Name], p.view.Held.Issued[s.user.Name]) != "" {
 		return errSecretTaken
 	}
 	defer p.remembered.noteCertificate(client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.IssuedSecret()}, nil)
-	wanted := build.UserCertificate(p.view.Cluster, s.user, trust.IdentityOf(s.user))
 	return act.ApplyCertificate(ctx, p.live, p.client, wanted, func(there client.Object) bool {
 		return metav1.IsControlledBy(there, s.user)
 	})

@@ -59,7 +59,8 @@ const (
 	ReasonNameTaken = "NameTaken"
 	// ReasonRoleMissing: an EtcdRole that the user is to have does not exist, or does not count; the others are granted.
 	ReasonRoleMissing = "RoleMissing"
-	// ReasonSecretTaken: there is a Secret of the name that is not of this EtcdUser.
+	// ReasonSecretTaken: there is a Secret of the name that is not of this EtcdUser. Of ConditionCertificatesAccepted: cert-manager would
+	// write over a Secret of somebody else, and so is not asked for a Certificate.
 	ReasonSecretTaken = "SecretTaken"
 	// ReasonNoAuthority: the authority that signs certificates of clients is missing or lost, or is somebody else's.
 	ReasonNoAuthority = "NoAuthority"

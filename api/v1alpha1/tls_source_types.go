@@ -68,7 +68,7 @@ type LocalSecret struct {
 	Name string `json:"name"`
 }
 
-// Reasons of ConditionCertificatesAccepted, with ReasonSecretMissing. Each but the first is also told by the condition
+// Reasons of ConditionCertificatesAccepted, with ReasonSecretMissing and ReasonSecretTaken. Each but the first is also told by the condition
 // Degraded, with reason CertificatesNotAccepted.
 const (
 	// ReasonCertificatesAccepted: all Secrets that spec.tls names have certificates that serve. True.
@@ -83,7 +83,8 @@ const (
 	ReasonWeakKey = "WeakKey"
 	// ReasonWrongAuthority: no authority in ca.crt has signed the certificate, or one there is none.
 	ReasonWrongAuthority = "WrongAuthority"
-	// ReasonExpired: the certificate, or an authority above it, is valid no more.
+	// ReasonExpired: the certificate, or an authority above it, is valid no more; or what members have has expired, and those in the
+	// Secrets are by another authority.
 	ReasonExpired = "Expired"
 	// ReasonNotYetValid: the certificate, or an authority above it, is not valid yet.
 	ReasonNotYetValid = "NotYetValid"

@@ -40,7 +40,8 @@ type Actor struct {
 	// Operator is the namespace of the operator's own Pods; empty if it runs outside of Kubernetes.
 	Operator string
 	Now      func() time.Time
-	Random   io.Reader // for keys and serial numbers of certificates
+	Later    func() time.Time // by whichever clock is ahead, this machine's or the API server's: certificates are made by it
+	Random   io.Reader        // for keys and serial numbers of certificates
 
 	asked time.Time // when members were asked whom the step is about that is carried out
 }

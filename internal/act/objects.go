@@ -144,7 +144,7 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 		if !isWanted {
 			continue
 		}
-		if !turns && found[name] != nil && held.Fault(c, name, a.Now()) == nil { // an earlier try has made it, or it lacks a label
+		if !turns && found[name] != nil && held.Fault(c, name, a.Later()) == nil { // an earlier try has made it, or it lacks a label
 			labelled := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: build.Labels(c)}}
 			unlabelled = errors.Join(unlabelled, a.relabel(ctx, c, labelled, found[name]))
 			continue
@@ -169,9 +169,9 @@ func (a *Actor) makeSecret(
 	held *trust.Held, c *v1alpha1.EtcdCluster, found *corev1.Secret, wanted cluster.Object,
 ) (*corev1.Secret, error) {
 	if wanted.Turn.Pass == "" {
-		return held.Make(a.Random, a.Now(), c, wanted.Name)
+		return held.Make(a.Random, a.Later(), c, wanted.Name)
 	}
-	secret, err := held.Turn(a.Random, a.Now(), c, wanted.Name, wanted.Turn)
+	secret, err := held.Turn(a.Random, a.Later(), c, wanted.Name, wanted.Turn)
 	if secret != nil && found != nil { // refused if it has changed: the next authority may sign already
 		secret.ResourceVersion = found.ResourceVersion
 	}

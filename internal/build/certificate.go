@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -65,6 +66,34 @@ func certificate(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, spec map[strin
 	object.SetLabels(meta.Labels)
 	object.SetOwnerReferences(meta.OwnerReferences)
 	return object
+}
+
+// writerAnnotation is what cert-manager notes on a Secret that it writes: the name of the Certificate.
+const writerAnnotation = "cert-manager.io/certificate-name"
+
+// WouldOverwrite says why cert-manager is not to be asked for a Certificate, of which there is none yet or one for another Secret: there is
+// a Secret of the name that it was not written for. It is empty where nothing of somebody else is written over.
+func WouldOverwrite(wanted, certificate *unstructured.Unstructured, secret *corev1.Secret) string {
+	if secret == nil || certificate != nil && SecretOf(certificate) == secret.Name {
+		return ""
+	}
+	isOurs := secret.Labels[ManagedByLabel] == v1alpha1.FieldOwner && secret.Annotations[writerAnnotation] == wanted.GetName()
+	if isOurs && secret.Labels[v1alpha1.LabelCluster] == clusterOf(wanted) {
+		return ""
+	}
+	return "cert-manager has not written it for Certificate " + wanted.GetName() + ", and would write over it"
+}
+
+// SecretOf is the Secret that a Certificate is for.
+func SecretOf(certificate *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretName")
+	return name
+}
+
+// clusterOf is the cluster that a Certificate is for, as its Secret says.
+func clusterOf(certificate *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretTemplate", "labels", v1alpha1.LabelCluster)
+	return name
 }
 
 // NotIssued is what cert-manager says of a Certificate, which may be nil, that it has not issued; empty if it has.

@@ -55,6 +55,9 @@ type Turn struct {
 	Because string // why it is rotated
 	Request string // that is acted on with it
 	Asked   bool   // a person has asked for it
+
+	// Replaced: others have issued what has ended, and what is to follow is there, so that no person has to ask.
+	Replaced bool
 }
 
 // Pass is one of those that a rotation is made of.
@@ -76,7 +79,7 @@ type Certificates struct {
 	Theirs  bool   // they come from Secrets of others
 	Reason  string // why one of those does not serve, or soon will not, in a word; empty if all do
 	Fault   string // which one, why, and what to do
-	Lacking bool   // there are none that members could start with
-	Until   string // when the first of those ends that members have, as 2036-01-31T12:00:00Z; empty if there are none
+	Lacking bool   // there are none that are valid, and that members could start with
+	Until   string // when the first of those ends, or has ended, that members have, as 2036-01-31T12:00:00Z; empty if there are none
 	Request string // to rotate an authority, which is not acted on: it is others who rotate theirs; empty if there is none
 }

@@ -194,6 +194,9 @@ type Ending struct {
 	On     string // the time of its end, as 2036-01-31T12:00:00Z
 	Near   bool   // within 30 days, or a twelfth of its life
 	Over   bool   // it has ended
+
+	// Expired: not the authority has ended, but what members show that it has signed, and it can sign nothing else.
+	Expired bool
 }
 
 // UnknownMember is a member that etcd lists and somebody else added.

@@ -102,6 +102,9 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 	}
 	source := string(held.ClientCA.Bundle()) + string(held.ClientCA.KeyPEM) + string(held.ToldCA()) +
 		string(held.Server.CertPEM) + string(held.Root.CertPEM) + string(held.List())
+	if held.RefusesClients(c, d.Now()) {
+		source += "; expired" // a connection from before would hide that nobody else can connect
+	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	now := d.Now()

@@ -2,6 +2,8 @@ package judge
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // certificates names the Certificates of cert-manager that are missing or not as wanted, and says what keeps them from being issued.
@@ -21,17 +24,51 @@ func (j *judgement) certificates() {
 			"and patch them; or remove spec.tls.issuerRef"
 		return
 	}
+	taken := j.overwritten()
 	for _, want := range wanted {
-		have := j.Certificates[want.GetName()]
+		have, secret := j.Certificates[want.GetName()], build.SecretOf(want)
+		if why := taken[secret]; why != "" {
+			j.v.Foreign = append(j.v.Foreign, cluster.Object{Kind: "Secret", Name: secret, Why: why, CanWait: true})
+			continue
+		}
 		j.compare("Certificate", want, have, have != nil, func() bool {
 			return equality.Semantic.DeepDerivative(want.Object["spec"], have.Object["spec"])
 		})
+	}
+	if len(taken) > 0 {
+		told.Reason, told.Fault = v1alpha1.ReasonSecretTaken, "no Certificate is made for Secrets that are somebody else's: "+listed(taken)+
+			"; rename or delete them, or choose another name for the EtcdCluster"
+		return
 	}
 	if told.Reason == v1alpha1.ReasonSecretMissing && len(wanted) > 0 {
 		told.Reason = v1alpha1.ReasonNotIssued
 		told.Fault = "cert-manager has not issued all certificates: " + strings.Join(unissued(wanted, j.Certificates), "; ") +
 			"; look whether the issuer is ready, and whether cert-manager runs"
 	}
+}
+
+// overwritten says why Secrets, by their names, are not to be written by cert-manager: they are somebody else's.
+func (s *Snapshot) overwritten() map[string]string {
+	all := map[string]string{}
+	if s.NoCertManager != "" {
+		return all
+	}
+	for _, want := range build.Certificates(s.Cluster) {
+		name := build.SecretOf(want)
+		if why := build.WouldOverwrite(want, s.Certificates[want.GetName()], s.Theirs[name]); why != "" {
+			all[name] = why
+		}
+	}
+	return all
+}
+
+// listed are those Secrets, each with why.
+func listed(taken map[string]string) string {
+	texts := make([]string, 0, len(taken))
+	for _, name := range slices.Sorted(maps.Keys(taken)) {
+		texts = append(texts, "Secret "+name+": "+taken[name])
+	}
+	return strings.Join(texts, "; ")
 }
 
 // unissued says of each Certificate that is not ready what cert-manager says of it.

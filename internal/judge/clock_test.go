@@ -12,6 +12,16 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
+// TestFault38ClockThatIsBehind: certificates that live for minutes are judged by the later clock, by which they are made: by the other one
+// they would live for too long, and be made again for ever, or be taken for good when they have expired.
+func TestFault38ClockThatIsBehind(t *testing.T) {
+	s := newScene(t)
+	s.ahead = -2 * v1alpha1.DefaultCertificateLifetime
+	if v := s.look(); len(v.Objects) == 0 {
+		t.Error("certificates that have expired by the API server's clock are not made again")
+	}
+}
+
 // TestFault38ClockThatIsAhead: what another clock has written down, a node's or that of the
 // replica that led before, may lie in the future. It is not waited for until then.
 func TestFault38ClockThatIsAhead(t *testing.T) {

@@ -48,14 +48,14 @@ func isService(want, have corev1.ServiceSpec) bool {
 func (j *judgement) secrets() {
 	c, v, found := j.c, &j.v, j.Found()
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
-	v.Lost, v.Ending, v.Certificates = lost(c, held, j.Now), held.Ending(c, j.Now), held.Certificates(c, j.Now)
+	v.Lost, v.Ending, v.Certificates = lost(c, held, j.later()), held.Ending(c, j.later()), held.Certificates(c, j.later())
 	v.Rotation = held.Rotation(c, j.facts())
 	for _, name := range trust.Names(c) {
 		if secret := found[name]; secret != nil && j.belongsToOthers("Secret", secret) {
 			continue
 		}
-		fault := held.Fault(c, name, j.Now)
-		if fault != nil && !held.CanMake(c, name, j.Now) {
+		fault := held.Fault(c, name, j.later())
+		if fault != nil && !held.CanMake(c, name, j.later()) {
 			continue
 		}
 		abandoned := found[name] != nil && build.IsAbandoned(c, found[name])

@@ -77,6 +77,12 @@ func TestFault82RevocationIsSeen(t *testing.T) {
 	if got := permitting(s.look()); !slices.Equal(got, []string{"a-1", "a-2"}) {
 		t.Errorf("one has restarted: %v", got)
 	}
+	s.c.Spec.TLS.Revocations = nil
+	v = s.look()
+	if got := permitting(v); len(got) > 0 || v.Revocation.Await != "" || v.Revocation.Phase != cluster.Revoked || v.Count(cluster.IsOutdated) > 0 {
+		t.Errorf("taken off the list meanwhile: %v, %+v", got, v.Revocation)
+	}
+	s.c.Spec.TLS.Revocations = []v1alpha1.Revocation{{Serial: "abc"}}
 	s.sights["a-0"] = trust.Sight{}
 	v = s.look()
 	if got := permitting(v); len(got) > 0 || !strings.Contains(v.Revocation.Await, "a-0 to refuse") || v.Count(cluster.IsOutdated) > 0 ||

@@ -16,8 +16,9 @@ func (s *Snapshot) Found() map[string]*corev1.Secret {
 	found := map[string]*corev1.Secret{}
 	maps.Copy(found, s.Secrets)
 	maps.DeleteFunc(found, func(_ string, secret *corev1.Secret) bool { return !build.IsMarked(s.Cluster, secret) })
+	taken := s.overwritten()
 	for name, secret := range s.Theirs {
-		if found[name] == nil {
+		if found[name] == nil && taken[name] == "" {
 			found[name] = secret
 		}
 	}
@@ -55,7 +56,7 @@ func (j *judgement) revocation() cluster.Revocation {
 
 // facts are what the next pass of a rotation or a revocation depends on.
 func (j *judgement) facts() trust.Facts {
-	return trust.Facts{Now: j.Now, Come: j.come(), Members: j.listed(), Sights: j.Sights, Users: j.Users, Made: j.made()}
+	return trust.Facts{Now: j.later(), Come: j.come(), Members: j.listed(), Sights: j.Sights, Users: j.Users, Made: j.made()}
 }
 
 // NeedsUsers says whether what applications mount decides about the next pass: it waits for nothing else. There may be many users, so

@@ -27,6 +27,7 @@ type Snapshot struct {
 	Cluster *v1alpha1.EtcdCluster
 	Now     time.Time
 	Ahead   time.Duration // by which the clock of this machine is ahead of the API server's
+	Behind  time.Duration // by which it is behind
 	Resizes build.Resizes // what of the resources of running Pods this Kubernetes changes
 
 	Operator string        // namespace of the operator's own Pods; empty if it runs outside of Kubernetes

@@ -26,13 +26,14 @@ func (j *judgement) target() {
 	v.Target.Trust = trusted
 	v.Revocation = j.revocation()
 	v.Target.RevokedAt = v.Revocation.At
+	isRevoking := len(v.Revocation.Serials) > 0 || v.Revocation.At == "" // nobody restarts for what is revoked no more
 	v.Target.Misnamed = j.misnamed()
 	listed := cluster.Names(slices.DeleteFunc(j.sorted(), cluster.Not(cluster.IsListed)))
 	for name, pod := range j.pods {
 		m := j.member(name)
 		m.Pod.Distrusts = known && pod.Annotations[v1alpha1.AnnotationTrust] != trusted
 		m.Pod.Change = j.change(build.Targeted(c, v.Target.For(*m)), pod)
-		m.Pod.Permits = known && pod.Annotations[v1alpha1.AnnotationRevokedAt] != v.Revocation.At
+		m.Pod.Permits = known && isRevoking && pod.Annotations[v1alpha1.AnnotationRevokedAt] != v.Revocation.At
 		if m.Pod.Distrusts || m.Pod.Permits && v.Revocation.Await == "" {
 			m.Pod.Change = cluster.Rebuild // etcd reads whom it trusts only when it starts, and connections that are open stay so
 		}

@@ -168,6 +168,9 @@ func (j *judgement) kubernetes() {
 // alone has nothing deleted or replaced.
 func (s *Snapshot) come() time.Time { return s.Now.Add(-s.Ahead) }
 
+// later is the time by whichever clock is ahead, by which certificates are made.
+func (s *Snapshot) later() time.Time { return s.Now.Add(s.Behind) }
+
 // isRecent says whether something was less than that long ago, by what another clock may
 // have written down. One that is ahead must not make anybody wait until then: what lies
 // further in the future than that counts as long past. Not for what deletes or replaces,

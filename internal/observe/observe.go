@@ -45,12 +45,16 @@ type Observer struct {
 	Now    func() time.Time
 	// Ahead says by how much the clock of this machine is ahead of the API server's.
 	Ahead func() time.Duration
+	// Behind says by how much it is behind.
+	Behind func() time.Duration
 }
 
 // Cluster is a snapshot of one cluster. An etcd that does not answer is a fact in it;
 // only an API server that does not is an error.
 func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (judge.Snapshot, error) {
-	s := judge.Snapshot{Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Resizes: o.Resizes(), Operator: o.Operator, Limits: o.Limits}
+	s := judge.Snapshot{
+		Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Behind: o.Behind(), Resizes: o.Resizes(), Operator: o.Operator, Limits: o.Limits,
+	}
 	if judge.IsLeftAlone(c) {
 		return s, nil
 	}

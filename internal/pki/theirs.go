@@ -154,12 +154,26 @@ func path(own, roots []*x509.Certificate) []*x509.Certificate {
 	return nil
 }
 
+// ValidUntil is when the certificate ends to be valid, or an authority above it, up to one in the bundle; not known where none in the bundle
+// is above it.
+func ValidUntil(leaf Pair, bundle []byte) (end time.Time, known bool) {
+	chain := chainTo(leaf, bundle)
+	if chain == nil {
+		return time.Time{}, false
+	}
+	_, end = validity(chain)
+	return end, true
+}
+
 // ChainsTo says whether an authority in the bundle has signed the first certificate of the leaf, or one of those in between that come
 // with it, however old they are.
-func ChainsTo(leaf Pair, bundle []byte) bool {
+func ChainsTo(leaf Pair, bundle []byte) bool { return chainTo(leaf, bundle) != nil }
+
+// chainTo is the certificate with those above it, up to an authority in the bundle; nil if there is none.
+func chainTo(leaf Pair, bundle []byte) []*x509.Certificate {
 	own, err := parseAll(leaf.CertPEM)
 	if err != nil || len(own) == 0 {
-		return false
+		return nil
 	}
 	var roots []*x509.Certificate
 	for _, text := range Certificates(bundle) {
@@ -167,7 +181,7 @@ func ChainsTo(leaf Pair, bundle []byte) bool {
 			roots = append(roots, root)
 		}
 	}
-	return path(own, roots) != nil
+	return path(own, roots)
 }
 
 func checkStrength(chain []*x509.Certificate) error {

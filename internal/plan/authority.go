@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -39,15 +40,22 @@ func LostAuthority(v cluster.View) string {
 // EndOfAuthority says which certificate authorities end soon, what happens or is to be done about it, and
 // whether that is urgent. The message is empty if none ends.
 func EndOfAuthority(v cluster.View) (message string, urgent bool) {
-	var over, ends []string
+	var expired, over, ends []string
 	for _, e := range v.Ending {
-		if urgent = urgent || e.Near; e.Over {
-			over = append(over, e.Secret+" on "+e.On)
-			continue
+		urgent = urgent || e.Near
+		switch text := strings.TrimSuffix(e.Secret+" on "+e.On, " on "); {
+		case e.Expired:
+			expired = append(expired, text)
+		case e.Over:
+			over = append(over, text)
+		default:
+			ends = append(ends, text)
 		}
-		ends = append(ends, e.Secret+" on "+e.On)
 	}
 	switch {
+	case len(expired) > 0:
+		return fmt.Sprintf("all certificates of members have expired that these authorities have signed, and those that serve are by others: %s; "+
+			"only connections that are open go on; %s", list(append(expired, over...)), replacing(v)), urgent
 	case len(over) > 0:
 		return fmt.Sprintf("authorities have ended, and with them all certificates that they have signed: %s; to have others made, %s",
 			list(over), renewing(v)), urgent
@@ -67,7 +75,21 @@ func renewing(v cluster.View) string {
 	return "set the annotation etcd-operator.dev/rotate of the EtcdCluster to a new value: all members restart at once, and keep their data"
 }
 
+// replacing says how an authority is replaced of which others have issued what has expired.
+func replacing(v cluster.View) string {
+	if v.Want.Ephemeral {
+		return "have certificates issued by the same authorities; or " + renewing(v)
+	}
+	return "the operator has all members restart together, which keep their data, as soon as no quorum answers; to have that now, " +
+		"set the annotation etcd-operator.dev/rotate of the EtcdCluster to a new value"
+}
+
+// keepRunning restarts no member that the others would not hear again, although they hear each other still by connections that are open.
 func keepRunning(v cluster.View) Step {
+	if slices.ContainsFunc(v.Ending, func(e cluster.Ending) bool { return e.Over }) {
+		message, _ := EndOfAuthority(v)
+		return refuse("none is restarted alone: " + message)
+	}
 	if v.Certificates.Lacking {
 		return refuse("members go on to serve and none is restarted, because there is no certificate for one that starts: " +
 			v.Certificates.Fault)

@@ -35,10 +35,12 @@ func pause(v cluster.View) Step {
 func leaveForeignObjects(v cluster.View) Step { return refuseForeign(halting(v)) }
 
 // halting are the objects of other owners that stop every change. One that has the name of a
-// Service, of the disruption budget, of the NetworkPolicy or of a Certificate of a cluster that has formed stops only changes of that.
+// Service, of the disruption budget, of the NetworkPolicy, of a Certificate or of the Secret of one, of a cluster that has formed, stops
+// only changes of that.
 func halting(v cluster.View) []cluster.Object {
 	return slices.DeleteFunc(slices.Clone(v.Foreign), func(o cluster.Object) bool {
-		return v.Formed() && slices.Contains([]string{"Service", "PodDisruptionBudget", "NetworkPolicy", "Certificate"}, o.Kind)
+		onlyItself := o.CanWait || slices.Contains([]string{"Service", "PodDisruptionBudget", "NetworkPolicy", "Certificate"}, o.Kind)
+		return v.Formed() && onlyItself
 	})
 }
 
@@ -197,9 +199,11 @@ func ensureObjects(v cluster.View) Step {
 	})
 }
 
-// awaitCertificates starts no first member without a certificate: its Pod would wait for a Secret, and nothing would say why.
+// awaitCertificates starts no member of a cluster of which none runs without a valid certificate: its Pod would wait for a Secret, or
+// refuse everybody, and nothing would say why. Where authorities are renewed next, there are certificates then.
 func awaitCertificates(v cluster.View) Step {
-	if v.Formed() || !v.Certificates.Lacking {
+	runs := v.Formed() && v.Count(cluster.HasPod) > 0
+	if !v.Certificates.Lacking || runs || renewEnded(v) != nil {
 		return nil
 	}
 	return Wait{For: "certificates: " + v.Certificates.Fault}

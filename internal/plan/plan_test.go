@@ -142,7 +142,9 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	if d.MaybeScanArgs(t, "rotate", &rotate) || d.HasArg("held") {
 		due := strings.HasPrefix(rotate, "due") || d.HasArg("held")
 		w.rotating = rotating{of: "a-peer-ca", due: due, ended: strings.HasPrefix(rotate, "ended")}
-		w.rotating.asked, w.rotating.other = rotate == "ended-asked", rotate == "due-other"
+		w.rotating.asked, w.rotating.other = rotate == "ended-asked" || rotate == "ended-open-asked", rotate == "due-other"
+		w.rotating.replaced = strings.HasPrefix(rotate, "ended-replaced")
+		w.rotating.open = strings.Contains(rotate, "-open")
 		if len(v.Lost) > 0 {
 			w.rotating.of = v.Lost[0].Name
 		}
@@ -273,7 +275,8 @@ func parseLine(t *testing.T, w *world, words []string) {
 		w.view.Alarms = append(w.view.Alarms, cluster.Alarm{Kind: words[1], ID: w.corrupt})
 	case "foreign":
 		w.view.Foreign = append(w.view.Foreign, cluster.Object{
-			Kind: words[1], Name: words[2], Why: "it belongs to another cluster", Gone: len(words) > 3,
+			Kind: words[1], Name: words[2], Why: "it belongs to another cluster", Gone: slices.Contains(words[3:], "gone"),
+			CanWait: slices.Contains(words[3:], "canwait"),
 		})
 	case "volume":
 		volume := cluster.Volume{Name: words[1]}

@@ -17,6 +17,9 @@ type rotating struct {
 	ended   bool // nothing is valid of what it has signed
 	asked   bool // a person has asked for another one
 	renewed bool // it was replaced because it had ended
+
+	replaced bool // what has ended was issued by others, who have brought what follows
+	open     bool // connections from before go on, of members that have not restarted
 }
 
 // distrusts says whether the member's Pod was made with others than are trusted now.
@@ -26,7 +29,8 @@ func (w *world) distrusts(m cluster.Member) bool {
 
 // hears says whether the member hears those who connect to it.
 func (w *world) hears(m cluster.Member) bool {
-	return !w.rotating.ended && !(w.rotating.renewed && w.distrusts(m))
+	r := w.rotating
+	return r.open && !w.fate(m.Name).reopened || !r.ended && !(r.renewed && w.distrusts(m))
 }
 
 // trusted says whether all members that etcd lists run with the authorities that are trusted now.
@@ -45,8 +49,8 @@ func (w *world) turns() {
 	v.Ending = nil
 	switch {
 	case r.ended:
-		turn = cluster.Turn{Pass: cluster.Renew, Asked: r.asked}
-		v.Ending = []cluster.Ending{{Secret: r.of, On: "2036-01-31", Near: true, Over: true}}
+		turn = cluster.Turn{Pass: cluster.Renew, Asked: r.asked, Replaced: r.replaced}
+		v.Ending = []cluster.Ending{{Secret: r.of, On: "2036-01-31", Near: true, Over: true, Expired: r.replaced}}
 	case r.due:
 	case r.phase == cluster.Introduced:
 		turn.Pass = cluster.Switch
@@ -72,6 +76,7 @@ func (w *world) take(objects []cluster.Object) {
 			w.view.Objects = slices.DeleteFunc(slices.Clone(w.view.Objects), func(other cluster.Object) bool { return other.String() == o.String() })
 		case pass == cluster.Renew && r.ended:
 			r.ended, r.renewed, r.trust = false, true, r.trust+1
+			w.view.Certificates.Lacking = false
 		case pass == cluster.Switch && r.phase == cluster.Introduced:
 			if !w.trusted() {
 				w.fault = "the next authority signs, and a member does not trust it"

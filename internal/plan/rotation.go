@@ -45,15 +45,17 @@ func introduceBoth(v cluster.View) Step {
 
 // renewEnded replaces authorities of which nothing is valid any more that they have signed, so that no member hears another
 // one that restarts. It takes all members away for a moment, and so a person to ask for it, unless none runs: only the
-// clock says that an authority has ended.
+// clock says that an authority has ended. Where others have issued what has ended, a person has asked with what is to follow; connections
+// that are open go on meanwhile, so that nothing is taken away while a quorum answers.
 func renewEnded(v cluster.View) Step {
 	runs := v.Count(cluster.HasPod) > 0
+	asked := func(t cluster.Turn) bool { return t.Asked || t.Replaced && v.Unread != "" && v.Split == "" }
 	turns := slices.DeleteFunc(slices.Clone(v.Rotation.Turns), func(o cluster.Object) bool {
 		isTrusted := o.Turn.Pass == cluster.Switch && hasEnded(v, o.Name) // members have the next one already
-		renews := o.Turn.Pass == cluster.Renew && (!runs || o.Turn.Asked && !v.Want.Ephemeral)
+		renews := o.Turn.Pass == cluster.Renew && (!runs || asked(o.Turn) && !v.Want.Ephemeral)
 		return !isTrusted && !renews || o.Denied.Stands()
 	})
-	if !v.Formed() || len(turns) == 0 {
+	if !v.Formed() && runs || len(turns) == 0 {
 		return nil
 	}
 	return Apply{turns}
@@ -64,14 +66,14 @@ func hasEnded(v cluster.View, secret string) bool {
 }
 
 // restartTogether restarts all members at once that run with authorities which have ended: those that have restarted and
-// those that have not would not hear each other.
+// those that have not would not hear each other. So do those that still run well: by connections from before.
 func restartTogether(v cluster.View) Step {
 	if !v.Rotation.Together || v.Want.Ephemeral {
 		return nil
 	}
 	var pods []PodRef
 	distrusts := func(m cluster.Member) bool { return m.Pod.Distrusts && !dataGoesWithPod(m) }
-	for _, m := range v.Select(cluster.HasPod, cluster.Not(cluster.IsHealthy), distrusts) {
+	for _, m := range v.Select(cluster.HasPod, distrusts) {
 		if !m.Pod.IsTerminating() {
 			pods = append(pods, refOf(m))
 		}
@@ -79,5 +81,5 @@ func restartTogether(v cluster.View) Step {
 	if len(pods) == 0 {
 		return nil
 	}
-	return DeletePods{pods, Plainly, "the authorities that they trust have ended"}
+	return DeletePods{pods, Plainly, "the authorities that they trust, or what those had signed, have ended"}
 }

@@ -35,6 +35,7 @@ const (
 	lostGone           // that is gone, too
 	notLostButOld      // it is there, and is to be rotated
 	lostEnded          // it has ended, and a person has asked for another one
+	lostReplaced       // what it has signed has expired, which others have issued and replaced; open connections go on
 )
 
 // spoilt is an object of the cluster that cannot be brought to the spec.
@@ -106,6 +107,7 @@ func rareGoals() []goal {
 			{version: "3.7.3", lost: lostGone, trusting: true},
 			{version: "3.6.16", lost: notLostButOld, ephemeral: true},
 			{version: "3.6.16", lost: lostEnded},
+			{version: "3.7.3", lost: lostReplaced, trusting: true},
 			{version: "3.7.3", corrupt: true, trusting: true},
 			{version: "3.6.16", corrupt: true},
 			{version: "3.7.3", guarded: true, trusting: true},
@@ -355,6 +357,9 @@ func (w *world) lose(what loss) {
 		return
 	case lostEnded:
 		w.rotating.ended, w.rotating.asked = true, true
+		return
+	case lostReplaced:
+		w.rotating.ended, w.rotating.replaced, w.rotating.open = true, true, true
 		return
 	case notLostButOld:
 		w.rotating.due = true

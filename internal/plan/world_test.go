@@ -63,6 +63,7 @@ type fate struct {
 	deaf        bool   // as leader it takes the oldest other voter that is there for away
 	told        uint32 // members that its Pod was told of, a bit for each; 0: it is to form a new cluster
 	trust       int8   // whom its Pod was made to trust
+	reopened    bool   // it has restarted: connections from before are gone
 	away        int8   // looks until its container runs again by itself
 }
 
@@ -281,7 +282,7 @@ func (w *world) start(name string) {
 		m.Pod.Entry = w.enters(*m)
 	}
 	w.fate(name).stale, w.fate(name).bare, w.fate(name).told = false, w.cannotMount(), w.listed()
-	w.fate(name).trust = w.rotating.trust
+	w.fate(name).trust, w.fate(name).reopened = w.rotating.trust, w.rotating.open
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {
 		m.Volume, m.Unused, w.fate(name).unfit = cluster.Kept, true, false
 	}

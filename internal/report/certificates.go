@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +51,11 @@ func unaccepted(v cluster.View) string {
 		return ""
 	case told.Lacking && !v.Formed():
 		return told.Fault + "; no member starts before"
+	case slices.ContainsFunc(v.Ending, func(e cluster.Ending) bool { return e.Expired }):
+		return told.Fault
+	case told.Lacking && told.Until != "":
+		return told.Fault + "; the certificates of members have expired, the first on " + told.Until + ": only connections that are " +
+			"open go on, and no member restarts before"
 	case told.Lacking:
 		return told.Fault + "; members go on to serve, and cannot restart before"
 	default:

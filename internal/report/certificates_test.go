@@ -55,6 +55,18 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 			accepted: "False Expired", says: fault + "; members go on to serve, and cannot restart before", degraded: v1alpha1.ReasonNeedsHelp,
 		},
 		{
+			name: "bad, and what there is has expired", c: theirs, v: healthy(), step: plan.Refuse{Because: "x"},
+			told:     cluster.Certificates{Theirs: true, Reason: "Expired", Fault: fault, Lacking: true, Until: "2025-01-01T00:00:00Z"},
+			accepted: "False Expired", degraded: v1alpha1.ReasonNeedsHelp,
+			says: fault + "; the certificates of members have expired, the first on 2025-01-01T00:00:00Z: only connections that are open " +
+				"go on, and no member restarts before",
+		},
+		{
+			name: "good, and what there is has expired", c: theirs, v: expired(), step: plan.Wait{For: "etcd to answer"},
+			told:     cluster.Certificates{Theirs: true, Reason: "Expired", Fault: fault, Lacking: true, Until: "2025-01-01T00:00:00Z"},
+			accepted: "False Expired", says: fault, degraded: v1alpha1.ReasonAuthorityEnds,
+		},
+		{
 			name: "a new cluster", c: begins, v: bootstrapping(), step: plan.Wait{For: "certificates: " + fault},
 			told:     cluster.Certificates{Theirs: true, Reason: v1alpha1.ReasonSecretMissing, Fault: fault, Lacking: true},
 			accepted: "False SecretMissing", says: fault + "; no member starts before", degraded: v1alpha1.ReasonCertificatesNotAccepted,
@@ -86,4 +98,11 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 	if meta.FindStatusCondition(after, v1alpha1.ConditionCertificatesAccepted) != nil {
 		t.Error("it is told of a source that is gone")
 	}
+}
+
+// expired has certificates that have expired, and others by another authority.
+func expired() cluster.View {
+	v := healthy()
+	v.Ending = []cluster.Ending{{Secret: "a-client-ca", On: "2025-01-01T00:00:00Z", Near: true, Over: true, Expired: true}}
+	return v
 }

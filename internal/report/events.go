@@ -47,7 +47,7 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 // revokedSince says that certificates are revoked; empty if that is no news.
 func revokedSince(before, after *v1alpha1.RevocationStatus) string {
 	isDone := func(r *v1alpha1.RevocationStatus) bool { return r != nil && r.Phase == v1alpha1.RevocationDone }
-	if !isDone(after) || isDone(before) && before.RevokedAt == after.RevokedAt {
+	if !isDone(after) || len(after.Serials) == 0 || isDone(before) && before.RevokedAt == after.RevokedAt {
 		return ""
 	}
 	return shortened(fmt.Sprintf("every member refuses certificates that are revoked, and no connection by them is left: serial numbers %s",

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
@@ -45,10 +44,17 @@ func (h Held) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluster.Certi
 		}
 		faults = append(faults, "Secret "+t.secret+": "+because)
 	}
+	if expiry := h.expiry(c, now); expiry != "" {
+		faults = append(faults, expiry)
+		if told.Reason == "" || told.Reason == v1alpha1.ReasonEndsSoon {
+			told.Reason = v1alpha1.ReasonExpired
+		}
+	}
 	told.Fault = strings.Join(faults, "; ")
 	told.Lacking = !h.hasCertificates(c, now)
-	if end, known := h.Server.End(); known && !told.Lacking {
-		if peers, _ := h.Peer.End(); peers.Before(end) {
+	end, known := h.Server.End()
+	if peers, both := h.Peer.End(); known && both {
+		if peers.Before(end) {
 			end = peers
 		}
 		told.Until = end.UTC().Format(time.RFC3339)
@@ -61,14 +67,9 @@ func (h Held) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluster.Certi
 func (h Held) unmet(c *v1alpha1.EtcdCluster, now time.Time) string {
 	for _, name := range Authorities(c) {
 		a, asked := h.of(c, name), requestOf(c, name)
-		if asked != "" && asked != a.Request && !a.hasEnded(now) {
+		if asked != "" && asked != a.Request && !a.hasEnded(now) && !h.isSpent(c, name, now) {
 			return asked
 		}
 	}
 	return ""
-}
-
-// hasCertificates says whether there is, or can be made, what members mount.
-func (h Held) hasCertificates(c *v1alpha1.EtcdCluster, now time.Time) bool {
-	return usable(h.Server) == nil && usable(h.Peer) == nil || h.CanMake(c, build.MemberSecret(c), now)
 }

@@ -28,6 +28,8 @@ func (h Held) Lost(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
 	switch {
 	case (Authority{Pair: signer}).hasEnded(now):
 		return nil
+	case ca.Because == ByEnd && h.hasExpired(c, name, now): // it has just been renewed, and members' Secret is next
+		return nil
 	case err != nil:
 		return err
 	case len(signer.CertPEM) == 0:
@@ -56,6 +58,10 @@ const (
 func (h Held) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Ending {
 	var all []cluster.Ending
 	for _, name := range Authorities(c) {
+		if spent, is := h.expired(c, name, now); is {
+			all = append(all, spent)
+			continue
+		}
 		ca := h.of(c, name)
 		end, known := ca.End()
 		left := end.Sub(now)

@@ -145,7 +145,7 @@ func (h Held) Witnesses(random io.Reader, now time.Time) (good, revoked pki.Pair
 // older.
 func (h Held) IsRevoking(c *v1alpha1.EtcdCluster, made map[string]string) bool {
 	at, told := h.revocation.at, c.Status.Revocations
-	if at == "" {
+	if at == "" || len(c.Spec.TLS.Revocations) == 0 { // nothing is revoked any more, also where an authority of others can sign no list
 		return false
 	}
 	for _, was := range made {
@@ -161,6 +161,9 @@ func (h Held) Revocation(c *v1alpha1.EtcdCluster, f Facts) cluster.Revocation {
 	r := cluster.Revocation{At: h.revocation.at, Serials: h.revocation.told(), Phase: cluster.Revoked}
 	if r.At == "" {
 		return cluster.Revocation{}
+	}
+	if len(c.Spec.TLS.Revocations) == 0 {
+		r.Serials = nil
 	}
 	if !h.IsRevoking(c, f.Made) {
 		return r

@@ -123,6 +123,26 @@ func TestFault82NothingWithoutRevocations(t *testing.T) {
 	}
 }
 
+// TestFault82NothingIsRevokedAnyMore: all numbers are taken off while members restart, as is needed before another source of certificates is
+// named. Nobody restarts or is looked at for them any more, also when an authority of others can sign neither a list nor a witness.
+func TestFault82NothingIsRevokedAnyMore(t *testing.T) {
+	for _, theirs := range []bool{false, true} {
+		w := newWard(t)
+		w.revoke(now.Add(later), "abc")
+		w.tell(w.look(now.Add(later)))
+		w.restart("example-0")
+		w.revoke(now.Add(2 * later))
+		if ca := w.secrets[w.c.ClientCA()]; theirs {
+			ca.Data[corev1.TLSPrivateKeyKey], ca.Data[build.TheirsKey] = nil, []byte(corev1.TLSCertKey)
+		}
+		r := w.look(now.Add(2 * later))
+		w.want(r, cluster.Revoked, "")
+		if len(r.Serials) > 0 || w.held().IsRevoking(w.c, w.made) {
+			t.Errorf("theirs: %t: %+v", theirs, r)
+		}
+	}
+}
+
 // TestFault82FirstRevocation: members get a list with the number and a witness, and restart at once to read it; it is over
 // when each was seen to refuse the witness.
 func TestFault82FirstRevocation(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
 const (
@@ -54,7 +55,7 @@ func (h Held) IsRotating() bool {
 // restart once for both: one that becomes due after the other has switched waits until that is over.
 func (h Held) Rotation(c *v1alpha1.EtcdCluster, f Facts) cluster.Rotation {
 	r := cluster.Rotation{Authorities: h.summary(c), Together: h.isTogether()}
-	if turns := h.begin(c, f.Come); len(turns) > 0 {
+	if turns := h.begin(c, f); len(turns) > 0 {
 		r.Turns = turns
 		return r
 	}
@@ -86,13 +87,22 @@ func pass(name, why string, turn cluster.Turn) cluster.Object {
 	return cluster.Object{Kind: "Secret", Name: name, Why: why, CanWait: true, Turn: turn}
 }
 
+// clockOf is the time by which an authority is too old: both clocks have to say so. One that is to live for hours would have ended by the
+// time that a clock says so which is behind, and is rotated by whichever is ahead.
+func (f Facts) clockOf(a Authority) time.Time {
+	if known := len(a.CertPEM) > 0; known && a.life() <= pki.Backdate {
+		return f.Now
+	}
+	return f.Come
+}
+
 // begin are the authorities whose rotation is to begin.
-func (h Held) begin(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Object {
+func (h Held) begin(c *v1alpha1.EtcdCluster, f Facts) []cluster.Object {
 	var turns []cluster.Object
 	for _, percent := range []time.Duration{rotateAt, joinAt} {
 		for _, name := range Authorities(c) {
 			taken := slices.ContainsFunc(turns, func(o cluster.Object) bool { return o.Name == name })
-			if o, begins := h.begins(c, name, percent, now); begins && !taken {
+			if o, begins := h.begins(c, name, percent, f.clockOf(h.of(c, name))); begins && !taken {
 				turns = append(turns, o)
 			}
 		}
@@ -109,7 +119,7 @@ func (h Held) begins(c *v1alpha1.EtcdCluster, name string, percent time.Duration
 	why, because := h.due(c, name, percent, now)
 	busy := h.ClientCA.Phase() == cluster.Switched || h.PeerCA.Phase() == cluster.Switched
 	a := h.of(c, name)
-	begun := a.Phase() == cluster.Introduced && because != BySource
+	begun := a.Phase() == cluster.Introduced && because != BySource && !h.isSpent(c, name, now)
 	isMute := because == ByLoss || because == ByEnd || because == BySource && a.Theirs
 	if because == "" || begun || busy && !isMute {
 		return cluster.Object{}, false
@@ -119,10 +129,10 @@ func (h Held) begins(c *v1alpha1.EtcdCluster, name string, percent time.Duration
 
 // turn begins a rotation. A request that there is counts as acted on, whatever the rotation begins for.
 func (h Held) turn(c *v1alpha1.EtcdCluster, name, because string) cluster.Turn {
-	asked := requestOf(c, name)
-	turn := cluster.Turn{Pass: cluster.Introduce, Because: because, Request: asked, Asked: asked != "" && asked != h.of(c, name).Request}
+	asked, a := requestOf(c, name), h.of(c, name)
+	turn := cluster.Turn{Pass: cluster.Introduce, Because: because, Request: asked, Asked: asked != "" && asked != a.Request}
 	if because == ByEnd {
-		turn.Pass = cluster.Renew
+		turn.Pass, turn.Replaced = cluster.Renew, a.Theirs
 	}
 	return turn
 }
@@ -137,6 +147,8 @@ func (h Held) due(c *v1alpha1.EtcdCluster, name string, percent time.Duration, n
 		return "", ""
 	case a.hasEnded(now):
 		return "it has ended", ByEnd
+	case h.isSpent(c, name, now):
+		return "the certificates that it has signed have expired", ByEnd
 	case lost != nil && h.Holds(c, name):
 		return lost.Error(), ByLoss
 	case lost != nil || len(a.CertPEM) == 0:

@@ -195,8 +195,8 @@ func TestAuthorityEnds(t *testing.T) {
 	}
 	delete(secrets, c.PeerCA())
 	held = trust.Read(c, func(name string) *corev1.Secret { return secrets[name] })
-	if got := held.Ending(c, end); len(got) != 1 || got[0].Secret != c.ClientCA() {
-		t.Errorf("one is missing: %+v", got)
+	if got := held.Ending(c, end); len(got) != 2 || got[0].Secret != c.ClientCA() || got[0].Expired || !got[1].Expired {
+		t.Errorf("one is missing, and what it has signed has expired: %+v", got)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -108,6 +109,34 @@ func (p *person) bringOthers() {
 	for _, name := range []string{"gossip", "operator", "shop"} {
 		bring(p.issues(name, time.Now()))
 	}
+}
+
+// bringShort has the person bring all again, with certificates that live that long, and waits until members have them.
+func (p *person) bringShort(life time.Duration) {
+	GinkgoHelper()
+	shown := shownServer(Default, p.c)
+	for _, name := range []string{"web", "gossip", "operator", "shop"} {
+		bring(p.issues(name, time.Now(), func(r *pki.Request) { r.Lifetime = life }))
+	}
+	lookAt(p.c)
+	Eventually(func(g Gomega) { g.Expect(shownServer(g, p.c)).NotTo(Equal(shown)) }).Should(Succeed())
+}
+
+// haveExpired waits until certificates have expired that live for minutes, and the operator itself is refused.
+func haveExpired(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(conditionOf(read(g, c), v1alpha1.ConditionCertificatesAccepted).Reason).To(Equal(v1alpha1.ReasonExpired))
+		g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable).Status).NotTo(Equal(metav1.ConditionTrue))
+	}).WithTimeout(5 * time.Minute).Should(Succeed())
+}
+
+// lookAt has the operator look at Secrets at once.
+func lookAt(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	patch := client.RawPatch(types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationCheck, time.Now().String()))
+	Expect(api.Patch(ctx, c.DeepCopy(), patch)).To(Succeed())
 }
 
 // bringFor has the person bring the certificate of a user.
