@@ -344,7 +344,8 @@ type TLS struct {
 
 	// issuerRef has cert-manager issue the certificates: the operator creates the Certificates <cluster>-server, -peer, -operator
 	// and -client, and takes what is issued as it takes secretRefs. It may be added, changed and removed while the cluster runs.
-	// Default: the operator has authorities of its own.
+	// Its authority must sign for this cluster alone: a client certificate by it with the common name root is root here,
+	// also where it was issued for another EtcdCluster, as a ClusterIssuer does. Default: the operator has authorities of its own.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Issuer of cert-manager",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=71
 	IssuerRef *IssuerRef `json:"issuerRef,omitempty"`

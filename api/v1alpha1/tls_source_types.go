@@ -6,7 +6,7 @@ package v1alpha1
 type SecretRefs struct {
 	// server is what members show to clients: for servers and clients, with the DNS names
 	// *.<cluster>.<namespace>.svc, <cluster>-client.<namespace>.svc and localhost. Its ca.crt is what members
-	// and clients trust each other by.
+	// and clients trust each other by: whoever has a client certificate by it with the common name root is root.
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret for the Client Port",order=67
 	Server LocalSecret `json:"server"`
@@ -43,7 +43,7 @@ type IssuerRef struct {
 	Name string `json:"name"`
 
 	// kind is Issuer (in the namespace of the EtcdCluster), ClusterIssuer, or that of an issuer of another group.
-	// Default Issuer.
+	// Default Issuer. EtcdClusters that share a ClusterIssuer trust each other's clients: who is root of one is root of all.
 	// +optional
 	// +kubebuilder:default=Issuer
 	// +kubebuilder:validation:MaxLength=63

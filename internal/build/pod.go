@@ -22,11 +22,22 @@ func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	pod := template(c, member)
 	pod.Annotations[v1alpha1.AnnotationTemplate] = Fingerprint(c, member)
 	delete(pod.Annotations, v1alpha1.AnnotationImage) // only Images may say that
+	bindPeers(c, pod)
 	join(c, pod, j)
 	Etcd(pod).Lifecycle = lingering()
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](grace)
 	pod.Spec.HostAliases = itself(c, member)
 	return pod
+}
+
+// bindPeers lets a member take none for a peer but members of its own cluster, whose certificates all have its names: the authority is
+// somebody else's, and signs for clients and for other clusters, too. Pods of earlier releases need not restart for it, so no fingerprint
+// counts it.
+func bindPeers(c *v1alpha1.EtcdCluster, pod *corev1.Pod) {
+	if c.CertificateSecrets() != nil {
+		etcd := Etcd(pod)
+		etcd.Args = append(etcd.Args, "--peer-cert-allowed-hostname="+Host(c, "peer"))
+	}
 }
 
 // itself lets a member find itself by its own name. Before it joins, etcd looks up the name

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,8 @@ func withCertificates(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster
 	}
 	if fault := unaccepted(v); fault != "" {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v.Certificates.Reason, shortened(fault)
+	} else {
+		condition.Message = shortened(condition.Message + sharing(c))
 	}
 	if request := v.Certificates.Request; request != "" {
 		condition.Message = shortened(fmt.Sprintf("%s; %s=%q is not acted on: rotate the authority where it is, and remove the annotation",
@@ -34,6 +37,17 @@ func withCertificates(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster
 	}
 	meta.SetStatusCondition(&all, condition)
 	return all
+}
+
+// sharing warns of an issuer that may sign for other clusters, too; empty if the issuer is of the namespace.
+func sharing(c *v1alpha1.EtcdCluster) string {
+	issuer := c.Spec.TLS.IssuerRef
+	if issuer == nil || !strings.HasSuffix(issuer.Kind, "ClusterIssuer") {
+		return ""
+	}
+	return fmt.Sprintf("; %s %s may also sign for others: whoever has a client certificate by it with common name root, such as the "+
+		"operator's of another EtcdCluster, is root of this one; name an Issuer whose authority signs for this cluster alone",
+		issuer.Kind, issuer.Name)
 }
 
 // uncertified is unaccepted, where something is wrong: that a new cluster waits for what is being issued is no fault.

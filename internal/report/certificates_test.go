@@ -37,6 +37,18 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 			accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
 		},
 		{
+			name: "by an issuer of this namespace", c: byIssuer("Issuer"), v: healthy(), told: cluster.Certificates{Theirs: true, Until: "2027"},
+			step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
+			says: "all Secrets that certificates come from have some that serve",
+		},
+		{
+			name: "by an issuer of all namespaces", c: byIssuer("ClusterIssuer"), v: healthy(),
+			told: cluster.Certificates{Theirs: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
+			says: "all Secrets that certificates come from have some that serve; ClusterIssuer corp may also sign for others: whoever has a client " +
+				"certificate by it with common name root, such as the operator's of another EtcdCluster, is root of this one; name an Issuer " +
+				"whose authority signs for this cluster alone",
+		},
+		{
 			name: "asked to rotate", c: theirs, v: healthy(), told: cluster.Certificates{Theirs: true, Until: "2027", Request: "now"},
 			step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
 			says: "all Secrets that certificates come from have some that serve; etcd-operator.dev/rotate=\"now\" is not acted on: " +
@@ -105,4 +117,11 @@ func expired() cluster.View {
 	v := healthy()
 	v.Ending = []cluster.Ending{{Secret: "a-client-ca", On: "2025-01-01T00:00:00Z", Near: true, Over: true, Expired: true}}
 	return v
+}
+
+// byIssuer has certificates by an issuer of that kind.
+func byIssuer(kind string) *v1alpha1.EtcdCluster {
+	c := formed()
+	c.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp", Kind: kind}
+	return c
 }

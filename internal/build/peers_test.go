@@ -1,0 +1,35 @@
+package build_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// TestFault88PeersAreBoundByName: members whose authority signs for others, too, take only members of their own cluster for peers. Those
+// that an earlier release has made do not restart for it, nor does one with an authority of ours have the flag.
+func TestFault88PeersAreBoundByName(t *testing.T) {
+	const flag = "--peer-cert-allowed-hostname=peer.example.databases.svc"
+	brought := with(func(s *v1alpha1.EtcdClusterSpec) { s.TLS.SecretRefs = &v1alpha1.SecretRefs{} })
+	for _, c := range []*v1alpha1.EtcdCluster{brought, with(issuedBy(v1alpha1.IssuerRef{Name: "corp"}))} {
+		pod := build.Pod(c, "example-0", forming())
+		args := build.Etcd(pod).Args
+		if !slices.Contains(args, flag) || !slices.Contains(build.Etcd(build.ForcedPod(c, "example-0")).Args, flag) {
+			t.Errorf("peers are not bound: %q", args)
+		}
+		earlier := pod.DeepCopy()
+		build.Etcd(earlier).Args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == flag })
+		if change := build.Change(c, earlier); change != cluster.Same {
+			t.Errorf("an update of the operator restarts it: %d", change)
+		}
+		if own := build.Pod(example(), "example-0", forming()); own.Annotations[v1alpha1.AnnotationTemplate] != pod.Annotations[v1alpha1.AnnotationTemplate] {
+			t.Error("another source alone restarts it")
+		}
+	}
+	if slices.Contains(build.Etcd(build.Pod(example(), "example-0", forming())).Args, flag) {
+		t.Error("members with an authority of their own have the flag")
+	}
+}
