@@ -186,6 +186,9 @@ func violation(before, after *world, step plan.Step) string {
 	if s, creates := step.(plan.CreatePods); creates && s.Forced && !before.member(s.Names[0]).Pod.Exists() {
 		return forceViolation(before)
 	}
+	if restartsTogether(before, step) {
+		return "" // a quorum that nobody else can join is given up for one that all can
+	}
 	hb, nb := before.voters(staysHealthy)
 	ha, na := after.voters(staysHealthy)
 	if before.failing() {
@@ -298,7 +301,7 @@ func (w *world) staysUp(m *cluster.Member) bool {
 // authorityViolation guards what a lost authority has signed: no other authority parts the members that
 // run with it, and none of them is stopped while none can start.
 func authorityViolation(before *world, step plan.Step) string {
-	if s, is := step.(plan.DeletePods); is && isStop(s) && before.cannotMount() && before.member(s.Pods[0].Name).Healthy &&
+	if s, is := step.(plan.DeletePods); is && isStop(s) && before.cannotReturn() && before.member(s.Pods[0].Name).Healthy &&
 		before.view.Want.Size > 0 {
 		return s.Pods[0].Name + " is stopped and cannot start again"
 	}

@@ -94,7 +94,7 @@ func stalls(w *world) bool {
 // others are a quorum without it.
 func keepsStranded(w *world) bool {
 	v := &w.view
-	if v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || w.cannotMount() {
+	if v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || w.cannotReturn() {
 		return false
 	}
 	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent || w.fate(m.Name).nodeGone }) {
@@ -120,7 +120,7 @@ func (w *world) joinsLater() bool {
 // without it.
 func keepsLost(w *world) bool {
 	v := &w.view
-	if v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || len(v.Lost) > 0 {
+	if v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || len(v.Lost) > 0 || w.cannotReturn() {
 		return false
 	}
 	for _, m := range v.Select(cluster.IsListed, cluster.IsLost) {
@@ -138,13 +138,13 @@ func keepsOdd(w *world) bool {
 	v := &w.view
 	odd := v.Select(cluster.IsVoter, cluster.IsOdd)
 	good := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Not(cluster.IsOdd))
-	return len(odd) > 0 && v.Want.Size > 0 && !w.cannotMount() && quorum.Holds(len(good), v.Count(cluster.IsVoter)-1)
+	return len(odd) > 0 && v.Want.Size > 0 && !w.cannotReturn() && quorum.Holds(len(good), v.Count(cluster.IsVoter)-1)
 }
 
 // misleads says whether a Pod stays whose etcd can never join.
 func misleads(w *world) bool {
 	misled := w.view.Select(func(m cluster.Member) bool { return m.Pod.Misled && !m.Pod.IsTerminating() })
-	return len(misled) > 0 && w.view.Unread == "" && w.view.Want.Size > 0 && !w.cannotMount()
+	return len(misled) > 0 && w.view.Unread == "" && w.view.Want.Size > 0 && !w.cannotReturn()
 }
 
 // reopens says whether a container that restarts with no data could enter the cluster that
@@ -161,7 +161,7 @@ func reopens(w *world) bool {
 // be cancelled.
 func keepsOut(w *world) bool {
 	v := &w.view
-	if w.downgrade == "" || v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || w.cannotMount() {
+	if w.downgrade == "" || v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || w.cannotReturn() {
 		return false
 	}
 	joining := v.Select(cluster.IsLearner, func(m cluster.Member) bool { return !w.fate(m.Name).data })

@@ -88,6 +88,14 @@ func (w *world) take(objects []cluster.Object) {
 	}
 }
 
+// restartsTogether says whether the step stops members that hear each other only by connections from before: the authority was replaced
+// when no quorum answered, or on request, and one that restarts alone would not be heard again.
+func restartsTogether(before *world, step plan.Step) bool {
+	s, is := step.(plan.DeletePods)
+	hears := func(pod plan.PodRef) bool { return !before.distrusts(before.member(pod.Name)) }
+	return is && before.rotating.renewed && before.rotating.open && !slices.ContainsFunc(s.Pods, hears)
+}
+
 // keepsRotating says whether a rotation stands still although all members are well.
 func keepsRotating(w *world) bool {
 	v := &w.view

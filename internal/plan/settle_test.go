@@ -215,6 +215,9 @@ func (w *world) cannotMount() bool {
 	return w.spoilt == refusedSecret || slices.ContainsFunc(w.view.Lost, func(o cluster.Object) bool { return o.Holder == "" })
 }
 
+// cannotReturn says whether a member that restarts alone, or is new, would not run, or would not be heard.
+func (w *world) cannotReturn() bool { return w.cannotMount() || w.rotating.ended }
+
 // returning says whether a container is about to run again by itself, or volumes are being filled.
 func (w *world) returning() bool {
 	return w.fills() || len(w.view.Select(func(m cluster.Member) bool { return w.fate(m.Name).away > 0 })) > 0
