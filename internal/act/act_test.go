@@ -106,7 +106,8 @@ type scene struct {
 func newScene(t *testing.T, c *v1alpha1.EtcdCluster, v cluster.View, objects ...client.Object) *scene {
 	t.Helper()
 	s := &scene{t: t, api: newAPI(append(objects, c.DeepCopy())...), etcd: etcdtest.New("a-0", "a-1", "a-2"), c: c, view: v}
-	s.actor = &act.Actor{Client: s.api, Live: s.api, Dialer: s, Now: func() time.Time { return now }, Later: func() time.Time { return now }, Random: rand.Reader}
+	clock := func() time.Time { return now }
+	s.actor = &act.Actor{Client: s.api, Live: s.api, Dialer: s, Now: clock, Later: clock, Random: rand.Reader}
 	t.Cleanup(func() {
 		if len(s.api.unseen) > 0 {
 			t.Errorf("reads wait for news of %v, which no watch tells", s.api.unseen)
