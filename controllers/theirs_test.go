@@ -162,7 +162,7 @@ func leavesSecretsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := create(t, watched, "squatted", func(s *v1alpha1.EtcdClusterSpec) { s.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"} })
-	certificateSays(t, c, v1alpha1.ReasonSecretTaken, "Secret squatted-peer-cert: cert-manager has not written it for Certificate squatted-peer")
+	certificateSays(t, c, v1alpha1.ReasonSecretTaken, "Secret squatted-peer-cert: cert-manager has not written it for Certificate")
 	isAsked := func() error {
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(build.CertificateKind)

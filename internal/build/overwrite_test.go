@@ -27,6 +27,7 @@ func TestFault87CertManagerWritesOverNothing(t *testing.T) {
 	if err := unstructured.SetNestedField(elsewhere.Object, "another", "spec", "secretName"); err != nil {
 		t.Fatal(err)
 	}
+	somebodys := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	unlabelled := secret(c.Name, wanted.GetName())
 	unlabelled.Labels = nil
 	for _, test := range []struct {
@@ -36,12 +37,12 @@ func TestFault87CertManagerWritesOverNothing(t *testing.T) {
 		refused     bool
 	}{
 		{what: "none"},
-		{what: "a person's", secret: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, refused: true},
+		{what: "a person's", secret: somebodys, refused: true},
 		{what: "written for it", secret: secret(c.Name, wanted.GetName())},
 		{what: "written for another Certificate", secret: secret(c.Name, "shop"), refused: true},
 		{what: "written for another cluster", secret: secret("other", wanted.GetName()), refused: true},
 		{what: "written for a Certificate of somebody else", secret: unlabelled, refused: true},
-		{what: "a person's, whom cert-manager overwrites already", certificate: wanted, secret: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}},
+		{what: "a person's, whom cert-manager overwrites already", certificate: wanted, secret: somebodys},
 		{what: "a person's, beside a Certificate for another", certificate: elsewhere, secret: secret(c.Name, "shop"), refused: true},
 	} {
 		if why := build.WouldOverwrite(wanted, test.certificate, test.secret); (why != "") != test.refused {

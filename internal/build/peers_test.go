@@ -25,7 +25,7 @@ func TestFault88PeersAreBoundByName(t *testing.T) {
 		if change := build.Change(c, earlier); change != cluster.Same {
 			t.Errorf("an update of the operator restarts it: %d", change)
 		}
-		if own := build.Pod(example(), "example-0", forming()); own.Annotations[v1alpha1.AnnotationTemplate] != pod.Annotations[v1alpha1.AnnotationTemplate] {
+		if build.Fingerprint(example(), "example-0") != pod.Annotations[v1alpha1.AnnotationTemplate] {
 			t.Error("another source alone restarts it")
 		}
 	}

@@ -79,7 +79,8 @@ func TestFault82RevocationIsSeen(t *testing.T) {
 	}
 	s.c.Spec.TLS.Revocations = nil
 	v = s.look()
-	if got := permitting(v); len(got) > 0 || v.Revocation.Await != "" || v.Revocation.Phase != cluster.Revoked || v.Count(cluster.IsOutdated) > 0 {
+	if got := permitting(v); len(got) > 0 || v.Revocation.Await != "" || v.Revocation.Phase != cluster.Revoked ||
+		v.Count(cluster.IsOutdated) > 0 {
 		t.Errorf("taken off the list meanwhile: %v, %+v", got, v.Revocation)
 	}
 	s.c.Spec.TLS.Revocations = []v1alpha1.Revocation{{Serial: "abc"}}

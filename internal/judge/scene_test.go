@@ -225,7 +225,8 @@ func (s *scene) observer() *observe.Observer {
 	return &observe.Observer{
 		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt,
 		Resizes: func() build.Resizes { return build.ResizesAll }, Now: func() time.Time { return now },
-		Ahead: func() time.Duration { return max(s.ahead, 0) }, Behind: func() time.Duration { return max(-s.ahead, 0) }, Operator: s.operator, Limits: s.limits,
+		Ahead: func() time.Duration { return max(s.ahead, 0) }, Behind: func() time.Duration { return max(-s.ahead, 0) },
+		Operator: s.operator, Limits: s.limits,
 	}
 }
 

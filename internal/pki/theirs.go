@@ -154,8 +154,8 @@ func path(own, roots []*x509.Certificate) []*x509.Certificate {
 	return nil
 }
 
-// ValidUntil is when the certificate ends to be valid, or an authority above it, up to one in the bundle; not known where none in the bundle
-// is above it.
+// ValidUntil is when the certificate ends to be valid, or an authority above it, up to one in the bundle; not known where none in it is
+// above the certificate.
 func ValidUntil(leaf Pair, bundle []byte) (end time.Time, known bool) {
 	chain := chainTo(leaf, bundle)
 	if chain == nil {

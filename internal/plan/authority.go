@@ -54,7 +54,7 @@ func EndOfAuthority(v cluster.View) (message string, urgent bool) {
 	}
 	switch {
 	case len(expired) > 0:
-		return fmt.Sprintf("all certificates of members have expired that these authorities have signed, and those that serve are by others: %s; "+
+		return fmt.Sprintf("all certificates of members have expired that these authorities have signed, and others serve now: %s; "+
 			"only connections that are open go on; %s", list(append(expired, over...)), replacing(v)), urgent
 	case len(over) > 0:
 		return fmt.Sprintf("authorities have ended, and with them all certificates that they have signed: %s; to have others made, %s",

@@ -52,22 +52,29 @@ func (h Held) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluster.Certi
 	}
 	told.Fault = strings.Join(faults, "; ")
 	told.Lacking = !h.hasCertificates(c, now)
-	end, known := h.Server.End()
-	if peers, both := h.Peer.End(); known && both {
-		if peers.Before(end) {
-			end = peers
-		}
-		told.Until = end.UTC().Format(time.RFC3339)
-	}
+	told.Until = h.until()
 	told.Request = h.unmet(c, now)
 	return told
+}
+
+// until is when the first of those certificates ends that members have; empty if there are none.
+func (h Held) until() string {
+	end, known := h.Server.End()
+	peers, both := h.Peer.End()
+	switch {
+	case !known || !both:
+		return ""
+	case peers.Before(end):
+		end = peers
+	}
+	return end.UTC().Format(time.RFC3339)
 }
 
 // unmet is the request to rotate an authority of others; empty if there is none, or if it has ended and so is replaced by request.
 func (h Held) unmet(c *v1alpha1.EtcdCluster, now time.Time) string {
 	for _, name := range Authorities(c) {
 		a, asked := h.of(c, name), requestOf(c, name)
-		if asked != "" && asked != a.Request && !a.hasEnded(now) && !h.isSpent(c, name, now) {
+		if asked != "" && asked != a.Request && !h.isOver(c, name, now) {
 			return asked
 		}
 	}

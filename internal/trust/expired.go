@@ -41,6 +41,11 @@ func (h Held) isSpent(c *v1alpha1.EtcdCluster, name string, now time.Time) bool 
 	return (expired || len(leaf.CertPEM) == 0) && !there
 }
 
+// isOver says whether nothing by the authority of that name is valid, nor ever will be.
+func (h Held) isOver(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
+	return h.of(c, name).hasEnded(now) || h.isSpent(c, name, now)
+}
+
 // expired is what people are told of an authority that is spent and is to be replaced at once. Where nothing is ready that would follow,
 // the fault is one of the Secrets of others.
 func (h Held) expired(c *v1alpha1.EtcdCluster, name string, now time.Time) (cluster.Ending, bool) {

@@ -91,8 +91,8 @@ func TestFault86ExpiredCertificatesOfOthers(t *testing.T) {
 			if told.Reason != test.reason || !strings.Contains(told.Fault, test.says) || told.Lacking != test.lacking {
 				t.Errorf("told %+v", told)
 			}
-			over := func(e cluster.Ending) bool { return e.Over && e.Expired && e.On == "2026-04-01T00:00:00Z" }
-			if ending := held.Ending(c, at); len(ending) != test.ending || slices.ContainsFunc(ending, func(e cluster.Ending) bool { return !over(e) }) {
+			isOtherwise := func(e cluster.Ending) bool { return !e.Over || !e.Expired || e.On != "2026-04-01T00:00:00Z" }
+			if ending := held.Ending(c, at); len(ending) != test.ending || slices.ContainsFunc(ending, isOtherwise) {
 				t.Errorf("ending: %+v", ending)
 			}
 			renewAll(t, c, secrets, at)
@@ -103,8 +103,8 @@ func TestFault86ExpiredCertificatesOfOthers(t *testing.T) {
 	}
 }
 
-// TestFault38ShortLivesByTheLaterClock: an authority that lives for half an hour is rotated in time although the operator's clock is an hour
-// behind; one that lives for years only when both clocks say so.
+// TestFault38ShortLivesByTheLaterClock: an authority that lives for half an hour is rotated in time although the operator's clock is an
+// hour behind; one that lives for years only when both clocks say so.
 func TestFault38ShortLivesByTheLaterClock(t *testing.T) {
 	for life, want := range map[time.Duration]string{
 		30 * time.Minute: "introduce example-client-ca introduce example-peer-ca", v1alpha1.DefaultAuthorityLifetime: "",
@@ -208,7 +208,8 @@ func TestFault86LostAndExpired(t *testing.T) {
 	if got := strings.Join(passesOf(r), " "); got != "renew example-peer-ca" {
 		t.Errorf("due: %q", got)
 	}
-	if ending := heldOf(c, secrets).Ending(c, at); len(ending) != 1 || !ending[0].Expired || !ending[0].Over || ending[0].Secret != c.PeerCA() {
+	ending := heldOf(c, secrets).Ending(c, at)
+	if len(ending) != 1 || !ending[0].Expired || !ending[0].Over || ending[0].Secret != c.PeerCA() {
 		t.Errorf("ending: %+v", ending)
 	}
 	renewAll(t, c, secrets, at)

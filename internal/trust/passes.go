@@ -43,7 +43,7 @@ func (h Held) turned(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, n
 		a.Previous = nil
 		turn.Because, turn.Request = a.Because, a.Request
 		return a.rotated(now, turn), true, nil
-	case turn.Pass == cluster.Renew && (a.hasEnded(now) || h.isSpent(c, name, now)):
+	case turn.Pass == cluster.Renew && h.isOver(c, name, now):
 		next, err := h.wanted(random, now, c, name)
 		return next.rotated(now, turn), true, err
 	default:

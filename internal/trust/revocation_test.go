@@ -123,8 +123,8 @@ func TestFault82NothingWithoutRevocations(t *testing.T) {
 	}
 }
 
-// TestFault82NothingIsRevokedAnyMore: all numbers are taken off while members restart, as is needed before another source of certificates is
-// named. Nobody restarts or is looked at for them any more, also when an authority of others can sign neither a list nor a witness.
+// TestFault82NothingIsRevokedAnyMore: all numbers are taken off while members restart, as is needed before another source of certificates
+// is named. Nobody restarts or is looked at for them any more, also when an authority of others can sign neither a list nor a witness.
 func TestFault82NothingIsRevokedAnyMore(t *testing.T) {
 	for _, theirs := range []bool{false, true} {
 		w := newWard(t)

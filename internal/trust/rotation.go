@@ -148,7 +148,7 @@ func (h Held) due(c *v1alpha1.EtcdCluster, name string, percent time.Duration, n
 	case a.hasEnded(now):
 		return "it has ended", ByEnd
 	case h.isSpent(c, name, now):
-		return "the certificates that it has signed have expired", ByEnd
+		return "certificates by it have expired", ByEnd
 	case lost != nil && h.Holds(c, name):
 		return lost.Error(), ByLoss
 	case lost != nil || len(a.CertPEM) == 0:
