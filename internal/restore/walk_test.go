@@ -24,7 +24,7 @@ import (
 // deleted, steps have no effect and the cluster's view is old. Whatever happens, the cluster begins with exactly its first members,
 // each on a volume that has the data, and with nothing else; and it begins as soon as nothing is in the way any more.
 func TestWalk(t *testing.T) {
-	seeds, begun, lost := 3000, 0, 0
+	seeds, begun, lost, middles := 3000, 0, 0, 0
 	if testing.Short() {
 		seeds = 500
 	}
@@ -38,11 +38,12 @@ func TestWalk(t *testing.T) {
 			begun++
 		}
 		lost += w.lost
+		middles += w.middles
 		w.calm()
 	}
 	t.Logf("%d of %d began in between, %d volumes were lost", begun, seeds, lost)
-	if begun < seeds/10 || begun > seeds*9/10 || lost < seeds/2 {
-		t.Errorf("the walk goes no way that matters: %d began in between, %d volumes were lost", begun, lost)
+	if begun < seeds/10 || begun > seeds*9/10 || lost < seeds/2 || middles < seeds/20 {
+		t.Errorf("the walk goes no way that matters: %d began in between, %d volumes were lost, %d steps were cut", begun, lost, middles)
 	}
 }
 
@@ -55,6 +56,8 @@ type walk struct {
 	wrote  int                   // writes of the status
 	oldAt  int                   // as of which write the cache is
 	lost   int
+	// middles is how often the operator died in the middle of a step.
+	middles int
 }
 
 func (w *walk) hasBegun() bool { return w.view.Cluster.Status.Bootstrap != nil }
@@ -72,7 +75,9 @@ func (w *walk) turn() {
 		w.see()
 		w.cluster()
 	case 6:
-		_ = restore.Next(w.view) // the operator died before the write
+		if w.dies(restore.Next(w.view)) {
+			w.middles++
+		}
 	case 7:
 		w.see()
 	case 8:

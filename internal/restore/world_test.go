@@ -110,6 +110,21 @@ func (w *world) obey(step restore.Step) {
 	}
 }
 
+// dies has the operator die in the middle of a step: of what the step makes only the first is there. It says whether there was a middle.
+func (w *world) dies(step restore.Step) bool {
+	w.Helper()
+	switch s := step.(type) {
+	case restore.CreateVolumes:
+		w.obey(restore.CreateVolumes{Members: s.Members[:1]})
+		return len(s.Members) > 1
+	case restore.CreateJobs:
+		w.obey(restore.CreateJobs{Members: s.Members[:1]})
+		return len(s.Members) > 1
+	case restore.Record, restore.MarkVolume, restore.DeleteJob, restore.Wait, restore.Done: // one write, which was not made
+	}
+	return false
+}
+
 func (w *world) createJob(member string) {
 	w.Helper()
 	claim, there := w.view.Claims[member]

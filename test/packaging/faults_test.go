@@ -6,6 +6,7 @@ package packaging
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,34 @@ func TestOtherFilesAreLookedAt(t *testing.T) {
 			}
 			expect(t, Check(folder, o), test.want)
 		})
+	}
+}
+
+// TestRulesThatNoSpoiltBundleBreaks find what they are about, asked alone: such a bundle breaks other rules, too.
+func TestRulesThatNoSpoiltBundleBreaks(t *testing.T) {
+	large, err := Load(copied(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	large.Raw.CompressedSize = sizeLimit + 1
+	for _, test := range []struct {
+		bundle *Bundle
+		want   string
+	}{
+		{large, `^size: the bundle has \d+ bytes compressed: stay below`},
+		{&Bundle{Folder: t.TempDir()}, `^bundle format: .+manifests`},
+	} {
+		var problems []Problem
+		for _, r := range rules {
+			if strings.HasPrefix(test.want, "^"+r.name+": ") {
+				for _, line := range r.check(test.bundle, Options{}) {
+					problems = append(problems, Problem{r.name, line})
+				}
+			}
+		}
+		if len(problems) == 0 || !regexp.MustCompile(test.want).MatchString(problems[0].String()) {
+			t.Errorf("found %v, want %s", problems, test.want)
+		}
 	}
 }
 
