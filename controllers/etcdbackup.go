@@ -100,8 +100,8 @@ func (r *EtcdBackup) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backu
 			seen.Store = &s
 		}
 	}
-	if b.Status.Job == nil {
-		return seen, nil
+	if err := r.volume(ctx, b, &seen); err != nil || b.Status.Job == nil {
+		return seen, err
 	}
 	job, err := r.tasks.find(ctx, b.Namespace, b.Status.Job.Name)
 	if err != nil || job == nil {
@@ -134,6 +134,31 @@ func (r *EtcdBackup) cluster(ctx context.Context, b *v1alpha1.EtcdBackup, seen *
 		return fmt.Errorf("list EtcdBackups: %w", err)
 	}
 	seen.Others = all.Items
+	return nil
+}
+
+// volume reads the volume of a member that is backed up, and whether that runs, from the API server.
+func (r *EtcdBackup) volume(ctx context.Context, b *v1alpha1.EtcdBackup, seen *backup.Seen) error {
+	if b.Spec.Volume == "" {
+		return nil
+	}
+	key := client.ObjectKey{Namespace: b.Namespace, Name: b.Spec.Volume}
+	var claim corev1.PersistentVolumeClaim
+	err := r.tasks.live.Get(ctx, key, &claim)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get volume: %w", err)
+	}
+	if err == nil {
+		seen.Volume = &claim
+	}
+	var pod corev1.Pod
+	err = r.tasks.live.Get(ctx, key, &pod)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get Pod: %w", err)
+	}
+	if err == nil {
+		seen.Pod = &pod
+	}
 	return nil
 }
 

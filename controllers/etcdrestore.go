@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -171,6 +172,8 @@ func (r *EtcdRestore) act(ctx context.Context, view inplace.View, step inplace.S
 		return again, nil
 	case inplace.BackUp:
 		return r.backUp(ctx, view, s)
+	case inplace.Rescue:
+		return r.rescue(ctx, view, s)
 	case inplace.Begin:
 		return again, r.begin(ctx, view, s)
 	case inplace.Wait:
@@ -203,6 +206,31 @@ func (r *EtcdRestore) backUp(ctx context.Context, view inplace.View, s inplace.B
 	err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return ctrl.Result{}, fmt.Errorf("create EtcdBackup %s: %w", s.Name, err)
+	}
+	return ctrl.Result{RequeueAfter: lookAgain}, nil
+}
+
+// rescue creates backups of the volumes of old members. They stay, as a safety backup does.
+func (r *EtcdRestore) rescue(ctx context.Context, view inplace.View, s inplace.Rescue) (ctrl.Result, error) {
+	if err := r.tasks.leading(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	for name, volume := range s.Volumes {
+		b := &v1alpha1.EtcdBackup{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: view.Restore.Namespace, Annotations: map[string]string{
+				v1alpha1.AnnotationReason: "undo", v1alpha1.AnnotationRestore: string(view.Restore.UID),
+			}},
+			Spec: v1alpha1.EtcdBackupSpec{
+				Cluster: view.Cluster.Name, Volume: volume, Store: s.Store, Verify: ptr.To(false), DeletionPolicy: v1alpha1.RetainBackup,
+			},
+		}
+		if len(s.Recipients) > 0 {
+			b.Spec.Encryption = &v1alpha1.BackupEncryption{Recipients: s.Recipients}
+		}
+		err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return ctrl.Result{}, fmt.Errorf("create EtcdBackup %s: %w", name, err)
+		}
 	}
 	return ctrl.Result{RequeueAfter: lookAgain}, nil
 }

@@ -209,8 +209,39 @@ func TestRestoreInPlace(t *testing.T) {
 	if len(w.jobs) != 3 || len(w.left()) > 0 {
 		t.Errorf("Jobs %v, of which are left %v", w.jobs, w.left())
 	}
-	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Undo = true })
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Undo, s.UndoKeepRevisions = true, true })
 	w.must(w.until(o, "old members run", w.have(old...)))
+	w.must(w.until(o, "it is being undone", w.is(v1alpha1.RestoreUndoing)))
+}
+
+// TestUndoRaisesRevisions: what the old members had is restored from backups of their volumes, above what the restored ones have served.
+func TestUndoRaisesRevisions(t *testing.T) {
+	w := newInPlace(t, "in-place-undo", true)
+	o := w.operator(interceptor.Funcs{})
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = "a@1000?->800" })
+	w.must(w.until(o, "new members run", w.have(restored...)))
+	served := w.cluster.Status.Restore.Revision + w.cluster.Status.Restore.Bump
+	w.change(func(s *v1alpha1.EtcdRestoreSpec) { s.Undo = true })
+	last := &v1alpha1.EtcdBackup{ObjectMeta: w.named("er-undo-2")}
+	w.must(w.until(o, "volumes are backed up", func() bool {
+		return server.Get(t.Context(), client.ObjectKeyFromObject(last), last) == nil
+	}))
+	for i, index := range []int64{7, 9, 8} {
+		b := &v1alpha1.EtcdBackup{ObjectMeta: w.named(fmt.Sprintf("er-undo-%d", i))}
+		w.must(server.Get(t.Context(), client.ObjectKeyFromObject(b), b))
+		if b.Spec.Volume != old[i] || b.Spec.Store != "offsite" || b.Spec.Cluster != "a" {
+			t.Errorf("%+v", b.Spec)
+		}
+		b.Status = *w.backup.Status.DeepCopy()
+		b.Status.Revision, b.Status.Log = 1000+index, &v1alpha1.LogPosition{Term: 2, Index: index}
+		w.write(b)
+	}
+	undone := []string{"a-6", "a-7", "a-8"}
+	w.must(w.until(o, "members with the old data run", w.have(undone...)))
+	plan := w.cluster.Status.Restore
+	if plan.Backup != "er-undo-1" || plan.Revision != 1009 || plan.Revision+plan.Bump <= served || !slices.Equal(plan.SetAside, restored) {
+		t.Errorf("plan %+v, and clients have seen %d", plan, served)
+	}
 	w.must(w.until(o, "it is being undone", w.is(v1alpha1.RestoreUndoing)))
 }
 

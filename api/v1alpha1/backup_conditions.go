@@ -24,6 +24,10 @@ const (
 	ReasonClusterNotFormed = "ClusterNotFormed"
 	// ReasonClusterHibernated: spec.size of the cluster is 0, so that no member can be asked.
 	ReasonClusterHibernated = "ClusterHibernated"
+	// ReasonVolumeMissing: spec.volume names no volume of a member of the cluster.
+	ReasonVolumeMissing = "VolumeMissing"
+	// ReasonMemberRuns: the member runs whose volume is to be backed up.
+	ReasonMemberRuns = "MemberRuns"
 	// ReasonClusterCorrupt: etcd has raised the alarm CORRUPT: a backup could not be restored.
 	ReasonClusterCorrupt = "ClusterCorrupt"
 	// ReasonNoMemberAnswers: no member of the cluster answers; the message quotes the cluster.

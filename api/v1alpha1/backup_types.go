@@ -215,6 +215,11 @@ type RestoreStatus struct {
 	// +optional
 	Undo bool `json:"undo,omitempty"`
 
+	// undoes is true if what is restored is a backup of what the members before that restore had, so that their data comes back above
+	// all revisions that clients have seen.
+	// +optional
+	Undoes bool `json:"undoes,omitempty"`
+
 	// setAside are the members that give way to those below. Their volumes are kept.
 	// +optional
 	// +listType=atomic

@@ -55,8 +55,9 @@ type EtcdBackupList struct {
 
 // EtcdBackupSpec says of what a backup is, and where it goes. Exactly one of cluster and found is given.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster) && (!has(self.cluster) || self.cluster == oldSelf.cluster) && has(self.store) == has(oldSelf.store) && (!has(self.store) || self.store == oldSelf.store) && has(self.found) == has(oldSelf.found) && (!has(self.found) || self.found == oldSelf.found)",message="cluster, store and found cannot be changed: create another EtcdBackup"
+// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster) && (!has(self.cluster) || self.cluster == oldSelf.cluster) && has(self.store) == has(oldSelf.store) && (!has(self.store) || self.store == oldSelf.store) && has(self.found) == has(oldSelf.found) && (!has(self.found) || self.found == oldSelf.found) && has(self.volume) == has(oldSelf.volume) && (!has(self.volume) || self.volume == oldSelf.volume)",message="cluster, store, found and volume cannot be changed: create another EtcdBackup"
 // +kubebuilder:validation:XValidation:rule="has(self.encryption) == has(oldSelf.encryption) && (!has(self.encryption) || self.encryption == oldSelf.encryption) && has(self.verify) == has(oldSelf.verify) && (!has(self.verify) || self.verify == oldSelf.verify)",message="encryption and verify cannot be changed: create another EtcdBackup; the annotation etcd-operator.dev/verify asks for a trial"
+// +kubebuilder:validation:XValidation:rule="!has(self.volume) || has(self.cluster)",message="volume goes with cluster, which the member belongs to"
 type EtcdBackupSpec struct {
 	// cluster is the name of the EtcdCluster in the same namespace.
 	// +optional
@@ -69,6 +70,14 @@ type EtcdBackupSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Store",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Store string `json:"store,omitempty"`
+
+	// volume is the volume of a member of the cluster that does not run, which is backed up instead of what the cluster serves: what a
+	// survivor has when quorum is lost, or what a restore has set aside. It is only read. All that the member has in its log is in the
+	// backup, as if the member had been elected.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=8
+	Volume string `json:"volume,omitempty"`
 
 	// found is the path in the store of a backup that lies there already. The operator sets it
 	// when it lists a store.
@@ -306,6 +315,20 @@ type EtcdBackupStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Locked Until",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=30
 	LockedUntil *metav1.Time `json:"lockedUntil,omitempty"`
+
+	// log is how far the log of the member goes of whose volume the backup is. Of backups of the volumes of a majority, the one with the
+	// highest term, and of these the one with the highest index, has every write that the cluster has acknowledged.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Log",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=31
+	Log *LogPosition `json:"log,omitempty"`
+}
+
+// LogPosition is that of an entry in etcd's raft log.
+type LogPosition struct {
+	// term in which the entry was proposed.
+	Term int64 `json:"term"`
+	// index of the entry.
+	Index int64 `json:"index"`
 }
 
 // JobReference is a Job that runs for an object.

@@ -102,11 +102,19 @@ type EtcdRestoreSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Decryption",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=7
 	Decryption *SecretReference `json:"decryption,omitempty"`
 
-	// undo stops the restore, or the members that it has made, and brings the old members back with their data, until
-	// status.undoUntil. What was written since the restore is set aside with the volumes of the new members. It cannot be taken back.
+	// undo stops the restore, or brings back the data of the old members, until status.undoUntil: it is backed up from their volumes, and
+	// restored to new ones, while the cluster serves on. So no revision comes twice, and clients that watch are told to list again. What was
+	// written since the restore is set aside with the volumes of its members. It cannot be taken back.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Undo",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"},order=8
 	Undo bool `json:"undo,omitempty"`
+
+	// undoKeepRevisions has undo bring the old members back with their own volumes, at once and without a store. Revisions go back to what
+	// they were, and come again with another meaning: every client that watches or caches, such as a kube-apiserver, must be restarted, or
+	// goes on to serve what is no longer there. It counts until the undo has begun to fill new volumes. Default false.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Undo Keeps Revisions",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"},order=10
+	UndoKeepRevisions bool `json:"undoKeepRevisions,omitempty"`
 
 	// keepFor is how long volumes are kept that the restore, or its undo, sets aside. It counts when the restore begins.
 	// Default 168h, a week.

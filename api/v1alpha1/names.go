@@ -188,7 +188,10 @@ func (s *RestoreStatus) IsCancelled() bool { return s.Undo && s.RestoredAt == ni
 
 // ID tells a restore in place, and its undo, from all others.
 func (s *RestoreStatus) ID() string {
-	if s.Undo {
+	switch {
+	case s.Undoes:
+		return s.RequestUID + "/undone"
+	case s.Undo:
 		return s.RequestUID + "/undo"
 	}
 	return s.RequestUID

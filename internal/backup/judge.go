@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,12 +9,15 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/version"
 )
 
 // Seen is what was read for one EtcdBackup, and nothing concluded from it.
@@ -24,7 +28,10 @@ type Seen struct {
 	Job     *batchv1.Job              // of the name in the status; nil: there is none
 	Said    Said                      // by the Job
 	Others  []v1alpha1.EtcdBackup     // all of the namespace
-	Now     time.Time
+	// Volume is the one that spec.volume names, and Pod its member's; nil: there is none.
+	Volume *corev1.PersistentVolumeClaim
+	Pod    *corev1.Pod
+	Now    time.Time
 }
 
 // Said is what is known of a Job from its Pod.
@@ -34,6 +41,21 @@ type Said struct {
 	EndedAt time.Time
 	Trouble string // why its Pod does not run, or how it ended, in the words of Kubernetes
 	Unread  string // why its lines cannot be read; empty: they were read
+}
+
+// volumeOf is what is known of the volume that is to be backed up.
+func volumeOf(seen Seen) Volume {
+	v := Volume{Name: seen.Backup.Spec.Volume, Exists: seen.Volume != nil, Runs: seen.Pod != nil}
+	if seen.Volume == nil || seen.Cluster == nil {
+		return v
+	}
+	before := *seen.Cluster // whichever members and ID it had: a volume that a restore has set aside has those of before
+	before.Status = v1alpha1.EtcdClusterStatus{}
+	v.Foreign = build.Foreign(&before, seen.Volume)
+	v.Size = seen.Volume.Spec.Resources.Requests.Storage().Value()
+	v.ClusterID = seen.Volume.Annotations[v1alpha1.AnnotationClusterID]
+	v.Version = cmp.Or(seen.Volume.Annotations[v1alpha1.AnnotationVersion], seen.Cluster.Status.Version, version.Full(seen.Cluster.Spec.Version))
+	return v
 }
 
 // StoreName is the name of the store that a backup is in, or goes to. Once something may have been written, it is
@@ -69,7 +91,7 @@ func Look(seen Seen) View {
 		Scheduled:    b.Labels[v1alpha1.LabelScheduled] != "",
 		Request:      b.Annotations[v1alpha1.AnnotationVerifyOnce],
 		Spec:         b.Spec, Status: b.Status,
-		Listed: listing(b), Store: storeOf(seen), Cluster: clusterOf(seen), Job: jobOf(seen), Now: seen.Now,
+		Volume: volumeOf(seen), Listed: listing(b), Store: storeOf(seen), Cluster: clusterOf(seen), Job: jobOf(seen), Now: seen.Now,
 	}
 	if b.Spec.Encryption != nil {
 		v.Recipients = b.Spec.Encryption.Recipients

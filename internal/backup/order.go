@@ -46,6 +46,9 @@ func (m Maker) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
 			return nil, err
 		}
 		order.Backup = backup
+		if v.Volume.Name != "" {
+			return m.rescue(seen, v, step, order), nil
+		}
 		return jobs.Backup(seen.Backup, seen.Store, seen.Cluster, step.Name, order, m.Image), nil
 	case Verify:
 		order.Trial = trialOrder(v)
@@ -141,7 +144,10 @@ func trialMinor(s v1alpha1.EtcdBackupStatus) string {
 // etcdImage is the image of the etcd of a trial: the one that the cluster's user has chosen for this very version and may choose, else
 // one that the operator was told of, be it for another patch, because that is where images can be pulled from.
 func (m Maker) etcdImage(v View, c *v1alpha1.EtcdCluster) string {
-	full := v.Status.EtcdVersion
+	return m.imageOf(v.Status.EtcdVersion, c)
+}
+
+func (m Maker) imageOf(full string, c *v1alpha1.EtcdCluster) string {
 	if full == "" {
 		full = version.Full(newestMinor)
 	}

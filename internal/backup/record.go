@@ -165,7 +165,10 @@ func (v View) succeeded() v1alpha1.EtcdBackupStatus {
 func (v View) recordBackup(done task.Done) Record {
 	s := v.succeeded()
 	putFacts(&s, *done.Backup)
-	s.Source = done.Source
+	s.Source, s.Log = done.Source, nil
+	if at := done.Log; at != nil {
+		s.Log = &v1alpha1.LogPosition{Term: int64(at.Term), Index: int64(at.Index)} //nolint:gosec // etcd counts from 1
+	}
 	if !done.Locked.IsZero() {
 		s.LockedUntil = ptr.To(moment(done.Locked))
 	}

@@ -31,7 +31,8 @@ type View struct {
 	Listed  *task.Found // what the list of the store says of a backup that was found; nil: nothing yet
 	Store   Store
 	Cluster Cluster
-	Job     Job // of the name in the status
+	Volume  Volume // that is backed up instead of what the cluster serves; without a Name none is
+	Job     Job    // of the name in the status
 
 	Recipients []string // of age, for a backup that is yet to be written; none: it is not encrypted
 	Decryption string   // name of the Secret with identities of age; empty: none
@@ -60,6 +61,17 @@ type Cluster struct {
 
 	Verify       v1alpha1.VerifyPolicy // empty: by the size of the database
 	LastVerified time.Time             // when the newest backup that is verified was begun; zero: there is none
+}
+
+// Volume is that of a member that does not run.
+type Volume struct {
+	Name      string
+	Exists    bool
+	Foreign   string // why it is not one of the cluster; empty if it is
+	Runs      bool   // its member has a Pod
+	Size      int64  // bytes
+	Version   string // of etcd, that the member ran last
+	ClusterID string // of etcd, in hexadecimal; empty: it does not say
 }
 
 // Job is the Job whose name the status has.

@@ -32,8 +32,27 @@ func obstacle(v View, task string) (reason, why string) {
 		return v1alpha1.ReasonStoreUnready, fmt.Sprintf("EtcdBackupStore %s, which is not ready: %s", store.Name, store.Why)
 	case task == Verify:
 		return "", ""
+	case v.Volume.Name != "":
+		return volumeObstacle(v.Cluster, v.Volume)
 	}
 	return clusterObstacle(v.Cluster)
+}
+
+// volumeObstacle says why the volume of a member cannot be read.
+func volumeObstacle(c Cluster, volume Volume) (reason, why string) {
+	switch {
+	case !c.Exists:
+		return clusterObstacle(c)
+	case !volume.Exists:
+		return v1alpha1.ReasonVolumeMissing, fmt.Sprintf("volume %s, which does not exist: name the volume of a member of EtcdCluster %s",
+			volume.Name, c.Name)
+	case volume.Foreign != "":
+		return v1alpha1.ReasonVolumeMissing, fmt.Sprintf("volume %s to be one of EtcdCluster %s: %s", volume.Name, c.Name, volume.Foreign)
+	case volume.Runs:
+		return v1alpha1.ReasonMemberRuns, fmt.Sprintf("pod %s to be gone: only the volume of a member that does not run is backed up; "+
+			"without spec.volume the members that run are", volume.Name)
+	}
+	return "", ""
 }
 
 // clusterObstacle says why no member can be asked for a snapshot.

@@ -55,10 +55,11 @@ func seen(v View) int64 {
 	return highest
 }
 
-// undo turns the plan round: the members that gave way, or were to, are chosen, and those of the restore give way to them.
+// undo turns the plan round: the members that gave way, or were to, are chosen, and those of the restore give way to them. Where clients
+// may have seen what those serve, the data of the old members comes back above it, unless a person says that nobody watches.
 func undo(v View) Step {
 	p := plan(v)
-	if p == nil || p.Undo || !v.Restore.Spec.Undo && !isWithdrawn(v, p) {
+	if p == nil || p.Undo || p.Undoes || !v.Restore.Spec.Undo && !isWithdrawn(v, p) {
 		return nil
 	}
 	if until := undoUntil(p); until != nil && !v.Now.Before(until.Time) {
@@ -68,6 +69,9 @@ func undo(v View) Step {
 	if left := left(v, p.SetAside); p.RestoredAt != nil && !quorum.Holds(left, len(p.SetAside)) {
 		return ended(v, p, fmt.Sprintf("the restore cannot be undone: of %d volumes of the old members %d are left, which are no quorum",
 			len(p.SetAside), left))
+	}
+	if isServed(v, p) && !v.Restore.Spec.UndoKeepRevisions {
+		return rescue(v, p)
 	}
 	return Begin{
 		Plan: restore.Turned(p, "the members to come back with their data"),

@@ -18,8 +18,10 @@ func follow(v View) Step {
 	}
 	var step Wait
 	switch {
-	case p.Undo && p.CompletedAt != nil:
+	case (p.Undo || p.Undoes) && p.CompletedAt != nil:
 		step = wait(v, v1alpha1.RestoreUndone, v1alpha1.ReasonUndone, undone(p))
+	case p.Undoes:
+		step = wait(v, v1alpha1.RestoreUndoing, v1alpha1.ReasonUndoing, running(p))
 	case p.Undo:
 		step = wait(v, v1alpha1.RestoreUndoing, v1alpha1.ReasonUndoing, "waiting for "+cmp.Or(p.Progress, "the members to come back"))
 	case p.CompletedAt != nil:
@@ -28,7 +30,7 @@ func follow(v View) Step {
 		step = wait(v, v1alpha1.RestoreRunning, v1alpha1.ReasonRestoring, running(p))
 	}
 	step.Status.SetAside, step.Status.UndoUntil, step.Status.FromRevision = setAside(p), undoUntil(p), p.FromRevision
-	if p.Undo {
+	if p.Undo || p.Undoes {
 		step.Status.UndoUntil = nil
 	}
 	return step
@@ -46,7 +48,12 @@ func undone(p *v1alpha1.RestoreStatus) string {
 	if p.IsCancelled() {
 		return "the restore was undone before any member was stopped"
 	}
-	return "the cluster has what it had before the restore; what was written since is in the volumes that are set aside"
+	if p.Undoes {
+		return fmt.Sprintf("the cluster has what it had before the restore, and clients see it as revision %d and later; what was written "+
+			"since is in the volumes that are set aside", p.Revision+p.Bump)
+	}
+	return "the cluster has what it had before the restore, and the revisions of that time: restart clients that watch; what was written " +
+		"since is in the volumes that are set aside"
 }
 
 func complete(v View, p *v1alpha1.RestoreStatus) Wait {

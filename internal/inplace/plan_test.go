@@ -128,6 +128,8 @@ func (w *world) spec(key, value string) {
 		s.Decryption = &v1alpha1.SecretReference{Secret: value}
 	case "undo":
 		s.Undo = true
+	case "keep":
+		s.UndoKeepRevisions = true
 	case "deleted":
 		w.view.Restore.DeletionTimestamp = &metav1.Time{Time: w.view.Now}
 	case "accepted", "of": // the operator has made it for that loss, of the cluster with that UID
@@ -210,6 +212,11 @@ func (w *world) backup(name, key, value string) {
 		b.Status.Encrypted = true
 	case "recipient":
 		b.Spec.Encryption = &v1alpha1.BackupEncryption{Recipients: []string{value}}
+	case "log": // its term and its index
+		b.Status.Log = &v1alpha1.LogPosition{}
+		if _, err := fmt.Sscanf(value, "%d/%d", &b.Status.Log.Term, &b.Status.Log.Index); err != nil {
+			w.Fatal(err)
+		}
 	case "begun":
 		b.Status.StartedAt = &metav1.Time{Time: w.view.Now}
 	case "of-another":
@@ -300,10 +307,12 @@ func (w *world) settles() string {
 			}
 			b.CreationTimestamp, b.Status.StartedAt, b.Status.Verified = metav1.NewTime(w.view.Now), nil, nil
 			w.view.Backups = append(w.view.Backups, *b)
+		case inplace.Rescue:
+			w.rescues(s)
 		case inplace.Begin:
 			w.begins(s)
-			fmt.Fprintf(&out, "  members %v, set aside %v, begins at %d, lost from %d, undo %t\n", s.Plan.Members, s.Plan.SetAside,
-				s.Plan.Revision+s.Plan.Bump, s.Plan.FromRevision, s.Plan.Undo)
+			fmt.Fprintf(&out, "  members %v, set aside %v, begins at %d, lost from %d, undo %t %s\n", s.Plan.Members, s.Plan.SetAside,
+				s.Plan.Revision+s.Plan.Bump, s.Plan.FromRevision, s.Plan.Undo || s.Plan.Undoes, s.Plan.Backup)
 		case inplace.Wait:
 			w.view.Restore.Status = s.Status
 			return out.String() + w.status()
@@ -325,13 +334,25 @@ func (w *world) observes() inplace.View {
 	return v
 }
 
+func (w *world) rescues(s inplace.Rescue) {
+	for name, volume := range s.Volumes {
+		b := newBackup(name, 1000)
+		b.Status.Conditions, b.Status.Verified, b.Spec.Volume = nil, nil, volume
+		b.Annotations = map[string]string{v1alpha1.AnnotationRestore: string(w.view.Restore.UID)}
+		if len(s.Recipients) > 0 {
+			b.Spec.Encryption = &v1alpha1.BackupEncryption{Recipients: s.Recipients}
+		}
+		w.view.Backups = append(w.view.Backups, *b)
+	}
+}
+
 // begins fails if the restore was not confirmed, or another one is under way.
 func (w *world) begins(s inplace.Begin) {
 	c := w.view.Cluster
 	p := w.view.Restore.Status.Preview
 	ours := c.Status.Restore != nil && c.Status.Restore.RequestUID == string(w.view.Restore.UID)
 	confirmed := p != nil && (w.view.Restore.Spec.Confirm == p.Confirm || w.accepts(p))
-	if !s.Plan.Undo && (!confirmed || p.Backup != s.Plan.Backup) {
+	if !s.Plan.Undo && !s.Plan.Undoes && (!confirmed || p.Backup != s.Plan.Backup) {
 		w.Error("it begins, and was not confirmed")
 	}
 	if !ours && c.IsRestoring() {

@@ -2,6 +2,9 @@ package inplace
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -28,6 +31,12 @@ type (
 		Recipients  []string // of age; none: as the cluster says
 		Preview     string   // the preview that was confirmed, by the time at which it was made
 	}
+	// Rescue creates backups of the volumes of old members, each named after that.
+	Rescue struct {
+		Volumes    map[string]string // by the name of the EtcdBackup
+		Store      string
+		Recipients []string // of age; none: as the cluster says
+	}
 	// Begin writes what is restored, or that it is undone, into the status of the EtcdCluster, if that has not changed since it was
 	// read. New members are numbered from NextSerial on.
 	Begin struct {
@@ -46,6 +55,7 @@ type (
 
 func (Record) step() {}
 func (BackUp) step() {}
+func (Rescue) step() {}
 func (Begin) step()  {}
 func (Wait) step()   {}
 func (Done) step()   {}
@@ -57,6 +67,10 @@ func (s BackUp) String() string {
 		what += ", encrypted for those of the backup that is restored"
 	}
 	return what
+}
+func (s Rescue) String() string {
+	return fmt.Sprintf("create EtcdBackups %s of volumes of the old members in store %s",
+		strings.Join(slices.Sorted(maps.Keys(s.Volumes)), ", "), s.Store)
 }
 func (s Begin) String() string { return s.What }
 func (s Wait) String() string  { return fmt.Sprintf("%s: %s", s.Status.Phase, s.Status.Message) }

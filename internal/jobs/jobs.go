@@ -4,6 +4,7 @@
 package jobs
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,30 @@ func Backup(
 		p.secret("client", task.ClientFolder, cluster.ClientSecret())
 	}
 	p.run(Container(task.Backup), order)
+	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(task.Backup, store.Name, v1alpha1.LabelBackup, b.Name))
+}
+
+// Rescue writes a backup of the volume of a member that does not run: one container copies its data, an etcd is started on the copy, and a
+// third one makes a backup of that as of any other. The volume is mounted where it is copied, and only to be read.
+func Rescue(
+	b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, ec *v1alpha1.EtcdCluster, name string, rescue, backup task.Order,
+	etcdImage string, scratch resource.Quantity, image Image,
+) *batchv1.Job {
+	p := newPod(store.Spec, image)
+	p.scratch(scratch)
+	copying := p.container(Container(task.Rescue), rescue)
+	p.spec.Volumes = append(p.spec.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: b.Spec.Volume},
+	}})
+	copying.VolumeMounts = append(slices.Clone(p.mounts), corev1.VolumeMount{Name: "data", MountPath: task.MemberFolder, ReadOnly: true})
+	mapping(&copying, scratch) // it reads the entries of the log that are not in the database, as etcd does
+	p.spec.InitContainers = []corev1.Container{copying, rescued(etcdImage)}
+	p.mounts = append(p.mounts, corev1.VolumeMount{
+		Name: "scratch", MountPath: task.ClientFolder, SubPath: task.ScratchClient, ReadOnly: true,
+	})
+	like := build.Scheduling(ec, map[string]string{v1alpha1.LabelBackup: b.Name})
+	p.spec.NodeSelector, p.spec.Tolerations, p.spec.PriorityClassName = like.NodeSelector, like.Tolerations, like.PriorityClassName
+	p.run(Container(task.Backup), backup)
 	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(task.Backup, store.Name, v1alpha1.LabelBackup, b.Name))
 }
 

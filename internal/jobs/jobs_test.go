@@ -38,6 +38,9 @@ var (
 		ObjectMeta: metav1.ObjectMeta{Name: "first", Namespace: "default", UID: "backup-uid"},
 		Spec:       v1alpha1.EtcdBackupSpec{Cluster: "example", Decryption: &v1alpha1.SecretReference{Secret: "age"}},
 	}
+	ofVolume = &v1alpha1.EtcdBackup{
+		ObjectMeta: backup.ObjectMeta, Spec: v1alpha1.EtcdBackupSpec{Cluster: "example", Volume: "example-1"},
+	}
 	example = &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "default", UID: "cluster-uid"},
 		Spec:       v1alpha1.EtcdClusterSpec{Scheduling: v1alpha1.Scheduling{NodeSelector: map[string]string{"disk": "fast"}}},
@@ -63,6 +66,7 @@ func TestGolden(t *testing.T) {
 		"backup-auth":  jobs.Backup(backup, onVolume, withAuth, "first-1", order(task.Backup), image),
 		"verify":       jobs.Verify(backup, onVolume, "first-2", trial(task.Unpack), trial(task.Verify), "etcd:v3.6.16", size("300Mi"), image),
 		"verify-large": jobs.Verify(backup, onVolume, "first-2", trial(task.Unpack), trial(task.Verify), "etcd:v3.6.16", size("4Gi"), image),
+		"rescue":       jobs.Rescue(ofVolume, onVolume, example, "first-1", order(task.Rescue), order(task.Backup), "etcd:v3.6.16", size("8Gi"), image),
 		"delete":       jobs.Delete(backup, inS3, "first-3", order(task.Delete), image),
 		"restore":      jobs.Restore(example, onVolume, "example-0", order(task.Restore), image),
 	} {

@@ -24,6 +24,9 @@ func backup(ctx context.Context, j job) (task.Done, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return task.Done{}, err
 	}
+	if err := j.awaitRescued(ctx); err != nil {
+		return task.Done{}, err
+	}
 	source, err := j.begin(ctx)
 	if err != nil {
 		return task.Done{}, err
@@ -44,7 +47,7 @@ func backup(ctx context.Context, j job) (task.Done, error) {
 
 func (j job) written(m archive.Manifest, source string) task.Done {
 	facts := factsOf(m)
-	done := task.Done{Backup: &facts, Source: source}
+	done := task.Done{Backup: &facts, Source: source, Log: j.log()}
 	if s3 := j.Store.S3; s3 != nil && s3.LockMode != "" && s3.LockUntil != nil {
 		done.Locked = *s3.LockUntil
 	}

@@ -77,6 +77,7 @@ var meanings = []meaning{
 	{is(syscall.ENOSPC), task.NoRoom, true, "give the volume more room: something else writes to it, too"},
 	{as[*datadir.ExistsError], task.NotEmpty, true, "nothing was changed: restore to a volume that is empty"},
 	{as[*datadir.BusyError], task.InternalFailure, false, "it is tried again when the other process has ended"},
+	{as[*datadir.RunningError], task.MemberFailed, false, "it is tried again when the member has stopped"},
 	{as[*datadir.VersionError], task.WrongVersion, true, ""},
 	{as[*datadir.HashError], task.Corrupt, true, otherBackup},
 	{as[*datadir.SizeError], task.Corrupt, true, otherBackup},

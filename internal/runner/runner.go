@@ -84,8 +84,11 @@ func carryOut(ctx context.Context, order task.Order, in Environment, say *speake
 	}
 	j := job{Order: order, Environment: in, say: say, members: etcd.NewPool()}
 	defer j.members.Keep(owner, nil) // which closes all connections
-	if order.Verb == task.Verify {
+	switch order.Verb {              //nolint:exhaustive // those that need no store
+	case task.Verify:
 		return verify(ctx, j)
+	case task.Rescue:
+		return rescue(ctx, j)
 	}
 	where, err := j.open(ctx)
 	if err != nil {

@@ -30,7 +30,7 @@ func verify(ctx context.Context, j job) (task.Done, error) {
 	if err != nil {
 		return task.Done{}, &trialError{err}
 	}
-	revision, err := j.await(ctx, client)
+	revision, err := j.await(ctx, client, "waiting for etcd to start on the restored data; its answers are compared next")
 	if err != nil {
 		return task.Done{}, &trialError{err}
 	}
@@ -73,7 +73,7 @@ func (e expected) compare(ctx context.Context, client etcd.Client, revision int6
 }
 
 // await waits until etcd answers, and returns its revision.
-func (j job) await(ctx context.Context, client etcd.Client) (revision int64, err error) {
+func (j job) await(ctx context.Context, client etcd.Client, message string) (revision int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startsWithin)
 	defer cancel()
 	for {
@@ -83,7 +83,7 @@ func (j job) await(ctx context.Context, client etcd.Client) (revision int64, err
 		if err == nil {
 			return revision, nil
 		}
-		j.say.progress(0, 0, "waiting for etcd to start on the restored data; its answers are compared next")
+		j.say.progress(0, 0, message)
 		select {
 		case <-ctx.Done():
 			return 0, fmt.Errorf("it does not answer: %w", err)

@@ -60,6 +60,13 @@ type Done struct {
 	Source string    `json:"source,omitempty"` // the member that sent the snapshot
 	Trial  *Trial    `json:"trial,omitempty"`
 	Locked time.Time `json:"locked,omitzero"` // of Backup: until when the store keeps it
+	Log    *Log      `json:"log,omitempty"`   // of Backup, of the volume of a member that does not run
+}
+
+// Log is how far the log of a member goes that does not run.
+type Log struct {
+	Term  uint64 `json:"term"`
+	Index uint64 `json:"index"`
 }
 
 // Checked is what Check found.

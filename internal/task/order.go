@@ -29,6 +29,9 @@ const (
 	Restore Verb = "restore"
 	// Delete removes a backup from a store.
 	Delete Verb = "delete"
+	// Rescue copies the data of a member that does not run, for an etcd that is started on it: the first half of a backup of its volume,
+	// of which Backup is the second.
+	Rescue Verb = "rescue"
 )
 
 // Where a Job's Pod finds what is not in the order. Each is a folder, a key of a Secret is a file in it.
@@ -68,6 +71,7 @@ type Order struct {
 	Trial   *TrialOrder   `json:"trial,omitempty"` // of Unpack and of Verify
 	Restore *RestoreOrder `json:"restore,omitempty"`
 	Delete  *DeleteOrder  `json:"delete,omitempty"`
+	Rescue  *RescueOrder  `json:"rescue,omitempty"`
 }
 
 // Encode is the order as the argument of a Job. The same order is always the same text. It has no dollar sign: the kubelet replaces
@@ -158,7 +162,21 @@ type BackupOrder struct {
 	HashBelow int64 `json:"hashBelow,omitempty"`
 	// Quota of the members, in bytes: an upload that makes the database grow towards it is stopped. 0: it is not known.
 	Quota int64 `json:"quota,omitempty"`
+	// Stopped says that the member is an etcd in the Job's own Pod, which starts on what Rescue has copied of a member that does not run.
+	Stopped bool `json:"stopped,omitempty"`
 }
+
+// RescueOrder is that of Rescue.
+type RescueOrder struct {
+	DataDirectory string `json:"dataDirectory"` // its name on the volume in MemberFolder
+}
+
+// What Rescue leaves below ScratchFolder, beside ScratchData and ScratchFacts: the certificates of the etcd that is started there, and those
+// by which Backup is its root, whatever authentication the data has. They are made for one Pod, which nobody outside of it reaches.
+const (
+	ScratchServer = "server"
+	ScratchClient = "client"
+)
 
 // Member is one that may send a snapshot.
 type Member struct {
@@ -232,6 +250,7 @@ func (o Order) Problem() string {
 		{o.Trial != nil, []Verb{Unpack, Verify}},
 		{o.Restore != nil, []Verb{Restore}},
 		{o.Delete != nil, []Verb{Delete}},
+		{o.Rescue != nil, []Verb{Rescue}},
 	}
 	known := false
 	for _, part := range parts {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -8,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
@@ -155,6 +158,39 @@ func (k *kubeAPIServer) newest() int64 {
 		g.Expect(err).NotTo(HaveOccurred())
 		return version
 	})
+}
+
+// listed are the names of the objects that the API server lists at a resource version.
+func (k *kubeAPIServer) listed(version string) []string {
+	GinkgoHelper()
+	return surely(func(g Gomega) []string {
+		list, err := k.clients.CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{ResourceVersion: version})
+		g.Expect(err).NotTo(HaveOccurred())
+		var all []string
+		for i := range list.Items {
+			all = append(all, list.Items[i].Name)
+		}
+		return all
+	})
+}
+
+// stored are the names of the objects that etcd itself lists.
+func (k *kubeAPIServer) stored(c *v1alpha1.EtcdCluster) []string {
+	GinkgoHelper()
+	const prefix = "/registry/configmaps/default/"
+	var all []string
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		response, err := etcd.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		if err != nil {
+			return err
+		}
+		all = nil
+		for _, pair := range response.Kvs {
+			all = append(all, strings.TrimPrefix(string(pair.Key), prefix))
+		}
+		return nil
+	})
+	return all
 }
 
 // remember starts an informer, as every controller has one, and returns what it knows.

@@ -35,6 +35,22 @@ func underKubernetes() {
 		Expect(kubernetes.newest()).To(BeNumerically(">", newest), "resource versions have not gone back")
 		kubernetes.fill("again", 10)
 		Eventually(func() []string { return names(known.ListKeys()) }).Should(HaveLen(3010))
+		newest = kubernetes.newest()
+
+		changeRestore(er, func(spec *v1alpha1.EtcdRestoreSpec) { spec.Undo = true })
+		reaches(er, v1alpha1.RestoreUndone)
+		settles(c)
+		Eventually(func() []string { return names(known.ListKeys()) }).Should(And(HaveLen(1800), ContainElement("later-0")),
+			"the informer, which has run all the time, has listed what there was before the restore")
+		Expect(kubernetes.newest()).To(BeNumerically(">", newest), "resource versions have not gone back")
+		kubernetes.fill("after", 10)
+		Eventually(func() []string { return names(known.ListKeys()) }).Should(HaveLen(1810))
+		stored := kubernetes.stored(c)
+		Expect(stored).To(HaveLen(1810))
+		for _, version := range []string{"", "0"} { // by etcd, and by the cache of the API server
+			Expect(kubernetes.listed(version)).To(ConsistOf(stored))
+		}
+		Expect(names(known.ListKeys())).To(ConsistOf(stored))
 	})
 }
 

@@ -79,8 +79,8 @@ func restoresInPlace() {
 		Expect(filled(c)).To(Equal(data))
 	})
 
-	It("are undone: the old members come back with what they had", func() {
-		changeRestore(er, func(spec *v1alpha1.EtcdRestoreSpec) { spec.Undo = true })
+	It("are undone at once where nobody watches: the old members come back with what they had", func() {
+		changeRestore(er, func(spec *v1alpha1.EtcdRestoreSpec) { spec.Undo, spec.UndoKeepRevisions = true, true })
 		reaches(er, v1alpha1.RestoreUndone)
 		settles(c)
 		Expect(namesOf(c)).To(Equal(old))

@@ -131,10 +131,13 @@ func (a *app) await(ctx context.Context, k *Kubernetes, name string, want restor
 
 func (a *app) undo() *cobra.Command {
 	want := restored{wait: true}
+	keep := false
 	cmd := &cobra.Command{
 		Use: "undo CLUSTER", Short: "Bring back the data that a restore in place has set aside",
-		Long: "Undo the last restore in place: the volumes that it has set aside come back, and those with the data of the backup\n" +
-			"are set aside. " +
+		Long: "Undo the last restore in place: what is on the volumes that it has set aside is backed up, and restored to new ones above\n" +
+			"all revisions, while the cluster serves on, so that clients that watch list again. It takes about as long as a backup and a\n" +
+			"restore. With --keep-revisions the old members come back at once, and revisions go back: restart every client that\n" +
+			"watches or caches.\n" +
 			"It is possible until those volumes expire: status.undoUntil of the EtcdRestore.\n\n" +
 			"Exit code: 0 the earlier data is served; 1 there is nothing to undo; 2 it failed; 3 not finished in time.",
 		Args: ofOne,
@@ -152,7 +155,9 @@ func (a *app) undo() *cobra.Command {
 			if problem != "" {
 				return errors.New(problem)
 			}
-			if err := a.change(cmd.Context(), k, r, func(s *v1alpha1.EtcdRestoreSpec) { s.Undo = true }); err != nil {
+			if err := a.change(cmd.Context(), k, r, func(s *v1alpha1.EtcdRestoreSpec) {
+				s.Undo, s.UndoKeepRevisions = true, s.UndoKeepRevisions || keep
+			}); err != nil {
 				return err
 			}
 			a.note("%s", progress.Line(progress.Progress{What: "undo of restore " + r.Name, Message: "it is asked for"}))
@@ -160,6 +165,7 @@ func (a *app) undo() *cobra.Command {
 		},
 	}
 	a.waiting(cmd, &want.wait, &want.deadline)
+	cmd.Flags().BoolVar(&keep, "keep-revisions", false, "bring the old members back at once; only where no client watches or caches")
 	return cmd
 }
 

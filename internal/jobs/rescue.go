@@ -1,0 +1,27 @@
+package jobs
+
+import (
+	"path"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// rescued is the etcd that is started on the copied data of a member that does not run. It elects itself, and has its clients show the
+// certificates that were made for this Pod: authentication, if the data has it, knows root by that.
+func rescued(image string) corev1.Container {
+	c := trial(image)
+	server := path.Join(task.ScratchFolder, task.ScratchServer)
+	endpoint := "https://" + task.TrialAddress
+	c.Args = []string{
+		"--name=" + task.TrialMember, "--data-dir=" + path.Join(task.ScratchFolder, task.ScratchData), "--force-new-cluster",
+		"--listen-client-urls=" + endpoint, "--advertise-client-urls=" + endpoint,
+		"--cert-file=" + path.Join(server, "tls.crt"), "--key-file=" + path.Join(server, "tls.key"),
+		"--trusted-ca-file=" + path.Join(server, "ca.crt"), "--client-cert-auth",
+		"--listen-peer-urls=" + task.TrialPeerURL, "--initial-advertise-peer-urls=" + task.TrialPeerURL,
+		"--initial-cluster=" + task.TrialMember + "=" + task.TrialPeerURL,
+		"--quota-backend-bytes=17179869184", "--unsafe-no-fsync=true", "--log-level=warn",
+	}
+	return c
+}

@@ -1,0 +1,108 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/datadir"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// rescue copies the data of a member that does not run, and makes the certificates by which Backup is root of the etcd that is started on
+// the copy: with authentication etcd sends snapshots to nobody else.
+func rescue(ctx context.Context, j job) (task.Done, error) {
+	from := filepath.Join(j.Folders.Member, j.Rescue.DataDirectory)
+	to := filepath.Join(j.Folders.Scratch, task.ScratchData)
+	at, err := datadir.Rescue(ctx, from, to, func(p datadir.Progress) {
+		j.say.progress(p.Read, p.Size, "copying the data of the member; an etcd is started on the copy next")
+	})
+	if err != nil {
+		return task.Done{}, err
+	}
+	if err := j.certify(); err != nil {
+		return task.Done{}, err
+	}
+	text, err := json.Marshal(task.Log{Term: at.Term, Index: at.Index})
+	if err == nil {
+		err = os.WriteFile(j.facts(), text, 0o600)
+	}
+	if err != nil {
+		return task.Done{}, fmt.Errorf("write how far the member's log goes: %w", err)
+	}
+	return task.Done{}, nil
+}
+
+// certifiedFor is longer than a Job may run.
+const certifiedFor = 48 * time.Hour
+
+// certify makes an authority that signs twice, and is forgotten.
+func (j job) certify() error {
+	authority, err := pki.NewCA(rand.Reader, j.Now(), "rescue", certifiedFor)
+	if err != nil {
+		return fmt.Errorf("make certificates: %w", err)
+	}
+	for folder, request := range map[string]pki.Request{
+		task.ScratchServer: {CommonName: "rescue", IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Server: true, Client: true, Lifetime: certifiedFor},
+		task.ScratchClient: {CommonName: "root", Client: true, Lifetime: certifiedFor},
+	} {
+		pair, err := pki.Issue(rand.Reader, j.Now(), authority, request)
+		if err != nil {
+			return fmt.Errorf("make certificates: %w", err)
+		}
+		if err := write(filepath.Join(j.Folders.Scratch, folder), map[string][]byte{
+			"tls.crt": pair.CertPEM, "tls.key": pair.KeyPEM, "ca.crt": authority.CertPEM,
+		}); err != nil {
+			return fmt.Errorf("write certificates: %w", err)
+		}
+	}
+	return nil
+}
+
+func write(folder string, files map[string][]byte) error {
+	err := os.MkdirAll(folder, 0o700)
+	for name, content := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), content, 0o600))
+	}
+	return err
+}
+
+// awaitRescued waits until the etcd in the Job's Pod has elected itself, and has what the log of the member has.
+func (j job) awaitRescued(ctx context.Context) error {
+	if !j.Backup.Stopped {
+		return nil
+	}
+	config, err := j.tls()
+	if err != nil {
+		return &sourceError{"no member can be asked", err}
+	}
+	client, err := j.members.Client(owner, etcd.Target{Address: j.Backup.Members[0].Address, TLS: config})
+	if err != nil {
+		return &sourceError{j.Backup.Members[0].Name, err}
+	}
+	if _, err = j.await(ctx, client, "waiting for etcd to start on the copied data; its snapshot is uploaded next"); err != nil {
+		return &sourceError{j.Backup.Members[0].Name, err}
+	}
+	return nil
+}
+
+// log is how far the log goes of the member that does not run; nil if the backup is of members that do.
+func (j job) log() *task.Log {
+	if !j.Backup.Stopped {
+		return nil
+	}
+	var at task.Log
+	text, err := os.ReadFile(j.facts())
+	if err != nil || json.Unmarshal(text, &at) != nil {
+		return nil // the backup is good, and nobody takes it for the best of several
+	}
+	return &at
+}
