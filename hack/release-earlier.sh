@@ -9,7 +9,6 @@ registry=${1:?release-earlier: in which registry will the images be? Give IMAGE_
 key=$(realpath "${2:?release-earlier: which key signs? Give SIGN_KEY=file, such as cosign.key}")
 platforms=${3:-linux/amd64,linux/arm64}
 prefix=$registry/etcd-operator/etcd-operator
-top=$PWD
 unset REVISION
 
 work=$(mktemp -d)
@@ -17,7 +16,8 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"
 go -C hack/packaging build -o "$work/bin/" ./bundle ./release
 PATH=$work/bin:$PATH
-git() { command git -c safe.directory='*' -C "$top" "$@"; }
+git() { command git -c safe.directory='*' "$@"; }
+repository=$(git rev-parse --show-toplevel) || { echo "release-earlier: the sources of earlier versions are in git, and this is no checkout" >&2; exit 1; }
 
 has_commit() { git cat-file -e "$1^{commit}" 2>/dev/null; }
 
@@ -67,7 +67,7 @@ for folder in $(hack/catalog.sh earlier); do
   echo "==> v$version, from commit $commit"
   sources=$work/v$version
   mkdir "$sources"
-  git archive "$commit" | tar -x -C "$sources"
+  git -C "$repository" archive "$commit" | tar -x -C "$sources"
   build "$sources" "$version" "$commit"
   release same -name=operator "$sources.first" "$sources.second" | tee "$work/same"
   digest=$(awk '{ print $2 }' "$work/same")
