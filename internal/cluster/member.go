@@ -36,6 +36,7 @@ type Member struct {
 
 	// What the member itself says.
 	Answers   bool   // it told its status
+	Slow      bool   // it has taken the connection, and did not answer in time
 	Healthy   bool   // it answered a linearizable read
 	Leader    bool   // the answering members follow it
 	Synced    bool   // a learner that has caught up with the leader

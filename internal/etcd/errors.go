@@ -64,6 +64,41 @@ func IsAway(err error) bool {
 	}
 }
 
+// leaderless are the answers of a member that knows no leader, or whose leader does not get on.
+var leaderless = []error{
+	rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
+}
+
+// IsSlow says whether a member has taken the connection, and did not answer in time: the network between is open.
+func IsSlow(err error) bool {
+	return is(err, rpctypes.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) && !isUnconnected(err)
+}
+
+// isUnconnected says whether gRPC had no connection when the time was up.
+func isUnconnected(err error) bool {
+	words := fmt.Sprint(err)
+	says := func(some string) bool { return strings.Contains(words, some) }
+	return slices.ContainsFunc([]string{"waiting for connections", "LB policy", "balancer error", "i/o timeout"}, says)
+}
+
+// Silence is what was seen of a member that did not answer, in a few words that stay the same; empty if none say it.
+func Silence(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case slices.ContainsFunc(leaderless, func(answer error) bool { return is(err, answer) }):
+		return "it has no leader"
+	case strings.Contains(fmt.Sprint(err), "connection refused"):
+		return "it refuses connections"
+	case isUnconnected(err):
+		return "no connection in time"
+	case IsSlow(err):
+		return "it has taken the connection, and does not answer in time"
+	default:
+		return ""
+	}
+}
+
 // WantsUser says whether etcd did not answer because authentication is enabled, and neither a
 // certificate nor a token says who asked.
 func WantsUser(err error) bool { return is(err, rpctypes.ErrUserEmpty) }

@@ -44,6 +44,7 @@ func (a *Answer) foreign(clusterID string, id uint64) string {
 // note takes down what the member says of itself.
 func (a *Answer) note(m *cluster.Member) {
 	if a.Err != nil {
+		m.Slow = etcd.IsSlow(a.Err)
 		return
 	}
 	m.Answers = true
@@ -102,13 +103,29 @@ func best(answers []*Answer, usable func(*Answer) bool) *Answer {
 
 const locked = cluster.LockedBecause
 
+// silences are what was seen of members that did not answer, by what they were asked.
+func silences(answers []*Answer, failed func(*Answer) error) string {
+	var all []string
+	for _, a := range answers {
+		if seen := etcd.Silence(failed(a)); seen != "" {
+			all = append(all, a.Member+": "+seen)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Sort(all)
+	return " (" + strings.Join(all, "; ") + ")"
+}
+
 // unreadBecause says why nobody tells who leads, and whether etcd keeps that to its users.
 func unreadBecause(answers []*Answer) (because string, isLocked bool) {
-	because = "no member answers"
+	silent := silences(answers, func(a *Answer) error { return a.Err })
+	because = "no member answers" + silent
 	for _, a := range answers {
 		switch {
 		case a.Err == nil:
-			return "the members have no leader", false
+			return "the members have no leader" + silent, false
 		case etcd.WantsUser(a.Err):
 			because, isLocked = locked, true
 		}

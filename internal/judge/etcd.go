@@ -60,7 +60,7 @@ func (j *judgement) noteList(answers []*Answer, led lead) {
 	case j.List != nil:
 		j.v.Unknown = j.list(j.List, true)
 	default:
-		j.v.Unread = "no member answers a linearizable read"
+		j.v.Unread = "no member answers a linearizable read" + silences(answers, func(a *Answer) error { return a.Read })
 		if slices.ContainsFunc(answers, func(a *Answer) bool { return etcd.WantsUser(a.Read) }) { // some tell all comers their status
 			j.v.Unread, j.v.Locked = locked, true
 		}

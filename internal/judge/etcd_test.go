@@ -160,7 +160,7 @@ func TestDeadLeaderIsNotWaitedFor(t *testing.T) {
 	s.stop("a-0")
 	s.twist = func(_ string, status *etcd.Status) { status.LeaderID = 1 }
 	v := s.look()
-	if v.Unread != "the members have no leader" || v.Count(cluster.IsHealthy) > 0 || v.Count(cluster.IsVoter) != 3 {
+	if v.Unread != "the members have no leader (a-0: it refuses connections)" || v.Count(cluster.IsHealthy) > 0 || v.Count(cluster.IsVoter) != 3 {
 		t.Errorf("saw %+v", v)
 	}
 	if reads := s.callsOf("Read"); len(reads) > 0 {
@@ -238,7 +238,7 @@ func TestQuorumLost(t *testing.T) {
 	s := newScene(t)
 	s.stop("a-0", "a-2")
 	v := s.look()
-	if v.Unread != "the members have no leader" || v.Count(cluster.IsVoter) != 3 || v.Count(cluster.IsHealthy) > 0 {
+	if !strings.HasPrefix(v.Unread, "the members have no leader (a-0: it refuses connections; a-2: ") || v.Count(cluster.IsVoter) != 3 || v.Count(cluster.IsHealthy) > 0 {
 		t.Errorf("saw %+v", v)
 	}
 	if m, _ := v.Member("a-1"); !m.Answers || m.Complaint != "" {
@@ -264,7 +264,7 @@ func TestListIsTakenOnlyAfterALinearizableRead(t *testing.T) {
 	}
 	v = s.look()
 	healthy = cluster.Names(v.Select(cluster.IsHealthy))
-	if len(healthy) > 0 || v.Unread != "no member answers a linearizable read" {
+	if len(healthy) > 0 || !strings.HasPrefix(v.Unread, "no member answers a linearizable read (a-0: it has taken the connection, and") {
 		t.Errorf("healthy %v, unread %q", healthy, v.Unread)
 	}
 
@@ -305,7 +305,7 @@ func TestRecordTellsRolesWhenNobodyAnswers(t *testing.T) {
 	s.c.Status.Members = append(s.c.Status.Members,
 		v1alpha1.MemberStatus{Name: "a-3", ID: "1f", Role: v1alpha1.RoleLearner}, v1alpha1.MemberStatus{Name: "a-4", Role: v1alpha1.RoleUnlisted})
 	v := s.look()
-	if v.Unread != "no member answers" || v.Count(cluster.IsVoter, cluster.IsRecorded) != 3 || len(v.Members) != 4 {
+	if !strings.HasPrefix(v.Unread, "no member answers (a-0: it refuses connections; ") || v.Count(cluster.IsVoter, cluster.IsRecorded) != 3 || len(v.Members) != 4 {
 		t.Errorf("saw %+v", v)
 	}
 	if m, _ := v.Member("a-3"); m.Role != cluster.Learner || m.ID != 0x1f || m.Started {

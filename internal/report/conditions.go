@@ -107,6 +107,9 @@ func byQuorum(v cluster.View) metav1.Condition {
 			healthy, voters, quorum.Size(voters), strings.Join(cluster.Names(awaited), ", "))
 	case v.Locked:
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether members serve is not known: %s", v.Unread)
+	case unreachable(v) && v.Count(cluster.IsVoter, isSilent) == v.Count(cluster.IsVoter, isSilent, isSlow):
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "members whose pods are ready take connections of the operator and do "+
+			"not answer in time: %s; look at their logs, at their CPU and at their disks", v.Unread)
 	case unreachable(v):
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "the operator cannot reach members whose pods are ready: %s; "+
 			"check network policies between the operator and port %d", v.Unread, v1alpha1.ClientPort)
@@ -119,9 +122,14 @@ func byQuorum(v cluster.View) metav1.Condition {
 // unreachable says whether a quorum of Pods is ready by the kubelet's word while
 // none answers the operator: then the fault is likely between them.
 func unreachable(v cluster.View) bool {
-	ready := v.Select(cluster.IsVoter, func(m cluster.Member) bool { return m.Pod.Ready && !m.Answers && !cluster.IsForeign(m) })
-	return quorum.Holds(len(ready), v.Count(cluster.IsVoter))
+	return quorum.Holds(v.Count(cluster.IsVoter, isSilent), v.Count(cluster.IsVoter))
 }
+
+// isSilent says whether a member does not answer the operator, although the kubelet says that it is ready.
+func isSilent(m cluster.Member) bool { return m.Pod.Ready && !m.Answers && !cluster.IsForeign(m) }
+
+// isSlow says whether the operator reaches it.
+func isSlow(m cluster.Member) bool { return m.Slow }
 
 func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 	is := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {

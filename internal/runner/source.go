@@ -116,6 +116,9 @@ func (j job) take(ctx context.Context, c candidate) (source, error) {
 	defer cancel()
 	var err error
 	if s.proven, err = c.client.Revision(limited); err != nil {
+		if seen := etcd.Silence(err); seen != "" {
+			err = fmt.Errorf("%s: %w", seen, err)
+		}
 		return source{}, err
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -190,6 +193,8 @@ func rank(all []candidate, clusterID string) (fit []candidate, unfit []error) {
 
 func (c candidate) problem(clusterID string) error {
 	switch {
+	case c.err != nil && etcd.Silence(c.err) != "":
+		return fmt.Errorf("%s: %w", etcd.Silence(c.err), c.err)
 	case c.err != nil:
 		return c.err
 	case clusterID != "" && hexID(c.status.ClusterID) != clusterID:
