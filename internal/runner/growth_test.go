@@ -31,7 +31,7 @@ func TestGrowth(t *testing.T) {
 func TestGrowthIsTheStores(t *testing.T) {
 	s := source{candidate: member(2, 9)}
 	failed := failure(s.blame(&growthError{"m2", growth{131 << 20, 629 << 20, 1 << 30}}))
-	if failed.Reason != task.StoreFailed || failed.Final {
+	if failed.Reason != task.StoreFailed || failed.Final || !strings.HasPrefix(failed.Message, "the store is too slow") {
 		t.Errorf("%+v", failed)
 	}
 	for _, words := range []string{"store is too slow", "m2", "131 MiB to 629 MiB", "quota of 1024 MiB", "raise spec.etcd.quota"} {
