@@ -33,7 +33,7 @@ const (
 // answers there need not be etcd.
 var direct = &http.Client{Transport: &http.Transport{
 	DialContext:     func(ctx context.Context, _, address string) (net.Conn, error) { return dialTCP(ctx, address) },
-	IdleConnTimeout: peerTimeout,
+	IdleConnTimeout: peerTimeout, MaxResponseHeaderBytes: longestHeader,
 }, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // longestMetrics is about ten times what an etcd of many members tells, in bytes.
