@@ -257,7 +257,8 @@ type RestoreStatus struct {
 	// +optional
 	Bump int64 `json:"bump,omitempty"`
 
-	// fromRevision is the revision that the cluster had just before it was brought back in place; 0 if etcd could not be asked and none is known.
+	// fromRevision is the revision that the cluster had just before it was brought back in place; 0 if etcd could not be asked and none is
+	// known.
 	// +optional
 	FromRevision int64 `json:"fromRevision,omitempty"`
 

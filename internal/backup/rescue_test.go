@@ -32,7 +32,8 @@ func TestOrderToRescue(t *testing.T) {
 		t.Fatalf("orders %+v", orders)
 	}
 	o := orders[1].Backup
-	if !o.Stopped || !o.Secure || o.ClusterID != "c7" || len(o.Members) != 1 || o.Members[0].Address != task.TrialAddress || o.Members[0].ID != "" {
+	if !o.Stopped || !o.Secure || o.ClusterID != "c7" || len(o.Members) != 1 || o.Members[0].Address != task.TrialAddress ||
+		o.Members[0].ID != "" {
 		t.Errorf("order %+v", o)
 	}
 	if image := job.Spec.Template.Spec.InitContainers[1].Image; !strings.Contains(image, "3.5.35") {

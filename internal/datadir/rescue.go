@@ -58,22 +58,14 @@ func copyMember(ctx context.Context, from, to string, progress func(Progress)) e
 	var names []string
 	var p Progress
 	for _, folder := range []string{"snap", "wal"} {
-		entries, err := os.ReadDir(filepath.Join(from, "member", folder))
+		found, size, err := partsOf(from, filepath.Join("member", folder))
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(to, "member", folder), 0o700)
+		}
 		if err != nil {
 			return err
 		}
-		if err := os.MkdirAll(filepath.Join(to, "member", folder), 0o700); err != nil {
-			return err
-		}
-		for _, entry := range entries {
-			info, err := entry.Info()
-			if err != nil {
-				return err
-			}
-			if isPart(entry) {
-				names, p.Size = append(names, filepath.Join("member", folder, entry.Name())), p.Size+info.Size()
-			}
-		}
+		names, p.Size = append(names, found...), p.Size+size
 	}
 	for _, name := range names {
 		if err := copyFile(ctx, filepath.Join(from, name), filepath.Join(to, name), &p, progress); err != nil {
@@ -81,6 +73,22 @@ func copyMember(ctx context.Context, from, to string, progress func(Progress)) e
 		}
 	}
 	return nil
+}
+
+// partsOf are the files of a folder that etcd reads, and how many bytes they have.
+func partsOf(from, folder string) (names []string, size int64, err error) {
+	entries, err := os.ReadDir(filepath.Join(from, folder))
+	for _, entry := range entries {
+		if !isPart(entry) {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return nil, 0, err
+		}
+		names, size = append(names, filepath.Join(folder, entry.Name())), size+info.Size()
+	}
+	return names, size, err
 }
 
 // isPart says whether a file is one that etcd reads: not a spare segment of the log, nor what is left of a write.

@@ -39,7 +39,8 @@ func rescue(v View, p *v1alpha1.RestoreStatus) Step {
 		case i < 0:
 			missing[name] = volume.Name
 		case !isOurs(v, &v.Backups[i]) || v.Backups[i].Spec.Volume != volume.Name:
-			return undoing(v, p, fmt.Sprintf("EtcdBackup %s is not of this EtcdRestore: delete it, which leaves what is stored; or, %s", name, instead))
+			return undoing(v, p, fmt.Sprintf("EtcdBackup %s is not of this EtcdRestore: delete it, which leaves what is stored; or, %s",
+				name, instead))
 		case restore.IsComplete(&v.Backups[i]) && v.Backups[i].Status.Log != nil:
 			complete = append(complete, &v.Backups[i])
 		default:
@@ -52,7 +53,8 @@ func rescue(v View, p *v1alpha1.RestoreStatus) Step {
 	case len(missing) > 0:
 		return rescueVolumes(v, p, missing)
 	}
-	return undoing(v, p, fmt.Sprintf("waiting for backups of the volumes of the old members, of which a majority is needed: %s; %s", waits, instead))
+	return undoing(v, p, fmt.Sprintf("waiting for backups of the volumes of the old members, of which a majority is needed: %s; %s",
+		waits, instead))
 }
 
 // compareLogs orders logs as members do that elect one of them.

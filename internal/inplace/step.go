@@ -69,9 +69,14 @@ func (s BackUp) String() string {
 	return what
 }
 func (s Rescue) String() string {
-	return fmt.Sprintf("create EtcdBackups %s of volumes of the old members in store %s",
+	what := fmt.Sprintf("create EtcdBackups %s of volumes of the old members in store %s",
 		strings.Join(slices.Sorted(maps.Keys(s.Volumes)), ", "), s.Store)
+	if len(s.Recipients) > 0 {
+		what += ", encrypted for those of the backup that was restored"
+	}
+	return what
 }
+
 func (s Begin) String() string { return s.What }
 func (s Wait) String() string  { return fmt.Sprintf("%s: %s", s.Status.Phase, s.Status.Message) }
 func (s Done) String() string  { return "done" }

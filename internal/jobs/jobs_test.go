@@ -66,9 +66,11 @@ func TestGolden(t *testing.T) {
 		"backup-auth":  jobs.Backup(backup, onVolume, withAuth, "first-1", order(task.Backup), image),
 		"verify":       jobs.Verify(backup, onVolume, "first-2", trial(task.Unpack), trial(task.Verify), "etcd:v3.6.16", size("300Mi"), image),
 		"verify-large": jobs.Verify(backup, onVolume, "first-2", trial(task.Unpack), trial(task.Verify), "etcd:v3.6.16", size("4Gi"), image),
-		"rescue":       jobs.Rescue(ofVolume, onVolume, example, "first-1", order(task.Rescue), order(task.Backup), "etcd:v3.6.16", size("8Gi"), image),
-		"delete":       jobs.Delete(backup, inS3, "first-3", order(task.Delete), image),
-		"restore":      jobs.Restore(example, onVolume, "example-0", order(task.Restore), image),
+		"rescue": jobs.Rescue(
+			ofVolume, onVolume, example, "first-1", order(task.Rescue), order(task.Backup), "etcd:v3.6.16", size("8Gi"), image,
+		),
+		"delete":  jobs.Delete(backup, inS3, "first-3", order(task.Delete), image),
+		"restore": jobs.Restore(example, onVolume, "example-0", order(task.Restore), image),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := yaml.Marshal(job)

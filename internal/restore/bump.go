@@ -15,8 +15,8 @@ const (
 //
 // Of two restores of one backup, into two clusters or twice into one, the later one begins higher by a million for each second between
 // them, and no etcd makes as many revisions: a client that goes from one of them to the other never finds the revisions of the first again.
-// So the new cluster begins at the time in microseconds, which is above what etcd reaches by itself. Where a revision is higher, because the
-// cluster was restored before or a clock was wrong, it begins above that, by the margin and by the time since the backup.
+// So the new cluster begins at the time in microseconds, which is above what etcd reaches by itself. Where a revision is higher, because
+// the cluster was restored before or a clock was wrong, it begins above that, by the margin and by the time since the backup.
 func Bump(revision, seen int64, began, now time.Time) int64 {
 	highest := min(max(revision, seen, 0), highestKnown)
 	begins := highest + margin

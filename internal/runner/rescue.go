@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -51,7 +50,7 @@ func (j job) certify() error {
 		return fmt.Errorf("make certificates: %w", err)
 	}
 	for folder, request := range map[string]pki.Request{
-		task.ScratchServer: {CommonName: "rescue", IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Server: true, Client: true, Lifetime: certifiedFor},
+		task.ScratchServer: {CommonName: "rescue", IPs: pki.Loopback(), Server: true, Client: true, Lifetime: certifiedFor},
 		task.ScratchClient: {CommonName: "root", Client: true, Lifetime: certifiedFor},
 	} {
 		pair, err := pki.Issue(rand.Reader, j.Now(), authority, request)

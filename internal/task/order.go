@@ -171,8 +171,8 @@ type RescueOrder struct {
 	DataDirectory string `json:"dataDirectory"` // its name on the volume in MemberFolder
 }
 
-// What Rescue leaves below ScratchFolder, beside ScratchData and ScratchFacts: the certificates of the etcd that is started there, and those
-// by which Backup is its root, whatever authentication the data has. They are made for one Pod, which nobody outside of it reaches.
+// What Rescue leaves below ScratchFolder, beside ScratchData and ScratchFacts: the certificates of the etcd that is started there, and
+// those by which Backup is its root, whatever authentication the data has. They are made for one Pod, which nobody outside of it reaches.
 const (
 	ScratchServer = "server"
 	ScratchClient = "client"

@@ -1,0 +1,6 @@
+package pki
+
+import "net"
+
+// Loopback is the address of a server that only its own Pod reaches.
+func Loopback() []net.IP { return []net.IP{net.IPv4(127, 0, 0, 1)} }
