@@ -21,10 +21,17 @@ repository=$(git rev-parse --show-toplevel) || { echo "release-earlier: the sour
 
 has_commit() { git cat-file -e "$1^{commit}" 2>/dev/null; }
 
-# The operator as the tools of its own commit build it, twice. Those of v0.1.0 and v0.2.0 could only push: today's take their place.
+# Whether a commit has a tool that makes what is asked for without a registry. Those of v0.1.0 and v0.2.0 could only push, and that of v0.3.0 wrote
+# only images of several platforms to a folder.
+has_tool() { # folder of the sources
+  [ -d "$1/hack/packaging/images" ] || return 1
+  [[ $platforms == *,* ]] || ! grep -rq 'a layout is made of several platforms' "$1/hack/packaging" --include=*.go
+}
+
+# The operator as the tools of its own commit build it, twice; where they cannot, as today's do.
 build() { # folder of the sources, version, commit
   local tools=$1/hack/packaging layout
-  [ -d "$tools/images" ] || tools=hack/packaging
+  has_tool "$1" || tools=hack/packaging
   go -C "$tools" build -o "$work/bin/images" ./images
   for layout in first second; do
     # The flags of their Makefiles. Later ones take none from outside.
@@ -37,8 +44,8 @@ build() { # folder of the sources, version, commit
 compare() { # folder, version, digest
   local cut
   cut=$(awk -v platforms="$platforms" '$1 == "operator" && $2 == platforms { print $3 }' "$1/digests" 2>/dev/null || true)
-  if [ ! -d "$work/v$2/hack/packaging/images" ]; then
-    echo "NOT bit for bit the image that was cut: its commit has no tool that makes one without a registry, today's made it"
+  if ! has_tool "$work/v$2"; then
+    echo "NOT bit for bit the image that was cut: its commit has no tool that makes one for $platforms without a registry, today's made it"
   elif [ -z "$cut" ]; then
     echo "twice the same, by the tools of its commit; which digest it had when it was cut for $platforms is not known"
   elif [ "$cut" = "$3" ]; then

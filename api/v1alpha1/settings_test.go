@@ -215,7 +215,7 @@ func TestReservedFlags(t *testing.T) {
 			socket-reuse-port socket-reuse-address enable-grpc-gateway`,
 		},
 		{
-			"use spec.tls",
+			"there is no other choice",
 			`cert-file key-file trusted-ca-file client-cert-auth client-cert-file client-key-file client-crl-file
 			client-cert-allowed-hostname peer-cert-file peer-key-file peer-client-cert-auth peer-trusted-ca-file peer-auto-tls
 			peer-crl-file peer-cert-allowed-cn peer-skip-client-san-verification experimental-peer-skip-client-san-verification

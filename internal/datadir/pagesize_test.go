@@ -45,7 +45,9 @@ func ofPages(t *testing.T, size int) []byte {
 	db := must(bolt.Open(path, 0o600, &bolt.Options{PageSize: size, NoFreelistSync: true}))(t)
 	err := db.Update(func(tx *bolt.Tx) error {
 		var err error
-		for _, name := range [][]byte{bucketKey, bucketMeta, bucketCluster, bucketMembers, bucketMembersRemoved, bucketAlarm, bucketAuth, bucketLease} {
+		for _, name := range [][]byte{
+			bucketKey, bucketMeta, bucketCluster, bucketMembers, bucketMembersRemoved, bucketAlarm, bucketAuth, bucketLease,
+		} {
 			_, failed := tx.CreateBucket(name)
 			err = errors.Join(err, failed)
 		}

@@ -72,7 +72,8 @@ func restored(b *testing.B, folder string, m archive.Manifest, member string, ve
 	b.Helper()
 	target := b.TempDir()
 	order := task.Order{Verb: task.Restore, Restore: &task.RestoreOrder{
-		Path: m.Folder().String(), ManifestSHA256: m.SHA256, Verified: verified, DataDirectory: "data", Member: member, Token: "t", Minor: "3.7",
+		Path: m.Folder().String(), ManifestSHA256: m.SHA256, Verified: verified,
+		DataDirectory: "data", Member: member, Token: "t", Minor: "3.7",
 		InitialCluster: map[string]string{member: "http://127.0.0.1:2380"}, Bump: 1000,
 	}}
 	in := runner.Environment{Now: time.Now, Out: io.Discard, Folders: runner.Folders{Volume: folder, Member: target}}
@@ -87,7 +88,8 @@ func archived(b *testing.B, folder, database string) archive.Manifest {
 	defer s.Close() //nolint:errcheck // nothing is kept open
 	content, err := os.ReadFile(database)
 	must(b, err)
-	m, err := archive.Write(b.Context(), listing{s}, bytes.NewReader(snapshotOf(content)), archive.Job{Now: time.Now, Manifest: archive.Manifest{
+	snapshot := bytes.NewReader(snapshotOf(content))
+	m, err := archive.Write(b.Context(), listing{s}, snapshot, archive.Job{Now: time.Now, Manifest: archive.Manifest{
 		ID: "uid-1", Name: "nightly", Namespace: "default", Cluster: archive.Cluster{Name: "example", UID: "u", ClusterID: "c1"},
 		Etcd: archive.Etcd{Version: "3.6.16"}, StartedAt: time.Now(), OperatorVersion: "0.5.0",
 	}})
@@ -128,7 +130,8 @@ func documents(b *testing.B) string {
 	random, secret := rand.NewChaCha8([32]byte{}), make([]byte, 3000)
 	for n := range 105_000 {
 		_, _ = random.Read(secret) // never fails
-		value := fmt.Appendf(nil, `{"kind":"Secret","name":"secret-%d","data":%q,"managedFields":[`, n, base64.StdEncoding.EncodeToString(secret))
+		data := base64.StdEncoding.EncodeToString(secret)
+		value := fmt.Appendf(nil, `{"kind":"Secret","name":"secret-%d","data":%q,"managedFields":[`, n, data)
 		for len(value) < 8000 {
 			value = fmt.Appendf(value, `{"manager":"kubelet","operation":"Update","node":"node-%d","time":"2026-11-%02dT00:00:00Z"},`, n%97, n%28)
 		}

@@ -53,8 +53,8 @@ func (s *slowStore) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestFault96SlowUpload: while a snapshot is read, its member can use no page again. A store so slow that the database takes half of what is
-// left of its quota ends the backup, and not the cluster's writes.
+// TestFault96SlowUpload: while a snapshot is read, its member can use no page again. A store so slow that the database takes half of what
+// is left of its quota ends the backup, and not the cluster's writes.
 func TestFault96SlowUpload(t *testing.T) {
 	t.Parallel()
 	r := newRunning(t, "3.6.16", 1)
@@ -79,7 +79,8 @@ func TestFault96SlowUpload(t *testing.T) {
 	}
 	lines := r.read(&out)
 	failed := lines[len(lines)-1].Failed
-	if failed == nil || failed.Reason != task.StoreFailed || failed.Final || !strings.Contains(failed.Message, "the store is too slow for the writes") {
+	const words = "the store is too slow for the writes"
+	if failed == nil || failed.Reason != task.StoreFailed || failed.Final || !strings.Contains(failed.Message, words) {
 		t.Errorf("%+v", failed)
 	}
 	// What has grown is no reason by itself: the next attempt has its own half.

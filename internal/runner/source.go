@@ -142,7 +142,8 @@ func (j job) take(ctx context.Context, c candidate) (source, error) {
 // not what the member has.
 func (s source) blame(err error) error {
 	switch {
-	case err == nil, as[*store.Error](err), as[*growthError](err), errors.Is(err, archive.ErrWrongRecipient), errors.Is(err, archive.ErrForeign):
+	case err == nil, as[*store.Error](err), as[*growthError](err),
+		errors.Is(err, archive.ErrWrongRecipient), errors.Is(err, archive.ErrForeign):
 		return err
 	default:
 		return &sourceError{s.member.Name, err}
