@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -129,8 +130,12 @@ func (r *EtcdBackup) cluster(ctx context.Context, b *v1alpha1.EtcdBackup, seen *
 	if b.Spec.Found != "" {
 		return nil
 	}
+	var from client.Reader = r.client
+	if b.Status.Path == "" {
+		from = r.tasks.live // a cache that is behind would hide what the store has of this name
+	}
 	var all v1alpha1.EtcdBackupList
-	if err := r.client.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
+	if err := from.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdBackups: %w", err)
 	}
 	seen.Others = all.Items
@@ -202,6 +207,9 @@ func (r *EtcdBackup) act(ctx context.Context, seen backup.Seen, view backup.View
 	case backup.AddFinalizer:
 		controllerutil.AddFinalizer(b, v1alpha1.FinalizerBackup)
 		return wrapped("add finalizer", r.client.Update(ctx, b, client.FieldOwner(v1alpha1.FieldOwner)))
+	case backup.Mark:
+		metav1.SetMetaDataAnnotation(&b.ObjectMeta, v1alpha1.AnnotationUpload, s.Upload)
+		return wrapped("mark EtcdBackup", r.client.Update(ctx, b, client.FieldOwner(v1alpha1.FieldOwner)))
 	case backup.RemoveFinalizer:
 		controllerutil.RemoveFinalizer(b, v1alpha1.FinalizerBackup)
 		if err := r.client.Update(ctx, b, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {

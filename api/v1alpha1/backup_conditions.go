@@ -12,6 +12,10 @@ const (
 	ReasonNotListed = "NotListed"
 	// ReasonUnusable: what was found in the store cannot be restored; the message says why.
 	ReasonUnusable = "Unusable"
+	// ReasonContentGone: the whole list of the store does not have the backup any more. It can be neither restored nor verified.
+	ReasonContentGone = "ContentGone"
+	// ReasonBackupExists: the store has a backup of this name already, of another EtcdCluster, or several.
+	ReasonBackupExists = "BackupExists"
 	// ReasonNoStoreNamed: neither the EtcdBackup nor its cluster names a store.
 	ReasonNoStoreNamed = "NoStoreNamed"
 	// ReasonStoreMissing: the EtcdBackupStore does not exist.

@@ -36,6 +36,12 @@ const (
 	// AnnotationFound holds, on an EtcdBackup with spec.found, what the list of the store says of it, as
 	// JSON. Whoever lists the store writes it, and whoever drives the EtcdBackup copies it into the status.
 	AnnotationFound = "etcd-operator.dev/found"
+	// AnnotationGone holds, on an EtcdBackup that was made, why what it stands for is not in its store any more. Whoever lists the
+	// store writes it, and takes it away when the backup is there again.
+	AnnotationGone = "etcd-operator.dev/gone"
+	// AnnotationUpload holds, on an EtcdBackup that was made, the name of its folder in the store: the UID that the object had
+	// then. A backup tool puts the object back with another UID: by this it stands for the same backup again.
+	AnnotationUpload = "etcd-operator.dev/upload"
 	// AnnotationAsked holds, on a Job that looks at a store, what was known when it was asked: of which
 	// spec and which keys its answer is.
 	AnnotationAsked = "etcd-operator.dev/asked"

@@ -150,7 +150,7 @@ const (
 	BackupVerifying BackupPhase = "Verifying"
 	// BackupComplete is in the store.
 	BackupComplete BackupPhase = "Complete"
-	// BackupFailed could not be written, and is not tried again.
+	// BackupFailed could not be written, or is not in its store any more, and is not tried again.
 	BackupFailed BackupPhase = "Failed"
 	// BackupDeleting is being removed from the store.
 	BackupDeleting BackupPhase = "Deleting"

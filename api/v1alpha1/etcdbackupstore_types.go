@@ -9,6 +9,8 @@ import (
 // a bucket, a container of blobs, or a volume. The operator keeps no key of it: what
 // touches the store runs in Jobs of its namespace.
 //
+// Where it is (bucket, prefix, endpoint and the like) cannot be changed after it was used once.
+//
 // In a fresh Kubernetes a store is enough to see the backups that lie in it, as
 // EtcdBackups.
 //
@@ -24,6 +26,10 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +operator-sdk:csv:customresourcedefinitions:displayName="etcd Backup Store",resources={{Job,v1},{Pod,v1},{Event,v1}},order=3
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.triedAt) || !has(self.spec.s3) || !has(oldSelf.spec.s3) || (self.spec.s3.bucket == oldSelf.spec.s3.bucket && has(self.spec.s3.prefix) == has(oldSelf.spec.s3.prefix) && (!has(self.spec.s3.prefix) || self.spec.s3.prefix == oldSelf.spec.s3.prefix) && has(self.spec.s3.endpoint) == has(oldSelf.spec.s3.endpoint) && (!has(self.spec.s3.endpoint) || self.spec.s3.endpoint == oldSelf.spec.s3.endpoint))",message="bucket, prefix and endpoint cannot be changed after the store was used, or its EtcdBackups would stand for what is not there: create another EtcdBackupStore"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.triedAt) || !has(self.spec.gcs) || !has(oldSelf.spec.gcs) || (self.spec.gcs.bucket == oldSelf.spec.gcs.bucket && has(self.spec.gcs.prefix) == has(oldSelf.spec.gcs.prefix) && (!has(self.spec.gcs.prefix) || self.spec.gcs.prefix == oldSelf.spec.gcs.prefix) && has(self.spec.gcs.endpoint) == has(oldSelf.spec.gcs.endpoint) && (!has(self.spec.gcs.endpoint) || self.spec.gcs.endpoint == oldSelf.spec.gcs.endpoint))",message="bucket, prefix and endpoint cannot be changed after the store was used, or its EtcdBackups would stand for what is not there: create another EtcdBackupStore"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.triedAt) || !has(self.spec.azure) || !has(oldSelf.spec.azure) || (self.spec.azure.account == oldSelf.spec.azure.account && self.spec.azure.container == oldSelf.spec.azure.container && has(self.spec.azure.prefix) == has(oldSelf.spec.azure.prefix) && (!has(self.spec.azure.prefix) || self.spec.azure.prefix == oldSelf.spec.azure.prefix) && has(self.spec.azure.endpoint) == has(oldSelf.spec.azure.endpoint) && (!has(self.spec.azure.endpoint) || self.spec.azure.endpoint == oldSelf.spec.azure.endpoint))",message="account, container, prefix and endpoint cannot be changed after the store was used, or its EtcdBackups would stand for what is not there: create another EtcdBackupStore"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.triedAt) || !has(self.spec.volume) || !has(oldSelf.spec.volume) || (self.spec.volume.claim == oldSelf.spec.volume.claim && has(self.spec.volume.path) == has(oldSelf.spec.volume.path) && (!has(self.spec.volume.path) || self.spec.volume.path == oldSelf.spec.volume.path))",message="claim and path cannot be changed after the store was used, or its EtcdBackups would stand for what is not there: create another EtcdBackupStore"
 type EtcdBackupStore struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -29,7 +29,7 @@ func retain(v View) Step {
 		return nil
 	case !v.deletes():
 		return RemoveFinalizer{Because: "deletionPolicy is Retain: what is stored stays"}
-	case !v.isFound() && v.Status.Path == "":
+	case !v.isFound() && v.Status.Path == "" && !v.isPutBack():
 		return RemoveFinalizer{Because: "nothing of it was ever stored"}
 	default:
 		return nil

@@ -19,7 +19,7 @@ type Event struct {
 }
 
 // Events are what happened between two statuses: one for the step if it has succeeded and changes something, one when the
-// backup comes to wait for something else, and one when its deletion begins.
+// backup comes to wait for something else, one when it is gone from the store, and one when its deletion begins.
 func Events(before, after v1alpha1.EtcdBackupStatus, step Step, err error) []Event {
 	var events []Event
 	if about := KindOf(step); about.Event != "" && err == nil {
@@ -29,6 +29,10 @@ func Events(before, after v1alpha1.EtcdBackupStatus, step Step, err error) []Eve
 		if c := turned(before, after, v1alpha1.ConditionComplete); c != nil {
 			events = append(events, Event{corev1.EventTypeNormal, c.Reason, "Wait", c.Message})
 		}
+	}
+	c := turned(before, after, v1alpha1.ConditionComplete)
+	if c != nil && c.Reason == v1alpha1.ReasonContentGone && after.Phase == v1alpha1.BackupFailed {
+		events = append(events, Event{corev1.EventTypeWarning, "BackupGone", "List", c.Message})
 	}
 	if _, goes := step.(RemoveFinalizer); !goes && after.Phase == v1alpha1.BackupDeleting && before.Phase != after.Phase {
 		events = append(events, Event{corev1.EventTypeNormal, "DeletionBegun", "Delete", deletion(after, step)})
@@ -52,7 +56,7 @@ func said(step Step) string {
 		return s.What
 	case RemoveFinalizer:
 		return s.Because
-	case CreateJob, DeleteJob, AddFinalizer, Wait, Refuse, Done:
+	case CreateJob, DeleteJob, AddFinalizer, Mark, Wait, Refuse, Done:
 	}
 	return step.String()
 }

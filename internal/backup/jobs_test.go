@@ -59,7 +59,7 @@ func TestFolderOfItsOwn(t *testing.T) {
 		}
 		seen[path] = true
 		w.finish(0, locked)
-		for range 6 {
+		for range 7 {
 			step, _ := backup.Next(w.view())
 			w.obey(step)
 			w.passRetry()

@@ -89,10 +89,15 @@ func Look(seen Seen) View {
 		Created: b.CreationTimestamp.Time, Deleting: b.DeletionTimestamp != nil,
 		HasFinalizer: slices.Contains(b.Finalizers, v1alpha1.FinalizerBackup),
 		Scheduled:    b.Labels[v1alpha1.LabelScheduled] != "",
+		Upload:       b.Annotations[v1alpha1.AnnotationUpload],
 		Request:      b.Annotations[v1alpha1.AnnotationVerifyOnce],
 		Spec:         b.Spec, Status: b.Status,
 		Volume: volumeOf(seen), Listed: listing(b), Store: storeOf(seen), Cluster: clusterOf(seen), Job: jobOf(seen), Now: seen.Now,
 	}
+	if b.Spec.Found == "" {
+		v.Gone = b.Annotations[v1alpha1.AnnotationGone]
+	}
+	v.Again = again(b, v.Store.Name, seen.Others)
 	if b.Spec.Encryption != nil {
 		v.Recipients = b.Spec.Encryption.Recipients
 	}
@@ -173,7 +178,9 @@ func clusterOf(seen Seen) Cluster {
 func lastVerified(all []v1alpha1.EtcdBackup, uid string) time.Time {
 	var verified []*v1alpha1.EtcdBackup
 	for i := range all {
-		if b := &all[i]; b.Status.Verified != nil && b.Status.StartedAt != nil && b.Status.ClusterUID == uid {
+		b := &all[i]
+		isThere := !meta.IsStatusConditionFalse(b.Status.Conditions, v1alpha1.ConditionComplete)
+		if isThere && b.Status.Verified != nil && b.Status.StartedAt != nil && b.Status.ClusterUID == uid {
 			verified = append(verified, b)
 		}
 	}

@@ -1,6 +1,8 @@
 package backup_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -208,5 +210,44 @@ func TestListingThatCannotBeRead(t *testing.T) {
 	s.Backup.Annotations[v1alpha1.AnnotationFound] = `{"path":"v1/x","backup":{"revision":7}}`
 	if l := backup.Look(s).Listed; l == nil || l.Problem != "" || l.Backup.Revision != 7 {
 		t.Errorf("listed %+v", l)
+	}
+}
+
+// TestSameBackup: what the list of a store has is of this EtcdBackup by its folder, or by its name; of one that a schedule has made only if the
+// schedule was that of the same cluster. Two Kubernetes have schedules for the same time in one bucket.
+func TestSameBackup(t *testing.T) {
+	for about, c := range map[string]struct {
+		upload, madeFor string
+		facts           task.Facts
+		path, store     string
+		path2           string // of the status
+		want            int
+	}{
+		"by name":                  {facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, want: 1},
+		"in another store":         {facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, store: "other"},
+		"another namespace":        {facts: task.Facts{Name: "b", Namespace: "other", Cluster: "a"}},
+		"another cluster":          {facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "other"}},
+		"another name":             {facts: task.Facts{Name: "other", Namespace: "ns", Cluster: "a"}},
+		"by its folder":            {upload: "old", path: "v1/ns/a/old", want: 1},
+		"another folder":           {upload: "old", path: "v1/ns/a/older"},
+		"its own":                  {path: "v1/ns/a/b-uid", facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a"}},
+		"of the same schedule":     {madeFor: "c-uid", facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "c-uid"}, want: 1},
+		"of another schedule":      {madeFor: "c-uid", facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "blue"}},
+		"something is written yet": {facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, path2: "v1/ns/a/b-uid"},
+	} {
+		s := seen()
+		s.Backup.Annotations = map[string]string{v1alpha1.AnnotationUpload: c.upload, v1alpha1.AnnotationClusterUID: c.madeFor}
+		s.Backup.Spec.Store, s.Backup.Status.Path, s.Backup.Status.Store = "offsite", c.path2, "offsite"
+		s.Backup.Name, s.Backup.Namespace, s.Backup.UID, s.Backup.Spec.Cluster = "b", "ns", "b-uid", "a"
+		text, err := json.Marshal(task.Found{Path: cmp.Or(c.path, "v1/ns/a/old"), Backup: c.facts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := v1alpha1.EtcdBackup{Spec: v1alpha1.EtcdBackupSpec{Store: cmp.Or(c.store, "offsite"), Found: "x"}}
+		o.Annotations = map[string]string{v1alpha1.AnnotationFound: string(text)}
+		s.Others = []v1alpha1.EtcdBackup{o, {}}
+		if got := len(backup.Look(s).Again); got != c.want {
+			t.Errorf("%s: %d", about, got)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package backup_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ import (
 //
 //	trial=BOOL, policy=DELETION, scheduled, recipients, decryption, verify-policy=POLICY, verified-today   what is wanted
 //	found, listed (PROBLEM), replaced (by another backup), foreign (=replaced, renamed)   it lies in the store already, what the list says
+//	gone (WHY)   the list of the store does not have what was written
+//	unmarked, put-back=ID, again=ID (UID of its cluster)   the object was put back by a backup tool, what the store has of its name
 //	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|locked|well   what there is
 //	write|verify|delete=succeeds|fails|refuses|disproves|locked|silent|vanishes|replaced|hangs (WORDS)   how the next Job ends
 //	lock=DURATION   object lock of the store
@@ -54,7 +57,7 @@ type story struct {
 }
 
 // ofEveryJob are the rules that every Job has.
-var ofEveryJob = []string{"create the job", "know the job", "wait for the job", "delete the ended job", "forget the job"}
+var ofEveryJob = []string{"mark the upload", "create the job", "know the job", "wait for the job", "delete the ended job", "forget the job"}
 
 var ends = map[string]end{
 	"succeeds": succeeds, "fails": fails, "refuses": refuses, "disproves": disproves, "locked": locked, "silent": silent, "replaced": stranger,
@@ -104,6 +107,16 @@ func (s *story) set(key, value, words string) {
 		if value == "replaced" {
 			v.Listed.Backup.Stored = 2 << 20
 		}
+	case "put-back":
+		v.Upload = value
+	case "gone":
+		v.Gone = strings.TrimSpace(value + " " + words)
+	case "unmarked":
+		v.Upload = ""
+	case "again":
+		f := listed("")
+		f.Path, f.Backup.ClusterUID = "v1/ns/a/"+value, cmp.Or(words, "c-uid")
+		v.Again = append(v.Again, *f)
 	case "scheduled":
 		v.Scheduled = true
 	case "verify-policy":

@@ -53,6 +53,8 @@ func phase(v View) v1alpha1.BackupPhase {
 	switch {
 	case v.Deleting && v.deletes():
 		return v1alpha1.BackupDeleting
+	case v.isGone():
+		return v1alpha1.BackupFailed
 	case v.IsComplete() && v.isTrialWanted():
 		return v1alpha1.BackupVerifying
 	case v.IsComplete():
@@ -99,6 +101,8 @@ func complete(v View, step Step, err error) metav1.Condition {
 	job := v.Status.Job
 	reason, why := waiting(step, Backup)
 	switch {
+	case v.isGone():
+		return is(metav1.ConditionFalse, v1alpha1.ReasonContentGone, v.Gone+": it cannot be restored; it is Complete again when the store has it again")
 	case v.IsComplete() && v.isFound():
 		return is(metav1.ConditionTrue, v1alpha1.ReasonFound, stored(v.Status))
 	case v.IsComplete():
@@ -165,6 +169,8 @@ func verified(v View, step Step, err error) metav1.Condition {
 	}
 	trial := v.Status.Trial
 	switch {
+	case v.isGone():
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonContentGone, "what was verified is not in the store any more: "+v.Gone)
 	case !v.IsComplete():
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonNotComplete, "there is nothing to verify yet")
 	case trial != nil && trial.Reason != "":

@@ -49,6 +49,8 @@ type (
 		Event   string
 		Warns   bool
 	}
+	// Mark puts the name of the folder in the store on the object.
+	Mark struct{ Upload string }
 	// Wait changes nothing until something outside changes. For completes the sentence "waiting for".
 	Wait struct {
 		Task   string // that waits; empty: none
@@ -68,6 +70,7 @@ func (s CreateJob) about() Kind       { return Kind{Event: s.Task + "Started"} }
 func (s DeleteJob) about() Kind       { return Kind{} }
 func (s AddFinalizer) about() Kind    { return Kind{} }
 func (s RemoveFinalizer) about() Kind { return Kind{Event: s.Event, Warns: s.Warns} }
+func (s Mark) about() Kind            { return Kind{} }
 func (s Wait) about() Kind            { return Kind{Rests: true, Until: s.Until, Soon: s.Soon} }
 func (s Refuse) about() Kind          { return Kind{Rests: true} }
 func (s Done) about() Kind            { return Kind{Rests: true} }
@@ -78,6 +81,7 @@ func (s CreateJob) String() string { return fmt.Sprintf("create job %s (%s)", s.
 func (s DeleteJob) String() string       { return fmt.Sprintf("delete job %s: %s", s.Name, s.Because) }
 func (s AddFinalizer) String() string    { return "add the finalizer" }
 func (s RemoveFinalizer) String() string { return "let the object go: " + s.Because }
+func (s Mark) String() string            { return "put the name of the folder " + s.Upload + " on the object" }
 func (s Wait) String() string            { return "wait for " + s.For }
 func (s Refuse) String() string          { return "refuse: " + s.Because }
 func (s Done) String() string            { return "done" }

@@ -23,12 +23,15 @@ type View struct {
 	Deleting     bool
 	HasFinalizer bool   // ours: the object stays until what is stored is deleted
 	Scheduled    bool   // the schedule of a cluster has made it: another one follows if it fails
+	Upload       string // name of the folder that an object of this name was written to, by the annotation; empty: none
 	Request      string // value of the annotation that asks for another trial; empty: none
 
 	Spec   v1alpha1.EtcdBackupSpec
 	Status v1alpha1.EtcdBackupStatus
 
-	Listed  *task.Found // what the list of the store says of a backup that was found; nil: nothing yet
+	Gone    string       // why what was written is not in the store any more; empty: for all that is known it is there
+	Again   []task.Found // what the list of the store has of this name, before anything is written
+	Listed  *task.Found  // what the list of the store says of a backup that was found; nil: nothing yet
 	Store   Store
 	Cluster Cluster
 	Volume  Volume // that is backed up instead of what the cluster serves; without a Name none is
@@ -130,6 +133,8 @@ func (v View) path() string {
 		return v.Spec.Found
 	case v.Status.Path != "":
 		return v.Status.Path
+	case v.isPutBack():
+		return v.folder(v.Upload)
 	default:
 		return v.folder(v.UID)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
+	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
 // TestWalk goes every way that one EtcdBackup can take: at each moment the operator takes its step, or dies before or after it,
@@ -57,6 +58,7 @@ func starts() []namedWorld {
 		all = append(all, namedWorld{name, w})
 	}
 	add("a person's", func(*world) {})
+	add("not marked", func(w *world) { w.v.Upload = "" })
 	add("of a schedule", func(w *world) { w.v.Scheduled = true })
 	add("to be deleted with what is stored", func(w *world) { w.v.Spec.DeletionPolicy = v1alpha1.DeleteBackup })
 	add("encrypted", func(w *world) { w.v.Recipients = []string{"age1x"} })
@@ -64,6 +66,11 @@ func starts() []namedWorld {
 	add("found", func(w *world) {
 		w.v.Spec.Cluster, w.v.Spec.Found, w.v.Cluster, w.stored = "", "v1/old/a/u", backup.Cluster{}, whole
 		w.v.Listed = listed("")
+	})
+	add("put back", func(w *world) {
+		w.v.Upload, w.stored = "old", whole
+		w.v.Again = []task.Found{*listed("")}
+		w.v.Again[0].Path = "v1/ns/a/old"
 	})
 	add("locked by the store", func(w *world) { w.v.Spec.DeletionPolicy, w.lock = v1alpha1.DeleteBackup, 24*time.Hour })
 	return all
@@ -125,7 +132,7 @@ func violation(before, after *world, step backup.Step) string {
 		if before.v.Deleting && before.v.Spec.DeletionPolicy == v1alpha1.DeleteBackup && before.stored != nothing && before.v.Store.Exists {
 			return "an object goes whose deletionPolicy is Delete, and what is stored stays"
 		}
-	case backup.Record, backup.AddFinalizer, backup.Wait, backup.Refuse, backup.Done:
+	case backup.Record, backup.AddFinalizer, backup.Mark, backup.Wait, backup.Refuse, backup.Done:
 	}
 	switch {
 	case was.Job != nil && is.Job == nil && before.view().Job.Exists && before.view().Job.Owned && before.view().Job.UID == was.Job.UID:
@@ -277,6 +284,8 @@ func (w *world) passLock() {
 // A moment is what matters of a world: neither numbers that only grow, nor words.
 type moment struct {
 	deleting, finalizer, request, policy, late, lateTrial bool
+	upload, gone                                          string
+	again                                                 int
 	listed                                                int
 	exists, ready, hibernated                             bool
 	stored                                                content
@@ -295,7 +304,7 @@ func (w *world) moment() moment {
 		deleting: w.v.Deleting, finalizer: w.v.HasFinalizer, request: w.v.Request != "", policy: w.v.Spec.DeletionPolicy == v1alpha1.DeleteBackup,
 		late: w.v.Created.Before(start), lateTrial: s.FinishedAt != nil && s.FinishedAt.Time.Before(start.Add(-2*time.Hour)),
 		exists: w.v.Store.Exists, ready: w.v.Store.Ready, hibernated: w.v.Cluster.Hibernated, stored: w.stored,
-		verified: s.Verified != nil, luck: w.luck,
+		upload: w.v.Upload, gone: w.v.Gone, again: len(w.v.Again), verified: s.Verified != nil, luck: w.luck,
 		retry: s.RetryAt != nil && s.RetryAt.After(start), locked: s.LockedUntil != nil && s.LockedUntil.After(start),
 		path: s.Path != "", sha: s.ManifestSHA256 != "", trial: ptr.Deref(s.Trial, v1alpha1.BackupTrial{}),
 	}

@@ -63,7 +63,7 @@ const (
 
 func newWorld() *world {
 	return &world{v: backup.View{
-		Name: "b", Namespace: "ns", UID: "11111111-2222", Created: start, Now: start,
+		Name: "b", Namespace: "ns", UID: "11111111-2222", Upload: "11111111-2222", Created: start, Now: start,
 		Spec:    v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "offsite", DeletionPolicy: v1alpha1.RetainBackup},
 		Store:   backup.Store{Name: "offsite", Exists: true, Ready: true},
 		Cluster: backup.Cluster{Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3},
@@ -156,6 +156,8 @@ func (w *world) obey(step backup.Step) {
 		w.jobs = slices.DeleteFunc(w.jobs, func(j job) bool { return j.uid == s.UID })
 	case backup.AddFinalizer:
 		w.v.HasFinalizer = true
+	case backup.Mark:
+		w.v.Upload = s.Upload
 	case backup.RemoveFinalizer:
 		w.v.HasFinalizer = false
 		w.gone = w.v.Deleting && !w.held

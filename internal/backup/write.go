@@ -149,6 +149,16 @@ func giveUp(v View) Step {
 	return Refuse{Reason: v.Status.Failure.Reason, Because: v.Status.Failure.Message}
 }
 
+// isGone says whether the backup was written, and is not in the store any more.
+func (v View) isGone() bool { return v.IsComplete() && v.Gone != "" }
+
+func leaveGone(v View) Step {
+	if !v.isGone() {
+		return nil
+	}
+	return Refuse{Reason: v1alpha1.ReasonContentGone, Because: v.Gone}
+}
+
 func giveUpInTime(v View) Step {
 	if v.IsComplete() || v.isFound() || !v.Scheduled || v.Now.Before(v.deadline(v.Created)) {
 		return nil

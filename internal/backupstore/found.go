@@ -58,6 +58,8 @@ func list(v View, found []task.Found, total int) listing {
 	for i := range v.Backups {
 		if b := &v.Backups[i]; v.wasFound(b) && b.DeletionTimestamp.IsZero() {
 			l.compare(b)
+		} else if l.lost == 0 && v.wasStored(b) {
+			l.look(b)
 		}
 	}
 	return l

@@ -112,6 +112,8 @@ func (s *story) put(path, words string) {
 			f.Backup.Name = value
 		case "reason":
 			f.Backup.Reason = value
+		case "sha256":
+			f.Backup.ManifestSHA256 = value
 		case "problem":
 			f.Problem = value
 		case "program":
@@ -257,6 +259,9 @@ func (s *story) stand(wait backupstore.Wait) {
 	for _, b := range s.v.Backups {
 		if b.Spec.Found != "" {
 			fmt.Fprintf(&s.out, "  %s stands for %s\n", b.Name, b.Spec.Found)
+		}
+		if gone := b.Annotations[v1alpha1.AnnotationGone]; gone != "" {
+			fmt.Fprintf(&s.out, "  %s is gone: %s\n", b.Name, gone)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -113,6 +114,13 @@ func (w *world) apply(s backupstore.Record) {
 }
 
 func (w *world) touch(b v1alpha1.EtcdBackup) {
+	if was := w.v.Backups[w.find(b.Name)].DeepCopy(); b.Spec.Found == "" && b.Status.Store == "offsite" {
+		was.Annotations, b.Annotations = nil, nil
+		if !equality.Semantic.DeepEqual(*was, b) {
+			w.complain("of EtcdBackup %s more is changed than what the store says of it", b.Name)
+		}
+		return
+	}
 	if b.Spec.Found == "" || b.Spec.Store != "offsite" {
 		w.complain("EtcdBackup %s, which was not found in this store, is changed or deleted", b.Name)
 	}
@@ -187,7 +195,7 @@ func pathOf(name string) string { return "v1/ns/a/" + name }
 // complete ends the Job of an own backup.
 func (w *world) complete(name string) {
 	b := &w.v.Backups[w.find(name)]
-	b.Status.Job, b.Status.Path = nil, pathOf(name)
+	b.Status.Job, b.Status.Path, b.Status.ManifestSHA256 = nil, pathOf(name), "sum"
 	meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
 		Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue, Reason: "Written", LastTransitionTime: metav1.NewTime(w.v.Now),
 	})

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
@@ -96,6 +97,10 @@ func (j job) describe(ctx context.Context, entry archive.Entry) (task.Found, err
 	m, err := archive.ReadManifest(ctx, j.where, entry.Folder)
 	found := task.Found{Path: entry.Folder.String(), Backup: factsOf(m)}
 	switch {
+	case err == nil && (entry.Objects <= len(m.Parts) || entry.Bytes < m.StoredBytes):
+		found.Problem = fmt.Sprintf("parts of it are missing: its manifest names %d parts of %d bytes, and %d objects of %d bytes lie there; "+
+			"restore another backup", len(m.Parts), m.StoredBytes, entry.Objects, entry.Bytes)
+		return found, nil
 	case err == nil:
 		if f := &found.Backup; f.StartedAt.After(j.Now()) && !entry.Newest.After(j.Now()) {
 			f.StartedAt = entry.Newest // the node that wrote it had a wrong clock

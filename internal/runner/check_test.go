@@ -91,6 +91,23 @@ func TestManyBackups(t *testing.T) {
 	}
 }
 
+// TestPartsThatAreGone: a manifest alone is no backup, and a list shows that.
+func TestPartsThatAreGone(t *testing.T) {
+	w := newWorld(t)
+	m := w.backedUp("uid-1", database(t, 2000), nil)
+	w.backedUp("uid-2", database(t, 2000), nil)
+	if len(m.Parts) < 2 {
+		t.Fatalf("%d parts", len(m.Parts))
+	}
+	must(t, os.Remove(w.file("v1/default/example/uid-1/"+m.Parts[1].Name)))
+	must(t, os.Truncate(w.file("v1/default/example/uid-2/"+m.Parts[0].Name), 1))
+	for _, line := range w.says(check(task.CheckOrder{}))[:2] {
+		if !strings.Contains(line.Found.Problem, "parts of it are missing") {
+			t.Errorf("%+v", line.Found)
+		}
+	}
+}
+
 // TestManifestOfTheFuture: what a node with a wrong clock has written was begun when the store has it from, if that clock is right.
 func TestManifestOfTheFuture(t *testing.T) {
 	w := newWorld(t)

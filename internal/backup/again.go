@@ -1,0 +1,107 @@
+package backup
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/archive"
+	"github.com/etcd-operator/etcd-operator/internal/task"
+)
+
+// A backup tool puts an EtcdBackup back with its name, labels and annotations, but with another UID and without its status. Its backup is in
+// the store already: a new one under the old name would hold today's data.
+
+// listAgain is how often it is read whether the list of a store has what an EtcdBackup had before it was put back: no watch tells.
+const listAgain = time.Minute
+
+// again are the backups in the list of the store that may be the one of this EtcdBackup: by the folder that it was written to, or by its name.
+func again(b *v1alpha1.EtcdBackup, store string, all []v1alpha1.EtcdBackup) (found []task.Found) {
+	if b.Spec.Found != "" || b.Status.Path != "" {
+		return nil
+	}
+	for i := range all {
+		f := listing(&all[i])
+		if f != nil && all[i].Spec.Store == store && isOf(b, *f) {
+			found = append(found, *f)
+		}
+	}
+	return found
+}
+
+func isOf(b *v1alpha1.EtcdBackup, f task.Found) bool {
+	if upload := b.Annotations[v1alpha1.AnnotationUpload]; upload != "" && f.Path == folderOf(b, upload) {
+		return true
+	}
+	facts, madeFor := f.Backup, b.Annotations[v1alpha1.AnnotationClusterUID]
+	return f.Path != folderOf(b, string(b.UID)) && facts.Name == b.Name && facts.Namespace == b.Namespace && facts.Cluster == b.Spec.Cluster &&
+		(madeFor == "" || madeFor == facts.ClusterUID)
+}
+
+func folderOf(b *v1alpha1.EtcdBackup, id string) string {
+	return archive.Folder{Namespace: b.Namespace, Cluster: b.Spec.Cluster, ID: id}.String()
+}
+
+// isPutBack says whether an object of another UID has had the backup made.
+func (v View) isPutBack() bool { return v.Upload != "" && !strings.HasPrefix(v.Upload, v.UID) }
+
+func findAgain(v View) Step {
+	if v.isFound() || v.IsComplete() || v.Status.Path != "" || !v.Store.Ready {
+		return nil
+	}
+	if v.isPutBack() {
+		return v.findUpload()
+	}
+	switch {
+	case len(v.Again) == 0:
+		return nil
+	case len(v.Again) == 1 && v.Again[0].Backup.ClusterUID == v.Cluster.UID:
+		return v.foundAgain(v.Again[0])
+	}
+	f := v.Again[0]
+	return v.unusable(v1alpha1.ReasonBackupExists, fmt.Sprintf("EtcdBackupStore %s has a backup of this name already, of EtcdCluster %s of UID %s, at %s: "+
+		"a restore by this name must not bring other data", v.Store.Name, f.Backup.Cluster, f.Backup.ClusterUID, f.Path))
+}
+
+// findUpload is about an object that was put back: it stands for the folder that it had, and for no other.
+func (v View) findUpload() Step {
+	for _, f := range v.Again {
+		if f.Path == v.folder(v.Upload) {
+			return v.foundAgain(f)
+		}
+	}
+	return Wait{
+		Task: Backup, Reason: v1alpha1.ReasonContentGone, Until: v.Now.Add(listAgain),
+		For: fmt.Sprintf("EtcdBackupStore %s to list %s, which this EtcdBackup stood for before it was put back without its status; "+
+			"for a new backup create an EtcdBackup of another name", v.Store.Name, v.folder(v.Upload)),
+	}
+}
+
+// foundAgain is the step that writes down what the store has. It is verified only if a person wants that, as what was found is.
+func (v View) foundAgain(f task.Found) Step {
+	if f.Problem != "" {
+		return v.unusable(v1alpha1.ReasonUnusable, f.Problem)
+	}
+	s := v.status()
+	putFacts(&s, f.Backup)
+	s.Path, s.Store, s.Failure, s.RetryAt = f.Path, v.Store.Name, nil, nil
+	s.Trial = &v1alpha1.BackupTrial{Wanted: v.Request != "" || v.Spec.Verify != nil && *v.Spec.Verify, Request: v.Request}
+	return Record{Status: s, What: "found again, as this EtcdBackup was put back without its status: " + stored(s), Event: "BackupFoundAgain"}
+}
+
+// unusable is the step that gives the backup up.
+func (v View) unusable(reason, why string) Step {
+	s := v.status()
+	s.Failure, s.RetryAt = &v1alpha1.BackupFailure{Task: Backup, Reason: reason, Message: shortened(why), Final: true}, nil
+	return failure(s)
+}
+
+// markUpload has the folder on the object before anything is written there, so that an object that is put back is known.
+func markUpload(v View) Step {
+	if id := path.Base(v.path()); !v.isFound() && v.Upload != id {
+		return Mark{Upload: id}
+	}
+	return nil
+}
