@@ -77,6 +77,14 @@ const (
 	ReasonScheduleUnclear = "ScheduleUnclear"
 )
 
+// Reasons of ConditionRetentionApplied; ReasonAppendOnly where the store deletes nothing.
+const (
+	// ReasonRetentionApplied: the store deletes what retention does not keep.
+	ReasonRetentionApplied = "RetentionApplied"
+	// ReasonDeletionRefused: the store refuses to delete some; the message quotes it.
+	ReasonDeletionRefused = "DeletionRefused"
+)
+
 // Reasons that Jobs give. Different and Corrupt make ConditionVerified False; after any other the
 // condition is Unknown, because it proves nothing about the backup.
 const (

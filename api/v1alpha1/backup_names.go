@@ -86,4 +86,6 @@ const (
 	ConditionPreviewed = "Previewed"
 	// ConditionBackedUp of status.backup of an EtcdCluster.
 	ConditionBackedUp = "BackedUp"
+	// ConditionRetentionApplied of status.backup of an EtcdCluster with spec.backup.retention.
+	ConditionRetentionApplied = "RetentionApplied"
 )

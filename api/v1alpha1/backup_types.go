@@ -102,7 +102,8 @@ type Retention struct {
 // ClusterBackups is what there is of backups of a cluster.
 type ClusterBackups struct {
 	// conditions are BackedUp, while there is a schedule: True if its newest backup that has ended is in the store, and nothing
-	// keeps the next one from being made.
+	// keeps the next one from being made; and RetentionApplied, with retention: False if the store refuses to delete what retention
+	// does not keep.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

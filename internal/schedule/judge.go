@@ -36,6 +36,9 @@ func Look(seen Seen) View {
 			v.Keep.Age = r.Age.Duration
 		}
 	}
+	if ready := readiness(seen); ready != nil && ready.Reason == v1alpha1.ReasonAppendOnly {
+		v.Kept = ready.Message
+	}
 	for i := range seen.Backups {
 		if one := &seen.Backups[i]; isMade(c, one) && one.Spec.Store == b.Store {
 			v.Made = append(v.Made, made(seen, one))
@@ -58,7 +61,7 @@ func obstacle(seen Seen) Obstacle {
 	if seen.Store == nil {
 		return Obstacle{v1alpha1.ReasonStoreMissing, fmt.Sprintf("no backup is made: EtcdBackupStore %s does not exist; create it", name)}
 	}
-	ready := meta.FindStatusCondition(seen.Store.Status.Conditions, v1alpha1.ConditionReady)
+	ready := readiness(seen)
 	if ready == nil || ready.Status != metav1.ConditionTrue {
 		why := "it has not been looked at yet"
 		if ready != nil {
@@ -70,6 +73,14 @@ func obstacle(seen Seen) Obstacle {
 		return Obstacle{v1alpha1.ReasonClusterHibernated, "no backup is made while spec.size is 0: the data does not change"}
 	}
 	return Obstacle{}
+}
+
+// readiness is the condition Ready of the store; nil if there is none.
+func readiness(seen Seen) *metav1.Condition {
+	if seen.Store == nil {
+		return nil
+	}
+	return meta.FindStatusCondition(seen.Store.Status.Conditions, v1alpha1.ConditionReady)
 }
 
 func made(seen Seen, b *v1alpha1.EtcdBackup) Made {
@@ -90,7 +101,23 @@ func made(seen Seen, b *v1alpha1.EtcdBackup) Made {
 	if s.LockedUntil != nil {
 		m.Locked = s.LockedUntil.Time
 	}
+	m.Refused = refusal(b, seen.Now)
 	return m
+}
+
+// deletion is the task of a Job that deletes a backup, as the status has it.
+const deletion = "Delete"
+
+// refusal is why the store does not delete a backup whose object is on its way out; empty if nothing is known against it.
+func refusal(b *v1alpha1.EtcdBackup, now time.Time) string {
+	s := b.Status
+	switch {
+	case s.LockedUntil != nil && s.LockedUntil.After(now):
+		return "the store keeps it until " + s.LockedUntil.UTC().Format(time.RFC3339)
+	case s.Failure != nil && s.Failure.Task == deletion:
+		return s.Failure.Message
+	}
+	return ""
 }
 
 func isComplete(b *v1alpha1.EtcdBackup) bool {

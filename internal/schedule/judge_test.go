@@ -1,10 +1,12 @@
 package schedule_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -77,5 +79,67 @@ func TestReportDespiteClocks(t *testing.T) {
 	seen.Backups = seen.Backups[:1]
 	if status = schedule.Report(seen, schedule.Look(seen), schedule.Rest{}, nil); !status.Last.Time.Equal(&metav1.Time{Time: hours(4)}) {
 		t.Errorf("the one for the future is of %s", status.Last.Time)
+	}
+}
+
+// refused is a backup that is being deleted, which its store refuses.
+func refused(name string, made time.Time) v1alpha1.EtcdBackup {
+	b := ofSchedule(name, made, made, made, 1, v1alpha1.BackupComplete)
+	b.DeletionTimestamp = &metav1.Time{Time: made}
+	b.Status.Failure = &v1alpha1.BackupFailure{Task: "Delete", Message: "delete part 1: access denied"}
+	return b
+}
+
+// TestRefusedDeletions: what a store refuses to delete holds no other deletion, as long as it is a few; and a condition says it. A store that
+// deletes nothing at all is not tried again and again.
+func TestRefusedDeletions(t *testing.T) {
+	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	days := func(n int) time.Time { return now.AddDate(0, 0, -n) }
+	for about, c := range map[string]struct {
+		refused int
+		store   string
+		going   bool
+		next    string
+		status  metav1.ConditionStatus
+		says    string
+	}{
+		"none":                   {0, "", false, "delete EtcdBackup d8", "True", "older ones are deleted"},
+		"one is on its way":      {0, "", true, "rest", "True", ""},
+		"one is refused":         {1, "", false, "delete EtcdBackup d8", "False", "EtcdBackup r0 cannot be deleted: delete part 1: access denied"},
+		"three are refused":      {3, "", false, "rest", "False", "EtcdBackup r0 and 2 more cannot be deleted"},
+		"the store only appends": {0, "DELETE is denied", false, "rest", "False", "EtcdBackupStore offsite deletes nothing: DELETE is denied"},
+	} {
+		cluster := v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", CreationTimestamp: metav1.NewTime(days(30))}}
+		cluster.Spec.Backup = &v1alpha1.Backup{Store: "offsite", Schedule: "@yearly", Retention: &v1alpha1.Retention{Count: 2}}
+		cluster.Status.ClusterID = "c"
+		store := v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "offsite"}}
+		store.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUsable}}
+		if c.store != "" {
+			store.Status.Conditions[0].Reason, store.Status.Conditions[0].Message = v1alpha1.ReasonAppendOnly, c.store
+		}
+		seen := schedule.Seen{Cluster: &cluster, Store: &store, Now: now}
+		for n := range 9 {
+			seen.Backups = append(seen.Backups, ofSchedule(fmt.Sprint("d", n), days(n), days(n), days(n), int64(100-n), v1alpha1.BackupComplete))
+		}
+		for n := range c.refused {
+			seen.Backups = append(seen.Backups, refused(fmt.Sprint("r", n), days(20)))
+		}
+		if c.going {
+			seen.Backups[8].DeletionTimestamp = &metav1.Time{Time: now}
+		}
+		view := schedule.Look(seen)
+		step := schedule.Next(view)
+		if !strings.HasPrefix(step.String(), c.next) {
+			t.Errorf("%s: %s", about, step)
+		}
+		got := meta.FindStatusCondition(schedule.Report(seen, view, step, nil).Conditions, v1alpha1.ConditionRetentionApplied)
+		if got == nil || got.Status != c.status || !strings.Contains(got.Message, c.says) {
+			t.Errorf("%s: %+v", about, got)
+		}
+		cluster.Spec.Backup.Retention = nil
+		cluster.Status.Backup = &v1alpha1.ClusterBackups{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionRetentionApplied}}}
+		if all := schedule.Report(seen, schedule.Look(seen), step, nil).Conditions; len(all) != 1 {
+			t.Errorf("%s: without retention %+v", about, all)
+		}
 	}
 }

@@ -17,6 +17,7 @@ type View struct {
 	Suspended bool
 	Keep      Keep
 	Obstacle  Obstacle // why no backup can be made
+	Kept      string   // why the store deletes nothing at all, in its words; empty if it does
 	Made      []Made
 	Now       time.Time
 }
@@ -82,13 +83,27 @@ func Next(v View) Step {
 	default:
 		return Create{Name: Name(v.Cluster, due), For: due}
 	}
-	if slices.ContainsFunc(v.Made, func(m Made) bool { return m.Deleting }) {
+	if !v.mayDelete() {
 		return Rest{}
 	}
 	if goers, _ := Goers(v.Made, v.Keep, s.Zone(), v.Now); len(goers) > 0 {
 		return Delete{goers[0]}
 	}
 	return Rest{}
+}
+
+// mostRefused is how many backups may be on their way out that the store refuses to delete: each has a Job every ten minutes.
+const mostRefused = 3
+
+// mayDelete says whether another backup may go: one goes at a time, and what the store refuses holds up no other.
+func (v View) mayDelete() bool {
+	isGoing := func(m Made) bool { return m.Deleting && m.Refused == "" }
+	return v.Kept == "" && !slices.ContainsFunc(v.Made, isGoing) && len(v.refused()) < mostRefused
+}
+
+// refused are the backups that the store refuses to delete.
+func (v View) refused() []Made {
+	return slices.DeleteFunc(slices.Clone(v.Made), func(m Made) bool { return !m.Deleting || m.Refused == "" })
 }
 
 // Name is that of the backup that was due then. It is what makes it happen once.

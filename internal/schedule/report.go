@@ -33,6 +33,14 @@ func Report(seen Seen, v View, step Step, err error) *v1alpha1.ClusterBackups {
 	now.Type, now.ObservedGeneration = v1alpha1.ConditionBackedUp, c.Generation
 	now.Message = strings.ToValidUTF8(now.Message[:min(len(now.Message), longest)], "")
 	meta.SetStatusCondition(&s.Conditions, now)
+	if v.Keep == (Keep{}) {
+		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionRetentionApplied)
+		return s
+	}
+	applied := v.applied(seen.Cluster.Spec.Backup.Store)
+	applied.Type, applied.ObservedGeneration = v1alpha1.ConditionRetentionApplied, c.Generation
+	applied.Message = strings.ToValidUTF8(applied.Message[:min(len(applied.Message), longest)], "")
+	meta.SetStatusCondition(&s.Conditions, applied)
 	return s
 }
 
@@ -80,6 +88,27 @@ func backedUp(seen Seen, v View, step Step, err error) metav1.Condition {
 			last.Name, doubt(seen, last), v.coming())
 	default:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonBackedUp, "EtcdBackup %s is in the store%s", last.Name, v.coming())
+	}
+}
+
+// applied says whether the store deletes what retention does not keep.
+func (v View) applied(store string) metav1.Condition {
+	refused := v.refused()
+	switch {
+	case v.Kept != "":
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAppendOnly, Message: fmt.Sprintf("EtcdBackupStore %s deletes "+
+			"nothing: %s; allow its keys to delete, or have the store itself delete what is old and remove spec.backup.retention", store, v.Kept)}
+	case len(refused) > 0:
+		more := ""
+		if n := len(refused) - 1; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDeletionRefused, Message: fmt.Sprintf("EtcdBackup %s%s cannot be "+
+			"deleted: %s; others are deleted while fewer than %d cannot", refused[0].Name, more, refused[0].Refused, mostRefused)}
+	}
+	return metav1.Condition{
+		Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonRetentionApplied,
+		Message: "older ones are deleted as spec.backup.retention says, while the newest is verified",
 	}
 }
 

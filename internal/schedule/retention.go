@@ -14,6 +14,7 @@ type Made struct {
 	For      time.Time // when it was due
 	Created  time.Time // by the API server's clock
 	Deleting bool      // its object is on its way out
+	Refused  string    // why the store does not delete it; empty if it does, or if that is not known
 
 	Complete  bool      // it is in the store
 	ClusterID string    // of the data; empty if it is not complete
