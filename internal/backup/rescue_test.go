@@ -17,6 +17,7 @@ import (
 func ofVolume() backup.Seen {
 	s := seen()
 	s.Backup.Spec.Volume = "a-1"
+	s.Backup.Annotations = map[string]string{v1alpha1.AnnotationUpload: string(s.Backup.UID)}
 	s.Volume = build.Volume(s.Cluster, "a-1", &v1alpha1.Bootstrap{Token: string(s.Cluster.UID), Members: []string{"a-1"}})
 	s.Volume.Annotations[v1alpha1.AnnotationVersion], s.Volume.Annotations[v1alpha1.AnnotationClusterID] = "3.5.35", "c7"
 	s.Volume.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Gi")}
