@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/x509"
 	"net/http"
 	"time"
 
@@ -25,4 +26,13 @@ type tokenMaker func(scopes []string)
 func (m tokenMaker) GetToken(_ context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	m(options.Scopes)
 	return azcore.AccessToken{Token: "token", ExpiresOn: time.Now().Add(time.Hour)}, nil
+}
+
+// Authorities are those that the connections of a store trust, which names none itself.
+func Authorities() (*x509.CertPool, error) {
+	client, err := httpClient(nil)
+	if err != nil {
+		return nil, err
+	}
+	return client.Transport.(*http.Transport).TLSClientConfig.RootCAs, nil //nolint:forcetypeassert // httpClient makes no other
 }

@@ -7,14 +7,16 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	_ "golang.org/x/crypto/x509roots/fallback" // authorities of the Web, where the system has none: the image has no files of them
 )
 
 // httpClient is ours instead of the libraries' own, which look at the environment for proxies and authorities. It trusts the
-// authorities of the system, and those in ca (PEM) besides.
+// authorities of the system, or those of Mozilla's program where the system has none, and those in ca (PEM) besides.
 func httpClient(ca []byte) (*http.Client, error) {
 	authorities, err := x509.SystemCertPool()
 	if err != nil {
-		authorities = x509.NewCertPool() // there is none in the image
+		authorities = x509.NewCertPool()
 	}
 	if len(ca) > 0 && !authorities.AppendCertsFromPEM(ca) {
 		return nil, &Error{Kind: Invalid, Do: "read", Name: "certificate authority", Words: "it has no certificate in PEM"}
