@@ -179,6 +179,9 @@ const (
 	Size Part = "size"
 )
 
+// OtherType is what is wrong with a Service whose type somebody has changed. People are told of it when it is applied.
+const OtherType = "its type was changed, and is set back to ClusterIP; make a Service of your own for clients outside of the cluster"
+
 // String is the object as people name it.
 func (o Object) String() string {
 	if o.Part != "" {

@@ -104,12 +104,22 @@ func (j *judgement) compare(kind string, want, have metav1.Object, there bool, a
 		object.Why = unowned
 	case there && !asWanted():
 		object.Why = "it is not as wanted" + amount(want)
+		if hasOtherType(want, have) {
+			object.Why = cluster.OtherType
+		}
 	case there && equality.Semantic.DeepDerivative(want.GetLabels(), have.GetLabels()):
 		return
 	case there:
 		object.Why, object.CanWait = "labels of it are not as wanted", true
 	}
 	j.v.Objects = append(j.v.Objects, object)
+}
+
+// hasOtherType says whether somebody has changed the type of a Service, as to LoadBalancer.
+func hasOtherType(want, have metav1.Object) bool {
+	wanted, is := want.(*corev1.Service)
+	found, has := have.(*corev1.Service)
+	return is && has && found.Spec.Type != wanted.Spec.Type
 }
 
 // amount is what of an object is now this and now that: another one is another wish.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
@@ -176,5 +177,16 @@ func TestCertificatesThatAreDueCanWait(t *testing.T) {
 		if all := s.look().Objects; len(all) != 2 || all[0].Name != "a-member-tls" || all[0].CanWait != canWait || !all[1].CanWait {
 			t.Errorf("after %d months: %+v", months, all)
 		}
+	}
+}
+
+// TestChangedTypeOfServiceIsTold: whoever has exposed the client Service hears that this is set back, and what to do instead.
+func TestChangedTypeOfServiceIsTold(t *testing.T) {
+	s := newScene(t)
+	s.find("Service a-client").(*corev1.Service).Spec.Type = corev1.ServiceTypeLoadBalancer
+	step, _ := plan.Next(s.look())
+	const want = "apply Service a-client; Service a-client: its type was changed, and is set back to ClusterIP; make a Service of your own"
+	if !strings.HasPrefix(step.String(), want) || plan.KindOf(step).Event != "ObjectsApplied" {
+		t.Errorf("%s", step)
 	}
 }

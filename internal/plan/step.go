@@ -258,6 +258,11 @@ func (s Apply) String() string {
 			said = append(said, choose(unwanted, "delete ", "apply ")+list(cluster.Texts(objects)))
 		}
 	}
+	for _, o := range s.Objects {
+		if o.Why == cluster.OtherType {
+			said = append(said, o.String()+": "+o.Why)
+		}
+	}
 	return strings.Join(said, "; ")
 }
 
