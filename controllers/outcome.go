@@ -1,11 +1,9 @@
 package controllers
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -94,7 +92,7 @@ func (t *tasks) read(ctx context.Context, pod *corev1.Pod, container string, o *
 	if err != nil {
 		return fmt.Errorf("read log of %s: %w", pod.Name, err)
 	}
-	lines, progress, err := parse(stream)
+	lines, progress, err := task.ReadLog(stream)
 	if err = errors.Join(err, stream.Close()); err != nil {
 		return fmt.Errorf("read log of %s: %w", pod.Name, err)
 	}
@@ -105,24 +103,6 @@ func (t *tasks) read(ctx context.Context, pod *corev1.Pod, container string, o *
 		o.Lines = append(o.Lines, lines...)
 	}
 	return nil
-}
-
-// longestLine is that of a manifest's facts, with a long reason.
-const longestLine = 1 << 20
-
-func parse(stream io.Reader) (lines []task.Line, progress *task.Progress, err error) {
-	scanner := bufio.NewScanner(stream)
-	scanner.Buffer(nil, longestLine)
-	for scanner.Scan() {
-		line, ok := task.Parse(scanner.Bytes())
-		switch {
-		case ok && line.Progress != nil:
-			progress = line.Progress
-		case ok:
-			lines = append(lines, line)
-		}
-	}
-	return lines, progress, scanner.Err()
 }
 
 // endOf says whether a Job has ended, and why if it failed.

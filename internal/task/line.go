@@ -120,9 +120,12 @@ type Failed struct {
 	Kind  string    `json:"kind,omitempty"` // of StoreFailed: how, such as "wrong region" (store.Kind)
 }
 
-// Write writes a line.
+// Write writes a line. What somebody else has made longer than it ever is, such as a manifest's name, is shortened.
 func (l Line) Write(to io.Writer) error {
 	text, err := json.Marshal(l)
+	if len(text) > longestLine {
+		text, err = json.Marshal(l.shortened())
+	}
 	if err != nil {
 		return fmt.Errorf("encode line: %w", err)
 	}
