@@ -51,6 +51,15 @@ func (s *secretMemory) look(owner client.Object, names ...string) {
 	}
 }
 
+// forget has Secrets read again.
+func (s *secretMemory) forget(namespace string, names ...string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, name := range names {
+		delete(s.known, types.NamespacedName{Namespace: namespace, Name: name})
+	}
+}
+
 // rest says whether nothing is to be done for an owner as it is.
 func (s *secretMemory) rest(owner client.Object, nothing bool) {
 	s.mutex.Lock()

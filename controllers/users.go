@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -134,7 +135,7 @@ func (r *Users) objects(ctx context.Context, name types.NamespacedName, view *ac
 func (r *Users) secrets(ctx context.Context, view *access.View) error {
 	c := view.Cluster
 	var err error
-	if view.Held, err = secrets.Held(ctx, r.client, c, c.ClientCA(), build.MemberSecret(c)); err != nil {
+	if view.Held, err = secrets.Held(ctx, r.client, c, r.ofOperator(c)...); err != nil {
 		return err
 	}
 	if len(view.Users) == 0 {
@@ -155,6 +156,16 @@ func (r *Users) secrets(ctx context.Context, view *access.View) error {
 		return err
 	}
 	return r.issued(ctx, view)
+}
+
+// ofOperator are the Secrets of the cluster that say who the operator is to etcd. Before authentication is enabled none counts that is only
+// remembered, for dialling either: an authority that is gone meanwhile would lock the operator out.
+func (r *Users) ofOperator(c *v1alpha1.EtcdCluster) []string {
+	names := []string{c.ClientCA(), build.MemberSecret(c), c.RootSecret()}
+	if c.HasAuth() && !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAuthEnabled) {
+		r.remembered.forget(c.Namespace, names...)
+	}
+	return names
 }
 
 // secret reads a Secret in the namespace of a user; nil if there is none.

@@ -15,7 +15,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/observe"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // issued reads what others have issued to the users of a cluster, and what cert-manager says of it, if that is whom the cluster names.
@@ -67,7 +66,7 @@ func (p *pass) hasAsked() bool {
 
 // ask has cert-manager issue the certificate of a user. A Secret of that name that is of something else must not be written by it.
 func (p *pass) ask(ctx context.Context, s *subject) error {
-	wanted := build.UserCertificate(p.view.Cluster, s.user, trust.IdentityOf(s.user))
+	wanted := build.UserCertificate(p.view.Cluster, s.user)
 	if build.WouldOverwrite(wanted, p.view.Certificates[s.user.Name], p.view.Held.Issued[s.user.Name]) != "" {
 		return errSecretTaken
 	}

@@ -89,6 +89,9 @@ func (r *Users) ask(ctx context.Context, name types.NamespacedName, view *access
 	}
 	if err != nil {
 		a.ledger.forget()
+		if view.Shut = etcd.WantsRoot(err); view.Shut {
+			view.Unread = "it does not take the operator for root"
+		}
 		log.FromContext(ctx).V(1).Info("could not ask about users", "because", err.Error())
 	}
 	if err != nil || member == nil {

@@ -30,6 +30,11 @@ func (p planner) planAuth() Task {
 	t := Task{Name: p.Cluster.Name}
 	wanted, managed := p.Cluster.HasAuth(), p.Cluster.Status.Auth != nil && p.Cluster.Status.Auth.Managed
 	switch {
+	case p.Shut:
+		t.Then = Verdict{
+			Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonOperatorNotRoot, Again: true,
+			Message: p.Held.Operator(p.Cluster, p.Now).ShutOut(p.Cluster),
+		}
 	case p.Etcd == nil:
 		if wanted != managed {
 			t.Then = changing("authentication is brought to spec.auth.enabled when the cluster can be asked: %s", p.Unread)
@@ -53,10 +58,10 @@ func (p planner) planAuth() Task {
 // enabled is never taken for somebody else's. No change of a user or role is near the switch: etcd refuses a request that a member
 // has taken before such a change and that the log has after the switch. The switch itself is no such change.
 func (p planner) enable(managed bool) ([]Step, Verdict) {
-	authority := p.Cluster.ClientCA()
-	if lost := p.Held.Lost(p.Cluster, authority, p.Now); lost != nil && !p.Etcd.Enabled {
-		return nil, changing("authentication is not enabled, because the operator could not prove that it is root: authority %s: %s",
-			authority, firstLine(lost.Error()))
+	if operator := p.Held.Operator(p.Cluster, p.Now); !operator.IsRoot() && !p.Etcd.Enabled {
+		then := changing("authentication is not enabled, because the operator could not prove that it is root: %s", operator.Lacks)
+		then.Again = true
+		return nil, then
 	}
 	var steps []Step
 	if !managed {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // askSteps ask cert-manager for the certificate of a user, if the cluster names an issuer. That begins before its authority is the one
@@ -17,7 +16,7 @@ func (p planner) askSteps(u *v1alpha1.EtcdUser) []Step {
 	if p.Cluster.Spec.TLS.IssuerRef == nil || p.NoCertManager != "" {
 		return nil
 	}
-	want, have := build.UserCertificate(p.Cluster, u, trust.IdentityOf(u)), p.Certificates[u.Name]
+	want, have := build.UserCertificate(p.Cluster, u), p.Certificates[u.Name]
 	if have != nil && equality.Semantic.DeepDerivative(want.Object["spec"], have.Object["spec"]) {
 		return nil
 	}
@@ -45,7 +44,7 @@ func (p planner) uncertified(u *v1alpha1.EtcdUser, defect, because string) Verdi
 	case u.HasPassword():
 		return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
 			"user %s of etcd has the roles that the spec says; applications connect with the password and ca.crt in Secret %s, and a "+
-				"certificate that you bring, whose common name is no user of etcd: the authority of EtcdCluster %s is somebody else's, and the "+
+				"certificate that you bring, without a common name or with one that is no user of etcd: the authority of EtcdCluster %s is somebody else's, and the "+
 				"operator cannot issue by it", u.User(), u.Secret(), p.Cluster.Name)}
 	default:
 		return refuse(v1alpha1.ReasonNoAuthority, "the authority of EtcdCluster %s is somebody else's, and the operator cannot issue by it; "+

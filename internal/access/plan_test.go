@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/access"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
@@ -24,13 +25,13 @@ import (
 
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
-//	cluster=gone|going|plain|paused|goes-on|silent|answers|auth|no-auth|slow-heartbeats|brought-back
+//	cluster=gone|going|plain|paused|goes-on|silent|shut|answers|auth|no-auth|slow-heartbeats|brought-back|switches-authority|has-root
 //	cluster=loses-authority|gets-another-authority|has-anothers-authority|has-issuer|has-another-issuer|lacks-cert-manager|has-cert-manager
 //	role=NAME (as=ROLE) (ACCESS:key=K|prefix=P|range=F..T)…   user=NAME (as=USER) (password) (ROLE…)
 //	delete-role=NAME, delete-user=NAME
 //	by-hand=enable|disable|add-user|add-role|grant|revoke|let|delete-user|delete-role WORDS      with etcdctl
 //	secret=NAME lost|label|password=P|spoilt       what becomes of the Secret of a user
-//	issued=NAME well|by-another|to-another|no-more    what the Secret has that others leave the certificate of a user in
+//	issued=NAME well|by-another|to-another|to-holder|no-more    what the Secret has that others leave the certificate of a user in
 //	pass=DURATION
 //	settle    obey the plan until nothing is left to do; so does the end of the story
 //
@@ -147,13 +148,25 @@ func (w *world) cluster(value string) {
 		w.v.Paused = value == "paused"
 	case "silent":
 		w.v.Etcd, w.v.Unread = nil, "no member answers"
+	case "shut":
+		w.v.Etcd, w.v.Shut = nil, true
 	case "answers":
-		w.v.Etcd, w.v.Unread = w.state, ""
+		w.v.Etcd, w.v.Unread, w.v.Shut = w.state, "", false
+	case "switches-authority": // members have restarted for the next one
+		w.secrets["a-client-ca"] = must(w.v.Held.Turn(rand.Reader, w.v.Now, w.v.Cluster, "a-client-ca", cluster.Turn{Pass: cluster.Switch}))
+		w.v.Held = trust.Read(w.v.Cluster, func(name string) *corev1.Secret { return w.secrets[name] })
+		w.secrets["a-member-tls"] = must(w.v.Held.Make(rand.Reader, w.v.Now, w.v.Cluster, "a-member-tls"))
+	case "has-root":
+		w.v.Cluster.Spec.Auth.Enabled = true
+		w.v.Held = trust.Read(w.v.Cluster, func(name string) *corev1.Secret { return w.secrets[name] })
+		w.secrets["a-root"] = must(w.v.Held.Make(rand.Reader, w.v.Now, w.v.Cluster, "a-root"))
 	case "loses-authority":
 		delete(w.secrets, "a-client-ca")
 	case "gets-another-authority": // members do not trust it yet, and the key of the one before is gone
-		ca := w.secrets["a-client-ca"].Data
-		ca[build.NextCertKey], ca[build.NextKeyKey], ca[corev1.TLSPrivateKeyKey] = ca[corev1.TLSCertKey], ca[corev1.TLSPrivateKeyKey], nil
+		delete(w.secrets, "a-client-ca")
+		held := trust.Read(w.v.Cluster, func(name string) *corev1.Secret { return w.secrets[name] })
+		w.secrets["a-client-ca"] = must(held.Turn(rand.Reader, w.v.Now.Add(time.Second), w.v.Cluster, "a-client-ca",
+			cluster.Turn{Pass: cluster.Introduce, Because: trust.ByLoss}))
 	case "has-anothers-authority":
 		w.v.Cluster.Spec.TLS.SecretRefs = &v1alpha1.SecretRefs{}
 		w.becomesTheirs()
@@ -186,12 +199,17 @@ func (w *world) issue(name, how string) {
 		return
 	}
 	ca, i := w.theirs, slices.IndexFunc(w.v.Users, func(u v1alpha1.EtcdUser) bool { return u.Name == name })
-	r := pki.Request{CommonName: trust.IdentityOf(&w.v.Users[i]), Client: true, Lifetime: 90 * 24 * time.Hour}
+	r := pki.Request{CommonName: w.v.Users[i].User(), Client: true, Lifetime: 90 * 24 * time.Hour}
+	if w.v.Users[i].HasPassword() {
+		r.CommonName, r.Organization, r.DNSNames = "", "test", []string{"app.example"}
+	}
 	switch how {
 	case "by-another":
 		ca = must(pki.NewCA(rand.Reader, start, "other", time.Hour))
 	case "to-another":
 		r.CommonName = "other"
+	case "to-holder": // of a password, as earlier releases asked for it
+		r.CommonName = "(password)"
 	}
 	pair := must(pki.Issue(rand.Reader, w.v.Now, ca, r))
 	w.issued[name] = &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: pair.CertPEM, corev1.TLSPrivateKeyKey: pair.KeyPEM}}
@@ -396,7 +414,7 @@ func (w *world) doForUser(u *v1alpha1.EtcdUser, step access.Step) {
 		made.ResourceVersion = fmt.Sprint(w.names)
 		w.v.Secrets[u.Name] = made
 	case access.AskForCertificate:
-		w.v.Certificates[u.Name] = build.UserCertificate(w.v.Cluster, u, trust.IdentityOf(u))
+		w.v.Certificates[u.Name] = build.UserCertificate(w.v.Cluster, u)
 	case access.AddUser, access.SetPassword:
 		if u.HasPassword() {
 			u.Status.PasswordVersion = access.PasswordVersion(w.v.Cluster, w.v.Secrets[u.Name])

@@ -34,7 +34,9 @@ type View struct {
 
 	Etcd   *State // nil: it was not read
 	Unread string // why not; the same words for as long as it is the same
-	Now    time.Time
+	// Shut says that authentication is enabled, and that etcd has refused the operator what root may do.
+	Shut bool
+	Now  time.Time
 }
 
 // State is what etcd says of users, roles and authentication. It has all roles of all users, and what all roles grant, that an

@@ -2,6 +2,8 @@ package build
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,10 +44,24 @@ func Certificates(c *v1alpha1.EtcdCluster) []*unstructured.Unstructured {
 
 // UserCertificate is what cert-manager is asked for on behalf of an EtcdUser, in a cluster with spec.tls.issuerRef. It goes with the
 // EtcdUser.
-func UserCertificate(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, commonName string) *unstructured.Unstructured {
-	return certificate(c, userOwned(u, u.IssuedSecret()), map[string]any{
-		"secretName": u.IssuedSecret(), "commonName": commonName, "usages": []any{"digital signature", "client auth"},
-	})
+func UserCertificate(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) *unstructured.Unstructured {
+	spec := map[string]any{"secretName": u.IssuedSecret(), "usages": []any{"digital signature", "client auth"}}
+	if u.HasPassword() {
+		spec["dnsNames"], spec["subject"] = []any{UserHost(c, u)}, map[string]any{"organizations": []any{Organization}}
+	} else {
+		spec["commonName"] = u.User()
+	}
+	return certificate(c, userOwned(u, u.IssuedSecret()), spec)
+}
+
+// Organization is in the subject of certificates that have no common name.
+const Organization = "etcd-operator"
+
+// UserHost is the DNS name that identifies the certificate of a user which has a password, and no common name therefore. Nothing is found by it.
+// It is one that an issuer of members' certificates allows, and none of a member, which has a number after the last hyphen.
+func UserHost(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) string {
+	sum := sha256.Sum256([]byte(u.Name))
+	return Host(c, "user-"+hex.EncodeToString(sum[:8])+"-password")
 }
 
 func certificate(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, spec map[string]any) *unstructured.Unstructured {

@@ -138,7 +138,10 @@ func certificates(t *testing.T) (all []runtime.Object) {
 	for _, one := range build.Certificates(with(issuedBy(v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer"}))) {
 		all = append(all, one)
 	}
-	return append(all, build.UserCertificate(with(issuedBy(v1alpha1.IssuerRef{Name: "corp"})), user(), "team/orders"))
+	withPassword := user()
+	withPassword.Spec.Authentication = v1alpha1.PasswordAuthentication
+	c := with(issuedBy(v1alpha1.IssuerRef{Name: "corp"}))
+	return append(all, build.UserCertificate(c, user()), build.UserCertificate(c, withPassword))
 }
 
 func user() *v1alpha1.EtcdUser {

@@ -60,6 +60,8 @@ type View struct {
 	Split string
 	// Locked says that etcd answers only authenticated users, and the operator is not one.
 	Locked bool
+	// NotRoot says that authentication is enabled and etcd does not take the operator for root, and how that ends; empty if it does.
+	NotRoot string
 	// DowngradeTarget is the minor version of the downgrade that etcd has enabled, while it lets
 	// no member join; empty if none. If all run etcd 3.5 it is only looked for before members
 	// are added.

@@ -5,10 +5,8 @@
 package dial
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -28,9 +26,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
-// identityLifetime is short, because a new identity costs a millisecond.
-const identityLifetime = 30 * 24 * time.Hour
-
 // Dialer makes clients of members. It may be used by many goroutines at once.
 type Dialer struct {
 	Pool   *etcd.Pool
@@ -43,8 +38,8 @@ type Dialer struct {
 }
 
 type identity struct {
-	source string // what it was made from
-	issued time.Time
+	source string      // what it was made from
+	until  time.Time   // when it is to be made again
 	config *tls.Config // a connection shows the certificate that it was made with
 }
 
@@ -109,14 +104,14 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 	defer d.mutex.Unlock()
 	now := d.Now()
 	known, ok := d.identities[owner(c)]
-	if ok && known.source == source && now.Before(known.issued.Add(identityLifetime/2)) {
+	if ok && known.source == source && now.Before(known.until) {
 		return known, nil
 	}
 	made, err := d.make(c, held, now)
 	if err != nil {
 		return identity{}, err
 	}
-	made.source, made.issued = source, now
+	made.source = source
 	if d.identities == nil {
 		d.identities = map[string]identity{}
 	}
@@ -129,35 +124,20 @@ func (d *Dialer) held(ctx context.Context, c *v1alpha1.EtcdCluster) (trust.Held,
 	return secrets.Held(ctx, d.Reader, c, c.ClientCA(), build.MemberSecret(c), c.RootSecret())
 }
 
-// make issues a certificate for etcd's user root. Where the authority that members trust is somebody else's, or cannot sign, it takes
-// that of root which backups use, if there is one, else the one that etcdctl uses in their Pods: they run on and are
-// still to be looked after.
+// make is the identity that trust says the operator has. Where the authority that members trust is somebody else's, or cannot sign, that may
+// be the one that etcdctl uses in their Pods: they run on and are still to be looked after.
 func (d *Dialer) make(c *v1alpha1.EtcdCluster, held trust.Held, now time.Time) (identity, error) {
-	ca, pair := held.ClientCA.Bundle(), held.Server
-	switch lost := held.Lost(c, c.ClientCA(), now); {
-	case lost == nil && held.ClientCA.Signs(now):
-		var err error
-		if pair, err = pki.Issue(d.Random, now, held.ClientCA.Pair, trust.ClientRequest(v1alpha1.RootUser, identityLifetime)); err != nil {
-			return identity{}, fmt.Errorf("issue the operator's certificate: %w", err)
-		}
-	case held.Holds(c, c.ClientCA()):
-		ca = held.ToldCA()
-		if isTrusted(held.Root, ca) {
-			pair = held.Root
-		}
-	default:
-		return identity{}, fmt.Errorf("use secret %s: %w", c.ClientCA(), cmp.Or(lost, errEnded))
+	ca, pairs, err := held.OperatorPairs(d.Random, now, c)
+	if err != nil {
+		return identity{}, err //nolint:wrapcheck // it says what was tried
 	}
-	config, err := pki.ClientConfig(ca, pair)
+	config, err := pki.ClientConfig(ca, pairs...)
 	if err != nil {
 		return identity{}, fmt.Errorf("configure TLS: %w", err)
 	}
-	return identity{config: config}, nil
-}
-
-var errEnded = errors.New("it is valid no more, or not yet")
-
-// isTrusted says whether one of the authorities in a bundle has signed the pair.
-func isTrusted(pair pki.Pair, bundle []byte) bool {
-	return pki.ChainsTo(pair, bundle)
+	until := now.Add(trust.OperatorLifetime / 2)
+	if end := held.Operator(c, now).Until; end.After(now) && end.Before(until) {
+		until = end
+	}
+	return identity{until: until, config: config}, nil
 }

@@ -20,13 +20,14 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // TestIdentityIsKept: until half its life is over or the authority changes.
 func TestIdentityIsKept(t *testing.T) {
 	d, held, at := newDialer(t)
 	first := mustTarget(t, d, example()).TLS
-	at.now = at.now.Add(identityLifetime/2 - time.Second)
+	at.now = at.now.Add(trust.OperatorLifetime/2 - time.Second)
 	if mustTarget(t, d, example()).TLS != first {
 		t.Error("issued again before half its life was over")
 	}
@@ -71,7 +72,7 @@ func TestNewIdentityIsShown(t *testing.T) {
 	if again := shown(); again != first || server.count() != 1 {
 		t.Errorf("dialled %d times for one identity", server.count())
 	}
-	at.now = at.now.Add(identityLifetime / 2)
+	at.now = at.now.Add(trust.OperatorLifetime / 2)
 	if second := shown(); second == first {
 		t.Error("the connection of the older identity is still used")
 	}

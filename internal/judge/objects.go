@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -49,6 +50,7 @@ func (j *judgement) secrets() {
 	c, v, found := j.c, &j.v, j.Found()
 	held := trust.Read(c, func(name string) *corev1.Secret { return found[name] })
 	v.Lost, v.Ending, v.Certificates = lost(c, held, j.later()), held.Ending(c, j.later()), held.Certificates(c, j.later())
+	v.NotRoot = notRoot(c, held.Operator(c, j.Now))
 	v.Rotation = held.Rotation(c, j.facts())
 	for _, name := range trust.Names(c) {
 		if secret := found[name]; secret != nil && j.belongsToOthers("Secret", secret) {
@@ -71,6 +73,21 @@ func (j *judgement) secrets() {
 			canWait := name == c.ClientSecret() || name == c.RootSecret() || pki.IsDue(fault)
 			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: fault.Error(), Parts: parts, CanWait: canWait})
 		}
+	}
+}
+
+// notRoot says that the operator is locked out: etcd has said so, or will when authentication is enabled by the spec.
+func notRoot(c *v1alpha1.EtcdCluster, operator trust.Identity) string {
+	told := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAuthEnabled)
+	switch {
+	case told == nil || told.Status != metav1.ConditionTrue:
+		return ""
+	case told.Reason == v1alpha1.ReasonOperatorNotRoot:
+		return told.Message
+	case c.HasAuth() && !operator.IsRoot():
+		return operator.ShutOut(c)
+	default:
+		return ""
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -150,5 +151,37 @@ func TestFault38RotationNeedsBothClocks(t *testing.T) {
 	s.ahead = 0
 	if got := passesDue(s.lookBy(late)); !slices.Equal(got, []string{"introduce a-client-ca", "introduce a-peer-ca"}) {
 		t.Errorf("in time: %v", got)
+	}
+}
+
+// TestFault83NotRoot: the operator is locked out while etcd says so, or while authentication is enabled and it has nothing that says root.
+func TestFault83NotRoot(t *testing.T) {
+	for _, test := range []struct {
+		reason string
+		auth   bool
+		lost   bool
+		want   string
+	}{
+		{v1alpha1.ReasonAuthAsSpecified, true, false, ""},
+		{v1alpha1.ReasonAuthAsSpecified, true, true, "it connects as etcd-server by Secret a-member-tls"},
+		{v1alpha1.ReasonAuthEnabledByHand, false, true, ""},
+		{v1alpha1.ReasonOperatorNotRoot, false, true, "as etcd says"},
+		{v1alpha1.ReasonAuthChanging, true, true, ""},
+	} {
+		s := newScene(t)
+		s.c.Spec.Auth.Enabled = test.auth
+		status := metav1.ConditionTrue
+		if test.reason == v1alpha1.ReasonAuthChanging {
+			status = metav1.ConditionUnknown
+		}
+		s.c.Status.Conditions = append(s.c.Status.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionAuthEnabled, Status: status, Reason: test.reason, Message: "as etcd says",
+		})
+		if test.lost {
+			s.objects = slices.DeleteFunc(s.objects, func(o client.Object) bool { return key(o) == "Secret a-client-ca" })
+		}
+		if got := s.look().NotRoot; !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("%+v: %q", test, got)
+		}
 	}
 }

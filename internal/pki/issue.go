@@ -28,10 +28,12 @@ const (
 // Request says what a leaf certificate is for.
 type Request struct {
 	CommonName     string
+	Organization   string // in the subject of one without a common name, which DNSNames identify: there are programs that take no empty subject
 	DNSNames       []string
 	IPs            []net.IP
 	Server, Client bool
 	Lifetime       time.Duration
+	Nameless       bool   // to Accept: it must have no common name
 	Serial         string // in hexadecimal; empty for a random one
 }
 
@@ -61,7 +63,7 @@ func NewCA(random io.Reader, now time.Time, commonName string, lifetime time.Dur
 // that others accept it whose clocks are behind, but not from before the CA is. It never
 // outlives the CA.
 func Issue(random io.Reader, now time.Time, ca Pair, r Request) (Pair, error) {
-	if err := checkCommonName(r.CommonName); err != nil {
+	if err := checkCommonName(r.CommonName); err != nil && !r.isNameless() {
 		return Pair{}, fmt.Errorf("issue certificate: %w", err)
 	}
 	signer, err := ca.TLSCertificate()
@@ -93,7 +95,7 @@ func (r Request) template(now time.Time, issuer *x509.Certificate) *x509.Certifi
 		end = issuer.NotAfter
 	}
 	return &x509.Certificate{
-		Subject:               pkix.Name{CommonName: r.CommonName},
+		Subject:               r.subject(),
 		NotBefore:             begin,
 		NotAfter:              end,
 		KeyUsage:              x509.KeyUsageDigitalSignature,
@@ -102,6 +104,18 @@ func (r Request) template(now time.Time, issuer *x509.Certificate) *x509.Certifi
 		DNSNames:              r.DNSNames,
 		IPAddresses:           r.IPs,
 	}
+}
+
+// isNameless says whether something else than a common name identifies the certificate.
+func (r Request) isNameless() bool {
+	return r.CommonName == "" && r.Organization != "" && len(r.DNSNames) > 0
+}
+
+func (r Request) subject() pkix.Name {
+	if r.isNameless() {
+		return pkix.Name{Organization: []string{r.Organization}}
+	}
+	return pkix.Name{CommonName: r.CommonName}
 }
 
 func (r Request) usages() []x509.ExtKeyUsage {

@@ -104,21 +104,21 @@ func (p Pair) TLSCertificate() (tls.Certificate, error) {
 }
 
 // ClientConfig is what a client of etcd dials with: it trusts only ca, shows
-// identity, and speaks TLS 1.3 or newer. The caller sets ServerName.
-func ClientConfig(ca []byte, identity Pair) (*tls.Config, error) {
+// the first of its identities that the server accepts, and speaks TLS 1.3 or newer. The caller sets ServerName.
+func ClientConfig(ca []byte, identities ...Pair) (*tls.Config, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
 		return nil, errors.New("load CA bundle: no certificate in it")
 	}
-	certificate, err := identity.TLSCertificate()
-	if err != nil {
-		return nil, err
+	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots}
+	for _, identity := range identities {
+		certificate, err := identity.TLSCertificate()
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = append(config.Certificates, certificate)
 	}
-	return &tls.Config{
-		MinVersion:   tls.VersionTLS13,
-		RootCAs:      roots,
-		Certificates: []tls.Certificate{certificate},
-	}, nil
+	return config, nil
 }
 
 // parse reads the pair's certificate, the first one if there is a chain.

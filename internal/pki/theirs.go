@@ -49,7 +49,8 @@ const leastCurve = 256
 
 // Accept says when a certificate of somebody else, and all authorities above it, begin and end to be valid, or
 // why it does not serve. ca are the authorities that are to be trusted, in PEM. The certificate may have more
-// names and usages than r asks for; r.Lifetime is not looked at, and r.CommonName only if it is not empty. An error is a *Rejection.
+// names and usages than r asks for; r.Lifetime is not looked at, and r.CommonName only if it is not empty, or r.Nameless. An error is a
+// *Rejection.
 func Accept(leaf Pair, ca []byte, r Request, now time.Time) (begin, end time.Time, err error) {
 	for _, part := range []struct {
 		name string
@@ -232,6 +233,9 @@ func checkTimes(begin, end, now time.Time) error {
 }
 
 func checkNames(certificate *x509.Certificate, r Request) error {
+	if name := certificate.Subject.CommonName; r.Nameless && name != "" {
+		return reject(WrongName, "the common name of its certificate is %q: have one issued without a common name", name)
+	}
 	if r.CommonName != "" && certificate.Subject.CommonName != r.CommonName {
 		return reject(WrongName, "the common name of its certificate is %q: have one issued with %q",
 			certificate.Subject.CommonName, r.CommonName)

@@ -16,7 +16,7 @@ import (
 // wait.
 func moveLeader(v cluster.View) Step {
 	leader, led := v.Leader()
-	if !led || !cluster.IsDisturbed(leader) {
+	if !led || !cluster.IsDisturbed(leader) || v.NotRoot != "" {
 		return nil
 	}
 	heirs := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Not(cluster.IsDisturbed), cluster.Except(leader.Name),

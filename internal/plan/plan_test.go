@@ -66,7 +66,7 @@ func TestPlan(t *testing.T) {
 var arguments = []string{
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "canwait", "cascades", "deleting", "denied", "downgrade", "ephemeral",
 	"forbidden",
-	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new", "newer",
+	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new", "newer", "not-root",
 	"next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
 	"revoking", "rollback", "rotate", "size",
@@ -118,6 +118,9 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "next", &v.Record.NextSerial)
 	d.MaybeScanArgs(t, "joining", &v.Record.Joining)
 	v.Locked = d.HasArg("locked")
+	if d.HasArg("not-root") {
+		v.NotRoot = "etcd does not take the operator for root"
+	}
 	v.Want.Ephemeral, v.Deleting, v.Fresh = d.HasArg("ephemeral"), d.HasArg("deleting"), d.HasArg("fresh")
 	v.Objects, v.Refused = object(t, d, "objects"), object(t, d, "refused")
 	for _, o := range object(t, d, "parts") {

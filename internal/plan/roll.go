@@ -60,6 +60,8 @@ func rollOut(v cluster.View) Step {
 		return awaitResize(v)
 	case v.Count(cluster.IsVoter) == 1:
 		return restart(v, leader) // no member can take over: a short outage is the only way
+	case v.NotRoot != "":
+		return restart(v, leader) // etcd refuses to move leadership for us, and does so itself when its leader ends
 	default:
 		return handOver(v, leader)
 	}

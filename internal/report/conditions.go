@@ -194,6 +194,8 @@ func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 	}
 	refused, isRefused := step.(plan.Refuse)
 	switch {
+	case v.NotRoot != "":
+		return is(v1alpha1.ReasonOperatorNotRoot, v.NotRoot)
 	case err != nil:
 		return is(v1alpha1.ReasonStepRejected, err.Error())
 	case ended(v) != "":

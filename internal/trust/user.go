@@ -17,10 +17,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
-// passwordHolder is the common name of certificates that only open connections. It is the name of no EtcdUser, because it
-// cannot be, so that whoever shows such a certificate and no password is nobody.
-const passwordHolder = "(password)"
-
 // Passwords are made of letters and digits: 190 bits. People may put others into the Secret, of at least 16 bytes, and at
 // most 72, which is all that bcrypt looks at.
 const (
@@ -30,16 +26,16 @@ const (
 	longest        = 72
 )
 
-// IdentityOf is the common name of the certificate of a user.
-func IdentityOf(u *v1alpha1.EtcdUser) string {
-	if u.HasPassword() {
-		return passwordHolder
-	}
-	return u.User()
-}
-
+// identityRequest is the certificate of a user. Beside a password it has no common name: it only opens connections, and the HTTP gateway of etcd
+// refuses every certificate that has one once authentication is enabled.
 func identityRequest(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) pki.Request {
-	return ClientRequest(IdentityOf(u), c.Spec.TLS.CertificateLifetime())
+	r := ClientRequest("", c.Spec.TLS.CertificateLifetime())
+	if r.Nameless = u.HasPassword(); r.Nameless {
+		r.Organization, r.DNSNames = build.Organization, []string{build.UserHost(c, u)}
+		return r
+	}
+	r.CommonName = u.User()
+	return r
 }
 
 // UserFault says what is wrong with the Secret of a user, a nil one being missing; nil if nothing is.
@@ -91,12 +87,20 @@ func (h Held) accepted(u *v1alpha1.EtcdUser, now time.Time) (pki.Pair, error) {
 // serves is the certificate that a Secret has, or why a user cannot connect by it, which is a *pki.Rejection.
 func (h Held) serves(u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time) (pki.Pair, error) {
 	pair := pairOf(secret.Data)
-	_, _, err := pki.Accept(pair, h.ClientCA.Bundle(), pki.Request{CommonName: IdentityOf(u), Client: true}, now)
+	_, _, err := pki.Accept(pair, h.ClientCA.Bundle(), accepts(u), now)
 	var rejected *pki.Rejection
 	if errors.As(err, &rejected) && rejected.Defect == pki.WrongAuthority {
 		rejected.Because = "the authority that members trust has not signed it: have one issued by that"
 	}
 	return pair, err
+}
+
+// accepts is what a certificate that others issue must be for: with a password, whatever else than a common name identifies it.
+func accepts(u *v1alpha1.EtcdUser) pki.Request {
+	if u.HasPassword() {
+		return pki.Request{Nameless: true, Client: true}
+	}
+	return pki.Request{CommonName: u.User(), Client: true}
 }
 
 // LacksCertificate says why a user has no certificate by which it can connect, where others issue them; the reason is empty if it has, or

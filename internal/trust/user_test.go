@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/pki"
 	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
@@ -63,13 +64,13 @@ func user(how v1alpha1.EtcdAuthentication) *v1alpha1.EtcdUser {
 	}
 }
 
-// TestUserSecret: the certificate of a user has its name, and that of one with a password has the name of nobody.
+// TestUserSecret: the certificate of a user has its name, and that of one with a password has no common name.
 func TestUserSecret(t *testing.T) {
 	c := example()
 	secrets := makeAll(t, c)
 	held := trust.Read(c, func(name string) *corev1.Secret { return secrets[name] })
 	for how, want := range map[v1alpha1.EtcdAuthentication]string{
-		v1alpha1.CertificateAuthentication: "team/orders", v1alpha1.PasswordAuthentication: "(password)",
+		v1alpha1.CertificateAuthentication: "team/orders", v1alpha1.PasswordAuthentication: "",
 	} {
 		u := user(how)
 		if err := held.UserFault(c, u, nil, now); err == nil {
@@ -108,10 +109,18 @@ func TestUserSecretIsMadeAgain(t *testing.T) {
 		at                 time.Time
 		password, identity bool // stays
 	}{
-		"nothing":         {func(map[string][]byte) {}, now, true, true},
-		"host":            {func(data map[string][]byte) { delete(data, "host") }, now, true, true},
-		"authority":       {func(data map[string][]byte) { data["ca.crt"] = others[c.ClientCA()].Data["ca.crt"] }, now, true, true},
-		"certificate":     {func(data map[string][]byte) { data["tls.crt"] = []byte("garbage") }, now, true, false},
+		"nothing":     {func(map[string][]byte) {}, now, true, true},
+		"host":        {func(data map[string][]byte) { delete(data, "host") }, now, true, true},
+		"authority":   {func(data map[string][]byte) { data["ca.crt"] = others[c.ClientCA()].Data["ca.crt"] }, now, true, true},
+		"certificate": {func(data map[string][]byte) { data["tls.crt"] = []byte("garbage") }, now, true, false},
+		"common name": {func(data map[string][]byte) { // as earlier releases made it
+			ca := pki.Pair{CertPEM: secrets[c.ClientCA()].Data["tls.crt"], KeyPEM: secrets[c.ClientCA()].Data["tls.key"]}
+			pair, err := pki.Issue(rand.Reader, now, ca, trust.ClientRequest("(password)", v1alpha1.DefaultCertificateLifetime))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data["tls.crt"], data["tls.key"] = pair.CertPEM, pair.KeyPEM
+		}, now, true, false},
 		"old":             {func(map[string][]byte) {}, now.Add(v1alpha1.DefaultCertificateLifetime * 3 / 4), true, false},
 		"password":        {func(data map[string][]byte) { delete(data, "password") }, now, false, true},
 		"short password":  {func(data map[string][]byte) { data["password"] = []byte(strings.Repeat("x", 15)) }, now, false, true},
