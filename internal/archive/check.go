@@ -23,6 +23,10 @@ func (m Manifest) check(folder Folder) error {
 	return nil
 }
 
+// largestDatabase in bytes is far more than etcd serves. Volumes and limits of memory are made as large as a manifest says, and whoever
+// may write to a store writes manifests.
+const largestDatabase = 128 << 30
+
 // problem is what cannot be so, in words.
 func (m Manifest) problem() string {
 	switch {
@@ -32,7 +36,7 @@ func (m Manifest) problem() string {
 		return fmt.Sprintf("compression %q is not known", m.Compression)
 	case m.Encryption != nil && m.Encryption.Format != ageEncryption:
 		return fmt.Sprintf("encryption %q is not known", m.Encryption.Format)
-	case m.Database.Size <= 0 || m.Database.Size%hashAlignment != 0:
+	case m.Database.Size <= 0 || m.Database.Size > largestDatabase || m.Database.Size%hashAlignment != 0:
 		return fmt.Sprintf("no database has %d bytes", m.Database.Size)
 	case !isSHA256(m.Database.SHA256):
 		return "it has no sha256 of the database"

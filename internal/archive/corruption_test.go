@@ -158,6 +158,7 @@ var kinds = []struct {
 			func(m *archive.Manifest) { m.Compression = "none" },
 			func(m *archive.Manifest) { m.CompactRevision = m.Revision + 1 },
 			func(m *archive.Manifest) { m.Database.Size = -4096 },
+			func(m *archive.Manifest) { m.Database.Size = 1 << 40 },
 			func(m *archive.Manifest) { m.Encryption = &archive.Encryption{Format: "rot13"} },
 		}
 		d.reseal(t, lies[d.random.IntN(len(lies))])

@@ -74,7 +74,7 @@ func Rescue(
 	}})
 	copying.VolumeMounts = append(slices.Clone(p.mounts), corev1.VolumeMount{Name: "data", MountPath: task.MemberFolder, ReadOnly: true})
 	mapping(&copying, scratch) // it reads the entries of the log that are not in the database, as etcd does
-	p.spec.InitContainers = []corev1.Container{copying, rescued(etcdImage)}
+	p.spec.InitContainers = []corev1.Container{copying, rescued(etcdImage, scratch)}
 	p.mounts = append(p.mounts, corev1.VolumeMount{
 		Name: "scratch", MountPath: task.ClientFolder, SubPath: task.ScratchClient, ReadOnly: true,
 	})
@@ -94,7 +94,7 @@ func Verify(
 	p.scratch(scratch)
 	unpacking := p.container(Container(task.Unpack), unpack)
 	mapping(&unpacking, scratch)
-	p.spec.InitContainers = []corev1.Container{unpacking, trial(etcdImage)}
+	p.spec.InitContainers = []corev1.Container{unpacking, trial(etcdImage, scratch)}
 	p.run(Container(task.Verify), verify)
 	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(task.Verify, store.Name, v1alpha1.LabelBackup, b.Name))
 }

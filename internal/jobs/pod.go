@@ -109,6 +109,12 @@ func least() corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 }
 
+// most is what a container may have. A namespace whose quota counts limits takes no Pod with a container that has none. What they do
+// together keeps two processors busy.
+func most(memory resource.Quantity) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: memory}
+}
+
 // container is one of the operator's.
 func (p *pod) container(name string, order task.Order) corev1.Container {
 	order.Store.Allowed = p.image.Endpoints
@@ -120,7 +126,7 @@ func (p *pod) container(name string, order task.Order) corev1.Container {
 		VolumeMounts:    p.mounts,
 		Resources: corev1.ResourceRequirements{
 			Requests: least(),
-			Limits:   corev1.ResourceList{corev1.ResourceMemory: streaming},
+			Limits:   most(streaming),
 		},
 		SecurityContext:          restricted(),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
@@ -136,7 +142,7 @@ var streaming = resource.MustParse("192Mi")
 func mapping(c *corev1.Container, database resource.Quantity) {
 	limit := resource.MustParse("512Mi")
 	limit.Add(database)
-	c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: limit}
+	c.Resources.Limits = most(limit)
 }
 
 // mostKept is the highest limit of memory of a restore, whatever the size of the database.
@@ -151,12 +157,14 @@ func keeping(c *corev1.Container, database resource.Quantity) {
 	if limit.Cmp(mostKept) > 0 {
 		limit = mostKept.DeepCopy()
 	}
-	c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: limit}
+	c.Resources.Limits = most(limit)
 }
 
 // trial is the etcd of a trial. It ends with the container that asks it, and nobody else reaches it. What it writes is thrown
 // away: it need not be synced.
-func trial(image string) corev1.Container {
+func trial(image string, database resource.Quantity) corev1.Container {
+	memory := resource.MustParse("1Gi") // of etcd itself, which keeps an index of all keys; the pages of the file come besides
+	memory.Add(database)
 	return corev1.Container{
 		Name:          "etcd",
 		Image:         image,
@@ -173,6 +181,7 @@ func trial(image string) corev1.Container {
 		SecurityContext: restricted(),
 		Resources: corev1.ResourceRequirements{
 			Requests: least(),
+			Limits:   most(memory),
 		},
 	}
 }

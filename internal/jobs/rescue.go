@@ -4,14 +4,15 @@ import (
 	"path"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
 // rescued is the etcd that is started on the copied data of a member that does not run. It elects itself, and has its clients show the
 // certificates that were made for this Pod: authentication, if the data has it, knows root by that.
-func rescued(image string) corev1.Container {
-	c := trial(image)
+func rescued(image string, database resource.Quantity) corev1.Container {
+	c := trial(image, database)
 	server := path.Join(task.ScratchFolder, task.ScratchServer)
 	endpoint := "https://" + task.TrialAddress
 	c.Args = []string{

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Kind is what is wrong, which is the same for all stores. errors.Is(err, store.NotFound) asks for it.
@@ -80,12 +82,31 @@ func (e *Error) Error() string {
 		text += " until " + e.Until.UTC().Format(time.RFC3339)
 	}
 	if e.Code != "" {
-		text += " (" + e.Code + ")"
+		text += " (" + quoted(e.Code) + ")"
 	}
 	if e.Words != "" {
-		text += ": " + e.Words
+		text += ": " + quoted(e.Words)
 	}
 	return text
+}
+
+// longestQuote is how many characters of an endpoint's answer are quoted: whoever named the endpoint may read the message, and the
+// answer may be of something that they cannot ask themselves.
+const longestQuote = 200
+
+// quoted is the beginning of somebody else's words, in characters that can be printed.
+func quoted(words string) string {
+	var kept []rune
+	for _, r := range strings.Join(strings.Fields(words), " ") {
+		if !unicode.IsPrint(r) {
+			continue
+		}
+		if len(kept) == longestQuote {
+			return string(kept) + "…"
+		}
+		kept = append(kept, r)
+	}
+	return string(kept)
 }
 
 // Unwrap is the error of the library.

@@ -47,6 +47,7 @@ type Environment struct {
 type app struct {
 	Environment
 	connection Connection
+	file       io.Writer // Out, for what is no text
 	exit       int
 }
 
@@ -60,7 +61,9 @@ Exit codes of every command:
 
 // Run carries out a command line, and returns how the process ends.
 func Run(ctx context.Context, env Environment, arguments []string) int {
-	a := &app{Environment: env}
+	file := env.Out
+	env.Out, env.Err = printable{env.Out}, printable{env.Err}
+	a := &app{Environment: env, file: file}
 	root := &cobra.Command{
 		Use: "kubectl-etcd", Short: "Status, backups and restores of etcd clusters", Long: long, Version: env.Version,
 		Annotations:  map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl etcd"},

@@ -67,7 +67,7 @@ func (a *app) bundle(ctx context.Context, k *Kubernetes, cluster, output string)
 	}
 	shown.end()
 	if output == "-" {
-		return support.Write(a.Out, name, now, files)
+		return support.Write(a.file, name, now, files)
 	}
 	if output == "" {
 		output = name + ".tar.gz"

@@ -14,8 +14,13 @@ var forms = []struct {
 	{regexp.MustCompile(`(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}`), "$1 " + Redacted},      // a header
 	{regexp.MustCompile(`://[^/\s:@"']+:[^/\s@"']+@`), "://" + Redacted + "@"},           // user and password in a URL
 	{regexp.MustCompile(`(?i)([?&](?:sig|sv|x-amz-[\w-]+)=)[^&\s"']+`), "$1" + Redacted}, // a signed URL
-	{regexp.MustCompile(`(?i)([\w.-]*(?:passw|passphrase|secret|token|credential|api[-_]?key|access[-_]?key|account[-_]?key|private[-_]?key|` +
-		`signature)[\w.-]*\\?["']?\s*[=:]\s*\\?["']?)[^\s"'\\,;&]+`), "$1" + Redacted},
+	// Tokens that are known by how they begin: of GitHub, GitLab, Slack, Stripe, Google, Vault, npm, Docker, SendGrid, OpenAI and Azure.
+	{regexp.MustCompile(`\b(gh[opsur]_|github_pat_|glpat-|xox[a-z]-|[sr]k_(live|test)_|AIza|ya29\.|GOCSPX-|hv[sb]\.|npm_|dckr_pat_|SG\.|sk-|` +
+		`pypi-|do[opr]_v1_|shp(at|ca|pa|ss)_)[\w.-]{8,}`), Redacted},
+	// What has a name of a secret, or is a cookie, ends nobody knows where: at a comma, a bracket or an escaped quote, or not there. So the
+	// rest of the line goes with it.
+	{regexp.MustCompile(`(?i)((?:^|[^\w.-])(?:[\w.-]*(?:passw|passphrase|passwd|pwd|secret|token|credential|api[-_]?key|access[-_]?key|` +
+		`account[-_]?key|private[-_]?key|signature|cookie|authorization|\bsig)[\w.-]*|pass)\\*["']?\s*[=:]\s*)\S[^\n]*`), "$1" + Redacted},
 }
 
 // scrub takes out of a text what looks like a secret.
