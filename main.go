@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -51,7 +52,12 @@ func run(args []string) error {
 	if chosen.Images, err = relatedImages(os.Environ()); err != nil {
 		return err
 	}
+	var withheld []string
+	chosen.Proxy, withheld = jobProxy(os.Getenv)
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	if len(withheld) > 0 {
+		ctrl.Log.Info("a proxy with a user is not handed on to Jobs, whose Pods would show it: stores are asked without it", "variables", withheld)
+	}
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
@@ -96,6 +102,26 @@ func proxyOf(config *rest.Config) func(*http.Request) (*url.URL, error) {
 		return config.Proxy
 	}
 	return func(*http.Request) (*url.URL, error) { return nil, nil }
+}
+
+// jobProxy are the variables of the operator that name a proxy, for its Jobs: stores of backups are outside. They are seen by who may
+// read Pods, so that one with a password is withheld.
+func jobProxy(getenv func(string) string) (all []corev1.EnvVar, withheld []string) {
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"} {
+		value := getenv(name)
+		if value == "" {
+			value = getenv(strings.ToLower(name))
+		}
+		if value == "" {
+			continue
+		}
+		if u, err := url.Parse(value); err == nil && u.User != nil {
+			withheld = append(withheld, name)
+			continue
+		}
+		all = append(all, corev1.EnvVar{Name: name, Value: value})
+	}
+	return all, withheld
 }
 
 // relatedImage begins the name of a variable that holds the image of a version of etcd:

@@ -5,9 +5,11 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/etcd-operator/etcd-operator/internal/build"
@@ -84,5 +86,21 @@ func TestParse(t *testing.T) {
 	}
 	if _, _, err := parse([]string{"--leader-elect", "extra"}); err == nil {
 		t.Error("an argument that means nothing is accepted")
+	}
+}
+
+// TestJobProxy: Jobs get the operator's proxy, in either spelling, and none with a password, which every Pod would show.
+func TestJobProxy(t *testing.T) {
+	of := func(values map[string]string) func(string) string {
+		return func(name string) string { return values[name] }
+	}
+	all, _ := jobProxy(of(map[string]string{"https_proxy": "http://proxy:3128", "NO_PROXY": ".svc"}))
+	want := []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: "http://proxy:3128"}, {Name: "NO_PROXY", Value: ".svc"}}
+	if !slices.Equal(all, want) {
+		t.Errorf("%v", all)
+	}
+	all, withheld := jobProxy(of(map[string]string{"HTTPS_PROXY": "http://user:word@proxy:3128"}))
+	if len(all) > 0 || !slices.Equal(withheld, []string{"HTTPS_PROXY"}) {
+		t.Errorf("with a password: %v, %v", all, withheld)
 	}
 }

@@ -62,6 +62,8 @@ type Options struct {
 	Limits limits.Limits
 	// StoreEndpoints are those that stores of backups may send tokens to, besides those of their providers.
 	StoreEndpoints []string
+	// Proxy are variables of Jobs, by which they reach stores through a proxy.
+	Proxy []corev1.EnvVar
 	// HasOperatorCondition says that Operator Lifecycle Manager keeps an OperatorCondition
 	// of this operator. Its name is in the environment.
 	HasOperatorCondition bool

@@ -21,7 +21,8 @@ import (
 
 // Image is what Jobs run: the operator's own image, and what its administrator says about all of them.
 type Image struct {
-	Endpoints   []string // that stores may send tokens to, besides those of their providers (store.Endpoints)
+	Proxy       []corev1.EnvVar // variables by which stores are reached through a proxy
+	Endpoints   []string        // that stores may send tokens to, besides those of their providers (store.Endpoints)
 	Operator    string
 	PullSecrets []corev1.LocalObjectReference
 	PullPolicy  corev1.PullPolicy

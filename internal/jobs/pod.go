@@ -123,6 +123,7 @@ func (p *pod) container(name string, order task.Order) corev1.Container {
 		Image:           p.image.Operator,
 		ImagePullPolicy: p.image.PullPolicy,
 		Args:            []string{"task", order.Encode()},
+		Env:             p.image.Proxy,
 		VolumeMounts:    p.mounts,
 		Resources: corev1.ResourceRequirements{
 			Requests: least(),

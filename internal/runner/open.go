@@ -60,7 +60,7 @@ func (j job) config() (store.Config, error) {
 		return j.s3(*where.S3, keys, ca), nil
 	case where.GCS != nil:
 		g := where.GCS
-		return store.GCS{Bucket: g.Bucket, Prefix: g.Prefix, Endpoint: g.Endpoint, CA: ca, CredentialsJSON: []byte(keys[credentialsJSON]), Allowed: j.Store.Allowed}, nil
+		return store.GCS{Bucket: g.Bucket, Prefix: g.Prefix, Endpoint: g.Endpoint, CA: ca, CredentialsJSON: []byte(keys[credentialsJSON]), Allowed: j.Store.Allowed, Proxy: j.proxy()}, nil
 	case where.Azure != nil:
 		return j.azure(*where.Azure, keys, ca), nil
 	case where.Volume != nil:
@@ -73,7 +73,7 @@ func (j job) s3(where task.S3, keys map[string]string, ca []byte) store.S3 {
 	s := store.S3{
 		Bucket: where.Bucket, Prefix: where.Prefix, Endpoint: where.Endpoint, Region: where.Region, PathStyle: where.PathStyle, CA: ca,
 		AccessKeyID: keys[accessKeyID], SecretAccessKey: keys[secretAccessKey], SessionToken: keys[sessionToken],
-		Allowed:    j.Store.Allowed,
+		Allowed: j.Store.Allowed, Proxy: j.proxy(),
 		Encryption: store.Encryption{AES256: where.AES256, KMS: where.KMS, KMSKey: where.KMSKey},
 	}
 	if j.Verb == task.Backup && where.LockUntil != nil {
@@ -91,7 +91,7 @@ func (j job) s3(where task.S3, keys map[string]string, ca []byte) store.S3 {
 func (j job) azure(where task.Azure, keys map[string]string, ca []byte) store.Azure {
 	a := store.Azure{
 		Container: where.Container, Prefix: where.Prefix, Account: where.Account, Endpoint: where.Endpoint, CA: ca,
-		AccountKey: keys[accountKey], SASToken: keys[sasToken], Allowed: j.Store.Allowed,
+		AccountKey: keys[accountKey], SASToken: keys[sasToken], Allowed: j.Store.Allowed, Proxy: j.proxy(),
 	}
 	if !j.Store.Keys {
 		a.Identity = store.AzureIdentity{
@@ -99,6 +99,11 @@ func (j job) azure(where task.Azure, keys map[string]string, ca []byte) store.Az
 		}
 	}
 	return a
+}
+
+// proxy is the operator's, which has handed it on.
+func (j job) proxy() store.Proxy {
+	return store.Proxy{HTTPS: j.Getenv("HTTPS_PROXY"), HTTP: j.Getenv("HTTP_PROXY"), No: j.Getenv("NO_PROXY")}
 }
 
 // keys are the files of the store's Secret, without what an editor has put around them.

@@ -39,6 +39,7 @@ func TestConfig(t *testing.T) {
 		"accessKeyID": "id\n", "secretAccessKey": " secret \n", "sessionToken": "token", "credentials.json": "{}\n", "accountKey": "key\n",
 		"sasToken": "sas\n", "other": "x",
 	}
+	proxy := store.Proxy{HTTPS: "of HTTPS_PROXY", HTTP: "of HTTP_PROXY", No: "of NO_PROXY"}
 	encrypted := store.Encryption{KMS: true, KMSKey: "k"}
 	for name, c := range map[string]struct {
 		verb  task.Verb
@@ -47,26 +48,26 @@ func TestConfig(t *testing.T) {
 	}{
 		"S3 by keys": {task.Check, task.Store{S3: &s3, Keys: true, CA: "ca.crt"}, store.S3{
 			Bucket: "b", Prefix: "p", Region: "r", PathStyle: true, CA: []byte("PEM"), AccessKeyID: "id", SecretAccessKey: "secret",
-			SessionToken: "token", Encryption: encrypted,
+			SessionToken: "token", Encryption: encrypted, Proxy: proxy,
 		}},
 		"S3 by identity, for a backup": {task.Backup, task.Store{S3: &s3}, store.S3{
-			Bucket: "b", Prefix: "p", Region: "r", PathStyle: true, Encryption: encrypted,
+			Bucket: "b", Prefix: "p", Region: "r", PathStyle: true, Encryption: encrypted, Proxy: proxy,
 			Lock: store.Lock{Mode: store.Compliance, Until: until}, Identity: store.AWSIdentity{
 				RoleARN: "of AWS_ROLE_ARN", TokenFile: "of AWS_WEB_IDENTITY_TOKEN_FILE",
 				AgentURL: "of AWS_CONTAINER_CREDENTIALS_FULL_URI", AgentTokenFile: "of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
 			},
 		}},
 		"Google by keys": {task.Check, task.Store{GCS: &task.GCS{Bucket: "b"}, Keys: true}, store.GCS{
-			Bucket: "b", CredentialsJSON: []byte("{}"),
+			Bucket: "b", CredentialsJSON: []byte("{}"), Proxy: proxy,
 		}},
 		"Google by identity": {task.Check, task.Store{GCS: &task.GCS{Bucket: "b", Endpoint: "e"}, Allowed: []string{"e"}}, store.GCS{
-			Bucket: "b", Endpoint: "e", CredentialsJSON: []byte{}, Allowed: store.Endpoints{"e"},
+			Bucket: "b", Endpoint: "e", CredentialsJSON: []byte{}, Allowed: store.Endpoints{"e"}, Proxy: proxy,
 		}},
 		"Azure by keys": {task.Check, task.Store{Azure: &task.Azure{Container: "c", Account: "a"}, Keys: true}, store.Azure{
-			Container: "c", Account: "a", AccountKey: "key", SASToken: "sas",
+			Container: "c", Account: "a", AccountKey: "key", SASToken: "sas", Proxy: proxy,
 		}},
 		"Azure by identity": {task.Check, task.Store{Azure: &task.Azure{Container: "c", Account: "a"}}, store.Azure{
-			Container: "c", Account: "a", Identity: store.AzureIdentity{
+			Container: "c", Account: "a", Proxy: proxy, Identity: store.AzureIdentity{
 				ClientID: "of AZURE_CLIENT_ID", TenantID: "of AZURE_TENANT_ID", TokenFile: "of AZURE_FEDERATED_TOKEN_FILE",
 			},
 		}},

@@ -25,6 +25,7 @@ type Azure struct {
 	Account   string // of the storage
 	Endpoint  string // of the account's blobs; empty is https://<account>.blob.core.windows.net
 	CA        []byte // PEM; authorities that are trusted besides the system's
+	Proxy     Proxy
 
 	// One of these is set.
 	AccountKey string
@@ -54,7 +55,7 @@ func (c Azure) open(ctx context.Context) (Store, error) {
 	if err := c.checkAddress(endpoint); err != nil {
 		return nil, err
 	}
-	client, err := httpClient(c.CA)
+	client, err := httpClient(c.CA, c.Proxy)
 	if err != nil {
 		return nil, err
 	}

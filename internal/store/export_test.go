@@ -30,9 +30,22 @@ func (m tokenMaker) GetToken(_ context.Context, options policy.TokenRequestOptio
 
 // Authorities are those that the connections of a store trust, which names none itself.
 func Authorities() (*x509.CertPool, error) {
-	client, err := httpClient(nil)
+	client, err := httpClient(nil, Proxy{})
 	if err != nil {
 		return nil, err
 	}
 	return client.Transport.(*http.Transport).TLSClientConfig.RootCAs, nil //nolint:forcetypeassert // httpClient makes no other
+}
+
+// ProxyOf is through what a request to an address goes; empty if directly.
+func ProxyOf(p Proxy, address string) string {
+	request, err := http.NewRequest(http.MethodGet, address, nil)
+	if err != nil {
+		return err.Error()
+	}
+	through, err := p.choose()(request)
+	if err != nil || through == nil {
+		return ""
+	}
+	return through.String()
 }

@@ -26,6 +26,7 @@ type GCS struct {
 	Prefix   string // a folder; empty for the whole bucket
 	Endpoint string // empty for Google's
 	CA       []byte // PEM; authorities that are trusted besides the system's
+	Proxy    Proxy
 
 	// CredentialsJSON is the key of a service account. Empty means the identity of the ServiceAccount, by the metadata
 	// server (Workload Identity Federation for GKE). Other kinds of credentials are refused: they name addresses and
@@ -79,7 +80,7 @@ func (c GCS) open(ctx context.Context) (Store, error) {
 
 // client adds a token to every request.
 func (c GCS) client(ctx context.Context) (*http.Client, error) {
-	client, err := httpClient(c.CA)
+	client, err := httpClient(c.CA, c.Proxy)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type S3 struct {
 	Region    string // empty is us-east-1, which most other stores expect
 	PathStyle bool   // the bucket in the path instead of the name of the host
 	CA        []byte // PEM; authorities that are trusted besides the system's
+	Proxy     Proxy
 
 	// AccessKeyID and SecretAccessKey are both set, or Identity is.
 	AccessKeyID     string
@@ -65,7 +66,7 @@ func (c S3) open(ctx context.Context) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := httpClient(c.CA)
+	client, err := httpClient(c.CA, c.Proxy)
 	if err != nil {
 		return nil, err
 	}

@@ -8,12 +8,14 @@ import (
 	"net/url"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
+
 	_ "golang.org/x/crypto/x509roots/fallback" // authorities of the Web, where the system has none: the image has no files of them
 )
 
 // httpClient is ours instead of the libraries' own, which look at the environment for proxies and authorities. It trusts the
 // authorities of the system, or those of Mozilla's program where the system has none, and those in ca (PEM) besides.
-func httpClient(ca []byte) (*http.Client, error) {
+func httpClient(ca []byte, proxy Proxy) (*http.Client, error) {
 	authorities, err := x509.SystemCertPool()
 	if err != nil {
 		authorities = x509.NewCertPool()
@@ -22,6 +24,7 @@ func httpClient(ca []byte) (*http.Client, error) {
 		return nil, &Error{Kind: Invalid, Do: "read", Name: "certificate authority", Words: "it has no certificate in PEM"}
 	}
 	transport := &http.Transport{
+		Proxy: proxy.choose(),
 		// Three tries of a connection fit into the shortest deadline.
 		DialContext:         (&net.Dialer{Timeout: 3 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
 		TLSClientConfig:     &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
@@ -33,6 +36,21 @@ func httpClient(ca []byte) (*http.Client, error) {
 	// A redirection says that the region is wrong: following it would carry credentials to where nobody named.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
+}
+
+// Proxy is what requests to a store go through, as the variables of these names say it. Nothing is set: they go directly.
+type Proxy struct {
+	HTTPS, HTTP string // HTTPS_PROXY, HTTP_PROXY
+	No          string // NO_PROXY
+}
+
+// nearby are addresses of the node itself, where agents of clouds give tokens to Pods.
+const nearby = "169.254.0.0/16,fd00:ec2::23"
+
+func (p Proxy) choose() func(*http.Request) (*url.URL, error) {
+	config := httpproxy.Config{HTTPSProxy: p.HTTPS, HTTPProxy: p.HTTP, NoProxy: p.No + "," + nearby}
+	of := config.ProxyFunc()
+	return func(r *http.Request) (*url.URL, error) { return of(r.URL) }
 }
 
 // checkEndpoint is for an endpoint that somebody wrote.

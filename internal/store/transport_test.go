@@ -45,3 +45,19 @@ func TestPublicAuthorities(t *testing.T) {
 		t.Errorf("only %v are known", found)
 	}
 }
+
+// TestProxy: requests to a store go through the proxy that the operator has, but to a store in the cluster and to agents of the node.
+func TestProxy(t *testing.T) {
+	p := store.Proxy{HTTPS: "http://proxy:3128", No: ".svc,10.0.0.0/8"}
+	for address, want := range map[string]string{
+		"https://s3.eu-central-1.amazonaws.com": "http://proxy:3128", "https://minio.default.svc:9000": "", "https://10.1.2.3": "",
+		"http://169.254.170.23/v1/credentials": "", "http://example.com": "",
+	} {
+		if got := store.ProxyOf(p, address); got != want {
+			t.Errorf("%s: %q, want %q", address, got, want)
+		}
+	}
+	if got := store.ProxyOf(store.Proxy{}, "https://example.com"); got != "" {
+		t.Errorf("%q without a proxy", got)
+	}
+}
