@@ -65,8 +65,9 @@ func AgeOf(b *EtcdBackup) BackupAge {
 	return BackupAge{ClusterID: b.Status.ClusterID, Revision: b.Status.Revision, Time: BegunAt(b), Name: b.Name}
 }
 
-// BegunAt is when the snapshot of a backup was begun; zero if that is not known. The status has it by the clock of the node of the Job. It is
-// not believed if the backup was complete before that moment or, where this very object had the backup made, if the object did not exist yet.
+// BegunAt is when the snapshot of a backup was begun; zero if that is not known. The status has it by the clock of the node of the Job. It
+// is not believed if the backup was complete before that moment or, where this very object had the backup made, if the object did not
+// exist yet.
 func BegunAt(b *EtcdBackup) time.Time {
 	created := b.CreationTimestamp.Time
 	if b.Status.StartedAt.IsZero() {

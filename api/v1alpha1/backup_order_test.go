@@ -57,7 +57,8 @@ func TestNewestFirstIsOneOrder(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 3)) //nolint:gosec // a walk that can be repeated
 		var all []v1alpha1.BackupAge
 		for i := range 2 + random.IntN(8) {
-			all = append(all, age(string(rune('a'+i)), []string{"", "x", "y"}[random.IntN(3)], int64(random.IntN(5)), time.Duration(random.IntN(6))*time.Hour))
+			id, at := []string{"", "x", "y"}[random.IntN(3)], time.Duration(random.IntN(6))*time.Hour
+			all = append(all, age(string(rune('a'+i)), id, int64(random.IntN(5)), at))
 		}
 		once := names(v1alpha1.NewestFirst(all, itself))
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -68,7 +69,8 @@ func TestNewestFirstIsOneOrder(t *testing.T) {
 		for i := range sorted {
 			for j := range sorted[i+1:] {
 				newer, older := sorted[i].Backup, sorted[i+1+j].Backup
-				if sorted[i].Time.Before(sorted[i+1+j].Time) || newer.ClusterID != "" && newer.ClusterID == older.ClusterID && newer.Revision > 0 && newer.Revision < older.Revision {
+				sameData := newer.ClusterID != "" && newer.ClusterID == older.ClusterID
+				if sorted[i].Time.Before(sorted[i+1+j].Time) || sameData && newer.Revision > 0 && newer.Revision < older.Revision {
 					t.Fatalf("seed %d: %+v before %+v", seed, newer, older)
 				}
 			}

@@ -100,12 +100,17 @@ func TestWhatStaysOfBackups(t *testing.T) {
 // TestStoreStaysWhereItIs: once a store was used, its EtcdBackups stand for what is there. Before, a wrong name can be corrected.
 func TestStoreStaysWhereItIs(t *testing.T) {
 	for name, c := range map[string]struct{ from, good, bad string }{
-		"bucket":    {"{s3: {bucket: bbb}}", "{s3: {bucket: bbb, region: eu}}", "{s3: {bucket: ccc}}"},
-		"endpoint":  {`{s3: {bucket: bbb, endpoint: "http://a"}}`, `{s3: {bucket: bbb, endpoint: "http://a", pathStyle: true}}`, "{s3: {bucket: bbb}}"},
-		"prefix":    {"{gcs: {bucket: bbb}}", "{gcs: {bucket: bbb, credentials: {secret: s}}}", "{gcs: {bucket: bbb, prefix: x}}"},
-		"container": {"{azure: {account: aaa, container: ccc}}", "{azure: {account: aaa, container: ccc, credentials: {secret: s}}}", "{azure: {account: aaa, container: ddd}}"},
-		"claim":     {"{volume: {claim: c}}", "{volume: {claim: c}, serviceAccountName: a}", "{volume: {claim: d}}"},
-		"folder":    {"{volume: {claim: c, path: a}}", "{volume: {claim: c, path: a}, serviceAccountName: a}", "{volume: {claim: c, path: b}}"},
+		"bucket": {"{s3: {bucket: bbb}}", "{s3: {bucket: bbb, region: eu}}", "{s3: {bucket: ccc}}"},
+		"endpoint": {
+			`{s3: {bucket: bbb, endpoint: "http://a"}}`, `{s3: {bucket: bbb, endpoint: "http://a", pathStyle: true}}`, "{s3: {bucket: bbb}}",
+		},
+		"prefix": {"{gcs: {bucket: bbb}}", "{gcs: {bucket: bbb, credentials: {secret: s}}}", "{gcs: {bucket: bbb, prefix: x}}"},
+		"container": {
+			"{azure: {account: aaa, container: ccc}}", "{azure: {account: aaa, container: ccc, credentials: {secret: s}}}",
+			"{azure: {account: aaa, container: ddd}}",
+		},
+		"claim":  {"{volume: {claim: c}}", "{volume: {claim: c}, serviceAccountName: a}", "{volume: {claim: d}}"},
+		"folder": {"{volume: {claim: c, path: a}}", "{volume: {claim: c, path: a}, serviceAccountName: a}", "{volume: {claim: c, path: b}}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := ofKind(t, "EtcdBackupStore", "where-"+name, c.bad)
@@ -122,7 +127,8 @@ func TestStoreStaysWhereItIs(t *testing.T) {
 			}
 			bad := object.DeepCopy()
 			bad.Object["spec"] = ofKind(t, "EtcdBackupStore", "", c.bad).Object["spec"]
-			if err := server.Update(t.Context(), bad, strict); err == nil || !strings.Contains(err.Error(), "cannot be changed after the store was used") {
+			err := server.Update(t.Context(), bad, strict)
+			if err == nil || !strings.Contains(err.Error(), "cannot be changed after the store was used") {
 				t.Errorf("%s is accepted, or refused without a reason: %v", c.bad, err)
 			}
 			object.Object["spec"] = ofKind(t, "EtcdBackupStore", "", c.good).Object["spec"]

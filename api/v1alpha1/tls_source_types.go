@@ -68,8 +68,8 @@ type LocalSecret struct {
 	Name string `json:"name"`
 }
 
-// Reasons of ConditionCertificatesAccepted, with ReasonSecretMissing and ReasonSecretTaken. Each but the first is also told by the condition
-// Degraded, with reason CertificatesNotAccepted.
+// Reasons of ConditionCertificatesAccepted, with ReasonSecretMissing and ReasonSecretTaken. The condition Degraded says each but the first,
+// too, with reason CertificatesNotAccepted.
 const (
 	// ReasonCertificatesAccepted: all Secrets that spec.tls names have certificates that serve. True.
 	ReasonCertificatesAccepted = "Accepted"

@@ -17,7 +17,8 @@ import (
 // listAgain is how often it is read whether the list of a store has what an EtcdBackup had before it was put back: no watch tells.
 const listAgain = time.Minute
 
-// again are the backups in the list of the store that may be the one of this EtcdBackup: by the folder that it was written to, or by its name.
+// again are the backups in the list of the store that may be the one of this EtcdBackup: by the folder that it was written to, or by its
+// name.
 func again(b *v1alpha1.EtcdBackup, store string, all []v1alpha1.EtcdBackup) (found []task.Found) {
 	if b.Spec.Found != "" || b.Status.Path != "" {
 		return nil
@@ -61,8 +62,8 @@ func findAgain(v View) Step {
 		return v.foundAgain(v.Again[0])
 	}
 	f := v.Again[0]
-	return v.unusable(v1alpha1.ReasonBackupExists, fmt.Sprintf("EtcdBackupStore %s has a backup of this name already, of EtcdCluster %s of UID %s, at %s: "+
-		"a restore by this name must not bring other data", v.Store.Name, f.Backup.Cluster, f.Backup.ClusterUID, f.Path))
+	return v.unusable(v1alpha1.ReasonBackupExists, fmt.Sprintf("EtcdBackupStore %s has a backup of this name already, of EtcdCluster %s of "+
+		"UID %s, at %s: a restore by this name must not bring other data", v.Store.Name, f.Backup.Cluster, f.Backup.ClusterUID, f.Path))
 }
 
 // findUpload is about an object that was put back: it stands for the folder that it had, and for no other.

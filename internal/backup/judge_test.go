@@ -213,8 +213,8 @@ func TestListingThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestSameBackup: what the list of a store has is of this EtcdBackup by its folder, or by its name; of one that a schedule has made only if the
-// schedule was that of the same cluster. Two Kubernetes have schedules for the same time in one bucket.
+// TestSameBackup: what the list of a store has is of this EtcdBackup by its folder, or by its name; of one that a schedule has made only if
+// the schedule was that of the same cluster. Two Kubernetes have schedules for the same time in one bucket.
 func TestSameBackup(t *testing.T) {
 	for about, c := range map[string]struct {
 		upload, madeFor string

@@ -39,7 +39,7 @@ var policy = []rule{
 	{"give up", giveUp, "refuses what has failed for good"},
 	{"give up in time", giveUpInTime, "gives a backup of a schedule up when the schedule should rather make the next one"},
 	{"leave what is gone", leaveGone, "neither verifies nor writes again a backup that is not in its store any more"},
-	{"find again", findAgain, "takes what the store has already of an object that was put back without its status, and never writes under its name again"},
+	{"find again", findAgain, "takes what the store has of an object that was put back without its status, and writes nothing under its name"},
 	{"wait to back up", awaitBackup, "waits for the store, the cluster and the pause after an attempt that failed"},
 	{"mark the upload", markUpload, "has the folder in the store on the object before anything is written there"},
 	{"back up", backUp, "names a Job that writes the backup"},

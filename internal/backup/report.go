@@ -102,7 +102,7 @@ func complete(v View, step Step, err error) metav1.Condition {
 	reason, why := waiting(step, Backup)
 	switch {
 	case v.isGone():
-		return is(metav1.ConditionFalse, v1alpha1.ReasonContentGone, v.Gone+": it cannot be restored; it is Complete again when the store has it again")
+		return is(metav1.ConditionFalse, v1alpha1.ReasonContentGone, v.Gone+": it cannot be restored until the store has it again")
 	case v.IsComplete() && v.isFound():
 		return is(metav1.ConditionTrue, v1alpha1.ReasonFound, stored(v.Status))
 	case v.IsComplete():

@@ -17,5 +17,6 @@ func (m Maker) rescue(seen Seen, v View, step CreateJob, order task.Order) *batc
 	order.Backup.Stopped, order.Backup.Secure, order.Backup.ClusterID = true, true, v.Volume.ClusterID
 	order.Backup.Members = []task.Member{{Name: v.Volume.Name, Address: task.TrialAddress}}
 	room := *resource.NewQuantity(v.Volume.Size+beside, resource.BinarySI)
-	return jobs.Rescue(seen.Backup, seen.Store, seen.Cluster, step.Name, copying, order, m.imageOf(v.Volume.Version, seen.Cluster), room, m.Image)
+	image := m.imageOf(v.Volume.Version, seen.Cluster)
+	return jobs.Rescue(seen.Backup, seen.Store, seen.Cluster, step.Name, copying, order, image, room, m.Image)
 }

@@ -1,8 +1,8 @@
 // Package backupstore decides the one next step for an EtcdBackupStore: when it is looked at, and what the answer means. The same
 // View always gives the same Step.
 //
-// It must never import a client, a clock, a logger or a context. It never has two Jobs for a store, and never deletes an EtcdBackup that was
-// not found in this store. Of one that was not it changes no more than the annotation that says that its backup is gone.
+// It must never import a client, a clock, a logger or a context. It never has two Jobs for a store, and never deletes an EtcdBackup that
+// was not found in this store. Of one that was not it changes no more than the annotation that says that its backup is gone.
 package backupstore
 
 import (

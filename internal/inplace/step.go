@@ -68,6 +68,7 @@ func (s BackUp) String() string {
 	}
 	return what
 }
+
 func (s Rescue) String() string {
 	what := fmt.Sprintf("create EtcdBackups %s of volumes of the old members in store %s",
 		strings.Join(slices.Sorted(maps.Keys(s.Volumes)), ", "), s.Store)

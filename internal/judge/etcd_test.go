@@ -238,7 +238,8 @@ func TestQuorumLost(t *testing.T) {
 	s := newScene(t)
 	s.stop("a-0", "a-2")
 	v := s.look()
-	if !strings.HasPrefix(v.Unread, "the members have no leader (a-0: it refuses connections; a-2: ") || v.Count(cluster.IsVoter) != 3 || v.Count(cluster.IsHealthy) > 0 {
+	words := "the members have no leader (a-0: it refuses connections; a-2: "
+	if !strings.HasPrefix(v.Unread, words) || v.Count(cluster.IsVoter) != 3 || v.Count(cluster.IsHealthy) > 0 {
 		t.Errorf("saw %+v", v)
 	}
 	if m, _ := v.Member("a-1"); !m.Answers || m.Complaint != "" {
@@ -305,7 +306,8 @@ func TestRecordTellsRolesWhenNobodyAnswers(t *testing.T) {
 	s.c.Status.Members = append(s.c.Status.Members,
 		v1alpha1.MemberStatus{Name: "a-3", ID: "1f", Role: v1alpha1.RoleLearner}, v1alpha1.MemberStatus{Name: "a-4", Role: v1alpha1.RoleUnlisted})
 	v := s.look()
-	if !strings.HasPrefix(v.Unread, "no member answers (a-0: it refuses connections; ") || v.Count(cluster.IsVoter, cluster.IsRecorded) != 3 || len(v.Members) != 4 {
+	words := "no member answers (a-0: it refuses connections; "
+	if !strings.HasPrefix(v.Unread, words) || v.Count(cluster.IsVoter, cluster.IsRecorded) != 3 || len(v.Members) != 4 {
 		t.Errorf("saw %+v", v)
 	}
 	if m, _ := v.Member("a-3"); m.Role != cluster.Learner || m.ID != 0x1f || m.Started {

@@ -228,6 +228,7 @@ func (s AddLearner) about() Kind   { return Kind{Event: "LearnerAdded", Look: No
 func (s Promote) about() Kind      { return Kind{Event: "LearnerPromoted", Look: Now, Disturbs: true} }
 func (s MoveLeader) about() Kind   { return Kind{Event: "LeaderMoved", Look: Now, Disturbs: true} }
 func (s RemoveMember) about() Kind { return Kind{Event: "MemberRemoved", Look: Now, Disturbs: true} }
+
 func (s Downgrade) about() Kind {
 	return Kind{Event: choose(s.To == "", "DowngradeCancelled", "DowngradeEnabled"), Look: Now}
 }

@@ -11,14 +11,35 @@ import (
 // data rests on answers of members that are new.
 func TestWhatDisturbs(t *testing.T) {
 	disturb := []plan.Step{
-		plan.AddLearner{}, plan.Promote{}, plan.RemoveMember{}, plan.MoveLeader{}, plan.UpdateImage{}, plan.DeleteVolume{},
-		plan.CreatePods{Names: []string{"a-0"}, Forced: true}, plan.DeletePods{How: plan.Plainly}, plan.DeletePods{How: plan.DryRun},
-		plan.DeletePods{How: plan.Detached}, plan.MarkPods{As: plan.Detach},
+		plan.AddLearner{},
+		plan.Promote{},
+		plan.RemoveMember{},
+		plan.MoveLeader{},
+		plan.UpdateImage{},
+		plan.DeleteVolume{},
+		plan.CreatePods{Names: []string{"a-0"}, Forced: true},
+		plan.DeletePods{How: plan.Plainly},
+		plan.DeletePods{How: plan.DryRun},
+		plan.DeletePods{How: plan.Detached},
+		plan.MarkPods{As: plan.Detach},
 	}
 	others := []plan.Step{
-		plan.Record{}, plan.ResizePod{}, plan.Downgrade{}, plan.DisarmAlarm{}, plan.Quarantine{}, plan.LiftQuarantine{}, plan.CreateBackup{},
-		plan.CreateRestore{}, plan.Hold{}, plan.Wait{}, plan.Refuse{}, plan.Done{}, plan.Apply{Objects: []cluster.Object{{Kind: "Secret"}}},
-		plan.CreatePods{Names: []string{"a-0"}}, plan.DeletePods{How: plan.AtOnce}, plan.MarkPods{As: plan.Attach},
+		plan.Record{},
+		plan.ResizePod{},
+		plan.Downgrade{},
+		plan.DisarmAlarm{},
+		plan.Quarantine{},
+		plan.LiftQuarantine{},
+		plan.CreateBackup{},
+		plan.CreateRestore{},
+		plan.Hold{},
+		plan.Wait{},
+		plan.Refuse{},
+		plan.Done{},
+		plan.Apply{Objects: []cluster.Object{{Kind: "Secret"}}},
+		plan.CreatePods{Names: []string{"a-0"}},
+		plan.DeletePods{How: plan.AtOnce},
+		plan.MarkPods{As: plan.Attach},
 		plan.MarkPods{As: plan.Existing},
 	}
 	for _, step := range disturb {

@@ -182,6 +182,8 @@ func TestChooseMixesNoClusters(t *testing.T) {
 	}
 	full, more := of("full", "old", 9000, 3*time.Hour), of("fuller", "old", 9100, 2*time.Hour)
 	empty, other := of("empty", "new", 2, time.Hour), of("other", "blue", 70, 4*time.Hour)
+	all := func(backups ...v1alpha1.EtcdBackup) []v1alpha1.EtcdBackup { return backups }
+	ago := func(before time.Duration) string { return start.Add(-before).Format(time.RFC3339) }
 	store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "offsite"}}
 	for about, c := range map[string]struct {
 		inPlace     bool
@@ -189,15 +191,18 @@ func TestChooseMixesNoClusters(t *testing.T) {
 		all         []v1alpha1.EtcdBackup
 		gives       []string // =name, or words of the problem
 	}{
-		"in place, its own":              {true, "", "", []v1alpha1.EtcdBackup{full, empty}, []string{"=empty"}},
-		"in place, an earlier time":      {true, "", "9000", []v1alpha1.EtcdBackup{full, empty}, []string{"=empty"}},
-		"in place, none of its own":      {true, "", "", []v1alpha1.EtcdBackup{full, other}, []string{"of this EtcdCluster", "EtcdBackup full", "spec.backup"}},
-		"in place, named, one":           {true, "a", "", []v1alpha1.EtcdBackup{full, more}, []string{"=fuller"}},
-		"in place, named, two":           {true, "a", "", []v1alpha1.EtcdBackup{full, more, empty}, []string{"EtcdBackup empty", "EtcdBackup fuller", "spec.backup"}},
-		"new, one":                       {false, "", "", []v1alpha1.EtcdBackup{full, more}, []string{"=fuller"}},
-		"new, two":                       {false, "", "latest", []v1alpha1.EtcdBackup{full, more, empty}, []string{"EtcdBackup empty of revision 2", "EtcdBackup fuller of revision 9100", "bootstrap.restore.backup"}},
-		"new, of two only one is so old": {false, "", start.Add(-90 * time.Minute).Format(time.RFC3339), []v1alpha1.EtcdBackup{full, more, empty}, []string{"=fuller"}},
-		"new, of two at that time":       {false, "", start.Add(-150 * time.Minute).Format(time.RFC3339), []v1alpha1.EtcdBackup{full, more, other}, []string{"EtcdBackup full", "EtcdBackup other"}},
+		"in place, its own":         {true, "", "", []v1alpha1.EtcdBackup{full, empty}, []string{"=empty"}},
+		"in place, an earlier time": {true, "", "9000", []v1alpha1.EtcdBackup{full, empty}, []string{"=empty"}},
+		"in place, none of its own": {true, "", "", all(full, other), []string{"of this EtcdCluster", "EtcdBackup full", "spec.backup"}},
+		"in place, named, one":      {true, "a", "", []v1alpha1.EtcdBackup{full, more}, []string{"=fuller"}},
+		"in place, named, two":      {true, "a", "", all(full, more, empty), []string{"EtcdBackup empty", "EtcdBackup fuller", "spec.backup"}},
+		"new, one":                  {false, "", "", []v1alpha1.EtcdBackup{full, more}, []string{"=fuller"}},
+		"new, two": {
+			false, "", "latest", all(full, more, empty),
+			[]string{"EtcdBackup empty of revision 2", "EtcdBackup fuller of revision 9100", "bootstrap.restore.backup"},
+		},
+		"new, of two only one is so old": {false, "", ago(90 * time.Minute), all(full, more, empty), []string{"=fuller"}},
+		"new, of two at that time":       {false, "", ago(150 * time.Minute), all(full, more, other), []string{"EtcdBackup full", "EtcdBackup other"}},
 	} {
 		w := newWorld(t, v1alpha1.Restore{})
 		w.view.Cluster.UID = "new"

@@ -44,8 +44,8 @@ func firstOfEach(all []candidate) (first []candidate) {
 
 // ambiguous says that several EtcdClusters have had the name, and how one is chosen.
 func ambiguous(want Wish, found []candidate) string {
-	return fmt.Sprintf("EtcdBackupStore %s has backups of %d EtcdClusters that had the name %s, one after the other or in several Kubernetes: "+
-		"name the backup that you mean in %s; the newest of each: %s",
+	return fmt.Sprintf("EtcdBackupStore %s has backups of %d EtcdClusters that had the name %s, one after the other or in several "+
+		"Kubernetes: name the backup that you mean in %s; the newest of each: %s",
 		want.Store, len(found), want.source(), want.field("backup"), describe(found))
 }
 
@@ -60,8 +60,8 @@ func namesakes(want Wish, all []v1alpha1.EtcdBackup) string {
 	if len(others) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("EtcdBackupStore %s has no backup of this EtcdCluster %s that is complete, but of another EtcdCluster of the same name: "+
-		"if its data is meant, name a backup in %s; the newest of each: %s",
+	return fmt.Sprintf("EtcdBackupStore %s has no backup of this EtcdCluster %s that is complete, but of another EtcdCluster of the same "+
+		"name: if its data is meant, name a backup in %s; the newest of each: %s",
 		want.Store, want.source(), want.field("backup"), describe(firstOfEach(others)))
 }
 

@@ -60,7 +60,10 @@ func (j job) config() (store.Config, error) {
 		return j.s3(*where.S3, keys, ca), nil
 	case where.GCS != nil:
 		g := where.GCS
-		return store.GCS{Bucket: g.Bucket, Prefix: g.Prefix, Endpoint: g.Endpoint, CA: ca, CredentialsJSON: []byte(keys[credentialsJSON]), Allowed: j.Store.Allowed, Proxy: j.proxy()}, nil
+		return store.GCS{
+			Bucket: g.Bucket, Prefix: g.Prefix, Endpoint: g.Endpoint, CA: ca, CredentialsJSON: []byte(keys[credentialsJSON]),
+			Allowed: j.Store.Allowed, Proxy: j.proxy(),
+		}, nil
 	case where.Azure != nil:
 		return j.azure(*where.Azure, keys, ca), nil
 	case where.Volume != nil:

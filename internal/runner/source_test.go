@@ -37,8 +37,10 @@ func TestRank(t *testing.T) {
 		want  string
 		unfit string
 	}{
-		"a follower before the leader":     {[]candidate{member(1, 9), member(2, 5)}, "m2 m1", ""},
-		"the leader, if nobody else can":   {[]candidate{member(1, 9), member(2, 5, silent)}, "m1", "m2: it refuses connections: connection refused"},
+		"a follower before the leader": {[]candidate{member(1, 9), member(2, 5)}, "m2 m1", ""},
+		"the leader, if nobody else can": {
+			[]candidate{member(1, 9), member(2, 5, silent)}, "m1", "m2: it refuses connections: connection refused",
+		},
 		"the one that has applied most":    {[]candidate{member(1, 9), member(2, 5), member(3, 8)}, "m3 m2 m1", ""},
 		"by name where both have the same": {[]candidate{member(3, 8), member(2, 8), member(1, 9)}, "m2 m3 m1", ""},
 		"no learner":                       {[]candidate{member(1, 9), member(2, 9, learner)}, "m1", "m2: it is a learner"},

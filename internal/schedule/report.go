@@ -91,20 +91,24 @@ func backedUp(seen Seen, v View, step Step, err error) metav1.Condition {
 	}
 }
 
+func notApplied(reason, message string) metav1.Condition {
+	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
+
 // applied says whether the store deletes what retention does not keep.
 func (v View) applied(store string) metav1.Condition {
 	refused := v.refused()
 	switch {
 	case v.Kept != "":
-		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAppendOnly, Message: fmt.Sprintf("EtcdBackupStore %s deletes "+
-			"nothing: %s; allow its keys to delete, or have the store itself delete what is old and remove spec.backup.retention", store, v.Kept)}
+		return notApplied(v1alpha1.ReasonAppendOnly, fmt.Sprintf("EtcdBackupStore %s deletes "+
+			"nothing: %s; allow its keys to delete, or have the store itself delete what is old and remove spec.backup.retention", store, v.Kept))
 	case len(refused) > 0:
 		more := ""
 		if n := len(refused) - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDeletionRefused, Message: fmt.Sprintf("EtcdBackup %s%s cannot be "+
-			"deleted: %s; others are deleted while fewer than %d cannot", refused[0].Name, more, refused[0].Refused, mostRefused)}
+		return notApplied(v1alpha1.ReasonDeletionRefused, fmt.Sprintf("EtcdBackup %s%s cannot be "+
+			"deleted: %s; others are deleted while fewer than %d cannot", refused[0].Name, more, refused[0].Refused, mostRefused))
 	}
 	return metav1.Condition{
 		Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonRetentionApplied,

@@ -96,7 +96,8 @@ var (
 		`^(s3(-fips)?(\.dualstack)?(\.[a-z0-9-]+)?|s3-[a-z0-9-]+|bucket\.vpce-[a-z0-9-]+\.s3\.[a-z0-9-]+\.vpce)\.amazonaws\.com(\.cn)?$`)}
 	googleStorage = provider{"Google Cloud Storage", regexp.MustCompile(`^storage(\.[a-z0-9-]+\.rep|-[a-z0-9-]+\.p)?\.googleapis\.com$`)}
 	azureBlobs    = provider{"Azure Blob Storage", regexp.MustCompile(
-		`^[a-z0-9]{3,24}(-secondary)?(\.privatelink)?(\.z[0-9]+)?\.blob\.(core\.(windows\.net|chinacloudapi\.cn|usgovcloudapi\.net)|storage\.azure\.net)$`)}
+		`^[a-z0-9]{3,24}(-secondary)?(\.privatelink)?(\.z[0-9]+)?\.blob\.` +
+			`(core\.(windows\.net|chinacloudapi\.cn|usgovcloudapi\.net)|storage\.azure\.net)$`)}
 )
 
 // mayGetTokens is an error if a token that this provider takes must not be sent to an endpoint.

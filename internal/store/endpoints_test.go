@@ -114,7 +114,8 @@ func TestKeysThatSignGoAnywhere(t *testing.T) {
 
 func TestEndpointsFlag(t *testing.T) {
 	var all store.Endpoints
-	if err := all.Set("https://a.example:9000, *.b.example,http://*"); err != nil || all.String() != "https://a.example:9000,*.b.example,http://*" {
+	err := all.Set("https://a.example:9000, *.b.example,http://*")
+	if err != nil || all.String() != "https://a.example:9000,*.b.example,http://*" {
 		t.Errorf("%s: %v", &all, err)
 	}
 	for _, wrong := range []string{"ftp://a", "https://a/path", "a*", "*a.example", "https://", "user@a", "a?b", "a.*.b"} {
@@ -130,7 +131,8 @@ func TestAudienceIsFixed(t *testing.T) {
 	asked.Store(&[]string{})
 	entra := func(scopes []string) { asked.Store(new(append(*asked.Load(), scopes...))) }
 	storage := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("WWW-Authenticate", `Bearer authorization_uri="https://login.microsoftonline.com/t/oauth2/authorize" resource_id="https://vault.azure.net"`)
+		w.Header().Set("WWW-Authenticate",
+			`Bearer authorization_uri="https://login.microsoftonline.com/t/oauth2/authorize" resource_id="https://vault.azure.net"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	t.Cleanup(storage.Close)

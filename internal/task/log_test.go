@@ -15,7 +15,8 @@ func TestLongLines(t *testing.T) {
 	long := strings.Repeat("ä", 1<<20)
 	for _, l := range []task.Line{
 		{Found: &task.Found{Path: "v1/a/b/c", Problem: long, Backup: task.Facts{Name: long, Cluster: long}}},
-		{Found: &task.Found{Path: "v1/a/b/d"}}, {Failed: &task.Failed{Reason: task.Corrupt, Message: long}},
+		{Found: &task.Found{Path: "v1/a/b/d"}},
+		{Failed: &task.Failed{Reason: task.Corrupt, Message: long}},
 	} {
 		if err := l.Write(&log); err != nil {
 			t.Fatal(err)

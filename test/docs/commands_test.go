@@ -76,11 +76,13 @@ func TestCommandsInSentencesAreReadByBash(t *testing.T) {
 }
 
 // Beside the CRDs of another operator for etcd, these names mean either.
-var ambiguous = regexp.MustCompile(`kubectl (?:-n \S+ )?(?:get|describe|annotate|patch|edit|delete|label|wait|scale|events --for) (?:--\S+ )*(etcd(?:cluster|backup|restore)s?)(?:[ /]|$)`)
+var ambiguous = regexp.MustCompile(`kubectl (?:-n \S+ )?(?:get|describe|annotate|patch|edit|delete|label|wait|scale|events --for) ` +
+	`(?:--\S+ )*(etcd(?:cluster|backup|restore)s?)(?:[ /]|$)`)
 
 // TestNamesOfKindsAreOurs: commands name our kinds so that kubectl takes no other operator's.
 func TestNamesOfKindsAreOurs(t *testing.T) {
-	if !ambiguous.MatchString("kubectl annotate etcdbackup found-5f3c9 a=b") || ambiguous.MatchString("kubectl get etcdbackups.etcd-operator.dev") {
+	if !ambiguous.MatchString("kubectl annotate etcdbackup found-5f3c9 a=b") ||
+		ambiguous.MatchString("kubectl get etcdbackups.etcd-operator.dev") {
 		t.Fatal("the pattern finds what it should not, or not what it should")
 	}
 	for _, page := range pages(t) {
