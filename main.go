@@ -56,7 +56,7 @@ func run(args []string) error {
 	chosen.Proxy, withheld = jobProxy(os.Getenv)
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 	if len(withheld) > 0 {
-		ctrl.Log.Info("a proxy with a user is not handed on to Jobs, whose Pods would show it: stores are asked without it", "variables", withheld)
+		ctrl.Log.Info("a proxy with a user is not handed on to Jobs, whose Pods would show it: stores are asked directly", "variables", withheld)
 	}
 	config, err := ctrl.GetConfig()
 	if err != nil {

@@ -121,7 +121,7 @@ func (e Endpoints) mayGetTokens(of provider, endpoint string) error {
 	if len(e) > 0 {
 		allows = e.String()
 	}
-	words := fmt.Sprintf("tokens are sent over https to endpoints of %s only, and this is none: use keys that sign, where the store has such, "+
+	words := fmt.Sprintf("tokens are sent over https to endpoints of %s only, and this is none: use keys that sign, if the store has such, "+
 		"or ask the operator's administrator to allow the endpoint by --%s, which allows %s", of.name, EndpointsFlag, allows)
 	return &Error{Kind: Invalid, Do: "use endpoint", Name: endpoint, Words: words}
 }

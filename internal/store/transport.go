@@ -8,9 +8,8 @@ import (
 	"net/url"
 	"time"
 
-	"golang.org/x/net/http/httpproxy"
-
 	_ "golang.org/x/crypto/x509roots/fallback" // authorities of the Web, where the system has none: the image has no files of them
+	"golang.org/x/net/http/httpproxy"
 )
 
 // httpClient is ours instead of the libraries' own, which look at the environment for proxies and authorities. It trusts the

@@ -13,11 +13,14 @@ import (
 )
 
 // publicAuthorities have signed the certificates of Amazon, Google and Azure.
-var publicAuthorities = []string{"Amazon Root CA 1", "GTS Root R1", "DigiCert Global Root G2", "Microsoft RSA Root Certificate Authority 2017"}
+var publicAuthorities = []string{
+	"Amazon Root CA 1", "GTS Root R1", "DigiCert Global Root G2",
+	"Microsoft RSA Root Certificate Authority 2017",
+}
 
 const noSystem = "TEST_STORE_WITHOUT_SYSTEM"
 
-// TestPublicAuthorities: in an image without files of authorities, public endpoints are trusted, and so is the authority that a store names.
+// TestPublicAuthorities: in an image without files of authorities, public endpoints are trusted.
 func TestPublicAuthorities(t *testing.T) {
 	if os.Getenv(noSystem) == "" {
 		again := exec.Command(os.Args[0], "-test.run=^TestPublicAuthorities$", "-test.v")

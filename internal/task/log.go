@@ -77,7 +77,8 @@ func (l Line) shortened() Line {
 }
 
 func shortenFacts(f *Facts) {
-	shorten(&f.ID, &f.Name, &f.Namespace, &f.Cluster, &f.ClusterUID, &f.ClusterID, &f.Reason, &f.EtcdVersion, &f.StorageVersion, &f.ManifestSHA256)
+	shorten(&f.ID, &f.Name, &f.Namespace, &f.Cluster, &f.ClusterUID, &f.ClusterID, &f.Reason,
+		&f.EtcdVersion, &f.StorageVersion, &f.ManifestSHA256)
 }
 
 func shorten(texts ...*string) {

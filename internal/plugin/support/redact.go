@@ -30,7 +30,8 @@ type redactor struct {
 
 var (
 	// secretName is how a field, a flag, a variable or a header is called whose value is a secret.
-	secretName = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|api[-_.]?key|access[-_.]?key|account[-_.]?key|private|` +
+	secretName = regexp.MustCompile(`(?i)\bpwd\b|_pwd\b|\bpass\b|` +
+		`passw|passphrase|secret|token|credential|api[-_.]?key|access[-_.]?key|account[-_.]?key|private|` +
 		`authorization|cookie|signature|identit|\bauth\b|\bsig\b`)
 	// reference is how a field is called that names an object, or says yes or no about it.
 	reference = regexp.MustCompile(`^(secret|.*(Name|Ref|Secret|Secrets|Policy|Mode|Type|UID))$`)
