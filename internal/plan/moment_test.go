@@ -100,8 +100,8 @@ func (w *world) hash() uint64 {
 	v := &w.view
 	maphash.WriteComparable(&h, w.truth)
 	maphash.WriteComparable(&h, view{
-		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.Undecided, v.DowngradeTarget, v.Deleting, v.Fresh, v.Locked, v.Want, v.Restore, v.Target,
-		v.Backup, v.Offer, v.Record.Awaited, v.Rotation.Await, v.Rotation.Together,
+		v.Name, v.UID, v.Newer, v.Unread, v.Split, v.NotRoot, v.Undecided, v.DowngradeTarget, v.Deleting, v.Fresh, v.Locked, v.Want, v.Restore,
+		v.Target, v.Backup, v.Offer, v.Record.Awaited, v.Rotation.Await, v.Rotation.Together,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Restore, v.Record.Adopted,
 		v.Record.Policed,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
@@ -136,7 +136,7 @@ func (w *world) hash() uint64 {
 // view is what of a View can be compared.
 type view struct {
 	name, uid, newer, unread, split string
-	undecided, goesDown             string
+	notRoot, undecided, goesDown    string
 	deleting, fresh, locked         bool
 	want                            cluster.Want
 	restore                         cluster.Restore
