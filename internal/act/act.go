@@ -43,7 +43,8 @@ type Actor struct {
 	Later    func() time.Time // by whichever clock is ahead, this machine's or the API server's: certificates are made by it
 	Random   io.Reader        // for keys and serial numbers of certificates
 
-	asked time.Time // when members were asked whom the step is about that is carried out
+	asked time.Time    // when members were asked whom the step is about that is carried out
+	view  cluster.View // what they answered
 }
 
 // Do carries out one step on the cluster that the view is of, whose members were asked at that time. It is safe to repeat: already done
@@ -51,7 +52,7 @@ type Actor struct {
 func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, asked time.Time) error {
 	a.wake(ctx, c, v)
 	one := *a
-	one.asked = asked
+	one.asked, one.view = asked, v
 	return one.do(ctx, c, v, step)
 }
 
@@ -62,13 +63,13 @@ func (a *Actor) do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 	case plan.Apply:
 		return a.applyAll(ctx, c, v, s)
 	case plan.CreatePods:
-		return a.inTime(ctx, s, func(ctx context.Context) error { return a.createPods(ctx, c, v, s) })
+		return a.createPods(ctx, c, v, s)
 	case plan.DeletePods:
-		return a.inTime(ctx, s, func(ctx context.Context) error { return a.deletePods(ctx, c, v, s) })
+		return a.deletePods(ctx, c, v, s)
 	case plan.MarkPods:
-		return a.inTime(ctx, s, func(ctx context.Context) error { return a.markPods(ctx, c, v, s) })
+		return a.markPods(ctx, c, v, s)
 	case plan.UpdateImage:
-		return a.inTime(ctx, s, func(ctx context.Context) error { return a.updateImage(ctx, c, v, s) })
+		return a.updateImage(ctx, c, v, s)
 	case plan.ResizePod:
 		return a.resize(ctx, c, v, s)
 	case plan.AddLearner:
@@ -88,7 +89,7 @@ func (a *Actor) do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 	case plan.LiftQuarantine:
 		return a.liftQuarantine(ctx, c, s)
 	case plan.DeleteVolume:
-		return a.inTime(ctx, s, func(ctx context.Context) error { return a.deleteVolume(ctx, c, s) })
+		return a.deleteVolume(ctx, c, s)
 	case plan.CreateBackup:
 		return a.createBackup(ctx, c, s)
 	case plan.CreateRestore:
@@ -155,9 +156,13 @@ func (a *Actor) setAside(claim *corev1.PersistentVolumeClaim) {
 // deleteVolume deletes one volume, and only the one that was observed. One that never held data
 // must be found so by the API server itself, and not change before it is deleted.
 func (a *Actor) deleteVolume(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.DeleteVolume) error {
-	if err := a.mayDisturb(ctx, c, s); err != nil {
+	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
+	return a.inTime(ctx, c, s, func(ctx context.Context) error { return a.deleteClaim(ctx, c, s) })
+}
+
+func (a *Actor) deleteClaim(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.DeleteVolume) error {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: c.Namespace}}
 	exactly := client.Preconditions{UID: ptr.To(types.UID(s.UID))}
 	if s.Unused {

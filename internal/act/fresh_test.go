@@ -37,10 +37,11 @@ func aged(t *testing.T, age time.Duration) *scene {
 }
 
 // TestFault105AnswersGetOld: between what members have answered and a step that disturbs one of them, the API server may take any time.
-// Then nothing is done.
+// Then nothing is done, if a member that was healthy does not answer any more.
 func TestFault105AnswersGetOld(t *testing.T) {
 	for _, step := range restOnAnswers {
 		s := aged(t, 10*time.Second)
+		s.etcd.Stop("a-2")
 		if err := s.do(step); !errors.Is(err, act.ErrStale) {
 			t.Errorf("%s: got %v, want %v", step, err, act.ErrStale)
 		}
@@ -55,11 +56,29 @@ func TestFault105AnswersGetOld(t *testing.T) {
 	}
 }
 
+// TestFault105AnswersAreAskedForAgain: an API server that is slow each time holds up no step: the members say again that they are as they
+// were. Of those that do not answer, on which a forced member rests, nothing is known again.
+func TestFault105AnswersAreAskedForAgain(t *testing.T) {
+	for _, step := range restOnAnswers {
+		s := aged(t, 10*time.Second)
+		forces, starts := step.(plan.CreatePods)
+		if err := s.do(step); errors.Is(err, act.ErrStale) != (starts && forces.Forced) {
+			t.Errorf("%s: %v", step, err)
+		}
+		s = aged(t, 10*time.Second)
+		s.view.Members[0].Leader, s.view.Members[1].Leader = false, true
+		if err := s.do(step); !errors.Is(err, act.ErrStale) {
+			t.Errorf("%s under another leader: %v", step, err)
+		}
+	}
+}
+
 // TestFault105ClientsKeepTheirMember: a Pod is not detached from the client Service either.
 func TestFault105ClientsKeepTheirMember(t *testing.T) {
 	pods := []plan.PodRef{{Name: "a-1", UID: "pod-1"}}
 	s := newScene(t, example(), seen(), pod("a-1", "pod-1"))
 	s.age = 10 * time.Second
+	s.etcd.Stop("a-2")
 	if err := s.do(plan.MarkPods{Pods: pods, As: plan.Detach}); !errors.Is(err, act.ErrStale) || len(s.api.writes) > 0 {
 		t.Errorf("detaching on old answers: %v; writes %v", err, s.api.writes)
 	}

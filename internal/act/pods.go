@@ -109,7 +109,7 @@ func secured(pod *corev1.Pod, target cluster.Target) *corev1.Pod {
 
 // force starts a member with --force-new-cluster: it goes on from its own data as the only member.
 func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
-	if err := a.mayDisturb(ctx, c, s); err != nil {
+	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
 	name := s.Names[0]
@@ -120,16 +120,15 @@ func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 	if now.Status.Recovering != name {
 		return ErrChanged // recovered meanwhile: others may have joined, and would be removed
 	}
-	if err := a.isFresh(s); err != nil {
-		return err
-	}
-	targeted := build.Targeted(c, v.Target)
-	return a.create(ctx, c, secured(a.Images.Put(targeted, build.ForcedPod(targeted, name)), v.Target), &corev1.Pod{})
+	return a.inTime(ctx, c, s, func(ctx context.Context) error {
+		targeted := build.Targeted(c, v.Target)
+		return a.create(ctx, c, secured(a.Images.Put(targeted, build.ForcedPod(targeted, name)), v.Target), &corev1.Pod{})
+	})
 }
 
 // markPods sets labels and annotations of Pods as the step says, and only of those that were observed.
 func (a *Actor) markPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.MarkPods) error {
-	return atOnce(s.Pods, func(ref plan.PodRef) error {
+	mark := func(ctx context.Context, ref plan.PodRef) error {
 		return a.change(ctx, c, ref.Name, ref.UID, "", func(pod *corev1.Pod) {
 			switch s.As {
 			case plan.Detach:
@@ -140,6 +139,9 @@ func (a *Actor) markPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 				build.Tell(c, pod, entering(v, ref.Name))
 			}
 		})
+	}
+	return a.inTime(ctx, c, s, func(ctx context.Context) error {
+		return atOnce(s.Pods, func(ref plan.PodRef) error { return mark(ctx, ref) })
 	})
 }
 
@@ -171,22 +173,26 @@ func (a *Actor) deletePods(ctx context.Context, c *v1alpha1.EtcdCluster, v clust
 				asked = append(asked, func() error { return a.dryRun(ctx, c, v, pod.Name) })
 			}
 		}
-		if err := errors.Join(atOnce(asked, call), a.isFresh(s)); err != nil {
+		if err := atOnce(asked, call); err != nil {
 			return err
 		}
 	}
-	return atOnce(s.Pods, func(pod plan.PodRef) error {
-		switch s.How {
-		case plan.AtOnce:
-			return a.deletePod(ctx, c, v, pod, client.GracePeriodSeconds(0))
-		case plan.Detached:
-			if err := a.change(ctx, c, pod.Name, pod.UID, "", a.detach); err != nil && !errors.Is(err, ErrChanged) {
-				return err // one that is gone is no failure, and of another one the deletion tells
-			}
-		case plan.Plainly, plan.DryRun:
-		}
-		return a.deletePod(ctx, c, v, pod)
+	return a.inTime(ctx, c, s, func(ctx context.Context) error {
+		return atOnce(s.Pods, func(pod plan.PodRef) error { return a.end(ctx, c, v, s.How, pod) })
 	})
+}
+
+func (a *Actor) end(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, how plan.Deletion, pod plan.PodRef) error {
+	switch how {
+	case plan.AtOnce:
+		return a.deletePod(ctx, c, v, pod, client.GracePeriodSeconds(0))
+	case plan.Detached:
+		if err := a.change(ctx, c, pod.Name, pod.UID, "", a.detach); err != nil && !errors.Is(err, ErrChanged) {
+			return err // one that is gone is no failure, and of another one the deletion tells
+		}
+	case plan.Plainly, plan.DryRun:
+	}
+	return a.deletePod(ctx, c, v, pod)
 }
 
 func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, ref plan.PodRef, how ...client.DeleteOption) error {
@@ -207,9 +213,13 @@ func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 // done before or somebody else chose it, the container stays and nothing is awaited. So it
 // is where an admission webhook puts the image back that is there already.
 func (a *Actor) updateImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
-	if err := a.mayDisturb(ctx, c, s); err != nil {
+	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
+	return a.inTime(ctx, c, s, func(ctx context.Context) error { return a.swapImage(ctx, c, v, s) })
+}
+
+func (a *Actor) swapImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
 	targeted := build.Targeted(c, v.Target)
 	wanted := a.Images.Put(targeted, build.Pod(targeted, s.Name, build.Joining{}))
 	var had string
