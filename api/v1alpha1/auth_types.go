@@ -41,8 +41,8 @@ const (
 	ReasonAuthAsSpecified = "AsSpecified"
 	// ReasonAuthEnabledByHand: somebody else has enabled it; the message says what to do.
 	ReasonAuthEnabledByHand = "EnabledByHand"
-	// ReasonOperatorNotRoot: it is enabled, and etcd does not take the operator for root; the message says whom it takes it for, and how it gets
-	// in again. ConditionDegraded has this reason, too.
+	// ReasonOperatorNotRoot: it is enabled, and etcd does not take the operator for root; the message says whom it takes it for, and how it
+	// gets in again. ConditionDegraded has this reason, too.
 	ReasonOperatorNotRoot = "OperatorNotRoot"
 	// ReasonAuthChanging: it is being enabled or disabled; the message says what that waits for.
 	ReasonAuthChanging = "Changing"

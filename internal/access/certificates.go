@@ -44,7 +44,8 @@ func (p planner) uncertified(u *v1alpha1.EtcdUser, defect, because string) Verdi
 	case u.HasPassword():
 		return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
 			"user %s of etcd has the roles that the spec says; applications connect with the password and ca.crt in Secret %s, and a "+
-				"certificate that you bring, without a common name or with one that is no user of etcd: the authority of EtcdCluster %s is somebody else's, and the "+
+				"certificate that you bring, without a common name or with one that is no user of etcd: the authority of EtcdCluster %s is "+
+				"somebody else's, and the "+
 				"operator cannot issue by it", u.User(), u.Secret(), p.Cluster.Name)}
 	default:
 		return refuse(v1alpha1.ReasonNoAuthority, "the authority of EtcdCluster %s is somebody else's, and the operator cannot issue by it; "+

@@ -54,7 +54,9 @@ func volumeOf(seen Seen) Volume {
 	v.Foreign = build.Foreign(&before, seen.Volume)
 	v.Size = seen.Volume.Spec.Resources.Requests.Storage().Value()
 	v.ClusterID = seen.Volume.Annotations[v1alpha1.AnnotationClusterID]
-	v.Version = cmp.Or(seen.Volume.Annotations[v1alpha1.AnnotationVersion], seen.Cluster.Status.Version, version.Full(seen.Cluster.Spec.Version))
+	v.Version = cmp.Or(
+		seen.Volume.Annotations[v1alpha1.AnnotationVersion], seen.Cluster.Status.Version, version.Full(seen.Cluster.Spec.Version),
+	)
 	return v
 }
 

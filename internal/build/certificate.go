@@ -57,8 +57,8 @@ func UserCertificate(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) *unstructure
 // Organization is in the subject of certificates that have no common name.
 const Organization = "etcd-operator"
 
-// UserHost is the DNS name that identifies the certificate of a user which has a password, and no common name therefore. Nothing is found by it.
-// It is one that an issuer of members' certificates allows, and none of a member, which has a number after the last hyphen.
+// UserHost is the DNS name that identifies the certificate of a user which has a password, and no common name therefore. Nothing is found
+// by it. It is one that an issuer of members' certificates allows, and none of a member, which has a number after the last hyphen.
 func UserHost(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) string {
 	sum := sha256.Sum256([]byte(u.Name))
 	return Host(c, "user-"+hex.EncodeToString(sum[:8])+"-password")

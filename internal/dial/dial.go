@@ -124,8 +124,8 @@ func (d *Dialer) held(ctx context.Context, c *v1alpha1.EtcdCluster) (trust.Held,
 	return secrets.Held(ctx, d.Reader, c, c.ClientCA(), build.MemberSecret(c), c.RootSecret())
 }
 
-// make is the identity that trust says the operator has. Where the authority that members trust is somebody else's, or cannot sign, that may
-// be the one that etcdctl uses in their Pods: they run on and are still to be looked after.
+// make is the identity that trust says the operator has. Where the authority that members trust is somebody else's, or cannot sign, that
+// may be the one that etcdctl uses in their Pods: they run on and are still to be looked after.
 func (d *Dialer) make(c *v1alpha1.EtcdCluster, held trust.Held, now time.Time) (identity, error) {
 	ca, pairs, err := held.OperatorPairs(d.Random, now, c)
 	if err != nil {

@@ -60,8 +60,8 @@ func TestFault104OutdatedCallIsRepeated(t *testing.T) {
 	}
 }
 
-// TestFault104UsersAreCreatedMeanwhile: each change of a user makes etcd refuse the reads that are under way, with ErrAuthOldRevision. Such a
-// read is repeated, as etcd's own client does it: it says nothing of the cluster's health.
+// TestFault104UsersAreCreatedMeanwhile: each change of a user makes etcd refuse the reads that are under way, with ErrAuthOldRevision.
+// Such a read is repeated, as etcd's own client does it: it says nothing of the cluster's health.
 func TestFault104UsersAreCreatedMeanwhile(t *testing.T) {
 	ofVersions(t, process.Versions, func(t *testing.T, version string) {
 		w := newGuarded(t, version)

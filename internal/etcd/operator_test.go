@@ -90,8 +90,8 @@ func (w *owned) operator() etcd.Client {
 	}))(w.t)
 }
 
-// TestFault83LockedOut: of an operator that is not root etcd takes the enabling of authentication, and nothing after it. It is root again as soon
-// as a member has restarted that trusts the next authority.
+// TestFault83LockedOut: of an operator that is not root etcd takes the enabling of authentication, and nothing after it. It is root again
+// as soon as a member has restarted that trusts the next authority.
 func TestFault83LockedOut(t *testing.T) {
 	ofVersions(t, process.Versions, func(t *testing.T, version string) {
 		w := newOwned(t)

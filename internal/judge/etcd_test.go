@@ -160,7 +160,8 @@ func TestDeadLeaderIsNotWaitedFor(t *testing.T) {
 	s.stop("a-0")
 	s.twist = func(_ string, status *etcd.Status) { status.LeaderID = 1 }
 	v := s.look()
-	if v.Unread != "the members have no leader (a-0: it refuses connections)" || v.Count(cluster.IsHealthy) > 0 || v.Count(cluster.IsVoter) != 3 {
+	words := "the members have no leader (a-0: it refuses connections)"
+	if v.Unread != words || v.Count(cluster.IsHealthy) > 0 || v.Count(cluster.IsVoter) != 3 {
 		t.Errorf("saw %+v", v)
 	}
 	if reads := s.callsOf("Read"); len(reads) > 0 {

@@ -28,7 +28,7 @@ const (
 // Request says what a leaf certificate is for.
 type Request struct {
 	CommonName     string
-	Organization   string // in the subject of one without a common name, which DNSNames identify: there are programs that take no empty subject
+	Organization   string // in the subject of one without a common name, which DNSNames identify: some programs take no empty subject
 	DNSNames       []string
 	IPs            []net.IP
 	Server, Client bool

@@ -44,7 +44,8 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 		{
 			name: "by an issuer of all namespaces", c: byIssuer("ClusterIssuer"), v: healthy(),
 			told: cluster.Certificates{Theirs: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
-			says: "all Secrets that certificates come from have some that serve; ClusterIssuer corp may also sign for others: whoever has a client " +
+			says: "all Secrets that certificates come from have some that serve; ClusterIssuer corp may also sign for others: whoever has a " +
+				"client " +
 				"certificate by it with common name root, such as the operator's of another EtcdCluster, is root of this one; name an Issuer " +
 				"whose authority signs for this cluster alone",
 		},

@@ -134,8 +134,8 @@ func TestChooseForTheSpec(t *testing.T) {
 	}
 }
 
-// TestChooseDespiteClocks: within one cluster ID the newest is that of the highest revision, whatever the clocks of nodes were. Across cluster
-// IDs one for the future counts by when it was seen.
+// TestChooseDespiteClocks: within one cluster ID the newest is that of the highest revision, whatever the clocks of nodes were. Across
+// cluster IDs one for the future counts by when it was seen.
 func TestChooseDespiteClocks(t *testing.T) {
 	of := func(name, id string, revision int64, began, created time.Time) v1alpha1.EtcdBackup {
 		b := newBackup(name, revision, began)

@@ -29,8 +29,8 @@ type Identity struct {
 // IsRoot says whether etcd lets the operator do everything while authentication is enabled.
 func (i Identity) IsRoot() bool { return i.Name == v1alpha1.RootUser }
 
-// ShutOut says, of an operator that etcd does not take for root, who it is and how it gets in again: by itself where its authority is replaced,
-// for which members that are well restart.
+// ShutOut says, of an operator that etcd does not take for root, who it is and how it gets in again: by itself where its authority is
+// replaced, for which members that are well restart.
 func (i Identity) ShutOut(c *v1alpha1.EtcdCluster) string {
 	who, why := "without a certificate", ""
 	if i.Name != "" {
@@ -39,9 +39,9 @@ func (i Identity) ShutOut(c *v1alpha1.EtcdCluster) string {
 	if i.Lacks != "" {
 		why = fmt.Sprintf(" (%s)", i.Lacks)
 	}
-	return fmt.Sprintf("authentication is enabled and etcd does not take the operator for root: it connects %s%s. Users, roles and members cannot "+
-		"change until it is. Restore Secret %s from a backup; or wait until the operator has replaced the authority, which takes all members "+
-		"healthy; or set spec.size to 0, delete Secrets %s and %s, and set the size back: another authority is made, and the data stays",
+	return fmt.Sprintf("authentication is enabled and etcd does not take the operator for root: it connects %s%s. Users, roles and members "+
+		"cannot change until it is. Restore Secret %s from a backup; or wait until the operator has replaced the authority, which "+
+		"takes all members healthy; or set spec.size to 0, delete Secrets %s and %s, and set the size back: another authority is made, and the data stays",
 		who, why, c.ClientCA(), c.ClientCA(), build.MemberSecret(c))
 }
 
@@ -102,9 +102,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// OperatorPairs are the certificates by which the operator connects, of which it shows the first one that a member accepts, and the authorities
-// that it knows members by. While the authority is lost, one of root by the next authority is among them: members accept that as soon as they have
-// restarted for it, so that an operator which is not root to the others gets in again.
+// OperatorPairs are the certificates by which the operator connects, of which it shows the first one that a member accepts, and the
+// authorities that it knows members by. While the authority is lost, one of root by the next authority is among them: members accept that
+// as soon as they have restarted for it, so that an operator which is not root to the others gets in again.
 func (h Held) OperatorPairs(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (ca []byte, pairs []pki.Pair, err error) {
 	lost := h.Lost(c, c.ClientCA(), now)
 	switch {

@@ -96,7 +96,8 @@ func turns(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, turn clus
 	}
 }
 
-// TestFault83WayBack: with a lost authority the operator also shows a certificate of root by the next one, which members accept that have restarted.
+// TestFault83WayBack: with a lost authority the operator also shows a certificate of root by the next one, which members accept that have
+// restarted.
 func TestFault83WayBack(t *testing.T) {
 	c := example()
 	secrets := makeAll(t, c)
@@ -114,7 +115,8 @@ func TestFault83WayBack(t *testing.T) {
 	if strings.Join(names, " ") != "root etcd-server" {
 		t.Errorf("shows %q", names)
 	}
-	if message := held.Operator(c, now).ShutOut(c); !strings.Contains(message, "it connects as etcd-server by Secret example-member-tls (authority") {
+	words := "it connects as etcd-server by Secret example-member-tls (authority"
+	if message := held.Operator(c, now).ShutOut(c); !strings.Contains(message, words) {
 		t.Errorf("says %q", message)
 	}
 }

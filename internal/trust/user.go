@@ -26,8 +26,8 @@ const (
 	longest        = 72
 )
 
-// identityRequest is the certificate of a user. Beside a password it has no common name: it only opens connections, and the HTTP gateway of etcd
-// refuses every certificate that has one once authentication is enabled.
+// identityRequest is the certificate of a user. Beside a password it has no common name: it only opens connections, and the HTTP gateway
+// of etcd refuses every certificate that has one once authentication is enabled.
 func identityRequest(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) pki.Request {
 	r := ClientRequest("", c.Spec.TLS.CertificateLifetime())
 	if r.Nameless = u.HasPassword(); r.Nameless {
