@@ -41,7 +41,8 @@ func (i Identity) ShutOut(c *v1alpha1.EtcdCluster) string {
 	}
 	return fmt.Sprintf("authentication is enabled and etcd does not take the operator for root: it connects %s%s. Users, roles and members "+
 		"cannot change until it is. Restore Secret %s from a backup; or wait until the operator has replaced the authority, which "+
-		"takes all members healthy; or set spec.size to 0, delete Secrets %s and %s, and set the size back: another authority is made, and the data stays",
+		"takes all members healthy; or set spec.size to 0, delete Secrets %s and %s, and set the size back: another authority is "+
+		"made, and the data stays",
 		who, why, c.ClientCA(), c.ClientCA(), build.MemberSecret(c))
 }
 
