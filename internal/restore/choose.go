@@ -161,8 +161,8 @@ func hidden(store *v1alpha1.EtcdBackupStore) string {
 	if store == nil || store.Status.Hidden == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d older backups in the store have no EtcdBackup: create one with spec.store %s and, as spec.found, the path in the "+
-		"store of the backup that you mean, such as v1/<namespace>/<cluster>/<ID>", store.Status.Hidden, store.Name)
+	return fmt.Sprintf("; %d older backups in the store have no EtcdBackup: create one with spec.store %s and, as spec.found, the path in "+
+		"the store of the backup that you mean, such as v1/<namespace>/<cluster>/<ID>", store.Status.Hidden, store.Name)
 }
 
 // enumerate names a few of many.

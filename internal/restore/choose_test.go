@@ -202,11 +202,14 @@ func TestChooseMixesNoClusters(t *testing.T) {
 			[]string{"EtcdBackup empty of revision 2", "EtcdBackup fuller of revision 9100", "bootstrap.restore.backup"},
 		},
 		"new, of two only one is so old": {false, "", ago(90 * time.Minute), all(full, more, empty), []string{"=fuller"}},
-		"new, of two at that time":       {false, "", ago(150 * time.Minute), all(full, more, other), []string{"EtcdBackup full", "EtcdBackup other"}},
+		"new, of two at that time": {
+			false, "", ago(150 * time.Minute), all(full, more, other), []string{"EtcdBackup full", "EtcdBackup other"},
+		},
 	} {
 		w := newWorld(t, v1alpha1.Restore{})
 		w.view.Cluster.UID = "new"
-		want := restore.Wish{Restore: v1alpha1.Restore{Store: "offsite", Cluster: c.cluster, At: c.at}, Cluster: w.view.Cluster, InPlace: c.inPlace}
+		from := v1alpha1.Restore{Store: "offsite", Cluster: c.cluster, At: c.at}
+		want := restore.Wish{Restore: from, Cluster: w.view.Cluster, InPlace: c.inPlace}
 		chosen, problem := restore.Choose(want, c.all, store)
 		if chosen != nil {
 			problem = "=" + chosen.Name

@@ -90,8 +90,8 @@ func refused(name string, made time.Time) v1alpha1.EtcdBackup {
 	return b
 }
 
-// TestRefusedDeletions: what a store refuses to delete holds no other deletion, as long as it is a few; and a condition says it. A store that
-// deletes nothing at all is not tried again and again.
+// TestRefusedDeletions: what a store refuses to delete holds no other deletion, as long as it is a few; and a condition says it. A store
+// that deletes nothing at all is not tried again and again.
 func TestRefusedDeletions(t *testing.T) {
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	days := func(n int) time.Time { return now.AddDate(0, 0, -n) }

@@ -137,7 +137,8 @@ func TestAudienceIsFixed(t *testing.T) {
 	}))
 	t.Cleanup(storage.Close)
 	err := store.AskAzure(t.Context(), storage.URL, storage.Client(), entra)
-	if got := strings.Join(*asked.Load(), " "); strings.Contains(got, "vault") || !strings.Contains(got, "https://storage.azure.com/.default") {
+	got := strings.Join(*asked.Load(), " ")
+	if strings.Contains(got, "vault") || !strings.Contains(got, "https://storage.azure.com/.default") {
 		t.Errorf("tokens for %q were asked for: %v", got, err)
 	}
 }

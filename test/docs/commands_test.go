@@ -13,8 +13,8 @@ import (
 // run are the pages whose blocks test/e2e/documented_test.go runs, but those that say why not.
 var run = regexp.MustCompile("`(docs/operations/[a-z-]+\\.md)`")
 
-// TestEveryCommandIsRunOrSaysWhyNot: each block of commands in a page for users is run end to end, or has a reason above it. Each is a script
-// that bash reads.
+// TestEveryCommandIsRunOrSaysWhyNot: each block of commands in a page for users is run end to end, or has a reason above it. Each is a
+// script that bash reads.
 func TestEveryCommandIsRunOrSaysWhyNot(t *testing.T) {
 	var pagesRun []string
 	for _, found := range run.FindAllStringSubmatch(read(t, "test/e2e/documented_test.go"), -1) {

@@ -42,8 +42,8 @@ func Blocks(page string) []Block {
 // IsShell tells whether the block has commands.
 func (b Block) IsShell() bool { return b.Language == "sh" || b.Language == "console" }
 
-// Commands are what a person types, without what is printed. In a console a command begins with a dollar sign, and goes on where a line ends
-// with a backslash, a pipe or the beginning of a loop.
+// Commands are what a person types, without what is printed. In a console a command begins with a dollar sign, and goes on where a line
+// ends with a backslash, a pipe or the beginning of a loop.
 func (b Block) Commands() []string {
 	if b.Language == "sh" {
 		if text := strings.TrimSpace(b.Text); text != "" {
