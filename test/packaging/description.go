@@ -18,6 +18,9 @@ var notYet = regexp.MustCompile(`(?m)^Not yet: (.+)$`)
 // kind or a field for is not said to be missing.
 func checkDescription(b *Bundle, _ Options) []string {
 	var all lines
+	if len(b.CSV.Spec.Description) < 20 {
+		return nil // required fields tells of it
+	}
 	missing := ""
 	if found := notYet.FindStringSubmatch(b.CSV.Spec.Description); found != nil {
 		missing = strings.ToLower(found[1])

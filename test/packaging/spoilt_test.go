@@ -214,7 +214,7 @@ var spoilt = []struct {
 	},
 	{
 		"a short description", func(c *csv) { c.Spec.Description = "etcd" },
-		`^(required fields: spec.description is "etcd"|description: the description does not name )`,
+		`^required fields: spec.description is "etcd"`,
 	},
 	{
 		"a support of two letters", func(c *csv) { c.Annotations["support"] = "me" },
