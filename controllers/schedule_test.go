@@ -73,7 +73,8 @@ func (n *nightly) finish() {
 		if meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified) {
 			continue
 		}
-		b.Status.Phase, b.Status.Cluster, b.Status.ClusterUID, b.Status.Revision = v1alpha1.BackupComplete, "a", string(n.cluster.UID), 7
+		b.Status.Phase, b.Status.Cluster, b.Status.ClusterUID = v1alpha1.BackupComplete, "a", string(n.cluster.UID)
+		b.Status.ClusterID, b.Status.Revision = "c1", n.now.Unix() // of which the newest has the highest
 		b.Status.StartedAt = &metav1.Time{Time: n.now}
 		for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {
 			meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "So"})
@@ -134,7 +135,7 @@ func TestScheduleMakesBackupsAndDeletesOldOnes(t *testing.T) {
 	}
 	s = n.status()
 	if !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionBackedUp) || s.Last == nil || s.Verified == nil ||
-		s.Last.Name != made[2].Name || s.Last.Revision != 7 || s.Next == nil || !s.Next.After(n.now) {
+		s.Last.Name != made[2].Name || s.Last.Revision != n.now.Unix() || s.Next == nil || !s.Next.After(n.now) {
 		t.Errorf("status %+v", s)
 	}
 	if !strings.Contains(fmt.Sprint(n.told()), "BackupExpired") {
