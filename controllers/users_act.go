@@ -44,7 +44,7 @@ type subject struct {
 }
 
 // run does roles before users, which have them, and users before authentication, which lets only them in. What has failed
-// keeps authentication as it is, so that nobody is shut out who is to be let in.
+// keeps authentication disabled, so that no user is shut out who is to be let in; it does not keep it enabled.
 func (p *pass) run(ctx context.Context) error {
 	if p.hasSteps() && p.leads != nil {
 		if err := p.leads(ctx); err != nil {
@@ -53,13 +53,16 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	err := inParallel(about(p.work.Roles, p.role), func(t errand) error { return p.do(ctx, t.subject, t.Task) })
 	err = errors.Join(err, inParallel(about(p.work.Users, p.user), func(t errand) error { return p.do(ctx, t.subject, t.Task) }))
-	if err != nil || p.view.Cluster == nil {
+	if isOutdated(err) || p.view.Cluster == nil {
 		return err
 	}
-	c := p.view.Cluster
-	return p.do(ctx, &subject{
+	auth, c := p.work.Auth, p.view.Cluster
+	if err != nil {
+		auth = auth.After(err)
+	}
+	return errors.Join(err, p.do(ctx, &subject{
 		object: c, conditions: &c.Status.Conditions, condition: v1alpha1.ConditionAuthEnabled, untouched: c.DeepCopy(),
-	}, p.work.Auth)
+	}, auth))
 }
 
 func (p *pass) tasks() []access.Task {
@@ -135,6 +138,8 @@ func (p *pass) take(ctx context.Context, s *subject, step access.Step) error {
 		return p.writeStatus(ctx, s)
 	case access.Settle:
 		return sleep(ctx, step.For)
+	case access.Inherit:
+		s.user.Status.PasswordVersion = access.NoPasswordVersion(p.view.Cluster) // written with the condition
 	case access.Release:
 		p.view.Cluster.Status.Auth = nil // written with the condition
 	case access.AddRole, access.DeleteRole, access.Grant, access.Revoke, access.AddUser, access.SetPassword, access.DeleteUser,
@@ -216,8 +221,13 @@ func (p *pass) changeSecret(ctx context.Context, s *subject, made *corev1.Secret
 		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, name, value)
 	}
 	unchanged := client.MergeFromWithOptions(s.secret, client.MergeFromWithOptimisticLock{})
+	before := s.secret
 	s.secret = changed
-	return wrapped("patch secret "+changed.Name, p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)))
+	if err := p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		return fmt.Errorf("patch secret %s: %w", changed.Name, err)
+	}
+	s.user.Status.PasswordVersion = access.KeptVersion(p.view.Cluster, s.user.Status.PasswordVersion, before, changed)
+	return nil
 }
 
 // report writes the status if it has changed, and says so.
@@ -231,7 +241,10 @@ func (p *pass) report(ctx context.Context, s *subject, then access.Verdict, done
 		then = access.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAccessFailed, Message: "trying again: " + failed.Error()}
 	}
 	if then.Reason == "" {
-		return nil
+		if sameStatus(s.object, s.untouched) {
+			return nil
+		}
+		return p.writeStatus(ctx, s)
 	}
 	before := meta.FindStatusCondition(*s.conditions, s.condition)
 	if before != nil {

@@ -48,33 +48,34 @@ func (p *pass) change(ctx context.Context, s *subject, step access.Step) (bool, 
 	case access.DisableAuth:
 		return true, member.DisableAuth(ctx)
 	case access.Hold, access.LetGo, access.AskForCertificate, access.WriteSecret, access.TakeCharge, access.Settle,
-		access.Release: // not done in etcd
+		access.Inherit, access.Release: // not done in etcd
 	}
 	return false, nil
 }
 
-// changeUser adds a user or tells its password, and remembers which that was. A user that is there already may have another one.
+// changeUser adds a user or tells its password, and remembers which that was. A user that is there although it was not when users were
+// read may be of the other kind, and have any password: it is looked at again.
 func (p *pass) changeUser(ctx context.Context, s *subject, step access.Step) (bool, error) {
-	var password []byte
+	version := access.NoPasswordVersion(p.view.Cluster)
+	var password string
 	if s.user != nil && s.user.HasPassword() {
 		if s.secret == nil || !trust.IsPassword(s.secret.Data[build.PasswordKey]) {
 			return false, fmt.Errorf("secret %s has no password", s.user.Secret())
 		}
-		password = s.secret.Data[build.PasswordKey]
+		version, password = access.PasswordVersion(p.view.Cluster, s.secret), string(s.secret.Data[build.PasswordKey])
 	}
-	added := false
 	if add, adds := step.(access.AddUser); adds {
-		var err error
-		if added, err = p.asked.member.AddUser(ctx, add.User, string(password)); err != nil || password == nil {
+		added, err := p.asked.member.AddUser(ctx, add.User, password)
+		switch {
+		case err != nil || s.user == nil: // root, which has every right however it was added
 			return added, err
+		case !added:
+			return false, fmt.Errorf("user %s was added by somebody else at this moment", add.User)
 		}
+	} else if err := p.asked.member.SetPassword(ctx, s.user.User(), password); err != nil {
+		return false, err
 	}
-	if !added {
-		if err := p.asked.member.SetPassword(ctx, s.user.User(), string(password)); err != nil {
-			return false, err
-		}
-	}
-	s.user.Status.PasswordVersion = access.PasswordVersion(p.view.Cluster, s.secret)
+	s.user.Status.PasswordVersion = version
 	return true, nil
 }
 

@@ -85,6 +85,16 @@ func (p planner) enable(managed bool) ([]Step, Verdict) {
 	}
 }
 
+// After is the task about authentication after something of users or roles has failed: it does not enable it.
+func (t Task) After(failed error) Task {
+	if !slices.Contains(t.Steps, Step(EnableAuth{})) {
+		return t
+	}
+	t.Steps = nil
+	t.Then = changing("authentication is enabled when all users and roles are as specified: %s", firstLine(failed.Error()))
+	return t
+}
+
 func changing(format string, arguments ...any) Verdict {
 	return Verdict{Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonAuthChanging, Message: fmt.Sprintf(format, arguments...)}
 }

@@ -412,10 +412,14 @@ func (w *world) doForUser(u *v1alpha1.EtcdUser, step access.Step) {
 		w.names++
 		made := must(w.v.Held.MakeUser(rand.Reader, w.v.Now, w.v.Cluster, u, w.v.Secrets[u.Name]))
 		made.ResourceVersion = fmt.Sprint(w.names)
+		if before := w.v.Secrets[u.Name]; before != nil {
+			u.Status.PasswordVersion = access.KeptVersion(w.v.Cluster, u.Status.PasswordVersion, before, made)
+		}
 		w.v.Secrets[u.Name] = made
 	case access.AskForCertificate:
 		w.v.Certificates[u.Name] = build.UserCertificate(w.v.Cluster, u)
-	case access.AddUser, access.SetPassword:
+	case access.AddUser, access.SetPassword, access.Inherit:
+		u.Status.PasswordVersion = access.NoPasswordVersion(w.v.Cluster)
 		if u.HasPassword() {
 			u.Status.PasswordVersion = access.PasswordVersion(w.v.Cluster, w.v.Secrets[u.Name])
 		}

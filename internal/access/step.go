@@ -47,6 +47,8 @@ type (
 	}
 	// SetPassword tells etcd the password of the user's Secret.
 	SetPassword struct{ User string }
+	// Inherit writes down that the operator added a user, for another EtcdUser that stood for it.
+	Inherit struct{ User, From string }
 	// DeleteUser deletes a user: its next request is refused.
 	DeleteUser struct{ User string }
 	// GrantRole gives a role to a user.
@@ -76,6 +78,7 @@ func (Grant) step()             {}
 func (Revoke) step()            {}
 func (AddUser) step()           {}
 func (SetPassword) step()       {}
+func (Inherit) step()           {}
 func (DeleteUser) step()        {}
 func (GrantRole) step()         {}
 func (RevokeRole) step()        {}
@@ -104,6 +107,7 @@ func (s AddUser) String() string {
 	return "add user " + s.User
 }
 func (s SetPassword) String() string { return "set the password of user " + s.User }
+func (s Inherit) String() string     { return "take over user " + s.User + " from EtcdUser " + s.From }
 func (s DeleteUser) String() string  { return "delete user " + s.User }
 func (s GrantRole) String() string   { return "grant role " + s.Role + " to user " + s.User }
 func (s RevokeRole) String() string  { return "revoke role " + s.Role + " from user " + s.User }

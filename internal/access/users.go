@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func (p planner) planUser(u *v1alpha1.EtcdUser) Task {
 		t.Then = p.unread(settled)
 		return t
 	}
-	t.Steps = append(t.Steps, p.userSteps(u, roles, len(written) > 0)...)
+	t.Steps = append(t.Steps, p.userSteps(u, roles)...)
 	t.Then = p.inPlace(u, unsigned, missing)
 	return t
 }
@@ -115,19 +116,58 @@ func PasswordVersion(c *v1alpha1.EtcdCluster, secret *corev1.Secret) string {
 	return c.Status.ClusterID + "/" + secret.ResourceVersion
 }
 
-func (p planner) userSteps(u *v1alpha1.EtcdUser, roles []string, rewritten bool) []Step {
+// KeptVersion is the version of the password of a Secret that the operator has written: where etcd knows the password that it had before,
+// and it is the same, etcd need not be told again. Each time costs a revision of authentication, by which requests that are under way are
+// refused.
+func KeptVersion(c *v1alpha1.EtcdCluster, version string, before, after *corev1.Secret) string {
+	same := bytes.Equal(before.Data[build.PasswordKey], after.Data[build.PasswordKey])
+	if same && version == PasswordVersion(c, before) {
+		return PasswordVersion(c, after)
+	}
+	return version
+}
+
+// NoPasswordVersion says that the operator added the user without a password.
+func NoPasswordVersion(c *v1alpha1.EtcdCluster) string { return c.Status.ClusterID + "/-" }
+
+// isProven says whether the operator added that user to this cluster of etcd. Only then it is known whether the user has a password, which
+// etcd never says: it keeps the kind with which a user was added, and ignores a password for a user without one.
+func (p planner) isProven(u *v1alpha1.EtcdUser) bool {
+	return strings.HasPrefix(u.Status.PasswordVersion, p.Cluster.Status.ClusterID+"/")
+}
+
+// predecessor is another EtcdUser that stood for the same user of etcd, and for which the operator added it with as much of a password;
+// nil if there is none.
+func (p planner) predecessor(u *v1alpha1.EtcdUser) *v1alpha1.EtcdUser {
+	for i := range p.Users {
+		other := &p.Users[i]
+		if other.Name != u.Name && other.User() == u.User() && other.HasPassword() == u.HasPassword() && p.isProven(other) {
+			return other
+		}
+	}
+	return nil
+}
+
+// userSteps bring a user of etcd to the spec. One of which nobody knows whether it has a password is deleted and added: else a password
+// that somebody gave it before stays valid, or etcd ignores the one of the Secret.
+func (p planner) userSteps(u *v1alpha1.EtcdUser, roles []string) []Step {
 	var steps []Step
 	if !holds(u) {
 		steps = append(steps, Hold{})
 	}
 	user := u.User()
 	have, there := p.Etcd.Users[user]
-	secret := p.Secrets[u.Name]
+	from := p.predecessor(u)
 	switch {
 	case !there:
 		steps = append(steps, AddUser{user, u.HasPassword()})
-	case u.HasPassword() && (rewritten || PasswordVersion(p.Cluster, secret) != u.Status.PasswordVersion):
+	case !p.isProven(u) && from == nil:
+		steps = append(steps, DeleteUser{user}, AddUser{user, u.HasPassword()})
+		have = nil
+	case u.HasPassword() && p.passwordIsNews(u):
 		steps = append(steps, SetPassword{user})
+	case !p.isProven(u):
+		steps = append(steps, Inherit{user, from.Name})
 	}
 	for _, role := range roles {
 		if !slices.Contains(have, role) {
@@ -140,4 +180,10 @@ func (p planner) userSteps(u *v1alpha1.EtcdUser, roles []string, rewritten bool)
 		}
 	}
 	return steps
+}
+
+// passwordIsNews says whether etcd has not been told the password of a user's Secret. A Secret that is written has the password that it
+// had, unless that is none.
+func (p planner) passwordIsNews(u *v1alpha1.EtcdUser) bool {
+	return !p.hasPassword(u) || PasswordVersion(p.Cluster, p.Secrets[u.Name]) != u.Status.PasswordVersion
 }

@@ -90,7 +90,7 @@ func (s *State) Note(step Step, effect bool) {
 		s.Enabled = true
 	case DisableAuth:
 		s.Enabled = false
-	case SetPassword, Hold, LetGo, WriteSecret, TakeCharge, Settle, Release, AskForCertificate:
+	case SetPassword, Inherit, Hold, LetGo, WriteSecret, TakeCharge, Settle, Release, AskForCertificate:
 	}
 }
 

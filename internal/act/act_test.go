@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,7 +97,7 @@ type scene struct {
 	t     *testing.T
 	api   *api
 	etcd  *etcdtest.Cluster
-	dials int
+	dials atomic.Int32 // members are asked beside each other
 	actor *act.Actor
 	c     *v1alpha1.EtcdCluster
 	view  cluster.View
@@ -464,8 +465,8 @@ func TestStepsOfTheRecordTouchNothing(t *testing.T) {
 	} {
 		s.mustDo(step)
 	}
-	if len(s.api.writes) > 0 || s.dials > 0 || s.everything() != before {
-		t.Errorf("writes %v, %d dials", s.api.writes, s.dials)
+	if len(s.api.writes) > 0 || s.dials.Load() > 0 || s.everything() != before {
+		t.Errorf("writes %v, %d dials", s.api.writes, s.dials.Load())
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 
 // Member is the client of a member in memory, as the actor dials it.
 func (s *scene) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
-	s.dials++
+	s.dials.Add(1)
 	return bounded{s.etcd.Client(m.Name)}, nil
 }
 

@@ -57,8 +57,8 @@ func TestFault5FenceHoldsBackMembership(t *testing.T) {
 					t.Errorf("%s: got %v, want %v", step, err, act.ErrChanged)
 				}
 			}
-			if s.dials > 0 || len(s.etcd.Log()) > 0 || !s.get("a-1", &corev1.Pod{}) {
-				t.Errorf("%d dials; etcd did %v; writes %v", s.dials, s.etcd.Log(), s.api.writes)
+			if s.dials.Load() > 0 || len(s.etcd.Log()) > 0 || !s.get("a-1", &corev1.Pod{}) {
+				t.Errorf("%d dials; etcd did %v; writes %v", s.dials.Load(), s.etcd.Log(), s.api.writes)
 			}
 		})
 	}
@@ -84,8 +84,8 @@ func TestFault11LeaseIsLost(t *testing.T) {
 		}
 	}
 	left := slices.DeleteFunc(s.api.writes, func(w string) bool { return strings.Contains(w, "-dry-run") })
-	if s.dials > 0 || len(s.etcd.Log()) > 0 || len(left) > 0 {
-		t.Errorf("%d dials; etcd did %v; writes %v", s.dials, s.etcd.Log(), s.api.writes)
+	if s.dials.Load() > 0 || len(s.etcd.Log()) > 0 || len(left) > 0 {
+		t.Errorf("%d dials; etcd did %v; writes %v", s.dials.Load(), s.etcd.Log(), s.api.writes)
 	}
 }
 
@@ -108,8 +108,8 @@ func TestFenceWithoutAnswerHoldsBackMembership(t *testing.T) {
 			t.Errorf("%s: got %v, want the error of the read", step, err)
 		}
 	}
-	if s.dials > 0 || len(s.etcd.Log()) > 0 {
-		t.Errorf("%d dials; etcd did %v", s.dials, s.etcd.Log())
+	if s.dials.Load() > 0 || len(s.etcd.Log()) > 0 {
+		t.Errorf("%d dials; etcd did %v", s.dials.Load(), s.etcd.Log())
 	}
 }
 
@@ -122,8 +122,8 @@ func TestOnlyTheLeaderIsAsked(t *testing.T) {
 			t.Errorf("%s succeeded without a leader", step)
 		}
 	}
-	if s.dials > 0 {
-		t.Errorf("%d dials", s.dials)
+	if s.dials.Load() > 0 {
+		t.Errorf("%d dials", s.dials.Load())
 	}
 }
 

@@ -22,8 +22,8 @@ func TestMembersAreWokenBesideAnyStep(t *testing.T) {
 		s.etcd.FailBefore(etcdtest.WriteEntry, errors.New("it asked"))
 		s.mustDo(plan.Done{})
 		left := s.etcd.Client("a-0").WriteEntry(t.Context()) != nil // what was to fail has yet to
-		if left == test.asked || s.dials > 1 {
-			t.Errorf("%s: asked is %t, after %d dials", what, !left, s.dials)
+		if left == test.asked || s.dials.Load() > 1 {
+			t.Errorf("%s: asked is %t, after %d dials", what, !left, s.dials.Load())
 		}
 	}
 }

@@ -1,0 +1,145 @@
+//go:build envtest
+
+package controllers_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers"
+)
+
+// withPassword makes a user that logs in.
+func (w *users) withPassword(name string) *v1alpha1.EtcdUser {
+	u := &v1alpha1.EtcdUser{
+		ObjectMeta: w.named(name), Spec: v1alpha1.EtcdUserSpec{Cluster: "a", Authentication: v1alpha1.PasswordAuthentication},
+	}
+	w.create(u)
+	return u
+}
+
+// TestFault84UsersOfTheOtherKind: a user that etcd has already may have a password that somebody knows, or be one that can have none.
+func TestFault84UsersOfTheOtherKind(t *testing.T) {
+	w := newUsers(t, "users-kind")
+	root := w.etcd.Client("a-0")
+	for name, password := range map[string]string{"app": "known-to-a-stranger", "job": ""} {
+		if _, err := root.AddUser(t.Context(), name, password); err != nil {
+			t.Fatal(err)
+		}
+	}
+	app, job := w.user("app"), w.withPassword("job")
+	operator := w.reconciler(interceptor.Funcs{})
+	w.mustSettle(operator)
+	if w.etcd.Password("app") != "" {
+		t.Error("the password of before is still valid")
+	}
+	if got := w.etcd.Password("job"); got == "" || got != string(w.secret(job).Data["password"]) {
+		t.Errorf("the user cannot log in: its password is %q", got)
+	}
+	w.get(app)
+	w.get(job)
+	w.wantReady(app.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	w.wantReady(job.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	since := len(w.etcd.Log())
+	w.mustSettle(w.reconciler(interceptor.Funcs{}))
+	if did := w.did(since); len(did) > 0 {
+		t.Errorf("another operator, which finds them, did %q", did)
+	}
+}
+
+// TestUserAddedMeanwhile: a user that was not there when users were read, and is when it is to be added, is somebody else's.
+func TestUserAddedMeanwhile(t *testing.T) {
+	w := newUsers(t, "users-meanwhile")
+	u := w.withPassword("app")
+	added := false
+	operator := w.reconciler(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+		if err := c.Create(ctx, object, opts...); err != nil || added {
+			return err
+		}
+		added = true // its Secret is made after users were read, and before it is added
+		return second(w.etcd.Client("a-0").AddUser(ctx, "app", ""))
+	}})
+	if _, err := w.settle(operator); err == nil || !strings.Contains(err.Error(), "added by somebody else") {
+		t.Errorf("got %v", err)
+	}
+	w.mustSettle(operator)
+	if got := w.etcd.Password("app"); got == "" || got != string(w.secret(u).Data["password"]) {
+		t.Errorf("the user cannot log in: its password is %q", got)
+	}
+}
+
+// TestOneUserDoesNotKeepAuth: a user that cannot be made holds back that authentication is enabled, and a condition says so; it holds
+// back nothing else.
+func TestOneUserDoesNotKeepAuth(t *testing.T) {
+	w := newUsers(t, "users-one")
+	w.user("u")
+	refuses := false
+	operator := w.reconciler(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+		if refuses && strings.HasPrefix(object.GetName(), "a-user-") {
+			return errors.New("the quota is used up")
+		}
+		return c.Create(ctx, object, opts...)
+	}})
+	enabled := func(want bool) {
+		t.Helper()
+		auth, err := w.etcd.Client("a-0").Auth(t.Context())
+		if err != nil || auth.Enabled != want {
+			t.Errorf("authentication is enabled: %t, want %t: %v", auth.Enabled, want, err)
+		}
+	}
+	refuses = true
+	w.user("late")
+	w.update(w.cluster, func() { w.cluster.Spec.Auth.Enabled = true })
+	if _, err := w.settle(operator); err == nil {
+		t.Error("no error")
+	}
+	enabled(false)
+	w.get(w.cluster)
+	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthChanging)
+	message := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled).Message
+	if !strings.Contains(message, "late: create secret a-user-late: the quota is used up") {
+		t.Errorf("the condition says %q", message)
+	}
+	refuses = false
+	w.mustSettle(operator)
+	enabled(true)
+
+	refuses = true
+	w.user("later")
+	w.update(w.cluster, func() { w.cluster.Spec.Auth.Enabled = false })
+	if _, err := w.settle(operator); err == nil {
+		t.Error("no error")
+	}
+	enabled(false)
+	w.get(w.cluster)
+	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
+}
+
+// TestRenewedCertificateTellsNoPassword: a Secret that is written with another certificate has the password that etcd knows.
+func TestRenewedCertificateTellsNoPassword(t *testing.T) {
+	w := newUsers(t, "users-renewed")
+	clock := time.Now()
+	operator := controllers.NewUsersReconciler(live, w, w.events, func() time.Time { return clock })
+	u := w.withPassword("p")
+	w.mustSettle(operator)
+	before := w.secret(u)
+	clock = clock.Add(80 * 24 * time.Hour) // of ninety
+	w.mustSettle(operator)
+	if after := w.secret(u); bytes.Equal(before.Data["tls.crt"], after.Data["tls.crt"]) {
+		t.Fatal("the certificate is not renewed")
+	}
+	w.mustSettle(w.reconciler(interceptor.Funcs{})) // knows no more than what is written
+	if did := w.etcd.Log(); !slices.Equal(did, []string{"add user p"}) {
+		t.Errorf("did %q", did)
+	}
+}
