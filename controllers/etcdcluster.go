@@ -56,7 +56,7 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	if ours, err := r.takeCharge(ctx, ec); !ours || err != nil {
 		return aside(err)
 	}
-	r.secrets.look(ec, trust.Names(ec)...)
+	r.secrets.look(ec, append(trust.Names(ec), ec.RootSecret())...)
 	seen, err := r.Observer.Cluster(ctx, ec)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -106,6 +106,13 @@ func NewUsersReconciler(live client.Client, dialer observe.Members, recorder eve
 	}
 }
 
+// NewRememberingUsersReconciler is one that remembers Secrets, as that of the manager does.
+func NewRememberingUsersReconciler(live client.Client, dialer observe.Members, recorder events.EventRecorder, now func() time.Time) *Users {
+	r := NewUsersReconciler(live, dialer, recorder, now)
+	r.client = secretClient{Client: live, memory: r.remembered}
+	return r
+}
+
 // NewImportsReconciler is one that is called by hand, reads nothing from a cache, and asks members through that dialer.
 func NewImportsReconciler(live client.Client, dialer observe.Members, recorder events.EventRecorder, now func() time.Time) *Imports {
 	return &Imports{client: live, live: named{live}, asked: respondents{live, dialer}, events: recorder, now: now}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/internal/access"
 )
 
 // apiServer answers each read with one lease, or fails.
@@ -67,5 +69,28 @@ func TestALeaseThatCannotBeReadIsNotOurs(t *testing.T) {
 	lease := coordinationv1.LeaseSpec{HolderIdentity: ptr.To("us"), RenewTime: ptr.To(metav1.NewMicroTime(time.Now()))}
 	if err := leads(&apiServer{lease: lease, err: errSilent}, namedLock{}, time.Now)(t.Context()); !errors.Is(err, errSilent) {
 		t.Errorf("it says %v, and the API server did not answer", err)
+	}
+}
+
+// TestPassesAskAgainWhoLeads: a pass over many users takes longer than a replica may rely on what it was told at the start.
+func TestPassesAskAgainWhoLeads(t *testing.T) {
+	clock, asked, holds := time.Unix(1_700_000_000, 0), 0, error(nil)
+	p := &pass{Users: &Users{now: func() time.Time { return clock }, leads: func(context.Context) error {
+		asked++
+		return holds
+	}}}
+	for range 3 {
+		if err := p.take(t.Context(), &subject{}, access.Settle{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("asked %d times at one moment", asked)
+	}
+	clock, holds = clock.Add(leadsFor), errNotLeading
+	for _, step := range []access.Step{access.Settle{}, access.EnableAuth{}, access.DisableAuth{}, access.DeleteUser{}, access.LetGo{}} {
+		if err := p.take(t.Context(), &subject{}, step); !errors.Is(err, errNotLeading) { // else there is no member, object or client
+			t.Errorf("%s: got %v", step, err)
+		}
 	}
 }

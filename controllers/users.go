@@ -49,11 +49,14 @@ type Users struct {
 	known map[types.NamespacedName]*ledger
 }
 
-// unaskedAgain is the pause after a cluster could not be asked, or something stood in the way that no watch tells of.
-const unaskedAgain = 15 * time.Second
-
-// issuedSoon is the pause after cert-manager was asked for a certificate, which takes it a second or two.
-const issuedSoon = 3 * time.Second
+const (
+	// unaskedAgain is the pause after a cluster could not be asked, or something stood in the way that no watch tells of.
+	unaskedAgain = 15 * time.Second
+	// issuedSoon is the pause after cert-manager was asked for a certificate, which takes it a second or two.
+	issuedSoon = 3 * time.Second
+	// slowestLook is the longest pause of what stays in the way: each is twice as long as the one before.
+	slowestLook = 2 * time.Minute
+)
 
 // Reconcile looks at the users and roles of one cluster, and does all that there is to do.
 func (r *Users) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -64,13 +67,21 @@ func (r *Users) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resul
 	p := &pass{Users: r, view: *view, asked: asked, work: access.Plan(*view)}
 	err = p.run(ctx)
 	for i := range view.Users {
-		r.remembered.rest(&view.Users[i], err == nil && !p.again())
+		r.remembered.rest(&view.Users[i], err == nil && !p.taken.Load() && !p.work.Users[i].Then.Again)
 	}
-	return p.result(err)
+	times := 1
+	if view.Cluster != nil {
+		times = r.ledgerOf(request.NamespacedName).times(p.inTheWay())
+	}
+	return p.result(err, times)
 }
 
-// result is when to look again. What somebody else changes in etcd no watch tells.
-func (p *pass) result(err error) (ctrl.Result, error) {
+// result is when to look again after so many looks that have all found the same in the way. What somebody else changes in etcd no watch
+// tells; that a cluster answers, or wakes, its status does.
+func (p *pass) result(err error, times int) (ctrl.Result, error) {
+	again := func(pause time.Duration) (ctrl.Result, error) {
+		return ctrl.Result{RequeueAfter: spread(min(pause<<min(times-1, 8), slowestLook))}, nil
+	}
 	switch {
 	case isOutdated(err):
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
@@ -79,9 +90,10 @@ func (p *pass) result(err error) (ctrl.Result, error) {
 	case err != nil:
 		return ctrl.Result{}, err
 	case p.hasAsked() && !p.taken.Load():
-		return ctrl.Result{RequeueAfter: issuedSoon}, nil
-	case p.again():
-		return ctrl.Result{RequeueAfter: spread(unaskedAgain)}, nil
+		return again(issuedSoon)
+	case p.isUnread() && p.view.Cluster.Size() == 0 && !p.waits():
+	case p.isUnread() || p.waits():
+		return again(unaskedAgain)
 	case p.view.Cluster == nil || !p.view.Cluster.IsSecure() || p.view.Cluster.IsGoing():
 		return ctrl.Result{}, nil
 	}

@@ -7,12 +7,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -20,7 +20,6 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/access"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // pass carries out all that one look has found to do.
@@ -30,6 +29,29 @@ type pass struct {
 	asked respondent
 	work  access.Work
 	taken atomic.Bool // a Secret of somebody else has the name of one of ours
+
+	asking sync.Mutex
+	led    time.Time // when this replica was found to hold the lease
+}
+
+// leadsFor is how long a replica that held the lease takes it for granted in a pass, which takes minutes for a thousand users.
+const leadsFor = 2 * time.Second
+
+// stillLeads is an error unless this replica holds the lease.
+func (p *pass) stillLeads(ctx context.Context) error {
+	if p.leads == nil {
+		return nil
+	}
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if age := p.now().Sub(p.led); age >= 0 && age < leadsFor {
+		return nil
+	}
+	if err := p.leads(ctx); err != nil {
+		return err
+	}
+	p.led = p.now()
+	return nil
 }
 
 // subject is what a task is about: one object, its conditions, and the Secret of a user.
@@ -46,11 +68,6 @@ type subject struct {
 // run does roles before users, which have them, and users before authentication, which lets only them in. What has failed
 // keeps authentication disabled, so that no user is shut out who is to be let in; it does not keep it enabled.
 func (p *pass) run(ctx context.Context) error {
-	if p.hasSteps() && p.leads != nil {
-		if err := p.leads(ctx); err != nil {
-			return err
-		}
-	}
 	err := inParallel(about(p.work.Roles, p.role), func(t errand) error { return p.do(ctx, t.subject, t.Task) })
 	err = errors.Join(err, inParallel(about(p.work.Users, p.user), func(t errand) error { return p.do(ctx, t.subject, t.Task) }))
 	if isOutdated(err) || p.view.Cluster == nil {
@@ -69,13 +86,26 @@ func (p *pass) tasks() []access.Task {
 	return slices.Concat(p.work.Roles, p.work.Users, []access.Task{p.work.Auth})
 }
 
-func (p *pass) hasSteps() bool {
-	return slices.ContainsFunc(p.tasks(), func(t access.Task) bool { return len(t.Steps) > 0 })
+// waits says whether something waits for what no watch tells.
+func (p *pass) waits() bool {
+	return p.taken.Load() || slices.ContainsFunc(p.tasks(), func(t access.Task) bool { return t.Then.Again })
 }
 
-// again says whether something waits for what no watch tells.
-func (p *pass) again() bool {
-	return p.taken.Load() || slices.ContainsFunc(p.tasks(), func(t access.Task) bool { return t.Then.Again })
+// isUnread says whether something waits until the cluster can be asked.
+func (p *pass) isUnread() bool {
+	return slices.ContainsFunc(p.tasks(), func(t access.Task) bool { return t.Then.Unread })
+}
+
+// inTheWay is the same for looks that have found the same in the way.
+func (p *pass) inTheWay() string {
+	var all []string
+	for _, t := range p.tasks() {
+		asks := slices.Contains(t.Steps, access.Step(access.AskForCertificate{}))
+		if t.Then.Again || t.Then.Unread || asks {
+			all = append(all, fmt.Sprint(t.Name, t.Then.Reason, asks))
+		}
+	}
+	return strings.Join(all, " ")
 }
 
 func (p *pass) role(name string) *subject {
@@ -124,6 +154,9 @@ func (p *pass) do(ctx context.Context, s *subject, t access.Task) error {
 
 // take takes one step.
 func (p *pass) take(ctx context.Context, s *subject, step access.Step) error {
+	if err := p.stillLeads(ctx); err != nil {
+		return err
+	}
 	switch step := step.(type) {
 	case access.Hold:
 		return p.hold(ctx, s, true)
@@ -228,88 +261,4 @@ func (p *pass) changeSecret(ctx context.Context, s *subject, made *corev1.Secret
 	}
 	s.user.Status.PasswordVersion = access.KeptVersion(p.view.Cluster, s.user.Status.PasswordVersion, before, changed)
 	return nil
-}
-
-// report writes the status if it has changed, and says so.
-func (p *pass) report(ctx context.Context, s *subject, then access.Verdict, done []string, failed error) error {
-	taken := errors.Is(failed, errSecretTaken)
-	switch {
-	case taken:
-		p.taken.Store(true)
-		then = access.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSecretTaken, Message: failed.Error()}
-	case failed != nil:
-		then = access.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAccessFailed, Message: "trying again: " + failed.Error()}
-	}
-	if then.Reason == "" {
-		if sameStatus(s.object, s.untouched) {
-			return nil
-		}
-		return p.writeStatus(ctx, s)
-	}
-	before := meta.FindStatusCondition(*s.conditions, s.condition)
-	if before != nil {
-		before = before.DeepCopy()
-	}
-	meta.SetStatusCondition(s.conditions, metav1.Condition{
-		Type: s.condition, Status: then.Status, Reason: then.Reason, Message: cut(then.Message, 1024),
-		ObservedGeneration: s.object.GetGeneration(),
-	})
-	if s.observed != nil {
-		*s.observed = s.object.GetGeneration()
-	}
-	if s.user != nil {
-		s.user.Status.User = s.user.User()
-		if s.secret != nil {
-			s.user.Status.Binding = &v1alpha1.EtcdUserBinding{Name: s.user.Secret()}
-			s.user.Status.Serial = trust.Serial(s.secret)
-		}
-	}
-	if !sameStatus(s.object, s.untouched) {
-		if err := p.writeStatus(ctx, s); err != nil {
-			return errors.Join(failed, err)
-		}
-	}
-	p.say(s, before, then, done)
-	if taken {
-		return nil // it stands in nobody else's way
-	}
-	return failed
-}
-
-func (p *pass) writeStatus(ctx context.Context, s *subject) error {
-	err := p.client.Status().Update(ctx, s.object, client.FieldOwner(v1alpha1.FieldOwner))
-	return wrapped("write status of "+s.object.GetName(), client.IgnoreNotFound(err))
-}
-
-func sameStatus(a, b client.Object) bool {
-	switch a := a.(type) {
-	case *v1alpha1.EtcdUser:
-		b, is := b.(*v1alpha1.EtcdUser)
-		return is && equality.Semantic.DeepEqual(a.Status, b.Status)
-	case *v1alpha1.EtcdRole:
-		b, is := b.(*v1alpha1.EtcdRole)
-		return is && equality.Semantic.DeepEqual(a.Status, b.Status)
-	case *v1alpha1.EtcdCluster:
-		b, is := b.(*v1alpha1.EtcdCluster)
-		return is && equality.Semantic.DeepEqual(a.Status, b.Status)
-	}
-	return false
-}
-
-// say tells in an event what went wrong, what is put back, and that authentication was switched: not what is done for each of a
-// thousand users that are new.
-func (p *pass) say(s *subject, before *metav1.Condition, then access.Verdict, done []string) {
-	turned := before == nil || before.Reason != then.Reason || before.Status != then.Status
-	_, isCluster := s.object.(*v1alpha1.EtcdCluster)
-	wrong := then.Status != metav1.ConditionTrue && !isCluster || then.Reason == v1alpha1.ReasonAuthEnabledByHand
-	switch {
-	case turned && wrong:
-		p.events.Eventf(s.object, nil, corev1.EventTypeWarning, then.Reason, "Access", "%s", cut(then.Message, 900))
-	case len(done) > 0 && (isCluster || !turned):
-		p.events.Eventf(s.object, nil, corev1.EventTypeNormal, "AccessChanged", "Access", "%s", cut(strings.Join(done, "; "), 900))
-	}
-}
-
-func cut(text string, longest int) string {
-	return strings.ToValidUTF8(text[:min(len(text), longest)], "")
 }

@@ -3,6 +3,7 @@
 package controllers_test
 
 import (
+	"context"
 	"crypto/rand"
 	"slices"
 	"testing"
@@ -96,4 +97,28 @@ func TestFault83ShutOut(t *testing.T) {
 	w.mustSettle(next)
 	w.get(w.cluster)
 	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
+}
+
+// TestFault83LostAfterAuthByHand: an authority that is lost after a person has enabled authentication locks the operator out, too: it asks
+// etcd for what only root may read, although nothing has changed there.
+func TestFault83LostAfterAuthByHand(t *testing.T) {
+	w := newUsers(t, "users-hand-lost")
+	root := w.etcd.Client("a-0")
+	for _, do := range []func(context.Context) error{
+		func(ctx context.Context) error { return second(root.AddUser(ctx, "root", "secret")) },
+		func(ctx context.Context) error { return second(root.AddRole(ctx, "root")) },
+		func(ctx context.Context) error { return second(root.GrantRole(ctx, "root", "root")) },
+		root.EnableAuth,
+	} {
+		if err := do(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	operator := w.reconciler(interceptor.Funcs{})
+	w.mustSettle(operator)
+	w.delete(&corev1.Secret{ObjectMeta: w.named("a-client-ca")})
+	w.etcd.FailBefore(etcdtest.Users, rpctypes.ErrUserNotFound)
+	w.mustSettle(operator)
+	w.get(w.cluster)
+	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonOperatorNotRoot)
 }

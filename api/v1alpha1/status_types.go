@@ -13,6 +13,13 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=25
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
+	// lastAllowed is a sum of the fields that flags of the operator limit (spec.image, priority class, tolerations, labels and
+	// annotations of Pods), as they were when all of them were allowed last. While they are, members that have ended
+	// are started again although flags were narrowed since.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Allowed",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=51
+	LastAllowed string `json:"lastAllowed,omitempty"`
+
 	// conditions are Available, Progressing and Degraded; AuthEnabled where authentication was asked for, or found; and
 	// Imported with bootstrap.import.
 	// +optional

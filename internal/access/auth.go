@@ -38,7 +38,7 @@ func (p planner) planAuth() Task {
 	case p.Etcd == nil:
 		if wanted != managed {
 			t.Then = changing("authentication is brought to spec.auth.enabled when the cluster can be asked: %s", p.Unread)
-			t.Then.Again = true
+			t.Then.Unread = true
 		}
 	case wanted:
 		t.Steps, t.Then = p.enable(managed)

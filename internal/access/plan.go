@@ -14,6 +14,7 @@ type Verdict struct {
 	Status          metav1.ConditionStatus
 	Reason, Message string
 	Again           bool // no watch tells when it is otherwise
+	Unread          bool // it is otherwise when the cluster can be asked
 	Untouched       bool // nothing is to be done, and nothing said
 }
 
@@ -101,9 +102,9 @@ func (p planner) obstacle(kind, cluster string, settled bool) Verdict {
 // unread is the verdict while etcd cannot be asked. What was as specified is taken to be so still: each change of a condition is a write.
 func (p planner) unread(settled bool) Verdict {
 	if settled {
-		return Verdict{Again: true}
+		return Verdict{Unread: true}
 	}
-	return Verdict{Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonClusterUnreachable, Again: true, Message: fmt.Sprintf(
+	return Verdict{Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonClusterUnreachable, Unread: true, Message: fmt.Sprintf(
 		"EtcdCluster %s cannot be asked: %s; what is wanted happens when it can", p.Cluster.Name, p.Unread)}
 }
 

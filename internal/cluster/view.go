@@ -91,6 +91,7 @@ type Want struct {
 	Ephemeral bool   // data lives and dies with the Pod
 	Paused    string // what says that nothing is to be changed; empty if nothing does
 	Unclear   bool   // what says so may have meant the opposite
+	Allowed   bool   // what is asked for was allowed before: members that exist may be started by it
 	Forbidden string // what is asked for beyond what the operator's administrator allows, and what to do; empty if nothing is
 	RollBack  bool   // take an update back whose first member fails
 	Automatic bool   // recover quorum without asking

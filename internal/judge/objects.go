@@ -76,7 +76,7 @@ func (j *judgement) secrets() {
 	}
 }
 
-// notRoot says that the operator is locked out: etcd has said so, or will when authentication is enabled by the spec.
+// notRoot says that the operator is locked out: etcd has said so, or will, by whomever authentication was enabled.
 func notRoot(c *v1alpha1.EtcdCluster, operator trust.Identity) string {
 	told := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAuthEnabled)
 	switch {
@@ -84,7 +84,7 @@ func notRoot(c *v1alpha1.EtcdCluster, operator trust.Identity) string {
 		return ""
 	case told.Reason == v1alpha1.ReasonOperatorNotRoot:
 		return told.Message
-	case c.HasAuth() && !operator.IsRoot():
+	case !operator.IsRoot():
 		return operator.ShutOut(c)
 	default:
 		return ""

@@ -164,7 +164,8 @@ func TestFault83NotRoot(t *testing.T) {
 	}{
 		{v1alpha1.ReasonAuthAsSpecified, true, false, ""},
 		{v1alpha1.ReasonAuthAsSpecified, true, true, "it connects as etcd-server by Secret a-member-tls"},
-		{v1alpha1.ReasonAuthEnabledByHand, false, true, ""},
+		{v1alpha1.ReasonAuthEnabledByHand, false, false, ""},
+		{v1alpha1.ReasonAuthEnabledByHand, false, true, "it connects as etcd-server by Secret a-member-tls"},
 		{v1alpha1.ReasonOperatorNotRoot, false, true, "as etcd says"},
 		{v1alpha1.ReasonAuthChanging, true, true, ""},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/memory"
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
@@ -94,6 +95,7 @@ func want(s Snapshot) cluster.Want {
 		Paused:    paused,
 		Unclear:   unclear,
 		Forbidden: s.Limits.Forbidden(c),
+		Allowed:   limits.WasAllowed(c),
 		RollBack:  c.Spec.Upgrade.OnFailure == v1alpha1.RollBack,
 		Automatic: c.Spec.Recovery.QuorumLoss == v1alpha1.Automatic,
 		Accepted:  c.Spec.Recovery.AcceptDataLoss,

@@ -1,9 +1,12 @@
 // Package limits says whether an EtcdCluster asks for more than the administrator of the operator allows.
 //
-// It is pure. It must never look at what runs: only at what is asked for.
+// It is pure. It must never look at what runs: only at what is asked for, and at what was allowed before.
 package limits
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,9 +60,30 @@ func (l Limits) Forbidden(c *v1alpha1.EtcdCluster) string {
 	if len(all) == 0 {
 		return ""
 	}
+	until := "none is started, changed or replaced"
+	if WasAllowed(c) {
+		until = "one that has ended is started again as it was, and none is added, changed or replaced"
+	}
 	return strings.Join(all, "; ") + "; change that, or ask the operator's administrator to allow it: " +
-		"until then members that run go on as they are, and none is started, changed or replaced"
+		"until then members that run go on as they are, and " + until
 }
+
+// Sum is that of the fields that can be limited, by which the status says what was allowed last: the first half of a SHA-256 in
+// hexadecimal.
+func Sum(c *v1alpha1.EtcdCluster) string {
+	fields, err := json.Marshal([]any{
+		c.Spec.Image, c.Spec.Scheduling.PriorityClassName, c.Spec.Scheduling.Tolerations,
+		c.Spec.PodMetadata.Labels, c.Spec.PodMetadata.Annotations,
+	})
+	if err != nil {
+		return "" // texts and numbers have JSON
+	}
+	sum := sha256.Sum256(fields)
+	return hex.EncodeToString(sum[:len(sum)/2])
+}
+
+// WasAllowed says whether those fields are as they were when all of them were allowed: flags were narrowed since.
+func WasAllowed(c *v1alpha1.EtcdCluster) bool { return c.Status.LastAllowed != "" && c.Status.LastAllowed == Sum(c) }
 
 // AllowsImage says whether a user may choose the image; empty is no choice.
 func (l Limits) AllowsImage(image string) bool { return image == "" || l.Images.allow(image) }

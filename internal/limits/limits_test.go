@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/limits"
@@ -186,5 +187,32 @@ func TestFlagsAreWrittenAsTheyAreRead(t *testing.T) {
 	}
 	if names.String() != "a,b/*,c" || taints.String() != "a,b=c,d:NoExecute,e=:NoSchedule" {
 		t.Errorf("%s and %s", names.String(), taints.String())
+	}
+}
+
+// TestWhatWasAllowedBefore: another value of any field that can be limited is another one than was allowed; nothing else is.
+func TestWhatWasAllowedBefore(t *testing.T) {
+	none := limits.Limits{Images: limits.Names{"other.example/*"}}
+	c := asking()
+	if limits.WasAllowed(c) {
+		t.Error("what was never allowed was")
+	}
+	c.Status.LastAllowed = limits.Sum(c)
+	c.Spec.Size, c.Spec.Version = ptr.To(int32(5)), "3.6.17"
+	if !limits.WasAllowed(c) || !strings.Contains(none.Forbidden(c), "is started again as it was") {
+		t.Errorf("it says %q", none.Forbidden(c))
+	}
+	for name, change := range map[string]func(*v1alpha1.EtcdClusterSpec){
+		"image":       func(s *v1alpha1.EtcdClusterSpec) { s.Image = "evil.example/etcd" },
+		"class":       func(s *v1alpha1.EtcdClusterSpec) { s.Scheduling.PriorityClassName = "system-node-critical" },
+		"tolerations": func(s *v1alpha1.EtcdClusterSpec) { s.Scheduling.Tolerations[0].Key = "control-plane" },
+		"labels":      func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Labels["team"] = "b" },
+		"annotations": func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Annotations["inject"] = "true" },
+	} {
+		other := asking()
+		other.Status.LastAllowed = limits.Sum(other)
+		if change(&other.Spec); limits.WasAllowed(other) {
+			t.Errorf("another %s was allowed", name)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -109,7 +110,11 @@ func (o *Observer) confirm(ctx context.Context, namespace string, doubt judge.Do
 func (o *Observer) objects(ctx context.Context, s *judge.Snapshot) error {
 	c := s.Cluster
 	s.Secrets, s.Services = map[string]*corev1.Secret{}, map[string]*corev1.Service{}
-	for _, name := range trust.Names(c) {
+	names := trust.Names(c)
+	if meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAuthEnabled) && !c.HasRootSecret() {
+		names = append(names, c.RootSecret()) // it may be what the operator gets in by, where authentication was enabled by hand
+	}
+	for _, name := range names {
 		secret, err := read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: name}, &corev1.Secret{})
 		if err != nil {
 			return err

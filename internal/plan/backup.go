@@ -44,8 +44,8 @@ func letGo(v cluster.View) Step {
 }
 
 func backUpFirst(v cluster.View) Step {
-	if v.Backup.Before == cluster.BeforeDeletion {
-		return nil // lastBackup has seen to it
+	if v.Backup.Before == cluster.BeforeDeletion || keepWithin(v) != nil {
+		return nil // lastBackup has seen to it, or what it is for is refused
 	}
 	return backUp(v)
 }

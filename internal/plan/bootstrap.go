@@ -69,8 +69,16 @@ func inTheWay(foreign []cluster.Object) string {
 }
 
 // keepLimits stops every change: each may create a Pod by the spec sooner or later. Supporting objects are made right all the same,
-// because certificates end. A cluster that hibernates has no Pods.
+// because certificates end. A cluster that hibernates has no Pods. Where the limits were narrowed and the spec is what it was, members
+// that have ended are started first, as they were: else clusters would lose quorum by a flag, one node after the other.
 func keepLimits(v cluster.View) Step {
+	if v.Want.Allowed && v.Formed() && v.Restore.InPlace == "" {
+		return nil
+	}
+	return keepWithin(v)
+}
+
+func keepWithin(v cluster.View) Step {
 	if v.Want.Forbidden == "" || v.Want.Size == 0 {
 		return nil
 	}

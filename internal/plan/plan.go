@@ -61,6 +61,7 @@ var repairs = []clause{
 		{"restore pod labels", restoreLabels, "gives Pods back the labels and the owner that somebody has removed"},
 		{"delete finished pods", deleteFinished, "deletes Pods that never run again, so that their members can start"},
 		{"restart broken pods", restartBroken, "gives a Pod that does not run well the spec that is wanted now"},
+		{"change nothing beyond the limits", keepWithin, "refuses more than starting members as they were, where limits were narrowed"},
 		{"wait for the cluster to form", awaitFormation, "waits until the first members have formed the cluster"},
 		{"roll back the only member", rollBackOnly, "takes back a failed update of a cluster that has one member"},
 	}},

@@ -37,8 +37,8 @@ import (
 // inplace=(done, undo, waiting or a problem) (members give way to those that are chosen or set aside),
 // allow=MINOR (the downgrade that is to be enabled), guarded (minor versions and hibernation wait for a backup), last (so does
 // deletion), leaving (it is being deleted, and is held; cascades: with its members first, orphans: without them), asleep (a backup was
-// made before the hibernation), unlucky (no backup is good). A member line is a name and any of the words that describe knows. Lines that
-// begin with "unknown", "foreign", "expired", "volume" or "alarm" describe those.
+// made before the hibernation), unlucky (no backup is good), before (what is forbidden was allowed). A member line is a name and any of the
+// words that describe knows. Lines that begin with "unknown", "foreign", "expired", "volume" or "alarm" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {
@@ -64,8 +64,8 @@ func TestPlan(t *testing.T) {
 
 // arguments are those that a command of a script may have.
 var arguments = []string{
-	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "canwait", "cascades", "deleting", "denied", "downgrade", "ephemeral",
-	"forbidden",
+	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "deleting", "denied", "downgrade",
+	"ephemeral", "forbidden",
 	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new", "newer",
 	"not-root",
 	"next",
@@ -108,6 +108,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	if d.HasArg("paused") {
 		v.Want.Paused = "spec.paused is true"
 	}
+	v.Want.Allowed = d.HasArg("before")
 	if d.HasArg("forbidden") {
 		v.Want.Forbidden = "spec.image is not allowed"
 	}

@@ -163,7 +163,7 @@ func applyDeletionPolicy(v cluster.View) Step {
 }
 
 func updateVolumes(v cluster.View) Step {
-	if v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 || v.Restore.InPlace != "" || keepLimits(v) != nil {
+	if v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 || v.Restore.InPlace != "" || keepWithin(v) != nil {
 		return nil
 	}
 	for _, part := range []cluster.Part{cluster.Mark, cluster.Version, cluster.Size} {

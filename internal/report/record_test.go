@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/report"
 )
@@ -142,5 +143,17 @@ func TestIdleClusterIsNotWritten(t *testing.T) {
 		if events := report.Events(c.Status, after, plan.Done{}, nil); len(events) > 0 {
 			t.Fatalf("look %d says %v", i, events)
 		}
+	}
+}
+
+// TestOnlyWhatIsAllowedIsRemembered: by what was allowed last members are started although limits were narrowed.
+func TestOnlyWhatIsAllowedIsRemembered(t *testing.T) {
+	c, v := formed(), healthy()
+	if got := report.Status(c, v, plan.Done{}, nil).LastAllowed; got != limits.Sum(c) {
+		t.Errorf("allowed was %q, want %q", got, limits.Sum(c))
+	}
+	c.Status.LastAllowed, v.Want.Forbidden = "before", "spec.image is not allowed"
+	if got := report.Status(c, v, plan.Done{}, nil).LastAllowed; got != "before" {
+		t.Errorf("allowed was %q", got)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/limits"
 	"github.com/etcd-operator/etcd-operator/internal/plan"
 	"github.com/etcd-operator/etcd-operator/internal/version"
 )
@@ -41,6 +42,9 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 		facts(&status, c, v)
 	}
 	status.ObservedGeneration, status.Format = c.Generation, format(status, v)
+	if v.Want.Forbidden == "" {
+		status.LastAllowed = limits.Sum(c)
+	}
 	status.Conditions = conditions(c, v, step, err)
 	return status
 }
