@@ -56,6 +56,15 @@ type IssuerRef struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Group of the Issuer",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=74
 	Group string `json:"group,omitempty"`
+
+	// boundClients has members take only clients whose certificates have the DNS name client.<cluster>.<namespace>.svc, beside the
+	// authority of the issuer: root and the users of another EtcdCluster that has certificates by the same ClusterIssuer are refused. All
+	// certificates have it that the operator asks the issuer for, those of EtcdUsers as well; those that you have issued for
+	// applications need it, too, and so does every client that still has a certificate from before issuerRef. Members restart for
+	// it, one at a time. It does not help against whoever may have the issuer sign any name. Default false.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Clients Are Bound to the Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"},order=75
+	BoundClients bool `json:"boundClients,omitempty"`
 }
 
 // LocalSecret names a Secret in the namespace of the EtcdCluster.
@@ -120,6 +129,11 @@ func (c *EtcdCluster) CertificateSecrets() *SecretRefs {
 		Server: LocalSecret{c.Name + "-server-cert"}, Peer: LocalSecret{c.Name + "-peer-cert"},
 		Operator: LocalSecret{c.Name + "-operator-cert"}, Client: &LocalSecret{c.Name + "-client-cert"},
 	}
+}
+
+// BindsClients says whether members take only clients whose certificates have the name of this cluster's clients.
+func (c *EtcdCluster) BindsClients() bool {
+	return c.IsSecure() && c.Spec.TLS.IssuerRef != nil && c.Spec.TLS.IssuerRef.BoundClients
 }
 
 // HasRootSecret says whether the operator's own certificate is in a Secret: Jobs of backups mount it while authentication is enabled,

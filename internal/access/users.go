@@ -60,7 +60,7 @@ func (p planner) inPlace(u *v1alpha1.EtcdUser, unsigned Verdict, missing []strin
 			"user %s lacks a role: %s; what else it is to have is granted", u.User(), strings.Join(missing, "; "))}
 	}
 	if !p.Held.IssuesUsers() {
-		if defect, because := p.Held.LacksCertificate(u, p.Secrets[u.Name], p.Now); defect != "" {
+		if defect, because := p.Held.LacksCertificate(p.Cluster, u, p.Secrets[u.Name], p.Now); defect != "" {
 			return p.uncertified(u, defect, because)
 		}
 	}

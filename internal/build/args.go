@@ -31,6 +31,10 @@ func Host(c *v1alpha1.EtcdCluster, member string) string {
 	return member + "." + c.HeadlessService() + "." + c.Namespace + ".svc"
 }
 
+// ClientHost is the DNS name in certificates of clients that are bound to a cluster. Nothing is found by it, and a member's certificate
+// has it by its wildcard: etcd's own HTTP gateway connects with that.
+func ClientHost(c *v1alpha1.EtcdCluster) string { return Host(c, "client") }
+
 // PeerURL is where a member is reached by the others.
 func PeerURL(c *v1alpha1.EtcdCluster, member string) string {
 	return fmt.Sprintf("%s://%s:%d", scheme(c), Host(c, member), v1alpha1.PeerPort)
@@ -62,7 +66,7 @@ func arguments(c *v1alpha1.EtcdCluster, member string) []string {
 	}
 	args = append(args, settings(c)...)
 	if c.IsSecure() {
-		args = append(args, tlsArguments(c.Spec.Version)...)
+		args = append(args, tlsArguments(c)...)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Spec.Etcd.ExtraArgs)) {
 		args = append(args, "--"+key+"="+c.Spec.Etcd.ExtraArgs[key])
@@ -103,12 +107,12 @@ const quota = "--quota-backend-bytes="
 // tlsArguments require TLS 1.3 and a certificate of every client and peer. Peers
 // are known by their authority alone: etcd would else look a peer's address up in
 // DNS, and refuse a member whose Pod is newer than the record.
-func tlsArguments(version string) []string {
+func tlsArguments(c *v1alpha1.EtcdCluster) []string {
 	skipNames := "--peer-skip-client-san-verification=true"
-	if strings.HasPrefix(version, "3.5.") {
+	if strings.HasPrefix(c.Spec.Version, "3.5.") {
 		skipNames = "--experimental-peer-skip-client-san-verification=true"
 	}
-	return []string{
+	all := []string{
 		"--client-cert-auth=true",
 		"--trusted-ca-file=" + tlsMount + "/" + ClientCAKey,
 		"--cert-file=" + tlsMount + "/" + ServerCertKey,
@@ -120,6 +124,10 @@ func tlsArguments(version string) []string {
 		skipNames,
 		"--tls-min-version=TLS1.3",
 	}
+	if c.BindsClients() {
+		all = append(all, "--client-cert-allowed-hostname="+ClientHost(c))
+	}
+	return all
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -37,8 +37,10 @@ func Certificates(c *v1alpha1.EtcdCluster) []*unstructured.Unstructured {
 			"commonName": "etcd-server", "dnsNames": clients, "ipAddresses": local, "usages": both,
 		}),
 		of("peer", secrets.Peer.Name, map[string]any{"commonName": "etcd-peer", "dnsNames": members, "usages": both}),
-		of("operator", secrets.Operator.Name, map[string]any{"commonName": v1alpha1.RootUser, "usages": client}),
-		of("client", secrets.Client.Name, map[string]any{"commonName": "client", "usages": client}),
+		of("operator", secrets.Operator.Name, map[string]any{
+			"commonName": v1alpha1.RootUser, "dnsNames": []any{ClientHost(c)}, "usages": client,
+		}),
+		of("client", secrets.Client.Name, map[string]any{"commonName": "client", "dnsNames": []any{ClientHost(c)}, "usages": client}),
 	}
 }
 
@@ -47,9 +49,9 @@ func Certificates(c *v1alpha1.EtcdCluster) []*unstructured.Unstructured {
 func UserCertificate(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) *unstructured.Unstructured {
 	spec := map[string]any{"secretName": u.IssuedSecret(), "usages": []any{"digital signature", "client auth"}}
 	if u.HasPassword() {
-		spec["dnsNames"], spec["subject"] = []any{UserHost(c, u)}, map[string]any{"organizations": []any{Organization}}
+		spec["dnsNames"], spec["subject"] = []any{UserHost(c, u), ClientHost(c)}, map[string]any{"organizations": []any{Organization}}
 	} else {
-		spec["commonName"] = u.User()
+		spec["commonName"], spec["dnsNames"] = u.User(), []any{ClientHost(c)}
 	}
 	return certificate(c, userOwned(u, u.IssuedSecret()), spec)
 }

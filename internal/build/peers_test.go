@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -31,5 +33,29 @@ func TestFault88PeersAreBoundByName(t *testing.T) {
 	}
 	if slices.Contains(build.Etcd(build.Pod(example(), "example-0", forming())).Args, flag) {
 		t.Error("members with an authority of their own have the flag")
+	}
+}
+
+// TestFault88ClientsAreBoundByName: members take only clients of their own cluster where that is asked for, for which each restarts; all
+// certificates that are asked for have the name, those of applications as well.
+func TestFault88ClientsAreBoundByName(t *testing.T) {
+	const flag = "--client-cert-allowed-hostname=client.example.databases.svc"
+	shared := v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer"}
+	open := with(issuedBy(shared))
+	shared.BoundClients = true
+	c := with(issuedBy(shared))
+	pod := build.Pod(c, "example-0", forming())
+	if !slices.Contains(build.Etcd(pod).Args, flag) || slices.Contains(build.Etcd(build.Pod(open, "example-0", forming())).Args, flag) {
+		t.Errorf("clients are not bound, or are without being asked for: %q", build.Etcd(pod).Args)
+	}
+	if build.Change(open, pod) == cluster.Same {
+		t.Error("nobody restarts for it")
+	}
+	asked := []*unstructured.Unstructured{build.UserCertificate(open, user())}
+	for _, one := range append(asked, build.Certificates(open)...) {
+		names, _, _ := unstructured.NestedStringSlice(one.Object, "spec", "dnsNames")
+		if !slices.Contains(names, build.ClientHost(c)) && !slices.Contains(names, build.Host(c, "*")) {
+			t.Errorf("%s has the names %q", one.GetName(), names)
+		}
 	}
 }

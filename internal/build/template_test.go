@@ -39,6 +39,7 @@ var rolls = map[string]change{
 	},
 	"podMetadata.labels":            func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Labels = map[string]string{"team": "a"} },
 	"podMetadata.annotations":       func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Annotations = map[string]string{"team": "a"} },
+	"tls.issuerRef.boundClients":    issuedBy(v1alpha1.IssuerRef{Name: "corp", BoundClients: true}),
 	"etcd.quota":                    func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.Quota = ptr.To(resource.MustParse("1Gi")) },
 	"etcd.autoCompaction.mode":      func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.AutoCompaction.Mode = v1alpha1.CompactOff },
 	"etcd.autoCompaction.retention": func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.AutoCompaction.Retention = "2h" },

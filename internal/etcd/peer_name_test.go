@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,4 +101,60 @@ func asks(t *testing.T, address string, ca []byte, as pki.Pair) error {
 		return errors.Join(err, errors.New(answer.Status))
 	}
 	return nil
+}
+
+// TestFault88ClientsOfThisCluster: a member that is told takes clients of its own cluster only, whoever else has a certificate by the same
+// authority, and its own HTTP gateway, which connects with the certificate of members.
+func TestFault88ClientsOfThisCluster(t *testing.T) {
+	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "default"}}
+	c.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer", BoundClients: true}
+	ofVersions(t, process.Versions, func(t *testing.T, version string) {
+		ca := must(pki.NewCA(rand.Reader, time.Now(), "shared", 24*time.Hour))(t)
+		issue := func(name string, server bool, hosts ...string) pki.Pair {
+			return must(pki.Issue(rand.Reader, time.Now(), ca, pki.Request{
+				CommonName: name, Server: server, Client: true, DNSNames: hosts, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Lifetime: time.Hour,
+			}))(t)
+		}
+		server, folder := issue("etcd-server", true, build.Host(c, "*"), "localhost"), t.TempDir()
+		file := func(name string, content []byte) string {
+			path := filepath.Join(folder, name)
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+		bound := c.DeepCopy()
+		bound.Spec.Version = version
+		flags := slices.DeleteFunc(build.Etcd(build.Pod(bound, "shop-0", build.Joining{})).Args, func(arg string) bool {
+			return !strings.HasPrefix(arg, "--client-cert-a")
+		})
+		if len(flags) != 2 {
+			t.Fatalf("flags %q", flags)
+		}
+		all := process.New(t, 1)
+		m := all.Member("m1")
+		args := strings.ReplaceAll(strings.Join(all.Joins("new", "m1"), " "), "client-urls=http://", "client-urls=https://")
+		m.Start(version, append(strings.Fields(args), append(flags,
+			"--trusted-ca-file="+file("ca.crt", ca.CertPEM), "--cert-file="+file("server.crt", server.CertPEM),
+			"--key-file="+file("server.key", server.KeyPEM),
+			"--listen-client-urls=https://"+m.Client, "--advertise-client-urls=https://"+m.Client)...)...)
+		mine := issue("root", false, build.ClientHost(c))
+		for until := time.Now().Add(patience); asks(t, m.Client, ca.CertPEM, mine) != nil && time.Now().Before(until); {
+			time.Sleep(50 * time.Millisecond)
+		}
+		for what, test := range map[string]struct {
+			shown pki.Pair
+			taken bool
+		}{
+			"root of this cluster":      {mine, true},
+			"the gateway of a member":   {server, true},
+			"root of another cluster":   {issue("root", false, "client.other.default.svc"), false},
+			"root without a name":       {issue("root", false), false},
+			"a user of another cluster": {issue("app", false, "client.shop.other.svc"), false},
+		} {
+			if err := asks(t, m.Client, ca.CertPEM, test.shown); (err == nil) != test.taken {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	})
 }

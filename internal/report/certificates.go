@@ -42,11 +42,12 @@ func withCertificates(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster
 // sharing warns of an issuer that may sign for other clusters, too; empty if the issuer is of the namespace.
 func sharing(c *v1alpha1.EtcdCluster) string {
 	issuer := c.Spec.TLS.IssuerRef
-	if issuer == nil || !strings.HasSuffix(issuer.Kind, "ClusterIssuer") {
+	if issuer == nil || !strings.HasSuffix(issuer.Kind, "ClusterIssuer") || issuer.BoundClients {
 		return ""
 	}
 	return fmt.Sprintf("; %s %s may also sign for others: whoever has a client certificate by it with common name root, such as the "+
-		"operator's of another EtcdCluster, is root of this one; name an Issuer whose authority signs for this cluster alone",
+		"operator's of another EtcdCluster, is root of this one; name an Issuer whose authority signs for this cluster alone, or set "+
+		"spec.tls.issuerRef.boundClients",
 		issuer.Kind, issuer.Name)
 }
 

@@ -47,7 +47,12 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 			says: "all Secrets that certificates come from have some that serve; ClusterIssuer corp may also sign for others: whoever has a " +
 				"client " +
 				"certificate by it with common name root, such as the operator's of another EtcdCluster, is root of this one; name an Issuer " +
-				"whose authority signs for this cluster alone",
+				"whose authority signs for this cluster alone, or set spec.tls.issuerRef.boundClients",
+		},
+		{
+			name: "by one whose clients are bound", c: boundByIssuer(), v: healthy(),
+			told: cluster.Certificates{Theirs: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
+			says: "all Secrets that certificates come from have some that serve",
 		},
 		{
 			name: "asked to rotate", c: theirs, v: healthy(), told: cluster.Certificates{Theirs: true, Until: "2027", Request: "now"},
@@ -124,5 +129,11 @@ func expired() cluster.View {
 func byIssuer(kind string) *v1alpha1.EtcdCluster {
 	c := formed()
 	c.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp", Kind: kind}
+	return c
+}
+
+func boundByIssuer() *v1alpha1.EtcdCluster {
+	c := byIssuer("ClusterIssuer")
+	c.Spec.TLS.IssuerRef.BoundClients = true
 	return c
 }

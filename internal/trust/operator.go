@@ -110,7 +110,7 @@ func (h Held) OperatorPairs(random io.Reader, now time.Time, c *v1alpha1.EtcdClu
 	lost := h.Lost(c, c.ClientCA(), now)
 	switch {
 	case lost == nil && h.ClientCA.Signs(now):
-		pair, err := issueRoot(random, now, h.ClientCA.Pair)
+		pair, err := issueRoot(random, now, c, h.ClientCA.Pair)
 		return h.ClientCA.Bundle(), []pki.Pair{pair}, err
 	case !h.Holds(c, c.ClientCA()):
 		return nil, nil, fmt.Errorf("use secret %s: %w", c.ClientCA(), cmp.Or(lost, errEnded))
@@ -119,7 +119,7 @@ func (h Held) OperatorPairs(random io.Reader, now time.Time, c *v1alpha1.EtcdClu
 		pairs = append(pairs, h.Root)
 	}
 	if next := h.ClientCA.Next; h.ClientCA.Phase() == cluster.Introduced && !h.ClientCA.NextTheirs {
-		pair, err := issueRoot(random, now, next)
+		pair, err := issueRoot(random, now, c, next)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -128,8 +128,8 @@ func (h Held) OperatorPairs(random io.Reader, now time.Time, c *v1alpha1.EtcdClu
 	return h.ToldCA(), append(pairs, h.Server), nil
 }
 
-func issueRoot(random io.Reader, now time.Time, signer pki.Pair) (pki.Pair, error) {
-	pair, err := pki.Issue(random, now, signer, ClientRequest(v1alpha1.RootUser, OperatorLifetime))
+func issueRoot(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, signer pki.Pair) (pki.Pair, error) {
+	pair, err := pki.Issue(random, now, signer, bound(c, ClientRequest(v1alpha1.RootUser, OperatorLifetime)))
 	if err != nil {
 		return pair, fmt.Errorf("issue the operator's certificate: %w", err)
 	}

@@ -83,10 +83,18 @@ func theirRequest(c *v1alpha1.EtcdCluster, of part) pki.Request {
 	case peer:
 		return pki.Request{Server: true, Client: true, DNSNames: []string{anyMember(c)}}
 	case root:
-		return pki.Request{CommonName: v1alpha1.RootUser, Client: true}
+		return bound(c, pki.Request{CommonName: v1alpha1.RootUser, Client: true})
 	default:
-		return pki.Request{Client: true}
+		return bound(c, pki.Request{Client: true})
 	}
+}
+
+// bound is a request of a client whose certificate has the name of the cluster's clients, where members take no other.
+func bound(c *v1alpha1.EtcdCluster, r pki.Request) pki.Request {
+	if c.BindsClients() {
+		r.DNSNames = append(r.DNSNames, build.ClientHost(c))
+	}
+	return r
 }
 
 // lead is the part whose Secret says which authorities are to be trusted: clients and servers trust each other by one.

@@ -429,7 +429,7 @@ func TestCertificatesOfUsersByOthers(t *testing.T) {
 			bytes.Equal(made.Data[corev1.TLSPrivateKeyKey], issued.Data[corev1.TLSPrivateKeyKey])
 	}
 	lacks := func(u *v1alpha1.EtcdUser, secret *corev1.Secret, at time.Time) string {
-		reason, _ := held.LacksCertificate(u, secret, at)
+		reason, _ := held.LacksCertificate(c, u, secret, at)
 		return reason
 	}
 	good := by(ca, "team/orders", 1)

@@ -76,18 +76,18 @@ func (h Held) CannotMakeUser(c *v1alpha1.EtcdCluster, secret *corev1.Secret, now
 func (h Held) IssuesUsers() bool { return !h.ClientCA.Theirs }
 
 // accepted is the certificate that others have issued to a user, or why it does not serve, which is a *pki.Rejection.
-func (h Held) accepted(u *v1alpha1.EtcdUser, now time.Time) (pki.Pair, error) {
+func (h Held) accepted(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, now time.Time) (pki.Pair, error) {
 	secret := h.Issued[u.Name]
 	if secret == nil {
 		return pki.Pair{}, &pki.Rejection{Defect: v1alpha1.ReasonSecretMissing, Because: "there is no such Secret"}
 	}
-	return h.serves(u, secret, now)
+	return h.serves(c, u, secret, now)
 }
 
 // serves is the certificate that a Secret has, or why a user cannot connect by it, which is a *pki.Rejection.
-func (h Held) serves(u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time) (pki.Pair, error) {
+func (h Held) serves(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time) (pki.Pair, error) {
 	pair := pairOf(secret.Data)
-	_, _, err := pki.Accept(pair, h.ClientCA.Bundle(), accepts(u), now)
+	_, _, err := pki.Accept(pair, h.ClientCA.Bundle(), bound(c, accepts(u)), now)
 	var rejected *pki.Rejection
 	if errors.As(err, &rejected) && rejected.Defect == pki.WrongAuthority {
 		rejected.Because = "the authority that members trust has not signed it: have one issued by that"
@@ -105,14 +105,16 @@ func accepts(u *v1alpha1.EtcdUser) pki.Request {
 
 // LacksCertificate says why a user has no certificate by which it can connect, where others issue them; the reason is empty if it has, or
 // is about to. One that it has had since before the authority became theirs serves for as long as its own is trusted.
-func (h Held) LacksCertificate(u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time) (reason, because string) {
-	_, err := h.accepted(u, now)
+func (h Held) LacksCertificate(
+	c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time,
+) (reason, because string) {
+	_, err := h.accepted(c, u, now)
 	var why *pki.Rejection
 	if !errors.As(err, &why) {
 		return "", ""
 	}
 	if secret != nil {
-		if _, err := h.serves(u, secret, now); err == nil {
+		if _, err := h.serves(c, u, secret, now); err == nil {
 			return "", ""
 		}
 	}
@@ -125,7 +127,7 @@ func (h Held) checkUser(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, have pki.
 	if h.IssuesUsers() {
 		return h.ClientCA.check(c, have, identityRequest(c, u), now)
 	}
-	switch given, err := h.accepted(u, now); {
+	switch given, err := h.accepted(c, u, now); {
 	case err == nil && !given.Equal(have):
 		return fmt.Errorf("it does not have the certificate of Secret %s", u.IssuedSecret())
 	case err != nil && len(have.CertPEM) > 0 && !h.ClientCA.trusts(have):
@@ -141,7 +143,7 @@ func (h Held) issueUser(
 	if h.IssuesUsers() {
 		return h.ClientCA.issue(random, now, c, have, identityRequest(c, u))
 	}
-	switch given, err := h.accepted(u, now); {
+	switch given, err := h.accepted(c, u, now); {
 	case err == nil:
 		return given, nil
 	case h.ClientCA.trusts(have):
