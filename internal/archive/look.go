@@ -1,0 +1,249 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const (
+	// mostRemembered is how many objects a Memory holds, which is an argument of a process: 8192 marks are 54 KiB as JSON, and Linux
+	// takes 128 KiB. Older objects than these are looked at only if they are named.
+	mostRemembered = 8192
+	// NameSize is how many bytes Names have for each name, and a Memory for each object. That an object has the mark of one of 8192
+	// others has a probability of 7e-9.
+	NameSize = 5
+	// together is how many objects are opened at a time.
+	together = 8
+)
+
+// Look says which objects a listing may open to see whether they are backups of another program.
+type Look struct {
+	// Most is how many are opened: the first 128 KiB of each are read, of the newest first.
+	Most int
+	// Memory is what earlier listings have found out. What is in it is not opened again.
+	Memory Memory
+	// First are those that are opened first.
+	First Names
+	// IsDown says whether an error means that the store serves nothing at all, so that no more objects are opened. nil: none does.
+	IsDown func(error) bool
+}
+
+// Names is a set of names of objects.
+type Names []byte
+
+// NamesOf makes the set.
+func NamesOf(names []string) (set Names) {
+	for _, name := range names {
+		set = append(set, nameMark(name)...)
+	}
+	return set
+}
+
+func nameMark(name string) []byte {
+	sum := sha256.Sum256([]byte(name))
+	return sum[:NameSize]
+}
+
+// Has says whether a name is in the set.
+func (n Names) Has(name string) bool {
+	for mark := range slices.Chunk(n, NameSize) {
+		if bytes.Equal(mark, nameMark(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// First are so many names of the set at most.
+func (n Names) First(most int) Names { return n[:min(len(n), most*NameSize)] }
+
+// Len is how many names are in the set.
+func (n Names) Len() int { return len(n) / NameSize }
+
+// Memory is what was found out about objects: the marks of their names, sizes and times, by what the objects are.
+type Memory map[string][]byte
+
+// What an object is, beside the Packing of a snapshot.
+const (
+	isNothing = "nothing" // no snapshot
+	isTorn    = "torn"    // a plain snapshot of which the end is missing
+	isUnread  = "unread"  // the store has refused to show it
+)
+
+func markOf(o Object) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", o.Name, o.Size, o.Modified.UnixNano()))
+	return string(sum[:NameSize])
+}
+
+// marks are what each object is, by its mark.
+func (m Memory) marks() map[string]string {
+	all := map[string]string{}
+	for what, marks := range m {
+		for mark := range slices.Chunk(marks, NameSize) {
+			all[string(mark)] = what
+		}
+	}
+	return all
+}
+
+// memoryOf keeps what is known, so that the same knowledge is always the same text.
+func memoryOf(known map[string]string) Memory {
+	m := Memory{}
+	for mark, what := range known {
+		m[what] = append(m[what], mark...)
+	}
+	for what, marks := range m {
+		sorted := slices.SortedFunc(slices.Chunk(marks, NameSize), bytes.Compare)
+		m[what] = slices.Concat(sorted...)
+	}
+	return m
+}
+
+// examined is a candidate, and what is known of it.
+type examined struct {
+	Foreign
+	mark, what string // what: empty if it was not looked at
+	first      bool
+	err        error
+}
+
+// examine finds out what the candidates are: by what is remembered, and then by opening some of the others. Those that could not be
+// read come last, so that they keep no other from being looked at.
+func (l *lister) examine(ctx context.Context, store Store, look Look) error {
+	all := l.inOrder(look)
+	known := all[:min(len(all), mostRemembered)]
+	for _, c := range all[len(known):] {
+		c.what = ""
+	}
+	for _, unread := range []bool{false, true} {
+		var turn []*examined
+		for _, c := range known {
+			if unread && c.what == isUnread && c.err == nil || !unread && c.what == "" {
+				turn = append(turn, c)
+			}
+		}
+		opened, err := open(ctx, store, turn[:min(len(turn), look.Most)], look.IsDown)
+		if err != nil {
+			return err
+		}
+		look.Most -= opened
+		if unread && opened > 0 {
+			for _, c := range turn[opened:] {
+				c.what = "" // its turn is before those that were just tried
+			}
+		}
+	}
+	l.conclude(all)
+	return nil
+}
+
+// inOrder are the candidates as they are looked at.
+func (l *lister) inOrder(look Look) []*examined {
+	first := map[string]bool{}
+	for mark := range slices.Chunk(look.First, NameSize) {
+		first[string(mark)] = true
+	}
+	remembered := look.Memory.marks()
+	all := make([]*examined, len(l.candidates))
+	for i, c := range l.candidates {
+		mark := markOf(c.Object)
+		all[i] = &examined{Foreign: c, mark: mark, what: remembered[mark], first: first[string(nameMark(c.Object.Name))]}
+	}
+	slices.SortStableFunc(all, func(a, b *examined) int {
+		if a.first != b.first {
+			return cmp.Compare(rank(b.first), rank(a.first))
+		}
+		return b.Object.Modified.Compare(a.Object.Modified)
+	})
+	return all
+}
+
+func rank(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
+}
+
+// open reads the first bytes of objects, some at a time, and returns how many. An error of one says nothing of the others.
+func open(ctx context.Context, store Store, turn []*examined, isDown func(error) bool) (opened int, err error) {
+	for some := range slices.Chunk(turn, together) {
+		var wait sync.WaitGroup
+		for _, c := range some {
+			wait.Go(func() {
+				if c.Foreign, c.err = recognise(ctx, store, c.Foreign); c.err != nil {
+					c.what = isUnread
+				} else {
+					c.what = whatIs(c.Foreign)
+				}
+			})
+		}
+		wait.Wait()
+		opened += len(some)
+		if ctx.Err() != nil {
+			return opened, context.Cause(ctx)
+		}
+		if slices.ContainsFunc(some, func(c *examined) bool { return c.err != nil && isDown != nil && isDown(c.err) }) {
+			return opened, nil
+		}
+	}
+	return opened, nil
+}
+
+// conclude sorts the candidates, by name, into what the listing says.
+func (l *lister) conclude(all []*examined) {
+	slices.SortFunc(all, func(a, b *examined) int { return strings.Compare(a.Object.Name, b.Object.Name) })
+	known := map[string]string{}
+	var unseen []string
+	for _, c := range all {
+		if c.what != "" {
+			known[c.mark] = c.what
+		}
+		switch c.what {
+		case "":
+			l.all.Waiting++
+			unseen = append(unseen, c.Object.Name)
+		case isUnread:
+			l.all.Unread++
+			unseen = append(unseen, c.Object.Name)
+			if c.err != nil && l.all.Trouble == nil {
+				l.all.Trouble = c.err
+			}
+		default:
+			l.foreign(c.as(c.what))
+		}
+	}
+	l.all.Memory, l.all.Unseen = memoryOf(known), NamesOf(unseen)
+}
+
+// whatIs says what a candidate is, as a Memory has it.
+func whatIs(f Foreign) string {
+	switch {
+	case f.Packing == notDatabase:
+		return isNothing
+	case f.Torn:
+		return isTorn
+	}
+	return string(f.Packing)
+}
+
+// as is the candidate that is what a Memory says.
+func (c *examined) as(what string) Foreign {
+	f := c.Foreign
+	switch what {
+	case isNothing:
+		f.Packing = notDatabase
+	case isTorn:
+		f.Packing, f.Torn = Plain, true
+	default:
+		f.Packing = Packing(what)
+	}
+	f.NoHash = f.hasNoHash()
+	return f
+}
