@@ -59,7 +59,8 @@ const coreosTime = "2006-01-02-15:04:05"
 
 // guessByName says what an object may be. Only that is opened.
 func guessByName(object Object) (Foreign, bool) {
-	if odd := func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' }; !fs.ValidPath(object.Name) || strings.ContainsFunc(object.Name, odd) {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' }
+	if !fs.ValidPath(object.Name) || strings.ContainsFunc(object.Name, odd) {
 		return Foreign{}, false // no store opens it
 	}
 	if m := gardenerName.FindStringSubmatch(object.Name); m != nil {
@@ -167,7 +168,7 @@ type ForeignOptions struct {
 
 // OpenForeign is the database of a backup of another program. What it gives is good only once it has ended with
 // io.EOF, which etcd's sha256 decides. It is ErrForeign if the object is no database.
-func OpenForeign(ctx context.Context, store Store, f Foreign, options ForeignOptions) (io.ReadCloser, error) {
+func OpenForeign(ctx context.Context, store Store, f Foreign, options ForeignOptions) (*ForeignDatabase, error) {
 	stream, err := store.Open(ctx, f.Object.Name)
 	if err != nil {
 		return nil, err
@@ -178,15 +179,20 @@ func OpenForeign(ctx context.Context, store Store, f Foreign, options ForeignOpt
 	}
 	database := newSnapshot(&atMost{source: unpacked, left: options.MaxSize + hashSize})
 	database.maySkip = options.WithoutHash
-	return &foreignReader{database: database, stream: stream}, nil
+	return &ForeignDatabase{database: database, stream: stream}, nil
 }
 
-type foreignReader struct {
+// ForeignDatabase reads the database of a backup of another program.
+type ForeignDatabase struct {
 	database *snapshot
 	stream   io.Closer
 }
 
-func (r *foreignReader) Read(p []byte) (int, error) {
+// HasNoHash says, once all of it was read, whether etcd's sha256 was missing.
+func (r *ForeignDatabase) HasNoHash() bool { return r.database.missing }
+
+// Read is that of an io.Reader.
+func (r *ForeignDatabase) Read(p []byte) (int, error) {
 	n, err := r.database.Read(p)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = ErrTruncated
@@ -194,7 +200,8 @@ func (r *foreignReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (r *foreignReader) Close() error { return r.stream.Close() }
+// Close ends the stream of the store.
+func (r *ForeignDatabase) Close() error { return r.stream.Close() }
 
 // atMost fails when more comes than there is room for.
 type atMost struct {

@@ -31,7 +31,8 @@ type Entry struct {
 }
 
 // List looks at everything below a prefix: "" for all, or the start of the names of a namespace's or a cluster's
-// folders. It opens some of what may be backups of other programs, and reads their first bytes. That one of these cannot be read is no error.
+// folders. It opens some of what may be backups of other programs, and reads their first bytes. That one of these cannot be read is no
+// error.
 func List(ctx context.Context, store Store, prefix string, look Look) (Listing, error) {
 	l := lister{later: map[string]int64{}}
 	for object, err := range store.List(ctx, prefix) {

@@ -44,7 +44,7 @@ func record(v View) Record {
 	return step
 }
 
-// split tells what was found from what is known of the objects of others, and from the line by which the Job ended.
+// split is what was found, what is known of the objects of others, and the line by which the Job ended.
 func split(lines []task.Line) (found []task.Found, looked task.Looked, end task.Line) {
 	for _, line := range lines {
 		if line.Found != nil {
@@ -94,8 +94,8 @@ const ofOthers = "; of the objects of others, "
 func unseen(checked task.Checked) string {
 	var parts []string
 	if checked.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%d wait to be looked at, the newest first, some at each look: to restore a snapshot that is among them, "+
-			"create an EtcdBackup with its path in spec.found; a prefix of its own spares the store all of this", checked.Waiting))
+		parts = append(parts, fmt.Sprintf("%d wait to be looked at, the newest first, some at each look: to restore a snapshot that is "+
+			"among them, create an EtcdBackup with its path in spec.found; a prefix of its own spares the store all of this", checked.Waiting))
 	}
 	if checked.Unread > 0 {
 		parts = append(parts, fmt.Sprintf("%d cannot be read, and are tried again later", checked.Unread))

@@ -29,7 +29,7 @@ type listing struct {
 	found  []task.Found  // the newest first
 	lost   int           // how many the log of the Job does not have
 	unseen archive.Names // objects of others of which the Job does not know what they are
-	untold int           // how many of these it has not named
+	unnamed int           // how many of these it has not named
 	hidden int           // of how many no EtcdBackup is made
 	step   Record        // without its status
 
@@ -44,7 +44,7 @@ type listing struct {
 func list(v View, found []task.Found, checked task.Checked, unseen archive.Names) listing {
 	l := listing{
 		view: v, found: sorted(found, v.Now), lost: max(checked.Backups-len(found), 0),
-		unseen: unseen, untold: max(checked.Waiting+checked.Unread-unseen.Len(), 0),
+		unseen: unseen, unnamed: max(checked.Waiting+checked.Unread-unseen.Len(), 0),
 		byPath: map[string]task.Found{}, standing: map[string]*v1alpha1.EtcdBackup{}, shows: map[string]bool{}, taken: map[string]bool{},
 	}
 	for _, f := range l.found {
@@ -134,7 +134,7 @@ func (l *listing) compare(b *v1alpha1.EtcdBackup) {
 
 // isUnseen says whether the list cannot know what lies at a path: an object of others that the Job has not looked at.
 func (l *listing) isUnseen(path string) bool {
-	return isOfOthers(path) && (l.untold > 0 || l.unseen.Has(path))
+	return isOfOthers(path) && (l.unnamed > 0 || l.unseen.Has(path))
 }
 
 // isOfOthers says whether what lies at a path, if it is a backup, is that of another program.
@@ -170,9 +170,10 @@ func (l *listing) after() []v1alpha1.EtcdBackup {
 	return slices.DeleteFunc(slices.Concat(l.view.Backups, l.step.Create), func(b v1alpha1.EtcdBackup) bool { return gone[b.Name] })
 }
 
-// newest is the backup that was begun last among those that can be restored; nil if there is none.
+// newest is the backup that was begun last among those that can be restored; nil if there is none. Of a snapshot of another program the
+// cluster is not known, nor whether it is whole.
 func (l *listing) newest() *v1alpha1.NewestBackup {
-	i := slices.IndexFunc(l.found, func(f task.Found) bool { return f.Problem == "" })
+	i := slices.IndexFunc(l.found, func(f task.Found) bool { return f.Problem == "" && f.Program == "" })
 	if i < 0 {
 		return nil
 	}

@@ -50,7 +50,7 @@ func unseen(checked task.Checked, names ...string) func([]task.Line) []task.Line
 	}
 }
 
-// TestLimitDeletesNothing: what a look has left out is not gone, whoever has made the EtcdBackup, and the store is ready.
+// TestLimitDeletesNothing: what a look has left out is not gone, and the store is ready.
 func TestLimitDeletesNothing(t *testing.T) {
 	const found, named, ours = "old/snapshot.db", "old/named.db", "v1/old/a/1"
 	for name, c := range map[string]struct {
@@ -140,5 +140,18 @@ func TestAppendOnlyStoreSaysWhatWaits(t *testing.T) {
 		if message := w.ready().Message; waiting > 0 && !strings.Contains(message, want) || waiting == 0 && !strings.HasSuffix(message, ": 403") {
 			t.Errorf("%d wait: %s", waiting, message)
 		}
+	}
+}
+
+// TestNewestIsNoSnapshotOfOthers: of which cluster one is, and whether it is whole, is not known.
+func TestNewestIsNoSnapshotOfOthers(t *testing.T) {
+	w := newWorld(t.Errorf)
+	w.lies("v1/old/a/1", "first", "", "", start.Add(-time.Hour))
+	w.content = append(w.content, task.Found{
+		Path: "etcd.db", Program: "etcdctl", Backup: task.Facts{Stored: 1, Revision: 99, StartedAt: start},
+	})
+	w.settles(t, nil)
+	if newest := w.v.Store.Status.Newest; newest == nil || newest.Revision != 7 {
+		t.Errorf("the newest is %+v", newest)
 	}
 }

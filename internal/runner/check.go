@@ -17,8 +17,8 @@ import (
 const (
 	// opensMost is of how many objects of others one look reads the first bytes: 64 MiB at most.
 	opensMost = 512
-	// eachLine is how many names of objects a line tells, and mostTold how many are told in all.
-	eachLine, mostTold = 8000, 64000
+	// eachLine is how many names of objects a line has, and mostNamed how many all lines have.
+	eachLine, mostNamed = 8000, 64000
 )
 
 // readers is how many manifests are read at a time.
@@ -143,14 +143,14 @@ func isDown(err error) bool {
 	return slices.Contains(down, store.KindOf(err))
 }
 
-// sayLooked tells what is known of the objects of others. Where not all names are told, none counts as gone.
+// sayLooked writes what is known of the objects of others. Where not all names are written, no object of others counts as gone.
 func (j job) sayLooked(listing archive.Listing, checked *task.Checked) error {
 	checked.Waiting, checked.Unread = listing.Waiting, listing.Unread
 	if listing.Trouble != nil {
 		checked.Trouble = failure(listing.Trouble).Message
 	}
 	lines := []task.Looked{{Memory: listing.Memory}}
-	for names := range slices.Chunk(listing.Unseen.First(mostTold), eachLine*archive.NameSize) {
+	for names := range slices.Chunk(listing.Unseen.First(mostNamed), eachLine*archive.NameSize) {
 		lines = append(lines, task.Looked{Unseen: names})
 	}
 	for _, line := range lines {
