@@ -18,7 +18,7 @@ type Listing struct {
 	// What is among them is not in Foreign. Trouble is the error of one that could not be read now; nil if there was none.
 	Waiting, Unread int
 	Trouble         error
-	Unseen          Names  // of both
+	Unseen          Names  // of both, 64000 at most
 	Memory          Memory // what is known now of the objects that lie there
 }
 
@@ -34,7 +34,7 @@ type Entry struct {
 // folders. It opens some of what may be backups of other programs, and reads their first bytes. That one of these cannot be read is no
 // error.
 func List(ctx context.Context, store Store, prefix string, look Look) (Listing, error) {
-	l := lister{later: map[string]int64{}}
+	l := lister{later: map[string]int64{}, first: look.First.marks(), remembered: look.Memory.marks()}
 	for object, err := range store.List(ctx, prefix) {
 		if err != nil {
 			return Listing{}, fmt.Errorf("list backups: %w", err)
@@ -56,9 +56,11 @@ func List(ctx context.Context, store Store, prefix string, look Look) (Listing, 
 type lister struct {
 	all        Listing
 	current    Entry
-	sealed     bool             // the current folder has a manifest
-	mixed      bool             // the current folder has something that is neither that nor a part
-	candidates []Foreign        // by their names, not looked at yet
+	sealed     bool        // the current folder has a manifest
+	mixed      bool        // the current folder has something that is neither that nor a part
+	candidates []*examined // by their names
+	first      map[string]struct{}
+	remembered map[string]string
 	later      map[string]int64 // the newest revision of increments, by folder
 }
 
@@ -96,7 +98,7 @@ func (l *lister) strange(object Object) {
 		l.later[folder] = max(l.later[folder], last)
 	}
 	if candidate, ok := guessByName(object); ok {
-		l.candidates = append(l.candidates, candidate)
+		l.consider(candidate)
 		return
 	}
 	l.all.Unknown++

@@ -18,6 +18,8 @@ const (
 	// NameSize is how many bytes Names have for each name, and a Memory for each object. That an object has the mark of one of 8192
 	// others has a probability of 7e-9.
 	NameSize = 5
+	// mostUnseen is how many names a listing has of objects that were not looked at.
+	mostUnseen = 64000
 	// together is how many objects are opened at a time.
 	together = 8
 )
@@ -52,8 +54,9 @@ func nameMark(name string) []byte {
 
 // Has says whether a name is in the set.
 func (n Names) Has(name string) bool {
+	wanted := nameMark(name)
 	for mark := range slices.Chunk(n, NameSize) {
-		if bytes.Equal(mark, nameMark(name)) {
+		if bytes.Equal(mark, wanted) {
 			return true
 		}
 	}
@@ -116,10 +119,10 @@ type examined struct {
 // examine finds out what the candidates are: by what is remembered, and then by opening some of the others. Those that could not be
 // read come last, so that they keep no other from being looked at.
 func (l *lister) examine(ctx context.Context, store Store, look Look) error {
-	all := l.inOrder(look)
-	known := all[:min(len(all), mostRemembered)]
-	for _, c := range all[len(known):] {
-		c.what = ""
+	l.leaveOldest()
+	known := l.candidates
+	for _, c := range known {
+		c.what = l.remembered[c.mark]
 	}
 	for _, unread := range []bool{false, true} {
 		var turn []*examined
@@ -139,28 +142,47 @@ func (l *lister) examine(ctx context.Context, store Store, look Look) error {
 			}
 		}
 	}
-	l.conclude(all)
+	l.conclude()
 	return nil
 }
 
-// inOrder are the candidates as they are looked at.
-func (l *lister) inOrder(look Look) []*examined {
-	first := map[string]bool{}
-	for mark := range slices.Chunk(look.First, NameSize) {
-		first[string(mark)] = true
-	}
-	remembered := look.Memory.marks()
-	all := make([]*examined, len(l.candidates))
-	for i, c := range l.candidates {
-		mark := markOf(c.Object)
-		all[i] = &examined{Foreign: c, mark: mark, what: remembered[mark], first: first[string(nameMark(c.Object.Name))]}
-	}
-	slices.SortStableFunc(all, func(a, b *examined) int {
+// leaveOldest puts the candidates in the order in which they are looked at, and leaves those out for which a Memory has no room.
+func (l *lister) leaveOldest() {
+	slices.SortStableFunc(l.candidates, func(a, b *examined) int {
 		if a.first != b.first {
 			return cmp.Compare(rank(b.first), rank(a.first))
 		}
 		return b.Object.Modified.Compare(a.Object.Modified)
 	})
+	known := min(len(l.candidates), mostRemembered)
+	for _, c := range l.candidates[known:] {
+		l.all.Waiting++
+		l.unseen(c)
+	}
+	clear(l.candidates[known:])
+	l.candidates = l.candidates[:known]
+}
+
+func (l *lister) unseen(c *examined) {
+	if l.all.Unseen.Len() < mostUnseen {
+		l.all.Unseen = append(l.all.Unseen, nameMark(c.Object.Name)...)
+	}
+}
+
+// consider notes a candidate. A bucket may have millions of them: only so many are held as a Memory has room for, some times over.
+func (l *lister) consider(f Foreign) {
+	_, first := l.first[string(nameMark(f.Object.Name))]
+	l.candidates = append(l.candidates, &examined{Foreign: f, mark: markOf(f.Object), first: first})
+	if len(l.candidates) >= 4*mostRemembered {
+		l.leaveOldest()
+	}
+}
+
+func (n Names) marks() map[string]struct{} {
+	all := map[string]struct{}{}
+	for mark := range slices.Chunk(n, NameSize) {
+		all[string(mark)] = struct{}{}
+	}
 	return all
 }
 
@@ -197,21 +219,20 @@ func open(ctx context.Context, store Store, turn []*examined, isDown func(error)
 }
 
 // conclude sorts the candidates, by name, into what the listing says.
-func (l *lister) conclude(all []*examined) {
-	slices.SortFunc(all, func(a, b *examined) int { return strings.Compare(a.Object.Name, b.Object.Name) })
+func (l *lister) conclude() {
+	slices.SortFunc(l.candidates, func(a, b *examined) int { return strings.Compare(a.Object.Name, b.Object.Name) })
 	known := map[string]string{}
-	var unseen []string
-	for _, c := range all {
+	for _, c := range l.candidates {
 		if c.what != "" {
 			known[c.mark] = c.what
 		}
 		switch c.what {
 		case "":
 			l.all.Waiting++
-			unseen = append(unseen, c.Object.Name)
+			l.unseen(c)
 		case isUnread:
 			l.all.Unread++
-			unseen = append(unseen, c.Object.Name)
+			l.unseen(c)
 			if c.err != nil && l.all.Trouble == nil {
 				l.all.Trouble = c.err
 			}
@@ -219,7 +240,7 @@ func (l *lister) conclude(all []*examined) {
 			l.foreign(c.as(c.what))
 		}
 	}
-	l.all.Memory, l.all.Unseen = memoryOf(known), NamesOf(unseen)
+	l.all.Memory = memoryOf(known)
 }
 
 // whatIs says what a candidate is, as a Memory has it.

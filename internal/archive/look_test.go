@@ -2,12 +2,16 @@ package archive_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/archive"
 )
@@ -181,9 +185,64 @@ func TestTornSnapshots(t *testing.T) {
 				bare = append(bare, f.Object.Name)
 			}
 		}
-		if len(got.Foreign) != 5 || !slices.Equal(torn, []string{"cut.db", "page.db", "sum.db"}) || !slices.Equal(bare, []string{"copied.db"}) {
+		if len(got.Foreign) != 5 || !slices.Equal(torn, []string{"cut.db", "page.db", "sum.db"}) ||
+			!slices.Equal(bare, []string{"copied.db"}) {
 			t.Errorf("torn: %v, without a sum: %v, of %+v", torn, bare, got.Foreign)
 		}
 		how.Memory = got.Memory
+	}
+}
+
+// huge is a bucket with a million objects of others, of which the newest are anywhere.
+type huge struct {
+	*memory
+	held uint64 // bytes in memory when the last object was listed
+}
+
+const inHuge, step = 1_000_000, 7919
+
+func (h *huge) List(context.Context, string) iter.Seq2[archive.Object, error] {
+	return func(yield func(archive.Object, error) bool) {
+		for i := range inHuge {
+			at := today.Add(time.Duration(i*step%inHuge) * time.Second)
+			if !yield(archive.Object{Name: fmt.Sprintf("logs/of/a/year/%08d.gz", i), Size: 1 << 20, Modified: at}, nil) {
+				return
+			}
+		}
+		h.held = heap()
+	}
+}
+
+func (h *huge) Head(_ context.Context, name string, _ int64) ([]byte, error) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	h.heads = append(h.heads, name)
+	return []byte("no database"), nil
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// TestHugeBucket: however many objects there are, little is held of them, and the newest are looked at.
+func TestHugeBucket(t *testing.T) {
+	store := &huge{memory: newMemory()}
+	before := heap()
+	got := must(archive.List(t.Context(), store, "", archive.Look{Most: 512}))(t)
+	t.Logf("%d KiB are held; %d wait, %d are named", int64(store.held-before)>>10, got.Waiting, got.Unseen.Len())
+	if held := store.held - before; held > 32<<20 {
+		t.Errorf("%d MiB are held", held>>20)
+	}
+	if got.Waiting != inHuge-512 || got.Unknown != 512 || got.Unseen.Len() != 64000 || len(store.heads) != 512 {
+		t.Errorf("%d wait, %d unknown, %d are named, %d were read", got.Waiting, got.Unknown, got.Unseen.Len(), len(store.heads))
+	}
+	for _, name := range store.heads {
+		var i int
+		if _, err := fmt.Sscanf(name, "logs/of/a/year/%d.gz", &i); err != nil || i*step%inHuge < inHuge-512 {
+			t.Fatalf("%s is read, which is none of the newest: %v", name, err)
+		}
 	}
 }

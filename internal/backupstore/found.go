@@ -25,13 +25,13 @@ const (
 
 // listing is what lies in a store beside the EtcdBackups that there are.
 type listing struct {
-	view   View
-	found  []task.Found  // the newest first
-	lost   int           // how many the log of the Job does not have
-	unseen archive.Names // objects of others of which the Job does not know what they are
+	view    View
+	found   []task.Found  // the newest first
+	lost    int           // how many the log of the Job does not have
+	unseen  archive.Names // objects of others of which the Job does not know what they are
 	unnamed int           // how many of these it has not named
-	hidden int           // of how many no EtcdBackup is made
-	step   Record        // without its status
+	hidden  int           // of how many no EtcdBackup is made
+	step    Record        // without its status
 
 	byPath   map[string]task.Found
 	standing map[string]*v1alpha1.EtcdBackup // by path

@@ -64,7 +64,8 @@ func TestLimitDeletesNothing(t *testing.T) {
 		},
 		"some are named": {unseen(task.Checked{Waiting: 5000}, many(10)...), nil, "5000 wait"},
 		"some cannot be read": {
-			unseen(task.Checked{Unread: 2, Trouble: "403 InvalidObjectState"}, found, named), nil, "2 cannot be read, and are tried again later: 403",
+			unseen(task.Checked{Unread: 2, Trouble: "403 InvalidObjectState"}, found, named), nil,
+			"2 cannot be read, and are tried again later: 403",
 		},
 		"others wait":        {unseen(task.Checked{Waiting: 3}, many(3)...), []string{found, named}, "3 wait"},
 		"one of both waits":  {unseen(task.Checked{Waiting: 1}, named), []string{found}, "1 wait"},

@@ -14,7 +14,8 @@ import (
 // snapshot is of another program, in a folder that looks like one of the cluster's, and an etcd has served it.
 func snapshot(name string, noHash bool) v1alpha1.EtcdBackup {
 	b := newBackup(name, 990)
-	b.Status.Program, b.Status.Path, b.Status.NoHash, b.Status.ClusterID, b.Status.ClusterUID = "etcdctl", "v1/default/a/"+name+".db", noHash, "", ""
+	b.Status.Program, b.Status.Path, b.Status.NoHash = "etcdctl", "v1/default/a/"+name+".db", noHash
+	b.Status.ClusterID, b.Status.ClusterUID = "", ""
 	b.Status.Verified = &v1alpha1.Verification{At: metav1.NewTime(start.Add(time.Hour)), Took: metav1.Duration{Duration: time.Hour}}
 	return *b
 }

@@ -17,8 +17,8 @@ import (
 const (
 	// opensMost is of how many objects of others one look reads the first bytes: 64 MiB at most.
 	opensMost = 512
-	// eachLine is how many names of objects a line has, and mostNamed how many all lines have.
-	eachLine, mostNamed = 8000, 64000
+	// eachLine is how many names of objects a line has, which is 54 KiB.
+	eachLine = 8000
 )
 
 // readers is how many manifests are read at a time.
@@ -150,7 +150,7 @@ func (j job) sayLooked(listing archive.Listing, checked *task.Checked) error {
 		checked.Trouble = failure(listing.Trouble).Message
 	}
 	lines := []task.Looked{{Memory: listing.Memory}}
-	for names := range slices.Chunk(listing.Unseen.First(mostNamed), eachLine*archive.NameSize) {
+	for names := range slices.Chunk(listing.Unseen, eachLine*archive.NameSize) {
 		lines = append(lines, task.Looked{Unseen: names})
 	}
 	for _, line := range lines {
