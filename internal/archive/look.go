@@ -120,26 +120,29 @@ type examined struct {
 // read come last, so that they keep no other from being looked at.
 func (l *lister) examine(ctx context.Context, store Store, look Look) error {
 	l.leaveOldest()
-	known := l.candidates
-	for _, c := range known {
-		c.what = l.remembered[c.mark]
+	var waiting, unread []*examined
+	for _, c := range l.candidates {
+		switch c.what = l.remembered[c.mark]; c.what {
+		case "":
+			waiting = append(waiting, c)
+		case isUnread:
+			unread = append(unread, c)
+		}
 	}
-	for _, unread := range []bool{false, true} {
-		var turn []*examined
-		for _, c := range known {
-			if unread && c.what == isUnread && c.err == nil || !unread && c.what == "" {
-				turn = append(turn, c)
-			}
-		}
-		opened, err := open(ctx, store, turn[:min(len(turn), look.Most)], look.IsDown)
-		if err != nil {
-			return err
-		}
-		look.Most -= opened
-		if unread && opened > 0 {
-			for _, c := range turn[opened:] {
-				c.what = "" // its turn is before those that were just tried
-			}
+	opened, err := open(ctx, store, waiting[:min(len(waiting), look.Most)], look.IsDown)
+	if err != nil {
+		return err
+	}
+	if opened < len(waiting) {
+		unread = nil // they come after all that wait
+	}
+	again, err := open(ctx, store, unread[:min(len(unread), look.Most-opened)], look.IsDown)
+	if err != nil {
+		return err
+	}
+	if again > 0 {
+		for _, c := range unread[again:] {
+			c.what = "" // its turn is before those that were just tried
 		}
 	}
 	l.conclude()
