@@ -156,3 +156,20 @@ func TestNewestIsNoSnapshotOfOthers(t *testing.T) {
 		t.Errorf("the newest is %+v", newest)
 	}
 }
+
+// TestOrderIsOneArgument: Linux takes 128 KiB, and what is remembered and named must leave room for the store.
+func TestOrderIsOneArgument(t *testing.T) {
+	w := newWorld(t.Errorf)
+	for n := range 5000 {
+		b := v1alpha1.EtcdBackup{Spec: v1alpha1.EtcdBackupSpec{Store: "offsite", Found: fmt.Sprintf("old/%d.db", n)}}
+		b.Name, b.Namespace = fmt.Sprintf("named-%d", n), "ns"
+		w.v.Backups = append(w.v.Backups, b)
+	}
+	job := w.settles(t, nil)
+	order := task.Order{Verb: task.Check, Check: &task.CheckOrder{
+		Memory: archive.Memory{"nothing": make([]byte, 8192*archive.NameSize)}, First: job.First,
+	}}
+	if size := len(order.Encode()); size > 96<<10 || job.First.Len() != 4000 {
+		t.Errorf("an order has %d bytes, and names %d objects", size, job.First.Len())
+	}
+}
