@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -22,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backupstore"
 	"github.com/etcd-operator/etcd-operator/internal/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/task"
@@ -39,12 +43,16 @@ type EtcdBackupStore struct {
 	events  events.EventRecorder
 	version string
 	now     func() time.Time
+	memory  sync.Map // remembered, by name of a store
 }
 
 // Reconcile looks at one store and takes one step.
 func (r *EtcdBackupStore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var store v1alpha1.EtcdBackupStore
 	if err := r.tasks.live.Get(ctx, request.NamespacedName, &store); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.memory.Delete(request.NamespacedName)
+		}
 		return ctrl.Result{}, wrapped("get EtcdBackupStore", client.IgnoreNotFound(err))
 	}
 	image, view, err := r.observe(ctx, store)
@@ -74,7 +82,7 @@ func (r *EtcdBackupStore) result(view backupstore.View, step backupstore.Step) c
 }
 
 func (r *EtcdBackupStore) observe(ctx context.Context, store v1alpha1.EtcdBackupStore) (jobs.Image, backupstore.View, error) {
-	view := backupstore.View{Store: store, Now: r.now()}
+	view := backupstore.View{Store: store, Now: r.now(), Memory: r.recall(&store)}
 	var image jobs.Image
 	image, view.NoImage = r.image.get(ctx)
 	var err error
@@ -120,7 +128,7 @@ func (r *EtcdBackupStore) act(ctx context.Context, store *v1alpha1.EtcdBackupSto
 	case backupstore.CreateJob:
 		order := task.Order{
 			Verb: task.Check, Operator: r.version, Store: jobs.Store(store.Spec, time.Time{}),
-			Check: &task.CheckOrder{Write: s.Asked.Try, Sweep: s.Asked.Try},
+			Check: &task.CheckOrder{Write: s.Asked.Try, Sweep: s.Asked.Try, Memory: s.Memory, First: s.First},
 		}
 		job := jobs.Check(store, backupstore.JobName(store), order, image)
 		metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1alpha1.AnnotationAsked, s.Asked.Encode())
@@ -128,8 +136,29 @@ func (r *EtcdBackupStore) act(ctx context.Context, store *v1alpha1.EtcdBackupSto
 	case backupstore.DeleteJob:
 		return r.tasks.remove(ctx, store.Namespace, backupstore.JobName(store), s.UID)
 	case backupstore.Record:
+		if s.Memory != nil {
+			r.memory.Store(client.ObjectKeyFromObject(store), remembered{store.UID, store.Generation, s.Memory})
+		}
 		return r.apply(ctx, s)
 	case backupstore.Wait:
+	}
+	return nil
+}
+
+// remembered is what a Job has said of the objects of others in a store. It is not written down: a process that does not have it
+// looks at them once more, some at each look.
+type remembered struct {
+	store      types.UID
+	generation int64
+	memory     archive.Memory
+}
+
+// recall is the memory of a store, if it is about the place that the spec names.
+func (r *EtcdBackupStore) recall(store *v1alpha1.EtcdBackupStore) archive.Memory {
+	if value, has := r.memory.Load(client.ObjectKeyFromObject(store)); has {
+		if m, is := value.(remembered); is && m.store == store.UID && m.generation == store.Generation {
+			return m.memory
+		}
 	}
 	return nil
 }

@@ -8,6 +8,9 @@ const (
 	ReasonStored = "Stored"
 	// ReasonFound: the backup lay in the store already, when the store was listed.
 	ReasonFound = "Found"
+	// ReasonUnproven: another program made what was found, and no etcd has been started on it yet: whether it is whole, and what is in
+	// it, is not known.
+	ReasonUnproven = "Unproven"
 	// ReasonNotListed: the store has not been listed yet since the EtcdBackup was created for what lies in it.
 	ReasonNotListed = "NotListed"
 	// ReasonUnusable: what was found in the store cannot be restored; the message says why.

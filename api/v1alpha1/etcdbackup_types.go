@@ -142,7 +142,7 @@ type BackupEncryption struct {
 type BackupPhase string
 
 const (
-	// BackupPending waits for its store or its cluster.
+	// BackupPending waits for its store or its cluster or, if another program made it, for a trial.
 	BackupPending BackupPhase = "Pending"
 	// BackupRunning is being written.
 	BackupRunning BackupPhase = "Running"
@@ -321,6 +321,12 @@ type EtcdBackupStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Log",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=31
 	Log *LogPosition `json:"log,omitempty"`
+
+	// noHash is true of a snapshot of another program that does not end with etcd's sha256, as a copy of a file in a data directory:
+	// an etcd may serve it although it is a part of what an etcd had.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="No Hash",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=32
+	NoHash bool `json:"noHash,omitempty"`
 }
 
 // LogPosition is that of an entry in etcd's raft log.

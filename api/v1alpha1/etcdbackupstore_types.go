@@ -322,7 +322,7 @@ type EtcdBackupStoreStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Stored Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	StoredSize *resource.Quantity `json:"storedSize,omitempty"`
 
-	// newest is the newest backup in the store.
+	// newest is the newest backup in the store that an operator has made.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Newest",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
 	Newest *NewestBackup `json:"newest,omitempty"`

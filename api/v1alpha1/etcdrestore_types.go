@@ -245,7 +245,8 @@ type RestorePreview struct {
 	// +optional
 	LostRevisions *int64 `json:"lostRevisions,omitempty"`
 
-	// message says why etcd could not be asked for fromRevision, so that more may be lost than the preview says; empty if it was asked.
+	// message says why etcd could not be asked for fromRevision, so that more may be lost than the preview says, and that the snapshot of
+	// another program has no sha256 of etcd's; empty if neither is so.
 	// +optional
 	Message string `json:"message,omitempty"`
 

@@ -52,6 +52,8 @@ type Store interface {
 	// Get is a small object. It is an error if the object has more than limit bytes, and an fs.ErrNotExist if
 	// it is not there.
 	Get(ctx context.Context, name string, limit int64) ([]byte, error)
+	// Head is the first bytes of an object, or all of it if it has fewer. An object that is not there is an fs.ErrNotExist.
+	Head(ctx context.Context, name string, bytes int64) ([]byte, error)
 	// List is all objects whose names begin with the prefix, sorted by name. It ends after its first error.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
 }

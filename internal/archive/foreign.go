@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"github.com/etcd-operator/etcd-operator/internal/archive/boltstream"
 )
 
 // Program is one that makes backups of etcd.
@@ -33,6 +36,8 @@ type Foreign struct {
 	Taken    time.Time // by its name; zero if the name does not say
 	// NoHash says that etcd's sha256 is missing, by the size. What is compressed shows it when it is read.
 	NoHash bool
+	// Torn says that the end of a plain snapshot is missing, by the size that the database says it has.
+	Torn bool
 	// LaterRevision is that up to which etcd-backup-restore has increments, which are not read: what was
 	// written after Revision is not in the snapshot. 0: there are none.
 	LaterRevision int64
@@ -54,6 +59,10 @@ const coreosTime = "2006-01-02-15:04:05"
 
 // guessByName says what an object may be. Only that is opened.
 func guessByName(object Object) (Foreign, bool) {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' }
+	if !fs.ValidPath(object.Name) || strings.ContainsFunc(object.Name, odd) {
+		return Foreign{}, false // no store opens it
+	}
 	if m := gardenerName.FindStringSubmatch(object.Name); m != nil {
 		seconds, _ := strconv.ParseInt(m[4], 10, 64) // digits by the pattern; too many are no time
 		last, _ := strconv.ParseInt(m[3], 10, 64)
@@ -87,20 +96,30 @@ func parseIncrement(name string) (last int64, ok bool) {
 
 // recognise looks at the first bytes of an object: its name alone proves nothing.
 func recognise(ctx context.Context, store Store, f Foreign) (Foreign, error) {
-	stream, err := store.Open(ctx, f.Object.Name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil // deleted since it was listed
+	if f.Object.Size < smallestSnapshot {
+		return f, nil
 	}
+	head, err := store.Head(ctx, f.Object.Name, headSize)
 	if err != nil {
 		return f, err
 	}
-	head, err := readUpTo(stream, nil, headSize)
-	if err = errors.Join(err, stream.Close()); err != nil {
-		return f, err
-	}
 	f.Packing = packingOf(head, path.Ext(strings.TrimSuffix(f.Object.Name, ".final")) == ".Z")
-	f.NoHash = f.Packing == Plain && f.Object.Size%hashAlignment != hashSize
+	f.NoHash = f.hasNoHash()
+	f.Torn = f.Packing == Plain && f.isTorn(head)
 	return f, nil
+}
+
+func (f Foreign) hasNoHash() bool {
+	return f.Packing == Plain && f.Object.Size%hashAlignment != hashSize
+}
+
+// isTorn compares the size of a plain snapshot with that of its database, which etcd writes as whole pages.
+func (f Foreign) isTorn(head []byte) bool {
+	size := f.Object.Size
+	if !f.hasNoHash() {
+		size -= hashSize
+	}
+	return size%hashAlignment != 0 || size < boltstream.Size(head)
 }
 
 // FindForeign says what the backup of another program with that name is. It is ErrForeign if the object is no
@@ -149,7 +168,7 @@ type ForeignOptions struct {
 
 // OpenForeign is the database of a backup of another program. What it gives is good only once it has ended with
 // io.EOF, which etcd's sha256 decides. It is ErrForeign if the object is no database.
-func OpenForeign(ctx context.Context, store Store, f Foreign, options ForeignOptions) (io.ReadCloser, error) {
+func OpenForeign(ctx context.Context, store Store, f Foreign, options ForeignOptions) (*ForeignDatabase, error) {
 	stream, err := store.Open(ctx, f.Object.Name)
 	if err != nil {
 		return nil, err
@@ -160,15 +179,20 @@ func OpenForeign(ctx context.Context, store Store, f Foreign, options ForeignOpt
 	}
 	database := newSnapshot(&atMost{source: unpacked, left: options.MaxSize + hashSize})
 	database.maySkip = options.WithoutHash
-	return &foreignReader{database: database, stream: stream}, nil
+	return &ForeignDatabase{database: database, stream: stream}, nil
 }
 
-type foreignReader struct {
+// ForeignDatabase reads the database of a backup of another program.
+type ForeignDatabase struct {
 	database *snapshot
 	stream   io.Closer
 }
 
-func (r *foreignReader) Read(p []byte) (int, error) {
+// HasNoHash says, once all of it was read, whether etcd's sha256 was missing.
+func (r *ForeignDatabase) HasNoHash() bool { return r.database.missing }
+
+// Read is that of an io.Reader.
+func (r *ForeignDatabase) Read(p []byte) (int, error) {
 	n, err := r.database.Read(p)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = ErrTruncated
@@ -176,7 +200,8 @@ func (r *foreignReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (r *foreignReader) Close() error { return r.stream.Close() }
+// Close ends the stream of the store.
+func (r *ForeignDatabase) Close() error { return r.stream.Close() }
 
 // atMost fails when more comes than there is room for.
 type atMost struct {

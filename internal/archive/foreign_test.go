@@ -60,7 +60,7 @@ func TestListsWhatLiesInStore(t *testing.T) {
 	for name, content := range others {
 		store.objects[name] = content
 	}
-	got := must(archive.List(t.Context(), store, ""))(t)
+	got := must(archive.List(t.Context(), store, "", archive.Look{Most: 100}))(t)
 
 	if len(got.Backups) != 1 || got.Backups[0].Folder != folder("a1") || got.Backups[0].Objects != len(m.Parts)+1 {
 		t.Errorf("backups: %+v", got.Backups)

@@ -13,6 +13,13 @@ type Listing struct {
 	Torn    []Entry   // folders without, which have nothing but parts: the rest of an upload, or one that goes on
 	Foreign []Foreign // backups of other programs
 	Unknown int       // objects that are none of these
+
+	// Waiting is how many objects may be backups of other programs and were not opened yet, and Unread how many could not be read.
+	// What is among them is not in Foreign. Trouble is the error of one that could not be read now; nil if there was none.
+	Waiting, Unread int
+	Trouble         error
+	Unseen          Names  // of both, 64000 at most
+	Memory          Memory // what is known now of the objects that lie there
 }
 
 // Entry is one folder.
@@ -24,9 +31,10 @@ type Entry struct {
 }
 
 // List looks at everything below a prefix: "" for all, or the start of the names of a namespace's or a cluster's
-// folders. It opens what may be a backup of another program, and reads its first bytes.
-func List(ctx context.Context, store Store, prefix string) (Listing, error) {
-	l := lister{later: map[string]int64{}}
+// folders. It opens some of what may be backups of other programs, and reads their first bytes. That one of these cannot be read is no
+// error.
+func List(ctx context.Context, store Store, prefix string, look Look) (Listing, error) {
+	l := lister{later: map[string]int64{}, first: look.First.marks(), remembered: look.Memory.marks()}
 	for object, err := range store.List(ctx, prefix) {
 		if err != nil {
 			return Listing{}, fmt.Errorf("list backups: %w", err)
@@ -38,12 +46,8 @@ func List(ctx context.Context, store Store, prefix string) (Listing, error) {
 		}
 	}
 	l.leave()
-	for _, candidate := range l.candidates {
-		found, err := recognise(ctx, store, candidate)
-		if err != nil {
-			return Listing{}, fmt.Errorf("look at %s: %w", candidate.Object.Name, err)
-		}
-		l.foreign(found)
+	if err := l.examine(ctx, store, look); err != nil {
+		return Listing{}, fmt.Errorf("look for backups of other programs: %w", err)
 	}
 	return l.all, nil
 }
@@ -52,9 +56,11 @@ func List(ctx context.Context, store Store, prefix string) (Listing, error) {
 type lister struct {
 	all        Listing
 	current    Entry
-	sealed     bool             // the current folder has a manifest
-	mixed      bool             // the current folder has something that is neither that nor a part
-	candidates []Foreign        // by their names, not looked at yet
+	sealed     bool        // the current folder has a manifest
+	mixed      bool        // the current folder has something that is neither that nor a part
+	candidates []*examined // by their names
+	first      map[string]struct{}
+	remembered map[string]string
 	later      map[string]int64 // the newest revision of increments, by folder
 }
 
@@ -92,7 +98,7 @@ func (l *lister) strange(object Object) {
 		l.later[folder] = max(l.later[folder], last)
 	}
 	if candidate, ok := guessByName(object); ok {
-		l.candidates = append(l.candidates, candidate)
+		l.consider(candidate)
 		return
 	}
 	l.all.Unknown++

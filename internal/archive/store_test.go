@@ -23,6 +23,9 @@ type memory struct {
 	opened  []string
 	calls   int
 
+	heads     []string // of which the first bytes were read
+	headBytes int
+
 	// before and after the effect of call number n; an error is its answer.
 	before, after func(n int, name string) error
 
@@ -105,6 +108,19 @@ func (m *memory) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	defer m.lock.Unlock()
 	m.opened = append(m.opened, name)
 	return io.NopCloser(bytes.NewReader(content)), err
+}
+
+func (m *memory) Head(_ context.Context, name string, bytes int64) (head []byte, err error) {
+	err = m.call(name, func() error {
+		content, there := m.objects[name]
+		if !there {
+			return fmt.Errorf("get %s: %w", name, fs.ErrNotExist)
+		}
+		head = content[:min(int64(len(content)), bytes)]
+		m.heads, m.headBytes = append(m.heads, name), m.headBytes+len(head)
+		return nil
+	})
+	return head, err
 }
 
 func (m *memory) List(_ context.Context, prefix string) iter.Seq2[archive.Object, error] {

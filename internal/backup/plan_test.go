@@ -20,7 +20,8 @@ import (
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
 //	trial=BOOL, policy=DELETION, scheduled, recipients, decryption, verify-policy=POLICY, verified-today   what is wanted
-//	found, listed (PROBLEM), replaced (by another backup), foreign (=replaced, renamed)   it lies in the store already, what the list says
+//	found, listed (PROBLEM), replaced (by another backup)   it lies in the store already, what the list says
+//	foreign (=replaced, renamed, torn, copied)   so does a snapshot of another program
 //	gone (WHY)   the list of the store does not have what was written
 //	unmarked, put-back=ID, again=ID (UID of its cluster)   the object was put back by a backup tool, what the store has of its name
 //	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|locked|well   what there is
@@ -107,6 +108,10 @@ func (s *story) set(key, value, words string) {
 		if value == "replaced" {
 			v.Listed.Backup.Stored = 2 << 20
 		}
+		if value == "torn" {
+			v.Listed.Problem = "it is torn: 9000 bytes lie there"
+		}
+		v.Listed.NoHash = value == "copied"
 	case "put-back":
 		v.Upload = value
 	case "gone":

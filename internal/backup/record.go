@@ -176,6 +176,9 @@ func (v View) recordBackup(done task.Done) Record {
 	return Record{Status: s, What: stored(s), Event: "BackupStored"}
 }
 
+// withoutHash is said of a snapshot that even a trial does not prove to be whole.
+const withoutHash = "; the snapshot does not end with etcd's sha256, so that it may be a part of what an etcd had"
+
 // stored says what is in the store.
 func stored(s v1alpha1.EtcdBackupStatus) string {
 	what := revision(s)
@@ -188,6 +191,9 @@ func stored(s v1alpha1.EtcdBackupStatus) string {
 	}
 	if s.Source != "" {
 		what += ", sent by " + s.Source
+	}
+	if s.NoHash {
+		what += withoutHash
 	}
 	return what
 }
@@ -205,9 +211,12 @@ func (v View) recordTrial(t task.Trial) Record {
 	s.Verified = &v1alpha1.Verification{At: moment(v.Now), Took: metav1.Duration{Duration: t.Took.Round(time.Millisecond)}}
 	if s.Program != "" { // only the trial knows what is in it
 		s.Revision, s.Keys, s.DatabaseSize = t.Revision, new(t.Keys), v1alpha1.SizeOf(t.Database)
-		s.EtcdVersion, s.ManifestSHA256 = t.ClusterVersion, t.SHA256
+		s.EtcdVersion, s.ManifestSHA256, s.NoHash = t.ClusterVersion, t.SHA256, t.NoHash
 	}
 	what := fmt.Sprintf("an etcd has served %s with %d keys, after %s", revision(s), t.Keys, s.Verified.Took.Duration)
+	if s.NoHash {
+		what += withoutHash
+	}
 	return Record{Status: s, What: what, Event: "BackupVerified"}
 }
 

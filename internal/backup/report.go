@@ -57,6 +57,10 @@ func phase(v View) v1alpha1.BackupPhase {
 		return v1alpha1.BackupFailed
 	case v.IsComplete() && v.isTrialWanted():
 		return v1alpha1.BackupVerifying
+	case v.isUnproven() && v.isDamaged():
+		return v1alpha1.BackupFailed
+	case v.isUnproven():
+		return v1alpha1.BackupPending
 	case v.IsComplete():
 		return v1alpha1.BackupComplete
 	case v.isHopeless(Backup):
@@ -103,6 +107,10 @@ func complete(v View, step Step, err error) metav1.Condition {
 	switch {
 	case v.isGone():
 		return is(metav1.ConditionFalse, v1alpha1.ReasonContentGone, v.Gone+": it cannot be restored until the store has it again")
+	case v.isUnproven() && v.isDamaged():
+		return is(metav1.ConditionFalse, v.Status.Trial.Reason, v.Status.Trial.Message+"; what is stored is left as it is")
+	case v.isUnproven():
+		return is(metav1.ConditionFalse, v1alpha1.ReasonUnproven, unproven(v))
 	case v.IsComplete() && v.isFound():
 		return is(metav1.ConditionTrue, v1alpha1.ReasonFound, stored(v.Status))
 	case v.IsComplete():
@@ -122,6 +130,20 @@ func complete(v View, step Step, err error) metav1.Condition {
 	default:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonBackupRunning, "it is about to begin")
 	}
+}
+
+// unproven says what is not known of a snapshot that another program made, and what to do.
+func unproven(v View) string {
+	what := fmt.Sprintf("%s; %s has made it, and what is in it, and whether it is whole, is known once an etcd was started on it",
+		stored(v.Status), v.Status.Program)
+	switch {
+	case v.isTrialWanted():
+		return what + ", which is being done"
+	case v.hasFailed(Verify):
+		return fmt.Sprintf("%s; the last trial proved nothing: %s; another value of the annotation %s asks for another one",
+			what, v.Status.Failure.Message, v1alpha1.AnnotationVerifyOnce)
+	}
+	return what + fmt.Sprintf(": kubectl annotate etcdbackup %s %s=now has that done", v.Name, v1alpha1.AnnotationVerifyOnce)
 }
 
 // ready says whether the backup is there, and good if that is to be known, in the words of the condition that decides.
@@ -204,7 +226,11 @@ func unknown(v View, step Step, err error, is func(metav1.ConditionStatus, strin
 // passed says when the last trial was that the backup passed.
 func passed(v View) string {
 	s := v.Status
-	return fmt.Sprintf("an etcd has served %s at %s, after %s", revision(s), clock(s.Verified.At.Time), s.Verified.Took.Duration) + later(v)
+	what := fmt.Sprintf("an etcd has served %s at %s, after %s", revision(s), clock(s.Verified.At.Time), s.Verified.Took.Duration)
+	if s.NoHash {
+		what += withoutHash
+	}
+	return what + later(v)
 }
 
 // later says what became of a trial after the last that proved something.

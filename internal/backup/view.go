@@ -104,6 +104,14 @@ func (v View) IsComplete() bool {
 	return v.Status.ManifestSHA256 != ""
 }
 
+// isUnproven says whether another program made the backup, and no etcd has served it: whether it is whole is not known, or it is not.
+func (v View) isUnproven() bool {
+	return v.IsComplete() && v.Status.Program != "" && v.Status.Verified == nil
+}
+
+// isDamaged says whether the last trial that proved something has shown that the backup cannot be restored.
+func (v View) isDamaged() bool { return v.Status.Trial != nil && v.Status.Trial.Reason != "" }
+
 // hasFailed says whether the last attempt at the task has failed.
 func (v View) hasFailed(task string) bool {
 	return v.Status.Failure != nil && v.Status.Failure.Task == task

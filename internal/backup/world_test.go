@@ -135,7 +135,10 @@ func (j job) done(v backup.View) *task.Done {
 			StartedAt: start, FinishedAt: start.Add(time.Second), ManifestSHA256: "m1",
 		}}
 	case backup.Verify:
-		return &task.Done{Trial: &task.Trial{Revision: 7, Keys: 3, Database: 20 << 20, Took: 1500 * time.Millisecond, ClusterVersion: "3.6.0"}}
+		return &task.Done{Trial: &task.Trial{
+			Revision: 7, Keys: 3, Database: 20 << 20, Took: 1500 * time.Millisecond, ClusterVersion: "3.6.0",
+			NoHash: v.Listed != nil && v.Listed.NoHash,
+		}}
 	default:
 		return &task.Done{}
 	}

@@ -97,6 +97,9 @@ func copyListing(v View) Step {
 	if v.Listed.Problem != "" {
 		return Record{Status: s, What: s.Failure.Message, Event: "BackupUnusable", Warns: true}
 	}
+	if s.NoHash && !v.Status.NoHash {
+		return Record{Status: s, What: "found: " + stored(s), Event: "BackupWithoutHash", Warns: true}
+	}
 	return Record{Status: s, What: "found: " + stored(s)}
 }
 
@@ -116,7 +119,7 @@ func (v View) listed() v1alpha1.EtcdBackupStatus {
 	s := v.status()
 	if v.isReplaced() {
 		s.Verified, s.Trial, s.ManifestSHA256 = nil, nil, ""
-		s.Revision, s.Keys, s.DatabaseSize, s.EtcdVersion = 0, nil, nil, ""
+		s.Revision, s.Keys, s.DatabaseSize, s.EtcdVersion, s.NoHash = 0, nil, nil, "", false
 		if v.hasFailed(Verify) {
 			s.Failure, s.RetryAt = nil, nil
 		}
@@ -127,6 +130,7 @@ func (v View) listed() v1alpha1.EtcdBackupStatus {
 	}
 	putFacts(&s, facts)
 	s.Path, s.Store, s.Program = v.Spec.Found, v.Store.Name, v.Listed.Program
+	s.NoHash = s.NoHash || v.Listed.NoHash // what is compressed shows it in its trial
 	if v.Listed.Problem != "" {
 		s.Failure = &v1alpha1.BackupFailure{Task: Backup, Reason: v1alpha1.ReasonUnusable, Message: shortened(v.Listed.Problem), Final: true}
 		s.RetryAt = nil

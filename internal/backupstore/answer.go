@@ -2,6 +2,7 @@ package backupstore
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,7 +15,7 @@ import (
 
 // record is what the answer of a Job that has ended means.
 func record(v View) Record {
-	found, end := split(v.Job.Lines)
+	found, looked, end := split(v.Job.Lines)
 	status := v.status()
 	asked := v.Job.Asked
 	status.CheckedBy, status.CheckedAt = v.Job.UID, ptr.To(metav1.NewTime(v.Now))
@@ -34,23 +35,30 @@ func record(v View) Record {
 	if checked.Skew != 0 {
 		status.ClockSkew = &metav1.Duration{Duration: checked.Skew}
 	}
-	l := list(v, found, checked.Backups)
+	l := list(v, found, checked, looked.Unseen)
 	count(&status, l, checked)
 	reason, message := usable(v, l, checked)
 	step := l.step
+	step.Memory = looked.Memory
 	step.Status = v.is(status, metav1.ConditionTrue, reason, message)
 	return step
 }
 
-// split tells what was found from the line by which the Job ended.
-func split(lines []task.Line) (found []task.Found, end task.Line) {
+// split is what was found, what is known of the objects of others, and the line by which the Job ended.
+func split(lines []task.Line) (found []task.Found, looked task.Looked, end task.Line) {
 	for _, line := range lines {
 		if line.Found != nil {
 			found = append(found, *line.Found)
 		}
+		if line.Looked != nil {
+			looked.Unseen = append(looked.Unseen, line.Looked.Unseen...)
+			if line.Looked.Memory != nil {
+				looked.Memory = line.Looked.Memory
+			}
+		}
 		end = line
 	}
-	return found, end
+	return found, looked, end
 }
 
 // unsaid is the status after a Job that ended without a word, as one does that is evicted. That says nothing of the store, unless
@@ -70,12 +78,35 @@ func usable(v View, l listing, checked task.Checked) (reason, message string) {
 	case checked.Kept != "":
 		reason, message = v1alpha1.ReasonAppendOnly, message+", but deletes nothing: "+checked.Kept
 	case !v.Job.Asked.Try && v.isUsable() && before.Reason == v1alpha1.ReasonAppendOnly:
-		return before.Reason, before.Message
+		kept, _, _ := strings.Cut(before.Message, ofOthers)
+		reason, message = before.Reason, kept
 	}
 	if l.lost > 0 {
 		message += fmt.Sprintf("; the log of the Job has lost %d backups of its list, so that no EtcdBackup is deleted", l.lost)
 	}
-	return reason, message
+	return reason, message + unseen(checked)
+}
+
+// ofOthers begins what is said of objects that are not the operator's.
+const ofOthers = "; of the objects of others, "
+
+// unseen says which objects of others may hold snapshots that are not known; empty if none does. The store can be used all the same.
+func unseen(checked task.Checked) string {
+	var parts []string
+	if checked.Waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%d wait to be looked at, the newest first, some at each look: to restore a snapshot that is "+
+			"among them, create an EtcdBackup with its path in spec.found; a prefix of its own spares the store all of this", checked.Waiting))
+	}
+	if checked.Unread > 0 {
+		parts = append(parts, fmt.Sprintf("%d cannot be read, and are tried again later", checked.Unread))
+	}
+	switch {
+	case len(parts) == 0:
+		return ""
+	case checked.Trouble != "":
+		return ofOthers + strings.Join(parts, "; ") + ": " + checked.Trouble
+	}
+	return ofOthers + strings.Join(parts, "; ")
 }
 
 // count is what the status says of all backups. The sums are those of the Job: its log may have lost lines.

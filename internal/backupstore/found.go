@@ -25,11 +25,13 @@ const (
 
 // listing is what lies in a store beside the EtcdBackups that there are.
 type listing struct {
-	view   View
-	found  []task.Found // the newest first
-	lost   int          // how many the log of the Job does not have
-	hidden int          // of how many no EtcdBackup is made
-	step   Record       // without its status
+	view    View
+	found   []task.Found  // the newest first
+	lost    int           // how many the log of the Job does not have
+	unseen  archive.Names // objects of others of which the Job does not know what they are
+	unnamed int           // how many of these it has not named
+	hidden  int           // of how many no EtcdBackup is made
+	step    Record        // without its status
 
 	byPath   map[string]task.Found
 	standing map[string]*v1alpha1.EtcdBackup // by path
@@ -39,9 +41,10 @@ type listing struct {
 
 // list compares what was found with the EtcdBackups. Only those that were found here are changed or deleted, and none is
 // deleted because of what is not in a list with gaps.
-func list(v View, found []task.Found, total int) listing {
+func list(v View, found []task.Found, checked task.Checked, unseen archive.Names) listing {
 	l := listing{
-		view: v, found: sorted(found, v.Now), lost: max(total-len(found), 0),
+		view: v, found: sorted(found, v.Now), lost: max(checked.Backups-len(found), 0),
+		unseen: unseen, unnamed: max(checked.Waiting+checked.Unread-unseen.Len(), 0),
 		byPath: map[string]task.Found{}, standing: map[string]*v1alpha1.EtcdBackup{}, shows: map[string]bool{}, taken: map[string]bool{},
 	}
 	for _, f := range l.found {
@@ -114,7 +117,7 @@ func (l *listing) show() {
 func (l *listing) compare(b *v1alpha1.EtcdBackup) {
 	f, listed := l.byPath[b.Spec.Found]
 	switch {
-	case !listed && l.lost > 0: // it may be among what was lost
+	case !listed && (l.lost > 0 || l.isUnseen(b.Spec.Found)): // it may be among what was lost, or was not looked at
 		return
 	case !listed && isOurs(b), listed && !l.shows[b.Spec.Found] && isOurs(b) && b.Spec.DeletionPolicy != v1alpha1.DeleteBackup:
 		l.step.Delete = append(l.step.Delete, *b)
@@ -129,6 +132,35 @@ func (l *listing) compare(b *v1alpha1.EtcdBackup) {
 	}
 }
 
+// isUnseen says whether the list cannot know what lies at a path: an object of others that the Job has not looked at.
+func (l *listing) isUnseen(path string) bool {
+	return isOfOthers(path) && (l.unnamed > 0 || l.unseen.Has(path))
+}
+
+// isOfOthers says whether what lies at a path, if it is a backup, is that of another program.
+func isOfOthers(path string) bool {
+	_, _, ours := archive.ParseName(path + "/manifest.json")
+	return !ours
+}
+
+// first are the objects of others that EtcdBackups of this store stand for: those that people name come first.
+func (v View) first() archive.Names {
+	const most = 4000 // 27 KiB of an argument of a process, beside a Memory
+	var named, found []string
+	for i := range v.Backups {
+		switch b := &v.Backups[i]; {
+		case !v.wasFound(b) || !isOfOthers(b.Spec.Found):
+		case isOurs(b):
+			found = append(found, b.Spec.Found)
+		default:
+			named = append(named, b.Spec.Found)
+		}
+	}
+	slices.Sort(named)
+	slices.Sort(found)
+	return archive.NamesOf(slices.Concat(named, found)).First(most)
+}
+
 // after are the EtcdBackups as they are once the step is taken.
 func (l *listing) after() []v1alpha1.EtcdBackup {
 	gone := map[string]bool{}
@@ -138,9 +170,10 @@ func (l *listing) after() []v1alpha1.EtcdBackup {
 	return slices.DeleteFunc(slices.Concat(l.view.Backups, l.step.Create), func(b v1alpha1.EtcdBackup) bool { return gone[b.Name] })
 }
 
-// newest is the backup that was begun last among those that can be restored; nil if there is none.
+// newest is the backup that was begun last among those that can be restored; nil if there is none. Of a snapshot of another program the
+// cluster is not known, nor whether it is whole.
 func (l *listing) newest() *v1alpha1.NewestBackup {
-	i := slices.IndexFunc(l.found, func(f task.Found) bool { return f.Problem == "" })
+	i := slices.IndexFunc(l.found, func(f task.Found) bool { return f.Problem == "" && f.Program == "" })
 	if i < 0 {
 		return nil
 	}

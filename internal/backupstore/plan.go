@@ -150,10 +150,11 @@ func awaitDue(v View) Step {
 }
 
 func look(v View) Step {
-	return CreateJob{Asked{
+	asked := Asked{
 		Generation: v.Store.Generation, Request: v.Store.Annotations[v1alpha1.AnnotationCheck],
 		Sources: versionsOf(v.Sources), Try: isTryDue(v),
-	}}
+	}
+	return CreateJob{Asked: asked, Memory: v.Memory, First: v.first()}
 }
 
 // isAsked says whether somebody wants to know now: by another spec, or by the annotation.

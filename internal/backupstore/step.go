@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/archive"
 )
 
 // Step is the one next thing to do. The set is closed, and String is the sentence that people read in logs and tests.
@@ -17,7 +18,11 @@ type Step interface {
 
 type (
 	// CreateJob looks at the store.
-	CreateJob struct{ Asked Asked }
+	CreateJob struct {
+		Asked  Asked
+		Memory archive.Memory // of the last Job
+		First  archive.Names  // of objects that EtcdBackups stand for
+	}
 	// DeleteJob deletes the Job with this UID.
 	DeleteJob struct{ UID, Because string }
 	// Record makes EtcdBackups of what was found, deletes those of what is no longer there, and then writes the status: in this
@@ -25,6 +30,7 @@ type (
 	Record struct {
 		Create, Update, Delete []v1alpha1.EtcdBackup
 		Status                 v1alpha1.EtcdBackupStoreStatus
+		Memory                 archive.Memory // for the next Job; nil: none was heard
 	}
 	// Wait changes nothing but what the condition says.
 	Wait struct {

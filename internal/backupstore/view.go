@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/archive"
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
@@ -14,7 +15,8 @@ type View struct {
 	Backups []v1alpha1.EtcdBackup // all of the namespace
 	Sources []Source              // what the spec names, as SourcesOf says
 	Job     Job
-	NoImage string // why the operator does not know its own image; empty if it does
+	NoImage string         // why the operator does not know its own image; empty if it does
+	Memory  archive.Memory // what the last Job has said of the objects of others; nil: this process has not heard it
 	Now     time.Time
 }
 
@@ -27,7 +29,7 @@ type Job struct {
 	Created  time.Time
 	Asked    Asked
 	Ended    bool
-	Lines    []task.Line // Found and the last one; of one that has ended
+	Lines    []task.Line // Found, Looked and the last one; of one that has ended
 	Trouble  string      // why its Pod does not run, or how it ended, in the words of Kubernetes
 }
 

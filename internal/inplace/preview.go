@@ -2,6 +2,7 @@ package inplace
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,12 +63,18 @@ func newPreview(v View, b *v1alpha1.EtcdBackup) *v1alpha1.RestorePreview {
 	if b.Status.ClusterID == v.Cluster.Status.ClusterID && p.FromRevision > 0 {
 		p.LostRevisions = ptr.To(max(0, p.FromRevision-p.Revision))
 	}
+	var doubts []string
+	if b.Status.NoHash {
+		doubts = append(doubts, fmt.Sprintf("the snapshot that %s made does not end with etcd's sha256: an etcd has served it, and even so "+
+			"it may be a part of what an etcd had", b.Status.Program))
+	}
 	doubt := ""
 	if v.Unasked != "" {
 		doubt = "?"
-		p.Message = fmt.Sprintf("etcd cannot be asked for its revision: %s; fromRevision is the highest that is known of it, and more may be lost",
-			v.Unasked)
+		doubts = append(doubts, fmt.Sprintf("etcd cannot be asked for its revision: %s; fromRevision is the highest that is known of it, "+
+			"and more may be lost", v.Unasked))
 	}
+	p.Message = strings.Join(doubts, "; ")
 	p.Confirm = fmt.Sprintf("%s@%d%s->%d", v.Cluster.Name, p.FromRevision, doubt, p.Revision)
 	return p
 }
@@ -95,7 +102,7 @@ func lastDrill(all []v1alpha1.EtcdBackup, b *v1alpha1.EtcdBackup) *metav1.Durati
 	var newest *v1alpha1.Verification
 	for i := range all {
 		verified := all[i].Status.Verified
-		if verified == nil || restore.SourceOf(&all[i]) != restore.SourceOf(b) {
+		if source := restore.SourceOf(b); verified == nil || source == "" || restore.SourceOf(&all[i]) != source {
 			continue
 		}
 		if newest == nil || verified.At.After(newest.At.Time) {
@@ -114,11 +121,11 @@ func told(v View, p *v1alpha1.RestorePreview) string {
 	if p.Time != nil {
 		what += ", as it was at " + p.Time.UTC().Format(time.RFC3339)
 	}
-	if p.Message != "" {
-		return what + "; " + p.Message
-	}
-	if p.LostRevisions != nil {
+	if p.LostRevisions != nil && v.Unasked == "" {
 		what += fmt.Sprintf("; %d revisions would be lost", *p.LostRevisions)
+	}
+	if p.Message != "" {
+		what += "; " + p.Message
 	}
 	return what
 }

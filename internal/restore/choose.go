@@ -103,7 +103,7 @@ func (w Wish) source() string {
 // another program.
 func SourceOf(b *v1alpha1.EtcdBackup) string {
 	folder := strings.Split(b.Status.Path, "/")
-	if len(folder) != 4 {
+	if len(folder) != 4 || folder[0] != "v1" || b.Status.Program != "" {
 		return ""
 	}
 	return folder[1] + "/" + folder[2]

@@ -42,6 +42,15 @@ func backups() []v1alpha1.EtcdBackup {
 		changed("snapshot-tried", func(b *v1alpha1.EtcdBackup) {
 			b.Status.Program, b.Status.Path, b.Status.Verified = "etcdctl", "older.db", &v1alpha1.Verification{}
 		}),
+		// They are the newest, have the highest revisions, and lie in folders with names as those of backups of the cluster.
+		changed("snapshot-in-folders", func(b *v1alpha1.EtcdBackup) {
+			b.Status.Program, b.Status.Path, b.Status.Verified = "etcdctl", "backups/default/a/etcd.db", &v1alpha1.Verification{}
+			b.Status.StartedAt, b.Status.Revision, b.Status.ClusterID, b.Status.ClusterUID = &metav1.Time{Time: start}, 90, "", ""
+		}),
+		changed("snapshot-in-ours", func(b *v1alpha1.EtcdBackup) {
+			b.Status.Program, b.Status.Path, b.Status.Verified = "etcdctl", "v1/default/a/etcd.db", &v1alpha1.Verification{}
+			b.Status.StartedAt, b.Status.Revision = &metav1.Time{Time: start}, 91
+		}),
 		changed("different", func(b *v1alpha1.EtcdBackup) {
 			b.Status.Conditions = append(b.Status.Conditions, metav1.Condition{
 				Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse, Message: "another hash",
@@ -81,6 +90,7 @@ func TestChoose(t *testing.T) {
 		{v1alpha1.Restore{Backup: "secret", Decryption: &v1alpha1.SecretReference{Secret: "age"}}, nil, "=secret"},
 		{v1alpha1.Restore{Backup: "snapshot"}, nil, "kubectl annotate etcdbackup snapshot etcd-operator.dev/verify"},
 		{v1alpha1.Restore{Backup: "snapshot-tried"}, nil, "=snapshot-tried"},
+		{v1alpha1.Restore{Backup: "snapshot-in-ours"}, nil, "=snapshot-in-ours"},
 		{v1alpha1.Restore{Backup: "different"}, nil, "another hash; choose another one, by its name or by an earlier time"},
 		{in("offsite", "", ""), ready(metav1.ConditionTrue, ""), "=new"},
 		{in("offsite", "", "latest"), ready(metav1.ConditionFalse, "read only"), "=new"}, // it can be read

@@ -14,6 +14,13 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
+const (
+	// opensMost is of how many objects of others one look reads the first bytes: 64 MiB at most.
+	opensMost = 512
+	// eachLine is how many names of objects a line has, which is 54 KiB.
+	eachLine = 8000
+)
+
 // readers is how many manifests are read at a time.
 const readers = 8
 
@@ -28,7 +35,9 @@ func check(ctx context.Context, j job) (task.Done, error) {
 		}
 		checked.Skew, checked.Kept = report.Skew, kept
 	}
-	listing, err := archive.List(ctx, j.where, "")
+	listing, err := archive.List(ctx, j.where, "", archive.Look{
+		Most: opensMost, Memory: j.Check.Memory, First: j.Check.First, IsDown: isDown,
+	})
 	if err != nil {
 		return task.Done{}, err
 	}
@@ -46,6 +55,9 @@ func check(ctx context.Context, j job) (task.Done, error) {
 		}
 	}
 	checked.Backups, checked.Unknown = len(found), listing.Unknown
+	if err := j.sayLooked(listing, &checked); err != nil {
+		return task.Done{}, err
+	}
 	if j.Check.Sweep && checked.Kept == "" {
 		checked.Swept, err = j.sweep(ctx, listing.Torn, j.storeClock(listing, checked.Skew).Add(-task.SweepAfter))
 	}
@@ -123,15 +135,48 @@ func isOfObject(kind store.Kind) bool {
 	return slices.Contains([]store.Kind{store.Forbidden, store.TooLarge, store.Changed, store.Invalid, store.Unknown}, kind)
 }
 
+// isDown says whether a store that answers so serves no other object either.
+func isDown(err error) bool {
+	down := []store.Kind{
+		store.Unreachable, store.Busy, store.Slow, store.NoBucket, store.Skewed, store.WrongRegion, store.Untrusted,
+	}
+	return slices.Contains(down, store.KindOf(err))
+}
+
+// sayLooked writes what is known of the objects of others. Where not all names are written, no object of others counts as gone.
+func (j job) sayLooked(listing archive.Listing, checked *task.Checked) error {
+	checked.Waiting, checked.Unread = listing.Waiting, listing.Unread
+	if listing.Trouble != nil {
+		checked.Trouble = failure(listing.Trouble).Message
+	}
+	lines := []task.Looked{{Memory: listing.Memory}}
+	for names := range slices.Chunk(listing.Unseen, eachLine*archive.NameSize) {
+		lines = append(lines, task.Looked{Unseen: names})
+	}
+	for _, line := range lines {
+		if len(line.Memory)+len(line.Unseen) == 0 {
+			continue
+		}
+		if err := j.say.line(task.Line{Looked: &line}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func foreign(f archive.Foreign) task.Found {
 	taken := f.Taken
 	if taken.IsZero() {
 		taken = f.Object.Modified
 	}
-	return task.Found{
-		Path: f.Object.Name, Program: string(f.Program),
+	found := task.Found{
+		Path: f.Object.Name, Program: string(f.Program), NoHash: f.NoHash,
 		Backup: task.Facts{Revision: f.Revision, Stored: f.Object.Size, StartedAt: taken},
 	}
+	if f.Torn {
+		found.Problem = fmt.Sprintf("it is torn: %d bytes lie there, which are less than its database has; restore another backup", f.Object.Size)
+	}
+	return found
 }
 
 // storeClock is the time by the store's clock, or an earlier one: what was written has shown how far ahead that clock is, and

@@ -41,7 +41,7 @@ func TestWhatLiesInAStore(t *testing.T) {
 		{"v1/default/example/uid-3", "", "has format 2, and this operator reads format 1: restore it by operator v0.5.0"},
 		{"old/v2/Full-00000000-00000900-1700000000", "gardener/etcd-backup-restore", ""},
 	}
-	if len(lines) != len(want)+1 {
+	if len(lines) != len(want)+2 || lines[len(want)].Looked == nil {
 		t.Fatalf("%d lines: %+v", len(lines), lines)
 	}
 	for i, want := range want {
@@ -192,5 +192,50 @@ func TestSweepLeavesOthers(t *testing.T) {
 				t.Errorf("%v is left, and it says %+v", left, done.Check)
 			}
 		})
+	}
+}
+
+// TestSharedStore: thousands of objects of others are no reason not to be ready. Each look knows what the one before has found out.
+func TestSharedStore(t *testing.T) {
+	w := newWorld(t)
+	db := database(t, 20)
+	w.backedUp("uid-1", db, nil)
+	w.put("snapshot.db", snapshotOf(db))
+	w.put("cut.db", snapshotOf(db)[:9000])
+	w.put("copied.db", db)
+	for n := range 600 {
+		name := fmt.Sprintf("builds/%04d.gz", n)
+		w.put(name, nil)
+		must(t, os.Truncate(w.file(name), 1<<20))
+	}
+	var order task.CheckOrder
+	for n, waiting := range []int{603 - 512, 0, 0} {
+		order.First = archive.NamesOf([]string{"cut.db"})
+		lines := w.says(check(order))
+		found, unseen := map[string]task.Found{}, archive.Names(nil)
+		for _, line := range lines {
+			if line.Found != nil {
+				found[line.Found.Path] = *line.Found
+			}
+			if line.Looked != nil {
+				unseen = append(unseen, line.Looked.Unseen...)
+				if line.Looked.Memory != nil {
+					order.Memory = line.Looked.Memory
+				}
+			}
+		}
+		checked := lines[len(lines)-1].Done.Check
+		if checked.Waiting != waiting || unseen.Len() != waiting || checked.Unread != 0 || checked.Backups != len(found) {
+			t.Fatalf("look %d: %d names; %+v", n+1, unseen.Len(), checked)
+		}
+		if f := found[path]; f.Backup.Revision != 21 || f.Problem != "" {
+			t.Errorf("look %d: %+v", n+1, f)
+		}
+		if f := found["cut.db"]; !strings.Contains(f.Problem, "it is torn: 9000 bytes") {
+			t.Errorf("look %d: %+v", n+1, f)
+		}
+		if n >= 1 && (len(found) != 4 || !found["copied.db"].NoHash || found["snapshot.db"].NoHash) {
+			t.Errorf("look %d: %+v", n+1, found)
+		}
 	}
 }

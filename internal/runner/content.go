@@ -26,6 +26,7 @@ type content struct {
 	facts    task.Facts
 	size     int64 // bytes
 	sum      [sha256.Size]byte
+	noHash   bool // it does not end with etcd's sha256
 	open     func(ctx context.Context, message string) (io.ReadCloser, error)
 }
 
@@ -78,12 +79,14 @@ func (j job) findForeign(ctx context.Context, w wanted) (content, error) {
 		return content{}, err
 	}
 	c := content{facts: task.Facts{Revision: f.Revision, Stored: f.Object.Size, StartedAt: f.Taken}}
+	var last *archive.ForeignDatabase
 	c.open = func(ctx context.Context, message string) (io.ReadCloser, error) {
 		options := archive.ForeignOptions{MaxSize: largestForeign, WithoutHash: w.withoutHash || w.sum != ""}
 		opened, err := archive.OpenForeign(ctx, j.where, f, options)
 		if err != nil {
 			return nil, err
 		}
+		last = opened
 		return &told{ReadCloser: opened, say: j.say, message: message, total: c.size}, nil
 	}
 	database, err := c.open(ctx, "reading "+w.path+" once, to see whether it is whole")
@@ -95,7 +98,7 @@ func (j job) findForeign(ctx context.Context, w wanted) (content, error) {
 	if err := errors.Join(err, database.Close()); err != nil {
 		return content{}, fmt.Errorf("read %s: %w", w.path, err)
 	}
-	c.size, c.sum, c.facts.Database = size, [sha256.Size]byte(sum.Sum(nil)), size
+	c.size, c.sum, c.facts.Database, c.noHash = size, [sha256.Size]byte(sum.Sum(nil)), size, last.HasNoHash()
 	if found := hex.EncodeToString(c.sum[:]); w.sum != "" && w.sum != found {
 		problem := fmt.Sprintf("its database has sha256 %s, and the one that was tried has %s: it was replaced", found, w.sum)
 		return content{}, &archive.CorruptError{Object: w.path, Problem: problem}

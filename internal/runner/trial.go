@@ -24,6 +24,7 @@ type expected struct {
 	Database       int64     `json:"database"` // bytes
 	ClusterVersion string    `json:"clusterVersion,omitempty"`
 	SHA256         string    `json:"sha256"` // of the database
+	NoHash         bool      `json:"noHash,omitempty"`
 }
 
 // unpack makes a data directory of a backup for one member, which is thrown away, and compares what is in the database with
@@ -52,7 +53,7 @@ func unpack(ctx context.Context, j job) (task.Done, error) {
 	}
 	return task.Done{}, j.leave(expected{
 		Began: began, Revision: info.Revision, Compact: info.CompactRevision, Keys: info.Keys, Hash: info.Hash, Database: c.size,
-		ClusterVersion: info.ClusterVersion, SHA256: hex.EncodeToString(c.sum[:]),
+		ClusterVersion: info.ClusterVersion, SHA256: hex.EncodeToString(c.sum[:]), NoHash: c.noHash,
 	})
 }
 

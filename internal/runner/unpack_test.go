@@ -246,6 +246,31 @@ func TestOfAnotherProgram(t *testing.T) {
 	w.does(unpack(task.TrialOrder{Path: "copied.db", Minor: "3.6", WithoutHash: true}))
 }
 
+// TestFault101TrialsShowMissingHashes: what is compressed shows only when it is read that it does not end with etcd's sha256.
+func TestFault101TrialsTellOfMissingHashes(t *testing.T) {
+	db := database(t, 20)
+	for name, content := range map[string][]byte{
+		"whole.db": snapshotOf(db), "copied.db": db, "whole.gz": zipped(snapshotOf(db)), "copied.gz": zipped(db),
+	} {
+		w := newWorld(t)
+		w.put(name, content)
+		w.does(unpack(task.TrialOrder{Path: name, Minor: "3.6", WithoutHash: true, Foreign: true}))
+		facts, err := os.ReadFile(filepath.Join(w.in.Folders.Scratch, task.ScratchFacts))
+		must(t, err)
+		if said, want := strings.Contains(string(facts), `"noHash":true`), strings.HasPrefix(name, "copied"); said != want {
+			t.Errorf("%s: %s", name, facts)
+		}
+	}
+}
+
+func zipped(content []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write(content) // to memory
+	_ = w.Close()
+	return out.Bytes()
+}
+
 // TestToldToEnd: a Pod that is evicted says so, and what it did not do can be done by the next one.
 func TestToldToEnd(t *testing.T) {
 	w := newWorld(t)

@@ -42,7 +42,7 @@ func verify(ctx context.Context, j job) (task.Done, error) {
 	}
 	return task.Done{Trial: &task.Trial{
 		Revision: want.Revision, Keys: want.Keys, Database: want.Database, Took: j.Now().Sub(want.Began),
-		ClusterVersion: want.ClusterVersion, SHA256: want.SHA256,
+		ClusterVersion: want.ClusterVersion, SHA256: want.SHA256, NoHash: want.NoHash,
 	}}, nil
 }
 

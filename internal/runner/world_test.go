@@ -71,6 +71,9 @@ func (w *world) saysWithin(ctx context.Context, order task.Order) []task.Line {
 }
 
 func onVolume(order task.Order) task.Order {
+	if order.Store.S3 != nil {
+		return order
+	}
 	order.Store.Volume = &task.Volume{Path: "etcd"}
 	return order
 }

@@ -30,6 +30,7 @@ var rules = []struct {
 	{"what is not there is not found", notThere},
 	{"a small object is not read when it is large", limited},
 	{"a large object is read piece by piece", pieces},
+	{"the first bytes are read alone", heads},
 	{"a listing is sorted, complete, and knows sizes and times", listing},
 	{"folders are those right below", folders},
 	{"what is deleted is gone, and its folder", deletion},
@@ -132,6 +133,17 @@ func limited(t *testing.T, s store.Store) {
 	wantKind(t, err, store.TooLarge)
 	_, err = s.Get(t.Context(), "a", 7)
 	must(t, err)
+}
+
+func heads(t *testing.T, s store.Store) {
+	put(t, s, "a", "content")
+	for bytes, want := range map[int64]string{3: "con", 7: "content", 100: "content"} {
+		if got, err := s.Head(t.Context(), "a", bytes); err != nil || string(got) != want {
+			t.Errorf("%d bytes are %q: %v", bytes, got, err)
+		}
+	}
+	_, err := s.Head(t.Context(), "missing", 3)
+	wantKind(t, err, store.NotFound)
 }
 
 func pieces(t *testing.T, s store.Store) {

@@ -41,6 +41,7 @@ type remoteReader struct {
 	ctx   context.Context
 	store *remote
 	name  string
+	piece int // bytes that are asked for at once
 
 	buffer   []byte    // of a piece
 	unread   []byte    // of the buffer
@@ -89,7 +90,7 @@ func (r *remoteReader) fill() error {
 func (r *remoteReader) fetch() error {
 	limited := begin(r.ctx, 0)
 	defer limited.end()
-	reader, err := r.store.bucket.NewRangeReader(limited, r.store.prefix+r.name, r.offset, int64(piece-len(r.buffer)), nil)
+	reader, err := r.store.bucket.NewRangeReader(limited, r.store.prefix+r.name, r.offset, int64(r.piece-len(r.buffer)), nil)
 	if err != nil {
 		return limited.failed("read", r.name, err)
 	}
@@ -105,7 +106,7 @@ func (r *remoteReader) take(limited *request, reader *blob.Reader) error {
 		return err
 	}
 	held := len(r.buffer)
-	want := int(min(int64(piece-held), r.size-r.offset))
+	want := int(min(int64(r.piece-held), r.size-r.offset))
 	limited.allow(int64(want))
 	r.buffer = slices.Grow(r.buffer, want)[:held+want]
 	n, err := io.ReadFull(reader, r.buffer[held:])

@@ -69,11 +69,20 @@ func (r *remote) Get(ctx context.Context, name string, limit int64) ([]byte, err
 	return get(ctx, r, name, limit)
 }
 
+func (r *remote) Head(ctx context.Context, name string, bytes int64) ([]byte, error) {
+	if err := checkReadable("read", name); err != nil {
+		return nil, err
+	}
+	reader := &remoteReader{ctx: ctx, store: r, name: name, piece: int(min(bytes, piece))}
+	err := reader.fill()
+	return reader.buffer, err
+}
+
 func (r *remote) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err := checkReadable("read", name); err != nil {
 		return nil, err
 	}
-	reader := &remoteReader{ctx: ctx, store: r, name: name}
+	reader := &remoteReader{ctx: ctx, store: r, name: name, piece: piece}
 	if err := reader.fill(); err != nil {
 		return nil, err // so that a missing object is known now
 	}

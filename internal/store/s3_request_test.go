@@ -3,6 +3,8 @@ package store_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,4 +50,36 @@ func TestS3WriteRequest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestS3HeadRequest: the first bytes of a large object are all that is asked for.
+func TestS3HeadRequest(t *testing.T) {
+	var ranges []string
+	var sent atomic.Int64
+	content := strings.Repeat("0123456789abcdef", 1<<20) // 16 MiB
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ranges = append(ranges, r.Header.Get("Range"))
+		http.ServeContent(&counted{w, &sent}, r, "", day, strings.NewReader(content))
+	}))
+	defer server.Close()
+	s := open(t, s3Config(server.URL, ""))
+	head, err := s.Head(t.Context(), "a.gz", 128<<10)
+	must(t, err)
+	if string(head) != content[:128<<10] || len(ranges) != 1 || ranges[0] != "bytes=0-131071" || sent.Load() != 128<<10 {
+		t.Errorf("%d bytes, of %d that were sent by %v", len(head), sent.Load(), ranges)
+	}
+}
+
+var day = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
+
+// counted counts the bytes of answers.
+type counted struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(p)
+	c.sent.Add(int64(n))
+	return n, err
 }

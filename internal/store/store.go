@@ -38,6 +38,9 @@ type Store interface {
 	// Get reads a whole object of at most limit bytes; more is TooLarge.
 	Get(ctx context.Context, name string, limit int64) ([]byte, error)
 
+	// Head reads the first bytes of an object, by one request for no more than these: all of it if it has fewer.
+	Head(ctx context.Context, name string, bytes int64) ([]byte, error)
+
 	// Open reads an object of any size from its beginning to its end. After a broken
 	// connection the reader goes on where it was; Slow means that it came below SlowestRate, and
 	// Changed that the object became another one meanwhile. The reader must be closed, and ends with ctx.

@@ -62,6 +62,15 @@ func (v *volume) Get(ctx context.Context, name string, limit int64) ([]byte, err
 	return get(ctx, v, name, limit)
 }
 
+func (v *volume) Head(ctx context.Context, name string, bytes int64) ([]byte, error) {
+	reader, err := v.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(reader, bytes))
+	return content, errors.Join(err, reader.Close())
+}
+
 func (v *volume) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err := checkReadable("read", name); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 type Line struct {
 	Progress *Progress `json:"progress,omitempty"`
 	Found    *Found    `json:"found,omitempty"`
+	Looked   *Looked   `json:"looked,omitempty"`
 	Done     *Done     `json:"done,omitempty"`
 	Failed   *Failed   `json:"failed,omitempty"`
 }
@@ -28,7 +29,14 @@ type Found struct {
 	Path    string `json:"path"`              // the folder, or the object if another program made it
 	Program string `json:"program,omitempty"` // which made it, if it is another one
 	Problem string `json:"problem,omitempty"` // why it cannot be restored, such as a manifest that is corrupt
+	NoHash  bool   `json:"noHash,omitempty"`  // it is a snapshot that does not end with etcd's sha256
 	Backup  Facts  `json:"backup"`            // what the manifest says, or the name of an object of another program
+}
+
+// Looked is what Check knows of objects that are no backups of this operator. A line has one of both, and as many lines as are needed.
+type Looked struct {
+	Memory map[string][]byte `json:"memory,omitempty"` // an archive.Memory, for the next Check
+	Unseen []byte            `json:"unseen,omitempty"` // an archive.Names: what Waiting and Unread of Checked count
 }
 
 // Facts are what a manifest says.
@@ -76,7 +84,12 @@ type Checked struct {
 	Stored  int64         `json:"stored"` // bytes of all of them
 	Swept   int           `json:"swept,omitempty"`
 	Unknown int           `json:"unknown,omitempty"` // objects that are no backup
-	Kept    string        `json:"kept,omitempty"`    // why the store does not delete, in its words; empty if it does
+	// Waiting is how many objects of others were not looked at yet, Unread how many could not be read, and Trouble why not one of these.
+	Waiting int    `json:"waiting,omitempty"`
+	Unread  int    `json:"unread,omitempty"`
+	Trouble string `json:"trouble,omitempty"`
+
+	Kept string `json:"kept,omitempty"` // why the store does not delete, in its words; empty if it does
 }
 
 // Trial is what etcd said of a backup, and how long it took.
@@ -88,6 +101,7 @@ type Trial struct {
 	// Facts of a backup of another program, which has no manifest: the version of the cluster, and the sha256 of the database.
 	ClusterVersion string `json:"clusterVersion,omitempty"`
 	SHA256         string `json:"sha256,omitempty"`
+	NoHash         bool   `json:"noHash,omitempty"` // it does not end with etcd's sha256
 }
 
 // Reason is why a Job failed, in one word.

@@ -138,6 +138,9 @@ type CheckOrder struct {
 	Write bool `json:"write,omitempty"`
 	// Sweep has what is left of torn uploads deleted, if nothing was written to them for SweepAfter.
 	Sweep bool `json:"sweep,omitempty"`
+	// Memory is what the last Check has said of the objects of others, and First the set of those that are opened first (archive.Look).
+	Memory map[string][]byte `json:"memory,omitempty"`
+	First  []byte            `json:"first,omitempty"`
 }
 
 // SweepAfter is how old what is left of a torn upload is when it is deleted. No Job of a backup lives as long.

@@ -119,6 +119,8 @@ func (nowhere) Open(context.Context, string) (io.ReadCloser, error) { return nil
 
 func (nowhere) Get(context.Context, string, int64) ([]byte, error) { return nil, fs.ErrNotExist }
 
+func (nowhere) Head(context.Context, string, int64) ([]byte, error) { return nil, fs.ErrNotExist }
+
 func (nowhere) List(context.Context, string) iter.Seq2[archive.Object, error] {
 	return func(func(archive.Object, error) bool) {}
 }

@@ -155,7 +155,11 @@ func foundAt(namespace, store, path string) *v1alpha1.EtcdBackup {
 			}
 		}
 		g.Expect(found).NotTo(BeNil(), path)
-		g.Expect(conditionIn(found.Status.Conditions, v1alpha1.ConditionComplete)).To(HaveField("Status", metav1.ConditionTrue))
+		complete := HaveField("Status", metav1.ConditionTrue)
+		if found.Status.Program != "" && found.Status.Verified == nil {
+			complete = HaveField("Reason", v1alpha1.ReasonUnproven)
+		}
+		g.Expect(conditionIn(found.Status.Conditions, v1alpha1.ConditionComplete)).To(complete)
 	}).WithTimeout(time.Minute).Should(Succeed())
 	return found
 }

@@ -49,6 +49,15 @@ func IsDatabase(head []byte) bool {
 	return err == nil
 }
 
+// Size is how many bytes a database has, by its first 128 KiB; 0 if it is none. The file may have more, never less.
+func Size(head []byte) int64 {
+	m, err := newestMeta(head)
+	if err != nil || m.pages > 1<<40 {
+		return 0
+	}
+	return int64(m.pages) * int64(m.pageSize) //nolint:gosec // of at most 2^56
+}
+
 func metaAt(file []byte, at int) (meta, bool) {
 	if len(file) < at+pageHeader+metaSize {
 		return meta{}, false
