@@ -84,7 +84,7 @@ func Sight(c *v1alpha1.EtcdCluster) (served bool, what string) {
 	case r != nil && r.Problem != "":
 		return false, r.Problem
 	case r != nil && r.Failure != nil:
-		return false, fmt.Sprintf("the data of %s cannot be restored: %s; it is tried again", r.Failure.Member, r.Failure.Message)
+		return false, r.Failing()
 	case r != nil && r.RestoredAt.IsZero() && r.Progress != "":
 		return false, "waiting for " + r.Progress
 	case available == nil:
