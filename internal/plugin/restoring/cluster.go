@@ -22,7 +22,7 @@ type Choices struct {
 }
 
 // Cluster is the EtcdCluster that begins with a backup. What belongs to the data is that of the cluster which the backup is of, if that is
-// still there: size, version, image, storage, resources, settings of etcd, TLS, authentication. backup is nil where a store is looked through.
+// still there: size, version, image and its pull secrets, storage, resources, settings of etcd, TLS, authentication. backup is nil where a store is looked through.
 func Cluster(namespace, name string, from v1alpha1.Restore, backup *v1alpha1.EtcdBackup, source *v1alpha1.EtcdCluster, chosen Choices,
 ) (*v1alpha1.EtcdCluster, error) {
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -34,7 +34,8 @@ func Cluster(namespace, name string, from v1alpha1.Restore, backup *v1alpha1.Etc
 		of := source.DeepCopy().Spec
 		c.Spec = v1alpha1.EtcdClusterSpec{
 			Size: of.Size, Version: of.Version, Image: of.Image, Storage: of.Storage, Resources: of.Resources, Etcd: of.Etcd, TLS: of.TLS,
-			Auth: of.Auth, // the backup has the users: without it the operator would take authentication for another's
+			ImagePullSecrets: of.ImagePullSecrets,
+			Auth:             of.Auth, // the backup has the users: without it the operator would take authentication for another's
 		}
 	}
 	if ptr.Deref(c.Spec.Size, 0) == 0 {

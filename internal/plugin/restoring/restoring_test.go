@@ -155,13 +155,14 @@ func TestCluster(t *testing.T) {
 	source := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{
 		Size: ptr.To[int32](0), Version: "3.6.16", Paused: true, Backup: &v1alpha1.Backup{Store: "offsite"},
 		TLS: v1alpha1.TLS{Mode: v1alpha1.TLSDisabled}, Auth: v1alpha1.Auth{Enabled: true},
+		ImagePullSecrets: []v1alpha1.ImagePullSecret{{Name: "registry"}},
 	}}
 	c, err := Cluster("default", "a2", v1alpha1.Restore{Backup: "b1"}, nil, source, Choices{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := c.Spec
-	if s.Version != "3.6.16" || s.TLS.Mode != v1alpha1.TLSDisabled || c.Size() != v1alpha1.DefaultSize || s.Paused || s.Backup != nil || !s.Auth.Enabled {
+	if s.Version != "3.6.16" || s.TLS.Mode != v1alpha1.TLSDisabled || c.Size() != v1alpha1.DefaultSize || s.Paused || s.Backup != nil || !s.Auth.Enabled || len(s.ImagePullSecrets) != 1 {
 		t.Errorf("spec %+v", s)
 	}
 }
