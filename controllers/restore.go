@@ -99,7 +99,7 @@ func (r *Restore) act(ctx context.Context, view restore.View, image jobs.Image, 
 		}
 	case restore.CreateJobs:
 		for _, member := range s.Members {
-			job := jobs.Restore(c, view.Store, member, r.order(view, member), image.Of(c))
+			job := jobs.Restore(c, view.Store, member, r.order(view, member), image)
 			claim := view.Claims[member]
 			if err := r.tasks.create(ctx, jobs.ForVolume(job, string(claim.UID))); err != nil {
 				return again, err

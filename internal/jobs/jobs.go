@@ -125,7 +125,7 @@ func Delete(b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, name string
 // Restore makes the data directory of one member on its volume. It is scheduled as the member is, because a volume may be
 // made where its first Pod runs, and stay there.
 func Restore(ec *v1alpha1.EtcdCluster, store *v1alpha1.EtcdBackupStore, member string, order task.Order, image Image) *batchv1.Job {
-	p := newPod(store.Spec, image)
+	p := newPod(store.Spec, image.Of(ec))
 	if restore := ec.Status.Restore; restore != nil && restore.Decryption != "" {
 		p.identities(true, &v1alpha1.SecretReference{Secret: restore.Decryption})
 	}

@@ -55,7 +55,7 @@ var (
 		ObjectMeta: example.ObjectMeta, Spec: v1alpha1.EtcdClusterSpec{ImagePullSecrets: []v1alpha1.ImagePullSecret{{Name: "registry"}, {Name: "own"}}},
 	}
 	image  = jobs.Image{Operator: "registry.example/etcd-operator:v1", PullPolicy: corev1.PullIfNotPresent}
-	forAll = jobs.Image{Operator: image.Operator, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}}
+	forAll = jobs.Image{Operator: image.Operator, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}, {Name: "mirror"}}}
 )
 
 // Each Job is as its file in testdata says: review the diff after -rewrite.
@@ -119,12 +119,16 @@ func TestOrdersNameNoSecret(t *testing.T) {
 
 // TestPullSecrets: those of all Jobs come first, those of the cluster beside them, each once; the image of other clusters' Jobs has them not.
 func TestPullSecrets(t *testing.T) {
-	if of := forAll.Of(nil); len(of.PullSecrets) != 1 {
+	if of := forAll.Of(nil); len(of.PullSecrets) != 2 {
 		t.Errorf("without a cluster: %v", of.PullSecrets)
 	}
 	of := forAll.Of(withPullSecrets)
-	if got := fmt.Sprint(of.PullSecrets); got != "[{registry} {own}]" || len(forAll.PullSecrets) != 1 || of.Operator != forAll.Operator {
+	if got := fmt.Sprint(of.PullSecrets); got != "[{registry} {mirror} {own}]" || len(forAll.PullSecrets) != 2 || of.Operator != forAll.Operator {
 		t.Errorf("%s, %+v", got, forAll)
+	}
+	restored := jobs.Restore(withPullSecrets, onVolume, "example-0", task.Order{Verb: task.Restore}, image)
+	if got := fmt.Sprint(restored.Spec.Template.Spec.ImagePullSecrets); got != "[{registry} {own}]" {
+		t.Errorf("a restore pulls with %s", got)
 	}
 	if of := image.Of(example); of.PullSecrets != nil {
 		t.Errorf("a Pod that names one gets none of its ServiceAccount: %v", of.PullSecrets)
