@@ -160,8 +160,8 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 	flags.BoolVar(&chosen.LeaderElect, "leader-elect", false, "act only while holding the lease, so that two replicas never act at once")
 	flags.StringVar(&chosen.LeaseNamespace, "leader-election-namespace", "", "namespace of the lease; default: the pod's own")
 	flags.StringVar(&chosen.TaskImage, "task-image", "", "image that Jobs of backups run; default: the one of the operator's own pod")
-	flags.Func("task-image-pull-secrets", "names of Secrets by which Jobs of backups pull images, each in the namespace of its Job, separated "+
-		"by commas; default: those of the Job's ServiceAccount", func(names string) error {
+	flags.Func("task-image-pull-secrets", "names of Secrets by which Jobs of backups pull images, each in the namespace of its Job, "+
+		"separated by commas; default: those of the Job's ServiceAccount", func(names string) error {
 		chosen.TaskPullSecrets = append(chosen.TaskPullSecrets, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })...)
 		return nil
 	})

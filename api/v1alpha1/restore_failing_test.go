@@ -10,11 +10,12 @@ import (
 // TestFailing: what no try puts right is not told as tried again, and a restore in place says how to give up while that is possible.
 func TestFailing(t *testing.T) {
 	lost := &RestoreFailure{Member: "a-3", Message: "x.part is not in the store", Final: true}
+	broken := &RestoreFailure{Member: lost.Member, Message: lost.Message}
 	for name, test := range map[string]struct {
 		status        RestoreStatus
 		again, giveUp bool
 	}{
-		"for now":          {RestoreStatus{Request: "er", Failure: &RestoreFailure{Member: "a-3", Message: "x.part is not in the store"}}, true, false},
+		"for now":          {RestoreStatus{Request: "er", Failure: broken}, true, false},
 		"in place":         {RestoreStatus{Request: "er", Failure: lost}, false, true},
 		"given way":        {RestoreStatus{Request: "er", Failure: lost, RestoredAt: &metav1.Time{}}, false, false},
 		"cancelled":        {RestoreStatus{Request: "er", Failure: lost, Undo: true}, false, false},

@@ -88,8 +88,8 @@ var podSettings = []refusal{
 		says: "spec.imagePullSecrets[0].name|imagePullSecrets must have names of Secrets",
 	},
 	{
-		name: "pull secret that is named twice", bad: "{imagePullSecrets: [{name: a}, {name: a}]}", good: "{imagePullSecrets: [{name: a}, {name: b}]}",
-		says: "spec.imagePullSecrets[1]|Duplicate value",
+		name: "pull secret that is named twice", bad: "{imagePullSecrets: [{name: a}, {name: a}]}",
+		good: "{imagePullSecrets: [{name: a}, {name: b}]}", says: "spec.imagePullSecrets[1]|Duplicate value",
 	},
 	{
 		name: "label of Kubernetes applications", bad: "{podMetadata: {labels: {app.kubernetes.io/name: a}}}",

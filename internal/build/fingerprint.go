@@ -35,8 +35,8 @@ func Fingerprint(c *v1alpha1.EtcdCluster, member string) string {
 	return strings.Join([]string{edition, hash(pod), image, resources}, "-")
 }
 
-// Change says what it takes to make the Pod as the cluster wants it. Pull secrets of a Pod can never be changed: one that lacks some is built
-// again where its image is exchanged, or cannot be pulled, which stops nothing that runs on.
+// Change says what it takes to make the Pod as the cluster wants it. Pull secrets of a Pod can never be changed: one that lacks
+// some is built again where its image is exchanged, or cannot be pulled.
 func Change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	change := changeOf(c, pod)
 	if lacksPullSecrets(c, pod) && (change == cluster.Swap || isUnpulled(pod)) {

@@ -52,7 +52,8 @@ var (
 		Spec:       v1alpha1.EtcdClusterSpec{Auth: v1alpha1.Auth{Enabled: true}},
 	}
 	withPullSecrets = &v1alpha1.EtcdCluster{
-		ObjectMeta: example.ObjectMeta, Spec: v1alpha1.EtcdClusterSpec{ImagePullSecrets: []v1alpha1.ImagePullSecret{{Name: "registry"}, {Name: "own"}}},
+		ObjectMeta: example.ObjectMeta,
+		Spec:       v1alpha1.EtcdClusterSpec{ImagePullSecrets: []v1alpha1.ImagePullSecret{{Name: "registry"}, {Name: "own"}}},
 	}
 	image  = jobs.Image{Operator: "registry.example/etcd-operator:v1", PullPolicy: corev1.PullIfNotPresent}
 	forAll = jobs.Image{Operator: image.Operator, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}, {Name: "mirror"}}}
@@ -117,13 +118,14 @@ func TestOrdersNameNoSecret(t *testing.T) {
 	}
 }
 
-// TestPullSecrets: those of all Jobs come first, those of the cluster beside them, each once; the image of other clusters' Jobs has them not.
+// TestPullSecrets: those of all Jobs come first, those of the cluster beside them, each once. Jobs of other clusters do not get them.
 func TestPullSecrets(t *testing.T) {
 	if of := forAll.Of(nil); len(of.PullSecrets) != 2 {
 		t.Errorf("without a cluster: %v", of.PullSecrets)
 	}
 	of := forAll.Of(withPullSecrets)
-	if got := fmt.Sprint(of.PullSecrets); got != "[{registry} {mirror} {own}]" || len(forAll.PullSecrets) != 2 || of.Operator != forAll.Operator {
+	got := fmt.Sprint(of.PullSecrets)
+	if got != "[{registry} {mirror} {own}]" || len(forAll.PullSecrets) != 2 || of.Operator != forAll.Operator {
 		t.Errorf("%s, %+v", got, forAll)
 	}
 	restored := jobs.Restore(withPullSecrets, onVolume, "example-0", task.Order{Verb: task.Restore}, image)

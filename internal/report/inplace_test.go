@@ -106,8 +106,8 @@ func TestFault103FillingThatFailsIsToldInDegraded(t *testing.T) {
 		v := healthy()
 		v.Restore = test.restore
 		degraded := meta.FindStatusCondition(report.Status(formed(), v, plan.Done{}, nil).Conditions, v1alpha1.ConditionDegraded)
-		isDegraded := degraded.Status == metav1.ConditionTrue && degraded.Reason == v1alpha1.ReasonRestoreFailing && degraded.Message == test.message
-		if isDegraded != (test.message != "") {
+		isTold := degraded.Reason == v1alpha1.ReasonRestoreFailing && degraded.Message == test.message
+		if (degraded.Status == metav1.ConditionTrue && isTold) != (test.message != "") {
 			t.Errorf("%s: %+v", name, degraded)
 		}
 	}

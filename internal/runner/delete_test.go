@@ -103,7 +103,8 @@ func TestDeleteOfAnotherProgram(t *testing.T) {
 	w.fails(order, task.StoreFailed, false, "invalid")
 }
 
-// TestFault102DeleteOfReplacedSnapshot: what another program has written under the name of the snapshot that was tried stays, and that is said.
+// TestFault102DeleteOfReplacedSnapshot: what another program has written under the name of the snapshot that was tried stays, and that
+// is said.
 func TestFault102DeleteOfReplacedSnapshot(t *testing.T) {
 	db := database(t, 3)
 	tried := fmt.Sprintf("%x", sha256.Sum256(db))

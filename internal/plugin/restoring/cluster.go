@@ -22,7 +22,8 @@ type Choices struct {
 }
 
 // Cluster is the EtcdCluster that begins with a backup. What belongs to the data is that of the cluster which the backup is of, if that is
-// still there: size, version, image and its pull secrets, storage, resources, settings of etcd, TLS, authentication. backup is nil where a store is looked through.
+// still there: size, version, image and its pull secrets, storage, resources, settings of etcd, TLS, authentication. backup is nil where a
+// store is looked through.
 func Cluster(namespace, name string, from v1alpha1.Restore, backup *v1alpha1.EtcdBackup, source *v1alpha1.EtcdCluster, chosen Choices,
 ) (*v1alpha1.EtcdCluster, error) {
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -64,8 +65,8 @@ func Notes(c *v1alpha1.EtcdCluster, backup *v1alpha1.EtcdBackup, of string, sour
 		auth = "spec.auth.enabled is that of EtcdCluster " + of
 	}
 	return append(all, "users, roles, passwords and authentication of etcd are those of the backup; "+auth,
-		fmt.Sprintf("EtcdUsers and EtcdRoles are not copied: create some with spec.cluster %s for applications, which need certificates that the "+
-			"new cluster trusts", c.Name))
+		fmt.Sprintf("EtcdUsers and EtcdRoles are not copied: create some with spec.cluster %s for applications, which need certificates "+
+			"that the new cluster trusts", c.Name))
 }
 
 func (c Choices) apply(spec *v1alpha1.EtcdClusterSpec) error {

@@ -147,8 +147,9 @@ func follows(r *v1alpha1.EtcdRestore) string {
 		safety = "No backup of the data as it is now is taken."
 	}
 	return fmt.Sprintf(`%s
-The members of today serve while new volumes are filled; what is written then is lost, too. Clients are without etcd only for the restart after that.
-Users, roles, passwords and authentication of etcd become those of the backup; then EtcdUsers, EtcdRoles and spec.auth are applied to them again.
+The members of today serve while new volumes are filled; what is written then is lost, too. Clients are without etcd only for the restart
+after that.
+Users, roles, passwords and authentication of etcd become those of the backup; then EtcdUsers, EtcdRoles and spec.auth are applied again.
 Revisions go on above all that clients are known to have seen: those that watch list again.
 The volumes of today are set aside for %s: until then 'kubectl etcd undo %s -n %s' brings their data back.
 `, safety, duration.HumanDuration(r.Spec.Keep()), r.Spec.Cluster, r.Namespace)

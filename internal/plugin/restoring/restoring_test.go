@@ -162,8 +162,11 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.Spec
-	if s.Version != "3.6.16" || s.TLS.Mode != v1alpha1.TLSDisabled || c.Size() != v1alpha1.DefaultSize || s.Paused || s.Backup != nil || !s.Auth.Enabled || len(s.ImagePullSecrets) != 1 {
+	if s.Version != "3.6.16" || s.TLS.Mode != v1alpha1.TLSDisabled || c.Size() != v1alpha1.DefaultSize || s.Paused || s.Backup != nil {
 		t.Errorf("spec %+v", s)
+	}
+	if !s.Auth.Enabled || len(s.ImagePullSecrets) != 1 {
+		t.Errorf("authentication %+v, pull secrets %v", s.Auth, s.ImagePullSecrets)
 	}
 }
 
@@ -186,8 +189,10 @@ func TestWords(t *testing.T) {
 		"etcd is silent": {previewed(v1alpha1.RestorePreview{
 			FromRevision: 50, LostRevisions: ptr.To[int64](8), Message: "etcd cannot be asked for its revision: no quorum",
 		}, asIs), []string{"8 revisions or more", "etcd cannot be asked for its revision: no quorum"}},
-		"of another cluster": {previewed(v1alpha1.RestorePreview{FromRevision: 50}, asIs), []string{"all up to revision 50: the backup is of another"}},
-		"nothing is known":   {previewed(v1alpha1.RestorePreview{}, asIs), []string{"which revision that is, is not known"}},
+		"of another cluster": {previewed(v1alpha1.RestorePreview{FromRevision: 50}, asIs), []string{
+			"all up to revision 50: the backup is of another",
+		}},
+		"nothing is known": {previewed(v1alpha1.RestorePreview{}, asIs), []string{"which revision that is, is not known"}},
 		"as it is asked for": {previewed(v1alpha1.RestorePreview{}, func(r *er) {
 			r.Spec.SkipSafetyBackup, r.Spec.KeepFor = true, &metav1.Duration{Duration: 10 * time.Minute}
 		}), []string{"No backup of the data as it is now", "set aside for 10m"}},
@@ -216,8 +221,10 @@ func TestNotes(t *testing.T) {
 		"with users": {source, func(*v1alpha1.EtcdCluster) {}, []string{
 			"revision 42, as it was at 2026-11-24T12:00:00Z", "spec.auth.enabled is that of EtcdCluster x/a", "EtcdRoles are not copied",
 		}, "is not there"},
-		"without source": {nil, func(*v1alpha1.EtcdCluster) {}, []string{"x/a is not there", "if it is on, set spec.auth.enabled"}, "is that of EtcdCluster"},
-		"without TLS":    {source, func(c *v1alpha1.EtcdCluster) { c.Spec.TLS.Mode = v1alpha1.TLSDisabled }, nil, "EtcdUsers"},
+		"without source": {nil, func(*v1alpha1.EtcdCluster) {}, []string{
+			"x/a is not there", "if it is on, set spec.auth.enabled",
+		}, "is that of EtcdCluster"},
+		"without TLS": {source, func(c *v1alpha1.EtcdCluster) { c.Spec.TLS.Mode = v1alpha1.TLSDisabled }, nil, "EtcdUsers"},
 	} {
 		c, err := Cluster("default", "a2", v1alpha1.Restore{Backup: "b1"}, backup, test.source, Choices{})
 		if err != nil {
