@@ -160,6 +160,11 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 	flags.BoolVar(&chosen.LeaderElect, "leader-elect", false, "act only while holding the lease, so that two replicas never act at once")
 	flags.StringVar(&chosen.LeaseNamespace, "leader-election-namespace", "", "namespace of the lease; default: the pod's own")
 	flags.StringVar(&chosen.TaskImage, "task-image", "", "image that Jobs of backups run; default: the one of the operator's own pod")
+	flags.Func("task-image-pull-secrets", "names of Secrets by which Jobs of backups pull images, each in the namespace of its Job, "+
+		"separated by commas; default: those of the Job's ServiceAccount", func(names string) error {
+		chosen.TaskPullSecrets = append(chosen.TaskPullSecrets, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })...)
+		return nil
+	})
 	limitFlags(flags, &chosen.Limits)
 	flags.Var((*store.Endpoints)(&chosen.StoreEndpoints), store.EndpointsFlag, "endpoints that an EtcdBackupStore may have tokens sent to, "+
 		"separated by commas, such as https://storage.example:9000 or *.example.com; default: those of Amazon, Google and Azure only")

@@ -72,6 +72,9 @@ func TestParse(t *testing.T) {
 	if err != nil || got != "[a/*] [b] [c=d:NoExecute] [e f] [g/h] [https://i:1 *.j]" {
 		t.Errorf("limits: %s, %v", got, err)
 	}
+	if chosen, _, err := parse([]string{"--task-image-pull-secrets=k, l"}); err != nil || fmt.Sprint(chosen.TaskPullSecrets) != "[k l]" {
+		t.Errorf("pull secrets of Jobs: %v, %v", chosen.TaskPullSecrets, err)
+	}
 	if _, _, err := parse([]string{"--allowed-images=a*"}); err == nil || !strings.Contains(err.Error(), "allowed-images") {
 		t.Errorf("a pattern that means nothing: %v", err)
 	}

@@ -24,7 +24,7 @@ func addBackups(
 	shared := &tasks{client: manager.GetClient(), live: named{manager.GetAPIReader()}, logs: read, leads: leads}
 	image := &ownImage{
 		live: manager.GetAPIReader(), given: chosen.TaskImage, pod: client.ObjectKey{Namespace: chosen.PodNamespace, Name: chosen.PodName},
-		asked: jobs.Image{Endpoints: chosen.StoreEndpoints, Proxy: chosen.Proxy},
+		asked: jobs.Image{Endpoints: chosen.StoreEndpoints, Proxy: chosen.Proxy, PullSecrets: pullSecrets(chosen.TaskPullSecrets)},
 	}
 	recorder := manager.GetEventRecorder("etcd-operator.dev/operator")
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{

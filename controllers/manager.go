@@ -70,9 +70,11 @@ type Options struct {
 	// TaskImage is what Jobs of backups run. Default: the image of the operator's own Pod, which PodNamespace and PodName name. By
 	// PodNamespace, NetworkPolicies of members let it in, too.
 	TaskImage, PodNamespace, PodName string
-	Version                          string // of the operator
-	Now                              func() time.Time
-	Random                           io.Reader
+	// TaskPullSecrets are names of Secrets by which every Job pulls its images, in the Job's namespace. None: the ServiceAccount's.
+	TaskPullSecrets []string
+	Version         string // of the operator
+	Now             func() time.Time
+	Random          io.Reader
 }
 
 // NewManager makes a manager that reconciles EtcdClusters once it is started.

@@ -22,6 +22,16 @@ type ownImage struct {
 	found jobs.Image
 }
 
+// pullSecrets are Secrets as Pods name them. Those of the operator's own Pod are not taken: a Pod that names any gets none of its
+// ServiceAccount, and on OpenShift each Pod has some, which no other namespace has.
+func pullSecrets(names []string) []corev1.LocalObjectReference {
+	var all []corev1.LocalObjectReference
+	for _, name := range names {
+		all = append(all, corev1.LocalObjectReference{Name: name})
+	}
+	return all
+}
+
 // container is the name of the operator's container in its Pod.
 const container = "manager"
 

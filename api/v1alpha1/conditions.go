@@ -93,8 +93,8 @@ const (
 	// ReasonRecovering: quorum was lost for good and the cluster is being recovered
 	// from a survivor.
 	ReasonRecovering = "Recovering"
-	// ReasonRestoreFailing: a Job that restores the data of a member has failed, and is tried
-	// again; the message says why.
+	// ReasonRestoreFailing: a Job that restores the data of a member has failed, or a restore in
+	// place does not go on; the message says why, and whether it is tried again or what to do.
 	ReasonRestoreFailing = "RestoreFailing"
 	// ReasonNeedsHelp: no safe step exists; a person must act.
 	ReasonNeedsHelp = "NeedsHelp"

@@ -97,6 +97,17 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=30
 	Image string `json:"image,omitempty"`
 
+	// imagePullSecrets are Secrets of this namespace by which images are pulled from registries that want a login: those of members, and of
+	// the Jobs of the cluster's backups and restores, which run the operator's image, too. A Pod that names any does not get those of its
+	// ServiceAccount. They count for new Pods: no member restarts for a change, except one whose image is not pulled yet. Default: those of
+	// the ServiceAccounts.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image Pull Secrets",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=91
+	ImagePullSecrets []ImagePullSecret `json:"imagePullSecrets,omitempty"`
+
 	// storage says where the members keep their data.
 	// +optional
 	// +kubebuilder:default={}

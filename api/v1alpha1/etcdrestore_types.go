@@ -270,7 +270,8 @@ type RestorePreview struct {
 	MadeAt metav1.Time `json:"madeAt"`
 }
 
-// Reasons of ConditionPreviewed and ConditionComplete of an EtcdRestore, beside ReasonPaused, ReasonRefused and ReasonRestoring.
+// Reasons of ConditionPreviewed and ConditionComplete of an EtcdRestore, beside ReasonPaused, ReasonRefused,
+// ReasonRestoring and ReasonRestoreFailing.
 const (
 	// ReasonPreviewMade: the preview says what would be done.
 	ReasonPreviewMade = "PreviewMade"

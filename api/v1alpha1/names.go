@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -185,6 +186,22 @@ func (c *EtcdCluster) IsRestoring() bool {
 
 // IsCancelled says whether a restore in place was undone before it had stopped any member.
 func (s *RestoreStatus) IsCancelled() bool { return s.Undo && s.RestoredAt == nil }
+
+// Failing says why the data of a member cannot be restored, and what happens next or what to do; empty while nothing has failed.
+func (s *RestoreStatus) Failing() string {
+	if s.Failure == nil {
+		return ""
+	}
+	text := fmt.Sprintf("the data of %s cannot be restored: %s; ", s.Failure.Member, s.Failure.Message)
+	if !s.Failure.Final {
+		return text + "it is tried again"
+	}
+	text += "each try after a pause fails in the same way until that is put right"
+	if s.Request != "" && s.RestoredAt == nil && !s.Undo {
+		text += fmt.Sprintf("; to give up, delete EtcdRestore %s: no member has given way yet", s.Request)
+	}
+	return text
+}
 
 // ID tells a restore in place, and its undo, from all others.
 func (s *RestoreStatus) ID() string {

@@ -130,3 +130,22 @@ type PodMetadata struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations of Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=39
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
+
+// ImagePullSecret names a Secret of type kubernetes.io/dockerconfigjson in the same namespace, as in a Pod.
+type ImagePullSecret struct {
+	// name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="imagePullSecrets must have names of Secrets: lower case letters, digits, '-' and '.'"
+	Name string `json:"name"`
+}
+
+// PullSecrets are those of spec.imagePullSecrets, as a Pod has them; nil if there are none.
+func (c *EtcdCluster) PullSecrets() []corev1.LocalObjectReference {
+	var all []corev1.LocalObjectReference
+	for _, secret := range c.Spec.ImagePullSecrets {
+		all = append(all, corev1.LocalObjectReference{Name: secret.Name})
+	}
+	return all
+}

@@ -84,6 +84,14 @@ var podSettings = []refusal{
 		says: "spec.podMetadata.labels|podMetadata.labels must not begin with etcd-operator.dev/ or app.kubernetes.io/",
 	},
 	{
+		name: "name of a pull secret", bad: "{imagePullSecrets: [{name: Registry}]}", good: "{imagePullSecrets: [{name: registry.example}]}",
+		says: "spec.imagePullSecrets[0].name|imagePullSecrets must have names of Secrets",
+	},
+	{
+		name: "pull secret that is named twice", bad: "{imagePullSecrets: [{name: a}, {name: a}]}",
+		good: "{imagePullSecrets: [{name: a}, {name: b}]}", says: "spec.imagePullSecrets[1]|Duplicate value",
+	},
+	{
 		name: "label of Kubernetes applications", bad: "{podMetadata: {labels: {app.kubernetes.io/name: a}}}",
 		good: "{podMetadata: {labels: {example.com/name: a}}}", says: "spec.podMetadata.labels|app.kubernetes.io/",
 	},

@@ -1,6 +1,9 @@
 package archive
 
 import (
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -173,9 +176,9 @@ func OpenForeign(ctx context.Context, store Store, f Foreign, options ForeignOpt
 	if err != nil {
 		return nil, err
 	}
-	unpacked, err := f.Packing.unpack(stream)
+	unpacked, err := f.Packing.unpack(&stored{stream})
 	if err != nil {
-		return nil, errors.Join(err, stream.Close())
+		return nil, errors.Join(unpacking(err), stream.Close())
 	}
 	database := newSnapshot(&atMost{source: unpacked, left: options.MaxSize + hashSize})
 	database.maySkip = options.WithoutHash
@@ -194,8 +197,32 @@ func (r *ForeignDatabase) HasNoHash() bool { return r.database.missing }
 // Read is that of an io.Reader.
 func (r *ForeignDatabase) Read(p []byte) (int, error) {
 	n, err := r.database.Read(p)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = ErrTruncated
+	return n, unpacking(err)
+}
+
+// unpacking tells what is wrong with the content from what is wrong with the store: a connection that broke is no cut snapshot.
+func unpacking(err error) error {
+	var broken *storeError
+	var torn flate.CorruptInputError
+	switch {
+	case errors.As(err, &broken):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return ErrTruncated
+	case errors.As(err, &torn), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader),
+		errors.Is(err, zlib.ErrChecksum), errors.Is(err, zlib.ErrHeader), errors.Is(err, zlib.ErrDictionary):
+		return corrupt("database", "it cannot be unpacked: %v", err)
+	}
+	return err
+}
+
+// stored marks the errors of a store.
+type stored struct{ source io.Reader }
+
+func (s *stored) Read(p []byte) (int, error) {
+	n, err := s.source.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &storeError{err}
 	}
 	return n, err
 }

@@ -5,10 +5,12 @@ import (
 	"compress/gzip"
 	"compress/lzw"
 	"compress/zlib"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/archive"
@@ -128,6 +130,8 @@ func TestForeignSnapshotsThatAreRefused(t *testing.T) {
 	isCorrupt := func(err error) bool { return errors.As(err, &bad) }
 	is := func(want error) func(error) bool { return func(err error) bool { return errors.Is(err, want) } }
 	cut := packed(t, archive.Gzip, snapshot[:8192])
+	badSum := bytes.Clone(gzipped)
+	badSum[len(badSum)-8]++ // the first byte of gzip's own sum
 	tests := []struct {
 		name    string
 		packing archive.Packing
@@ -141,6 +145,7 @@ func TestForeignSnapshotsThatAreRefused(t *testing.T) {
 		{"cut", archive.Plain, snapshot[:9000], archive.ForeignOptions{MaxSize: 1 << 20, WithoutHash: true}, is(archive.ErrTruncated)},
 		{"cut, and ended well", archive.Gzip, cut, archive.ForeignOptions{MaxSize: 1 << 20}, is(archive.ErrNoHash)},
 		{"torn gzip", archive.Gzip, gzipped[:len(gzipped)/2], archive.ForeignOptions{MaxSize: 1 << 20}, is(archive.ErrTruncated)},
+		{"a bit of gzip", archive.Gzip, badSum, archive.ForeignOptions{MaxSize: 1 << 20}, isCorrupt},
 		{"no room", archive.Gzip, gzipped, archive.ForeignOptions{MaxSize: 8192}, is(archive.ErrTooLarge)},
 		{"no database", "", []byte("hello"), archive.ForeignOptions{MaxSize: 8192}, is(archive.ErrForeign)},
 	}
@@ -156,4 +161,29 @@ func TestForeignSnapshotsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
+}
+
+// TestBrokenConnectionIsNoCutSnapshot: what a store fails to send says nothing of the snapshot.
+func TestBrokenConnectionIsNoCutSnapshot(t *testing.T) {
+	database, _ := makeDatabase(t, 1, 50)
+	for _, packing := range []archive.Packing{archive.Plain, archive.Gzip} {
+		store := &breaking{newMemory()}
+		store.objects["a"] = packed(t, packing, snapshotOf(database))
+		f := archive.Foreign{Object: archive.Object{Name: "a"}, Packing: packing}
+		reader, err := archive.OpenForeign(t.Context(), store, f, archive.ForeignOptions{MaxSize: 1 << 20})
+		if err == nil {
+			_, err = io.ReadAll(reader)
+		}
+		if err == nil || errors.Is(err, archive.ErrTruncated) || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", packing, err)
+		}
+	}
+}
+
+// breaking is a store whose connections break in the middle of an object.
+type breaking struct{ *memory }
+
+func (b *breaking) Open(_ context.Context, name string) (io.ReadCloser, error) {
+	content := b.objects[name]
+	return io.NopCloser(io.MultiReader(bytes.NewReader(content[:len(content)/2]), iotest.ErrReader(io.ErrUnexpectedEOF))), nil
 }

@@ -37,6 +37,7 @@ type Maker struct {
 
 // Job is what a step creates.
 func (m Maker) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
+	m.Image = m.Image.Of(seen.Cluster)
 	order := task.Order{Store: jobs.Store(seen.Store.Spec, seen.Now), Operator: m.Version}
 	switch step.Task {
 	case Backup:

@@ -185,3 +185,19 @@ func TestJobNames(t *testing.T) {
 		}
 	}
 }
+
+// TestPullSecretsOfTheCluster: each Job of its backups pulls with them, a deletion after the cluster is gone without.
+func TestPullSecretsOfTheCluster(t *testing.T) {
+	s := seen()
+	s.Cluster.Spec.ImagePullSecrets = []v1alpha1.ImagePullSecret{{Name: "registry"}}
+	for _, what := range []string{backup.Backup, backup.Verify, backup.Delete} {
+		job, _ := ordered(t, s, what, nil)
+		if got := fmt.Sprint(job.Spec.Template.Spec.ImagePullSecrets); got != "[{registry}]" {
+			t.Errorf("%s pulls with %s", what, got)
+		}
+	}
+	s.Cluster = nil
+	if job, _ := ordered(t, s, backup.Delete, nil); job.Spec.Template.Spec.ImagePullSecrets != nil {
+		t.Errorf("the cluster is gone, and it pulls with %v", job.Spec.Template.Spec.ImagePullSecrets)
+	}
+}

@@ -25,7 +25,7 @@ import (
 //	gone (WHY)   the list of the store does not have what was written
 //	unmarked, put-back=ID, again=ID (UID of its cluster)   the object was put back by a backup tool, what the store has of its name
 //	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|locked|well   what there is
-//	write|verify|delete=succeeds|fails|refuses|disproves|locked|silent|vanishes|replaced|hangs (WORDS)   how the next Job ends
+//	write|verify|delete=succeeds|fails|refuses|disproves|locked|silent|vanishes|replaced|hangs|left (WORDS)   how the next Job ends
 //	lock=DURATION   object lock of the store
 //	request=VALUE, object (is deleted; =held: another finalizer holds it), pass=DURATION   what happens
 //	stay     time passes no more by itself where the plan waits for it
@@ -62,7 +62,7 @@ var ofEveryJob = []string{"mark the upload", "create the job", "know the job", "
 
 var ends = map[string]end{
 	"succeeds": succeeds, "fails": fails, "refuses": refuses, "disproves": disproves, "locked": locked, "silent": silent, "replaced": stranger,
-	"vanishes": running, "hangs": running,
+	"vanishes": running, "hangs": running, "left": left,
 }
 
 func (s *story) tell(line string) {

@@ -59,6 +59,7 @@ const (
 	locked        // the store does not delete
 	silent        // without a line
 	stranger      // not ended, and of somebody else
+	left          // a deletion that has found another backup
 )
 
 func newWorld() *world {
@@ -106,6 +107,8 @@ func (j job) seen(v backup.View) backup.Job {
 	switch j.end {
 	case succeeds:
 		seen.Done = j.done(v)
+	case left:
+		seen.Done = &task.Done{Left: j.words}
 	case fails:
 		failed(task.StoreFailed, false)
 	case refuses:

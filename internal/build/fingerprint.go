@@ -35,8 +35,30 @@ func Fingerprint(c *v1alpha1.EtcdCluster, member string) string {
 	return strings.Join([]string{edition, hash(pod), image, resources}, "-")
 }
 
-// Change says what it takes to make the Pod as the cluster wants it.
+// Change says what it takes to make the Pod as the cluster wants it. Pull secrets of a Pod can never be changed: one that lacks
+// some is built again where its image is exchanged, or cannot be pulled.
 func Change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
+	change := changeOf(c, pod)
+	if lacksPullSecrets(c, pod) && (change == cluster.Swap || isUnpulled(pod)) {
+		return cluster.Rebuild
+	}
+	return change
+}
+
+func lacksPullSecrets(c *v1alpha1.EtcdCluster, pod *corev1.Pod) bool {
+	return slices.ContainsFunc(c.PullSecrets(), func(secret corev1.LocalObjectReference) bool {
+		return !slices.Contains(pod.Spec.ImagePullSecrets, secret)
+	})
+}
+
+// isUnpulled says whether the kubelet waits for an image that it could not pull. The reasons are those of its package images/types.go.
+func isUnpulled(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.State.Waiting != nil && (s.State.Waiting.Reason == "ErrImagePull" || s.State.Waiting.Reason == "ImagePullBackOff")
+	})
+}
+
+func changeOf(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	if pod.Annotations[v1alpha1.AnnotationForced] != "" {
 		return cluster.Rebuild
 	}

@@ -35,6 +35,7 @@ func TestGolden(t *testing.T) {
 		"pod_ephemeral":    {build.Pod(with(ephemeral), "example-0", forming())},
 		"pod_told_image":   {made(told(digest), "")},
 		"pod_revoking":     {build.Revoking(build.Pod(example(), "example-0", forming()), "2026-01-01T01:00:00.5Z")},
+		"pod_pulling":      {build.Pod(with(pulling), "example-0", forming())},
 		"pod_tls_disabled": {build.Pod(with(insecure), "example-0", forming())},
 		"pod_full": {build.Pod(whole, "example-full-0", build.Joining{
 			New: true, Token: plan().Token, Members: []string{"example-full-0", "example-full-1", "example-full-2"},

@@ -27,6 +27,7 @@ func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	Etcd(pod).Lifecycle = lingering()
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](grace)
 	pod.Spec.HostAliases = itself(c, member)
+	pod.Spec.ImagePullSecrets = c.PullSecrets() // for new Pods: no fingerprint counts them
 	return pod
 }
 

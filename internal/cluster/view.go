@@ -75,6 +75,7 @@ type View struct {
 type Restore struct {
 	Wanted   bool          // the cluster begins with it
 	InPlace  string        // ID of the restore for which the members give way to those that are Chosen; empty if none does now
+	Filling  bool          // volumes of a restore in place have yet to get the data; no member has given way
 	Undo     bool          // of InPlace: those that gave way come back
 	KeepFor  time.Duration // for which the volumes of those that give way are kept
 	Done     bool          // the volumes of all first members are there, and have the data

@@ -75,27 +75,57 @@ func (m meta) fits(size int64) error {
 	return nil
 }
 
-// newestMeta takes the newer one of two pages, unless its sum is wrong: then bbolt takes the other.
+// newestMeta takes the newer one of the first two pages, unless its sum is wrong: then bbolt takes the other. Page 0 says where
+// page 1 is: what looks like a meta page anywhere else is what a client has written into a value.
 func newestMeta(file io.ReaderAt) (meta, error) {
-	offsets := []int64{0}
+	first, ok, err := metaAt(file, 0)
+	if err != nil {
+		return meta{}, err
+	}
+	if !ok {
+		return secondMeta(file)
+	}
+	second, ok, err := metaAt(file, first.pageSize)
+	switch {
+	case err != nil:
+		return meta{}, err
+	case !ok:
+		return first, nil
+	case second.pageSize != first.pageSize:
+		return meta{}, &DamagedError{Why: fmt.Sprintf("page 0 says that pages have %d bytes, and page 1 that they have %d", first.pageSize,
+			second.pageSize)}
+	case second.txid > first.txid:
+		return second, nil
+	}
+	return first, nil
+}
+
+// secondMeta is for a file whose page 0 is damaged. bbolt tries the page sizes then, from the smallest on, and the first meta page that it
+// finds is page 1 (getPageSizeFromSecondMeta in db.go). That page must say itself that it is there.
+func secondMeta(file io.ReaderAt) (meta, error) {
 	for size := int64(smallestPage); size <= largestPage; size <<= 1 {
-		offsets = append(offsets, size)
-	}
-	var newest meta
-	for _, offset := range offsets {
-		page := make([]byte, metaEnd)
-		if _, err := file.ReadAt(page, offset); err != nil && !errors.Is(err, io.EOF) {
-			return meta{}, fmt.Errorf("read database: %w", err)
-		}
-		m, ok := parseMeta(page)
-		if ok && (offset == 0 || offset == m.pageSize) && m.txid >= newest.txid {
-			newest = m
+		m, ok, err := metaAt(file, size)
+		switch {
+		case err != nil:
+			return meta{}, err
+		case ok && m.pageSize == size:
+			return m, nil
+		case ok:
+			return meta{}, &DamagedError{Why: fmt.Sprintf("page 0 is damaged, and what looks like page 1 is not where it says: pages have %d bytes",
+				m.pageSize)}
 		}
 	}
-	if newest.pageSize == 0 {
-		return meta{}, &DamagedError{Why: "it is no bbolt file, or both of its first pages are damaged"}
+	return meta{}, &DamagedError{Why: "it is no bbolt file, or both of its first pages are damaged"}
+}
+
+// metaAt is the meta page at an offset in bytes; ok is false if there is none.
+func metaAt(file io.ReaderAt, offset int64) (m meta, ok bool, err error) {
+	page := make([]byte, metaEnd)
+	if _, err := file.ReadAt(page, offset); err != nil && !errors.Is(err, io.EOF) {
+		return meta{}, false, fmt.Errorf("read database: %w", err)
 	}
-	return newest, nil
+	m, ok = parseMeta(page)
+	return m, ok, nil
 }
 
 // freelist checks the list of free pages, which etcd does not write, but other tools do.

@@ -27,7 +27,7 @@ func follow(v View) Step {
 	case p.CompletedAt != nil:
 		step = complete(v, p)
 	default:
-		step = wait(v, v1alpha1.RestoreRunning, v1alpha1.ReasonRestoring, running(p))
+		step = wait(v, v1alpha1.RestoreRunning, reason(p), running(p))
 	}
 	step.Status.SetAside, step.Status.UndoUntil, step.Status.FromRevision = setAside(p), undoUntil(p), p.FromRevision
 	if p.Undo || p.Undoes {
@@ -62,13 +62,21 @@ func complete(v View, p *v1alpha1.RestoreStatus) Wait {
 	return wait(v, v1alpha1.RestoreComplete, v1alpha1.ReasonRestored, message)
 }
 
+// reason tells a restore that only a person gets on from one that goes on by itself.
+func reason(p *v1alpha1.RestoreStatus) string {
+	if p.Problem != "" || p.Failure != nil && p.Failure.Final {
+		return v1alpha1.ReasonRestoreFailing
+	}
+	return v1alpha1.ReasonRestoring
+}
+
 // running quotes what keeps the restore from going on, or what it waits for.
 func running(p *v1alpha1.RestoreStatus) string {
 	switch {
 	case p.Problem != "":
 		return p.Problem
 	case p.Failure != nil:
-		return fmt.Sprintf("the data of %s cannot be restored: %s; it is tried again", p.Failure.Member, p.Failure.Message)
+		return p.Failing()
 	case p.RestoredAt != nil:
 		return "waiting for " + cmp.Or(p.Progress, "the cluster to serve the data")
 	}

@@ -275,6 +275,8 @@ func (w *world) comes(key, value string) {
 		s.Problem = value
 	case "failure":
 		s.Failure = &v1alpha1.RestoreFailure{Member: "a-6", Message: value}
+	case "gone":
+		s.Failure = &v1alpha1.RestoreFailure{Member: "a-6", Message: value, Final: true}
 	case "filled":
 		s.RestoredAt, s.Progress, s.Problem, s.Failure = &metav1.Time{Time: w.view.Now}, "", "", nil
 	case "adopted":

@@ -24,8 +24,23 @@ type Image struct {
 	Proxy       []corev1.EnvVar // variables by which stores are reached through a proxy
 	Endpoints   []string        // that stores may send tokens to, besides those of their providers (store.Endpoints)
 	Operator    string
-	PullSecrets []corev1.LocalObjectReference
+	PullSecrets []corev1.LocalObjectReference // of the Job's namespace; none: those of its ServiceAccount
 	PullPolicy  corev1.PullPolicy
+}
+
+// Of is the image with the pull secrets of the cluster that a Job is about, which may be gone (nil), beside those of all Jobs.
+func (i Image) Of(c *v1alpha1.EtcdCluster) Image {
+	if c == nil {
+		return i
+	}
+	all := slices.Clone(i.PullSecrets)
+	for _, secret := range c.PullSecrets() {
+		if !slices.Contains(all, secret) {
+			all = append(all, secret)
+		}
+	}
+	i.PullSecrets = all
+	return i
 }
 
 // nonroot is the user of members (internal/build): what a restore writes, etcd must be able to change.
@@ -110,7 +125,7 @@ func Delete(b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, name string
 // Restore makes the data directory of one member on its volume. It is scheduled as the member is, because a volume may be
 // made where its first Pod runs, and stay there.
 func Restore(ec *v1alpha1.EtcdCluster, store *v1alpha1.EtcdBackupStore, member string, order task.Order, image Image) *batchv1.Job {
-	p := newPod(store.Spec, image)
+	p := newPod(store.Spec, image.Of(ec))
 	if restore := ec.Status.Restore; restore != nil && restore.Decryption != "" {
 		p.identities(true, &v1alpha1.SecretReference{Secret: restore.Decryption})
 	}

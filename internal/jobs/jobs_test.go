@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -50,7 +51,12 @@ var (
 		ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "default", UID: "cluster-uid"},
 		Spec:       v1alpha1.EtcdClusterSpec{Auth: v1alpha1.Auth{Enabled: true}},
 	}
-	image = jobs.Image{Operator: "registry.example/etcd-operator:v1", PullPolicy: corev1.PullIfNotPresent}
+	withPullSecrets = &v1alpha1.EtcdCluster{
+		ObjectMeta: example.ObjectMeta,
+		Spec:       v1alpha1.EtcdClusterSpec{ImagePullSecrets: []v1alpha1.ImagePullSecret{{Name: "registry"}, {Name: "own"}}},
+	}
+	image  = jobs.Image{Operator: "registry.example/etcd-operator:v1", PullPolicy: corev1.PullIfNotPresent}
+	forAll = jobs.Image{Operator: image.Operator, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}, {Name: "mirror"}}}
 )
 
 // Each Job is as its file in testdata says: review the diff after -rewrite.
@@ -68,6 +74,9 @@ func TestGolden(t *testing.T) {
 		"verify-large": jobs.Verify(backup, onVolume, "first-2", trial(task.Unpack), trial(task.Verify), "etcd:v3.6.16", size("4Gi"), image),
 		"rescue": jobs.Rescue(
 			ofVolume, onVolume, example, "first-1", order(task.Rescue), order(task.Backup), "etcd:v3.6.16", size("8Gi"), image,
+		),
+		"verify-pulling": jobs.Verify(
+			backup, onVolume, "first-2", trial(task.Unpack), trial(task.Verify), "etcd:v3.6.16", size("300Mi"), forAll.Of(withPullSecrets),
 		),
 		"delete":  jobs.Delete(backup, inS3, "first-3", order(task.Delete), image),
 		"restore": jobs.Restore(example, onVolume, "example-0", order(task.Restore), image),
@@ -106,5 +115,24 @@ func TestOrdersNameNoSecret(t *testing.T) {
 	}
 	if s := jobs.Store(onVolume.Spec, began); s.Keys || s.Volume == nil || s.Volume.Path != "etcd" {
 		t.Errorf("the order says %+v", s)
+	}
+}
+
+// TestPullSecrets: those of all Jobs come first, those of the cluster beside them, each once. Jobs of other clusters do not get them.
+func TestPullSecrets(t *testing.T) {
+	if of := forAll.Of(nil); len(of.PullSecrets) != 2 {
+		t.Errorf("without a cluster: %v", of.PullSecrets)
+	}
+	of := forAll.Of(withPullSecrets)
+	got := fmt.Sprint(of.PullSecrets)
+	if got != "[{registry} {mirror} {own}]" || len(forAll.PullSecrets) != 2 || of.Operator != forAll.Operator {
+		t.Errorf("%s, %+v", got, forAll)
+	}
+	restored := jobs.Restore(withPullSecrets, onVolume, "example-0", task.Order{Verb: task.Restore}, image)
+	if got := fmt.Sprint(restored.Spec.Template.Spec.ImagePullSecrets); got != "[{registry} {own}]" {
+		t.Errorf("a restore pulls with %s", got)
+	}
+	if of := image.Of(example); of.PullSecrets != nil {
+		t.Errorf("a Pod that names one gets none of its ServiceAccount: %v", of.PullSecrets)
 	}
 }

@@ -1,6 +1,7 @@
 package judge_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -100,6 +101,32 @@ func TestKeptForLonger(t *testing.T) {
 		}
 		if v := s.look(); len(v.Expired) != expired {
 			t.Errorf("%q: %v", keep, v.Expired)
+		}
+	}
+}
+
+// TestFault103PartGoneWhileFilling: what is gone from the store is a problem for a person, who reads how to give up; a connection that
+// fails is not. Both are told while the members of today serve, and neither once the restore was cancelled.
+func TestFault103PartGoneWhileFilling(t *testing.T) {
+	for _, final := range []bool{true, false} {
+		s := newInPlace(t)
+		r := s.c.Status.Restore
+		r.RestoredAt, r.Failure = nil, &v1alpha1.RestoreFailure{Member: "a-3", Message: "x.part is not in the store", Final: final}
+		v := s.look()
+		told := v.Restore.Failure
+		if final {
+			told = v.Restore.Problem
+		}
+		if !v.Restore.Filling || !strings.Contains(told, "x.part is not in the store") ||
+			strings.Contains(told, "to give up, delete EtcdRestore er") != final || strings.Contains(told, "it is tried again") == final {
+			t.Errorf("final %t: %+v", final, v.Restore)
+		}
+		if step, because := plan.Next(v); step != (plan.Done{}) {
+			t.Errorf("members do not go on: %s (%s)", step, because)
+		}
+		r.Undo = true
+		if v := s.look(); v.Restore.Filling {
+			t.Errorf("cancelled: %+v", v.Restore)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,14 +22,11 @@ func restoring(c *v1alpha1.EtcdCluster) cluster.Restore {
 	if gives(c) {
 		r.InPlace, r.Undo, r.KeepFor = s.ID(), s.Undo, ptr.Deref(s.KeepFor, metav1.Duration{Duration: v1alpha1.DefaultQuarantine}).Duration
 	}
-	if s.Failure == nil {
-		return r
-	}
-	failed := fmt.Sprintf("the data of %s cannot be restored: %s", s.Failure.Member, s.Failure.Message)
-	if s.Failure.Final && r.Problem == "" {
-		r.Problem = failed + "; it is tried again after a pause"
+	r.Filling = c.IsRestoring() && !gives(c)
+	if s.Failure != nil && s.Failure.Final && r.Problem == "" {
+		r.Problem = s.Failing()
 	} else {
-		r.Failure = failed + "; it is tried again"
+		r.Failure = s.Failing()
 	}
 	return r
 }

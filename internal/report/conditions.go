@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -239,11 +240,15 @@ func restoredWith(v cluster.View) string {
 	return "whose volumes have the data of a backup"
 }
 
+// restoreFailing is what a refusal does not say: while volumes are filled beside members that serve, nothing refuses for them.
 func restoreFailing(v cluster.View) string {
-	if !isRestoring(v) && v.Restore.InPlace == "" {
-		return ""
+	switch {
+	case v.Restore.Filling:
+		return cmp.Or(v.Restore.Problem, v.Restore.Failure)
+	case isRestoring(v) || v.Restore.InPlace != "":
+		return v.Restore.Failure
 	}
-	return v.Restore.Failure
+	return ""
 }
 
 func recovering(v cluster.View) string {

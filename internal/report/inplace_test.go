@@ -87,3 +87,28 @@ func TestGivingWayIsNoFault(t *testing.T) {
 		t.Errorf("%+v", degraded)
 	}
 }
+
+// TestFault103FillingThatFailsIsToldInDegraded: while volumes are filled beside members that serve nothing is refused, and the cluster must
+// not say that nothing is wrong.
+func TestFault103FillingThatFailsIsToldInDegraded(t *testing.T) {
+	gone, refused := "the data of a-3 cannot be restored: a part is not in the store", "connection refused"
+	for name, test := range map[string]struct {
+		restore cluster.Restore
+		message string
+	}{
+		"goes on":                {cluster.Restore{Filling: true, Progress: "the data of a-3"}, ""},
+		"fails for good":         {cluster.Restore{Filling: true, Problem: gone}, gone},
+		"fails for now":          {cluster.Restore{Filling: true, Failure: refused}, refused},
+		"of an earlier restore":  {cluster.Restore{Problem: gone}, ""},
+		"of one that is undone":  {cluster.Restore{Failure: refused}, ""},
+		"fails in both meanings": {cluster.Restore{Filling: true, Problem: gone, Failure: refused}, gone},
+	} {
+		v := healthy()
+		v.Restore = test.restore
+		degraded := meta.FindStatusCondition(report.Status(formed(), v, plan.Done{}, nil).Conditions, v1alpha1.ConditionDegraded)
+		isTold := degraded.Reason == v1alpha1.ReasonRestoreFailing && degraded.Message == test.message
+		if (degraded.Status == metav1.ConditionTrue && isTold) != (test.message != "") {
+			t.Errorf("%s: %+v", name, degraded)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/etcd-operator/etcd-operator/internal/archive"
@@ -11,15 +12,15 @@ import (
 )
 
 // remove deletes a backup, its manifest first: what is left of a deletion that was interrupted is no backup. It is success if
-// nothing is there, or if another backup is. What somebody else has put beside the parts stays.
+// nothing is there, and if another backup is, which stays. What somebody else has put beside the parts stays.
 func remove(ctx context.Context, j job) (task.Done, error) {
 	folder, _, ours := archive.ParseName(j.Delete.Path + "/manifest.json")
 	if !ours {
-		return task.Done{}, j.where.Delete(ctx, j.Delete.Path) // an object of another program
+		return j.removeForeign(ctx)
 	}
-	isAnother, err := j.isAnother(ctx, folder)
-	if isAnother || err != nil {
-		return task.Done{}, err
+	another, err := j.another(ctx, folder)
+	if another != "" || err != nil {
+		return task.Done{Left: another}, err
 	}
 	if err := j.where.Delete(ctx, folder.Manifest()); err != nil {
 		return task.Done{}, err
@@ -36,19 +37,36 @@ func remove(ctx context.Context, j job) (task.Done, error) {
 	return task.Done{}, j.deleteAll(ctx, names)
 }
 
-// isAnother says whether the manifest that lies there is of another backup than the one that is meant. One that is damaged
-// may be of any, and goes: the folder has the ID of the one that is meant.
-func (j job) isAnother(ctx context.Context, folder archive.Folder) (bool, error) {
+// removeForeign deletes the snapshot of another program, which is read once if it was tried: only its content tells which one it is, and
+// its program may have written another one under its name since.
+func (j job) removeForeign(ctx context.Context) (task.Done, error) {
+	if j.Delete.ManifestSHA256 != "" {
+		switch _, err := j.findForeign(ctx, wanted{path: j.Delete.Path, sum: j.Delete.ManifestSHA256}); {
+		case as[*goneError](err):
+			return task.Done{}, nil
+		case err != nil && failure(err).Reason == task.Corrupt:
+			return task.Done{Left: fmt.Sprintf("%s stays: it is not the snapshot that was tried (%v)", j.Delete.Path, err)}, nil
+		case err != nil:
+			return task.Done{}, err
+		}
+	}
+	return task.Done{}, j.where.Delete(ctx, j.Delete.Path)
+}
+
+// another says that the manifest that lies there is of another backup than the one that is meant; empty if it is not. One that is
+// damaged may be of any, and goes: the folder has the ID of the one that is meant.
+func (j job) another(ctx context.Context, folder archive.Folder) (string, error) {
 	if j.Delete.ManifestSHA256 == "" {
-		return false, nil
+		return "", nil
 	}
 	m, err := archive.ReadManifest(ctx, j.where, folder)
 	switch {
-	case err == nil:
-		return m.SHA256 != j.Delete.ManifestSHA256, nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, store.TooLarge), as[*archive.CorruptError](err):
-		return false, nil
+	case err == nil && m.SHA256 != j.Delete.ManifestSHA256:
+		return fmt.Sprintf("%s stays: its manifest is of another backup (sha256 %s, and the one that was to be deleted has %s)",
+			j.Delete.Path, m.SHA256, j.Delete.ManifestSHA256), nil
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, store.TooLarge), as[*archive.CorruptError](err):
+		return "", nil
 	default:
-		return false, err
+		return "", err
 	}
 }

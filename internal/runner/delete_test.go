@@ -1,8 +1,11 @@
 package runner_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -22,7 +25,9 @@ func TestDelete(t *testing.T) {
 	m := w.backedUp("uid-1", db, func(j *archive.Job) { j.Manifest.Upload = "first" })
 	w.put(path+"/second.000000.part", []byte("of another upload"))
 	w.backedUp("uid-10", db, nil)
-	w.does(remove("of another backup"))
+	if done := w.does(remove("of another backup")); !strings.Contains(done.Left, "its manifest is of another backup") {
+		t.Errorf("it does not say that the backup stays: %q", done.Left)
+	}
 	if len(w.stored(path)) < 3 {
 		t.Error("another backup than the one that was meant was deleted")
 	}
@@ -96,6 +101,39 @@ func TestDeleteOfAnotherProgram(t *testing.T) {
 	}
 	order.Delete.Path = "../snapshot.db"
 	w.fails(order, task.StoreFailed, false, "invalid")
+}
+
+// TestFault102DeleteOfReplacedSnapshot: what another program has written under the name of the snapshot that was tried stays, and that
+// is said.
+func TestFault102DeleteOfReplacedSnapshot(t *testing.T) {
+	db := database(t, 3)
+	tried := fmt.Sprintf("%x", sha256.Sum256(db))
+	for name, test := range map[string]struct {
+		content []byte
+		stays   bool
+	}{
+		"the one that was tried": {snapshotOf(db), false},
+		"the same, without sum":  {db, false},
+		"another one":            {snapshotOf(database(t, 4)), true},
+		"one that is cut":        {snapshotOf(db)[:len(db)/2+7], true},
+		"no snapshot":            {bytes.Repeat([]byte("hello"), 1000), true},
+	} {
+		w := newWorld(t)
+		w.put("old/snapshot.db", test.content)
+		order := remove(tried)
+		order.Delete.Path = "old/snapshot.db"
+		done := w.does(order)
+		if _, err := os.Stat(w.file("old/snapshot.db")); (err == nil) != test.stays {
+			t.Errorf("%s: it is there: %t", name, err == nil)
+		}
+		if strings.Contains(done.Left, "old/snapshot.db stays: it is not the snapshot that was tried") != test.stays {
+			t.Errorf("%s: it says %q", name, done.Left)
+		}
+		must(t, os.RemoveAll(w.file("old")))
+		if done := w.does(order); done.Left != "" { // it is success if nothing is there
+			t.Errorf("%s, gone: it says %q", name, done.Left)
+		}
+	}
 }
 
 // TestDeleteLeavesOthers: what lies beside a backup, and has no name of ours, is not the operator's to delete.

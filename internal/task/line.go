@@ -69,6 +69,7 @@ type Done struct {
 	Trial  *Trial    `json:"trial,omitempty"`
 	Locked time.Time `json:"locked,omitzero"` // of Backup: until when the store keeps it
 	Log    *Log      `json:"log,omitempty"`   // of Backup, of the volume of a member that does not run
+	Left   string    `json:"left,omitempty"`  // of Delete: what stays, and why: another backup is there now; empty: nothing
 }
 
 // Log is how far the log of a member goes that does not run.

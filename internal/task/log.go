@@ -68,10 +68,15 @@ func (l Line) shortened() Line {
 		l.Failed = &f
 		shorten(&f.Message, &f.Kind)
 	}
-	if l.Done != nil && l.Done.Backup != nil {
-		d, b := *l.Done, *l.Done.Backup
-		l.Done, d.Backup = &d, &b
-		shortenFacts(&b)
+	if l.Done != nil {
+		d := *l.Done
+		l.Done = &d
+		shorten(&d.Left)
+		if d.Backup != nil {
+			b := *d.Backup
+			d.Backup = &b
+			shortenFacts(&b)
+		}
 	}
 	return l
 }

@@ -220,8 +220,8 @@ type RestoreOrder struct {
 // DeleteOrder is that of Delete.
 type DeleteOrder struct {
 	Path string `json:"path"`
-	// ManifestSHA256 of the backup meant: if another one lies there, nothing is deleted. Empty: what lies there
-	// is deleted, which is right for what a failed upload has left.
+	// ManifestSHA256 of the backup meant, or the sum of the database of another program that was tried: if another one lies there,
+	// nothing is deleted. Empty: what lies there is deleted, which is right for what a failed upload has left.
 	ManifestSHA256 string `json:"manifestSHA256,omitempty"`
 }
 

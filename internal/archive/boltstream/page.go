@@ -25,18 +25,26 @@ type meta struct {
 	transaction uint64
 }
 
-// newestMeta is that of the two meta pages which was written last and is whole.
+// newestMeta is that of the two meta pages which was written last and is whole. Page 0 says where page 1 is; where page 0 is damaged, the
+// first meta page that is found is page 1, as bbolt has it.
 func newestMeta(file []byte) (meta, error) {
 	first, ok := metaAt(file, 0)
 	if ok {
-		if second, ok := metaAt(file, first.pageSize); ok && second.transaction > first.transaction {
+		second, ok := metaAt(file, first.pageSize)
+		switch {
+		case ok && second.pageSize != first.pageSize:
+			return meta{}, ErrNotBolt
+		case ok && second.transaction > first.transaction:
 			return second, nil
 		}
 		return first, nil
 	}
 	for size := SmallestPage; size <= LargestPage; size *= 2 {
-		if second, ok := metaAt(file, size); ok && second.pageSize == size {
+		switch second, ok := metaAt(file, size); {
+		case ok && second.pageSize == size:
 			return second, nil
+		case ok:
+			return meta{}, ErrNotBolt
 		}
 	}
 	return meta{}, ErrNotBolt

@@ -48,6 +48,7 @@ type app struct {
 	Environment
 	connection Connection
 	file       io.Writer // Out, for what is no text
+	bar        io.Writer // Err, for the return to the beginning of the line that a bar is drawn in
 	exit       int
 }
 
@@ -61,9 +62,9 @@ Exit codes of every command:
 
 // Run carries out a command line, and returns how the process ends.
 func Run(ctx context.Context, env Environment, arguments []string) int {
-	file := env.Out
+	file, bar := env.Out, env.Err
 	env.Out, env.Err = printable{env.Out}, printable{env.Err}
-	a := &app{Environment: env, file: file}
+	a := &app{Environment: env, file: file, bar: bar}
 	root := &cobra.Command{
 		Use: "kubectl-etcd", Short: "Status, backups and restores of etcd clusters", Long: long, Version: env.Version,
 		Annotations:  map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl etcd"},

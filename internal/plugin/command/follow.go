@@ -96,7 +96,8 @@ func (d *display) show(p progress.Progress) {
 	}
 	bar := progress.Bar(p, d.BarWidth-1) // a full last column breaks the line in some terminals
 	length := utf8.RuneCountInString(bar)
-	_, _ = fmt.Fprint(d.Err, "\r", bar, strings.Repeat(" ", max(0, d.drawn-length)))
+	_, _ = fmt.Fprint(d.bar, "\r")
+	_, _ = fmt.Fprint(d.Err, bar, strings.Repeat(" ", max(0, d.drawn-length)))
 	d.drawn = length
 }
 

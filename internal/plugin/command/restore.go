@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -113,9 +114,12 @@ func (r *restored) check() error {
 }
 
 func (a *app) restoreTo(ctx context.Context, k *Kubernetes, want restored) error {
-	c, err := planned(ctx, k, want)
+	c, notes, err := planned(ctx, k, want)
 	if err != nil {
 		return err
+	}
+	for _, note := range notes {
+		a.note("%s", note)
 	}
 	if want.dry {
 		raw, err := yaml.Marshal(c)
@@ -148,26 +152,45 @@ func (a *app) restoreTo(ctx context.Context, k *Kubernetes, want restored) error
 	}))
 }
 
-// planned is the new cluster, with what belongs to the data from the cluster of the backup where that is still there.
-func planned(ctx context.Context, k *Kubernetes, want restored) (*v1alpha1.EtcdCluster, error) {
+// planned is the new cluster, with what belongs to the data from the cluster of the backup where that is still there, and what there is to
+// know of it.
+func planned(ctx context.Context, k *Kubernetes, want restored) (*v1alpha1.EtcdCluster, []string, error) {
 	from := v1alpha1.Restore{Backup: want.backup, Store: want.store, Cluster: want.from, At: want.at, Decryption: secret(want.decryption)}
 	var backup *v1alpha1.EtcdBackup
 	of := want.from
 	if want.backup != "" {
 		backup = &v1alpha1.EtcdBackup{}
 		if err := k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: want.backup}, backup); err != nil {
-			return nil, fmt.Errorf("get EtcdBackup %s in namespace %s: %w", want.backup, k.Namespace, err)
+			return nil, nil, fmt.Errorf("get EtcdBackup %s in namespace %s: %w", want.backup, k.Namespace, err)
 		}
-		of = screen.ClusterOf(backup)
+		of = screen.SourceOf(backup)
 	}
-	source, err := clusterOf(ctx, k, of)
-	switch {
-	case of == "" || apierrors.IsNotFound(err):
-		source = nil
-	case err != nil:
-		return nil, err
+	source, err := sourceOf(ctx, k, of)
+	if err != nil {
+		return nil, nil, err
 	}
-	return restoring.Cluster(k.Namespace, want.to, from, backup, source, want.chosen)
+	c, err := restoring.Cluster(k.Namespace, want.to, from, backup, source, want.chosen)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, restoring.Notes(c, backup, of, source), nil
+}
+
+// sourceOf is the cluster of a backup, which may be in another namespace; nil if it is not there, or may not be read there.
+func sourceOf(ctx context.Context, k *Kubernetes, of string) (*v1alpha1.EtcdCluster, error) {
+	within := *k
+	name := of
+	if namespace, inside, isOther := strings.Cut(of, "/"); isOther {
+		within.Namespace, name = namespace, inside
+	}
+	if name == "" {
+		return nil, nil
+	}
+	source, err := clusterOf(ctx, &within, name)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) && within.Namespace != k.Namespace {
+		return nil, nil
+	}
+	return source, err
 }
 
 func secret(name string) *v1alpha1.SecretReference {

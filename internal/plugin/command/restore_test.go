@@ -150,3 +150,22 @@ func TestUndoNeedsARestore(t *testing.T) {
 	wantExit(t, w.run(t.Context(), "undo", "a"), Failed)
 	wantText(t, &w.err, "there is nothing to undo")
 }
+
+// TestRestoreFromAnotherNamespace: the cluster of the backup is looked for where it is, be it named or known by the backup's folder, and
+// never a namesake taken for it.
+func TestRestoreFromAnotherNamespace(t *testing.T) {
+	source, namesake, found := cluster("a", available), cluster("a", available), backedUp()
+	source.Namespace, source.Spec = "x", v1alpha1.EtcdClusterSpec{Version: "3.7.1", Auth: v1alpha1.Auth{Enabled: true}}
+	namesake.Spec.Version = "3.5.35"
+	found.Status.Path = "v1/x/a/u"
+	w := newWorld(t, source, namesake, found)
+	for _, line := range []string{
+		"restore --to a2 --store offsite --from x/a --at latest --dry-run", "restore --to a2 --backup b1 --dry-run",
+	} {
+		w.out.Reset()
+		w.err.Reset()
+		wantExit(t, w.run(t.Context(), strings.Fields(line)...), Done)
+		wantText(t, &w.out, "version: 3.7.1", "auth:\n    enabled: true")
+		wantText(t, &w.err, "spec.auth.enabled is that of EtcdCluster x/a")
+	}
+}

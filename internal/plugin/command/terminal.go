@@ -8,7 +8,8 @@ import (
 )
 
 // printable writes nothing that a terminal obeys: names, messages and logs may be of somebody else, who could write over what stands
-// there, or into the clipboard. What the plugin draws with itself is a new line, a tab and the return to the beginning of one.
+// there, or into the clipboard. Of what a terminal obeys only a new line and a tab are left: the return to the beginning of a line is for
+// the plugin's own bar, which does not come through here.
 type printable struct{ to io.Writer }
 
 func (p printable) Write(text []byte) (int, error) {
@@ -19,7 +20,7 @@ func (p printable) Write(text []byte) (int, error) {
 }
 
 func harmless(r rune) rune {
-	if r == '\n' || r == '\t' || r == '\r' || r == utf8.RuneError || unicode.IsPrint(r) {
+	if r == '\n' || r == '\t' || r == utf8.RuneError || unicode.IsPrint(r) {
 		return r
 	}
 	return -1

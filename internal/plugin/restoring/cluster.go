@@ -22,7 +22,8 @@ type Choices struct {
 }
 
 // Cluster is the EtcdCluster that begins with a backup. What belongs to the data is that of the cluster which the backup is of, if that is
-// still there: size, version, image, storage, resources, settings of etcd, TLS. backup is nil where a store is looked through.
+// still there: size, version, image and its pull secrets, storage, resources, settings of etcd, TLS, authentication. backup is nil where a
+// store is looked through.
 func Cluster(namespace, name string, from v1alpha1.Restore, backup *v1alpha1.EtcdBackup, source *v1alpha1.EtcdCluster, chosen Choices,
 ) (*v1alpha1.EtcdCluster, error) {
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -34,6 +35,8 @@ func Cluster(namespace, name string, from v1alpha1.Restore, backup *v1alpha1.Etc
 		of := source.DeepCopy().Spec
 		c.Spec = v1alpha1.EtcdClusterSpec{
 			Size: of.Size, Version: of.Version, Image: of.Image, Storage: of.Storage, Resources: of.Resources, Etcd: of.Etcd, TLS: of.TLS,
+			ImagePullSecrets: of.ImagePullSecrets,
+			Auth:             of.Auth, // the backup has the users: without it the operator would take authentication for another's
 		}
 	}
 	if ptr.Deref(c.Spec.Size, 0) == 0 {
@@ -41,6 +44,29 @@ func Cluster(namespace, name string, from v1alpha1.Restore, backup *v1alpha1.Etc
 	}
 	c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &from}
 	return c, chosen.apply(&c.Spec)
+}
+
+// Notes are what a person must know of the new cluster that its spec does not say. of is the name of the backup's cluster, empty if it is
+// not known; source is nil if that is not there or may not be read.
+func Notes(c *v1alpha1.EtcdCluster, backup *v1alpha1.EtcdBackup, of string, source *v1alpha1.EtcdCluster) []string {
+	var all []string
+	if backup != nil && backup.Status.StartedAt != nil {
+		all = append(all, fmt.Sprintf("the data is that of revision %d, as it was at %s: what was written later is not in it",
+			backup.Status.Revision, clock(backup.Status.StartedAt)))
+	}
+	if source == nil && of != "" {
+		all = append(all, fmt.Sprintf("EtcdCluster %s is not there, or may not be read: what no flag says is as by default", of))
+	}
+	if !c.IsSecure() {
+		return all
+	}
+	auth := "if it is on, set spec.auth.enabled, and the operator looks after it"
+	if c.HasAuth() {
+		auth = "spec.auth.enabled is that of EtcdCluster " + of
+	}
+	return append(all, "users, roles, passwords and authentication of etcd are those of the backup; "+auth,
+		fmt.Sprintf("EtcdUsers and EtcdRoles are not copied: create some with spec.cluster %s for applications, which need certificates "+
+			"that the new cluster trusts", c.Name))
 }
 
 func (c Choices) apply(spec *v1alpha1.EtcdClusterSpec) error {
@@ -84,7 +110,7 @@ func Sight(c *v1alpha1.EtcdCluster) (served bool, what string) {
 	case r != nil && r.Problem != "":
 		return false, r.Problem
 	case r != nil && r.Failure != nil:
-		return false, fmt.Sprintf("the data of %s cannot be restored: %s; it is tried again", r.Failure.Member, r.Failure.Message)
+		return false, r.Failing()
 	case r != nil && r.RestoredAt.IsZero() && r.Progress != "":
 		return false, "waiting for " + r.Progress
 	case available == nil:

@@ -116,18 +116,43 @@ func Words(r *v1alpha1.EtcdRestore, now time.Time) string {
 	if p.Keys != nil {
 		fmt.Fprintf(&out, "  keys       %d\n", *p.Keys)
 	}
-	if p.LostRevisions != nil {
-		fmt.Fprintf(&out, "  lost       %d revisions\n", *p.LostRevisions)
-	}
+	fmt.Fprintf(&out, "  lost       %s\n", lost(p))
 	if p.LastDrill != nil {
-		fmt.Fprintf(&out, "  takes      about %s, as the last trial of the backup did; clients are not served meanwhile\n", p.LastDrill.Duration)
+		fmt.Fprintf(&out, "  takes      about %s, as the last trial of a backup did\n", p.LastDrill.Duration)
 	}
-	safety := "A backup of the data as it is now is taken first."
+	if p.Message != "" {
+		fmt.Fprintf(&out, "%s\n", p.Message)
+	}
+	out.WriteString(follows(r))
+	return out.String()
+}
+
+// lost is what the cluster has more than the backup, as far as revisions can be compared.
+func lost(p *v1alpha1.RestorePreview) string {
+	switch {
+	case p.LostRevisions == nil && p.FromRevision > 0:
+		return fmt.Sprintf("all up to revision %d: the backup is of another cluster, or from before an earlier restore", p.FromRevision)
+	case p.LostRevisions == nil:
+		return "what the cluster has; which revision that is, is not known"
+	case p.Message != "":
+		return fmt.Sprintf("%d revisions or more", *p.LostRevisions)
+	}
+	return fmt.Sprintf("%d revisions, and what is written from now on", *p.LostRevisions)
+}
+
+// follows says what the operator does once the preview is confirmed.
+func follows(r *v1alpha1.EtcdRestore) string {
+	safety := "A backup of the data as it is now is taken first; the restore waits for it."
 	if r.Spec.SkipSafetyBackup {
 		safety = "No backup of the data as it is now is taken."
 	}
-	fmt.Fprintf(&out, "%s The volumes of today are set aside, not deleted: 'kubectl etcd undo' brings them back.\n", safety)
-	return out.String()
+	return fmt.Sprintf(`%s
+The members of today serve while new volumes are filled; what is written then is lost, too. Clients are without etcd only for the restart
+after that.
+Users, roles, passwords and authentication of etcd become those of the backup; then EtcdUsers, EtcdRoles and spec.auth are applied again.
+Revisions go on above all that clients are known to have seen: those that watch list again.
+The volumes of today are set aside for %s: until then 'kubectl etcd undo %s -n %s' brings their data back.
+`, safety, duration.HumanDuration(r.Spec.Keep()), r.Spec.Cluster, r.Namespace)
 }
 
 // Command is what confirms the restore.

@@ -154,7 +154,8 @@ func TestSight(t *testing.T) {
 func TestCluster(t *testing.T) {
 	source := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{
 		Size: ptr.To[int32](0), Version: "3.6.16", Paused: true, Backup: &v1alpha1.Backup{Store: "offsite"},
-		TLS: v1alpha1.TLS{Mode: v1alpha1.TLSDisabled},
+		TLS: v1alpha1.TLS{Mode: v1alpha1.TLSDisabled}, Auth: v1alpha1.Auth{Enabled: true},
+		ImagePullSecrets: []v1alpha1.ImagePullSecret{{Name: "registry"}},
 	}}
 	c, err := Cluster("default", "a2", v1alpha1.Restore{Backup: "b1"}, nil, source, Choices{})
 	if err != nil {
@@ -163,5 +164,81 @@ func TestCluster(t *testing.T) {
 	s := c.Spec
 	if s.Version != "3.6.16" || s.TLS.Mode != v1alpha1.TLSDisabled || c.Size() != v1alpha1.DefaultSize || s.Paused || s.Backup != nil {
 		t.Errorf("spec %+v", s)
+	}
+	if !s.Auth.Enabled || len(s.ImagePullSecrets) != 1 {
+		t.Errorf("authentication %+v, pull secrets %v", s.Auth, s.ImagePullSecrets)
+	}
+}
+
+// TestWords: a preview says what the operator does, and how much of what would be lost is known.
+func TestWords(t *testing.T) {
+	previewed := func(p v1alpha1.RestorePreview, change func(*er)) string {
+		r := at(1, func(r *er) { r.Namespace = "default"; r.Status.Preview = &p; change(r) })
+		return Words(&r, now)
+	}
+	asIs := func(*er) {}
+	for name, test := range map[string]struct {
+		text  string
+		words []string
+	}{
+		"known": {previewed(v1alpha1.RestorePreview{Revision: 42, FromRevision: 50, LostRevisions: ptr.To[int64](8)}, asIs), []string{
+			"lost       8 revisions, and what is written from now on", "members of today serve while new volumes are filled",
+			"Users, roles, passwords and authentication of etcd become those of the backup", "is taken first",
+			"set aside for 7d: until then 'kubectl etcd undo a -n default'",
+		}},
+		"etcd is silent": {previewed(v1alpha1.RestorePreview{
+			FromRevision: 50, LostRevisions: ptr.To[int64](8), Message: "etcd cannot be asked for its revision: no quorum",
+		}, asIs), []string{"8 revisions or more", "etcd cannot be asked for its revision: no quorum"}},
+		"of another cluster": {previewed(v1alpha1.RestorePreview{FromRevision: 50}, asIs), []string{
+			"all up to revision 50: the backup is of another",
+		}},
+		"nothing is known": {previewed(v1alpha1.RestorePreview{}, asIs), []string{"which revision that is, is not known"}},
+		"as it is asked for": {previewed(v1alpha1.RestorePreview{}, func(r *er) {
+			r.Spec.SkipSafetyBackup, r.Spec.KeepFor = true, &metav1.Duration{Duration: 10 * time.Minute}
+		}), []string{"No backup of the data as it is now", "set aside for 10m"}},
+	} {
+		for _, words := range test.words {
+			if !strings.Contains(test.text, words) {
+				t.Errorf("%s: it does not say %q:\n%s", name, words, test.text)
+			}
+		}
+		if strings.Contains(test.text, "clients are not served meanwhile") {
+			t.Errorf("%s: members serve while volumes are filled:\n%s", name, test.text)
+		}
+	}
+}
+
+// TestNotes: who restores into a new cluster learns what its spec does not say.
+func TestNotes(t *testing.T) {
+	backup := &v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{Revision: 42, StartedAt: ptr.To(metav1.NewTime(now))}}
+	source := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{Auth: v1alpha1.Auth{Enabled: true}}}
+	for name, test := range map[string]struct {
+		source *v1alpha1.EtcdCluster
+		change func(*v1alpha1.EtcdCluster)
+		has    []string
+		lacks  string
+	}{
+		"with users": {source, func(*v1alpha1.EtcdCluster) {}, []string{
+			"revision 42, as it was at 2026-11-24T12:00:00Z", "spec.auth.enabled is that of EtcdCluster x/a", "EtcdRoles are not copied",
+		}, "is not there"},
+		"without source": {nil, func(*v1alpha1.EtcdCluster) {}, []string{
+			"x/a is not there", "if it is on, set spec.auth.enabled",
+		}, "is that of EtcdCluster"},
+		"without TLS": {source, func(c *v1alpha1.EtcdCluster) { c.Spec.TLS.Mode = v1alpha1.TLSDisabled }, nil, "EtcdUsers"},
+	} {
+		c, err := Cluster("default", "a2", v1alpha1.Restore{Backup: "b1"}, backup, test.source, Choices{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test.change(c)
+		said := strings.Join(Notes(c, backup, "x/a", test.source), "\n")
+		for _, words := range test.has {
+			if !strings.Contains(said, words) {
+				t.Errorf("%s: it does not say %q:\n%s", name, words, said)
+			}
+		}
+		if strings.Contains(said, test.lacks) {
+			t.Errorf("%s: it says %q:\n%s", name, test.lacks, said)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -38,6 +39,15 @@ func BackupOf(b *v1alpha1.EtcdBackup) Backup {
 
 // ClusterOf is the name of the cluster that the backup is of; of one that was found, its manifest says it.
 func ClusterOf(b *v1alpha1.EtcdBackup) string { return cmp.Or(b.Status.Cluster, b.Spec.Cluster) }
+
+// SourceOf is that cluster with its namespace before it, NAMESPACE/NAME, if the folder of the backup says so: one that was found in a store
+// may be of another namespace.
+func SourceOf(b *v1alpha1.EtcdBackup) string {
+	if folder := strings.Split(b.Status.Path, "/"); len(folder) == 4 && folder[0] == "v1" {
+		return folder[1] + "/" + folder[2]
+	}
+	return ClusterOf(b)
+}
 
 // TakenAt is when the snapshot was begun, and before it was, when the EtcdBackup was created.
 func TakenAt(b *v1alpha1.EtcdBackup) time.Time {
