@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -112,6 +115,23 @@ func backups() {
 		verifyAgain(bad)
 		backupSays(bad, v1alpha1.ConditionVerified, v1alpha1.ReasonJobCorrupt, "corrupt")
 		discard(restored)
+	})
+
+	It("fault 58: that somebody has deleted from the store are told to be gone, are not restored, and are back when their content is", func() {
+		lost := back(c, "offsite", "lost")
+		content := filepath.Join(folderOf(c.Namespace, "offsite"), lost.Status.Path)
+		Expect(os.Rename(content, content+".away")).To(Succeed())
+		lookIn(c.Namespace, "offsite")
+		completeIs(lost, metav1.ConditionFalse, v1alpha1.ReasonContentGone)
+		nothing := newCluster(c.Namespace, "from-lost", restoring(lost.Name), oneMember)
+		Expect(api.Create(ctx, nothing)).To(Succeed())
+		says(nothing, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, lost.Name)
+		Expect(pods(nothing)).To(BeEmpty())
+		discard(nothing)
+		Expect(os.Rename(content+".away", content)).To(Succeed())
+		lookIn(c.Namespace, "offsite")
+		completeIs(lost, metav1.ConditionTrue, "")
+		Expect(api.Delete(ctx, lost)).To(Succeed())
 	})
 
 	It("are deleted from the store if that is asked for", func() {

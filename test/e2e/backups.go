@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -44,6 +45,24 @@ func canBeUsed(store *v1alpha1.EtcdBackupStore) {
 		g.Expect(api.Get(ctx, keyOf(store), store)).To(Succeed())
 		g.Expect(conditionIn(store.Status.Conditions, v1alpha1.ConditionReady)).To(HaveField("Status", metav1.ConditionTrue))
 	}).Should(Succeed(), "store %s to be ready", store.Name)
+}
+
+// lookIn has a store be looked at now.
+func lookIn(namespace, name string) {
+	GinkgoHelper()
+	store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	Expect(api.Patch(ctx, store, client.RawPatch(types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationCheck, time.Now().Format(time.RFC3339Nano))))).To(Succeed())
+}
+
+// completeIs waits until a backup is Complete, or is not for that reason; any reason will do if none is given.
+func completeIs(b *v1alpha1.EtcdBackup, status metav1.ConditionStatus, reason string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		readBackup(g, b)
+		complete := conditionIn(b.Status.Conditions, v1alpha1.ConditionComplete)
+		g.Expect(complete).To(And(HaveField("Status", status), HaveField("Reason", ContainSubstring(reason))))
+	}).WithTimeout(2 * time.Minute).Should(Succeed())
 }
 
 // newBackup is one of a cluster.

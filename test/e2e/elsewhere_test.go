@@ -51,6 +51,10 @@ func fromElsewhere() {
 			Expect(os.MkdirAll(filepath.Dir(file), 0o755)).To(Succeed())
 			Expect(os.WriteFile(file, content, 0o644)).To(Succeed())
 		}
+		torn := filepath.Join(folder, "torn/snapshot.db")
+		Expect(os.MkdirAll(filepath.Dir(torn), 0o755)).To(Succeed())
+		Expect(os.WriteFile(torn, snapshot[:len(snapshot)/2], 0o644)).To(Succeed())
+		others(filepath.Join(folder, "reports"))
 		// A store is looked at when it is created, and then every five minutes.
 		again := &v1alpha1.EtcdBackupStore{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "elsewhere"},
@@ -64,6 +68,37 @@ func fromElsewhere() {
 		for path, program := range programs {
 			Expect(foundAt(source.Namespace, "elsewhere", path).Status.Program).To(Equal(program), path)
 		}
+	})
+
+	It("fault 101: that are torn are said to be", func() {
+		Eventually(func(g Gomega) {
+			phase := v1alpha1.BackupPhase("")
+			for _, b := range backupsOf(g, source.Namespace) {
+				if b.Status.Path == "torn/snapshot.db" && b.Status.Store == "elsewhere" {
+					phase = b.Status.Phase
+				}
+			}
+			g.Expect(phase).To(Equal(v1alpha1.BackupFailed))
+		}).WithTimeout(time.Minute).Should(Succeed())
+	})
+
+	It("fault 100: lie among files of others, which keep no store from being used and are not all looked at each time", func() {
+		store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: source.Namespace, Name: "elsewhere"}}
+		ready := func(words string) func(g Gomega) {
+			return func(g Gomega) {
+				g.Expect(api.Get(ctx, keyOf(store), store)).To(Succeed())
+				ready := conditionIn(store.Status.Conditions, v1alpha1.ConditionReady)
+				g.Expect(ready).To(And(HaveField("Status", metav1.ConditionTrue), HaveField("Message", ContainSubstring(words))))
+			}
+		}
+		Eventually(ready("wait")).Should(Succeed())
+		before := store.Status.CheckedAt
+		lookIn(source.Namespace, "elsewhere")
+		Eventually(func(g Gomega) {
+			ready("")(g)
+			g.Expect(store.Status.CheckedAt).NotTo(Equal(before))
+			g.Expect(conditionIn(store.Status.Conditions, v1alpha1.ConditionReady).Message).NotTo(ContainSubstring("wait"))
+		}).WithTimeout(2 * time.Minute).Should(Succeed())
 	})
 
 	It("are not restored before an etcd was started on them", func() {
@@ -115,6 +150,18 @@ func fromElsewhere() {
 		Expect(pods(replaced)).To(BeEmpty())
 		discard(replaced)
 	})
+}
+
+// others puts more files of others there than are looked at in one go, each from before the snapshots.
+func others(folder string) {
+	GinkgoHelper()
+	Expect(os.MkdirAll(folder, 0o755)).To(Succeed())
+	before := time.Now().Add(-time.Hour)
+	for n := range 600 {
+		name := filepath.Join(folder, fmt.Sprintf("%d.csv", n))
+		Expect(os.WriteFile(name, bytes.Repeat([]byte("a,b,c\n"), 2000), 0o644)).To(Succeed())
+		Expect(os.Chtimes(name, before, before)).To(Succeed())
+	}
 }
 
 // snapshotOf is what `etcdctl snapshot save` writes into a file.

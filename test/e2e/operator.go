@@ -23,7 +23,8 @@ import (
 type operator struct {
 	*apiproxy.Proxy
 	namespace, folder string
-	program           string // that runs
+	program           string   // that runs
+	flags             []string // beside those of every spec
 	command           *exec.Cmd
 	ended             chan struct{}
 }
@@ -74,8 +75,11 @@ func (o *operator) start() {
 	log, err := os.OpenFile(o.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	Expect(err).NotTo(HaveOccurred())
 	defer log.Close()
-	o.command = exec.Command(o.program, "manager", "--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=debug",
-		"--task-image="+deployedImage(), "--allowed-store-endpoints=http://*")
+	flags := append([]string{
+		"manager", "--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=debug",
+		"--task-image=" + deployedImage(), "--allowed-store-endpoints=http://*",
+	}, o.flags...)
+	o.command = exec.Command(o.program, flags...)
 	o.command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "WATCH_NAMESPACE="+o.namespace)
 	o.command.Stdout, o.command.Stderr = log, log
 	if os.Geteuid() == 0 {

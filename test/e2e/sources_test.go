@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -262,6 +264,37 @@ func byCertManager() {
 		Eventually(func() bool {
 			return apierrors.IsNotFound(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: late.IssuedSecret()}, asked))
 		}).Should(BeTrue())
+	})
+
+	It("fault 88: signs for two clusters by a ClusterIssuer, of which one takes its own clients only", func() {
+		issuer := fromIssuer("ClusterIssuer", newAuthority(namespace, "ClusterIssuer"))
+		other := create(newCluster(namespace, "neighbour", oneMember, issuer))
+		c := create(newCluster(namespace, "bound", oneMember, issuer))
+		DeferCleanup(usersGo, namespace)
+		foreign := func() error {
+			etcd := holding(c, secretNamed(other, other.RootSecret()), pods(c)...)
+			limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			_, err := etcd.Put(limited, "foreign", "written")
+			return err
+		}
+		Expect(foreign()).To(Succeed())
+		says(c, accepted, v1alpha1.ReasonCertificatesAccepted, "is root of this one")
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.IssuerRef.BoundClients = true })).To(Succeed())
+		settles(c)
+		newRole(c, "orders", "/orders/")
+		u := newUser(c, "orders", v1alpha1.CertificateAuthentication, "orders")
+		worker := newUser(c, "worker", v1alpha1.PasswordAuthentication, "orders")
+		isInPlace(u)
+		isInPlace(worker)
+		switchAuth(c, true)
+		Expect(foreign()).NotTo(Succeed())
+		mayWriteOnly(c, u, "/orders/")
+		mayWriteOnly(c, worker, "/orders/")
+		newVolumeStore(namespace, "offsite")
+		back(c, "offsite", "bound")
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
+		settles(c)
 	})
 
 	It("takes over from the operator's own authorities by a ClusterIssuer, and gives back, and no client notices", func() {

@@ -45,6 +45,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("kubectl etcd", Label("backups"), Ordered, ContinueOnFailure, plugin)
 	Describe("backups by whose name a loss is accepted", Label("backups"), Ordered, ContinueOnFailure, acceptedBackups)
 	Describe("users", Ordered, ContinueOnFailure, users)
+	Describe("what is taken away from an operator", Label("faults"), narrowed)
 	Describe("a change", Ordered, ContinueOnFailure, change)
 	Describe("a cluster", Ordered, ContinueOnFailure, aCluster)
 	Describe("faults of the membership", Ordered, ContinueOnFailure, faultsOfMembership)

@@ -87,6 +87,28 @@ func users() {
 		Expect(puts(as(c, orders.Status.Binding.Name), "/orders/d")()).To(Succeed())
 	})
 
+	It("fault 84: are in etcd already, with a password that somebody knows, or as one that can have none", func() {
+		root, known := as(c, c.RootSecret()), "known-to-a-stranger"
+		_, err := root.UserAdd(ctx, "taken", known)
+		Expect(err).NotTo(HaveOccurred())
+		_, err = root.Authenticate(ctx, "taken", known)
+		Expect(err).NotTo(HaveOccurred())
+		_, err = root.UserAddWithOptions(ctx, "bare", "", &clientv3.UserAddOptions{NoPassword: true})
+		Expect(err).NotTo(HaveOccurred())
+		taken := newUser(c, "taken", v1alpha1.CertificateAuthentication, "orders")
+		bare := newUser(c, "bare", v1alpha1.PasswordAuthentication, "orders")
+		for _, u := range []*v1alpha1.EtcdUser{taken, bare} {
+			isInPlace(u)
+			Expect(puts(as(c, u.Status.Binding.Name), "/orders/already")()).To(Succeed())
+		}
+		_, err = root.Authenticate(ctx, "taken", known)
+		Expect(err).To(HaveOccurred(), "by the password of before")
+		for _, u := range []*v1alpha1.EtcdUser{taken, bare} {
+			Expect(api.Delete(ctx, u)).To(Succeed())
+			Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(u), u)) }).Should(BeTrue())
+		}
+	})
+
 	It("fault 70: two objects for one user", func() {
 		twice := &v1alpha1.EtcdUser{
 			ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "twice"},
