@@ -158,7 +158,7 @@ func others(folder string) {
 	Expect(os.MkdirAll(folder, 0o755)).To(Succeed())
 	before := time.Now().Add(-time.Hour)
 	for n := range 600 {
-		name := filepath.Join(folder, fmt.Sprintf("%d.csv", n))
+		name := filepath.Join(folder, fmt.Sprintf("%d.log.gz", n))
 		Expect(os.WriteFile(name, bytes.Repeat([]byte("a,b,c\n"), 2000), 0o644)).To(Succeed())
 		Expect(os.Chtimes(name, before, before)).To(Succeed())
 	}

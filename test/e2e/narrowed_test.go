@@ -44,7 +44,7 @@ func narrowed() {
 		Expect(now(c).Status.Members).To(HaveLen(5))
 	})
 
-	It("fault 83: authentication is enabled only by an operator that is root", func() {
+	It("fault 83: authentication is enabled only by an operator that is root", Label("long"), func() {
 		namespace := newNamespace()
 		startOperator(namespace)
 		c := create(newCluster(namespace, "rootless", oneMember))
