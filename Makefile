@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-VERSION ?= 0.6.0
+VERSION ?= 0.7.0
 TAG ?= v$(VERSION)
 REPOSITORY := etcd-operator/etcd-operator
 # The name of the image in manifests. There is no such registry, and can be none (RFC 2606): a release names one of your choosing.
@@ -19,7 +19,7 @@ CONTAINER_TOOL ?= docker
 BUILDER ?=
 BUILD_FLAGS ?=
 PUSH_FLAGS ?=
-# The published release before this one, which Operator Lifecycle Manager updates from, such as etcd-operator.v0.6.0.
+# The published release before this one, which Operator Lifecycle Manager updates from, such as etcd-operator.v0.7.0.
 REPLACES ?=
 # Give IMAGE_REGISTRY=host[:port][/path] to have dist/bundle, whose images are the digests that this registry holds.
 IMAGE_REGISTRY ?=

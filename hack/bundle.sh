@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a bundle for Operator Lifecycle Manager of this tree. usage: hack/bundle.sh VERSION OUT_DIR [REPLACES]
-# REPLACES names the bundle before, such as etcd-operator.v0.6.0.
+# REPLACES names the bundle before, such as etcd-operator.v0.7.0.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd -P)
 usage="usage: hack/bundle.sh VERSION OUT_DIR [REPLACES]"
