@@ -18,7 +18,7 @@ func TestChoose(t *testing.T) {
 		{"replace", []string{"replace-100MiB", "replace-1GiB"}},
 		{"takeover", []string{"takeover-planned", "takeover-kill"}},
 		{"backup", []string{"backup-small", "backup-1GiB"}},
-		{"restore", []string{"restore-1GiB"}},
+		{"restore", []string{"restore-1GiB", "restore-in-place-1GiB"}},
 		{"gap-auth,users", []string{"gap-auth", "users"}},
 	} {
 		chosen, err := choose(c.only)
@@ -34,8 +34,8 @@ func TestChoose(t *testing.T) {
 
 func TestChooseLeavesOutWhatIsForRequests(t *testing.T) {
 	all, err := choose("")
-	if err != nil || len(all) != len(benchmarks)-4 {
-		t.Errorf("by default %d of %d run (%v), want all but four", len(all), len(benchmarks), err)
+	if err != nil || len(all) != len(benchmarks)-5 {
+		t.Errorf("by default %d of %d run (%v), want all but five", len(all), len(benchmarks), err)
 	}
 	for _, b := range all {
 		if b.name == "pauses" || strings.HasSuffix(b.name, "-4GiB") {

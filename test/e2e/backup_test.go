@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -108,6 +109,8 @@ func backups() {
 
 	It("are found again by whoever has nothing but the store", func() {
 		Expect(api.Delete(ctx, first)).To(Succeed())
+		Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(first), &v1alpha1.EtcdBackup{})) }).Should(BeTrue())
+		lookIn(c.Namespace, "offsite")
 		var again *v1alpha1.EtcdBackup
 		Eventually(func(g Gomega) {
 			again = nil
