@@ -28,6 +28,15 @@ func (w *users) withPassword(name string) *v1alpha1.EtcdUser {
 	return u
 }
 
+// creating has each creation go through that.
+func creating(through func(ctx context.Context, create func() error, object client.Object) error) interceptor.Funcs {
+	return interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+			return through(ctx, func() error { return c.Create(ctx, object, opts...) }, object)
+		},
+	}
+}
+
 // TestFault84UsersOfTheOtherKind: a user that etcd has already may have a password that somebody knows, or be one that can have none.
 func TestFault84UsersOfTheOtherKind(t *testing.T) {
 	w := newUsers(t, "users-kind")
@@ -62,13 +71,13 @@ func TestUserAddedMeanwhile(t *testing.T) {
 	w := newUsers(t, "users-meanwhile")
 	u := w.withPassword("app")
 	added := false
-	operator := w.reconciler(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
-		if err := c.Create(ctx, object, opts...); err != nil || added {
+	operator := w.reconciler(creating(func(ctx context.Context, create func() error, _ client.Object) error {
+		if err := create(); err != nil || added {
 			return err
 		}
 		added = true // its Secret is made after users were read, and before it is added
 		return second(w.etcd.Client("a-0").AddUser(ctx, "app", ""))
-	}})
+	}))
 	if _, err := w.settle(operator); err == nil || !strings.Contains(err.Error(), "added by somebody else") {
 		t.Errorf("got %v", err)
 	}
@@ -84,12 +93,12 @@ func TestOneUserDoesNotKeepAuth(t *testing.T) {
 	w := newUsers(t, "users-one")
 	w.user("u")
 	refuses := false
-	operator := w.reconciler(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+	operator := w.reconciler(creating(func(_ context.Context, create func() error, object client.Object) error {
 		if refuses && strings.HasPrefix(object.GetName(), "a-user-") {
 			return errors.New("the quota is used up")
 		}
-		return c.Create(ctx, object, opts...)
-	}})
+		return create()
+	}))
 	enabled := func(want bool) {
 		t.Helper()
 		auth, err := w.etcd.Client("a-0").Auth(t.Context())

@@ -74,8 +74,8 @@ func (l *ledger) note(step access.Step, effect bool) {
 		l.listed.users[s.User] = true
 	case access.AddRole:
 		l.listed.roles[s.Role] = true
-	case access.Grant, access.Revoke, access.GrantRole, access.RevokeRole, access.SetPassword, access.Inherit, access.EnableAuth, access.DisableAuth,
-		access.Hold, access.LetGo, access.AskForCertificate, access.WriteSecret, access.TakeCharge, access.Settle,
+	case access.Grant, access.Revoke, access.GrantRole, access.RevokeRole, access.SetPassword, access.Inherit, access.EnableAuth,
+		access.DisableAuth, access.Hold, access.LetGo, access.AskForCertificate, access.WriteSecret, access.TakeCharge, access.Settle,
 		access.Release: // all are there as before
 	}
 }

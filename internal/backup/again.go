@@ -11,8 +11,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
-// A backup tool puts an EtcdBackup back with its name, labels and annotations, but with another UID and without its status. Its backup is in
-// the store already: a new one under the old name would hold today's data.
+// A backup tool puts an EtcdBackup back with its name, labels and annotations, but with another UID and without its status. Its backup is
+// in the store already: a new one under the old name would hold today's data.
 
 // listAgain is how often it is read whether the list of a store has what an EtcdBackup had before it was put back: no watch tells.
 const listAgain = time.Minute

@@ -22,7 +22,8 @@ func isServed(v View, p *v1alpha1.RestoreStatus) bool {
 }
 
 // instead is what a person may do who cannot wait for the data of the old members, or has no store.
-const instead = "if nobody watches the cluster, spec.undoKeepRevisions brings the old members back at once, with the revisions that they had"
+const instead = "if nobody watches the cluster, spec.undoKeepRevisions brings the old members back at once, with the " +
+	"revisions that they had"
 
 // rescue brings back what the old members had by backups of their volumes: the one is restored whose member they would have elected, above
 // all revisions that clients have seen. Any majority of them has every write that was acknowledged.
@@ -88,8 +89,8 @@ func rescuedFor(v View, p *v1alpha1.RestoreStatus) (recipients []string, problem
 	i := slices.IndexFunc(v.Backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == p.Backup })
 	switch {
 	case own != nil && own.Encryption != nil && v.Restore.Spec.Decryption == nil:
-		return nil, fmt.Sprintf("spec.backup.encryption of EtcdCluster %s encrypts what the old members had: name the Secret that decrypts it in "+
-			"spec.decryption", v.Cluster.Name)
+		return nil, fmt.Sprintf("spec.backup.encryption of EtcdCluster %s encrypts what the old members had: name the Secret that decrypts it "+
+			"in spec.decryption", v.Cluster.Name)
 	case own != nil && own.Encryption != nil, p.Decryption == "":
 		return nil, ""
 	case i >= 0 && v.Backups[i].Spec.Encryption != nil:

@@ -83,7 +83,9 @@ func Sum(c *v1alpha1.EtcdCluster) string {
 }
 
 // WasAllowed says whether those fields are as they were when all of them were allowed: flags were narrowed since.
-func WasAllowed(c *v1alpha1.EtcdCluster) bool { return c.Status.LastAllowed != "" && c.Status.LastAllowed == Sum(c) }
+func WasAllowed(c *v1alpha1.EtcdCluster) bool {
+	return c.Status.LastAllowed != "" && c.Status.LastAllowed == Sum(c)
+}
 
 // AllowsImage says whether a user may choose the image; empty is no choice.
 func (l Limits) AllowsImage(image string) bool { return image == "" || l.Images.allow(image) }
