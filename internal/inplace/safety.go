@@ -13,8 +13,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// safetyBackup is the backup of what the cluster had when that preview was confirmed; nil if there is none. One that was made for an earlier
-// preview, whose confirmation has expired, lacks what was written since.
+// safetyBackup is the backup of what the cluster had when that preview was confirmed; nil if there is none. One that was made for an
+// earlier preview, whose confirmation has expired, lacks what was written since.
 func safetyBackup(v View, p *v1alpha1.RestorePreview) *v1alpha1.EtcdBackup {
 	for i := range v.Backups {
 		b := &v.Backups[i]

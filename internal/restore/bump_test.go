@@ -9,7 +9,7 @@ import (
 )
 
 // TestNoRevisionComesTwice: of restores of one backup one after the other, the later one begins above all that the earlier one can have
-// reached meanwhile. So it is if the backup is of a cluster that was itself restored a moment ago, or whose revisions are ahead of the time.
+// reached meanwhile. So it is if the backup is of a cluster that was itself restored a moment ago, or whose revisions are ahead of time.
 func TestNoRevisionComesTwice(t *testing.T) {
 	const fastest = 500_000 // revisions in a second: several times what any etcd makes
 	now := time.Date(2026, 11, 26, 15, 0, 0, 0, time.UTC)

@@ -86,7 +86,7 @@ func TestReportDespiteClocks(t *testing.T) {
 func refused(name string, made time.Time) v1alpha1.EtcdBackup {
 	b := ofSchedule(name, made, made, made, 1, v1alpha1.BackupComplete)
 	b.DeletionTimestamp = &metav1.Time{Time: made}
-	b.Status.Failure = &v1alpha1.BackupFailure{Task: "Delete", Message: "delete part 1: access denied"}
+	b.Status.Failure = &v1alpha1.BackupFailure{Task: "Delete", Message: "delete part 1: denied"}
 	return b
 }
 
@@ -105,7 +105,7 @@ func TestRefusedDeletions(t *testing.T) {
 	}{
 		"none":                   {0, "", false, "delete EtcdBackup d8", "True", "older ones are deleted"},
 		"one is on its way":      {0, "", true, "rest", "True", ""},
-		"one is refused":         {1, "", false, "delete EtcdBackup d8", "False", "EtcdBackup r0 cannot be deleted: delete part 1: access denied"},
+		"one is refused":         {1, "", false, "delete EtcdBackup d8", "False", "EtcdBackup r0 cannot be deleted: delete part 1: denied"},
 		"three are refused":      {3, "", false, "rest", "False", "EtcdBackup r0 and 2 more cannot be deleted"},
 		"the store only appends": {0, "DELETE is denied", false, "rest", "False", "EtcdBackupStore offsite deletes nothing: DELETE is denied"},
 	} {

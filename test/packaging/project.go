@@ -27,7 +27,7 @@ var Rights = []string{
 // Releases lists the folders of published bundles, oldest first.
 func Releases(top string) ([]string, error) { return bundlesIn(filepath.Join(top, "releases")) }
 
-// Unpublished lists the folders of bundles as they were cut before there was a registry, oldest first. Only the catalog of this repository has
+// Unpublished lists the folders of bundles as they were cut before there was a registry, oldest first. Only this repository's catalog has
 // them, until `make release-earlier` has published them.
 func Unpublished(top string) ([]string, error) {
 	return bundlesIn(filepath.Join(top, "releases", "unpublished"))
