@@ -168,19 +168,24 @@ func (m Maker) imageOf(full string, c *v1alpha1.EtcdCluster) string {
 }
 
 // Beside the database a trial needs room for etcd's log, twice, and for the steps in which a database grows
-// (docs/backup-notes.md).
-const beside = 256 << 20
+// (docs/backup-notes.md); and of a volume its file system keeps a part for itself: ext4 a twentieth for root and a sixtieth for inodes, xfs
+// about a thirtieth.
+const (
+	beside = 256 << 20
+	kept   = 10 // the tenth part is more than any of them keeps
+)
 
 // scratch is the room that a trial needs. Of a backup of another program only the size in the store is known, where it may
 // be compressed.
 func scratch(s v1alpha1.EtcdBackupStatus) resource.Quantity {
 	const compressed = 6
-	bytes := int64(beside)
+	var database int64
 	switch {
 	case s.DatabaseSize != nil:
-		bytes += s.DatabaseSize.Value()
+		database = s.DatabaseSize.Value()
 	case s.StoredSize != nil:
-		bytes += compressed * s.StoredSize.Value()
+		database = compressed * s.StoredSize.Value()
 	}
-	return *resource.NewQuantity(bytes, resource.BinarySI)
+	const mebibyte = 1 << 20
+	return *resource.NewQuantity((database+database/kept+beside+mebibyte-1)/mebibyte*mebibyte, resource.BinarySI)
 }
