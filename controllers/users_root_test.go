@@ -3,7 +3,6 @@
 package controllers_test
 
 import (
-	"context"
 	"crypto/rand"
 	"slices"
 	"testing"
@@ -103,17 +102,7 @@ func TestFault83ShutOut(t *testing.T) {
 // etcd for what only root may read, although nothing has changed there.
 func TestFault83LostAfterAuthByHand(t *testing.T) {
 	w := newUsers(t, "users-hand-lost")
-	root := w.etcd.Client("a-0")
-	for _, do := range []func(context.Context) error{
-		func(ctx context.Context) error { return second(root.AddUser(ctx, "root", "secret")) },
-		func(ctx context.Context) error { return second(root.AddRole(ctx, "root")) },
-		func(ctx context.Context) error { return second(root.GrantRole(ctx, "root", "root")) },
-		root.EnableAuth,
-	} {
-		if err := do(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.enableByHand()
 	operator := w.reconciler(interceptor.Funcs{})
 	w.mustSettle(operator)
 	w.delete(&corev1.Secret{ObjectMeta: w.named("a-client-ca")})

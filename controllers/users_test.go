@@ -3,7 +3,6 @@
 package controllers_test
 
 import (
-	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -236,17 +235,7 @@ func TestOperatorDiesWithUsers(t *testing.T) {
 func TestFault72AuthEnabledByHand(t *testing.T) {
 	w := newUsers(t, "users-by-hand")
 	operator := w.reconciler(interceptor.Funcs{})
-	root := w.etcd.Client("a-0")
-	for _, do := range []func(context.Context) error{
-		func(ctx context.Context) error { return second(root.AddUser(ctx, "root", "secret")) },
-		func(ctx context.Context) error { return second(root.AddRole(ctx, "root")) },
-		func(ctx context.Context) error { return second(root.GrantRole(ctx, "root", "root")) },
-		root.EnableAuth,
-	} {
-		if err := do(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.enableByHand()
 	since := len(w.etcd.Log())
 	w.mustSettle(operator)
 	w.get(w.cluster)

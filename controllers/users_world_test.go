@@ -189,3 +189,19 @@ func (w *users) wantReady(conditions []metav1.Condition, kind, reason string) {
 		w.t.Errorf("condition %s is %+v, want the reason %s", kind, c, reason)
 	}
 }
+
+// enableByHand enables authentication as a person does, with a root that has a password.
+func (w *users) enableByHand() {
+	w.t.Helper()
+	root := w.etcd.Client("a-0")
+	for _, do := range []func(context.Context) error{
+		func(ctx context.Context) error { return second(root.AddUser(ctx, "root", "secret")) },
+		func(ctx context.Context) error { return second(root.AddRole(ctx, "root")) },
+		func(ctx context.Context) error { return second(root.GrantRole(ctx, "root", "root")) },
+		root.EnableAuth,
+	} {
+		if err := do(w.t.Context()); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}

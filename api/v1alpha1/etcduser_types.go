@@ -131,8 +131,8 @@ type EtcdUserStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Serial Number of the Certificate",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
 	Serial string `json:"serial,omitempty"`
 
-	// passwordVersion says which password etcd was told last: the ID of the etcd cluster, which is another one after it was
-	// brought back to a backup, and the resourceVersion of the Secret.
+	// passwordVersion says to which cluster of etcd the operator has added the user, and which password etcd has: the ID of that cluster,
+	// which is another one after it was brought back to a backup, and the resourceVersion of the Secret, or - without a password.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Version of the Password",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	PasswordVersion string `json:"passwordVersion,omitempty"`
