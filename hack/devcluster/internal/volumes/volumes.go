@@ -82,12 +82,23 @@ func mount(ctx context.Context, file, path string) error {
 		return run(ctx, "mount", "-t", "xfs", "-o", "loop,noatime", file, path)
 	}
 	device := strings.TrimSpace(string(loop))
+	readAhead(device)
 	err = run(ctx, "mount", "-t", "xfs", "-o", "noatime", device, path)
 	// Detached while it is mounted, the device goes when the volume is unmounted. Without a mount it goes at once.
 	if detached := run(ctx, "losetup", "--detach", device); err == nil {
 		return detached
 	}
 	return run(ctx, "mount", "-t", "xfs", "-o", "loop,noatime", file, path)
+}
+
+// readAheadKiB is what Linux reads ahead of a disk unless it is told otherwise. A loop device takes over what the disk below has:
+// with 4 MiB the kernel allocates the page cache in pieces so large that it evicts other pages to find them, with half of the
+// memory free, and an etcd that has just read its database reads it again page by page.
+const readAheadKiB = "128"
+
+// readAhead sets it. A device for which that is not allowed only is slower.
+func readAhead(device string) {
+	_ = os.WriteFile(filepath.Join("/sys/block", filepath.Base(device), "queue/read_ahead_kb"), []byte(readAheadKiB), 0)
 }
 
 // MountAll mounts every volume of the store.

@@ -30,6 +30,9 @@ func TestVolumeComesAndGoes(t *testing.T) {
 	if found := devices(t, file); len(found) != 1 {
 		t.Errorf("devices of the volume: %v", found)
 	}
+	if ahead := readAheadOf(t, file); ahead != "128" {
+		t.Errorf("it reads %s KiB ahead, want what Linux does by default", ahead)
+	}
 	if err := os.WriteFile(filepath.Join(s.Path("pv"), "content"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Error(err)
 	}
@@ -55,4 +58,18 @@ func devices(t *testing.T, file string) []string {
 	}
 	t.Logf("%s", out)
 	return strings.Fields(strings.ReplaceAll(strings.TrimSpace(string(out)), " ", "/"))
+}
+
+func readAheadOf(t *testing.T, file string) string {
+	t.Helper()
+	found := devices(t, file)
+	if len(found) == 0 {
+		t.Fatal("no device")
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(found[0], "/dev/"), "/")
+	text, err := os.ReadFile(filepath.Join("/sys/block", name, "queue/read_ahead_kb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
 }
