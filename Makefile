@@ -64,8 +64,8 @@ export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --form
 UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/mutants
 # They share nothing, which depguard sees to: the race detector would only make their walks ten times as slow. It looks at them with all
 # the others in test-envtest.
-PURE_PACKAGES = ./internal/archive/boltstream ./internal/backup ./internal/inplace ./internal/report ./internal/restore \
-  ./internal/schedule ./internal/trust ./internal/version ./test/docs
+PURE_PACKAGES = ./internal/backup/archive/boltstream ./internal/backup ./internal/restore/inplace ./internal/cluster/report ./internal/restore \
+  ./internal/backup/schedule ./internal/certs ./internal/etcd/version ./test/docs
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt
 manifest_image = $(or $(IMG),$(if $(wildcard $(pushed)),$(file <$(pushed)),$(IMAGE):$(TAG)))
@@ -95,9 +95,9 @@ test: test-e2e ## All tests, end to end on a real cluster too; test-long adds an
 .PHONY: test-unit
 test-unit: ## Unit tests, with the race detector where something is shared, and the planner's whole walk
 	$(say) "unit tests"
-	@shared=$$(go list $(UNIT_PACKAGES) | grep -vxFf <(go list $(PURE_PACKAGES) ./internal/plan)); hack/with-envtest.sh env $(race) -short $$shared
+	@shared=$$(go list $(UNIT_PACKAGES) | grep -vxFf <(go list $(PURE_PACKAGES) ./internal/cluster/plan)); hack/with-envtest.sh env $(race) -short $$shared
 	@go test -short $(PURE_PACKAGES)
-	@go test ./internal/plan
+	@go test ./internal/cluster/plan
 
 .PHONY: mutants
 mutants: ## Put deliberate bugs into the product and see whether the unit tests notice (MUTANTS=regular expression)
@@ -116,7 +116,7 @@ test-matrix: ## Crashes before and after every write of every kind of work, of w
 	@E2E_MATRIX=full $(MAKE) test-e2e E2E_LABELS=matrix
 
 # What -short leaves out of the unit tests; what takes longest comes first. They mostly wait.
-PROCESS_PACKAGES = ./internal/etcd ./internal/datadir ./internal/crash ./internal/archive ./internal/runner
+PROCESS_PACKAGES = ./internal/etcd ./internal/restore/datadir ./internal/cluster/crash ./internal/backup/archive ./internal/backup/worker
 
 .PHONY: test-etcd
 test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor version
@@ -128,7 +128,7 @@ test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor 
 test-stores: ## Tests of backup stores against real servers: S3, Google and Azure (needs Node 20 for the last); end to end in S3
 	$(say) "tests against object stores"
 	@hack/store-servers.sh
-	@go test -count=1 -parallel 8 -timeout 15m ./internal/store
+	@go test -count=1 -parallel 8 -timeout 15m ./internal/backup/objectstore
 	@$(MAKE) test-e2e E2E_LABELS=stores
 
 # How long they may take together. Ginkgo has a limit of its own.

@@ -21,11 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/etcd-operator/etcd-operator/controllers"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/limits"
-	"github.com/etcd-operator/etcd-operator/internal/runner"
-	"github.com/etcd-operator/etcd-operator/internal/store"
-	etcdversion "github.com/etcd-operator/etcd-operator/internal/version"
+	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
+	"github.com/etcd-operator/etcd-operator/internal/backup/worker"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	etcdversion "github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
 // version is set by the linker.
@@ -78,18 +78,18 @@ func run(args []string) error {
 // nothing to the other one: both are one log.
 func carryOut(arguments []string) (exit int) {
 	saveMemory()
-	in := runner.Environment{Out: os.Stdout, Now: time.Now, Folders: runner.InPod(), Getenv: os.Getenv}
-	return runner.Obey(ctrl.SetupSignalHandler(), arguments, in)
+	in := worker.Environment{Out: os.Stdout, Now: time.Now, Folders: worker.InPod(), Getenv: os.Getenv}
+	return worker.Obey(ctrl.SetupSignalHandler(), arguments, in)
 }
 
 // saveMemory is for Jobs, which have a small limit. What cannot be read is left as it is.
 func saveMemory() {
-	debug.SetGCPercent(runner.GCPercent)
-	if content, err := os.ReadFile(runner.MemoryFile); err == nil {
-		debug.SetMemoryLimit(runner.MemoryLimit(string(content)))
+	debug.SetGCPercent(worker.GCPercent)
+	if content, err := os.ReadFile(worker.MemoryFile); err == nil {
+		debug.SetMemoryLimit(worker.MemoryLimit(string(content)))
 	}
-	if mappings, err := os.Open(runner.MappingsFile); err == nil {
-		runner.ForgetStart(mappings)
+	if mappings, err := os.Open(worker.MappingsFile); err == nil {
+		worker.ForgetStart(mappings)
 		_ = mappings.Close() // it was only read
 	}
 }
@@ -129,8 +129,8 @@ func jobProxy(getenv func(string) string) (all []corev1.EnvVar, withheld []strin
 const relatedImage = "RELATED_IMAGE_ETCD_"
 
 // relatedImages are the images that the environment names for versions of etcd.
-func relatedImages(environment []string) (build.Images, error) {
-	images := build.Images{}
+func relatedImages(environment []string) (specs.Images, error) {
+	images := specs.Images{}
 	for _, variable := range environment {
 		name, image, _ := strings.Cut(variable, "=")
 		underscored, is := strings.CutPrefix(name, relatedImage)
@@ -166,8 +166,9 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 		return nil
 	})
 	limitFlags(flags, &chosen.Limits)
-	flags.Var((*store.Endpoints)(&chosen.StoreEndpoints), store.EndpointsFlag, "endpoints that an EtcdBackupStore may have tokens sent to, "+
-		"separated by commas, such as https://storage.example:9000 or *.example.com; default: those of Amazon, Google and Azure only")
+	flags.Var((*objectstore.Endpoints)(&chosen.StoreEndpoints), objectstore.EndpointsFlag,
+		"endpoints that an EtcdBackupStore may have tokens sent to, "+
+			"separated by commas, such as https://storage.example:9000 or *.example.com; default: those of Amazon, Google and Azure only")
 	logging.BindFlags(flags)
 	if path := flag.Lookup("kubeconfig"); path != nil {
 		flags.Var(path.Value, path.Name, path.Usage)

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // TestRelatedImages: one for each version that is named in full; a name that means none is
@@ -22,7 +22,7 @@ func TestRelatedImages(t *testing.T) {
 		"PATH=/bin", "RELATED_IMAGE_ETCD_3_6_16=mirror.example/etcd@sha256:1", "RELATED_IMAGE_ETCD_3_7_3=",
 		"RELATED_IMAGE_MANAGER=mirror.example/etcd-operator@sha256:2", "RELATED_IMAGE_ETCD_3_5_35=mirror.example/etcd:v3.5.35?a=b",
 	})
-	want := build.Images{"3.6.16": "mirror.example/etcd@sha256:1", "3.5.35": "mirror.example/etcd:v3.5.35?a=b"}
+	want := specs.Images{"3.6.16": "mirror.example/etcd@sha256:1", "3.5.35": "mirror.example/etcd:v3.5.35?a=b"}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}

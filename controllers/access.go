@@ -9,23 +9,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// sight is what an operator may read that is in no namespace. One that is installed for
+// permissions is what an operator may read that is in no namespace. One that is installed for
 // some namespaces may have been given nothing there, and works without.
-type sight struct{ nodes, volumes bool }
+type permissions struct{ nodes, volumes bool }
 
 // probeAccess asks once. An API server that does not answer is asked for everything later:
 // a watch that it then does not allow ends the process, and the next one asks again.
-func probeAccess(ctx context.Context, live client.Reader) sight {
+func probeAccess(ctx context.Context, live client.Reader) permissions {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return sight{
+	return permissions{
 		nodes:   !apierrors.IsForbidden(live.List(ctx, &corev1.NodeList{}, client.Limit(1))),
 		volumes: !apierrors.IsForbidden(live.Get(ctx, client.ObjectKey{Name: "none"}, &corev1.PersistentVolume{})),
 	}
 }
 
 // missing says what is not seen, and what is therefore not done.
-func (a sight) missing() []string {
+func (a permissions) missing() []string {
 	var all []string
 	if !a.nodes {
 		all = append(all, "may not list nodes: members on a node that is silent for too long are not replaced, "+

@@ -20,7 +20,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/controllers"
-	"github.com/etcd-operator/etcd-operator/internal/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 )
 
 // few is a user who may do in some namespaces what the generated role for these allows, as

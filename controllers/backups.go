@@ -9,41 +9,41 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 )
 
 // addBackups adds the reconcilers of stores, backups, restores and schedules, which share how Jobs are made and read.
 func addBackups(
 	manager ctrl.Manager, config *rest.Config, installation string, leads func(context.Context) error, off func() time.Duration,
-	asked respondents, chosen Options,
+	asked memberFinder, chosen Options,
 ) error {
 	read, err := podLogs(config)
 	if err != nil {
 		return err
 	}
-	shared := &tasks{client: manager.GetClient(), live: named{manager.GetAPIReader()}, logs: read, leads: leads}
+	shared := &tasks{client: manager.GetClient(), live: nameValidatingReader{manager.GetAPIReader()}, logs: read, leads: leads}
 	image := &ownImage{
 		live: manager.GetAPIReader(), given: chosen.TaskImage, pod: client.ObjectKey{Namespace: chosen.PodNamespace, Name: chosen.PodName},
 		asked: jobs.Image{Endpoints: chosen.StoreEndpoints, Proxy: chosen.Proxy, PullSecrets: pullSecrets(chosen.TaskPullSecrets)},
 	}
 	recorder := manager.GetEventRecorder("etcd-operator.dev/operator")
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
-		&EtcdBackupStore{
+		&EtcdBackupStoreReconciler{
 			client: manager.GetClient(), tasks: shared, image: image, events: recorder, version: chosen.Version, now: chosen.Now,
 		},
-		&EtcdBackup{
+		&EtcdBackupReconciler{
 			client: manager.GetClient(), tasks: shared, image: image, images: chosen.Images, limits: chosen.Limits, events: recorder,
 			version: chosen.Version, now: chosen.Now,
 		},
-		&Restore{
+		&VolumeRestoreReconciler{
 			client: manager.GetClient(), tasks: shared, image: image, events: recorder, version: chosen.Version, now: chosen.Now,
 			installation: installation, limits: chosen.Limits,
 		},
-		&EtcdRestore{
+		&EtcdRestoreReconciler{
 			client: manager.GetClient(), tasks: shared, asked: asked, events: recorder, now: chosen.Now, installation: installation,
 			limits: chosen.Limits,
 		},
-		&Schedule{
+		&ScheduleReconciler{
 			client: manager.GetClient(), live: manager.GetAPIReader(), events: recorder, leads: leads,
 			installation: installation, now: chosen.Now, off: off,
 		},

@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/backupstore"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/support"
 )
 
@@ -72,12 +72,12 @@ func (c canaries) foundIn(text string) []string {
 
 // TestNoCanaryLeavesItsSecret: keys of stores, age identities, authorities, certificates' keys, passwords of users, those of members
 // that somebody has spoilt: none is in a status, an event, a Pod, a Job with its order, the log, or the support bundle. That orders of
-// other Jobs hold none follows from what makes them, which no Secret is given to (internal/jobs).
+// other Jobs hold none follows from what makes them, which no Secret is given to (internal/backup/jobs).
 func TestNoCanaryLeavesItsSecret(t *testing.T) {
 	put := canaries{}
-	stores := canaryStores(t, put)
+	made := canaryStores(t, put)
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
-	c.Spec.Backup = &v1alpha1.Backup{Store: stores[0].Name, Decryption: &v1alpha1.SecretReference{Secret: "canary-identities"}}
+	c.Spec.Backup = &v1alpha1.Backup{Store: made[0].Name, Decryption: &v1alpha1.SecretReference{Secret: "canary-identities"}}
 	c.Spec.Auth.Enabled = true
 	u := &v1alpha1.EtcdUser{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
 	u.Spec = v1alpha1.EtcdUserSpec{Cluster: c.Name, Authentication: v1alpha1.PasswordAuthentication}
@@ -94,9 +94,9 @@ func TestNoCanaryLeavesItsSecret(t *testing.T) {
 	})
 	spoil(t, c, put)
 	keysOf(t, c, u, put)
-	for _, store := range stores {
+	for _, store := range made {
 		eventually(t, "the Job that looks at store "+store.Name, func() error {
-			return get(t, c, backupstore.JobName(store), owned("batch/v1", "Job"))
+			return get(t, c, stores.JobName(store), owned("batch/v1", "Job"))
 		})
 	}
 	if len(put) < 15 {
@@ -152,7 +152,7 @@ func canaryStores(t *testing.T, put canaries) []*v1alpha1.EtcdBackupStore {
 			_ = server.Delete(context.Background(), store)
 			job := owned("batch/v1", "Job")
 			job.SetNamespace(watched)
-			job.SetName(backupstore.JobName(store))
+			job.SetName(stores.JobName(store))
 			_ = server.Delete(context.Background(), job, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		})
 		all = append(all, store)
@@ -167,13 +167,13 @@ func keysOf(t *testing.T, c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, put can
 	askToLook(t, u) // members never run here, and until they do the Secret of a user comes with the next look
 	for name, keys := range map[string][]string{
 		c.ClientCA(): {corev1.TLSPrivateKeyKey}, c.PeerCA(): {corev1.TLSPrivateKeyKey}, c.ClientSecret(): {corev1.TLSPrivateKeyKey},
-		build.MemberSecret(c): {build.ServerKeyKey, build.PeerKeyKey}, c.RootSecret(): {corev1.TLSPrivateKeyKey},
-		u.Secret(): {corev1.TLSPrivateKeyKey, build.PasswordKey},
+		specs.MemberSecret(c): {specs.ServerKeyKey, specs.PeerKeyKey}, c.RootSecret(): {corev1.TLSPrivateKeyKey},
+		u.Secret(): {corev1.TLSPrivateKeyKey, specs.PasswordKey},
 	} {
 		var secret corev1.Secret
 		eventually(t, "Secret "+name, func() error { return get(t, c, name, &secret) })
 		for _, key := range keys {
-			if key == build.PasswordKey {
+			if key == specs.PasswordKey {
 				put[key+" of "+name] = string(secret.Data[key])
 				continue
 			}
@@ -189,7 +189,7 @@ func keysOf(t *testing.T, c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, put can
 // spoil puts canaries where keys of the cluster were: the operator says that they are none, and makes others.
 func spoil(t *testing.T, c *v1alpha1.EtcdCluster, put canaries) {
 	t.Helper()
-	for name, key := range map[string]string{build.MemberSecret(c): build.ServerKeyKey, c.ClientSecret(): corev1.TLSPrivateKeyKey} {
+	for name, key := range map[string]string{specs.MemberSecret(c): specs.ServerKeyKey, c.ClientSecret(): corev1.TLSPrivateKeyKey} {
 		garbage := fmt.Sprintf("-----BEGIN EC PRIVATE KEY-----\n%s\n-----END EC PRIVATE KEY-----\n", put.put("spoilt "+key+" of "+name))
 		eventually(t, "Secret "+name+" to be spoilt", func() error {
 			var secret corev1.Secret

@@ -6,15 +6,15 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/memory"
-	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
-// endingOf says what an error means that a step has ended with. A leader that ends before it has
+// classifyError says what an error means that a step has ended with. A leader that ends before it has
 // handed over is not ready to: nothing is wrong, its members elect another one.
-func endingOf(step plan.Step, err error) memory.Ending {
+func classifyError(step plan.Step, err error) memory.Ending {
 	_, hands := step.(plan.MoveLeader)
 	return memory.Ending{
 		Err: err, Denied: denial(err), Outdated: isOutdated(err),

@@ -21,9 +21,9 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/limits"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups,verbs=get;list;watch;create;update;delete
@@ -33,12 +33,12 @@ import (
 // progressEvery is how often the log of a Job that runs is read: no watch tells of it.
 const progressEvery = 2 * time.Second
 
-// EtcdBackup reconciles EtcdBackups.
-type EtcdBackup struct {
+// EtcdBackupReconciler reconciles EtcdBackups.
+type EtcdBackupReconciler struct {
 	client  client.Client
 	tasks   *tasks
 	image   *ownImage
-	images  build.Images
+	images  specs.Images
 	limits  limits.Limits
 	events  events.EventRecorder
 	version string
@@ -46,7 +46,7 @@ type EtcdBackup struct {
 }
 
 // Reconcile looks at one backup and takes one step.
-func (r *EtcdBackup) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *EtcdBackupReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var b v1alpha1.EtcdBackup
 	if err := r.tasks.live.Get(ctx, request.NamespacedName, &b); err != nil {
 		return ctrl.Result{}, wrapped("get EtcdBackup", client.IgnoreNotFound(err))
@@ -55,9 +55,9 @@ func (r *EtcdBackup) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	view := backup.Look(seen)
-	step, because := backup.Next(view)
-	log.FromContext(ctx).V(1).Info("planned "+step.String(), "because", because)
+	view := backup.Facts(seen)
+	step, rule := backup.Next(view)
+	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
 	err = r.act(ctx, seen, view, step)
 	if _, goes := step.(backup.RemoveFinalizer); !goes && !isOutdated(err) {
 		err = errors.Join(err, r.report(ctx, &b, view, step, err))
@@ -69,7 +69,7 @@ func (r *EtcdBackup) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 const lookAgain = 100 * time.Millisecond
 
 // result is when to look again.
-func (r *EtcdBackup) result(view backup.View, step backup.Step, err error) (ctrl.Result, error) {
+func (r *EtcdBackupReconciler) result(view backup.View, step backup.Step, err error) (ctrl.Result, error) {
 	about := backup.KindOf(step)
 	switch {
 	case isOutdated(err):
@@ -86,7 +86,7 @@ func (r *EtcdBackup) result(view backup.View, step backup.Step, err error) (ctrl
 	return ctrl.Result{}, nil
 }
 
-func (r *EtcdBackup) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backup.Seen, error) {
+func (r *EtcdBackupReconciler) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backup.Seen, error) {
 	seen := backup.Seen{Backup: b, Now: r.now()}
 	if err := r.cluster(ctx, b, &seen); err != nil {
 		return seen, err
@@ -114,7 +114,7 @@ func (r *EtcdBackup) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backu
 }
 
 // cluster reads the cluster that a backup is of, and its other backups if this one is to be made.
-func (r *EtcdBackup) cluster(ctx context.Context, b *v1alpha1.EtcdBackup, seen *backup.Seen) error {
+func (r *EtcdBackupReconciler) cluster(ctx context.Context, b *v1alpha1.EtcdBackup, seen *backup.Seen) error {
 	name := backup.ClusterName(b)
 	if name == "" {
 		return nil
@@ -143,7 +143,7 @@ func (r *EtcdBackup) cluster(ctx context.Context, b *v1alpha1.EtcdBackup, seen *
 }
 
 // volume reads the volume of a member that is backed up, and whether that runs, from the API server.
-func (r *EtcdBackup) volume(ctx context.Context, b *v1alpha1.EtcdBackup, seen *backup.Seen) error {
+func (r *EtcdBackupReconciler) volume(ctx context.Context, b *v1alpha1.EtcdBackup, seen *backup.Seen) error {
 	if b.Spec.Volume == "" {
 		return nil
 	}
@@ -168,11 +168,11 @@ func (r *EtcdBackup) volume(ctx context.Context, b *v1alpha1.EtcdBackup, seen *b
 }
 
 // listen reads what a Job says. That it cannot be read is a fact.
-func (r *EtcdBackup) listen(ctx context.Context, job *batchv1.Job) backup.Said {
+func (r *EtcdBackupReconciler) listen(ctx context.Context, job *batchv1.Job) backup.JobOutput {
 	o, err := r.tasks.look(ctx, job)
-	said := backup.Said{Lines: o.Lines, Ended: o.Ended, EndedAt: o.EndedAt, Trouble: o.Trouble}
-	if o.Progress != (task.Progress{}) {
-		said.Lines = append([]task.Line{{Progress: &o.Progress}}, said.Lines...)
+	said := backup.JobOutput{Lines: o.Lines, Ended: o.Ended, EndedAt: o.EndedAt, Trouble: o.Trouble}
+	if o.Progress != (jobspec.Progress{}) {
+		said.Lines = append([]jobspec.Line{{Progress: &o.Progress}}, said.Lines...)
 	}
 	if err != nil {
 		said.Unread = err.Error()
@@ -180,7 +180,7 @@ func (r *EtcdBackup) listen(ctx context.Context, job *batchv1.Job) backup.Said {
 	return said
 }
 
-func (r *EtcdBackup) find(ctx context.Context, namespace, name string, object client.Object) (bool, error) {
+func (r *EtcdBackupReconciler) find(ctx context.Context, namespace, name string, object client.Object) (bool, error) {
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)
 	if apierrors.IsNotFound(err) {
 		return false, nil
@@ -189,7 +189,7 @@ func (r *EtcdBackup) find(ctx context.Context, namespace, name string, object cl
 }
 
 // act carries out a step. Record is part of the report.
-func (r *EtcdBackup) act(ctx context.Context, seen backup.Seen, view backup.View, step backup.Step) error {
+func (r *EtcdBackupReconciler) act(ctx context.Context, seen backup.Seen, view backup.View, step backup.Step) error {
 	b := seen.Backup
 	switch s := step.(type) {
 	case backup.CreateJob:
@@ -197,7 +197,7 @@ func (r *EtcdBackup) act(ctx context.Context, seen backup.Seen, view backup.View
 		if why != "" {
 			return fmt.Errorf("create Job %s: %s", s.Name, why)
 		}
-		job, err := backup.Maker{Image: image, Images: r.images, Limits: r.limits, Version: r.version}.Job(seen, view, s)
+		job, err := backup.JobBuilder{Image: image, Images: r.images, Limits: r.limits, Version: r.version}.Job(seen, view, s)
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (r *EtcdBackup) act(ctx context.Context, seen backup.Seen, view backup.View
 	return nil
 }
 
-func (r *EtcdBackup) report(ctx context.Context, b *v1alpha1.EtcdBackup, view backup.View, step backup.Step, failed error) error {
+func (r *EtcdBackupReconciler) report(ctx context.Context, b *v1alpha1.EtcdBackup, view backup.View, step backup.Step, failed error) error {
 	before := b.Status
 	after := backup.Report(view, b.Generation, b.Annotations[v1alpha1.AnnotationReason], step, failed)
 	if !equality.Semantic.DeepEqual(before, after) {
@@ -234,14 +234,14 @@ func (r *EtcdBackup) report(ctx context.Context, b *v1alpha1.EtcdBackup, view ba
 	return nil
 }
 
-func (r *EtcdBackup) tell(b *v1alpha1.EtcdBackup, all []backup.Event) {
+func (r *EtcdBackupReconciler) tell(b *v1alpha1.EtcdBackup, all []backup.Event) {
 	for _, event := range all {
 		r.events.Eventf(b, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
 	}
 }
 
 // SetupWithManager watches EtcdBackups, their Jobs, and what they wait for.
-func (r *EtcdBackup) SetupWithManager(manager ctrl.Manager) error {
+func (r *EtcdBackupReconciler) SetupWithManager(manager ctrl.Manager) error {
 	owners, done := ownersWhenDone(r.client, "EtcdBackup")
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdBackup{}).Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, owners, done).
@@ -251,7 +251,7 @@ func (r *EtcdBackup) SetupWithManager(manager ctrl.Manager) error {
 }
 
 // waiting finds the backups that may wait for a store or a cluster: those that have something left to do.
-func (r *EtcdBackup) waiting() handler.EventHandler {
+func (r *EtcdBackupReconciler) waiting() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		var all v1alpha1.EtcdBackupList
 		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {

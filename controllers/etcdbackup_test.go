@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // TestBackupIsWrittenVerifiedAndDeleted: by three Jobs, with what they are to know, and with the rights of the generated roles.
@@ -42,11 +42,11 @@ func TestBackupIsWrittenVerifiedAndDeleted(t *testing.T) {
 	if err := server.Get(t.Context(), client.ObjectKeyFromObject(b.backup), b.backup); !apierrors.IsNotFound(err) {
 		t.Errorf("the object is still there: %v", err)
 	}
-	var verbs []task.Verb
+	var verbs []jobspec.Verb
 	for _, order := range b.orders {
 		verbs = append(verbs, order.Verb)
 	}
-	if want := []task.Verb{task.Backup, task.Unpack, task.Verify, task.Delete}; !slices.Equal(verbs, want) {
+	if want := []jobspec.Verb{jobspec.Backup, jobspec.Unpack, jobspec.Verify, jobspec.Delete}; !slices.Equal(verbs, want) {
 		t.Fatalf("orders %v, want %v", verbs, want)
 	}
 	written, trial, deleted := b.orders[0].Backup, b.orders[1].Trial, b.orders[3].Delete

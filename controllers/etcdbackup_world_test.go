@@ -23,7 +23,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/controllers"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // A backups is a namespace with a store, a cluster and one EtcdBackup, in which a reconciler is called by hand and the test
@@ -33,9 +33,9 @@ type backups struct {
 	namespace string
 	backup    *v1alpha1.EtcdBackup
 	cluster   *v1alpha1.EtcdCluster
-	orders    []task.Order // of all Jobs that were seen
-	jobs      []string     // their names
-	most      int          // Jobs that were there at a time
+	orders    []jobspec.Order // of all Jobs that were seen
+	jobs      []string        // their names
+	most      int             // Jobs that were there at a time
 }
 
 func newBackups(t *testing.T, namespace string, policy v1alpha1.BackupDeletionPolicy) *backups {
@@ -80,19 +80,19 @@ func (b *backups) write(object client.Object) {
 }
 
 // reconciler is an operator whose writes go through that.
-func (b *backups) reconciler(through interceptor.Funcs) *controllers.EtcdBackup {
+func (b *backups) reconciler(through interceptor.Funcs) *controllers.EtcdBackupReconciler {
 	return controllers.NewBackupReconciler(interceptor.NewClient(live, through), events.NewFakeRecorder(1000), time.Now, b.said)
 }
 
 // said is what the containers of Jobs print.
 func (b *backups) said(container string) string {
-	line := map[string]task.Line{
-		"backup": {Done: &task.Done{Source: "a-1", Backup: &task.Facts{
+	line := map[string]jobspec.Line{
+		"backup": {Done: &jobspec.Done{Source: "a-1", Backup: &jobspec.Facts{
 			Cluster: "a", ClusterUID: string(b.cluster.UID), ClusterID: "c1", Revision: 7, Keys: ptr.To[int64](3),
 			Database: 20 << 20, Stored: 4 << 20, EtcdVersion: "3.6.16", StartedAt: time.Now(), FinishedAt: time.Now(), ManifestSHA256: "m1",
 		}}},
-		"verify": {Done: &task.Done{Trial: &task.Trial{Revision: 7, Keys: 3, Database: 20 << 20, Took: time.Second}}},
-		"delete": {Done: &task.Done{}},
+		"verify": {Done: &jobspec.Done{Trial: &jobspec.Trial{Revision: 7, Keys: 3, Database: 20 << 20, Took: time.Second}}},
+		"delete": {Done: &jobspec.Done{}},
 	}[container]
 	text, err := json.Marshal(line)
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *backups) run(job *batchv1.Job) {
 	b.t.Helper()
 	for _, c := range slices.Concat(job.Spec.Template.Spec.InitContainers, job.Spec.Template.Spec.Containers) {
 		if len(c.Args) == 2 && c.Args[0] == "task" {
-			order, err := task.ParseOrder(c.Args[1])
+			order, err := jobspec.ParseOrder(c.Args[1])
 			if err != nil {
 				b.t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func (b *backups) run(job *batchv1.Job) {
 }
 
 // settle calls the reconciler until it does nothing more, and says how often.
-func (b *backups) settle(r *controllers.EtcdBackup) error {
+func (b *backups) settle(r *controllers.EtcdBackupReconciler) error {
 	for range 100 {
 		result, err := r.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b.backup)})
 		if err != nil {

@@ -25,18 +25,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/archive"
-	"github.com/etcd-operator/etcd-operator/internal/backupstore"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackupstores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackupstores/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackupstores/finalizers,verbs=update
 
-// EtcdBackupStore reconciles EtcdBackupStores.
-type EtcdBackupStore struct {
+// EtcdBackupStoreReconciler reconciles EtcdBackupStores.
+type EtcdBackupStoreReconciler struct {
 	client  client.Client
 	tasks   *tasks
 	image   *ownImage
@@ -47,7 +47,7 @@ type EtcdBackupStore struct {
 }
 
 // Reconcile looks at one store and takes one step.
-func (r *EtcdBackupStore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *EtcdBackupStoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var store v1alpha1.EtcdBackupStore
 	if err := r.tasks.live.Get(ctx, request.NamespacedName, &store); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -59,8 +59,8 @@ func (r *EtcdBackupStore) Reconcile(ctx context.Context, request ctrl.Request) (
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	step, because := backupstore.Next(view)
-	log.FromContext(ctx).V(1).Info("planned "+step.String(), "because", because)
+	step, rule := stores.Next(view)
+	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
 	if err := r.act(ctx, &store, image, step); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -68,8 +68,8 @@ func (r *EtcdBackupStore) Reconcile(ctx context.Context, request ctrl.Request) (
 }
 
 // result is when to look again.
-func (r *EtcdBackupStore) result(view backupstore.View, step backupstore.Step) ctrl.Result {
-	wait, waits := step.(backupstore.Wait)
+func (r *EtcdBackupStoreReconciler) result(view stores.View, step stores.Step) ctrl.Result {
+	wait, waits := step.(stores.Wait)
 	switch {
 	case !waits:
 		return ctrl.Result{RequeueAfter: time.Millisecond} // what was written decides what is next
@@ -81,8 +81,8 @@ func (r *EtcdBackupStore) result(view backupstore.View, step backupstore.Step) c
 	return ctrl.Result{}
 }
 
-func (r *EtcdBackupStore) observe(ctx context.Context, store v1alpha1.EtcdBackupStore) (jobs.Image, backupstore.View, error) {
-	view := backupstore.View{Store: store, Now: r.now(), Memory: r.recall(&store)}
+func (r *EtcdBackupStoreReconciler) observe(ctx context.Context, store v1alpha1.EtcdBackupStore) (jobs.Image, stores.View, error) {
+	view := stores.View{Store: store, Now: r.now(), Memory: r.recall(&store)}
 	var image jobs.Image
 	image, view.NoImage = r.image.get(ctx)
 	var err error
@@ -105,14 +105,14 @@ func (r *EtcdBackupStore) observe(ctx context.Context, store v1alpha1.EtcdBackup
 }
 
 // job is the Job that looks at the store, and what it said.
-func (r *EtcdBackupStore) job(ctx context.Context, store *v1alpha1.EtcdBackupStore) (backupstore.Job, error) {
-	job, err := r.tasks.find(ctx, store.Namespace, backupstore.JobName(store))
+func (r *EtcdBackupStoreReconciler) job(ctx context.Context, store *v1alpha1.EtcdBackupStore) (stores.Job, error) {
+	job, err := r.tasks.find(ctx, store.Namespace, stores.JobName(store))
 	if err != nil || job == nil {
-		return backupstore.Job{}, err
+		return stores.Job{}, err
 	}
-	seen := backupstore.Job{
+	seen := stores.Job{
 		Exists: true, UID: string(job.UID), Deleting: !job.DeletionTimestamp.IsZero(), Foreign: !metav1.IsControlledBy(job, store),
-		Created: job.CreationTimestamp.Time, Asked: backupstore.ParseAsked(job.Annotations[v1alpha1.AnnotationAsked]),
+		Created: job.CreationTimestamp.Time, Asked: stores.ParseAsked(job.Annotations[v1alpha1.AnnotationAsked]),
 	}
 	if seen.Foreign || seen.Deleting {
 		return seen, nil
@@ -123,24 +123,24 @@ func (r *EtcdBackupStore) job(ctx context.Context, store *v1alpha1.EtcdBackupSto
 }
 
 // act carries out a step. What goes into the status is part of the report.
-func (r *EtcdBackupStore) act(ctx context.Context, store *v1alpha1.EtcdBackupStore, image jobs.Image, step backupstore.Step) error {
+func (r *EtcdBackupStoreReconciler) act(ctx context.Context, store *v1alpha1.EtcdBackupStore, image jobs.Image, step stores.Step) error {
 	switch s := step.(type) {
-	case backupstore.CreateJob:
-		order := task.Order{
-			Verb: task.Check, Operator: r.version, Store: jobs.Store(store.Spec, time.Time{}),
-			Check: &task.CheckOrder{Write: s.Asked.Try, Sweep: s.Asked.Try, Memory: s.Memory, First: s.First},
+	case stores.CreateJob:
+		order := jobspec.Order{
+			Verb: jobspec.Check, Operator: r.version, Store: jobs.Store(store.Spec, time.Time{}),
+			Check: &jobspec.CheckOrder{Write: s.Asked.Try, Sweep: s.Asked.Try, Memory: s.Memory, First: s.First},
 		}
-		job := jobs.Check(store, backupstore.JobName(store), order, image)
+		job := jobs.Check(store, stores.JobName(store), order, image)
 		metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1alpha1.AnnotationAsked, s.Asked.Encode())
 		return r.tasks.create(ctx, job)
-	case backupstore.DeleteJob:
-		return r.tasks.remove(ctx, store.Namespace, backupstore.JobName(store), s.UID)
-	case backupstore.Record:
+	case stores.DeleteJob:
+		return r.tasks.remove(ctx, store.Namespace, stores.JobName(store), s.UID)
+	case stores.Record:
 		if s.Memory != nil {
 			r.memory.Store(client.ObjectKeyFromObject(store), remembered{store.UID, store.Generation, s.Memory})
 		}
 		return r.apply(ctx, s)
-	case backupstore.Wait:
+	case stores.Wait:
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ type remembered struct {
 }
 
 // recall is the memory of a store, if it is about the place that the spec names.
-func (r *EtcdBackupStore) recall(store *v1alpha1.EtcdBackupStore) archive.Memory {
+func (r *EtcdBackupStoreReconciler) recall(store *v1alpha1.EtcdBackupStore) archive.Memory {
 	if value, has := r.memory.Load(client.ObjectKeyFromObject(store)); has {
 		if m, is := value.(remembered); is && m.store == store.UID && m.generation == store.Generation {
 			return m.memory
@@ -164,7 +164,7 @@ func (r *EtcdBackupStore) recall(store *v1alpha1.EtcdBackupStore) archive.Memory
 }
 
 // apply makes the EtcdBackups of a store what lies in it.
-func (r *EtcdBackupStore) apply(ctx context.Context, s backupstore.Record) error {
+func (r *EtcdBackupStoreReconciler) apply(ctx context.Context, s stores.Record) error {
 	for i := range s.Create {
 		// If something else has taken the name since, the next look chooses another one.
 		if err := r.client.Create(ctx, &s.Create[i], client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
@@ -185,7 +185,7 @@ func (r *EtcdBackupStore) apply(ctx context.Context, s backupstore.Record) error
 }
 
 // report writes the status if it has changed, and tells of a store that became usable, or is no longer.
-func (r *EtcdBackupStore) report(ctx context.Context, store *v1alpha1.EtcdBackupStore, step backupstore.Step) error {
+func (r *EtcdBackupStoreReconciler) report(ctx context.Context, store *v1alpha1.EtcdBackupStore, step stores.Step) error {
 	status, has := statusOf(step)
 	if !has || equality.Semantic.DeepEqual(store.Status, status) {
 		return nil
@@ -203,24 +203,24 @@ func (r *EtcdBackupStore) report(ctx context.Context, store *v1alpha1.EtcdBackup
 	if after.Status == metav1.ConditionFalse {
 		kind = corev1.EventTypeWarning
 	}
-	r.events.Eventf(store, nil, kind, after.Reason, "Check", "%s", backupstore.Note(after.Message))
+	r.events.Eventf(store, nil, kind, after.Reason, "Check", "%s", stores.Note(after.Message))
 	return nil
 }
 
 // statusOf is the status that a step wants, if it wants one.
-func statusOf(step backupstore.Step) (v1alpha1.EtcdBackupStoreStatus, bool) {
+func statusOf(step stores.Step) (v1alpha1.EtcdBackupStoreStatus, bool) {
 	switch s := step.(type) {
-	case backupstore.Record:
+	case stores.Record:
 		return s.Status, true
-	case backupstore.Wait:
+	case stores.Wait:
 		return s.Status, true
-	case backupstore.CreateJob, backupstore.DeleteJob:
+	case stores.CreateJob, stores.DeleteJob:
 	}
 	return v1alpha1.EtcdBackupStoreStatus{}, false
 }
 
 // SetupWithManager watches EtcdBackupStores, the Jobs that look at them, and the backups in them.
-func (r *EtcdBackupStore) SetupWithManager(manager ctrl.Manager) error {
+func (r *EtcdBackupStoreReconciler) SetupWithManager(manager ctrl.Manager) error {
 	owners, done := ownersWhenDone(r.client, "EtcdBackupStore")
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdBackupStore{}).Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, owners, done).

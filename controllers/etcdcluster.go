@@ -16,34 +16,34 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/dial"
-	"github.com/etcd-operator/etcd-operator/internal/judge"
-	"github.com/etcd-operator/etcd-operator/internal/observe"
-	"github.com/etcd-operator/etcd-operator/internal/plan"
-	"github.com/etcd-operator/etcd-operator/internal/report"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/connect"
 )
 
-// EtcdCluster reconciles EtcdClusters.
-type EtcdCluster struct {
+// EtcdClusterReconciler reconciles EtcdClusters.
+type EtcdClusterReconciler struct {
 	Client   client.Client
 	Observer *observe.Observer
 	Actor    *act.Actor
-	Dialer   *dial.Dialer
+	Dialer   *connect.Dialer
 	Events   events.EventRecorder
 
 	// Installation is the Lease that all its replicas share, with its namespace; empty without
 	// one. Another one may watch the same clusters: of two, one looks after each cluster.
 	Installation string
 
-	memories memories
+	memories clusterCaches
 	secrets  *secretMemory
 }
 
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.
-func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	ec := &v1alpha1.EtcdCluster{}
 	if err := r.Client.Get(ctx, request.NamespacedName, ec); err != nil {
 		if client.IgnoreNotFound(err) == nil {
@@ -53,31 +53,33 @@ func (r *EtcdCluster) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 		}
 		return ctrl.Result{}, fmt.Errorf("get EtcdCluster: %w", err)
 	}
-	if ours, err := r.takeCharge(ctx, ec); !ours || err != nil {
-		return aside(err)
+	if ours, err := r.claimOwnership(ctx, ec); !ours || err != nil {
+		return requeueNotOwner(err)
 	}
-	r.secrets.look(ec, append(trust.Names(ec), ec.RootSecret())...)
+	r.secrets.look(ec, append(certs.Names(ec), ec.RootSecret())...)
 	seen, err := r.Observer.Cluster(ctx, ec)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	remembered := r.memories.of(request.NamespacedName)
-	view := judge.View(seen, remembered)
-	step, because := plan.Next(view)
-	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "because", because)
-	ending := remembered.Note(view, step, endingOf(step, r.Actor.Do(ctx, ec, view, step, seen.AskedAt)), r.Actor.Now())
+	view := facts.View(seen, remembered)
+	step, rule := plan.Next(view)
+	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "rule", rule)
+	ending := remembered.Note(view, step, classifyError(step, r.Actor.Do(ctx, ec, view, step, seen.AskedAt)), r.Actor.Now())
 	if ending.NotReady || errors.Is(ending.Err, act.ErrStale) {
 		log.FromContext(ctx).V(1).Info("put off", "because", ending.Err.Error())
 	}
 	if step, ending = waited(step, ending); !ending.Outdated {
-		ending = endingOf(step, errors.Join(ending.Err, r.report(ctx, ec, view, step, ending.Err)))
+		ending = classifyError(step, errors.Join(ending.Err, r.report(ctx, ec, view, step, ending.Err)))
 	}
 	r.secrets.rest(ec, ending.Err == nil && step == plan.Step(plan.Done{}))
 	return result(step, ending, remembered.Row(step, ending, r.Actor.Now()))
 }
 
 // report writes the status if it has changed, and says what happened in events.
-func (r *EtcdCluster) report(ctx context.Context, ec *v1alpha1.EtcdCluster, view cluster.View, step plan.Step, failed error) error {
+func (r *EtcdClusterReconciler) report(
+	ctx context.Context, ec *v1alpha1.EtcdCluster, view cluster.View, step plan.Step, failed error,
+) error {
 	switch {
 	case view.Newer != "":
 		r.tell(ctx, ec, report.NewerStatus(view))

@@ -21,22 +21,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/inplace"
-	"github.com/etcd-operator/etcd-operator/internal/judge"
-	"github.com/etcd-operator/etcd-operator/internal/limits"
+	"github.com/etcd-operator/etcd-operator/internal/restore/inplace"
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores/status,verbs=update
 
-// EtcdRestore reconciles EtcdRestores. Of an EtcdCluster it writes what is to be restored, once it is confirmed, and nothing else.
-type EtcdRestore struct {
+// EtcdRestoreReconciler reconciles EtcdRestores. Of an EtcdCluster it writes what is to be restored, once it is confirmed, and nothing
+// else.
+type EtcdRestoreReconciler struct {
 	client client.Client
 	tasks  *tasks
-	asked  respondents
+	asked  memberFinder
 	events events.EventRecorder
 	now    func() time.Time
 
@@ -46,7 +47,7 @@ type EtcdRestore struct {
 }
 
 // Reconcile looks at one restore and takes one step.
-func (r *EtcdRestore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *EtcdRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var er v1alpha1.EtcdRestore
 	if err := r.tasks.live.Get(ctx, request.NamespacedName, &er); err != nil {
 		return ctrl.Result{}, wrapped("get EtcdRestore", client.IgnoreNotFound(err))
@@ -58,8 +59,8 @@ func (r *EtcdRestore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	if c := view.Cluster; c != nil && c.Status.Operator != r.installation {
 		return ctrl.Result{RequeueAfter: spread(leaseDuration)}, nil // another installation looks after it, or none does yet
 	}
-	step, because := inplace.Next(view)
-	log.FromContext(ctx).V(1).Info("planned "+step.String(), "because", because)
+	step, rule := inplace.Next(view)
+	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
 	result, err := r.act(ctx, view, step)
 	if isOutdated(err) {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
@@ -67,7 +68,7 @@ func (r *EtcdRestore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 	return result, err
 }
 
-func (r *EtcdRestore) observe(ctx context.Context, er *v1alpha1.EtcdRestore) (inplace.View, error) {
+func (r *EtcdRestoreReconciler) observe(ctx context.Context, er *v1alpha1.EtcdRestore) (inplace.View, error) {
 	view := inplace.View{Restore: er, Now: r.now()}
 	var backups v1alpha1.EtcdBackupList
 	var others v1alpha1.EtcdRestoreList
@@ -91,7 +92,7 @@ func (r *EtcdRestore) observe(ctx context.Context, er *v1alpha1.EtcdRestore) (in
 
 // revision asks etcd which revision it has, by a read that needs a quorum: what the status of the cluster says may be minutes old. That
 // none answers is a fact.
-func (r *EtcdRestore) revision(ctx context.Context, view *inplace.View) {
+func (r *EtcdRestoreReconciler) revision(ctx context.Context, view *inplace.View) {
 	member, revision, err := firstToAnswer(ctx, r.asked, view.Cluster, etcd.Client.Revision)
 	switch {
 	case err != nil:
@@ -115,7 +116,7 @@ func shortened(text string) string {
 }
 
 // cluster reads from the API server what the plan of a restore is made of.
-func (r *EtcdRestore) cluster(ctx context.Context, view *inplace.View) error {
+func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *inplace.View) error {
 	var c v1alpha1.EtcdCluster
 	err := r.tasks.live.Get(ctx, client.ObjectKey{Namespace: view.Restore.Namespace, Name: view.Restore.Spec.Cluster}, &c)
 	if apierrors.IsNotFound(err) {
@@ -124,7 +125,7 @@ func (r *EtcdRestore) cluster(ctx context.Context, view *inplace.View) error {
 	if err != nil {
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}
-	view.Cluster, view.Paused, view.Forbidden = &c, judge.Paused(&c), r.limits.Forbidden(&c)
+	view.Cluster, view.Paused, view.Forbidden = &c, facts.Paused(&c), r.limits.Forbidden(&c)
 	if !inplace.MayBegin(view.Restore) {
 		return nil
 	}
@@ -138,7 +139,7 @@ func (r *EtcdRestore) cluster(ctx context.Context, view *inplace.View) error {
 			continue
 		}
 		view.Volumes = append(view.Volumes, inplace.Volume{
-			Name: claim.Name, Quarantined: claim.Labels[v1alpha1.LabelQuarantined] != "", Foreign: build.Foreign(&c, claim) != "",
+			Name: claim.Name, Quarantined: claim.Labels[v1alpha1.LabelQuarantined] != "", Foreign: specs.Foreign(&c, claim) != "",
 		})
 	}
 	slices.SortFunc(view.Volumes, func(a, b inplace.Volume) int {
@@ -147,7 +148,7 @@ func (r *EtcdRestore) cluster(ctx context.Context, view *inplace.View) error {
 	return nil
 }
 
-func (r *EtcdRestore) store(ctx context.Context, view *inplace.View) error {
+func (r *EtcdRestoreReconciler) store(ctx context.Context, view *inplace.View) error {
 	name := view.Restore.Spec.Store
 	if name == "" {
 		return nil
@@ -161,7 +162,7 @@ func (r *EtcdRestore) store(ctx context.Context, view *inplace.View) error {
 	return wrapped("get EtcdBackupStore", err)
 }
 
-func (r *EtcdRestore) act(ctx context.Context, view inplace.View, step inplace.Step) (ctrl.Result, error) {
+func (r *EtcdRestoreReconciler) act(ctx context.Context, view inplace.View, step inplace.Step) (ctrl.Result, error) {
 	again := ctrl.Result{RequeueAfter: time.Millisecond}
 	switch s := step.(type) {
 	case inplace.Record:
@@ -190,7 +191,7 @@ func (r *EtcdRestore) act(ctx context.Context, view inplace.View, step inplace.S
 }
 
 // backUp creates the safety backup. It stays when the restore is deleted: it may be all that is left of the data.
-func (r *EtcdRestore) backUp(ctx context.Context, view inplace.View, s inplace.BackUp) (ctrl.Result, error) {
+func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view inplace.View, s inplace.BackUp) (ctrl.Result, error) {
 	if err := r.tasks.leading(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -211,7 +212,7 @@ func (r *EtcdRestore) backUp(ctx context.Context, view inplace.View, s inplace.B
 }
 
 // rescue creates backups of the volumes of old members. They stay, as a safety backup does.
-func (r *EtcdRestore) rescue(ctx context.Context, view inplace.View, s inplace.Rescue) (ctrl.Result, error) {
+func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view inplace.View, s inplace.Rescue) (ctrl.Result, error) {
 	if err := r.tasks.leading(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -237,7 +238,7 @@ func (r *EtcdRestore) rescue(ctx context.Context, view inplace.View, s inplace.R
 
 // begin writes the plan into the status of the cluster. The API server refuses it if the cluster has changed since it was read, so
 // that of two restores one begins.
-func (r *EtcdRestore) begin(ctx context.Context, view inplace.View, s inplace.Begin) error {
+func (r *EtcdRestoreReconciler) begin(ctx context.Context, view inplace.View, s inplace.Begin) error {
 	if err := r.tasks.leading(ctx); err != nil {
 		return err
 	}
@@ -254,7 +255,7 @@ func (r *EtcdRestore) begin(ctx context.Context, view inplace.View, s inplace.Be
 	return nil
 }
 
-func (r *EtcdRestore) report(ctx context.Context, er *v1alpha1.EtcdRestore, status v1alpha1.EtcdRestoreStatus) error {
+func (r *EtcdRestoreReconciler) report(ctx context.Context, er *v1alpha1.EtcdRestore, status v1alpha1.EtcdRestoreStatus) error {
 	if equality.Semantic.DeepEqual(er.Status, status) {
 		return nil
 	}
@@ -262,12 +263,12 @@ func (r *EtcdRestore) report(ctx context.Context, er *v1alpha1.EtcdRestore, stat
 	return wrapped("write status", client.IgnoreNotFound(r.client.Status().Update(ctx, er, client.FieldOwner(v1alpha1.FieldOwner))))
 }
 
-func (r *EtcdRestore) tell(er *v1alpha1.EtcdRestore, event, what string) {
+func (r *EtcdRestoreReconciler) tell(er *v1alpha1.EtcdRestore, event, what string) {
 	r.events.Eventf(er, nil, corev1.EventTypeNormal, event, "Restore", "%s", what)
 }
 
 // SetupWithManager watches EtcdRestores, their clusters, and the backups that they restore or wait for.
-func (r *EtcdRestore) SetupWithManager(manager ctrl.Manager) error {
+func (r *EtcdRestoreReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdRestore{}).
 		Watches(&v1alpha1.EtcdCluster{}, r.concerned()).
 		Watches(&v1alpha1.EtcdBackup{}, r.concerned()).
@@ -276,7 +277,7 @@ func (r *EtcdRestore) SetupWithManager(manager ctrl.Manager) error {
 }
 
 // concerned finds the restores that have not ended and may wait for what has changed.
-func (r *EtcdRestore) concerned() handler.EventHandler {
+func (r *EtcdRestoreReconciler) concerned() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		var all v1alpha1.EtcdRestoreList
 		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {

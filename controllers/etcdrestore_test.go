@@ -21,7 +21,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/controllers"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
@@ -50,8 +50,8 @@ func newBackedUp(t *testing.T, namespace string) *backups {
 	b.create(b.cluster)
 	first := &v1alpha1.Bootstrap{Token: string(b.cluster.UID), Members: []string{"a-0", "a-1", "a-2"}}
 	for _, name := range first.Members {
-		b.create(build.Volume(b.cluster, name, first))
-		pod := build.Pod(b.cluster, name, build.Joining{})
+		b.create(specs.Volume(b.cluster, name, first))
+		pod := specs.Pod(b.cluster, name, specs.Joining{})
 		pod.Spec.Containers[0].Image = "x"
 		b.create(pod)
 	}
@@ -78,9 +78,9 @@ func newBackedUp(t *testing.T, namespace string) *backups {
 
 // An operator is the three reconcilers that a restore in place takes, whose writes go through one place.
 type operatorInPlace struct {
-	restores *controllers.EtcdRestore
-	volumes  *controllers.Restore
-	clusters *controllers.EtcdCluster
+	restores *controllers.EtcdRestoreReconciler
+	volumes  *controllers.VolumeRestoreReconciler
+	clusters *controllers.EtcdClusterReconciler
 }
 
 func (w *inPlace) operator(through interceptor.Funcs) operatorInPlace {

@@ -21,17 +21,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/imports"
-	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/initialdata"
 )
 
-// Imports writes, once, the keys of a ConfigMap or Secret that a new EtcdCluster begins with. Of the status of an EtcdCluster it
-// writes import and the condition Imported and nothing else.
-type Imports struct {
+// InitialDataReconciler writes, once, the keys of a ConfigMap or Secret that a new EtcdCluster begins with. Of the status of an
+// EtcdCluster it writes import and the condition Imported and nothing else.
+type InitialDataReconciler struct {
 	client client.Client
 	live   client.Reader
-	asked  respondents
+	asked  memberFinder
 	events events.EventRecorder
 	leads  func(context.Context) error // an error unless this operator holds the lease now; may be nil
 
@@ -44,7 +44,7 @@ type Imports struct {
 const sourceAgain = 15 * time.Second
 
 // SetupWithManager watches the EtcdClusters that are to begin with something.
-func (r *Imports) SetupWithManager(manager ctrl.Manager) error {
+func (r *InitialDataReconciler) SetupWithManager(manager ctrl.Manager) error {
 	begins := func(object client.Object) bool {
 		c, is := object.(*v1alpha1.EtcdCluster)
 		return is && !c.HasImported() && (c.WantsImport() || hasImportCondition(c))
@@ -61,15 +61,15 @@ func hasImportCondition(c *v1alpha1.EtcdCluster) bool {
 }
 
 // Reconcile looks at what one cluster begins with.
-func (r *Imports) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *InitialDataReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var c v1alpha1.EtcdCluster
 	if err := r.client.Get(ctx, request.NamespacedName, &c); err != nil {
 		return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
 	}
-	if c.Status.Operator != r.installation || judge.IsLeftAlone(&c) {
+	if c.Status.Operator != r.installation || facts.IsLeftAlone(&c) {
 		return ctrl.Result{}, nil
 	}
-	work := imports.Plan(imports.View{Cluster: &c, Paused: judge.Paused(&c)})
+	work := initialdata.Plan(initialdata.View{Cluster: &c, Paused: facts.Paused(&c)})
 	var err error
 	if work.Read {
 		if work, err = r.look(ctx, &c); err != nil {
@@ -81,40 +81,40 @@ func (r *Imports) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 
 // look plans with what the cluster begins with, and with the EtcdCluster as it is now: a cache may not show yet that everything is
 // imported, and a key that a client has deleted since would come back.
-func (r *Imports) look(ctx context.Context, c *v1alpha1.EtcdCluster) (imports.Work, error) {
+func (r *InitialDataReconciler) look(ctx context.Context, c *v1alpha1.EtcdCluster) (initialdata.Work, error) {
 	uid := c.UID
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil || c.UID != uid || !c.WantsImport() {
-		return imports.Work{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+		return initialdata.Work{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
 	}
 	source, err := r.source(ctx, c)
 	if err != nil {
-		return imports.Work{}, err
+		return initialdata.Work{}, err
 	}
-	return imports.Plan(imports.View{Cluster: c, Paused: judge.Paused(c), Source: source}), nil
+	return initialdata.Plan(initialdata.View{Cluster: c, Paused: facts.Paused(c), Source: source}), nil
 }
 
 // source reads the ConfigMap or Secret by its name.
-func (r *Imports) source(ctx context.Context, c *v1alpha1.EtcdCluster) (*imports.Source, error) {
+func (r *InitialDataReconciler) source(ctx context.Context, c *v1alpha1.EtcdCluster) (*initialdata.Source, error) {
 	from := c.Spec.Bootstrap.Import
-	var found *imports.Source
+	var found *initialdata.Source
 	var err error
 	if from.SecretRef != nil {
 		var secret corev1.Secret
 		err = r.live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.SecretRef.Name}, &secret)
-		found = imports.OfSecret(&secret)
+		found = initialdata.OfSecret(&secret)
 	} else {
 		var configMap corev1.ConfigMap
 		err = r.live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.ConfigMapRef.Name}, &configMap)
-		found = imports.OfConfigMap(&configMap)
+		found = initialdata.OfConfigMap(&configMap)
 	}
 	if apierrors.IsNotFound(err) {
-		return &imports.Source{}, nil
+		return &initialdata.Source{}, nil
 	}
-	return found, wrapped("get "+imports.Name(c), err)
+	return found, wrapped("get "+initialdata.Name(c), err)
 }
 
 // do carries the work out, and says what is true then.
-func (r *Imports) do(ctx context.Context, c *v1alpha1.EtcdCluster, work imports.Work) error {
+func (r *InitialDataReconciler) do(ctx context.Context, c *v1alpha1.EtcdCluster, work initialdata.Work) error {
 	switch {
 	case len(work.Write) > 0:
 		done, err := r.write(ctx, c, work.Write)
@@ -134,7 +134,7 @@ func (r *Imports) do(ctx context.Context, c *v1alpha1.EtcdCluster, work imports.
 
 // write puts the keys into etcd that it does not have. Each transaction is whole, and one that was made before puts nothing: an
 // operator that dies between two of them begins again.
-func (r *Imports) write(ctx context.Context, c *v1alpha1.EtcdCluster, keys []etcd.KeyValue) (v1alpha1.ImportStatus, error) {
+func (r *InitialDataReconciler) write(ctx context.Context, c *v1alpha1.EtcdCluster, keys []etcd.KeyValue) (v1alpha1.ImportStatus, error) {
 	var done v1alpha1.ImportStatus
 	if r.leads != nil {
 		if err := r.leads(ctx); err != nil {
@@ -148,7 +148,7 @@ func (r *Imports) write(ctx context.Context, c *v1alpha1.EtcdCluster, keys []etc
 	if err != nil {
 		return done, err
 	}
-	for batch := range slices.Values(imports.Batches(keys)) {
+	for batch := range slices.Values(initialdata.Batches(keys)) {
 		put := 0
 		_, err := within(ctx, func(ctx context.Context) (_ struct{}, err error) {
 			put, done.Revision, err = member.PutMissing(ctx, batch)
@@ -165,9 +165,9 @@ func (r *Imports) write(ctx context.Context, c *v1alpha1.EtcdCluster, keys []etc
 }
 
 // finish writes down that everything is imported.
-func (r *Imports) finish(ctx context.Context, c *v1alpha1.EtcdCluster, done v1alpha1.ImportStatus) error {
-	condition := imports.Done(c, done.Keys, done.Kept)
-	log.FromContext(ctx).Info("imported keys", "from", imports.Name(c), "keys", done.Keys, "kept", done.Kept, "revision", done.Revision)
+func (r *InitialDataReconciler) finish(ctx context.Context, c *v1alpha1.EtcdCluster, done v1alpha1.ImportStatus) error {
+	condition := initialdata.Done(c, done.Keys, done.Kept)
+	log.FromContext(ctx).Info("imported keys", "from", initialdata.Name(c), "keys", done.Keys, "kept", done.Kept, "revision", done.Revision)
 	err := r.report(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
 		s.Import = &done
 		condition.ObservedGeneration = c.Generation
@@ -180,15 +180,15 @@ func (r *Imports) finish(ctx context.Context, c *v1alpha1.EtcdCluster, done v1al
 }
 
 // fail says what went wrong, unless only something has changed meanwhile.
-func (r *Imports) fail(ctx context.Context, c *v1alpha1.EtcdCluster, err error) error {
+func (r *InitialDataReconciler) fail(ctx context.Context, c *v1alpha1.EtcdCluster, err error) error {
 	if isOutdated(err) {
 		return nil
 	}
-	return r.say(ctx, c, imports.Failed(err))
+	return r.say(ctx, c, initialdata.Failed(err))
 }
 
 // say writes the condition, and tells of it in an event if there is another reason for it than before that a person should know.
-func (r *Imports) say(ctx context.Context, c *v1alpha1.EtcdCluster, condition metav1.Condition) error {
+func (r *InitialDataReconciler) say(ctx context.Context, c *v1alpha1.EtcdCluster, condition metav1.Condition) error {
 	condition.Message = cut(condition.Message, 1024)
 	before := ""
 	if was := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionImported); was != nil {
@@ -205,7 +205,7 @@ func (r *Imports) say(ctx context.Context, c *v1alpha1.EtcdCluster, condition me
 }
 
 // report changes the status, as it is now where somebody else was faster: what was imported must not be forgotten for that.
-func (r *Imports) report(ctx context.Context, c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterStatus)) error {
+func (r *InitialDataReconciler) report(ctx context.Context, c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterStatus)) error {
 	uid, key := c.UID, client.ObjectKeyFromObject(c)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		before := c.Status.DeepCopy()
@@ -225,7 +225,7 @@ func (r *Imports) report(ctx context.Context, c *v1alpha1.EtcdCluster, change fu
 }
 
 // result is when to look again.
-func (r *Imports) result(work imports.Work, err error) (ctrl.Result, error) {
+func (r *InitialDataReconciler) result(work initialdata.Work, err error) (ctrl.Result, error) {
 	switch {
 	case isOutdated(err):
 		return ctrl.Result{RequeueAfter: lookAgain}, nil

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/report"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
 // A holding is what is known of the Lease that a status names.
@@ -51,17 +51,17 @@ func holdingOf(lease *coordinationv1.Lease, err error, now time.Time) (holding, 
 	return held, nil
 }
 
-func (r *EtcdCluster) holding(ctx context.Context, named string) (holding, error) {
+func (r *EtcdClusterReconciler) holding(ctx context.Context, named string) (holding, error) {
 	var lease coordinationv1.Lease
 	namespace, name, _ := strings.Cut(named, "/")
 	err := r.Actor.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &lease)
 	return holdingOf(&lease, err, r.Actor.Now())
 }
 
-// takeCharge says whether this installation looks after the cluster. It takes over
+// claimOwnership says whether this installation looks after the cluster. It takes over
 // from one that has ended by writing that down before it changes anything else: of
 // two that do so at once, the API server refuses one.
-func (r *EtcdCluster) takeCharge(ctx context.Context, ec *v1alpha1.EtcdCluster) (bool, error) {
+func (r *EtcdClusterReconciler) claimOwnership(ctx context.Context, ec *v1alpha1.EtcdCluster) (bool, error) {
 	named := ec.Status.Operator
 	if named == r.Installation {
 		return true, nil
@@ -88,7 +88,7 @@ func (r *EtcdCluster) takeCharge(ctx context.Context, ec *v1alpha1.EtcdCluster) 
 	}
 }
 
-func (r *EtcdCluster) takeOver(ctx context.Context, ec *v1alpha1.EtcdCluster) error {
+func (r *EtcdClusterReconciler) takeOver(ctx context.Context, ec *v1alpha1.EtcdCluster) error {
 	before := ec.Status.Operator
 	ec.Status.Operator = r.Installation
 	if err := r.Client.Status().Update(ctx, ec, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
@@ -101,14 +101,14 @@ func (r *EtcdCluster) takeOver(ctx context.Context, ec *v1alpha1.EtcdCluster) er
 }
 
 // tell says something once, for as long as nothing else is to be told of the cluster.
-func (r *EtcdCluster) tell(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
+func (r *EtcdClusterReconciler) tell(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
 	if r.memories.of(client.ObjectKeyFromObject(ec)).Told(string(ec.UID) + event.Note) {
 		r.say(ctx, ec, event)
 	}
 }
 
 // say says something that no status holds: in an event, and in the log.
-func (r *EtcdCluster) say(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
+func (r *EtcdClusterReconciler) say(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
 	log.FromContext(ctx).Info(event.Note)
 	r.Events.Eventf(ec, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
 }

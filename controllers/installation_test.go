@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/act"
-	"github.com/etcd-operator/etcd-operator/internal/dial"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/memory"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/connect"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -97,12 +97,12 @@ func charge(t *testing.T, ours string, status v1alpha1.EtcdClusterStatus, other 
 	t.Helper()
 	written := false
 	server := beside(other, &written)
-	r := &EtcdCluster{
+	r := &EtcdClusterReconciler{
 		Client: server, Actor: &act.Actor{Live: server, Now: func() time.Time { return noon }},
-		Dialer: &dial.Dialer{Pool: etcd.NewPool()}, Events: events.NewFakeRecorder(1), Installation: ours,
+		Dialer: &connect.Dialer{Pool: etcd.NewPool()}, Events: events.NewFakeRecorder(1), Installation: ours,
 	}
 	ec := &v1alpha1.EtcdCluster{Status: status}
-	looksAfter, err := r.takeCharge(t.Context(), ec)
+	looksAfter, err := r.claimOwnership(t.Context(), ec)
 	switch {
 	case err != nil:
 		return err.Error()
@@ -160,7 +160,7 @@ func TestTakeCharge(t *testing.T) {
 
 // TestMemoriesAreApart: each cluster has its own, until it is gone.
 func TestMemoriesAreApart(t *testing.T) {
-	var known memories
+	var known clusterCaches
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
 	if !known.of(a).Told("1") || known.of(a).Told("1") || !known.of(b).Told("1") {
 		t.Error("one cluster has the memory of another, or none")
@@ -173,15 +173,15 @@ func TestMemoriesAreApart(t *testing.T) {
 // TestPauseOfAnInstallationThatIsPassive: it looks again about when the Lease of the
 // other one may have ended.
 func TestPauseOfAnInstallationThatIsPassive(t *testing.T) {
-	if got, err := aside(nil); err != nil || got.RequeueAfter < leaseDuration || got.RequeueAfter > 2*leaseDuration {
+	if got, err := requeueNotOwner(nil); err != nil || got.RequeueAfter < leaseDuration || got.RequeueAfter > 2*leaseDuration {
 		t.Errorf("%s, %v", got.RequeueAfter, err)
 	}
 	failed := errors.New("no route to host")
-	if got, err := aside(failed); !errors.Is(err, failed) || got.RequeueAfter != 0 {
+	if got, err := requeueNotOwner(failed); !errors.Is(err, failed) || got.RequeueAfter != 0 {
 		t.Errorf("%s, %v; want the error", got.RequeueAfter, err)
 	}
 	lost := apierrors.NewConflict(schema.GroupResource{Resource: "etcdclusters"}, "a", failed)
-	if got, err := aside(lost); err != nil || got.RequeueAfter != memory.Soon {
+	if got, err := requeueNotOwner(lost); err != nil || got.RequeueAfter != memory.Soon {
 		t.Errorf("%s, %v; want a look soon", got.RequeueAfter, err)
 	}
 }

@@ -32,7 +32,7 @@ type installed struct {
 	t          *testing.T
 	name       string
 	lease      *coordinationv1.Lease
-	reconciler *controllers.EtcdCluster
+	reconciler *controllers.EtcdClusterReconciler
 	events     *events.FakeRecorder
 	did        *counter // what it changed: what was refused changed nothing
 }

@@ -48,12 +48,12 @@ func (f *farewell) must(err error) {
 	}
 }
 
-func (f *farewell) operator(through interceptor.Funcs) *controllers.EtcdCluster {
+func (f *farewell) operator(through interceptor.Funcs) *controllers.EtcdClusterReconciler {
 	return controllers.NewReconciler(interceptor.NewClient(live, through), "", events.NewFakeRecorder(1000), time.Now)
 }
 
 // look calls the reconciler so often, while members and Jobs do what is theirs.
-func (f *farewell) look(r *controllers.EtcdCluster, times int) error {
+func (f *farewell) look(r *controllers.EtcdClusterReconciler, times int) error {
 	f.t.Helper()
 	for range times {
 		if _, err := r.Reconcile(f.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(f.c)}); err != nil {

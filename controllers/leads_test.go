@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/internal/access"
+	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
 // apiServer answers each read with one lease, or fails.
@@ -75,12 +75,12 @@ func TestALeaseThatCannotBeReadIsNotOurs(t *testing.T) {
 // TestPassesAskAgainWhoLeads: a pass over many users takes longer than a replica may rely on what it was told at the start.
 func TestPassesAskAgainWhoLeads(t *testing.T) {
 	clock, asked, holds := time.Unix(1_700_000_000, 0), 0, error(nil)
-	p := &pass{Users: &Users{now: func() time.Time { return clock }, leads: func(context.Context) error {
+	p := &userRun{UsersReconciler: &UsersReconciler{now: func() time.Time { return clock }, leads: func(context.Context) error {
 		asked++
 		return holds
 	}}}
 	for range 3 {
-		if err := p.take(t.Context(), &subject{}, access.Settle{}); err != nil {
+		if err := p.take(t.Context(), &subject{}, users.Settle{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestPassesAskAgainWhoLeads(t *testing.T) {
 		t.Errorf("asked %d times at one moment", asked)
 	}
 	clock, holds = clock.Add(leadsFor), errNotLeading
-	for _, step := range []access.Step{access.Settle{}, access.EnableAuth{}, access.DisableAuth{}, access.DeleteUser{}, access.LetGo{}} {
+	for _, step := range []users.Step{users.Settle{}, users.EnableAuth{}, users.DisableAuth{}, users.DeleteUser{}, users.LetGo{}} {
 		if err := p.take(t.Context(), &subject{}, step); !errors.Is(err, errNotLeading) { // else there is no member, object or client
 			t.Errorf("%s: got %v", step, err)
 		}

@@ -45,7 +45,7 @@ func newStandby(config *rest.Config, namespace string, now func() time.Time) (*s
 	if err != nil {
 		return nil, fmt.Errorf("make the watch of the lease: %w", err)
 	}
-	return &standby{lock: &eagerLock{Interface: lock, now: now}, leases: clients.Leases(namespace), lookAgain: rewatchPeriod}, nil
+	return &standby{lock: &fastTakeoverLock{Interface: lock, now: now}, leases: clients.Leases(namespace), lookAgain: rewatchPeriod}, nil
 }
 
 // leads asks the API server itself whether this replica holds the lease now: it may

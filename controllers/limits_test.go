@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 )
 
 // TestLimitsOfTheAdministrator: an EtcdCluster that asks for more is told, and gets nothing, also not what a restore makes. One that runs

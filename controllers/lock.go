@@ -20,7 +20,7 @@ import (
 // It never says less than the truth about others, nor that a renewal was made which is
 // older than renewPeriod. Whether an update is made is for the API server to say: it
 // names the version of the lease that was read last.
-type eagerLock struct {
+type fastTakeoverLock struct {
 	resourcelock.Interface
 	now func() time.Time
 
@@ -34,7 +34,7 @@ type eagerLock struct {
 // Get repeats what was read less than rereadPeriod ago, while another replica holds the
 // lease and the watch has told nothing since. A lease that is over is thereby known to be
 // so at once: its time counts from when a renewal was read.
-func (l *eagerLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+func (l *fastTakeoverLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	l.renewed = time.Time{}
 	now := l.now()
 	if heard := l.heard.Swap(false); !heard && l.record != nil && now.Sub(l.read) < rereadPeriod {
@@ -49,13 +49,13 @@ func (l *eagerLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 }
 
 // Create makes the lease, and holds it.
-func (l *eagerLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+func (l *fastTakeoverLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return l.write(record, func() error { return l.Interface.Create(ctx, record) })
 }
 
 // Update renews the lease, unless that was done less than renewPeriod ago and nothing
 // else was asked or written since.
-func (l *eagerLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+func (l *fastTakeoverLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == l.Identity() && !l.renewed.IsZero() && l.now().Sub(l.renewed) < renewPeriod {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (l *eagerLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 }
 
 // write counts a lease as held from before the request on.
-func (l *eagerLock) write(record resourcelock.LeaderElectionRecord, do func() error) error {
+func (l *fastTakeoverLock) write(record resourcelock.LeaderElectionRecord, do func() error) error {
 	before := l.now()
 	l.renewed, l.record = time.Time{}, nil
 	if err := do(); err != nil {
@@ -77,7 +77,7 @@ func (l *eagerLock) write(record resourcelock.LeaderElectionRecord, do func() er
 
 // A standby watches the lease until its replica leads.
 type standby struct {
-	lock      *eagerLock
+	lock      *fastTakeoverLock
 	leases    coordinationclient.LeaseInterface
 	elected   <-chan struct{}
 	lookAgain time.Duration // after a watch that ended

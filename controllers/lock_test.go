@@ -49,13 +49,13 @@ func (l *apiLock) Create(ctx context.Context, record resourcelock.LeaderElection
 type desk struct {
 	*testing.T
 	api   *apiLock
-	lock  *eagerLock
+	lock  *fastTakeoverLock
 	clock time.Time
 }
 
 func newDesk(t *testing.T, holder string) *desk {
 	d := &desk{T: t, api: &apiLock{record: resourcelock.LeaderElectionRecord{HolderIdentity: holder}}, clock: noon}
-	d.lock = &eagerLock{Interface: d.api, now: func() time.Time { return d.clock }}
+	d.lock = &fastTakeoverLock{Interface: d.api, now: func() time.Time { return d.clock }}
 	return d
 }
 
@@ -164,7 +164,7 @@ func TestNothingIsSkippedAfterDoubt(t *testing.T) {
 			_ = d.update("us")
 			d.api.err = nil
 		},
-		"never written": func(d *desk) { d.lock = &eagerLock{Interface: d.api, now: d.lock.now} },
+		"never written": func(d *desk) { d.lock = &fastTakeoverLock{Interface: d.api, now: d.lock.now} },
 	} {
 		t.Run(what, func(t *testing.T) {
 			d := newDesk(t, "")

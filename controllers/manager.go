@@ -25,12 +25,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/act"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/dial"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/limits"
-	"github.com/etcd-operator/etcd-operator/internal/observe"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/connect"
 )
 
 // The lease is renewed every renewPeriod, and lost when that fails for leaseDuration. A
@@ -57,7 +57,7 @@ type Options struct {
 	LeaseNamespace     string   // default: the Pod's own
 	Namespaces         []string // to watch; none means all
 	// Images are to be taken for versions of etcd where the user chooses none.
-	Images build.Images
+	Images specs.Images
 	// Limits are what EtcdClusters may ask for.
 	Limits limits.Limits
 	// StoreEndpoints are those that stores of backups may send tokens to, besides those of their providers.
@@ -187,7 +187,7 @@ func addController(
 		manager.GetLogger().Info(missing)
 	}
 	shared := sharedParts(manager, lock, chosen)
-	reconciler := &EtcdCluster{
+	reconciler := &EtcdClusterReconciler{
 		Client: shared.client,
 		Observer: &observe.Observer{
 			Cache: shared.client, Live: shared.live, Dialer: shared.dialer,
@@ -211,14 +211,14 @@ func addController(
 	if err := shared.addContent(manager, clock, chosen); err != nil {
 		return err
 	}
-	return addBackups(manager, config, shared.installation, shared.leads, clock.off, respondents{shared.client, shared.dialer}, chosen)
+	return addBackups(manager, config, shared.installation, shared.leads, clock.off, memberFinder{shared.client, shared.dialer}, chosen)
 }
 
 // parts are what all reconcilers share.
 type parts struct {
 	client       secretClient
 	live         client.Reader
-	dialer       *dial.Dialer
+	dialer       *connect.Dialer
 	events       events.EventRecorder
 	leads        func(context.Context) error // nil: there is no lease to hold
 	installation string
@@ -229,7 +229,7 @@ func sharedParts(manager ctrl.Manager, lock resourcelock.Interface, chosen Optio
 		client: secretClient{manager.GetClient(), &secretMemory{now: chosen.Now}}, live: manager.GetAPIReader(),
 		events: manager.GetEventRecorder("etcd-operator.dev/operator"), installation: nameOf(lock),
 	}
-	p.dialer = &dial.Dialer{Pool: etcd.NewPool(), Reader: p.client, Now: chosen.Now, Random: chosen.Random}
+	p.dialer = &connect.Dialer{Pool: etcd.NewPool(), Reader: p.client, Now: chosen.Now, Random: chosen.Random}
 	if lock != nil {
 		p.leads = leads(p.live, lock, chosen.Now)
 	}
@@ -238,15 +238,15 @@ func sharedParts(manager ctrl.Manager, lock resourcelock.Interface, chosen Optio
 
 // addContent adds the reconcilers of what is in etcd: users and roles, and what a cluster begins with.
 func (p parts) addContent(manager ctrl.Manager, clock *serverClock, chosen Options) error {
-	users := &Users{
+	users := &UsersReconciler{
 		client: p.client, remembered: p.client.memory, live: p.live, dialer: p.dialer, events: p.events, leads: p.leads,
 		installation: p.installation, now: clock.later, random: chosen.Random,
 	}
 	if err := users.SetupWithManager(manager); err != nil {
 		return err
 	}
-	begins := &Imports{
-		client: p.client, live: named{p.live}, asked: respondents{p.client, p.dialer},
+	begins := &InitialDataReconciler{
+		client: p.client, live: nameValidatingReader{p.live}, asked: memberFinder{p.client, p.dialer},
 		events: p.events, leads: p.leads, installation: p.installation, now: chosen.Now,
 	}
 	return begins.SetupWithManager(manager)
@@ -255,7 +255,7 @@ func (p parts) addContent(manager ctrl.Manager, clock *serverClock, chosen Optio
 // cacheOptions keep in memory only what the operator made, and of that only what
 // it reads.
 func cacheOptions(namespaces []string) cache.Options {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{build.ManagedByLabel: v1alpha1.FieldOwner})}
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{specs.ManagedByLabel: v1alpha1.FieldOwner})}
 	chosen := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{

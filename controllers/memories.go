@@ -5,17 +5,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/etcd-operator/etcd-operator/internal/memory"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
 )
 
-// memories are those of all clusters. A cluster is reconciled by one worker at a time, so that only
+// clusterCaches are those of all clusters. A cluster is reconciled by one worker at a time, so that only
 // the map is shared.
-type memories struct {
+type clusterCaches struct {
 	mutex sync.Mutex
 	known map[types.NamespacedName]*memory.Cluster
 }
 
-func (m *memories) of(name types.NamespacedName) *memory.Cluster {
+func (m *clusterCaches) of(name types.NamespacedName) *memory.Cluster {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if m.known == nil {
@@ -27,7 +27,7 @@ func (m *memories) of(name types.NamespacedName) *memory.Cluster {
 	return m.known[name]
 }
 
-func (m *memories) forget(name types.NamespacedName) {
+func (m *clusterCaches) forget(name types.NamespacedName) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	delete(m.known, name)

@@ -16,7 +16,7 @@ import (
 
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 )
 
 // metricsHost is the name by which Prometheus knows the metrics endpoint in this test.

@@ -9,12 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// named reads objects by names that people have written. A name that can be no part of a URL is that of no object, which is a fact;
-// client-go makes an error of it that comes again with each try, and that no condition tells.
-type named struct{ client.Reader }
+// nameValidatingReader reads objects by names that people have written. A name that can be no part of a URL is that of no object,
+// which is a fact; client-go makes an error of it that comes again with each try, and that no condition tells.
+type nameValidatingReader struct{ client.Reader }
 
 // Get reads one object.
-func (n named) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+func (n nameValidatingReader) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	if len(content.IsPathSegmentName(key.Name)) > 0 {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 	}

@@ -19,12 +19,12 @@ func TestNamesThatNoObjectHas(t *testing.T) {
 	}
 	secret := &corev1.Secret{}
 	secret.Namespace, secret.Name = "default", "keys"
-	there := named{fake.NewClientBuilder().WithScheme(scheme).WithObjects(secret).Build()}
+	there := nameValidatingReader{fake.NewClientBuilder().WithScheme(scheme).WithObjects(secret).Build()}
 	if err := there.Get(t.Context(), client.ObjectKeyFromObject(secret), &corev1.Secret{}); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"../../secrets/keys", "..", ".", "a/b", "a%2fb"} {
-		err := named{}.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, &corev1.Secret{})
+		err := nameValidatingReader{}.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, &corev1.Secret{})
 		if !apierrors.IsNotFound(err) {
 			t.Errorf("%s: %v", name, err)
 		}

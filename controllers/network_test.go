@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // TestNetworkPolicyIsAsWanted: it is made before any member runs, put right and made again by the rights of the generated roles, follows
@@ -83,7 +83,7 @@ func retry(ctx context.Context, c *v1alpha1.EtcdCluster, policy v1alpha1.Network
 // isMade waits until the policy is as the spec wants it, and returns it.
 func isMade(t *testing.T, c *v1alpha1.EtcdCluster) *networkingv1.NetworkPolicy {
 	t.Helper()
-	policy, want := &networkingv1.NetworkPolicy{}, build.NetworkPolicy(c, "")
+	policy, want := &networkingv1.NetworkPolicy{}, specs.NetworkPolicy(c, "")
 	eventually(t, "the policy to be as wanted", func() error {
 		*policy = networkingv1.NetworkPolicy{}
 		if err := get(t, c, c.MemberPolicy(), policy); err != nil {
@@ -91,7 +91,7 @@ func isMade(t *testing.T, c *v1alpha1.EtcdCluster) *networkingv1.NetworkPolicy {
 		}
 		got := policy.DeepCopy()
 		got.Spec.Egress = nil // has no effect without the type
-		if !reflect.DeepEqual(got.Spec, want.Spec) || got.Labels[build.ManagedByLabel] != v1alpha1.FieldOwner || !metav1.IsControlledBy(got, c) {
+		if !reflect.DeepEqual(got.Spec, want.Spec) || got.Labels[specs.ManagedByLabel] != v1alpha1.FieldOwner || !metav1.IsControlledBy(got, c) {
 			return fmt.Errorf("got %+v", got)
 		}
 		return nil

@@ -17,7 +17,7 @@ import (
 )
 
 // onNode finds the clusters that have a Pod on a node, or one that finds no node.
-func (r *EtcdCluster) onNode() handler.EventHandler {
+func (r *EtcdClusterReconciler) onNode() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, node client.Object) []reconcile.Request {
 		var pods corev1.PodList
 		if err := r.Client.List(ctx, &pods); err != nil {

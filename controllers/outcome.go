@@ -19,29 +19,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
-// outcome is how far a Job is.
-type outcome struct {
+// jobStatus is how far a Job is.
+type jobStatus struct {
 	Ended    bool
 	EndedAt  time.Time
-	Progress task.Progress // of the last line that tells it
-	Lines    []task.Line   // of a Job that has ended: all but progress, the last of which is Done or Failed if it came to that
-	Trouble  string        // why its Pod does not run, or how it ended, in the words of Kubernetes
+	Progress jobspec.Progress // of the last line that tells it
+	Lines    []jobspec.Line   // of a Job that has ended: all but progress, the last of which is Done or Failed if it came to that
+	Trouble  string           // why its Pod does not run, or how it ended, in the words of Kubernetes
 }
 
 // end is the last line, if it is one that ends a Job.
-func (o outcome) end() task.Line {
+func (o jobStatus) end() jobspec.Line {
 	if len(o.Lines) == 0 {
-		return task.Line{}
+		return jobspec.Line{}
 	}
 	return o.Lines[len(o.Lines)-1]
 }
 
 // look says how far a Job is. A Job that has ended without its log being read is one that failed.
-func (t *tasks) look(ctx context.Context, job *batchv1.Job) (outcome, error) {
-	var o outcome
+func (t *tasks) look(ctx context.Context, job *batchv1.Job) (jobStatus, error) {
+	var o jobStatus
 	o.Ended, o.EndedAt, o.Trouble = endOf(job)
 	pod, err := t.podOf(ctx, job, o.Ended)
 	if err != nil || pod == nil {
@@ -53,7 +53,7 @@ func (t *tasks) look(ctx context.Context, job *batchv1.Job) (outcome, error) {
 	if at, done := doneAt(pod); done && !o.Ended {
 		o.Ended, o.EndedAt = true, at
 	}
-	if trouble := troubleOf(pod); trouble != "" {
+	if trouble := podFailureReason(pod); trouble != "" {
 		o.Trouble = trouble
 	}
 	for _, container := range speaking(pod) {
@@ -80,7 +80,7 @@ func speaking(pod *corev1.Pod) []string {
 }
 
 // read adds what a container said. Of one that runs only its last line counts.
-func (t *tasks) read(ctx context.Context, pod *corev1.Pod, container string, o *outcome) error {
+func (t *tasks) read(ctx context.Context, pod *corev1.Pod, container string, o *jobStatus) error {
 	var last *int64
 	if !o.Ended {
 		last = ptr.To[int64](1)
@@ -92,7 +92,7 @@ func (t *tasks) read(ctx context.Context, pod *corev1.Pod, container string, o *
 	if err != nil {
 		return fmt.Errorf("read log of %s: %w", pod.Name, err)
 	}
-	lines, progress, err := task.ReadLog(stream)
+	lines, progress, err := jobspec.ReadLog(stream)
 	if err = errors.Join(err, stream.Close()); err != nil {
 		return fmt.Errorf("read log of %s: %w", pod.Name, err)
 	}

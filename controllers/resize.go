@@ -9,16 +9,16 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // askResizes asks once what of the resources of running Pods this Kubernetes changes. Until
 // it has answered that is nothing: members are then recreated, one at a time.
-func askResizes(config *rest.Config) func() build.Resizes {
+func askResizes(config *rest.Config) func() specs.Resizes {
 	var mutex sync.Mutex
 	var known bool
-	var can build.Resizes
-	return func() build.Resizes {
+	var can specs.Resizes
+	return func() specs.Resizes {
 		mutex.Lock()
 		defer mutex.Unlock()
 		if known {
@@ -26,15 +26,15 @@ func askResizes(config *rest.Config) func() build.Resizes {
 		}
 		client, err := discovery.NewDiscoveryClientForConfig(config)
 		if err != nil {
-			return build.ResizesNothing
+			return specs.ResizesNothing
 		}
 		core, err := client.ServerResourcesForGroupVersion("v1")
 		if err != nil {
-			return build.ResizesNothing
+			return specs.ResizesNothing
 		}
 		server, err := client.ServerVersion()
 		if err != nil {
-			return build.ResizesNothing
+			return specs.ResizesNothing
 		}
 		can, known = resizesOf(core.APIResources, server.GitVersion), true
 		return can
@@ -44,12 +44,12 @@ func askResizes(config *rest.Config) func() build.Resizes {
 // resizesOf is what a Kubernetes changes that serves these and is of that version: it does
 // so from 1.33 on, unless it was told not to, and lowers limits of memory from 1.34 on
 // (https://github.com/kubernetes/kubernetes/pull/133012).
-func resizesOf(served []metav1.APIResource, release string) build.Resizes {
+func resizesOf(served []metav1.APIResource, release string) specs.Resizes {
 	if !slices.ContainsFunc(served, func(r metav1.APIResource) bool { return r.Name == "pods/resize" }) {
-		return build.ResizesNothing
+		return specs.ResizesNothing
 	}
 	if v, err := version.ParseSemantic(release); err != nil || !v.AtLeast(version.MustParseSemantic("1.34.0")) {
-		return build.ResizesMost
+		return specs.ResizesMost
 	}
-	return build.ResizesAll
+	return specs.ResizesAll
 }

@@ -12,14 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/observe"
 )
 
-// respondents find a member of a cluster that answers.
-type respondents struct {
+// memberFinder find a member of a cluster that answers.
+type memberFinder struct {
 	client client.Client
 	dialer observe.Members
 }
@@ -27,11 +27,11 @@ type respondents struct {
 // firstToAnswer is the first member that answers the question, of those whose Pods run, and its answer; nil if none runs. A question is one
 // that a quorum has to answer: it goes no further than to a voter.
 func firstToAnswer[T any](
-	ctx context.Context, r respondents, c *v1alpha1.EtcdCluster, ask func(etcd.Client, context.Context) (T, error),
+	ctx context.Context, r memberFinder, c *v1alpha1.EtcdCluster, ask func(etcd.Client, context.Context) (T, error),
 ) (etcd.Client, T, error) {
 	var none T
 	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, client.InNamespace(c.Namespace), client.MatchingLabels(build.MemberSelector(c))); err != nil {
+	if err := r.client.List(ctx, &pods, client.InNamespace(c.Namespace), client.MatchingLabels(specs.MemberSelector(c))); err != nil {
 		return nil, none, fmt.Errorf("list pods: %w", err)
 	}
 	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int {
@@ -57,7 +57,7 @@ func firstToAnswer[T any](
 }
 
 // inPod is the member in a Pod, if it is one of this cluster: whose data is another's has other users and keys.
-func (r respondents) inPod(ctx context.Context, c *v1alpha1.EtcdCluster, pod *corev1.Pod) (etcd.Client, error) {
+func (r memberFinder) inPod(ctx context.Context, c *v1alpha1.EtcdCluster, pod *corev1.Pod) (etcd.Client, error) {
 	member, err := r.dialer.Member(ctx, c, cluster.Member{
 		Name: pod.Name, Pod: cluster.Pod{UID: string(pod.UID), Address: pod.Status.PodIP},
 	})

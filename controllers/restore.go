@@ -19,19 +19,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/datadir"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/judge"
-	"github.com/etcd-operator/etcd-operator/internal/limits"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
-	"github.com/etcd-operator/etcd-operator/internal/task"
-	"github.com/etcd-operator/etcd-operator/internal/version"
+	"github.com/etcd-operator/etcd-operator/internal/restore/datadir"
 )
 
-// Restore fills the volumes of clusters that begin with a backup, or are brought back to one. It writes status.restore and nothing
-// else of an EtcdCluster.
-type Restore struct {
+// VolumeRestoreReconciler fills the volumes of clusters that begin with a backup, or are brought back to one. It writes status.restore
+// and nothing else of an EtcdCluster.
+type VolumeRestoreReconciler struct {
 	client  client.Client
 	tasks   *tasks
 	image   *ownImage
@@ -45,7 +45,7 @@ type Restore struct {
 }
 
 // Reconcile looks at one cluster and takes one step towards volumes with the data.
-func (r *Restore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *VolumeRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var c v1alpha1.EtcdCluster
 	if err := r.client.Get(ctx, request.NamespacedName, &c); err != nil {
 		return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
@@ -62,8 +62,8 @@ func (r *Restore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	step := restore.Next(view)
-	log.FromContext(ctx).V(1).Info("planned " + step.String())
+	step, rule := restore.Next(view)
+	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
 	result, err := r.act(ctx, view, image, step)
 	if words := denial(err); words != "" {
 		return r.refused(ctx, view, step, words)
@@ -74,17 +74,17 @@ func (r *Restore) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 // isOver says whether there is nothing to restore, or no longer.
 func isOver(c *v1alpha1.EtcdCluster) bool {
 	s := c.Status.Restore
-	return judge.IsLeftAlone(c) || s == nil && !restore.IsWanted(c) || s != nil && s.CompletedAt != nil
+	return facts.IsLeftAlone(c) || s == nil && !restore.IsWanted(c) || s != nil && s.CompletedAt != nil
 }
 
 // isOurs says whether this installation looks after the cluster, and has written down that volumes are being filled: an operator
 // that knows nothing of restores leaves the cluster alone from then on. If not, a change of the status comes.
-func (r *Restore) isOurs(c *v1alpha1.EtcdCluster) bool {
+func (r *VolumeRestoreReconciler) isOurs(c *v1alpha1.EtcdCluster) bool {
 	told := c.Status.Format >= v1alpha1.FormatRestoring || c.Status.Bootstrap != nil || c.Status.ClusterID != ""
 	return told && c.Status.Operator == r.installation
 }
 
-func (r *Restore) act(ctx context.Context, view restore.View, image jobs.Image, step restore.Step) (ctrl.Result, error) {
+func (r *VolumeRestoreReconciler) act(ctx context.Context, view restore.View, image jobs.Image, step restore.Step) (ctrl.Result, error) {
 	c := view.Cluster
 	again := ctrl.Result{RequeueAfter: time.Millisecond}
 	switch s := step.(type) {
@@ -118,7 +118,7 @@ func (r *Restore) act(ctx context.Context, view restore.View, image jobs.Image, 
 }
 
 // refused says in the status what Kubernetes does not let the operator do.
-func (r *Restore) refused(ctx context.Context, view restore.View, step restore.Step, words string) (ctrl.Result, error) {
+func (r *VolumeRestoreReconciler) refused(ctx context.Context, view restore.View, step restore.Step, words string) (ctrl.Result, error) {
 	problem := fmt.Sprintf("Kubernetes refuses to %s: %s; allow it; the operator tries again within a minute", step, words)
 	return ctrl.Result{RequeueAfter: retryRefused}, r.report(ctx, view.Cluster, restore.Refused(view, problem), restore.Record{})
 }
@@ -127,7 +127,7 @@ func (r *Restore) refused(ctx context.Context, view restore.View, step restore.S
 const retryRefused = 30 * time.Second
 
 // until looks again when a Job's log may say more, or when a pause is over.
-func (r *Restore) until(due time.Time, view restore.View) ctrl.Result {
+func (r *VolumeRestoreReconciler) until(due time.Time, view restore.View) ctrl.Result {
 	switch {
 	case !due.IsZero():
 		return ctrl.Result{RequeueAfter: max(due.Sub(view.Now), time.Millisecond)}
@@ -137,26 +137,28 @@ func (r *Restore) until(due time.Time, view restore.View) ctrl.Result {
 	return ctrl.Result{RequeueAfter: 10 * time.Second} // volumes that are in the way have no watch of ours
 }
 
-func (r *Restore) order(view restore.View, member string) task.Order {
+func (r *VolumeRestoreReconciler) order(view restore.View, member string) jobspec.Order {
 	c, s := view.Cluster, view.Cluster.Status.Restore
-	return task.Order{
-		Verb: task.Restore, Operator: r.version, Store: jobs.Store(view.Store.Spec, time.Time{}),
-		Restore: &task.RestoreOrder{
+	return jobspec.Order{
+		Verb: jobspec.Restore, Operator: r.version, Store: jobs.Store(view.Store.Spec, time.Time{}),
+		Restore: &jobspec.RestoreOrder{
 			Path: s.Path, ManifestSHA256: s.ManifestSHA256, Verified: s.Verified, Identities: s.Decryption != "",
-			DataDirectory: build.DataDirectory, Member: member, InitialCluster: peers(c), Token: restore.Token(c), Minor: version.MinorOf(s.Version),
+			DataDirectory: specs.DataDirectory, Member: member, InitialCluster: peers(c), Token: restore.Token(c), Minor: version.MinorOf(s.Version),
 			Bump: cmp.Or(s.Bump, datadir.Bump(s.Revision, 0)), // never without: revisions would come again
 		},
 	}
 }
 
 // mark writes on a volume whose data it has. The cluster adopts it by that, and a second Job never fills it again.
-func (r *Restore) mark(ctx context.Context, claim corev1.PersistentVolumeClaim, id string) error {
+func (r *VolumeRestoreReconciler) mark(ctx context.Context, claim corev1.PersistentVolumeClaim, id string) error {
 	before := client.MergeFromWithOptions(claim.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationClusterID, id)
 	return wrapped("mark volume "+claim.Name, r.client.Patch(ctx, &claim, before, client.FieldOwner(v1alpha1.FieldOwner)))
 }
 
-func (r *Restore) report(ctx context.Context, c *v1alpha1.EtcdCluster, status v1alpha1.RestoreStatus, said restore.Record) error {
+func (r *VolumeRestoreReconciler) report(
+	ctx context.Context, c *v1alpha1.EtcdCluster, status v1alpha1.RestoreStatus, said restore.Record,
+) error {
 	if c.Status.Restore == nil || !equality.Semantic.DeepEqual(*c.Status.Restore, status) {
 		c.Status.Restore = &status
 		if err := r.client.Status().Update(ctx, c, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
@@ -171,7 +173,7 @@ func (r *Restore) report(ctx context.Context, c *v1alpha1.EtcdCluster, status v1
 
 // SetupWithManager watches EtcdClusters, the Jobs that fill their volumes, the backups that they may wait for, and the EtcdRestores that
 // may be deleted.
-func (r *Restore) SetupWithManager(manager ctrl.Manager) error {
+func (r *VolumeRestoreReconciler) SetupWithManager(manager ctrl.Manager) error {
 	owners, done := ownersWhenDone(r.client, "EtcdCluster")
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdCluster{}).Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, owners, done).
@@ -190,7 +192,7 @@ func asked(_ context.Context, object client.Object) []reconcile.Request {
 }
 
 // waiting finds the clusters that wait for a backup.
-func (r *Restore) waiting() handler.EventHandler {
+func (r *VolumeRestoreReconciler) waiting() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		var all v1alpha1.EtcdClusterList
 		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {

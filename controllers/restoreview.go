@@ -13,18 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/datadir"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/judge"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
+	"github.com/etcd-operator/etcd-operator/internal/restore/datadir"
 )
 
 // observe asks the API server for what a restore depends on.
-func (r *Restore) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Image, restore.View, error) {
+func (r *VolumeRestoreReconciler) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Image, restore.View, error) {
 	view := restore.View{
-		Cluster: c, Paused: judge.Paused(c), Forbidden: r.limits.Forbidden(c), Now: r.now(),
+		Cluster: c, Paused: facts.Paused(c), Forbidden: r.limits.Forbidden(c), Now: r.now(),
 		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
 	}
 	var image jobs.Image
@@ -44,7 +44,7 @@ func (r *Restore) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Im
 }
 
 // claims reads all volumes whose names a member could have.
-func (r *Restore) claims(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) claims(ctx context.Context, view *restore.View) error {
 	var all corev1.PersistentVolumeClaimList
 	if err := r.tasks.live.List(ctx, &all, client.InNamespace(view.Cluster.Namespace)); err != nil {
 		return fmt.Errorf("list volumes: %w", err)
@@ -58,10 +58,10 @@ func (r *Restore) claims(ctx context.Context, view *restore.View) error {
 }
 
 // pods reads which members have Pods.
-func (r *Restore) pods(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) pods(ctx context.Context, view *restore.View) error {
 	c := view.Cluster
 	var all corev1.PodList
-	if err := r.tasks.live.List(ctx, &all, client.InNamespace(c.Namespace), client.MatchingLabels(build.MemberSelector(c))); err != nil {
+	if err := r.tasks.live.List(ctx, &all, client.InNamespace(c.Namespace), client.MatchingLabels(specs.MemberSelector(c))); err != nil {
 		return fmt.Errorf("list Pods: %w", err)
 	}
 	for _, pod := range all.Items {
@@ -71,7 +71,7 @@ func (r *Restore) pods(ctx context.Context, view *restore.View) error {
 }
 
 // store reads the store of the backup, or the one that a backup is looked for in.
-func (r *Restore) store(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) store(ctx context.Context, view *restore.View) error {
 	var name string
 	switch c := view.Cluster; {
 	case c.Status.Restore != nil && c.Status.Restore.Path != "":
@@ -93,7 +93,7 @@ func (r *Restore) store(ctx context.Context, view *restore.View) error {
 
 // request reads the EtcdRestore that has asked for a restore in place, from the API server: a cache may not show a new one yet. Once
 // all volumes have the data nothing depends on it.
-func (r *Restore) request(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.View) error {
 	s := view.Cluster.Status.Restore
 	if s.Request == "" || s.Undo || s.RestoredAt != nil {
 		return nil
@@ -108,7 +108,7 @@ func (r *Restore) request(ctx context.Context, view *restore.View) error {
 }
 
 // secret reads whether the Secret with identities is there, and nothing of what is in it: a Pod that lacks it does not say why it waits.
-func (r *Restore) secret(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) secret(ctx context.Context, view *restore.View) error {
 	name := view.Cluster.Status.Restore.Decryption
 	if name == "" {
 		return nil
@@ -123,7 +123,7 @@ func (r *Restore) secret(ctx context.Context, view *restore.View) error {
 	return wrapped("get Secret "+name, err)
 }
 
-func (r *Restore) jobs(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) jobs(ctx context.Context, view *restore.View) error {
 	s := view.Cluster.Status.Restore
 	members := s.Members
 	if s.Undo {
@@ -142,7 +142,7 @@ func (r *Restore) jobs(ctx context.Context, view *restore.View) error {
 }
 
 // listen reads what a Job says, if it is ours. That it cannot be read is a fact.
-func (r *Restore) listen(ctx context.Context, c *v1alpha1.EtcdCluster, job *batchv1.Job) restore.Job {
+func (r *VolumeRestoreReconciler) listen(ctx context.Context, c *v1alpha1.EtcdCluster, job *batchv1.Job) restore.Job {
 	if !metav1.IsControlledBy(job, c) {
 		return restore.Job{Object: job}
 	}
@@ -166,7 +166,7 @@ func clusterID(c *v1alpha1.EtcdCluster) (string, error) {
 func peers(c *v1alpha1.EtcdCluster) map[string]string {
 	urls := map[string]string{}
 	for _, member := range c.Status.Restore.Members {
-		urls[member] = build.PeerURL(c, member)
+		urls[member] = specs.PeerURL(c, member)
 	}
 	return urls
 }

@@ -6,8 +6,8 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/etcd-operator/etcd-operator/internal/memory"
-	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
 // rare is how often it is made sure that nobody has changed what Operator Lifecycle
@@ -16,7 +16,7 @@ const rare = 5 * time.Minute
 
 // result is the only place that says when to look again, given how often the cluster has come to
 // the same in a row.
-func result(step plan.Step, e memory.Ending, row memory.Row) (ctrl.Result, error) {
+func result(step plan.Step, e memory.Ending, row memory.Repeats) (ctrl.Result, error) {
 	if e.Err != nil && !e.Outdated {
 		return ctrl.Result{}, e.Err
 	}
@@ -27,11 +27,11 @@ func result(step plan.Step, e memory.Ending, row memory.Row) (ctrl.Result, error
 	return ctrl.Result{RequeueAfter: pause}, nil
 }
 
-// aside is the pause of an installation that leaves a cluster to another one, or that
+// requeueNotOwner is the pause of an installation that leaves a cluster to another one, or that
 // could not find out whether to.
-func aside(err error) (ctrl.Result, error) {
+func requeueNotOwner(err error) (ctrl.Result, error) {
 	if err != nil {
-		return result(plan.Done{}, endingOf(plan.Done{}, err), memory.Row{Times: 1})
+		return result(plan.Done{}, classifyError(plan.Done{}, err), memory.Repeats{Times: 1})
 	}
 	return ctrl.Result{RequeueAfter: spread(leaseDuration)}, nil
 }

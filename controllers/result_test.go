@@ -17,10 +17,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/memory"
-	"github.com/etcd-operator/etcd-operator/internal/plan"
 )
 
 // pauses are how long after each step that succeeded the next look comes at the
@@ -60,7 +60,7 @@ var pauses = []struct {
 }
 
 // once is a look that ended otherwise than the one before.
-var once = memory.Row{Times: 1}
+var once = memory.Repeats{Times: 1}
 
 // TestPauseAfterEachStep: a step in etcd is looked after at once, because no watch
 // reports it.
@@ -94,7 +94,7 @@ func TestPauseAfterErrors(t *testing.T) {
 		{fmt.Errorf("read linearizably: %w", etcd.ErrLearner), false},
 	} {
 		for _, step := range pauses {
-			got, err := result(step.step, endingOf(step.step, test.err), once)
+			got, err := result(step.step, classifyError(step.step, test.err), once)
 			if test.routine && (err != nil || got.RequeueAfter != memory.Soon) {
 				t.Errorf("%T, %v: %s, %v; want %s and no error", step.step, test.err, got.RequeueAfter, err, memory.Soon)
 			}
@@ -109,7 +109,7 @@ func TestPauseAfterErrors(t *testing.T) {
 func TestEtcdRefusesForNow(t *testing.T) {
 	refusal := fmt.Errorf("promote a-3: %w: the learner is not in sync", etcd.ErrNotReady)
 	promote := plan.Promote{Name: "a-3"}
-	step, e := waited(promote, endingOf(promote, refusal))
+	step, e := waited(promote, classifyError(promote, refusal))
 	if e.Err != nil || step.String() != "wait for etcd to be ready to promote a-3" {
 		t.Errorf("%s, %v", step, e)
 	}
@@ -117,7 +117,7 @@ func TestEtcdRefusesForNow(t *testing.T) {
 		t.Errorf("tried again after %s", got.RequeueAfter)
 	}
 	failed := errors.New("no route to host")
-	if step, e := waited(promote, endingOf(promote, failed)); !errors.Is(e.Err, failed) || step != promote {
+	if step, e := waited(promote, classifyError(promote, failed)); !errors.Is(e.Err, failed) || step != promote {
 		t.Errorf("another error is kept: %s, %v", step, e)
 	}
 }
@@ -130,7 +130,7 @@ func TestLeaderEndsBeforeItHandsOver(t *testing.T) {
 		status.Error(codes.Unavailable, "connect: connection refused"), rpctypes.ErrNotLeader, rpctypes.ErrStopped, context.DeadlineExceeded,
 	} {
 		gone = fmt.Errorf("move leader to a-1: %w", gone)
-		step, e := waited(move, endingOf(move, gone))
+		step, e := waited(move, classifyError(move, gone))
 		if e.Err != nil || step.String() != "wait for leadership to leave a-0" {
 			t.Errorf("%v: %s, %v", gone, step, e)
 		}
@@ -138,12 +138,12 @@ func TestLeaderEndsBeforeItHandsOver(t *testing.T) {
 			t.Errorf("%v: looked again after %s", gone, got.RequeueAfter)
 		}
 		remove := plan.RemoveMember{Name: "a-0"}
-		if step, e := waited(remove, endingOf(remove, gone)); !errors.Is(e.Err, gone) || step != remove {
+		if step, e := waited(remove, classifyError(remove, gone)); !errors.Is(e.Err, gone) || step != remove {
 			t.Errorf("another step: %s, %v", step, e)
 		}
 	}
 	for _, wrong := range []error{rpctypes.ErrPermissionDenied, errors.New("read the lease: forbidden"), act.ErrChanged} {
-		if step, e := waited(move, endingOf(move, wrong)); !errors.Is(e.Err, wrong) || step != move {
+		if step, e := waited(move, classifyError(move, wrong)); !errors.Is(e.Err, wrong) || step != move {
 			t.Errorf("%v: %s, %v", wrong, step, e)
 		}
 	}
@@ -152,7 +152,7 @@ func TestLeaderEndsBeforeItHandsOver(t *testing.T) {
 // TestPausesCoverEveryStep: a step that is added to the plan must be added to the
 // table above.
 func TestPausesCoverEveryStep(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../internal/plan/step.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../internal/cluster/plan/step.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestPausesCoverEveryStep(t *testing.T) {
 	}
 	steps := 0
 	for _, declaration := range file.Decls {
-		if method, ok := declaration.(*ast.FuncDecl); ok && method.Recv != nil && method.Name.Name == "about" {
+		if method, ok := declaration.(*ast.FuncDecl); ok && method.Recv != nil && method.Name.Name == "meta" {
 			steps++
 			if kind := method.Recv.List[0].Type.(*ast.Ident).Name; !covered[kind] {
 				t.Errorf("no pause is given for %s", kind)
@@ -220,11 +220,12 @@ func TestDenials(t *testing.T) {
 		"it was faster":     {apierrors.NewConflict(claims, "a-1", errors.New("changed")), false},
 		"too much":          {apierrors.NewTooManyRequests("later", 1), false},
 	} {
-		if e := endingOf(plan.Done{}, test.err); (e.Denied != "") != test.denied {
+		if e := classifyError(plan.Done{}, test.err); (e.Denied != "") != test.denied {
 			t.Errorf("%s: denied %q", what, e.Denied)
 		}
 	}
-	if e := endingOf(plan.Done{}, forbidden); !strings.Contains(e.Denied, "a webhook says no") || strings.Contains(e.Denied, "change volume") {
+	if e := classifyError(plan.Done{}, forbidden); !strings.Contains(e.Denied, "a webhook says no") || strings.Contains(e.Denied,
+		"change volume") {
 		t.Errorf("the words are %q", e.Denied)
 	}
 }

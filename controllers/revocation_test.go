@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
 )
 
 // TestFault82UserIsIssuedAnother: the status of a user has the number of its certificate. When that is revoked its Secret gets another
@@ -21,8 +21,8 @@ func TestFault82UserIsIssuedAnother(t *testing.T) {
 	w.mustSettle(operator)
 	w.get(u)
 	first := u.Status.Serial
-	if first == "" || first != trust.Serial(w.secret(u)) {
-		t.Fatalf("the status says %q, and the certificate %q", first, trust.Serial(w.secret(u)))
+	if first == "" || first != certs.Serial(w.secret(u)) {
+		t.Fatalf("the status says %q, and the certificate %q", first, certs.Serial(w.secret(u)))
 	}
 	password := &v1alpha1.EtcdUser{
 		ObjectMeta: w.named("p"), Spec: v1alpha1.EtcdUserSpec{Cluster: "a", Authentication: v1alpha1.PasswordAuthentication},
@@ -38,8 +38,8 @@ func TestFault82UserIsIssuedAnother(t *testing.T) {
 	w.mustSettle(operator)
 	w.get(u)
 	second := w.secret(u)
-	if u.Status.Serial == first || u.Status.Serial != trust.Serial(second) {
-		t.Errorf("the status says %q after %q, and the certificate %q", u.Status.Serial, first, trust.Serial(second))
+	if u.Status.Serial == first || u.Status.Serial != certs.Serial(second) {
+		t.Errorf("the status says %q after %q, and the certificate %q", u.Status.Serial, first, certs.Serial(second))
 	}
 	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
 	at, err := time.Parse(time.RFC3339, second.Annotations[v1alpha1.AnnotationWrittenAt])

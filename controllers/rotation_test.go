@@ -10,10 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/internal/act"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/plan"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
 // TestFault63ALostAuthorityGoesThroughAllPasses: a real API server takes each pass, and keeps nothing of the one before,
@@ -33,10 +33,13 @@ func TestFault63ALostAuthorityGoesThroughAllPasses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := create(t, elsewhere, "lost-"+name[:3])
 			actor := &act.Actor{Client: live, Live: live, Now: time.Now, Later: time.Now, Random: rand.Reader}
-			do := func(pass cluster.Pass, names ...string) error {
+			do := func(pass cluster.RotationStage, names ...string) error {
 				var objects []cluster.Object
 				for _, name := range names {
-					objects = append(objects, cluster.Object{Kind: "Secret", Name: name, Turn: cluster.Turn{Pass: pass, Because: trust.ByLoss}})
+					objects = append(objects, cluster.Object{Kind: "Secret", Name: name, RotationStep: cluster.RotationStep{
+						Stage:   pass,
+						Because: certs.ByLoss,
+					}})
 				}
 				return actor.Do(t.Context(), c, cluster.View{}, plan.Apply{Objects: objects}, time.Now())
 			}
@@ -46,16 +49,16 @@ func TestFault63ALostAuthorityGoesThroughAllPasses(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			must(do("", trust.Names(c)...))
+			must(do("", certs.Names(c)...))
 			ca := &corev1.Secret{}
 			must(get(t, c, c.PeerCA(), ca))
 			must(lose(ca))
-			for _, pass := range []cluster.Pass{cluster.Introduce, cluster.Switch, cluster.Drop} {
+			for _, pass := range []cluster.RotationStage{cluster.Introduce, cluster.Switch, cluster.Drop} {
 				must(do(pass, c.PeerCA()))
-				must(do("", trust.Names(c)[2:]...))
+				must(do("", certs.Names(c)[2:]...))
 			}
 			must(get(t, c, c.PeerCA(), ca))
-			held := trust.Read(c, func(name string) *corev1.Secret {
+			held := certs.Read(c, func(name string) *corev1.Secret {
 				secret := &corev1.Secret{}
 				err := get(t, c, name, secret)
 				must(client.IgnoreNotFound(err))
@@ -67,7 +70,7 @@ func TestFault63ALostAuthorityGoesThroughAllPasses(t *testing.T) {
 			if held.IsRotating() || len(ca.Data) != 3 || !held.PeerCA.Signs(time.Now()) {
 				t.Errorf("%s with %d keys", held.PeerCA.Phase(), len(ca.Data))
 			}
-			for _, name := range trust.Names(c) {
+			for _, name := range certs.Names(c) {
 				if fault := held.Fault(c, name, time.Now()); fault != nil {
 					t.Errorf("%s: %v", name, fault)
 				}

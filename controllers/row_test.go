@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/internal/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/memory"
-	"github.com/etcd-operator/etcd-operator/internal/plan"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
 // looks has a cluster look at the same again and again, for so long, and counts the looks of the
@@ -24,7 +24,7 @@ func looks(t *testing.T, lasts time.Duration, ends func(look int) (plan.Step, er
 			last++
 		}
 		step, err := ends(look)
-		ending := endingOf(step, err)
+		ending := classifyError(step, err)
 		got, err := result(step, ending, known.Row(step, ending, noon.Add(at)))
 		if err != nil || got.RequeueAfter <= 0 {
 			t.Fatalf("look %d: %s, %v", look, got.RequeueAfter, err)

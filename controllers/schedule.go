@@ -20,13 +20,13 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
-	"github.com/etcd-operator/etcd-operator/internal/judge"
-	"github.com/etcd-operator/etcd-operator/internal/schedule"
+	"github.com/etcd-operator/etcd-operator/internal/backup/schedule"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 )
 
-// Schedule makes the backups that spec.backup.schedule of an EtcdCluster asks for, and deletes those that spec.backup.retention does not
-// keep. It writes status.backup and nothing else of an EtcdCluster.
-type Schedule struct {
+// ScheduleReconciler makes the backups that spec.backup.schedule of an EtcdCluster asks for, and deletes those that
+// spec.backup.retention does not keep. It writes status.backup and nothing else of an EtcdCluster.
+type ScheduleReconciler struct {
 	client client.Client
 	live   client.Reader
 	events events.EventRecorder
@@ -42,12 +42,12 @@ type Schedule struct {
 const lookAtClock = time.Hour
 
 // Reconcile looks at the schedule of one cluster and takes one step.
-func (r *Schedule) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *ScheduleReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var c v1alpha1.EtcdCluster
 	if err := r.client.Get(ctx, request.NamespacedName, &c); err != nil {
 		return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
 	}
-	if c.DeletionTimestamp != nil || judge.IsLeftAlone(&c) || c.Status.Operator != r.installation {
+	if c.DeletionTimestamp != nil || facts.IsLeftAlone(&c) || c.Status.Operator != r.installation {
 		return ctrl.Result{}, nil
 	}
 	if c.Spec.Backup == nil {
@@ -57,7 +57,7 @@ func (r *Schedule) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Re
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	view := schedule.Look(seen)
+	view := schedule.Facts(seen)
 	var step schedule.Step = schedule.Rest{}
 	if view.Schedule != "" {
 		step = schedule.Next(view)
@@ -69,7 +69,7 @@ func (r *Schedule) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Re
 }
 
 // result is when to look again.
-func (r *Schedule) result(view schedule.View, step schedule.Step, err error) (ctrl.Result, error) {
+func (r *ScheduleReconciler) result(view schedule.View, step schedule.Step, err error) (ctrl.Result, error) {
 	_, rests := step.(schedule.Rest)
 	next := schedule.Coming(view)
 	switch {
@@ -89,7 +89,7 @@ func (r *Schedule) result(view schedule.View, step schedule.Step, err error) (ct
 	return ctrl.Result{RequeueAfter: min(max(next.Sub(view.Now), time.Second), lookAtClock)}, nil
 }
 
-func (r *Schedule) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (schedule.Seen, error) {
+func (r *ScheduleReconciler) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (schedule.Seen, error) {
 	seen := schedule.Seen{Cluster: c, Now: r.now().Add(-r.off())}
 	var backups v1alpha1.EtcdBackupList
 	if err := r.client.List(ctx, &backups, client.InNamespace(c.Namespace)); err != nil {
@@ -112,7 +112,7 @@ func (r *Schedule) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (schedu
 	return seen, wrapped("get EtcdBackupStore", client.IgnoreNotFound(err))
 }
 
-func (r *Schedule) act(ctx context.Context, c *v1alpha1.EtcdCluster, step schedule.Step) error {
+func (r *ScheduleReconciler) act(ctx context.Context, c *v1alpha1.EtcdCluster, step schedule.Step) error {
 	if _, rests := step.(schedule.Rest); !rests && r.leads != nil {
 		if err := r.leads(ctx); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (r *Schedule) act(ctx context.Context, c *v1alpha1.EtcdCluster, step schedu
 }
 
 // create makes the backup. One that is there and was made for this cluster is the one that was to be made.
-func (r *Schedule) create(ctx context.Context, c *v1alpha1.EtcdCluster, s schedule.Create) error {
+func (r *ScheduleReconciler) create(ctx context.Context, c *v1alpha1.EtcdCluster, s schedule.Create) error {
 	b := schedule.New(c, s)
 	err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
 	switch {
@@ -150,7 +150,7 @@ func (r *Schedule) create(ctx context.Context, c *v1alpha1.EtcdCluster, s schedu
 }
 
 // delete deletes a backup with what is stored. It is said first. What has changed since it was looked at is not deleted.
-func (r *Schedule) delete(ctx context.Context, c *v1alpha1.EtcdCluster, s schedule.Delete) error {
+func (r *ScheduleReconciler) delete(ctx context.Context, c *v1alpha1.EtcdCluster, s schedule.Delete) error {
 	var b v1alpha1.EtcdBackup
 	if err := r.live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: s.Name}, &b); err != nil {
 		return wrapped("get EtcdBackup "+s.Name, client.IgnoreNotFound(err))
@@ -168,7 +168,7 @@ func (r *Schedule) delete(ctx context.Context, c *v1alpha1.EtcdCluster, s schedu
 	return wrapped("delete EtcdBackup "+s.Name, client.IgnoreNotFound(r.client.Delete(ctx, &b, exactly)))
 }
 
-func (r *Schedule) report(ctx context.Context, c *v1alpha1.EtcdCluster, status *v1alpha1.ClusterBackups) error {
+func (r *ScheduleReconciler) report(ctx context.Context, c *v1alpha1.EtcdCluster, status *v1alpha1.ClusterBackups) error {
 	if equality.Semantic.DeepEqual(c.Status.Backup, status) {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (r *Schedule) report(ctx context.Context, c *v1alpha1.EtcdCluster, status *
 }
 
 // SetupWithManager watches EtcdClusters, their backups, and the stores that these go to.
-func (r *Schedule) SetupWithManager(manager ctrl.Manager) error {
+func (r *ScheduleReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdCluster{}).
 		Watches(&v1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
 			name := backup.ClusterName(object.(*v1alpha1.EtcdBackup))
@@ -190,7 +190,7 @@ func (r *Schedule) SetupWithManager(manager ctrl.Manager) error {
 }
 
 // using finds the clusters whose backups go to a store.
-func (r *Schedule) using() handler.EventHandler {
+func (r *ScheduleReconciler) using() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		var all v1alpha1.EtcdClusterList
 		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {

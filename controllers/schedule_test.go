@@ -38,12 +38,12 @@ func newNightly(t *testing.T, namespace string) *nightly {
 	return n
 }
 
-func (n *nightly) operator(through interceptor.Funcs) *controllers.Schedule {
+func (n *nightly) operator(through interceptor.Funcs) *controllers.ScheduleReconciler {
 	return controllers.NewScheduleReconciler(interceptor.NewClient(live, through), n.events, func() time.Time { return n.now })
 }
 
 // settleSchedule calls the reconciler until it waits for the clock.
-func (n *nightly) settleSchedule(r *controllers.Schedule) error {
+func (n *nightly) settleSchedule(r *controllers.ScheduleReconciler) error {
 	for range 50 {
 		result, err := r.Reconcile(n.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(n.cluster)})
 		if err != nil {

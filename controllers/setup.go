@@ -54,7 +54,7 @@ const (
 )
 
 // SetupWithManager watches EtcdClusters and everything that is made for them.
-func (r *EtcdCluster) SetupWithManager(manager ctrl.Manager) error {
+func (r *EtcdClusterReconciler) SetupWithManager(manager ctrl.Manager) error {
 	watches := ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(nothing))). // names the kind; the next one looks
 		Watches(&v1alpha1.EtcdCluster{}, &instrumented.InstrumentedEnqueueRequestForObject[client.Object]{}).

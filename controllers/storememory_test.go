@@ -6,20 +6,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/archive"
-	"github.com/etcd-operator/etcd-operator/internal/backupstore"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
 )
 
 // TestStoreMemory: what a Job has said of the objects of others is about one store, and about the place that its spec named.
 func TestStoreMemory(t *testing.T) {
-	r := &EtcdBackupStore{}
+	r := &EtcdBackupStoreReconciler{}
 	store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "offsite", UID: "1", Generation: 1}}
-	step := backupstore.Record{Memory: archive.Memory{"nothing": []byte("12345")}}
+	step := stores.Record{Memory: archive.Memory{"nothing": []byte("12345")}}
 	if err := r.act(t.Context(), store, jobs.Image{}, step); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.act(t.Context(), store, jobs.Image{}, backupstore.Record{}); err != nil { // a look that failed
+	if err := r.act(t.Context(), store, jobs.Image{}, stores.Record{}); err != nil { // a look that failed
 		t.Fatal(err)
 	}
 	if got := r.recall(store); len(got) != 1 {

@@ -12,15 +12,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/backupstore"
+	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
 )
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
 
 // sources looks up what the spec of a store names, each by its name: a cache has only what the operator has made, and a watch would
 // need the right to read everything. Of a Secret the names of its keys are kept, and its version.
-func (t *tasks) sources(ctx context.Context, store *v1alpha1.EtcdBackupStore) ([]backupstore.Source, error) {
-	all := backupstore.SourcesOf(store.Spec)
+func (t *tasks) sources(ctx context.Context, store *v1alpha1.EtcdBackupStore) ([]stores.Source, error) {
+	all := stores.SourcesOf(store.Spec)
 	for i := range all {
 		if err := t.source(ctx, store.Namespace, &all[i]); err != nil {
 			return nil, err
@@ -29,7 +29,7 @@ func (t *tasks) sources(ctx context.Context, store *v1alpha1.EtcdBackupStore) ([
 	return all, nil
 }
 
-func (t *tasks) source(ctx context.Context, namespace string, s *backupstore.Source) error {
+func (t *tasks) source(ctx context.Context, namespace string, s *stores.Source) error {
 	object := objectOf(s.Kind)
 	err := t.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: s.Name}, object)
 	switch {
@@ -54,9 +54,9 @@ func (t *tasks) source(ctx context.Context, namespace string, s *backupstore.Sou
 // objectOf is what a source is read into: only of those that have keys more than the metadata.
 func objectOf(kind string) client.Object {
 	switch kind {
-	case backupstore.Secret:
+	case stores.Secret:
 		return &corev1.Secret{}
-	case backupstore.ConfigMap:
+	case stores.ConfigMap:
 		return &corev1.ConfigMap{}
 	}
 	metadata := &metav1.PartialObjectMetadata{}

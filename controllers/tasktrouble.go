@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// troubleOf says why a Pod does not run, or how it ended, in the words of Kubernetes; empty if nothing is wrong.
-func troubleOf(pod *corev1.Pod) string {
+// podFailureReason says why a Pod does not run, or how it ended, in the words of Kubernetes; empty if nothing is wrong.
+func podFailureReason(pod *corev1.Pod) string {
 	if pod.Status.Reason != "" { // evicted, or its node was lost
 		return pod.Status.Reason + ": " + pod.Status.Message
 	}

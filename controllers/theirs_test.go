@@ -25,9 +25,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // certificateSays waits until the condition has that reason, and words of the message.
@@ -54,7 +54,7 @@ func issueAll(t *testing.T, c *v1alpha1.EtcdCluster, labels map[string]string) {
 	}
 	refs := c.CertificateSecrets()
 	both := pki.Request{CommonName: "x", Server: true, Client: true, Lifetime: 90 * 24 * time.Hour, DNSNames: []string{
-		build.Host(c, "*"), c.ClientService() + "." + c.Namespace + ".svc", "localhost",
+		specs.Host(c, "*"), c.ClientService() + "." + c.Namespace + ".svc", "localhost",
 	}}
 	for name, r := range map[string]pki.Request{
 		refs.Server.Name: both, refs.Peer.Name: both, refs.Operator.Name: {CommonName: "root", Client: true, Lifetime: both.Lifetime},
@@ -66,7 +66,7 @@ func issueAll(t *testing.T, c *v1alpha1.EtcdCluster, labels map[string]string) {
 		}
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: labels}, Type: corev1.SecretTypeTLS,
-			Data: map[string][]byte{corev1.TLSCertKey: pair.CertPEM, corev1.TLSPrivateKeyKey: pair.KeyPEM, build.CAKey: ca.CertPEM},
+			Data: map[string][]byte{corev1.TLSCertKey: pair.CertPEM, corev1.TLSPrivateKeyKey: pair.KeyPEM, specs.CAKey: ca.CertPEM},
 		}
 		if err := server.Create(t.Context(), secret); err != nil {
 			t.Fatal(err)
@@ -100,10 +100,10 @@ func TestFault81AClusterWaitsForSecretsOfOthers(t *testing.T) {
 	certificateSays(t, c, v1alpha1.ReasonCertificatesAccepted, "")
 	eventually(t, "pods", func() error { return isStarted(t, c) })
 	var member, ca corev1.Secret
-	if err := errors.Join(get(t, c, build.MemberSecret(c), &member), get(t, c, c.ClientCA(), &ca)); err != nil {
+	if err := errors.Join(get(t, c, specs.MemberSecret(c), &member), get(t, c, c.ClientCA(), &ca)); err != nil {
 		t.Fatal(err)
 	}
-	if len(ca.Data[corev1.TLSPrivateKeyKey]) > 0 || string(ca.Data[build.TheirsKey]) != corev1.TLSCertKey || len(member.Data) != 6 {
+	if len(ca.Data[corev1.TLSPrivateKeyKey]) > 0 || string(ca.Data[specs.TheirsKey]) != corev1.TLSCertKey || len(member.Data) != 6 {
 		t.Errorf("the authority has keys of %d, and members mount %d", len(ca.Data), len(member.Data))
 	}
 }
@@ -125,7 +125,7 @@ func TestFault81CertManagerMayBeMissing(t *testing.T) {
 	certificateSays(t, c, v1alpha1.ReasonNotIssued, "Certificate issued-server: it says nothing yet")
 	asks := func(key string) string {
 		have := &unstructured.Unstructured{}
-		have.SetGroupVersionKind(build.CertificateKind)
+		have.SetGroupVersionKind(specs.CertificateKind)
 		if err := get(t, c, "issued-server", have); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestFault81CertManagerMayBeMissing(t *testing.T) {
 	if asks("name") != "corp" || asks("kind") != "Issuer" {
 		t.Errorf("issuer %s %s", asks("kind"), asks("name"))
 	}
-	issueAll(t, c, map[string]string{build.ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelCluster: c.Name})
+	issueAll(t, c, map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelCluster: c.Name})
 	certificateSays(t, c, v1alpha1.ReasonCertificatesAccepted, "")
 	eventually(t, "pods", func() error { return isStarted(t, c) })
 	changed := c.DeepCopy()
@@ -165,7 +165,7 @@ func leavesSecretsAlone(t *testing.T) {
 	certificateSays(t, c, v1alpha1.ReasonSecretTaken, "Secret squatted-peer-cert: cert-manager has not written it for Certificate")
 	isAsked := func() error {
 		have := &unstructured.Unstructured{}
-		have.SetGroupVersionKind(build.CertificateKind)
+		have.SetGroupVersionKind(specs.CertificateKind)
 		return get(t, c, "squatted-peer", have)
 	}
 	time.Sleep(quiet)
@@ -185,7 +185,7 @@ func issuesForUsers(t *testing.T) {
 	var reads atomic.Int32 // users are read at once
 	operator := w.reconciler(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
-			if into.GetObjectKind().GroupVersionKind() == build.CertificateKind {
+			if into.GetObjectKind().GroupVersionKind() == specs.CertificateKind {
 				reads.Add(1)
 			}
 			return c.Get(ctx, key, into, opts...) //nolint:wrapcheck // it is the server's
@@ -207,7 +207,7 @@ func issuesForUsers(t *testing.T) {
 	w.get(v)
 	w.wantReady(v.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSecretTaken)
 	asked := &unstructured.Unstructured{}
-	asked.SetGroupVersionKind(build.CertificateKind)
+	asked.SetGroupVersionKind(specs.CertificateKind)
 	asked.SetNamespace(w.namespace)
 	asked.SetName(v.IssuedSecret())
 	if !w.isGone(asked) {
@@ -222,7 +222,7 @@ func issuesForUsers(t *testing.T) {
 	ca := &corev1.Secret{ObjectMeta: w.named(w.cluster.ClientCA())}
 	w.get(ca)
 	signer := pki.Pair{CertPEM: ca.Data[corev1.TLSCertKey], KeyPEM: ca.Data[corev1.TLSPrivateKeyKey]}
-	w.update(ca, func() { ca.Data[corev1.TLSPrivateKeyKey], ca.Data[build.TheirsKey] = nil, []byte(corev1.TLSCertKey) })
+	w.update(ca, func() { ca.Data[corev1.TLSPrivateKeyKey], ca.Data[specs.TheirsKey] = nil, []byte(corev1.TLSCertKey) })
 	pair, err := pki.Issue(rand.Reader, time.Now(), signer, pki.Request{CommonName: "u", Client: true, Lifetime: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func issuesForUsers(t *testing.T) {
 	}
 	w.get(u)
 	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
-	if want := trust.Serial(w.secret(u)); u.Status.Serial != want {
+	if want := certs.Serial(w.secret(u)); u.Status.Serial != want {
 		t.Errorf("the serial number is %s, and status has %s", want, u.Status.Serial)
 	}
 
@@ -262,7 +262,7 @@ func certificateCRD() *apiextensionsv1.CustomResourceDefinition {
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "certificates.cert-manager.io"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: build.CertificateKind.Group, Scope: apiextensionsv1.NamespaceScoped,
+			Group: specs.CertificateKind.Group, Scope: apiextensionsv1.NamespaceScoped,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{
 				Plural: "certificates", Singular: "certificate", Kind: "Certificate", ListKind: "CertificateList",
 			},

@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/report"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
 const (
@@ -44,7 +44,7 @@ const (
 
 // An upgradeable tells Operator Lifecycle Manager whether an update of the operator had
 // better wait, in the OperatorCondition that it keeps for each version of an operator.
-type upgradeable struct {
+type upgradeableReconciler struct {
 	clusters  client.Reader // the cache
 	live      client.Client // asks the API server: only this one OperatorCondition may be read
 	name      client.ObjectKey
@@ -58,7 +58,7 @@ type upgradeable struct {
 
 // addUpgradeable lets the replica that leads tell of its clusters. Each replica says
 // before it is ready that an update may come, if nothing was said yet.
-func addUpgradeable(manager ctrl.Manager, config *rest.Config, operator string, now func() time.Time) (*upgradeable, error) {
+func addUpgradeable(manager ctrl.Manager, config *rest.Config, operator string, now func() time.Time) (*upgradeableReconciler, error) {
 	scheme := runtime.NewScheme()
 	if err := apiv2.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("build the scheme of OperatorConditions: %w", err)
@@ -76,7 +76,7 @@ func addUpgradeable(manager ctrl.Manager, config *rest.Config, operator string, 
 	if err != nil {
 		return nil, fmt.Errorf("find the OperatorCondition: %w", err)
 	}
-	u := &upgradeable{clusters: manager.GetClient(), live: live, name: *name, condition: condition, operator: operator, now: now}
+	u := &upgradeableReconciler{clusters: manager.GetClient(), live: live, name: *name, condition: condition, operator: operator, now: now}
 	if err := errors.Join(manager.Add(publisher{u}), u.setUp(manager)); err != nil {
 		return nil, fmt.Errorf("tell Operator Lifecycle Manager whether an update may come: %w", err)
 	}
@@ -85,7 +85,7 @@ func addUpgradeable(manager ctrl.Manager, config *rest.Config, operator string, 
 
 // setUp looks whenever a cluster comes, goes or begins or ends to hold an update back, and
 // once at the start.
-func (u *upgradeable) setUp(manager ctrl.Manager) error {
+func (u *upgradeableReconciler) setUp(manager ctrl.Manager) error {
 	request := ctrl.Request{NamespacedName: u.name}
 	return ctrl.NewControllerManagedBy(manager).Named("operatorcondition").
 		Watches(&v1alpha1.EtcdCluster{}, gathered(request), builder.WithPredicates(u.turns())).
@@ -111,7 +111,7 @@ func gathered(request ctrl.Request) handler.EventHandler {
 
 // turns lets those changes of a cluster pass after which it holds an update back for
 // another reason than before.
-func (u *upgradeable) turns() predicate.Predicate {
+func (u *upgradeableReconciler) turns() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, was := e.ObjectOld.(*v1alpha1.EtcdCluster)
 		after, is := e.ObjectNew.(*v1alpha1.EtcdCluster)
@@ -126,7 +126,7 @@ func (u *upgradeable) turns() predicate.Predicate {
 }
 
 // Reconcile tells what is to be told now.
-func (u *upgradeable) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+func (u *upgradeableReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	var clusters v1alpha1.EtcdClusterList
 	if err := u.clusters.List(ctx, &clusters); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list EtcdClusters: %w", err)
@@ -141,7 +141,7 @@ func (u *upgradeable) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Resul
 
 // tell writes the condition, unless it is there already; or unless any is there, which is
 // not to be replaced. Where no OperatorCondition is kept nobody waits to be told.
-func (u *upgradeable) tell(ctx context.Context, condition metav1.Condition, replace bool) error {
+func (u *upgradeableReconciler) tell(ctx context.Context, condition metav1.Condition, replace bool) error {
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		var object apiv2.OperatorCondition
 		if err := u.live.Get(ctx, u.name, &object); err != nil {
@@ -172,7 +172,7 @@ func isSaid(said, condition metav1.Condition) bool {
 }
 
 // ready is an error until the replica has published its first condition.
-func (u *upgradeable) ready(*http.Request) error {
+func (u *upgradeableReconciler) ready(*http.Request) error {
 	if !u.published.Load() {
 		return errors.New("OperatorCondition " + u.name.Name + " is not written yet")
 	}
@@ -180,7 +180,7 @@ func (u *upgradeable) ready(*http.Request) error {
 }
 
 // A publisher says for a replica that starts that an update may come.
-type publisher struct{ *upgradeable }
+type publisher struct{ *upgradeableReconciler }
 
 // NeedLeaderElection says that it runs on replicas that do not lead.
 func (p publisher) NeedLeaderElection() bool { return false }

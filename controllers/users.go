@@ -19,20 +19,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/access"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/judge"
-	"github.com/etcd-operator/etcd-operator/internal/observe"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/secrets"
+	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers;etcdroles,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers/status;etcdroles/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdusers/finalizers,verbs=update
 
-// Users reconciles all EtcdUsers and EtcdRoles of one EtcdCluster at once, and its authentication: what etcd says of a thousand
+// UsersReconciler reconciles all EtcdUsers and EtcdRoles of one EtcdCluster at once, and its authentication: what etcd says of a thousand
 // users is read once. Of the status of an EtcdCluster it writes auth and the condition AuthEnabled and nothing else.
-type Users struct {
+type UsersReconciler struct {
 	client     client.Client
 	remembered *secretMemory
 	live       client.Reader
@@ -46,7 +46,7 @@ type Users struct {
 	random       io.Reader
 
 	mutex sync.Mutex
-	known map[types.NamespacedName]*ledger
+	known map[types.NamespacedName]*authCache
 }
 
 const (
@@ -59,12 +59,12 @@ const (
 )
 
 // Reconcile looks at the users and roles of one cluster, and does all that there is to do.
-func (r *Users) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *UsersReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	view, asked, err := r.observe(ctx, request.NamespacedName)
 	if err != nil || view == nil {
 		return ctrl.Result{}, err
 	}
-	p := &pass{Users: r, view: *view, asked: asked, work: access.Plan(*view)}
+	p := &userRun{UsersReconciler: r, view: *view, asked: asked, work: users.Plan(*view)}
 	err = p.run(ctx)
 	for i := range view.Users {
 		r.remembered.rest(&view.Users[i], err == nil && !p.taken.Load() && !p.work.Users[i].Then.Again)
@@ -78,7 +78,7 @@ func (r *Users) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resul
 
 // result is when to look again after so many looks that have all found the same in the way. What somebody else changes in etcd no watch
 // tells; that a cluster answers, or wakes, its status does.
-func (p *pass) result(err error, times int) (ctrl.Result, error) {
+func (p *userRun) result(err error, times int) (ctrl.Result, error) {
 	again := func(pause time.Duration) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: spread(min(pause<<min(times-1, 8), slowestLook))}, nil
 	}
@@ -101,35 +101,35 @@ func (p *pass) result(err error, times int) (ctrl.Result, error) {
 }
 
 // observe reads all that there is; a nil view is of a cluster that somebody else looks after, or that is not looked after yet.
-func (r *Users) observe(ctx context.Context, name types.NamespacedName) (*access.View, respondent, error) {
-	view := &access.View{Now: r.now(), Secrets: map[string]*corev1.Secret{}}
+func (r *UsersReconciler) observe(ctx context.Context, name types.NamespacedName) (*users.View, authMember, error) {
+	view := &users.View{Now: r.now(), Secrets: map[string]*corev1.Secret{}}
 	var c v1alpha1.EtcdCluster
 	err := r.client.Get(ctx, name, &c)
 	switch {
 	case err == nil:
-		view.Cluster, view.Paused = &c, judge.Paused(&c) != ""
-		if c.Status.Operator != r.installation || !c.IsGoing() && judge.IsLeftAlone(&c) {
-			return nil, respondent{}, nil
+		view.Cluster, view.Paused = &c, facts.Paused(&c) != ""
+		if c.Status.Operator != r.installation || !c.IsGoing() && facts.IsLeftAlone(&c) {
+			return nil, authMember{}, nil
 		}
 	case apierrors.IsNotFound(err):
 		r.forget(name)
 	default:
-		return nil, respondent{}, fmt.Errorf("get EtcdCluster %s: %w", name.Name, err)
+		return nil, authMember{}, fmt.Errorf("get EtcdCluster %s: %w", name.Name, err)
 	}
 	if err := r.objects(ctx, name, view); err != nil {
-		return nil, respondent{}, err
+		return nil, authMember{}, err
 	}
 	if view.Cluster == nil || c.IsGoing() || !c.IsSecure() || view.Paused {
-		return view, respondent{}, nil
+		return view, authMember{}, nil
 	}
 	if err := r.secrets(ctx, view); err != nil {
-		return nil, respondent{}, err
+		return nil, authMember{}, err
 	}
 	return view, r.ask(ctx, name, view), nil
 }
 
 // objects reads the users and roles that name the cluster.
-func (r *Users) objects(ctx context.Context, name types.NamespacedName, view *access.View) error {
+func (r *UsersReconciler) objects(ctx context.Context, name types.NamespacedName, view *users.View) error {
 	var users v1alpha1.EtcdUserList
 	if err := r.client.List(ctx, &users, client.InNamespace(name.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdUsers: %w", err)
@@ -144,7 +144,7 @@ func (r *Users) objects(ctx context.Context, name types.NamespacedName, view *ac
 }
 
 // secrets reads the Secrets of the users, and those of the authority that signs their certificates.
-func (r *Users) secrets(ctx context.Context, view *access.View) error {
+func (r *UsersReconciler) secrets(ctx context.Context, view *users.View) error {
 	c := view.Cluster
 	var err error
 	if view.Held, err = secrets.Held(ctx, r.client, c, r.ofOperator(c)...); err != nil {
@@ -172,8 +172,8 @@ func (r *Users) secrets(ctx context.Context, view *access.View) error {
 
 // ofOperator are the Secrets of the cluster that say who the operator is to etcd. Before authentication is enabled none counts that is only
 // remembered, for dialling either: an authority that is gone meanwhile would lock the operator out.
-func (r *Users) ofOperator(c *v1alpha1.EtcdCluster) []string {
-	names := []string{c.ClientCA(), build.MemberSecret(c), c.RootSecret()}
+func (r *UsersReconciler) ofOperator(c *v1alpha1.EtcdCluster) []string {
+	names := []string{c.ClientCA(), specs.MemberSecret(c), c.RootSecret()}
 	if c.HasAuth() && !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAuthEnabled) {
 		r.remembered.forget(c.Namespace, names...)
 	}
@@ -181,7 +181,7 @@ func (r *Users) ofOperator(c *v1alpha1.EtcdCluster) []string {
 }
 
 // secret reads a Secret in the namespace of a user; nil if there is none.
-func (r *Users) secret(ctx context.Context, u *v1alpha1.EtcdUser, name string) (*corev1.Secret, error) {
+func (r *UsersReconciler) secret(ctx context.Context, u *v1alpha1.EtcdUser, name string) (*corev1.Secret, error) {
 	var secret corev1.Secret
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name}, &secret)
 	switch {
@@ -195,21 +195,21 @@ func (r *Users) secret(ctx context.Context, u *v1alpha1.EtcdUser, name string) (
 }
 
 // forget drops what is known of a cluster that is gone.
-func (r *Users) forget(name types.NamespacedName) {
+func (r *UsersReconciler) forget(name types.NamespacedName) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	delete(r.known, name)
 }
 
 // ledgerOf is what is known of a cluster. One reconcile of it runs at a time.
-func (r *Users) ledgerOf(name types.NamespacedName) *ledger {
+func (r *UsersReconciler) ledgerOf(name types.NamespacedName) *authCache {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.known == nil {
-		r.known = map[types.NamespacedName]*ledger{}
+		r.known = map[types.NamespacedName]*authCache{}
 	}
 	if r.known[name] == nil {
-		r.known[name] = &ledger{}
+		r.known[name] = &authCache{}
 	}
 	return r.known[name]
 }

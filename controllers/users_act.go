@@ -19,15 +19,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/access"
+	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
-// pass carries out all that one look has found to do.
-type pass struct {
-	*Users
-	view  access.View
-	asked respondent
-	work  access.Work
+// userRun carries out all that one look has found to do.
+type userRun struct {
+	*UsersReconciler
+	view  users.View
+	asked authMember
+	work  users.Work
 	taken atomic.Bool // a Secret of somebody else has the name of one of ours
 
 	asking sync.Mutex
@@ -38,7 +38,7 @@ type pass struct {
 const leadsFor = 2 * time.Second
 
 // stillLeads is an error unless this replica holds the lease.
-func (p *pass) stillLeads(ctx context.Context) error {
+func (p *userRun) stillLeads(ctx context.Context) error {
 	if p.leads == nil {
 		return nil
 	}
@@ -67,9 +67,9 @@ type subject struct {
 
 // run does roles before users, which have them, and users before authentication, which lets only them in. What has failed
 // keeps authentication disabled, so that no user is shut out who is to be let in; it does not keep it enabled.
-func (p *pass) run(ctx context.Context) error {
-	err := inParallel(about(p.work.Roles, p.role), func(t errand) error { return p.do(ctx, t.subject, t.Task) })
-	err = errors.Join(err, inParallel(about(p.work.Users, p.user), func(t errand) error { return p.do(ctx, t.subject, t.Task) }))
+func (p *userRun) run(ctx context.Context) error {
+	err := inParallel(about(p.work.Roles, p.role), func(t objectTask) error { return p.do(ctx, t.subject, t.Task) })
+	err = errors.Join(err, inParallel(about(p.work.Users, p.user), func(t objectTask) error { return p.do(ctx, t.subject, t.Task) }))
 	if isOutdated(err) || p.view.Cluster == nil {
 		return err
 	}
@@ -82,25 +82,25 @@ func (p *pass) run(ctx context.Context) error {
 	}, auth))
 }
 
-func (p *pass) tasks() []access.Task {
-	return slices.Concat(p.work.Roles, p.work.Users, []access.Task{p.work.Auth})
+func (p *userRun) tasks() []users.Task {
+	return slices.Concat(p.work.Roles, p.work.Users, []users.Task{p.work.Auth})
 }
 
 // waits says whether something waits for what no watch tells.
-func (p *pass) waits() bool {
-	return p.taken.Load() || slices.ContainsFunc(p.tasks(), func(t access.Task) bool { return t.Then.Again })
+func (p *userRun) waits() bool {
+	return p.taken.Load() || slices.ContainsFunc(p.tasks(), func(t users.Task) bool { return t.Then.Again })
 }
 
 // isUnread says whether something waits until the cluster can be asked.
-func (p *pass) isUnread() bool {
-	return slices.ContainsFunc(p.tasks(), func(t access.Task) bool { return t.Then.Unread })
+func (p *userRun) isUnread() bool {
+	return slices.ContainsFunc(p.tasks(), func(t users.Task) bool { return t.Then.Unread })
 }
 
 // inTheWay is the same for looks that have found the same in the way.
-func (p *pass) inTheWay() string {
+func (p *userRun) inTheWay() string {
 	var all []string
 	for _, t := range p.tasks() {
-		asks := slices.Contains(t.Steps, access.Step(access.AskForCertificate{}))
+		asks := slices.Contains(t.Steps, users.Step(users.AskForCertificate{}))
 		if t.Then.Again || t.Then.Unread || asks {
 			all = append(all, fmt.Sprint(t.Name, t.Then.Reason, asks))
 		}
@@ -108,7 +108,7 @@ func (p *pass) inTheWay() string {
 	return strings.Join(all, " ")
 }
 
-func (p *pass) role(name string) *subject {
+func (p *userRun) role(name string) *subject {
 	for i := range p.view.Roles {
 		if r := &p.view.Roles[i]; r.Name == name {
 			before := r.DeepCopy()
@@ -122,7 +122,7 @@ func (p *pass) role(name string) *subject {
 	return nil
 }
 
-func (p *pass) user(name string) *subject {
+func (p *userRun) user(name string) *subject {
 	for i := range p.view.Users {
 		if u := &p.view.Users[i]; u.Name == name {
 			return &subject{
@@ -135,7 +135,7 @@ func (p *pass) user(name string) *subject {
 }
 
 // do takes the steps of one task, and then says what is true.
-func (p *pass) do(ctx context.Context, s *subject, t access.Task) error {
+func (p *userRun) do(ctx context.Context, s *subject, t users.Task) error {
 	var done []string
 	var failed error
 	for _, step := range t.Steps {
@@ -153,37 +153,37 @@ func (p *pass) do(ctx context.Context, s *subject, t access.Task) error {
 }
 
 // take takes one step.
-func (p *pass) take(ctx context.Context, s *subject, step access.Step) error {
+func (p *userRun) take(ctx context.Context, s *subject, step users.Step) error {
 	if err := p.stillLeads(ctx); err != nil {
 		return err
 	}
 	switch step := step.(type) {
-	case access.Hold:
+	case users.Hold:
 		return p.hold(ctx, s, true)
-	case access.LetGo:
+	case users.LetGo:
 		return p.hold(ctx, s, false)
-	case access.AskForCertificate:
+	case users.AskForCertificate:
 		return p.ask(ctx, s)
-	case access.WriteSecret:
+	case users.WriteSecret:
 		return p.writeSecret(ctx, s)
-	case access.TakeCharge:
+	case users.TakeCharge:
 		p.view.Cluster.Status.Auth = &v1alpha1.AuthStatus{Managed: true}
 		return p.writeStatus(ctx, s)
-	case access.Settle:
+	case users.Settle:
 		return sleep(ctx, step.For)
-	case access.Inherit:
-		s.user.Status.PasswordVersion = access.NoPasswordVersion(p.view.Cluster) // written with the condition
-	case access.Release:
+	case users.Inherit:
+		s.user.Status.PasswordVersion = users.NoPasswordVersion(p.view.Cluster) // written with the condition
+	case users.Release:
 		p.view.Cluster.Status.Auth = nil // written with the condition
-	case access.AddRole, access.DeleteRole, access.Grant, access.Revoke, access.AddUser, access.SetPassword, access.DeleteUser,
-		access.GrantRole, access.RevokeRole, access.EnableAuth, access.DisableAuth:
+	case users.AddRole, users.DeleteRole, users.Grant, users.Revoke, users.AddUser, users.SetPassword, users.DeleteUser,
+		users.GrantRole, users.RevokeRole, users.EnableAuth, users.DisableAuth:
 		return p.tell(ctx, s, step)
 	}
 	return nil
 }
 
 // hold puts the finalizer on an object, or takes it off.
-func (p *pass) hold(ctx context.Context, s *subject, held bool) error {
+func (p *userRun) hold(ctx context.Context, s *subject, held bool) error {
 	before, _ := s.object.DeepCopyObject().(client.Object)
 	status := s.object.DeepCopyObject()
 	if held {
@@ -215,7 +215,7 @@ func keepStatus(object client.Object, had any) {
 }
 
 // writeSecret makes the Secret of a user, or changes the one that there is.
-func (p *pass) writeSecret(ctx context.Context, s *subject) error {
+func (p *userRun) writeSecret(ctx context.Context, s *subject) error {
 	made, err := p.view.Held.MakeUser(p.random, p.view.Now, p.view.Cluster, s.user, s.secret)
 	switch {
 	case err != nil:
@@ -232,7 +232,7 @@ func (p *pass) writeSecret(ctx context.Context, s *subject) error {
 }
 
 // findSecret is about a Secret that is there, although none was when it was read last.
-func (p *pass) findSecret(ctx context.Context, s *subject) error {
+func (p *userRun) findSecret(ctx context.Context, s *subject) error {
 	var there corev1.Secret
 	if err := p.live.Get(ctx, client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.Secret()}, &there); err != nil {
 		return fmt.Errorf("get secret %s: %w", s.user.Secret(), err)
@@ -244,7 +244,7 @@ func (p *pass) findSecret(ctx context.Context, s *subject) error {
 	return p.writeSecret(ctx, s)
 }
 
-func (p *pass) changeSecret(ctx context.Context, s *subject, made *corev1.Secret) error {
+func (p *userRun) changeSecret(ctx context.Context, s *subject, made *corev1.Secret) error {
 	changed := s.secret.DeepCopy()
 	changed.Data = made.Data
 	changed.Labels = map[string]string{}
@@ -259,6 +259,6 @@ func (p *pass) changeSecret(ctx context.Context, s *subject, made *corev1.Secret
 	if err := p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
 		return fmt.Errorf("patch secret %s: %w", changed.Name, err)
 	}
-	s.user.Status.PasswordVersion = access.KeptVersion(p.view.Cluster, s.user.Status.PasswordVersion, before, changed)
+	s.user.Status.PasswordVersion = users.KeptVersion(p.view.Cluster, s.user.Status.PasswordVersion, before, changed)
 	return nil
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/internal/access"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
 // tell takes a step in etcd, and notes it.
-func (p *pass) tell(ctx context.Context, s *subject, step access.Step) error {
+func (p *userRun) tell(ctx context.Context, s *subject, step users.Step) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	effect, err := p.change(ctx, s, step)
@@ -24,47 +24,47 @@ func (p *pass) tell(ctx context.Context, s *subject, step access.Step) error {
 }
 
 // change is the call for a step, and whether it has had an effect.
-func (p *pass) change(ctx context.Context, s *subject, step access.Step) (bool, error) {
+func (p *userRun) change(ctx context.Context, s *subject, step users.Step) (bool, error) {
 	member := p.asked.member
 	switch step := step.(type) {
-	case access.AddRole:
+	case users.AddRole:
 		return member.AddRole(ctx, step.Role)
-	case access.DeleteRole:
+	case users.DeleteRole:
 		return member.DeleteRole(ctx, step.Role)
-	case access.Grant:
+	case users.Grant:
 		return true, member.Grant(ctx, step.Role, step.Permission)
-	case access.Revoke:
+	case users.Revoke:
 		return member.Revoke(ctx, step.Role, step.Permission)
-	case access.AddUser, access.SetPassword:
+	case users.AddUser, users.SetPassword:
 		return p.changeUser(ctx, s, step)
-	case access.DeleteUser:
+	case users.DeleteUser:
 		return member.DeleteUser(ctx, step.User)
-	case access.GrantRole:
+	case users.GrantRole:
 		return member.GrantRole(ctx, step.User, step.Role)
-	case access.RevokeRole:
+	case users.RevokeRole:
 		return member.RevokeRole(ctx, step.User, step.Role)
-	case access.EnableAuth:
+	case users.EnableAuth:
 		return true, member.EnableAuth(ctx)
-	case access.DisableAuth:
+	case users.DisableAuth:
 		return true, member.DisableAuth(ctx)
-	case access.Hold, access.LetGo, access.AskForCertificate, access.WriteSecret, access.TakeCharge, access.Settle,
-		access.Inherit, access.Release: // not done in etcd
+	case users.Hold, users.LetGo, users.AskForCertificate, users.WriteSecret, users.TakeCharge, users.Settle,
+		users.Inherit, users.Release: // not done in etcd
 	}
 	return false, nil
 }
 
 // changeUser adds a user or tells its password, and remembers which that was. A user that is there although it was not when users were
 // read may be of the other kind, and have any password: it is looked at again.
-func (p *pass) changeUser(ctx context.Context, s *subject, step access.Step) (bool, error) {
-	version := access.NoPasswordVersion(p.view.Cluster)
+func (p *userRun) changeUser(ctx context.Context, s *subject, step users.Step) (bool, error) {
+	version := users.NoPasswordVersion(p.view.Cluster)
 	var password string
 	if s.user != nil && s.user.HasPassword() {
-		if s.secret == nil || !trust.IsPassword(s.secret.Data[build.PasswordKey]) {
+		if s.secret == nil || !certs.IsPassword(s.secret.Data[specs.PasswordKey]) {
 			return false, fmt.Errorf("secret %s has no password", s.user.Secret())
 		}
-		version, password = access.PasswordVersion(p.view.Cluster, s.secret), string(s.secret.Data[build.PasswordKey])
+		version, password = users.PasswordVersion(p.view.Cluster, s.secret), string(s.secret.Data[specs.PasswordKey])
 	}
-	if add, adds := step.(access.AddUser); adds {
+	if add, adds := step.(users.AddUser); adds {
 		added, err := p.asked.member.AddUser(ctx, add.User, password)
 		switch {
 		case err != nil || s.user == nil: // root, which has every right however it was added

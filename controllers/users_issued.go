@@ -11,14 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/access"
-	"github.com/etcd-operator/etcd-operator/internal/act"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/observe"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
 // issued reads what others have issued to the users of a cluster, and what cert-manager says of it, if that is whom the cluster names.
-func (r *Users) issued(ctx context.Context, view *access.View) error {
+func (r *UsersReconciler) issued(ctx context.Context, view *users.View) error {
 	view.Held.Issued, view.Certificates = map[string]*corev1.Secret{}, map[string]*unstructured.Unstructured{}
 	var mutex sync.Mutex
 	return inParallel(view.Users, func(u v1alpha1.EtcdUser) error {
@@ -48,7 +48,7 @@ func (r *Users) issued(ctx context.Context, view *access.View) error {
 }
 
 // certificate reads a Certificate of cert-manager, unless it is remembered.
-func (r *Users) certificate(ctx context.Context, key client.ObjectKey) (*unstructured.Unstructured, string, error) {
+func (r *UsersReconciler) certificate(ctx context.Context, key client.ObjectKey) (*unstructured.Unstructured, string, error) {
 	if have := r.remembered.certificate(key); have != nil {
 		return have, "", nil
 	}
@@ -58,16 +58,16 @@ func (r *Users) certificate(ctx context.Context, key client.ObjectKey) (*unstruc
 }
 
 // hasAsked says whether cert-manager has just been asked.
-func (p *pass) hasAsked() bool {
-	return slices.ContainsFunc(p.work.Users, func(t access.Task) bool {
-		return slices.Contains(t.Steps, access.Step(access.AskForCertificate{}))
+func (p *userRun) hasAsked() bool {
+	return slices.ContainsFunc(p.work.Users, func(t users.Task) bool {
+		return slices.Contains(t.Steps, users.Step(users.AskForCertificate{}))
 	})
 }
 
 // ask has cert-manager issue the certificate of a user. A Secret of that name that is of something else must not be written by it.
-func (p *pass) ask(ctx context.Context, s *subject) error {
-	wanted := build.UserCertificate(p.view.Cluster, s.user)
-	if build.WouldOverwrite(wanted, p.view.Certificates[s.user.Name], p.view.Held.Issued[s.user.Name]) != "" {
+func (p *userRun) ask(ctx context.Context, s *subject) error {
+	wanted := specs.UserCertificate(p.view.Cluster, s.user)
+	if specs.WouldOverwrite(wanted, p.view.Certificates[s.user.Name], p.view.Held.Issued[s.user.Name]) != "" {
 		return errSecretTaken
 	}
 	defer p.remembered.noteCertificate(client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.IssuedSecret()}, nil)

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/etcd-operator/etcd-operator/internal/access"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
 const (
@@ -22,17 +22,17 @@ const (
 	accessWorkers = 16
 )
 
-// respondent is who answers for a cluster, and what is known of it.
-type respondent struct {
+// authMember is who answers for a cluster, and what is known of it.
+type authMember struct {
 	member etcd.Client // nil: nobody
-	ledger *ledger
+	ledger *authCache
 }
 
-// ledger is what is known of a cluster's users and roles. It stays right for as long as etcd says the same revision, which rises
+// authCache is what is known of a cluster's users and roles. It stays right for as long as etcd says the same revision, which rises
 // with each change, also by us: then nothing is read again.
-type ledger struct {
+type authCache struct {
 	mutex  sync.Mutex
-	state  *access.State
+	state  *users.State
 	listed struct{ users, roles map[string]bool } // all that there are
 	row    struct {                               // of looks
 		inTheWay string
@@ -41,7 +41,7 @@ type ledger struct {
 }
 
 // times is how many looks in a row, with this one, have found that in the way.
-func (l *ledger) times(inTheWay string) int {
+func (l *authCache) times(inTheWay string) int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if inTheWay != l.row.inTheWay {
@@ -51,14 +51,14 @@ func (l *ledger) times(inTheWay string) int {
 	return l.row.times
 }
 
-func (l *ledger) forget() {
+func (l *authCache) forget() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.state = nil
 }
 
 // note has a step done.
-func (l *ledger) note(step access.Step, effect bool) {
+func (l *authCache) note(step users.Step, effect bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.state == nil {
@@ -66,22 +66,22 @@ func (l *ledger) note(step access.Step, effect bool) {
 	}
 	l.state.Note(step, effect)
 	switch s := step.(type) {
-	case access.DeleteUser:
+	case users.DeleteUser:
 		delete(l.listed.users, s.User)
-	case access.DeleteRole:
+	case users.DeleteRole:
 		delete(l.listed.roles, s.Role)
-	case access.AddUser:
+	case users.AddUser:
 		l.listed.users[s.User] = true
-	case access.AddRole:
+	case users.AddRole:
 		l.listed.roles[s.Role] = true
-	case access.Grant, access.Revoke, access.GrantRole, access.RevokeRole, access.SetPassword, access.Inherit, access.EnableAuth,
-		access.DisableAuth, access.Hold, access.LetGo, access.AskForCertificate, access.WriteSecret, access.TakeCharge, access.Settle,
-		access.Release: // all are there as before
+	case users.Grant, users.Revoke, users.GrantRole, users.RevokeRole, users.SetPassword, users.Inherit, users.EnableAuth,
+		users.DisableAuth, users.Hold, users.LetGo, users.AskForCertificate, users.WriteSecret, users.TakeCharge, users.Settle,
+		users.Release: // all are there as before
 	}
 }
 
 // ask reads what etcd says of users and roles, if a member answers. That none does is a fact.
-func (r *Users) ask(ctx context.Context, name types.NamespacedName, view *access.View) respondent {
+func (r *UsersReconciler) ask(ctx context.Context, name types.NamespacedName, view *users.View) authMember {
 	c := view.Cluster
 	switch {
 	case c.Status.ClusterID == "":
@@ -93,12 +93,12 @@ func (r *Users) ask(ctx context.Context, name types.NamespacedName, view *access
 	default:
 		view.Unread = "no member answers"
 	}
-	a := respondent{ledger: r.ledgerOf(name)}
+	a := authMember{ledger: r.ledgerOf(name)}
 	if c.Status.ClusterID == "" || c.IsRestoring() {
 		a.ledger.forget()
 		return a
 	}
-	member, auth, err := firstToAnswer(ctx, respondents{r.client, r.dialer}, c, etcd.Client.Auth)
+	member, auth, err := firstToAnswer(ctx, memberFinder{r.client, r.dialer}, c, etcd.Client.Auth)
 	if auth.Enabled && !view.Held.Operator(c, view.Now).IsRoot() {
 		a.ledger.forget() // etcd says of nothing else whether it takes the operator for root
 	}
@@ -121,31 +121,31 @@ func (r *Users) ask(ctx context.Context, name types.NamespacedName, view *access
 
 // read brings the ledger to what etcd says at a revision: all of it if that is another one than expected, else only of whom nothing
 // was asked before.
-func (l *ledger) read(ctx context.Context, member etcd.Client, auth etcd.Auth, view *access.View) error {
+func (l *authCache) read(ctx context.Context, member etcd.Client, auth etcd.Auth, view *users.View) error {
 	if l.state == nil || l.state.Auth != auth {
-		users, err := within(ctx, member.Users)
+		allUsers, err := within(ctx, member.Users)
 		if err != nil {
 			return err
 		}
-		roles, err := within(ctx, member.Roles)
+		allRoles, err := within(ctx, member.Roles)
 		if err != nil {
 			return err
 		}
-		l.state = &access.State{Auth: auth, Users: map[string][]string{}, Roles: map[string][]etcd.Permission{}}
-		l.listed.users, l.listed.roles = set(users), set(roles)
+		l.state = &users.State{Auth: auth, Users: map[string][]string{}, Roles: map[string][]etcd.Permission{}}
+		l.listed.users, l.listed.roles = set(allUsers), set(allRoles)
 	}
-	users, roles := access.Names(view.Users, view.Roles)
-	err := fill(users, l.listed.users, l.state.Users, func(name string) ([]string, error) {
+	wantedUsers, wantedRoles := users.Names(view.Users, view.Roles)
+	err := fill(wantedUsers, l.listed.users, l.state.Users, func(name string) ([]string, error) {
 		return within(ctx, func(ctx context.Context) ([]string, error) { return member.User(ctx, name) })
 	})
-	return errors.Join(err, fill(roles, l.listed.roles, l.state.Roles, func(name string) ([]etcd.Permission, error) {
+	return errors.Join(err, fill(wantedRoles, l.listed.roles, l.state.Roles, func(name string) ([]etcd.Permission, error) {
 		return within(ctx, func(ctx context.Context) ([]etcd.Permission, error) { return member.Role(ctx, name) })
 	}))
 }
 
 // copy is the state for a plan: what is noted meanwhile does not change it.
-func (l *ledger) copy() *access.State {
-	return &access.State{Auth: l.state.Auth, Users: maps.Clone(l.state.Users), Roles: maps.Clone(l.state.Roles)}
+func (l *authCache) copy() *users.State {
+	return &users.State{Auth: l.state.Auth, Users: maps.Clone(l.state.Users), Roles: maps.Clone(l.state.Roles)}
 }
 
 func set(names []string) map[string]bool {
@@ -175,17 +175,17 @@ func fill[T any](names []string, exists map[string]bool, known map[string]T, ask
 	})
 }
 
-// errand is a task with its subject.
-type errand struct {
-	access.Task
+// objectTask is a task with its subject.
+type objectTask struct {
+	users.Task
 	subject *subject
 }
 
 // about finds the subjects of all tasks before any is begun: a write changes the whole object that it is about.
-func about(tasks []access.Task, find func(name string) *subject) []errand {
-	all := make([]errand, 0, len(tasks))
+func about(tasks []users.Task, find func(name string) *subject) []objectTask {
+	all := make([]objectTask, 0, len(tasks))
 	for _, t := range tasks {
-		all = append(all, errand{t, find(t.Name)})
+		all = append(all, objectTask{t, find(t.Name)})
 	}
 	return all
 }

@@ -12,19 +12,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/access"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
 // report writes the status if it has changed, and says so.
-func (p *pass) report(ctx context.Context, s *subject, then access.Verdict, done []string, failed error) error {
+func (p *userRun) report(ctx context.Context, s *subject, then users.Verdict, done []string, failed error) error {
 	taken := errors.Is(failed, errSecretTaken)
 	switch {
 	case taken:
 		p.taken.Store(true)
-		then = access.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSecretTaken, Message: failed.Error()}
+		then = users.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSecretTaken, Message: failed.Error()}
 	case failed != nil:
-		then = access.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAccessFailed, Message: "trying again: " + failed.Error()}
+		then = users.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAccessFailed, Message: "trying again: " + failed.Error()}
 	}
 	if then.Reason == "" {
 		if sameStatus(s.object, s.untouched) {
@@ -47,7 +47,7 @@ func (p *pass) report(ctx context.Context, s *subject, then access.Verdict, done
 		s.user.Status.User = s.user.User()
 		if s.secret != nil {
 			s.user.Status.Binding = &v1alpha1.EtcdUserBinding{Name: s.user.Secret()}
-			s.user.Status.Serial = trust.Serial(s.secret)
+			s.user.Status.Serial = certs.Serial(s.secret)
 		}
 	}
 	if !sameStatus(s.object, s.untouched) {
@@ -62,7 +62,7 @@ func (p *pass) report(ctx context.Context, s *subject, then access.Verdict, done
 	return failed
 }
 
-func (p *pass) writeStatus(ctx context.Context, s *subject) error {
+func (p *userRun) writeStatus(ctx context.Context, s *subject) error {
 	err := p.client.Status().Update(ctx, s.object, client.FieldOwner(v1alpha1.FieldOwner))
 	return wrapped("write status of "+s.object.GetName(), client.IgnoreNotFound(err))
 }
@@ -84,7 +84,7 @@ func sameStatus(a, b client.Object) bool {
 
 // say tells in an event what went wrong, what is put back, and that authentication was switched: not what is done for each of a
 // thousand users that are new.
-func (p *pass) say(s *subject, before *metav1.Condition, then access.Verdict, done []string) {
+func (p *userRun) say(s *subject, before *metav1.Condition, then users.Verdict, done []string) {
 	turned := before == nil || before.Reason != then.Reason || before.Status != then.Status
 	_, isCluster := s.object.(*v1alpha1.EtcdCluster)
 	wrong := then.Status != metav1.ConditionTrue && !isCluster || then.Reason == v1alpha1.ReasonAuthEnabledByHand

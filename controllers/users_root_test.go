@@ -14,23 +14,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // turn takes a pass of the authority of clients, after which members mount what comes of it.
-func (w *users) turn(turn cluster.Turn) {
+func (w *users) turn(turn cluster.RotationStep) {
 	w.t.Helper()
 	found := map[string]*corev1.Secret{}
-	held := func() trust.Held {
-		for _, name := range append(trust.Names(w.cluster), w.cluster.RootSecret()) {
+	held := func() certs.KeyMaterial {
+		for _, name := range append(certs.Names(w.cluster), w.cluster.RootSecret()) {
 			var secret corev1.Secret
 			if server.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &secret) == nil {
 				found[name] = &secret
 			}
 		}
-		return trust.Read(w.cluster, func(name string) *corev1.Secret { return found[name] })
+		return certs.Read(w.cluster, func(name string) *corev1.Secret { return found[name] })
 	}
 	now := held()
 	made, err := now.Turn(rand.Reader, time.Now(), w.cluster, w.cluster.ClientCA(), turn)
@@ -64,7 +64,7 @@ func TestFault83NotRoot(t *testing.T) {
 	w.mustSettle(operator) // now the Secrets are remembered
 	w.delete(&corev1.Secret{ObjectMeta: w.named("a-client-ca")})
 	w.update(w.cluster, func() { w.cluster.Spec.Auth.Enabled = true })
-	for _, lost := range []func(){func() {}, func() { w.turn(cluster.Turn{Pass: cluster.Introduce, Because: trust.ByLoss}) }} {
+	for _, lost := range []func(){func() {}, func() { w.turn(cluster.RotationStep{Stage: cluster.Introduce, Because: certs.ByLoss}) }} {
 		lost()
 		if result := w.mustSettle(operator); result.RequeueAfter > time.Minute || len(w.etcd.Log()) > 0 {
 			t.Errorf("did %q, and looks again after %s", w.etcd.Log(), result.RequeueAfter)
@@ -72,7 +72,7 @@ func TestFault83NotRoot(t *testing.T) {
 		w.get(w.cluster)
 		w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthChanging)
 	}
-	w.turn(cluster.Turn{Pass: cluster.Switch})
+	w.turn(cluster.RotationStep{Stage: cluster.Switch})
 	w.mustSettle(operator)
 	if !slices.Contains(w.etcd.Log(), "enable authentication") {
 		t.Errorf("did %q", w.etcd.Log())

@@ -19,7 +19,7 @@ import (
 )
 
 // SetupWithManager watches EtcdClusters, and what names them.
-func (r *Users) SetupWithManager(manager ctrl.Manager) error {
+func (r *UsersReconciler) SetupWithManager(manager ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: concernsContent})).
 		Watches(&v1alpha1.EtcdUser{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isTouched})).

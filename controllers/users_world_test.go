@@ -21,11 +21,11 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/controllers"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // A users is a namespace with a cluster of one member, which is a fake etcd, and a reconciler that is called by hand.
@@ -48,8 +48,8 @@ func newEtcd(t *testing.T, namespace string, spec v1alpha1.EtcdClusterSpec) *use
 	w.create(w.cluster)
 	w.cluster.Status.ClusterID = "c1"
 	w.write(w.cluster)
-	held := trust.Read(w.cluster, func(string) *corev1.Secret { return nil })
-	for _, name := range trust.Names(w.cluster) {
+	held := certs.Read(w.cluster, func(string) *corev1.Secret { return nil })
+	for _, name := range certs.Names(w.cluster) {
 		secret, err := held.Make(rand.Reader, time.Now(), w.cluster, name)
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func newEtcd(t *testing.T, namespace string, spec v1alpha1.EtcdClusterSpec) *use
 		w.create(secret)
 	}
 	pod := &corev1.Pod{ObjectMeta: w.named("a-0"), Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "etcd", Image: "etcd"}}}}
-	pod.Labels = build.MemberSelector(w.cluster)
+	pod.Labels = specs.MemberSelector(w.cluster)
 	w.create(pod)
 	pod.Status.Phase, pod.Status.PodIP = corev1.PodRunning, "10.0.0.1"
 	pod.Status.PodIPs = []corev1.PodIP{{IP: "10.0.0.1"}}
@@ -151,17 +151,17 @@ func (w *users) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Mem
 func (w *users) Keep(context.Context, *v1alpha1.EtcdCluster, []cluster.Member) {}
 
 // Sight sees nothing: no authority is rotated.
-func (w *users) Sight(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) trust.Sight {
-	return trust.Sight{Member: m.Name}
+func (w *users) Sight(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) certs.Sight {
+	return certs.Sight{Member: m.Name}
 }
 
 // reconciler is an operator whose writes go through that.
-func (w *users) reconciler(through interceptor.Funcs) *controllers.Users {
+func (w *users) reconciler(through interceptor.Funcs) *controllers.UsersReconciler {
 	return controllers.NewUsersReconciler(interceptor.NewClient(live, through), w, w.events, time.Now)
 }
 
 // settle looks until a look changes nothing in etcd, and returns the result of the last.
-func (w *users) settle(operator *controllers.Users) (ctrl.Result, error) {
+func (w *users) settle(operator *controllers.UsersReconciler) (ctrl.Result, error) {
 	for {
 		before := w.etcd.Log()
 		result, err := operator.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "a"}})
@@ -171,7 +171,7 @@ func (w *users) settle(operator *controllers.Users) (ctrl.Result, error) {
 	}
 }
 
-func (w *users) mustSettle(operator *controllers.Users) ctrl.Result {
+func (w *users) mustSettle(operator *controllers.UsersReconciler) ctrl.Result {
 	w.t.Helper()
 	result, err := w.settle(operator)
 	if err != nil {

@@ -13,21 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/access"
+	"github.com/etcd-operator/etcd-operator/internal/backup/schedule"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
-	"github.com/etcd-operator/etcd-operator/internal/schedule"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
+	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
 // ofUsers is the cluster of all users, with an authority.
-var ofUsers = func() (c v1alpha1.EtcdCluster, held trust.Held) {
+var ofUsers = func() (c v1alpha1.EtcdCluster, held certs.KeyMaterial) {
 	c.Name, c.Namespace = "a", "default"
 	ca, err := pki.NewCA(rand.Reader, time.Now(), "a clients", v1alpha1.DefaultAuthorityLifetime)
 	if err != nil {
 		panic(err)
 	}
-	return c, trust.Read(&c, func(name string) *corev1.Secret {
+	return c, certs.Read(&c, func(name string) *corev1.Secret {
 		if name != c.ClientCA() {
 			return nil
 		}
@@ -52,12 +52,12 @@ func madeOfUser(t *testing.T, u *v1alpha1.EtcdUser) error {
 	}
 	c.Status.ClusterID = "c1"
 	c.Name = u.Spec.Cluster
-	work := access.Plan(access.View{
-		Cluster: &c, Users: []v1alpha1.EtcdUser{*u}, Held: held, Now: time.Now(), Etcd: &access.State{Users: map[string][]string{}},
+	work := users.Plan(users.View{
+		Cluster: &c, Users: []v1alpha1.EtcdUser{*u}, Held: held, Now: time.Now(), Etcd: &users.State{Users: map[string][]string{}},
 	})
 	for _, task := range work.Users {
 		for _, step := range task.Steps {
-			if add, is := step.(access.AddUser); is && add.User != u.User() {
+			if add, is := step.(users.AddUser); is && add.User != u.User() {
 				t.Errorf("user %q: %s", u.User(), add)
 			}
 		}
@@ -73,11 +73,11 @@ func madeOfRole(t *testing.T, r *v1alpha1.EtcdRole) {
 	t.Helper()
 	c, _ := ofUsers()
 	c.Name, c.Status.ClusterID = r.Spec.Cluster, "c1"
-	work := access.Plan(access.View{
-		Cluster: &c, Roles: []v1alpha1.EtcdRole{*r}, Now: time.Now(), Etcd: &access.State{Roles: map[string][]etcd.Permission{}},
+	work := users.Plan(users.View{
+		Cluster: &c, Roles: []v1alpha1.EtcdRole{*r}, Now: time.Now(), Etcd: &users.State{Roles: map[string][]etcd.Permission{}},
 	})
 	for _, step := range work.Roles[0].Steps {
-		grant, is := step.(access.Grant)
+		grant, is := step.(users.Grant)
 		if !is {
 			continue
 		}

@@ -21,10 +21,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/backupstore"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // hostileSeed makes the same inputs each time; another one makes others.
@@ -213,16 +213,16 @@ func tryAll(t *testing.T, all ...client.Object) error {
 func madeOfCluster(t *testing.T, c *v1alpha1.EtcdCluster) error {
 	t.Helper()
 	member := c.Name + "-0"
-	pod := build.Pod(c, member, build.Joining{New: true, Token: "t", Members: []string{member}})
+	pod := specs.Pod(c, member, specs.Joining{New: true, Token: "t", Members: []string{member}})
 	plain := c.DeepCopy()
 	plain.Spec.Image, plain.Spec.PodMetadata, plain.Spec.Scheduling = "", v1alpha1.PodMetadata{}, v1alpha1.Scheduling{}
 	plain.Spec.Etcd.ExtraArgs = nil
 	if c.Spec.Backup != nil {
 		scheduled(t, c)
 	}
-	differs(t, c, pod, build.Pod(plain, member, build.Joining{New: true, Token: "t", Members: []string{member}}))
-	return tryAll(t, pod, build.Volume(c, member, nil), build.HeadlessService(c), build.ClientService(c), build.Budget(c, 2),
-		build.NetworkPolicy(c, "operators"), build.MemberTLS(c, nil))
+	differs(t, c, pod, specs.Pod(plain, member, specs.Joining{New: true, Token: "t", Members: []string{member}}))
+	return tryAll(t, pod, specs.Volume(c, member, nil), specs.HeadlessService(c), specs.ClientService(c), specs.Budget(c, 2),
+		specs.NetworkPolicy(c, "operators"), specs.MemberTLS(c, nil))
 }
 
 // differs says in what a Pod is another one than that of the same cluster without what was asked for.
@@ -230,14 +230,14 @@ func differs(t *testing.T, c *v1alpha1.EtcdCluster, pod, plain *corev1.Pod) {
 	t.Helper()
 	got, want := pod.DeepCopy(), plain.DeepCopy()
 	for key, value := range c.Spec.Etcd.ExtraArgs {
-		i := slices.Index(build.Etcd(got).Args, "--"+key+"="+value)
+		i := slices.Index(specs.Etcd(got).Args, "--"+key+"="+value)
 		if i < 0 {
 			t.Errorf("argument %q is not one argument", key)
 			continue
 		}
-		build.Etcd(got).Args = slices.Delete(build.Etcd(got).Args, i, i+1)
+		specs.Etcd(got).Args = slices.Delete(specs.Etcd(got).Args, i, i+1)
 	}
-	build.Etcd(got).Image = build.Etcd(want).Image
+	specs.Etcd(got).Image = specs.Etcd(want).Image
 	got.Spec.NodeSelector, got.Spec.PriorityClassName = want.Spec.NodeSelector, want.Spec.PriorityClassName
 	if !equality.Semantic.DeepEqual(got.Spec, want.Spec) {
 		t.Errorf("%+v: the Pod is another one:\n%+v\n%+v", c.Spec, got.Spec, want.Spec)
@@ -257,18 +257,18 @@ func differs(t *testing.T, c *v1alpha1.EtcdCluster, pod, plain *corev1.Pod) {
 func madeOfStore(t *testing.T, s *v1alpha1.EtcdBackupStore) error {
 	t.Helper()
 	if s.Spec.Volume != nil {
-		folder := path.Join(task.VolumeFolder, s.Spec.Volume.Path)
-		if !strings.HasPrefix(folder+"/", task.VolumeFolder+"/") {
+		folder := path.Join(jobspec.VolumeFolder, s.Spec.Volume.Path)
+		if !strings.HasPrefix(folder+"/", jobspec.VolumeFolder+"/") {
 			t.Errorf("path %q is %s", s.Spec.Volume.Path, folder)
 		}
 	}
-	order := task.Order{Verb: task.Check, Store: jobs.Store(s.Spec, time.Time{}), Check: &task.CheckOrder{}}
-	job := jobs.Check(s, backupstore.JobName(s), order, jobs.Image{Operator: "operator:1"})
+	order := jobspec.Order{Verb: jobspec.Check, Store: jobs.Store(s.Spec, time.Time{}), Check: &jobspec.CheckOrder{}}
+	job := jobs.Check(s, stores.JobName(s), order, jobs.Image{Operator: "operator:1"})
 	container := job.Spec.Template.Spec.Containers[0]
 	if len(container.Args) != 2 || len(container.Command) > 0 || len(container.Env) > 0 || container.Image != "operator:1" {
 		t.Errorf("the container is another one: %+v", container)
 	}
-	read, err := task.ParseOrder(expanded(container.Args[1]))
+	read, err := jobspec.ParseOrder(expanded(container.Args[1]))
 	if err != nil || !equality.Semantic.DeepEqual(read, order) {
 		t.Errorf("the order arrives as another one: %+v instead of %+v, %v", read, order, err)
 	}
@@ -288,7 +288,7 @@ func mounts(t *testing.T, job *batchv1.Job) {
 		}
 	}
 	for _, m := range job.Spec.Template.Spec.Containers[0].VolumeMounts {
-		if !slices.Contains([]string{task.KeysFolder, task.CAFolder, task.VolumeFolder}, m.MountPath) || m.SubPath != "" {
+		if !slices.Contains([]string{jobspec.KeysFolder, jobspec.CAFolder, jobspec.VolumeFolder}, m.MountPath) || m.SubPath != "" {
 			t.Errorf("mount %+v", m)
 		}
 	}
@@ -296,7 +296,7 @@ func mounts(t *testing.T, job *batchv1.Job) {
 
 // canExist says whether Kubernetes could have all objects and keys that a store names.
 func canExist(spec v1alpha1.EtcdBackupStoreSpec) bool {
-	for _, source := range backupstore.SourcesOf(spec) {
+	for _, source := range stores.SourcesOf(spec) {
 		if len(validation.IsDNS1123Subdomain(source.Name)) > 0 {
 			return false
 		}

@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // fragments are what has broken programs before: shells, templates, paths, flags of etcd, ends of lines and of texts, other scripts.
@@ -67,13 +67,13 @@ func TestHostilePEM(t *testing.T) {
 	c.Name, c.Namespace = "hostile", "default"
 	for range 200 {
 		body := h.pem()
-		held := trust.Read(c, func(string) *corev1.Secret {
+		held := certs.Read(c, func(string) *corev1.Secret {
 			return &corev1.Secret{Data: map[string][]byte{
-				"tls.crt": body, "tls.key": h.pem(), "ca.crt": h.pem(), build.ServerCertKey: body, build.ServerKeyKey: h.pem(),
-				build.PeerCertKey: h.pem(), build.PeerKeyKey: body, build.ClientCAKey: h.pem(), build.PeerCAKey: body,
+				"tls.crt": body, "tls.key": h.pem(), "ca.crt": h.pem(), specs.ServerCertKey: body, specs.ServerKeyKey: h.pem(),
+				specs.PeerCertKey: h.pem(), specs.PeerKeyKey: body, specs.ClientCAKey: h.pem(), specs.PeerCAKey: body,
 			}}
 		})
-		for _, name := range trust.Names(c) {
+		for _, name := range certs.Names(c) {
 			err := held.Fault(c, name, time.Now())
 			if err == nil {
 				t.Errorf("%s is good with %q", name, body)

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 )
 
 // TestPolicyOfLimits: the sample policy refuses at admission what the flags in its comment have the operator refuse, with a message that

@@ -12,10 +12,10 @@ import (
 // A mutant is one small change of the product that makes it wrong. In a list it is
 //
 //	mutant NAME: what it breaks, as a user would put it
-//	file internal/plan/membership.go
+//	file internal/cluster/plan/membership.go
 //	-text as it is, verbatim; several lines make one text
 //	+text as it becomes; no such line means nothing
-//	test ./internal/plan ./internal/report
+//	test ./internal/cluster/plan ./internal/cluster/report
 //
 // The old text must occur in the file exactly once. Without test the tests of the
 // file's own package must notice. Lines that begin with # are for people.

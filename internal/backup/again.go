@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/archive"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // A backup tool puts an EtcdBackup back with its name, labels and annotations, but with another UID and without its status. Its backup is
@@ -19,7 +19,7 @@ const listAgain = time.Minute
 
 // again are the backups in the list of the store that may be the one of this EtcdBackup: by the folder that it was written to, or by its
 // name.
-func again(b *v1alpha1.EtcdBackup, store string, all []v1alpha1.EtcdBackup) (found []task.Found) {
+func again(b *v1alpha1.EtcdBackup, store string, all []v1alpha1.EtcdBackup) (found []jobspec.Found) {
 	if b.Spec.Found != "" || b.Status.Path != "" {
 		return nil
 	}
@@ -32,7 +32,7 @@ func again(b *v1alpha1.EtcdBackup, store string, all []v1alpha1.EtcdBackup) (fou
 	return found
 }
 
-func isOf(b *v1alpha1.EtcdBackup, f task.Found) bool {
+func isOf(b *v1alpha1.EtcdBackup, f jobspec.Found) bool {
 	if upload := b.Annotations[v1alpha1.AnnotationUpload]; upload != "" && f.Path == folderOf(b, upload) {
 		return true
 	}
@@ -81,7 +81,7 @@ func (v View) findUpload() Step {
 }
 
 // foundAgain is the step that writes down what the store has. It is verified only if a person wants that, as what was found is.
-func (v View) foundAgain(f task.Found) Step {
+func (v View) foundAgain(f jobspec.Found) Step {
 	if f.Problem != "" {
 		return v.unusable(v1alpha1.ReasonUnusable, f.Problem)
 	}

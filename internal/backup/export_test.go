@@ -4,17 +4,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/rulestest"
+	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
 // Policy is all rules in their order.
-func Policy() []rulestest.Rules {
-	var all rulestest.Rules
-	for _, r := range policy {
-		all.Add(r.name, r.does)
-	}
-	return []rulestest.Rules{all}
-}
+func Policy() []rules.Line { return policy.Lines() }
 
 // Size and Scratch are sizes for people, and for trials.
 func Size(bytes int64) string { return v1alpha1.SizeOf(bytes).String() }

@@ -14,10 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/task"
-	"github.com/etcd-operator/etcd-operator/internal/version"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
 // Seen is what was read for one EtcdBackup, and nothing concluded from it.
@@ -26,7 +26,7 @@ type Seen struct {
 	Store   *v1alpha1.EtcdBackupStore // nil: there is none
 	Cluster *v1alpha1.EtcdCluster     // nil: there is none
 	Job     *batchv1.Job              // of the name in the status; nil: there is none
-	Said    Said                      // by the Job
+	Said    JobOutput                 // by the Job
 	Others  []v1alpha1.EtcdBackup     // all of the namespace
 	// Volume is the one that spec.volume names, and Pod its member's; nil: there is none.
 	Volume *corev1.PersistentVolumeClaim
@@ -34,9 +34,9 @@ type Seen struct {
 	Now    time.Time
 }
 
-// Said is what is known of a Job from its Pod.
-type Said struct {
-	Lines   []task.Line
+// JobOutput is what is known of a Job from its Pod.
+type JobOutput struct {
+	Lines   []jobspec.Line
 	Ended   bool // the Job runs no Pod any more, and begins none
 	EndedAt time.Time
 	Trouble string // why its Pod does not run, or how it ended, in the words of Kubernetes
@@ -51,7 +51,7 @@ func volumeOf(seen Seen) Volume {
 	}
 	before := *seen.Cluster // whichever members and ID it had: a volume that a restore has set aside has those of before
 	before.Status = v1alpha1.EtcdClusterStatus{}
-	v.Foreign = build.Foreign(&before, seen.Volume)
+	v.Foreign = specs.Foreign(&before, seen.Volume)
 	v.Size = seen.Volume.Spec.Resources.Requests.Storage().Value()
 	v.ClusterID = seen.Volume.Annotations[v1alpha1.AnnotationClusterID]
 	v.Version = cmp.Or(
@@ -83,8 +83,8 @@ func ClusterName(b *v1alpha1.EtcdBackup) string {
 	return b.Status.Cluster
 }
 
-// Look turns what was read into facts.
-func Look(seen Seen) View {
+// Facts turns what was read into facts.
+func Facts(seen Seen) View {
 	b := seen.Backup
 	v := View{
 		Name: b.Name, Namespace: b.Namespace, UID: string(b.UID),
@@ -123,14 +123,14 @@ func (v *View) inherit(from *v1alpha1.Backup) {
 }
 
 // listing is what whoever lists the store has written on the object.
-func listing(b *v1alpha1.EtcdBackup) *task.Found {
+func listing(b *v1alpha1.EtcdBackup) *jobspec.Found {
 	text := b.Annotations[v1alpha1.AnnotationFound]
 	if b.Spec.Found == "" || text == "" {
 		return nil
 	}
-	found := &task.Found{}
+	found := &jobspec.Found{}
 	if err := json.Unmarshal([]byte(text), found); err != nil {
-		return &task.Found{Problem: fmt.Sprintf("the annotation %s cannot be read: %v", v1alpha1.AnnotationFound, err)}
+		return &jobspec.Found{Problem: fmt.Sprintf("the annotation %s cannot be read: %v", v1alpha1.AnnotationFound, err)}
 	}
 	return found
 }

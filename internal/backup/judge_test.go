@@ -12,8 +12,8 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
 // seen is a backup of a cluster that is well, in a store that is ready.
@@ -54,7 +54,7 @@ func seen() backup.Seen {
 // TestFactsOfTheCluster: what the EtcdBackup does not say is as the cluster says.
 func TestFactsOfTheCluster(t *testing.T) {
 	s := seen()
-	v := backup.Look(s)
+	v := backup.Facts(s)
 	want := backup.Cluster{
 		Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Why: "all is well", Verify: v1alpha1.VerifyDaily,
 	}
@@ -67,11 +67,11 @@ func TestFactsOfTheCluster(t *testing.T) {
 	s.Backup.Spec.Store = "mine"
 	s.Backup.Spec.Encryption = &v1alpha1.BackupEncryption{Recipients: []string{"age1mine"}}
 	s.Backup.Spec.Decryption = &v1alpha1.SecretReference{Secret: "mine"}
-	if v := backup.Look(s); v.Store.Name != "mine" || v.Recipients[0] != "age1mine" || v.Decryption != "mine" {
+	if v := backup.Facts(s); v.Store.Name != "mine" || v.Recipients[0] != "age1mine" || v.Decryption != "mine" {
 		t.Errorf("store %s, recipients %v, decryption %s", v.Store.Name, v.Recipients, v.Decryption)
 	}
 	s.Backup.Status.Path, s.Backup.Status.Store = "v1/ns/a/b-uid", "first"
-	if v := backup.Look(s); v.Store.Name != "first" {
+	if v := backup.Facts(s); v.Store.Name != "first" {
 		t.Errorf("something may have been written to first, and the store is %s", v.Store.Name)
 	}
 }
@@ -84,24 +84,24 @@ func TestClusterThatCannotBeAsked(t *testing.T) {
 	} {
 		s := seen()
 		change(&s)
-		if got := backup.Look(s).Cluster; got != (backup.Cluster{Name: "a"}) {
+		if got := backup.Facts(s).Cluster; got != (backup.Cluster{Name: "a"}) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	s := seen()
 	s.Cluster.Spec.Size = ptr.To[int32](0)
-	if backup.Look(s).Cluster.Hibernated {
+	if backup.Facts(s).Cluster.Hibernated {
 		t.Error("a cluster of size 0 is hibernated although members answer: a backup is made before they end")
 	}
 	for i := range s.Cluster.Status.Members {
 		s.Cluster.Status.Members[i].Healthy = false
 	}
-	if !backup.Look(s).Cluster.Hibernated {
+	if !backup.Facts(s).Cluster.Hibernated {
 		t.Error("a cluster of size 0 is not hibernated")
 	}
 	s = seen()
 	s.Cluster.DeletionTimestamp, s.Cluster.Finalizers = &metav1.Time{Time: start}, []string{v1alpha1.FinalizerLastBackup}
-	if !backup.Look(s).Cluster.Exists {
+	if !backup.Facts(s).Cluster.Exists {
 		t.Error("a cluster that waits for its last backup is gone")
 	}
 	s = seen()
@@ -109,12 +109,12 @@ func TestClusterThatCannotBeAsked(t *testing.T) {
 	for i := range s.Cluster.Status.Members {
 		s.Cluster.Status.Members[i].Healthy = false
 	}
-	if c := backup.Look(s).Cluster; !c.Locked || c.Answering != 0 {
+	if c := backup.Facts(s).Cluster; !c.Locked || c.Answering != 0 {
 		t.Errorf("authentication is enabled: %+v", c)
 	}
 	s = seen()
 	s.Cluster.Status.Conditions[0].Reason = v1alpha1.ReasonCorrupt
-	if backup.Look(s).Cluster.Corrupt != "all is well" {
+	if backup.Facts(s).Cluster.Corrupt != "all is well" {
 		t.Error("the alarm CORRUPT is not a fact")
 	}
 }
@@ -123,15 +123,15 @@ func TestClusterThatCannotBeAsked(t *testing.T) {
 func TestStoreThatIsNotReady(t *testing.T) {
 	s := seen()
 	s.Store.Status.Conditions[0] = metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "no such bucket"}
-	if got := backup.Look(s).Store; got != (backup.Store{Name: "offsite", Exists: true, Why: "no such bucket"}) {
+	if got := backup.Facts(s).Store; got != (backup.Store{Name: "offsite", Exists: true, Why: "no such bucket"}) {
 		t.Errorf("%+v", got)
 	}
 	s.Store.Status.Conditions = nil
-	if got := backup.Look(s).Store; got.Ready || got.Why == "" {
+	if got := backup.Facts(s).Store; got.Ready || got.Why == "" {
 		t.Errorf("%+v", got)
 	}
 	s.Store = nil
-	if got := backup.Look(s).Store; got != (backup.Store{Name: "offsite"}) {
+	if got := backup.Facts(s).Store; got != (backup.Store{Name: "offsite"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -151,7 +151,7 @@ func TestNewestVerified(t *testing.T) {
 		of("c-uid", start, false), of("other", start, true),
 		{},
 	}
-	if got := backup.Look(s).Cluster.LastVerified; !got.Equal(start.Add(-3 * time.Hour)) {
+	if got := backup.Facts(s).Cluster.LastVerified; !got.Equal(start.Add(-3 * time.Hour)) {
 		t.Errorf("the newest is of %s", got)
 	}
 }
@@ -168,11 +168,11 @@ func TestNewestVerifiedDespiteClocks(t *testing.T) {
 		b.Status.StartedAt, b.Status.Verified = &metav1.Time{Time: began}, &v1alpha1.Verification{}
 		s.Others = append(s.Others, b)
 	}
-	if got := backup.Look(s).Cluster.LastVerified; !got.Equal(start.Add(-time.Hour)) {
+	if got := backup.Facts(s).Cluster.LastVerified; !got.Equal(start.Add(-time.Hour)) {
 		t.Errorf("the newest is of %s", got)
 	}
 	s.Others = s.Others[:1]
-	if got := backup.Look(s).Cluster.LastVerified; !got.Equal(start.Add(-3 * time.Hour)) {
+	if got := backup.Facts(s).Cluster.LastVerified; !got.Equal(start.Add(-3 * time.Hour)) {
 		t.Errorf("the one for the future is of %s", got)
 	}
 }
@@ -182,16 +182,16 @@ func TestFactsOfTheJob(t *testing.T) {
 	s := seen()
 	ours := metav1.OwnerReference{UID: "b-uid", Controller: ptr.To(true)}
 	s.Job = &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "j-uid", OwnerReferences: []metav1.OwnerReference{ours}}}
-	s.Said = backup.Said{Ended: true, EndedAt: start, Trouble: "evicted", Lines: []task.Line{
-		{Progress: &task.Progress{Read: 1}}, {Progress: &task.Progress{Read: 2}}, {Failed: &task.Failed{Reason: task.MemberFailed}},
+	s.Said = backup.JobOutput{Ended: true, EndedAt: start, Trouble: "evicted", Lines: []jobspec.Line{
+		{Progress: &jobspec.Progress{Read: 1}}, {Progress: &jobspec.Progress{Read: 2}}, {Failed: &jobspec.Failed{Reason: jobspec.MemberFailed}},
 	}}
-	got := backup.Look(s).Job
+	got := backup.Facts(s).Job
 	if !got.Exists || !got.Owned || got.UID != "j-uid" || !got.Ended || !got.EndedAt.Equal(start) || got.Trouble != "evicted" ||
 		got.Progress.Read != 2 || got.Failed == nil || got.Done != nil {
 		t.Errorf("%+v", got)
 	}
 	s.Job.OwnerReferences[0].UID = "earlier"
-	if backup.Look(s).Job.Owned {
+	if backup.Facts(s).Job.Owned {
 		t.Error("a Job of an earlier EtcdBackup of that name is taken for ours")
 	}
 }
@@ -200,15 +200,15 @@ func TestFactsOfTheJob(t *testing.T) {
 func TestListingThatCannotBeRead(t *testing.T) {
 	s := seen()
 	s.Backup.Spec = v1alpha1.EtcdBackupSpec{Found: "v1/x", Store: "offsite"}
-	if backup.Look(s).Listed != nil {
+	if backup.Facts(s).Listed != nil {
 		t.Error("nothing was listed")
 	}
 	s.Backup.Annotations = map[string]string{v1alpha1.AnnotationFound: "{"}
-	if l := backup.Look(s).Listed; l == nil || l.Problem == "" {
+	if l := backup.Facts(s).Listed; l == nil || l.Problem == "" {
 		t.Errorf("listed %+v", l)
 	}
 	s.Backup.Annotations[v1alpha1.AnnotationFound] = `{"path":"v1/x","backup":{"revision":7}}`
-	if l := backup.Look(s).Listed; l == nil || l.Problem != "" || l.Backup.Revision != 7 {
+	if l := backup.Facts(s).Listed; l == nil || l.Problem != "" || l.Backup.Revision != 7 {
 		t.Errorf("listed %+v", l)
 	}
 }
@@ -218,35 +218,38 @@ func TestListingThatCannotBeRead(t *testing.T) {
 func TestSameBackup(t *testing.T) {
 	for about, c := range map[string]struct {
 		upload, madeFor string
-		facts           task.Facts
+		facts           jobspec.Facts
 		path, store     string
 		path2           string // of the status
 		want            int
 	}{
-		"by name":                  {facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, want: 1},
-		"in another store":         {facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, store: "other"},
-		"another namespace":        {facts: task.Facts{Name: "b", Namespace: "other", Cluster: "a"}},
-		"another cluster":          {facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "other"}},
-		"another name":             {facts: task.Facts{Name: "other", Namespace: "ns", Cluster: "a"}},
-		"by its folder":            {upload: "old", path: "v1/ns/a/old", want: 1},
-		"another folder":           {upload: "old", path: "v1/ns/a/older"},
-		"its own":                  {path: "v1/ns/a/b-uid", facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a"}},
-		"of the same schedule":     {madeFor: "c-uid", facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "c-uid"}, want: 1},
-		"of another schedule":      {madeFor: "c-uid", facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "blue"}},
-		"something is written yet": {facts: task.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, path2: "v1/ns/a/b-uid"},
+		"by name":           {facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, want: 1},
+		"in another store":  {facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, store: "other"},
+		"another namespace": {facts: jobspec.Facts{Name: "b", Namespace: "other", Cluster: "a"}},
+		"another cluster":   {facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "other"}},
+		"another name":      {facts: jobspec.Facts{Name: "other", Namespace: "ns", Cluster: "a"}},
+		"by its folder":     {upload: "old", path: "v1/ns/a/old", want: 1},
+		"another folder":    {upload: "old", path: "v1/ns/a/older"},
+		"its own":           {path: "v1/ns/a/b-uid", facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a"}},
+		"of the same schedule": {
+			madeFor: "c-uid", facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "c-uid"},
+			want: 1,
+		},
+		"of another schedule":      {madeFor: "c-uid", facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "blue"}},
+		"something is written yet": {facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, path2: "v1/ns/a/b-uid"},
 	} {
 		s := seen()
 		s.Backup.Annotations = map[string]string{v1alpha1.AnnotationUpload: c.upload, v1alpha1.AnnotationClusterUID: c.madeFor}
 		s.Backup.Spec.Store, s.Backup.Status.Path, s.Backup.Status.Store = "offsite", c.path2, "offsite"
 		s.Backup.Name, s.Backup.Namespace, s.Backup.UID, s.Backup.Spec.Cluster = "b", "ns", "b-uid", "a"
-		text, err := json.Marshal(task.Found{Path: cmp.Or(c.path, "v1/ns/a/old"), Backup: c.facts})
+		text, err := json.Marshal(jobspec.Found{Path: cmp.Or(c.path, "v1/ns/a/old"), Backup: c.facts})
 		if err != nil {
 			t.Fatal(err)
 		}
 		o := v1alpha1.EtcdBackup{Spec: v1alpha1.EtcdBackupSpec{Store: cmp.Or(c.store, "offsite"), Found: "x"}}
 		o.Annotations = map[string]string{v1alpha1.AnnotationFound: string(text)}
 		s.Others = []v1alpha1.EtcdBackup{o, {}}
-		if got := len(backup.Look(s).Again); got != c.want {
+		if got := len(backup.Facts(s).Again); got != c.want {
 			t.Errorf("%s: %d", about, got)
 		}
 	}

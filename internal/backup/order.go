@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/limits"
-	"github.com/etcd-operator/etcd-operator/internal/task"
-	"github.com/etcd-operator/etcd-operator/internal/version"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
 // hashBelow is the size in bytes up to which the hash of the database is asked of the member that sent it. Computing it
@@ -27,21 +27,21 @@ const hashBelow = 256 << 20
 // 128 KiB. A spec that is larger is left out of the manifest.
 const maxSpec = 64 << 10
 
-// A Maker makes the Jobs of one operator.
-type Maker struct {
+// A JobBuilder makes the Jobs of one operator.
+type JobBuilder struct {
 	Image   jobs.Image
-	Images  build.Images // of etcd, that the operator was told of
+	Images  specs.Images // of etcd, that the operator was told of
 	Limits  limits.Limits
 	Version string // of the operator
 }
 
 // Job is what a step creates.
-func (m Maker) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
+func (m JobBuilder) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
 	m.Image = m.Image.Of(seen.Cluster)
-	order := task.Order{Store: jobs.Store(seen.Store.Spec, seen.Now), Operator: m.Version}
+	order := jobspec.Order{Store: jobs.Store(seen.Store.Spec, seen.Now), Operator: m.Version}
 	switch step.Task {
 	case Backup:
-		order.Verb = task.Backup
+		order.Verb = jobspec.Backup
 		backup, err := backupOrder(seen.Cluster, v)
 		if err != nil {
 			return nil, err
@@ -54,12 +54,12 @@ func (m Maker) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
 	case Verify:
 		order.Trial = trialOrder(v)
 		unpack, ask := order, order
-		unpack.Verb, ask.Verb = task.Unpack, task.Verify
+		unpack.Verb, ask.Verb = jobspec.Unpack, jobspec.Verify
 		image, room := m.etcdImage(v, seen.Cluster), scratch(v.Status)
 		return jobs.Verify(named(seen.Backup, v), seen.Store, step.Name, unpack, ask, image, room, m.Image), nil
 	case Delete:
-		order.Verb = task.Delete
-		order.Delete = &task.DeleteOrder{Path: v.path(), ManifestSHA256: v.Status.ManifestSHA256}
+		order.Verb = jobspec.Delete
+		order.Delete = &jobspec.DeleteOrder{Path: v.path(), ManifestSHA256: v.Status.ManifestSHA256}
 		return jobs.Delete(seen.Backup, seen.Store, step.Name, order, m.Image), nil
 	default:
 		return nil, fmt.Errorf("no job for task %q", step.Task)
@@ -76,7 +76,7 @@ func named(b *v1alpha1.EtcdBackup, v View) *v1alpha1.EtcdBackup {
 	return b
 }
 
-func backupOrder(c *v1alpha1.EtcdCluster, v View) (*task.BackupOrder, error) {
+func backupOrder(c *v1alpha1.EtcdCluster, v View) (*jobspec.BackupOrder, error) {
 	spec, err := json.Marshal(c.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("encode spec of EtcdCluster %s: %w", c.Name, err)
@@ -84,7 +84,7 @@ func backupOrder(c *v1alpha1.EtcdCluster, v View) (*task.BackupOrder, error) {
 	if len(spec) > maxSpec {
 		spec = nil
 	}
-	return &task.BackupOrder{
+	return &jobspec.BackupOrder{
 		ID: path.Base(v.path()), Name: v.Name, Namespace: v.Namespace,
 		Cluster: c.Name, ClusterUID: string(c.UID), ClusterID: c.Status.ClusterID, Reason: v.Status.Reason,
 		Members: members(c), Secure: c.IsSecure(), Recipients: v.Recipients, Spec: spec, HashBelow: hashBelow,
@@ -94,15 +94,15 @@ func backupOrder(c *v1alpha1.EtcdCluster, v View) (*task.BackupOrder, error) {
 
 // members are those that may be asked for a snapshot, in the order in which they are to be: those that answer first, the
 // leader after the other voters, a learner last, because it tells nothing but the snapshot itself.
-func members(c *v1alpha1.EtcdCluster) []task.Member {
+func members(c *v1alpha1.EtcdCluster) []jobspec.Member {
 	listed := slices.DeleteFunc(slices.Clone(c.Status.Members), func(m v1alpha1.MemberStatus) bool { return m.ID == "" })
 	slices.SortStableFunc(listed, func(a, b v1alpha1.MemberStatus) int {
 		return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(a.Name, b.Name))
 	})
-	var all []task.Member
+	var all []jobspec.Member
 	for _, m := range listed {
-		all = append(all, task.Member{
-			Name: m.Name, ID: m.ID, Address: build.ClientAddress(c, m.Name), Learner: m.Role == v1alpha1.RoleLearner,
+		all = append(all, jobspec.Member{
+			Name: m.Name, ID: m.ID, Address: specs.ClientAddress(c, m.Name), Learner: m.Role == v1alpha1.RoleLearner,
 		})
 	}
 	return all
@@ -122,9 +122,9 @@ func distance(m v1alpha1.MemberStatus) int {
 	}
 }
 
-func trialOrder(v View) *task.TrialOrder {
+func trialOrder(v View) *jobspec.TrialOrder {
 	isForeign := v.Status.Program != ""
-	return &task.TrialOrder{
+	return &jobspec.TrialOrder{
 		Path: v.path(), ManifestSHA256: v.Status.ManifestSHA256, Minor: trialMinor(v.Status), Identities: v.Decryption != "",
 		Foreign: isForeign, WithoutHash: isForeign,
 	}
@@ -144,11 +144,11 @@ func trialMinor(s v1alpha1.EtcdBackupStatus) string {
 
 // etcdImage is the image of the etcd of a trial: the one that the cluster's user has chosen for this very version and may choose, else
 // one that the operator was told of, be it for another patch, because that is where images can be pulled from.
-func (m Maker) etcdImage(v View, c *v1alpha1.EtcdCluster) string {
+func (m JobBuilder) etcdImage(v View, c *v1alpha1.EtcdCluster) string {
 	return m.imageOf(v.Status.EtcdVersion, c)
 }
 
-func (m Maker) imageOf(full string, c *v1alpha1.EtcdCluster) string {
+func (m JobBuilder) imageOf(full string, c *v1alpha1.EtcdCluster) string {
 	if full == "" {
 		full = version.Full(newestMinor)
 	}
@@ -164,7 +164,7 @@ func (m Maker) imageOf(full string, c *v1alpha1.EtcdCluster) string {
 	if len(same) > 0 {
 		return m.Images[version.Highest(same)]
 	}
-	return build.DefaultImage(full)
+	return specs.DefaultImage(full)
 }
 
 // Beside the database a trial needs room for etcd's log, twice, and for the steps in which a database grows

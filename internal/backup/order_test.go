@@ -13,26 +13,26 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/limits"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // ordered is the Job of a task, and its orders.
-func ordered(t *testing.T, s backup.Seen, what string, images build.Images) (*batchv1.Job, []task.Order) {
+func ordered(t *testing.T, s backup.Seen, what string, images specs.Images) (*batchv1.Job, []jobspec.Order) {
 	t.Helper()
-	maker := backup.Maker{Image: jobs.Image{Operator: "operator:1"}, Images: images, Version: "0.5.0"}
-	job, err := maker.Job(s, backup.Look(s), backup.CreateJob{Name: "j", Task: what})
+	maker := backup.JobBuilder{Image: jobs.Image{Operator: "operator:1"}, Images: images, Version: "0.5.0"}
+	job, err := maker.Job(s, backup.Facts(s), backup.CreateJob{Name: "j", Task: what})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var orders []task.Order
+	var orders []jobspec.Order
 	for _, c := range slices.Concat(job.Spec.Template.Spec.InitContainers, job.Spec.Template.Spec.Containers) {
 		if len(c.Args) != 2 || c.Args[0] != "task" {
 			continue
 		}
-		order, err := task.ParseOrder(c.Args[1])
+		order, err := jobspec.ParseOrder(c.Args[1])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,10 +80,10 @@ func TestSpecThatIsNoArgument(t *testing.T) {
 
 // TestImageOfATrial: it is one that can be pulled, and that reads the data.
 func TestImageOfATrial(t *testing.T) {
-	theirs := build.Images{"3.6.16": "mirror/etcd:3.6.16", "3.5.35": "mirror/etcd:3.5.35", "3.5.9": "mirror/etcd:3.5.9"}
+	theirs := specs.Images{"3.6.16": "mirror/etcd:3.6.16", "3.5.35": "mirror/etcd:3.5.35", "3.5.9": "mirror/etcd:3.5.9"}
 	for _, test := range []struct {
 		version, chosen string
-		images          build.Images
+		images          specs.Images
 		want, minor     string
 	}{
 		{"3.6.16", "", nil, "gcr.io/etcd-development/etcd:v3.6.16", "3.6"},
@@ -115,8 +115,8 @@ func TestImageOfATrialThatIsNotAllowed(t *testing.T) {
 	s := seen()
 	s.Cluster.Spec.Image, s.Backup.Status.EtcdVersion = "user/etcd:x", "3.6.16"
 	for allowed, want := range map[string]string{"user/*": "user/etcd:x", "mirror/*": "gcr.io/etcd-development/etcd:v3.6.16"} {
-		maker := backup.Maker{Limits: limits.Limits{Images: limits.Names{allowed}}}
-		job, err := maker.Job(s, backup.Look(s), backup.CreateJob{Name: "j", Task: backup.Verify})
+		maker := backup.JobBuilder{Limits: limits.Limits{Images: limits.Names{allowed}}}
+		job, err := maker.Job(s, backup.Facts(s), backup.CreateJob{Name: "j", Task: backup.Verify})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,8 +131,8 @@ func TestOrderOfATrial(t *testing.T) {
 	s := seen()
 	s.Backup.Status = v1alpha1.EtcdBackupStatus{Path: "v1/ns/a/b-uid", Store: "offsite", ManifestSHA256: "m1", EtcdVersion: "3.6.16"}
 	_, orders := ordered(t, s, backup.Verify, nil)
-	want := task.TrialOrder{Path: "v1/ns/a/b-uid", ManifestSHA256: "m1", Minor: "3.6", Identities: true}
-	if len(orders) != 2 || orders[0].Verb != task.Unpack || orders[1].Verb != task.Verify ||
+	want := jobspec.TrialOrder{Path: "v1/ns/a/b-uid", ManifestSHA256: "m1", Minor: "3.6", Identities: true}
+	if len(orders) != 2 || orders[0].Verb != jobspec.Unpack || orders[1].Verb != jobspec.Verify ||
 		*orders[0].Trial != want || *orders[1].Trial != want {
 		t.Errorf("orders %+v", orders)
 	}
@@ -140,7 +140,10 @@ func TestOrderOfATrial(t *testing.T) {
 	if _, orders := ordered(t, s, backup.Verify, nil); !orders[0].Trial.Foreign || !orders[0].Trial.WithoutHash {
 		t.Errorf("trial %+v", orders[0].Trial)
 	}
-	if _, orders := ordered(t, s, backup.Delete, nil); *orders[0].Delete != (task.DeleteOrder{Path: "v1/ns/a/b-uid", ManifestSHA256: "m1"}) {
+	if _, orders := ordered(t, s, backup.Delete, nil); *orders[0].Delete != (jobspec.DeleteOrder{
+		Path:           "v1/ns/a/b-uid",
+		ManifestSHA256: "m1",
+	}) {
 		t.Errorf("delete %+v", orders[0].Delete)
 	}
 }
@@ -154,8 +157,8 @@ func TestSecretOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestRoomOfATrial: the database, a little more, and what file systems keep for themselves: of 4 GiB and 256 MiB an xfs left 13 MB less than
-// the trial of a database of 4106 MiB needs, so that no such backup could be verified.
+// TestRoomOfATrial: the database, a little more, and what file systems keep for themselves: of 4 GiB and 256 MiB an xfs left 13 MB
+// less than the trial of a database of 4106 MiB needs, so that no such backup could be verified.
 func TestRoomOfATrial(t *testing.T) {
 	quantity := func(s string) *resource.Quantity { return ptr.To(resource.MustParse(s)) }
 	for want, status := range map[string]v1alpha1.EtcdBackupStatus{

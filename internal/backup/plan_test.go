@@ -14,7 +14,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
@@ -101,7 +101,7 @@ func (s *story) set(key, value, words string) {
 		v.Listed = listed("")
 		v.Listed.Backup.ManifestSHA256 = "m2"
 	case "foreign":
-		v.Listed = &task.Found{Path: "v1/old/a/u", Program: "etcdctl", Backup: task.Facts{Stored: 1 << 20}}
+		v.Listed = &jobspec.Found{Path: "v1/old/a/u", Program: "etcdctl", Backup: jobspec.Facts{Stored: 1 << 20}}
 		if value == "renamed" {
 			v.Listed.Backup.Revision = 9
 		}

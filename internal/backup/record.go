@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // The pause after an attempt that failed is twice as long each time.
@@ -64,12 +64,12 @@ func (v View) withdrawn() v1alpha1.EtcdBackupStatus {
 }
 
 // ended is how a Job failed that did not say so itself.
-func ended(words string) task.Failed {
-	return task.Failed{Reason: v1alpha1.ReasonJobEnded, Message: words}
+func ended(words string) jobspec.Failed {
+	return jobspec.Failed{Reason: v1alpha1.ReasonJobEnded, Message: words}
 }
 
 // failed is the status after the Job has failed like that.
-func (v View) failed(f task.Failed) v1alpha1.EtcdBackupStatus {
+func (v View) failed(f jobspec.Failed) v1alpha1.EtcdBackupStatus {
 	s := v.status()
 	s.Job.Ended = true
 	s.Failure = &v1alpha1.BackupFailure{
@@ -84,9 +84,9 @@ func (v View) failed(f task.Failed) v1alpha1.EtcdBackupStatus {
 // isFinal says whether a task is not tried again after such a failure. What the conditions of the store or of the cluster
 // tell as well is waited for, whatever the Job says, as is room: it goes on when somebody has corrected that. Deletion is
 // always tried again, because the object waits for it.
-func isFinal(what string, f task.Failed) bool {
+func isFinal(what string, f jobspec.Failed) bool {
 	switch f.Reason {
-	case task.StoreFailed, task.StoreLocked, task.AuthEnabled, task.NoRoom:
+	case jobspec.StoreFailed, jobspec.StoreLocked, jobspec.AuthEnabled, jobspec.NoRoom:
 		return false
 	default:
 		return f.Final && what != Delete
@@ -94,7 +94,9 @@ func isFinal(what string, f task.Failed) bool {
 }
 
 // isProof says whether a trial that fails for that reason shows that the backup is not good.
-func isProof(reason task.Reason) bool { return reason == task.Different || reason == task.Corrupt }
+func isProof(reason jobspec.Reason) bool {
+	return reason == jobspec.Different || reason == jobspec.Corrupt
+}
 
 // failure is the step that writes down such a status.
 func failure(s v1alpha1.EtcdBackupStatus) Record {
@@ -108,12 +110,12 @@ func failure(s v1alpha1.EtcdBackupStatus) Record {
 
 // recordFailure writes down why the Job failed. What an attempt has left in a store that locks objects is in the way of the
 // next one until the lock ends.
-func (v View) recordFailure(f task.Failed) Record {
+func (v View) recordFailure(f jobspec.Failed) Record {
 	s := v.failed(f)
 	switch {
-	case s.Job.Task == Delete && f.Reason == task.StoreLocked:
+	case s.Job.Task == Delete && f.Reason == jobspec.StoreLocked:
 		return v.recordLock(s, f)
-	case s.Job.Task == Backup && f.Reason == task.StoreLocked:
+	case s.Job.Task == Backup && f.Reason == jobspec.StoreLocked:
 		s.Path = v.folder(fmt.Sprintf("%s-%d", v.UID, s.Jobs+1))
 		s.Failure.Message = shortened(s.Failure.Message + "; the next attempt writes into a folder of its own")
 	case s.Job.Task == Verify && isProof(f.Reason):
@@ -125,7 +127,7 @@ func (v View) recordFailure(f task.Failed) Record {
 }
 
 // recordDamage writes down that the backup is not good. What is stored stays: it may be all that there is.
-func (v View) recordDamage(f task.Failed) Record {
+func (v View) recordDamage(f jobspec.Failed) Record {
 	s := v.succeeded()
 	s.Trial = settled(s.Trial)
 	s.Trial.Reason, s.Trial.Message = string(f.Reason), shortened(f.Message)
@@ -136,7 +138,7 @@ func (v View) recordDamage(f task.Failed) Record {
 // askLockAfter is the pause where the store does not say until when it is locked.
 const askLockAfter = time.Hour
 
-func (v View) recordLock(s v1alpha1.EtcdBackupStatus, f task.Failed) Record {
+func (v View) recordLock(s v1alpha1.EtcdBackupStatus, f jobspec.Failed) Record {
 	until := f.Until
 	if !until.After(v.Now) {
 		until = v.Now.Add(askLockAfter)
@@ -162,7 +164,7 @@ func (v View) succeeded() v1alpha1.EtcdBackupStatus {
 	return s
 }
 
-func (v View) recordBackup(done task.Done) Record {
+func (v View) recordBackup(done jobspec.Done) Record {
 	s := v.succeeded()
 	putFacts(&s, *done.Backup)
 	s.Source, s.Log = done.Source, nil
@@ -205,7 +207,7 @@ func revision(s v1alpha1.EtcdBackupStatus) string {
 	return fmt.Sprintf("revision %d", s.Revision)
 }
 
-func (v View) recordTrial(t task.Trial) Record {
+func (v View) recordTrial(t jobspec.Trial) Record {
 	s := v.succeeded()
 	s.Trial = &v1alpha1.BackupTrial{Request: s.Trial.Request}
 	s.Verified = &v1alpha1.Verification{At: moment(v.Now), Took: metav1.Duration{Duration: t.Took.Round(time.Millisecond)}}
@@ -221,7 +223,7 @@ func (v View) recordTrial(t task.Trial) Record {
 }
 
 // putFacts writes down what a manifest says. What it does not say stays as it is known.
-func putFacts(s *v1alpha1.EtcdBackupStatus, f task.Facts) {
+func putFacts(s *v1alpha1.EtcdBackupStatus, f jobspec.Facts) {
 	s.Cluster, s.ClusterUID, s.ClusterID = cmp.Or(f.Cluster, s.Cluster), cmp.Or(f.ClusterUID, s.ClusterUID), cmp.Or(f.ClusterID, s.ClusterID)
 	s.Reason, s.EtcdVersion = cmp.Or(f.Reason, s.Reason), cmp.Or(f.EtcdVersion, s.EtcdVersion)
 	s.Revision, s.CompactRevision = cmp.Or(f.Revision, s.Revision), cmp.Or(f.CompactRevision, s.CompactRevision)

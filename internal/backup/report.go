@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // Report is the status after the step, given the error that it ended with. It contains what the step records, and
@@ -80,7 +80,7 @@ func progress(v View, step Step, phase v1alpha1.BackupPhase) *v1alpha1.BackupPro
 		return nil
 	case !waits:
 		return v.Status.Progress // a moment ago, and it is soon another one
-	case v.Job.Ended || v.Job.Progress == (task.Progress{}) || v.Status.Job == nil || v.Status.Job.Ended:
+	case v.Job.Ended || v.Job.Progress == (jobspec.Progress{}) || v.Status.Job == nil || v.Status.Job.Ended:
 		return &v1alpha1.BackupProgress{Message: shortened("waiting for " + wait.For)}
 	}
 	p := v.Job.Progress

@@ -11,7 +11,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // TestSizesForPeople: rounded up to what a column can show.
@@ -39,13 +39,13 @@ func whileRunning() *world {
 func TestProgress(t *testing.T) {
 	w := whileRunning()
 	for _, test := range []struct {
-		said          task.Progress
+		said          jobspec.Progress
 		trouble       string
 		read, percent string
 	}{
-		{task.Progress{}, "no node has room", "", "waiting for job"},
-		{task.Progress{Read: 1 << 20, Message: "uploading"}, "", "1Mi", "uploading"},
-		{task.Progress{Read: 30 << 20, Total: 20 << 20, Message: "uploading"}, "", "30Mi", "uploading"}, // the database has grown
+		{jobspec.Progress{}, "no node has room", "", "waiting for job"},
+		{jobspec.Progress{Read: 1 << 20, Message: "uploading"}, "", "1Mi", "uploading"},
+		{jobspec.Progress{Read: 30 << 20, Total: 20 << 20, Message: "uploading"}, "", "30Mi", "uploading"}, // the database has grown
 	} {
 		v := w.view()
 		v.Job.Progress, v.Job.Trouble = test.said, test.trouble
@@ -140,7 +140,7 @@ func TestLinesThatCannotBeRead(t *testing.T) {
 func TestAnswerOfAnotherTask(t *testing.T) {
 	w := whileRunning()
 	v := w.view()
-	v.Job.Ended, v.Job.Done = true, &task.Done{Trial: &task.Trial{}}
+	v.Job.Ended, v.Job.Done = true, &jobspec.Done{Trial: &jobspec.Trial{}}
 	step, _ := backup.Next(v)
 	if r, records := step.(backup.Record); !records || r.Status.Failure == nil || r.Status.Verified != nil || r.Status.ManifestSHA256 != "" {
 		t.Errorf("%s", step)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // ofVolume is a backup of the volume of a-1, which does not run.
@@ -18,7 +18,7 @@ func ofVolume() backup.Seen {
 	s := seen()
 	s.Backup.Spec.Volume = "a-1"
 	s.Backup.Annotations = map[string]string{v1alpha1.AnnotationUpload: string(s.Backup.UID)}
-	s.Volume = build.Volume(s.Cluster, "a-1", &v1alpha1.Bootstrap{Token: string(s.Cluster.UID), Members: []string{"a-1"}})
+	s.Volume = specs.Volume(s.Cluster, "a-1", &v1alpha1.Bootstrap{Token: string(s.Cluster.UID), Members: []string{"a-1"}})
 	s.Volume.Annotations[v1alpha1.AnnotationVersion], s.Volume.Annotations[v1alpha1.AnnotationClusterID] = "3.5.35", "c7"
 	s.Volume.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Gi")}
 	return s
@@ -29,11 +29,11 @@ func ofVolume() backup.Seen {
 func TestOrderToRescue(t *testing.T) {
 	s := ofVolume()
 	job, orders := ordered(t, s, backup.Backup, nil)
-	if len(orders) != 2 || orders[0].Verb != task.Rescue || orders[1].Verb != task.Backup {
+	if len(orders) != 2 || orders[0].Verb != jobspec.Rescue || orders[1].Verb != jobspec.Backup {
 		t.Fatalf("orders %+v", orders)
 	}
 	o := orders[1].Backup
-	if !o.Stopped || !o.Secure || o.ClusterID != "c7" || len(o.Members) != 1 || o.Members[0].Address != task.TrialAddress ||
+	if !o.Stopped || !o.Secure || o.ClusterID != "c7" || len(o.Members) != 1 || o.Members[0].Address != jobspec.TrialAddress ||
 		o.Members[0].ID != "" {
 		t.Errorf("order %+v", o)
 	}
@@ -52,7 +52,7 @@ func TestVolumesThatAreNotRescued(t *testing.T) {
 	} {
 		s := ofVolume()
 		change(&s)
-		if step, _ := backup.Next(backup.Look(s)); !strings.Contains(step.String(), words) {
+		if step, _ := backup.Next(backup.Facts(s)); !strings.Contains(step.String(), words) {
 			t.Errorf("%s; it should say %q", step, words)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/etcd-operator/etcd-operator/internal/backup"
-	"github.com/etcd-operator/etcd-operator/internal/rulestest"
+	"github.com/etcd-operator/etcd-operator/internal/rules/rulestest"
 )
 
 // TestRulesPage: docs/reference/backup-rules.md lists every rule in its order. With -rewrite it is written again.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // trialsBelow is the size of the database in bytes below which each backup is restored on trial where the cluster does
@@ -14,7 +14,7 @@ const trialsBelow = 1 << 30
 
 // wantsTrial says whether a backup with these facts is to be restored on trial. It is asked once, when the backup is
 // complete: a policy that changes later must not have all old backups verified at once.
-func (v View) wantsTrial(f task.Facts) bool {
+func (v View) wantsTrial(f jobspec.Facts) bool {
 	switch {
 	case v.Request != "":
 		return true

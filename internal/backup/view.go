@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/archive"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // What a Job of a backup does, as status.job.task says it.
@@ -29,9 +29,9 @@ type View struct {
 	Spec   v1alpha1.EtcdBackupSpec
 	Status v1alpha1.EtcdBackupStatus
 
-	Gone    string       // why what was written is not in the store any more; empty: for all that is known it is there
-	Again   []task.Found // what the list of the store has of this name, before anything is written
-	Listed  *task.Found  // what the list of the store says of a backup that was found; nil: nothing yet
+	Gone    string          // why what was written is not in the store any more; empty: for all that is known it is there
+	Again   []jobspec.Found // what the list of the store has of this name, before anything is written
+	Listed  *jobspec.Found  // what the list of the store says of a backup that was found; nil: nothing yet
 	Store   Store
 	Cluster Cluster
 	Volume  Volume // that is backed up instead of what the cluster serves; without a Name none is
@@ -86,9 +86,9 @@ type Job struct {
 	Ended    bool
 	EndedAt  time.Time
 
-	Progress task.Progress // of the last line that tells it
-	Done     *task.Done
-	Failed   *task.Failed
+	Progress jobspec.Progress // of the last line that tells it
+	Done     *jobspec.Done
+	Failed   *jobspec.Failed
 	Trouble  string // why its Pod does not run, or how it ended, in the words of Kubernetes; empty: nothing is known
 	Unread   string // why its lines cannot be read; empty: they were read
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // TestWalk goes every way that one EtcdBackup can take: at each moment the operator takes its step, or dies before or after it,
@@ -69,7 +69,7 @@ func starts() []namedWorld {
 	})
 	add("put back", func(w *world) {
 		w.v.Upload, w.stored = "old", whole
-		w.v.Again = []task.Found{*listed("")}
+		w.v.Again = []jobspec.Found{*listed("")}
 		w.v.Again[0].Path = "v1/ns/a/old"
 	})
 	add("locked by the store", func(w *world) { w.v.Spec.DeletionPolicy, w.lock = v1alpha1.DeleteBackup, 24*time.Hour })

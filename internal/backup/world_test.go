@@ -11,7 +11,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // start is when every world begins.
@@ -101,22 +101,22 @@ func (w *world) find(name string) int {
 // seen is the Job as it is read.
 func (j job) seen(v backup.View) backup.Job {
 	seen := backup.Job{Exists: true, UID: j.uid, Owned: j.end != stranger, Ended: j.end != running && j.end != stranger, EndedAt: start}
-	failed := func(reason task.Reason, isFinal bool) {
-		seen.Failed = &task.Failed{Reason: reason, Message: j.words, Final: isFinal, Until: j.until}
+	failed := func(reason jobspec.Reason, isFinal bool) {
+		seen.Failed = &jobspec.Failed{Reason: reason, Message: j.words, Final: isFinal, Until: j.until}
 	}
 	switch j.end {
 	case succeeds:
 		seen.Done = j.done(v)
 	case left:
-		seen.Done = &task.Done{Left: j.words}
+		seen.Done = &jobspec.Done{Left: j.words}
 	case fails:
-		failed(task.StoreFailed, false)
+		failed(jobspec.StoreFailed, false)
 	case refuses:
-		failed(task.WrongVersion, true)
+		failed(jobspec.WrongVersion, true)
 	case disproves:
-		failed(task.Different, false)
+		failed(jobspec.Different, false)
 	case locked:
-		failed(task.StoreLocked, true)
+		failed(jobspec.StoreLocked, true)
 	case silent:
 		seen.Trouble = j.words
 	case running:
@@ -129,21 +129,21 @@ func (j job) seen(v backup.View) backup.Job {
 	return seen
 }
 
-func (j job) done(v backup.View) *task.Done {
+func (j job) done(v backup.View) *jobspec.Done {
 	switch j.task {
 	case backup.Backup:
-		return &task.Done{Source: "a-1", Backup: &task.Facts{
+		return &jobspec.Done{Source: "a-1", Backup: &jobspec.Facts{
 			ID: v.UID, Name: v.Name, Namespace: v.Namespace, Cluster: "a", ClusterUID: "c-uid", ClusterID: "c1", Revision: 7, Keys: ptr.To[int64](3),
 			Database: 20 << 20, Stored: 4 << 20, EtcdVersion: "3.6.16", Encrypted: len(v.Recipients) > 0,
 			StartedAt: start, FinishedAt: start.Add(time.Second), ManifestSHA256: "m1",
 		}}
 	case backup.Verify:
-		return &task.Done{Trial: &task.Trial{
+		return &jobspec.Done{Trial: &jobspec.Trial{
 			Revision: 7, Keys: 3, Database: 20 << 20, Took: 1500 * time.Millisecond, ClusterVersion: "3.6.0",
 			NoHash: v.Listed != nil && v.Listed.NoHash,
 		}}
 	default:
-		return &task.Done{}
+		return &jobspec.Done{}
 	}
 }
 
@@ -206,8 +206,8 @@ func (w *world) finish(i int, how end) {
 func (w *world) pass(d time.Duration) { w.v.Now = w.v.Now.Add(d) }
 
 // listed is what the list of a store says of a backup that was found.
-func listed(problem string) *task.Found {
-	return &task.Found{Path: "v1/old/a/u", Problem: problem, Backup: task.Facts{
+func listed(problem string) *jobspec.Found {
+	return &jobspec.Found{Path: "v1/old/a/u", Problem: problem, Backup: jobspec.Facts{
 		Cluster: "a", ClusterUID: "old", Revision: 9, Keys: ptr.To[int64](4), Database: 30 << 20, Stored: 5 << 20, EtcdVersion: "3.5.35",
 		StartedAt: start.Add(-time.Hour + time.Millisecond), FinishedAt: start.Add(-time.Hour + time.Second), ManifestSHA256: "m0",
 	}}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etcd-operator/etcd-operator/internal/quorum"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 )
 
 // The alarms of etcd, by its own names (AlarmType in rpc.proto).

@@ -1,6 +1,6 @@
 package cluster
 
-import "github.com/etcd-operator/etcd-operator/internal/quorum"
+import "github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 
 // MustStay is how many Pods of members must stay (minAvailable of the disruption budget), so that a
 // quorum of voters is left when all others are evicted. It holds now, and after the next change of the

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/quorum"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 )
 
 // formed is a cluster of so many voters that run, and what else.

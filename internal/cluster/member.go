@@ -51,14 +51,14 @@ type Member struct {
 	Behind    uint64 // committed entries that it has yet to apply, against the leader
 	Complaint string // alarms that it reports
 
-	Odd     bool   // while the alarm CORRUPT is raised: its data is not that of a majority of the voters
-	Foreign string // which other data it has instead of its own; empty if none is known
+	HashMismatch bool   // while the alarm CORRUPT is raised: its data is not that of a majority of the voters
+	Foreign      string // which other data it has instead of its own; empty if none is known
 
 	// Why it cannot come back. Only Damage proves that its data cannot be used: a machine that
 	// Kubernetes does not hear of, or no longer knows, may still run etcd.
-	Damage   string // its data cannot be used, in etcd's words; empty if nothing says so
-	Stranded string // its node has been silent for too long; empty if it has not
-	NodeGone string // its volume is on a node whose object was deleted; empty if it is not
+	Damage          string // its data cannot be used, in etcd's words; empty if nothing says so
+	NodeUnreachable string // its node has been silent for too long; empty if it has not
+	NodeGone        string // its volume is on a node whose object was deleted; empty if it is not
 
 	// Denied: its Pod may not be labelled at present, or its volume not be quarantined.
 	Denied Denial
@@ -71,8 +71,8 @@ type Member struct {
 	// it is removed.
 	Restarting bool
 
-	// Woken: an entry was written to the raft log a moment ago because it does not answer.
-	Woken bool
+	// ProposalSent: an entry was written to the raft log a moment ago because it does not answer.
+	ProposalSent bool
 }
 
 // Pod is what the API server says of a member's Pod. It is empty if there is none.
@@ -82,30 +82,30 @@ type Pod struct {
 	Overdue  bool // it is terminating for longer than a Pod may take
 	Clients  Clients
 
-	UID           string // precondition of every deletion
-	Made          int64  // when, in seconds
-	Address       string // IP; empty until the network is up
-	Ready         bool   // the kubelet's readiness probe passes
-	Proven        bool   // it has passed before: what it runs has worked
-	Failing       bool   // its container keeps ending, or never starts
-	Shaky         bool   // its container has failed, and runs again only for a moment
-	Settling      bool   // its container is about to restart with another image
-	Trouble       string // why its container does not run, in Kubernetes' words
-	Change        Change // what of it is not as the spec wants it
-	Cramped       bool   // it would get a quota that is less than it has, and less than the member's database
-	Entry         Entry  // what its container does if it starts on an empty data directory
-	Forced        bool   // it was started with --force-new-cluster
-	Distrusts     bool   // it was made with other authorities than are trusted now
-	Permits       bool   // it may have connections by certificates that were revoked since it was made
-	Misled        bool   // etcd does not let it join by the list of members that it was made with, which is old
-	LabelsMissing bool   // labels of ours were removed from it, so that no watch and no Service sees it, or it has no owner
-	Lingers       bool   // it goes on to serve for a moment when it is deleted
-	Resizing      string // why it does not have the compute resources yet that it is to have
-	Cordoned      bool   // its node takes no new Pods: a drain may follow
-	Silent        string // its node, if that is silent: what Kubernetes says of the Pod is old
-	Image         string // that its container is to run
-	DefaultImage  bool   // some operator chose that image for the version, not the user
-	Denied        Denial // that it may not be made at present
+	UID                string // precondition of every deletion
+	Made               int64  // when, in seconds
+	Address            string // IP; empty until the network is up
+	Ready              bool   // the kubelet's readiness probe passes
+	Proven             bool   // it has passed before: what it runs has worked
+	Failing            bool   // its container keeps ending, or never starts
+	RecentlyRestarted  bool   // its container has failed, and runs again only for a moment
+	Settling           bool   // its container is about to restart with another image
+	Trouble            string // why its container does not run, in Kubernetes' words
+	Change             Change // what of it is not as the spec wants it
+	QuotaBelowDBSize   bool   // it would get a quota that is less than it has, and less than the member's database
+	Entry              Entry  // what its container does if it starts on an empty data directory
+	Forced             bool   // it was started with --force-new-cluster
+	OldCABundle        bool   // it was made with other authorities than are trusted now
+	PredatesRevocation bool   // it may have connections by certificates that were revoked since it was made
+	StalePeerList      bool   // etcd does not let it join by the list of members that it was made with, which is old
+	LabelsMissing      bool   // labels of ours were removed from it, so that no watch and no Service sees it, or it has no owner
+	Lingers            bool   // it goes on to serve for a moment when it is deleted
+	Resizing           string // why it does not have the compute resources yet that it is to have
+	Cordoned           bool   // its node takes no new Pods: a drain may follow
+	Silent             string // its node, if that is silent: what Kubernetes says of the Pod is old
+	Image              string // that its container is to run
+	DefaultImage       bool   // some operator chose that image for the version, not the user
+	Denied             Denial // that it may not be made at present
 }
 
 // Phase is how far a Pod has come.
@@ -222,13 +222,13 @@ func IsHealthy(m Member) bool { return m.Healthy }
 // IsSteady says whether a healthy member is about to stay so: its
 // Pod is not being deleted, its container is not about to restart, and it did not fail a moment ago.
 func IsSteady(m Member) bool {
-	return m.Healthy && !m.Pod.IsTerminating() && !m.Pod.Settling && !m.Pod.Shaky
+	return m.Healthy && !m.Pod.IsTerminating() && !m.Pod.Settling && !m.Pod.RecentlyRestarted
 }
 
 // IsAwaited says whether a member is away because the operator restarts it, and
 // nothing keeps it from coming back.
 func IsAwaited(m Member) bool {
-	return m.Restarting && !m.Healthy && m.Pod.Trouble == "" && !m.Pod.Denied.Stands() && m.Damage == "" && m.Stranded == "" &&
+	return m.Restarting && !m.Healthy && m.Pod.Trouble == "" && !m.Pod.Denied.Stands() && m.Damage == "" && m.NodeUnreachable == "" &&
 		m.NodeGone == ""
 }
 
@@ -247,7 +247,9 @@ func IsOutdated(m Member) bool { return m.Pod.Exists() && m.Pod.Change != Same }
 
 // IsUpdated says whether the member's Pod is as the spec wants it, and was made since the last certificate was revoked. Until all
 // members refuse that, one that permits it is neither updated nor outdated: it does not restart yet.
-func IsUpdated(m Member) bool { return m.Pod.Exists() && m.Pod.Change == Same && !m.Pod.Permits }
+func IsUpdated(m Member) bool {
+	return m.Pod.Exists() && m.Pod.Change == Same && !m.Pod.PredatesRevocation
+}
 
 // IsResizing says whether the kubelet has yet to give the member's Pod the compute
 // resources that the spec wants.
@@ -312,8 +314,8 @@ func IsMissing(m Member) bool { return m.NodeGone != "" && !m.Answers && !IsBeyo
 // says of itself is not believed: it neither answers nor is healthy.
 func IsForeign(m Member) bool { return m.Foreign != "" }
 
-// IsOdd says whether the member's data is not that of a majority of the voters, by their hashes.
-func IsOdd(m Member) bool { return m.Odd }
+// HasHashMismatch says whether the member's data is not that of a majority of the voters, by their hashes.
+func HasHashMismatch(m Member) bool { return m.HashMismatch }
 
 // IsChosen says whether the others give way to the member.
 func IsChosen(m Member) bool { return m.Chosen }

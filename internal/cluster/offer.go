@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// Offer is the newest verified backup of the data that the cluster has, and what has become of its restore if a person has asked for it
+// RestoreCandidate is the newest verified backup of the data that the cluster has, and what has become of its restore if a person has
+// asked for it
 // by accepting the loss. It is looked for only while etcd's member list cannot be read with quorum, and has no Backup if there is none.
-type Offer struct {
-	Backup   string // name of the EtcdBackup
-	Revision int64
-	Begun    int64  // when it was begun, in seconds since 1970
-	Sealed   bool   // it is encrypted: only a person can name the identities that open it
-	Problem  string // why the cluster cannot be brought back to it, and what to do; empty if it can
+type RestoreCandidate struct {
+	Backup    string // name of the EtcdBackup
+	Revision  int64
+	Begun     int64  // when it was begun, in seconds since 1970
+	Encrypted bool   // it is encrypted: only a person can name the identities that open it
+	Problem   string // why the cluster cannot be brought back to it, and what to do; empty if it can
 
 	Request Request
 }
@@ -33,7 +34,9 @@ type Request struct {
 const acceptsBackup = "backup/"
 
 // String is what a user writes to accept the loss.
-func (o Offer) String() string { return fmt.Sprintf("%s%s@%d", acceptsBackup, o.Backup, o.Revision) }
+func (o RestoreCandidate) String() string {
+	return fmt.Sprintf("%s%s@%d", acceptsBackup, o.Backup, o.Revision)
+}
 
 // maxRestoreName is the longest name of an EtcdRestore.
 const maxRestoreName = 56

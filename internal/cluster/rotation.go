@@ -49,9 +49,9 @@ const (
 	Switched RotationPhase = "Switched"
 )
 
-// Turn is the pass of its rotation that an authority is to take; empty of all other objects.
-type Turn struct {
-	Pass    Pass
+// RotationStep is the pass of its rotation that an authority is to take; empty of all other objects.
+type RotationStep struct {
+	Stage   RotationStage
 	Because string // why it is rotated
 	Request string // that is acted on with it
 	Asked   bool   // a person has asked for it
@@ -60,18 +60,18 @@ type Turn struct {
 	Replaced bool
 }
 
-// Pass is one of those that a rotation is made of.
-type Pass string
+// RotationStage is one of those that a rotation is made of.
+type RotationStage string
 
 const (
 	// Introduce makes the next authority, which is trusted beside the one that signs.
-	Introduce Pass = "introduce"
+	Introduce RotationStage = "introduce"
 	// Switch has the next one sign.
-	Switch Pass = "switch to"
+	Switch RotationStage = "switch to"
 	// Drop ends the trust in the one before.
-	Drop Pass = "drop"
+	Drop RotationStage = "drop"
 	// Renew replaces one that has ended, and is trusted by nobody any more.
-	Renew Pass = "renew"
+	Renew RotationStage = "renew"
 )
 
 // Certificates are what is known of those that come from Secrets of others; empty where the operator makes its own.

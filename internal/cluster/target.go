@@ -3,17 +3,17 @@ package cluster
 // Target is what members are to run now, on the way to the version that is wanted. Versions are full
 // (3.6.16) if nothing else is said.
 type Target struct {
-	Version   string // what members run already if there is no way to what is wanted
-	Image     string // that holds it; empty for the usual one
-	Cleanse   bool   // members are to drop entries of their logs that the next version cannot read
-	Downgrade string // minor version (3.5) of the downgrade that must be enabled first
-	Cancel    bool   // the downgrade that is enabled must be cancelled first
-	Await     string // what etcd is about to do before the next version may start
-	Barred    string // why there is no way to what is wanted
-	Before    string // minor version that members may change to only after a backup; empty if none
-	Misnamed  string // what the user's image holds, if that is not the version it was chosen for
-	Trust     string // fingerprint of the authorities in the Secret that members mount; empty if none was ever rotated
-	RevokedAt string // when a certificate was revoked last, by that Secret, which has a list of them then; empty if none ever was
+	Version           string // what members run already if there is no way to what is wanted
+	Image             string // that holds it; empty for the usual one
+	DropLegacyEntries bool   // members are to drop entries of their logs that the next version cannot read
+	Downgrade         string // minor version (3.5) of the downgrade that must be enabled first
+	Cancel            bool   // the downgrade that is enabled must be cancelled first
+	Await             string // what etcd is about to do before the next version may start
+	NoUpgradePath     string // why there is no way to what is wanted
+	Before            string // minor version that members may change to only after a backup; empty if none
+	Misnamed          string // what the user's image holds, if that is not the version it was chosen for
+	Trust             string // fingerprint of the authorities in the Secret that members mount; empty if none was ever rotated
+	RevokedAt         string // when a certificate was revoked last, by that Secret, which has a list of them then; empty if none ever was
 	// Current is what members ran before, while an update of it has been tried, and has worked nowhere
 	// yet. It is empty at all other times.
 	Current Revision

@@ -43,8 +43,8 @@ type View struct {
 	Restore Restore
 	// Backup is about the backup that something waits for.
 	Backup Backup
-	// Offer is about the backup that the cluster can be brought back to if quorum is lost for good.
-	Offer Offer
+	// Candidate is about the backup that the cluster can be brought back to if quorum is lost for good.
+	Candidate RestoreCandidate
 
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
@@ -113,31 +113,31 @@ func (l Loss) String() string { return fmt.Sprintf("%s@%d", l.Survivor, l.Revisi
 // Record is what the operator remembers between two observations, in the status. Only the step
 // plan.Record changes it.
 type Record struct {
-	Token      string   // bootstrap token; empty before the first members are chosen
-	First      []string // names of the first members
-	Adopted    bool     // their volumes were there before
-	Restore    string   // ID of the restore in place that has brought them; empty if none has
-	Policed    bool     // a NetworkPolicy is made for them where the spec does not say
-	ClusterID  string   // set once the cluster has formed
-	NextSerial int
-	Joining    string // name reserved for a member about to join
-	Recovering string // member whose data the cluster is recovered from
-	Revision   int64  // of etcd's data that the cluster is known to have had: no quorum may answer with less
-	RolledBack RollBack
-	Awaited    Awaited
+	Token            string   // bootstrap token; empty before the first members are chosen
+	First            []string // names of the first members
+	Adopted          bool     // their volumes were there before
+	Restore          string   // ID of the restore in place that has brought them; empty if none has
+	HasNetworkPolicy bool     // a NetworkPolicy is made for them where the spec does not say
+	ClusterID        string   // set once the cluster has formed
+	NextSerial       int
+	Joining          string // name reserved for a member about to join
+	Recovering       string // member whose data the cluster is recovered from
+	Revision         int64  // of etcd's data that the cluster is known to have had: no quorum may answer with less
+	RolledBack       Rollback
+	Awaited          Awaited
 }
 
-// RollBack is an update that was taken back because it failed. It is empty once another version or image is
+// Rollback is an update that was taken back because it failed. It is empty once another version or image is
 // wanted.
-type RollBack struct {
+type Rollback struct {
 	Refused, RefusedImage string // what is not tried again
 	Version, Image        string // what is run in its place
 	Because               string
 }
 
 // String says what a person has to do.
-func (r RollBack) String() string {
-	if r == (RollBack{}) {
+func (r Rollback) String() string {
+	if r == (Rollback{}) {
 		return ""
 	}
 	return fmt.Sprintf("spec.version %s was taken back to %s: %s; change spec.version or spec.image to go on", r.Refused, r.Version, r.Because)
@@ -145,16 +145,16 @@ func (r RollBack) String() string {
 
 // Object is a supporting object: a Service, a Secret, a PodDisruptionBudget, a NetworkPolicy, or a part of a volume.
 type Object struct {
-	Kind, Name string
-	Part       Part   // of a volume, if only that is meant
-	UID        string // precondition of its deletion, of those that are deleted; of Objects, those that are not wanted
-	Why        string // what is wrong with it
-	Denied     Denial // that it may not be changed at present
-	Gone       bool   // of Foreign: it is being deleted, so waiting helps
-	CanWait    bool   // of Objects: members start as well without, or with what it holds
-	Parts      bool   // of Objects: signed by another authority than members run with, it would part them or their clients
-	Holder     string // of Lost: the Secret that still has certificates which it signed; empty if none has
-	Turn       Turn   // of an authority: the pass of its rotation that is due
+	Kind, Name   string
+	Part         Part         // of a volume, if only that is meant
+	UID          string       // precondition of its deletion, of those that are deleted; of Objects, those that are not wanted
+	Why          string       // what is wrong with it
+	Denied       Denial       // that it may not be changed at present
+	Gone         bool         // of Foreign: it is being deleted, so waiting helps
+	CanWait      bool         // of Objects: members start as well without, or with what it holds
+	ChangesCA    bool         // of Objects: signed by another authority than members run with, it would part them or their clients
+	Holder       string       // of Lost: the Secret that still has certificates which it signed; empty if none has
+	RotationStep RotationStep // of an authority: the pass of its rotation that is due
 }
 
 // Denial says that Kubernetes does not let the operator change an object at present. It is empty

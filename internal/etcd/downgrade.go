@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"github.com/etcd-operator/etcd-operator/internal/version"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
 func (c *client) Downgrade(ctx context.Context, to string) error {

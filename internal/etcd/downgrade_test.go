@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/etcd-operator/etcd-operator/internal/crash"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/crash"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )

@@ -14,17 +14,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
 // post asks the HTTP gateway of etcd, as Patroni and APISIX do, and returns the status and what it answers.
 func (w *owned) post(secret *corev1.Secret, path, token string, body any) (int, map[string]any) {
 	w.t.Helper()
 	pair := pki.Pair{CertPEM: secret.Data[corev1.TLSCertKey], KeyPEM: secret.Data[corev1.TLSPrivateKeyKey]}
-	config := must(pki.ClientConfig(secret.Data[build.CAKey], pair))(w.t)
-	config.ServerName = build.Host(w.c, "a-0")
+	config := must(pki.ClientConfig(secret.Data[specs.CAKey], pair))(w.t)
+	config.ServerName = specs.Host(w.c, "a-0")
 	transport := &http.Transport{TLSClientConfig: config}
 	defer transport.CloseIdleConnections()
 	text := must(json.Marshal(body))(w.t)
@@ -50,7 +50,7 @@ func TestPasswordThroughTheGateway(t *testing.T) {
 			Spec:       v1alpha1.EtcdUserSpec{Cluster: "a", Authentication: v1alpha1.PasswordAuthentication},
 		}
 		secret := must(w.held().MakeUser(rand.Reader, time.Now(), w.c, app, nil))(t)
-		password := string(secret.Data[build.PasswordKey])
+		password := string(secret.Data[specs.PasswordKey])
 		prepareAuth(t, w.operator(), "app", password)
 		want(t, "enabling", w.operator().EnableAuth(t.Context()), nil)
 

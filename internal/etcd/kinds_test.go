@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
@@ -25,7 +25,7 @@ func TestFault84KindsOfUsers(t *testing.T) {
 			Spec:       v1alpha1.EtcdUserSpec{Cluster: "a", Authentication: v1alpha1.PasswordAuthentication},
 		}
 		secret := must(w.held().MakeUser(rand.Reader, time.Now(), w.c, holder, nil))(t)
-		password := string(secret.Data[build.PasswordKey])
+		password := string(secret.Data[specs.PasswordKey])
 		prepareAuth(t, w.operator(), "job", "")
 		_ = must(w.operator().AddUser(t.Context(), "app", password))(t)
 		want(t, "enabling", w.operator().EnableAuth(t.Context()), nil)

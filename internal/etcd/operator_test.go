@@ -11,12 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // An owned world is one etcd that has started with what the Secrets of an EtcdCluster hold.
@@ -33,12 +33,12 @@ func newOwned(t *testing.T) *owned {
 		t: t, c: &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "u1"}},
 		secrets: map[string]*corev1.Secret{}, member: process.New(t, 1).Member("m1"),
 	}
-	w.make(trust.Names(w.c)...)
+	w.make(certs.Names(w.c)...)
 	return w
 }
 
-func (w *owned) held() trust.Held {
-	return trust.Read(w.c, func(name string) *corev1.Secret { return w.secrets[name] })
+func (w *owned) held() certs.KeyMaterial {
+	return certs.Read(w.c, func(name string) *corev1.Secret { return w.secrets[name] })
 }
 
 func (w *owned) make(names ...string) {
@@ -54,15 +54,15 @@ func (w *owned) losesAuthority() {
 	w.t.Helper()
 	delete(w.secrets, w.c.ClientCA())
 	held := w.held()
-	turn := cluster.Turn{Pass: cluster.Introduce, Because: trust.ByLoss}
+	turn := cluster.RotationStep{Stage: cluster.Introduce, Because: certs.ByLoss}
 	w.secrets[w.c.ClientCA()] = must(held.Turn(rand.Reader, time.Now(), w.c, w.c.ClientCA(), turn))(w.t)
-	w.make(build.MemberSecret(w.c))
+	w.make(specs.MemberSecret(w.c))
 }
 
 func (w *owned) start(version string) {
 	w.t.Helper()
 	folder := w.t.TempDir()
-	for name, content := range w.secrets[build.MemberSecret(w.c)].Data {
+	for name, content := range w.secrets[specs.MemberSecret(w.c)].Data {
 		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
 			w.t.Fatal(err)
 		}
@@ -71,8 +71,8 @@ func (w *owned) start(version string) {
 	w.member.Start(version,
 		"--initial-cluster=m1=http://"+w.member.Peer, "--initial-cluster-state=new", "--listen-metrics-urls=http://127.0.0.1:0",
 		"--listen-client-urls=https://"+w.member.Client, "--advertise-client-urls=https://"+w.member.Client,
-		"--client-cert-auth=true", "--trusted-ca-file="+file(build.ClientCAKey), "--tls-min-version=TLS1.2",
-		"--cert-file="+file(build.ServerCertKey), "--key-file="+file(build.ServerKeyKey))
+		"--client-cert-auth=true", "--trusted-ca-file="+file(specs.ClientCAKey), "--tls-min-version=TLS1.2",
+		"--cert-file="+file(specs.ServerCertKey), "--key-file="+file(specs.ServerKeyKey))
 	eventually(w.t, "m1 to serve", func() error { return answers(w.operator()) })
 }
 
@@ -86,7 +86,7 @@ func (w *owned) operator() etcd.Client {
 	pool := etcd.NewPool()
 	w.t.Cleanup(func() { pool.Keep(owner, nil) })
 	return must(pool.Client(owner, etcd.Target{
-		Instance: "m1", Address: w.member.Client, ServerName: build.Host(w.c, "a-0"), TLS: must(pki.ClientConfig(ca, pairs...))(w.t),
+		Instance: "m1", Address: w.member.Client, ServerName: specs.Host(w.c, "a-0"), TLS: must(pki.ClientConfig(ca, pairs...))(w.t),
 	}))(w.t)
 }
 

@@ -15,9 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
 // peerName is the flag that members have whose authority others share, without the value of a cluster elsewhere.
@@ -26,7 +26,7 @@ func peerName(t *testing.T, version string) (flags []string, host string) {
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "default"}}
 	c.Spec.Version = version
 	c.Spec.TLS.SecretRefs = &v1alpha1.SecretRefs{}
-	for _, arg := range build.Etcd(build.Pod(c, "shop-0", build.Joining{})).Args {
+	for _, arg := range specs.Etcd(specs.Pod(c, "shop-0", specs.Joining{})).Args {
 		if strings.HasPrefix(arg, "--peer-cert-allowed-hostname=") || strings.Contains(arg, "skip-client-san") {
 			flags = append(flags, arg)
 		}
@@ -34,7 +34,7 @@ func peerName(t *testing.T, version string) (flags []string, host string) {
 	if len(flags) != 2 {
 		t.Fatalf("flags %q", flags)
 	}
-	return flags, build.Host(c, "*")
+	return flags, specs.Host(c, "*")
 }
 
 // TestFault88PeersOfThisCluster: three members whose authority also signs for others form a cluster, and take nobody at the port of peers
@@ -115,7 +115,7 @@ func TestFault88ClientsOfThisCluster(t *testing.T) {
 				CommonName: name, Server: server, Client: true, DNSNames: hosts, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Lifetime: time.Hour,
 			}))(t)
 		}
-		server, folder := issue("etcd-server", true, build.Host(c, "*"), "localhost"), t.TempDir()
+		server, folder := issue("etcd-server", true, specs.Host(c, "*"), "localhost"), t.TempDir()
 		file := func(name string, content []byte) string {
 			path := filepath.Join(folder, name)
 			if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -125,7 +125,7 @@ func TestFault88ClientsOfThisCluster(t *testing.T) {
 		}
 		bound := c.DeepCopy()
 		bound.Spec.Version = version
-		flags := slices.DeleteFunc(build.Etcd(build.Pod(bound, "shop-0", build.Joining{})).Args, func(arg string) bool {
+		flags := slices.DeleteFunc(specs.Etcd(specs.Pod(bound, "shop-0", specs.Joining{})).Args, func(arg string) bool {
 			return !strings.HasPrefix(arg, "--client-cert-a")
 		})
 		if len(flags) != 2 {
@@ -138,7 +138,7 @@ func TestFault88ClientsOfThisCluster(t *testing.T) {
 			"--trusted-ca-file="+file("ca.crt", ca.CertPEM), "--cert-file="+file("server.crt", server.CertPEM),
 			"--key-file="+file("server.key", server.KeyPEM),
 			"--listen-client-urls=https://"+m.Client, "--advertise-client-urls=https://"+m.Client)...)...)
-		mine := issue("root", false, build.ClientHost(c))
+		mine := issue("root", false, specs.ClientHost(c))
 		for until := time.Now().Add(patience); asks(t, m.Client, ca.CertPEM, mine) != nil && time.Now().Before(until); {
 			time.Sleep(50 * time.Millisecond)
 		}

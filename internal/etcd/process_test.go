@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
 const owner = "default/example"

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
 func TestRealEtcdConforms(t *testing.T) {

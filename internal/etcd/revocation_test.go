@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/internal/dial"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/connect"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
 )
 
 // A guarded world is one etcd that refuses the certificates on a list.
@@ -98,10 +98,10 @@ func (w *guarded) status(as pki.Pair) error {
 	return answers(client)
 }
 
-func (w *guarded) refusal() trust.Refusal {
+func (w *guarded) refusal() certs.Refusal {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	return dial.Refusal(ctx, w.member.Client, serverName("m1"), w.ca.CertPEM, w.other, w.looks)
+	return connect.Refusal(ctx, w.member.Client, serverName("m1"), w.ca.CertPEM, w.other, w.looks)
 }
 
 // TestFault82Revoked: etcd of every version reads its list at each handshake and refuses whose serial number is on it, and nobody

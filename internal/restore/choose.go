@@ -12,30 +12,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/version"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
-// A Wish is which backup is meant, and where its user has written that.
-type Wish struct {
+// Request is which backup is meant, and where its user has written that.
+type Request struct {
 	v1alpha1.Restore
 	Cluster *v1alpha1.EtcdCluster // that begins with it, or is brought back to it
 	InPlace bool
 }
 
 // Begin is the wish that the spec of a new cluster has.
-func Begin(c *v1alpha1.EtcdCluster) Wish { return Wish{Restore: *c.Spec.Bootstrap.Restore, Cluster: c} }
+func Begin(c *v1alpha1.EtcdCluster) Request {
+	return Request{Restore: *c.Spec.Bootstrap.Restore, Cluster: c}
+}
 
 // InPlace is the wish of an EtcdRestore.
-func InPlace(r *v1alpha1.EtcdRestore, c *v1alpha1.EtcdCluster) Wish {
+func InPlace(r *v1alpha1.EtcdRestore, c *v1alpha1.EtcdCluster) Request {
 	want := v1alpha1.Restore{Backup: r.Spec.Backup, Store: r.Spec.Store, Decryption: r.Spec.Decryption}
 	if from := r.Spec.From; from != nil {
 		want.Cluster, want.At = from.Cluster, from.At
 	}
-	return Wish{want, c, true}
+	return Request{want, c, true}
 }
 
 // field is what a part of the wish is called where the user has written it.
-func (w Wish) field(part string) string {
+func (w Request) field(part string) string {
 	switch {
 	case !w.InPlace:
 		return "bootstrap.restore." + part
@@ -46,7 +48,7 @@ func (w Wish) field(part string) string {
 }
 
 // with says what to do about a spec that the backup does not fit.
-func (w Wish) with() string {
+func (w Request) with() string {
 	if w.InPlace {
 		return "give the EtcdCluster"
 	}
@@ -55,7 +57,7 @@ func (w Wish) with() string {
 
 // Choose is the backup that is meant, or why there is none that can be restored, and what to do. The store is the one that
 // is named; nil if there is none.
-func Choose(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) (chosen *v1alpha1.EtcdBackup, problem string) {
+func Choose(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) (chosen *v1alpha1.EtcdBackup, problem string) {
 	if want.Backup == "" {
 		chosen, problem = find(want, all, store)
 	} else if chosen = named(want.Backup, all); chosen == nil {
@@ -71,7 +73,7 @@ func Choose(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStor
 }
 
 // find is the newest backup that is meant by a cluster and a time or a revision.
-func find(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) (*v1alpha1.EtcdBackup, string) {
+func find(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) (*v1alpha1.EtcdBackup, string) {
 	switch found := newest(want, all); len(found) {
 	case 0:
 		return nil, none(want, all, store) + hidden(store)
@@ -91,7 +93,7 @@ func named(name string, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
 }
 
 // source is the cluster whose backup is meant, as <namespace>/<name>.
-func (w Wish) source() string {
+func (w Request) source() string {
 	named := cmp.Or(w.Restore.Cluster, w.Cluster.Name)
 	if strings.Contains(named, "/") {
 		return named
@@ -113,7 +115,7 @@ func SourceOf(b *v1alpha1.EtcdBackup) string {
 type candidate = v1alpha1.Ranked[*v1alpha1.EtcdBackup]
 
 // candidates are the backups in the store that could be restored by anybody, of whichever cluster, the newest first.
-func candidates(want Wish, all []v1alpha1.EtcdBackup) []candidate {
+func candidates(want Request, all []v1alpha1.EtcdBackup) []candidate {
 	var found []*v1alpha1.EtcdBackup
 	for i := range all {
 		b := &all[i]
@@ -125,7 +127,7 @@ func candidates(want Wish, all []v1alpha1.EtcdBackup) []candidate {
 }
 
 // none says why no backup is found, and what there is instead.
-func none(want Wish, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) string {
+func none(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) string {
 	if store == nil {
 		return fmt.Sprintf("there is no EtcdBackupStore %s in this namespace: create it, and the backups that lie in it are found", want.Store)
 	}
@@ -195,7 +197,7 @@ func isBeingRemoved(b *v1alpha1.EtcdBackup) bool {
 }
 
 // unfit says why a backup cannot be what the cluster begins with, and what to do; empty if it can.
-func unfit(want Wish, b *v1alpha1.EtcdBackup) string {
+func unfit(want Request, b *v1alpha1.EtcdBackup) string {
 	c := want.Cluster
 	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
 	switch {
@@ -222,7 +224,7 @@ func unfit(want Wish, b *v1alpha1.EtcdBackup) string {
 const beside = 150_000_000
 
 // tooLarge says what is too small for the database: the volumes, or etcd's quota, at which it refuses all writes.
-func tooLarge(want Wish, b *v1alpha1.EtcdBackup) string {
+func tooLarge(want Request, b *v1alpha1.EtcdBackup) string {
 	c := want.Cluster
 	size, volume := b.Status.DatabaseSize, c.Spec.Storage.VolumeSize()
 	switch {

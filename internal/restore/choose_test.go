@@ -219,7 +219,7 @@ func TestChooseMixesNoClusters(t *testing.T) {
 		w := newWorld(t, v1alpha1.Restore{})
 		w.view.Cluster.UID = "new"
 		from := v1alpha1.Restore{Store: "offsite", Cluster: c.cluster, At: c.at}
-		want := restore.Wish{Restore: from, Cluster: w.view.Cluster, InPlace: c.inPlace}
+		want := restore.Request{Restore: from, Cluster: w.view.Cluster, InPlace: c.inPlace}
 		chosen, problem := restore.Choose(want, c.all, store)
 		if chosen != nil {
 			problem = "=" + chosen.Name

@@ -13,15 +13,15 @@ import (
 // EtcdCluster tells them apart, and is in each manifest.
 
 // isItself says whether only backups of this very EtcdCluster are meant: it is brought back in place, and no other cluster is named.
-func (w Wish) isItself() bool { return w.InPlace && w.Restore.Cluster == "" }
+func (w Request) isItself() bool { return w.InPlace && w.Restore.Cluster == "" }
 
 // means says whether a backup is of the cluster that is meant.
-func (w Wish) means(b *v1alpha1.EtcdBackup) bool {
+func (w Request) means(b *v1alpha1.EtcdBackup) bool {
 	return SourceOf(b) == w.source() && (!w.isItself() || b.Status.ClusterUID == string(w.Cluster.UID))
 }
 
 // newest are the newest backups that are meant and not newer than is asked for: one of each EtcdCluster that has had the name.
-func newest(want Wish, all []v1alpha1.EtcdBackup) []candidate {
+func newest(want Request, all []v1alpha1.EtcdBackup) []candidate {
 	var found []candidate
 	for _, c := range candidates(want, all) {
 		if want.means(c.Backup) && !isNewer(c, want.At) {
@@ -43,14 +43,14 @@ func firstOfEach(all []candidate) (first []candidate) {
 }
 
 // ambiguous says that several EtcdClusters have had the name, and how one is chosen.
-func ambiguous(want Wish, found []candidate) string {
+func ambiguous(want Request, found []candidate) string {
 	return fmt.Sprintf("EtcdBackupStore %s has backups of %d EtcdClusters that had the name %s, one after the other or in several "+
 		"Kubernetes: name the backup that you mean in %s; the newest of each: %s",
 		want.Store, len(found), want.source(), want.field("backup"), describe(found))
 }
 
 // namesakes are the newest backups of other EtcdClusters that have had the name, where only one of this very EtcdCluster is meant.
-func namesakes(want Wish, all []v1alpha1.EtcdBackup) string {
+func namesakes(want Request, all []v1alpha1.EtcdBackup) string {
 	var others []candidate
 	for _, c := range candidates(want, all) {
 		if want.isItself() && SourceOf(c.Backup) == want.source() && !want.means(c.Backup) {

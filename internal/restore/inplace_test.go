@@ -123,7 +123,7 @@ func TestInPlaceWaits(t *testing.T) {
 
 // turnRound has the restore be undone.
 func (w *world) turnRound() {
-	turned := restore.Turned(w.view.Cluster.Status.Restore, "")
+	turned := restore.Reversed(w.view.Cluster.Status.Restore, "")
 	w.view.Cluster.Status.Restore = &turned
 }
 

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // Job is the one that fills the volume of a member.
@@ -19,10 +19,10 @@ type Job struct {
 	Object   *batchv1.Job
 	Ended    bool
 	EndedAt  time.Time
-	End      task.Line     // Done or Failed, of one that has ended
-	Progress task.Progress // of one that runs
-	Trouble  string        // why its Pod does not run, or how it ended, in the words of Kubernetes
-	Unread   string        // why its log cannot be read; empty: it was read
+	End      jobspec.Line     // Done or Failed, of one that has ended
+	Progress jobspec.Progress // of one that runs
+	Trouble  string           // why its Pod does not run, or how it ended, in the words of Kubernetes
+	Unread   string           // why its log cannot be read; empty: it was read
 }
 
 func (j Job) exists() bool { return j.Object != nil }

@@ -17,7 +17,8 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/version"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
+	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
 // View is one observation of a cluster that begins with a backup.
@@ -37,33 +38,59 @@ type View struct {
 	Now       time.Time
 }
 
-// rules are asked in order: know before acting, record what is done before more is done, ask for the store only where something is
+var rule = rules.New[View, Step]
+
+// The rules are asked in order: know before acting, record what is done before more is done, ask for the store only where something is
 // left to be restored.
-var rules = []func(View) Step{
-	cancel, pause, resolve, leavePods, leaveVolumes, awaitVolumes, dropJobs, markVolumes, record, restoreAgain, cleanUp,
-	needParts, createVolumes, leaveJobs, retry, createJobs, awaitRetry,
+var policy = rules.Of(
+	rule("leave deleted clusters alone", leaveDeleted, "restores nothing for an EtcdCluster that is being deleted"),
+	rule("undo", undo, "deletes the Jobs of members that are not to come, and ends there if no member had been stopped for them"),
+	rule("finish", finish, "cleans up once the cluster has adopted its volumes, and says when the data was served"),
+	rule("leave others alone", leaveOthers, "does nothing where no restore is wanted, or the cluster has begun without one"),
+	rule("cancel", cancel, "drops what a deleted EtcdRestore has begun, unless all volumes have the data"),
+	rule("pause", pause, "changes nothing while the cluster is paused, or asks for what is not allowed"),
+	rule("choose the backup", resolve, "finds the backup that is meant, and fixes it with the names of the first members"),
+	rule("leave pods alone", leavePods, "restores nothing where members run: a Job would mount what they have mounted"),
+	rule("leave volumes alone", leaveVolumes, "writes to no volume that may hold data and was not made for this restore"),
+	rule("wait for volumes to go", awaitVolumes, "waits while a volume that was deleted still has its name"),
+	rule("drop jobs of other volumes", dropJobs, "deletes a Job whose volume is gone: it says nothing about the next one of that name"),
+	rule("mark volumes", markVolumes, "marks a volume as filled when its Job has said so, and before the Job is deleted"),
+	rule("record the restore", record, "lets the cluster begin once each volume is known to have the data"),
+	rule("restore again", restoreAgain, "takes that back if a volume was lost before a member has run"),
+	rule("clean up", cleanUp, "deletes Jobs once all volumes have the data"),
+	rule("need parts", needParts, "waits for the store, the image of the Jobs and the Secret with identities"),
+	rule("create volumes", createVolumes, "creates the volumes of the first members"),
+	rule("leave the jobs of others", leaveJobs, "waits while something else has a Job of the same name"),
+	rule("retry", retry, "deletes a Job that has failed, after a pause, to create it again"),
+	rule("create jobs", createJobs, "creates the Jobs that fill the volumes"),
+	rule("wait to retry", awaitRetry, "says why a Job has failed, while the pause lasts or until a person has fixed it"),
+)
+
+// Next is the one step to take now, and the name of the rule that chose it.
+func Next(v View) (Step, string) {
+	if step, name := policy.Next(v); step != nil {
+		return step, name
+	}
+	return Wait{Status: status(v, progress(v), "")}, "wait for the jobs"
 }
 
-// Next is the one step to take now.
-func Next(v View) Step {
-	c := v.Cluster
-	switch begun := c.Status.Bootstrap != nil || c.Status.ClusterID != ""; {
-	case !c.DeletionTimestamp.IsZero():
-		return Done{}
-	case c.Status.Restore != nil && c.Status.Restore.Undo && (c.IsRestoring() || c.Status.Restore.IsCancelled()):
-		return undo(v)
-	case c.IsRestoring():
-	case begun && c.Status.Restore != nil && c.Status.Restore.RestoredAt != nil:
-		return finish(v)
-	case begun || !IsWanted(c):
-		return Done{}
+func leaveDeleted(v View) Step {
+	if v.Cluster.DeletionTimestamp.IsZero() {
+		return nil
 	}
-	for _, rule := range rules {
-		if step := rule(v); step != nil {
-			return step
-		}
+	return Done{}
+}
+
+func leaveOthers(v View) Step {
+	if c := v.Cluster; c.IsRestoring() || !hasBegun(c) && IsWanted(c) {
+		return nil
 	}
-	return Wait{Status: status(v, progress(v), "")}
+	return Done{}
+}
+
+// hasBegun says whether the cluster has members, or is about to.
+func hasBegun(c *v1alpha1.EtcdCluster) bool {
+	return c.Status.Bootstrap != nil || c.Status.ClusterID != ""
 }
 
 // IsWanted says whether the cluster begins with a backup.
@@ -97,13 +124,13 @@ func cancel(v View) Step {
 		return nil
 	}
 	return Record{
-		Status: Turned(s, "the jobs to be gone"), Event: "RestoreCancelled",
+		Status: Reversed(s, "the jobs to be gone"), Event: "RestoreCancelled",
 		What: fmt.Sprintf("EtcdRestore %s was deleted before all volumes had the data: the restore is cancelled", s.Request),
 	}
 }
 
-// Turned is the plan turned round: the members that gave way, or were to, are chosen, and those of the restore give way to them.
-func Turned(s *v1alpha1.RestoreStatus, progress string) v1alpha1.RestoreStatus {
+// Reversed is the plan turned round: the members that gave way, or were to, are chosen, and those of the restore give way to them.
+func Reversed(s *v1alpha1.RestoreStatus, progress string) v1alpha1.RestoreStatus {
 	turned := *s.DeepCopy()
 	turned.Undo, turned.Members, turned.SetAside = true, s.SetAside, s.Members
 	turned.CompletedAt, turned.Progress, turned.Problem, turned.Failure = nil, progress, "", nil
@@ -143,7 +170,7 @@ type Start struct {
 }
 
 // Plan is what is restored, fixed before the first volume is made.
-func Plan(want Wish, b *v1alpha1.EtcdBackup, start Start) v1alpha1.RestoreStatus {
+func Plan(want Request, b *v1alpha1.EtcdBackup, start Start) v1alpha1.RestoreStatus {
 	c, of := want.Cluster, b.Status
 	s := v1alpha1.RestoreStatus{
 		Store: of.Store, Path: of.Path, Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: of.Revision,
@@ -224,6 +251,9 @@ func restoreAgain(v View) Step {
 // undo deletes the Jobs of members that are not to come. If none had been stopped for them, the restore is over with that.
 func undo(v View) Step {
 	s := v.Cluster.Status.Restore
+	if s == nil || !s.Undo || !v.Cluster.IsRestoring() && !s.IsCancelled() {
+		return nil
+	}
 	if step := deleteJobs(v, s.SetAside); step != nil {
 		return step
 	}
@@ -241,6 +271,9 @@ func undo(v View) Step {
 // finish cleans up once the cluster has adopted its volumes, and says when the data was served.
 func finish(v View) Step {
 	s := v.Cluster.Status.Restore
+	if v.Cluster.IsRestoring() || !hasBegun(v.Cluster) || s == nil || s.RestoredAt == nil {
+		return nil
+	}
 	if step := deleteJobs(v, v.Cluster.Status.Restore.Members); step != nil {
 		return step
 	}

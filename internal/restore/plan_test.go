@@ -12,10 +12,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
-	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
 // TestAClusterBeginsWithABackup: volumes first, then Jobs for all members at once, then a mark on each volume: the
@@ -63,7 +63,7 @@ func TestCrashAtEachStep(t *testing.T) {
 	for crash := range 20 {
 		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
 		for i := range 60 {
-			step := restore.Next(w.view)
+			step, _ := restore.Next(w.view)
 			if i != crash {
 				w.obey(step)
 			} else if w.dies(step) {
@@ -129,7 +129,7 @@ func TestAJobThatFailsForGood(t *testing.T) {
 		if w.settles(); w.status().Failure == nil {
 			t.Error("it is forgotten before the next try has shown that it is over")
 		}
-		w.end("a-1", task.Line{Done: &task.Done{}})
+		w.end("a-1", jobspec.Line{Done: &jobspec.Done{}})
 		if w.settles(); w.status().Failure != nil && w.status().Failure.Member == "a-1" {
 			t.Error("it is told although the volume has the data")
 		}
@@ -141,9 +141,9 @@ func TestAJobThatSaysNothing(t *testing.T) {
 	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
 	w.settles()
 	w.succeed()
-	w.end("a-0", task.Line{})
+	w.end("a-0", jobspec.Line{})
 	job := w.view.Jobs["a-1"]
-	job.End, job.Unread = task.Line{}, "the node does not answer"
+	job.End, job.Unread = jobspec.Line{}, "the node does not answer"
 	w.view.Jobs["a-1"] = job
 	step, _ := w.settles().(restore.Wait)
 	if again := start.Add(5 * time.Second); !step.Until.Equal(again) {
@@ -184,7 +184,7 @@ func TestVolumesThatGo(t *testing.T) {
 	for what, change := range map[string]func(*corev1.PersistentVolumeClaim){
 		"deleted": func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} },
 		"of an EtcdCluster that is gone": func(c *corev1.PersistentVolumeClaim) {
-			c.OwnerReferences = []metav1.OwnerReference{build.Owner(earlier)}
+			c.OwnerReferences = []metav1.OwnerReference{specs.Owner(earlier)}
 		},
 	} {
 		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
@@ -249,7 +249,7 @@ func TestAJobOfSomebodyElse(t *testing.T) {
 	w.settles()
 	claim := w.view.Claims["a-1"]
 	other := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "a-1-restore", UID: "other"}}
-	w.view.Jobs["a-1"] = restore.Job{Object: jobs.ForVolume(other, string(claim.UID)), Ended: true, End: task.Line{Done: &task.Done{}}}
+	w.view.Jobs["a-1"] = restore.Job{Object: jobs.ForVolume(other, string(claim.UID)), Ended: true, End: jobspec.Line{Done: &jobspec.Done{}}}
 	if w.settles(); !strings.Contains(w.status().Problem, "job a-1-restore is in the way") {
 		t.Errorf("it says %+v", w.status())
 	}

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/version"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
 // Token tells this cluster from all others of its name, and is etcd's initial cluster token.
@@ -21,8 +21,8 @@ func Token(c *v1alpha1.EtcdCluster) string { return string(c.UID) }
 // Volume is what a first member gets to be filled. That it holds nothing is never said of it. Until the cluster has adopted it,
 // it goes with the EtcdCluster, whatever the deletion policy is: there is no data in it that the backup does not have.
 func Volume(c *v1alpha1.EtcdCluster, member string) *corev1.PersistentVolumeClaim {
-	claim := build.Volume(c, member, &v1alpha1.Bootstrap{Token: Token(c), Members: c.Status.Restore.Members})
-	claim.OwnerReferences = []metav1.OwnerReference{build.Owner(c)}
+	claim := specs.Volume(c, member, &v1alpha1.Bootstrap{Token: Token(c), Members: c.Status.Restore.Members})
+	claim.OwnerReferences = []metav1.OwnerReference{specs.Owner(c)}
 	delete(claim.Annotations, v1alpha1.AnnotationUnused)
 	claim.Annotations[v1alpha1.AnnotationVersion] = c.Status.Restore.Version
 	if c.Spec.Image != "" && c.Status.Restore.Version == version.Full(c.Spec.Version) {
@@ -132,7 +132,7 @@ func others(v View) []string {
 	var all []string
 	for name, claim := range v.Claims {
 		aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
-		if !aside && !slices.Contains(v.Cluster.Status.Restore.Members, name) && build.Foreign(v.Cluster, &claim) == "" {
+		if !aside && !slices.Contains(v.Cluster.Status.Restore.Members, name) && specs.Foreign(v.Cluster, &claim) == "" {
 			all = append(all, name)
 		}
 	}

@@ -11,13 +11,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/judge"
-	"github.com/etcd-operator/etcd-operator/internal/memory"
-	"github.com/etcd-operator/etcd-operator/internal/plan"
-	"github.com/etcd-operator/etcd-operator/internal/report"
-	"github.com/etcd-operator/etcd-operator/internal/restore"
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
 // TestWalk has the plan of restores and that of clusters look at one world in turn, while Jobs fail and fall silent, volumes are
@@ -75,7 +74,7 @@ func (w *walk) turn() {
 		w.see()
 		w.cluster()
 	case 6:
-		if w.dies(restore.Next(w.view)) {
+		if w.dies(next(w.world)) {
 			w.middles++
 		}
 	case 7:
@@ -84,12 +83,12 @@ func (w *walk) turn() {
 		w.view.Now = w.view.Now.Add(time.Duration(w.random.IntN(200)) * time.Second)
 	case 9:
 		for _, m := range w.status().Members {
-			w.ends(m, task.Line{Done: &task.Done{}})
+			w.ends(m, jobspec.Line{Done: &jobspec.Done{}})
 		}
 	case 10:
 		w.ends(member, failed("no", w.random.IntN(2) == 0))
 	case 11:
-		w.ends(member, task.Line{Done: &task.Done{}})
+		w.ends(member, jobspec.Line{Done: &jobspec.Done{}})
 		w.mute(member)
 	case 12:
 		if !w.hasBegun() && len(w.view.Claims) > 0 && w.random.IntN(3) == 0 {
@@ -101,7 +100,7 @@ func (w *walk) turn() {
 	}
 }
 
-func (w *walk) ends(member string, line task.Line) {
+func (w *walk) ends(member string, line jobspec.Line) {
 	job := w.view.Jobs[member]
 	if job.Object == nil || job.Ended {
 		return
@@ -115,7 +114,7 @@ func (w *walk) ends(member string, line task.Line) {
 // mute loses what a Job has said.
 func (w *walk) mute(member string) {
 	if job := w.view.Jobs[member]; job.Ended {
-		job.End = task.Line{}
+		job.End = jobspec.Line{}
 		w.view.Jobs[member] = job
 	}
 }
@@ -124,7 +123,7 @@ func (w *walk) mute(member string) {
 func (w *walk) restore() {
 	w.Helper()
 	before := w.view.Cluster.Status.DeepCopy()
-	w.obey(restore.Next(w.view))
+	w.obey(next(w.world))
 	if !equal(*before, w.view.Cluster.Status) {
 		w.wrote++
 	}
@@ -141,7 +140,7 @@ func (w *walk) cluster() {
 	for _, name := range slices.Sorted(maps.Keys(w.view.Claims)) {
 		volumes = append(volumes, w.view.Claims[name])
 	}
-	view := judge.View(judge.Snapshot{Cluster: w.old, Now: w.view.Now, Volumes: volumes}, &memory.Cluster{})
+	view := facts.View(facts.Snapshot{Cluster: w.old, Now: w.view.Now, Volumes: volumes}, &memory.Cluster{})
 	step, because := plan.Next(view)
 	record, records := step.(plan.Record)
 	switch {
@@ -178,7 +177,7 @@ func (w *walk) calm() {
 			w.restore()
 		}
 		for _, m := range w.status().Members {
-			w.ends(m, task.Line{Done: &task.Done{}})
+			w.ends(m, jobspec.Line{Done: &jobspec.Done{}})
 		}
 		w.see()
 		w.cluster()

@@ -15,10 +15,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
-	"github.com/etcd-operator/etcd-operator/internal/task"
 )
 
 var start = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
@@ -143,7 +143,7 @@ func (w *world) createJob(member string) {
 	w.jobs++
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 		Name: jobs.RestoreName(member), UID: w.uid("job"), CreationTimestamp: metav1.NewTime(w.view.Now),
-		OwnerReferences: []metav1.OwnerReference{build.Owner(w.view.Cluster)},
+		OwnerReferences: []metav1.OwnerReference{specs.Owner(w.view.Cluster)},
 	}}
 	w.view.Jobs[member] = restore.Job{Object: jobs.ForVolume(job, string(claim.UID))}
 }
@@ -152,7 +152,7 @@ func (w *world) createJob(member string) {
 func (w *world) settles() restore.Step {
 	w.Helper()
 	for range 100 {
-		step := restore.Next(w.view)
+		step, _ := restore.Next(w.view)
 		w.obey(step)
 		switch step.(type) {
 		case restore.Wait, restore.Done:
@@ -164,7 +164,7 @@ func (w *world) settles() restore.Step {
 }
 
 // end has the Job of a member end.
-func (w *world) end(member string, end task.Line) {
+func (w *world) end(member string, end jobspec.Line) {
 	job := w.view.Jobs[member]
 	job.Ended, job.EndedAt, job.End = true, w.view.Now, end
 	w.view.Jobs[member] = job
@@ -176,14 +176,14 @@ func (w *world) end(member string, end task.Line) {
 // succeed has the Jobs of all members end well.
 func (w *world) succeed() {
 	for _, m := range slices.Sorted(maps.Keys(w.view.Jobs)) {
-		w.end(m, task.Line{Done: &task.Done{}})
+		w.end(m, jobspec.Line{Done: &jobspec.Done{}})
 	}
 }
 
 // progress is how far the Job of a member is.
 func (w *world) progress(member string, read, total int64) {
 	job := w.view.Jobs[member]
-	job.Progress = task.Progress{Read: read, Total: total}
+	job.Progress = jobspec.Progress{Read: read, Total: total}
 	w.view.Jobs[member] = job
 }
 
@@ -192,6 +192,11 @@ func (w *world) loseVolume(member string) {
 	delete(w.view.Claims, member)
 }
 
-func failed(message string, final bool) task.Line {
-	return task.Line{Failed: &task.Failed{Reason: task.StoreFailed, Message: message, Final: final}}
+func failed(message string, final bool) jobspec.Line {
+	return jobspec.Line{Failed: &jobspec.Failed{Reason: jobspec.StoreFailed, Message: message, Final: final}}
+}
+
+func next(w *world) restore.Step {
+	step, _ := restore.Next(w.view)
+	return step
 }

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/trust"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // Of are those of the cluster's Secrets with these names that exist, by their names. One that is not marked as the cluster's is somebody
@@ -25,7 +25,7 @@ func Of(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster, names 
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("get secret %s: %w", name, err)
 		}
-		if err == nil && build.IsMarked(c, secret) {
+		if err == nil && specs.IsMarked(c, secret) {
 			found[name] = secret
 		}
 	}
@@ -33,7 +33,7 @@ func Of(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster, names 
 }
 
 // Held is what those of them hold that say whom members trust.
-func Held(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster, names ...string) (trust.Held, error) {
+func Held(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster, names ...string) (certs.KeyMaterial, error) {
 	found, err := Of(ctx, from, c, names...)
-	return trust.Read(c, func(name string) *corev1.Secret { return found[name] }), err
+	return certs.Read(c, func(name string) *corev1.Secret { return found[name] }), err
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/secrets"
 )
 
@@ -30,7 +30,7 @@ func TestOf(t *testing.T) {
 	}
 	owned, labelled := secret("ns", "owned"), secret("ns", "labelled")
 	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "EtcdCluster", Name: "a", UID: "u1", Controller: ptr.To(true)}}
-	labelled.Labels = map[string]string{build.ManagedByLabel: v1alpha1.FieldOwner}
+	labelled.Labels = map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner}
 	api := fake.NewClientBuilder().
 		WithObjects(owned, labelled, secret("ns", "anybodys"), secret("other", "elsewhere"), secret("ns", "unasked")).
 		WithInterceptorFuncs(interceptor.Funcs{

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/archive"
+	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 )
 
 // Goals of backups: seconds until a small one is verified, the time of a large one over that of its slowest stage (0.8 of

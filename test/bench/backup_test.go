@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 func TestDocumentsAreTheSameInEachRun(t *testing.T) {
@@ -65,9 +65,9 @@ func TestPutsNumberTheirKeys(t *testing.T) {
 }
 
 func TestOrdersBackup(t *testing.T) {
-	store := task.Store{Volume: &task.Volume{}}
-	text := task.Order{Verb: task.Backup, Store: store, Backup: &task.BackupOrder{ID: "one"}}.Encode()
-	unpack := task.Order{Verb: task.Unpack, Store: store, Trial: &task.TrialOrder{Path: "v1/one"}}.Encode()
+	store := jobspec.Store{Volume: &jobspec.Volume{}}
+	text := jobspec.Order{Verb: jobspec.Backup, Store: store, Backup: &jobspec.BackupOrder{ID: "one"}}.Encode()
+	unpack := jobspec.Order{Verb: jobspec.Unpack, Store: store, Trial: &jobspec.TrialOrder{Path: "v1/one"}}.Encode()
 	line := func(arguments ...string) []byte { return []byte(strings.Join(arguments, "\x00") + "\x00") }
 	for _, c := range []struct {
 		line []byte

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
 )
 
 // Clusters of the operator and of the floor have the same names: the Pods of c are
@@ -103,7 +103,7 @@ func (b *bench) identity(ctx context.Context, cluster string) (*tls.Config, erro
 	if err := b.client.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster + "-client"}, &secret); err != nil {
 		return nil, fmt.Errorf("get the Secret for clients: %w", err)
 	}
-	config, err := pki.ClientConfig(secret.Data[build.CAKey],
+	config, err := pki.ClientConfig(secret.Data[specs.CAKey],
 		pki.Pair{CertPEM: secret.Data[corev1.TLSCertKey], KeyPEM: secret.Data[corev1.TLSPrivateKeyKey]})
 	if err != nil {
 		return nil, fmt.Errorf("read the Secret for clients: %w", err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/internal/task"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // peakPause is how long the memory of a process that ends may grow without being seen: the kernel keeps the highest, but only as
@@ -63,8 +63,8 @@ func ordersBackup(commandLine []byte, uid string) bool {
 		if !bytes.HasPrefix(argument, []byte("{")) {
 			continue
 		}
-		order, err := task.ParseOrder(string(argument))
-		if err == nil && order.Verb == task.Backup && order.Backup != nil && order.Backup.ID == uid {
+		order, err := jobspec.ParseOrder(string(argument))
+		if err == nil && order.Verb == jobspec.Backup && order.Backup != nil && order.Backup.ID == uid {
 			return true
 		}
 	}

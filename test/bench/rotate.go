@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 const (
@@ -109,7 +109,7 @@ func (b *bench) mounted(ctx context.Context, cluster string) (*tls.Config, error
 		if err := b.seen.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster + "-client"}, &secret); err != nil {
 			return nil, fmt.Errorf("get the Secret for clients: %w", err)
 		}
-		return pki.ClientConfig(secret.Data[build.CAKey], //nolint:wrapcheck // said where it is used
+		return pki.ClientConfig(secret.Data[specs.CAKey], //nolint:wrapcheck // said where it is used
 			pki.Pair{CertPEM: secret.Data[corev1.TLSCertKey], KeyPEM: secret.Data[corev1.TLSPrivateKeyKey]})
 	}
 	return &tls.Config{

@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/internal/archive"
-	"github.com/etcd-operator/etcd-operator/internal/store"
+	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
+	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
 // stages are what a backup is made of, by the names of their rows: what is read of the member, what is computed, and what is
@@ -127,7 +127,7 @@ func (nowhere) List(context.Context, string) iter.Seq2[archive.Object, error] {
 
 // sinkAlone puts so many bytes into a store on the same volume, in objects as a backup has them, and as many at a time.
 func sinkAlone(ctx context.Context, folder string, bytes int64) (time.Duration, error) {
-	sink, err := store.Open(ctx, store.Volume{Path: folder, Prefix: "sink"})
+	sink, err := objectstore.Open(ctx, objectstore.Volume{Path: folder, Prefix: "sink"})
 	if err != nil {
 		return 0, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/etcd-operator/etcd-operator/internal/archive"
+	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 )
 
 // snapshotOfDocuments is what etcd sends of a database with so many documents.

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	builder "github.com/etcd-operator/etcd-operator/internal/build"
-	"github.com/etcd-operator/etcd-operator/internal/pki"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	builder "github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // fromSecrets has certificates come from Secrets that a person brings.

@@ -82,11 +82,11 @@ func (a *app) backUp(ctx context.Context, want wanted) error {
 	}
 	a.note("backup %s is created", b.Name)
 	goesOn := fmt.Sprintf("backup %s goes on: 'kubectl etcd backups %s -n %s' shows it", b.Name, c.Name, k.Namespace)
-	return a.finish(a.follow(ctx, want.limit, goesOn, func(ctx context.Context) (sight, error) {
+	return a.finish(a.follow(ctx, want.limit, goesOn, func(ctx context.Context) (progressState, error) {
 		if err := k.Get(ctx, client.ObjectKeyFromObject(b), b); err != nil {
-			return sight{}, fmt.Errorf("get EtcdBackup %s: %w", b.Name, err)
+			return progressState{}, fmt.Errorf("get EtcdBackup %s: %w", b.Name, err)
 		}
-		seen := sight{Progress: progress.OfBackup(b)}
+		seen := progressState{Progress: progress.OfBackup(b)}
 		seen.ended, seen.problem, seen.result = screen.Outcome(b)
 		return seen, nil
 	}))

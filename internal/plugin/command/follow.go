@@ -13,8 +13,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
 )
 
-// sight is what a look at long work finds.
-type sight struct {
+// progressState is what a look at long work finds.
+type progressState struct {
 	progress.Progress
 	ended   bool
 	problem string // why it ended badly; empty if it ended well
@@ -23,8 +23,8 @@ type sight struct {
 
 // follow looks at long work until it ends, and shows how far it is. goesOn says what becomes of it when nobody looks any more; then
 // what is returned has not ended.
-func (a *app) follow(ctx context.Context, limit time.Duration, goesOn string, look func(context.Context) (sight, error),
-) (sight, error) {
+func (a *app) follow(ctx context.Context, limit time.Duration, goesOn string, look func(context.Context) (progressState, error),
+) (progressState, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
@@ -37,7 +37,7 @@ func (a *app) follow(ctx context.Context, limit time.Duration, goesOn string, lo
 		switch {
 		case ctx.Err() != nil: // what was seen meanwhile may be half of it
 		case apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
-			return sight{}, err
+			return progressState{}, err
 		case err != nil:
 			seen.Progress = progress.Progress{What: "the API server", Message: err.Error() + "; trying again"}
 			shown.show(seen.Progress)
@@ -50,14 +50,14 @@ func (a *app) follow(ctx context.Context, limit time.Duration, goesOn string, lo
 		case <-ctx.Done():
 			shown.end()
 			a.stop(ctx, limit, goesOn)
-			return sight{}, nil
+			return progressState{}, nil
 		case <-time.After(a.Look):
 		}
 	}
 }
 
 // finish says how it ended.
-func (a *app) finish(seen sight, err error) error {
+func (a *app) finish(seen progressState, err error) error {
 	if err != nil || !seen.ended {
 		return err
 	}

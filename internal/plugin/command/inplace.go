@@ -64,12 +64,12 @@ func (a *app) previewed(ctx context.Context, k *Kubernetes, want restored) (*v1a
 		name = object.Name
 	}
 	goesOn := fmt.Sprintf("EtcdRestore %s does nothing before it is confirmed", name)
-	seen, err := a.follow(ctx, want.deadline, goesOn, func(ctx context.Context) (sight, error) {
+	seen, err := a.follow(ctx, want.deadline, goesOn, func(ctx context.Context) (progressState, error) {
 		if r, err = restoreOf(ctx, k, name); err != nil {
-			return sight{}, err
+			return progressState{}, err
 		}
 		is, problem := restoring.IsPreviewed(r)
-		return sight{Progress: restoring.Progress(r), ended: is || problem != "", problem: problem}, nil
+		return progressState{Progress: restoring.Progress(r), ended: is || problem != "", problem: problem}, nil
 	})
 	switch {
 	case err != nil || !seen.ended:
@@ -117,12 +117,12 @@ func (a *app) await(ctx context.Context, k *Kubernetes, name string, want restor
 		a.say("%s", goesOn)
 		return nil
 	}
-	return a.finish(a.follow(ctx, want.deadline, goesOn, func(ctx context.Context) (sight, error) {
+	return a.finish(a.follow(ctx, want.deadline, goesOn, func(ctx context.Context) (progressState, error) {
 		r, err := restoreOf(ctx, k, name)
 		if err != nil {
-			return sight{}, err
+			return progressState{}, err
 		}
-		seen := sight{Progress: restoring.Progress(r)}
+		seen := progressState{Progress: restoring.Progress(r)}
 		seen.ended, seen.problem = restoring.Ended(r)
 		seen.result = restoring.Result(r)
 		return seen, nil

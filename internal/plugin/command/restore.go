@@ -138,13 +138,13 @@ func (a *app) restoreTo(ctx context.Context, k *Kubernetes, want restored) error
 		return nil
 	}
 	a.note("EtcdCluster %s is created", c.Name)
-	return a.finish(a.follow(ctx, want.deadline, goesOn, func(ctx context.Context) (sight, error) {
+	return a.finish(a.follow(ctx, want.deadline, goesOn, func(ctx context.Context) (progressState, error) {
 		now, err := clusterOf(ctx, k, c.Name)
 		if err != nil {
-			return sight{}, err
+			return progressState{}, err
 		}
 		served, what := restoring.Sight(now)
-		seen := sight{Progress: progress.Progress{What: "restore to " + c.Name, Message: what}, ended: served}
+		seen := progressState{Progress: progress.Progress{What: "restore to " + c.Name, Message: what}, ended: served}
 		if served {
 			seen.result = fmt.Sprintf("EtcdCluster %s serves the data of revision %d: %s", c.Name, now.Status.Restore.Revision, what)
 		}

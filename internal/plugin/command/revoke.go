@@ -67,9 +67,9 @@ func (a *app) revokeCertificate(ctx context.Context, want revoked) error {
 		a.say("certificate %s is being revoked; %s", want.serial, shows)
 		return nil
 	}
-	return a.finish(a.follow(ctx, want.limit, "the revocation goes on: "+shows, func(ctx context.Context) (sight, error) {
+	return a.finish(a.follow(ctx, want.limit, "the revocation goes on: "+shows, func(ctx context.Context) (progressState, error) {
 		if err := k.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
-			return sight{}, fmt.Errorf("get EtcdCluster %s: %w", c.Name, err)
+			return progressState{}, fmt.Errorf("get EtcdCluster %s: %w", c.Name, err)
 		}
 		return revocationOf(c, want.serial), nil
 	}))
@@ -135,8 +135,8 @@ func addRevocation(ctx context.Context, k *Kubernetes, want revoked) (c *v1alpha
 
 // revocationOf is how far the revocation is. It is done when the number is on the list that every member was seen to refuse, and all
 // have restarted since.
-func revocationOf(c *v1alpha1.EtcdCluster, serial string) sight {
-	seen := sight{Progress: progress.Progress{What: "revocation of " + serial, Message: "no operator has looked at it yet"}}
+func revocationOf(c *v1alpha1.EtcdCluster, serial string) progressState {
+	seen := progressState{Progress: progress.Progress{What: "revocation of " + serial, Message: "no operator has looked at it yet"}}
 	if progressing := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); progressing != nil {
 		seen.Message = progressing.Message
 	}

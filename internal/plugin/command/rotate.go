@@ -81,9 +81,9 @@ func (a *app) rotateAuthorities(ctx context.Context, want rotated) error {
 		a.say("the rotation is asked for; 'kubectl etcd status %s -n %s' shows it", c.Name, k.Namespace)
 		return nil
 	}
-	return a.finish(a.follow(ctx, want.limit, goesOn, func(ctx context.Context) (sight, error) {
+	return a.finish(a.follow(ctx, want.limit, goesOn, func(ctx context.Context) (progressState, error) {
 		if err := k.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
-			return sight{}, fmt.Errorf("get EtcdCluster %s: %w", c.Name, err)
+			return progressState{}, fmt.Errorf("get EtcdCluster %s: %w", c.Name, err)
 		}
 		return rotationOf(c, want), nil
 	}))
@@ -91,8 +91,8 @@ func (a *app) rotateAuthorities(ctx context.Context, want rotated) error {
 
 // rotationOf is how far the rotation is. It is done when what was asked for was acted on, nothing is trusted any more but
 // the new authority, and all members run with that.
-func rotationOf(c *v1alpha1.EtcdCluster, want rotated) sight {
-	seen := sight{Progress: progress.Progress{What: "rotation of " + c.Name, Message: "no operator has looked at it yet"}}
+func rotationOf(c *v1alpha1.EtcdCluster, want rotated) progressState {
+	seen := progressState{Progress: progress.Progress{What: "rotation of " + c.Name, Message: "no operator has looked at it yet"}}
 	progressing := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing)
 	if progressing != nil {
 		seen.Message = progressing.Message

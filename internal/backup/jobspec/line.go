@@ -1,0 +1,159 @@
+package jobspec
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Line is what a Job says, one JSON object a line. One of its fields is set. Done or Failed is the last line.
+type Line struct {
+	Progress *Progress `json:"progress,omitempty"`
+	Found    *Found    `json:"found,omitempty"`
+	Looked   *Looked   `json:"looked,omitempty"`
+	Done     *Done     `json:"done,omitempty"`
+	Failed   *Failed   `json:"failed,omitempty"`
+}
+
+// Progress is how far a Job is. It comes at most once a second.
+type Progress struct {
+	Read    int64  `json:"read"`            // bytes of the database
+	Total   int64  `json:"total,omitempty"` // 0: not known
+	Rate    int64  `json:"rate,omitempty"`  // bytes a second, over the last seconds
+	Message string `json:"message"`         // what is done now, and what comes next
+}
+
+// Found is a backup that lies in a store.
+type Found struct {
+	Path    string `json:"path"`              // the folder, or the object if another program made it
+	Program string `json:"program,omitempty"` // which made it, if it is another one
+	Problem string `json:"problem,omitempty"` // why it cannot be restored, such as a manifest that is corrupt
+	NoHash  bool   `json:"noHash,omitempty"`  // it is a snapshot that does not end with etcd's sha256
+	Backup  Facts  `json:"backup"`            // what the manifest says, or the name of an object of another program
+}
+
+// Looked is what Check knows of objects that are no backups of this operator. A line has one of both, and as many lines as are needed.
+type Looked struct {
+	Memory map[string][]byte `json:"memory,omitempty"` // an archive.Memory, for the next Check
+	Unseen []byte            `json:"unseen,omitempty"` // an archive.Names: what Waiting and Unread of Checked count
+}
+
+// Facts are what a manifest says.
+type Facts struct {
+	ID              string    `json:"id,omitempty"`
+	Name            string    `json:"name,omitempty"`
+	Namespace       string    `json:"namespace,omitempty"`
+	Cluster         string    `json:"cluster,omitempty"`
+	ClusterUID      string    `json:"clusterUID,omitempty"`
+	ClusterID       string    `json:"clusterID,omitempty"`
+	Reason          string    `json:"reason,omitempty"`
+	Revision        int64     `json:"revision,omitempty"`
+	CompactRevision int64     `json:"compactRevision,omitempty"`
+	Keys            *int64    `json:"keys,omitempty"`
+	Database        int64     `json:"database,omitempty"` // bytes
+	Stored          int64     `json:"stored,omitempty"`   // bytes
+	EtcdVersion     string    `json:"etcdVersion,omitempty"`
+	StorageVersion  string    `json:"storageVersion,omitempty"`
+	Encrypted       bool      `json:"encrypted,omitempty"`
+	StartedAt       time.Time `json:"startedAt,omitzero"`
+	FinishedAt      time.Time `json:"finishedAt,omitzero"`
+	ManifestSHA256  string    `json:"manifestSHA256,omitempty"`
+}
+
+// Done is the end of a Job that did what it was told.
+type Done struct {
+	Check  *Checked  `json:"check,omitempty"`
+	Backup *Facts    `json:"backup,omitempty"`
+	Source string    `json:"source,omitempty"` // the member that sent the snapshot
+	Trial  *Trial    `json:"trial,omitempty"`
+	Locked time.Time `json:"locked,omitzero"` // of Backup: until when the store keeps it
+	Log    *Log      `json:"log,omitempty"`   // of Backup, of the volume of a member that does not run
+	Left   string    `json:"left,omitempty"`  // of Delete: what stays, and why: another backup is there now; empty: nothing
+}
+
+// Log is how far the log of a member goes that does not run.
+type Log struct {
+	Term  uint64 `json:"term"`
+	Index uint64 `json:"index"`
+}
+
+// Checked is what Check found.
+type Checked struct {
+	Skew    time.Duration `json:"skew,omitempty"` // by which the store's clock is ahead
+	Backups int           `json:"backups"`
+	Stored  int64         `json:"stored"` // bytes of all of them
+	Swept   int           `json:"swept,omitempty"`
+	Unknown int           `json:"unknown,omitempty"` // objects that are no backup
+	// Waiting is how many objects of others were not looked at yet, Unread how many could not be read, and Trouble why not one of these.
+	Waiting int    `json:"waiting,omitempty"`
+	Unread  int    `json:"unread,omitempty"`
+	Trouble string `json:"trouble,omitempty"`
+
+	Kept string `json:"kept,omitempty"` // why the store does not delete, in its words; empty if it does
+}
+
+// Trial is what etcd said of a backup, and how long it took.
+type Trial struct {
+	Revision int64         `json:"revision"`
+	Keys     int64         `json:"keys"`
+	Database int64         `json:"database"` // bytes
+	Took     time.Duration `json:"took"`     // from the first byte of the store to the last answer
+	// Facts of a backup of another program, which has no manifest: the version of the cluster, and the sha256 of the database.
+	ClusterVersion string `json:"clusterVersion,omitempty"`
+	SHA256         string `json:"sha256,omitempty"`
+	NoHash         bool   `json:"noHash,omitempty"` // it does not end with etcd's sha256
+}
+
+// Reason is why a Job failed, in one word.
+type Reason string
+
+const (
+	StoreFailed     Reason = "StoreFailed"     // the store; Kind of the message says how
+	MemberFailed    Reason = "MemberFailed"    // no member could be asked, or the snapshot broke off
+	Corrupt         Reason = "Corrupt"         // what lies in the store is not what was written
+	WrongKey        Reason = "WrongKey"        // no identity decrypts it, or none was given
+	Different       Reason = "Different"       // the etcd of the trial has other data than the manifest says
+	NoRoom          Reason = "NoRoom"          // on the volume
+	NotEmpty        Reason = "NotEmpty"        // there is a data directory already, of something else
+	WrongVersion    Reason = "WrongVersion"    // the database needs a newer etcd
+	NewerFormat     Reason = "NewerFormat"     // a newer operator wrote it
+	StoreLocked     Reason = "StoreLocked"     // by object lock
+	AuthEnabled     Reason = "AuthEnabled"     // etcd asks for a user
+	OrderNotClear   Reason = "OrderNotClear"   // a bug, or an operator of another version
+	InternalFailure Reason = "InternalFailure" // what no other word fits
+)
+
+// Failed is the end of a Job that did not.
+type Failed struct {
+	Reason  Reason `json:"reason"`
+	Message string `json:"message"` // what happened, in the words of the store or of etcd, and what to do
+	// Final says that another try fails in the same way, until somebody changes something.
+	Final bool `json:"final,omitempty"`
+
+	Until time.Time `json:"until,omitzero"` // of StoreLocked: when the lock ends
+	Kind  string    `json:"kind,omitempty"` // of StoreFailed: how, such as "wrong region" (store.Kind)
+}
+
+// Write writes a line. What somebody else has made longer than it ever is, such as a manifest's name, is shortened.
+func (l Line) Write(to io.Writer) error {
+	text, err := json.Marshal(l)
+	if len(text) > longestLine {
+		text, err = json.Marshal(l.shortened())
+	}
+	if err != nil {
+		return fmt.Errorf("encode line: %w", err)
+	}
+	if _, err := to.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("write line: %w", err)
+	}
+	return nil
+}
+
+// Parse reads a line. What is none, such as what a crash prints, is not ok.
+func Parse(text []byte) (l Line, ok bool) {
+	if err := json.Unmarshal(text, &l); err != nil {
+		return Line{}, false
+	}
+	return l, l != Line{}
+}

@@ -1,0 +1,126 @@
+package jobspec_test
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+)
+
+var began = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
+
+// orders are one of each verb, with every kind of store.
+var orders = []jobspec.Order{
+	{Verb: jobspec.Check, Store: jobspec.Store{Volume: &jobspec.Volume{}}, Operator: "0.5.0", Check: &jobspec.CheckOrder{
+		Write: true,
+		Sweep: true,
+	}},
+	{
+		Verb: jobspec.Backup, Operator: "0.5.0",
+		Store: jobspec.Store{CA: "ca.crt", Keys: true, S3: &jobspec.S3{Bucket: "b", LockMode: "COMPLIANCE", LockUntil: &began}},
+		Backup: &jobspec.BackupOrder{
+			ID: "5c1d", Name: "nightly", Namespace: "shop", Cluster: "orders", ClusterUID: "u", ClusterID: "c1", Secure: true,
+			Members: []jobspec.Member{{Name: "orders-0", ID: "1f", Address: "orders-0.orders.shop.svc:2379"}}, HashBelow: 1 << 28,
+			Recipients: []string{"age1x"}, Spec: []byte(`{"size":3}`),
+		},
+	},
+	{Verb: jobspec.Unpack, Store: jobspec.Store{GCS: &jobspec.GCS{Bucket: "b"}}, Trial: &jobspec.TrialOrder{Path: "v1/a/b/c", Minor: "3.6"}},
+	{Verb: jobspec.Verify, Trial: &jobspec.TrialOrder{Path: "v1/a/b/c", Minor: "3.6"}},
+	{
+		Verb: jobspec.Restore, Store: jobspec.Store{Azure: &jobspec.Azure{Container: "c", Account: "a"}},
+		Restore: &jobspec.RestoreOrder{Path: "v1/a/b/c", Member: "m", InitialCluster: map[string]string{"m": "http://m:2380"}, Minor: "3.6"},
+	},
+	{Verb: jobspec.Delete, Store: jobspec.Store{Volume: &jobspec.Volume{Path: "etcd"}}, Delete: &jobspec.DeleteOrder{Path: "v1/a/b/c"}},
+}
+
+func TestOrdersAreReadAsTheyWereWritten(t *testing.T) {
+	for _, order := range orders {
+		text := order.Encode()
+		got, err := jobspec.ParseOrder(text)
+		if err != nil || !reflect.DeepEqual(got, order) {
+			t.Errorf("%s: %v\n%+v instead of\n%+v", text, err, got, order)
+		}
+		if again := order.Encode(); again != text {
+			t.Errorf("the same order is another text:\n%s\n%s", text, again)
+		}
+	}
+}
+
+// TestOrdersAreNotExpanded: the kubelet finds nothing in the argument of a Job that it would replace.
+func TestOrdersAreNotExpanded(t *testing.T) {
+	order := jobspec.Order{
+		Verb: jobspec.Check, Check: &jobspec.CheckOrder{},
+		Store: jobspec.Store{Volume: &jobspec.Volume{Path: "$(HOSTNAME)/$$(A)"}},
+	}
+	text := order.Encode()
+	if got, err := jobspec.ParseOrder(text); err != nil || !reflect.DeepEqual(got, order) || strings.Contains(text, "$") {
+		t.Errorf("%s: %+v, %v", text, got.Store.Volume, err)
+	}
+}
+
+func TestOrdersThatAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                    "EOF",
+		`{`:                                   "unexpected EOF",
+		`{"verb":"check","check":{},"fly":1}`: `unknown field "fly"`,
+		`{"verb":"check"}`:                    "without what that needs",
+		`{"verb":"check","check":{},"delete":{"path":"a"},"store":{"volume":{}}}`: "with what that does not need",
+		`{"verb":"fly","operator":"0.9.0"}`:                                       `"fly" is not known`,
+		`{"verb":"check","check":{}}`:                                             "it names 0 stores",
+		`{"verb":"check","check":{},"store":{"volume":{},"gcs":{"bucket":"b"}}}`:  "it names 2 stores",
+		`{"verb":"check","check":{},"store":{"volume":{}}}{}`:                     "more than one",
+		`{"verb":"verify","check":{}}`:                                            "without what that needs",
+	} {
+		if _, err := jobspec.ParseOrder(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, and it should say %q", text, err, want)
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	keys := int64(7)
+	for _, line := range []jobspec.Line{
+		{Progress: &jobspec.Progress{Read: 1, Total: 2, Rate: 3, Message: "uploading\nnext"}},
+		{Found: &jobspec.Found{Path: "v1/a/b/c", Backup: jobspec.Facts{Keys: &keys, StartedAt: began}}},
+		{Done: &jobspec.Done{}},
+		{Done: &jobspec.Done{Check: &jobspec.Checked{}, Locked: began}},
+		{Failed: &jobspec.Failed{Reason: jobspec.StoreLocked, Until: began, Kind: "locked"}},
+	} {
+		var out bytes.Buffer
+		if err := line.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(out.String(), "\n") != 1 || !strings.HasSuffix(out.String(), "\n") {
+			t.Errorf("it is not one line: %q", out.String())
+		}
+		if got, ok := jobspec.Parse(out.Bytes()); !ok || !reflect.DeepEqual(got, line) {
+			t.Errorf("%s is read as %+v", out.String(), got)
+		}
+	}
+}
+
+// TestWhatIsNoLine: a crash, or a library, prints into the same log.
+func TestWhatIsNoLine(t *testing.T) {
+	for _, text := range []string{
+		"", "panic: runtime error", "{}", `{"level":"info"}`, "null", "[]", `"done"`, `{"done":null}`, `{"done":1}`,
+	} {
+		if line, ok := jobspec.Parse([]byte(text)); ok {
+			t.Errorf("%q is a line: %+v", text, line)
+		}
+	}
+}
+
+func TestNobodyReadsTheLine(t *testing.T) {
+	closed := errors.New("closed")
+	if err := (jobspec.Line{Done: &jobspec.Done{}}).Write(failing{closed}); !errors.Is(err, closed) {
+		t.Error(err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }

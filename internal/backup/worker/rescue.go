@@ -1,0 +1,107 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/restore/datadir"
+)
+
+// rescue copies the data of a member that does not run, and makes the certificates by which Backup is root of the etcd that is started on
+// the copy: with authentication etcd sends snapshots to nobody else.
+func rescue(ctx context.Context, j job) (jobspec.Done, error) {
+	from := filepath.Join(j.Folders.Member, j.Rescue.DataDirectory)
+	to := filepath.Join(j.Folders.Scratch, jobspec.ScratchData)
+	at, err := datadir.Rescue(ctx, from, to, func(p datadir.Progress) {
+		j.say.progress(p.Read, p.Size, "copying the data of the member; an etcd is started on the copy next")
+	})
+	if err != nil {
+		return jobspec.Done{}, err
+	}
+	if err := j.certify(); err != nil {
+		return jobspec.Done{}, err
+	}
+	text, err := json.Marshal(jobspec.Log{Term: at.Term, Index: at.Index})
+	if err == nil {
+		err = os.WriteFile(j.facts(), text, 0o600)
+	}
+	if err != nil {
+		return jobspec.Done{}, fmt.Errorf("write how far the member's log goes: %w", err)
+	}
+	return jobspec.Done{}, nil
+}
+
+// certifiedFor is longer than a Job may run.
+const certifiedFor = 48 * time.Hour
+
+// certify makes an authority that signs twice, and is forgotten.
+func (j job) certify() error {
+	authority, err := pki.NewCA(rand.Reader, j.Now(), "rescue", certifiedFor)
+	if err != nil {
+		return fmt.Errorf("make certificates: %w", err)
+	}
+	for folder, request := range map[string]pki.Request{
+		jobspec.ScratchServer: {CommonName: "rescue", IPs: pki.Loopback(), Server: true, Client: true, Lifetime: certifiedFor},
+		jobspec.ScratchClient: {CommonName: "root", Client: true, Lifetime: certifiedFor},
+	} {
+		pair, err := pki.Issue(rand.Reader, j.Now(), authority, request)
+		if err != nil {
+			return fmt.Errorf("make certificates: %w", err)
+		}
+		if err := write(filepath.Join(j.Folders.Scratch, folder), map[string][]byte{
+			"tls.crt": pair.CertPEM, "tls.key": pair.KeyPEM, "ca.crt": authority.CertPEM,
+		}); err != nil {
+			return fmt.Errorf("write certificates: %w", err)
+		}
+	}
+	return nil
+}
+
+func write(folder string, files map[string][]byte) error {
+	err := os.MkdirAll(folder, 0o700)
+	for name, content := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), content, 0o600))
+	}
+	return err
+}
+
+// awaitRescued waits until the etcd in the Job's Pod has elected itself, and has what the log of the member has.
+func (j job) awaitRescued(ctx context.Context) error {
+	if !j.Backup.Stopped {
+		return nil
+	}
+	config, err := j.tls()
+	if err != nil {
+		return &sourceError{"no member can be asked", err}
+	}
+	client, err := j.members.Client(owner, etcd.Target{Address: j.Backup.Members[0].Address, TLS: config})
+	if err != nil {
+		return &sourceError{j.Backup.Members[0].Name, err}
+	}
+	if _, err = j.await(ctx, client, "waiting for etcd to start on the copied data; its snapshot is uploaded next"); err != nil {
+		return &sourceError{j.Backup.Members[0].Name, err}
+	}
+	return nil
+}
+
+// log is how far the log goes of the member that does not run; nil if the backup is of members that do.
+func (j job) log() *jobspec.Log {
+	if !j.Backup.Stopped {
+		return nil
+	}
+	var at jobspec.Log
+	text, err := os.ReadFile(j.facts())
+	if err != nil || json.Unmarshal(text, &at) != nil {
+		return nil // the backup is good, and nobody takes it for the best of several
+	}
+	return &at
+}

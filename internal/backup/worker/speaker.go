@@ -1,0 +1,79 @@
+package worker
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+)
+
+// interval is the least time between two lines of progress; a rate is that of the last window.
+const (
+	interval = time.Second
+	window   = 5 * time.Second
+)
+
+// speaker writes lines, from any goroutine.
+type speaker struct {
+	lock  sync.Mutex
+	out   io.Writer
+	now   func() time.Time
+	doing string    // the message of the last progress
+	noted string    // what is told beside every progress; empty: nothing
+	last  time.Time // when a line of progress was written
+	marks []mark    // of the last window
+}
+
+type mark struct {
+	at   time.Time
+	read int64
+}
+
+func newSpeaker(out io.Writer, now func() time.Time) *speaker { return &speaker{out: out, now: now} }
+
+func (s *speaker) line(l jobspec.Line) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return l.Write(s.out)
+}
+
+// progress tells how far a Job is, at most once a second. That it cannot be told is no reason to end.
+func (s *speaker) progress(read, total int64, message string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	now := s.now()
+	if since := now.Sub(s.last); since >= 0 && since < interval {
+		return // unless the clock was set back
+	}
+	if message != s.doing {
+		s.doing, s.marks = message, nil // a rate is that of one thing
+	}
+	s.last = now
+	if s.noted != "" {
+		message += "; " + s.noted
+	}
+	line := jobspec.Line{Progress: &jobspec.Progress{Read: read, Total: total, Rate: s.rate(now, read), Message: message}}
+	_ = line.Write(s.out)
+}
+
+// note is told from now on beside whatever is done.
+func (s *speaker) note(text string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.noted = text
+}
+
+// rate is in bytes a second; 0 while it is not known.
+func (s *speaker) rate(now time.Time, read int64) int64 {
+	s.marks = append(s.marks, mark{now, read})
+	for len(s.marks) > 2 && now.Sub(s.marks[0].at) > window {
+		s.marks = s.marks[1:]
+	}
+	first := s.marks[0]
+	passed := now.Sub(first.at)
+	if passed <= 0 || read < first.read {
+		return 0
+	}
+	return int64(float64(read-first.read) / passed.Seconds())
+}

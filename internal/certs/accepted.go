@@ -1,0 +1,82 @@
+package certs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// expiryWarningFraction is which part of its life a certificate has left when it is told that nobody has renewed it: half of what
+// tools leave that renew at two thirds, as cert-manager does.
+const expiryWarningFraction = 6
+
+// Certificates say whether those serve that come from Secrets of others, and what members go on with if not.
+func (h KeyMaterial) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluster.Certificates {
+	if c.CertificateSecrets() == nil {
+		return cluster.Certificates{}
+	}
+	told := cluster.Certificates{Theirs: true}
+	var faults []string
+	for i, t := range h.theirs {
+		if t.secret == "" {
+			continue
+		}
+		begin, end, err := h.acceptance(c, part(i), now)
+		reason, because := "", ""
+		var rejected *pki.Rejection
+		switch {
+		case errors.As(err, &rejected):
+			reason, because = string(rejected.Defect), rejected.Because
+		case now.After(end.Add(-end.Sub(begin) / expiryWarningFraction)):
+			reason = v1alpha1.ReasonEndsSoon
+			because = fmt.Sprintf("its certificate, or an authority above it, ends on %s, and still serves: renew it, or look at what is "+
+				"to renew it", end.UTC().Format(time.RFC3339))
+		default:
+			continue
+		}
+		if told.Reason == "" || told.Reason == v1alpha1.ReasonEndsSoon {
+			told.Reason = reason
+		}
+		faults = append(faults, "Secret "+t.secret+": "+because)
+	}
+	if expiry := h.expiry(c, now); expiry != "" {
+		faults = append(faults, expiry)
+		if told.Reason == "" || told.Reason == v1alpha1.ReasonEndsSoon {
+			told.Reason = v1alpha1.ReasonExpired
+		}
+	}
+	told.Fault = strings.Join(faults, "; ")
+	told.Lacking = !h.hasCertificates(c, now)
+	told.Until = h.until()
+	told.Request = h.unmet(c, now)
+	return told
+}
+
+// until is when the first of those certificates ends that members have; empty if there are none.
+func (h KeyMaterial) until() string {
+	end, known := h.Server.End()
+	peers, both := h.Peer.End()
+	switch {
+	case !known || !both:
+		return ""
+	case peers.Before(end):
+		end = peers
+	}
+	return end.UTC().Format(time.RFC3339)
+}
+
+// unmet is the request to rotate an authority of others; empty if there is none, or if it has ended and so is replaced by request.
+func (h KeyMaterial) unmet(c *v1alpha1.EtcdCluster, now time.Time) string {
+	for _, name := range Authorities(c) {
+		a, asked := h.of(c, name), requestOf(c, name)
+		if asked != "" && asked != a.Request && !h.isOver(c, name, now) {
+			return asked
+		}
+	}
+	return ""
+}

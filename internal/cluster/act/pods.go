@@ -1,0 +1,384 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+)
+
+// createPods makes all volumes of a new cluster before its first Pod: a volume that is
+// missing beside a Pod is then known to be lost. Once the cluster has formed, what
+// refuses one member's volume holds back no other member.
+func (a *Actor) createPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
+	if s.Forced {
+		return a.force(ctx, c, v, s)
+	}
+	claim := func(name string) error { return a.startVolume(ctx, c, v, name) }
+	pod := func(name string) error { return a.provide(ctx, c, a.pod(c, v, name), &corev1.Pod{}) }
+	if v.Formed() {
+		return atOnce(s.Names, func(name string) error {
+			if err := claim(name); err != nil {
+				return err
+			}
+			return pod(name)
+		})
+	}
+	if err := atOnce(s.Names, claim); err != nil {
+		return err
+	}
+	if err := atOnce(s.Names, func(name string) error { return a.use(ctx, c, name) }); err != nil {
+		return err
+	}
+	return atOnce(s.Names, pod)
+}
+
+// use takes off a volume that it holds nothing, before a Pod can write to it.
+func (a *Actor) use(ctx context.Context, c *v1alpha1.EtcdCluster, name string) error {
+	if c.Spec.Storage.Ephemeral != nil {
+		return nil
+	}
+	return a.changeVolume(ctx, c, name, func(claim *corev1.PersistentVolumeClaim) {
+		delete(claim.Annotations, v1alpha1.AnnotationUnused)
+	})
+}
+
+func (a *Actor) startVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, name string) error {
+	m, _ := v.Member(name)
+	claim := volume(c, v, m)
+	if m.Volume != cluster.NoVolume || claim == nil {
+		return nil
+	}
+	return a.provide(ctx, c, claim, &corev1.PersistentVolumeClaim{})
+}
+
+// volume is what a member gets that has none; nil if it needs none. It says at once what
+// its member runs if no other can be expected: first members form with one version, and
+// others run what a later one joins with.
+func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.PersistentVolumeClaim {
+	var first *v1alpha1.Bootstrap // written on the volumes of first members
+	if !v.Formed() {
+		first = c.Status.Bootstrap
+	}
+	target := v.Target.For(m)
+	claim := specs.Volume(c, m.Name, first)
+	if claim != nil && (first != nil || v.Runs(target.Version)) {
+		tellVersion(c, claim, target.Version, target.Image)
+	}
+	return claim
+}
+
+// tellVersion writes on a volume what its member runs, by an image that the user has chosen
+// or, if that is empty, by the usual one.
+func tellVersion(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, version, image string) {
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationVersion, version)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationNamespace, claim.Namespace)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationTLSMode, c.TLSMode())
+	delete(claim.Annotations, v1alpha1.AnnotationChosenImage)
+	if image != "" {
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationChosenImage, image)
+	}
+}
+
+// pod is what a member is started with now.
+func (a *Actor) pod(c *v1alpha1.EtcdCluster, v cluster.View, name string) *corev1.Pod {
+	m, _ := v.Member(name)
+	targeted := specs.Targeted(c, v.Target.For(m))
+	return secured(a.Images.Put(targeted, specs.Pod(targeted, name, joining(v, name))), v.Target)
+}
+
+// secured is the Pod as it depends on the Secret that it mounts.
+func secured(pod *corev1.Pod, target cluster.Target) *corev1.Pod {
+	return specs.Revoking(specs.Trust(pod, target.Trust), target.RevokedAt)
+}
+
+// force starts a member with --force-new-cluster: it goes on from its own data as the only member.
+func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
+	if err := a.fence(ctx, c); err != nil {
+		return err
+	}
+	name := s.Names[0]
+	var now v1alpha1.EtcdCluster
+	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
+		return fmt.Errorf("read the EtcdCluster again: %w", err)
+	}
+	if now.Status.Recovering != name {
+		return ErrChanged // recovered meanwhile: others may have joined, and would be removed
+	}
+	return a.inTime(ctx, c, s, func(ctx context.Context) error {
+		targeted := specs.Targeted(c, v.Target)
+		return a.create(ctx, c, secured(a.Images.Put(targeted, specs.ForcedPod(targeted, name)), v.Target), &corev1.Pod{})
+	})
+}
+
+// markPods sets labels and annotations of Pods as the step says, and only of those that were observed.
+func (a *Actor) markPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.MarkPods) error {
+	mark := func(ctx context.Context, ref plan.PodRef) error {
+		return a.change(ctx, c, ref.Name, ref.UID, "", func(pod *corev1.Pod) {
+			switch s.As {
+			case plan.Detach:
+				a.detach(pod)
+			case plan.Attach:
+				attach(c, pod)
+			case plan.Existing: // its container hears of it when it starts again
+				specs.Tell(c, pod, entering(v, ref.Name))
+			}
+		})
+	}
+	return a.inTime(ctx, c, s, func(ctx context.Context) error {
+		return atOnce(s.Pods, func(ref plan.PodRef) error { return mark(ctx, ref) })
+	})
+}
+
+// detach detaches a Pod from the client Service, and writes down since when.
+func (a *Actor) detach(pod *corev1.Pod) {
+	if pod.Labels[specs.ComponentLabel] != specs.Serving {
+		return
+	}
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, specs.ComponentLabel, specs.Leaving)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationDetachedAt, a.Now().UTC().Format(time.RFC3339Nano))
+}
+
+// attach attaches a Pod to the client Service, with all labels that it was created with.
+func attach(c *v1alpha1.EtcdCluster, pod *corev1.Pod) {
+	for label, value := range specs.MemberLabels(c, pod.Name) {
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, label, value)
+	}
+	delete(pod.Annotations, v1alpha1.AnnotationDetachedAt)
+	specs.Own(c, pod)
+}
+
+// deletePods deletes Pods, and only those that were observed. If a Pod is detached first, the
+// time is written on it: etcd removes its member a moment after that.
+func (a *Actor) deletePods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.DeletePods) error {
+	if s.How != plan.AtOnce {
+		asked := []func() error{func() error { return a.fence(ctx, c) }}
+		if s.How == plan.DryRun {
+			for _, pod := range s.Pods {
+				asked = append(asked, func() error { return a.dryRun(ctx, c, v, pod.Name) })
+			}
+		}
+		if err := atOnce(asked, call); err != nil {
+			return err
+		}
+	}
+	return a.inTime(ctx, c, s, func(ctx context.Context) error {
+		return atOnce(s.Pods, func(pod plan.PodRef) error { return a.end(ctx, c, v, s.How, pod) })
+	})
+}
+
+func (a *Actor) end(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, how plan.Deletion, pod plan.PodRef) error {
+	switch how {
+	case plan.AtOnce:
+		return a.deletePod(ctx, c, v, pod, client.GracePeriodSeconds(0))
+	case plan.Detached:
+		if err := a.change(ctx, c, pod.Name, pod.UID, "", a.detach); err != nil && !errors.Is(err, ErrChanged) {
+			return err // one that is gone is no failure, and of another one the deletion tells
+		}
+	case plan.Plainly, plan.DryRun:
+	}
+	return a.deletePod(ctx, c, v, pod)
+}
+
+func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, ref plan.PodRef, how ...client.DeleteOption) error {
+	if m, _ := v.Member(ref.Name); m.Pod.LabelsMissing {
+		how = append(how, unseen)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ref.Name, Namespace: c.Namespace}}
+	exactly := client.Preconditions{UID: ptr.To(types.UID(ref.UID))}
+	if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, append(how, exactly)...)); err != nil {
+		return fmt.Errorf("delete pod %s: %w", ref.Name, err)
+	}
+	return nil
+}
+
+// updateImage gives a running Pod's container another image, and takes the Pod out of the
+// client Service. The kubelet restarts the container; what ran before is written down,
+// to tell when that has happened. Where the image is already the one, because this was
+// done before or somebody else chose it, the container stays and nothing is awaited. So it
+// is where an admission webhook puts the image back that is there already.
+func (a *Actor) updateImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
+	if err := a.fence(ctx, c); err != nil {
+		return err
+	}
+	return a.inTime(ctx, c, s, func(ctx context.Context) error { return a.swapImage(ctx, c, v, s) })
+}
+
+func (a *Actor) swapImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
+	targeted := specs.Targeted(c, v.Target)
+	wanted := a.Images.Put(targeted, specs.Pod(targeted, s.Name, specs.Joining{}))
+	var had string
+	var stored *corev1.Pod // what the API server made of it
+	err := a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTemplate, specs.Swapped(pod, wanted))
+		image := specs.Etcd(pod).Image
+		if !specs.TakeImage(pod, wanted) {
+			return
+		}
+		had, stored = image, pod
+		if status := specs.EtcdStatus(pod); status.ContainerID != "" {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, status.ContainerID)
+		}
+		if v.Count(cluster.IsVoter) > 1 {
+			a.detach(pod)
+		}
+	})
+	if err != nil || stored == nil || specs.Etcd(stored).Image != had {
+		return err
+	}
+	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) { delete(pod.Annotations, v1alpha1.AnnotationReplaced) })
+}
+
+// resize gives a running Pod's container other compute resources, and writes down
+// that it did only after: until then it is tried again.
+func (a *Actor) resize(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.ResizePod) error {
+	wanted := specs.Pod(specs.Targeted(c, v.Target), s.Name, specs.Joining{})
+	err := a.change(ctx, c, s.Name, s.UID, "resize", func(pod *corev1.Pod) {
+		specs.Etcd(pod).Resources = specs.Etcd(wanted).Resources
+	})
+	if err != nil {
+		return err
+	}
+	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTemplate, wanted.Annotations[v1alpha1.AnnotationTemplate])
+	})
+}
+
+// change patches one Pod, and only the one that was observed.
+func (a *Actor) change(ctx context.Context, c *v1alpha1.EtcdCluster, name, uid, subresource string, edit func(*corev1.Pod)) error {
+	var pod corev1.Pod
+	if err := a.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read pod %s: %w", name, err)
+	}
+	if string(pod.UID) != uid {
+		return ErrChanged
+	}
+	edited := pod.DeepCopy()
+	if edit(edited); equality.Semantic.DeepEqual(&pod, edited) {
+		return nil
+	}
+	unchanged := client.MergeFromWithOptions(&pod, client.MergeFromWithOptimisticLock{})
+	var err error
+	if subresource == "" {
+		err = a.Client.Patch(ctx, edited, unchanged, patchOptions(edited)...)
+	} else {
+		err = a.Client.SubResource(subresource).Patch(ctx, edited, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
+	}
+	if err != nil {
+		return fmt.Errorf("change pod %s: %w", name, err)
+	}
+	return nil
+}
+
+// joining says how a member that has no data yet enters the cluster. Once the
+// cluster has formed that is never by forming a new one.
+func joining(v cluster.View, name string) specs.Joining {
+	if v.Formed() {
+		return entering(v, name)
+	}
+	return specs.Joining{New: true, Token: v.Record.Token, Members: v.Record.First}
+}
+
+// entering says how a member enters a cluster that exists. A member that has data does not
+// join at all: told of no other member, etcd exits if its directory was emptied, instead of
+// voting again with an empty log.
+func entering(v cluster.View, name string) specs.Joining {
+	j := specs.Joining{Token: v.Record.Token, Members: v.Record.First}
+	if m, _ := v.Member(name); cluster.HasData(m) {
+		j.Members = []string{name}
+	} else if listed := v.Select(cluster.IsListed); len(listed) > 0 {
+		j.Members = cluster.Names(listed)
+	}
+	return j
+}
+
+// ErrTaken means that an object of another owner has a name that the cluster needs. Nothing was written to it.
+var ErrTaken = errors.New("exists and belongs to somebody else; rename or delete it")
+
+// create makes an object whose name is used once. If it is there already, it must
+// be the one that an earlier try made.
+func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
+	err := a.Client.Create(ctx, object, client.FieldOwner(v1alpha1.FieldOwner))
+	if err == nil {
+		return nil
+	}
+	name := object.GetName()
+	if !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create %s: %w", name, err)
+	}
+	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(object), existing); err != nil {
+		return fmt.Errorf("create %s: it existed a moment ago: %w", name, err)
+	}
+	if !isOurs(c, existing) {
+		return fmt.Errorf("create %s: a %T of that name %w", name, existing, ErrTaken)
+	}
+	return nil
+}
+
+// isOurs says whether an object is the cluster's or to be adopted, and was not set aside.
+func isOurs(c *v1alpha1.EtcdCluster, object client.Object) bool {
+	return specs.Foreign(c, object) == "" && object.GetLabels()[v1alpha1.LabelQuarantined] == ""
+}
+
+// provide creates what a member starts with. If it is there already, it is one that the
+// operator sees.
+func (a *Actor) provide(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
+	if err := a.create(ctx, c, object, existing); err != nil || existing.GetResourceVersion() == "" {
+		return err
+	}
+	return a.relabel(ctx, c, object, existing)
+}
+
+// relabel gives an object the labels back by which it is found, and its owner, unless it is a
+// volume: its owner follows the deletion policy. Without the labels it was made, for
+// all that the operator sees, without effect.
+func (a *Actor) relabel(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
+	changed, _ := existing.DeepCopyObject().(client.Object)
+	all := map[string]string{}
+	maps.Copy(all, existing.GetLabels())
+	for _, label := range []string{specs.ManagedByLabel, v1alpha1.LabelCluster, v1alpha1.LabelMember} {
+		if value, has := object.GetLabels()[label]; has {
+			all[label] = value
+		}
+	}
+	changed.SetLabels(all)
+	if _, isVolume := existing.(*corev1.PersistentVolumeClaim); !isVolume {
+		specs.Own(c, changed)
+	}
+	if equality.Semantic.DeepEqual(changed, existing) {
+		return nil
+	}
+	unchanged := client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{})
+	if err := a.Client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		return fmt.Errorf("label %s: %w", object.GetName(), err)
+	}
+	return nil
+}
+
+func call(do func() error) error { return do() }
+
+// atOnce does the same for each thing at the same time, and returns every error.
+func atOnce[T any](things []T, do func(T) error) error {
+	errs := make([]error, len(things))
+	var all sync.WaitGroup
+	for i, thing := range things {
+		all.Go(func() { errs[i] = do(thing) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

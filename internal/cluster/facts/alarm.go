@@ -1,0 +1,67 @@
+package facts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// noteAlarms takes down what etcd has raised. Every member tells all alarms; one that is behind
+// may tell of one that was disarmed, which then counts for a moment longer.
+func (j *builder) noteAlarms(answers []*Answer) {
+	for _, a := range answers {
+		if a.Err != nil {
+			continue
+		}
+		for _, told := range a.Status.Alarms {
+			alarm := cluster.Alarm{Kind: told.Kind, ID: told.MemberID, Member: j.named(told.MemberID)}
+			if !slices.Contains(j.v.Alarms, alarm) {
+				j.v.Alarms = append(j.v.Alarms, alarm)
+			}
+		}
+	}
+	slices.SortFunc(j.v.Alarms, func(a, b cluster.Alarm) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	if j.v.Unread == "" && len(j.v.Raised(cluster.Corrupt)) > 0 {
+		j.noteOdd(answers)
+	}
+}
+
+// noteOdd finds out whose data differs, while etcd says that somebody's does. Nothing is written
+// meanwhile, so that all voters can be asked for the same revision.
+func (j *builder) noteOdd(answers []*Answer) {
+	if n := j.v.UnknownVoters(); n > 0 {
+		j.v.Undecided = fmt.Sprintf("unknown voters are not asked for the hash of their data: %d", n)
+		return
+	}
+	odd, undecided := cluster.Odd(j.hashes(answers))
+	j.v.Undecided = undecided
+	for _, name := range odd {
+		j.member(name).HashMismatch = true
+	}
+}
+
+// hashes are those of all voters.
+func (j *builder) hashes(answers []*Answer) []cluster.Hash {
+	var hashes []cluster.Hash
+	for _, m := range j.sorted() {
+		if !cluster.IsVoter(m) {
+			continue
+		}
+		hash := cluster.Hash{Member: m.Name, Untold: "it does not answer"}
+		for _, a := range answers {
+			switch {
+			case a.Member != m.Name || !a.serves():
+			case a.Hash == nil:
+				hash.Untold = "it was not asked"
+			default:
+				hash = *a.Hash
+			}
+		}
+		hashes = append(hashes, hash)
+	}
+	return hashes
+}

@@ -1,0 +1,132 @@
+package facts_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
+)
+
+// newInPlace is a cluster that runs well, beside which volumes of two members to come have the data of a backup.
+func newInPlace(t *testing.T) *scene {
+	t.Helper()
+	s := newScene(t)
+	s.c.Status.Restore = &v1alpha1.RestoreStatus{
+		Request: "er", RequestUID: "er-1", Path: "p", Members: []string{"a-3", "a-4"}, SetAside: []string{"a-0", "a-1", "a-2"},
+		KeepFor: &metav1.Duration{Duration: 48 * time.Hour}, RestoredAt: &metav1.Time{Time: now},
+	}
+	for _, name := range s.c.Status.Restore.Members {
+		s.more(name)
+		claim := s.claim(name)
+		claim.Annotations = map[string]string{v1alpha1.AnnotationClusterID: "c2", v1alpha1.AnnotationToken: string(s.c.UID)}
+		claim.OwnerReferences = nil // as the deletion policy has it
+	}
+	return s
+}
+
+// TestFillingDisturbsNobody: before all volumes have the data, the cluster goes on as if they were not there, but for their names.
+func TestFillingDisturbsNobody(t *testing.T) {
+	s := newInPlace(t)
+	s.c.Status.Restore.RestoredAt = nil
+	v := s.look()
+	if step, because := plan.Next(v); step != (plan.Done{}) || v.Restore.InPlace != "" || v.Record.NextSerial != 5 {
+		t.Errorf("%s (%s), %+v, next %d", step, because, v.Restore, v.Record.NextSerial)
+	}
+}
+
+// TestGivingWay: once all volumes have had the data the others give way, and that does not end when one is lost.
+func TestGivingWay(t *testing.T) {
+	for what, test := range map[string]struct {
+		change func(s *scene)
+		gives  bool
+		done   bool
+	}{
+		"all have it":        {func(*scene) {}, true, true},
+		"one was lost":       {func(s *scene) { s.drop("PersistentVolumeClaim a-4") }, true, false},
+		"one was made again": {func(s *scene) { delete(s.claim("a-4").Annotations, v1alpha1.AnnotationClusterID) }, true, false},
+		"they have given way": {func(s *scene) {
+			s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "u1", Restore: "er-1"}
+		}, false, false},
+		"an earlier restore was there": {func(s *scene) { s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "u1", Restore: "er-0"} }, true, true},
+		"undone before": {func(s *scene) {
+			s.c.Status.Restore.Undo, s.c.Status.Restore.RestoredAt = true, nil
+		}, false, false},
+	} {
+		s := newInPlace(t)
+		test.change(s)
+		v := s.look()
+		chosen := v.Count(cluster.IsChosen)
+		if (v.Restore.InPlace != "") != test.gives || test.gives && v.Restore.Done != test.done || (chosen == 2) != test.gives {
+			t.Errorf("%s: %+v, %d are chosen", what, v.Restore, chosen)
+		}
+		if facts.IsBeginning(s.c) != test.gives {
+			t.Errorf("%s: the API server is asked: %t", what, !test.gives)
+		}
+	}
+}
+
+// TestUndo: members that come back are seen although their volumes are set aside, and these do not expire meanwhile.
+func TestUndo(t *testing.T) {
+	s := newInPlace(t)
+	r := s.c.Status.Restore
+	r.Undo, r.Members, r.SetAside = true, r.SetAside, r.Members
+	for _, name := range r.Members {
+		claim := s.claim(name)
+		claim.Labels[v1alpha1.LabelQuarantined] = "true"
+		claim.Annotations[v1alpha1.AnnotationQuarantinedAt] = now.Add(-1000 * time.Hour).Format(time.RFC3339)
+	}
+	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
+	v := s.look()
+	aside := v.Count(cluster.IsChosen, func(m cluster.Member) bool { return m.SetAside && m.Volume == cluster.Kept })
+	if v.Restore.InPlace != "er-1/undo" || !v.Restore.Undo || !v.Restore.Done || aside != 3 || len(v.Expired) > 0 {
+		t.Errorf("%+v, %d come back, %v expired", v.Restore, aside, v.Expired)
+	}
+}
+
+// TestKeptForLonger: what a restore sets aside is kept for as long as that says, whatever the spec of the cluster says.
+func TestKeptForLonger(t *testing.T) {
+	for keep, expired := range map[string]int{"": 1, "nonsense": 1, "400h": 0, "1h": 1} {
+		s := newScene(t)
+		s.more("a-7")
+		claim := s.claim("a-7")
+		claim.Labels[v1alpha1.LabelQuarantined] = "true"
+		claim.Annotations = map[string]string{
+			v1alpha1.AnnotationQuarantinedAt: now.Add(-200 * time.Hour).Format(time.RFC3339), v1alpha1.AnnotationKeepFor: keep,
+		}
+		if v := s.look(); len(v.Expired) != expired {
+			t.Errorf("%q: %v", keep, v.Expired)
+		}
+	}
+}
+
+// TestFault103PartGoneWhileFilling: what is gone from the store is a problem for a person, who reads how to give up; a connection that
+// fails is not. Both are told while the members of today serve, and neither once the restore was cancelled.
+func TestFault103PartGoneWhileFilling(t *testing.T) {
+	for _, final := range []bool{true, false} {
+		s := newInPlace(t)
+		r := s.c.Status.Restore
+		r.RestoredAt, r.Failure = nil, &v1alpha1.RestoreFailure{Member: "a-3", Message: "x.part is not in the store", Final: final}
+		v := s.look()
+		told := v.Restore.Failure
+		if final {
+			told = v.Restore.Problem
+		}
+		if !v.Restore.Filling || !strings.Contains(told, "x.part is not in the store") ||
+			strings.Contains(told, "to give up, delete EtcdRestore er") != final || strings.Contains(told, "it is tried again") == final {
+			t.Errorf("final %t: %+v", final, v.Restore)
+		}
+		if step, because := plan.Next(v); step != (plan.Done{}) {
+			t.Errorf("members do not go on: %s (%s)", step, because)
+		}
+		r.Undo = true
+		if v := s.look(); v.Restore.Filling {
+			t.Errorf("cancelled: %+v", v.Restore)
+		}
+	}
+}

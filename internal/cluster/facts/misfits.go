@@ -1,0 +1,86 @@
+package facts
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+)
+
+// growAgain is how long a volume is left alone after Kubernetes has refused to let it
+// grow: its storage class or the quota that forbids it may have changed by then.
+const growAgain = time.Hour
+
+// misfits notes what of a volume is not as wanted, and what Kubernetes refuses.
+func (j *builder) misfits(claim *corev1.PersistentVolumeClaim) {
+	for _, part := range []cluster.Part{cluster.Owner, cluster.Labels, cluster.Mark, cluster.Size} {
+		object := cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, Part: part, Why: volumeDrift(j.c, claim, part)}
+		words := j.refusal(claim)
+		switch {
+		case object.Why == "":
+		case part == cluster.Size && words != "":
+			object.Why += ", and " + words
+			j.v.Refused = append(j.v.Refused, object)
+		default:
+			j.v.Misfits = append(j.v.Misfits, object)
+		}
+	}
+}
+
+// unwritten notes the volumes that do not say what their members have just said to run. One
+// whose image was just exchanged still runs the one from before.
+func (j *builder) unwritten() {
+	for _, volume := range j.v.Volumes {
+		m := j.member(volume.Name)
+		if m.Answers && !m.Pod.Settling && (m.Version != volume.Version || m.Choice() != volume.Image) {
+			j.v.Misfits = append(j.v.Misfits, cluster.Object{
+				Kind: "PersistentVolumeClaim", Name: m.Name, Part: cluster.Version, Why: "its member runs " + m.Version,
+			})
+		}
+	}
+}
+
+// volumeDrift says why a part of a volume is not as wanted; empty if it is. One that is not
+// bound to a disk yet cannot grow.
+func volumeDrift(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, part cluster.Part) string {
+	aside := isQuarantined(claim)
+	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	want := c.Spec.Storage.VolumeSize()
+	switch {
+	case part == cluster.Owner && (metav1.GetControllerOf(claim) != nil) != c.GoesWithVolumes():
+		return "the deletion policy has changed"
+	case part == cluster.Labels && claim.Labels[specs.InstanceLabel] == c.Name:
+		return "tools that go by the label " + specs.InstanceLabel + " may delete it"
+	case part == cluster.Mark && aside && claim.Annotations[v1alpha1.AnnotationQuarantinedAt] == "":
+		return "it does not say since when it is set aside"
+	case part == cluster.Size && !aside && claim.Status.Phase != corev1.ClaimPending && size.Cmp(want) < 0:
+		return fmt.Sprintf("it has %s, %s is wanted", size.String(), want.String())
+	default:
+		return ""
+	}
+}
+
+// refusal is what Kubernetes said when the volume was to grow to the size that is
+// wanted now, if that was not long ago.
+func (j *builder) refusal(claim *corev1.PersistentVolumeClaim) string {
+	note := strings.SplitN(claim.Annotations[v1alpha1.AnnotationGrowthRefused], " ", 3)
+	if len(note) < 3 {
+		return ""
+	}
+	asked, unreadable := resource.ParseQuantity(note[0])
+	since, err := time.Parse(time.RFC3339, note[1])
+	if unreadable != nil || err != nil || asked.Cmp(j.c.Spec.Storage.VolumeSize()) != 0 || !j.isRecent(since, growAgain) {
+		return ""
+	}
+	if class := claim.Spec.StorageClassName; class != nil {
+		return fmt.Sprintf("with storage class %q Kubernetes refuses it: %s", *class, note[2])
+	}
+	return "Kubernetes refuses it: " + note[2]
+}

@@ -1,0 +1,117 @@
+package facts
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// nodes says of every member with a Pod what its node means for it. Of nodes that were not read,
+// nothing is known to be wrong.
+func (j *builder) nodes() {
+	for name, pod := range j.pods {
+		m := j.member(name)
+		if pod.Spec.NodeName == "" {
+			j.unscheduled(m, pod)
+		} else if node := j.Nodes[pod.Spec.NodeName]; node != nil {
+			j.scheduled(m, pod, node)
+		}
+	}
+}
+
+// scheduled looks at the node that a Pod is on. A node that is gone takes its Pods
+// with it; until then there is nothing to say of it.
+func (j *builder) scheduled(m *cluster.Member, pod *corev1.Pod, node *corev1.Node) {
+	m.Pod.Cordoned = node.Spec.Unschedulable
+	since, silent := silentSince(node)
+	if silent {
+		m.Pod.Silent = node.Name
+	}
+	switch {
+	case silent && j.come().Sub(since) >= j.c.Spec.Recovery.MemberTimeout.Duration:
+		m.NodeUnreachable = "node " + node.Name + " has been silent for longer than spec.recovery.memberTimeout"
+	case !silent && m.Pod.Trouble == "" && j.isStuck(pod):
+		m.Pod.Trouble = fmt.Sprintf("its pod was told to end long ago, and node %s, which is ready, does not end it; look at the kubelet there, "+
+			"and delete the pod by force when none of its containers runs any more", node.Name)
+	}
+}
+
+// stuckAfter is for how long after its time to end a Pod may still be there: the kubelet kills
+// what has not ended by itself, and takes its volumes away.
+const stuckAfter = time.Minute
+
+// isStuck says whether a Pod should long have ended.
+func (s *Snapshot) isStuck(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil && s.come().Sub(pod.DeletionTimestamp.Time) >= stuckAfter
+}
+
+// silentSince says whether the node's kubelet is not known to be well, and since when.
+func silentSince(node *corev1.Node) (time.Time, bool) {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
+			return condition.LastTransitionTime.Time, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// unscheduled looks at a Pod that has found no node for too long: if its volume is
+// bound to nodes that are gone or silent, it will find none.
+func (j *builder) unscheduled(m *cluster.Member, pod *corev1.Pod) {
+	hosts := AffinityHosts(j.Disks[m.Name])
+	if m.Volume != cluster.Kept || len(hosts) == 0 || !WaitsForNode(j.Snapshot, pod) {
+		return
+	}
+	gone := 0
+	for _, host := range hosts {
+		nodes, read := j.Hosts[host]
+		if !read || slices.ContainsFunc(nodes, isWell) {
+			return // it may be back any moment, or is only full
+		}
+		if len(nodes) == 0 {
+			gone++
+		}
+	}
+	if gone == len(hosts) {
+		m.NodeGone = fmt.Sprintf("its volume is on node %s, which no longer exists", hosts[0])
+	} else {
+		m.NodeUnreachable = fmt.Sprintf("its volume is on node %s, which is silent", hosts[0])
+	}
+}
+
+func isWell(node corev1.Node) bool {
+	_, silent := silentSince(&node)
+	return !silent
+}
+
+// AffinityHosts are the hostnames of the nodes that a disk can be used on; none if they
+// cannot be told: it can be used on any, or on those of a zone.
+func AffinityHosts(disk *corev1.PersistentVolume) []string {
+	if disk == nil || disk.Spec.NodeAffinity == nil || disk.Spec.NodeAffinity.Required == nil {
+		return nil
+	}
+	var names []string
+	for _, term := range disk.Spec.NodeAffinity.Required.NodeSelectorTerms {
+		hosts, bound := hostsOf(term)
+		if !bound {
+			return nil // by this term some other node may do
+		}
+		names = append(names, hosts...)
+	}
+	return names
+}
+
+// hostsOf are the only hostnames of which a node that satisfies the term may be, and whether
+// it says so. One that says nothing is satisfied by no node.
+func hostsOf(term corev1.NodeSelectorTerm) (hosts []string, bound bool) {
+	for _, expression := range term.MatchExpressions {
+		if expression.Key == corev1.LabelHostname && expression.Operator == corev1.NodeSelectorOpIn {
+			return expression.Values, true
+		}
+	}
+	return nil, len(term.MatchExpressions)+len(term.MatchFields) == 0
+}

@@ -1,0 +1,162 @@
+package facts
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+)
+
+// objects names the supporting objects that are missing or not as wanted.
+func (j *builder) objects() {
+	j.secrets()
+	j.certificates()
+	for _, want := range []*corev1.Service{specs.HeadlessService(j.c), specs.ClientService(j.c)} {
+		have := j.Services[want.Name]
+		j.compare("Service", want, have, have != nil, func() bool { return isService(want.Spec, have.Spec) })
+	}
+	want, have := specs.Budget(j.c, j.v.MustStay()), j.Budget
+	j.compare("PodDisruptionBudget", want, have, have != nil, func() bool {
+		return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector)
+	})
+	j.networkPolicy()
+}
+
+// isService says whether a Service selects what is wanted and nothing less, and has the
+// wanted ports, at whatever place. Ports that somebody has added are theirs.
+func isService(want, have corev1.ServiceSpec) bool {
+	for _, port := range want.Ports {
+		same := func(p corev1.ServicePort) bool { return equality.Semantic.DeepDerivative(port, p) }
+		if !slices.ContainsFunc(have.Ports, same) {
+			return false
+		}
+	}
+	want.Ports = nil
+	return equality.Semantic.DeepDerivative(want, have) && maps.Equal(want.Selector, have.Selector)
+}
+
+func (j *builder) secrets() {
+	c, v, found := j.c, &j.v, j.Found()
+	held := certs.Read(c, func(name string) *corev1.Secret { return found[name] })
+	v.Lost, v.Ending, v.Certificates = lost(c, held, j.later()), held.Ending(c, j.later()), held.Certificates(c, j.later())
+	v.NotRoot = notRoot(c, held.Operator(c, j.Now))
+	v.Rotation = held.Rotation(c, j.facts())
+	for _, name := range certs.Names(c) {
+		if secret := found[name]; secret != nil && j.belongsToOthers("Secret", secret) {
+			continue
+		}
+		fault := held.Fault(c, name, j.later())
+		if fault != nil && !held.CanMake(c, name, j.later()) {
+			continue
+		}
+		abandoned := found[name] != nil && specs.IsAbandoned(c, found[name])
+		switch {
+		case abandoned && fault != nil && slices.Contains(certs.Authorities(c), name):
+			v.Foreign = append(v.Foreign, cluster.Object{Kind: "Secret", Name: name, Why: "no EtcdCluster owns it, and " + fault.Error()})
+		case abandoned && fault == nil:
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: unowned, CanWait: true})
+		case fault == nil && found[name] != nil && lacksLabels(c, found[name]):
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: "somebody took labels off it", CanWait: true})
+		case fault != nil:
+			parts := slices.ContainsFunc(v.Lost, func(lost cluster.Object) bool { return certs.Signs(c, lost.Name, name) })
+			canWait := name == c.ClientSecret() || name == c.RootSecret() || pki.IsDue(fault)
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: fault.Error(), ChangesCA: parts, CanWait: canWait})
+		}
+	}
+}
+
+// notRoot says that the operator is locked out: etcd has said so, or will, by whomever authentication was enabled.
+func notRoot(c *v1alpha1.EtcdCluster, operator certs.Identity) string {
+	told := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAuthEnabled)
+	switch {
+	case told == nil || told.Status != metav1.ConditionTrue:
+		return ""
+	case told.Reason == v1alpha1.ReasonOperatorNotRoot:
+		return told.Message
+	case !operator.IsRoot():
+		return operator.ShutOut(c)
+	default:
+		return ""
+	}
+}
+
+// unowned is said of an object of the cluster that is adopted.
+const unowned = "no EtcdCluster owns it"
+
+// lost are the authorities that cannot sign.
+func lost(c *v1alpha1.EtcdCluster, held certs.KeyMaterial, now time.Time) []cluster.Object {
+	var all []cluster.Object
+	for _, name := range certs.Authorities(c) {
+		err := held.Lost(c, name, now)
+		if err == nil {
+			continue
+		}
+		object := cluster.Object{Kind: "Secret", Name: name, Why: err.Error()}
+		if held.Holds(c, name) {
+			object.Holder = specs.MemberSecret(c)
+		}
+		all = append(all, object)
+	}
+	return all
+}
+
+// compare notes an object that is missing or not as wanted. Labels that are not can wait.
+func (j *builder) compare(kind string, want, have metav1.Object, there bool, asWanted func() bool) {
+	object := cluster.Object{Kind: kind, Name: want.GetName(), Why: "it is missing"}
+	switch {
+	case there && j.belongsToOthers(kind, have):
+		return
+	case there && specs.IsAbandoned(j.c, have):
+		object.Why = unowned
+	case there && !asWanted():
+		object.Why = "it is not as wanted" + amount(want)
+		if hasOtherType(want, have) {
+			object.Why = cluster.OtherType
+		}
+	case there && equality.Semantic.DeepDerivative(want.GetLabels(), have.GetLabels()):
+		return
+	case there:
+		object.Why, object.CanWait = "labels of it are not as wanted", true
+	}
+	j.v.Objects = append(j.v.Objects, object)
+}
+
+// hasOtherType says whether somebody has changed the type of a Service, as to LoadBalancer.
+func hasOtherType(want, have metav1.Object) bool {
+	wanted, is := want.(*corev1.Service)
+	found, has := have.(*corev1.Service)
+	return is && has && found.Spec.Type != wanted.Spec.Type
+}
+
+// amount is what of an object is now this and now that: another one is another wish.
+func amount(want metav1.Object) string {
+	if budget, is := want.(*policyv1.PodDisruptionBudget); is {
+		return ": " + budget.Spec.MinAvailable.String() + " pods must stay"
+	}
+	return ""
+}
+
+// belongsToOthers notes an object in our place that is somebody else's. One of an earlier
+// EtcdCluster of this name is on its way out.
+func (j *builder) belongsToOthers(kind string, have metav1.Object) bool {
+	why, owner := specs.Foreign(j.c, have), metav1.GetControllerOf(have)
+	if why == "" {
+		return false
+	}
+	ofEarlier := owner != nil && owner.Kind == "EtcdCluster" && owner.Name == j.c.Name
+	j.v.Foreign = append(j.v.Foreign, cluster.Object{
+		Kind: kind, Name: have.GetName(), Why: why, Gone: ofEarlier || have.GetDeletionTimestamp() != nil,
+	})
+	return true
+}

@@ -1,0 +1,77 @@
+package facts
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/restore"
+)
+
+// MayBeLost says whether quorum may be lost for good, so that it has to be known which backups there are: the cluster has formed, and
+// no member has a list that was read with quorum.
+func MayBeLost(s Snapshot) bool { return s.Cluster.Status.ClusterID != "" && s.List == nil }
+
+// AcceptedName is the EtcdRestore that is to be read: the one for a loss that was accepted by the name of a backup; empty if none was.
+func AcceptedName(c *v1alpha1.EtcdCluster) string {
+	return cluster.AcceptedName(c.Name, string(c.UID), c.Spec.Recovery.AcceptDataLoss)
+}
+
+// offer is the backup that the cluster can be brought back to, and what has become of the EtcdRestore for that.
+func offer(s Snapshot) cluster.RestoreCandidate {
+	o := cluster.RestoreCandidate{Request: request(s)}
+	b := newestVerified(s)
+	if b == nil {
+		return o
+	}
+	o.Backup, o.Revision, o.Begun = b.Name, b.Status.Revision, b.Status.StartedAt.Unix()
+	o.Encrypted = b.Status.Encrypted
+	wish := restore.Request{Restore: v1alpha1.Restore{Backup: b.Name}, Cluster: s.Cluster, InPlace: true}
+	_, o.Problem = restore.Choose(wish, s.Backups, nil)
+	return o
+}
+
+// newestVerified is the newest verified backup of the data that the cluster has. One of an earlier cluster of its name, or of this one
+// before it was restored, has revisions that cannot be compared with those of now: only a person may choose it.
+func newestVerified(s Snapshot) *v1alpha1.EtcdBackup {
+	var all []*v1alpha1.EtcdBackup
+	for i := range s.Backups {
+		if b := &s.Backups[i]; isOffered(s.Cluster, b) {
+			all = append(all, b)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return v1alpha1.NewestFirst(all, v1alpha1.AgeOf)[0].Backup
+}
+
+func isOffered(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) bool {
+	return b.Status.ClusterUID == string(c.UID) && b.Status.ClusterID == c.Status.ClusterID && c.Status.ClusterID != "" &&
+		b.DeletionTimestamp == nil && b.Status.StartedAt != nil && restore.IsComplete(b) &&
+		meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
+}
+
+// request is the EtcdRestore that the operator makes, or has made, because the loss was accepted by the name of a backup.
+func request(s Snapshot) cluster.Request {
+	c, er := s.Cluster, s.Accepted
+	r := cluster.Request{Name: AcceptedName(c)}
+	if r.Name == "" {
+		return r
+	}
+	r.Fills = c.IsRestoring() && !gives(c) && c.Status.Restore.Request == r.Name
+	if er == nil {
+		return r
+	}
+	r.Exists = true
+	r.Foreign = er.Annotations[v1alpha1.AnnotationClusterUID] != string(c.UID) ||
+		er.Annotations[v1alpha1.AnnotationAccepted] != c.Spec.Recovery.AcceptDataLoss
+	switch er.Status.Phase {
+	case v1alpha1.RestoreComplete, v1alpha1.RestoreUndone:
+		r.Ended = true
+	case v1alpha1.RestorePending, v1alpha1.RestorePreviewed:
+		r.Says = er.Status.Message
+	case v1alpha1.RestoreBackingUp, v1alpha1.RestoreRunning, v1alpha1.RestoreUndoing:
+	}
+	return r
+}

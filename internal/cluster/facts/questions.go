@@ -1,0 +1,158 @@
+package facts
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
+)
+
+// What is to be read next, by what a snapshot has already.
+
+// IsBeginning says whether the first members may be decided on now: what a cache does not
+// show yet would count as never having been.
+func IsBeginning(c *v1alpha1.EtcdCluster) bool {
+	v := begin(Snapshot{Cluster: c}).v
+	if v.Restore.InPlace != "" && v.Want.Size > 0 && v.Want.Paused == "" {
+		return true // a Pod that is not seen would go on to serve what the cluster had
+	}
+	if v.Formed() || v.Want.Size == 0 || v.Want.Paused != "" {
+		return false
+	}
+	return !v.Planned() || v.Want.Size < len(v.Record.First)
+}
+
+// Running are the members to ask, and whether there is anybody to ask at all: not before the plan
+// is frozen, and not while somebody else's object is in a member's place.
+func Running(s Snapshot) (running []cluster.Member, ask bool) {
+	j := begin(s)
+	j.kubernetes()
+	for _, m := range j.sorted() {
+		if m.Pod.Phase == cluster.Running && m.Pod.Address != "" {
+			running = append(running, m)
+		}
+	}
+	return running, j.v.Planned() && !j.v.IsDisplaced()
+}
+
+// CredibleAnswers are the answers to go by. If their leader is not among them, nobody can
+// be read from, except that it is a voter which nobody asked for, and which is never asked.
+func CredibleAnswers(s Snapshot) (credible []*Answer, led bool) {
+	credible = begin(s).credible()
+	return credible, answerOf(newest(credible).leader, credible) != nil
+}
+
+// IsLedByUnknown says whether the leader is a voter that nobody asked for: only a read tells whether
+// it leads.
+func IsLedByUnknown(s Snapshot) bool {
+	j := begin(s)
+	j.readMemberLists()
+	return isUnknown(newest(j.credible()).leader, j.v.Unknown)
+}
+
+// Follows says whether the member follows the newest leader of all. One that does not may not have
+// heard of the election, and has to for a read: then it is to be asked for its status again.
+func Follows(a *Answer, among []*Answer) bool { return a.follows() == newest(among) }
+
+// MemberListSource is the member to ask for what it remembers of the membership, nil if there is none.
+func MemberListSource(answers []*Answer) *Answer {
+	return best(answers, func(a *Answer) bool { return a.Err == nil })
+}
+
+// LinearizableSource is the member to ask for the member list after all were read from, nil if there is
+// none. Nobody's list is believed while members follow different leaders.
+func LinearizableSource(s Snapshot) (lister *Answer, split bool) {
+	j := begin(s)
+	credible := j.credible()
+	led := newest(credible)
+	lister = best(credible, func(a *Answer) bool { return a.serves() && a.follows() == led })
+	return lister, j.split(credible, led) != ""
+}
+
+// NeedHashKV are the members to ask for the hash of their data, up to that revision: the newest that all
+// of them have. None while no alarm says that data differs, and nothing is written meanwhile.
+func NeedHashKV(s Snapshot) (asked []*Answer, revision int64) {
+	if !slices.ContainsFunc(s.Answers, func(a *Answer) bool { return len(a.Status.Alarms) > 0 }) {
+		return nil, 0
+	}
+	j := begin(s)
+	j.kubernetes()
+	j.etcd()
+	if j.v.Unread != "" || len(j.v.Raised(cluster.Corrupt)) == 0 || j.v.UnknownVoters() > 0 {
+		return nil, 0
+	}
+	for _, a := range j.credible() {
+		if !a.serves() {
+			continue
+		}
+		asked = append(asked, a)
+		if revision == 0 || a.Status.Revision < revision {
+			revision = a.Status.Revision
+		}
+	}
+	return asked, revision
+}
+
+// NeedDowngradeStatus is the member to ask whether a downgrade goes on, nil if that need not be known. No
+// status tells it where all members run etcd 3.5; it matters when one may be added next.
+func NeedDowngradeStatus(s Snapshot) *Answer {
+	if !slices.ContainsFunc(s.Answers, func(a *Answer) bool { return version.MinorOf(a.Status.Version) == firstMinor }) {
+		return nil
+	}
+	j := begin(s)
+	j.kubernetes()
+	j.etcd()
+	if !j.mayDescend() {
+		return nil
+	}
+	for _, a := range j.credible() {
+		if a.serves() {
+			return a
+		}
+	}
+	return nil
+}
+
+// IsHibernated says whether the cluster hibernates, and was found to do so rightly by an earlier
+// look at this very spec. Nothing is made or changed until the spec is, so what the watches do
+// not show need not be looked for again: any number of such clusters asks for nothing.
+func IsHibernated(s Snapshot) bool {
+	if !MayBeAsleep(s.Cluster) {
+		return false
+	}
+	j := begin(s)
+	j.kubernetes()
+	return len(j.pods) == 0
+}
+
+// MayBeAsleep says whether the status says of this very spec that the cluster hibernates: no member ran by the word of the API
+// server, and nothing was wrong.
+func MayBeAsleep(c *v1alpha1.EtcdCluster) bool {
+	if c.Size() > 0 || c.Status.ObservedGeneration != c.Generation {
+		return false
+	}
+	available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable)
+	return available != nil && available.Reason == v1alpha1.ReasonHibernated && c.Status.Replicas == 0 &&
+		meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1alpha1.ConditionDegraded, metav1.ConditionFalse)
+}
+
+// Pods are those of the members, as they were read last, by name.
+func Pods(s Snapshot) map[string]*corev1.Pod {
+	j := begin(s)
+	j.kubernetes()
+	j.confirm()
+	return j.pods
+}
+
+// WaitsForNode says whether a Pod has found no node for so long that its volume may be bound to one
+// that is gone or silent.
+func WaitsForNode(s Snapshot, pod *corev1.Pod) bool {
+	condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse)
+	return pod.Spec.NodeName == "" && condition != nil &&
+		s.come().Sub(condition.LastTransitionTime.Time) >= s.Cluster.Spec.Recovery.MemberTimeout.Duration
+}

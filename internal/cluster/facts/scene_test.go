@@ -1,0 +1,399 @@
+package facts_test
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	kubernetes "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
+)
+
+var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// made is when the Pods of a scene were made.
+var made = now.Add(-time.Hour)
+
+// image is what the members of a scene run.
+const image = "gcr.io/etcd-development/etcd:v3.6.16"
+
+// A scene is a cluster named a as Kubernetes and etcd have it. Tests spoil it and
+// look.
+type scene struct {
+	t        *testing.T
+	c        *v1alpha1.EtcdCluster
+	etcd     *etcdtest.Cluster
+	objects  []client.Object
+	stale    []string // "Pod a-1": the cache does not show it
+	vanish   []string // "Pod a-1": only the cache still shows it
+	arrange  func(client.ObjectList)
+	twist    func(name string, status *etcd.Status)
+	members  func([]etcd.Member)
+	sights   map[string]certs.Sight
+	meet     int // members answer when as many as this have been asked
+	meeting  *sync.WaitGroup
+	remains  map[string]etcd.Remains // by address of the metrics
+	ahead    time.Duration           // of the API server's clock
+	operator string                  // namespace of the operator; empty if it runs outside of Kubernetes
+	limits   limits.Limits           // of what the cluster may ask for
+	broken   error                   // what every read from the API server itself ends with
+
+	asked time.Time // when members were asked in the last look
+
+	mutex sync.Mutex
+	calls []string // "Read a-0"
+	kept  []string
+}
+
+// newScene is three healthy members with everything as wanted; a-0 leads.
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{t: t, etcd: etcdtest.New("a-0", "a-1", "a-2")}
+	s.c = &v1alpha1.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1"},
+		Spec: v1alpha1.EtcdClusterSpec{
+			Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1alpha1.Retain,
+			Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("2Gi"))},
+		},
+		Status: v1alpha1.EtcdClusterStatus{
+			ClusterID: "c1", NextSerial: 3,
+			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}},
+		},
+	}
+	for i, role := range []string{v1alpha1.RoleLeader, v1alpha1.RoleVoter, v1alpha1.RoleVoter} {
+		name := cluster.MemberName("a", i)
+		s.c.Status.Members = append(s.c.Status.Members, v1alpha1.MemberStatus{Name: name, ID: fmt.Sprint(i + 1), Role: role, Version: "3.6.16"})
+		claim := specs.Volume(s.c, name, s.c.Status.Bootstrap)
+		claim.Annotations[v1alpha1.AnnotationVersion] = "3.6.16"
+		delete(claim.Annotations, v1alpha1.AnnotationUnused)
+		s.objects = append(s.objects, claim)
+	}
+	for i := range 3 {
+		s.objects = append(s.objects, s.newPod(cluster.MemberName("a", i)))
+	}
+	for _, secret := range goodSecrets() {
+		s.objects = append(s.objects, secret.DeepCopy())
+	}
+	s.objects = append(s.objects, specs.HeadlessService(s.c), specs.ClientService(s.c), specs.Budget(s.c, 2))
+	return s
+}
+
+var goodSecrets = sync.OnceValue(func() []*corev1.Secret {
+	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1"}}
+	held := certs.Read(c, func(string) *corev1.Secret { return nil })
+	var all []*corev1.Secret
+	for _, name := range certs.Names(c) {
+		secret, err := held.Make(rand.Reader, now, c, name)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, secret)
+	}
+	return all
+})
+
+// newPod is a member's Pod that has run for an hour.
+func (s *scene) newPod(name string) *corev1.Pod {
+	pod := specs.Pod(s.c, name, specs.Joining{Members: []string{name}})
+	pod.UID, pod.CreationTimestamp = types.UID("pod-"+name), metav1.NewTime(made)
+	pod.Spec.NodeName = "n0"
+	pod.Status = corev1.PodStatus{
+		Phase: corev1.PodRunning, PodIP: "10.0.0." + strings.TrimPrefix(name, "a-"),
+		StartTime:  &metav1.Time{Time: now.Add(-time.Hour)},
+		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+		ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "etcd", Image: "etcd:v3.6.16",
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-time.Hour))}},
+		}},
+	}
+	return pod
+}
+
+func key(object client.Object) string {
+	return strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1.") + " " + object.GetName()
+}
+
+// find returns the object, so that a test can spoil it.
+func (s *scene) find(name string) client.Object {
+	s.t.Helper()
+	i := slices.IndexFunc(s.objects, func(o client.Object) bool { return key(o) == name })
+	if i < 0 {
+		s.t.Fatalf("the scene has no %s", name)
+	}
+	return s.objects[i]
+}
+
+func (s *scene) pod(name string) *corev1.Pod { return s.find("Pod " + name).(*corev1.Pod) }
+
+func (s *scene) claim(name string) *corev1.PersistentVolumeClaim {
+	return s.find("PersistentVolumeClaim " + name).(*corev1.PersistentVolumeClaim)
+}
+
+// drop takes the object away, in truth and in the cache.
+func (s *scene) drop(names ...string) {
+	s.t.Helper()
+	for _, name := range names {
+		gone := s.find(name)
+		s.objects = slices.DeleteFunc(s.objects, func(o client.Object) bool { return o == gone })
+	}
+}
+
+// stop stops a member in etcd and takes its Pod's readiness away.
+func (s *scene) stop(names ...string) {
+	for _, name := range names {
+		s.etcd.Stop(name)
+		s.pod(name).Status.Conditions = nil
+	}
+}
+
+func (s *scene) client(without []string) client.WithWatch {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	var objects []client.Object
+	for _, object := range s.objects {
+		if !slices.Contains(without, key(object)) {
+			objects = append(objects, object.DeepCopyObject().(client.Object))
+		}
+	}
+	return kubernetes.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+}
+
+// observer looks at the scene as it is now.
+func (s *scene) observer() *observe.Observer {
+	cache := interceptor.NewClient(s.client(s.stale), interceptor.Funcs{
+		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			err := inner.List(ctx, list, opts...)
+			if s.arrange != nil {
+				s.arrange(list)
+			}
+			return err
+		},
+	})
+	live := interceptor.NewClient(s.client(s.vanish), interceptor.Funcs{
+		Get: func(ctx context.Context, inner client.WithWatch, name client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+			s.called("Get", strings.TrimPrefix(fmt.Sprintf("%T", into), "*v1.")+" "+name.Name)
+			if s.broken != nil {
+				return s.broken
+			}
+			return inner.Get(ctx, name, into, opts...)
+		},
+		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			s.called("List", fmt.Sprintf("%T", list))
+			var options client.ListOptions
+			if selector := options.ApplyOptions(opts).LabelSelector; selector != nil {
+				if _, err := labels.Parse(selector.String()); err != nil {
+					return apierrors.NewBadRequest(err.Error())
+				}
+			}
+			return cmp.Or(s.broken, inner.List(ctx, list, opts...))
+		},
+	})
+	return &observe.Observer{
+		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt,
+		Resizes: func() specs.Resizes { return specs.ResizesAll }, Now: func() time.Time { return now },
+		Ahead: func() time.Duration { return max(s.ahead, 0) }, Behind: func() time.Duration { return max(-s.ahead, 0) },
+		Operator: s.operator, Limits: s.limits,
+	}
+}
+
+func (s *scene) look() cluster.View {
+	s.t.Helper()
+	return s.lookBy(s.observer())
+}
+
+// lookBy is what one observer sees. Its deadlines are those of a bubble's time: a busy machine makes
+// nobody late.
+func (s *scene) lookBy(o *observe.Observer) (v cluster.View) {
+	s.t.Helper()
+	synctest.Test(s.t, func(t *testing.T) {
+		s.meeting = &sync.WaitGroup{}
+		s.meeting.Add(s.meet)
+		seen, err := o.Cluster(t.Context(), s.c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.asked = seen.AskedAt
+		v = facts.View(seen, &memory.Cluster{})
+	})
+	return v
+}
+
+// member looks and returns what was seen of one member.
+func (s *scene) member(name string) cluster.Member {
+	s.t.Helper()
+	m, found := s.look().Member(name)
+	if !found {
+		s.t.Fatalf("no member %s is seen", name)
+	}
+	return m
+}
+
+func (s *scene) called(what, name string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.calls = append(s.calls, what+" "+name)
+}
+
+// callsOf lists the calls of one kind, in order of their members.
+func (s *scene) callsOf(what string) []string {
+	var names []string
+	for _, call := range s.calls {
+		if name, ok := strings.CutPrefix(call, what+" "); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Member is the client of a member in memory, as the observer dials it.
+func (s *scene) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
+	if m.Pod.Address == "10.0.0.99" {
+		return nil, errors.New("no identity")
+	}
+	return &told{Client: s.etcd.Client(m.Name), name: m.Name, scene: s}, nil
+}
+
+// peerURL is the URL that the operator gives a member which the fake knows by its bare
+// name; any other host is as it is.
+func (s *scene) peerURL(url string) string {
+	name := strings.TrimSuffix(strings.TrimPrefix(url, "https://"), ":2380")
+	if etcdtest.PeerURL(name) != url || strings.Contains(name, ".") {
+		return url
+	}
+	return specs.PeerURL(s.c, name)
+}
+
+func (s *scene) remainsAt(_ context.Context, address string) (etcd.Remains, error) {
+	if told, ok := s.remains[address]; ok {
+		return told, nil
+	}
+	return etcd.Remains{}, errors.New("connection refused")
+}
+
+// Sight is what the scene says that the member shows and accepts.
+func (s *scene) Sight(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) certs.Sight {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.calls = append(s.calls, "Sight "+m.Name)
+	sight := s.sights[m.Name]
+	sight.Member = m.Name
+	return sight
+}
+
+// Keep notes whose connections stay open.
+func (s *scene) Keep(_ context.Context, _ *v1alpha1.EtcdCluster, members []cluster.Member) {
+	s.kept = cluster.Names(members)
+}
+
+// A told client tells what it was asked, and twists what it answers.
+type told struct {
+	etcd.Client
+	name  string
+	scene *scene
+}
+
+func (c *told) Status(ctx context.Context) (etcd.Status, error) {
+	c.scene.called("Status", c.name)
+	if _, bounded := ctx.Deadline(); !bounded {
+		c.scene.t.Error("a status without a deadline")
+	}
+	if c.scene.meet > 0 {
+		c.scene.meeting.Done()
+		c.scene.meeting.Wait()
+	}
+	status, err := c.Client.Status(ctx)
+	if c.scene.twist != nil {
+		c.scene.twist(c.name, &status)
+	}
+	return status, err
+}
+
+func (c *told) Revision(ctx context.Context) (int64, error) {
+	c.scene.called("Read", c.name)
+	if _, bounded := ctx.Deadline(); !bounded {
+		c.scene.t.Error("a read without a deadline")
+	}
+	return c.Client.Revision(ctx)
+}
+
+func (c *told) HashKV(ctx context.Context, revision int64) (etcd.Hash, error) {
+	c.scene.called("HashKV", c.name)
+	return c.Client.HashKV(ctx, revision)
+}
+
+func (c *told) WriteEntry(ctx context.Context) error {
+	c.scene.called("WriteEntry", c.name)
+	if _, bounded := ctx.Deadline(); !bounded {
+		c.scene.t.Error("an entry without a deadline")
+	}
+	return c.Client.WriteEntry(ctx)
+}
+
+func (c *told) DowngradeEnabled(ctx context.Context) (bool, error) {
+	c.scene.called("DowngradeEnabled", c.name)
+	if _, bounded := ctx.Deadline(); !bounded {
+		c.scene.t.Error("a question for a downgrade without a deadline")
+	}
+	return c.Client.DowngradeEnabled(ctx)
+}
+
+func (c *told) Members(ctx context.Context) ([]etcd.Member, error) {
+	c.scene.called("Members", c.name)
+	members, err := c.Client.Members(ctx)
+	for i := range members {
+		for j, url := range members[i].PeerURLs {
+			members[i].PeerURLs[j] = c.scene.peerURL(url)
+		}
+	}
+	if c.scene.members != nil {
+		c.scene.members(members)
+	}
+	return members, err
+}
+
+// shuffle puts the items of a list into another order.
+func shuffle(list client.ObjectList, swap func(n int, swap func(i, j int))) {
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		panic(err)
+	}
+	swap(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+	if err := meta.SetList(list, items); err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,90 @@
+// Package facts says what a snapshot of a cluster means: it turns what Kubernetes and etcd said,
+// and what the process remembers, into a view that the plan can decide on.
+//
+// It is pure. It must never read anything by itself, and never choose a step. Every duration, rule
+// of versions and advice that an observation rests on is here; observe only asks.
+package facts
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+// Snapshot is what Kubernetes and etcd said of one cluster at one moment, as they said it. What was
+// not asked for is nil. Objects are read only: some are the cache's own.
+type Snapshot struct {
+	Cluster *v1alpha1.EtcdCluster
+	Now     time.Time
+	Ahead   time.Duration // by which the clock of this machine is ahead of the API server's
+	Behind  time.Duration // by which it is behind
+	Resizes specs.Resizes // what of the resources of running Pods this Kubernetes changes
+
+	Operator string        // namespace of the operator's own Pods; empty if it runs outside of Kubernetes
+	Limits   limits.Limits // of what the cluster may ask for
+
+	Pods    []corev1.Pod                   // with the cluster's label, as a list has them
+	Volumes []corev1.PersistentVolumeClaim // as Pods; before the first members are decided on, all of the namespace
+	Named   map[string]Named               // what the API server itself says of members that are in doubt, by name
+
+	Awaited *v1alpha1.EtcdBackup // that the status says something waits for; nil: there is none
+
+	Backups  []v1alpha1.EtcdBackup // of the namespace, while quorum may be lost for good
+	Accepted *v1alpha1.EtcdRestore // that is made where the loss was accepted by the name of a backup; nil: there is none
+
+	AskedAt time.Time     // when members were asked, by this machine's clock
+	Answers []*Answer     // of the members that were asked
+	Told    []etcd.Member // the list that one member remembers
+	List    []etcd.Member // the list of a member that had just answered a linearizable read
+
+	Nodes map[string]*corev1.Node             // of the Pods that have one, by name
+	Disks map[string]*corev1.PersistentVolume // of members whose Pods have waited too long for a node, by member
+	Hosts map[string][]corev1.Node            // that have the hostnames which those disks are bound to, by hostname
+
+	Asleep   bool                       // Nodes and what is below were not read, because the cluster hibernates
+	Secrets  map[string]*corev1.Secret  // by name
+	Theirs   map[string]*corev1.Secret  // of others, that certificates are taken from, by name
+	Services map[string]*corev1.Service // by name
+	Sights   []certs.Sight              // of members that run, while an authority is rotated or a certificate revoked
+	Users    []*corev1.Secret           // of EtcdUsers of the cluster, where the next pass of either waits for nothing else
+	Budget   *policyv1.PodDisruptionBudget
+	Policy   *networkingv1.NetworkPolicy
+
+	Certificates  map[string]*unstructured.Unstructured // of cert-manager, where they are asked for, by name
+	NoCertManager string                                // why none can be read; empty if they can
+}
+
+// Named is what the API server said of the Pod and the volume of one member.
+type Named struct {
+	AskedPod bool
+	Pod      *corev1.Pod                   // nil if there is none
+	Volume   *corev1.PersistentVolumeClaim // nil if there is none, or it was not asked for
+}
+
+// An Answer is what one member said.
+type Answer struct {
+	Member  string
+	Status  etcd.Status
+	Err     error        // of the status; nil if it answered
+	Remains etcd.Remains // what it tells on its port for metrics, if it serves no client
+
+	WasRead  bool         // it was asked for a linearizable read
+	Read     error        // of that; nil when it succeeded
+	Revision int64        // as of that read; 0 if etcd does not tell
+	Again    *etcd.Status // after that read, of a member that followed another leader than the others; nil if it was not asked
+
+	Hash *cluster.Hash // up to the revision that all have; nil if it was not asked
+
+	GoesDown    bool  // a downgrade goes on, by the word of one of etcd 3.5 that was asked
+	GoesDownErr error // why that one did not say whether it does
+}

@@ -1,0 +1,110 @@
+package facts
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
+)
+
+func (j *builder) volume(claim *corev1.PersistentVolumeClaim) {
+	c, v := j.c, &j.v
+	serial := cluster.Serial(c.Name, claim.Name)
+	if serial < 0 {
+		return // a copy is its maker's: it is neither grown nor owned nor deleted
+	}
+	v.Record.NextSerial = max(v.Record.NextSerial, serial+1)
+	if j.isAwaited(claim.Name) {
+		return // it is being filled, and what the members do goes on beside it
+	}
+	if j.ownedByOther(claim) {
+		return
+	}
+	for _, first := range history(claim).First {
+		v.Record.NextSerial = max(v.Record.NextSerial, cluster.Serial(c.Name, first)+1)
+	}
+	j.expiry(claim)
+	if v.Want.Ephemeral {
+		return // a volume of an earlier cluster is nothing to one that keeps no data
+	}
+	j.misfits(claim)
+	if isQuarantined(claim) && !j.isChosen(claim.Name) {
+		return
+	}
+	m := j.member(claim.Name)
+	m.SetAside = isQuarantined(claim)
+	m.Volume, j.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1alpha1.AnnotationChosenImage]
+	m.Unused = specs.IsUnused(claim)
+	if m.Volume == cluster.Kept {
+		past := history(claim)
+		past.Unused, past.Unfit = m.Unused, m.Unused && !specs.IsFitting(c, claim)
+		v.Volumes = append(v.Volumes, past)
+	}
+	if had := claim.Annotations[v1alpha1.AnnotationVersion]; v.Unproven() && version.MinorOf(had) != "" {
+		m.Version = had
+	}
+}
+
+// ownedByOther notes a volume in a member's place that is somebody else's, or has data of
+// another cluster. What a Pod has mounted is judged by what its etcd says.
+func (j *builder) ownedByOther(claim *corev1.PersistentVolumeClaim) bool {
+	if metav1.GetControllerOf(claim) == nil && j.isChosen(claim.Name) {
+		return false // it has data of the cluster that this one is about to be
+	}
+	if metav1.GetControllerOf(claim) == nil && (j.v.Want.Ephemeral || isQuarantined(claim) || j.pods[claim.Name] != nil) {
+		return false
+	}
+	return j.belongsToOthers("PersistentVolumeClaim", claim)
+}
+
+func isQuarantined(claim *corev1.PersistentVolumeClaim) bool {
+	return claim.Labels[v1alpha1.LabelQuarantined] != ""
+}
+
+func volumeState(claim *corev1.PersistentVolumeClaim) cluster.VolumeState {
+	switch {
+	case claim.Status.Phase == corev1.ClaimLost:
+		return cluster.NoVolume
+	case claim.DeletionTimestamp != nil:
+		return cluster.Going
+	default:
+		return cluster.Kept
+	}
+}
+
+func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
+	volume := cluster.Volume{
+		Name:      claim.Name,
+		Token:     claim.Annotations[v1alpha1.AnnotationToken],
+		ClusterID: claim.Annotations[v1alpha1.AnnotationClusterID],
+		Version:   claim.Annotations[v1alpha1.AnnotationVersion],
+		Image:     claim.Annotations[v1alpha1.AnnotationChosenImage],
+		Size:      claim.Spec.Resources.Requests.Storage().Value(),
+		UID:       string(claim.UID),
+	}
+	if plan := claim.Annotations[v1alpha1.AnnotationPlan]; plan != "" {
+		volume.First = strings.Split(plan, ",")
+	}
+	return volume
+}
+
+// expiry notes a volume that was set aside long enough ago.
+func (j *builder) expiry(claim *corev1.PersistentVolumeClaim) {
+	since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
+	if !isQuarantined(claim) || claim.DeletionTimestamp != nil || err != nil || j.isChosen(claim.Name) {
+		return
+	}
+	keep, err := time.ParseDuration(claim.Annotations[v1alpha1.AnnotationKeepFor])
+	if err != nil {
+		keep = j.c.Spec.Storage.KeepFor()
+	}
+	if age := j.come().Sub(since); age >= keep {
+		j.v.Expired = append(j.v.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, UID: string(claim.UID)})
+	}
+}

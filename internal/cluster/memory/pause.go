@@ -1,0 +1,42 @@
+package memory
+
+import (
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
+)
+
+const (
+	// Again follows a step in etcd, which no watch reports.
+	Again = time.Millisecond
+	// Soon is the pause while etcd is about to change.
+	Soon = 50 * time.Millisecond
+	// Later is the pause while something outside must change; a watch will tell
+	// of most of it sooner.
+	Later = 5 * time.Second
+	// Idle is how often a cluster that is as wanted is looked at. It asks etcd and
+	// nobody else.
+	Idle = time.Minute
+)
+
+// Pause is for how long nobody needs to look at a cluster, by how its last look has ended. A loose
+// one may last half as long again, so that many clusters do not fall due at once.
+func (r Repeats) Pause(step plan.Step, e Ending) (pause time.Duration, loose bool) {
+	kind := plan.KindOf(step)
+	switch {
+	case e.Outdated:
+		return r.Doubled(Soon), false
+	case kind.Requeue == plan.Rarely:
+		return Idle, true
+	case kind.Requeue == plan.Now && r.Times > 1: // what etcd has said that it did is to be done again
+		return r.Doubled(Soon), false
+	case kind.Requeue == plan.Now:
+		return Again, false
+	case kind.Requeue == plan.Soon:
+		return r.Stretched(Soon), false
+	case kind.Rests:
+		return r.Stretched(Later), true
+	default: // a step that has changed nothing is told by no watch
+		return r.Doubled(Later), true
+	}
+}

@@ -1,0 +1,191 @@
+package observe
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/certs"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+const (
+	// statusTimeout bounds the call that a living member answers from memory.
+	statusTimeout = 500 * time.Millisecond
+	// readTimeout bounds a linearizable read beside a leader that answers.
+	readTimeout = time.Second
+	// hashTimeout bounds the sum of all keys of a member: at 8 GiB, the most that etcd suggests for
+	// a database (https://etcd.io/docs/v3.6/dev-guide/limit/), a disk of 1 GB/s takes that long.
+	hashTimeout = 8 * time.Second
+)
+
+// clients are those of the members that are asked, by name.
+type clients map[string]etcd.Client
+
+// etcd asks every running member at once, and again if it had to sum up their data, which may take seconds: what is to be known of
+// members is to be new. Members that do not answer are no error.
+func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot) error {
+	s.AskedAt = o.Now()
+	running, ask := facts.Running(*s)
+	if !ask {
+		return nil
+	}
+	o.Dialer.Keep(ctx, s.Cluster, running)
+	members := o.ask(ctx, s, running)
+	if asked, revision := facts.NeedHashKV(*s); len(asked) > 0 {
+		hashes := members.hashes(ctx, asked, revision)
+		s.AskedAt = o.Now()
+		members = o.ask(ctx, s, running)
+		for _, a := range s.Answers {
+			a.Hash = hashes[a.Member]
+		}
+	}
+	members.descent(ctx, s)
+	return nil
+}
+
+// ask takes the member list from a member that has just answered a linearizable read.
+func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster.Member) clients {
+	s.Answers, s.List, s.Told = nil, nil, nil
+	members := o.statuses(ctx, s, running)
+	witnesses, led := facts.CredibleAnswers(*s)
+	if !led {
+		o.remains(ctx, witnesses, running)
+		s.Told = members.list(ctx, facts.MemberListSource(witnesses))
+		if !facts.IsLedByUnknown(*s) {
+			return members
+		}
+	}
+	each(witnesses, func(a *facts.Answer) { members.read(ctx, a, witnesses) })
+	lister, split := facts.LinearizableSource(*s)
+	if !split {
+		s.List = members.list(ctx, lister)
+	}
+	if !split && s.List == nil {
+		s.Told = members.list(ctx, facts.MemberListSource(witnesses))
+	}
+	return members
+}
+
+// statuses asks the members that run who they are and whom they follow.
+func (o *Observer) statuses(ctx context.Context, s *facts.Snapshot, running []cluster.Member) clients {
+	members := clients{}
+	for _, m := range running {
+		a := &facts.Answer{Member: m.Name}
+		members[m.Name], a.Err = o.Dialer.Member(ctx, s.Cluster, m)
+		s.Answers = append(s.Answers, a)
+	}
+	each(s.Answers, func(a *facts.Answer) {
+		if a.Err != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+		defer cancel()
+		a.Status, a.Err = members[a.Member].Status(ctx)
+	})
+	return members
+}
+
+func each(answers []*facts.Answer, do func(*facts.Answer)) {
+	var all sync.WaitGroup
+	for _, a := range answers {
+		all.Go(func() { do(a) })
+	}
+	all.Wait()
+}
+
+// remains asks members that serve no client what data they have.
+func (o *Observer) remains(ctx context.Context, answers []*facts.Answer, running []cluster.Member) {
+	each(answers, func(a *facts.Answer) {
+		i := slices.IndexFunc(running, func(m cluster.Member) bool { return m.Name == a.Member })
+		if a.Err == nil || i < 0 {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+		defer cancel()
+		address := net.JoinHostPort(running[i].Pod.Address, strconv.Itoa(v1alpha1.MetricsPort))
+		if told, err := o.Remains(ctx, address); err == nil {
+			a.Remains = told
+		}
+	})
+}
+
+// read asks for a linearizable read. A learner does not serve one. Who follows another leader than
+// the others is then asked again for its status.
+func (c clients) read(ctx context.Context, a *facts.Answer, among []*facts.Answer) {
+	if a.Err != nil || a.Status.Learner {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	a.Revision, a.Read = c[a.Member].Revision(ctx)
+	a.WasRead = true
+	if a.Read != nil || facts.Follows(a, among) {
+		return
+	}
+	if again, err := c[a.Member].Status(ctx); err == nil {
+		a.Again = &again
+	}
+}
+
+// list is the member list of one member; nil if there is nobody to ask, or it does not tell.
+func (c clients) list(ctx context.Context, of *facts.Answer) []etcd.Member {
+	if of == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	list, err := c[of.Member].Members(ctx)
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+// hashes asks members for the hash of their data up to a revision, by name.
+func (c clients) hashes(ctx context.Context, asked []*facts.Answer, revision int64) map[string]*cluster.Hash {
+	hashes := map[string]*cluster.Hash{}
+	for _, a := range asked {
+		hashes[a.Member] = &cluster.Hash{Member: a.Member}
+	}
+	each(asked, func(a *facts.Answer) {
+		ctx, cancel := context.WithTimeout(ctx, hashTimeout)
+		defer cancel()
+		hash, err := c[a.Member].HashKV(ctx, revision)
+		told := hashes[a.Member]
+		told.Sum, told.Compacted = hash.Sum, hash.Compacted
+		if err != nil {
+			told.Untold = err.Error()
+		}
+	})
+	return hashes
+}
+
+// descent asks a member whether a downgrade goes on, if that has to be known.
+func (c clients) descent(ctx context.Context, s *facts.Snapshot) {
+	a := facts.NeedDowngradeStatus(*s)
+	if a == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	a.GoesDown, a.GoesDownErr = c[a.Member].DowngradeEnabled(ctx)
+}
+
+// sights looks at what members show, accept and refuse, while an authority is rotated or a certificate revoked.
+func (o *Observer) sights(ctx context.Context, s *facts.Snapshot) error {
+	members := facts.Seen(*s)
+	s.Sights = make([]certs.Sight, len(members))
+	var all sync.WaitGroup
+	for i, m := range members {
+		all.Go(func() { s.Sights[i] = o.Dialer.Sight(ctx, s.Cluster, m) })
+	}
+	all.Wait()
+	return nil
+}

@@ -1,0 +1,10 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/rules"
+)
+
+// Policy is all rules in their order.
+func Policy() []rules.Line { return slices.Concat(repairs, objects, changes).Lines() }

@@ -1,0 +1,140 @@
+// Package plan decides the one next step for an etcd cluster. The same View
+// always gives the same Step.
+//
+// It must never import a client, a clock, a logger or a context.
+package plan
+
+import (
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/rules"
+)
+
+type policy = rules.List[cluster.View, Step]
+
+var rule, under = rules.New[cluster.View, Step], rules.Under[cluster.View, Step]
+
+// The rules are asked in order, and the first to decide wins. Their order is the policy: know before
+// acting, finish before starting, repair before growing, grow before shrinking, upgrade last.
+// docs/reference/rules.md is made of them.
+//
+// repairs bring members to where they are wanted to be. Nothing that only clients need stands before them.
+var repairs = policy{
+	under("leave alone what is not ours to change",
+		rule("leave deleted clusters alone", leaveDeleted, "leaves an EtcdCluster that is being deleted to Kubernetes"),
+		rule("leave newer clusters alone", leaveNewer, "changes nothing where a newer operator has written the status"),
+		rule("apply the deletion policy", applyDeletionPolicy, "has volumes stay or go with the EtcdCluster, by their owner and labels"),
+		rule("make the last backup", lastBackup, "holds an EtcdCluster with deletionPolicy Backup until its last backup is verified"),
+		rule("pause", pause, "changes nothing while spec.paused or the annotation says so"),
+		rule("leave foreign objects alone", leaveForeignObjects, "refuses to go on while another owner's object has a name that is needed"),
+		rule("delete ended pods", deleteEnded, "deletes Pods at once whose containers have all ended, and does not wait for the kubelet"),
+		rule("keep to the limits", keepLimits, "refuses a spec that asks for more than the operator's administrator allows; members go on"),
+		rule("back up first", backUpFirst, "makes a backup before etcd's minor version changes or the cluster hibernates"),
+		rule("hibernate", hibernate, "deletes every Pod and keeps every volume while the size is 0"),
+		rule("restore in place", restoreInPlace, "has all members give way to those whose volumes have the data of a backup"),
+	),
+	under("form once",
+		rule("wait for the restore", awaitRestore, "lets nothing begin before volumes have the data of the backup that the cluster begins with"),
+		rule("adopt volumes", adoptVolumes, "takes volumes that were kept for this cluster as its members"),
+		rule("choose the first members", chooseFirstMembers, "writes the names of the first members into the status, before any Pod"),
+		rule("choose the first members again", chooseAgain, "follows a changed size or storage class while no first member can have run"),
+		rule("introduce both authorities", introduceBoth, "introduces the other authority, too, before members mount one of two"),
+		rule("ensure needed objects", ensureObjects, "applies what members need to start; before the cluster has formed, all objects"),
+		rule("wait for certificates", awaitCertificates, "starts no member, where none runs, before there are certificates that serve"),
+		rule("detach foreign data", detachForeign, "detaches members that run on the data of another cluster from the client Service"),
+		rule("leave data of another namespace alone", leaveMoved, "refuses data whose member list names another namespace"),
+		rule("set initial-cluster-state", setInitialClusterState, "tells containers that the cluster exists: none forms it again"),
+		rule("record the cluster ID", recordClusterID, "writes the cluster ID into the status and on a volume when the cluster has formed"),
+		rule("protect first volumes", protectFirstVolumes, "never gives a first member a second empty volume"),
+	),
+	under("bring back members that have data",
+		rule("recover quorum", recoverQuorum, "forces a new cluster from one survivor, once a person or the policy has accepted the loss"),
+		rule("protect acknowledged writes", protectWrites, "changes nothing while a quorum answers with an older revision than the cluster had"),
+		rule("renew authorities that have ended", renewEnded, "replaces an authority that has ended, if no member runs or it was asked for"),
+		rule("restart together", restartTogether, "restarts all members at once whose authorities, or what those signed, had ended"),
+		rule("start members", startMembers, "creates the Pods of members that have none"),
+		rule("restore pod labels", restoreLabels, "gives Pods back the labels and the owner that somebody has removed"),
+		rule("delete finished pods", deleteFinished, "deletes Pods that never run again, so that their members can start"),
+		rule("restart broken pods", restartBroken, "gives a Pod that does not run well the spec that is wanted now"),
+		rule("change nothing beyond the limits", keepWithin, "refuses more than starting members as they were, where limits were narrowed"),
+		rule("wait for the cluster to form", awaitFormation, "waits until the first members have formed the cluster"),
+		rule("roll back the only member", rollBackOnly, "takes back a failed update of a cluster that has one member"),
+	),
+	under("know before acting",
+		rule("read etcd", readEtcd,
+			"waits or refuses while the member list cannot be read with quorum, or goes on with the loss that was accepted"),
+		rule("keep quorum", keepQuorum, "waits while fewer voters than a quorum are healthy"),
+		rule("move the leader", moveLeader, "moves leadership away from a Pod that is about to end"),
+		rule("report unknown members", reportUnknown, "refuses to change the membership beside members that somebody else has added"),
+		rule("keep running members", keepRunning, "refuses to restart members while the Secret that they mount cannot be made"),
+	),
+	under("finish before starting, repair before growing",
+		rule("clean up removed members", cleanUpRemoved, "deletes the Pods of removed members and quarantines their volumes"),
+		rule("contain corruption", containCorruption, "while the alarm CORRUPT is raised, only removes a member whose data differs"),
+		rule("replace lost members", replaceLost, "removes a member whose data is gone or not its own, or whose node is silent for too long"),
+		rule("remove unreachable surplus members", removeUnreachable, "removes a voter that is not wanted any more and does not run"),
+		rule("finish the learner", finishLearner, "starts the learner and promotes it, or removes it if it is not wanted any more"),
+		rule("roll back", rollBack, "takes back an update whose first member fails, if the user allows that"),
+		rule("attach to the client service", attach, "sends clients to members again that are well"),
+		rule("wait for health", awaitHealth, "waits until every voter is healthy and none is about to restart"),
+		rule("wait for needed objects", awaitNeeded, "waits while Kubernetes refuses an object that a member needs to start"),
+	),
+	under("grow before shrinking",
+		rule("cancel the downgrade", cancelDowngrade, "cancels etcd's downgrade once a member has gone down: none may join before"),
+		rule("grow", grow, "reserves a name and adds a learner"),
+	),
+}
+
+// objects are supporting objects that are not as wanted. They are applied where no repair is to be made, be
+// it that one waits.
+var objects = policy{under("ensure supporting objects",
+	rule("ensure other objects", ensureOtherObjects, "applies the objects that only clients and drains need"),
+)}
+
+// changes are made to members that all run well, with the objects that they need.
+var changes = policy{
+	under("shrink when all is well",
+		rule("shrink", shrink, "moves leadership and clients to members that stay, and removes the others one at a time"),
+		rule("update volumes", updateVolumes, "grows volumes and writes on them what their members run"),
+	),
+	under("upgrade last",
+		rule("keep room for the database", keepRoom, "refuses a quota that is smaller than a member's database"),
+		rule("wait for the backup", awaitBackup, "waits until the backup is verified that something waits for"),
+		rule("prepare the version", prepareVersion, "enables etcd's downgrade, or waits for etcd between two minor versions"),
+		rule("roll out", rollOut, "brings one outdated member at a time to the spec, the leader last"),
+	),
+	under("then clean up",
+		rule("delete expired volumes", deleteExpired, "deletes volumes whose quarantine is over"),
+		rule("rotate authorities", rotate, "replaces an authority in passes: both are trusted, the next one signs, the old one is dropped"),
+		rule("report what cannot be done", reportBlocked, "refuses with what is wanted and cannot be done"),
+		rule("revoke certificates", revoke, "waits until every member was seen to refuse certificates that are revoked"),
+	),
+}
+
+// Next returns the one step to take now and the name of the rule that chose it. Where
+// nothing else can be done volumes are updated: a member may be down because its disk is full.
+func Next(v cluster.View) (Step, string) {
+	step, why := repairs.Next(v)
+	if step == nil || Rests(step) && !isLeftAlone(v) {
+		if apply, ensured := objects.Next(v); apply != nil {
+			return apply, ensured
+		}
+	}
+	if step == nil {
+		step, why = changes.Next(v)
+	}
+	if step == nil {
+		return Done{}, "as wanted"
+	}
+	if volumes := updateVolumes(v); volumes != nil && Rests(step) {
+		return volumes, "update volumes"
+	}
+	return step, why
+}
+
+// isLeftAlone says whether nothing is to be made for the cluster, whatever is missing.
+func isLeftAlone(v cluster.View) bool {
+	return v.Deleting || v.Newer != "" || v.Want.Paused != "" || len(halting(v)) > 0 || v.Want.Size == 0 || v.Restore.InPlace != ""
+}
+
+// refuse says what a person must do.
+func refuse(because string) Step { return Refuse{Because: because} }

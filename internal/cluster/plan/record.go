@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// RecordFirstMembers writes the names of the first members into the status, before the first Pod exists.
+// Every first member is started with the same list, whatever the spec says later. Whoever was chosen by an earlier release,
+// which knew no NetworkPolicies, gets none without being asked for.
+func RecordFirstMembers(v cluster.View, members []string) Step {
+	fact := v.Record
+	fact.Token, fact.First, fact.Adopted, fact.HasNetworkPolicy = v.UID, members, false, true
+	return Record{Fact: passed(v.Name, fact, members), What: "choose first members " + list(members), Event: "BootstrapPlanned"}
+}
+
+// RecordAdoption writes into the status that kept volumes are this cluster's members. If they hold data,
+// the cluster counts as formed, and its members are never started as a new cluster.
+func RecordAdoption(v cluster.View, token string, members []string, formed bool) Step {
+	fact := v.Record
+	fact.Token, fact.First, fact.Adopted, fact.HasNetworkPolicy = token, members, formed, true
+	what := "adopt unfinished bootstrap of " + list(members)
+	if formed {
+		what = "adopt members " + list(members) + " with their data"
+	}
+	return Record{Fact: passed(v.Name, fact, members), What: what, Event: "VolumesAdopted"}
+}
+
+// RecordFormation writes the ID of the cluster that has formed into the status. It is written on the volume
+// of that name first, if it is not empty.
+func RecordFormation(v cluster.View, id, on string) Step {
+	fact := v.Record
+	fact.ClusterID = id
+	return Record{Fact: fact, What: "record cluster ID " + id, Event: "ClusterFormed", On: on}
+}
+
+// ReserveName writes the name of a member that is about to join into the status. Each name is used only once.
+func ReserveName(v cluster.View, name string) Step {
+	fact := v.Record
+	fact.Joining = name
+	return Record{Fact: passed(v.Name, fact, []string{name}), What: "reserve name " + name, Event: "NameReserved"}
+}
+
+// RecordRollBack writes into the status that the wanted version is not tried again, and what runs instead.
+// It is forgotten when another version or image is wanted.
+func RecordRollBack(v cluster.View, to, image, because string) Step {
+	fact := v.Record
+	fact.RolledBack = cluster.Rollback{Refused: v.Want.Version, RefusedImage: v.Want.Image, Version: to, Image: image, Because: because}
+	return Record{Fact: fact, What: "roll back to " + to + ": " + because, Event: "RolledBack"}
+}
+
+// BeginRecovery writes into the status that quorum is lost for good and that the cluster goes on from one
+// survivor. Data that only other members have is given up with it.
+func BeginRecovery(v cluster.View, loss cluster.Loss) Step {
+	fact := v.Record
+	fact.Recovering, fact.Revision = loss.Survivor, 0
+	return Record{Fact: fact, What: "recover quorum from " + loss.Survivor, Event: "QuorumRecovering"}
+}
+
+// EndRecovery writes into the status that quorum is recovered: the survivor serves as the only voter.
+func EndRecovery(v cluster.View) Step {
+	fact := v.Record
+	fact.Recovering = ""
+	return Record{Fact: fact, What: "quorum is recovered from " + v.Record.Recovering, Event: "QuorumRecovered"}
+}
+
+// passed is the record with a next serial number that is above those of the names.
+func passed(name string, fact cluster.Record, members []string) cluster.Record {
+	for _, member := range members {
+		fact.NextSerial = max(fact.NextSerial, cluster.Serial(name, member)+1)
+	}
+	return fact
+}

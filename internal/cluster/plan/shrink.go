@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
+)
+
+// shrink removes surplus voters: first those that do not run, then outdated ones, then those whose Pod
+// ends or whose node is cordoned, then the newest. Leadership moves once, to a member that stays. All
+// surplus members are detached at the same time; etcd removes them one after the other.
+func shrink(v cluster.View) Step {
+	leavers := leaving(v)
+	if len(leavers) == 0 {
+		return nil
+	}
+	stay := v.Select(cluster.IsVoter, cluster.Except(leavers...))
+	serving := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(leavers...))
+	if !quorum.Holds(len(serving), len(stay)) {
+		return Wait{For: fmt.Sprintf("more voters to be ready before %s leaves: %d of %d would serve", leavers[0], len(serving), len(stay))}
+	}
+	if step := awaitSteady(v, "members leave", leavers...); step != nil {
+		return step
+	}
+	if leader, _ := v.Leader(); slices.Contains(leavers, leader.Name) && !leavesLater(v, leader, leavers) {
+		return handOver(v, leader, leavers...)
+	}
+	if step := detachAndDelete(v, leavers); step != nil {
+		return step
+	}
+	for _, name := range leavers {
+		m, _ := v.Member(name)
+		if step := detach(m); step != nil {
+			return step
+		}
+	}
+	first, _ := v.Member(leavers[0])
+	if step := detachAndWait(v, first); step != nil {
+		return step
+	}
+	return remove(v, first, fmt.Sprintf("the size is %d", v.Want.Size))
+}
+
+// leavesLater says whether a surplus leader first removes the other surplus members, because the members that
+// stay refuse reconfiguration.
+func leavesLater(v cluster.View, leader cluster.Member, leavers []string) bool {
+	accepting := v.Select(cluster.IsVoter, cluster.AcceptsReconfig, cluster.Except(leavers...))
+	return leader.Name != leavers[0] && cluster.AcceptsReconfig(leader) && len(accepting) == 0
+}
+
+// detachAndDelete deletes the Pods of surplus members before etcd removes the members: clients leave in the
+// second for which a Pod lingers. All other voters must be a
+// quorum without them, also if a cordoned node is drained now, because a deletion cannot be undone;
+// and their data must outlive their Pods.
+func detachAndDelete(v cluster.View, leavers []string) Step {
+	var pods []PodRef
+	voters := v.Select(cluster.IsVoter)
+	for _, name := range leavers {
+		m, _ := v.Member(name)
+		keeps := m.Volume == cluster.Kept && !v.Want.Ephemeral
+		others := v.Select(cluster.IsSteady, cluster.IsVoter, cluster.Not(cluster.IsCordoned), cluster.Except(append(Names(pods), name)...))
+		if cluster.IsSteady(m) && m.Pod.Lingers && keeps && quorum.Holds(len(others), len(voters)) {
+			pods = append(pods, refOf(m))
+		}
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	return DeletePods{pods, Detached, fmt.Sprintf("the size is %d", v.Want.Size)}
+}
+
+// There is no need to wait until a surplus voter is back, and quorum can only gain.
+func removeUnreachable(v cluster.View) Step {
+	for _, name := range leaving(v) {
+		if m, _ := v.Member(name); cluster.IsAway(m) {
+			return remove(v, m, fmt.Sprintf("the size is %d", v.Want.Size))
+		}
+	}
+	return nil
+}
+
+// leaving names the surplus voters, in the order in which they are removed.
+func leaving(v cluster.View) []string {
+	voters := v.Select(cluster.IsVoter)
+	surplus := len(voters) - v.Want.Size
+	if surplus <= 0 {
+		return nil
+	}
+	slices.SortFunc(voters, func(a, b cluster.Member) int { return removalOrder(v.Name, a, b) })
+	names := make([]string, 0, surplus)
+	for _, m := range voters[:surplus] {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func removalOrder(name string, a, b cluster.Member) int {
+	return cmp.Or(
+		last(cluster.IsAway(b), cluster.IsAway(a)),
+		last(cluster.IsSuperseded(b), cluster.IsSuperseded(a)),
+		last(cluster.IsDisturbed(b), cluster.IsDisturbed(a)),
+		cluster.Serial(name, b.Name)-cluster.Serial(name, a.Name),
+	)
+}

@@ -1,0 +1,43 @@
+package specs
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// Backup is an EtcdBackup that something waits for. Nobody owns it: it outlives the cluster. It is verified whatever is said of how
+// often backups are, unless none is.
+func Backup(c *v1alpha1.EtcdCluster, name, before string) *v1alpha1.EtcdBackup {
+	reason := "before " + before
+	if before != v1alpha1.BeforeHibernation && before != v1alpha1.BeforeDeletion {
+		reason = "before etcd " + before
+	}
+	b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{
+		Namespace: c.Namespace, Name: name,
+		Labels:      map[string]string{v1alpha1.LabelAwaited: "true", v1alpha1.LabelCluster: c.Name},
+		Annotations: map[string]string{v1alpha1.AnnotationClusterUID: string(c.UID), v1alpha1.AnnotationReason: reason},
+	}}
+	b.Spec = v1alpha1.EtcdBackupSpec{Cluster: c.Name, DeletionPolicy: v1alpha1.RetainBackup}
+	if from := c.Spec.Backup; from != nil {
+		b.Spec.Store, b.Spec.Verify = from.Store, ptr.To(from.Verify != v1alpha1.VerifyNever)
+		b.Spec.Encryption, b.Spec.Decryption = from.Encryption, from.Decryption
+	}
+	return b
+}
+
+// Restore is the EtcdRestore that brings a cluster back to a backup by whose name the loss was accepted. No safety backup is made: there
+// is no quorum that could be asked. It goes with its cluster, because nothing else can be done with it.
+func Restore(c *v1alpha1.EtcdCluster, name, backup, accepted string) *v1alpha1.EtcdRestore {
+	return &v1alpha1.EtcdRestore{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{Owner(c)},
+			Labels: map[string]string{v1alpha1.LabelCluster: c.Name},
+			Annotations: map[string]string{
+				v1alpha1.AnnotationClusterUID: string(c.UID), v1alpha1.AnnotationReason: "accepted loss", v1alpha1.AnnotationAccepted: accepted,
+			},
+		},
+		Spec: v1alpha1.EtcdRestoreSpec{Cluster: c.Name, Backup: backup, SkipSafetyBackup: true},
+	}
+}

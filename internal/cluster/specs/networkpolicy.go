@@ -1,0 +1,106 @@
+package specs
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// NetworkPolicy lets each port of the members be reached only by those who need it. The operator's namespace is empty if it runs
+// outside of Kubernetes: nothing lets it in then. What comes from a member's own node is always let in, such as the kubelet's probes
+// (https://kubernetes.io/docs/concepts/services-networking/network-policies/). What goes out of members is not limited.
+//
+// Ports are numbers: a name would mean another number on a Pod that somebody has changed.
+func NetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.NetworkPolicy {
+	members, asked := []networkingv1.NetworkPolicyPeer{labelled(MemberSelector(c))}, c.Spec.NetworkPolicy
+	clients := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
+	if len(asked.Clients) > 0 {
+		clients = slices.Concat(peers(asked.Clients), members, []networkingv1.NetworkPolicyPeer{labelled(BackupSelector())})
+	}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: owned(c, c.MemberPolicy()),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: MemberSelector(c)},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress: slices.Concat(
+				// The operator looks at the certificates that members show there while an authority is rotated.
+				reachedBy(v1alpha1.PeerPort, slices.Concat(members, operatorIn(operator))),
+				reachedBy(v1alpha1.ClientPort, slices.Concat(clients, operatorIn(operator))),
+				reachedBy(v1alpha1.MetricsPort, slices.Concat(peers(asked.Metrics), operatorIn(operator))),
+			),
+		},
+	}
+}
+
+// reachedBy is no rule where there is nobody: one without peers would let everybody in.
+func reachedBy(number int32, who []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyIngressRule {
+	if len(who) == 0 {
+		return nil
+	}
+	return []networkingv1.NetworkPolicyIngressRule{{
+		Ports: []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(number))}},
+		From:  who,
+	}}
+}
+
+func labelled(labels map[string]string) networkingv1.NetworkPolicyPeer {
+	return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
+}
+
+// BackupSelector selects the Pods that read from members for backups, of all clusters of a namespace.
+func BackupSelector() map[string]string {
+	return map[string]string{ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelTask: "backup"}
+}
+
+// operatorIn are the operator's Pods in its namespace, by the labels that its Deployment in config/manager gives them.
+func operatorIn(namespace string) []networkingv1.NetworkPolicyPeer {
+	if namespace == "" {
+		return nil
+	}
+	peer := labelled(map[string]string{"app.kubernetes.io/name": v1alpha1.FieldOwner, "control-plane": "controller-manager"})
+	peer.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
+	return []networkingv1.NetworkPolicyPeer{peer}
+}
+
+func peers(all []v1alpha1.NetworkPeer) []networkingv1.NetworkPolicyPeer {
+	var made []networkingv1.NetworkPolicyPeer
+	for _, p := range all {
+		peer := networkingv1.NetworkPolicyPeer{PodSelector: selector(p.PodSelector), NamespaceSelector: selector(p.NamespaceSelector)}
+		if p.IPBlock != nil {
+			peer.IPBlock = &networkingv1.IPBlock{CIDR: string(p.IPBlock.CIDR), Except: texts(p.IPBlock.Except)}
+		}
+		made = append(made, peer)
+	}
+	return made
+}
+
+func selector(s *v1alpha1.NetworkSelector) *metav1.LabelSelector {
+	if s == nil {
+		return nil
+	}
+	made := &metav1.LabelSelector{}
+	for key, value := range s.MatchLabels {
+		metav1.AddLabelToSelector(made, key, string(value))
+	}
+	for _, e := range s.MatchExpressions {
+		made.MatchExpressions = append(made.MatchExpressions, metav1.LabelSelectorRequirement{
+			Key: e.Key, Operator: metav1.LabelSelectorOperator(e.Operator), Values: texts(e.Values),
+		})
+	}
+	return made
+}
+
+func texts[T ~string](all []T) []string {
+	var made []string
+	for _, one := range all {
+		made = append(made, string(one))
+	}
+	return made
+}

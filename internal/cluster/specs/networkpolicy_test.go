@@ -1,0 +1,61 @@
+package specs_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+)
+
+// TestNetworkPolicyLetsTheOperatorIn: by the labels of the Pods that config/manager deploys.
+func TestNetworkPolicyLetsTheOperatorIn(t *testing.T) {
+	text, err := os.ReadFile("../../../config/manager/manager.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var deployment appsv1.Deployment
+	for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
+		if bytes.Contains(document, []byte("kind: Deployment")) {
+			if err := yaml.UnmarshalStrict(document, &deployment); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	pod := labels.Set(deployment.Spec.Template.Labels)
+	for _, rule := range specs.NetworkPolicy(example(), "operators").Spec.Ingress[1:] {
+		last := rule.From[len(rule.From)-1]
+		selector, err := metav1.LabelSelectorAsSelector(last.PodSelector)
+		if err != nil || len(pod) == 0 || !selector.Matches(pod) {
+			t.Errorf("port %s: %v does not select the Pods of the operator, %v: %v", rule.Ports[0].Port, last.PodSelector, pod, err)
+		}
+	}
+}
+
+// TestNobodyIsLetInByAnEmptyRule: Kubernetes lets everybody in where a rule names no peers or no ports.
+func TestNobodyIsLetInByAnEmptyRule(t *testing.T) {
+	some := []v1alpha1.NetworkPeer{{PodSelector: &v1alpha1.NetworkSelector{}}}
+	for _, operator := range []string{"", "operators"} {
+		for _, clients := range [][]v1alpha1.NetworkPeer{nil, some} {
+			for _, metrics := range [][]v1alpha1.NetworkPeer{nil, some} {
+				c := with(func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Clients, s.NetworkPolicy.Metrics = clients, metrics })
+				spec := specs.NetworkPolicy(c, operator).Spec
+				for _, rule := range spec.Ingress {
+					if len(rule.From) == 0 || len(rule.Ports) != 1 {
+						t.Errorf("operator %q, clients %v, metrics %v: %+v", operator, clients, metrics, rule)
+					}
+				}
+				if len(spec.PolicyTypes) != 1 || spec.PolicyTypes[0] != networkingv1.PolicyTypeIngress {
+					t.Errorf("types %v", spec.PolicyTypes)
+				}
+			}
+		}
+	}
+}

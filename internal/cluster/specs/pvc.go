@@ -1,0 +1,110 @@
+package specs
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// Volume is the claim of one member; nil if the cluster keeps no data. It is owned
+// by the EtcdCluster only if its data goes with it.
+//
+// The plan is written on the volumes of first members alone, the cluster's ID on those of
+// members that join later.
+func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *corev1.PersistentVolumeClaim {
+	if c.Spec.Storage.Ephemeral != nil {
+		return nil
+	}
+	claim := &corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Name: member, Namespace: c.Namespace, Labels: VolumeLabels(c, member), OwnerReferences: VolumeOwners(c)},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			StorageClassName: c.Spec.Storage.StorageClassName,
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: c.Spec.Storage.VolumeSize()},
+			},
+		},
+	}
+	claim.Annotations = map[string]string{v1alpha1.AnnotationNamespace: c.Namespace, v1alpha1.AnnotationTLSMode: c.TLSMode()}
+	switch {
+	case plan != nil:
+		claim.Annotations[v1alpha1.AnnotationToken] = plan.Token
+		claim.Annotations[v1alpha1.AnnotationPlan] = strings.Join(plan.Members, ",")
+		claim.Annotations[v1alpha1.AnnotationUnused] = "true"
+	case c.Status.ClusterID != "":
+		claim.Annotations[v1alpha1.AnnotationClusterID] = c.Status.ClusterID
+	}
+	return claim
+}
+
+// stranger says why a claim that nobody owns is not the cluster's; empty if it is. It must say
+// whose it is, and not name another cluster: its data would be mounted. One that says nothing
+// of its past may hold any.
+func stranger(c *v1alpha1.EtcdCluster, claim metav1.Object) string {
+	of, notes, plan := claim.GetLabels()[v1alpha1.LabelCluster], claim.GetAnnotations(), c.Status.Bootstrap
+	token, id := notes[v1alpha1.AnnotationToken], notes[v1alpha1.AnnotationClusterID]
+	home, mode := notes[v1alpha1.AnnotationNamespace], notes[v1alpha1.AnnotationTLSMode]
+	switch {
+	case home != "" && home != c.Namespace:
+		return cluster.Elsewhere(home)
+	case mode != "" && mode != c.TLSMode():
+		return fmt.Sprintf("its member was found with tls.mode %s, which etcd keeps in the data as part of the members' addresses: "+
+			"delete the EtcdCluster, and create it again with spec.tls.mode %s (annotation %s)", mode, mode, v1alpha1.AnnotationTLSMode)
+	case of == "":
+		return fmt.Sprintf("no label %s says whose data it has, set that to %s if this cluster's", v1alpha1.LabelCluster, c.Name)
+	case of != c.Name:
+		return fmt.Sprintf("its label %s says that it has data of %s", v1alpha1.LabelCluster, of)
+	case id != "" && c.Status.ClusterID != "" && id != c.Status.ClusterID:
+		return fmt.Sprintf("it has data of the cluster with ID %s, not %s (annotation %s)", id, c.Status.ClusterID, v1alpha1.AnnotationClusterID)
+	case plan == nil || plan.Adopted && plan.Token == string(c.UID): // its volumes said nothing
+		return ""
+	case token != "" && token != plan.Token, token == "" && c.Status.ClusterID == "" && !plan.Adopted:
+		return fmt.Sprintf("it was not made for this cluster, whose first members have the token %s and not %q (annotation %s)",
+			plan.Token, token, v1alpha1.AnnotationToken)
+	default:
+		return ""
+	}
+}
+
+// bound is on every claim that has had a volume, also once that is gone
+// (AnnBindCompleted in k8s.io/component-helpers/storage/volume).
+const bound = "pv.kubernetes.io/bind-completed"
+
+// IsUnused says whether a claim of a first member proves that it holds nothing: no Pod was
+// made for it, or it never had a volume. One that is to be filled from elsewhere, or bound
+// to a volume that somebody chose, may hold data as soon as it is bound.
+func IsUnused(claim *corev1.PersistentVolumeClaim) bool {
+	notes, spec := claim.Annotations, claim.Spec
+	switch {
+	case notes[v1alpha1.AnnotationToken] == "", notes[v1alpha1.AnnotationClusterID] != "":
+		return false
+	case spec.DataSource != nil, spec.DataSourceRef != nil, spec.Selector != nil:
+		return false
+	case notes[v1alpha1.AnnotationUnused] != "":
+		return true
+	default:
+		return claim.Status.Phase == corev1.ClaimPending && spec.VolumeName == "" && notes[bound] == ""
+	}
+}
+
+// IsFitting says whether an unused claim asks for what the cluster wants. Without a class
+// in the spec any will do: which one is the default is not known here.
+func IsFitting(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) bool {
+	want, size := c.Spec.Storage.StorageClassName, claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	return (want == nil || ptr.Deref(claim.Spec.StorageClassName, "") == *want) && size.Cmp(c.Spec.Storage.VolumeSize()) == 0
+}
+
+// VolumeOwners are the owners of every volume of the cluster.
+func VolumeOwners(c *v1alpha1.EtcdCluster) []metav1.OwnerReference {
+	if !c.GoesWithVolumes() {
+		return nil
+	}
+	return []metav1.OwnerReference{Owner(c)}
+}

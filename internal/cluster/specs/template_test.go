@@ -1,0 +1,373 @@
+package specs_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+)
+
+type change = func(*v1alpha1.EtcdClusterSpec)
+
+// rolls are changes that members only take by new Pods, by the field they change.
+var rolls = map[string]change{
+	"version":                      func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.15" },
+	"image":                        func(s *v1alpha1.EtcdClusterSpec) { s.Image = "mirror.example/etcd:v3.6.16" },
+	"storage.ephemeral.sizeLimit":  ephemeral,
+	"resources.requests":           func(s *v1alpha1.EtcdClusterSpec) { s.Resources.Requests = memory("64Mi") },
+	"resources.limits":             func(s *v1alpha1.EtcdClusterSpec) { s.Resources.Limits = memory("64Mi") },
+	"scheduling.nodeSelector":      func(s *v1alpha1.EtcdClusterSpec) { s.Scheduling.NodeSelector = map[string]string{"disk": "ssd"} },
+	"scheduling.affinity":          func(s *v1alpha1.EtcdClusterSpec) { s.Scheduling.Affinity = &corev1.Affinity{} },
+	"scheduling.priorityClassName": func(s *v1alpha1.EtcdClusterSpec) { s.Scheduling.PriorityClassName = "important" },
+	"scheduling.tolerations": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Scheduling.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	},
+	"scheduling.topologySpreadConstraints": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Scheduling.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 2, TopologyKey: "zone"}}
+	},
+	"podMetadata.labels":            func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Labels = map[string]string{"team": "a"} },
+	"podMetadata.annotations":       func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Annotations = map[string]string{"team": "a"} },
+	"tls.issuerRef.boundClients":    issuedBy(v1alpha1.IssuerRef{Name: "corp", BoundClients: true}),
+	"etcd.quota":                    func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.Quota = ptr.To(resource.MustParse("1Gi")) },
+	"etcd.autoCompaction.mode":      func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.AutoCompaction.Mode = v1alpha1.CompactOff },
+	"etcd.autoCompaction.retention": func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.AutoCompaction.Retention = "2h" },
+	"etcd.snapshotCount":            func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.SnapshotCount = 5000 },
+	"etcd.heartbeatInterval":        func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.HeartbeatInterval.Duration = 101 * time.Millisecond },
+	"etcd.electionTimeout":          func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.ElectionTimeout.Duration = 1001 * time.Millisecond },
+	"etcd.logLevel":                 func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.LogLevel = "debug" },
+	"etcd.extraArgs":                func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.ExtraArgs = map[string]string{"max-txn-ops": "256"} },
+	"tls.mode":                      insecure,
+}
+
+func issuedBy(ref v1alpha1.IssuerRef) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) { s.TLS.IssuerRef = &ref }
+}
+
+func fromSecrets(refs v1alpha1.SecretRefs) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) { s.TLS.SecretRefs = &refs }
+}
+
+// stays are changes that must not cost a restart. That certificates come from elsewhere is a rotation, which restarts members by what they
+// trust.
+var stays = map[string]change{
+	"size":                      func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
+	"networkPolicy.mode":        func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Mode = v1alpha1.NetworkPolicyEnabled },
+	"networkPolicy.clients":     func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Clients = make([]v1alpha1.NetworkPeer, 1) },
+	"networkPolicy.metrics":     func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Metrics = make([]v1alpha1.NetworkPeer, 1) },
+	"paused":                    func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
+	"storage.quarantine":        func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
+	"tls.lifetimes.authority":   func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Authority.Duration = 90 * time.Minute },
+	"tls.lifetimes.certificate": func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Certificate.Duration = time.Hour },
+	"tls.revocations":           func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Revocations = []v1alpha1.Revocation{{Serial: "a1"}} },
+	"tls.issuerRef.group":       issuedBy(v1alpha1.IssuerRef{Group: "cert-manager.io"}),
+	"tls.issuerRef.kind":        issuedBy(v1alpha1.IssuerRef{Kind: "ClusterIssuer"}),
+	"tls.issuerRef.name":        issuedBy(v1alpha1.IssuerRef{Name: "corp"}),
+	"tls.secretRefs.client.name": func(s *v1alpha1.EtcdClusterSpec) {
+		s.TLS.SecretRefs = &v1alpha1.SecretRefs{Client: &v1alpha1.LocalSecret{Name: "app"}}
+	},
+	"tls.secretRefs.operator.name": fromSecrets(v1alpha1.SecretRefs{Operator: v1alpha1.LocalSecret{Name: "operator"}}),
+	"tls.secretRefs.peer.name":     fromSecrets(v1alpha1.SecretRefs{Peer: v1alpha1.LocalSecret{Name: "gossip"}}),
+	"tls.secretRefs.server.name":   fromSecrets(v1alpha1.SecretRefs{Server: v1alpha1.LocalSecret{Name: "web"}}),
+	"upgrade.backup":               func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
+	"upgrade.onFailure":            func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
+	"recovery.quorumLoss":          func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
+	"recovery.acceptDataLoss":      func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
+	"recovery.memberTimeout":       func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
+	"imagePullSecrets":             func(s *v1alpha1.EtcdClusterSpec) { pulling(s) },
+	"deletionPolicy":               func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
+
+	"backup.schedule":          backedUp(func(b *v1alpha1.Backup) { b.Schedule = "@daily" }),
+	"backup.timeZone":          backedUp(func(b *v1alpha1.Backup) { b.TimeZone = "Europe/Berlin" }),
+	"backup.suspend":           backedUp(func(b *v1alpha1.Backup) { b.Suspend = true }),
+	"backup.retention.age":     retained(func(r *v1alpha1.Retention) { r.Age = &metav1.Duration{Duration: time.Hour} }),
+	"backup.retention.count":   retained(func(r *v1alpha1.Retention) { r.Count = 7 }),
+	"backup.retention.daily":   retained(func(r *v1alpha1.Retention) { r.Daily = 7 }),
+	"backup.retention.weekly":  retained(func(r *v1alpha1.Retention) { r.Weekly = 7 }),
+	"backup.retention.monthly": retained(func(r *v1alpha1.Retention) { r.Monthly = 7 }),
+	"backup.retention.yearly":  retained(func(r *v1alpha1.Retention) { r.Yearly = 7 }),
+	"auth.enabled":             func(s *v1alpha1.EtcdClusterSpec) { s.Auth.Enabled = true },
+	"backup.store":             backedUp(func(b *v1alpha1.Backup) { b.Store = "offsite" }),
+	"backup.verify":            backedUp(func(b *v1alpha1.Backup) { b.Verify = v1alpha1.VerifyNever }),
+	"backup.decryption.secret": backedUp(func(b *v1alpha1.Backup) { b.Decryption = &v1alpha1.SecretReference{Secret: "age"} }),
+	"backup.encryption.recipients": backedUp(func(b *v1alpha1.Backup) {
+		b.Encryption = &v1alpha1.BackupEncryption{Recipients: []string{"age1"}}
+	}),
+	"bootstrap.restore.backup":            restored(func(r *v1alpha1.Restore) { r.Backup = "first" }),
+	"bootstrap.restore.store":             restored(func(r *v1alpha1.Restore) { r.Store = "offsite" }),
+	"bootstrap.restore.cluster":           restored(func(r *v1alpha1.Restore) { r.Cluster = "other" }),
+	"bootstrap.restore.at":                restored(func(r *v1alpha1.Restore) { r.At = "latest" }),
+	"bootstrap.restore.decryption.secret": restored(func(r *v1alpha1.Restore) { r.Decryption = &v1alpha1.SecretReference{Secret: "age"} }),
+	"bootstrap.import.configMapRef.name": imported(func(i *v1alpha1.Import) {
+		i.ConfigMapRef = &v1alpha1.ImportReference{Name: "settings"}
+	}),
+	"bootstrap.import.secretRef.name": imported(func(i *v1alpha1.Import) { i.SecretRef = &v1alpha1.ImportReference{Name: "keys"} }),
+	"bootstrap.import.prefix":         imported(func(i *v1alpha1.Import) { i.Prefix = "/shop/" }),
+	"storage.storageClassName":        func(s *v1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("fast") },
+	"storage.size": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Storage.Size = ptr.To(resource.MustParse("100Gi"))
+		s.Etcd.Quota = ptr.To(resource.MustParse("6Gi")) // as it is derived from 8Gi
+	},
+}
+
+func retained(change func(*v1alpha1.Retention)) func(*v1alpha1.EtcdClusterSpec) {
+	return backedUp(func(b *v1alpha1.Backup) {
+		b.Retention = &v1alpha1.Retention{}
+		change(b.Retention)
+	})
+}
+
+func backedUp(change func(*v1alpha1.Backup)) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) {
+		s.Backup = &v1alpha1.Backup{}
+		change(s.Backup)
+	}
+}
+
+func restored(change func(*v1alpha1.Restore)) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) {
+		s.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{}}
+		change(s.Bootstrap.Restore)
+	}
+}
+
+func imported(change func(*v1alpha1.Import)) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) {
+		s.Bootstrap = &v1alpha1.BootstrapSpec{Import: &v1alpha1.Import{}}
+		change(s.Bootstrap.Import)
+	}
+}
+
+func memory(size string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(size)}
+}
+
+// inPlace are the changes that need no new Pod.
+var inPlace = map[string]cluster.Change{
+	"version": cluster.Swap, "image": cluster.Swap,
+	"resources.requests": cluster.Resize, "resources.limits": cluster.Resize,
+}
+
+func TestChange(t *testing.T) {
+	running := specs.Pod(example(), "example-0", forming())
+	for field, change := range rolls {
+		want, known := inPlace[field]
+		if !known {
+			want = cluster.Rebuild
+		}
+		if got := specs.Change(with(change), running); got != want {
+			t.Errorf("%s changed: got %d, want %d", field, got, want)
+		}
+	}
+	for field, change := range stays {
+		if got := specs.Change(with(change), running); got != cluster.Same {
+			t.Errorf("%s changed: got %d, want none", field, got)
+		}
+	}
+	if specs.Fingerprint(example(), "example-0") == specs.Fingerprint(example(), "example-1") {
+		t.Error("two members have the same fingerprint")
+	}
+}
+
+// Image and resources at once: the image first, then the resources, neither twice.
+func TestSwapKeepsTheRest(t *testing.T) {
+	wanted := with(func(s *v1alpha1.EtcdClusterSpec) {
+		s.Version, s.Resources.Limits = "3.7.3", memory("4Gi")
+	})
+	pod := specs.Pod(example(), "example-0", forming())
+	if got := specs.Change(wanted, pod); got != cluster.Swap {
+		t.Fatalf("got %d, want an exchange of the image", got)
+	}
+	pod.Annotations[v1alpha1.AnnotationTemplate] = specs.Swapped(pod, specs.Pod(wanted, "example-0", forming()))
+	if got := specs.Change(wanted, pod); got != cluster.Resize {
+		t.Errorf("got %d after the exchange, want other resources", got)
+	}
+}
+
+// Flags of TLS were named otherwise in 3.5: another image alone would not start.
+func TestVersion35TakesNewPods(t *testing.T) {
+	old := specs.Pod(with(func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" }), "example-0", forming())
+	if got := specs.Change(example(), old); got != cluster.Rebuild {
+		t.Errorf("got %d, want a new Pod", got)
+	}
+}
+
+// Pods of v0.1 carry one hash of everything. An update of the operator alone changes
+// none of them.
+func TestFirstEditionStays(t *testing.T) {
+	const byFirst = "c9bdad14050cbfd0" // of this Pod, by v0.1.0
+	pod := specs.Pod(example(), "example-0", forming())
+	pod.Annotations[v1alpha1.AnnotationTemplate] = byFirst
+	newer := with(func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.7.3" })
+	larger := with(func(s *v1alpha1.EtcdClusterSpec) { s.Resources.Limits = memory("4Gi") })
+	for _, of := range []struct {
+		name string
+		c    *v1alpha1.EtcdCluster
+		want cluster.Change
+	}{{"nothing", example(), cluster.Same}, {"version", newer, cluster.Swap}, {"resources", larger, cluster.Rebuild}} {
+		if got := specs.Change(of.c, pod); got != of.want {
+			t.Errorf("%s changed: got %d, want %d", of.name, got, of.want)
+		}
+	}
+	pod.Annotations[v1alpha1.AnnotationTemplate] = specs.Swapped(pod, specs.Pod(newer, "example-0", forming()))
+	pod.Spec.Containers[0].Image = newer.Spec.MemberImage()
+	if got := specs.Change(newer, pod); got != cluster.Same {
+		t.Errorf("got %d after the exchange, want none", got)
+	}
+}
+
+// A Pod that forces a new cluster must go as soon as others can take over, and never
+// start again by itself.
+func TestForcedPodIsSuperseded(t *testing.T) {
+	pod := specs.ForcedPod(example(), "example-0")
+	if got := specs.Change(example(), pod); got != cluster.Rebuild || pod.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		t.Errorf("got %d and restart policy %q", got, pod.Spec.RestartPolicy)
+	}
+	if !slices.Contains(pod.Spec.Containers[0].Args, "--force-new-cluster=true") {
+		t.Errorf("it does not force a new cluster: %v", pod.Spec.Containers[0].Args)
+	}
+}
+
+// A new field of the spec must be thought about: does it restart members?
+func TestFingerprintKnowsEveryField(t *testing.T) {
+	known := slices.Sorted(maps.Keys(rolls))
+	known = append(known, slices.Sorted(maps.Keys(stays))...)
+	slices.Sort(known)
+	fields := leaves(reflect.TypeFor[v1alpha1.EtcdClusterSpec](), "")
+	slices.Sort(fields)
+	if !slices.Equal(fields, known) {
+		t.Errorf("the fields of the spec are\n%v\nand this test knows\n%v", fields, known)
+	}
+}
+
+// leaves are the JSON paths below a type, down to what is not a struct of this API.
+func leaves(of reflect.Type, prefix string) []string {
+	var paths []string
+	for field := range of.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		inner := field.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct && inner.PkgPath() == of.PkgPath() {
+			paths = append(paths, leaves(inner, prefix+name+".")...)
+			continue
+		}
+		paths = append(paths, prefix+name)
+	}
+	return paths
+}
+
+// A larger volume carries a larger default quota, up to what etcd is tested for.
+func TestDerivedQuotaFollowsTheVolume(t *testing.T) {
+	for _, of := range []struct{ volume, quota string }{
+		{"64Mi", "48Mi"}, {"1Gi", "768Mi"}, {"8Gi", "6Gi"}, {"10923Mi", "8Gi"}, {"11Gi", "8Gi"}, {"1Ti", "8Gi"},
+	} {
+		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Size = ptr.To(resource.MustParse(of.volume)) })
+		want := resource.MustParse(of.quota)
+		if got := c.QuotaBytes(); got != want.Value() {
+			t.Errorf("volume of %s: quota is %d, want %s", of.volume, got, of.quota)
+		}
+		c.Status.VolumeSize = ptr.To(resource.MustParse("64Mi"))
+		if got := c.QuotaBytes(); got != 48<<20 {
+			t.Errorf("volume of %s that has yet to grow from 64Mi: quota is %d", of.volume, got)
+		}
+		c.Status.VolumeSize = ptr.To(resource.MustParse("2Ti"))
+		if got := c.QuotaBytes(); got != want.Value() {
+			t.Errorf("volume of %s, all have 2Ti: quota is %d, want %s", of.volume, got, of.quota)
+		}
+	}
+	small, large := resource.MustParse("11Gi"), resource.MustParse("12Gi")
+	a := with(func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Size = &small })
+	b := with(func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Size = &large })
+	if specs.Fingerprint(a, "example-0") != specs.Fingerprint(b, "example-0") {
+		t.Error("a volume that grows beyond the largest quota makes every Pod again")
+	}
+}
+
+// How a member once joined, and which EtcdCluster object made it, do not matter later.
+func TestFingerprintForgetsTheBeginning(t *testing.T) {
+	first, later := specs.Pod(example(), "example-0", forming()), specs.Pod(example(), "example-0", joining())
+	if maps.Equal(first.Annotations, later.Annotations) {
+		t.Error("forming and joining a cluster are the same")
+	}
+	hash := first.Annotations[v1alpha1.AnnotationTemplate]
+	if later.Annotations[v1alpha1.AnnotationTemplate] != hash {
+		t.Error("the hash knows how the member joined")
+	}
+	adopting := example()
+	adopting.UID, adopting.Generation, adopting.ResourceVersion = "another", 7, "7"
+	if specs.Fingerprint(adopting, "example-0") != hash {
+		t.Error("the hash knows the EtcdCluster's UID, generation or version")
+	}
+	if hash == "" || specs.Fingerprint(example(), "example-0") != hash {
+		t.Errorf("the Pod carries %q, which is not the hash of its template", hash)
+	}
+}
+
+// Maps have no order; hashes and arguments must.
+func TestPodIsDeterministic(t *testing.T) {
+	wanted := func() *v1alpha1.EtcdCluster {
+		return with(func(s *v1alpha1.EtcdClusterSpec) {
+			s.Etcd.ExtraArgs, s.PodMetadata.Labels = map[string]string{}, map[string]string{}
+			for _, key := range strings.Fields("cors max-txn-ops max-wals max-snapshots bcrypt-cost max-request-bytes") {
+				s.Etcd.ExtraArgs[key], s.PodMetadata.Labels[key] = "1", "1"
+			}
+		})
+	}
+	first := specs.Pod(wanted(), "example-0", forming())
+	for range 50 {
+		if again := specs.Pod(wanted(), "example-0", forming()); !reflect.DeepEqual(again, first) {
+			t.Fatalf("built twice:\n%v\n%v", again, first)
+		}
+	}
+}
+
+// TestRevokingRestartsNobody: a Pod that reads no list is as it was made before there were any, and one that reads it differs by no
+// fingerprint. Its kubelet waits for the list, and brings it all else that it had.
+func TestRevokingRestartsNobody(t *testing.T) {
+	c := example()
+	plain := specs.Pod(c, "example-0", forming())
+	pod := specs.Revoking(specs.Pod(c, "example-0", forming()), "")
+	if !equality.Semantic.DeepEqual(pod, plain) {
+		t.Error("where nothing is revoked the Pod is another one")
+	}
+	pod = specs.Revoking(pod, "2026-01-01T01:00:00Z")
+	if specs.Change(c, pod) != cluster.Same {
+		t.Error("a Pod that reads a list counts as outdated by its template")
+	}
+	var keys []string
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Secret == nil {
+			continue
+		}
+		for _, item := range volume.Secret.Items {
+			keys = append(keys, item.Key)
+			if item.Path != item.Key {
+				t.Errorf("%s is at %s", item.Key, item.Path)
+			}
+		}
+		if volume.Secret.Optional != nil {
+			t.Error("its kubelet does not wait for the list")
+		}
+	}
+	slices.Sort(keys)
+	want := []string{"client-ca.crt", "client.crl", "peer-ca.crt", "peer.crt", "peer.key", "server.crt", "server.key"}
+	if !slices.Equal(keys, want) {
+		t.Errorf("it mounts %v", keys)
+	}
+	if !slices.Contains(specs.Etcd(pod).Args, "--client-crl-file=/etc/etcd-tls/client.crl") {
+		t.Errorf("etcd reads no list: %v", specs.Etcd(pod).Args)
+	}
+}

@@ -1,0 +1,31 @@
+package version
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What the bundle tells mirrors to copy, and the operator to run, is what the operator knows: no version more, none less.
+func TestImagesOfTheBundleAreThoseKnown(t *testing.T) {
+	const file = "../../../config/manifests/etcd_images.yaml"
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]string{}
+	for _, m := range regexp.MustCompile(`name: (RELATED_IMAGE_\S+)\s+value: (\S+)`).FindAllStringSubmatch(string(content), -1) {
+		listed[m[1]] = m[2]
+	}
+	want := map[string]string{}
+	for _, r := range known {
+		name := "RELATED_IMAGE_ETCD_" + strings.ReplaceAll(r.newest.String(), ".", "_")
+		want[name] = fmt.Sprintf("gcr.io/etcd-development/etcd:v%s", r.newest)
+	}
+	if !maps.Equal(listed, want) {
+		t.Errorf("%s lists %v, want %v", file, listed, want)
+	}
+}

@@ -1,0 +1,53 @@
+package users_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/users"
+)
+
+// TestKeptVersion: a Secret that the operator has written anew, with a certificate of its own, is not told to etcd again, unless its
+// password is another one or etcd did not know the one before.
+func TestKeptVersion(t *testing.T) {
+	c := &v1alpha1.EtcdCluster{Status: v1alpha1.EtcdClusterStatus{ClusterID: "c1"}}
+	secret := func(version, password string) *corev1.Secret {
+		return &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}, Data: map[string][]byte{specs.PasswordKey: []byte(password)},
+		}
+	}
+	for version, want := range map[string]string{"c1/7": "c1/8", "c1/6": "c1/6", "c0/7": "c0/7", "": ""} {
+		if got := users.KeptVersion(c, version, secret("7", "one"), secret("8", "one")); got != want {
+			t.Errorf("of %q it is %q, want %q", version, got, want)
+		}
+	}
+	if got := users.KeptVersion(c, "c1/7", secret("7", "one"), secret("8", "two")); got != "c1/7" {
+		t.Errorf("of another password it is %q", got)
+	}
+}
+
+// TestFailuresOnlyHoldBackTheSwitchOn: a user that cannot be made would be shut out; none is by letting everybody in.
+func TestFailuresOnlyHoldBackTheSwitchOn(t *testing.T) {
+	failed := errors.New("app: quota is used up\nsecond line")
+	enable := users.Task{Name: "a", Steps: []users.Step{users.TakeCharge{}, users.AddUser{User: "root"}, users.EnableAuth{}}}
+	after := enable.After(failed)
+	want := "authentication is enabled when all users and roles are as specified: app: quota is used up"
+	if len(after.Steps) > 0 || after.Then.Status != metav1.ConditionUnknown || after.Then.Message != want {
+		t.Errorf("enabling became %+v", after)
+	}
+	for _, t2 := range []users.Task{
+		{Name: "a", Steps: []users.Step{users.DisableAuth{}, users.Release{}}, Then: users.Verdict{Reason: "x"}},
+		{Name: "a", Steps: []users.Step{users.GrantRole{User: "root", Role: "root"}}},
+	} {
+		if after := t2.After(failed); !slices.Equal(after.Steps, t2.Steps) || strings.Contains(after.Then.Message, "quota") {
+			t.Errorf("%+v became %+v", t2, after)
+		}
+	}
+}
