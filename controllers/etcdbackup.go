@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -30,9 +30,6 @@ import (
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdbackups/finalizers,verbs=update
 
-// progressEvery is how often the log of a Job that runs is read: no watch tells of it.
-const progressEvery = 2 * time.Second
-
 // EtcdBackupReconciler reconciles EtcdBackups.
 type EtcdBackupReconciler struct {
 	client  client.Client
@@ -45,48 +42,43 @@ type EtcdBackupReconciler struct {
 	now     func() time.Time
 }
 
+// backupLook is all that one look at an EtcdBackup has seen, and what it means.
+type backupLook struct {
+	backup.Seen
+	backup.View
+}
+
 // Reconcile looks at one backup and takes one step.
 func (r *EtcdBackupReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	var b v1alpha1.EtcdBackup
-	if err := r.tasks.live.Get(ctx, request.NamespacedName, &b); err != nil {
-		return ctrl.Result{}, wrapped("get EtcdBackup", client.IgnoreNotFound(err))
-	}
-	seen, err := r.observe(ctx, &b)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	view := backup.Facts(seen)
-	step, rule := backup.Next(view)
-	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
-	err = r.act(ctx, seen, view, step)
-	if _, goes := step.(backup.RemoveFinalizer); !goes && !isOutdated(err) {
-		err = errors.Join(err, r.report(ctx, &b, view, step, err))
-	}
-	return r.result(view, step, err)
+	return reconcileOnce[backupLook, backup.Step](ctx, r, request.NamespacedName)
 }
 
-// lookAgain is the pause after something else has changed what was looked at.
-const lookAgain = 100 * time.Millisecond
+func (r *EtcdBackupReconciler) plan(look backupLook) (backup.Step, string) {
+	return backup.Next(look.View)
+}
 
-// result is when to look again.
-func (r *EtcdBackupReconciler) result(view backup.View, step backup.Step, err error) (ctrl.Result, error) {
-	about := backup.KindOf(step)
-	switch {
-	case isOutdated(err):
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
-	case err != nil:
-		return ctrl.Result{}, err
+func (r *EtcdBackupReconciler) again(look backupLook, step backup.Step) time.Duration {
+	switch about := backup.KindOf(step); {
 	case !about.Rests:
-		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // what was written decides what is next
+		return immediately
 	case about.Soon:
-		return ctrl.Result{RequeueAfter: progressEvery}, nil
-	case !about.Until.IsZero():
-		return ctrl.Result{RequeueAfter: max(about.Until.Sub(view.Now), time.Millisecond)}, nil
+		return progressEvery
+	default:
+		return until(about.Until, look.View.Now)
 	}
-	return ctrl.Result{}, nil
 }
 
-func (r *EtcdBackupReconciler) observe(ctx context.Context, b *v1alpha1.EtcdBackup) (backup.Seen, error) {
+func (r *EtcdBackupReconciler) observe(ctx context.Context, key types.NamespacedName) (backupLook, error) {
+	var b v1alpha1.EtcdBackup
+	if err := r.tasks.live.Get(ctx, key, &b); err != nil {
+		return backupLook{}, gone("get EtcdBackup", err)
+	}
+	seen, err := r.see(ctx, &b)
+	return backupLook{seen, backup.Facts(seen)}, err
+}
+
+// see reads what the backup is of, where it goes and what its Job says.
+func (r *EtcdBackupReconciler) see(ctx context.Context, b *v1alpha1.EtcdBackup) (backup.Seen, error) {
 	seen := backup.Seen{Backup: b, Now: r.now()}
 	if err := r.cluster(ctx, b, &seen); err != nil {
 		return seen, err
@@ -189,15 +181,15 @@ func (r *EtcdBackupReconciler) find(ctx context.Context, namespace, name string,
 }
 
 // act carries out a step. Record is part of the report.
-func (r *EtcdBackupReconciler) act(ctx context.Context, seen backup.Seen, view backup.View, step backup.Step) error {
-	b := seen.Backup
+func (r *EtcdBackupReconciler) act(ctx context.Context, look backupLook, step backup.Step) error {
+	b := look.Backup
 	switch s := step.(type) {
 	case backup.CreateJob:
 		image, why := r.image.get(ctx)
 		if why != "" {
 			return fmt.Errorf("create Job %s: %s", s.Name, why)
 		}
-		job, err := backup.JobBuilder{Image: image, Images: r.images, Limits: r.limits, Version: r.version}.Job(seen, view, s)
+		job, err := backup.JobBuilder{Image: image, Images: r.images, Limits: r.limits, Version: r.version}.Job(look.Seen, look.View, s)
 		if err != nil {
 			return err
 		}
@@ -221,17 +213,20 @@ func (r *EtcdBackupReconciler) act(ctx context.Context, seen backup.Seen, view b
 	return nil
 }
 
-func (r *EtcdBackupReconciler) report(ctx context.Context, b *v1alpha1.EtcdBackup, view backup.View, step backup.Step, failed error) error {
+func (r *EtcdBackupReconciler) report(ctx context.Context, look backupLook, step backup.Step, failed error) error {
+	if _, goes := step.(backup.RemoveFinalizer); goes {
+		return failed
+	}
+	b := look.Backup
 	before := b.Status
-	after := backup.Report(view, b.Generation, b.Annotations[v1alpha1.AnnotationReason], step, failed)
-	if !equality.Semantic.DeepEqual(before, after) {
-		b.Status = after
-		if err := r.client.Status().Update(ctx, b, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-			return wrapped("write status", client.IgnoreNotFound(err))
+	after := backup.Report(look.View, b.Generation, b.Annotations[v1alpha1.AnnotationReason], step, failed)
+	if b.Status = after; !equality.Semantic.DeepEqual(before, after) {
+		if err := reportStatus(ctx, r.client, b); err != nil {
+			return errors.Join(failed, err)
 		}
 	}
 	r.tell(b, backup.Events(before, after, step, failed))
-	return nil
+	return failed
 }
 
 func (r *EtcdBackupReconciler) tell(b *v1alpha1.EtcdBackup, all []backup.Event) {

@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -46,51 +45,52 @@ type EtcdBackupStoreReconciler struct {
 	memory  sync.Map // remembered, by name of a store
 }
 
-// Reconcile looks at one store and takes one step.
-func (r *EtcdBackupStoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	var store v1alpha1.EtcdBackupStore
-	if err := r.tasks.live.Get(ctx, request.NamespacedName, &store); err != nil {
-		if apierrors.IsNotFound(err) {
-			r.memory.Delete(request.NamespacedName)
-		}
-		return ctrl.Result{}, wrapped("get EtcdBackupStore", client.IgnoreNotFound(err))
-	}
-	image, view, err := r.observe(ctx, store)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	step, rule := stores.Next(view)
-	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
-	if err := r.act(ctx, &store, image, step); err != nil {
-		return ctrl.Result{}, err
-	}
-	return r.result(view, step), r.report(ctx, &store, step)
+// storeLook is all that one look at an EtcdBackupStore has seen.
+type storeLook struct {
+	stores.View
+	image jobs.Image
 }
 
-// result is when to look again.
-func (r *EtcdBackupStoreReconciler) result(view stores.View, step stores.Step) ctrl.Result {
+// Reconcile looks at one store and takes one step.
+func (r *EtcdBackupStoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	return reconcileOnce[storeLook, stores.Step](ctx, r, request.NamespacedName)
+}
+
+func (r *EtcdBackupStoreReconciler) plan(look storeLook) (stores.Step, string) {
+	return stores.Next(look.View)
+}
+
+// startsSoon is how often a Job that does not run is looked at: no watch of ours tells why.
+const startsSoon = 5 * time.Second
+
+func (r *EtcdBackupStoreReconciler) again(look storeLook, step stores.Step) time.Duration {
 	wait, waits := step.(stores.Wait)
 	switch {
 	case !waits:
-		return ctrl.Result{RequeueAfter: time.Millisecond} // what was written decides what is next
-	case !wait.Until.IsZero():
-		return ctrl.Result{RequeueAfter: max(wait.Until.Sub(view.Now), time.Millisecond)}
-	case view.Job.Exists:
-		return ctrl.Result{RequeueAfter: 5 * time.Second} // no watch of ours tells why its Pod does not run
+		return immediately
+	case wait.Until.IsZero() && look.Job.Exists:
+		return startsSoon
+	default:
+		return until(wait.Until, look.Now)
 	}
-	return ctrl.Result{}
 }
 
-func (r *EtcdBackupStoreReconciler) observe(ctx context.Context, store v1alpha1.EtcdBackupStore) (jobs.Image, stores.View, error) {
-	view := stores.View{Store: store, Now: r.now(), Memory: r.recall(&store)}
-	var image jobs.Image
-	image, view.NoImage = r.image.get(ctx)
+func (r *EtcdBackupStoreReconciler) observe(ctx context.Context, key types.NamespacedName) (storeLook, error) {
+	var store v1alpha1.EtcdBackupStore
+	if err := r.tasks.live.Get(ctx, key, &store); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.memory.Delete(key)
+		}
+		return storeLook{}, gone("get EtcdBackupStore", err)
+	}
+	view := storeLook{View: stores.View{Store: store, Now: r.now(), Memory: r.recall(&store)}}
+	view.image, view.NoImage = r.image.get(ctx)
 	var err error
 	if view.Sources, err = r.tasks.sources(ctx, &store); err != nil {
-		return image, view, err
+		return view, err
 	}
 	if view.Job, err = r.job(ctx, &store); err != nil {
-		return image, view, err
+		return view, err
 	}
 	var from client.Reader = r.client
 	if view.Job.Ended {
@@ -98,10 +98,10 @@ func (r *EtcdBackupStoreReconciler) observe(ctx context.Context, store v1alpha1.
 	}
 	var all v1alpha1.EtcdBackupList
 	if err := from.List(ctx, &all, client.InNamespace(store.Namespace)); err != nil {
-		return image, view, fmt.Errorf("list EtcdBackups: %w", err)
+		return view, fmt.Errorf("list EtcdBackups: %w", err)
 	}
 	view.Backups = all.Items
-	return image, view, nil
+	return view, nil
 }
 
 // job is the Job that looks at the store, and what it said.
@@ -123,14 +123,15 @@ func (r *EtcdBackupStoreReconciler) job(ctx context.Context, store *v1alpha1.Etc
 }
 
 // act carries out a step. What goes into the status is part of the report.
-func (r *EtcdBackupStoreReconciler) act(ctx context.Context, store *v1alpha1.EtcdBackupStore, image jobs.Image, step stores.Step) error {
+func (r *EtcdBackupStoreReconciler) act(ctx context.Context, look storeLook, step stores.Step) error {
+	store := &look.Store
 	switch s := step.(type) {
 	case stores.CreateJob:
 		order := jobspec.Order{
 			Verb: jobspec.Check, Operator: r.version, Store: jobs.Store(store.Spec, time.Time{}),
 			Check: &jobspec.CheckOrder{Write: s.Asked.Try, Sweep: s.Asked.Try, Memory: s.Memory, First: s.First},
 		}
-		job := jobs.Check(store, stores.JobName(store), order, image)
+		job := jobs.Check(store, stores.JobName(store), order, look.image)
 		metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1alpha1.AnnotationAsked, s.Asked.Encode())
 		return r.tasks.create(ctx, job)
 	case stores.DeleteJob:
@@ -185,15 +186,19 @@ func (r *EtcdBackupStoreReconciler) apply(ctx context.Context, s stores.Record) 
 }
 
 // report writes the status if it has changed, and tells of a store that became usable, or is no longer.
-func (r *EtcdBackupStoreReconciler) report(ctx context.Context, store *v1alpha1.EtcdBackupStore, step stores.Step) error {
+func (r *EtcdBackupStoreReconciler) report(ctx context.Context, look storeLook, step stores.Step, failed error) error {
+	store := &look.Store
 	status, has := statusOf(step)
+	if failed != nil {
+		return failed
+	}
 	if !has || equality.Semantic.DeepEqual(store.Status, status) {
 		return nil
 	}
 	before := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReady)
 	store.Status = status
-	if err := r.client.Status().Update(ctx, store, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-		return wrapped("write status", client.IgnoreNotFound(err))
+	if err := reportStatus(ctx, r.client, store); err != nil {
+		return err
 	}
 	after := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	if after == nil || before != nil && before.Reason == after.Reason && before.Status == after.Status {

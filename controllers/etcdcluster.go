@@ -7,9 +7,11 @@ package controllers
 import (
 	"context"
 	"errors"
-	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +22,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
@@ -42,71 +45,101 @@ type EtcdClusterReconciler struct {
 	secrets  *secretMemory
 }
 
+// clusterLook is all that one look at an EtcdCluster has seen, what it means, and how its step has ended.
+type clusterLook struct {
+	cluster.View
+	ec      *v1alpha1.EtcdCluster
+	known   *memory.Cluster
+	askedAt time.Time
+	step    plan.Step // that is reported: a wait where etcd is not ready for the one that was planned
+	ending  memory.Ending
+}
+
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.
 func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	return reconcileOnce[*clusterLook, plan.Step](ctx, r, request.NamespacedName)
+}
+
+func (r *EtcdClusterReconciler) observe(ctx context.Context, key types.NamespacedName) (*clusterLook, error) {
 	ec := &v1alpha1.EtcdCluster{}
-	if err := r.Client.Get(ctx, request.NamespacedName, ec); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			r.Dialer.Forget(request.NamespacedName)
-			r.memories.forget(request.NamespacedName)
-			return ctrl.Result{}, nil
+	if err := r.Client.Get(ctx, key, ec); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Dialer.Forget(key)
+			r.memories.forget(key)
 		}
-		return ctrl.Result{}, fmt.Errorf("get EtcdCluster: %w", err)
+		return nil, gone("get EtcdCluster", err)
 	}
-	if ours, err := r.claimOwnership(ctx, ec); !ours || err != nil {
-		return requeueNotOwner(err)
+	if err := r.claimOwnership(ctx, ec); err != nil {
+		return nil, err
 	}
 	r.secrets.look(ec, append(certs.Names(ec), ec.RootSecret())...)
 	seen, err := r.Observer.Cluster(ctx, ec)
 	if err != nil {
-		return ctrl.Result{}, err
+		return nil, err
 	}
-	remembered := r.memories.of(request.NamespacedName)
-	view := facts.View(seen, remembered)
-	step, rule := plan.Next(view)
-	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "rule", rule)
-	ending := remembered.Note(view, step, classifyError(step, r.Actor.Do(ctx, ec, view, step, seen.AskedAt)), r.Actor.Now())
+	known := r.memories.of(key)
+	return &clusterLook{View: facts.View(seen, known), ec: ec, known: known, askedAt: seen.AskedAt}, nil
+}
+
+func (r *EtcdClusterReconciler) plan(look *clusterLook) (plan.Step, string) {
+	return plan.Next(look.View)
+}
+
+func (r *EtcdClusterReconciler) act(ctx context.Context, look *clusterLook, step plan.Step) error {
+	ending := classifyError(step, r.Actor.Do(ctx, look.ec, look.View, step, look.askedAt))
+	ending = look.known.Note(look.View, step, ending, r.Actor.Now())
 	if ending.NotReady || errors.Is(ending.Err, act.ErrStale) {
 		log.FromContext(ctx).V(1).Info("put off", "because", ending.Err.Error())
 	}
-	if step, ending = waited(step, ending); !ending.Outdated {
-		ending = classifyError(step, errors.Join(ending.Err, r.report(ctx, ec, view, step, ending.Err)))
+	look.step, look.ending = waited(step, ending)
+	return failureOf(look.ending)
+}
+
+// failureOf is the error that the queue waits for. Where something has changed meanwhile nothing has failed.
+func failureOf(e memory.Ending) error {
+	if e.Outdated {
+		return nil
 	}
-	r.secrets.rest(ec, ending.Err == nil && step == plan.Step(plan.Done{}))
-	return result(step, ending, remembered.Row(step, ending, r.Actor.Now()))
+	return e.Err
+}
+
+// again looks less and less often at what has ended the same many times.
+func (r *EtcdClusterReconciler) again(look *clusterLook, _ plan.Step) time.Duration {
+	return pauseAfter(look.step, look.ending, look.known.Row(look.step, look.ending, r.Actor.Now()))
+}
+
+func pauseAfter(step plan.Step, e memory.Ending, row memory.Repeats) time.Duration {
+	pause, loose := row.Pause(step, e)
+	if loose {
+		pause = spread(pause)
+	}
+	return pause
 }
 
 // report writes the status if it has changed, and says what happened in events.
-func (r *EtcdClusterReconciler) report(
-	ctx context.Context, ec *v1alpha1.EtcdCluster, view cluster.View, step plan.Step, failed error,
-) error {
-	switch {
-	case view.Newer != "":
-		r.tell(ctx, ec, report.NewerStatus(view))
-	case view.Want.Unclear:
-		r.tell(ctx, ec, report.UnclearPause(view))
+func (r *EtcdClusterReconciler) report(ctx context.Context, look *clusterLook, _ plan.Step, failed error) error {
+	defer func() { r.secrets.rest(look.ec, failed == nil && look.step == plan.Step(plan.Done{})) }()
+	if look.ending.Outdated {
+		return nil
 	}
-	before := ec.Status
-	after := report.Revised(before, report.Status(ec, view, step, failed), view, r.Actor.Now())
+	switch {
+	case look.Newer != "":
+		r.tell(ctx, look.ec, report.NewerStatus(look.View))
+	case look.Want.Unclear:
+		r.tell(ctx, look.ec, report.UnclearPause(look.View))
+	}
+	before := look.ec.Status
+	after := report.Revised(before, report.Status(look.ec, look.View, look.step, failed), look.View, r.Actor.Now())
 	if !equality.Semantic.DeepEqual(before, after) {
-		changed := ec.DeepCopy()
+		changed := look.ec.DeepCopy()
 		changed.Status = after
-		err := r.Client.Status().Update(ctx, changed, client.FieldOwner(v1alpha1.FieldOwner))
-		if err := client.IgnoreNotFound(err); err != nil { // one that was let go may be gone
-			return fmt.Errorf("write status: %w", err)
+		if err := reportStatus(ctx, r.Client, changed); err != nil {
+			failed = errors.Join(failed, err)
+			return failed
 		}
 	}
-	for _, event := range report.Events(before, after, step, failed) {
-		r.Events.Eventf(ec, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
+	for _, event := range report.Events(before, after, look.step, failed) {
+		r.Events.Eventf(look.ec, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
 	}
-	return nil
-}
-
-// verbosity keeps a line for each step that is taken in every log, and a line for
-// each time that there is nothing to take only in verbose ones.
-func verbosity(step plan.Step) int {
-	if plan.Rests(step) {
-		return 1
-	}
-	return 0
+	return failed
 }

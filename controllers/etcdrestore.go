@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -48,28 +48,30 @@ type EtcdRestoreReconciler struct {
 
 // Reconcile looks at one restore and takes one step.
 func (r *EtcdRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	var er v1alpha1.EtcdRestore
-	if err := r.tasks.live.Get(ctx, request.NamespacedName, &er); err != nil {
-		return ctrl.Result{}, wrapped("get EtcdRestore", client.IgnoreNotFound(err))
-	}
-	view, err := r.observe(ctx, &er)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if c := view.Cluster; c != nil && c.Status.Operator != r.installation {
-		return ctrl.Result{RequeueAfter: spread(leaseDuration)}, nil // another installation looks after it, or none does yet
-	}
-	step, rule := inplace.Next(view)
-	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
-	result, err := r.act(ctx, view, step)
-	if isOutdated(err) {
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
-	}
-	return result, err
+	return reconcileOnce[inplace.View, inplace.Step](ctx, r, request.NamespacedName)
 }
 
-func (r *EtcdRestoreReconciler) observe(ctx context.Context, er *v1alpha1.EtcdRestore) (inplace.View, error) {
+func (r *EtcdRestoreReconciler) plan(view inplace.View) (inplace.Step, string) {
+	return inplace.Next(view)
+}
+
+func (r *EtcdRestoreReconciler) again(_ inplace.View, step inplace.Step) time.Duration {
+	switch step.(type) {
+	case inplace.Wait, inplace.Done:
+		return 0
+	case inplace.BackUp, inplace.Rescue:
+		return lookAgain
+	case inplace.Record, inplace.Begin:
+	}
+	return immediately
+}
+
+func (r *EtcdRestoreReconciler) observe(ctx context.Context, key types.NamespacedName) (inplace.View, error) {
+	er := &v1alpha1.EtcdRestore{}
 	view := inplace.View{Restore: er, Now: r.now()}
+	if err := r.tasks.live.Get(ctx, key, er); err != nil {
+		return view, gone("get EtcdRestore", err)
+	}
 	var backups v1alpha1.EtcdBackupList
 	var others v1alpha1.EtcdRestoreList
 	for _, list := range []client.ObjectList{&backups, &others} {
@@ -86,6 +88,9 @@ func (r *EtcdRestoreReconciler) observe(ctx context.Context, er *v1alpha1.EtcdRe
 	}
 	if inplace.NeedsRevision(view) {
 		r.revision(ctx, &view)
+	}
+	if c := view.Cluster; c != nil && c.Status.Operator != r.installation {
+		return view, errNotOwner
 	}
 	return view, nil
 }
@@ -162,38 +167,42 @@ func (r *EtcdRestoreReconciler) store(ctx context.Context, view *inplace.View) e
 	return wrapped("get EtcdBackupStore", err)
 }
 
-func (r *EtcdRestoreReconciler) act(ctx context.Context, view inplace.View, step inplace.Step) (ctrl.Result, error) {
-	again := ctrl.Result{RequeueAfter: time.Millisecond}
+// act carries a step out. What goes into the status of the EtcdRestore is part of the report.
+func (r *EtcdRestoreReconciler) act(ctx context.Context, view inplace.View, step inplace.Step) error {
 	switch s := step.(type) {
-	case inplace.Record:
-		if err := r.report(ctx, view.Restore, s.Status); err != nil {
-			return again, err
-		}
-		r.tell(view.Restore, s.Event, s.What)
-		return again, nil
 	case inplace.BackUp:
 		return r.backUp(ctx, view, s)
 	case inplace.Rescue:
 		return r.rescue(ctx, view, s)
 	case inplace.Begin:
-		return again, r.begin(ctx, view, s)
-	case inplace.Wait:
-		before := view.Restore.Status.Phase
-		if err := r.report(ctx, view.Restore, s.Status); err != nil {
-			return again, err
-		}
-		if s.Status.Phase != before {
-			r.tell(view.Restore, "Restore"+string(s.Status.Phase), s.Status.Message)
-		}
-	case inplace.Done:
+		return r.begin(ctx, view, s)
+	case inplace.Record, inplace.Wait, inplace.Done:
 	}
-	return ctrl.Result{}, nil
+	return nil
+}
+
+func (r *EtcdRestoreReconciler) report(ctx context.Context, view inplace.View, step inplace.Step, failed error) error {
+	before := view.Restore.Status.Phase
+	switch s := step.(type) {
+	case inplace.Record:
+		if err := r.write(ctx, view.Restore, s.Status); err != nil {
+			return err
+		}
+		r.tell(view.Restore, s.Event, s.What)
+	case inplace.Wait:
+		if err := r.write(ctx, view.Restore, s.Status); err != nil || s.Status.Phase == before {
+			return err
+		}
+		r.tell(view.Restore, "Restore"+string(s.Status.Phase), s.Status.Message)
+	case inplace.BackUp, inplace.Rescue, inplace.Begin, inplace.Done:
+	}
+	return failed
 }
 
 // backUp creates the safety backup. It stays when the restore is deleted: it may be all that is left of the data.
-func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view inplace.View, s inplace.BackUp) (ctrl.Result, error) {
+func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view inplace.View, s inplace.BackUp) error {
 	if err := r.tasks.leading(ctx); err != nil {
-		return ctrl.Result{}, err
+		return err
 	}
 	b := &v1alpha1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: view.Restore.Namespace, Annotations: map[string]string{
@@ -206,15 +215,15 @@ func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view inplace.View, s
 	}
 	err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return ctrl.Result{}, fmt.Errorf("create EtcdBackup %s: %w", s.Name, err)
+		return fmt.Errorf("create EtcdBackup %s: %w", s.Name, err)
 	}
-	return ctrl.Result{RequeueAfter: lookAgain}, nil
+	return nil
 }
 
 // rescue creates backups of the volumes of old members. They stay, as a safety backup does.
-func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view inplace.View, s inplace.Rescue) (ctrl.Result, error) {
+func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view inplace.View, s inplace.Rescue) error {
 	if err := r.tasks.leading(ctx); err != nil {
-		return ctrl.Result{}, err
+		return err
 	}
 	for name, volume := range s.Volumes {
 		b := &v1alpha1.EtcdBackup{
@@ -230,10 +239,10 @@ func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view inplace.View, s
 		}
 		err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
 		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return ctrl.Result{}, fmt.Errorf("create EtcdBackup %s: %w", name, err)
+			return fmt.Errorf("create EtcdBackup %s: %w", name, err)
 		}
 	}
-	return ctrl.Result{RequeueAfter: lookAgain}, nil
+	return nil
 }
 
 // begin writes the plan into the status of the cluster. The API server refuses it if the cluster has changed since it was read, so
@@ -248,19 +257,19 @@ func (r *EtcdRestoreReconciler) begin(ctx context.Context, view inplace.View, s 
 	if c.IsRestoring() {
 		c.Status.Format = max(c.Status.Format, v1alpha1.FormatRestoring)
 	}
-	if err := r.client.Status().Update(ctx, c, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-		return fmt.Errorf("write the plan of the restore: %w", err)
+	if err := writeStatus(ctx, r.client, c); err != nil {
+		return err
 	}
 	r.events.Eventf(c, view.Restore, corev1.EventTypeNormal, "RestorePlanned", "Restore", "%s", s.What)
 	return nil
 }
 
-func (r *EtcdRestoreReconciler) report(ctx context.Context, er *v1alpha1.EtcdRestore, status v1alpha1.EtcdRestoreStatus) error {
+func (r *EtcdRestoreReconciler) write(ctx context.Context, er *v1alpha1.EtcdRestore, status v1alpha1.EtcdRestoreStatus) error {
 	if equality.Semantic.DeepEqual(er.Status, status) {
 		return nil
 	}
 	er.Status = status
-	return wrapped("write status", client.IgnoreNotFound(r.client.Status().Update(ctx, er, client.FieldOwner(v1alpha1.FieldOwner))))
+	return reportStatus(ctx, r.client, er)
 }
 
 func (r *EtcdRestoreReconciler) tell(er *v1alpha1.EtcdRestore, event, what string) {

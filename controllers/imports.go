@@ -212,7 +212,7 @@ func (r *InitialDataReconciler) report(ctx context.Context, c *v1alpha1.EtcdClus
 		if change(&c.Status); equality.Semantic.DeepEqual(before, &c.Status) {
 			return nil
 		}
-		err := r.client.Status().Update(ctx, c, client.FieldOwner(v1alpha1.FieldOwner))
+		err := writeStatus(ctx, r.client, c)
 		if !apierrors.IsConflict(err) {
 			return err
 		}
@@ -221,18 +221,13 @@ func (r *InitialDataReconciler) report(ctx context.Context, c *v1alpha1.EtcdClus
 		}
 		return err
 	})
-	return wrapped("write status", client.IgnoreNotFound(err))
+	return client.IgnoreNotFound(err)
 }
 
 // result is when to look again.
 func (r *InitialDataReconciler) result(work initialdata.Work, err error) (ctrl.Result, error) {
-	switch {
-	case isOutdated(err):
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
-	case err != nil:
-		return ctrl.Result{}, err
-	case work.Again:
-		return ctrl.Result{RequeueAfter: spread(sourceAgain)}, nil
+	if work.Again {
+		return requeue(spread(sourceAgain), err)
 	}
-	return ctrl.Result{}, nil
+	return requeue(0, err)
 }

@@ -58,41 +58,41 @@ func (r *EtcdClusterReconciler) holding(ctx context.Context, named string) (hold
 	return holdingOf(&lease, err, r.Actor.Now())
 }
 
-// claimOwnership says whether this installation looks after the cluster. It takes over
+// claimOwnership is errNotOwner unless this installation looks after the cluster. It takes over
 // from one that has ended by writing that down before it changes anything else: of
 // two that do so at once, the API server refuses one.
-func (r *EtcdClusterReconciler) claimOwnership(ctx context.Context, ec *v1alpha1.EtcdCluster) (bool, error) {
+func (r *EtcdClusterReconciler) claimOwnership(ctx context.Context, ec *v1alpha1.EtcdCluster) error {
 	named := ec.Status.Operator
 	if named == r.Installation {
-		return true, nil
+		return nil
 	}
 	if named != "" {
 		other, err := r.holding(ctx, named)
 		if err != nil {
-			return false, err
+			return err
 		}
 		if other != ended {
 			r.Dialer.Forget(client.ObjectKeyFromObject(ec))
 			r.tell(ctx, ec, report.OtherOperator(named, r.Installation, other == hidden))
-			return false, nil
+			return errNotOwner
 		}
 	}
 	switch {
 	case ec.Status.Format > v1alpha1.StatusFormat: // not touched: the plan leaves its cluster alone
-		return true, nil
+		return nil
 	case named == "" && ec.Status.ObservedGeneration == 0: // said with the first status
 		ec.Status.Operator = r.Installation
-		return true, nil
+		return nil
 	default:
-		return true, r.takeOver(ctx, ec)
+		return r.takeOver(ctx, ec)
 	}
 }
 
 func (r *EtcdClusterReconciler) takeOver(ctx context.Context, ec *v1alpha1.EtcdCluster) error {
 	before := ec.Status.Operator
 	ec.Status.Operator = r.Installation
-	if err := r.Client.Status().Update(ctx, ec, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-		return fmt.Errorf("take the cluster over: %w", err)
+	if err := writeStatus(ctx, r.Client, ec); err != nil {
+		return err
 	}
 	if before != "" {
 		r.say(ctx, ec, report.TookOver(before, ec.Status.Operator))

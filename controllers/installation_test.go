@@ -18,7 +18,6 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
-	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/connect"
 )
@@ -102,9 +101,10 @@ func charge(t *testing.T, ours string, status v1alpha1.EtcdClusterStatus, other 
 		Dialer: &connect.Dialer{Pool: etcd.NewPool()}, Events: events.NewFakeRecorder(1), Installation: ours,
 	}
 	ec := &v1alpha1.EtcdCluster{Status: status}
-	looksAfter, err := r.claimOwnership(t.Context(), ec)
+	err := r.claimOwnership(t.Context(), ec)
+	looksAfter := !errors.Is(err, errNotOwner)
 	switch {
-	case err != nil:
+	case looksAfter && err != nil:
 		return err.Error()
 	case looksAfter && written:
 		return successor
@@ -173,15 +173,15 @@ func TestMemoriesAreApart(t *testing.T) {
 // TestPauseOfAnInstallationThatIsPassive: it looks again about when the Lease of the
 // other one may have ended.
 func TestPauseOfAnInstallationThatIsPassive(t *testing.T) {
-	if got, err := requeueNotOwner(nil); err != nil || got.RequeueAfter < leaseDuration || got.RequeueAfter > 2*leaseDuration {
+	if got, err := requeue(0, errNotOwner); err != nil || got.RequeueAfter < leaseDuration || got.RequeueAfter > 2*leaseDuration {
 		t.Errorf("%s, %v", got.RequeueAfter, err)
 	}
 	failed := errors.New("no route to host")
-	if got, err := requeueNotOwner(failed); !errors.Is(err, failed) || got.RequeueAfter != 0 {
+	if got, err := requeue(0, failed); !errors.Is(err, failed) || got.RequeueAfter != 0 {
 		t.Errorf("%s, %v; want the error", got.RequeueAfter, err)
 	}
 	lost := apierrors.NewConflict(schema.GroupResource{Resource: "etcdclusters"}, "a", failed)
-	if got, err := requeueNotOwner(lost); err != nil || got.RequeueAfter != memory.Soon {
+	if got, err := requeue(0, lost); err != nil || got.RequeueAfter != lookAgain {
 		t.Errorf("%s, %v; want a look soon", got.RequeueAfter, err)
 	}
 }

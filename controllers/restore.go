@@ -15,7 +15,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -44,31 +43,39 @@ type VolumeRestoreReconciler struct {
 	now          func() time.Time
 }
 
+// volumesLook is all that one look at a cluster whose volumes are filled has seen.
+type volumesLook struct {
+	restore.View
+	image jobs.Image
+}
+
 // Reconcile looks at one cluster and takes one step towards volumes with the data.
 func (r *VolumeRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	var c v1alpha1.EtcdCluster
-	if err := r.client.Get(ctx, request.NamespacedName, &c); err != nil {
-		return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+	return reconcileOnce[volumesLook, restore.Step](ctx, r, request.NamespacedName)
+}
+
+func (r *VolumeRestoreReconciler) plan(look volumesLook) (restore.Step, string) {
+	return restore.Next(look.View)
+}
+
+// volumesEvery is how often volumes are looked at that are in the way: they have no watch of ours.
+const volumesEvery = 10 * time.Second
+
+func (r *VolumeRestoreReconciler) again(look volumesLook, step restore.Step) time.Duration {
+	wait, waits := step.(restore.Wait)
+	_, done := step.(restore.Done)
+	switch {
+	case done:
+		return 0
+	case !waits:
+		return immediately
+	case !wait.Until.IsZero():
+		return until(wait.Until, look.Now)
+	case len(look.Jobs) > 0:
+		return progressEvery
+	default:
+		return volumesEvery
 	}
-	if !isOver(&c) {
-		if err := r.tasks.live.Get(ctx, request.NamespacedName, &c); err != nil {
-			return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
-		}
-	}
-	if isOver(&c) || !r.isOurs(&c) {
-		return ctrl.Result{}, nil
-	}
-	image, view, err := r.observe(ctx, &c)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	step, rule := restore.Next(view)
-	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
-	result, err := r.act(ctx, view, image, step)
-	if words := denial(err); words != "" {
-		return r.refused(ctx, view, step, words)
-	}
-	return result, err
 }
 
 // isOver says whether there is nothing to restore, or no longer.
@@ -84,57 +91,59 @@ func (r *VolumeRestoreReconciler) isOurs(c *v1alpha1.EtcdCluster) bool {
 	return told && c.Status.Operator == r.installation
 }
 
-func (r *VolumeRestoreReconciler) act(ctx context.Context, view restore.View, image jobs.Image, step restore.Step) (ctrl.Result, error) {
-	c := view.Cluster
-	again := ctrl.Result{RequeueAfter: time.Millisecond}
+// act carries a step out. What goes into the status is part of the report.
+func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, step restore.Step) error {
+	c := look.Cluster
 	switch s := step.(type) {
-	case restore.Record:
-		return again, r.report(ctx, c, s.Status, s)
 	case restore.CreateVolumes:
 		for _, member := range s.Members {
 			err := r.client.Create(ctx, restore.Volume(c, member), client.FieldOwner(v1alpha1.FieldOwner))
 			if err != nil && !apierrors.IsAlreadyExists(err) {
-				return again, fmt.Errorf("create volume %s: %w", member, err)
+				return fmt.Errorf("create volume %s: %w", member, err)
 			}
 		}
 	case restore.CreateJobs:
 		for _, member := range s.Members {
-			job := jobs.Restore(c, view.Store, member, r.order(view, member), image)
-			claim := view.Claims[member]
+			job := jobs.Restore(c, look.Store, member, r.order(look.View, member), look.image)
+			claim := look.Claims[member]
 			if err := r.tasks.create(ctx, jobs.ForVolume(job, string(claim.UID))); err != nil {
-				return again, err
+				return err
 			}
 		}
 	case restore.MarkVolume:
-		return again, r.mark(ctx, view.Claims[s.Member], s.ClusterID)
+		return r.mark(ctx, look.Claims[s.Member], s.ClusterID)
 	case restore.DeleteJob:
-		return again, r.tasks.remove(ctx, c.Namespace, jobs.RestoreName(s.Member), s.UID)
+		return r.tasks.remove(ctx, c.Namespace, jobs.RestoreName(s.Member), s.UID)
+	case restore.Record, restore.Wait, restore.Done:
+	}
+	return nil
+}
+
+// report writes status.restore, and what Kubernetes does not let the operator do.
+func (r *VolumeRestoreReconciler) report(ctx context.Context, look volumesLook, step restore.Step, failed error) error {
+	if words := denial(failed); words != "" {
+		problem := fmt.Sprintf("Kubernetes refuses to %s: %s; allow it; the operator tries again within a minute", step, words)
+		return cmp.Or(r.write(ctx, look.Cluster, restore.Refused(look.View, problem)), errRefused)
+	}
+	switch s := step.(type) {
+	case restore.Record:
+		if err := r.write(ctx, look.Cluster, s.Status); err != nil || s.Event == "" {
+			return err
+		}
+		r.events.Eventf(look.Cluster, nil, corev1.EventTypeNormal, s.Event, "Restore", "%s", s.What)
 	case restore.Wait:
-		return r.until(s.Until, view), r.report(ctx, c, s.Status, restore.Record{})
-	case restore.Done:
-		return ctrl.Result{}, nil
+		return r.write(ctx, look.Cluster, s.Status)
+	case restore.CreateVolumes, restore.CreateJobs, restore.MarkVolume, restore.DeleteJob, restore.Done:
 	}
-	return again, nil
+	return failed
 }
 
-// refused says in the status what Kubernetes does not let the operator do.
-func (r *VolumeRestoreReconciler) refused(ctx context.Context, view restore.View, step restore.Step, words string) (ctrl.Result, error) {
-	problem := fmt.Sprintf("Kubernetes refuses to %s: %s; allow it; the operator tries again within a minute", step, words)
-	return ctrl.Result{RequeueAfter: retryRefused}, r.report(ctx, view.Cluster, restore.Refused(view, problem), restore.Record{})
-}
-
-// retryRefused is how long what Kubernetes has refused is left alone.
-const retryRefused = 30 * time.Second
-
-// until looks again when a Job's log may say more, or when a pause is over.
-func (r *VolumeRestoreReconciler) until(due time.Time, view restore.View) ctrl.Result {
-	switch {
-	case !due.IsZero():
-		return ctrl.Result{RequeueAfter: max(due.Sub(view.Now), time.Millisecond)}
-	case len(view.Jobs) > 0:
-		return ctrl.Result{RequeueAfter: progressEvery}
+func (r *VolumeRestoreReconciler) write(ctx context.Context, c *v1alpha1.EtcdCluster, status v1alpha1.RestoreStatus) error {
+	if c.Status.Restore != nil && equality.Semantic.DeepEqual(*c.Status.Restore, status) {
+		return nil
 	}
-	return ctrl.Result{RequeueAfter: 10 * time.Second} // volumes that are in the way have no watch of ours
+	c.Status.Restore = &status
+	return reportStatus(ctx, r.client, c)
 }
 
 func (r *VolumeRestoreReconciler) order(view restore.View, member string) jobspec.Order {
@@ -154,21 +163,6 @@ func (r *VolumeRestoreReconciler) mark(ctx context.Context, claim corev1.Persist
 	before := client.MergeFromWithOptions(claim.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationClusterID, id)
 	return wrapped("mark volume "+claim.Name, r.client.Patch(ctx, &claim, before, client.FieldOwner(v1alpha1.FieldOwner)))
-}
-
-func (r *VolumeRestoreReconciler) report(
-	ctx context.Context, c *v1alpha1.EtcdCluster, status v1alpha1.RestoreStatus, said restore.Record,
-) error {
-	if c.Status.Restore == nil || !equality.Semantic.DeepEqual(*c.Status.Restore, status) {
-		c.Status.Restore = &status
-		if err := r.client.Status().Update(ctx, c, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-			return wrapped("write status", client.IgnoreNotFound(err))
-		}
-	}
-	if said.Event != "" {
-		r.events.Eventf(c, nil, corev1.EventTypeNormal, said.Event, "Restore", "%s", said.What)
-	}
-	return nil
 }
 
 // SetupWithManager watches EtcdClusters, the Jobs that fill their volumes, the backups that they may wait for, and the EtcdRestores that

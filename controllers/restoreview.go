@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -22,25 +23,35 @@ import (
 )
 
 // observe asks the API server for what a restore depends on.
-func (r *VolumeRestoreReconciler) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Image, restore.View, error) {
-	view := restore.View{
-		Cluster: c, Paused: facts.Paused(c), Forbidden: r.limits.Forbidden(c), Now: r.now(),
-		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
+func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.NamespacedName) (volumesLook, error) {
+	var c v1alpha1.EtcdCluster
+	err := r.client.Get(ctx, key, &c)
+	if err == nil && !isOver(&c) {
+		err = r.tasks.live.Get(ctx, key, &c)
 	}
-	var image jobs.Image
-	image, view.NoImage = r.image.get(ctx)
-	if err := errors.Join(r.claims(ctx, &view), r.pods(ctx, &view), r.store(ctx, &view)); err != nil {
-		return image, view, err
+	if err != nil {
+		return volumesLook{}, gone("get EtcdCluster", err)
+	}
+	if isOver(&c) || !r.isOurs(&c) {
+		return volumesLook{}, errIdle
+	}
+	look := volumesLook{View: restore.View{
+		Cluster: &c, Paused: facts.Paused(&c), Forbidden: r.limits.Forbidden(&c), Now: r.now(),
+		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
+	}}
+	look.image, look.NoImage = r.image.get(ctx)
+	view := &look.View
+	if err := errors.Join(r.claims(ctx, view), r.pods(ctx, view), r.store(ctx, view)); err != nil {
+		return look, err
 	}
 	if c.Status.Restore == nil || c.Status.Restore.Path == "" {
 		var all v1alpha1.EtcdBackupList
 		err := r.client.List(ctx, &all, client.InNamespace(c.Namespace))
 		view.Backups = all.Items
-		return image, view, wrapped("list EtcdBackups", err)
+		return look, wrapped("list EtcdBackups", err)
 	}
-	id, err := clusterID(c)
-	view.ClusterID = id
-	return image, view, errors.Join(err, r.request(ctx, &view), r.secret(ctx, &view), r.jobs(ctx, &view))
+	view.ClusterID, err = clusterID(&c)
+	return look, errors.Join(err, r.request(ctx, view), r.secret(ctx, view), r.jobs(ctx, view))
 }
 
 // claims reads all volumes whose names a member could have.

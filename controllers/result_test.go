@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
@@ -62,12 +63,17 @@ var pauses = []struct {
 // once is a look that ended otherwise than the one before.
 var once = memory.Repeats{Times: 1}
 
+// resultOf is when a cluster is looked at again after that step, which has ended so.
+func resultOf(step plan.Step, e memory.Ending, row memory.Repeats) (ctrl.Result, error) {
+	return requeue(pauseAfter(step, e, row), failureOf(e))
+}
+
 // TestPauseAfterEachStep: a step in etcd is looked after at once, because no watch
 // reports it.
 func TestPauseAfterEachStep(t *testing.T) {
 	for _, test := range pauses {
 		for range 100 {
-			got, err := result(test.step, memory.Ending{}, once)
+			got, err := resultOf(test.step, memory.Ending{}, once)
 			if err != nil || got.RequeueAfter < test.least || got.RequeueAfter > test.most {
 				t.Fatalf("%T: %s, %v; want %s to %s", test.step, got.RequeueAfter, err, test.least, test.most)
 			}
@@ -94,7 +100,7 @@ func TestPauseAfterErrors(t *testing.T) {
 		{fmt.Errorf("read linearizably: %w", etcd.ErrLearner), false},
 	} {
 		for _, step := range pauses {
-			got, err := result(step.step, classifyError(step.step, test.err), once)
+			got, err := resultOf(step.step, classifyError(step.step, test.err), once)
 			if test.routine && (err != nil || got.RequeueAfter != memory.Soon) {
 				t.Errorf("%T, %v: %s, %v; want %s and no error", step.step, test.err, got.RequeueAfter, err, memory.Soon)
 			}
@@ -113,7 +119,7 @@ func TestEtcdRefusesForNow(t *testing.T) {
 	if e.Err != nil || step.String() != "wait for etcd to be ready to promote a-3" {
 		t.Errorf("%s, %v", step, e)
 	}
-	if got, _ := result(step, e, once); got.RequeueAfter != memory.Soon {
+	if got, _ := resultOf(step, e, once); got.RequeueAfter != memory.Soon {
 		t.Errorf("tried again after %s", got.RequeueAfter)
 	}
 	failed := errors.New("no route to host")
@@ -134,7 +140,7 @@ func TestLeaderEndsBeforeItHandsOver(t *testing.T) {
 		if e.Err != nil || step.String() != "wait for leadership to leave a-0" {
 			t.Errorf("%v: %s, %v", gone, step, e)
 		}
-		if got, _ := result(step, e, once); got.RequeueAfter != memory.Soon {
+		if got, _ := resultOf(step, e, once); got.RequeueAfter != memory.Soon {
 			t.Errorf("%v: looked again after %s", gone, got.RequeueAfter)
 		}
 		remove := plan.RemoveMember{Name: "a-0"}
@@ -195,7 +201,7 @@ func TestRecheck(t *testing.T) {
 		{noon.Add(time.Minute), time.Minute, time.Minute},
 		{noon.Add(-time.Minute), memory.Soon, memory.Soon},
 	} {
-		if got := recheck(test.until, noon).RequeueAfter; got < test.least || got > test.most {
+		if got := recheck(test.until, noon); got < test.least || got > test.most {
 			t.Errorf("until %s: %s", test.until, got)
 		}
 	}

@@ -25,7 +25,7 @@ func looks(t *testing.T, lasts time.Duration, ends func(look int) (plan.Step, er
 		}
 		step, err := ends(look)
 		ending := classifyError(step, err)
-		got, err := result(step, ending, known.Row(step, ending, noon.Add(at)))
+		got, err := resultOf(step, ending, known.Row(step, ending, noon.Add(at)))
 		if err != nil || got.RequeueAfter <= 0 {
 			t.Fatalf("look %d: %s, %v", look, got.RequeueAfter, err)
 		}
@@ -67,7 +67,7 @@ func TestWaitsAreOverSoon(t *testing.T) {
 	for lasts, most := range map[time.Duration]time.Duration{5 * time.Second: memory.Soon, 30 * time.Second: 3 * time.Second} {
 		var known memory.Cluster
 		known.Row(wait, memory.Ending{}, noon)
-		got, _ := result(wait, memory.Ending{}, known.Row(wait, memory.Ending{}, noon.Add(lasts)))
+		got, _ := resultOf(wait, memory.Ending{}, known.Row(wait, memory.Ending{}, noon.Add(lasts)))
 		if got.RequeueAfter > most {
 			t.Errorf("after %s: %s", lasts, got.RequeueAfter)
 		}

@@ -10,12 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -41,55 +41,55 @@ type ScheduleReconciler struct {
 // lookAtClock is how often the time is compared with the schedule at least: a clock may be changed meanwhile.
 const lookAtClock = time.Hour
 
+// scheduleLook is all that one look at the schedule of a cluster has seen, and what it means.
+type scheduleLook struct {
+	schedule.Seen
+	schedule.View
+}
+
 // Reconcile looks at the schedule of one cluster and takes one step.
 func (r *ScheduleReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	var c v1alpha1.EtcdCluster
-	if err := r.client.Get(ctx, request.NamespacedName, &c); err != nil {
-		return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+	return reconcileOnce[scheduleLook, schedule.Step](ctx, r, request.NamespacedName)
+}
+
+func (r *ScheduleReconciler) plan(look scheduleLook) (schedule.Step, string) {
+	if look.View.Schedule == "" {
+		return schedule.Rest{}, "no schedule"
 	}
-	if c.DeletionTimestamp != nil || facts.IsLeftAlone(&c) || c.Status.Operator != r.installation {
-		return ctrl.Result{}, nil
+	return schedule.Next(look.View), "schedule"
+}
+
+func (r *ScheduleReconciler) again(look scheduleLook, step schedule.Step) time.Duration {
+	_, rests := step.(schedule.Rest)
+	next := schedule.Coming(look.View)
+	switch {
+	case look.View.Schedule == "":
+		return 0
+	case !rests:
+		return immediately
+	case next.IsZero():
+		return lookAtClock
+	}
+	return min(max(next.Sub(look.View.Now), time.Second), lookAtClock)
+}
+
+func (r *ScheduleReconciler) observe(ctx context.Context, key types.NamespacedName) (scheduleLook, error) {
+	c := &v1alpha1.EtcdCluster{}
+	if err := r.client.Get(ctx, key, c); err != nil {
+		return scheduleLook{}, gone("get EtcdCluster", err)
+	}
+	if c.DeletionTimestamp != nil || facts.IsLeftAlone(c) || c.Status.Operator != r.installation {
+		return scheduleLook{}, errIdle
 	}
 	if c.Spec.Backup == nil {
-		return ctrl.Result{}, r.report(ctx, &c, nil)
+		return scheduleLook{Seen: schedule.Seen{Cluster: c}}, nil
 	}
-	seen, err := r.observe(ctx, &c)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	view := schedule.Facts(seen)
-	var step schedule.Step = schedule.Rest{}
-	if view.Schedule != "" {
-		step = schedule.Next(view)
-	}
-	log.FromContext(ctx).V(1).Info("planned " + step.String())
-	failed := r.act(ctx, &c, step)
-	err = errors.Join(failed, r.report(ctx, &c, schedule.Report(seen, view, step, failed)))
-	return r.result(view, step, err)
+	seen, err := r.see(ctx, c)
+	return scheduleLook{seen, schedule.Facts(seen)}, err
 }
 
-// result is when to look again.
-func (r *ScheduleReconciler) result(view schedule.View, step schedule.Step, err error) (ctrl.Result, error) {
-	_, rests := step.(schedule.Rest)
-	next := schedule.Coming(view)
-	switch {
-	case isOutdated(err):
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
-	case denial(err) != "":
-		return ctrl.Result{RequeueAfter: retryRefused}, nil
-	case err != nil:
-		return ctrl.Result{}, err
-	case view.Schedule == "":
-		return ctrl.Result{}, nil
-	case !rests:
-		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
-	case next.IsZero():
-		return ctrl.Result{RequeueAfter: lookAtClock}, nil
-	}
-	return ctrl.Result{RequeueAfter: min(max(next.Sub(view.Now), time.Second), lookAtClock)}, nil
-}
-
-func (r *ScheduleReconciler) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (schedule.Seen, error) {
+// see reads the backups of the cluster, where they go, and what else there is in the namespace.
+func (r *ScheduleReconciler) see(ctx context.Context, c *v1alpha1.EtcdCluster) (schedule.Seen, error) {
 	seen := schedule.Seen{Cluster: c, Now: r.now().Add(-r.off())}
 	var backups v1alpha1.EtcdBackupList
 	if err := r.client.List(ctx, &backups, client.InNamespace(c.Namespace)); err != nil {
@@ -112,7 +112,8 @@ func (r *ScheduleReconciler) observe(ctx context.Context, c *v1alpha1.EtcdCluste
 	return seen, wrapped("get EtcdBackupStore", client.IgnoreNotFound(err))
 }
 
-func (r *ScheduleReconciler) act(ctx context.Context, c *v1alpha1.EtcdCluster, step schedule.Step) error {
+func (r *ScheduleReconciler) act(ctx context.Context, look scheduleLook, step schedule.Step) error {
+	c := look.Seen.Cluster
 	if _, rests := step.(schedule.Rest); !rests && r.leads != nil {
 		if err := r.leads(ctx); err != nil {
 			return err
@@ -168,12 +169,17 @@ func (r *ScheduleReconciler) delete(ctx context.Context, c *v1alpha1.EtcdCluster
 	return wrapped("delete EtcdBackup "+s.Name, client.IgnoreNotFound(r.client.Delete(ctx, &b, exactly)))
 }
 
-func (r *ScheduleReconciler) report(ctx context.Context, c *v1alpha1.EtcdCluster, status *v1alpha1.ClusterBackups) error {
+func (r *ScheduleReconciler) report(ctx context.Context, look scheduleLook, step schedule.Step, failed error) error {
+	c := look.Seen.Cluster
+	var status *v1alpha1.ClusterBackups
+	if c.Spec.Backup != nil {
+		status = schedule.Report(look.Seen, look.View, step, failed)
+	}
 	if equality.Semantic.DeepEqual(c.Status.Backup, status) {
-		return nil
+		return unlessRefused(failed)
 	}
 	c.Status.Backup = status
-	return wrapped("write status", client.IgnoreNotFound(r.client.Status().Update(ctx, c, client.FieldOwner(v1alpha1.FieldOwner))))
+	return unlessRefused(errors.Join(failed, reportStatus(ctx, r.client, c)))
 }
 
 // SetupWithManager watches EtcdClusters, their backups, and the stores that these go to.

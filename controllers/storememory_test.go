@@ -7,7 +7,6 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
-	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
 )
 
@@ -16,10 +15,10 @@ func TestStoreMemory(t *testing.T) {
 	r := &EtcdBackupStoreReconciler{}
 	store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "offsite", UID: "1", Generation: 1}}
 	step := stores.Record{Memory: archive.Memory{"nothing": []byte("12345")}}
-	if err := r.act(t.Context(), store, jobs.Image{}, step); err != nil {
+	if err := r.act(t.Context(), storeLook{View: stores.View{Store: *store}}, step); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.act(t.Context(), store, jobs.Image{}, stores.Record{}); err != nil { // a look that failed
+	if err := r.act(t.Context(), storeLook{View: stores.View{Store: *store}}, stores.Record{}); err != nil { // a look that failed
 		t.Fatal(err)
 	}
 	if got := r.recall(store); len(got) != 1 {

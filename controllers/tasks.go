@@ -108,10 +108,3 @@ func (t *tasks) remove(ctx context.Context, namespace, name, uid string) error {
 	}
 	return wrapped("delete Job "+name, client.IgnoreNotFound(err))
 }
-
-func wrapped(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", what, err)
-}

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
@@ -132,11 +133,20 @@ func (u *upgradeableReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (
 		return ctrl.Result{}, fmt.Errorf("list EtcdClusters: %w", err)
 	}
 	now := u.now()
-	condition, until := report.Upgradeable(clusters.Items, u.operator, now)
+	condition, holds := report.Upgradeable(clusters.Items, u.operator, now)
 	if err := u.tell(ctx, condition, true); err != nil {
 		return ctrl.Result{}, err
 	}
-	return recheck(until, now), nil
+	return requeue(recheck(holds, now), nil)
+}
+
+// recheck is the pause until what Operator Lifecycle Manager is told may be another thing
+// although no cluster changes, if that is known.
+func recheck(holds, now time.Time) time.Duration {
+	if left := holds.Sub(now); !holds.IsZero() && left < rare {
+		return max(left, memory.Soon)
+	}
+	return spread(rare)
 }
 
 // tell writes the condition, unless it is there already; or unless any is there, which is

@@ -79,25 +79,17 @@ func (r *UsersReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 // result is when to look again after so many looks that have all found the same in the way. What somebody else changes in etcd no watch
 // tells; that a cluster answers, or wakes, its status does.
 func (p *userRun) result(err error, times int) (ctrl.Result, error) {
-	again := func(pause time.Duration) (ctrl.Result, error) {
-		return ctrl.Result{RequeueAfter: spread(min(pause<<min(times-1, 8), slowestLook))}, nil
-	}
+	pause := rare
 	switch {
-	case isOutdated(err):
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
-	case denial(err) != "":
-		return ctrl.Result{RequeueAfter: retryRefused}, nil
-	case err != nil:
-		return ctrl.Result{}, err
 	case p.hasAsked() && !p.taken.Load():
-		return again(issuedSoon)
+		pause = min(issuedSoon<<min(times-1, 8), slowestLook)
 	case p.isUnread() && p.view.Cluster.Size() == 0 && !p.waits():
 	case p.isUnread() || p.waits():
-		return again(unaskedAgain)
+		pause = min(unaskedAgain<<min(times-1, 8), slowestLook)
 	case p.view.Cluster == nil || !p.view.Cluster.IsSecure() || p.view.Cluster.IsGoing():
-		return ctrl.Result{}, nil
+		return requeue(0, unlessRefused(err))
 	}
-	return ctrl.Result{RequeueAfter: spread(rare)}, nil
+	return requeue(spread(pause), unlessRefused(err))
 }
 
 // observe reads all that there is; a nil view is of a cluster that somebody else looks after, or that is not looked after yet.

@@ -63,8 +63,7 @@ func (p *userRun) report(ctx context.Context, s *subject, then users.Verdict, do
 }
 
 func (p *userRun) writeStatus(ctx context.Context, s *subject) error {
-	err := p.client.Status().Update(ctx, s.object, client.FieldOwner(v1alpha1.FieldOwner))
-	return wrapped("write status of "+s.object.GetName(), client.IgnoreNotFound(err))
+	return reportStatus(ctx, p.client, s.object)
 }
 
 func sameStatus(a, b client.Object) bool {
