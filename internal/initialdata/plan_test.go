@@ -144,7 +144,8 @@ func TestWhatIsSaid(t *testing.T) {
 	for want, got := range map[string]metav1.Condition{
 		"the key of ConfigMap settings is in etcd":                                             initialdata.Done(c, 1, 0),
 		"12 keys of ConfigMap settings are in etcd; 3 were there already and are as they were": initialdata.Done(c, 12, 3),
-		"trying again: no space":                                                                          initialdata.Failed(errors.New("no space")),
+
+		"trying again: no space": initialdata.Failed(errors.New("no space")),
 	} {
 		if isDone := got.Status == metav1.ConditionTrue; got.Message != want || isDone != strings.Contains(want, "etcd") {
 			t.Errorf("got %+v, want %q", got, want)
