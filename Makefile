@@ -88,14 +88,16 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 
 .PHONY: test
 test: test-e2e ## All tests, end to end on a real cluster too; test-long adds an hour
-	@hack/side-by-side.sh olm-test-short test-envtest test-etcd test-unit
+	@hack/side-by-side.sh olm-test-short test-envtest test-etcd test-unit TESTED='$(ENVTEST_PACKAGES) $(PROCESS_PACKAGES)'
 
 ##@ Tests
 
+# What other tests of the same run test already: packages that the unit tests leave out.
+TESTED ?=
 .PHONY: test-unit
 test-unit: ## Unit tests, with the race detector where something is shared, and the planner's whole walk
 	$(say) "unit tests"
-	@shared=$$(go list $(UNIT_PACKAGES) | grep -vxFf <(go list $(PURE_PACKAGES) ./internal/cluster/plan)); hack/with-envtest.sh env $(race) -short $$shared
+	@shared=$$(go list $(UNIT_PACKAGES) | grep -vxFf <(go list $(PURE_PACKAGES) ./internal/cluster/plan $(TESTED))); hack/with-envtest.sh env $(race) -short $$shared
 	@go test -short $(PURE_PACKAGES)
 	@go test ./internal/cluster/plan
 
@@ -115,14 +117,15 @@ test-matrix: ## Crashes before and after every write of every kind of work, of w
 	@MATRIX=full hack/with-envtest.sh go test -count=1 -tags envtest -timeout 60m -run OperatorDies -v ./controllers
 	@E2E_MATRIX=full $(MAKE) test-e2e E2E_LABELS=matrix
 
-# What -short leaves out of the unit tests; what takes longest comes first. They mostly wait.
+# What -short leaves out of the unit tests; what takes longest comes first. They mostly wait. With the race detector, since in `make test` they
+# are tested here only.
 PROCESS_PACKAGES = ./internal/etcd ./internal/restore/datadir ./internal/cluster/crash ./internal/backup/archive ./internal/backup/worker
 
 .PHONY: test-etcd
 test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor version
 	$(say) "tests against etcd processes"
 	@$(BIN)/devcluster build --only images
-	@hack/with-envtest.sh go test -count=1 -p 4 -parallel 4 -timeout 10m $(PROCESS_PACKAGES)
+	@hack/with-envtest.sh env $(race) -count=1 -p 4 -parallel 4 -timeout 15m $(PROCESS_PACKAGES)
 
 .PHONY: test-stores
 test-stores: ## Tests of backup stores against real servers: S3, Google and Azure (needs Node 20 for the last); end to end in S3

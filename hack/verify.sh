@@ -30,6 +30,25 @@ check() { # name, what to do, command…
   verdict "$name" "$fix" $rc $((SECONDS - from))
 }
 
+# A check of what was checked before is left out: its name and the state of the files that it depends on are kept when it was ok.
+# VERIFY=all leaves out none.
+stamps=${XDG_CACHE_HOME:-$HOME/.cache}/etcd-operator/checked
+check_changed() { # name, what to do, paths in one word, command…
+  local name=$1 fix=$2 paths=$3 stamp
+  shift 3
+  # shellcheck disable=SC2086 # several paths
+  stamp=$stamps/$({ echo "$name $*"; go version; state hack/verify.sh $paths; } | sha256sum | cut -d' ' -f1)
+  if [ "${VERIFY:-}" != all ] && [ -e "$stamp" ]; then
+    echo "ok    $name (as before: $paths have not changed since)"
+    return
+  fi
+  local failures=${#failed[@]} left=${#unchecked[@]}
+  check "$name" "$fix" "$@"
+  if [ ${#failed[@]} = "$failures" ] && [ ${#unchecked[@]} = "$left" ]; then
+    mkdir -p "$stamps" && touch "$stamp"
+  fi
+}
+
 # The state of every file under some paths, tracked or new.
 state() { git ls-files -z --cached --others --exclude-standard --deduplicate -- "$@" | xargs -0 -r sha256sum 2>&1; }
 
@@ -89,11 +108,17 @@ dockerfile() {
 }
 
 [ "${BESIDE:-}" = tests ] || check "lint" "run 'make lint'; 'make fmt' fixes formatting" make lint
-check "packaging programs" "hack/packaging: see the test above" go -C hack/packaging test -skip TestTheDockerfileBuilds ./...
-check "Dockerfile" "what it builds differs from what ko builds; it takes root and Buildah to see: apt-get install buildah" dockerfile
-check "packaging" "a bundle or the catalog is not fit to be published: each line above says what to do" \
-  go -C test/packaging test -count=1 ./...
-check "local cluster" "hack/devcluster: see the test above" go -C hack/devcluster test ./...
+images="Dockerfile .ko.yaml Makefile hack/packaging go.mod go.sum"
+published="api bundle bundle.Dockerfile catalog catalog-templates config releases docs/upgrade-graph.md docs/install.md CHANGELOG.md PROJECT VERSION controllers hack/*.sh .ci"
+check_changed "packaging programs" "hack/packaging: see the test above" "$images $published" \
+  go -C hack/packaging test -skip TestTheDockerfileBuilds ./...
+check_changed "Dockerfile" "what it builds differs from what ko builds; it takes root and Buildah to see: apt-get install buildah" \
+  "$images main.go" dockerfile
+check_changed "packaging" "a bundle or the catalog is not fit to be published: each line above says what to do" \
+  "$images $published test/packaging README.md" go -C test/packaging test -count=1 ./...
+check "names of images" "a file names an image on a public registry under our name" \
+  go -C test/packaging test -count=1 -run TestNoImageIsOnAPublicRegistryUnderOurName ./...
+check_changed "local cluster" "hack/devcluster: see the test above" "hack/devcluster hack/components" go -C hack/devcluster test ./...
 [ "${BESIDE:-}" = tests ] || check "unit tests" "run 'make test-unit'" make test-unit
 [ "${BESIDE:-}" != tests ] || unchecked+=("lint and unit tests, which run beside")
 
