@@ -20,7 +20,7 @@ import (
 )
 
 // hashBelow is the size in bytes up to which the hash of the database is asked of the member that sent it. Computing it
-// holds up writes there, for about 0.2 s at this size (docs/backup-notes.md).
+// holds up writes there, for about 0.2 s at this size (test/bench/backup-notes.md).
 const hashBelow = 256 << 20
 
 // maxSpec is how many bytes of a cluster's spec go into an order, which is one argument of a process: Linux allows
@@ -168,7 +168,7 @@ func (m JobBuilder) imageOf(full string, c *v1alpha1.EtcdCluster) string {
 }
 
 // Beside the database a trial needs room for etcd's log, twice, and for the steps in which a database grows
-// (docs/backup-notes.md); and of a volume its file system keeps a part for itself: ext4 a twentieth for root and a sixtieth for inodes, xfs
+// (test/bench/backup-notes.md); and of a volume its file system keeps a part for itself: ext4 a twentieth for root and a sixtieth for inodes, xfs
 // about a thirtieth.
 const (
 	beside = 256 << 20

@@ -139,7 +139,7 @@ var streaming = resource.MustParse("192Mi")
 
 // mapping raises the limit of a trial, which reads all of a database in the order of its keys. The kernel counts the pages of the
 // file that it keeps as the container's. Below the size of the database it would read them from the disk again and again: 51 s
-// instead of 2.4 s for 1 GiB (docs/benchmarks-notes.md). What is not the file's takes as much memory as ever.
+// instead of 2.4 s for 1 GiB (test/bench/notes.md). What is not the file's takes as much memory as ever.
 func mapping(c *corev1.Container, database resource.Quantity) {
 	limit := resource.MustParse("512Mi")
 	limit.Add(database)
@@ -151,7 +151,7 @@ var mostKept = resource.MustParse("1Gi")
 
 // keeping raises the limit of a restore, which itself needs no more than a backup. The kernel counts the pages of the file that it keeps
 // as the container's: etcd reads all of them when it starts, a moment later, and each that is not kept from the disk. Of 1 GiB it serves
-// after 2.4 to 3.1 s so, and after 5.0 to 7.8 s otherwise (docs/benchmarks-notes.md).
+// after 2.4 to 3.1 s so, and after 5.0 to 7.8 s otherwise (test/bench/notes.md).
 func keeping(c *corev1.Container, database resource.Quantity) {
 	limit := streaming.DeepCopy()
 	limit.Add(database)
