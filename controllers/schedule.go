@@ -58,11 +58,8 @@ func (r *ScheduleReconciler) Reconcile(ctx context.Context, request ctrl.Request
 		return ctrl.Result{}, err
 	}
 	view := schedule.Facts(seen)
-	var step schedule.Step = schedule.Rest{}
-	if view.Schedule != "" {
-		step = schedule.Next(view)
-	}
-	log.FromContext(ctx).V(1).Info("planned " + step.String())
+	step, rule := schedule.Next(view)
+	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
 	failed := r.act(ctx, &c, step)
 	err = errors.Join(failed, r.report(ctx, &c, schedule.Report(seen, view, step, failed)))
 	return r.result(view, step, err)
