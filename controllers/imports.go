@@ -69,28 +69,30 @@ func (r *InitialDataReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 	if c.Status.Operator != r.installation || facts.IsLeftAlone(&c) {
 		return ctrl.Result{}, nil
 	}
-	work := initialdata.Plan(initialdata.View{Cluster: &c, Paused: facts.Paused(&c)})
-	var err error
-	if work.Read {
-		if work, err = r.look(ctx, &c); err != nil {
-			return r.result(work, errors.Join(err, r.fail(ctx, &c, err)))
+	step, rule := initialdata.Next(initialdata.View{Cluster: &c, Paused: facts.Paused(&c)})
+	if _, reads := step.(initialdata.ReadSource); reads {
+		var err error
+		if step, rule, err = r.look(ctx, &c); err != nil {
+			return r.result(step, errors.Join(err, r.fail(ctx, &c, err)))
 		}
 	}
-	return r.result(work, r.do(ctx, &c, work))
+	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
+	return r.result(step, r.do(ctx, &c, step))
 }
 
 // look plans with what the cluster begins with, and with the EtcdCluster as it is now: a cache may not show yet that everything is
 // imported, and a key that a client has deleted since would come back.
-func (r *InitialDataReconciler) look(ctx context.Context, c *v1alpha1.EtcdCluster) (initialdata.Work, error) {
+func (r *InitialDataReconciler) look(ctx context.Context, c *v1alpha1.EtcdCluster) (initialdata.Step, string, error) {
 	uid := c.UID
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil || c.UID != uid || !c.WantsImport() {
-		return initialdata.Work{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+		return initialdata.Done{}, "", wrapped("get EtcdCluster", client.IgnoreNotFound(err))
 	}
 	source, err := r.source(ctx, c)
 	if err != nil {
-		return initialdata.Work{}, err
+		return initialdata.Done{}, "", err
 	}
-	return initialdata.Plan(initialdata.View{Cluster: c, Paused: facts.Paused(c), Source: source}), nil
+	step, rule := initialdata.Next(initialdata.View{Cluster: c, Paused: facts.Paused(c), Source: source})
+	return step, rule, nil
 }
 
 // source reads the ConfigMap or Secret by its name.
@@ -113,21 +115,22 @@ func (r *InitialDataReconciler) source(ctx context.Context, c *v1alpha1.EtcdClus
 	return found, wrapped("get "+initialdata.Name(c), err)
 }
 
-// do carries the work out, and says what is true then.
-func (r *InitialDataReconciler) do(ctx context.Context, c *v1alpha1.EtcdCluster, work initialdata.Work) error {
-	switch {
-	case len(work.Write) > 0:
-		done, err := r.write(ctx, c, work.Write)
+// do carries the step out, and says what is true then.
+func (r *InitialDataReconciler) do(ctx context.Context, c *v1alpha1.EtcdCluster, step initialdata.Step) error {
+	switch s := step.(type) {
+	case initialdata.WriteKeys:
+		done, err := r.write(ctx, c, s.Keys)
 		if err != nil {
 			return errors.Join(err, r.fail(ctx, c, err))
 		}
 		return r.finish(ctx, c, done)
-	case work.Forget:
+	case initialdata.RemoveCondition:
 		return r.report(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
 			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionImported)
 		})
-	case work.Say != nil:
-		return r.say(ctx, c, *work.Say)
+	case initialdata.SetCondition:
+		return r.say(ctx, c, s.Condition)
+	case initialdata.ReadSource, initialdata.Done:
 	}
 	return nil
 }
@@ -157,7 +160,7 @@ func (r *InitialDataReconciler) write(ctx context.Context, c *v1alpha1.EtcdClust
 		if err != nil {
 			return done, err
 		}
-		done.Keys += int32(len(batch))       //nolint:gosec // at most imports.MostKeys
+		done.Keys += int32(len(batch))       //nolint:gosec // at most initialdata.MostKeys
 		done.Kept += int32(len(batch) - put) //nolint:gosec // as above
 	}
 	done.Time = metav1.NewTime(r.now())
@@ -166,7 +169,7 @@ func (r *InitialDataReconciler) write(ctx context.Context, c *v1alpha1.EtcdClust
 
 // finish writes down that everything is imported.
 func (r *InitialDataReconciler) finish(ctx context.Context, c *v1alpha1.EtcdCluster, done v1alpha1.ImportStatus) error {
-	condition := initialdata.Done(c, done.Keys, done.Kept)
+	condition := initialdata.Written(c, done.Keys, done.Kept)
 	log.FromContext(ctx).Info("imported keys", "from", initialdata.Name(c), "keys", done.Keys, "kept", done.Kept, "revision", done.Revision)
 	err := r.report(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
 		s.Import = &done
@@ -225,13 +228,14 @@ func (r *InitialDataReconciler) report(ctx context.Context, c *v1alpha1.EtcdClus
 }
 
 // result is when to look again.
-func (r *InitialDataReconciler) result(work initialdata.Work, err error) (ctrl.Result, error) {
+func (r *InitialDataReconciler) result(step initialdata.Step, err error) (ctrl.Result, error) {
+	told, _ := step.(initialdata.SetCondition)
 	switch {
 	case isOutdated(err):
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	case err != nil:
 		return ctrl.Result{}, err
-	case work.Again:
+	case told.Again:
 		return ctrl.Result{RequeueAfter: spread(sourceAgain)}, nil
 	}
 	return ctrl.Result{}, nil
