@@ -26,7 +26,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/restore/inplace"
+	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=get;list;watch
@@ -59,7 +59,7 @@ func (r *EtcdRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 	if c := view.Cluster; c != nil && c.Status.Operator != r.installation {
 		return ctrl.Result{RequeueAfter: spread(leaseDuration)}, nil // another installation looks after it, or none does yet
 	}
-	step, rule := inplace.Next(view)
+	step, rule := restore.Next(view)
 	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
 	result, err := r.act(ctx, view, step)
 	if isOutdated(err) {
@@ -68,8 +68,8 @@ func (r *EtcdRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 	return result, err
 }
 
-func (r *EtcdRestoreReconciler) observe(ctx context.Context, er *v1alpha1.EtcdRestore) (inplace.View, error) {
-	view := inplace.View{Restore: er, Now: r.now()}
+func (r *EtcdRestoreReconciler) observe(ctx context.Context, er *v1alpha1.EtcdRestore) (restore.View, error) {
+	view := restore.View{Restore: er, Now: r.now()}
 	var backups v1alpha1.EtcdBackupList
 	var others v1alpha1.EtcdRestoreList
 	for _, list := range []client.ObjectList{&backups, &others} {
@@ -84,7 +84,7 @@ func (r *EtcdRestoreReconciler) observe(ctx context.Context, er *v1alpha1.EtcdRe
 	if err := errors.Join(r.cluster(ctx, &view), r.store(ctx, &view)); err != nil {
 		return view, err
 	}
-	if inplace.NeedsRevision(view) {
+	if restore.NeedsRevision(view) {
 		r.revision(ctx, &view)
 	}
 	return view, nil
@@ -92,7 +92,7 @@ func (r *EtcdRestoreReconciler) observe(ctx context.Context, er *v1alpha1.EtcdRe
 
 // revision asks etcd which revision it has, by a read that needs a quorum: what the status of the cluster says may be minutes old. That
 // none answers is a fact.
-func (r *EtcdRestoreReconciler) revision(ctx context.Context, view *inplace.View) {
+func (r *EtcdRestoreReconciler) revision(ctx context.Context, view *restore.View) {
 	member, revision, err := firstToAnswer(ctx, r.asked, view.Cluster, etcd.Client.Revision)
 	switch {
 	case err != nil:
@@ -116,7 +116,7 @@ func shortened(text string) string {
 }
 
 // cluster reads from the API server what the plan of a restore is made of.
-func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *inplace.View) error {
+func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *restore.View) error {
 	var c v1alpha1.EtcdCluster
 	err := r.tasks.live.Get(ctx, client.ObjectKey{Namespace: view.Restore.Namespace, Name: view.Restore.Spec.Cluster}, &c)
 	if apierrors.IsNotFound(err) {
@@ -126,7 +126,7 @@ func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *inplace.View)
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}
 	view.Cluster, view.Paused, view.Forbidden = &c, facts.Paused(&c), r.limits.Forbidden(&c)
-	if !inplace.MayBegin(view.Restore) {
+	if !restore.MayBegin(view.Restore) {
 		return nil
 	}
 	var all corev1.PersistentVolumeClaimList
@@ -138,17 +138,17 @@ func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *inplace.View)
 		if cluster.Serial(c.Name, claim.Name) < 0 {
 			continue
 		}
-		view.Volumes = append(view.Volumes, inplace.Volume{
+		view.Volumes = append(view.Volumes, restore.Volume{
 			Name: claim.Name, Quarantined: claim.Labels[v1alpha1.LabelQuarantined] != "", Foreign: specs.Foreign(&c, claim) != "",
 		})
 	}
-	slices.SortFunc(view.Volumes, func(a, b inplace.Volume) int {
+	slices.SortFunc(view.Volumes, func(a, b restore.Volume) int {
 		return cluster.Serial(c.Name, a.Name) - cluster.Serial(c.Name, b.Name)
 	})
 	return nil
 }
 
-func (r *EtcdRestoreReconciler) store(ctx context.Context, view *inplace.View) error {
+func (r *EtcdRestoreReconciler) store(ctx context.Context, view *restore.View) error {
 	name := view.Restore.Spec.Store
 	if name == "" {
 		return nil
@@ -162,22 +162,22 @@ func (r *EtcdRestoreReconciler) store(ctx context.Context, view *inplace.View) e
 	return wrapped("get EtcdBackupStore", err)
 }
 
-func (r *EtcdRestoreReconciler) act(ctx context.Context, view inplace.View, step inplace.Step) (ctrl.Result, error) {
+func (r *EtcdRestoreReconciler) act(ctx context.Context, view restore.View, step restore.Step) (ctrl.Result, error) {
 	again := ctrl.Result{RequeueAfter: time.Millisecond}
 	switch s := step.(type) {
-	case inplace.Record:
+	case restore.Record:
 		if err := r.report(ctx, view.Restore, s.Status); err != nil {
 			return again, err
 		}
 		r.tell(view.Restore, s.Event, s.What)
 		return again, nil
-	case inplace.BackUp:
+	case restore.BackUp:
 		return r.backUp(ctx, view, s)
-	case inplace.Rescue:
+	case restore.Rescue:
 		return r.rescue(ctx, view, s)
-	case inplace.Begin:
+	case restore.Begin:
 		return again, r.begin(ctx, view, s)
-	case inplace.Wait:
+	case restore.Wait:
 		before := view.Restore.Status.Phase
 		if err := r.report(ctx, view.Restore, s.Status); err != nil {
 			return again, err
@@ -185,13 +185,13 @@ func (r *EtcdRestoreReconciler) act(ctx context.Context, view inplace.View, step
 		if s.Status.Phase != before {
 			r.tell(view.Restore, "Restore"+string(s.Status.Phase), s.Status.Message)
 		}
-	case inplace.Done:
+	case restore.Done:
 	}
 	return ctrl.Result{}, nil
 }
 
 // backUp creates the safety backup. It stays when the restore is deleted: it may be all that is left of the data.
-func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view inplace.View, s inplace.BackUp) (ctrl.Result, error) {
+func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view restore.View, s restore.BackUp) (ctrl.Result, error) {
 	if err := r.tasks.leading(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -212,7 +212,7 @@ func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view inplace.View, s
 }
 
 // rescue creates backups of the volumes of old members. They stay, as a safety backup does.
-func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view inplace.View, s inplace.Rescue) (ctrl.Result, error) {
+func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view restore.View, s restore.Rescue) (ctrl.Result, error) {
 	if err := r.tasks.leading(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -238,7 +238,7 @@ func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view inplace.View, s
 
 // begin writes the plan into the status of the cluster. The API server refuses it if the cluster has changed since it was read, so
 // that of two restores one begins.
-func (r *EtcdRestoreReconciler) begin(ctx context.Context, view inplace.View, s inplace.Begin) error {
+func (r *EtcdRestoreReconciler) begin(ctx context.Context, view restore.View, s restore.Begin) error {
 	if err := r.tasks.leading(ctx); err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (r *VolumeRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Re
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	step, rule := restore.Next(view)
+	step, rule := restore.NextOfVolumes(view)
 	log.FromContext(ctx).V(1).Info("planned "+step.String(), "rule", rule)
 	result, err := r.act(ctx, view, image, step)
 	if words := denial(err); words != "" {
@@ -84,15 +84,17 @@ func (r *VolumeRestoreReconciler) isOurs(c *v1alpha1.EtcdCluster) bool {
 	return told && c.Status.Operator == r.installation
 }
 
-func (r *VolumeRestoreReconciler) act(ctx context.Context, view restore.View, image jobs.Image, step restore.Step) (ctrl.Result, error) {
+func (r *VolumeRestoreReconciler) act(
+	ctx context.Context, view restore.VolumesView, image jobs.Image, step restore.VolumesStep,
+) (ctrl.Result, error) {
 	c := view.Cluster
 	again := ctrl.Result{RequeueAfter: time.Millisecond}
 	switch s := step.(type) {
-	case restore.Record:
+	case restore.VolumesRecord:
 		return again, r.report(ctx, c, s.Status, s)
 	case restore.CreateVolumes:
 		for _, member := range s.Members {
-			err := r.client.Create(ctx, restore.Volume(c, member), client.FieldOwner(v1alpha1.FieldOwner))
+			err := r.client.Create(ctx, restore.NewVolume(c, member), client.FieldOwner(v1alpha1.FieldOwner))
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				return again, fmt.Errorf("create volume %s: %w", member, err)
 			}
@@ -109,25 +111,27 @@ func (r *VolumeRestoreReconciler) act(ctx context.Context, view restore.View, im
 		return again, r.mark(ctx, view.Claims[s.Member], s.ClusterID)
 	case restore.DeleteJob:
 		return again, r.tasks.remove(ctx, c.Namespace, jobs.RestoreName(s.Member), s.UID)
-	case restore.Wait:
-		return r.until(s.Until, view), r.report(ctx, c, s.Status, restore.Record{})
-	case restore.Done:
+	case restore.VolumesWait:
+		return r.until(s.Until, view), r.report(ctx, c, s.Status, restore.VolumesRecord{})
+	case restore.VolumesDone:
 		return ctrl.Result{}, nil
 	}
 	return again, nil
 }
 
 // refused says in the status what Kubernetes does not let the operator do.
-func (r *VolumeRestoreReconciler) refused(ctx context.Context, view restore.View, step restore.Step, words string) (ctrl.Result, error) {
+func (r *VolumeRestoreReconciler) refused(
+	ctx context.Context, view restore.VolumesView, step restore.VolumesStep, words string,
+) (ctrl.Result, error) {
 	problem := fmt.Sprintf("Kubernetes refuses to %s: %s; allow it; the operator tries again within a minute", step, words)
-	return ctrl.Result{RequeueAfter: retryRefused}, r.report(ctx, view.Cluster, restore.Refused(view, problem), restore.Record{})
+	return ctrl.Result{RequeueAfter: retryRefused}, r.report(ctx, view.Cluster, restore.Refused(view, problem), restore.VolumesRecord{})
 }
 
 // retryRefused is how long what Kubernetes has refused is left alone.
 const retryRefused = 30 * time.Second
 
 // until looks again when a Job's log may say more, or when a pause is over.
-func (r *VolumeRestoreReconciler) until(due time.Time, view restore.View) ctrl.Result {
+func (r *VolumeRestoreReconciler) until(due time.Time, view restore.VolumesView) ctrl.Result {
 	switch {
 	case !due.IsZero():
 		return ctrl.Result{RequeueAfter: max(due.Sub(view.Now), time.Millisecond)}
@@ -137,7 +141,7 @@ func (r *VolumeRestoreReconciler) until(due time.Time, view restore.View) ctrl.R
 	return ctrl.Result{RequeueAfter: 10 * time.Second} // volumes that are in the way have no watch of ours
 }
 
-func (r *VolumeRestoreReconciler) order(view restore.View, member string) jobspec.Order {
+func (r *VolumeRestoreReconciler) order(view restore.VolumesView, member string) jobspec.Order {
 	c, s := view.Cluster, view.Cluster.Status.Restore
 	return jobspec.Order{
 		Verb: jobspec.Restore, Operator: r.version, Store: jobs.Store(view.Store.Spec, time.Time{}),
@@ -157,7 +161,7 @@ func (r *VolumeRestoreReconciler) mark(ctx context.Context, claim corev1.Persist
 }
 
 func (r *VolumeRestoreReconciler) report(
-	ctx context.Context, c *v1alpha1.EtcdCluster, status v1alpha1.RestoreStatus, said restore.Record,
+	ctx context.Context, c *v1alpha1.EtcdCluster, status v1alpha1.RestoreStatus, said restore.VolumesRecord,
 ) error {
 	if c.Status.Restore == nil || !equality.Semantic.DeepEqual(*c.Status.Restore, status) {
 		c.Status.Restore = &status

@@ -22,8 +22,8 @@ import (
 )
 
 // observe asks the API server for what a restore depends on.
-func (r *VolumeRestoreReconciler) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Image, restore.View, error) {
-	view := restore.View{
+func (r *VolumeRestoreReconciler) observe(ctx context.Context, c *v1alpha1.EtcdCluster) (jobs.Image, restore.VolumesView, error) {
+	view := restore.VolumesView{
 		Cluster: c, Paused: facts.Paused(c), Forbidden: r.limits.Forbidden(c), Now: r.now(),
 		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
 	}
@@ -44,7 +44,7 @@ func (r *VolumeRestoreReconciler) observe(ctx context.Context, c *v1alpha1.EtcdC
 }
 
 // claims reads all volumes whose names a member could have.
-func (r *VolumeRestoreReconciler) claims(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) claims(ctx context.Context, view *restore.VolumesView) error {
 	var all corev1.PersistentVolumeClaimList
 	if err := r.tasks.live.List(ctx, &all, client.InNamespace(view.Cluster.Namespace)); err != nil {
 		return fmt.Errorf("list volumes: %w", err)
@@ -58,7 +58,7 @@ func (r *VolumeRestoreReconciler) claims(ctx context.Context, view *restore.View
 }
 
 // pods reads which members have Pods.
-func (r *VolumeRestoreReconciler) pods(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) pods(ctx context.Context, view *restore.VolumesView) error {
 	c := view.Cluster
 	var all corev1.PodList
 	if err := r.tasks.live.List(ctx, &all, client.InNamespace(c.Namespace), client.MatchingLabels(specs.MemberSelector(c))); err != nil {
@@ -71,7 +71,7 @@ func (r *VolumeRestoreReconciler) pods(ctx context.Context, view *restore.View) 
 }
 
 // store reads the store of the backup, or the one that a backup is looked for in.
-func (r *VolumeRestoreReconciler) store(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) store(ctx context.Context, view *restore.VolumesView) error {
 	var name string
 	switch c := view.Cluster; {
 	case c.Status.Restore != nil && c.Status.Restore.Path != "":
@@ -93,7 +93,7 @@ func (r *VolumeRestoreReconciler) store(ctx context.Context, view *restore.View)
 
 // request reads the EtcdRestore that has asked for a restore in place, from the API server: a cache may not show a new one yet. Once
 // all volumes have the data nothing depends on it.
-func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.VolumesView) error {
 	s := view.Cluster.Status.Restore
 	if s.Request == "" || s.Undo || s.RestoredAt != nil {
 		return nil
@@ -108,7 +108,7 @@ func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.Vie
 }
 
 // secret reads whether the Secret with identities is there, and nothing of what is in it: a Pod that lacks it does not say why it waits.
-func (r *VolumeRestoreReconciler) secret(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) secret(ctx context.Context, view *restore.VolumesView) error {
 	name := view.Cluster.Status.Restore.Decryption
 	if name == "" {
 		return nil
@@ -123,7 +123,7 @@ func (r *VolumeRestoreReconciler) secret(ctx context.Context, view *restore.View
 	return wrapped("get Secret "+name, err)
 }
 
-func (r *VolumeRestoreReconciler) jobs(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) jobs(ctx context.Context, view *restore.VolumesView) error {
 	s := view.Cluster.Status.Restore
 	members := s.Members
 	if s.Undo {

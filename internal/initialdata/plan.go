@@ -99,7 +99,8 @@ func needSource(v View) Step {
 	if v.Source.Exists {
 		return nil
 	}
-	return retry(v1alpha1.ReasonSourceMissing, "%s does not exist: create it; the cluster serves meanwhile, without these keys", Name(v.Cluster))
+	return retry(v1alpha1.ReasonSourceMissing,
+		"%s does not exist: create it; the cluster serves meanwhile, without these keys", Name(v.Cluster))
 }
 
 func refuseSource(v View) Step {

@@ -48,6 +48,7 @@ func (s WriteKeys) String() string  { return "write the keys of " + s.From }
 func (s SetCondition) String() string {
 	return fmt.Sprintf("%s=%s %s: %s", s.Condition.Type, s.Condition.Status, s.Condition.Reason, s.Condition.Message)
 }
+
 func (RemoveCondition) String() string { return "remove the condition " + v1alpha1.ConditionImported }
 func (Done) String() string            { return "done" }
 

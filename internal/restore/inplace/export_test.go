@@ -1,6 +1,0 @@
-package inplace
-
-import "github.com/etcd-operator/etcd-operator/internal/rules"
-
-// Policy is all rules in their order.
-func Policy() []rules.Line { return policy.Lines() }
