@@ -1,14 +1,14 @@
-// Package restore decides how a cluster is restored. It has two lists of rules, which know of each other only by status.restore of the
-// EtcdCluster:
+// Package restore decides how a cluster is restored. It has two lists of rules, which meet in status.restore of the EtcdCluster:
 //
 //   - Those of an EtcdRestore (Next) say what the restore would do, wait until that is confirmed, have a safety backup made, and then write
-//     the plan into status.restore. From then on they only say how far the cluster is.
-//   - Those of volumes (NextOfVolumes) carry out the plan: they create a volume for each new member, and Jobs that fill the volumes.
-//     They are also what a cluster with bootstrap.restore begins with: there, they make the plan themselves.
+//     the plan into status.restore. From then on they only say how far the cluster is, until the restore is to be undone.
+//   - Those of the volumes (NextOfVolumes) carry out the plan: they create a volume for each new member, and Jobs that fill the volumes.
+//     A cluster with bootstrap.restore begins with them: there is no EtcdRestore, and they make the plan themselves. They cancel the
+//     plan of an EtcdRestore that is deleted before all volumes have the data.
 //
 // Members are replaced by the rules of the cluster (internal/cluster/plan), once all volumes have the data. A cluster that begins with a
-// backup adopts its volumes then, as it adopts volumes that were kept (docs/adr/0029-restores-make-volumes.md). Both lists use the same
-// choice of the backup (Choose) and the same plan. The same view always gives the same step.
+// backup adopts its volumes then, as it adopts volumes that were kept (docs/adr/0029-restores-make-volumes.md). Both lists choose the
+// backup (Choose) and make the plan (newPlan) in the same way. The same view always gives the same step.
 //
 // It must never import a client, a clock, a logger or a context, never decide what happens to a member, and never touch a volume that
 // was not made for the restore.
@@ -56,7 +56,7 @@ func began(b *v1alpha1.EtcdBackup) time.Time {
 	return b.Status.StartedAt.Time
 }
 
-// reversed is the plan turned round: the members that gave way, or were to, are chosen, and those of the restore give way to them.
+// reversed is the plan of an undo: the members that were replaced, or were to be, are chosen, and replace those of the restore.
 func reversed(s *v1alpha1.RestoreStatus, progress string) v1alpha1.RestoreStatus {
 	turned := *s.DeepCopy()
 	turned.Undo, turned.Members, turned.SetAside = true, s.SetAside, s.Members

@@ -6,13 +6,10 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
@@ -77,29 +74,6 @@ func TestCrashAtEachStep(t *testing.T) {
 	}
 	if middles < 2 {
 		t.Errorf("the operator died in the middle of %d steps, and volumes and jobs are made by one step each", middles)
-	}
-}
-
-// TestAJobThatFailsForNow is tried again soon, and its reason is told until another one gets on. Nobody is asked to do anything.
-func TestAJobThatFailsForNow(t *testing.T) {
-	w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	w.end("a-1", failed("connection refused", false))
-	w.settles()
-	if f := w.status().Failure; f == nil || f.Member != "a-1" || f.Message != "connection refused" || f.Final || w.status().Problem != "" {
-		t.Errorf("it says %+v", w.status())
-	}
-	if w.jobs != 3 {
-		t.Error("it is tried again at once")
-	}
-	w.view.Now = start.Add(20 * time.Second)
-	w.settles()
-	if w.jobs != 4 || w.status().Failure == nil {
-		t.Errorf("%d jobs, and %+v", w.jobs, w.status())
-	}
-	w.progress("a-1", 1, 100)
-	if w.settles(); w.status().Failure != nil {
-		t.Error("a failure is told although another try gets on")
 	}
 }
 
@@ -243,42 +217,6 @@ func TestAVolumeThatIsReplaced(t *testing.T) {
 	}
 }
 
-// TestAJobOfSomebodyElse is neither listened to nor deleted.
-func TestAJobOfSomebodyElse(t *testing.T) {
-	w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	claim := w.view.Claims["a-1"]
-	other := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "a-1-restore", UID: "other"}}
-	w.view.Jobs["a-1"] = restore.Job{Object: jobs.ForVolume(other, string(claim.UID)), Ended: true, End: jobspec.Line{Done: &jobspec.Done{}}}
-	if w.settles(); !strings.Contains(w.status().Problem, "job a-1-restore is in the way") {
-		t.Errorf("it says %+v", w.status())
-	}
-}
-
-// TestWhatIsMissing: what must be there to restore is asked for by name.
-func TestWhatIsMissing(t *testing.T) {
-	for words, change := range map[string]func(*restore.VolumesView){
-		"start it with --task-image":             func(v *restore.VolumesView) { v.NoImage = "start it with --task-image" },
-		"EtcdBackupStore offsite does not exist": func(v *restore.VolumesView) { v.Store = nil },
-		"Secret age, which bootstrap.restore":    func(v *restore.VolumesView) { v.NoSecret = "age" },
-		"spec.image is not allowed":              func(v *restore.VolumesView) { v.Forbidden = "spec.image is not allowed" },
-		"pods of members exist (a-0, a-1)":       func(v *restore.VolumesView) { v.Pods = []string{"a-1", "a-0"} },
-	} {
-		w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
-		change(&w.view)
-		if w.settles(); !strings.Contains(w.status().Problem, words) || w.jobs > 0 || len(w.view.Claims) > 0 {
-			t.Errorf("%q: %+v", words, w.status())
-		}
-	}
-	w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	w.succeed()
-	w.view.Store = nil
-	if w.settles(); w.status().RestoredAt == nil {
-		t.Errorf("the store is asked for when nothing is left to be read from it: %+v", w.status())
-	}
-}
-
 // TestVersions: members start with the minor version that wrote the data; the wanted version follows as in any upgrade.
 func TestVersions(t *testing.T) {
 	for wanted, starts := range map[string][2]string{"3.7.3": {"3.6.16", ""}, "3.6.12": {"3.6.12", "mirror.example/etcd"}} {
@@ -291,46 +229,5 @@ func TestVersions(t *testing.T) {
 				t.Errorf("members start with %s, and the volume says %v, want %v", w.status().Version, says, starts)
 			}
 		}
-	}
-}
-
-// TestLeftAlone: nothing is restored into a cluster that began without, is paused, sleeps or is being deleted.
-func TestLeftAlone(t *testing.T) {
-	for name, change := range map[string]func(*restore.VolumesView){
-		"formed":  func(v *restore.VolumesView) { v.Cluster.Status.ClusterID = "c0" },
-		"planned": func(v *restore.VolumesView) { v.Cluster.Status.Bootstrap = &v1alpha1.Bootstrap{} },
-		"paused":  func(v *restore.VolumesView) { v.Paused = "spec.paused is true" },
-		"asleep":  func(v *restore.VolumesView) { v.Cluster.Spec.Size = ptr.To[int32](0) },
-		"deleted": func(v *restore.VolumesView) { v.Cluster.DeletionTimestamp = &metav1.Time{Time: start} },
-		"other":   func(v *restore.VolumesView) { v.Cluster.Spec.Bootstrap = nil },
-	} {
-		w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
-		change(&w.view)
-		if step := w.settles(); len(w.view.Claims)+w.jobs > 0 {
-			t.Errorf("%s: volumes or jobs were made: %s", name, step)
-		}
-	}
-}
-
-// TestProgress is told in tens, of the slowest.
-func TestProgress(t *testing.T) {
-	w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	if want := "the job that restores the data of a-0 to begin"; w.status().Progress != want {
-		t.Errorf("it says %q, want %q", w.status().Progress, want)
-	}
-	w.progress("a-0", 900<<20, 1000<<20)
-	w.progress("a-1", 449<<20, 1000<<20)
-	w.progress("a-2", 500<<20, 1000<<20)
-	w.settles()
-	if want := "the data of a-1 to be restored: more than 40 % of 1000Mi"; w.status().Progress != want {
-		t.Errorf("it says %q, want %q", w.status().Progress, want)
-	}
-	job := w.view.Jobs["a-1"]
-	job.Trouble = "no node fits"
-	w.view.Jobs["a-1"] = job
-	w.settles()
-	if want := "the job that restores the data of a-1 to run: no node fits"; w.status().Progress != want {
-		t.Errorf("it says %q, want %q", w.status().Progress, want)
 	}
 }
