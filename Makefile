@@ -64,7 +64,7 @@ export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --form
 UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/mutants
 # They share nothing, which depguard sees to: the race detector would only make their walks ten times as slow. It looks at them with all
 # the others in test-envtest.
-PURE_PACKAGES = ./internal/backup/archive/boltstream ./internal/backup ./internal/restore/inplace ./internal/cluster/report ./internal/restore \
+PURE_PACKAGES = ./internal/backup/archive/boltstream ./internal/backup ./internal/cluster/report ./internal/restore \
   ./internal/backup/schedule ./internal/certs ./internal/etcd/version ./test/docs
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt

@@ -26,7 +26,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
-	"github.com/etcd-operator/etcd-operator/internal/restore/inplace"
+	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=get;list;watch
@@ -48,27 +48,27 @@ type EtcdRestoreReconciler struct {
 
 // Reconcile looks at one restore and takes one step.
 func (r *EtcdRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[inplace.View, inplace.Step](ctx, r, request.NamespacedName)
+	return reconcileOnce[restore.View, restore.Step](ctx, r, request.NamespacedName)
 }
 
-func (r *EtcdRestoreReconciler) plan(view inplace.View) (inplace.Step, string) {
-	return inplace.Next(view)
+func (r *EtcdRestoreReconciler) plan(view restore.View) (restore.Step, string) {
+	return restore.Next(view)
 }
 
-func (r *EtcdRestoreReconciler) again(_ inplace.View, step inplace.Step) time.Duration {
+func (r *EtcdRestoreReconciler) again(_ restore.View, step restore.Step) time.Duration {
 	switch step.(type) {
-	case inplace.Wait, inplace.Done:
+	case restore.Wait, restore.Done:
 		return 0
-	case inplace.BackUp, inplace.Rescue:
+	case restore.BackUp, restore.Rescue:
 		return lookAgain
-	case inplace.Record, inplace.Begin:
+	case restore.Record, restore.Begin:
 	}
 	return immediately
 }
 
-func (r *EtcdRestoreReconciler) observe(ctx context.Context, key types.NamespacedName) (inplace.View, error) {
+func (r *EtcdRestoreReconciler) observe(ctx context.Context, key types.NamespacedName) (restore.View, error) {
 	er := &v1alpha1.EtcdRestore{}
-	view := inplace.View{Restore: er, Now: r.now()}
+	view := restore.View{Restore: er, Now: r.now()}
 	if err := r.tasks.live.Get(ctx, key, er); err != nil {
 		return view, gone("get EtcdRestore", err)
 	}
@@ -86,7 +86,7 @@ func (r *EtcdRestoreReconciler) observe(ctx context.Context, key types.Namespace
 	if err := errors.Join(r.cluster(ctx, &view), r.store(ctx, &view)); err != nil {
 		return view, err
 	}
-	if inplace.NeedsRevision(view) {
+	if restore.NeedsRevision(view) {
 		r.revision(ctx, &view)
 	}
 	if c := view.Cluster; c != nil && c.Status.Operator != r.installation {
@@ -97,7 +97,7 @@ func (r *EtcdRestoreReconciler) observe(ctx context.Context, key types.Namespace
 
 // revision asks etcd which revision it has, by a read that needs a quorum: what the status of the cluster says may be minutes old. That
 // none answers is a fact.
-func (r *EtcdRestoreReconciler) revision(ctx context.Context, view *inplace.View) {
+func (r *EtcdRestoreReconciler) revision(ctx context.Context, view *restore.View) {
 	member, revision, err := firstToAnswer(ctx, r.asked, view.Cluster, etcd.Client.Revision)
 	switch {
 	case err != nil:
@@ -121,7 +121,7 @@ func shortened(text string) string {
 }
 
 // cluster reads from the API server what the plan of a restore is made of.
-func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *inplace.View) error {
+func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *restore.View) error {
 	var c v1alpha1.EtcdCluster
 	err := r.tasks.live.Get(ctx, client.ObjectKey{Namespace: view.Restore.Namespace, Name: view.Restore.Spec.Cluster}, &c)
 	if apierrors.IsNotFound(err) {
@@ -131,7 +131,7 @@ func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *inplace.View)
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}
 	view.Cluster, view.Paused, view.Forbidden = &c, facts.Paused(&c), r.limits.Forbidden(&c)
-	if !inplace.MayBegin(view.Restore) {
+	if !restore.MayBegin(view.Restore) {
 		return nil
 	}
 	var all corev1.PersistentVolumeClaimList
@@ -143,17 +143,17 @@ func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *inplace.View)
 		if cluster.Serial(c.Name, claim.Name) < 0 {
 			continue
 		}
-		view.Volumes = append(view.Volumes, inplace.Volume{
+		view.Volumes = append(view.Volumes, restore.Volume{
 			Name: claim.Name, Quarantined: claim.Labels[v1alpha1.LabelQuarantined] != "", Foreign: specs.Foreign(&c, claim) != "",
 		})
 	}
-	slices.SortFunc(view.Volumes, func(a, b inplace.Volume) int {
+	slices.SortFunc(view.Volumes, func(a, b restore.Volume) int {
 		return cluster.Serial(c.Name, a.Name) - cluster.Serial(c.Name, b.Name)
 	})
 	return nil
 }
 
-func (r *EtcdRestoreReconciler) store(ctx context.Context, view *inplace.View) error {
+func (r *EtcdRestoreReconciler) store(ctx context.Context, view *restore.View) error {
 	name := view.Restore.Spec.Store
 	if name == "" {
 		return nil
@@ -168,39 +168,39 @@ func (r *EtcdRestoreReconciler) store(ctx context.Context, view *inplace.View) e
 }
 
 // act carries a step out. What goes into the status of the EtcdRestore is part of the report.
-func (r *EtcdRestoreReconciler) act(ctx context.Context, view inplace.View, step inplace.Step) error {
+func (r *EtcdRestoreReconciler) act(ctx context.Context, view restore.View, step restore.Step) error {
 	switch s := step.(type) {
-	case inplace.BackUp:
+	case restore.BackUp:
 		return r.backUp(ctx, view, s)
-	case inplace.Rescue:
+	case restore.Rescue:
 		return r.rescue(ctx, view, s)
-	case inplace.Begin:
+	case restore.Begin:
 		return r.begin(ctx, view, s)
-	case inplace.Record, inplace.Wait, inplace.Done:
+	case restore.Record, restore.Wait, restore.Done:
 	}
 	return nil
 }
 
-func (r *EtcdRestoreReconciler) report(ctx context.Context, view inplace.View, step inplace.Step, failed error) error {
+func (r *EtcdRestoreReconciler) report(ctx context.Context, view restore.View, step restore.Step, failed error) error {
 	before := view.Restore.Status.Phase
 	switch s := step.(type) {
-	case inplace.Record:
+	case restore.Record:
 		if err := r.write(ctx, view.Restore, s.Status); err != nil {
 			return err
 		}
 		r.tell(view.Restore, s.Event, s.What)
-	case inplace.Wait:
+	case restore.Wait:
 		if err := r.write(ctx, view.Restore, s.Status); err != nil || s.Status.Phase == before {
 			return err
 		}
 		r.tell(view.Restore, "Restore"+string(s.Status.Phase), s.Status.Message)
-	case inplace.BackUp, inplace.Rescue, inplace.Begin, inplace.Done:
+	case restore.BackUp, restore.Rescue, restore.Begin, restore.Done:
 	}
 	return failed
 }
 
 // backUp creates the safety backup. It stays when the restore is deleted: it may be all that is left of the data.
-func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view inplace.View, s inplace.BackUp) error {
+func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view restore.View, s restore.BackUp) error {
 	if err := r.tasks.leading(ctx); err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view inplace.View, s
 }
 
 // rescue creates backups of the volumes of old members. They stay, as a safety backup does.
-func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view inplace.View, s inplace.Rescue) error {
+func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view restore.View, s restore.Rescue) error {
 	if err := r.tasks.leading(ctx); err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view inplace.View, s
 
 // begin writes the plan into the status of the cluster. The API server refuses it if the cluster has changed since it was read, so
 // that of two restores one begins.
-func (r *EtcdRestoreReconciler) begin(ctx context.Context, view inplace.View, s inplace.Begin) error {
+func (r *EtcdRestoreReconciler) begin(ctx context.Context, view restore.View, s restore.Begin) error {
 	if err := r.tasks.leading(ctx); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -60,37 +62,82 @@ func hasImportCondition(c *v1alpha1.EtcdCluster) bool {
 	return meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionImported) != nil
 }
 
-// Reconcile looks at what one cluster begins with.
-func (r *InitialDataReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	var c v1alpha1.EtcdCluster
-	if err := r.client.Get(ctx, request.NamespacedName, &c); err != nil {
-		return ctrl.Result{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
-	}
-	if c.Status.Operator != r.installation || facts.IsLeftAlone(&c) {
-		return ctrl.Result{}, nil
-	}
-	work := initialdata.Plan(initialdata.View{Cluster: &c, Paused: facts.Paused(&c)})
-	var err error
-	if work.Read {
-		if work, err = r.look(ctx, &c); err != nil {
-			return r.result(work, errors.Join(err, r.fail(ctx, &c, err)))
-		}
-	}
-	return r.result(work, r.do(ctx, &c, work))
+// dataLook is what one look at the keys that a cluster begins with has seen, and what it has written.
+type dataLook struct {
+	initialdata.View
+	written v1alpha1.ImportStatus
 }
 
-// look plans with what the cluster begins with, and with the EtcdCluster as it is now: a cache may not show yet that everything is
-// imported, and a key that a client has deleted since would come back.
-func (r *InitialDataReconciler) look(ctx context.Context, c *v1alpha1.EtcdCluster) (initialdata.Work, error) {
+// Reconcile looks at what one cluster begins with, and takes one step.
+func (r *InitialDataReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	return reconcileOnce[*dataLook, initialdata.Step](ctx, r, request.NamespacedName)
+}
+
+// observe reads the source only if its keys could be written, and then the EtcdCluster as it is now: a cache may not show yet that
+// everything is imported, and a key that a client has deleted since would come back.
+func (r *InitialDataReconciler) observe(ctx context.Context, key types.NamespacedName) (*dataLook, error) {
+	c := &v1alpha1.EtcdCluster{}
+	if err := r.client.Get(ctx, key, c); err != nil {
+		return nil, gone("get EtcdCluster", err)
+	}
+	if c.Status.Operator != r.installation || facts.IsLeftAlone(c) {
+		return nil, errIdle
+	}
+	look := &dataLook{View: initialdata.View{Cluster: c, Paused: facts.Paused(c)}}
+	step, _ := initialdata.Next(look.View)
+	if _, reads := step.(initialdata.ReadSource); !reads {
+		return look, nil
+	}
 	uid := c.UID
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil || c.UID != uid || !c.WantsImport() {
-		return initialdata.Work{}, wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+	if err := r.live.Get(ctx, key, c); err != nil || c.UID != uid || !c.WantsImport() {
+		return nil, cmp.Or(gone("get EtcdCluster", err), errIdle)
 	}
-	source, err := r.source(ctx, c)
-	if err != nil {
-		return initialdata.Work{}, err
+	look.Paused = facts.Paused(c)
+	var err error
+	if look.Source, err = r.source(ctx, c); err != nil {
+		return nil, errors.Join(err, r.fail(ctx, c, err))
 	}
-	return initialdata.Plan(initialdata.View{Cluster: c, Paused: facts.Paused(c), Source: source}), nil
+	return look, nil
+}
+
+func (r *InitialDataReconciler) plan(look *dataLook) (initialdata.Step, string) {
+	return initialdata.Next(look.View)
+}
+
+// again looks at a source that is not as it must be: no watch tells when it is.
+func (r *InitialDataReconciler) again(_ *dataLook, step initialdata.Step) time.Duration {
+	if set, is := step.(initialdata.SetCondition); is && set.Again {
+		return spread(sourceAgain)
+	}
+	return 0
+}
+
+// act writes the keys. What goes into the status is part of the report.
+func (r *InitialDataReconciler) act(ctx context.Context, look *dataLook, step initialdata.Step) (err error) {
+	if s, writes := step.(initialdata.WriteKeys); writes {
+		look.written, err = r.write(ctx, look.Cluster, s.Keys)
+	}
+	return err
+}
+
+// report says what is true now.
+func (r *InitialDataReconciler) report(ctx context.Context, look *dataLook, step initialdata.Step, failed error) error {
+	c := look.Cluster
+	if failed != nil {
+		return errors.Join(failed, r.fail(ctx, c, failed))
+	}
+	switch s := step.(type) {
+	case initialdata.WriteKeys:
+		return r.finish(ctx, c, look.written)
+	case initialdata.RemoveCondition:
+		return r.change(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
+			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionImported)
+		})
+	case initialdata.SetCondition:
+		return r.say(ctx, c, s.Condition)
+	case initialdata.ReadSource, initialdata.Done:
+	}
+	return nil
 }
 
 // source reads the ConfigMap or Secret by its name.
@@ -111,25 +158,6 @@ func (r *InitialDataReconciler) source(ctx context.Context, c *v1alpha1.EtcdClus
 		return &initialdata.Source{}, nil
 	}
 	return found, wrapped("get "+initialdata.Name(c), err)
-}
-
-// do carries the work out, and says what is true then.
-func (r *InitialDataReconciler) do(ctx context.Context, c *v1alpha1.EtcdCluster, work initialdata.Work) error {
-	switch {
-	case len(work.Write) > 0:
-		done, err := r.write(ctx, c, work.Write)
-		if err != nil {
-			return errors.Join(err, r.fail(ctx, c, err))
-		}
-		return r.finish(ctx, c, done)
-	case work.Forget:
-		return r.report(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
-			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionImported)
-		})
-	case work.Say != nil:
-		return r.say(ctx, c, *work.Say)
-	}
-	return nil
 }
 
 // write puts the keys into etcd that it does not have. Each transaction is whole, and one that was made before puts nothing: an
@@ -157,7 +185,7 @@ func (r *InitialDataReconciler) write(ctx context.Context, c *v1alpha1.EtcdClust
 		if err != nil {
 			return done, err
 		}
-		done.Keys += int32(len(batch))       //nolint:gosec // at most imports.MostKeys
+		done.Keys += int32(len(batch))       //nolint:gosec // at most initialdata.MostKeys
 		done.Kept += int32(len(batch) - put) //nolint:gosec // as above
 	}
 	done.Time = metav1.NewTime(r.now())
@@ -166,9 +194,9 @@ func (r *InitialDataReconciler) write(ctx context.Context, c *v1alpha1.EtcdClust
 
 // finish writes down that everything is imported.
 func (r *InitialDataReconciler) finish(ctx context.Context, c *v1alpha1.EtcdCluster, done v1alpha1.ImportStatus) error {
-	condition := initialdata.Done(c, done.Keys, done.Kept)
+	condition := initialdata.Written(c, done.Keys, done.Kept)
 	log.FromContext(ctx).Info("imported keys", "from", initialdata.Name(c), "keys", done.Keys, "kept", done.Kept, "revision", done.Revision)
-	err := r.report(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
+	err := r.change(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
 		s.Import = &done
 		condition.ObservedGeneration = c.Generation
 		meta.SetStatusCondition(&s.Conditions, condition)
@@ -194,7 +222,7 @@ func (r *InitialDataReconciler) say(ctx context.Context, c *v1alpha1.EtcdCluster
 	if was := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionImported); was != nil {
 		before = was.Reason
 	}
-	err := r.report(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
+	err := r.change(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
 		condition.ObservedGeneration = c.Generation
 		meta.SetStatusCondition(&s.Conditions, condition)
 	})
@@ -204,8 +232,8 @@ func (r *InitialDataReconciler) say(ctx context.Context, c *v1alpha1.EtcdCluster
 	return err
 }
 
-// report changes the status, as it is now where somebody else was faster: what was imported must not be forgotten for that.
-func (r *InitialDataReconciler) report(ctx context.Context, c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterStatus)) error {
+// change changes the status, as it is now where somebody else was faster: what was imported must not be forgotten for that.
+func (r *InitialDataReconciler) change(ctx context.Context, c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterStatus)) error {
 	uid, key := c.UID, client.ObjectKeyFromObject(c)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		before := c.Status.DeepCopy()
@@ -222,12 +250,4 @@ func (r *InitialDataReconciler) report(ctx context.Context, c *v1alpha1.EtcdClus
 		return err
 	})
 	return client.IgnoreNotFound(err)
-}
-
-// result is when to look again.
-func (r *InitialDataReconciler) result(work initialdata.Work, err error) (ctrl.Result, error) {
-	if work.Again {
-		return requeue(spread(sourceAgain), err)
-	}
-	return requeue(0, err)
 }

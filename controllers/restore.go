@@ -45,25 +45,25 @@ type VolumeRestoreReconciler struct {
 
 // volumesLook is all that one look at a cluster whose volumes are filled has seen.
 type volumesLook struct {
-	restore.View
+	restore.VolumesView
 	image jobs.Image
 }
 
 // Reconcile looks at one cluster and takes one step towards volumes with the data.
 func (r *VolumeRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[volumesLook, restore.Step](ctx, r, request.NamespacedName)
+	return reconcileOnce[volumesLook, restore.VolumesStep](ctx, r, request.NamespacedName)
 }
 
-func (r *VolumeRestoreReconciler) plan(look volumesLook) (restore.Step, string) {
-	return restore.Next(look.View)
+func (r *VolumeRestoreReconciler) plan(look volumesLook) (restore.VolumesStep, string) {
+	return restore.NextOfVolumes(look.VolumesView)
 }
 
 // volumesEvery is how often volumes are looked at that are in the way: they have no watch of ours.
 const volumesEvery = 10 * time.Second
 
-func (r *VolumeRestoreReconciler) again(look volumesLook, step restore.Step) time.Duration {
-	wait, waits := step.(restore.Wait)
-	_, done := step.(restore.Done)
+func (r *VolumeRestoreReconciler) again(look volumesLook, step restore.VolumesStep) time.Duration {
+	wait, waits := step.(restore.VolumesWait)
+	_, done := step.(restore.VolumesDone)
 	switch {
 	case done:
 		return 0
@@ -92,19 +92,19 @@ func (r *VolumeRestoreReconciler) isOurs(c *v1alpha1.EtcdCluster) bool {
 }
 
 // act carries a step out. What goes into the status is part of the report.
-func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, step restore.Step) error {
+func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, step restore.VolumesStep) error {
 	c := look.Cluster
 	switch s := step.(type) {
 	case restore.CreateVolumes:
 		for _, member := range s.Members {
-			err := r.client.Create(ctx, restore.Volume(c, member), client.FieldOwner(v1alpha1.FieldOwner))
+			err := r.client.Create(ctx, restore.NewVolume(c, member), client.FieldOwner(v1alpha1.FieldOwner))
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				return fmt.Errorf("create volume %s: %w", member, err)
 			}
 		}
 	case restore.CreateJobs:
 		for _, member := range s.Members {
-			job := jobs.Restore(c, look.Store, member, r.order(look.View, member), look.image)
+			job := jobs.Restore(c, look.Store, member, r.order(look.VolumesView, member), look.image)
 			claim := look.Claims[member]
 			if err := r.tasks.create(ctx, jobs.ForVolume(job, string(claim.UID))); err != nil {
 				return err
@@ -114,26 +114,26 @@ func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, ste
 		return r.mark(ctx, look.Claims[s.Member], s.ClusterID)
 	case restore.DeleteJob:
 		return r.tasks.remove(ctx, c.Namespace, jobs.RestoreName(s.Member), s.UID)
-	case restore.Record, restore.Wait, restore.Done:
+	case restore.VolumesRecord, restore.VolumesWait, restore.VolumesDone:
 	}
 	return nil
 }
 
 // report writes status.restore, and what Kubernetes does not let the operator do.
-func (r *VolumeRestoreReconciler) report(ctx context.Context, look volumesLook, step restore.Step, failed error) error {
+func (r *VolumeRestoreReconciler) report(ctx context.Context, look volumesLook, step restore.VolumesStep, failed error) error {
 	if words := denial(failed); words != "" {
 		problem := fmt.Sprintf("Kubernetes refuses to %s: %s; allow it; the operator tries again within a minute", step, words)
-		return cmp.Or(r.write(ctx, look.Cluster, restore.Refused(look.View, problem)), errRefused)
+		return cmp.Or(r.write(ctx, look.Cluster, restore.Refused(look.VolumesView, problem)), errRefused)
 	}
 	switch s := step.(type) {
-	case restore.Record:
+	case restore.VolumesRecord:
 		if err := r.write(ctx, look.Cluster, s.Status); err != nil || s.Event == "" {
 			return err
 		}
 		r.events.Eventf(look.Cluster, nil, corev1.EventTypeNormal, s.Event, "Restore", "%s", s.What)
-	case restore.Wait:
+	case restore.VolumesWait:
 		return r.write(ctx, look.Cluster, s.Status)
-	case restore.CreateVolumes, restore.CreateJobs, restore.MarkVolume, restore.DeleteJob, restore.Done:
+	case restore.CreateVolumes, restore.CreateJobs, restore.MarkVolume, restore.DeleteJob, restore.VolumesDone:
 	}
 	return failed
 }
@@ -146,7 +146,7 @@ func (r *VolumeRestoreReconciler) write(ctx context.Context, c *v1alpha1.EtcdClu
 	return reportStatus(ctx, r.client, c)
 }
 
-func (r *VolumeRestoreReconciler) order(view restore.View, member string) jobspec.Order {
+func (r *VolumeRestoreReconciler) order(view restore.VolumesView, member string) jobspec.Order {
 	c, s := view.Cluster, view.Cluster.Status.Restore
 	return jobspec.Order{
 		Verb: jobspec.Restore, Operator: r.version, Store: jobs.Store(view.Store.Spec, time.Time{}),

@@ -35,12 +35,12 @@ func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.Namespa
 	if isOver(&c) || !r.isOurs(&c) {
 		return volumesLook{}, errIdle
 	}
-	look := volumesLook{View: restore.View{
+	look := volumesLook{VolumesView: restore.VolumesView{
 		Cluster: &c, Paused: facts.Paused(&c), Forbidden: r.limits.Forbidden(&c), Now: r.now(),
 		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
 	}}
 	look.image, look.NoImage = r.image.get(ctx)
-	view := &look.View
+	view := &look.VolumesView
 	if err := errors.Join(r.claims(ctx, view), r.pods(ctx, view), r.store(ctx, view)); err != nil {
 		return look, err
 	}
@@ -55,7 +55,7 @@ func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.Namespa
 }
 
 // claims reads all volumes whose names a member could have.
-func (r *VolumeRestoreReconciler) claims(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) claims(ctx context.Context, view *restore.VolumesView) error {
 	var all corev1.PersistentVolumeClaimList
 	if err := r.tasks.live.List(ctx, &all, client.InNamespace(view.Cluster.Namespace)); err != nil {
 		return fmt.Errorf("list volumes: %w", err)
@@ -69,7 +69,7 @@ func (r *VolumeRestoreReconciler) claims(ctx context.Context, view *restore.View
 }
 
 // pods reads which members have Pods.
-func (r *VolumeRestoreReconciler) pods(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) pods(ctx context.Context, view *restore.VolumesView) error {
 	c := view.Cluster
 	var all corev1.PodList
 	if err := r.tasks.live.List(ctx, &all, client.InNamespace(c.Namespace), client.MatchingLabels(specs.MemberSelector(c))); err != nil {
@@ -82,7 +82,7 @@ func (r *VolumeRestoreReconciler) pods(ctx context.Context, view *restore.View) 
 }
 
 // store reads the store of the backup, or the one that a backup is looked for in.
-func (r *VolumeRestoreReconciler) store(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) store(ctx context.Context, view *restore.VolumesView) error {
 	var name string
 	switch c := view.Cluster; {
 	case c.Status.Restore != nil && c.Status.Restore.Path != "":
@@ -104,7 +104,7 @@ func (r *VolumeRestoreReconciler) store(ctx context.Context, view *restore.View)
 
 // request reads the EtcdRestore that has asked for a restore in place, from the API server: a cache may not show a new one yet. Once
 // all volumes have the data nothing depends on it.
-func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.VolumesView) error {
 	s := view.Cluster.Status.Restore
 	if s.Request == "" || s.Undo || s.RestoredAt != nil {
 		return nil
@@ -119,7 +119,7 @@ func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.Vie
 }
 
 // secret reads whether the Secret with identities is there, and nothing of what is in it: a Pod that lacks it does not say why it waits.
-func (r *VolumeRestoreReconciler) secret(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) secret(ctx context.Context, view *restore.VolumesView) error {
 	name := view.Cluster.Status.Restore.Decryption
 	if name == "" {
 		return nil
@@ -134,7 +134,7 @@ func (r *VolumeRestoreReconciler) secret(ctx context.Context, view *restore.View
 	return wrapped("get Secret "+name, err)
 }
 
-func (r *VolumeRestoreReconciler) jobs(ctx context.Context, view *restore.View) error {
+func (r *VolumeRestoreReconciler) jobs(ctx context.Context, view *restore.VolumesView) error {
 	s := view.Cluster.Status.Restore
 	members := s.Members
 	if s.Undo {

@@ -53,10 +53,7 @@ func (r *ScheduleReconciler) Reconcile(ctx context.Context, request ctrl.Request
 }
 
 func (r *ScheduleReconciler) plan(look scheduleLook) (schedule.Step, string) {
-	if look.View.Schedule == "" {
-		return schedule.Rest{}, "no schedule"
-	}
-	return schedule.Next(look.View), "schedule"
+	return schedule.Next(look.View)
 }
 
 func (r *ScheduleReconciler) again(look scheduleLook, step schedule.Step) time.Duration {

@@ -111,7 +111,7 @@ func says(p v1alpha1.EtcdPermission, of etcd.Permission) bool {
 // scheduled looks at a schedule that was accepted: what cannot be read is said, and what can names a backup as one can be named.
 func scheduled(t *testing.T, c *v1alpha1.EtcdCluster) {
 	t.Helper()
-	step := schedule.Next(schedule.View{
+	step, _ := schedule.Next(schedule.View{
 		Cluster: "a", Created: time.Now().Add(-400 * 24 * time.Hour), Now: time.Now(),
 		Schedule: c.Spec.Backup.Schedule, TimeZone: c.Spec.Backup.TimeZone,
 	})

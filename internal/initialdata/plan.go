@@ -1,19 +1,15 @@
-// Package initialdata says what there is to do about the keys that a new cluster begins with: pure functions from what was read to
-// what is written into etcd, once, and to what people are told.
+// Package initialdata decides the one next step for the keys that a new cluster begins with: when they are read from their ConfigMap or
+// Secret, and when they are written into etcd, once. The same View always gives the same Step.
 //
 // It must never hold a client, nor put into a message what is in an entry of a ConfigMap or Secret.
 package initialdata
 
 import (
-	"fmt"
-
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
 // View is one observation of a cluster and of what it begins with.
@@ -23,39 +19,48 @@ type View struct {
 	Source  *Source // nil: it was not read
 }
 
-// Source is a ConfigMap or Secret.
-type Source struct {
-	Exists  bool
-	Refused string // why it is not imported, whatever is in it
-	Entries map[string][]byte
+var rule = rules.New[View, Step]
+
+// The rules are asked in order: write nothing twice and nothing over data that was there before, wait for the cluster, and read the source
+// only when its keys could be written.
+var policy = rules.Of(
+	rule("write once", writeOnce, "does nothing once the keys were written, nor for an EtcdCluster that is being deleted"),
+	rule("need an import", needImport, "removes the condition Imported when spec.bootstrap names nothing any more"),
+	rule("leave data alone", leaveData, "writes nothing into a cluster that began with data that was there before, or with a backup"),
+	rule("wait for the cluster", awaitCluster, "waits for the end of a pause or a restore, and until the cluster has formed and is available"),
+	rule("read the source", readSource, "reads the ConfigMap or Secret, and the EtcdCluster as it is now"),
+	rule("need the source", needSource, "waits for a ConfigMap or Secret that does not exist"),
+	rule("refuse the source", refuseSource, "writes nothing from a Secret that Kubernetes or the operator has made for a purpose of its own"),
+	rule("refuse invalid entries", refuseInvalid, "writes no key at all while one entry means no key"),
+	rule("write the keys", writeKeys, "writes the keys that etcd does not have, and leaves those that it has as they are"),
+)
+
+// Next is the one step to take now, and the name of the rule that chose it.
+func Next(v View) (Step, string) { return policy.Next(v) }
+
+func writeOnce(v View) Step {
+	if c := v.Cluster; c.HasImported() || c.DeletionTimestamp != nil {
+		return Done{}
+	}
+	return nil
 }
 
-// Work is what there is to do.
-type Work struct {
-	Read  bool            // the source, and the EtcdCluster as it is now: then there is another plan
-	Write []etcd.KeyValue // where they are missing; sorted
-	// Say is the condition; nil leaves it as it is. After Write it holds once that is done.
-	Say    *metav1.Condition
-	Forget bool // the condition
-	Again  bool // no watch tells when it is otherwise
+func needImport(v View) Step {
+	switch c := v.Cluster; {
+	case c.WantsImport():
+		return nil
+	case meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionImported) != nil:
+		return RemoveCondition{}
+	}
+	return Done{}
 }
 
-// Plan says what there is to do. The source is read only when its keys could be written.
-func Plan(v View) Work {
-	c := v.Cluster
-	switch {
-	case c.HasImported() || c.DeletionTimestamp != nil:
-		return Work{}
-	case !c.WantsImport():
-		return Work{Forget: meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionImported) != nil}
-	case beganWithData(c):
-		return say(v1alpha1.ReasonDataPresent, "nothing is imported: the cluster began with data that was there before, or has that of a "+
-			"backup; write the keys yourself, or remove spec.bootstrap")
+func leaveData(v View) Step {
+	if !beganWithData(v.Cluster) {
+		return nil
 	}
-	if cause := awaits(v); cause != "" {
-		return say(v1alpha1.ReasonClusterAwaited, "%s is imported after %s", Name(c), cause)
-	}
-	return fromSource(v)
+	return report(v1alpha1.ReasonDataPresent, "nothing is imported: the cluster began with data that was there before, or has that of a "+
+		"backup; write the keys yourself, or remove spec.bootstrap")
 }
 
 // beganWithData says whether the cluster did not begin empty: its volumes were there before, or were filled by a restore, or it
@@ -65,100 +70,59 @@ func beganWithData(c *v1alpha1.EtcdCluster) bool {
 	return b == nil && c.Status.ClusterID != "" || b != nil && (b.Adopted || b.Restore != "")
 }
 
-// awaits is what has to be so before anything is written; empty if all of it is.
-func awaits(v View) string {
-	c := v.Cluster
+// awaitCluster waits for what has to be true before anything is written.
+func awaitCluster(v View) Step {
+	c, cause := v.Cluster, ""
 	switch {
 	case v.Paused != "":
-		return "the pause: " + v.Paused
+		cause = "the pause: " + v.Paused
 	case c.Status.ClusterID == "":
-		return "the cluster has formed"
+		cause = "the cluster has formed"
 	case c.IsRestoring():
-		return "the restore, if that is cancelled"
+		cause = "the restore, if that is cancelled"
 	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable):
-		return "the cluster is available"
+		cause = "the cluster is available"
+	default:
+		return nil
 	}
-	return ""
+	return report(v1alpha1.ReasonClusterAwaited, "%s is imported after %s", Name(c), cause)
 }
 
-// fromSource is what is to be done with what the cluster begins with.
-func fromSource(v View) Work {
-	name := Name(v.Cluster)
-	switch s := v.Source; {
-	case s == nil:
-		return Work{Read: true}
-	case !s.Exists:
-		return again(v1alpha1.ReasonSourceMissing, "%s does not exist: create it; the cluster serves meanwhile, without these keys", name)
-	case s.Refused != "":
-		return again(v1alpha1.ReasonSourceRefused, "nothing is imported from %s: %s", name, s.Refused)
+func readSource(v View) Step {
+	if v.Source != nil {
+		return nil
 	}
-	keys, err := Parse(v.Cluster.Spec.Bootstrap.Import.Prefix, v.Source.Entries)
-	if err != nil {
-		return again(v1alpha1.ReasonEntryInvalid, "nothing is imported from %s: %s; correct it", name, err)
-	}
-	return Work{Write: keys}
+	return ReadSource{Name(v.Cluster)}
 }
 
-// Name is the kind and name of what the cluster begins with.
-func Name(c *v1alpha1.EtcdCluster) string {
-	if ref := c.Spec.Bootstrap.Import.SecretRef; ref != nil {
-		return "Secret " + ref.Name
+func needSource(v View) Step {
+	if v.Source.Exists {
+		return nil
 	}
-	return "ConfigMap " + c.Spec.Bootstrap.Import.ConfigMapRef.Name
+	return retry(v1alpha1.ReasonSourceMissing,
+		"%s does not exist: create it; the cluster serves meanwhile, without these keys", Name(v.Cluster))
 }
 
-// Done is the condition when all keys are in etcd.
-func Done(c *v1alpha1.EtcdCluster, keys, kept int32) metav1.Condition {
-	message := fmt.Sprintf("%d keys of %s are in etcd", keys, Name(c))
-	if keys == 1 {
-		message = "the key of " + Name(c) + " is in etcd"
+func refuseSource(v View) Step {
+	if v.Source.Refused == "" {
+		return nil
 	}
-	if kept > 0 {
-		message += fmt.Sprintf("; %d were there already and are as they were", kept)
-	}
-	return metav1.Condition{
-		Type: v1alpha1.ConditionImported, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonKeysWritten, Message: message,
-	}
+	return retry(v1alpha1.ReasonSourceRefused, "nothing is imported from %s: %s", Name(v.Cluster), v.Source.Refused)
 }
 
-// Failed is the condition after an error, until the next try.
-func Failed(err error) metav1.Condition {
-	return *say(v1alpha1.ReasonImportFailed, "trying again: %s", err).Say
-}
-
-func say(reason, format string, arguments ...any) Work {
-	return Work{Say: &metav1.Condition{
-		Type: v1alpha1.ConditionImported, Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, arguments...),
-	}}
-}
-
-func again(reason, format string, arguments ...any) Work {
-	w := say(reason, format, arguments...)
-	w.Again = true
-	return w
-}
-
-// OfConfigMap is a ConfigMap that exists.
-func OfConfigMap(c *corev1.ConfigMap) *Source {
-	s := &Source{Exists: true, Entries: map[string][]byte{}}
-	for name, text := range c.Data {
-		s.Entries[name] = []byte(text)
+func refuseInvalid(v View) Step {
+	_, err := keys(v)
+	if err == nil {
+		return nil
 	}
-	for name, content := range c.BinaryData {
-		s.Entries[name] = content
-	}
-	return s
+	return retry(v1alpha1.ReasonEntryInvalid, "nothing is imported from %s: %s; correct it", Name(v.Cluster), err)
 }
 
-// OfSecret is a Secret that exists. Whoever may write EtcdClusters, but not read Secrets, could have a key of an authority or a token
-// written where they can read it: what Kubernetes or the operator has made for a purpose of its own is not imported.
-func OfSecret(secret *corev1.Secret) *Source {
-	switch {
-	case secret.Labels[specs.ManagedByLabel] == v1alpha1.FieldOwner:
-		return &Source{Exists: true, Refused: "the operator has made it for a cluster; name a Secret of yours"}
-	case secret.Type != corev1.SecretTypeOpaque && secret.Type != "":
-		return &Source{Exists: true, Refused: fmt.Sprintf("its type is %q, and only Secrets of the type %q are; make one with the keys",
-			secret.Type, corev1.SecretTypeOpaque)}
-	}
-	return &Source{Exists: true, Entries: secret.Data}
+func writeKeys(v View) Step {
+	all, _ := keys(v) // the rule before has found them valid
+	return WriteKeys{Keys: all, From: Name(v.Cluster)}
+}
+
+func keys(v View) ([]etcd.KeyValue, error) {
+	return Parse(v.Cluster.Spec.Bootstrap.Import.Prefix, v.Source.Entries)
 }

@@ -15,20 +15,20 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
-// Request is which backup is meant, and where its user has written that.
+// Request is which backup is meant, and where its user has named it.
 type Request struct {
 	v1alpha1.Restore
 	Cluster *v1alpha1.EtcdCluster // that begins with it, or is brought back to it
 	InPlace bool
 }
 
-// Begin is the wish that the spec of a new cluster has.
-func Begin(c *v1alpha1.EtcdCluster) Request {
+// bootstrapRequest is what the spec of a new cluster asks for.
+func bootstrapRequest(c *v1alpha1.EtcdCluster) Request {
 	return Request{Restore: *c.Spec.Bootstrap.Restore, Cluster: c}
 }
 
-// InPlace is the wish of an EtcdRestore.
-func InPlace(r *v1alpha1.EtcdRestore, c *v1alpha1.EtcdCluster) Request {
+// inPlaceRequest is what an EtcdRestore asks for.
+func inPlaceRequest(r *v1alpha1.EtcdRestore, c *v1alpha1.EtcdCluster) Request {
 	want := v1alpha1.Restore{Backup: r.Spec.Backup, Store: r.Spec.Store, Decryption: r.Spec.Decryption}
 	if from := r.Spec.From; from != nil {
 		want.Cluster, want.At = from.Cluster, from.At
@@ -36,7 +36,7 @@ func InPlace(r *v1alpha1.EtcdRestore, c *v1alpha1.EtcdCluster) Request {
 	return Request{want, c, true}
 }
 
-// field is what a part of the wish is called where the user has written it.
+// field is what a part of the request is called where its user has written it.
 func (w Request) field(part string) string {
 	switch {
 	case !w.InPlace:
@@ -101,9 +101,9 @@ func (w Request) source() string {
 	return w.Cluster.Namespace + "/" + named
 }
 
-// SourceOf is the cluster that a backup is of, by its folder in the store: v1/<namespace>/<cluster>/<ID>. It is empty for one of
+// sourceOf is the cluster that a backup is of, by its folder in the store: v1/<namespace>/<cluster>/<ID>. It is empty for one of
 // another program.
-func SourceOf(b *v1alpha1.EtcdBackup) string {
+func sourceOf(b *v1alpha1.EtcdBackup) string {
 	folder := strings.Split(b.Status.Path, "/")
 	if len(folder) != 4 || folder[0] != "v1" || b.Status.Program != "" {
 		return ""
@@ -119,7 +119,7 @@ func candidates(want Request, all []v1alpha1.EtcdBackup) []candidate {
 	var found []*v1alpha1.EtcdBackup
 	for i := range all {
 		b := &all[i]
-		if b.Status.Store == want.Store && SourceOf(b) != "" && IsComplete(b) && !isBeingRemoved(b) {
+		if b.Status.Store == want.Store && sourceOf(b) != "" && IsComplete(b) && !isBeingRemoved(b) {
 			found = append(found, b)
 		}
 	}
@@ -134,7 +134,7 @@ func none(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupSto
 	var sources []string
 	var oldest candidate
 	for _, c := range candidates(want, all) {
-		if sources = append(sources, SourceOf(c.Backup)); want.means(c.Backup) {
+		if sources = append(sources, sourceOf(c.Backup)); want.means(c.Backup) {
 			oldest = c
 		}
 	}

@@ -114,8 +114,8 @@ func TestChoose(t *testing.T) {
 	} {
 		all := backups()
 		for range 2 {
-			w := newWorld(t, c.want)
-			chosen, problem := restore.Choose(restore.Begin(w.view.Cluster), all, c.store)
+			w := newVolumesWorld(t, c.want)
+			chosen, problem := restore.Choose(restore.BootstrapRequest(w.view.Cluster), all, c.store)
 			if chosen != nil {
 				problem += "=" + chosen.Name
 			}
@@ -136,7 +136,7 @@ func TestChooseForTheSpec(t *testing.T) {
 		"is not known to this operator":   func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.9.0" },
 		"with spec.version 3.6":           func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5" },
 	} {
-		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
+		w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
 		change(&w.view.Cluster.Spec)
 		if step := w.settles(); !strings.Contains(step.String(), words) || len(w.view.Claims) > 0 {
 			t.Errorf("%q says %q", words, step)
@@ -161,8 +161,8 @@ func TestChooseDespiteClocks(t *testing.T) {
 	}
 	store := &v1alpha1.EtcdBackupStore{}
 	for at, gives := range map[string]string{"latest": "late", "29": "middle", start.Add(-4 * time.Hour).Format(time.RFC3339): "ahead"} {
-		w := newWorld(t, v1alpha1.Restore{Store: "offsite", At: at})
-		chosen, problem := restore.Choose(restore.Begin(w.view.Cluster), all, store)
+		w := newVolumesWorld(t, v1alpha1.Restore{Store: "offsite", At: at})
+		chosen, problem := restore.Choose(restore.BootstrapRequest(w.view.Cluster), all, store)
 		if chosen == nil || chosen.Name != gives {
 			t.Errorf("%s gives %v (%s), and not %s", at, chosen, problem, gives)
 		}
@@ -171,11 +171,11 @@ func TestChooseDespiteClocks(t *testing.T) {
 
 // TestChooseSaysWhatIsHidden: a store may have the backup that is meant, and too many others to show it.
 func TestChooseSaysWhatIsHidden(t *testing.T) {
-	w := newWorld(t, v1alpha1.Restore{Store: "offsite", Cluster: "lost"})
+	w := newVolumesWorld(t, v1alpha1.Restore{Store: "offsite", Cluster: "lost"})
 	store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "offsite"}}
 	for hidden, want := range map[int32]bool{0: false, 31: true} {
 		store.Status.Hidden = hidden
-		_, problem := restore.Choose(restore.Begin(w.view.Cluster), backups(), store)
+		_, problem := restore.Choose(restore.BootstrapRequest(w.view.Cluster), backups(), store)
 		if got := strings.Contains(problem, "31 older backups in the store have no EtcdBackup: create one with spec.store offsite"); got != want {
 			t.Errorf("with %d hidden ones it says %q", hidden, problem)
 		}
@@ -216,7 +216,7 @@ func TestChooseMixesNoClusters(t *testing.T) {
 			false, "", ago(150 * time.Minute), all(full, more, other), []string{"EtcdBackup full", "EtcdBackup other"},
 		},
 	} {
-		w := newWorld(t, v1alpha1.Restore{})
+		w := newVolumesWorld(t, v1alpha1.Restore{})
 		w.view.Cluster.UID = "new"
 		from := v1alpha1.Restore{Store: "offsite", Cluster: c.cluster, At: c.at}
 		want := restore.Request{Restore: from, Cluster: w.view.Cluster, InPlace: c.inPlace}

@@ -17,7 +17,7 @@ func (w Request) isItself() bool { return w.InPlace && w.Restore.Cluster == "" }
 
 // means says whether a backup is of the cluster that is meant.
 func (w Request) means(b *v1alpha1.EtcdBackup) bool {
-	return SourceOf(b) == w.source() && (!w.isItself() || b.Status.ClusterUID == string(w.Cluster.UID))
+	return sourceOf(b) == w.source() && (!w.isItself() || b.Status.ClusterUID == string(w.Cluster.UID))
 }
 
 // newest are the newest backups that are meant and not newer than is asked for: one of each EtcdCluster that has had the name.
@@ -53,7 +53,7 @@ func ambiguous(want Request, found []candidate) string {
 func namesakes(want Request, all []v1alpha1.EtcdBackup) string {
 	var others []candidate
 	for _, c := range candidates(want, all) {
-		if want.isItself() && SourceOf(c.Backup) == want.source() && !want.means(c.Backup) {
+		if want.isItself() && sourceOf(c.Backup) == want.source() && !want.means(c.Backup) {
 			others = append(others, c)
 		}
 	}

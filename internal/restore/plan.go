@@ -1,304 +1,173 @@
-// Package restore decides the one next step for a cluster that begins with a backup, until its volumes have the data and the
-// cluster can adopt them as it adopts volumes that were kept (docs/adr/0029-restores-make-volumes.md). The same View always
-// gives the same Step.
-//
-// It must never import a client, a clock, a logger or a context, and never touch a volume that it did not make.
 package restore
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
-// View is one observation of a cluster that begins with a backup.
+// View is one observation of an EtcdRestore and of what it is about.
 type View struct {
-	Cluster   *v1alpha1.EtcdCluster
-	Paused    string                                  // what says that nothing is to be changed; empty if nothing does
-	Forbidden string                                  // what the spec asks for and is not allowed, and what to do; empty if all is
-	Backups   []v1alpha1.EtcdBackup                   // of the namespace; none once one was chosen
-	Store     *v1alpha1.EtcdBackupStore               // that the status names, or before that the spec; nil: there is none
-	Claims    map[string]corev1.PersistentVolumeClaim // that have a name which a member could have, by name
-	Pods      []string                                // of members
-	Jobs      map[string]Job                          // by member
-	NoImage   string                                  // why the operator does not know its own image; empty if it does
-	NoSecret  string                                  // the Secret with identities that does not exist; empty if it does, or none is needed
-	ClusterID string                                  // that the first members will form, in hexadecimal; empty until they are chosen
-	Request   *v1alpha1.EtcdRestore                   // of the name that a restore in place was asked for by; nil: there is none
-	Now       time.Time
+	Restore *v1alpha1.EtcdRestore
+	Cluster *v1alpha1.EtcdCluster // nil: there is none
+	Paused  string                // what says that nothing of the cluster is to be changed; empty if nothing does
+	// Forbidden is what the cluster's spec asks for and is not allowed, and what to do; empty if all is.
+	Forbidden string
+	Backups   []v1alpha1.EtcdBackup     // of the namespace
+	Store     *v1alpha1.EtcdBackupStore // that the spec names; nil: there is none
+	Others    []v1alpha1.EtcdRestore    // of the same cluster
+	Volumes   []Volume                  // that have a name which a member could have, by serial number
+	// Revision is what etcd answers now to a read that needs a quorum; 0: it was not asked, or cannot be, and Unasked says why.
+	Revision int64
+	Unasked  string
+	Now      time.Time
+}
+
+// Volume is the volume of a member.
+type Volume struct {
+	Name        string
+	Quarantined bool
+	Foreign     bool // it is somebody else's, or has data of another cluster
 }
 
 var rule = rules.New[View, Step]
 
-// The rules are asked in order: know before acting, record what is done before more is done, ask for the store only where something is
-// left to be restored.
-var policy = rules.Of(
-	rule("leave deleted clusters alone", leaveDeleted, "restores nothing for an EtcdCluster that is being deleted"),
-	rule("undo", undo, "deletes the Jobs of members that are not to come, and ends there if no member had been stopped for them"),
-	rule("finish", finish, "cleans up once the cluster has adopted its volumes, and says when the data was served"),
-	rule("leave others alone", leaveOthers, "does nothing where no restore is wanted, or the cluster has begun without one"),
-	rule("cancel", cancel, "drops what a deleted EtcdRestore has begun, unless all volumes have the data"),
-	rule("pause", pause, "changes nothing while the cluster is paused, or asks for what is not allowed"),
-	rule("choose the backup", resolve, "finds the backup that is meant, and fixes it with the names of the first members"),
-	rule("leave pods alone", leavePods, "restores nothing where members run: a Job would mount what they have mounted"),
-	rule("leave volumes alone", leaveVolumes, "writes to no volume that may hold data and was not made for this restore"),
-	rule("wait for volumes to go", awaitVolumes, "waits while a volume that was deleted still has its name"),
-	rule("drop jobs of other volumes", dropJobs, "deletes a Job whose volume is gone: it says nothing about the next one of that name"),
-	rule("mark volumes", markVolumes, "marks a volume as filled when its Job has said so, and before the Job is deleted"),
-	rule("record the restore", record, "lets the cluster begin once each volume is known to have the data"),
-	rule("restore again", restoreAgain, "takes that back if a volume was lost before a member has run"),
-	rule("clean up", cleanUp, "deletes Jobs once all volumes have the data"),
-	rule("need parts", needParts, "waits for the store, the image of the Jobs and the Secret with identities"),
-	rule("create volumes", createVolumes, "creates the volumes of the first members"),
-	rule("leave the jobs of others", leaveJobs, "waits while something else has a Job of the same name"),
-	rule("retry", retry, "deletes a Job that has failed, after a pause, to create it again"),
-	rule("create jobs", createJobs, "creates the Jobs that fill the volumes"),
-	rule("wait to retry", awaitRetry, "says why a Job has failed, while the pause lasts or until a person has fixed it"),
-)
+// The rules are asked in order: follow what has begun, know what would be done, be asked for it, secure what there is, begin.
+var policy = rules.List[View, Step]{rules.Under("rules of an EtcdRestore",
+	rule("leave deleted restores alone", leaveDeleted,
+		"decides no more: what has begun is cancelled, or goes on once all volumes have the data"),
+	rule("undo", undo, "has the members come back that gave way, while their volumes are kept, or gives up what nobody accepts any more"),
+	rule("follow", follow, "says how far a restore is that has begun"),
+	rule("stay", stay, "leaves a restore as it ended, once another one has begun"),
+	rule("cancel", cancel, "ends a restore that is undone before it has begun"),
+	rule("need a cluster", needCluster, "waits for a cluster that can be brought back"),
+	rule("preview", preview, "writes down what would be done, and again when that is another restore, or the preview has expired"),
+	rule("wait for the confirmation", awaitConfirmation,
+		"waits until just what the preview says is confirmed, or accepted by the backup's name"),
+	rule("wait for others", awaitOthers, "lets one restore of a cluster end before another begins"),
+	rule("wait for the cluster", awaitCluster, "waits for the end of a pause, of hibernation, or of a spec that is not allowed"),
+	rule("back up first", backUpFirst, "makes a backup of what the cluster has, unless the spec says that none is needed"),
+	rule("begin", begin, "freezes what is restored in the status of the cluster, whose rules go on from there"),
+)}
 
 // Next is the one step to take now, and the name of the rule that chose it.
 func Next(v View) (Step, string) {
 	if step, name := policy.Next(v); step != nil {
 		return step, name
 	}
-	return Wait{Status: status(v, progress(v), "")}, "wait for the jobs"
+	return Done{}, "nothing is left to do"
 }
 
 func leaveDeleted(v View) Step {
-	if v.Cluster.DeletionTimestamp.IsZero() {
+	if v.Restore.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	return Done{}
 }
 
-func leaveOthers(v View) Step {
-	if c := v.Cluster; c.IsRestoring() || !hasBegun(c) && IsWanted(c) {
+// plan is what the cluster is restored to by this object; nil if it has not begun, or another one has begun since.
+func plan(v View) *v1alpha1.RestoreStatus {
+	if v.Cluster == nil || v.Cluster.Status.Restore == nil || v.Cluster.Status.Restore.RequestUID != string(v.Restore.UID) {
 		return nil
 	}
-	return Done{}
+	return v.Cluster.Status.Restore
 }
 
-// hasBegun says whether the cluster has members, or is about to.
-func hasBegun(c *v1alpha1.EtcdCluster) bool {
-	return c.Status.Bootstrap != nil || c.Status.ClusterID != ""
-}
-
-// IsWanted says whether the cluster begins with a backup.
-func IsWanted(c *v1alpha1.EtcdCluster) bool {
-	return c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Restore != nil
-}
-
-// status is the one that is there with another progress or problem.
-func status(v View, progress, problem string) v1alpha1.RestoreStatus {
-	var s v1alpha1.RestoreStatus
-	if v.Cluster.Status.Restore != nil {
-		s = *v.Cluster.Status.Restore.DeepCopy()
+// hasBegun says whether the restore has changed anything.
+func hasBegun(v View) bool {
+	switch v.Restore.Status.Phase {
+	case v1alpha1.RestoreRunning, v1alpha1.RestoreComplete, v1alpha1.RestoreUndoing, v1alpha1.RestoreUndone:
+		return true
+	case v1alpha1.RestorePending, v1alpha1.RestorePreviewed, v1alpha1.RestoreBackingUp:
 	}
-	s.Progress, s.Problem, s.Failure = progress, problem, lasting(v, s.Failure)
-	return s
+	return false
 }
 
-// Refused is the status with a problem that only a person can end.
-func Refused(v View, problem string) v1alpha1.RestoreStatus { return status(v, "", problem) }
-
-func refuse(v View, problem string) Step { return Wait{Status: Refused(v, problem)} }
-
-// cancel drops what a deleted EtcdRestore has begun, as its undo would: else nobody could end it where the store is gone for good. Once
-// all volumes have the data, members may have been stopped, and it goes on.
-func cancel(v View) Step {
-	s, er := v.Cluster.Status.Restore, v.Request
+func needCluster(v View) Step {
+	c, name := v.Cluster, v.Restore.Spec.Cluster
 	switch {
-	case s == nil || s.Request == "" || s.RestoredAt != nil:
-		return nil
-	case er != nil && string(er.UID) == s.RequestUID && er.DeletionTimestamp.IsZero():
-		return nil
+	case c == nil:
+		return pending(v, fmt.Sprintf("there is no EtcdCluster %s in this namespace: to begin with a backup, create it with "+
+			"bootstrap.restore", name))
+	case !c.DeletionTimestamp.IsZero():
+		return pending(v, fmt.Sprintf("EtcdCluster %s is being deleted: create it again with bootstrap.restore", name))
+	case c.Status.ClusterID == "":
+		return pending(v, fmt.Sprintf("EtcdCluster %s has not formed yet: the restore waits for that; to begin with a backup, create it with "+
+			"bootstrap.restore", name))
 	}
-	return Record{
-		Status: Reversed(s, "the jobs to be gone"), Event: "RestoreCancelled",
-		What: fmt.Sprintf("EtcdRestore %s was deleted before all volumes had the data: the restore is cancelled", s.Request),
-	}
+	return nil
 }
 
-// Reversed is the plan turned round: the members that gave way, or were to, are chosen, and those of the restore give way to them.
-func Reversed(s *v1alpha1.RestoreStatus, progress string) v1alpha1.RestoreStatus {
-	turned := *s.DeepCopy()
-	turned.Undo, turned.Members, turned.SetAside = true, s.SetAside, s.Members
-	turned.CompletedAt, turned.Progress, turned.Problem, turned.Failure = nil, progress, "", nil
-	return turned
+// awaitConfirmation compares all of it: nothing else is a confirmation.
+func awaitConfirmation(v View) Step {
+	want, given := v.Restore.Status.Preview.Confirm, v.Restore.Spec.Confirm
+	switch {
+	case isConfirmed(v):
+		return nil
+	case given == "" && isOwn(v):
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, unaccepted(v))
+	case given == "":
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, fmt.Sprintf("to restore, set spec.confirm to %q", want))
+	}
+	return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, fmt.Sprintf("spec.confirm is %q, which is not what the preview "+
+		"says now: look at the preview, and to restore set spec.confirm to %q", given, want))
 }
 
-func pause(v View) Step {
+// awaitOthers lets the older one of two that are confirmed go first.
+func awaitOthers(v View) Step {
+	if isUnderWay(v) {
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonOtherRestore, fmt.Sprintf("the restore to backup %s ends first, "+
+			"which the cluster has begun", v.Cluster.Status.Restore.Backup))
+	}
+	for i := range v.Others {
+		o := &v.Others[i]
+		if o.UID == v.Restore.UID || !o.DeletionTimestamp.IsZero() || !comesFirst(o, v.Restore) {
+			continue
+		}
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonOtherRestore, "EtcdRestore "+o.Name+" of the same cluster ends first")
+	}
+	return nil
+}
+
+// isUnderWay says whether the cluster has yet to serve what another restore brings. One that has brought its members, and whose
+// object is gone, holds up no other one: nobody can undo it.
+func isUnderWay(v View) bool {
+	s := v.Cluster.Status.Restore
+	switch {
+	case s == nil || s.CompletedAt != nil:
+		return false
+	case s.Request == "" || v.Cluster.IsRestoring() || s.IsCancelled():
+		return true
+	}
+	return slices.ContainsFunc(v.Others, func(o v1alpha1.EtcdRestore) bool { return string(o.UID) == s.RequestUID })
+}
+
+// comesFirst says whether another restore is about to begin, or was begun and has not written down its end.
+func comesFirst(o, r *v1alpha1.EtcdRestore) bool {
+	switch o.Status.Phase {
+	case v1alpha1.RestoreRunning, v1alpha1.RestoreUndoing:
+		return true
+	case v1alpha1.RestoreBackingUp:
+		before := o.CreationTimestamp.Compare(r.CreationTimestamp.Time)
+		return before < 0 || before == 0 && o.Name < r.Name
+	case v1alpha1.RestorePending, v1alpha1.RestorePreviewed, v1alpha1.RestoreComplete, v1alpha1.RestoreUndone:
+	}
+	return false
+}
+
+// awaitCluster restores no cluster that hibernates: spec.size says how many members there are to be.
+func awaitCluster(v View) Step {
 	switch {
 	case v.Paused != "":
-		return Wait{Status: status(v, "the end of the pause: "+v.Paused, "")}
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonPaused, "the restore waits for the end of the pause: "+v.Paused)
 	case v.Cluster.Size() == 0:
-		return Wait{Status: status(v, "spec.size to be more than 0", "")}
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonHibernated, "spec.size of the cluster is 0, and says how many members "+
+			"the restore makes: set it to 1, 3, 5 or 7")
 	case v.Forbidden != "":
-		return refuse(v, v.Forbidden) // volumes and Jobs are made by the spec
+		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonRefused, "EtcdCluster "+v.Cluster.Name+": "+v.Forbidden)
 	}
 	return nil
-}
-
-// resolve finds the backup that is meant, and fixes it with the names of the first members: from then on nothing else is restored.
-func resolve(v View) Step {
-	if s := v.Cluster.Status.Restore; s != nil && s.Path != "" {
-		return nil
-	}
-	b, problem := Choose(Begin(v.Cluster), v.Backups, v.Store)
-	if problem != "" {
-		return refuse(v, "bootstrap.restore: "+problem)
-	}
-	s := Plan(Begin(v.Cluster), b, Start{Serial: int(v.Cluster.Status.NextSerial), Now: v.Now})
-	return Record{Status: s, What: fmt.Sprintf("begin with backup %s of revision %d", b.Name, b.Status.Revision), Event: "RestorePlanned"}
-}
-
-// A Start is where a restored cluster begins.
-type Start struct {
-	Serial int   // number in the name of its first member
-	Seen   int64 // highest revision that clients are known to have seen; 0: none is known
-	Now    time.Time
-}
-
-// Plan is what is restored, fixed before the first volume is made.
-func Plan(want Request, b *v1alpha1.EtcdBackup, start Start) v1alpha1.RestoreStatus {
-	c, of := want.Cluster, b.Status
-	s := v1alpha1.RestoreStatus{
-		Store: of.Store, Path: of.Path, Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: of.Revision,
-		Bump: Bump(of.Revision, start.Seen, began(b), start.Now), Keys: of.Keys, DatabaseSize: of.DatabaseSize, Time: of.StartedAt,
-		Version: version.Begin(of.EtcdVersion, version.Full(c.Spec.Version)), Progress: "the volumes to be created",
-		Verified: of.ManifestSHA256 != "" && of.Verified != nil && meta.IsStatusConditionTrue(of.Conditions, v1alpha1.ConditionVerified),
-	}
-	if from := want.Decryption; from != nil && of.Encrypted {
-		s.Decryption = from.Secret
-	}
-	for i := range c.Size() {
-		s.Members = append(s.Members, cluster.MemberName(c.Name, start.Serial+i))
-	}
-	return s
-}
-
-func began(b *v1alpha1.EtcdBackup) time.Time {
-	if b.Status.StartedAt == nil {
-		return time.Time{}
-	}
-	return b.Status.StartedAt.Time
-}
-
-// leavePods restores nothing where members run: the record of the cluster was lost, and a Job would mount what they have mounted.
-func leavePods(v View) Step {
-	if len(v.Pods) == 0 || v.Cluster.IsRestoring() {
-		return nil // in place, they run on until all volumes have the data
-	}
-	return refuse(v, fmt.Sprintf("pods of members exist (%s) but the record of the cluster is empty, and nothing is restored beside them; "+
-		"if its status was lost, restore it; if the pods are not needed, delete them", strings.Join(sorted(v.Pods), ", ")))
-}
-
-func needParts(v View) Step {
-	name := v.Cluster.Status.Restore.Store
-	switch {
-	case v.NoImage != "":
-		return refuse(v, v.NoImage)
-	case v.Store == nil:
-		return refuse(v, fmt.Sprintf("EtcdBackupStore %s does not exist any more: create it again", name))
-	case v.NoSecret != "":
-		field := "bootstrap.restore.decryption"
-		if by := v.Cluster.Status.Restore.Request; by != "" {
-			field = "spec.decryption of EtcdRestore " + by
-		}
-		return refuse(v, fmt.Sprintf("Secret %s, which %s names, does not exist: create it with the age identities in its key %s",
-			v.NoSecret, field, v1alpha1.KeyIdentities))
-	}
-	return nil
-}
-
-// record says that the cluster may begin. It is not said before each volume is known to have the data.
-func record(v View) Step {
-	if v.Cluster.Status.Restore.RestoredAt != nil || len(unfilled(v)) > 0 {
-		return nil
-	}
-	s := status(v, "", "")
-	s.RestoredAt = ptr.To(metav1.NewTime(v.Now))
-	if v.Cluster.IsRestoring() {
-		s.SetAside = others(v)
-	}
-	return Record{Status: s, What: fmt.Sprintf("the volumes of %s have the data", strings.Join(s.Members, ", ")), Event: "VolumesRestored"}
-}
-
-// restoreAgain takes that back if a volume was lost before a member has run: it gets the same data again, by the same plan.
-func restoreAgain(v View) Step {
-	lost := unfilled(v)
-	if v.Cluster.Status.Restore.RestoredAt == nil || len(lost) == 0 || v.Cluster.IsRestoring() {
-		return nil // in place, the old members have begun to give way: there is no way back to them but the undo
-	}
-	s := status(v, "the volumes to be created", "")
-	s.RestoredAt = nil
-	return Record{
-		Status: s, What: fmt.Sprintf("volumes of %s were lost before members ran, and are restored again", strings.Join(lost, ", ")),
-		Event: "RestoredAgain",
-	}
-}
-
-// undo deletes the Jobs of members that are not to come. If none had been stopped for them, the restore is over with that.
-func undo(v View) Step {
-	s := v.Cluster.Status.Restore
-	if s == nil || !s.Undo || !v.Cluster.IsRestoring() && !s.IsCancelled() {
-		return nil
-	}
-	if step := deleteJobs(v, s.SetAside); step != nil {
-		return step
-	}
-	if s.CompletedAt != nil {
-		return Done{}
-	}
-	if !s.IsCancelled() {
-		return Wait{Status: status(v, "the members to come back with their data", "")}
-	}
-	ended := status(v, "", "")
-	ended.CompletedAt = ptr.To(metav1.NewTime(v.Now))
-	return Record{Status: ended, What: "the restore was undone before any member was stopped", Event: "RestoreUndone"}
-}
-
-// finish cleans up once the cluster has adopted its volumes, and says when the data was served.
-func finish(v View) Step {
-	s := v.Cluster.Status.Restore
-	if v.Cluster.IsRestoring() || !hasBegun(v.Cluster) || s == nil || s.RestoredAt == nil {
-		return nil
-	}
-	if step := deleteJobs(v, v.Cluster.Status.Restore.Members); step != nil {
-		return step
-	}
-	if s.CompletedAt != nil || v.Cluster.Status.ClusterID == "" || !isAvailable(v.Cluster) {
-		return Done{}
-	}
-	completed := status(v, "", "")
-	completed.CompletedAt = ptr.To(metav1.NewTime(v.Now))
-	return Record{Status: completed, What: served(*s), Event: "Restored"}
-}
-
-func served(s v1alpha1.RestoreStatus) string {
-	if s.Undo {
-		return "the cluster serves what it had before backup " + s.Backup + " was restored"
-	}
-	what := fmt.Sprintf("the cluster serves backup %s of revision %d", s.Backup, s.Revision)
-	if s.Keys != nil {
-		what += fmt.Sprintf(" with %d keys", *s.Keys)
-	}
-	if s.Time != nil {
-		what += ", as it was at " + s.Time.UTC().Format(time.RFC3339)
-	}
-	return what
-}
-
-func isAvailable(c *v1alpha1.EtcdCluster) bool {
-	return meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable)
 }

@@ -1,336 +1,398 @@
 package restore_test
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
+	"github.com/cockroachdb/datadriven"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
-	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
-// TestAClusterBeginsWithABackup: volumes first, then Jobs for all members at once, then a mark on each volume: the
-// cluster adopts them then.
-func TestAClusterBeginsWithABackup(t *testing.T) {
-	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	if len(w.view.Claims) != 3 || w.jobs != 3 || w.status().Revision != 100 || w.status().Version != "3.6.16" {
-		t.Fatalf("%d volumes, %d jobs, %+v", len(w.view.Claims), w.jobs, w.status())
-	}
-	if begins := w.status().Revision + w.status().Bump; begins != start.UnixMicro() {
-		t.Errorf("it begins at revision %d, want the time in microseconds", begins)
-	}
-	for _, claim := range w.view.Claims {
-		if claim.Annotations[v1alpha1.AnnotationUnused] != "" {
-			t.Error("a volume that is about to have data says that it has none")
-		}
-		if owner := metav1.GetControllerOf(&claim); owner == nil || owner.UID != "uid" {
-			t.Error("what a restore leaves when its EtcdCluster is deleted would be in the way of the next one")
-		}
-	}
-	w.succeed()
-	w.settles()
-	if w.status().RestoredAt == nil || len(w.view.Jobs) > 0 {
-		t.Fatalf("it is not restored, or jobs are left: %+v", w.status())
-	}
-	w.view.Cluster.Status.Bootstrap, w.view.Cluster.Status.ClusterID = &v1alpha1.Bootstrap{}, "c1"
-	if w.settles(); w.status().CompletedAt != nil {
-		t.Error("it counts as served before anybody was")
-	}
-	w.view.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue}}
-	w.settles()
-	if w.status().CompletedAt == nil {
-		t.Error("nobody is told that the data is served")
-	}
-	if want := []string{"RestorePlanned", "VolumesRestored", "Restored"}; !slices.Equal(w.events, want) {
-		t.Errorf("events %v, want %v", w.events, want)
-	}
-}
-
-// TestCrashAtEachStep: wherever the operator dies, also when a step has made one of the things that it makes, what was done is not done
-// again, and nothing is skipped: each step follows from what is there.
-func TestCrashAtEachStep(t *testing.T) {
-	middles := 0
-	for crash := range 20 {
-		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-		for i := range 60 {
-			step, _ := restore.Next(w.view)
-			if i != crash {
-				w.obey(step)
-			} else if w.dies(step) {
-				middles++
+// TestStories runs the scripts in testdata/etcdrestore. Each file is one story after another; "new" begins one, with an EtcdRestore er of
+// cluster a, which has the revision 1000 and three volumes. Its words are fields of the spec. The other commands say what happens:
+// "spec" changes the spec of er, "cluster" the cluster, "backup" a backup, "volume" a volume, "other" another EtcdRestore, "restore"
+// how far the cluster has come; "after" is how much time goes by. Each prints what the plan does until it waits.
+//
+// If it fails, run with -rewrite and read the diff before you commit it.
+func TestStories(t *testing.T) {
+	datadriven.Walk(t, "testdata/etcdrestore", func(t *testing.T, path string) {
+		var w *requestWorld
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "new" {
+				w = newRequestWorld(t)
 			}
-			w.succeed()
-		}
-		if w.status().RestoredAt == nil || w.jobs != 3 || !slices.Equal(w.events, []string{"RestorePlanned", "VolumesRestored"}) {
-			t.Errorf("a crash at step %d: %d jobs, events %v, %+v", crash, w.jobs, w.events, w.status())
-		}
-	}
-	if middles < 2 {
-		t.Errorf("the operator died in the middle of %d steps, and volumes and jobs are made by one step each", middles)
-	}
+			w.T = t
+			w.happens(d)
+			return w.settles()
+		})
+	})
 }
 
-// TestAJobThatFailsForNow is tried again soon, and its reason is told until another one gets on. Nobody is asked to do anything.
-func TestAJobThatFailsForNow(t *testing.T) {
-	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	w.end("a-1", failed("connection refused", false))
-	w.settles()
-	if f := w.status().Failure; f == nil || f.Member != "a-1" || f.Message != "connection refused" || f.Final || w.status().Problem != "" {
-		t.Errorf("it says %+v", w.status())
-	}
-	if w.jobs != 3 {
-		t.Error("it is tried again at once")
-	}
-	w.view.Now = start.Add(20 * time.Second)
-	w.settles()
-	if w.jobs != 4 || w.status().Failure == nil {
-		t.Errorf("%d jobs, and %+v", w.jobs, w.status())
-	}
-	w.progress("a-1", 1, 100)
-	if w.settles(); w.status().Failure != nil {
-		t.Error("a failure is told although another try gets on")
-	}
+// A requestWorld is an EtcdRestore and what it is about. It fails its test where a step does what none may.
+type requestWorld struct {
+	*testing.T
+	view   restore.View
+	etcd   int64  // its revision
+	silent string // why it cannot be asked
 }
 
-// TestAJobThatFailsForGood needs a person, and is tried again less often the longer the try took.
-func TestAJobThatFailsForGood(t *testing.T) {
-	for took, pause := range map[time.Duration]time.Duration{
-		time.Second: 2 * time.Minute, time.Minute: 10 * time.Minute, time.Hour: time.Hour,
-	} {
-		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-		w.settles()
-		w.view.Now = start.Add(took)
-		w.end("a-0", failed("connection refused", false))
-		w.end("a-1", failed("part 3 is corrupt", true))
-		w.settles()
-		if f := w.status().Failure; f == nil || f.Message != "part 3 is corrupt" || !f.Final {
-			t.Errorf("what a person must know is %+v", f)
-		}
-		w.view.Now = start.Add(took + pause - time.Second)
-		w.settles()
-		before := w.jobs
-		w.view.Now = start.Add(took + pause)
-		w.settles()
-		if w.jobs != before+1 {
-			t.Errorf("a try of %s is not made again after %s", took, pause)
-		}
-		w.progress("a-1", 1, 100)
-		if w.settles(); w.status().Failure == nil {
-			t.Error("it is forgotten before the next try has shown that it is over")
-		}
-		w.end("a-1", jobspec.Line{Done: &jobspec.Done{}})
-		if w.settles(); w.status().Failure != nil && w.status().Failure.Member == "a-1" {
-			t.Error("it is told although the volume has the data")
-		}
-	}
-}
-
-// TestAJobThatSaysNothing is run again: what it has done, the next one finds done.
-func TestAJobThatSaysNothing(t *testing.T) {
-	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	w.succeed()
-	w.end("a-0", jobspec.Line{})
-	job := w.view.Jobs["a-1"]
-	job.End, job.Unread = jobspec.Line{}, "the node does not answer"
-	w.view.Jobs["a-1"] = job
-	step, _ := w.settles().(restore.Wait)
-	if again := start.Add(5 * time.Second); !step.Until.Equal(again) {
-		t.Errorf("its log is read again at %s, not %s", step.Until, again)
-	}
-	w.view.Now = start.Add(3 * time.Minute)
-	w.settles()
-	if w.jobs != 5 || w.status().RestoredAt != nil {
-		t.Errorf("%d jobs, %+v", w.jobs, w.status())
-	}
-}
-
-// TestVolumesOfAnEarlierCluster: what may hold data is never written to.
-func TestVolumesOfAnEarlierCluster(t *testing.T) {
-	for name, change := range map[string]func(*corev1.PersistentVolumeClaim){
-		"a-7": func(c *corev1.PersistentVolumeClaim) { c.Annotations = nil },
-		"a-0": func(c *corev1.PersistentVolumeClaim) { c.Annotations[v1alpha1.AnnotationToken] = "another" },
-		"a-1": func(c *corev1.PersistentVolumeClaim) { c.Annotations[v1alpha1.AnnotationClusterID] = "c0" },
-		"a-2": func(c *corev1.PersistentVolumeClaim) { c.Labels[v1alpha1.LabelQuarantined] = "true" },
-		"a-3": func(*corev1.PersistentVolumeClaim) {},
-	} {
-		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-		w.view.Cluster.Status.Restore = &v1alpha1.RestoreStatus{Path: "p", Members: []string{"a-0", "a-1", "a-2"}}
-		claim := restore.Volume(w.view.Cluster, name)
-		claim.OwnerReferences = nil
-		change(claim)
-		w.view.Claims[name] = *claim
-		step := w.settles()
-		if !strings.Contains(w.status().Problem, "("+name+"), and nothing is restored over them") || w.jobs > 0 || len(w.view.Claims) != 1 {
-			t.Errorf("%s: it says %q, with %d jobs and %d volumes", name, step, w.jobs, len(w.view.Claims))
-		}
-	}
-}
-
-// TestVolumesThatGo are waited for: nobody has to do anything.
-func TestVolumesThatGo(t *testing.T) {
-	earlier := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "earlier"}}
-	for what, change := range map[string]func(*corev1.PersistentVolumeClaim){
-		"deleted": func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} },
-		"of an EtcdCluster that is gone": func(c *corev1.PersistentVolumeClaim) {
-			c.OwnerReferences = []metav1.OwnerReference{specs.Owner(earlier)}
+func newRequestWorld(t *testing.T) *requestWorld {
+	return &requestWorld{T: t, etcd: 1000, view: restore.View{
+		Now: start, Store: &v1alpha1.EtcdBackupStore{},
+		Restore: &v1alpha1.EtcdRestore{
+			ObjectMeta: metav1.ObjectMeta{Name: "er", Namespace: "default", UID: "er-1", CreationTimestamp: metav1.NewTime(start)},
+			Spec:       v1alpha1.EtcdRestoreSpec{Cluster: "a"},
 		},
-	} {
-		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-		claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}}
-		change(&claim)
-		w.view.Claims["a-0"] = claim
-		if w.settles(); w.status().Problem != "" || !strings.Contains(w.status().Progress, "volume a-0 of an earlier cluster") || w.jobs > 0 {
-			t.Errorf("%s: %+v", what, w.status())
-		}
-	}
-	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	ours := w.view.Claims["a-1"]
-	ours.DeletionTimestamp = &metav1.Time{Time: start}
-	w.view.Claims["a-1"] = ours
-	w.succeed()
-	if w.settles(); !strings.Contains(w.status().Progress, "volume a-1 to be gone") || w.status().RestoredAt != nil {
-		t.Errorf("of this restore: %+v", w.status())
+		Cluster: &v1alpha1.EtcdCluster{
+			ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "a-1"},
+			Spec:       v1alpha1.EtcdClusterSpec{Size: ptr.To[int32](3), Version: "3.6.16"},
+			Status:     v1alpha1.EtcdClusterStatus{ClusterID: "c1", Revision: 1000, NextSerial: 3},
+		},
+		Volumes: []restore.Volume{{Name: "a-0"}, {Name: "a-1"}, {Name: "a-2"}, {Name: "a-5", Quarantined: true}},
+		Backups: []v1alpha1.EtcdBackup{*newVerifiedBackup("first", 400), *newVerifiedBackup("second", 800)},
+	}}
+}
+
+func newVerifiedBackup(name string, revision int64) *v1alpha1.EtcdBackup {
+	return &v1alpha1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		Status: v1alpha1.EtcdBackupStatus{
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}},
+			Store:      "offsite", Path: "v1/default/a/" + name, Revision: revision, EtcdVersion: "3.6.10", ClusterID: "c1", ClusterUID: "a-1",
+			StartedAt: &metav1.Time{Time: start.Add(time.Duration(revision-1000) * time.Minute)}, ManifestSHA256: "sum-" + name,
+			Keys: ptr.To[int64](40), Verified: &v1alpha1.Verification{
+				At: metav1.NewTime(start), Took: metav1.Duration{Duration: time.Duration(revision) * time.Millisecond},
+			},
+		},
 	}
 }
 
-// TestAVolumeThatIsLost before the cluster has begun gets the data again, by another Job: what the one before has said is about
-// another volume.
-func TestAVolumeThatIsLost(t *testing.T) {
-	for what, when := range map[string]func(w *world){
-		"before its job ends": func(*world) {},
-		"after it":            func(w *world) { w.succeed() },
-		"when all are filled": func(w *world) { w.succeed(); w.settles() },
-	} {
-		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-		w.settles()
-		when(w)
-		w.loseVolume("a-1")
-		w.settles()
-		if w.status().RestoredAt != nil || len(w.view.Claims) != 3 {
-			t.Errorf("%s: %d volumes, %+v", what, len(w.view.Claims), w.status())
-		}
-		w.succeed()
-		w.settles()
-		if w.status().RestoredAt == nil || w.jobs != 4 {
-			t.Errorf("%s: %d jobs, %+v", what, w.jobs, w.status())
-		}
-	}
-}
-
-// TestAVolumeThatIsReplaced by another one of its name between two looks: what its Job has said is not about that one.
-func TestAVolumeThatIsReplaced(t *testing.T) {
-	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	w.succeed()
-	other := restore.Volume(w.view.Cluster, "a-1")
-	other.UID = w.uid("volume")
-	w.view.Claims["a-1"] = *other
-	if w.settles(); w.status().RestoredAt != nil || w.jobs != 4 {
-		t.Errorf("%d jobs, %+v", w.jobs, w.status())
-	}
-}
-
-// TestAJobOfSomebodyElse is neither listened to nor deleted.
-func TestAJobOfSomebodyElse(t *testing.T) {
-	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	claim := w.view.Claims["a-1"]
-	other := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "a-1-restore", UID: "other"}}
-	w.view.Jobs["a-1"] = restore.Job{Object: jobs.ForVolume(other, string(claim.UID)), Ended: true, End: jobspec.Line{Done: &jobspec.Done{}}}
-	if w.settles(); !strings.Contains(w.status().Problem, "job a-1-restore is in the way") {
-		t.Errorf("it says %+v", w.status())
-	}
-}
-
-// TestWhatIsMissing: what must be there to restore is asked for by name.
-func TestWhatIsMissing(t *testing.T) {
-	for words, change := range map[string]func(*restore.View){
-		"start it with --task-image":             func(v *restore.View) { v.NoImage = "start it with --task-image" },
-		"EtcdBackupStore offsite does not exist": func(v *restore.View) { v.Store = nil },
-		"Secret age, which bootstrap.restore":    func(v *restore.View) { v.NoSecret = "age" },
-		"spec.image is not allowed":              func(v *restore.View) { v.Forbidden = "spec.image is not allowed" },
-		"pods of members exist (a-0, a-1)":       func(v *restore.View) { v.Pods = []string{"a-1", "a-0"} },
-	} {
-		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-		change(&w.view)
-		if w.settles(); !strings.Contains(w.status().Problem, words) || w.jobs > 0 || len(w.view.Claims) > 0 {
-			t.Errorf("%q: %+v", words, w.status())
-		}
-	}
-	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	w.succeed()
-	w.view.Store = nil
-	if w.settles(); w.status().RestoredAt == nil {
-		t.Errorf("the store is asked for when nothing is left to be read from it: %+v", w.status())
-	}
-}
-
-// TestVersions: members start with the minor version that wrote the data; the wanted version follows as in any upgrade.
-func TestVersions(t *testing.T) {
-	for wanted, starts := range map[string][2]string{"3.7.3": {"3.6.16", ""}, "3.6.12": {"3.6.12", "mirror.example/etcd"}} {
-		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-		w.view.Cluster.Spec.Version, w.view.Cluster.Spec.Image = wanted, "mirror.example/etcd"
-		w.settles()
-		for _, claim := range w.view.Claims {
-			says := [2]string{claim.Annotations[v1alpha1.AnnotationVersion], claim.Annotations[v1alpha1.AnnotationChosenImage]}
-			if w.status().Version != starts[0] || says != starts {
-				t.Errorf("members start with %s, and the volume says %v, want %v", w.status().Version, says, starts)
+// happens has one thing happen.
+func (w *requestWorld) happens(d *datadriven.TestData) {
+	for _, arg := range d.CmdArgs {
+		value := strings.Join(arg.Vals, " ")
+		switch d.Cmd {
+		case "new", "spec":
+			w.spec(arg.Key, value)
+		case "cluster":
+			w.cluster(arg.Key, value)
+		case "backup":
+			w.backup(d.CmdArgs[0].Key, arg.Key, value)
+		case "volume":
+			w.view.Volumes = slices.DeleteFunc(w.view.Volumes, func(v restore.Volume) bool { return v.Name == arg.Key })
+		case "other":
+			w.other(arg.Key, value)
+		case "restore":
+			w.comes(arg.Key, value)
+		case "after":
+			passes, err := time.ParseDuration(arg.Key)
+			if err != nil {
+				w.Fatal(err)
 			}
+			w.view.Now = w.view.Now.Add(passes)
+		default:
+			w.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
 		}
 	}
 }
 
-// TestLeftAlone: nothing is restored into a cluster that began without, is paused, sleeps or is being deleted.
-func TestLeftAlone(t *testing.T) {
-	for name, change := range map[string]func(*restore.View){
-		"formed":  func(v *restore.View) { v.Cluster.Status.ClusterID = "c0" },
-		"planned": func(v *restore.View) { v.Cluster.Status.Bootstrap = &v1alpha1.Bootstrap{} },
-		"paused":  func(v *restore.View) { v.Paused = "spec.paused is true" },
-		"asleep":  func(v *restore.View) { v.Cluster.Spec.Size = ptr.To[int32](0) },
-		"deleted": func(v *restore.View) { v.Cluster.DeletionTimestamp = &metav1.Time{Time: start} },
-		"other":   func(v *restore.View) { v.Cluster.Spec.Bootstrap = nil },
-	} {
-		w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-		change(&w.view)
-		if step := w.settles(); len(w.view.Claims)+w.jobs > 0 {
-			t.Errorf("%s: volumes or jobs were made: %s", name, step)
-		}
+func (w *requestWorld) spec(key, value string) {
+	s := &w.view.Restore.Spec
+	switch key {
+	case "backup":
+		s.Backup = value
+	case "store":
+		s.Store = value
+	case "from":
+		s.From = &v1alpha1.RestoreFrom{Cluster: value}
+	case "at":
+		s.From = &v1alpha1.RestoreFrom{At: value}
+	case "confirm":
+		s.Confirm = value
+	case "skip":
+		s.SkipSafetyBackup = true
+	case "decryption":
+		s.Decryption = &v1alpha1.SecretReference{Secret: value}
+	case "undo":
+		s.Undo = true
+	case "keep":
+		s.UndoKeepRevisions = true
+	case "deleted":
+		w.view.Restore.DeletionTimestamp = &metav1.Time{Time: w.view.Now}
+	case "accepted", "of": // the operator has made it for that loss, of the cluster with that UID
+		annotation := map[string]string{"accepted": v1alpha1.AnnotationAccepted, "of": v1alpha1.AnnotationClusterUID}[key]
+		metav1.SetMetaDataAnnotation(&w.view.Restore.ObjectMeta, annotation, value)
+	default:
+		w.Fatalf("unknown field %q", key)
 	}
 }
 
-// TestProgress is told in tens, of the slowest.
-func TestProgress(t *testing.T) {
-	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
-	w.settles()
-	if want := "the job that restores the data of a-0 to begin"; w.status().Progress != want {
-		t.Errorf("it says %q, want %q", w.status().Progress, want)
+func (w *requestWorld) cluster(key, value string) {
+	c := w.view.Cluster
+	number, _ := strconv.ParseInt(value, 10, 64)
+	switch key {
+	case "none":
+		w.view.Cluster = nil
+	case "deleted":
+		c.DeletionTimestamp = &metav1.Time{Time: w.view.Now}
+	case "id":
+		c.Status.ClusterID = value
+	case "revision":
+		c.Status.Revision, w.etcd = number, number
+	case "writes": // and its status does not say so yet
+		w.etcd += number
+	case "silent":
+		w.silent = value
+	case "answers":
+		w.silent = ""
+	case "survivor":
+		c.Status.QuorumLoss = &v1alpha1.QuorumLoss{Survivors: []v1alpha1.Survivor{{Name: "a-1", Revision: number}}}
+	case "accepts":
+		c.Spec.Recovery.AcceptDataLoss = value
+	case "offers":
+		c.Status.QuorumLoss = &v1alpha1.QuorumLoss{Backup: &v1alpha1.QuorumLossBackup{Accept: value}}
+	case "untold":
+		c.Status.QuorumLoss = nil
+	case "serves":
+		c.Status.QuorumLoss = nil
+		c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue}}
+	case "size":
+		c.Spec.Size = ptr.To(int32(number)) //nolint:gosec // a small number
+	case "paused":
+		w.view.Paused = "spec.paused is true"
+	case "unpaused":
+		w.view.Paused = ""
+	case "forbidden":
+		w.view.Forbidden = "spec.image is not allowed"
+	case "allowed":
+		w.view.Forbidden = ""
+	case "ephemeral":
+		c.Spec.Storage.Ephemeral = &v1alpha1.Ephemeral{}
+	case "store":
+		c.Spec.Backup = &v1alpha1.Backup{Store: value}
+	case "encrypts":
+		c.Spec.Backup = &v1alpha1.Backup{Encryption: &v1alpha1.BackupEncryption{Recipients: []string{value}}}
+	default:
+		w.Fatalf("unknown word %q of the cluster", key)
 	}
-	w.progress("a-0", 900<<20, 1000<<20)
-	w.progress("a-1", 449<<20, 1000<<20)
-	w.progress("a-2", 500<<20, 1000<<20)
-	w.settles()
-	if want := "the data of a-1 to be restored: more than 40 % of 1000Mi"; w.status().Progress != want {
-		t.Errorf("it says %q, want %q", w.status().Progress, want)
+}
+
+func (w *requestWorld) backup(name, key, value string) {
+	i := slices.IndexFunc(w.view.Backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == name })
+	if i < 0 {
+		w.view.Backups = append(w.view.Backups, *newVerifiedBackup(name, 900))
+		i = len(w.view.Backups) - 1
 	}
-	job := w.view.Jobs["a-1"]
-	job.Trouble = "no node fits"
-	w.view.Jobs["a-1"] = job
-	w.settles()
-	if want := "the job that restores the data of a-1 to run: no node fits"; w.status().Progress != want {
-		t.Errorf("it says %q, want %q", w.status().Progress, want)
+	b := &w.view.Backups[i]
+	is := func(kind string, status metav1.ConditionStatus, reason string) {
+		meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: value})
 	}
+	switch key {
+	case name:
+	case "gone":
+		w.view.Backups = slices.Delete(w.view.Backups, i, i+1)
+	case "sum":
+		b.Status.ManifestSHA256 = value
+	case "etcd":
+		b.Status.EtcdVersion = value
+	case "encrypted":
+		b.Status.Encrypted = true
+	case "recipient":
+		b.Spec.Encryption = &v1alpha1.BackupEncryption{Recipients: []string{value}}
+	case "log": // its term and its index
+		b.Status.Log = &v1alpha1.LogPosition{}
+		if _, err := fmt.Sscanf(value, "%d/%d", &b.Status.Log.Term, &b.Status.Log.Index); err != nil {
+			w.Fatal(err)
+		}
+	case "begun":
+		b.Status.StartedAt = &metav1.Time{Time: w.view.Now}
+	case "of-another":
+		b.Status.ClusterID = "c0"
+	case "untried":
+		b.Status.Verified = nil
+	case "incomplete":
+		is(v1alpha1.ConditionComplete, metav1.ConditionFalse, "Running")
+	case "complete":
+		is(v1alpha1.ConditionComplete, metav1.ConditionTrue, "Stored")
+		b.Status.FinishedAt = &metav1.Time{Time: w.view.Now}
+	case "trial":
+		is(v1alpha1.ConditionVerified, metav1.ConditionUnknown, v1alpha1.ReasonTrialAhead)
+	case "unwanted":
+		is(v1alpha1.ConditionVerified, metav1.ConditionUnknown, v1alpha1.ReasonNotWanted)
+	case "verified":
+		is(v1alpha1.ConditionVerified, metav1.ConditionTrue, v1alpha1.ReasonTrialPassed)
+		b.Status.Verified = &v1alpha1.Verification{At: metav1.NewTime(w.view.Now)}
+	case "different":
+		is(v1alpha1.ConditionVerified, metav1.ConditionFalse, "Different")
+	case "of":
+		metav1.SetMetaDataAnnotation(&b.ObjectMeta, v1alpha1.AnnotationRestore, value)
+	default:
+		w.Fatalf("unknown word %q of a backup", key)
+	}
+}
+
+// other is another EtcdRestore of the cluster: its name, and its phase. One that is younger has a name that ends with a y.
+func (w *requestWorld) other(name, phase string) {
+	w.view.Others = slices.DeleteFunc(w.view.Others, func(o v1alpha1.EtcdRestore) bool { return o.Name == name })
+	if phase == "" {
+		return
+	}
+	o := v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(start)}}
+	if strings.HasSuffix(name, "y") {
+		o.CreationTimestamp = metav1.NewTime(start.Add(time.Hour))
+	}
+	o.Status.Phase = v1alpha1.RestorePhase(phase)
+	w.view.Others = append(w.view.Others, o)
+}
+
+// comes is how far the restore is that the cluster has.
+func (w *requestWorld) comes(key, value string) {
+	c := w.view.Cluster
+	if key == "by" {
+		c.Status.Restore = &v1alpha1.RestoreStatus{Request: value, RequestUID: value, Backup: "third", Revision: 5, Bump: 5000}
+		return
+	}
+	s := c.Status.Restore
+	switch key {
+	case "bump":
+		s.Bump, _ = strconv.ParseInt(value, 10, 64)
+	case "progress":
+		s.Progress = value
+	case "problem":
+		s.Problem = value
+	case "failure":
+		s.Failure = &v1alpha1.RestoreFailure{Member: "a-6", Message: value}
+	case "gone":
+		s.Failure = &v1alpha1.RestoreFailure{Member: "a-6", Message: value, Final: true}
+	case "filled":
+		s.RestoredAt, s.Progress, s.Problem, s.Failure = &metav1.Time{Time: w.view.Now}, "", "", nil
+	case "adopted":
+		c.Status.Bootstrap = &v1alpha1.Bootstrap{Members: s.Members, Restore: s.ID()}
+	case "served":
+		s.CompletedAt, c.Status.ClusterID, s.Progress = &metav1.Time{Time: w.view.Now}, "c2", ""
+	case "cancelled":
+		*s = restore.Reversed(s, "the jobs to be gone")
+	case "over":
+		s.CompletedAt, s.Progress = &metav1.Time{Time: w.view.Now}, ""
+	default:
+		w.Fatalf("unknown word %q of a restore", key)
+	}
+}
+
+// settles obeys until the plan waits, and prints what it does.
+func (w *requestWorld) settles() string {
+	var out strings.Builder
+	for range 20 {
+		step, because := restore.Next(w.observes())
+		fmt.Fprintf(&out, "%s (%s)\n", step, because)
+		switch s := step.(type) {
+		case restore.Record:
+			w.view.Restore.Status = s.Status
+		case restore.BackUp:
+			b := newVerifiedBackup(s.Name, 1000)
+			b.Status.Conditions = nil
+			b.Annotations = map[string]string{
+				v1alpha1.AnnotationRestore: string(w.view.Restore.UID), v1alpha1.AnnotationPreview: s.Preview,
+			}
+			b.CreationTimestamp, b.Status.StartedAt, b.Status.Verified = metav1.NewTime(w.view.Now), nil, nil
+			w.view.Backups = append(w.view.Backups, *b)
+		case restore.Rescue:
+			w.rescues(s)
+		case restore.Begin:
+			w.begins(s)
+			fmt.Fprintf(&out, "  members %v, set aside %v, begins at %d, lost from %d, undo %t %s\n", s.Plan.Members, s.Plan.SetAside,
+				s.Plan.Revision+s.Plan.Bump, s.Plan.FromRevision, s.Plan.Undo || s.Plan.Undoes, s.Plan.Backup)
+		case restore.Wait:
+			w.view.Restore.Status = s.Status
+			return out.String() + w.status()
+		case restore.Done:
+			return out.String()
+		}
+	}
+	return out.String() + "never settles\n"
+}
+
+// observes asks etcd where that is needed.
+func (w *requestWorld) observes() restore.View {
+	v := w.view
+	if restore.NeedsRevision(v) {
+		if v.Revision, v.Unasked = w.etcd, w.silent; v.Unasked != "" {
+			v.Revision = 0
+		}
+	}
+	return v
+}
+
+func (w *requestWorld) rescues(s restore.Rescue) {
+	for name, volume := range s.Volumes {
+		b := newVerifiedBackup(name, 1000)
+		b.Status.Conditions, b.Status.Verified, b.Spec.Volume = nil, nil, volume
+		b.Annotations = map[string]string{v1alpha1.AnnotationRestore: string(w.view.Restore.UID)}
+		if len(s.Recipients) > 0 {
+			b.Spec.Encryption = &v1alpha1.BackupEncryption{Recipients: s.Recipients}
+		}
+		w.view.Backups = append(w.view.Backups, *b)
+	}
+}
+
+// begins fails if the restore was not confirmed, or another one is under way.
+func (w *requestWorld) begins(s restore.Begin) {
+	c := w.view.Cluster
+	p := w.view.Restore.Status.Preview
+	ours := c.Status.Restore != nil && c.Status.Restore.RequestUID == string(w.view.Restore.UID)
+	confirmed := p != nil && (w.view.Restore.Spec.Confirm == p.Confirm || w.accepts(p))
+	if !s.Plan.Undo && !s.Plan.Undoes && (!confirmed || p.Backup != s.Plan.Backup) {
+		w.Error("it begins, and was not confirmed")
+	}
+	if !ours && c.IsRestoring() {
+		w.Error("it begins beside another one")
+	}
+	c.Status.Restore, c.Status.NextSerial = &s.Plan, max(c.Status.NextSerial, s.NextSerial)
+}
+
+// accepts says whether a person has accepted just that, and quorum is lost for good.
+func (w *requestWorld) accepts(p *v1alpha1.RestorePreview) bool {
+	c, loss := w.view.Cluster, fmt.Sprintf("backup/%s@%d", p.Backup, p.Revision)
+	return w.view.Restore.Annotations[v1alpha1.AnnotationAccepted] == loss && c.Spec.Recovery.AcceptDataLoss == loss &&
+		c.Status.QuorumLoss != nil && c.Status.QuorumLoss.Backup.Accept == loss
+}
+
+func (w *requestWorld) status() string {
+	s := w.view.Restore.Status
+	var out strings.Builder
+	for _, c := range s.Conditions {
+		if c.Type == v1alpha1.ConditionReady {
+			continue // it follows from the others
+		}
+		fmt.Fprintf(&out, "  %s=%s %s", c.Type, c.Status, c.Reason)
+	}
+	if p := s.Preview; p != nil {
+		fmt.Fprintf(&out, "  %s of %s", p.Confirm, p.Backup)
+		if p.LostRevisions != nil {
+			fmt.Fprintf(&out, ", %d lost", *p.LostRevisions)
+		}
+		if p.LastDrill != nil {
+			fmt.Fprintf(&out, ", took %s", p.LastDrill.Duration)
+		}
+		if p.Message != "" {
+			fmt.Fprintf(&out, " [%s]", p.Message)
+		}
+	}
+	if s.UndoUntil != nil {
+		fmt.Fprintf(&out, "  until %s", s.UndoUntil.Format(time.RFC3339))
+	}
+	if len(s.SetAside) > 0 {
+		fmt.Fprintf(&out, "  set aside %v", s.SetAside)
+	}
+	return strings.TrimSpace(out.String()) + "\n"
 }

@@ -2,13 +2,15 @@ package restore
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// Step is the one next thing to do. The set is closed.
+// Step is the one next thing to do for an EtcdRestore. The set is closed.
 //
 //sumtype:decl
 type Step interface {
@@ -17,49 +19,65 @@ type Step interface {
 }
 
 type (
-	// Record writes status.restore.
+	// Record writes the status, and tells of it.
 	Record struct {
-		Status v1alpha1.RestoreStatus
+		Status v1alpha1.EtcdRestoreStatus
+		Event  string
 		What   string
-		Event  string // its reason; empty: none
 	}
-	// CreateVolumes creates the volumes of members.
-	CreateVolumes struct{ Members []string }
-	// CreateJobs creates the Jobs that fill volumes, all at once.
-	CreateJobs struct{ Members []string }
-	// MarkVolume writes on a volume that it has the data of the cluster with this ID.
-	MarkVolume struct{ Member, ClusterID string }
-	// DeleteJob deletes a Job whose work is done, or that is tried again.
-	DeleteJob struct{ Member, UID, Because string }
+	// BackUp creates the safety backup.
+	BackUp struct {
+		Name, Store string
+		Recipients  []string // of age; none: as the cluster says
+		Preview     string   // the preview that was confirmed, by the time at which it was made
+	}
+	// Rescue creates backups of the volumes of old members, each named after that.
+	Rescue struct {
+		Volumes    map[string]string // by the name of the EtcdBackup
+		Store      string
+		Recipients []string // of age; none: as the cluster says
+	}
+	// Begin writes what is restored, or that it is undone, into the status of the EtcdCluster, if that has not changed since it was
+	// read. New members are numbered from NextSerial on.
+	Begin struct {
+		Plan       v1alpha1.RestoreStatus
+		NextSerial int64
+		What       string
+	}
 	// Wait changes nothing but what the status says.
 	Wait struct {
-		Status v1alpha1.RestoreStatus
+		Status v1alpha1.EtcdRestoreStatus
 		Until  time.Time // zero: a watch tells
 	}
-	// Done means that there is nothing to restore, or no longer.
+	// Done means that there is nothing to do.
 	Done struct{}
 )
 
-func (Record) step()        {}
-func (CreateVolumes) step() {}
-func (CreateJobs) step()    {}
-func (MarkVolume) step()    {}
-func (DeleteJob) step()     {}
-func (Wait) step()          {}
-func (Done) step()          {}
+func (Record) step() {}
+func (BackUp) step() {}
+func (Rescue) step() {}
+func (Begin) step()  {}
+func (Wait) step()   {}
+func (Done) step()   {}
 
-func (s Record) String() string        { return s.What }
-func (s CreateVolumes) String() string { return "create volumes of " + strings.Join(s.Members, ", ") }
-
-func (s CreateJobs) String() string {
-	return "create jobs that fill volumes of " + strings.Join(s.Members, ", ")
-}
-func (s MarkVolume) String() string { return "volume of " + s.Member + " has the data" }
-func (s DeleteJob) String() string  { return "delete job of " + s.Member + ": " + s.Because }
-func (s Wait) String() string {
-	if s.Status.Problem != "" {
-		return "refuse: " + s.Status.Problem
+func (s Record) String() string { return s.What }
+func (s BackUp) String() string {
+	what := "create EtcdBackup " + s.Name + " in store " + s.Store
+	if len(s.Recipients) > 0 {
+		what += ", encrypted for those of the backup that is restored"
 	}
-	return "wait for " + s.Status.Progress
+	return what
 }
-func (s Done) String() string { return "done" }
+
+func (s Rescue) String() string {
+	what := fmt.Sprintf("create EtcdBackups %s of volumes of the old members in store %s",
+		strings.Join(slices.Sorted(maps.Keys(s.Volumes)), ", "), s.Store)
+	if len(s.Recipients) > 0 {
+		what += ", encrypted for those of the backup that was restored"
+	}
+	return what
+}
+
+func (s Begin) String() string { return s.What }
+func (s Wait) String() string  { return fmt.Sprintf("%s: %s", s.Status.Phase, s.Status.Message) }
+func (s Done) String() string  { return "done" }

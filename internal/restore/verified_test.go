@@ -28,8 +28,8 @@ func TestPlanSaysWhatATrialHasProven(t *testing.T) {
 		b := newBackup("a", 10, start)
 		b.Status.Verified, b.Status.ManifestSHA256 = c.verified, c.sum
 		b.Status.Conditions = append(b.Status.Conditions, c.is)
-		cluster := newWorld(t, v1alpha1.Restore{}).view.Cluster
-		if got := restore.Plan(restore.Begin(cluster), &b, restore.Start{Now: start}).Verified; got != c.proven {
+		cluster := newVolumesWorld(t, v1alpha1.Restore{}).view.Cluster
+		if got := restore.NewPlan(restore.BootstrapRequest(cluster), &b, restore.StartPoint{Now: start}).Verified; got != c.proven {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -18,9 +18,9 @@ import (
 // Token tells this cluster from all others of its name, and is etcd's initial cluster token.
 func Token(c *v1alpha1.EtcdCluster) string { return string(c.UID) }
 
-// Volume is what a first member gets to be filled. That it holds nothing is never said of it. Until the cluster has adopted it,
+// NewVolume is what a first member gets to be filled. That it holds nothing is never said of it. Until the cluster has adopted it,
 // it goes with the EtcdCluster, whatever the deletion policy is: there is no data in it that the backup does not have.
-func Volume(c *v1alpha1.EtcdCluster, member string) *corev1.PersistentVolumeClaim {
+func NewVolume(c *v1alpha1.EtcdCluster, member string) *corev1.PersistentVolumeClaim {
 	claim := specs.Volume(c, member, &v1alpha1.Bootstrap{Token: Token(c), Members: c.Status.Restore.Members})
 	claim.OwnerReferences = []metav1.OwnerReference{specs.Owner(c)}
 	delete(claim.Annotations, v1alpha1.AnnotationUnused)
@@ -32,7 +32,7 @@ func Volume(c *v1alpha1.EtcdCluster, member string) *corev1.PersistentVolumeClai
 }
 
 // leaveVolumes never writes to what may hold data: every volume that could be this cluster's must have been made for this restore.
-func leaveVolumes(v View) Step {
+func leaveVolumes(v VolumesView) VolumesStep {
 	if v.Cluster.IsRestoring() {
 		return leaveNamesakes(v)
 	}
@@ -40,9 +40,9 @@ func leaveVolumes(v View) Step {
 	for _, name := range slices.Sorted(maps.Keys(v.Claims)) {
 		claim := v.Claims[name]
 		switch {
-		case isOurs(v, claim):
+		case isOurVolume(v, claim):
 		case isGoing(v, claim):
-			return Wait{Status: status(v, "volume "+name+" of an earlier cluster to be gone", "")}
+			return VolumesWait{Status: status(v, "volume "+name+" of an earlier cluster to be gone", "")}
 		default:
 			others = append(others, name)
 		}
@@ -56,9 +56,9 @@ func leaveVolumes(v View) Step {
 }
 
 // leaveNamesakes never writes to a volume of a member to come that was not made for this restore. All others are left alone.
-func leaveNamesakes(v View) Step {
+func leaveNamesakes(v VolumesView) VolumesStep {
 	for _, m := range v.Cluster.Status.Restore.Members {
-		if claim, there := v.Claims[m]; there && !isOurs(v, claim) && claim.DeletionTimestamp == nil {
+		if claim, there := v.Claims[m]; there && !isOurVolume(v, claim) && claim.DeletionTimestamp == nil {
 			return refuse(v, fmt.Sprintf("volume %s was not made for this restore, and nothing is restored over it: "+
 				"delete it if its data is not needed", m))
 		}
@@ -67,30 +67,30 @@ func leaveNamesakes(v View) Step {
 }
 
 // isOurs says whether a volume was made for this restore.
-func isOurs(v View, claim corev1.PersistentVolumeClaim) bool {
+func isOurVolume(v VolumesView, claim corev1.PersistentVolumeClaim) bool {
 	id := claim.Annotations[v1alpha1.AnnotationClusterID]
 	return claim.Annotations[v1alpha1.AnnotationToken] == Token(v.Cluster) && slices.Contains(v.Cluster.Status.Restore.Members, claim.Name) &&
 		claim.Labels[v1alpha1.LabelQuarantined] == "" && (id == "" || id == v.ClusterID)
 }
 
 // isGoing says whether Kubernetes deletes a volume, or is about to, because the earlier EtcdCluster that owns it is gone.
-func isGoing(v View, claim corev1.PersistentVolumeClaim) bool {
+func isGoing(v VolumesView, claim corev1.PersistentVolumeClaim) bool {
 	owner := metav1.GetControllerOf(&claim)
 	ofEarlier := owner != nil && owner.Kind == "EtcdCluster" && owner.Name == v.Cluster.Name && owner.UID != v.Cluster.UID
 	return claim.DeletionTimestamp != nil || ofEarlier
 }
 
 // awaitVolumes waits for a volume that somebody has deleted: another one cannot have its name before.
-func awaitVolumes(v View) Step {
+func awaitVolumes(v VolumesView) VolumesStep {
 	for _, m := range v.Cluster.Status.Restore.Members {
 		if claim, there := v.Claims[m]; there && claim.DeletionTimestamp != nil {
-			return Wait{Status: status(v, "volume "+m+" to be gone, which somebody has deleted", "")}
+			return VolumesWait{Status: status(v, "volume "+m+" to be gone, which somebody has deleted", "")}
 		}
 	}
 	return nil
 }
 
-func createVolumes(v View) Step {
+func createVolumes(v VolumesView) VolumesStep {
 	missing := lacking(v, func(m string) bool { _, there := v.Claims[m]; return there })
 	if len(missing) == 0 {
 		return nil
@@ -99,7 +99,7 @@ func createVolumes(v View) Step {
 }
 
 // markVolumes is what makes a volume count as filled: the mark is written after its Job has said so, and before the Job is deleted.
-func markVolumes(v View) Step {
+func markVolumes(v VolumesView) VolumesStep {
 	for _, m := range unfilled(v) {
 		if job := v.Jobs[m]; job.exists() && isOwned(v, job) && isAbout(v, job, m) && job.End.Done != nil {
 			return MarkVolume{m, v.ClusterID}
@@ -109,15 +109,17 @@ func markVolumes(v View) Step {
 }
 
 // isFilled says whether a volume has the data: that is written on it.
-func isFilled(v View, member string) bool {
+func isFilled(v VolumesView, member string) bool {
 	claim, there := v.Claims[member]
 	return there && v.ClusterID != "" && claim.Annotations[v1alpha1.AnnotationClusterID] == v.ClusterID
 }
 
 // unfilled are the first members whose volumes are not known to have the data.
-func unfilled(v View) []string { return lacking(v, func(m string) bool { return isFilled(v, m) }) }
+func unfilled(v VolumesView) []string {
+	return lacking(v, func(m string) bool { return isFilled(v, m) })
+}
 
-func lacking(v View, has func(member string) bool) []string {
+func lacking(v VolumesView, has func(member string) bool) []string {
 	var missing []string
 	for _, m := range v.Cluster.Status.Restore.Members {
 		if !has(m) {
@@ -128,7 +130,7 @@ func lacking(v View, has func(member string) bool) []string {
 }
 
 // others are the members that give way, by serial number: others may have joined or left since the restore was planned.
-func others(v View) []string {
+func others(v VolumesView) []string {
 	var all []string
 	for name, claim := range v.Claims {
 		aside := claim.Labels[v1alpha1.LabelQuarantined] != ""

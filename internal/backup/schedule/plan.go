@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
 // View is one observation of the schedule of a cluster: facts only.
@@ -65,31 +66,96 @@ const (
 	ScheduleUnclear = "ScheduleUnclear"
 )
 
-// Next is the one step to take now. Making a backup comes before letting others go, and of these one goes at a time.
-func Next(v View) Step {
-	s, err := Parse(v.Schedule, v.TimeZone)
-	switch {
-	case err != nil:
-		return Rest{ScheduleUnclear, "no backup is made: " + err.Error() + "; correct spec.backup"}
-	case v.Suspended:
-		return Rest{Suspended, "spec.backup.suspend is true: no backup is made, and none is deleted"}
+var rule = rules.New[View, Step]
+
+// The rules are asked in order: know the schedule, make what is due, and only then delete what is older.
+var policy = rules.Of(
+	rule("need a schedule", needSchedule, "neither makes nor deletes backups of a cluster without spec.backup.schedule"),
+	rule("understand the schedule", understandSchedule, "makes no backup while the schedule or its time zone cannot be read"),
+	rule("suspend", suspend, "neither makes nor deletes backups while spec.backup.suspend is true"),
+	rule("wait for the cluster and the store", awaitObstacle,
+		"makes no backup that is due before the cluster has formed, while it hibernates, or while the store is missing or not ready"),
+	rule("create the backup", create,
+		"creates the EtcdBackup that is due, unless one is being made; those that were missed are made up for once"),
+	rule("delete one at a time", awaitDeletion,
+		"deletes no other backup while one is being deleted, while the store refuses three, or if it deletes nothing at all"),
+	rule("delete what has expired", deleteExpired,
+		"deletes the oldest backup that spec.backup.retention does not keep, while the newest one is verified"),
+)
+
+// Next is the one step to take now, and the name of the rule that chose it.
+func Next(v View) (Step, string) {
+	if step, name := policy.Next(v); step != nil {
+		return step, name
 	}
-	last, was := v.last()
-	due := s.Due(last, was, v.Now)
-	switch {
-	case due.IsZero() || v.running() != "":
-	case v.Obstacle != Obstacle{}:
-		return Rest{v.Obstacle.Reason, v.Obstacle.Message}
-	default:
-		return Create{Name: Name(v.Cluster, due), For: due}
-	}
-	if !v.mayDelete() {
-		return Rest{}
-	}
-	if goers, _ := Expire(v.Made, v.Keep, s.Zone(), v.Now); len(goers) > 0 {
-		return Delete{goers[0]}
+	return Rest{}, "nothing is due"
+}
+
+func needSchedule(v View) Step {
+	if v.Schedule != "" {
+		return nil
 	}
 	return Rest{}
+}
+
+func understandSchedule(v View) Step {
+	_, err := Parse(v.Schedule, v.TimeZone)
+	if err == nil {
+		return nil
+	}
+	return Rest{ScheduleUnclear, "no backup is made: " + err.Error() + "; correct spec.backup"}
+}
+
+func suspend(v View) Step {
+	if !v.Suspended {
+		return nil
+	}
+	return Rest{Suspended, "spec.backup.suspend is true: no backup is made, and none is deleted"}
+}
+
+func awaitObstacle(v View) Step {
+	if v.Obstacle == (Obstacle{}) || v.due().IsZero() {
+		return nil
+	}
+	return Rest{v.Obstacle.Reason, v.Obstacle.Message}
+}
+
+func create(v View) Step {
+	due := v.due()
+	if due.IsZero() {
+		return nil
+	}
+	return Create{Name: Name(v.Cluster, due), For: due}
+}
+
+func awaitDeletion(v View) Step {
+	if v.mayDelete() {
+		return nil
+	}
+	return Rest{}
+}
+
+func deleteExpired(v View) Step {
+	expired, _ := Expire(v.Made, v.Keep, v.parsed().Zone(), v.Now)
+	if len(expired) == 0 {
+		return nil
+	}
+	return Delete{expired[0]}
+}
+
+// parsed is the schedule, which the rules have found to be one.
+func (v View) parsed() Schedule {
+	s, _ := Parse(v.Schedule, v.TimeZone)
+	return s
+}
+
+// due is the time for which a backup is to be made now; zero if there is none, or if one is being made.
+func (v View) due() time.Time {
+	if v.running() != "" {
+		return time.Time{}
+	}
+	last, was := v.last()
+	return v.parsed().Due(last, was, v.Now)
 }
 
 // mostRefused is how many backups may be on their way out that the store refuses to delete: each has a Job every ten minutes.

@@ -73,7 +73,7 @@ type Expired struct{ Name, Because string }
 
 // Expire are the backups that are to go, oldest first, and why none goes if that is so for a reason. Nothing goes while the newest one is
 // not verified; the newest verified one never does, nor one that is locked, being restored or being verified.
-func Expire(all []Made, keep Keep, zone *time.Location, now time.Time) (goers []Expired, held string) {
+func Expire(all []Made, keep Keep, zone *time.Location, now time.Time) (expired []Expired, held string) {
 	if keep == (Keep{}) {
 		return nil, ""
 	}
@@ -88,10 +88,10 @@ func Expire(all []Made, keep Keep, zone *time.Location, now time.Time) (goers []
 	kept[anchor(made)], kept[made[0].Name] = true, true // the schedule is judged by the newest, too
 	for _, m := range slices.Backward(made) {
 		if !kept[m.Name] && m.InUse == "" && !m.Locked.After(now) {
-			goers = append(goers, Expired{m.Name, because(m)})
+			expired = append(expired, Expired{m.Name, because(m)})
 		}
 	}
-	return goers, ""
+	return expired, ""
 }
 
 func because(m Made) string {

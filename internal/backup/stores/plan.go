@@ -35,7 +35,8 @@ var rule = rules.New[View, Step]
 // The rules are asked in order, and the first to decide wins: finish the Job that was begun, then see whether there is a reason
 // for another one.
 var policy = rules.Of(
-	rule("leave what goes", leaveDeleted, "does nothing for a store that is being deleted: its Job and what was found in it go with it"),
+	rule("leave deleted stores alone", leaveDeleted,
+		"does nothing for a store that is being deleted: its Job and what was found in it go with it"),
 	rule("leave the job of others", leaveForeign, "waits while something else has a Job of the same name"),
 	rule("wait for the job to go", awaitDeletion, "waits until a Job that is being deleted is gone"),
 	rule("delete the recorded job", deleteRecorded, "deletes a Job whose answer is in the status"),

@@ -22,7 +22,7 @@ import (
 //	lies=PATH (name=… at=AGE reason=… problem=… program=…), gone=PATH   what is in the store
 //	own=NAME (store=…), completes=NAME, fails=NAME, by-hand=PATH, delete=NAME, policy=NAME (becomes Delete)   EtcdBackups
 //	check=fails:KIND WORDS|silent WORDS|cut|keeps WORDS|hangs WORDS   how the next Job ends, or why it does not run
-//	spec, ask=VALUE, deleted, job=foreign, pass=DURATION   what happens
+//	spec, ask=VALUE, deleted, job=foreign|deleting|none, pass=DURATION   what happens
 //	settle   obey the plan until it rests and no Job runs; so does the end of the story
 //
 // Jobs succeed unless a line says otherwise. What is printed is each step with its rule, each event, and at rest when the store
@@ -91,7 +91,7 @@ func (s *story) set(key, value, words string) {
 	case "deleted":
 		v.Store.DeletionTimestamp = &metav1.Time{Time: v.Now}
 	case "job":
-		v.Job = stores.Job{Exists: value == "foreign", Foreign: true, UID: "another"}
+		v.Job = stores.Job{Exists: value != "none", Foreign: value == "foreign", Deleting: value == "deleting", UID: "another"}
 	case "pass":
 		d, err := time.ParseDuration(value)
 		if err != nil {
@@ -212,7 +212,8 @@ func (s *story) settle() {
 	for range 30 {
 		step, because := stores.Next(s.view())
 		wait, waits := step.(stores.Wait)
-		runs := waits && s.v.Job.Exists && !s.v.Job.Ended && !s.v.Job.Foreign && s.v.Store.DeletionTimestamp == nil
+		job := s.v.Job
+		runs := waits && job.Exists && !job.Ended && !job.Foreign && !job.Deleting && s.v.Store.DeletionTimestamp == nil
 		if !runs || s.hangs {
 			fmt.Fprintf(&s.out, "%s (%s)\n", sentence(step), because)
 		}

@@ -26,8 +26,8 @@ func offer(s Snapshot) cluster.RestoreCandidate {
 	}
 	o.Backup, o.Revision, o.Begun = b.Name, b.Status.Revision, b.Status.StartedAt.Unix()
 	o.Encrypted = b.Status.Encrypted
-	wish := restore.Request{Restore: v1alpha1.Restore{Backup: b.Name}, Cluster: s.Cluster, InPlace: true}
-	_, o.Problem = restore.Choose(wish, s.Backups, nil)
+	want := restore.Request{Restore: v1alpha1.Restore{Backup: b.Name}, Cluster: s.Cluster, InPlace: true}
+	_, o.Problem = restore.Choose(want, s.Backups, nil)
 	return o
 }
 

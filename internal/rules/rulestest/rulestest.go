@@ -85,6 +85,12 @@ var decided = regexp.MustCompile(`(?m) \(([^()]+)\)$`)
 // stands where no rule decides. If that is empty, other lines of scripts end like rules, and are let pass.
 func Scripts(t *testing.T, policy []rules.Line, otherwise string) {
 	t.Helper()
+	ScriptsIn(t, "testdata", policy, otherwise)
+}
+
+// ScriptsIn is Scripts for one of several lists of a package, whose scripts are in that folder.
+func ScriptsIn(t *testing.T, folder string, policy []rules.Line, otherwise string) {
+	t.Helper()
 	var names []string
 	for _, line := range policy {
 		if slices.Contains(names, line.Name) {
@@ -92,7 +98,7 @@ func Scripts(t *testing.T, policy []rules.Line, otherwise string) {
 		}
 		names = append(names, line.Name)
 	}
-	seen := expected(t)
+	seen := expected(t, folder)
 	for _, name := range names {
 		if seen[name] == "" {
 			t.Errorf("no script has the rule %q decide", name)
@@ -106,9 +112,9 @@ func Scripts(t *testing.T, policy []rules.Line, otherwise string) {
 }
 
 // expected are the rules that scripts have decide, with one of the scripts.
-func expected(t *testing.T) map[string]string {
+func expected(t *testing.T, folder string) map[string]string {
 	t.Helper()
-	scripts, err := filepath.Glob("testdata/*.txt")
+	scripts, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("%d scripts, %v", len(scripts), err)
 	}

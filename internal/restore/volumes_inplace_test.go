@@ -16,14 +16,14 @@ import (
 )
 
 // newInPlace is a cluster whose three members run, and which is to be brought back to a backup.
-func newInPlace(t *testing.T) *world {
+func newInPlace(t *testing.T) *volumesWorld {
 	t.Helper()
-	w := newWorld(t, v1alpha1.Restore{Backup: "first"})
+	w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
 	c := w.view.Cluster
 	c.Spec.Bootstrap = nil
 	er := &v1alpha1.EtcdRestore{Spec: v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "first"}}
 	er.UID, w.view.Request = "er-1", er
-	plan := restore.Plan(restore.InPlace(er, c), &w.view.Backups[0], restore.Start{Serial: 3, Now: start})
+	plan := restore.NewPlan(restore.InPlaceRequest(er, c), &w.view.Backups[0], restore.StartPoint{Serial: 3, Now: start})
 	plan.Request, plan.RequestUID, plan.SetAside = "er", "er-1", []string{"a-0", "a-1", "a-2"}
 	c.Status.ClusterID, c.Status.Bootstrap = "c0", &v1alpha1.Bootstrap{Token: "uid", Members: plan.SetAside}
 	for _, m := range plan.SetAside {
@@ -106,12 +106,12 @@ func TestInPlaceLeavesNamesakes(t *testing.T) {
 
 // TestInPlaceWaits while the cluster is paused or hibernates, and for a Secret, which it names as its user has.
 func TestInPlaceWaits(t *testing.T) {
-	for words, change := range map[string]func(*restore.View){
-		"the end of the pause":                         func(v *restore.View) { v.Paused = "spec.paused is true" },
-		"spec.size to be more than 0":                  func(v *restore.View) { v.Cluster.Spec.Size = ptr.To[int32](0) },
-		"age, which spec.decryption of EtcdRestore er": func(v *restore.View) { v.NoSecret = "age" },
-		"spec.image is not allowed":                    func(v *restore.View) { v.Forbidden = "spec.image is not allowed" },
-		"EtcdBackupStore offsite does not exist":       func(v *restore.View) { v.Store = nil },
+	for words, change := range map[string]func(*restore.VolumesView){
+		"the end of the pause":                         func(v *restore.VolumesView) { v.Paused = "spec.paused is true" },
+		"spec.size to be more than 0":                  func(v *restore.VolumesView) { v.Cluster.Spec.Size = ptr.To[int32](0) },
+		"age, which spec.decryption of EtcdRestore er": func(v *restore.VolumesView) { v.NoSecret = "age" },
+		"spec.image is not allowed":                    func(v *restore.VolumesView) { v.Forbidden = "spec.image is not allowed" },
+		"EtcdBackupStore offsite does not exist":       func(v *restore.VolumesView) { v.Store = nil },
 	} {
 		w := newInPlace(t)
 		change(&w.view)
@@ -122,7 +122,7 @@ func TestInPlaceWaits(t *testing.T) {
 }
 
 // turnRound has the restore be undone.
-func (w *world) turnRound() {
+func (w *volumesWorld) turnRound() {
 	turned := restore.Reversed(w.view.Cluster.Status.Restore, "")
 	w.view.Cluster.Status.Restore = &turned
 }

@@ -1,4 +1,4 @@
-package inplace
+package restore
 
 import (
 	"cmp"
@@ -19,14 +19,14 @@ func safetyBackup(v View, p *v1alpha1.RestorePreview) *v1alpha1.EtcdBackup {
 	for i := range v.Backups {
 		b := &v.Backups[i]
 		made := b.Annotations[v1alpha1.AnnotationPreview]
-		if isOurs(v, b) && (made == "" || made == madeAt(p)) {
+		if isOurBackup(v, b) && (made == "" || made == madeAt(p)) {
 			return b
 		}
 	}
 	return nil
 }
 
-func isOurs(v View, b *v1alpha1.EtcdBackup) bool {
+func isOurBackup(v View, b *v1alpha1.EtcdBackup) bool {
 	return b.Annotations[v1alpha1.AnnotationRestore] == string(v.Restore.UID)
 }
 
@@ -40,7 +40,7 @@ func safetyName(v View) string {
 	name := v.Restore.Name + "-safety"
 	for i := 2; ; i++ {
 		at := slices.IndexFunc(v.Backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == name })
-		if at < 0 || !isOurs(v, &v.Backups[at]) {
+		if at < 0 || !isOurBackup(v, &v.Backups[at]) {
 			return name
 		}
 		suffix := fmt.Sprintf("-safety-%d", i)

@@ -1,4 +1,4 @@
-package inplace
+package restore
 
 import (
 	"fmt"
@@ -11,14 +11,13 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
-	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
 // begin freezes the plan. The new members get the next names, and their revisions begin above all that clients may have seen.
 func begin(v View) Step {
 	b, _ := chosen(v)
 	serial := nextSerial(v)
-	p := restore.Plan(restore.InPlace(v.Restore, v.Cluster), b, restore.Start{Serial: serial, Seen: seen(v), Now: v.Now})
+	p := newPlan(inPlaceRequest(v.Restore, v.Cluster), b, startPoint{Serial: serial, Seen: seen(v), Now: v.Now})
 	p.Request, p.RequestUID = v.Restore.Name, string(v.Restore.UID)
 	p.KeepFor = &metav1.Duration{Duration: v.Restore.Spec.Keep()}
 	p.FromRevision = known(v)
@@ -74,7 +73,7 @@ func undo(v View) Step {
 		return rescue(v, p)
 	}
 	return Begin{
-		Plan: restore.Reversed(p, "the members to come back with their data"),
+		Plan: reversed(p, "the members to come back with their data"),
 		What: fmt.Sprintf("bring %s back to what it had before backup %s was restored", v.Cluster.Name, p.Backup),
 	}
 }

@@ -1,4 +1,4 @@
-package inplace
+package schedule
 
 import "github.com/etcd-operator/etcd-operator/internal/rules"
 

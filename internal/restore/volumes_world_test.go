@@ -23,19 +23,19 @@ import (
 
 var start = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
 
-// A world is a cluster that begins with a backup, and what is done to it. It fails its test where a step does what none may.
-type world struct {
+// A volumesWorld is a cluster that begins with a backup, and what is done to it. It fails its test where a step does what none may.
+type volumesWorld struct {
 	*testing.T
-	view   restore.View
+	view   restore.VolumesView
 	jobs   int             // ever made
 	uids   int             // ever given
 	data   map[string]bool // volumes that truly have the data, by UID
 	events []string
 }
 
-func newWorld(t *testing.T, want v1alpha1.Restore) *world {
+func newVolumesWorld(t *testing.T, want v1alpha1.Restore) *volumesWorld {
 	t.Helper()
-	return &world{T: t, data: map[string]bool{}, view: restore.View{
+	return &volumesWorld{T: t, data: map[string]bool{}, view: restore.VolumesView{
 		Now: start, ClusterID: "c1", Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
 		Store: &v1alpha1.EtcdBackupStore{}, Backups: []v1alpha1.EtcdBackup{newBackup("first", 100, start.Add(-time.Hour))},
 		Cluster: &v1alpha1.EtcdCluster{
@@ -58,12 +58,12 @@ func newBackup(name string, revision int64, began time.Time) v1alpha1.EtcdBackup
 	}
 }
 
-func (w *world) uid(of string) types.UID {
+func (w *volumesWorld) uid(of string) types.UID {
 	w.uids++
 	return types.UID(fmt.Sprintf("%s-%d", of, w.uids))
 }
 
-func (w *world) status() v1alpha1.RestoreStatus {
+func (w *volumesWorld) status() v1alpha1.RestoreStatus {
 	if w.view.Cluster.Status.Restore == nil {
 		return v1alpha1.RestoreStatus{}
 	}
@@ -71,16 +71,16 @@ func (w *world) status() v1alpha1.RestoreStatus {
 }
 
 // obey does the step, as Kubernetes and the controller would.
-func (w *world) obey(step restore.Step) {
+func (w *volumesWorld) obey(step restore.VolumesStep) {
 	w.Helper()
 	c := w.view.Cluster
 	switch s := step.(type) {
-	case restore.Record:
+	case restore.VolumesRecord:
 		c.Status.Restore, w.events = &s.Status, append(w.events, s.Event)
 	case restore.CreateVolumes:
 		for _, m := range s.Members {
 			if _, there := w.view.Claims[m]; !there {
-				claim := restore.Volume(c, m)
+				claim := restore.NewVolume(c, m)
 				claim.UID = w.uid("volume")
 				w.view.Claims[m] = *claim
 			}
@@ -104,14 +104,14 @@ func (w *world) obey(step restore.Step) {
 			}
 			delete(w.view.Jobs, s.Member)
 		}
-	case restore.Wait:
+	case restore.VolumesWait:
 		c.Status.Restore = &s.Status
-	case restore.Done:
+	case restore.VolumesDone:
 	}
 }
 
 // dies has the operator die in the middle of a step: of what the step makes only the first is there. It says whether there was a middle.
-func (w *world) dies(step restore.Step) bool {
+func (w *volumesWorld) dies(step restore.VolumesStep) bool {
 	w.Helper()
 	switch s := step.(type) {
 	case restore.CreateVolumes:
@@ -120,12 +120,13 @@ func (w *world) dies(step restore.Step) bool {
 	case restore.CreateJobs:
 		w.obey(restore.CreateJobs{Members: s.Members[:1]})
 		return len(s.Members) > 1
-	case restore.Record, restore.MarkVolume, restore.DeleteJob, restore.Wait, restore.Done: // one write, which was not made
+	case restore.VolumesRecord, restore.MarkVolume, restore.DeleteJob, restore.VolumesWait, restore.VolumesDone:
+		// one write, which was not made
 	}
 	return false
 }
 
-func (w *world) createJob(member string) {
+func (w *volumesWorld) createJob(member string) {
 	w.Helper()
 	claim, there := w.view.Claims[member]
 	switch {
@@ -149,13 +150,13 @@ func (w *world) createJob(member string) {
 }
 
 // settles obeys until the plan waits or is done.
-func (w *world) settles() restore.Step {
+func (w *volumesWorld) settles() restore.VolumesStep {
 	w.Helper()
 	for range 100 {
-		step, _ := restore.Next(w.view)
+		step, _ := restore.NextOfVolumes(w.view)
 		w.obey(step)
 		switch step.(type) {
-		case restore.Wait, restore.Done:
+		case restore.VolumesWait, restore.VolumesDone:
 			return step
 		}
 	}
@@ -164,7 +165,7 @@ func (w *world) settles() restore.Step {
 }
 
 // end has the Job of a member end.
-func (w *world) end(member string, end jobspec.Line) {
+func (w *volumesWorld) end(member string, end jobspec.Line) {
 	job := w.view.Jobs[member]
 	job.Ended, job.EndedAt, job.End = true, w.view.Now, end
 	w.view.Jobs[member] = job
@@ -174,21 +175,21 @@ func (w *world) end(member string, end jobspec.Line) {
 }
 
 // succeed has the Jobs of all members end well.
-func (w *world) succeed() {
+func (w *volumesWorld) succeed() {
 	for _, m := range slices.Sorted(maps.Keys(w.view.Jobs)) {
 		w.end(m, jobspec.Line{Done: &jobspec.Done{}})
 	}
 }
 
 // progress is how far the Job of a member is.
-func (w *world) progress(member string, read, total int64) {
+func (w *volumesWorld) progress(member string, read, total int64) {
 	job := w.view.Jobs[member]
 	job.Progress = jobspec.Progress{Read: read, Total: total}
 	w.view.Jobs[member] = job
 }
 
 // loseVolume has somebody delete the volume of a member.
-func (w *world) loseVolume(member string) {
+func (w *volumesWorld) loseVolume(member string) {
 	delete(w.view.Claims, member)
 }
 
@@ -196,7 +197,7 @@ func failed(message string, final bool) jobspec.Line {
 	return jobspec.Line{Failed: &jobspec.Failed{Reason: jobspec.StoreFailed, Message: message, Final: final}}
 }
 
-func next(w *world) restore.Step {
-	step, _ := restore.Next(w.view)
+func next(w *volumesWorld) restore.VolumesStep {
+	step, _ := restore.NextOfVolumes(w.view)
 	return step
 }

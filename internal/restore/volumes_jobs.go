@@ -38,7 +38,7 @@ func (j Job) begun() time.Time {
 }
 
 // leaveJobs refuses to go on beside somebody else's Job that has the name of one of ours.
-func leaveJobs(v View) Step {
+func leaveJobs(v VolumesView) VolumesStep {
 	for _, m := range unfilled(v) {
 		if job := v.Jobs[m]; job.exists() && !isOwned(v, job) {
 			return refuse(v, fmt.Sprintf("job %s is in the way: it is not of this EtcdCluster; delete it", job.Object.Name))
@@ -48,15 +48,15 @@ func leaveJobs(v View) Step {
 }
 
 // isAbout says whether the Job fills the volume that the member has now.
-func isAbout(v View, job Job, m string) bool {
+func isAbout(v VolumesView, job Job, m string) bool {
 	claim, there := v.Claims[m]
 	return there && jobs.VolumeOf(job.Object) == string(claim.UID)
 }
 
-func isOwned(v View, job Job) bool { return metav1.IsControlledBy(job.Object, v.Cluster) }
+func isOwned(v VolumesView, job Job) bool { return metav1.IsControlledBy(job.Object, v.Cluster) }
 
 // dropJobs deletes a Job that has filled, or fills, a volume that is gone: it says nothing about the one that has its name now.
-func dropJobs(v View) Step {
+func dropJobs(v VolumesView) VolumesStep {
 	for _, m := range unfilled(v) {
 		if job := v.Jobs[m]; job.exists() && !job.isGoing() && isOwned(v, job) && !isAbout(v, job, m) {
 			return DeleteJob{m, string(job.Object.UID), "it is about a volume that is gone"}
@@ -66,14 +66,14 @@ func dropJobs(v View) Step {
 }
 
 // cleanUp deletes Jobs once all volumes have the data.
-func cleanUp(v View) Step {
+func cleanUp(v VolumesView) VolumesStep {
 	if v.Cluster.Status.Restore.RestoredAt == nil || len(unfilled(v)) > 0 {
 		return nil
 	}
 	return deleteJobs(v, v.Cluster.Status.Restore.Members)
 }
 
-func deleteJobs(v View, members []string) Step {
+func deleteJobs(v VolumesView, members []string) VolumesStep {
 	for _, m := range members {
 		if job := v.Jobs[m]; job.exists() && !job.isGoing() && isOwned(v, job) {
 			return DeleteJob{m, string(job.Object.UID), "it is not needed any more"}
@@ -95,7 +95,7 @@ const (
 )
 
 // failure says why the Job of a member has failed, and when there is another try; nil if it has not.
-func failure(v View, m string) (failed *v1alpha1.RestoreFailure, again time.Time) {
+func failure(v VolumesView, m string) (failed *v1alpha1.RestoreFailure, again time.Time) {
 	job := v.Jobs[m]
 	said := job.End.Failed
 	switch {
@@ -114,7 +114,7 @@ func failure(v View, m string) (failed *v1alpha1.RestoreFailure, again time.Time
 }
 
 // lasting is what is still true of a failure: not when the volume has the data, nor when another try gets on that may succeed.
-func lasting(v View, failed *v1alpha1.RestoreFailure) *v1alpha1.RestoreFailure {
+func lasting(v VolumesView, failed *v1alpha1.RestoreFailure) *v1alpha1.RestoreFailure {
 	if failed == nil || v.Cluster.Status.Restore == nil || isFilled(v, failed.Member) {
 		return nil
 	}
@@ -125,7 +125,7 @@ func lasting(v View, failed *v1alpha1.RestoreFailure) *v1alpha1.RestoreFailure {
 }
 
 // retry tries a Job again that has failed, after a pause. What it left on the volume is begun again.
-func retry(v View) Step {
+func retry(v VolumesView) VolumesStep {
 	for _, m := range unfilled(v) {
 		if failed, again := failure(v, m); failed != nil && !v.Now.Before(again) && !v.Jobs[m].isGoing() {
 			return DeleteJob{m, string(v.Jobs[m].Object.UID), "it failed, and is tried again"}
@@ -134,7 +134,7 @@ func retry(v View) Step {
 	return nil
 }
 
-func createJobs(v View) Step {
+func createJobs(v VolumesView) VolumesStep {
 	missing := lacking(v, func(m string) bool { return isFilled(v, m) || v.Jobs[m].exists() })
 	if len(missing) == 0 {
 		return nil
@@ -143,7 +143,7 @@ func createJobs(v View) Step {
 }
 
 // awaitRetry tells why a Job has failed, that of one which only a person can fix first.
-func awaitRetry(v View) Step {
+func awaitRetry(v VolumesView) VolumesStep {
 	var told *v1alpha1.RestoreFailure
 	var until time.Time
 	for _, m := range unfilled(v) {
@@ -166,11 +166,11 @@ func awaitRetry(v View) Step {
 	}
 	s := status(v, "the next try to restore the data of "+told.Member, "")
 	s.Failure = told
-	return Wait{Status: s, Until: until}
+	return VolumesWait{Status: s, Until: until}
 }
 
 // progress is what the slowest of the Jobs says.
-func progress(v View) string {
+func progress(v VolumesView) string {
 	slowest, at := "", 2.0
 	for _, m := range unfilled(v) {
 		done, p := 0.0, v.Jobs[m].Progress

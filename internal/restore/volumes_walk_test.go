@@ -28,7 +28,7 @@ func TestWalk(t *testing.T) {
 		seeds = 500
 	}
 	for seed := range uint64(seeds) { //nolint:gosec // a small number
-		w := &walk{world: newWorld(t, v1alpha1.Restore{Backup: "first"}), random: rand.New(rand.NewPCG(seed, 1)), seed: seed}
+		w := &walk{volumesWorld: newVolumesWorld(t, v1alpha1.Restore{Backup: "first"}), random: rand.New(rand.NewPCG(seed, 1)), seed: seed}
 		w.old = w.view.Cluster.DeepCopy()
 		for range 10 + w.random.IntN(120) {
 			w.turn()
@@ -48,7 +48,7 @@ func TestWalk(t *testing.T) {
 
 // A walk is one way that a world may go.
 type walk struct {
-	*world
+	*volumesWorld
 	random *rand.Rand
 	seed   uint64
 	old    *v1alpha1.EtcdCluster // what a cache that is behind shows
@@ -74,7 +74,7 @@ func (w *walk) turn() {
 		w.see()
 		w.cluster()
 	case 6:
-		if w.dies(next(w.world)) {
+		if w.dies(next(w.volumesWorld)) {
 			w.middles++
 		}
 	case 7:
@@ -123,7 +123,7 @@ func (w *walk) mute(member string) {
 func (w *walk) restore() {
 	w.Helper()
 	before := w.view.Cluster.Status.DeepCopy()
-	w.obey(next(w.world))
+	w.obey(next(w.volumesWorld))
 	if !equal(*before, w.view.Cluster.Status) {
 		w.wrote++
 	}

@@ -1,4 +1,4 @@
-package inplace
+package restore
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
-	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
 // isServed says whether the members of the restore have begun to serve, so that clients may have seen its revisions. Before, none of them
@@ -39,10 +38,10 @@ func rescue(v View, p *v1alpha1.RestoreStatus) Step {
 		switch {
 		case i < 0:
 			missing[name] = volume.Name
-		case !isOurs(v, &v.Backups[i]) || v.Backups[i].Spec.Volume != volume.Name:
+		case !isOurBackup(v, &v.Backups[i]) || v.Backups[i].Spec.Volume != volume.Name:
 			return undoing(v, p, fmt.Sprintf("EtcdBackup %s is not of this EtcdRestore: delete it, which leaves what is stored; or, %s",
 				name, instead))
-		case restore.IsComplete(&v.Backups[i]) && v.Backups[i].Status.Log != nil:
+		case IsComplete(&v.Backups[i]) && v.Backups[i].Status.Log != nil:
 			complete = append(complete, &v.Backups[i])
 		default:
 			waits = cmp.Or(waits, name+quoted(meta.FindStatusCondition(v.Backups[i].Status.Conditions, v1alpha1.ConditionComplete)))
@@ -102,13 +101,13 @@ func rescuedFor(v View, p *v1alpha1.RestoreStatus) (recipients []string, problem
 
 // bringBack freezes the plan of the undo, which is that of a restore.
 func bringBack(v View, p *v1alpha1.RestoreStatus, b *v1alpha1.EtcdBackup) Step {
-	wish := restore.InPlace(v.Restore, v.Cluster)
-	wish.Backup, wish.Store = b.Name, ""
-	if _, problem := restore.Choose(wish, v.Backups, v.Store); problem != "" {
+	want := inPlaceRequest(v.Restore, v.Cluster)
+	want.Backup, want.Store = b.Name, ""
+	if _, problem := Choose(want, v.Backups, v.Store); problem != "" {
 		return undoing(v, p, problem+"; or, "+instead)
 	}
 	serial := nextSerial(v)
-	made := restore.Plan(wish, b, restore.Start{Serial: serial, Seen: seen(v), Now: v.Now})
+	made := newPlan(want, b, startPoint{Serial: serial, Seen: seen(v), Now: v.Now})
 	made.Request, made.RequestUID, made.Undoes, made.KeepFor = p.Request, p.RequestUID, true, p.KeepFor
 	made.FromRevision = p.FromRevision
 	for _, volume := range v.Volumes {

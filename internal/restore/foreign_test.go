@@ -1,4 +1,4 @@
-package inplace_test
+package restore_test
 
 import (
 	"strings"
@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/restore/inplace"
+	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
 // snapshot is of another program, in a folder that looks like one of the cluster's, and an etcd has served it.
 func snapshot(name string, noHash bool) v1alpha1.EtcdBackup {
-	b := newBackup(name, 990)
+	b := newVerifiedBackup(name, 990)
 	b.Status.Program, b.Status.Path, b.Status.NoHash = "etcdctl", "v1/default/a/"+name+".db", noHash
 	b.Status.ClusterID, b.Status.ClusterUID = "", ""
 	b.Status.Verified = &v1alpha1.Verification{At: metav1.NewTime(start.Add(time.Hour)), Took: metav1.Duration{Duration: time.Hour}}
@@ -33,14 +33,14 @@ func TestFault101PreviewOfSnapshots(t *testing.T) {
 		{"copied", false, []string{words}},
 		{"copied", true, []string{words, "etcd cannot be asked"}},
 	} {
-		w := newWorld(t)
+		w := newRequestWorld(t)
 		w.view.Backups = append(w.view.Backups, snapshot("whole", false), snapshot("copied", true))
 		w.view.Restore.Spec.Backup, w.view.Revision = c.name, 1000
 		if c.silent {
 			w.view.Unasked = "no quorum"
 		}
-		step, _ := inplace.Next(w.view)
-		record, is := step.(inplace.Record)
+		step, _ := restore.Next(w.view)
+		record, is := step.(restore.Record)
 		if !is || record.Status.Preview == nil {
 			t.Fatalf("%s: %v", c.name, step)
 		}
@@ -58,12 +58,12 @@ func TestFault101PreviewOfSnapshots(t *testing.T) {
 
 // TestSnapshotsAreOfNoCluster: what took how long for a snapshot of another program says nothing of a cluster's backups.
 func TestSnapshotsAreOfNoCluster(t *testing.T) {
-	w := newWorld(t)
+	w := newRequestWorld(t)
 	w.view.Backups[1].Status.Verified = nil
 	w.view.Backups = append(w.view.Backups, snapshot("whole", false))
 	w.view.Restore.Spec.Store, w.view.Revision = "offsite", 1000
-	step, _ := inplace.Next(w.view)
-	record, is := step.(inplace.Record)
+	step, _ := restore.Next(w.view)
+	record, is := step.(restore.Record)
 	if !is || record.Status.Preview == nil || record.Status.Preview.Backup != "second" {
 		t.Fatalf("%v", step)
 	}

@@ -1,4 +1,4 @@
-package inplace
+package restore
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
 // preview makes the preview, and makes it again if it would be another restore.
@@ -38,11 +37,11 @@ func preview(v View) Step {
 
 // chosen is the backup that is meant: the one of the preview once that is confirmed, whatever is the newest since.
 func chosen(v View) (*v1alpha1.EtcdBackup, string) {
-	wish := restore.InPlace(v.Restore, v.Cluster)
+	want := inPlaceRequest(v.Restore, v.Cluster)
 	if isConfirmed(v) {
-		wish.Backup = v.Restore.Status.Preview.Backup
+		want.Backup = v.Restore.Status.Preview.Backup
 	}
-	return restore.Choose(wish, v.Backups, v.Store)
+	return Choose(want, v.Backups, v.Store)
 }
 
 // isSame says whether the preview still says what would be done, and a confirmation of it counts.
@@ -102,7 +101,7 @@ func lastDrill(all []v1alpha1.EtcdBackup, b *v1alpha1.EtcdBackup) *metav1.Durati
 	var newest *v1alpha1.Verification
 	for i := range all {
 		verified := all[i].Status.Verified
-		if source := restore.SourceOf(b); verified == nil || source == "" || restore.SourceOf(&all[i]) != source {
+		if source := sourceOf(b); verified == nil || source == "" || sourceOf(&all[i]) != source {
 			continue
 		}
 		if newest == nil || verified.At.After(newest.At.Time) {

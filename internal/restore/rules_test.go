@@ -1,0 +1,20 @@
+package restore_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/internal/restore"
+	"github.com/etcd-operator/etcd-operator/internal/rules/rulestest"
+)
+
+// TestRulesPage: docs/reference/restore-rules.md lists every rule in its order. With -rewrite it is written again.
+func TestRulesPage(t *testing.T) {
+	rulestest.Page(t, "restore-rules.md", slices.Concat(restore.Policy(), restore.VolumesPolicy()))
+}
+
+// TestEveryRuleHasAStory: in which it decides.
+func TestEveryRuleHasAStory(t *testing.T) {
+	rulestest.ScriptsIn(t, "testdata/etcdrestore", restore.Policy(), "nothing is left to do")
+	rulestest.ScriptsIn(t, "testdata/volumes", restore.VolumesPolicy(), "wait for the jobs")
+}
