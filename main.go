@@ -79,7 +79,7 @@ func run(args []string) error {
 func carryOut(arguments []string) (exit int) {
 	saveMemory()
 	in := worker.Environment{Out: os.Stdout, Now: time.Now, Folders: worker.InPod(), Getenv: os.Getenv}
-	return worker.Obey(ctrl.SetupSignalHandler(), arguments, in)
+	return worker.Main(ctrl.SetupSignalHandler(), arguments, in)
 }
 
 // saveMemory is for Jobs, which have a small limit. What cannot be read is left as it is.

@@ -21,7 +21,7 @@ func addBackups(
 	if err != nil {
 		return err
 	}
-	shared := &tasks{client: manager.GetClient(), live: nameValidatingReader{manager.GetAPIReader()}, logs: read, leads: leads}
+	shared := &jobClient{client: manager.GetClient(), live: nameValidatingReader{manager.GetAPIReader()}, logs: read, leads: leads}
 	image := &ownImage{
 		live: manager.GetAPIReader(), given: chosen.TaskImage, pod: client.ObjectKey{Namespace: chosen.PodNamespace, Name: chosen.PodName},
 		asked: jobs.Image{Endpoints: chosen.StoreEndpoints, Proxy: chosen.Proxy, PullSecrets: pullSecrets(chosen.TaskPullSecrets)},

@@ -33,7 +33,7 @@ import (
 // EtcdBackupReconciler reconciles EtcdBackups.
 type EtcdBackupReconciler struct {
 	client  client.Client
-	tasks   *tasks
+	tasks   *jobClient
 	image   *ownImage
 	images  specs.Images
 	limits  limits.Limits

@@ -37,7 +37,7 @@ import (
 // EtcdBackupStoreReconciler reconciles EtcdBackupStores.
 type EtcdBackupStoreReconciler struct {
 	client  client.Client
-	tasks   *tasks
+	tasks   *jobClient
 	image   *ownImage
 	events  events.EventRecorder
 	version string

@@ -221,7 +221,7 @@ func TestLostAuthorityOfAFormedCluster(t *testing.T) {
 	}
 	needsHelp := func(want bool) func() error {
 		return func() error {
-			if reason := conditionReason(t, c, v1alpha1.ConditionDegraded); (reason == v1alpha1.ReasonNeedsHelp) != want {
+			if reason := conditionReason(t, c, v1alpha1.ConditionDegraded); (reason == v1alpha1.ReasonActionRequired) != want {
 				return fmt.Errorf("degraded: %q", reason)
 			}
 			return nil

@@ -36,7 +36,7 @@ import (
 // else.
 type EtcdRestoreReconciler struct {
 	client client.Client
-	tasks  *tasks
+	tasks  *jobClient
 	asked  memberFinder
 	events events.EventRecorder
 	now    func() time.Time

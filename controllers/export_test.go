@@ -69,7 +69,7 @@ func NewRestoreReconcilers(
 	read := func(_ context.Context, _, _, container string, _ *int64) (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(said(container))), nil
 	}
-	shared := &tasks{client: live, live: live, logs: read}
+	shared := &jobClient{client: live, live: live, logs: read}
 	return &EtcdRestoreReconciler{client: live, tasks: shared, asked: memberFinder{client: live}, events: recorder, now: now},
 		&VolumeRestoreReconciler{
 			client: live, tasks: shared, image: &ownImage{given: "registry.example/etcd-operator:test"}, events: recorder,
@@ -89,7 +89,7 @@ func NewBackupReconciler(
 		return io.NopCloser(strings.NewReader(said(container))), nil
 	}
 	return &EtcdBackupReconciler{
-		client: live, tasks: &tasks{client: live, live: live, logs: read}, image: &ownImage{given: "registry.example/etcd-operator:test"},
+		client: live, tasks: &jobClient{client: live, live: live, logs: read}, image: &ownImage{given: "registry.example/etcd-operator:test"},
 		events: recorder, version: "0.0.0", now: now,
 	}
 }

@@ -41,7 +41,7 @@ func TestFault82UserIsIssuedAnother(t *testing.T) {
 	if u.Status.Serial == first || u.Status.Serial != certs.Serial(second) {
 		t.Errorf("the status says %q after %q, and the certificate %q", u.Status.Serial, first, certs.Serial(second))
 	}
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
 	at, err := time.Parse(time.RFC3339, second.Annotations[v1alpha1.AnnotationWrittenAt])
 	if err != nil || at.Before(before.Truncate(time.Second)) {
 		t.Errorf("it was written at %q, after %s: %v", second.Annotations[v1alpha1.AnnotationWrittenAt], before, err)

@@ -19,7 +19,7 @@ import (
 
 // sources looks up what the spec of a store names, each by its name: a cache has only what the operator has made, and a watch would
 // need the right to read everything. Of a Secret the names of its keys are kept, and its version.
-func (t *tasks) sources(ctx context.Context, store *v1alpha1.EtcdBackupStore) ([]stores.Source, error) {
+func (t *jobClient) sources(ctx context.Context, store *v1alpha1.EtcdBackupStore) ([]stores.Source, error) {
 	all := stores.SourcesOf(store.Spec)
 	for i := range all {
 		if err := t.source(ctx, store.Namespace, &all[i]); err != nil {
@@ -29,7 +29,7 @@ func (t *tasks) sources(ctx context.Context, store *v1alpha1.EtcdBackupStore) ([
 	return all, nil
 }
 
-func (t *tasks) source(ctx context.Context, namespace string, s *stores.Source) error {
+func (t *jobClient) source(ctx context.Context, namespace string, s *stores.Source) error {
 	object := objectOf(s.Kind)
 	err := t.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: s.Name}, object)
 	switch {

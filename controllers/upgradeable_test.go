@@ -345,7 +345,7 @@ func TestOperatorCondition(t *testing.T) {
 	u.conflict()
 	c.Status.UpdatedMembers = 3
 	u.write(c)
-	u.says(metav1.ConditionTrue, v1alpha1.ReasonNothingToWaitFor)
+	u.says(metav1.ConditionTrue, v1alpha1.ReasonIdle)
 	if wrote := u.asked.take(); len(wrote) != 2 {
 		t.Errorf("it wrote %v, want one that was refused and one more", wrote)
 	}

@@ -57,8 +57,8 @@ func TestFault84UsersOfTheOtherKind(t *testing.T) {
 	}
 	w.get(app)
 	w.get(job)
-	w.wantReady(app.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
-	w.wantReady(job.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	w.wantReady(app.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
+	w.wantReady(job.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
 	since := len(w.etcd.Log())
 	w.mustSettle(w.reconciler(interceptor.Funcs{}))
 	if did := w.did(since); len(did) > 0 {

@@ -43,7 +43,7 @@ func TestUserLives(t *testing.T) {
 	w.get(w.cluster)
 	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
 	w.get(r)
-	w.wantReady(r.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	w.wantReady(r.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
 	w.get(u)
 	if r.Status.ObservedGeneration != r.Generation || u.Status.ObservedGeneration != u.Generation {
 		t.Errorf("generations %d and %d were observed, want %d and %d", r.Status.ObservedGeneration, u.Status.ObservedGeneration, r.Generation,
@@ -81,7 +81,7 @@ func TestUserLives(t *testing.T) {
 func (w *users) wantBound(u *v1alpha1.EtcdUser) {
 	w.t.Helper()
 	w.get(u)
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
 	secret := w.secret(u)
 	if secret == nil || u.Status.Binding == nil || u.Status.Binding.Name != secret.Name || secret.Type != "servicebinding.io/etcd" {
 		w.t.Fatalf("the binding is %+v, and the Secret %+v", u.Status.Binding, secret)
@@ -271,7 +271,7 @@ func TestEtcdRefusesAUser(t *testing.T) {
 	}
 	w.mustSettle(operator)
 	w.get(u)
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
 	if !slices.Contains(w.etcd.Log(), "enable authentication") {
 		t.Error("authentication is not enabled")
 	}

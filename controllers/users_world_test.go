@@ -150,9 +150,9 @@ func (w *users) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Mem
 // Keep has nothing to keep.
 func (w *users) Keep(context.Context, *v1alpha1.EtcdCluster, []cluster.Member) {}
 
-// Sight sees nothing: no authority is rotated.
-func (w *users) Sight(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) certs.Sight {
-	return certs.Sight{Member: m.Name}
+// Probe sees nothing: no authority is rotated.
+func (w *users) Probe(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe {
+	return certs.TLSProbe{Member: m.Name}
 }
 
 // reconciler is an operator whose writes go through that.

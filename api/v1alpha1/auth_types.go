@@ -50,10 +50,10 @@ const (
 
 // Reasons of ConditionReady of an EtcdUser and an EtcdRole, with ReasonClusterMissing.
 const (
-	// ReasonInPlace: etcd has the user or role as the spec says. True.
-	ReasonInPlace = "InPlace"
-	// ReasonClusterPlain: the EtcdCluster has tls.mode Disabled, where etcd cannot have users.
-	ReasonClusterPlain = "ClusterPlain"
+	// ReasonSynced: etcd has the user or role as the spec says. True.
+	ReasonSynced = "Synced"
+	// ReasonTLSDisabled: the EtcdCluster has tls.mode Disabled, where etcd cannot have users.
+	ReasonTLSDisabled = "TLSDisabled"
 	// ReasonClusterUnreachable: etcd does not answer; what is wanted happens when it does.
 	ReasonClusterUnreachable = "ClusterUnreachable"
 	// ReasonClusterPaused: the EtcdCluster is paused.

@@ -57,8 +57,8 @@ const (
 	ReasonNotComplete = "NotComplete"
 	// ReasonNotWanted: nobody asked for a trial. The annotation etcd-operator.dev/verify asks for one.
 	ReasonNotWanted = "NotWanted"
-	// ReasonTrialAhead: a trial is about to begin, or runs.
-	ReasonTrialAhead = "TrialAhead"
+	// ReasonVerificationPending: a trial is about to begin, or runs.
+	ReasonVerificationPending = "VerificationPending"
 	// ReasonEncrypted: the backup is encrypted, and no identity is named that decrypts it.
 	ReasonEncrypted = "Encrypted"
 )
@@ -111,8 +111,8 @@ const (
 	ReasonJobStoreLocked = "StoreLocked"
 	// ReasonJobAuthEnabled: etcd answers its users only.
 	ReasonJobAuthEnabled = "AuthEnabled"
-	// ReasonJobOrderNotClear: the Job runs another version of the operator.
-	ReasonJobOrderNotClear = "OrderNotClear"
+	// ReasonJobUnsupportedJobSpec: the Job runs another version of the operator.
+	ReasonJobUnsupportedJobSpec = "UnsupportedJobSpec"
 	// ReasonJobInternalFailure: what no other word fits.
 	ReasonJobInternalFailure = "InternalFailure"
 	// ReasonJobEnded: the Job ended, or went, without saying why; the message says what Kubernetes knows.

@@ -50,8 +50,8 @@ const (
 
 // Reasons of ConditionProgressing.
 const (
-	// ReasonAsWanted: nothing is left to do.
-	ReasonAsWanted = "AsWanted"
+	// ReasonUpToDate: nothing is left to do.
+	ReasonUpToDate = "UpToDate"
 	// ReasonActing: the operator takes a step.
 	ReasonActing = "Acting"
 	// ReasonWaiting: the operator waits for something outside of it.
@@ -67,8 +67,8 @@ const (
 
 // Reasons of ConditionDegraded.
 const (
-	// ReasonNoFault: nothing is wrong.
-	ReasonNoFault = "NoFault"
+	// ReasonAsExpected: nothing is wrong.
+	ReasonAsExpected = "AsExpected"
 	// ReasonMemberDown: a member does not answer, other than for a minute in which the
 	// operator restarts it; quorum may still hold.
 	ReasonMemberDown = "MemberDown"
@@ -88,7 +88,7 @@ const (
 	ReasonVolumeGrowthRefused = "VolumeGrowthRefused"
 	// ReasonAuthorityEnds: an authority ends within 30 days, and with it every certificate that
 	// it has signed; the message says which and what to do. A year before, the message of
-	// NoFault says so, and an event of this reason.
+	// AsExpected says so, and an event of this reason.
 	ReasonAuthorityEnds = "AuthorityEnds"
 	// ReasonRecovering: quorum was lost for good and the cluster is being recovered
 	// from a survivor.
@@ -96,8 +96,8 @@ const (
 	// ReasonRestoreFailing: a Job that restores the data of a member has failed, or a restore in
 	// place does not go on; the message says why, and whether it is tried again or what to do.
 	ReasonRestoreFailing = "RestoreFailing"
-	// ReasonNeedsHelp: no safe step exists; a person must act.
-	ReasonNeedsHelp = "NeedsHelp"
+	// ReasonActionRequired: no safe step exists; a person must act.
+	ReasonActionRequired = "ActionRequired"
 	// ReasonStepRejected: Kubernetes or etcd rejected a step; the message quotes it.
 	ReasonStepRejected = "StepRejected"
 )
@@ -105,8 +105,8 @@ const (
 // Reasons of the condition Upgradeable, which the operator gives Operator Lifecycle
 // Manager of itself. They have no hyphens, which that does not allow.
 const (
-	// ReasonNothingToWaitFor: an update of the operator may come.
-	ReasonNothingToWaitFor = "NothingToWaitFor"
+	// ReasonIdle: an update of the operator may come.
+	ReasonIdle = "Idle"
 	// ReasonQuorumRecoveryInProgress: a cluster is being recovered from a survivor.
 	ReasonQuorumRecoveryInProgress = "QuorumRecoveryInProgress"
 	// ReasonMemberReplacementInProgress: a member is being added or removed, for another

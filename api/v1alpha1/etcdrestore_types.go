@@ -250,9 +250,9 @@ type RestorePreview struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// lastDrill is how long the newest trial of a backup of the same cluster took: a restore takes about as long.
+	// lastVerificationDuration is how long the newest trial of a backup of the same cluster took: a restore takes about as long.
 	// +optional
-	LastDrill *metav1.Duration `json:"lastDrill,omitempty"`
+	LastVerificationDuration *metav1.Duration `json:"lastVerificationDuration,omitempty"`
 
 	// confirm is what spec.confirm must be for the restore to begin: <cluster>@<revision lost from>-><revision restored>. A question
 	// mark after the first revision means that etcd could not be asked for it.

@@ -67,8 +67,8 @@ const ConditionImported = "Imported"
 const (
 	// ReasonKeysWritten: every key is in etcd. True, and for good.
 	ReasonKeysWritten = "KeysWritten"
-	// ReasonClusterAwaited: the cluster has yet to form, or does not serve, or is paused; the message says which.
-	ReasonClusterAwaited = "ClusterAwaited"
+	// ReasonWaitingForCluster: the cluster has yet to form, or does not serve, or is paused; the message says which.
+	ReasonWaitingForCluster = "WaitingForCluster"
 	// ReasonSourceMissing: the ConfigMap or Secret does not exist; it is looked for until it does.
 	ReasonSourceMissing = "SourceMissing"
 	// ReasonSourceRefused: the Secret is one that is not imported; the message says why.

@@ -39,7 +39,9 @@ const (
 	// AnnotationDetachedAt holds, on a Pod that is about to be disturbed, since when
 	// the client Service no longer sends clients to it (RFC 3339, with nanoseconds). Its value keeps the
 	// word of earlier releases, whose Pods have it.
-	AnnotationDetachedAt = "etcd-operator.dev/withdrawn-at"
+	AnnotationDetachedAt = "etcd-operator.dev/detached-at"
+	// AnnotationWithdrawnAt is the name that it had up to 0.7. It is still read.
+	AnnotationWithdrawnAt = "etcd-operator.dev/withdrawn-at"
 	// AnnotationForced marks the Pod that starts with --force-new-cluster.
 	AnnotationForced = "etcd-operator.dev/forced"
 	// AnnotationToken holds, on a volume of a first member, the token of the

@@ -47,8 +47,8 @@ const (
 	ReasonStoreNoBucket = "NoBucket"
 	// ReasonStoreWrongRegion: the bucket is in another region.
 	ReasonStoreWrongRegion = "WrongRegion"
-	// ReasonStoreSkewed: the clocks of store and node differ too much.
-	ReasonStoreSkewed = "Skewed"
+	// ReasonStoreClockSkew: the clocks of store and node differ too much.
+	ReasonStoreClockSkew = "ClockSkew"
 	// ReasonStoreFull: there is no room, or a quota is reached.
 	ReasonStoreFull = "Full"
 	// ReasonStoreLocked: a lock refuses what must be possible.

@@ -1825,8 +1825,8 @@ func (in *RestorePreview) DeepCopyInto(out *RestorePreview) {
 		*out = new(int64)
 		**out = **in
 	}
-	if in.LastDrill != nil {
-		in, out := &in.LastDrill, &out.LastDrill
+	if in.LastVerificationDuration != nil {
+		in, out := &in.LastVerificationDuration, &out.LastVerificationDuration
 		*out = new(v1.Duration)
 		**out = **in
 	}

@@ -42,7 +42,7 @@ func letGoWithoutStore(v View) Step {
 	}
 	return RemoveFinalizer{
 		Because: fmt.Sprintf("EtcdBackupStore %q does not exist any more; what is stored at %s stays", v.Store.Name, v.path()),
-		Event:   "BackupLeftBehind", Warns: true,
+		Event:   "BackupOrphaned", Warns: true,
 	}
 }
 

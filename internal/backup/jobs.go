@@ -101,7 +101,7 @@ func recordResult(v View) Step {
 	case job.Task == Verify && done != nil && done.Trial != nil:
 		return v.recordTrial(*done.Trial)
 	case job.Task == Delete && done != nil && done.Left != "":
-		return RemoveFinalizer{Because: done.Left, Event: "BackupLeftBehind", Warns: true}
+		return RemoveFinalizer{Because: done.Left, Event: "BackupOrphaned", Warns: true}
 	case job.Task == Delete && done != nil:
 		return RemoveFinalizer{Because: "the store has deleted " + v.Status.Path, Event: "BackupDeleted"}
 	default:

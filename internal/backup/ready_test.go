@@ -18,7 +18,7 @@ func TestReady(t *testing.T) {
 	}{
 		{"False", "Unknown", v1alpha1.ReasonNotComplete, "False", "Running"},
 		{"True", "Unknown", v1alpha1.ReasonNotWanted, "True", "Running"},
-		{"True", "Unknown", v1alpha1.ReasonTrialAhead, "False", v1alpha1.ReasonTrialAhead},
+		{"True", "Unknown", v1alpha1.ReasonVerificationPending, "False", v1alpha1.ReasonVerificationPending},
 		{"True", "True", v1alpha1.ReasonTrialPassed, "True", v1alpha1.ReasonTrialPassed},
 		{"True", "False", v1alpha1.ReasonJobCorrupt, "False", v1alpha1.ReasonJobCorrupt},
 	} {

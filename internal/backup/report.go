@@ -219,7 +219,7 @@ func unknown(v View, step Step, err error, is func(metav1.ConditionStatus, strin
 	case v.hasFailed(Verify):
 		return is(status, v1alpha1.ReasonRetrying, retrying(v.Status))
 	default:
-		return is(status, v1alpha1.ReasonTrialAhead, "the backup is restored on trial into an etcd of its version")
+		return is(status, v1alpha1.ReasonVerificationPending, "the backup is restored on trial into an etcd of its version")
 	}
 }
 

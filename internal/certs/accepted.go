@@ -20,9 +20,9 @@ func (h KeyMaterial) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluste
 	if c.CertificateSecrets() == nil {
 		return cluster.Certificates{}
 	}
-	told := cluster.Certificates{Theirs: true}
+	told := cluster.Certificates{External: true}
 	var faults []string
-	for i, t := range h.theirs {
+	for i, t := range h.external {
 		if t.secret == "" {
 			continue
 		}

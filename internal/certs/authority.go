@@ -21,14 +21,14 @@ import (
 // An Authority is what the Secret of one holds: the certificate that signs, with its key, and those that
 // are trusted beside it. All state of a rotation is here.
 type Authority struct {
-	pki.Pair            // signs; one that was lost has no key
-	Theirs     bool     // it is somebody else's, who has the key: CertPEM may be several
-	Next       pki.Pair // is trusted, and signs nothing yet; empty if there is none
-	NextTheirs bool     // so is the next one
-	Previous   []byte   // certificates that are still trusted and sign nothing more, in PEM
-	RotatedAt  time.Time
-	Because    string // why it was rotated last; empty if it never was
-	Request    string // the request that was acted on last
+	pki.Pair              // signs; one that was lost has no key
+	External     bool     // it is somebody else's, who has the key: CertPEM may be several
+	Next         pki.Pair // is trusted, and signs nothing yet; empty if there is none
+	NextExternal bool     // so is the next one
+	Previous     []byte   // certificates that are still trusted and sign nothing more, in PEM
+	RotatedAt    time.Time
+	Because      string // why it was rotated last; empty if it never was
+	Request      string // the request that was acted on last
 }
 
 // Why an authority is rotated.
@@ -47,10 +47,10 @@ func readAuthority(secret *corev1.Secret) Authority {
 	}
 	at, _ := time.Parse(time.RFC3339, secret.Annotations[v1alpha1.AnnotationRotatedAt])
 	isTheirs := func(key string) bool {
-		return slices.Contains(strings.Fields(string(secret.Data[specs.TheirsKey])), key)
+		return slices.Contains(strings.Fields(string(secret.Data[specs.ExternalKey])), key)
 	}
 	return Authority{
-		Theirs: isTheirs(corev1.TLSCertKey), NextTheirs: isTheirs(specs.NextCertKey),
+		External: isTheirs(corev1.TLSCertKey), NextExternal: isTheirs(specs.NextCertKey),
 		Pair:      pairOf(secret.Data),
 		Next:      pki.Pair{CertPEM: secret.Data[specs.NextCertKey], KeyPEM: secret.Data[specs.NextKeyKey]},
 		Previous:  secret.Data[specs.PreviousKey],
@@ -64,7 +64,7 @@ func readAuthority(secret *corev1.Secret) Authority {
 func (a Authority) Phase() cluster.RotationPhase {
 	begun := len(pki.Certificates(a.CertPEM)) > 0
 	switch {
-	case begun && signs(a.Next, a.NextTheirs) == nil:
+	case begun && signs(a.Next, a.NextExternal) == nil:
 		return cluster.Introduced
 	case begun && len(pki.Certificates(a.Previous)) > 0:
 		return cluster.Switched
@@ -95,7 +95,7 @@ func (a Authority) fault() error {
 	if a.Phase() == cluster.Introduced {
 		return nil
 	}
-	return signs(a.Pair, a.Theirs)
+	return signs(a.Pair, a.External)
 }
 
 // signs says why an authority signs nothing. That of others has no key here.
@@ -110,7 +110,7 @@ func signs(ca pki.Pair, theirs bool) error {
 func (a Authority) End() (time.Time, bool) {
 	end, known := a.Pair.End()
 	for _, certificate := range pki.Certificates(a.CertPEM) {
-		if other, is := (pki.Pair{CertPEM: certificate}).End(); a.Theirs && is && other.After(end) {
+		if other, is := (pki.Pair{CertPEM: certificate}).End(); a.External && is && other.After(end) {
 			end = other
 		}
 	}
@@ -120,9 +120,9 @@ func (a Authority) End() (time.Time, bool) {
 // coming is the authority that signs when the rotation is over, and whether it is somebody else's.
 func (a Authority) coming() (ca pki.Pair, theirs bool) {
 	if a.Phase() == cluster.Introduced {
-		return a.Next, a.NextTheirs
+		return a.Next, a.NextExternal
 	}
-	return a.Pair, a.Theirs
+	return a.Pair, a.External
 }
 
 // Signs says whether it can sign at that time.
@@ -171,7 +171,7 @@ func (a Authority) isYetToBegin(now time.Time) bool {
 
 // hasSigned says whether it has signed the certificate, or one of those in between that come with it.
 func (a Authority) hasSigned(leaf pki.Pair) bool {
-	if a.Theirs {
+	if a.External {
 		return pki.ChainsTo(leaf, a.CertPEM)
 	}
 	return pki.IsSignedBy(leaf, a.Pair)
@@ -194,10 +194,10 @@ func fingerprint(bundles ...[]byte) string {
 // ofOthers says which of the certificates are authorities of others; nil if none is.
 func (a Authority) ofOthers() []byte {
 	var keys []string
-	if a.Theirs {
+	if a.External {
 		keys = append(keys, corev1.TLSCertKey)
 	}
-	if a.NextTheirs {
+	if a.NextExternal {
 		keys = append(keys, specs.NextCertKey)
 	}
 	return []byte(strings.Join(keys, " "))
@@ -208,7 +208,7 @@ func (a Authority) secret(c *v1alpha1.EtcdCluster, name string) *corev1.Secret {
 	// One that was lost has an empty key: without any the API server refuses a Secret of this type.
 	secret := specs.Authority(c, name, a.CertPEM, append([]byte{}, a.KeyPEM...))
 	for key, value := range map[string][]byte{
-		specs.NextCertKey: a.Next.CertPEM, specs.NextKeyKey: a.Next.KeyPEM, specs.PreviousKey: a.Previous, specs.TheirsKey: a.ofOthers(),
+		specs.NextCertKey: a.Next.CertPEM, specs.NextKeyKey: a.Next.KeyPEM, specs.PreviousKey: a.Previous, specs.ExternalKey: a.ofOthers(),
 	} {
 		if len(value) > 0 {
 			secret.Data[key] = value

@@ -33,7 +33,7 @@ func (h KeyMaterial) RefusesClients(c *v1alpha1.EtcdCluster, now time.Time) bool
 // somebody else's, who has issued nothing else by it, or it is lost.
 func (h KeyMaterial) isSpent(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
 	a, expired := h.of(c, name), h.hasExpired(c, name, now)
-	if !a.Theirs {
+	if !a.External {
 		return expired && (a.fault() != nil || h.Lost(c, name, now) != nil)
 	}
 	leaf, of := h.shown(c, name)

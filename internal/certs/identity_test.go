@@ -41,7 +41,7 @@ func TestFault62UserIsAwaited(t *testing.T) {
 	later := now.Add(10 * time.Minute)
 	facts := certs.Facts{
 		Now: later, Come: later, Members: []string{"example-0"}, Users: []*corev1.Secret{mine},
-		Sights: []certs.Sight{{Member: "example-0", Client: port, Peer: port}},
+		Probes: []certs.TLSProbe{{Member: "example-0", Client: port, Peer: port}},
 	}
 	if r := held.Rotation(c, facts); len(r.Turns) > 0 || !strings.Contains(r.Await, "of EtcdUser orders to have the authorities") {
 		t.Errorf("%+v", r)

@@ -65,7 +65,7 @@ func (h KeyMaterial) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.En
 		ca := h.of(c, name)
 		end, known := ca.End()
 		left := end.Sub(now)
-		if !known || left >= min(tellEnd, ca.life()/4) || ca.Theirs && !(left < 0 && h.succeeds(c, name, now)) {
+		if !known || left >= min(tellEnd, ca.life()/4) || ca.External && !(left < 0 && h.succeeds(c, name, now)) {
 			continue
 		}
 		on := end.UTC().Format(time.DateOnly)
@@ -81,7 +81,7 @@ func (h KeyMaterial) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.En
 // certificates: only that all members restart for the next one needs a person.
 func (h KeyMaterial) succeeds(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
 	wanted, a := h.target(c, name, now), h.of(c, name)
-	return wanted.ready && !wanted.is(a.Pair, a.Theirs)
+	return wanted.ready && !wanted.is(a.Pair, a.External)
 }
 
 // Holds says whether the members' Secret has a certificate by the authority of that name

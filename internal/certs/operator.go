@@ -118,7 +118,7 @@ func (h KeyMaterial) OperatorPairs(random io.Reader, now time.Time, c *v1alpha1.
 	if h.hasRoot(now) {
 		pairs = append(pairs, h.Root)
 	}
-	if next := h.ClientCA.Next; h.ClientCA.Phase() == cluster.Introduced && !h.ClientCA.NextTheirs {
+	if next := h.ClientCA.Next; h.ClientCA.Phase() == cluster.Introduced && !h.ClientCA.NextExternal {
 		pair, err := issueRoot(random, now, c, next)
 		if err != nil {
 			return nil, nil, err

@@ -192,14 +192,14 @@ func awaitRefusal(c *v1alpha1.EtcdCluster, f Facts) string {
 		if f.Made[member] == "" {
 			continue
 		}
-		i := slices.IndexFunc(f.Sights, func(s Sight) bool { return s.Member == member })
+		i := slices.IndexFunc(f.Probes, func(s TLSProbe) bool { return s.Member == member })
 		switch {
 		case i < 0:
 			return member + " to run, to see whether it refuses certificates that are revoked"
-		case f.Sights[i].Refusal.Err != "":
+		case f.Probes[i].Refusal.Err != "":
 			return fmt.Sprintf("%s at port %d to tell whether it refuses certificates that are revoked: %s",
-				member, v1alpha1.ClientPort, f.Sights[i].Refusal.Err)
-		case !f.Sights[i].Refusal.Is:
+				member, v1alpha1.ClientPort, f.Probes[i].Refusal.Err)
+		case !f.Probes[i].Refusal.Is:
 			return fmt.Sprintf("%s to refuse certificates that are revoked: its kubelet brings it the list in Secret %s within a minute and "+
 				"a half; delete pod %s if this lasts", member, specs.MemberSecret(c), member)
 		}

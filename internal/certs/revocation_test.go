@@ -85,7 +85,7 @@ func (w *ward) at() string              { return w.mounted().Annotations[v1alpha
 func (w *ward) look(at time.Time) cluster.Revocation {
 	f := certs.Facts{Now: at, Members: w.members(), Made: w.made, Users: w.users}
 	for _, name := range w.members() {
-		f.Sights = append(f.Sights, certs.Sight{Member: name, Refusal: w.refuse[name]})
+		f.Probes = append(f.Probes, certs.TLSProbe{Member: name, Refusal: w.refuse[name]})
 	}
 	return w.held().Revocation(w.c, f)
 }
@@ -133,7 +133,7 @@ func TestFault82NothingIsRevokedAnyMore(t *testing.T) {
 		w.restart("example-0")
 		w.revoke(now.Add(2 * later))
 		if ca := w.secrets[w.c.ClientCA()]; theirs {
-			ca.Data[corev1.TLSPrivateKeyKey], ca.Data[specs.TheirsKey] = nil, []byte(corev1.TLSCertKey)
+			ca.Data[corev1.TLSPrivateKeyKey], ca.Data[specs.ExternalKey] = nil, []byte(corev1.TLSCertKey)
 		}
 		r := w.look(now.Add(2 * later))
 		w.want(r, cluster.Revoked, "")

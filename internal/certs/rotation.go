@@ -35,7 +35,7 @@ type Facts struct {
 	Now     time.Time         // by the clock that Secrets were written by
 	Come    time.Time         // that has come by the API server's clock, too: a wrong one alone rotates nothing
 	Members []string          // that etcd lists
-	Sights  []Sight           // of members that run
+	Probes  []TLSProbe        // of members that run
 	Users   []*corev1.Secret  // of EtcdUsers of the cluster
 	Made    map[string]string // what the Pods of members that have one say of when a certificate was revoked last
 }
@@ -121,7 +121,7 @@ func (h KeyMaterial) begins(c *v1alpha1.EtcdCluster, name string, percent time.D
 	busy := h.ClientCA.Phase() == cluster.Switched || h.PeerCA.Phase() == cluster.Switched
 	a := h.of(c, name)
 	begun := a.Phase() == cluster.Introduced && because != BySource && !h.isSpent(c, name, now)
-	isMute := because == ByLoss || because == ByEnd || because == BySource && a.Theirs
+	isMute := because == ByLoss || because == ByEnd || because == BySource && a.External
 	if because == "" || begun || busy && !isMute {
 		return cluster.Object{}, false
 	}
@@ -133,7 +133,7 @@ func (h KeyMaterial) turn(c *v1alpha1.EtcdCluster, name, because string) cluster
 	asked, a := requestOf(c, name), h.of(c, name)
 	turn := cluster.RotationStep{Stage: cluster.Introduce, Because: because, Request: asked, Asked: asked != "" && asked != a.Request}
 	if because == ByEnd {
-		turn.Stage, turn.Replaced = cluster.Renew, a.Theirs
+		turn.Stage, turn.Replaced = cluster.Renew, a.External
 	}
 	return turn
 }
@@ -156,7 +156,7 @@ func (h KeyMaterial) due(c *v1alpha1.EtcdCluster, name string, percent time.Dura
 		return "", ""
 	case !wanted.is(a.coming()):
 		return "certificates are to be by another one", BySource
-	case wanted.theirs:
+	case wanted.external:
 		return "", ""
 	case asked != "" && asked != a.Request:
 		return "it was asked for", ByRequest
@@ -186,7 +186,7 @@ func requestOf(c *v1alpha1.EtcdCluster, name string) string {
 // awaitSwitch says what the next authority waits for before it signs; empty if nothing.
 func (h KeyMaterial) awaitSwitch(c *v1alpha1.EtcdCluster, name string, f Facts) string {
 	a := h.of(c, name)
-	if a.NextTheirs && !h.target(c, name, f.Now).ready {
+	if a.NextExternal && !h.target(c, name, f.Now).ready {
 		return "certificates by the next authority of Secret " + name + ": " + h.Certificates(c, f.Now).Fault
 	}
 	for _, port := range h.ports(name == c.PeerCA(), f) {

@@ -84,7 +84,7 @@ func (l *land) lag() time.Duration {
 }
 
 // sights are what a handshake tells.
-func (l *land) sights() (all []certs.Sight) {
+func (l *land) sights() (all []certs.TLSProbe) {
 	for _, p := range l.members {
 		see := func(cert, ca string) certs.Port {
 			shown := certificates(l.t, p.mounted.Data[cert])
@@ -97,7 +97,7 @@ func (l *land) sights() (all []certs.Sight) {
 			}
 			return port
 		}
-		all = append(all, certs.Sight{
+		all = append(all, certs.TLSProbe{
 			Member: p.name, Client: see(specs.ServerCertKey, specs.ClientCAKey), Peer: see(specs.PeerCertKey, specs.PeerCAKey),
 		})
 	}
@@ -105,7 +105,7 @@ func (l *land) sights() (all []certs.Sight) {
 }
 
 func (l *land) look() cluster.Rotation {
-	facts := certs.Facts{Now: l.at, Come: l.at, Members: []string{"example-0", "example-1", "example-2"}, Sights: l.sights()}
+	facts := certs.Facts{Now: l.at, Come: l.at, Members: []string{"example-0", "example-1", "example-2"}, Probes: l.sights()}
 	facts.Users = []*corev1.Secret{l.secrets[l.user.Secret()]}
 	return l.held().Rotation(l.c, facts)
 }
@@ -214,7 +214,7 @@ func (l *land) everybodyHears() {
 		for _, q := range l.members {
 			l.trusts(p.name, p.loaded[specs.PeerCAKey], q.name, q.mounted.Data[specs.PeerCertKey])
 		}
-		if operator := l.secrets[l.c.RootSecret()]; operator != nil && l.held().ClientCA.Theirs {
+		if operator := l.secrets[l.c.RootSecret()]; operator != nil && l.held().ClientCA.External {
 			l.trusts(p.name, p.loaded[specs.ClientCAKey], "the operator", operator.Data[corev1.TLSCertKey])
 		}
 		for _, app := range l.apps {

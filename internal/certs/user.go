@@ -73,7 +73,7 @@ func (h KeyMaterial) CannotMakeUser(c *v1alpha1.EtcdCluster, secret *corev1.Secr
 }
 
 // IssuesUsers says whether certificates of EtcdUsers can be issued: not by the authority of others, which has no key here.
-func (h KeyMaterial) IssuesUsers() bool { return !h.ClientCA.Theirs }
+func (h KeyMaterial) IssuesUsers() bool { return !h.ClientCA.External }
 
 // accepted is the certificate that others have issued to a user, or why it does not serve, which is a *pki.Rejection.
 func (h KeyMaterial) accepted(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, now time.Time) (pki.Pair, error) {

@@ -59,7 +59,7 @@ type Hash struct {
 	Member    string
 	Sum       uint32
 	Compacted int64  // revision up to which it has no history, which the sum depends on
-	Untold    string // why it has told nothing; empty if it has
+	Unread    string // why it has told nothing; empty if it has
 }
 
 // Odd are the voters whose data is not that of a majority of all, in the order of hashes, and why they
@@ -68,8 +68,8 @@ func Odd(hashes []Hash) (odd []string, untold string) {
 	sums := map[uint32]int{}
 	for _, h := range hashes {
 		switch {
-		case h.Untold != "":
-			return nil, h.Member + " has not told the hash of its data: " + h.Untold
+		case h.Unread != "":
+			return nil, h.Member + " has not told the hash of its data: " + h.Unread
 		case h.Compacted != hashes[0].Compacted:
 			return nil, fmt.Sprintf("%s has compacted its data up to revision %d, and %s up to %d, so that their hashes cannot be compared",
 				hashes[0].Member, hashes[0].Compacted, h.Member, h.Compacted)

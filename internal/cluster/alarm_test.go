@@ -29,7 +29,7 @@ func TestFault27Odd(t *testing.T) {
 		"the only":   {[]cluster.Hash{hash("a", 1)}, "", ""},
 		"no voter":   {nil, "", "no majority"},
 		"one untold": {
-			[]cluster.Hash{hash("a", 1), hash("b", 1), {Member: "c", Untold: "it sleeps"}},
+			[]cluster.Hash{hash("a", 1), hash("b", 1), {Member: "c", Unread: "it sleeps"}},
 			"", "c has not told the hash of its data: it sleeps",
 		},
 		"one shorter": {

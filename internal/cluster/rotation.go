@@ -76,10 +76,10 @@ const (
 
 // Certificates are what is known of those that come from Secrets of others; empty where the operator makes its own.
 type Certificates struct {
-	Theirs  bool   // they come from Secrets of others
-	Reason  string // why one of those does not serve, or soon will not, in a word; empty if all do
-	Fault   string // which one, why, and what to do
-	Lacking bool   // there are none that are valid, and that members could start with
-	Until   string // when the first of those ends, or has ended, that members have, as 2036-01-31T12:00:00Z; empty if there are none
-	Request string // to rotate an authority, which is not acted on: it is others who rotate theirs; empty if there is none
+	External bool   // they come from Secrets of others
+	Reason   string // why one of those does not serve, or soon will not, in a word; empty if all do
+	Fault    string // which one, why, and what to do
+	Lacking  bool   // there are none that are valid, and that members could start with
+	Until    string // when the first of those ends, or has ended, that members have, as 2036-01-31T12:00:00Z; empty if there are none
+	Request  string // to rotate an authority, which is not acted on: it is others who rotate theirs; empty if there is none
 }

@@ -85,7 +85,7 @@ func awaitCluster(v View) Step {
 	default:
 		return nil
 	}
-	return report(v1alpha1.ReasonClusterAwaited, "%s is imported after %s", Name(c), cause)
+	return report(v1alpha1.ReasonWaitingForCluster, "%s is imported after %s", Name(c), cause)
 }
 
 func readSource(v View) Step {

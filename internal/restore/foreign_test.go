@@ -67,7 +67,7 @@ func TestSnapshotsAreOfNoCluster(t *testing.T) {
 	if !is || record.Status.Preview == nil || record.Status.Preview.Backup != "second" {
 		t.Fatalf("%v", step)
 	}
-	if took := record.Status.Preview.LastDrill; took == nil || took.Duration != 400*time.Millisecond {
+	if took := record.Status.Preview.LastVerificationDuration; took == nil || took.Duration != 400*time.Millisecond {
 		t.Errorf("the last drill took %v, and not that of the first backup", took)
 	}
 }

@@ -226,7 +226,7 @@ func (w *requestWorld) backup(name, key, value string) {
 		is(v1alpha1.ConditionComplete, metav1.ConditionTrue, "Stored")
 		b.Status.FinishedAt = &metav1.Time{Time: w.view.Now}
 	case "trial":
-		is(v1alpha1.ConditionVerified, metav1.ConditionUnknown, v1alpha1.ReasonTrialAhead)
+		is(v1alpha1.ConditionVerified, metav1.ConditionUnknown, v1alpha1.ReasonVerificationPending)
 	case "unwanted":
 		is(v1alpha1.ConditionVerified, metav1.ConditionUnknown, v1alpha1.ReasonNotWanted)
 	case "verified":
@@ -381,8 +381,8 @@ func (w *requestWorld) status() string {
 		if p.LostRevisions != nil {
 			fmt.Fprintf(&out, ", %d lost", *p.LostRevisions)
 		}
-		if p.LastDrill != nil {
-			fmt.Fprintf(&out, ", took %s", p.LastDrill.Duration)
+		if p.LastVerificationDuration != nil {
+			fmt.Fprintf(&out, ", took %s", p.LastVerificationDuration.Duration)
 		}
 		if p.Message != "" {
 			fmt.Fprintf(&out, " [%s]", p.Message)

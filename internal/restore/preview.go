@@ -56,7 +56,7 @@ func isSame(v View, p *v1alpha1.RestorePreview, b *v1alpha1.EtcdBackup) bool {
 func newPreview(v View, b *v1alpha1.EtcdBackup) *v1alpha1.RestorePreview {
 	p := &v1alpha1.RestorePreview{
 		Backup: b.Name, Revision: b.Status.Revision, Time: b.Status.StartedAt, Keys: b.Status.Keys, FromRevision: known(v),
-		LastDrill: lastDrill(v.Backups, b), ManifestSHA256: b.Status.ManifestSHA256, ClusterID: v.Cluster.Status.ClusterID,
+		LastVerificationDuration: lastVerificationDuration(v.Backups, b), ManifestSHA256: b.Status.ManifestSHA256, ClusterID: v.Cluster.Status.ClusterID,
 		MadeAt: metav1.NewTime(v.Now.UTC().Truncate(time.Second)),
 	}
 	if b.Status.ClusterID == v.Cluster.Status.ClusterID && p.FromRevision > 0 {
@@ -93,8 +93,8 @@ func known(v View) int64 {
 	return highest
 }
 
-// lastDrill is how long the trial of the backup took, or else the newest one of another backup of the same cluster.
-func lastDrill(all []v1alpha1.EtcdBackup, b *v1alpha1.EtcdBackup) *metav1.Duration {
+// lastVerificationDuration is how long the trial of the backup took, or else the newest one of another backup of the same cluster.
+func lastVerificationDuration(all []v1alpha1.EtcdBackup, b *v1alpha1.EtcdBackup) *metav1.Duration {
 	if b.Status.Verified != nil {
 		return &b.Status.Verified.Took
 	}

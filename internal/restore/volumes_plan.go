@@ -205,7 +205,7 @@ func restoreAgain(v VolumesView) VolumesStep {
 	s.RestoredAt = nil
 	return VolumesRecord{
 		Status: s, What: fmt.Sprintf("volumes of %s were lost before members ran, and are restored again", strings.Join(lost, ", ")),
-		Event: "RestoredAgain",
+		Event: "VolumesRestoreRetried",
 	}
 }
 

@@ -42,7 +42,7 @@ func (p planner) uncertified(u *v1alpha1.EtcdUser, defect, because string) Verdi
 	case !missing:
 		return refuse(defect, "that of Secret %s: %s", u.IssuedSecret(), because)
 	case u.HasPassword():
-		return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
+		return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSynced, Message: fmt.Sprintf(
 			"user %s of etcd has the roles that the spec says; applications connect with the password and ca.crt in Secret %s, and a "+
 				"certificate that you bring, without a common name or with one that is no user of etcd: the authority of EtcdCluster %s is "+
 				"somebody else's, and the "+

@@ -87,7 +87,7 @@ func (p planner) obstacle(kind, cluster string, settled bool) Verdict {
 		return Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonClusterMissing, Message: fmt.Sprintf(
 			"there is no EtcdCluster %s in this namespace, or it is being deleted: create it, or delete this %s", cluster, kind)}
 	case !p.Cluster.IsSecure():
-		return Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonClusterPlain, Message: fmt.Sprintf(
+		return Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTLSDisabled, Message: fmt.Sprintf(
 			"EtcdCluster %s has tls.mode Disabled, where authentication cannot be enabled: delete this %s", cluster, kind)}
 	case p.Paused && settled:
 		return Verdict{Untouched: true}

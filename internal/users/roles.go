@@ -33,7 +33,7 @@ func (p planner) planRole(r *v1alpha1.EtcdRole) Task {
 		t.Then = p.unread(settled)
 	default:
 		t.Steps = p.roleSteps(r)
-		t.Then = Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
+		t.Then = Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSynced, Message: fmt.Sprintf(
 			"role %s of etcd grants what the spec says", role)}
 	}
 	return t

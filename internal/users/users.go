@@ -64,7 +64,7 @@ func (p planner) inPlace(u *v1alpha1.EtcdUser, unsigned Verdict, missing []strin
 			return p.uncertified(u, defect, because)
 		}
 	}
-	return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInPlace, Message: fmt.Sprintf(
+	return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSynced, Message: fmt.Sprintf(
 		"user %s of etcd has the roles that the spec says; applications connect with Secret %s", u.User(), u.Secret())}
 }
 

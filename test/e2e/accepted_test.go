@@ -36,8 +36,8 @@ func acceptedBackups() {
 	It("fault 20: are named beside the survivor, with what each loses", func() {
 		latest := revision(c)
 		lose(c, "doomed-1", "doomed-2")
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, fmt.Sprintf("set spec.recovery.acceptDataLoss to \"doomed-0@%d\"", latest))
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to \"doomed-0@%d\"", latest))
 		Eventually(func(g Gomega) {
 			loss := read(g, c).Status.QuorumLoss
 			g.Expect(loss).To(HaveValue(HaveField("Accept", fmt.Sprintf("doomed-0@%d", latest))))
@@ -53,7 +53,7 @@ func acceptedBackups() {
 		for _, wrong := range []string{accept + "0", fmt.Sprintf("backup/weekly@%d", backup.Status.Revision)} {
 			Expect(edit(c, accepting(wrong))).To(Succeed())
 			isSeen(c)
-			says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, fmt.Sprintf("acceptDataLoss is %q, which is not offered", wrong))
+			says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("acceptDataLoss is %q, which is not offered", wrong))
 			stays(3*time.Second, func(g Gomega) {
 				g.Expect(restoresOf(g, c)).To(BeEmpty(), wrong)
 				g.Expect(uids(c)).To(Equal(before), wrong)
@@ -90,7 +90,7 @@ func acceptedBackups() {
 		second := back(c, "offsite", "second")
 		lose(c, namesOf(c)...)
 		accept := fmt.Sprintf("backup/second@%d", second.Status.Revision)
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "no voter is left; EtcdBackup second is the newest verified backup")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "no voter is left; EtcdBackup second is the newest verified backup")
 		Eventually(func(g Gomega) {
 			g.Expect(read(g, c).Status.QuorumLoss).To(HaveValue(And(HaveField("Accept", ""), HaveField("Backup.Accept", accept))))
 		}).Should(Succeed())

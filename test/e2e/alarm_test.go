@@ -31,7 +31,7 @@ func alarms() {
 			Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.Quota = size })).To(Succeed())
 		}
 		quota(ptr.To(resource.MustParse("64Mi")))
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "spec.etcd.quota is less than the database of cramped-")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "spec.etcd.quota is less than the database of cramped-")
 		put(c, "key", "value")
 		quota(nil)
 		settles(c)

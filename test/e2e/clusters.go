@@ -98,7 +98,7 @@ func settles(c *v1alpha1.EtcdCluster) {
 func isSettled(g Gomega, c *v1alpha1.EtcdCluster) {
 	now := read(g, c)
 	g.Expect(conditionOf(now, v1alpha1.ConditionAvailable)).To(HaveField("Reason", v1alpha1.ReasonHealthy))
-	g.Expect(conditionOf(now, v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonAsWanted))
+	g.Expect(conditionOf(now, v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonUpToDate))
 	g.Expect(conditionOf(now, v1alpha1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
 	g.Expect(now.Status.ObservedGeneration).To(Equal(now.Generation))
 	g.Expect(now.Status.ReadyMembers).To(Equal(int32(now.Size())))
@@ -118,7 +118,7 @@ func sleeps(c *v1alpha1.EtcdCluster, volumes int) {
 		asleep := read(g, c)
 		g.Expect(conditionOf(asleep, v1alpha1.ConditionAvailable)).To(And(
 			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1alpha1.ReasonHibernated)))
-		g.Expect(conditionOf(asleep, v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonAsWanted))
+		g.Expect(conditionOf(asleep, v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonUpToDate))
 		g.Expect(conditionOf(asleep, v1alpha1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
 		g.Expect(asleep.Status).To(And(HaveField("Replicas", BeZero()), HaveField("ReadyMembers", BeZero())))
 		g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty())

@@ -64,7 +64,7 @@ func alarmWithoutReason(c *v1alpha1.EtcdCluster, member string) {
 	alarm(c, etcdserverpb.AlarmRequest_ACTIVATE, known[member])
 	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
 	says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonCorrupt, "CORRUPT of "+member)
-	says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "all voters have the same data")
+	says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "all voters have the same data")
 	stays(aWhile, func(g Gomega) {
 		g.Expect(uidsOf(g, c)).To(Equal(before))
 		g.Expect(membersOf(g, c)).To(Equal(known))

@@ -159,7 +159,7 @@ func damage() {
 		copied := filepath.Join(GinkgoT().TempDir(), "member")
 		killAfter(foreign, "other-0", func() { run("cp", "-a", dataOf(foreign, "other-0"), copied) })
 		putData(alone, "alone-0", copied)
-		says(alone, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp,
+		says(alone, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired,
 			"alone-0 is detached from clients: its data is of cluster "+now(foreign).Status.ClusterID)
 		Eventually(func(g Gomega) { g.Expect(servingClients(g, alone)).To(BeEmpty()) }).Should(Succeed())
 		before := uids(alone)

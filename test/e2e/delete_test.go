@@ -77,7 +77,7 @@ func deletion() {
 		again := newCluster(namespace, "few", retained, automatic)
 		Expect(api.Create(ctx, again)).To(Succeed())
 		accept := fmt.Sprintf("few-0@%d", latest)
-		says(again, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
+		says(again, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
 		Eventually(func(g Gomega) {
 			g.Expect(read(g, again).Status.QuorumLoss).To(HaveValue(And(
 				HaveField("Lost", []string{"few-1", "few-2"}), HaveField("Accept", accept))))

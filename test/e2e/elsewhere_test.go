@@ -106,7 +106,7 @@ func fromElsewhere() {
 		early := newCluster(source.Namespace, "early", restoring(found.Name), oneMember)
 		Expect(api.Create(ctx, early)).To(Succeed())
 		advice := "kubectl annotate etcdbackup " + found.Name + " etcd-operator.dev/verify=now"
-		says(early, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, advice)
+		says(early, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, advice)
 		verifyAgain(found)
 		isVerified(found)
 		settles(early)
@@ -146,7 +146,7 @@ func fromElsewhere() {
 		Expect(os.WriteFile(file, snapshotOf(source), 0o644)).To(Succeed())
 		replaced := newCluster(source.Namespace, "replaced", restoring(found.Name), oneMember)
 		Expect(api.Create(ctx, replaced)).To(Succeed())
-		says(replaced, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "it was replaced")
+		says(replaced, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "it was replaced")
 		Expect(pods(replaced)).To(BeEmpty())
 		discard(replaced)
 	})

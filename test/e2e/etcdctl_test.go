@@ -105,7 +105,7 @@ func byHand() {
 		rollHalf()
 		stranger := addByHand(c, "https://stranger.example:2380")
 		o.Heal()
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "stranger.example")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "stranger.example")
 		halted := uids(c)
 		stays(aWhile, func(g Gomega) {
 			g.Expect(uids(c)).To(Equal(halted))

@@ -55,7 +55,7 @@ func faultsOfMembership() {
 		stranger := addByHand(c, "https://stranger.example:2380")
 		before := uids(c)
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"look": "again"} })).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "stranger.example")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "stranger.example")
 		Expect(members(c)).To(HaveLen(4))
 		Expect(uids(c)).To(Equal(before), "nothing is changed beside it")
 		removeByHand(c, stranger)

@@ -34,7 +34,7 @@ func movedData() {
 			claim := rebind(namespace, elsewhere, "moved-0", mark.missing...)
 			stranger := newCluster(elsewhere, "moved", retained)
 			Expect(api.Create(ctx, stranger)).To(Succeed())
-			says(stranger, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, mark.says)
+			says(stranger, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, mark.says)
 			Expect(conditionOf(now(stranger), v1alpha1.ConditionDegraded).Message).To(And(
 				ContainSubstring(namespace), Not(ContainSubstring("member remove"))))
 			if mark.missing == nil {

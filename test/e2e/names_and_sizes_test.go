@@ -43,7 +43,7 @@ func namesAndSizes() {
 		first := create(newCluster(namespace, "a", oneMember))
 		second := newCluster(namespace, "a-client", oneMember)
 		Expect(api.Create(ctx, second)).To(Succeed())
-		says(second, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "EtcdCluster a")
+		says(second, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "EtcdCluster a")
 		Expect(claims(second)).To(BeEmpty())
 		Expect(pods(second)).To(BeEmpty())
 		isSettled(Default, first)

@@ -26,7 +26,7 @@ func narrowed() {
 		put(c, "before", "kept")
 		operator.flags = []string{"--allowed-labels=none"}
 		operator.restart()
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "is started again as it was")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "is started again as it was")
 		for _, victim := range pods(c) {
 			deletePod(c, victim)
 			comesBack(c, victim)
@@ -37,7 +37,7 @@ func narrowed() {
 
 		By("what was never allowed")
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"team": "b"} })).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "none is started, changed or replaced")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "none is started, changed or replaced")
 		operator.flags = nil
 		operator.restart()
 		settles(c)

@@ -28,7 +28,7 @@ func quorumLoss() {
 		accept := fmt.Sprintf("lost-0@%d", latest)
 		lose(c, "lost-1", "lost-2")
 		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumLost, "0 of 3 voters are healthy, 2 are needed")
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
 		Eventually(func(g Gomega) {
 			now := read(g, c)
 			g.Expect(conditionOf(now, v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionFalse))
@@ -129,7 +129,7 @@ func quorumLoss() {
 	It("fault 21: when every volume is lost nothing is made up", func() {
 		c := create(newCluster(namespace, "bare", automatic, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		lose(c, "bare-0")
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "no voter is left; restore the cluster from a backup")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "no voter is left; restore the cluster from a backup")
 		Eventually(func(g Gomega) { g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty()) }).Should(Succeed())
 		stays(5*time.Second, func(g Gomega) {
 			g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty())

@@ -41,7 +41,7 @@ func restoresInPlace() {
 		p := er.Status.Preview
 		Expect(p.Backup).To(Equal("good"))
 		Expect(p.Keys).To(HaveValue(BeEquivalentTo(len(data))))
-		Expect(p.LastDrill).NotTo(BeNil())
+		Expect(p.LastVerificationDuration).NotTo(BeNil())
 		Expect(p.Confirm).To(MatchRegexp(`^wrecked@[0-9]+->[0-9]+$`))
 		confirm(er, p.Confirm+"0")
 		stays(5*time.Second, func(g Gomega) { g.Expect(read(g, c).Status.Restore).To(BeNil()) })
@@ -91,7 +91,7 @@ func restoresInPlace() {
 
 	It("bring back a cluster of which no member is left", func() {
 		lose(c, old...)
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "is the newest verified backup")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "is the newest verified backup")
 		again := newRestore(c, "again", "good", func(spec *v1alpha1.EtcdRestoreSpec) { spec.SkipSafetyBackup = true })
 		Expect(api.Create(ctx, again)).To(Succeed())
 		reaches(again, v1alpha1.RestorePreviewed)

@@ -34,7 +34,7 @@ func strangers() {
 			spec.Size = ptr.To[int32](5)
 			spec.Etcd.SnapshotCount = 5000
 		})).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, fmt.Sprintf("etcdctl member remove %x", id))
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("etcdctl member remove %x", id))
 		stays(aWhile, func(g Gomega) {
 			g.Expect(members(c)).To(And(HaveLen(4), HaveKey("stranger")))
 			g.Expect(uids(c)).To(Equal(before))

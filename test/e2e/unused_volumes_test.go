@@ -65,7 +65,7 @@ func unusedVolumes() {
 		relabel("helmed-1", v1alpha1.LabelCluster, "null")
 		again := newCluster(namespace, "helmed", retained)
 		Expect(api.Create(ctx, again)).To(Succeed())
-		says(again, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "PersistentVolumeClaim helmed-1 is in the way")
+		says(again, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "PersistentVolumeClaim helmed-1 is in the way")
 		Expect(pods(again)).To(BeEmpty())
 		relabel("helmed-1", v1alpha1.LabelCluster, `"helmed"`)
 		settles(again)

@@ -84,7 +84,7 @@ func isInPlace(u *v1alpha1.EtcdUser) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(api.Get(ctx, keyOf(u), u)).To(Succeed())
-		g.Expect(meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady)).To(HaveField("Reason", v1alpha1.ReasonInPlace))
+		g.Expect(meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady)).To(HaveField("Reason", v1alpha1.ReasonSynced))
 	}).Should(Succeed())
 }
 

@@ -88,7 +88,7 @@ func wrongSpecs() {
 		settles(c)
 		newer := "gcr.io/etcd-development/etcd:v3.7.3"
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Image = newer })).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonNeedsHelp, "spec.image holds etcd 3.7.3")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "spec.image holds etcd 3.7.3")
 		stays(5*time.Second, func(g Gomega) {
 			all := podsOf(g, c.Namespace, ours(c))
 			g.Expect(all).To(HaveLen(3))

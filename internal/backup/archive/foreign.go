@@ -39,8 +39,8 @@ type Foreign struct {
 	Taken    time.Time // by its name; zero if the name does not say
 	// NoHash says that etcd's sha256 is missing, by the size. What is compressed shows it when it is read.
 	NoHash bool
-	// Torn says that the end of a plain snapshot is missing, by the size that the database says it has.
-	Torn bool
+	// Incomplete says that the end of a plain snapshot is missing, by the size that the database says it has.
+	Incomplete bool
 	// LaterRevision is that up to which etcd-backup-restore has increments, which are not read: what was
 	// written after Revision is not in the snapshot. 0: there are none.
 	LaterRevision int64
@@ -108,7 +108,7 @@ func recognise(ctx context.Context, store Store, f Foreign) (Foreign, error) {
 	}
 	f.Packing = packingOf(head, path.Ext(strings.TrimSuffix(f.Object.Name, ".final")) == ".Z")
 	f.NoHash = f.hasNoHash()
-	f.Torn = f.Packing == Plain && f.isTorn(head)
+	f.Incomplete = f.Packing == Plain && f.isIncomplete(head)
 	return f, nil
 }
 
@@ -116,8 +116,8 @@ func (f Foreign) hasNoHash() bool {
 	return f.Packing == Plain && f.Object.Size%hashAlignment != hashSize
 }
 
-// isTorn compares the size of a plain snapshot with that of its database, which etcd writes as whole pages.
-func (f Foreign) isTorn(head []byte) bool {
+// isIncomplete compares the size of a plain snapshot with that of its database, which etcd writes as whole pages.
+func (f Foreign) isIncomplete(head []byte) bool {
 	size := f.Object.Size
 	if !f.hasNoHash() {
 		size -= hashSize

@@ -9,10 +9,10 @@ import (
 
 // Listing is what lies in a store, each sorted by name.
 type Listing struct {
-	Backups []Entry   // folders with a manifest, which is not read yet
-	Torn    []Entry   // folders without, which have nothing but parts: the rest of an upload, or one that goes on
-	Foreign []Foreign // backups of other programs
-	Unknown int       // objects that are none of these
+	Backups    []Entry   // folders with a manifest, which is not read yet
+	Incomplete []Entry   // folders without, which have nothing but parts: the rest of an upload, or one that goes on
+	Foreign    []Foreign // backups of other programs
+	Unknown    int       // objects that are none of these
 
 	// Waiting is how many objects may be backups of other programs and were not opened yet, and Unread how many could not be read.
 	// What is among them is not in Foreign. Trouble is the error of one that could not be read now; nil if there was none.
@@ -87,7 +87,7 @@ func (l *lister) leave() {
 	case l.mixed:
 		l.all.Unknown += l.current.Objects
 	default:
-		l.all.Torn = append(l.all.Torn, l.current)
+		l.all.Incomplete = append(l.all.Incomplete, l.current)
 	}
 	l.current, l.sealed, l.mixed = Entry{}, false, false
 }

@@ -251,7 +251,7 @@ func whatIs(f Foreign) string {
 	switch {
 	case f.Packing == notDatabase:
 		return isNothing
-	case f.Torn:
+	case f.Incomplete:
 		return isTorn
 	}
 	return string(f.Packing)
@@ -264,7 +264,7 @@ func (c *examined) as(what string) Foreign {
 	case isNothing:
 		f.Packing = notDatabase
 	case isTorn:
-		f.Packing, f.Torn = Plain, true
+		f.Packing, f.Incomplete = Plain, true
 	default:
 		f.Packing = Packing(what)
 	}

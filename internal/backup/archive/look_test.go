@@ -179,7 +179,7 @@ func TestTornSnapshots(t *testing.T) {
 		got := look(t, store, how)
 		var torn, bare []string
 		for _, f := range got.Foreign {
-			if f.Torn {
+			if f.Incomplete {
 				torn = append(torn, f.Object.Name)
 			} else if f.NoHash {
 				bare = append(bare, f.Object.Name)

@@ -109,19 +109,19 @@ type Trial struct {
 type Reason string
 
 const (
-	StoreFailed     Reason = "StoreFailed"     // the store; Kind of the message says how
-	MemberFailed    Reason = "MemberFailed"    // no member could be asked, or the snapshot broke off
-	Corrupt         Reason = "Corrupt"         // what lies in the store is not what was written
-	WrongKey        Reason = "WrongKey"        // no identity decrypts it, or none was given
-	Different       Reason = "Different"       // the etcd of the trial has other data than the manifest says
-	NoRoom          Reason = "NoRoom"          // on the volume
-	NotEmpty        Reason = "NotEmpty"        // there is a data directory already, of something else
-	WrongVersion    Reason = "WrongVersion"    // the database needs a newer etcd
-	NewerFormat     Reason = "NewerFormat"     // a newer operator wrote it
-	StoreLocked     Reason = "StoreLocked"     // by object lock
-	AuthEnabled     Reason = "AuthEnabled"     // etcd asks for a user
-	OrderNotClear   Reason = "OrderNotClear"   // a bug, or an operator of another version
-	InternalFailure Reason = "InternalFailure" // what no other word fits
+	StoreFailed        Reason = "StoreFailed"        // the store; Kind of the message says how
+	MemberFailed       Reason = "MemberFailed"       // no member could be asked, or the snapshot broke off
+	Corrupt            Reason = "Corrupt"            // what lies in the store is not what was written
+	WrongKey           Reason = "WrongKey"           // no identity decrypts it, or none was given
+	Different          Reason = "Different"          // the etcd of the trial has other data than the manifest says
+	NoRoom             Reason = "NoRoom"             // on the volume
+	NotEmpty           Reason = "NotEmpty"           // there is a data directory already, of something else
+	WrongVersion       Reason = "WrongVersion"       // the database needs a newer etcd
+	NewerFormat        Reason = "NewerFormat"        // a newer operator wrote it
+	StoreLocked        Reason = "StoreLocked"        // by object lock
+	AuthEnabled        Reason = "AuthEnabled"        // etcd asks for a user
+	UnsupportedJobSpec Reason = "UnsupportedJobSpec" // a bug, or an operator of another version
+	InternalFailure    Reason = "InternalFailure"    // what no other word fits
 )
 
 // Failed is the end of a Job that did not.

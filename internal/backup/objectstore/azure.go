@@ -100,7 +100,7 @@ func (c Azure) client(address string, transport *http.Client) (*container.Client
 	case c.AccountKey != "":
 		key, err := container.NewSharedKeyCredential(c.Account, c.AccountKey)
 		if err != nil {
-			return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Container, Words: "the account key is not base64", cause: err}
+			return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Container, Message: "the account key is not base64", cause: err}
 		}
 		return container.NewClientWithSharedKeyCredential(address, key, options)
 	case c.SASToken != "":
@@ -115,7 +115,7 @@ func (c Azure) client(address string, transport *http.Client) (*container.Client
 		return container.NewClient(address, storageTokens{token}, options)
 	}
 	words := "neither an account key, a SAS token, nor the identity of a ServiceAccount is given"
-	return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Container, Words: words}
+	return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Container, Message: words}
 }
 
 type azureDialect struct{ api *container.Client }
@@ -151,7 +151,7 @@ var azureMessage = regexp.MustCompile(`(?s)<(?:Message|AuthenticationErrorDetail
 func replyOfAzure(err error) (reply, bool) {
 	var answer *azcore.ResponseError
 	if refused := (*azidentity.AuthenticationFailedError)(nil); errors.As(err, &refused) {
-		return reply{Status: http.StatusUnauthorized, Code: "AuthenticationFailed", Words: refused.Error()}, true
+		return reply{Status: http.StatusUnauthorized, Code: "AuthenticationFailed", Message: refused.Error()}, true
 	}
 	if !errors.As(err, &answer) {
 		return reply{}, false
@@ -168,6 +168,6 @@ func replyOfAzure(err error) (reply, bool) {
 	for _, found := range azureMessage.FindAllStringSubmatch(string(body), -1) {
 		said = append(said, strings.Join(strings.Fields(found[1]), " "))
 	}
-	r.Words = strings.Join(said, " ")
+	r.Message = strings.Join(said, " ")
 	return r, true
 }

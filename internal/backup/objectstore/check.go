@@ -78,7 +78,7 @@ func (p *probe) writeAgain(ctx context.Context) {
 		p.Conditional = true
 	case err == nil:
 		words := "the store wrote over an object although it was told not to"
-		p.note(&Error{Kind: Unsupported, Do: "write", Name: p.name, Words: words})
+		p.note(&Error{Kind: Unsupported, Do: "write", Name: p.name, Message: words})
 	default:
 		p.note(err)
 	}
@@ -87,7 +87,7 @@ func (p *probe) writeAgain(ctx context.Context) {
 func (p *probe) read(ctx context.Context) {
 	content, err := p.store.Get(ctx, p.name, int64(len(p.content)))
 	if err == nil && p.Conditional && !bytes.Equal(content, p.content) {
-		err = &Error{Kind: Changed, Do: "read", Name: p.name, Words: "what is read is not what was written"}
+		err = &Error{Kind: Changed, Do: "read", Name: p.name, Message: "what is read is not what was written"}
 	}
 	p.note(err)
 	p.Readable = err == nil

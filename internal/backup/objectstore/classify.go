@@ -15,9 +15,9 @@ import (
 
 // reply is what a store answered when it did not do what it was asked.
 type reply struct {
-	Status int    // of HTTP
-	Code   string // the provider's own; empty if it has none, as for a HEAD of S3
-	Words  string // the provider's own
+	Status  int    // of HTTP
+	Code    string // the provider's own; empty if it has none, as for a HEAD of S3
+	Message string // the provider's own
 }
 
 // classify says what an error of a library, the network or a file system means. It decides by types, codes and status; by words
@@ -31,9 +31,9 @@ func classify(do, name string, err error) error {
 	}
 	e := &Error{Do: do, Name: name, cause: err}
 	if r, ok := replyOf(err); ok {
-		e.Kind, e.Code, e.Words = kindOfReply(r), r.Code, r.Words
+		e.Kind, e.Code, e.Message = kindOfReply(r), r.Code, r.Message
 	} else {
-		e.Kind, e.Words = kindOfFailure(err)
+		e.Kind, e.Message = kindOfFailure(err)
 	}
 	if e.Kind == NotFound && (do == "write" || do == "list") {
 		e.Kind = NoBucket // nothing else can be missing then
@@ -123,7 +123,7 @@ var words = []struct {
 
 func kindOfReply(r reply) Kind {
 	for _, w := range words {
-		if r.Code == w.code && strings.Contains(strings.ToLower(r.Words), w.contains) {
+		if r.Code == w.code && strings.Contains(strings.ToLower(r.Message), w.contains) {
 			return w.kind
 		}
 	}

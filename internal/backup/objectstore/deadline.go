@@ -66,9 +66,9 @@ func (r *request) failed(do, name string, err error) error {
 	case isAnswered:
 		return classify(do, name, err)
 	case r.late.Load() && r.connected.Load():
-		return &Error{Kind: Slow, Do: do, Name: name, Words: "less than 128 KiB per second", cause: err}
+		return &Error{Kind: Slow, Do: do, Name: name, Message: "less than 128 KiB per second", cause: err}
 	case r.late.Load():
-		return &Error{Kind: Unreachable, Do: do, Name: name, Words: "no connection in time", cause: err}
+		return &Error{Kind: Unreachable, Do: do, Name: name, Message: "no connection in time", cause: err}
 	}
 	return classify(do, name, err)
 }

@@ -123,7 +123,7 @@ func (e Endpoints) mayGetTokens(of provider, endpoint string) error {
 	}
 	words := fmt.Sprintf("tokens are sent over https to endpoints of %s only, and this is none: use keys that sign, if the store has such, "+
 		"or ask the operator's administrator to allow the endpoint by --%s, which allows %s", of.name, EndpointsFlag, allows)
-	return &Error{Kind: Invalid, Do: "use endpoint", Name: endpoint, Words: words}
+	return &Error{Kind: Invalid, Do: "use endpoint", Name: endpoint, Message: words}
 }
 
 // regionName is a region that may become a part of a host's name: anything else could make it another host.
@@ -134,5 +134,5 @@ func checkRegion(region string) error {
 		return nil
 	}
 	words := "without an endpoint, and with the identity of a ServiceAccount, the region is a part of Amazon's address: letters, digits and -"
-	return &Error{Kind: Invalid, Do: "use region", Name: region, Words: words}
+	return &Error{Kind: Invalid, Do: "use region", Name: region, Message: words}
 }

@@ -62,13 +62,13 @@ func (k Kind) Advice() string { return advice[k] }
 
 // Error is what a store, or the network before it, did not do.
 type Error struct {
-	Kind  Kind
-	Do    string    // the verb: write, read, list, delete
-	Name  string    // of the object or folder
-	Code  string    // the provider's own, such as SignatureDoesNotMatch; empty if it has none
-	Words string    // the provider's own
-	Until time.Time // if Locked: when the lock ends; zero if that is not known, or by nobody's clock
-	cause error
+	Kind    Kind
+	Do      string    // the verb: write, read, list, delete
+	Name    string    // of the object or folder
+	Code    string    // the provider's own, such as SignatureDoesNotMatch; empty if it has none
+	Message string    // the provider's own
+	Until   time.Time // if Locked: when the lock ends; zero if that is not known, or by nobody's clock
+	cause   error
 }
 
 // Error says verb, object, kind and the provider's words. It has no advice: that is for those who show it to people.
@@ -84,8 +84,8 @@ func (e *Error) Error() string {
 	if e.Code != "" {
 		text += " (" + quoted(e.Code) + ")"
 	}
-	if e.Words != "" {
-		text += ": " + quoted(e.Words)
+	if e.Message != "" {
+		text += ": " + quoted(e.Message)
 	}
 	return text
 }

@@ -43,7 +43,7 @@ const (
 func (c GCS) open(ctx context.Context) (Store, error) {
 	if os.Getenv("STORAGE_EMULATOR_HOST") != "" {
 		// The library would send everything there, without credentials.
-		return nil, &Error{Kind: Invalid, Do: "open", Name: c.Bucket, Words: "STORAGE_EMULATOR_HOST is set in the environment"}
+		return nil, &Error{Kind: Invalid, Do: "open", Name: c.Bucket, Message: "STORAGE_EMULATOR_HOST is set in the environment"}
 	}
 	prefix, err := folderOf(c.Prefix)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c GCS) client(ctx context.Context) (*http.Client, error) {
 	if len(c.CredentialsJSON) > 0 {
 		key, err := google.JWTConfigFromJSON(c.CredentialsJSON, googleScope)
 		if err != nil {
-			return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Bucket, Words: "not the key of a service account in JSON", cause: err}
+			return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Bucket, Message: "not the key of a service account in JSON", cause: err}
 		}
 		// A token is fetched for many requests, so that no single one's context may end it.
 		asking := *client
@@ -148,11 +148,11 @@ func replyOfGCS(err error) (reply, bool) {
 	}
 	switch answer := (*googleapi.Error)(nil); {
 	case errors.Is(err, storage.ErrBucketNotExist):
-		return reply{Status: http.StatusNotFound, Code: "notFound", Words: "The specified bucket does not exist."}, true
+		return reply{Status: http.StatusNotFound, Code: "notFound", Message: "The specified bucket does not exist."}, true
 	case errors.As(err, &answer):
 		return replyOfGoogle(answer), true
 	case errors.Is(err, storage.ErrObjectNotExist):
-		return reply{Status: http.StatusNotFound, Code: "notFound", Words: "No such object."}, true
+		return reply{Status: http.StatusNotFound, Code: "notFound", Message: "No such object."}, true
 	}
 	return reply{}, false
 }
@@ -163,22 +163,22 @@ func replyOfGoogle(answer *googleapi.Error) reply {
 	if len(answer.Errors) == 0 && json.Unmarshal([]byte(answer.Body), &body) == nil {
 		answer = &googleapi.Error{Code: answer.Code, Message: body.Error.Message, Errors: body.Error.Errors}
 	}
-	r := reply{Status: answer.Code, Words: answer.Message}
+	r := reply{Status: answer.Code, Message: answer.Message}
 	switch {
 	case len(answer.Errors) > 0:
 		r.Code = answer.Errors[0].Reason
 	case answer.Code == http.StatusNotFound:
 		r.Code = "notFound"
 	}
-	if r.Words == "" {
-		r.Words = strings.TrimSpace(answer.Body)
+	if r.Message == "" {
+		r.Message = strings.TrimSpace(answer.Body)
 	}
 	return r
 }
 
 // replyOfTokens reads the body, as the library does not for keys of service accounts.
 func replyOfTokens(refused *oauth2.RetrieveError) reply {
-	r := reply{Code: refused.ErrorCode, Words: refused.ErrorDescription}
+	r := reply{Code: refused.ErrorCode, Message: refused.ErrorDescription}
 	if refused.Response != nil {
 		r.Status = refused.Response.StatusCode
 	}
@@ -187,7 +187,7 @@ func replyOfTokens(refused *oauth2.RetrieveError) reply {
 		Description string `json:"error_description"`
 	}
 	if r.Code == "" && json.Unmarshal(refused.Body, &body) == nil {
-		r.Code, r.Words = body.Error, body.Description
+		r.Code, r.Message = body.Error, body.Description
 	}
 	return r
 }

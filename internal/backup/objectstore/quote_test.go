@@ -11,7 +11,7 @@ import (
 func TestQuotes(t *testing.T) {
 	e := &objectstore.Error{
 		Kind: objectstore.Forbidden, Do: "read", Name: "a", Code: "X\x1b[2J",
-		Words: "\x1b]0;title\x07" + strings.Repeat("ä\n", 4000),
+		Message: "\x1b]0;title\x07" + strings.Repeat("ä\n", 4000),
 	}
 	text := e.Error()
 	if strings.ContainsAny(text, "\x1b\x07\n") || len([]rune(text)) > 260 || !strings.HasSuffix(text, "…") {

@@ -21,7 +21,7 @@ func get(ctx context.Context, s Store, name string, limit int64) ([]byte, error)
 		return nil, errors.Join(err, reader.Close())
 	}
 	if int64(len(content)) > limit {
-		err = &Error{Kind: TooLarge, Do: "read", Name: name, Words: "more bytes than it should have"}
+		err = &Error{Kind: TooLarge, Do: "read", Name: name, Message: "more bytes than it should have"}
 		return nil, errors.Join(err, reader.Close())
 	}
 	return content, reader.Close()
@@ -121,7 +121,7 @@ func (r *remoteReader) isSame(reader *blob.Reader) error {
 		r.size, r.modified = reader.Size(), reader.ModTime()
 	}
 	if r.size != reader.Size() || !r.modified.Equal(reader.ModTime()) {
-		return &Error{Kind: Changed, Do: "read", Name: r.name, Words: "its size or time is another one than before"}
+		return &Error{Kind: Changed, Do: "read", Name: r.name, Message: "its size or time is another one than before"}
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (c S3) open(ctx context.Context) (Store, error) {
 
 func (c S3) options(client *http.Client) (s3.Options, error) {
 	if c.Encryption.AES256 && c.Encryption.KMS {
-		return s3.Options{}, &Error{Kind: Invalid, Do: "use encryption", Name: c.Bucket, Words: "AES256 and KMS exclude each other"}
+		return s3.Options{}, &Error{Kind: Invalid, Do: "use encryption", Name: c.Bucket, Message: "AES256 and KMS exclude each other"}
 	}
 	region := c.Region
 	if region == "" {
@@ -207,7 +207,7 @@ func replyOfS3(err error) (reply, bool) {
 	var r reply
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {
-		r.Status, r.Words = answer.HTTPStatusCode(), http.StatusText(answer.HTTPStatusCode())
+		r.Status, r.Message = answer.HTTPStatusCode(), http.StatusText(answer.HTTPStatusCode())
 	}
 	var api smithy.APIError
 	if !errors.As(err, &api) {
@@ -215,7 +215,7 @@ func replyOfS3(err error) (reply, bool) {
 	}
 	r.Code = api.ErrorCode()
 	if words := api.ErrorMessage(); words != "" {
-		r.Words = words
+		r.Message = words
 	}
 	return r, true
 }

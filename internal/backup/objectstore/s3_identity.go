@@ -32,7 +32,7 @@ func (c S3) credentials(region string, client *http.Client) (aws.CredentialsProv
 	case c.AccessKeyID != "" && c.SecretAccessKey != "":
 		return credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken), nil
 	case c.AccessKeyID != "" || c.SecretAccessKey != "":
-		return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Bucket, Words: "access key ID and secret access key belong together"}
+		return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Bucket, Message: "access key ID and secret access key belong together"}
 	case id.RoleARN != "" && id.TokenFile != "":
 		api := sts.New(sts.Options{Region: region, HTTPClient: client, RetryMaxAttempts: 3})
 		role := stscreds.NewWebIdentityRoleProvider(api, id.RoleARN, stscreds.IdentityTokenFile(id.TokenFile))
@@ -45,7 +45,7 @@ func (c S3) credentials(region string, client *http.Client) (aws.CredentialsProv
 		return aws.NewCredentialsCache(agent), nil
 	}
 	words := "neither keys nor the identity of a ServiceAccount are given"
-	return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Bucket, Words: words}
+	return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Bucket, Message: words}
 }
 
 // tokenOf reads a token each time: Kubernetes replaces it before it expires.

@@ -92,21 +92,21 @@ const (
 
 func checkWritable(do, name string) error {
 	if !ourName.MatchString(name) || len(name) > longestName {
-		return &Error{Kind: Invalid, Do: do, Name: name, Words: "the name has more than [a-z0-9._-] between slashes, or is too long"}
+		return &Error{Kind: Invalid, Do: do, Name: name, Message: "the name has more than [a-z0-9._-] between slashes, or is too long"}
 	}
 	return nil
 }
 
 func checkReadable(do, name string) error {
 	if !isPath(name) {
-		return &Error{Kind: Invalid, Do: do, Name: name, Words: "not a name of an object"}
+		return &Error{Kind: Invalid, Do: do, Name: name, Message: "not a name of an object"}
 	}
 	return nil
 }
 
 func checkFolder(folder string) error {
 	if name, ok := strings.CutSuffix(folder, "/"); folder != "" && (!ok || !isPath(name)) {
-		return &Error{Kind: Invalid, Do: "list", Name: folder, Words: "a folder is empty, or a name with a slash after it"}
+		return &Error{Kind: Invalid, Do: "list", Name: folder, Message: "a folder is empty, or a name with a slash after it"}
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func folderOf(prefix string) (string, error) {
 		return "", nil
 	}
 	if !isPath(prefix) || len(prefix) > longestKey-longestName {
-		return "", &Error{Kind: Invalid, Do: "use prefix", Name: prefix, Words: "not names with slashes between them, or more than 256 bytes"}
+		return "", &Error{Kind: Invalid, Do: "use prefix", Name: prefix, Message: "not names with slashes between them, or more than 256 bytes"}
 	}
 	return prefix + "/", nil
 }
@@ -132,7 +132,7 @@ func folderOf(prefix string) (string, error) {
 func checkContent(name string, content []byte) error {
 	if len(content) == 0 || len(content) > MaxObject {
 		words := fmt.Sprintf("%d bytes; an object is written with 1 to %d", len(content), MaxObject)
-		return &Error{Kind: Invalid, Do: "write", Name: name, Words: words}
+		return &Error{Kind: Invalid, Do: "write", Name: name, Message: words}
 	}
 	return nil
 }

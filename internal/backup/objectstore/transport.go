@@ -20,7 +20,7 @@ func httpClient(ca []byte, proxy Proxy) (*http.Client, error) {
 		authorities = x509.NewCertPool()
 	}
 	if len(ca) > 0 && !authorities.AppendCertsFromPEM(ca) {
-		return nil, &Error{Kind: Invalid, Do: "read", Name: "certificate authority", Words: "it has no certificate in PEM"}
+		return nil, &Error{Kind: Invalid, Do: "read", Name: "certificate authority", Message: "it has no certificate in PEM"}
 	}
 	transport := &http.Transport{
 		Proxy: proxy.choose(),
@@ -56,7 +56,7 @@ func (p Proxy) choose() func(*http.Request) (*url.URL, error) {
 func checkEndpoint(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return &Error{Kind: Invalid, Do: "use endpoint", Name: endpoint, Words: "not an URL such as https://storage.example:9000"}
+		return &Error{Kind: Invalid, Do: "use endpoint", Name: endpoint, Message: "not an URL such as https://storage.example:9000"}
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (c Volume) open(context.Context) (Store, error) {
 	}
 	root, err := os.OpenRoot(c.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Kind: NoBucket, Do: "open", Name: c.Path, Words: "no volume is mounted there", cause: err}
+		return nil, &Error{Kind: NoBucket, Do: "open", Name: c.Path, Message: "no volume is mounted there", cause: err}
 	}
 	if err != nil {
 		return nil, classify("open", c.Path, err)
@@ -227,9 +227,9 @@ func same(ctx context.Context, s Store, name string, content []byte) error {
 	there, err := s.Get(ctx, name, int64(len(content)))
 	switch {
 	case errors.Is(err, TooLarge), err == nil && !bytes.Equal(there, content):
-		return &Error{Kind: Exists, Do: "write", Name: name, Words: "an object of that name has other content"}
+		return &Error{Kind: Exists, Do: "write", Name: name, Message: "an object of that name has other content"}
 	case errors.Is(err, NotFound):
-		return &Error{Kind: Exists, Do: "write", Name: name, Words: "a folder has that name, or an object that was deleted just now"}
+		return &Error{Kind: Exists, Do: "write", Name: name, Message: "a folder has that name, or an object that was deleted just now"}
 	}
 	return err
 }

@@ -172,7 +172,7 @@ var reasons = map[string]string{
 	"unknown": v1alpha1.ReasonStoreUnknown, "invalid": v1alpha1.ReasonStoreInvalid, "not found": v1alpha1.ReasonStoreInterfered,
 	"no bucket": v1alpha1.ReasonStoreNoBucket, "exists": v1alpha1.ReasonStoreInterfered, "changed": v1alpha1.ReasonStoreInterfered,
 	"too large": v1alpha1.ReasonStoreInterfered, "forbidden": v1alpha1.ReasonStoreForbidden, "locked": v1alpha1.ReasonStoreLocked,
-	"full": v1alpha1.ReasonStoreFull, "skewed": v1alpha1.ReasonStoreSkewed, "wrong region": v1alpha1.ReasonStoreWrongRegion,
+	"full": v1alpha1.ReasonStoreFull, "skewed": v1alpha1.ReasonStoreClockSkew, "wrong region": v1alpha1.ReasonStoreWrongRegion,
 	"untrusted": v1alpha1.ReasonStoreUntrusted, "slow": v1alpha1.ReasonStoreSlow, "busy": v1alpha1.ReasonStoreBusy,
 	"unreachable": v1alpha1.ReasonStoreUnreachable, "unsupported": v1alpha1.ReasonStoreUnsupported,
 }

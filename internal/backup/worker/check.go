@@ -59,7 +59,7 @@ func check(ctx context.Context, j job) (jobspec.Done, error) {
 		return jobspec.Done{}, err
 	}
 	if j.Check.Sweep && checked.Kept == "" {
-		checked.Swept, err = j.sweep(ctx, listing.Torn, j.storeClock(listing, checked.Skew).Add(-jobspec.SweepAfter))
+		checked.Swept, err = j.sweep(ctx, listing.Incomplete, j.storeClock(listing, checked.Skew).Add(-jobspec.SweepAfter))
 	}
 	return jobspec.Done{Check: &checked}, err
 }
@@ -177,7 +177,7 @@ func foreign(f archive.Foreign) jobspec.Found {
 		Path: f.Object.Name, Program: string(f.Program), NoHash: f.NoHash,
 		Backup: jobspec.Facts{Revision: f.Revision, Stored: f.Object.Size, StartedAt: taken},
 	}
-	if f.Torn {
+	if f.Incomplete {
 		found.Problem = fmt.Sprintf("it is torn: %d bytes lie there, which are less than its database has; restore another backup", f.Object.Size)
 	}
 	return found
@@ -195,7 +195,7 @@ func (j job) storeClock(all archive.Listing, skew time.Duration) time.Time {
 			newest = t
 		}
 	}
-	for _, entry := range slices.Concat(all.Backups, all.Torn) {
+	for _, entry := range slices.Concat(all.Backups, all.Incomplete) {
 		later(entry.Newest)
 	}
 	for _, f := range all.Foreign {

@@ -109,7 +109,7 @@ func (j job) findForeign(ctx context.Context, w wanted) (content, error) {
 // told tells how far it was read.
 type told struct {
 	io.ReadCloser
-	say         *speaker
+	say         *progressWriter
 	message     string
 	read, total int64
 }

@@ -258,7 +258,7 @@ func TestReachedLate(t *testing.T) {
 	var out bytes.Buffer
 	r.in.Out = &out
 	ended := make(chan int, 1)
-	go func() { ended <- worker.Obey(t.Context(), []string{order.Encode()}, r.in) }()
+	go func() { ended <- worker.Main(t.Context(), []string{order.Encode()}, r.in) }()
 	select {
 	case <-ended:
 		t.Fatalf("it does not wait for a member to answer: %s", &out)

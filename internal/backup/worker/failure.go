@@ -54,7 +54,7 @@ var meanings = []meaning{
 		"make the way to the store faster, raise spec.etcd.quota (and the volume), or back up when less is written; it is tried again",
 	},
 	{is(objectstore.Locked), jobspec.StoreLocked, false, ""}, // replaced by the advice of its kind
-	{as[*unclear], jobspec.OrderNotClear, true, "make sure that the Jobs run the image of the operator that made them"},
+	{as[*unclear], jobspec.UnsupportedJobSpec, true, "make sure that the Jobs run the image of the operator that made them"},
 	{as[*differentError], jobspec.Different, true, "do not rely on this backup: make another one"},
 	{as[*trialError], jobspec.InternalFailure, false, "look at the log of the container etcd of this Pod"},
 	{

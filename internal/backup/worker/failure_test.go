@@ -19,7 +19,7 @@ import (
 // Each error is told in the words of whoever refused, and then what to do.
 func TestFailure(t *testing.T) {
 	until := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
-	forbidden := &objectstore.Error{Kind: objectstore.Forbidden, Do: "write", Name: "a", Code: "AccessDenied", Words: "no"}
+	forbidden := &objectstore.Error{Kind: objectstore.Forbidden, Do: "write", Name: "a", Code: "AccessDenied", Message: "no"}
 	locked := &objectstore.Error{Kind: objectstore.Locked, Do: "delete", Name: "a", Until: until}
 	room := &datadir.RoomError{Folder: "/data", Need: 20, Free: 10}
 	for name, c := range map[string]struct {
@@ -73,7 +73,7 @@ func TestFailure(t *testing.T) {
 		"different":         {different("etcd", "hash", uint32(1), 2), jobspec.Different, true, "etcd has hash 2, and it was 1 when"},
 		"etcd of the trial": {&trialError{context.DeadlineExceeded}, jobspec.InternalFailure, false, "look at the log of the container etcd"},
 		"gone":              {&goneError{"v1/a/b/c"}, jobspec.Corrupt, true, "v1/a/b/c is not in the store"},
-		"unclear":           {&unclear{"x"}, jobspec.OrderNotClear, true, "the image of the operator that made them"},
+		"unclear":           {&unclear{"x"}, jobspec.UnsupportedJobSpec, true, "the image of the operator that made them"},
 		"told to end":       {&stoppedError{&objectstore.Error{Kind: objectstore.Unreachable}}, jobspec.InternalFailure, false, "told to end"},
 		"anything else":     {errors.New("x"), jobspec.InternalFailure, false, "x; it is tried again"},
 	} {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	// A second passes with each look at the clock, so that all progress is told.
 	began, looks := time.Now(), atomic.Int64{}
 	in.Now = func() time.Time { return began.Add(time.Duration(looks.Add(1)) * time.Second) }
-	os.Exit(worker.Obey(context.Background(), os.Args[len(os.Args)-1:], in))
+	os.Exit(worker.Main(context.Background(), os.Args[len(os.Args)-1:], in))
 }
 
 // killed runs a Job in a process of its own, and kills it after so many lines; false if it ended before.

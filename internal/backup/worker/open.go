@@ -153,5 +153,5 @@ func (j job) identities(given bool) ([]byte, error) {
 
 // unreadable is about a key of a Secret or ConfigMap that the store names.
 func unreadable(name string, err error) error {
-	return &objectstore.Error{Kind: objectstore.Invalid, Do: "read key", Name: name, Words: err.Error()}
+	return &objectstore.Error{Kind: objectstore.Invalid, Do: "read key", Name: name, Message: err.Error()}
 }

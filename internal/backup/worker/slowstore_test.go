@@ -71,7 +71,7 @@ func TestFault96SlowUpload(t *testing.T) {
 	in := r.in
 	in.Out = &out
 	ended := make(chan int)
-	go func() { ended <- worker.Obey(t.Context(), []string{order.Encode()}, in) }()
+	go func() { ended <- worker.Main(t.Context(), []string{order.Encode()}, in) }()
 	<-slow.waiting
 	r.writeMiB(25)
 	if exit := <-ended; exit != worker.ExitFailed {
@@ -86,7 +86,7 @@ func TestFault96SlowUpload(t *testing.T) {
 	// What has grown is no reason by itself: the next attempt has its own half.
 	close(slow.through)
 	out.Reset()
-	if exit := worker.Obey(t.Context(), []string{order.Encode()}, in); exit != worker.ExitDone {
+	if exit := worker.Main(t.Context(), []string{order.Encode()}, in); exit != worker.ExitDone {
 		t.Errorf("the next attempt ended with %d, and said %s", exit, out.String())
 	}
 }

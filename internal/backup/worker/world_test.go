@@ -54,7 +54,7 @@ func (w *world) saysWithin(ctx context.Context, order jobspec.Order) []jobspec.L
 	var out bytes.Buffer
 	in := w.in
 	in.Out = &out
-	exit := worker.Obey(ctx, []string{onVolume(order).Encode()}, in)
+	exit := worker.Main(ctx, []string{onVolume(order).Encode()}, in)
 	lines := w.read(&out)
 	if len(lines) == 0 {
 		w.Fatalf("%s said nothing", order.Verb)

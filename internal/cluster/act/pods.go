@@ -160,6 +160,7 @@ func attach(c *v1alpha1.EtcdCluster, pod *corev1.Pod) {
 		metav1.SetMetaDataLabel(&pod.ObjectMeta, label, value)
 	}
 	delete(pod.Annotations, v1alpha1.AnnotationDetachedAt)
+	delete(pod.Annotations, v1alpha1.AnnotationWithdrawnAt)
 	specs.Own(c, pod)
 }
 

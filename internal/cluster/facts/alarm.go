@@ -51,12 +51,12 @@ func (j *builder) hashes(answers []*Answer) []cluster.Hash {
 		if !cluster.IsVoter(m) {
 			continue
 		}
-		hash := cluster.Hash{Member: m.Name, Untold: "it does not answer"}
+		hash := cluster.Hash{Member: m.Name, Unread: "it does not answer"}
 		for _, a := range answers {
 			switch {
 			case a.Member != m.Name || !a.serves():
 			case a.Hash == nil:
-				hash.Untold = "it was not asked"
+				hash.Unread = "it was not asked"
 			default:
 				hash = *a.Hash
 			}

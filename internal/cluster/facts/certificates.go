@@ -55,7 +55,7 @@ func (s *Snapshot) overwritten() map[string]string {
 	}
 	for _, want := range specs.Certificates(s.Cluster) {
 		name := specs.SecretOf(want)
-		if why := specs.WouldOverwrite(want, s.Certificates[want.GetName()], s.Theirs[name]); why != "" {
+		if why := specs.WouldOverwrite(want, s.Certificates[want.GetName()], s.ExternalSecrets[name]); why != "" {
 			all[name] = why
 		}
 	}

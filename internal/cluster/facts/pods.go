@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -95,7 +96,8 @@ func (s *Snapshot) clients(pod *corev1.Pod) cluster.Clients {
 	if pod.Labels[specs.ComponentLabel] == specs.Serving {
 		return cluster.Attached
 	}
-	since, err := time.Parse(time.RFC3339Nano, pod.Annotations[v1alpha1.AnnotationDetachedAt])
+	at := cmp.Or(pod.Annotations[v1alpha1.AnnotationDetachedAt], pod.Annotations[v1alpha1.AnnotationWithdrawnAt])
+	since, err := time.Parse(time.RFC3339Nano, at)
 	if err == nil && s.isRecent(since, clientsLeave) {
 		return cluster.Leaving
 	}

@@ -40,11 +40,11 @@ func (s *scene) revoke(at time.Time, serials ...string) {
 func (s *scene) refuse(names ...string) {
 	at := s.find("Secret a-member-tls").(*corev1.Secret).Annotations[v1alpha1.AnnotationRevokedAt]
 	if s.sights == nil {
-		s.sights = map[string]certs.Sight{}
+		s.sights = map[string]certs.TLSProbe{}
 	}
 	for _, name := range names {
 		specs.Revoking(s.pod(name), at)
-		s.sights[name] = certs.Sight{Refusal: certs.Refusal{Is: true}}
+		s.sights[name] = certs.TLSProbe{Refusal: certs.Refusal{Is: true}}
 	}
 }
 
@@ -84,7 +84,7 @@ func TestFault82RevocationIsSeen(t *testing.T) {
 		t.Errorf("taken off the list meanwhile: %v, %+v", got, v.Revocation)
 	}
 	s.c.Spec.TLS.Revocations = []v1alpha1.Revocation{{Serial: "abc"}}
-	s.sights["a-0"] = certs.Sight{}
+	s.sights["a-0"] = certs.TLSProbe{}
 	v = s.look()
 	if got := permitting(v); len(got) > 0 || !strings.Contains(v.Revocation.Await, "a-0 to refuse") || v.Count(cluster.IsOutdated) > 0 ||
 		v.Count(cluster.IsUpdated) != 1 {

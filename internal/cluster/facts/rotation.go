@@ -17,7 +17,7 @@ func (s *Snapshot) Found() map[string]*corev1.Secret {
 	maps.Copy(found, s.Secrets)
 	maps.DeleteFunc(found, func(_ string, secret *corev1.Secret) bool { return !specs.IsMarked(s.Cluster, secret) })
 	taken := s.overwritten()
-	for name, secret := range s.Theirs {
+	for name, secret := range s.ExternalSecrets {
 		if found[name] == nil && taken[name] == "" {
 			found[name] = secret
 		}
@@ -56,7 +56,7 @@ func (j *builder) revocation() cluster.Revocation {
 
 // facts are what the next pass of a rotation or a revocation depends on.
 func (j *builder) facts() certs.Facts {
-	return certs.Facts{Now: j.later(), Come: j.come(), Members: j.listed(), Sights: j.Sights, Users: j.Users, Made: j.made()}
+	return certs.Facts{Now: j.later(), Come: j.come(), Members: j.listed(), Probes: j.Probes, Users: j.Users, Made: j.made()}
 }
 
 // NeedsUsers says whether what applications mount decides about the next pass: it waits for nothing else. There may be many users, so

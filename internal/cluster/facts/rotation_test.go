@@ -45,14 +45,14 @@ func (s *scene) take(at time.Time, pass cluster.RotationStage) {
 func (s *scene) startAll() {
 	member := s.find("Secret a-member-tls").(*corev1.Secret)
 	ca := s.find("Secret a-client-ca").(*corev1.Secret)
-	s.sights = map[string]certs.Sight{}
+	s.sights = map[string]certs.TLSProbe{}
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
 		pod := s.find("Pod " + name).(*corev1.Pod)
 		pod.Annotations[v1alpha1.AnnotationTrust] = member.Annotations[v1alpha1.AnnotationTrust]
 		port := certs.Port{Shown: der(s.t, member.Data["server.crt"]), Accepts: [][]byte{
 			pki.Pair{CertPEM: ca.Data[corev1.TLSCertKey]}.Subject(), pki.Pair{CertPEM: ca.Data["next.crt"]}.Subject(),
 		}}
-		s.sights[name] = certs.Sight{Client: port, Peer: port}
+		s.sights[name] = certs.TLSProbe{Client: port, Peer: port}
 	}
 }
 
@@ -104,7 +104,7 @@ func TestFault62RotationIsSeen(t *testing.T) {
 	if got := passesDue(v); !slices.Equal(got, []string{"switch to a-client-ca"}) || v.Count(cluster.IsOutdated) > 0 {
 		t.Errorf("all trust it: %v, %d outdated; %s", got, v.Count(cluster.IsOutdated), v.Rotation.Await)
 	}
-	s.sights["a-1"] = certs.Sight{Client: certs.Port{Err: "connection refused"}}
+	s.sights["a-1"] = certs.TLSProbe{Client: certs.Port{Err: "connection refused"}}
 	v = look()
 	await := v.Rotation.Await
 	if len(v.Rotation.Turns) > 0 || !strings.Contains(await, "a-1 at port 2379") || !strings.Contains(await, "refused") {

@@ -59,7 +59,7 @@ type scene struct {
 	arrange  func(client.ObjectList)
 	twist    func(name string, status *etcd.Status)
 	members  func([]etcd.Member)
-	sights   map[string]certs.Sight
+	sights   map[string]certs.TLSProbe
 	meet     int // members answer when as many as this have been asked
 	meeting  *sync.WaitGroup
 	remains  map[string]etcd.Remains // by address of the metrics
@@ -305,8 +305,8 @@ func (s *scene) remainsAt(_ context.Context, address string) (etcd.Remains, erro
 	return etcd.Remains{}, errors.New("connection refused")
 }
 
-// Sight is what the scene says that the member shows and accepts.
-func (s *scene) Sight(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) certs.Sight {
+// Probe is what the scene says that the member shows and accepts.
+func (s *scene) Probe(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.calls = append(s.calls, "Sight "+m.Name)

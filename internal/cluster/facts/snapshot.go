@@ -51,14 +51,14 @@ type Snapshot struct {
 	Disks map[string]*corev1.PersistentVolume // of members whose Pods have waited too long for a node, by member
 	Hosts map[string][]corev1.Node            // that have the hostnames which those disks are bound to, by hostname
 
-	Asleep   bool                       // Nodes and what is below were not read, because the cluster hibernates
-	Secrets  map[string]*corev1.Secret  // by name
-	Theirs   map[string]*corev1.Secret  // of others, that certificates are taken from, by name
-	Services map[string]*corev1.Service // by name
-	Sights   []certs.Sight              // of members that run, while an authority is rotated or a certificate revoked
-	Users    []*corev1.Secret           // of EtcdUsers of the cluster, where the next pass of either waits for nothing else
-	Budget   *policyv1.PodDisruptionBudget
-	Policy   *networkingv1.NetworkPolicy
+	Asleep          bool                       // Nodes and what is below were not read, because the cluster hibernates
+	Secrets         map[string]*corev1.Secret  // by name
+	ExternalSecrets map[string]*corev1.Secret  // of others, that certificates are taken from, by name
+	Services        map[string]*corev1.Service // by name
+	Probes          []certs.TLSProbe           // of members that run, while an authority is rotated or a certificate revoked
+	Users           []*corev1.Secret           // of EtcdUsers of the cluster, where the next pass of either waits for nothing else
+	Budget          *policyv1.PodDisruptionBudget
+	Policy          *networkingv1.NetworkPolicy
 
 	Certificates  map[string]*unstructured.Unstructured // of cert-manager, where they are asked for, by name
 	NoCertManager string                                // why none can be read; empty if they can

@@ -161,7 +161,7 @@ func (c clients) hashes(ctx context.Context, asked []*facts.Answer, revision int
 		told := hashes[a.Member]
 		told.Sum, told.Compacted = hash.Sum, hash.Compacted
 		if err != nil {
-			told.Untold = err.Error()
+			told.Unread = err.Error()
 		}
 	})
 	return hashes
@@ -178,13 +178,13 @@ func (c clients) descent(ctx context.Context, s *facts.Snapshot) {
 	a.GoesDown, a.GoesDownErr = c[a.Member].DowngradeEnabled(ctx)
 }
 
-// sights looks at what members show, accept and refuse, while an authority is rotated or a certificate revoked.
-func (o *Observer) sights(ctx context.Context, s *facts.Snapshot) error {
+// probes looks at what members show, accept and refuse, while an authority is rotated or a certificate revoked.
+func (o *Observer) probes(ctx context.Context, s *facts.Snapshot) error {
 	members := facts.Seen(*s)
-	s.Sights = make([]certs.Sight, len(members))
+	s.Probes = make([]certs.TLSProbe, len(members))
 	var all sync.WaitGroup
 	for i, m := range members {
-		all.Go(func() { s.Sights[i] = o.Dialer.Sight(ctx, s.Cluster, m) })
+		all.Go(func() { s.Probes[i] = o.Dialer.Probe(ctx, s.Cluster, m) })
 	}
 	all.Wait()
 	return nil

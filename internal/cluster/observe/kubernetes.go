@@ -123,7 +123,7 @@ func (o *Observer) objects(ctx context.Context, s *facts.Snapshot) error {
 			s.Secrets[name] = secret
 		}
 	}
-	if err := errors.Join(o.theirs(ctx, s), o.certificates(ctx, s)); err != nil {
+	if err := errors.Join(o.externalSecrets(ctx, s), o.certificates(ctx, s)); err != nil {
 		return err
 	}
 	for _, service := range []*corev1.Service{specs.HeadlessService(c), specs.ClientService(c)} {
@@ -140,16 +140,16 @@ func (o *Observer) objects(ctx context.Context, s *facts.Snapshot) error {
 	return err
 }
 
-// theirs reads the Secrets of others that certificates are taken from. They have no label by which the cache would show them.
-func (o *Observer) theirs(ctx context.Context, s *facts.Snapshot) error {
-	s.Theirs = map[string]*corev1.Secret{}
+// externalSecrets reads the Secrets of others that certificates are taken from. They have no label by which the cache would show them.
+func (o *Observer) externalSecrets(ctx context.Context, s *facts.Snapshot) error {
+	s.ExternalSecrets = map[string]*corev1.Secret{}
 	for _, name := range certs.TheirSecrets(s.Cluster) {
 		secret, err := read(ctx, o.Live, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: name}, &corev1.Secret{})
 		if err != nil {
 			return err
 		}
 		if secret != nil {
-			s.Theirs[name] = secret
+			s.ExternalSecrets[name] = secret
 		}
 	}
 	return nil

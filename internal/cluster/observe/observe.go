@@ -25,7 +25,7 @@ import (
 type Members interface {
 	Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error)
 	Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cluster.Member)
-	Sight(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) certs.Sight
+	Probe(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe
 }
 
 // Observer looks at clusters.
@@ -67,7 +67,7 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (facts.
 // all reads what members answer after what takes long: a step may rest on it.
 func (o *Observer) all(ctx context.Context, s *facts.Snapshot) error {
 	reads := []func(context.Context, *facts.Snapshot) error{
-		o.awaited, o.objects, o.lists, o.sights, o.etcd, o.backups, o.named, o.nodes, o.users,
+		o.awaited, o.objects, o.lists, o.probes, o.etcd, o.backups, o.named, o.nodes, o.users,
 	}
 	if facts.MayBeAsleep(s.Cluster) {
 		if err := o.lists(ctx, s); err != nil {

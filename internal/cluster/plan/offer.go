@@ -50,8 +50,8 @@ func backToBackup(v cluster.View, loss QuorumLoss) Step {
 	case r.Ended:
 		return refuse(fmt.Sprintf("EtcdRestore %s was undone; delete it to have the cluster brought back to EtcdBackup %s once more",
 			r.Name, o.Backup))
-	case r.Says != "":
-		wait.For += ": " + r.Says
+	case r.Message != "":
+		wait.For += ": " + r.Message
 	}
 	return wait
 }

@@ -91,7 +91,7 @@ func (w *world) parseOffer(offer cluster.RestoreCandidate, known, request string
 	case "fills":
 		r.Fills = true
 	default:
-		r.Says = strings.TrimSpace(request)
+		r.Message = strings.TrimSpace(request)
 	}
 	w.offer(offer)
 }

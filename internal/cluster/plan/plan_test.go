@@ -134,7 +134,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		v.Objects = append(v.Objects, o)
 	}
 	if d.HasArg("lacking") {
-		v.Certificates = cluster.Certificates{Theirs: true, Lacking: true, Fault: "Secret web: there is no such Secret: create it"}
+		v.Certificates = cluster.Certificates{External: true, Lacking: true, Fault: "Secret web: there is no such Secret: create it"}
 	}
 	for arg, holder := range map[string]string{"gone": "", "held": "a-member-tls"} {
 		var name string

@@ -86,7 +86,7 @@ func (w *world) compare() {
 		}
 		hash := cluster.Hash{Member: m.Name}
 		if !m.Answers {
-			hash.Untold = "it does not answer"
+			hash.Unread = "it does not answer"
 		}
 		if w.fate(m.Name).odd {
 			hash.Sum = uint32(1 + i) //nolint:gosec // a small number

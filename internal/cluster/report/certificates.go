@@ -19,7 +19,7 @@ func withCertificates(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster
 		meta.RemoveStatusCondition(&all, v1alpha1.ConditionCertificatesAccepted)
 		return all
 	}
-	if !v.Certificates.Theirs {
+	if !v.Certificates.External {
 		return all
 	}
 	condition := metav1.Condition{

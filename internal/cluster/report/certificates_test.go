@@ -31,19 +31,19 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 		says     string
 		degraded string
 	}{
-		{name: "ours", c: formed(), v: healthy(), step: plan.Done{}, degraded: v1alpha1.ReasonNoFault},
+		{name: "ours", c: formed(), v: healthy(), step: plan.Done{}, degraded: v1alpha1.ReasonAsExpected},
 		{
-			name: "all serve", c: theirs, v: healthy(), told: cluster.Certificates{Theirs: true, Until: "2027"}, step: plan.Done{},
-			accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
+			name: "all serve", c: theirs, v: healthy(), told: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{},
+			accepted: "True Accepted", degraded: v1alpha1.ReasonAsExpected,
 		},
 		{
-			name: "by an issuer of this namespace", c: byIssuer("Issuer"), v: healthy(), told: cluster.Certificates{Theirs: true, Until: "2027"},
-			step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
+			name: "by an issuer of this namespace", c: byIssuer("Issuer"), v: healthy(), told: cluster.Certificates{External: true, Until: "2027"},
+			step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonAsExpected,
 			says: "all Secrets that certificates come from have some that serve",
 		},
 		{
 			name: "by an issuer of all namespaces", c: byIssuer("ClusterIssuer"), v: healthy(),
-			told: cluster.Certificates{Theirs: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
+			told: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonAsExpected,
 			says: "all Secrets that certificates come from have some that serve; ClusterIssuer corp may also sign for others: whoever has a " +
 				"client " +
 				"certificate by it with common name root, such as the operator's of another EtcdCluster, is root of this one; name an Issuer " +
@@ -51,42 +51,42 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 		},
 		{
 			name: "by one whose clients are bound", c: boundByIssuer(), v: healthy(),
-			told: cluster.Certificates{Theirs: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
+			told: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonAsExpected,
 			says: "all Secrets that certificates come from have some that serve",
 		},
 		{
-			name: "asked to rotate", c: theirs, v: healthy(), told: cluster.Certificates{Theirs: true, Until: "2027", Request: "now"},
-			step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonNoFault,
+			name: "asked to rotate", c: theirs, v: healthy(), told: cluster.Certificates{External: true, Until: "2027", Request: "now"},
+			step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonAsExpected,
 			says: "all Secrets that certificates come from have some that serve; etcd-operator.dev/rotate=\"now\" is not acted on: " +
 				"rotate the authority where it is, and remove the annotation",
 		},
 		{
 			name: "bad", c: theirs, v: healthy(), step: plan.Done{},
-			told:     cluster.Certificates{Theirs: true, Reason: "Expired", Fault: fault, Until: "2027-01-01T00:00:00Z"},
+			told:     cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Until: "2027-01-01T00:00:00Z"},
 			accepted: "False Expired",
 			says:     fault + "; members go on with the certificates that they have, the first of which ends on 2027-01-01T00:00:00Z",
 			degraded: v1alpha1.ReasonCertificatesNotAccepted,
 		},
 		{
 			name: "bad, and nothing to start with", c: theirs, v: healthy(), step: plan.Refuse{Because: "x"},
-			told:     cluster.Certificates{Theirs: true, Reason: "Expired", Fault: fault, Lacking: true},
-			accepted: "False Expired", says: fault + "; members go on to serve, and cannot restart before", degraded: v1alpha1.ReasonNeedsHelp,
+			told:     cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Lacking: true},
+			accepted: "False Expired", says: fault + "; members go on to serve, and cannot restart before", degraded: v1alpha1.ReasonActionRequired,
 		},
 		{
 			name: "bad, and what there is has expired", c: theirs, v: healthy(), step: plan.Refuse{Because: "x"},
-			told:     cluster.Certificates{Theirs: true, Reason: "Expired", Fault: fault, Lacking: true, Until: "2025-01-01T00:00:00Z"},
-			accepted: "False Expired", degraded: v1alpha1.ReasonNeedsHelp,
+			told:     cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Lacking: true, Until: "2025-01-01T00:00:00Z"},
+			accepted: "False Expired", degraded: v1alpha1.ReasonActionRequired,
 			says: fault + "; the certificates of members have expired, the first on 2025-01-01T00:00:00Z: only connections that are open " +
 				"go on, and no member restarts before",
 		},
 		{
 			name: "good, and what there is has expired", c: theirs, v: expired(), step: plan.Wait{For: "etcd to answer"},
-			told:     cluster.Certificates{Theirs: true, Reason: "Expired", Fault: fault, Lacking: true, Until: "2025-01-01T00:00:00Z"},
+			told:     cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Lacking: true, Until: "2025-01-01T00:00:00Z"},
 			accepted: "False Expired", says: fault, degraded: v1alpha1.ReasonAuthorityEnds,
 		},
 		{
 			name: "a new cluster", c: begins, v: bootstrapping(), step: plan.Wait{For: "certificates: " + fault},
-			told:     cluster.Certificates{Theirs: true, Reason: v1alpha1.ReasonSecretMissing, Fault: fault, Lacking: true},
+			told:     cluster.Certificates{External: true, Reason: v1alpha1.ReasonSecretMissing, Fault: fault, Lacking: true},
 			accepted: "False SecretMissing", says: fault + "; no member starts before", degraded: v1alpha1.ReasonCertificatesNotAccepted,
 		},
 	} {

@@ -156,7 +156,7 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 	case plan.Refuse:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonRefused, s.Because)
 	case plan.Done:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonAsWanted, "nothing is left to do")
+		return is(metav1.ConditionFalse, v1alpha1.ReasonUpToDate, "nothing is left to do")
 	case plan.Wait:
 		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+s.For)
 	case plan.Record:
@@ -176,8 +176,8 @@ var faults = []struct {
 	tell   func(cluster.View) string
 }{
 	{v1alpha1.ReasonStepRejected, plan.Denied},
-	{v1alpha1.ReasonNeedsHelp, plan.LostAuthority},
-	{v1alpha1.ReasonNeedsHelp, plan.InTheWay},
+	{v1alpha1.ReasonActionRequired, plan.LostAuthority},
+	{v1alpha1.ReasonActionRequired, plan.InTheWay},
 	{v1alpha1.ReasonCertificatesNotAccepted, uncertified},
 	{v1alpha1.ReasonRestoreFailing, restoreFailing},
 	{v1alpha1.ReasonRecovering, recovering},
@@ -202,7 +202,7 @@ func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 	case ended(v) != "":
 		return is(v1alpha1.ReasonAuthorityEnds, ended(v))
 	case isRefused && !refused.Denied:
-		return is(v1alpha1.ReasonNeedsHelp, refused.Because)
+		return is(v1alpha1.ReasonActionRequired, refused.Because)
 	}
 	for _, fault := range faults {
 		if message := fault.tell(v); message != "" {
@@ -216,7 +216,7 @@ func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 		message += " yet; " + end
 	}
 	return metav1.Condition{
-		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoFault, Message: message,
+		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAsExpected, Message: message,
 	}
 }
 

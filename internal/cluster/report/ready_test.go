@@ -39,7 +39,7 @@ func TestReady(t *testing.T) {
 		"a member is replaced":         {step: plan.AddLearner{Name: "a-3"}, status: "False", reason: v1alpha1.ReasonActing},
 		"members run an older spec":    {change: outdated, step: plan.Apply{}, status: "False", reason: v1alpha1.ReasonActing},
 		"a step has failed":            {step: plan.Done{}, err: errors.New("no"), status: "False", reason: v1alpha1.ReasonStepRejected},
-		"a person is needed":           {step: plan.Refuse{Because: "no"}, status: "False", reason: v1alpha1.ReasonNeedsHelp},
+		"a person is needed":           {step: plan.Refuse{Because: "no"}, status: "False", reason: v1alpha1.ReasonActionRequired},
 		"nothing is changed or healed": {change: paused, step: plan.Wait{For: "it"}, status: "False", reason: v1alpha1.ReasonPaused},
 		"more are wanted": {
 			change: func(v *cluster.View) { v.Want.Size = 5 }, step: plan.Done{}, status: "False", reason: v1alpha1.ReasonQuorumHealthy,

@@ -48,7 +48,7 @@ func Upgradeable(clusters []v1alpha1.EtcdCluster, operator string, now time.Time
 		}
 	}
 	return metav1.Condition{
-		Type: ConditionUpgradeable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonNothingToWaitFor,
+		Type: ConditionUpgradeable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonIdle,
 		Message: "no change of an etcd cluster is under way that an update should wait for",
 	}, until
 }

@@ -27,8 +27,8 @@ func settled(changes ...func(*v1alpha1.EtcdCluster)) v1alpha1.EtcdCluster {
 		Replicas: 3, ReadyMembers: 3, UpdatedMembers: 3,
 		Members: []v1alpha1.MemberStatus{{Role: v1alpha1.RoleLeader}, {Role: v1alpha1.RoleVoter}, {Role: v1alpha1.RoleVoter}},
 	}
-	says(v1alpha1.ConditionProgressing, metav1.ConditionFalse, v1alpha1.ReasonAsWanted)(&c)
-	says(v1alpha1.ConditionDegraded, metav1.ConditionFalse, v1alpha1.ReasonNoFault)(&c)
+	says(v1alpha1.ConditionProgressing, metav1.ConditionFalse, v1alpha1.ReasonUpToDate)(&c)
+	says(v1alpha1.ConditionDegraded, metav1.ConditionFalse, v1alpha1.ReasonAsExpected)(&c)
 	for _, change := range changes {
 		change(&c)
 	}
@@ -142,8 +142,8 @@ func TestUpgradeable(t *testing.T) {
 		reason   string
 		until    time.Duration // from now on
 	}{
-		{nil, metav1.ConditionTrue, v1alpha1.ReasonNothingToWaitFor, 0},
-		{[]v1alpha1.EtcdCluster{settled(), settled()}, metav1.ConditionTrue, v1alpha1.ReasonNothingToWaitFor, 0},
+		{nil, metav1.ConditionTrue, v1alpha1.ReasonIdle, 0},
+		{[]v1alpha1.EtcdCluster{settled(), settled()}, metav1.ConditionTrue, v1alpha1.ReasonIdle, 0},
 		{[]v1alpha1.EtcdCluster{settled(), roll}, metav1.ConditionFalse, v1alpha1.ReasonRollInProgress, 50 * time.Minute},
 		{[]v1alpha1.EtcdCluster{younger}, metav1.ConditionFalse, v1alpha1.ReasonMemberReplacementInProgress, 59 * time.Minute},
 		{[]v1alpha1.EtcdCluster{roll, younger, roll}, metav1.ConditionFalse, v1alpha1.ReasonMemberReplacementInProgress, 50 * time.Minute},

@@ -36,9 +36,9 @@ const (
 	NextKeyKey  = "next.key"
 	// PreviousKey has those that signed before and are still trusted.
 	PreviousKey = "previous.crt"
-	// TheirsKey says which of tls.crt and next.crt are authorities of others, separated by a space: their keys are not here. It is there
+	// ExternalKey says which of tls.crt and next.crt are authorities of others, separated by a space: their keys are not here. It is there
 	// also while nothing is rotated.
-	TheirsKey = "of-others"
+	ExternalKey = "of-others"
 )
 
 // Keys of the Secrets of authorities and clients; the standard ones.

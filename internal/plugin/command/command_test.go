@@ -196,7 +196,7 @@ var (
 		},
 	}
 	verifying = v1alpha1.EtcdBackupStatus{
-		Phase: v1alpha1.BackupVerifying, Conditions: complete(metav1.ConditionUnknown, v1alpha1.ReasonTrialAhead),
+		Phase: v1alpha1.BackupVerifying, Conditions: complete(metav1.ConditionUnknown, v1alpha1.ReasonVerificationPending),
 	}
 	verified = v1alpha1.EtcdBackupStatus{
 		Phase: v1alpha1.BackupComplete, Revision: 42, Store: "offsite", StoredSize: v1alpha1.SizeOf(3 << 20),

@@ -143,7 +143,7 @@ func (a *app) restoreTo(ctx context.Context, k *Kubernetes, want restored) error
 		if err != nil {
 			return progressState{}, err
 		}
-		served, what := restoring.Sight(now)
+		served, what := restoring.ClusterProgress(now)
 		seen := progressState{Progress: progress.Progress{What: "restore to " + c.Name, Message: what}, ended: served}
 		if served {
 			seen.result = fmt.Sprintf("EtcdCluster %s serves the data of revision %d: %s", c.Name, now.Status.Restore.Revision, what)

@@ -85,7 +85,7 @@ func inPlace(w *world) {
 		s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionPreviewed, metav1.ConditionTrue, v1alpha1.ReasonPreviewMade)}
 		s.Preview = &v1alpha1.RestorePreview{
 			Backup: "b1", Revision: 42, Time: ptr.To(metav1.NewTime(noon.Add(-2 * time.Hour))), Keys: ptr.To[int64](7),
-			LostRevisions: ptr.To[int64](8), LastDrill: &metav1.Duration{Duration: 12 * time.Second}, Confirm: "a@50->42",
+			LostRevisions: ptr.To[int64](8), LastVerificationDuration: &metav1.Duration{Duration: 12 * time.Second}, Confirm: "a@50->42",
 		}
 		if r.Spec.Confirm == s.Preview.Confirm {
 			s.Phase, s.UndoUntil = v1alpha1.RestoreComplete, ptr.To(metav1.NewTime(noon.Add(time.Hour)))

@@ -38,7 +38,7 @@ func TestRotate(t *testing.T) {
 			phase = v1alpha1.RotationStable
 		}
 		if looks > 4 {
-			reason = v1alpha1.ReasonAsWanted
+			reason = v1alpha1.ReasonUpToDate
 		}
 		c.Status.Authorities = []v1alpha1.AuthorityStatus{
 			{Name: "client", Secret: "a-client-ca", Phase: v1alpha1.RotationStable},

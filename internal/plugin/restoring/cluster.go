@@ -102,8 +102,8 @@ func minor(version string) string {
 	return parts[0] + "." + parts[1]
 }
 
-// Sight is how far a new cluster is that begins with a backup: served says whether it is there, with its data.
-func Sight(c *v1alpha1.EtcdCluster) (served bool, what string) {
+// ClusterProgress is how far a new cluster is that begins with a backup: served says whether it is there, with its data.
+func ClusterProgress(c *v1alpha1.EtcdCluster) (served bool, what string) {
 	available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable)
 	r := c.Status.Restore
 	switch {

@@ -144,7 +144,7 @@ func TestSight(t *testing.T) {
 	}
 	for name, test := range tests {
 		c := &v1alpha1.EtcdCluster{Status: v1alpha1.EtcdClusterStatus{Restore: test.restore, Conditions: test.all}}
-		if served, what := Sight(c); served != test.served || !strings.Contains(what, test.what) {
+		if served, what := ClusterProgress(c); served != test.served || !strings.Contains(what, test.what) {
 			t.Errorf("%s: %v %q", name, served, what)
 		}
 	}

@@ -77,7 +77,7 @@ func TestIsHealthy(t *testing.T) {
 
 // TestOutcome: a backup that is stored is only good where its trial passed, or nobody asked for one.
 func TestOutcome(t *testing.T) {
-	for reason, good := range map[string]bool{v1alpha1.ReasonNotWanted: true, "Different": false, v1alpha1.ReasonTrialAhead: false} {
+	for reason, good := range map[string]bool{v1alpha1.ReasonNotWanted: true, "Different": false, v1alpha1.ReasonVerificationPending: false} {
 		b := &v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{Phase: v1alpha1.BackupComplete}}
 		status := metav1.ConditionUnknown
 		if reason == "Different" {

@@ -28,7 +28,7 @@ const (
 )
 
 // A theirs is what a Secret holds that somebody else keeps.
-type theirs struct {
+type externalSecret struct {
 	secret string // its name; empty if no Secret is named for the part
 	found  bool
 	pair   pki.Pair
@@ -59,7 +59,7 @@ func secretsOf(c *v1alpha1.EtcdCluster) (names [parts]string) {
 	return names
 }
 
-func readTheirs(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) (all [parts]theirs) {
+func readExternal(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) (all [parts]externalSecret) {
 	for i, name := range secretsOf(c) {
 		all[i].secret = name
 		if name == "" {
@@ -107,7 +107,7 @@ func (p part) lead() part {
 
 // acceptance says when the certificate of a part is valid, or why it does not serve.
 func (h KeyMaterial) acceptance(c *v1alpha1.EtcdCluster, of part, now time.Time) (begin, end time.Time, err error) {
-	t, lead := h.theirs[of], h.theirs[of.lead()]
+	t, lead := h.external[of], h.external[of.lead()]
 	switch {
 	case !t.found:
 		because := "there is no such Secret: create it, with " + needs(c, of)
@@ -151,9 +151,9 @@ func commonName(pair pki.Pair) string {
 
 // A target is by whom certificates are to be.
 type target struct {
-	theirs bool
-	ready  bool   // all of its certificates serve; ours can be made at any time
-	ca     []byte // the authorities of others, each in PEM of its own; nil if they are not ready
+	external bool
+	ready    bool   // all of its certificates serve; ours can be made at any time
+	ca       []byte // the authorities of others, each in PEM of its own; nil if they are not ready
 }
 
 // target is by whom certificates of the authority of that name are to be.
@@ -165,24 +165,24 @@ func (h KeyMaterial) target(c *v1alpha1.EtcdCluster, name string, now time.Time)
 	if name == c.PeerCA() {
 		lead = peer
 	}
-	for i, t := range h.theirs {
+	for i, t := range h.external {
 		if of := part(i); t.secret == "" || of.lead() != lead {
 			continue
 		} else if _, _, err := h.acceptance(c, of, now); err != nil {
-			return target{theirs: true}
+			return target{external: true}
 		}
 	}
-	return target{theirs: true, ready: true, ca: bytes.Join(pki.Certificates(h.theirs[lead].ca), nil)}
+	return target{external: true, ready: true, ca: bytes.Join(pki.Certificates(h.external[lead].ca), nil)}
 }
 
 // is says whether the target is already this authority. What is not ready is no other one.
 func (t target) is(ca pki.Pair, theirs bool) bool {
-	return t.theirs == theirs && (!theirs || !t.ready || fingerprint(t.ca) == fingerprint(ca.CertPEM))
+	return t.external == theirs && (!theirs || !t.ready || fingerprint(t.ca) == fingerprint(ca.CertPEM))
 }
 
 // given is the certificate of a part that a Secret of others holds, if it serves and the authority has signed it.
 func (h KeyMaterial) given(c *v1alpha1.EtcdCluster, a Authority, of part, now time.Time) (pki.Pair, bool) {
-	t := h.theirs[of]
+	t := h.external[of]
 	if t.secret == "" {
 		return pki.Pair{}, false
 	}
@@ -192,16 +192,16 @@ func (h KeyMaterial) given(c *v1alpha1.EtcdCluster, a Authority, of part, now ti
 
 // checkPart says why the certificate of a part must be another one; nil if it serves, or if there is one and no better.
 func (h KeyMaterial) checkPart(c *v1alpha1.EtcdCluster, a Authority, of part, have pki.Pair, r pki.Request, now time.Time) error {
-	if !a.Theirs {
+	if !a.External {
 		return a.check(c, have, r, now)
 	}
 	want, there := h.given(c, a, of, now)
 	switch {
 	case there && !want.Equal(have):
-		return fmt.Errorf("it does not have the certificate of Secret %s", h.theirs[of].secret)
+		return fmt.Errorf("it does not have the certificate of Secret %s", h.external[of].secret)
 	case there || usable(have) == nil && a.trusts(have):
 		return nil
-	case of == client && len(have.CertPEM) == 0 && h.theirs[of].secret == "":
+	case of == client && len(have.CertPEM) == 0 && h.external[of].secret == "":
 		return nil
 	default:
 		return errors.New("its certificate is missing, or by an authority that is trusted no more")
@@ -213,7 +213,7 @@ func (h KeyMaterial) checkPart(c *v1alpha1.EtcdCluster, a Authority, of part, ha
 func (h KeyMaterial) issue(
 	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, a Authority, of part, have pki.Pair, r pki.Request,
 ) (pki.Pair, error) {
-	if !a.Theirs {
+	if !a.External {
 		return a.issue(random, now, c, have, r)
 	}
 	given, there := h.given(c, a, of, now)
@@ -225,7 +225,7 @@ func (h KeyMaterial) issue(
 	case of == client:
 		return pki.Pair{}, nil
 	default:
-		return pki.Pair{}, fmt.Errorf("secret %s has none that serves", h.theirs[of].secret)
+		return pki.Pair{}, fmt.Errorf("secret %s has none that serves", h.external[of].secret)
 	}
 }
 
@@ -241,13 +241,13 @@ func (h KeyMaterial) adopted(c *v1alpha1.EtcdCluster, name string, t target) Aut
 			rest = append(rest, certificate...)
 		}
 	}
-	return Authority{Pair: pki.Pair{CertPEM: t.ca}, Theirs: true, Previous: rest, Request: requestOf(c, name)}
+	return Authority{Pair: pki.Pair{CertPEM: t.ca}, External: true, Previous: rest, Request: requestOf(c, name)}
 }
 
 // isTold says whether members trust all authorities of the target, as their Secret says.
 func (h KeyMaterial) isTold(c *v1alpha1.EtcdCluster, name string, t target) bool {
 	told := pki.Certificates(h.bundleOf(c, name))
-	return t.theirs && t.ready && len(told) > 0 && !slices.ContainsFunc(pki.Certificates(t.ca), func(ca []byte) bool {
+	return t.external && t.ready && len(told) > 0 && !slices.ContainsFunc(pki.Certificates(t.ca), func(ca []byte) bool {
 		return !slices.ContainsFunc(told, func(one []byte) bool { return bytes.Equal(one, ca) })
 	})
 }

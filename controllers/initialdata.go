@@ -226,7 +226,7 @@ func (r *InitialDataReconciler) say(ctx context.Context, c *v1alpha1.EtcdCluster
 		condition.ObservedGeneration = c.Generation
 		meta.SetStatusCondition(&s.Conditions, condition)
 	})
-	if err == nil && before != condition.Reason && condition.Reason != v1alpha1.ReasonClusterAwaited {
+	if err == nil && before != condition.Reason && condition.Reason != v1alpha1.ReasonWaitingForCluster {
 		r.events.Eventf(c, nil, corev1.EventTypeWarning, condition.Reason, "Import", "%s", cut(condition.Message, 900))
 	}
 	return err

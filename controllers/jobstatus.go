@@ -40,7 +40,7 @@ func (o jobStatus) end() jobspec.Line {
 }
 
 // look says how far a Job is. A Job that has ended without its log being read is one that failed.
-func (t *tasks) look(ctx context.Context, job *batchv1.Job) (jobStatus, error) {
+func (t *jobClient) look(ctx context.Context, job *batchv1.Job) (jobStatus, error) {
 	var o jobStatus
 	o.Ended, o.EndedAt, o.Trouble = endOf(job)
 	pod, err := t.podOf(ctx, job, o.Ended)
@@ -80,7 +80,7 @@ func speaking(pod *corev1.Pod) []string {
 }
 
 // read adds what a container said. Of one that runs only its last line counts.
-func (t *tasks) read(ctx context.Context, pod *corev1.Pod, container string, o *jobStatus) error {
+func (t *jobClient) read(ctx context.Context, pod *corev1.Pod, container string, o *jobStatus) error {
 	var last *int64
 	if !o.Ended {
 		last = ptr.To[int64](1)
@@ -162,7 +162,7 @@ func ownersWhenDone(reader client.Reader, kind string) (handler.EventHandler, bu
 
 // podOf is the newest Pod of a Job; nil if there is none. Of a Job that has ended it is read from the API server: a cache that has
 // yet to see it would lose what it said.
-func (t *tasks) podOf(ctx context.Context, job *batchv1.Job, hasEnded bool) (*corev1.Pod, error) {
+func (t *jobClient) podOf(ctx context.Context, job *batchv1.Job, hasEnded bool) (*corev1.Pod, error) {
 	reader := client.Reader(t.client)
 	if hasEnded {
 		reader = t.live

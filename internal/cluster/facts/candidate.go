@@ -70,7 +70,7 @@ func request(s Snapshot) cluster.Request {
 	case v1alpha1.RestoreComplete, v1alpha1.RestoreUndone:
 		r.Ended = true
 	case v1alpha1.RestorePending, v1alpha1.RestorePreviewed:
-		r.Says = er.Status.Message
+		r.Message = er.Status.Message
 	case v1alpha1.RestoreBackingUp, v1alpha1.RestoreRunning, v1alpha1.RestoreUndoing:
 	}
 	return r

@@ -32,7 +32,7 @@ type KeyMaterial struct {
 	trust                string // fingerprint that is written on the members' Secret
 	written              written
 	revocation           revocation
-	theirs               [parts]theirs // what the Secrets of others hold; empty where certificates are ours
+	external             [parts]externalSecret // what the Secrets of others hold; empty where certificates are ours
 
 	// Issued are the Secrets that certificates of EtcdUsers are taken from while the authority of clients is somebody else's, by the name
 	// of the EtcdUser.
@@ -84,8 +84,8 @@ func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) KeyMate
 		clientCA:  client[specs.CAKey],
 		rootCA:    root[specs.CAKey],
 		endpoints: string(client[specs.EndpointsKey]), rootEndpoints: string(root[specs.EndpointsKey]),
-		written: written{writtenAt(memberSecret), writtenAt(clientSecret)},
-		theirs:  readTheirs(c, get),
+		written:  written{writtenAt(memberSecret), writtenAt(clientSecret)},
+		external: readExternal(c, get),
 	}
 	if memberSecret != nil {
 		held.trust = memberSecret.Annotations[v1alpha1.AnnotationTrust]
@@ -178,7 +178,7 @@ func (h KeyMaterial) makes(c *v1alpha1.EtcdCluster, authority string, of part, h
 	switch {
 	case a.fault() != nil && c.CertificateSecrets() != nil:
 		return h.target(c, authority, now).ready
-	case a.Theirs:
+	case a.External:
 		_, there := h.given(c, a, of, now)
 		return there || of == client || usable(have) == nil && a.trusts(have)
 	default:

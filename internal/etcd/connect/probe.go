@@ -16,32 +16,32 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// sightTimeout is what a handshake with a member that runs may take.
-const sightTimeout = time.Second
+// probeTimeout is what a handshake with a member that runs may take.
+const probeTimeout = time.Second
 
-// Sight makes a TLS handshake with each port of a member, to see which certificate it shows and which authorities it
+// Probe makes a TLS handshake with each port of a member, to see which certificate it shows and which authorities it
 // trusts, and sends nothing. The certificates that it presents are the members' own. Where members have a list of revoked
 // certificates it makes two more, to see whether the member refuses what is on it.
-func (d *Dialer) Sight(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) certs.Sight {
-	sight := certs.Sight{Member: m.Name}
+func (d *Dialer) Probe(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe {
+	probe := certs.TLSProbe{Member: m.Name}
 	held, err := d.held(ctx, c)
 	if err != nil {
-		sight.Client.Err, sight.Peer.Err = err.Error(), err.Error()
-		return sight
+		probe.Client.Err, probe.Peer.Err = err.Error(), err.Error()
+		return probe
 	}
-	ctx, cancel := context.WithTimeout(ctx, sightTimeout)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	look := func(port int, as pki.Pair) certs.Port {
 		return handshake(ctx, net.JoinHostPort(m.Pod.Address, strconv.Itoa(port)), specs.Host(c, m.Name), as)
 	}
 	var both sync.WaitGroup
-	both.Go(func() { sight.Client = look(v1alpha1.ClientPort, held.Server) })
-	both.Go(func() { sight.Peer = look(v1alpha1.PeerPort, held.Peer) })
+	both.Go(func() { probe.Client = look(v1alpha1.ClientPort, held.Server) })
+	both.Go(func() { probe.Peer = look(v1alpha1.PeerPort, held.Peer) })
 	if len(held.List()) > 0 {
-		both.Go(func() { sight.Refusal = d.refusal(ctx, c, m, held) })
+		both.Go(func() { probe.Refusal = d.refusal(ctx, c, m, held) })
 	}
 	both.Wait()
-	return sight
+	return probe
 }
 
 // handshake says what a server shows and accepts. TLS 1.3 proves that it has the key of what it shows; who has signed

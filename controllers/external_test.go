@@ -103,7 +103,7 @@ func TestFault81AClusterWaitsForSecretsOfOthers(t *testing.T) {
 	if err := errors.Join(get(t, c, specs.MemberSecret(c), &member), get(t, c, c.ClientCA(), &ca)); err != nil {
 		t.Fatal(err)
 	}
-	if len(ca.Data[corev1.TLSPrivateKeyKey]) > 0 || string(ca.Data[specs.TheirsKey]) != corev1.TLSCertKey || len(member.Data) != 6 {
+	if len(ca.Data[corev1.TLSPrivateKeyKey]) > 0 || string(ca.Data[specs.ExternalKey]) != corev1.TLSCertKey || len(member.Data) != 6 {
 		t.Errorf("the authority has keys of %d, and members mount %d", len(ca.Data), len(member.Data))
 	}
 }
@@ -203,7 +203,7 @@ func issuesForUsers(t *testing.T) {
 		t.Errorf("what is somebody else's is looked at again in %s", result.RequeueAfter)
 	}
 	w.get(u)
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
 	w.get(v)
 	w.wantReady(v.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSecretTaken)
 	asked := &unstructured.Unstructured{}
@@ -222,7 +222,7 @@ func issuesForUsers(t *testing.T) {
 	ca := &corev1.Secret{ObjectMeta: w.named(w.cluster.ClientCA())}
 	w.get(ca)
 	signer := pki.Pair{CertPEM: ca.Data[corev1.TLSCertKey], KeyPEM: ca.Data[corev1.TLSPrivateKeyKey]}
-	w.update(ca, func() { ca.Data[corev1.TLSPrivateKeyKey], ca.Data[specs.TheirsKey] = nil, []byte(corev1.TLSCertKey) })
+	w.update(ca, func() { ca.Data[corev1.TLSPrivateKeyKey], ca.Data[specs.ExternalKey] = nil, []byte(corev1.TLSCertKey) })
 	pair, err := pki.Issue(rand.Reader, time.Now(), signer, pki.Request{CommonName: "u", Client: true, Lifetime: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func issuesForUsers(t *testing.T) {
 		t.Error("the application does not have what was issued")
 	}
 	w.get(u)
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonInPlace)
+	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
 	if want := certs.Serial(w.secret(u)); u.Status.Serial != want {
 		t.Errorf("the serial number is %s, and status has %s", want, u.Status.Serial)
 	}

@@ -32,7 +32,7 @@ import (
 // and nothing else of an EtcdCluster.
 type VolumeRestoreReconciler struct {
 	client  client.Client
-	tasks   *tasks
+	tasks   *jobClient
 	image   *ownImage
 	events  events.EventRecorder
 	version string

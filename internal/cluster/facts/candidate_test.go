@@ -137,8 +137,8 @@ func TestRequestIsTheEtcdRestoreOfThatLoss(t *testing.T) {
 		"somebody else's":  {func(er *v1alpha1.EtcdRestore) { er.Annotations = nil }, cluster.Request{Exists: true, Foreign: true}},
 		"of another UID":   {annotated(v1alpha1.AnnotationClusterUID, "u0"), cluster.Request{Exists: true, Foreign: true}},
 		"for another loss": {annotated(v1alpha1.AnnotationAccepted, "backup/nightly@1"), cluster.Request{Exists: true, Foreign: true}},
-		"it waits":         {phased(v1alpha1.RestorePreviewed), cluster.Request{Exists: true, Says: "why"}},
-		"it cannot":        {phased(v1alpha1.RestorePending), cluster.Request{Exists: true, Says: "why"}},
+		"it waits":         {phased(v1alpha1.RestorePreviewed), cluster.Request{Exists: true, Message: "why"}},
+		"it cannot":        {phased(v1alpha1.RestorePending), cluster.Request{Exists: true, Message: "why"}},
 		"it runs":          {phased(v1alpha1.RestoreRunning), cluster.Request{Exists: true}},
 		"it was undone":    {phased(v1alpha1.RestoreUndone), cluster.Request{Exists: true, Ended: true}},
 	} {

@@ -200,7 +200,7 @@ func TestNothingIsImportedTwice(t *testing.T) {
 	w.create(&corev1.ConfigMap{ObjectMeta: w.named("settings"), Data: map[string]string{"k": "v"}})
 	w.available(metav1.ConditionFalse)
 	w.mustLook()
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonClusterAwaited)
+	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonWaitingForCluster)
 	w.cluster.Status.Bootstrap.Adopted = true
 	w.available(metav1.ConditionTrue)
 	w.mustLook()

@@ -46,7 +46,7 @@ func (s *scene) fromSecrets() {
 // one that is bad does not, which people are told.
 func TestFault81SecretsOfOthersAreRead(t *testing.T) {
 	s := newScene(t)
-	if v := s.look(); v.Certificates.Theirs || slices.Contains(s.callsOf("Get"), "Secret web") {
+	if v := s.look(); v.Certificates.External || slices.Contains(s.callsOf("Get"), "Secret web") {
 		t.Errorf("%+v", v.Certificates)
 	}
 	s.fromSecrets()

@@ -112,7 +112,7 @@ func TestAClusterFromSecretsOfOthers(t *testing.T) {
 		}
 	}
 	held := heldOf(c, secrets)
-	if held.IsRotating() || held.ClientCA.Signs(now) || held.Lost(c, c.ClientCA(), now) != nil || !held.ClientCA.Theirs {
+	if held.IsRotating() || held.ClientCA.Signs(now) || held.Lost(c, c.ClientCA(), now) != nil || !held.ClientCA.External {
 		t.Errorf("%+v", held.ClientCA)
 	}
 	if trusted, _ := held.Trust(); trusted != "" {
@@ -340,7 +340,7 @@ func TestFault81SourceIsChangedBackInBetween(t *testing.T) {
 				change(l)
 				l.until("as wanted", 40*time.Minute, func() bool {
 					wanted := l.c.Spec.TLS.SecretRefs != nil
-					return l.isRotated(nil) && l.held().ClientCA.Theirs == wanted && l.held().PeerCA.Theirs == wanted
+					return l.isRotated(nil) && l.held().ClientCA.External == wanted && l.held().PeerCA.External == wanted
 				})
 				if l.c.Spec.TLS.SecretRefs != nil && !bytes.Equal(l.held().ClientCA.CertPEM, l.secrets["web"].Data[specs.CAKey]) {
 					t.Error("another authority than that of the Secret")
@@ -370,7 +370,7 @@ func TestASubjectThatAuthoritiesShareIsCounted(t *testing.T) {
 	peers := certificates(t, secrets[specs.MemberSecret(c)].Data[specs.PeerCertKey])[0].Raw
 	for times, want := range map[int]string{1: "to trust the next authority of Secret example-client-ca", 2: "as wanted"} {
 		accepts := slices.Repeat([][]byte{subject}, times)
-		facts := certs.Facts{Now: now, Come: now, Members: []string{"example-0"}, Sights: []certs.Sight{{
+		facts := certs.Facts{Now: now, Come: now, Members: []string{"example-0"}, Probes: []certs.TLSProbe{{
 			Member: "example-0", Client: certs.Port{Shown: shown, Accepts: accepts}, Peer: certs.Port{Shown: peers, Accepts: accepts},
 		}}}
 		if await := heldOf(c, secrets).Rotation(c, facts).Await; !strings.Contains(await, want) {

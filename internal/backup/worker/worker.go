@@ -43,12 +43,12 @@ const (
 	ExitUnclear = 2 // nobody could read the order
 )
 
-// Obey carries out the order that a process got as its one argument, and returns how it ends. It says the same in its
+// Main carries out the order that a process got as its one argument, and returns how it ends. It says the same in its
 // last line: Done or Failed, of which there is exactly one.
-func Obey(ctx context.Context, arguments []string, in Environment) (exit int) {
+func Main(ctx context.Context, arguments []string, in Environment) (exit int) {
 	order, err := only(arguments)
 	if err != nil {
-		_ = newSpeaker(in.Out, in.Now).line(jobspec.Line{Failed: new(failure(err))}) // the exit code says it, too
+		_ = newProgressWriter(in.Out, in.Now).line(jobspec.Line{Failed: new(failure(err))}) // the exit code says it, too
 		return ExitUnclear
 	}
 	if err := Run(ctx, order, in); err != nil {
@@ -70,7 +70,7 @@ func only(arguments []string) (jobspec.Order, error) {
 
 // Run carries out an order. Its last line is Done, or Failed, which is the error, too.
 func Run(ctx context.Context, order jobspec.Order, in Environment) error {
-	say := newSpeaker(in.Out, in.Now)
+	say := newProgressWriter(in.Out, in.Now)
 	done, err := carryOut(ctx, order, in, say)
 	if err != nil {
 		return errors.Join(err, say.line(jobspec.Line{Failed: new(failure(stopped(ctx, err)))}))
@@ -78,7 +78,7 @@ func Run(ctx context.Context, order jobspec.Order, in Environment) error {
 	return say.line(jobspec.Line{Done: &done})
 }
 
-func carryOut(ctx context.Context, order jobspec.Order, in Environment, say *speaker) (jobspec.Done, error) {
+func carryOut(ctx context.Context, order jobspec.Order, in Environment, say *progressWriter) (jobspec.Done, error) {
 	if problem := order.Problem(); problem != "" {
 		return jobspec.Done{}, &unclear{problem}
 	}
@@ -103,7 +103,7 @@ func carryOut(ctx context.Context, order jobspec.Order, in Environment, say *spe
 type job struct {
 	jobspec.Order
 	Environment
-	say     *speaker
+	say     *progressWriter
 	where   objects
 	members *etcd.Pool
 }

@@ -13,7 +13,7 @@ import (
 func TestProgress(t *testing.T) {
 	now := time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
-	say := newSpeaker(&out, func() time.Time { return now })
+	say := newProgressWriter(&out, func() time.Time { return now })
 	step := func(passed time.Duration, read int64, message string) *jobspec.Progress {
 		out.Reset()
 		now = now.Add(passed)
@@ -53,9 +53,9 @@ func TestProgress(t *testing.T) {
 func TestObey(t *testing.T) {
 	for name, arguments := range map[string][]string{"none": nil, "two": {"{}", "{}"}, "no JSON": {"x"}, "no order": {`{"verb":"check"}`}} {
 		var out bytes.Buffer
-		exit := Obey(t.Context(), arguments, Environment{Out: &out, Now: time.Now, Folders: InPod()})
+		exit := Main(t.Context(), arguments, Environment{Out: &out, Now: time.Now, Folders: InPod()})
 		line, ok := jobspec.Parse(out.Bytes())
-		isRefused := ok && line.Failed != nil && line.Failed.Reason == jobspec.OrderNotClear
+		isRefused := ok && line.Failed != nil && line.Failed.Reason == jobspec.UnsupportedJobSpec
 		if exit != ExitUnclear || !isRefused || strings.Count(out.String(), "\n") != 1 {
 			t.Errorf("%s: it ends with %d, and says %s", name, exit, out.String())
 		}
@@ -63,11 +63,11 @@ func TestObey(t *testing.T) {
 	var out bytes.Buffer
 	order := jobspec.Order{Verb: jobspec.Check, Check: &jobspec.CheckOrder{}, Store: jobspec.Store{Volume: &jobspec.Volume{}}}
 	in := Environment{Out: &out, Now: time.Now, Folders: Folders{Volume: t.TempDir()}}
-	if exit := Obey(t.Context(), []string{order.Encode()}, in); exit != ExitDone {
+	if exit := Main(t.Context(), []string{order.Encode()}, in); exit != ExitDone {
 		t.Errorf("it ends with %d, and says %s", exit, out.String())
 	}
 	in.Folders.Volume += "/nothing"
-	if exit := Obey(t.Context(), []string{order.Encode()}, in); exit != ExitFailed {
+	if exit := Main(t.Context(), []string{order.Encode()}, in); exit != ExitFailed {
 		t.Errorf("it ends with %d, and says %s", exit, out.String())
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // A Sight is what one member shows and accepts at its ports.
-type Sight struct {
+type TLSProbe struct {
 	Member       string
 	Client, Peer Port
 	Refusal      Refusal // of what is revoked
@@ -60,7 +60,7 @@ func (h KeyMaterial) ports(peer bool, f Facts) []portOf {
 		if peer {
 			found.at = fmt.Sprintf("%s at port %d", member, v1alpha1.PeerPort)
 		}
-		for _, sight := range f.Sights {
+		for _, sight := range f.Probes {
 			if sight.Member != member {
 				continue
 			}

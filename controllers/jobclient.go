@@ -24,8 +24,8 @@ import (
 // logs opens the log of a container; only its last lines if a number is given.
 type logs func(ctx context.Context, namespace, pod, container string, last *int64) (io.ReadCloser, error)
 
-// tasks are the Jobs of backups: how they are made, read and deleted.
-type tasks struct {
+// jobClient are the Jobs of backups: how they are made, read and deleted.
+type jobClient struct {
 	client client.Client
 	live   client.Reader // what a cache may not have yet
 	logs   logs
@@ -33,7 +33,7 @@ type tasks struct {
 }
 
 // find reads a Job from the API server: a cache that is behind would have it made twice, or its answer read twice.
-func (t *tasks) find(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+func (t *jobClient) find(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
 	var job batchv1.Job
 	err := t.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &job)
 	if apierrors.IsNotFound(err) {
@@ -46,7 +46,7 @@ func (t *tasks) find(ctx context.Context, namespace, name string) (*batchv1.Job,
 }
 
 // leading is an error unless this operator leads now.
-func (t *tasks) leading(ctx context.Context) error {
+func (t *jobClient) leading(ctx context.Context) error {
 	if t.leads == nil {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (t *tasks) leading(ctx context.Context) error {
 
 // create makes a Job, and the ServiceAccount that it runs under if that is ours. A Job of the name with the same owner is the one
 // that was to be made. An operator that no longer leads makes none: the next one may have made it, read what it said and deleted it.
-func (t *tasks) create(ctx context.Context, job *batchv1.Job) error {
+func (t *jobClient) create(ctx context.Context, job *batchv1.Job) error {
 	if err := t.leading(ctx); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func owning(job *batchv1.Job) metav1.Object {
 	return &metav1.ObjectMeta{UID: job.OwnerReferences[0].UID}
 }
 
-func (t *tasks) ensureAccount(ctx context.Context, namespace string) error {
+func (t *jobClient) ensureAccount(ctx context.Context, namespace string) error {
 	account := jobs.ServiceAccount(namespace)
 	var there corev1.ServiceAccount
 	err := t.live.Get(ctx, client.ObjectKeyFromObject(account), &there)
@@ -99,7 +99,7 @@ func (t *tasks) ensureAccount(ctx context.Context, namespace string) error {
 }
 
 // remove deletes the Job with this UID, and its Pod.
-func (t *tasks) remove(ctx context.Context, namespace, name, uid string) error {
+func (t *jobClient) remove(ctx context.Context, namespace, name, uid string) error {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	only := client.Preconditions{UID: ptr.To(types.UID(uid))}
 	err := t.client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), only)

@@ -26,7 +26,7 @@ type Request struct {
 	Exists  bool
 	Foreign bool   // somebody else has made one of that name
 	Ended   bool   // it was undone, and is never begun again
-	Says    string // why it has not begun; empty if it has, or says nothing
+	Message string // why it has not begun; empty if it has, or says nothing
 	Fills   bool   // volumes are being filled for it
 }
 

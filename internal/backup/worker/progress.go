@@ -14,8 +14,8 @@ const (
 	window   = 5 * time.Second
 )
 
-// speaker writes lines, from any goroutine.
-type speaker struct {
+// progressWriter writes lines, from any goroutine.
+type progressWriter struct {
 	lock  sync.Mutex
 	out   io.Writer
 	now   func() time.Time
@@ -30,16 +30,18 @@ type mark struct {
 	read int64
 }
 
-func newSpeaker(out io.Writer, now func() time.Time) *speaker { return &speaker{out: out, now: now} }
+func newProgressWriter(out io.Writer, now func() time.Time) *progressWriter {
+	return &progressWriter{out: out, now: now}
+}
 
-func (s *speaker) line(l jobspec.Line) error {
+func (s *progressWriter) line(l jobspec.Line) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return l.Write(s.out)
 }
 
 // progress tells how far a Job is, at most once a second. That it cannot be told is no reason to end.
-func (s *speaker) progress(read, total int64, message string) {
+func (s *progressWriter) progress(read, total int64, message string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	now := s.now()
@@ -58,14 +60,14 @@ func (s *speaker) progress(read, total int64, message string) {
 }
 
 // note is told from now on beside whatever is done.
-func (s *speaker) note(text string) {
+func (s *progressWriter) note(text string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.noted = text
 }
 
 // rate is in bytes a second; 0 while it is not known.
-func (s *speaker) rate(now time.Time, read int64) int64 {
+func (s *progressWriter) rate(now time.Time, read int64) int64 {
 	s.marks = append(s.marks, mark{now, read})
 	for len(s.marks) > 2 && now.Sub(s.marks[0].at) > window {
 		s.marks = s.marks[1:]

@@ -24,21 +24,21 @@ func (h KeyMaterial) advance(
 		return a, false, nil
 	case (turn.Stage == cluster.Introduce || turn.Stage == cluster.Renew) && !wanted.ready:
 		return a, false, nil // what it would be replaced by has been spoiled meanwhile
-	case turn.Stage == cluster.Introduce && isStale && wanted.is(a.Pair, a.Theirs):
-		a.Next, a.NextTheirs = pki.Pair{}, false
+	case turn.Stage == cluster.Introduce && isStale && wanted.is(a.Pair, a.External):
+		a.Next, a.NextExternal = pki.Pair{}, false
 		return a.rotated(now, turn), true, nil
 	case turn.Stage == cluster.Introduce && lost:
-		a.Theirs = false
+		a.External = false
 		if a.Pair, a.Previous = h.told(c, name); len(a.CertPEM) == 0 {
 			return a, false, nil // what members trust was lost meanwhile, too
 		}
 		return h.introduced(random, now, c, name, a, turn)
-	case turn.Stage == cluster.Introduce && (phase == cluster.Stable || isStale || turn.Because == BySource && a.Theirs):
+	case turn.Stage == cluster.Introduce && (phase == cluster.Stable || isStale || turn.Because == BySource && a.External):
 		return h.introduced(random, now, c, name, a, turn)
 	case turn.Stage == cluster.Switch && phase == cluster.Introduced:
 		was := a.CertPEM
 		a.Pair, a.Next, a.Previous = a.Next, pki.Pair{}, slices.Concat(a.Previous, bytes.Join(pki.Certificates(was), nil))
-		a.Theirs, a.NextTheirs = a.NextTheirs, false
+		a.External, a.NextExternal = a.NextExternal, false
 		turn.Because, turn.Request = a.Because, a.Request
 		return a.rotated(now, turn), true, nil
 	case turn.Stage == cluster.Drop && phase == cluster.Switched:
@@ -58,7 +58,7 @@ func (h KeyMaterial) introduced(
 	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string, a Authority, turn cluster.RotationStep,
 ) (Authority, bool, error) {
 	next, err := h.wanted(random, now, c, name)
-	a.Next, a.NextTheirs = next.Pair, next.Theirs
+	a.Next, a.NextExternal = next.Pair, next.External
 	return a.rotated(now, turn), true, err
 }
 
@@ -68,8 +68,8 @@ func (h KeyMaterial) wanted(random io.Reader, now time.Time, c *v1alpha1.EtcdClu
 	switch {
 	case !wanted.ready:
 		return Authority{}, errors.New("the Secrets that certificates are to come from have none that serve")
-	case wanted.theirs:
-		return Authority{Pair: pki.Pair{CertPEM: wanted.ca}, Theirs: true}, nil
+	case wanted.external:
+		return Authority{Pair: pki.Pair{CertPEM: wanted.ca}, External: true}, nil
 	default:
 		pair, err := newCA(random, now, c, name)
 		return Authority{Pair: pair}, err
