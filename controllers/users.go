@@ -66,7 +66,7 @@ func (r *UsersReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 	}
 	err = p.run(ctx)
 	for i := range p.view.Users {
-		r.remembered.rest(&p.view.Users[i], err == nil && !p.taken.Load() && !p.ofUsers[i].Again)
+		r.remembered.rest(&p.view.Users[i], err == nil && !p.taken.Load() && !p.ofUsers[i].Retry)
 	}
 	times := 1
 	if p.view.Cluster != nil {
@@ -78,14 +78,14 @@ func (r *UsersReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 // result is when to look again after so many looks that have all found the same in the way. What somebody else changes in etcd no watch
 // tells; that a cluster answers, or wakes, its status does.
 func (p *userRun) result(err error, times int) (ctrl.Result, error) {
-	pause, unread, waits := rare, p.any(isUnread), p.taken.Load() || p.any(isAgain)
+	pause, unreachable, waits := rare, p.any(isUnreachable), p.taken.Load() || p.any(isRetry)
 	switch {
-	case p.ofAuth.Later > 0:
-		return requeue(p.ofAuth.Later, unlessRefused(err))
+	case p.ofAuth.RetryAfter > 0:
+		return requeue(p.ofAuth.RetryAfter, unlessRefused(err))
 	case p.any(users.Decision.Requests) && !p.taken.Load():
 		pause = min(issuedSoon<<min(times-1, 8), slowestLook)
-	case unread && p.view.Cluster.Size() == 0 && !waits:
-	case unread || waits:
+	case unreachable && p.view.Cluster.Size() == 0 && !waits:
+	case unreachable || waits:
 		pause = min(unaskedAgain<<min(times-1, 8), slowestLook)
 	case p.view.Cluster == nil || !p.view.Cluster.IsSecure() || p.view.Cluster.IsGoing():
 		return requeue(0, unlessRefused(err))

@@ -67,8 +67,8 @@ type target struct {
 	secret       *corev1.Secret
 }
 
-// run does roles before users, which have them, and users before authentication, which lets only them in. What has failed
-// keeps authentication disabled, so that no user is shut out who is to be let in; it does not keep it enabled.
+// run does roles before users, which have them, and users before authentication, which admits only them. What has failed keeps
+// authentication from being enabled, so that no user is locked out; it does not keep authentication from being disabled.
 func (p *userRun) run(ctx context.Context) error {
 	p.ofRoles, p.ofUsers = users.Decide(p.view)
 	do := func(t *target) error { return p.do(ctx, t) }
@@ -116,14 +116,14 @@ func (p *userRun) any(is func(users.Decision) bool) bool {
 	return slices.ContainsFunc(p.decisions(), is)
 }
 
-func isAgain(d users.Decision) bool  { return d.Again }
-func isUnread(d users.Decision) bool { return d.Unread }
+func isRetry(d users.Decision) bool       { return d.Retry }
+func isUnreachable(d users.Decision) bool { return d.Unreachable }
 
 // blocked is the same for looks that have found the same in the way.
 func (p *userRun) blocked() string {
 	var all []string
 	for _, d := range p.decisions() {
-		if d.Again || d.Unread || d.Requests() {
+		if d.Retry || d.Unreachable || d.Requests() {
 			all = append(all, fmt.Sprint(d.Name, d.Condition.Reason, d.Requests()))
 		}
 	}
@@ -141,7 +141,7 @@ func (p *userRun) do(ctx context.Context, t *target) error {
 		case err != nil:
 			return p.report(ctx, t, done, fmt.Errorf("%s: %w", t.object.GetName(), err))
 		}
-		log.FromContext(ctx).Info("did "+operation.String(), "object", t.object.GetName(), "because", t.Rule)
+		log.FromContext(ctx).Info("did "+operation.String(), "object", t.object.GetName(), "rule", t.Rule)
 		done = append(done, operation.String())
 	}
 	return p.report(ctx, t, done, nil)

@@ -44,8 +44,8 @@ func TestSwitchWaitsAfterTheLastChange(t *testing.T) {
 	} {
 		clock = clock.Add(look.passes)
 		p.cache.note(users.AddUser{User: "u"}, look.effect, clock)
-		if err := p.run(t.Context()); err != nil || p.ofAuth.Later != look.want {
-			t.Errorf("%+v: waits %s, %v", look, p.ofAuth.Later, err)
+		if err := p.run(t.Context()); err != nil || p.ofAuth.RetryAfter != look.want {
+			t.Errorf("%+v: waits %s, %v", look, p.ofAuth.RetryAfter, err)
 		}
 		if result, err := p.result(nil, 1); err != nil || result.RequeueAfter != look.want {
 			t.Errorf("%+v: looks again after %s, %v", look, result.RequeueAfter, err)
@@ -59,7 +59,7 @@ func TestUsersArePaused(t *testing.T) {
 	asks := func(name string) users.Decision {
 		return users.Decision{Name: name, Operations: []users.Operation{users.RequestCertificate{}}}
 	}
-	silent := func(name string) users.Decision { return users.Decision{Name: name, Unread: true} }
+	silent := func(name string) users.Decision { return users.Decision{Name: name, Unreachable: true} }
 	l := &authCache{}
 	for _, look := range []struct {
 		decisions []users.Decision

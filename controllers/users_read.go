@@ -65,13 +65,13 @@ func (p *userRun) ask(ctx context.Context) {
 	c, view := p.view.Cluster, &p.view
 	switch {
 	case c.Status.ClusterID == "":
-		view.Unread = "its first members have not formed a cluster yet"
+		view.Unreachable = "its first members have not formed a cluster yet"
 	case c.IsRestoring():
-		view.Unread = "it is being restored"
+		view.Unreachable = "it is being restored"
 	case c.Size() == 0:
-		view.Unread = "it hibernates"
+		view.Unreachable = "it hibernates"
 	default:
-		view.Unread = "no member answers"
+		view.Unreachable = "no member answers"
 	}
 	if c.Status.ClusterID == "" || c.IsRestoring() {
 		p.cache.forget()
@@ -86,14 +86,14 @@ func (p *userRun) ask(ctx context.Context) {
 	}
 	if err != nil {
 		p.cache.forget()
-		if view.Shut = etcd.WantsRoot(err); view.Shut {
-			view.Unread = "it does not take the operator for root"
+		if view.NotRoot = etcd.WantsRoot(err); view.NotRoot {
+			view.Unreachable = "it does not take the operator for root"
 		}
 		log.FromContext(ctx).V(1).Info("could not ask about users", "because", err.Error())
 		return
 	}
 	if member != nil {
-		p.member, view.Etcd, view.Unread = member, p.cache.copy(), ""
+		p.member, view.Etcd, view.Unreachable = member, p.cache.copy(), ""
 	}
 }
 
@@ -109,7 +109,7 @@ func (l *authCache) read(ctx context.Context, member etcd.Client, auth etcd.Auth
 		if err != nil {
 			return err
 		}
-		l.state = &users.State{Auth: auth, Users: unread[string](allUsers), Roles: unread[etcd.Permission](allRoles)}
+		l.state = &users.State{Auth: auth, Users: namesOnly[string](allUsers), Roles: namesOnly[etcd.Permission](allRoles)}
 		l.changed = p.now()
 	}
 	wantedUsers, wantedRoles := users.Names(p.view.Users, p.view.Roles)
@@ -126,8 +126,8 @@ func (l *authCache) copy() *users.State {
 	return &users.State{Auth: l.state.Auth, Users: maps.Clone(l.state.Users), Roles: maps.Clone(l.state.Roles)}
 }
 
-// unread has the names of what there is.
-func unread[T any](names []string) map[string][]T {
+// namesOnly has what there is, and nothing that was read of it.
+func namesOnly[T any](names []string) map[string][]T {
 	all := map[string][]T{}
 	for _, name := range names {
 		all[name] = nil

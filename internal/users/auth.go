@@ -33,7 +33,7 @@ var authRules = rules.List[View, *Decision]{rules.Under("Authentication of an Et
 	authRule("say that the operator is not root", sayNotRoot, "says why etcd refuses the operator what root may do, and how it gets in"),
 	authRule("wait to switch", waitToSwitch, "says that authentication is to be switched when the cluster can be asked"),
 	authRule("need root", needRoot, "does not enable authentication while the operator could not prove that it is root"),
-	authRule("need users", needUsers, "does not enable authentication while a user or role could not be made: it would be shut out"),
+	authRule("need users", needUsers, "does not enable authentication while a user or role could not be made: it would be locked out"),
 	authRule("prepare root", prepareRoot, "records that the operator enables authentication, then adds the user root and its role"),
 	authRule("wait for members", waitForMembers, "waits until all members know of the last change of a user or role"),
 	authRule("enable", enable, "enables authentication if the spec says so"),
@@ -50,11 +50,11 @@ func leaveAuth(v View) *Decision {
 }
 
 func sayNotRoot(v View) *Decision {
-	if !v.Shut {
+	if !v.NotRoot {
 		return nil
 	}
 	because := v.Held.Operator(v.Cluster, v.Now).ShutOut(v.Cluster)
-	return do().again().saying(metav1.ConditionTrue, v1alpha1.ReasonOperatorNotRoot, "%s", because)
+	return do().retry().saying(metav1.ConditionTrue, v1alpha1.ReasonOperatorNotRoot, "%s", because)
 }
 
 func waitToSwitch(v View) *Decision {
@@ -64,7 +64,7 @@ func waitToSwitch(v View) *Decision {
 	case v.Cluster.HasAuth() == v.isManaged():
 		return do()
 	default:
-		return do().unread().changing("authentication is brought to spec.auth.enabled when the cluster can be asked: %s", v.Unread)
+		return do().unreachable().changing("authentication is brought to spec.auth.enabled when the cluster can be asked: %s", v.Unreachable)
 	}
 }
 
@@ -82,7 +82,7 @@ func needRoot(v View) *Decision {
 	if !v.willEnable() || operator.IsRoot() {
 		return nil
 	}
-	return do().again().changing("authentication is not enabled, because the operator could not prove that it is root: %s", operator.Lacks)
+	return do().retry().changing("authentication is not enabled, because the operator could not prove that it is root: %s", operator.Lacks)
 }
 
 // needUsers keeps a failure from locking users out. It does not keep authentication enabled: nobody is locked out by that.
@@ -118,7 +118,7 @@ func prepareRoot(v View) *Decision {
 		return do(all...).enabled()
 	default:
 		d := do(all...)
-		d.Later = v.pause()
+		d.RetryAfter = v.pause()
 		return d
 	}
 }
@@ -134,7 +134,7 @@ func waitForMembers(v View) *Decision {
 		return nil
 	}
 	d := do()
-	d.Later = min(left, v.pause())
+	d.RetryAfter = min(left, v.pause())
 	return d
 }
 

@@ -35,7 +35,7 @@ func needCertificate(o object) *Decision {
 func (o object) uncertified(d *Decision, defect, because string) *Decision {
 	u, certificate := o.user, o.Certificates[o.user.Name]
 	refuse := func(reason, format string, arguments ...any) *Decision {
-		return d.again().saying(metav1.ConditionFalse, reason,
+		return d.retry().saying(metav1.ConditionFalse, reason,
 			"user %s of etcd has the roles that the spec says, and Secret %s has no certificate that serves: %s", o.name, u.Secret(),
 			fmt.Sprintf(format, arguments...))
 	}
@@ -44,7 +44,7 @@ func (o object) uncertified(d *Decision, defect, because string) *Decision {
 	case byCertManager && o.NoCertManager != "":
 		return refuse(v1alpha1.ReasonCertManagerMissing, "%s, which spec.tls.issuerRef of EtcdCluster %s needs", o.NoCertManager, o.Cluster.Name)
 	case byCertManager && missing && certificate == nil:
-		return d.again() // it is requested just now
+		return d.retry() // it is requested just now
 	case byCertManager && missing:
 		return refuse(v1alpha1.ReasonNotIssued, "cert-manager has not issued Certificate %s: %s", u.IssuedSecret(), specs.NotIssued(certificate))
 	case !missing:

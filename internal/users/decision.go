@@ -12,13 +12,13 @@ import (
 
 // Decision is what there is to do about one object, and what is then true of it.
 type Decision struct {
-	Name       string        // of the object
-	Rule       string        // that decided
-	Operations []Operation   // in their order
-	Condition  Condition     // of the object, once the operations are done
-	Again      bool          // no watch tells when it is otherwise
-	Unread     bool          // it is otherwise when the cluster can be asked
-	Later      time.Duration // what is left can be done so much later; 0: nothing is left
+	Name        string        // of the object
+	Rule        string        // that decided
+	Operations  []Operation   // in their order
+	Condition   Condition     // of the object, once the operations are done
+	Retry       bool          // no watch tells when it is otherwise
+	Unreachable bool          // it is otherwise when the cluster can be asked
+	RetryAfter  time.Duration // what is left can be done so much later; 0: nothing is left
 }
 
 // Condition is what the condition of an object says; without a reason it stays as it is.
@@ -73,12 +73,12 @@ func (d *Decision) saying(status metav1.ConditionStatus, reason, format string, 
 	return d
 }
 
-func (d *Decision) again() *Decision {
-	d.Again = true
+func (d *Decision) retry() *Decision {
+	d.Retry = true
 	return d
 }
 
-func (d *Decision) unread() *Decision {
-	d.Unread = true
+func (d *Decision) unreachable() *Decision {
+	d.Unreachable = true
 	return d
 }

@@ -154,11 +154,11 @@ func (w *world) cluster(value string) {
 	case "paused", "goes-on":
 		w.v.Paused = value == "paused"
 	case "silent":
-		w.v.Etcd, w.v.Unread = nil, "no member answers"
+		w.v.Etcd, w.v.Unreachable = nil, "no member answers"
 	case "shut":
-		w.v.Etcd, w.v.Shut = nil, true
+		w.v.Etcd, w.v.NotRoot = nil, true
 	case "answers":
-		w.v.Etcd, w.v.Unread, w.v.Shut = w.state, "", false
+		w.v.Etcd, w.v.Unreachable, w.v.NotRoot = w.state, "", false
 	case "switches-authority": // members have restarted for the next one
 		w.secrets["a-client-ca"] = must(w.v.Held.Turn(rand.Reader, w.v.Now, w.v.Cluster, "a-client-ca",
 			cluster.RotationStep{Stage: cluster.Switch}))
@@ -385,11 +385,11 @@ func (w *world) do(kind string, decisions []users.Decision) (did bool) {
 			w.apply(operation)
 			w.doFor(d.Name, operation)
 		}
-		if d.Later > 0 {
-			fmt.Fprintf(&w.out, "%s: look again after %s (%s)\n", d.Name, d.Later, d.Rule)
-			w.v.Now = w.v.Now.Add(d.Later)
+		if d.RetryAfter > 0 {
+			fmt.Fprintf(&w.out, "%s: look again after %s (%s)\n", d.Name, d.RetryAfter, d.Rule)
+			w.v.Now = w.v.Now.Add(d.RetryAfter)
 		}
-		did = did || d.Later > 0 || len(d.Operations) > 0
+		did = did || d.RetryAfter > 0 || len(d.Operations) > 0
 		w.setCondition(kind, d)
 	}
 	return did

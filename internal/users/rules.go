@@ -18,7 +18,7 @@ var objectRules = rules.List[object, *Decision]{
 			"removes the finalizer if there is no cluster, it is being deleted, or it has no TLS and so no users"),
 		rule("hand over", ifDeleted(handOver), "removes the finalizer if another object stands for the same, which etcd keeps"),
 		rule("keep while paused", ifDeleted(keepPaused), "keeps the finalizer while the cluster is paused"),
-		rule("keep until etcd answers", ifDeleted(keepUnread), "keeps the finalizer while the cluster cannot be asked"),
+		rule("keep until etcd answers", ifDeleted(keepUnreachable), "keeps the finalizer while the cluster cannot be asked"),
 		rule("delete", ifDeleted(remove), "deletes the user or role from etcd, then removes the finalizer"),
 	),
 	under("EtcdUsers and EtcdRoles",
@@ -73,7 +73,7 @@ func keepPaused(o object) *Decision {
 	return o.paused()
 }
 
-func keepUnread(o object) *Decision {
+func keepUnreachable(o object) *Decision {
 	if o.Etcd != nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func waitForEtcd(o object) *Decision {
 	if o.Etcd != nil {
 		return nil
 	}
-	d := do().unread()
+	d := do().unreachable()
 	if !o.isSynced {
 		d = o.unreachable()
 	}
@@ -150,7 +150,7 @@ func waitForEtcd(o object) *Decision {
 
 func (o object) unreachable() *Decision {
 	return do().saying(metav1.ConditionUnknown, v1alpha1.ReasonClusterUnreachable,
-		"EtcdCluster %s cannot be asked: %s; what is wanted happens when it can", o.cluster, o.Unread).unread()
+		"EtcdCluster %s cannot be asked: %s; what is wanted happens when it can", o.cluster, o.Unreachable).unreachable()
 }
 
 // finalizerOperations come before etcd has what the object stands for.

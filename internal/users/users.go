@@ -31,7 +31,7 @@ func needAuthority(o object) *Decision {
 }
 
 func (o object) unwritten(operations []Operation) *Decision {
-	return do(operations...).again().saying(metav1.ConditionFalse, v1alpha1.ReasonNoAuthority,
+	return do(operations...).retry().saying(metav1.ConditionFalse, v1alpha1.ReasonNoAuthority,
 		"Secret %s cannot be written: authority %s: %s", o.user.Secret(), o.Cluster.ClientCA(), o.cannotWrite)
 }
 

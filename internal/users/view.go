@@ -29,14 +29,15 @@ type View struct {
 	Certificates  map[string]*unstructured.Unstructured
 	NoCertManager string // why there can be none; empty if there can
 
-	Etcd   *State // nil: it was not read
-	Unread string // why not; the same words for as long as it is the same
-	// Shut says that authentication is enabled, and that etcd has refused the operator what root may do.
-	Shut bool
-	// Changed is when users and roles of etcd were last seen to be other ones than before.
-	Changed time.Time
-	Failed  error // why users and roles are not as specified now, after all that was tried; nil: they are
+	Etcd        *State // nil: it was not read
+	Unreachable string // why not; the same words for as long as it is the same
+	// NotRoot says that authentication is enabled, and that etcd has refused the operator what root may do.
+	NotRoot bool
 	Now     time.Time
+
+	// Of what is decided about authentication, after the operations for users and roles:
+	Changed time.Time // when users or roles of etcd last changed, as far as it is known
+	Failed  error     // why users and roles are not as specified; nil: they are
 }
 
 // isGone says whether there is no cluster of which an object can be a part.
