@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
@@ -72,15 +73,15 @@ func TestALeaseThatCannotBeReadIsNotOurs(t *testing.T) {
 	}
 }
 
-// TestPassesAskAgainWhoLeads: a pass over many users takes longer than a replica may rely on what it was told at the start.
-func TestPassesAskAgainWhoLeads(t *testing.T) {
+// TestRunsAskAgainWhoLeads: a run over many users takes longer than a replica may rely on what it was told at the start.
+func TestRunsAskAgainWhoLeads(t *testing.T) {
 	clock, asked, holds := time.Unix(1_700_000_000, 0), 0, error(nil)
 	p := &userRun{UsersReconciler: &UsersReconciler{now: func() time.Time { return clock }, leads: func(context.Context) error {
 		asked++
 		return holds
-	}}}
+	}}, view: users.View{Cluster: &v1alpha1.EtcdCluster{}}}
 	for range 3 {
-		if err := p.take(t.Context(), &subject{}, users.Settle{}); err != nil {
+		if err := p.carryOut(t.Context(), &target{}, users.RecordUnmanaged{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,9 +89,9 @@ func TestPassesAskAgainWhoLeads(t *testing.T) {
 		t.Errorf("asked %d times at one moment", asked)
 	}
 	clock, holds = clock.Add(leadsFor), errNotLeading
-	for _, step := range []users.Step{users.Settle{}, users.EnableAuth{}, users.DisableAuth{}, users.DeleteUser{}, users.LetGo{}} {
-		if err := p.take(t.Context(), &subject{}, step); !errors.Is(err, errNotLeading) { // else there is no member, object or client
-			t.Errorf("%s: got %v", step, err)
+	for _, o := range []users.Operation{users.RecordUnmanaged{}, users.EnableAuth{}, users.DeleteUser{}, users.RemoveFinalizer{}} {
+		if err := p.carryOut(t.Context(), &target{}, o); !errors.Is(err, errNotLeading) { // else there is no member, object or client
+			t.Errorf("%s: got %v", o, err)
 		}
 	}
 }

@@ -60,18 +60,17 @@ const (
 
 // Reconcile looks at the users and roles of one cluster, and does all that there is to do.
 func (r *UsersReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	view, asked, err := r.observe(ctx, request.NamespacedName)
-	if err != nil || view == nil {
+	p, err := r.observe(ctx, request.NamespacedName)
+	if err != nil || p == nil {
 		return ctrl.Result{}, err
 	}
-	p := &userRun{UsersReconciler: r, view: *view, asked: asked, work: users.Plan(*view)}
 	err = p.run(ctx)
-	for i := range view.Users {
-		r.remembered.rest(&view.Users[i], err == nil && !p.taken.Load() && !p.work.Users[i].Then.Again)
+	for i := range p.view.Users {
+		r.remembered.rest(&p.view.Users[i], err == nil && !p.taken.Load() && !p.ofUsers[i].Retry)
 	}
 	times := 1
-	if view.Cluster != nil {
-		times = r.ledgerOf(request.NamespacedName).times(p.inTheWay())
+	if p.view.Cluster != nil {
+		times = p.cache.times(p.blocked())
 	}
 	return p.result(err, times)
 }
@@ -79,12 +78,14 @@ func (r *UsersReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 // result is when to look again after so many looks that have all found the same in the way. What somebody else changes in etcd no watch
 // tells; that a cluster answers, or wakes, its status does.
 func (p *userRun) result(err error, times int) (ctrl.Result, error) {
-	pause := rare
+	pause, unreachable, waits := rare, p.any(isUnreachable), p.taken.Load() || p.any(isRetry)
 	switch {
-	case p.hasAsked() && !p.taken.Load():
+	case p.ofAuth.RetryAfter > 0:
+		return requeue(p.ofAuth.RetryAfter, unlessRefused(err))
+	case p.any(users.Decision.Requests) && !p.taken.Load():
 		pause = min(issuedSoon<<min(times-1, 8), slowestLook)
-	case p.isUnread() && p.view.Cluster.Size() == 0 && !p.waits():
-	case p.isUnread() || p.waits():
+	case unreachable && p.view.Cluster.Size() == 0 && !waits:
+	case unreachable || waits:
 		pause = min(unaskedAgain<<min(times-1, 8), slowestLook)
 	case p.view.Cluster == nil || !p.view.Cluster.IsSecure() || p.view.Cluster.IsGoing():
 		return requeue(0, unlessRefused(err))
@@ -92,32 +93,34 @@ func (p *userRun) result(err error, times int) (ctrl.Result, error) {
 	return requeue(spread(pause), unlessRefused(err))
 }
 
-// observe reads all that there is; a nil view is of a cluster that somebody else looks after, or that is not looked after yet.
-func (r *UsersReconciler) observe(ctx context.Context, name types.NamespacedName) (*users.View, authMember, error) {
-	view := &users.View{Now: r.now(), Secrets: map[string]*corev1.Secret{}}
+// observe reads all that there is; nil is a cluster that somebody else looks after, or that is not looked after yet.
+func (r *UsersReconciler) observe(ctx context.Context, name types.NamespacedName) (*userRun, error) {
+	p := &userRun{UsersReconciler: r, view: users.View{Now: r.now(), Secrets: map[string]*corev1.Secret{}}}
+	view := &p.view
 	var c v1alpha1.EtcdCluster
 	err := r.client.Get(ctx, name, &c)
 	switch {
 	case err == nil:
-		view.Cluster, view.Paused = &c, facts.Paused(&c) != ""
+		view.Cluster, view.Paused, p.cache = &c, facts.Paused(&c) != "", r.cacheOf(name)
 		if c.Status.Operator != r.installation || !c.IsGoing() && facts.IsLeftAlone(&c) {
-			return nil, authMember{}, nil
+			return nil, nil //nolint:nilnil // as said above
 		}
 	case apierrors.IsNotFound(err):
 		r.forget(name)
 	default:
-		return nil, authMember{}, fmt.Errorf("get EtcdCluster %s: %w", name.Name, err)
+		return nil, fmt.Errorf("get EtcdCluster %s: %w", name.Name, err)
 	}
 	if err := r.objects(ctx, name, view); err != nil {
-		return nil, authMember{}, err
+		return nil, err
 	}
 	if view.Cluster == nil || c.IsGoing() || !c.IsSecure() || view.Paused {
-		return view, authMember{}, nil
+		return p, nil
 	}
 	if err := r.secrets(ctx, view); err != nil {
-		return nil, authMember{}, err
+		return nil, err
 	}
-	return view, r.ask(ctx, name, view), nil
+	p.ask(ctx)
+	return p, nil
 }
 
 // objects reads the users and roles that name the cluster.
@@ -184,26 +187,6 @@ func (r *UsersReconciler) secret(ctx context.Context, u *v1alpha1.EtcdUser, name
 	default:
 		return nil, fmt.Errorf("get secret %s: %w", name, err)
 	}
-}
-
-// forget drops what is known of a cluster that is gone.
-func (r *UsersReconciler) forget(name types.NamespacedName) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	delete(r.known, name)
-}
-
-// ledgerOf is what is known of a cluster. One reconcile of it runs at a time.
-func (r *UsersReconciler) ledgerOf(name types.NamespacedName) *authCache {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if r.known == nil {
-		r.known = map[types.NamespacedName]*authCache{}
-	}
-	if r.known[name] == nil {
-		r.known[name] = &authCache{}
-	}
-	return r.known[name]
 }
 
 // errSecretTaken says that there is a Secret of the name that is not of the EtcdUser.

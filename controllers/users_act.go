@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,29 +11,32 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
-// userRun carries out all that one look has found to do.
+// userRun is one look at the users of a cluster: what was read, what is decided, and the operations that follow.
 type userRun struct {
 	*UsersReconciler
-	view  users.View
-	asked authMember
-	work  users.Work
-	taken atomic.Bool // a Secret of somebody else has the name of one of ours
+	view   users.View
+	member etcd.Client // that answers; nil: none does
+	cache  *authCache  // nil: there is no cluster
+
+	ofRoles, ofUsers []users.Decision
+	ofAuth           users.Decision
+	taken            atomic.Bool // a Secret of somebody else has the name of one of ours
 
 	asking sync.Mutex
 	led    time.Time // when this replica was found to hold the lease
 }
 
-// leadsFor is how long a replica that held the lease takes it for granted in a pass, which takes minutes for a thousand users.
+// leadsFor is how long a replica that held the lease takes it for granted in a run, which takes minutes for a thousand users.
 const leadsFor = 2 * time.Second
 
 // stillLeads is an error unless this replica holds the lease.
@@ -54,211 +56,133 @@ func (p *userRun) stillLeads(ctx context.Context) error {
 	return nil
 }
 
-// subject is what a task is about: one object, its conditions, and the Secret of a user.
-type subject struct {
-	object     client.Object
-	conditions *[]metav1.Condition
-	condition  string // its type
-	observed   *int64 // the generation that the status is about; nil of an EtcdCluster, whose status is another's
-	user       *v1alpha1.EtcdUser
-	secret     *corev1.Secret
-	untouched  client.Object // as it was read
+// target is the object that a decision is about.
+type target struct {
+	users.Decision
+	object, read client.Object // as it is now, and as it was read or written last
+	conditions   *[]metav1.Condition
+	condition    string // its type
+	observed     *int64 // the generation that the status is about; nil of an EtcdCluster, whose status is another's
+	user         *v1alpha1.EtcdUser
+	secret       *corev1.Secret
 }
 
-// run does roles before users, which have them, and users before authentication, which lets only them in. What has failed
-// keeps authentication disabled, so that no user is shut out who is to be let in; it does not keep it enabled.
+// run does roles before users, which have them, and users before authentication, which admits only them. What has failed keeps
+// authentication from being enabled, so that no user is locked out; it does not keep authentication from being disabled.
 func (p *userRun) run(ctx context.Context) error {
-	err := inParallel(about(p.work.Roles, p.role), func(t objectTask) error { return p.do(ctx, t.subject, t.Task) })
-	err = errors.Join(err, inParallel(about(p.work.Users, p.user), func(t objectTask) error { return p.do(ctx, t.subject, t.Task) }))
-	if isOutdated(err) || p.view.Cluster == nil {
+	p.ofRoles, p.ofUsers = users.Decide(p.view)
+	do := func(t *target) error { return p.do(ctx, t) }
+	roles, all := p.targets()
+	err := errors.Join(inParallel(roles, do), inParallel(all, do))
+	c := p.view.Cluster
+	if c == nil {
 		return err
 	}
-	auth, c := p.work.Auth, p.view.Cluster
-	if err != nil {
-		auth = auth.After(err)
+	p.view.Failed, p.view.Changed, p.view.Now = err, p.cache.changed, p.now()
+	p.ofAuth = users.DecideAuth(p.view)
+	if isOutdated(err) {
+		return err
 	}
-	return errors.Join(err, p.do(ctx, &subject{
-		object: c, conditions: &c.Status.Conditions, condition: v1alpha1.ConditionAuthEnabled, untouched: c.DeepCopy(),
-	}, auth))
+	return errors.Join(err, do(&target{
+		Decision: p.ofAuth, object: c, read: c.DeepCopy(), conditions: &c.Status.Conditions, condition: v1alpha1.ConditionAuthEnabled,
+	}))
 }
 
-func (p *userRun) tasks() []users.Task {
-	return slices.Concat(p.work.Roles, p.work.Users, []users.Task{p.work.Auth})
+// targets are those of roles and users, before any operation is begun.
+func (p *userRun) targets() (ofRoles, ofUsers []*target) {
+	for i, d := range p.ofRoles {
+		r := &p.view.Roles[i]
+		ofRoles = append(ofRoles, &target{
+			Decision: d, object: r, read: r.DeepCopy(), conditions: &r.Status.Conditions, condition: v1alpha1.ConditionReady,
+			observed: &r.Status.ObservedGeneration,
+		})
+		r.Status.Role = r.Role()
+	}
+	for i, d := range p.ofUsers {
+		u := &p.view.Users[i]
+		ofUsers = append(ofUsers, &target{
+			Decision: d, object: u, read: u.DeepCopy(), conditions: &u.Status.Conditions, condition: v1alpha1.ConditionReady,
+			observed: &u.Status.ObservedGeneration, user: u, secret: p.view.Secrets[u.Name],
+		})
+	}
+	return ofRoles, ofUsers
 }
 
-// waits says whether something waits for what no watch tells.
-func (p *userRun) waits() bool {
-	return p.taken.Load() || slices.ContainsFunc(p.tasks(), func(t users.Task) bool { return t.Then.Again })
+func (p *userRun) decisions() []users.Decision {
+	return slices.Concat(p.ofRoles, p.ofUsers, []users.Decision{p.ofAuth})
 }
 
-// isUnread says whether something waits until the cluster can be asked.
-func (p *userRun) isUnread() bool {
-	return slices.ContainsFunc(p.tasks(), func(t users.Task) bool { return t.Then.Unread })
+func (p *userRun) any(is func(users.Decision) bool) bool {
+	return slices.ContainsFunc(p.decisions(), is)
 }
 
-// inTheWay is the same for looks that have found the same in the way.
-func (p *userRun) inTheWay() string {
+func isRetry(d users.Decision) bool       { return d.Retry }
+func isUnreachable(d users.Decision) bool { return d.Unreachable }
+
+// blocked is the same for looks that have found the same in the way.
+func (p *userRun) blocked() string {
 	var all []string
-	for _, t := range p.tasks() {
-		asks := slices.Contains(t.Steps, users.Step(users.AskForCertificate{}))
-		if t.Then.Again || t.Then.Unread || asks {
-			all = append(all, fmt.Sprint(t.Name, t.Then.Reason, asks))
+	for _, d := range p.decisions() {
+		if d.Retry || d.Unreachable || d.Requests() {
+			all = append(all, fmt.Sprint(d.Name, d.Condition.Reason, d.Requests()))
 		}
 	}
 	return strings.Join(all, " ")
 }
 
-func (p *userRun) role(name string) *subject {
-	for i := range p.view.Roles {
-		if r := &p.view.Roles[i]; r.Name == name {
-			before := r.DeepCopy()
-			r.Status.Role = r.Role()
-			return &subject{
-				object: r, conditions: &r.Status.Conditions, condition: v1alpha1.ConditionReady, observed: &r.Status.ObservedGeneration,
-				untouched: before,
-			}
-		}
-	}
-	return nil
-}
-
-func (p *userRun) user(name string) *subject {
-	for i := range p.view.Users {
-		if u := &p.view.Users[i]; u.Name == name {
-			return &subject{
-				object: u, conditions: &u.Status.Conditions, condition: v1alpha1.ConditionReady, observed: &u.Status.ObservedGeneration,
-				user: u, secret: p.view.Secrets[name], untouched: u.DeepCopy(),
-			}
-		}
-	}
-	return nil
-}
-
-// do takes the steps of one task, and then says what is true.
-func (p *userRun) do(ctx context.Context, s *subject, t users.Task) error {
+// do carries out all operations for an object, and then says what is true.
+func (p *userRun) do(ctx context.Context, t *target) error {
 	var done []string
-	var failed error
-	for _, step := range t.Steps {
-		if failed = p.take(ctx, s, step); failed != nil {
-			failed = fmt.Errorf("%s: %w", s.object.GetName(), failed)
-			break
+	for _, operation := range t.Operations {
+		err := p.carryOut(ctx, t, operation)
+		switch {
+		case isOutdated(err):
+			return fmt.Errorf("%s: %w", t.object.GetName(), err)
+		case err != nil:
+			return p.report(ctx, t, done, fmt.Errorf("%s: %w", t.object.GetName(), err))
 		}
-		log.FromContext(ctx).Info("did "+step.String(), "object", s.object.GetName())
-		done = append(done, step.String())
+		log.FromContext(ctx).Info("did "+operation.String(), "object", t.object.GetName(), "rule", t.Rule)
+		done = append(done, operation.String())
 	}
-	if isOutdated(failed) {
-		return failed
-	}
-	return p.report(ctx, s, t.Then, done, failed)
+	return p.report(ctx, t, done, nil)
 }
 
-// take takes one step.
-func (p *userRun) take(ctx context.Context, s *subject, step users.Step) error {
+func (p *userRun) carryOut(ctx context.Context, t *target, operation users.Operation) error {
 	if err := p.stillLeads(ctx); err != nil {
 		return err
 	}
-	switch step := step.(type) {
-	case users.Hold:
-		return p.hold(ctx, s, true)
-	case users.LetGo:
-		return p.hold(ctx, s, false)
-	case users.AskForCertificate:
-		return p.ask(ctx, s)
+	switch o := operation.(type) {
+	case users.AddFinalizer:
+		return p.patchFinalizers(ctx, t, controllerutil.AddFinalizer)
+	case users.RemoveFinalizer:
+		return client.IgnoreNotFound(p.patchFinalizers(ctx, t, controllerutil.RemoveFinalizer))
+	case users.RequestCertificate:
+		return p.requestCertificate(ctx, t)
 	case users.WriteSecret:
-		return p.writeSecret(ctx, s)
-	case users.TakeCharge:
+		return p.writeSecret(ctx, t)
+	case users.RecordManaged:
 		p.view.Cluster.Status.Auth = &v1alpha1.AuthStatus{Managed: true}
-		return p.writeStatus(ctx, s)
-	case users.Settle:
-		return sleep(ctx, step.For)
-	case users.Inherit:
-		s.user.Status.PasswordVersion = users.NoPasswordVersion(p.view.Cluster) // written with the condition
-	case users.Release:
+		return p.writeStatus(ctx, t)
+	case users.AdoptUser:
+		t.user.Status.PasswordVersion = users.NoPasswordVersion(p.view.Cluster) // written with the condition
+	case users.RecordUnmanaged:
 		p.view.Cluster.Status.Auth = nil // written with the condition
-	case users.AddRole, users.DeleteRole, users.Grant, users.Revoke, users.AddUser, users.SetPassword, users.DeleteUser,
+	case users.AddRole, users.DeleteRole, users.GrantPermission, users.RevokePermission, users.AddUser, users.SetPassword, users.DeleteUser,
 		users.GrantRole, users.RevokeRole, users.EnableAuth, users.DisableAuth:
-		return p.tell(ctx, s, step)
+		return p.changeEtcd(ctx, t, o)
 	}
 	return nil
 }
 
-// hold puts the finalizer on an object, or takes it off.
-func (p *userRun) hold(ctx context.Context, s *subject, held bool) error {
-	before, _ := s.object.DeepCopyObject().(client.Object)
-	status := s.object.DeepCopyObject()
-	if held {
-		controllerutil.AddFinalizer(s.object, v1alpha1.FinalizerAccess)
-	} else {
-		controllerutil.RemoveFinalizer(s.object, v1alpha1.FinalizerAccess)
-	}
-	unchanged := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	err := p.client.Patch(ctx, s.object, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
-	keepStatus(s.object, status) // the answer has what the API server knows of it
-	if !held {
-		err = client.IgnoreNotFound(err)
-	}
-	return wrapped("patch the finalizers", err)
-}
-
-// keepStatus gives an object the status that it had.
-func keepStatus(object client.Object, had any) {
-	switch o := object.(type) {
-	case *v1alpha1.EtcdUser:
-		if was, is := had.(*v1alpha1.EtcdUser); is {
-			o.Status = was.Status
-		}
-	case *v1alpha1.EtcdRole:
-		if was, is := had.(*v1alpha1.EtcdRole); is {
-			o.Status = was.Status
-		}
-	}
-}
-
-// writeSecret makes the Secret of a user, or changes the one that there is.
-func (p *userRun) writeSecret(ctx context.Context, s *subject) error {
-	made, err := p.view.Held.MakeUser(p.random, p.view.Now, p.view.Cluster, s.user, s.secret)
-	switch {
-	case err != nil:
-		return fmt.Errorf("make secret %s: %w", s.user.Secret(), err)
-	case s.secret != nil:
-		return p.changeSecret(ctx, s, made)
-	}
-	err = p.client.Create(ctx, made, client.FieldOwner(v1alpha1.FieldOwner))
-	if apierrors.IsAlreadyExists(err) {
-		return p.findSecret(ctx, s)
-	}
-	s.secret = made
-	return wrapped("create secret "+made.Name, err)
-}
-
-// findSecret is about a Secret that is there, although none was when it was read last.
-func (p *userRun) findSecret(ctx context.Context, s *subject) error {
-	var there corev1.Secret
-	if err := p.live.Get(ctx, client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.Secret()}, &there); err != nil {
-		return fmt.Errorf("get secret %s: %w", s.user.Secret(), err)
-	}
-	if !metav1.IsControlledBy(&there, s.user) {
-		return errSecretTaken
-	}
-	s.secret = &there
-	return p.writeSecret(ctx, s)
-}
-
-func (p *userRun) changeSecret(ctx context.Context, s *subject, made *corev1.Secret) error {
-	changed := s.secret.DeepCopy()
-	changed.Data = made.Data
-	changed.Labels = map[string]string{}
-	maps.Copy(changed.Labels, s.secret.Labels)
-	maps.Copy(changed.Labels, made.Labels)
-	for name, value := range made.Annotations { // since when it is as it is: what relies on it waits for applications
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, name, value)
-	}
-	unchanged := client.MergeFromWithOptions(s.secret, client.MergeFromWithOptimisticLock{})
-	before := s.secret
-	s.secret = changed
+// patchFinalizers changes the finalizers and leaves the status as it is here: the answer has what the API server knows of it.
+func (p *userRun) patchFinalizers(ctx context.Context, t *target, change func(client.Object, string) bool) error {
+	changed, _ := t.object.DeepCopyObject().(client.Object)
+	change(changed, v1alpha1.FinalizerAccess)
+	unchanged := client.MergeFromWithOptions(t.object, client.MergeFromWithOptimisticLock{})
 	if err := p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-		return fmt.Errorf("patch secret %s: %w", changed.Name, err)
+		return wrapped("patch the finalizers", err)
 	}
-	s.user.Status.PasswordVersion = users.KeptVersion(p.view.Cluster, s.user.Status.PasswordVersion, before, changed)
+	t.object.SetFinalizers(changed.GetFinalizers())
+	t.object.SetResourceVersion(changed.GetResourceVersion())
 	return nil
 }

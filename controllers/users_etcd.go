@@ -3,87 +3,76 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
-// tell takes a step in etcd, and notes it.
-func (p *userRun) tell(ctx context.Context, s *subject, step users.Step) error {
+// changeEtcd carries out an operation in etcd, and notes it.
+func (p *userRun) changeEtcd(ctx context.Context, t *target, operation users.Operation) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	effect, err := p.change(ctx, s, step)
+	effect, err := p.call(ctx, t, operation)
 	if err != nil {
-		p.asked.ledger.forget() // it may have had an effect
+		p.cache.forget() // it may have had an effect
 		return err
 	}
-	p.asked.ledger.note(step, effect)
+	p.cache.note(operation, effect, p.now())
 	return nil
 }
 
-// change is the call for a step, and whether it has had an effect.
-func (p *userRun) change(ctx context.Context, s *subject, step users.Step) (bool, error) {
-	member := p.asked.member
-	switch step := step.(type) {
+// call calls etcd, and says whether that has had an effect.
+func (p *userRun) call(ctx context.Context, t *target, operation users.Operation) (bool, error) {
+	switch o := operation.(type) {
 	case users.AddRole:
-		return member.AddRole(ctx, step.Role)
+		return p.member.AddRole(ctx, o.Role)
 	case users.DeleteRole:
-		return member.DeleteRole(ctx, step.Role)
-	case users.Grant:
-		return true, member.Grant(ctx, step.Role, step.Permission)
-	case users.Revoke:
-		return member.Revoke(ctx, step.Role, step.Permission)
+		return p.member.DeleteRole(ctx, o.Role)
+	case users.GrantPermission:
+		return true, p.member.Grant(ctx, o.Role, o.Permission)
+	case users.RevokePermission:
+		return p.member.Revoke(ctx, o.Role, o.Permission)
 	case users.AddUser, users.SetPassword:
-		return p.changeUser(ctx, s, step)
+		return p.changeUser(ctx, t, o)
 	case users.DeleteUser:
-		return member.DeleteUser(ctx, step.User)
+		return p.member.DeleteUser(ctx, o.User)
 	case users.GrantRole:
-		return member.GrantRole(ctx, step.User, step.Role)
+		return p.member.GrantRole(ctx, o.User, o.Role)
 	case users.RevokeRole:
-		return member.RevokeRole(ctx, step.User, step.Role)
+		return p.member.RevokeRole(ctx, o.User, o.Role)
 	case users.EnableAuth:
-		return true, member.EnableAuth(ctx)
+		return true, p.member.EnableAuth(ctx)
 	case users.DisableAuth:
-		return true, member.DisableAuth(ctx)
-	case users.Hold, users.LetGo, users.AskForCertificate, users.WriteSecret, users.TakeCharge, users.Settle,
-		users.Inherit, users.Release: // not done in etcd
+		return true, p.member.DisableAuth(ctx)
+	case users.AddFinalizer, users.RemoveFinalizer, users.RequestCertificate, users.WriteSecret, users.AdoptUser, users.RecordManaged,
+		users.RecordUnmanaged: // not done in etcd
 	}
 	return false, nil
 }
 
 // changeUser adds a user or tells its password, and remembers which that was. A user that is there although it was not when users were
 // read may be of the other kind, and have any password: it is looked at again.
-func (p *userRun) changeUser(ctx context.Context, s *subject, step users.Step) (bool, error) {
+func (p *userRun) changeUser(ctx context.Context, t *target, operation users.Operation) (bool, error) {
 	version := users.NoPasswordVersion(p.view.Cluster)
 	var password string
-	if s.user != nil && s.user.HasPassword() {
-		if s.secret == nil || !certs.IsPassword(s.secret.Data[specs.PasswordKey]) {
-			return false, fmt.Errorf("secret %s has no password", s.user.Secret())
+	if t.user != nil && t.user.HasPassword() {
+		if t.secret == nil || !certs.IsPassword(t.secret.Data[specs.PasswordKey]) {
+			return false, fmt.Errorf("secret %s has no password", t.user.Secret())
 		}
-		version, password = users.PasswordVersion(p.view.Cluster, s.secret), string(s.secret.Data[specs.PasswordKey])
+		version, password = users.PasswordVersion(p.view.Cluster, t.secret), string(t.secret.Data[specs.PasswordKey])
 	}
-	if add, adds := step.(users.AddUser); adds {
-		added, err := p.asked.member.AddUser(ctx, add.User, password)
+	if add, adds := operation.(users.AddUser); adds {
+		added, err := p.member.AddUser(ctx, add.User, password)
 		switch {
-		case err != nil || s.user == nil: // root, which has every right however it was added
+		case err != nil || t.user == nil: // root, which has every right however it was added
 			return added, err
 		case !added:
 			return false, fmt.Errorf("user %s was added by somebody else at this moment", add.User)
 		}
-	} else if err := p.asked.member.SetPassword(ctx, s.user.User(), password); err != nil {
+	} else if err := p.member.SetPassword(ctx, t.user.User(), password); err != nil {
 		return false, err
 	}
-	s.user.Status.PasswordVersion = version
+	t.user.Status.PasswordVersion = version
 	return true, nil
-}
-
-func sleep(ctx context.Context, lasts time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(lasts):
-		return nil
-	}
 }

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,21 +56,14 @@ func (r *UsersReconciler) certificate(ctx context.Context, key client.ObjectKey)
 	return have, missing, err //nolint:wrapcheck // it says which
 }
 
-// hasAsked says whether cert-manager has just been asked.
-func (p *userRun) hasAsked() bool {
-	return slices.ContainsFunc(p.work.Users, func(t users.Task) bool {
-		return slices.Contains(t.Steps, users.Step(users.AskForCertificate{}))
-	})
-}
-
-// ask has cert-manager issue the certificate of a user. A Secret of that name that is of something else must not be written by it.
-func (p *userRun) ask(ctx context.Context, s *subject) error {
-	wanted := specs.UserCertificate(p.view.Cluster, s.user)
-	if specs.WouldOverwrite(wanted, p.view.Certificates[s.user.Name], p.view.Held.Issued[s.user.Name]) != "" {
+// requestCertificate has cert-manager issue the certificate of a user. It must not write a Secret of that name that is of something else.
+func (p *userRun) requestCertificate(ctx context.Context, t *target) error {
+	wanted := specs.UserCertificate(p.view.Cluster, t.user)
+	if specs.WouldOverwrite(wanted, p.view.Certificates[t.user.Name], p.view.Held.Issued[t.user.Name]) != "" {
 		return errSecretTaken
 	}
-	defer p.remembered.noteCertificate(client.ObjectKey{Namespace: s.user.Namespace, Name: s.user.IssuedSecret()}, nil)
+	defer p.remembered.noteCertificate(client.ObjectKey{Namespace: t.user.Namespace, Name: t.user.IssuedSecret()}, nil)
 	return act.ApplyCertificate(ctx, p.live, p.client, wanted, func(there client.Object) bool {
-		return metav1.IsControlledBy(there, s.user)
+		return metav1.IsControlledBy(there, t.user)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -132,6 +133,30 @@ func TestOneUserDoesNotKeepAuth(t *testing.T) {
 	enabled(false)
 	w.get(w.cluster)
 	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
+}
+
+// TestAuthIsEnabledALookLater: a second after the last user was added, when every member knows of it, and no worker sleeps meanwhile.
+func TestAuthIsEnabledALookLater(t *testing.T) {
+	w := newUsers(t, "users-later")
+	clock := time.Now()
+	operator := controllers.NewUsersReconciler(live, w, w.events, func() time.Time { return clock })
+	look := func(want time.Duration, enables bool) {
+		t.Helper()
+		request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "a"}}
+		result, err := operator.Reconcile(t.Context(), request)
+		if err != nil || want > 0 && result.RequeueAfter != want || slices.Contains(w.etcd.Log(), "enable authentication") != enables {
+			t.Errorf("did %q, looks again after %s, want %s: %v", w.etcd.Log(), result.RequeueAfter, want, err)
+		}
+	}
+	w.update(w.cluster, func() { w.cluster.Spec.Auth.Enabled = true })
+	look(time.Second, false)
+	clock = clock.Add(time.Second)
+	w.user("late")
+	look(time.Second, false)
+	clock = clock.Add(time.Second - 1)
+	look(1, false)
+	clock = clock.Add(1)
+	look(0, true)
 }
 
 // TestRenewedCertificateTellsNoPassword: a Secret that is written with another certificate has the password that etcd knows.

@@ -22,33 +22,24 @@ const (
 	accessWorkers = 16
 )
 
-// authMember is who answers for a cluster, and what is known of it.
-type authMember struct {
-	member etcd.Client // nil: nobody
-	ledger *authCache
-}
-
-// authCache is what is known of a cluster's users and roles. It stays right for as long as etcd says the same revision, which rises
+// authCache is what etcd said of a cluster's users and roles. It stays right for as long as etcd says the same revision, which rises
 // with each change, also by us: then nothing is read again.
 type authCache struct {
-	mutex  sync.Mutex
-	state  *users.State
-	listed struct{ users, roles map[string]bool } // all that there are
-	row    struct {                               // of looks
-		inTheWay string
-		times    int
-	}
+	mutex   sync.Mutex
+	state   *users.State
+	changed time.Time // when it was last found to be another one, or changed by us
+
+	blocked string // what the last look found in the way
+	looks   int    // in a row that have found that
 }
 
 // times is how many looks in a row, with this one, have found that in the way.
-func (l *authCache) times(inTheWay string) int {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if inTheWay != l.row.inTheWay {
-		l.row.inTheWay, l.row.times = inTheWay, 0
+func (l *authCache) times(blocked string) int {
+	if blocked != l.blocked {
+		l.blocked, l.looks = blocked, 0
 	}
-	l.row.times++
-	return l.row.times
+	l.looks++
+	return l.looks
 }
 
 func (l *authCache) forget() {
@@ -57,71 +48,58 @@ func (l *authCache) forget() {
 	l.state = nil
 }
 
-// note has a step done.
-func (l *authCache) note(step users.Step, effect bool) {
+// note has an operation done in etcd.
+func (l *authCache) note(operation users.Operation, effect bool, now time.Time) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.state == nil {
-		return // something has failed meanwhile: all of it is read again
+	if effect {
+		l.changed = now
 	}
-	l.state.Note(step, effect)
-	switch s := step.(type) {
-	case users.DeleteUser:
-		delete(l.listed.users, s.User)
-	case users.DeleteRole:
-		delete(l.listed.roles, s.Role)
-	case users.AddUser:
-		l.listed.users[s.User] = true
-	case users.AddRole:
-		l.listed.roles[s.Role] = true
-	case users.Grant, users.Revoke, users.GrantRole, users.RevokeRole, users.SetPassword, users.Inherit, users.EnableAuth,
-		users.DisableAuth, users.Hold, users.LetGo, users.AskForCertificate, users.WriteSecret, users.TakeCharge, users.Settle,
-		users.Release: // all are there as before
+	if l.state != nil { // else something has failed meanwhile: all of it is read again
+		l.state.Apply(operation, effect)
 	}
 }
 
 // ask reads what etcd says of users and roles, if a member answers. That none does is a fact.
-func (r *UsersReconciler) ask(ctx context.Context, name types.NamespacedName, view *users.View) authMember {
-	c := view.Cluster
+func (p *userRun) ask(ctx context.Context) {
+	c, view := p.view.Cluster, &p.view
 	switch {
 	case c.Status.ClusterID == "":
-		view.Unread = "its first members have not formed a cluster yet"
+		view.Unreachable = "its first members have not formed a cluster yet"
 	case c.IsRestoring():
-		view.Unread = "it is being restored"
+		view.Unreachable = "it is being restored"
 	case c.Size() == 0:
-		view.Unread = "it hibernates"
+		view.Unreachable = "it hibernates"
 	default:
-		view.Unread = "no member answers"
+		view.Unreachable = "no member answers"
 	}
-	a := authMember{ledger: r.ledgerOf(name)}
 	if c.Status.ClusterID == "" || c.IsRestoring() {
-		a.ledger.forget()
-		return a
+		p.cache.forget()
+		return
 	}
-	member, auth, err := firstToAnswer(ctx, memberFinder{r.client, r.dialer}, c, etcd.Client.Auth)
+	member, auth, err := firstToAnswer(ctx, memberFinder{p.client, p.dialer}, c, etcd.Client.Auth)
 	if auth.Enabled && !view.Held.Operator(c, view.Now).IsRoot() {
-		a.ledger.forget() // etcd says of nothing else whether it takes the operator for root
+		p.cache.forget() // etcd says of nothing else whether it takes the operator for root
 	}
 	if err == nil && member != nil {
-		err = a.ledger.read(ctx, member, auth, view)
+		err = p.cache.read(ctx, member, auth, p)
 	}
 	if err != nil {
-		a.ledger.forget()
-		if view.Shut = etcd.WantsRoot(err); view.Shut {
-			view.Unread = "it does not take the operator for root"
+		p.cache.forget()
+		if view.NotRoot = etcd.WantsRoot(err); view.NotRoot {
+			view.Unreachable = "it does not take the operator for root"
 		}
 		log.FromContext(ctx).V(1).Info("could not ask about users", "because", err.Error())
+		return
 	}
-	if err != nil || member == nil {
-		return a
+	if member != nil {
+		p.member, view.Etcd, view.Unreachable = member, p.cache.copy(), ""
 	}
-	a.member, view.Etcd, view.Unread = member, a.ledger.copy(), ""
-	return a
 }
 
-// read brings the ledger to what etcd says at a revision: all of it if that is another one than expected, else only of whom nothing
-// was asked before.
-func (l *authCache) read(ctx context.Context, member etcd.Client, auth etcd.Auth, view *users.View) error {
+// read brings the cache to what etcd says at a revision: all of it if that is another one than expected, else only what was not asked for
+// before.
+func (l *authCache) read(ctx context.Context, member etcd.Client, auth etcd.Auth, p *userRun) error {
 	if l.state == nil || l.state.Auth != auth {
 		allUsers, err := within(ctx, member.Users)
 		if err != nil {
@@ -131,36 +109,37 @@ func (l *authCache) read(ctx context.Context, member etcd.Client, auth etcd.Auth
 		if err != nil {
 			return err
 		}
-		l.state = &users.State{Auth: auth, Users: map[string][]string{}, Roles: map[string][]etcd.Permission{}}
-		l.listed.users, l.listed.roles = set(allUsers), set(allRoles)
+		l.state = &users.State{Auth: auth, Users: namesOnly[string](allUsers), Roles: namesOnly[etcd.Permission](allRoles)}
+		l.changed = p.now()
 	}
-	wantedUsers, wantedRoles := users.Names(view.Users, view.Roles)
-	err := fill(wantedUsers, l.listed.users, l.state.Users, func(name string) ([]string, error) {
+	wantedUsers, wantedRoles := users.Names(p.view.Users, p.view.Roles)
+	err := fill(wantedUsers, l.state.Users, func(name string) ([]string, error) {
 		return within(ctx, func(ctx context.Context) ([]string, error) { return member.User(ctx, name) })
 	})
-	return errors.Join(err, fill(wantedRoles, l.listed.roles, l.state.Roles, func(name string) ([]etcd.Permission, error) {
+	return errors.Join(err, fill(wantedRoles, l.state.Roles, func(name string) ([]etcd.Permission, error) {
 		return within(ctx, func(ctx context.Context) ([]etcd.Permission, error) { return member.Role(ctx, name) })
 	}))
 }
 
-// copy is the state for a plan: what is noted meanwhile does not change it.
+// copy is the state for decisions: what is noted meanwhile does not change it.
 func (l *authCache) copy() *users.State {
 	return &users.State{Auth: l.state.Auth, Users: maps.Clone(l.state.Users), Roles: maps.Clone(l.state.Roles)}
 }
 
-func set(names []string) map[string]bool {
-	all := map[string]bool{}
+// namesOnly has what there is, and nothing that was read of it.
+func namesOnly[T any](names []string) map[string][]T {
+	all := map[string][]T{}
 	for _, name := range names {
-		all[name] = true
+		all[name] = nil
 	}
 	return all
 }
 
-// fill asks for each name that exists and of which nothing is known.
-func fill[T any](names []string, exists map[string]bool, known map[string]T, ask func(name string) (T, error)) error {
+// fill asks for each name that exists and that was not read.
+func fill[T any](names []string, known map[string][]T, ask func(name string) ([]T, error)) error {
 	missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		_, is := known[name]
-		return is || !exists[name]
+		has, exists := known[name]
+		return !exists || has != nil
 	})
 	var mutex sync.Mutex
 	return inParallel(missing, func(name string) error {
@@ -170,24 +149,29 @@ func fill[T any](names []string, exists map[string]bool, known map[string]T, ask
 		}
 		mutex.Lock()
 		defer mutex.Unlock()
-		known[name] = found
+		known[name] = append([]T{}, found...)
 		return nil
 	})
 }
 
-// objectTask is a task with its subject.
-type objectTask struct {
-	users.Task
-	subject *subject
+// forget drops what is known of a cluster that is gone.
+func (r *UsersReconciler) forget(name types.NamespacedName) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.known, name)
 }
 
-// about finds the subjects of all tasks before any is begun: a write changes the whole object that it is about.
-func about(tasks []users.Task, find func(name string) *subject) []objectTask {
-	all := make([]objectTask, 0, len(tasks))
-	for _, t := range tasks {
-		all = append(all, objectTask{t, find(t.Name)})
+// cacheOf is what is known of a cluster. One reconcile of it runs at a time.
+func (r *UsersReconciler) cacheOf(name types.NamespacedName) *authCache {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.known == nil {
+		r.known = map[types.NamespacedName]*authCache{}
 	}
-	return all
+	if r.known[name] == nil {
+		r.known[name] = &authCache{}
+	}
+	return r.known[name]
 }
 
 // inParallel does something for each, for a few at a time, and returns all errors in the order of what they are about.

@@ -17,82 +17,87 @@ import (
 )
 
 // report writes the status if it has changed, and says so.
-func (p *userRun) report(ctx context.Context, s *subject, then users.Verdict, done []string, failed error) error {
-	taken := errors.Is(failed, errSecretTaken)
+func (p *userRun) report(ctx context.Context, t *target, done []string, failed error) error {
+	taken, says := errors.Is(failed, errSecretTaken), t.Condition
 	switch {
 	case taken:
 		p.taken.Store(true)
-		then = users.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSecretTaken, Message: failed.Error()}
+		says = users.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSecretTaken, Message: failed.Error()}
 	case failed != nil:
-		then = users.Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAccessFailed, Message: "trying again: " + failed.Error()}
+		says = users.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAccessFailed, Message: "trying again: " + failed.Error()}
 	}
-	if then.Reason == "" {
-		if sameStatus(s.object, s.untouched) {
-			return nil
-		}
-		return p.writeStatus(ctx, s)
+	event := p.event(t, says, done)
+	if says.Reason != "" {
+		t.set(says)
 	}
-	before := meta.FindStatusCondition(*s.conditions, s.condition)
-	if before != nil {
-		before = before.DeepCopy()
-	}
-	meta.SetStatusCondition(s.conditions, metav1.Condition{
-		Type: s.condition, Status: then.Status, Reason: then.Reason, Message: cut(then.Message, 1024),
-		ObservedGeneration: s.object.GetGeneration(),
-	})
-	if s.observed != nil {
-		*s.observed = s.object.GetGeneration()
-	}
-	if s.user != nil {
-		s.user.Status.User = s.user.User()
-		if s.secret != nil {
-			s.user.Status.Binding = &v1alpha1.EtcdUserBinding{Name: s.user.Secret()}
-			s.user.Status.Serial = certs.Serial(s.secret)
-		}
-	}
-	if !sameStatus(s.object, s.untouched) {
-		if err := p.writeStatus(ctx, s); err != nil {
+	if !equality.Semantic.DeepEqual(statusIn(t.object), statusIn(t.read)) {
+		if err := p.writeStatus(ctx, t); err != nil {
 			return errors.Join(failed, err)
 		}
 	}
-	p.say(s, before, then, done)
+	event()
 	if taken {
 		return nil // it stands in nobody else's way
 	}
 	return failed
 }
 
-func (p *userRun) writeStatus(ctx context.Context, s *subject) error {
-	return reportStatus(ctx, p.client, s.object)
-}
-
-func sameStatus(a, b client.Object) bool {
-	switch a := a.(type) {
-	case *v1alpha1.EtcdUser:
-		b, is := b.(*v1alpha1.EtcdUser)
-		return is && equality.Semantic.DeepEqual(a.Status, b.Status)
-	case *v1alpha1.EtcdRole:
-		b, is := b.(*v1alpha1.EtcdRole)
-		return is && equality.Semantic.DeepEqual(a.Status, b.Status)
-	case *v1alpha1.EtcdCluster:
-		b, is := b.(*v1alpha1.EtcdCluster)
-		return is && equality.Semantic.DeepEqual(a.Status, b.Status)
+// set sets the condition, and what else a status has.
+func (t *target) set(says users.Condition) {
+	meta.SetStatusCondition(t.conditions, metav1.Condition{
+		Type: t.condition, Status: says.Status, Reason: says.Reason, Message: cut(says.Message, 1024),
+		ObservedGeneration: t.object.GetGeneration(),
+	})
+	if t.observed != nil {
+		*t.observed = t.object.GetGeneration()
 	}
-	return false
+	if t.user == nil {
+		return
+	}
+	t.user.Status.User = t.user.User()
+	if t.secret != nil {
+		t.user.Status.Binding = &v1alpha1.EtcdUserBinding{Name: t.user.Secret()}
+		t.user.Status.Serial = certs.Serial(t.secret)
+	}
 }
 
-// say tells in an event what went wrong, what is put back, and that authentication was switched: not what is done for each of a
-// thousand users that are new.
-func (p *userRun) say(s *subject, before *metav1.Condition, then users.Verdict, done []string) {
-	turned := before == nil || before.Reason != then.Reason || before.Status != then.Status
-	_, isCluster := s.object.(*v1alpha1.EtcdCluster)
-	wrong := then.Status != metav1.ConditionTrue && !isCluster || then.Reason == v1alpha1.ReasonAuthEnabledByHand
+func (p *userRun) writeStatus(ctx context.Context, t *target) error {
+	if err := reportStatus(ctx, p.client, t.object); err != nil {
+		return err
+	}
+	t.read, _ = t.object.DeepCopyObject().(client.Object)
+	return nil
+}
+
+func statusIn(object client.Object) any {
+	switch o := object.(type) {
+	case *v1alpha1.EtcdUser:
+		return o.Status
+	case *v1alpha1.EtcdRole:
+		return o.Status
+	case *v1alpha1.EtcdCluster:
+		return o.Status
+	}
+	return nil
+}
+
+// event tells what went wrong, what is put back, and that authentication is switched: not what is done for each of a thousand users that
+// are new. It compares with the condition of before.
+func (p *userRun) event(t *target, says users.Condition, done []string) (send func()) {
+	before := meta.FindStatusCondition(*t.conditions, t.condition)
+	turned := says.Reason != "" && (before == nil || before.Reason != says.Reason || before.Status != says.Status)
+	_, isCluster := t.object.(*v1alpha1.EtcdCluster)
+	wrong := says.Status != metav1.ConditionTrue && !isCluster || says.Reason == v1alpha1.ReasonAuthEnabledByHand
 	switch {
 	case turned && wrong:
-		p.events.Eventf(s.object, nil, corev1.EventTypeWarning, then.Reason, "Access", "%s", cut(then.Message, 900))
-	case len(done) > 0 && (isCluster || !turned):
-		p.events.Eventf(s.object, nil, corev1.EventTypeNormal, "AccessChanged", "Access", "%s", cut(strings.Join(done, "; "), 900))
+		return func() {
+			p.events.Eventf(t.object, nil, corev1.EventTypeWarning, says.Reason, "Access", "%s", cut(says.Message, 900))
+		}
+	case len(done) > 0 && (isCluster || !turned && says.Reason != ""):
+		what := cut(strings.Join(done, "; "), 900)
+		return func() { p.events.Eventf(t.object, nil, corev1.EventTypeNormal, "AccessChanged", "Access", "%s", what) }
 	}
+	return func() {}
 }
 
 func cut(text string, longest int) string {

@@ -31,7 +31,8 @@ func TestUserLives(t *testing.T) {
 	w.update(w.cluster, func() { w.cluster.Spec.Auth.Enabled = true })
 	result := w.mustSettle(operator)
 	want := []string{
-		"add role orders", `let role orders read keys from "/orders/" up to "/orders0"`, "add user app", "grant role orders to user app",
+		"add role orders", `grant role orders permission to read keys from "/orders/" up to "/orders0"`,
+		"add user app", "grant role orders to user app",
 		"add user root", "add role root", "grant role root to user root", "enable authentication",
 	}
 	if got := w.did(0); !slices.Equal(got, want) {
@@ -176,9 +177,10 @@ func TestUsersAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestUsersAreLetGo: an object that is deleted stays while etcd does not answer, and not a moment longer than the cluster is there.
-func TestUsersAreLetGo(t *testing.T) {
-	w := newUsers(t, "users-let-go")
+// TestFinalizersOfUsersAreRemoved: an object that is deleted stays while etcd does not answer, and not a moment longer than the cluster is
+// there.
+func TestFinalizersOfUsersAreRemoved(t *testing.T) {
+	w := newUsers(t, "users-finalizers")
 	operator := w.reconciler(interceptor.Funcs{})
 	u, r := w.user("u"), w.role("r", "")
 	w.mustSettle(operator)

@@ -160,13 +160,18 @@ func (w *users) reconciler(through interceptor.Funcs) *controllers.UsersReconcil
 	return controllers.NewUsersReconciler(interceptor.NewClient(live, through), w, w.events, time.Now)
 }
 
-// settle looks until a look changes nothing in etcd, and returns the result of the last.
+// settle looks until a look changes nothing in etcd and nothing is left that can be done in seconds, and returns the result of the last.
 func (w *users) settle(operator *controllers.UsersReconciler) (ctrl.Result, error) {
 	for {
 		before := w.etcd.Log()
 		result, err := operator.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "a"}})
-		if err != nil || slices.Equal(before, w.etcd.Log()) {
+		switch same := slices.Equal(before, w.etcd.Log()); {
+		case err != nil || same && result.RequeueAfter > time.Second:
 			return result, err
+		case same && result.RequeueAfter > 0:
+			time.Sleep(result.RequeueAfter)
+		case same:
+			return result, nil
 		}
 	}
 }

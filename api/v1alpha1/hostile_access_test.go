@@ -52,12 +52,12 @@ func madeOfUser(t *testing.T, u *v1alpha1.EtcdUser) error {
 	}
 	c.Status.ClusterID = "c1"
 	c.Name = u.Spec.Cluster
-	work := users.Plan(users.View{
+	_, decisions := users.Decide(users.View{
 		Cluster: &c, Users: []v1alpha1.EtcdUser{*u}, Held: held, Now: time.Now(), Etcd: &users.State{Users: map[string][]string{}},
 	})
-	for _, task := range work.Users {
-		for _, step := range task.Steps {
-			if add, is := step.(users.AddUser); is && add.User != u.User() {
+	for _, decision := range decisions {
+		for _, operation := range decision.Operations {
+			if add, is := operation.(users.AddUser); is && add.User != u.User() {
 				t.Errorf("user %q: %s", u.User(), add)
 			}
 		}
@@ -73,11 +73,11 @@ func madeOfRole(t *testing.T, r *v1alpha1.EtcdRole) {
 	t.Helper()
 	c, _ := ofUsers()
 	c.Name, c.Status.ClusterID = r.Spec.Cluster, "c1"
-	work := users.Plan(users.View{
+	decisions, _ := users.Decide(users.View{
 		Cluster: &c, Roles: []v1alpha1.EtcdRole{*r}, Now: time.Now(), Etcd: &users.State{Roles: map[string][]etcd.Permission{}},
 	})
-	for _, step := range work.Roles[0].Steps {
-		grant, is := step.(users.Grant)
+	for _, operation := range decisions[0].Operations {
+		grant, is := operation.(users.GrantPermission)
 		if !is {
 			continue
 		}

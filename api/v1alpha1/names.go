@@ -41,7 +41,7 @@ const (
 	// word of earlier releases, whose Pods have it.
 	AnnotationDetachedAt = "etcd-operator.dev/detached-at"
 	// AnnotationWithdrawnAt is the name that it had up to 0.7. It is still read.
-	AnnotationWithdrawnAt = "etcd-operator.dev/withdrawn-at"
+	AnnotationWithdrawnAt = "etcd-operator.dev/detached-at"
 	// AnnotationForced marks the Pod that starts with --force-new-cluster.
 	AnnotationForced = "etcd-operator.dev/forced"
 	// AnnotationToken holds, on a volume of a first member, the token of the

@@ -117,14 +117,14 @@ func (c *client) Grant(ctx context.Context, role string, p Permission) error {
 	_, err := c.access.RoleGrantPermission(ctx, &etcdserverpb.AuthRoleGrantPermissionRequest{
 		Name: role, Perm: &authpb.Permission{PermType: kind, Key: []byte(p.Key), RangeEnd: []byte(p.End)},
 	})
-	return changed("let role "+role+" "+p.String(), err, nil)
+	return changed("grant role "+role+" permission to "+p.String(), err, nil)
 }
 
 func (c *client) Revoke(ctx context.Context, role string, p Permission) (bool, error) {
 	_, err := c.access.RoleRevokePermission(ctx, &etcdserverpb.AuthRoleRevokePermissionRequest{
 		Role: role, Key: []byte(p.Key), RangeEnd: []byte(p.End),
 	})
-	return err == nil, changed("forbid role "+role+" "+p.Keys(), err, rpctypes.ErrPermissionNotGranted)
+	return err == nil, changed("revoke permission on "+p.Keys()+" from role "+role, err, rpctypes.ErrPermissionNotGranted)
 }
 
 // changed is the error of a change; none if etcd says by the given one that there was nothing to change.

@@ -1,7 +1,6 @@
 package users
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
 // enabledByHand says what a person can do.
@@ -22,85 +22,162 @@ const (
 	heartbeats = 3
 )
 
-// planAuth brings authentication to the spec. Users and roles come before, so that whoever has one is let in at every moment.
-func (p planner) planAuth() Task {
-	if p.isGone() || !p.Cluster.IsSecure() || p.Paused {
-		return Task{}
+var authRule = rules.New[View, *Decision]
+
+// authRules bring authentication to the spec. The operator is root before etcd admits users only, and users are there. What is recorded
+// comes first, so that authentication that the operator has enabled is never taken for somebody else's. No change of a user or role is
+// near the switch: etcd refuses a request that a member has taken before such a change and that the log has after the switch. The switch
+// itself is no such change.
+var authRules = rules.List[View, *Decision]{rules.Under("Authentication of an EtcdCluster",
+	authRule("leave authentication alone", leaveAuth, "changes nothing where there is no cluster, or it has no TLS or is paused"),
+	authRule("say that the operator is not root", sayNotRoot, "says why etcd refuses the operator what root may do, and how it gets in"),
+	authRule("wait to switch", waitToSwitch, "says that authentication is to be switched when the cluster can be asked"),
+	authRule("need root", needRoot, "does not enable authentication while the operator could not prove that it is root"),
+	authRule("need users", needUsers, "does not enable authentication while a user or role could not be made: it would be locked out"),
+	authRule("prepare root", prepareRoot, "records that the operator enables authentication, then adds the user root and its role"),
+	authRule("wait for members", waitForMembers, "waits until all members know of the last change of a user or role"),
+	authRule("enable", enable, "enables authentication if the spec says so"),
+	authRule("disable", disable, "disables authentication that the spec had enabled, and records that it does so no longer"),
+	authRule("leave authentication to others", leaveToOthers, "leaves authentication enabled that the spec has not enabled"),
+	authRule("say that it is disabled", sayDisabled, "says so once authentication was enabled before"),
+)}
+
+func leaveAuth(v View) *Decision {
+	if v.canHaveUsers() && !v.Paused {
+		return nil
 	}
-	t := Task{Name: p.Cluster.Name}
-	wanted, managed := p.Cluster.HasAuth(), p.Cluster.Status.Auth != nil && p.Cluster.Status.Auth.Managed
-	switch {
-	case p.Shut:
-		t.Then = Verdict{
-			Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonOperatorNotRoot, Again: true,
-			Message: p.Held.Operator(p.Cluster, p.Now).ShutOut(p.Cluster),
-		}
-	case p.Etcd == nil:
-		if wanted != managed {
-			t.Then = changing("authentication is brought to spec.auth.enabled when the cluster can be asked: %s", p.Unread)
-			t.Then.Unread = true
-		}
-	case wanted:
-		t.Steps, t.Then = p.enable(managed)
-	case managed && p.Etcd.Enabled:
-		t.Steps, t.Then = []Step{DisableAuth{}, Release{}}, disabled()
-	case managed:
-		t.Steps, t.Then = []Step{Release{}}, disabled()
-	case p.Etcd.Enabled:
-		t.Then = Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAuthEnabledByHand, Message: enabledByHand}
-	case meta.FindStatusCondition(p.Cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled) != nil:
-		t.Then = disabled()
-	}
-	return t
+	return do()
 }
 
-// enable makes the operator root before it lets users in only. What it writes down comes first, so that authentication that it has
-// enabled is never taken for somebody else's. No change of a user or role is near the switch: etcd refuses a request that a member
-// has taken before such a change and that the log has after the switch. The switch itself is no such change.
-func (p planner) enable(managed bool) ([]Step, Verdict) {
-	if operator := p.Held.Operator(p.Cluster, p.Now); !operator.IsRoot() && !p.Etcd.Enabled {
-		then := changing("authentication is not enabled, because the operator could not prove that it is root: %s", operator.Lacks)
-		then.Again = true
-		return nil, then
+func sayNotRoot(v View) *Decision {
+	if !v.NotRoot {
+		return nil
 	}
-	var steps []Step
-	if !managed {
-		steps = append(steps, TakeCharge{})
+	because := v.Held.Operator(v.Cluster, v.Now).ShutOut(v.Cluster)
+	return do().retry().saying(metav1.ConditionTrue, v1alpha1.ReasonOperatorNotRoot, "%s", because)
+}
+
+func waitToSwitch(v View) *Decision {
+	switch {
+	case v.Etcd != nil:
+		return nil
+	case v.Cluster.HasAuth() == v.isManaged():
+		return do()
+	default:
+		return do().unreachable().changing("authentication is brought to spec.auth.enabled when the cluster can be asked: %s", v.Unreachable)
 	}
-	roles, there := p.Etcd.Users[v1alpha1.RootUser]
+}
+
+func (v View) isManaged() bool { return v.Cluster.Status.Auth != nil && v.Cluster.Status.Auth.Managed }
+
+func (d *Decision) changing(format string, arguments ...any) *Decision {
+	return d.saying(metav1.ConditionUnknown, v1alpha1.ReasonAuthChanging, format, arguments...)
+}
+
+// willEnable says whether authentication is about to be enabled.
+func (v View) willEnable() bool { return v.Cluster.HasAuth() && !v.Etcd.Enabled }
+
+func needRoot(v View) *Decision {
+	operator := v.Held.Operator(v.Cluster, v.Now)
+	if !v.willEnable() || operator.IsRoot() {
+		return nil
+	}
+	return do().retry().changing("authentication is not enabled, because the operator could not prove that it is root: %s", operator.Lacks)
+}
+
+// needUsers keeps a failure from locking users out. It does not keep authentication enabled: nobody is locked out by that.
+func needUsers(v View) *Decision {
+	if !v.willEnable() || v.Failed == nil {
+		return nil
+	}
+	return do().changing("authentication is enabled when all users and roles are as specified: %s", firstLine(v.Failed.Error()))
+}
+
+func prepareRoot(v View) *Decision {
+	if !v.Cluster.HasAuth() {
+		return nil
+	}
+	var all []Operation
+	if !v.isManaged() {
+		all = append(all, RecordManaged{})
+	}
+	roles, there := v.Etcd.Users[v1alpha1.RootUser]
 	if !there {
-		steps = append(steps, AddUser{User: v1alpha1.RootUser})
+		all = append(all, AddUser{User: v1alpha1.RootUser})
 	}
-	if _, there := p.Etcd.Roles[v1alpha1.RootUser]; !there {
-		steps = append(steps, AddRole{v1alpha1.RootUser})
+	if _, there := v.Etcd.Roles[v1alpha1.RootUser]; !there {
+		all = append(all, AddRole{v1alpha1.RootUser})
 	}
 	if !slices.Contains(roles, v1alpha1.RootUser) {
-		steps = append(steps, GrantRole{v1alpha1.RootUser, v1alpha1.RootUser})
+		all = append(all, GrantRole{v1alpha1.RootUser, v1alpha1.RootUser})
 	}
-	if !p.Etcd.Enabled {
-		steps = append(steps, Settle{max(settling, heartbeats*p.Cluster.Spec.Etcd.HeartbeatInterval.Duration)}, EnableAuth{})
-	}
-	return steps, Verdict{
-		Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAuthAsSpecified, Message: "only users of etcd read and write keys",
+	switch {
+	case len(all) == 0:
+		return nil
+	case v.Etcd.Enabled:
+		return do(all...).enabled()
+	default:
+		d := do(all...)
+		d.RetryAfter = v.pause()
+		return d
 	}
 }
 
-// After is the task about authentication after something of users or roles has failed: it does not enable it.
-func (t Task) After(failed error) Task {
-	if !slices.Contains(t.Steps, Step(EnableAuth{})) {
-		return t
-	}
-	t.Steps = nil
-	t.Then = changing("authentication is enabled when all users and roles are as specified: %s", firstLine(failed.Error()))
-	return t
+// pause is how long users and roles stay as they are before the switch.
+func (v View) pause() time.Duration {
+	return max(settling, heartbeats*v.Cluster.Spec.Etcd.HeartbeatInterval.Duration)
 }
 
-func changing(format string, arguments ...any) Verdict {
-	return Verdict{Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonAuthChanging, Message: fmt.Sprintf(format, arguments...)}
+func waitForMembers(v View) *Decision {
+	left := v.pause() - v.Now.Sub(v.Changed)
+	if !v.willEnable() || left <= 0 {
+		return nil
+	}
+	d := do()
+	d.RetryAfter = min(left, v.pause())
+	return d
 }
 
-func disabled() Verdict {
-	return Verdict{
-		Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAuthAsSpecified, Message: "everybody with a certificate reads and writes all keys",
+func enable(v View) *Decision {
+	switch {
+	case v.willEnable():
+		return do(EnableAuth{}).enabled()
+	case v.Cluster.HasAuth():
+		return do().enabled()
+	default:
+		return nil
 	}
+}
+
+func (d *Decision) enabled() *Decision {
+	return d.saying(metav1.ConditionTrue, v1alpha1.ReasonAuthAsSpecified, "only users of etcd read and write keys")
+}
+
+func disable(v View) *Decision {
+	switch {
+	case !v.isManaged():
+		return nil
+	case v.Etcd.Enabled:
+		return do(DisableAuth{}, RecordUnmanaged{}).disabled()
+	default:
+		return do(RecordUnmanaged{}).disabled()
+	}
+}
+
+func (d *Decision) disabled() *Decision {
+	return d.saying(metav1.ConditionFalse, v1alpha1.ReasonAuthAsSpecified, "everybody with a certificate reads and writes all keys")
+}
+
+func leaveToOthers(v View) *Decision {
+	if !v.Etcd.Enabled {
+		return nil
+	}
+	return do().saying(metav1.ConditionTrue, v1alpha1.ReasonAuthEnabledByHand, enabledByHand)
+}
+
+func sayDisabled(v View) *Decision {
+	if meta.FindStatusCondition(v.Cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled) == nil {
+		return nil
+	}
+	return do().disabled()
 }

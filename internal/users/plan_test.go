@@ -2,6 +2,7 @@ package users_test
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -32,10 +32,11 @@ import (
 //	by-hand=enable|disable|add-user|add-role|grant|revoke|let|delete-user|delete-role WORDS      with etcdctl
 //	secret=NAME lost|label|password=P|spoilt       what becomes of the Secret of a user
 //	issued=NAME well|by-another|to-another|to-holder|no-more    what the Secret has that others leave the certificate of a user in
+//	fails=REASON|nothing    what was to be done for users and roles has failed
 //	pass=DURATION
-//	settle    obey the plan until nothing is left to do; so does the end of the story
+//	settle    do what is decided until nothing is left to do; so does the end of the story
 //
-// What is printed is each step after the object that it is for, and at rest what conditions say, if it has changed.
+// What is printed is each operation after the object that it is for, and at rest what conditions say, if it has changed, with the rules.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {
@@ -72,7 +73,7 @@ func newWorld(t *testing.T) *world {
 		t: t, state: &users.State{
 			Auth: etcd.Auth{Revision: 1}, Users: map[string][]string{}, Roles: map[string][]etcd.Permission{},
 		},
-		secrets: map[string]*corev1.Secret{}, said: map[string]string{},
+		secrets: map[string]*corev1.Secret{}, said: map[string]string{"clustera": "cluster a: unchanged (" + users.Otherwise + ")"},
 		issued: map[string]*corev1.Secret{},
 		v: users.View{
 			Cluster: c, Now: start, Secrets: map[string]*corev1.Secret{}, Certificates: map[string]*unstructured.Unstructured{},
@@ -118,6 +119,11 @@ func (w *world) tell(words []string) {
 		w.secret(value, rest[0])
 	case "issued":
 		w.issue(value, rest[0])
+	case "fails":
+		w.v.Failed = nil
+		if value != "nothing" {
+			w.v.Failed = errors.New(strings.Join(append([]string{value}, rest...), " "))
+		}
 	case "pass":
 		w.v.Now = w.v.Now.Add(must(time.ParseDuration(value)))
 	default:
@@ -147,11 +153,11 @@ func (w *world) cluster(value string) {
 	case "paused", "goes-on":
 		w.v.Paused = value == "paused"
 	case "silent":
-		w.v.Etcd, w.v.Unread = nil, "no member answers"
+		w.v.Etcd, w.v.Unreachable = nil, "no member answers"
 	case "shut":
-		w.v.Etcd, w.v.Shut = nil, true
+		w.v.Etcd, w.v.NotRoot = nil, true
 	case "answers":
-		w.v.Etcd, w.v.Unread, w.v.Shut = w.state, "", false
+		w.v.Etcd, w.v.Unreachable, w.v.NotRoot = w.state, "", false
 	case "switches-authority": // members have restarted for the next one
 		w.secrets["a-client-ca"] = must(w.v.Held.Turn(rand.Reader, w.v.Now, w.v.Cluster, "a-client-ca",
 			cluster.RotationStep{Stage: cluster.Switch}))
@@ -290,20 +296,20 @@ func (w *world) remove(key, name string) {
 }
 
 func (w *world) byHand(what string, words []string) {
-	all := map[string]func() users.Step{
-		"enable":      func() users.Step { return users.EnableAuth{} },
-		"disable":     func() users.Step { return users.DisableAuth{} },
-		"add-user":    func() users.Step { return users.AddUser{User: words[0]} },
-		"add-role":    func() users.Step { return users.AddRole{Role: words[0]} },
-		"grant":       func() users.Step { return users.GrantRole{User: words[0], Role: words[1]} },
-		"revoke":      func() users.Step { return users.RevokeRole{User: words[0], Role: words[1]} },
-		"delete-user": func() users.Step { return users.DeleteUser{User: words[0]} },
-		"delete-role": func() users.Step { return users.DeleteRole{Role: words[0]} },
-		"let": func() users.Step {
-			return users.Grant{Role: words[0], Permission: etcd.Permission{Read: true, Write: true, Key: words[1]}}
+	all := map[string]func() users.Operation{
+		"enable":      func() users.Operation { return users.EnableAuth{} },
+		"disable":     func() users.Operation { return users.DisableAuth{} },
+		"add-user":    func() users.Operation { return users.AddUser{User: words[0]} },
+		"add-role":    func() users.Operation { return users.AddRole{Role: words[0]} },
+		"grant":       func() users.Operation { return users.GrantRole{User: words[0], Role: words[1]} },
+		"revoke":      func() users.Operation { return users.RevokeRole{User: words[0], Role: words[1]} },
+		"delete-user": func() users.Operation { return users.DeleteUser{User: words[0]} },
+		"delete-role": func() users.Operation { return users.DeleteRole{Role: words[0]} },
+		"let": func() users.Operation {
+			return users.GrantPermission{Role: words[0], Permission: etcd.Permission{Read: true, Write: true, Key: words[1]}}
 		},
 	}
-	w.state.Note(all[what](), true)
+	w.apply(all[what]())
 }
 
 func (w *world) secret(name, what string) {
@@ -319,124 +325,5 @@ func (w *world) secret(name, what string) {
 		secret.Data[specs.PasswordKey] = []byte(password)
 	case "spoilt":
 		secret.Data[corev1.TLSCertKey] = []byte("garbage")
-	}
-}
-
-// settle obeys the plan until nothing is left to do.
-func (w *world) settle() {
-	for range 5 {
-		if w.v.Cluster != nil {
-			w.v.Held = certs.Read(w.v.Cluster, func(name string) *corev1.Secret { return w.secrets[name] })
-			w.v.Held.Issued = w.issued
-		}
-		work := users.Plan(w.v)
-		did := false
-		for _, tasks := range [][]users.Task{work.Roles, work.Users, {work.Auth}} {
-			for _, task := range tasks {
-				did = did || len(task.Steps) > 0
-				w.do(task)
-			}
-		}
-		w.v.Users = slices.DeleteFunc(w.v.Users, func(u v1alpha1.EtcdUser) bool { return gone(&u) })
-		w.v.Roles = slices.DeleteFunc(w.v.Roles, func(r v1alpha1.EtcdRole) bool { return gone(&r) })
-		if !did {
-			w.rest("role", work.Roles)
-			w.rest("user", work.Users)
-			w.rest("cluster", []users.Task{work.Auth})
-			return
-		}
-	}
-	w.out.WriteString("never settles\n")
-}
-
-func gone(o metav1.Object) bool {
-	return o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0
-}
-
-func (w *world) do(task users.Task) {
-	for _, step := range task.Steps {
-		fmt.Fprintf(&w.out, "%s: %s\n", task.Name, step)
-		w.state.Note(step, true)
-		for i := range w.v.Roles {
-			w.doFor(&w.v.Roles[i], task.Name, step)
-		}
-		for i := range w.v.Users {
-			if u := &w.v.Users[i]; w.doFor(u, task.Name, step) {
-				w.doForUser(u, step)
-			}
-		}
-		switch step.(type) {
-		case users.TakeCharge:
-			w.v.Cluster.Status.Auth = &v1alpha1.AuthStatus{Managed: true}
-		case users.Release:
-			w.v.Cluster.Status.Auth = nil
-		}
-	}
-	if task.Then.Reason == "" {
-		return
-	}
-	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: task.Then.Status, Reason: task.Then.Reason}
-	for i := range w.v.Roles {
-		if r := &w.v.Roles[i]; r.Name == task.Name {
-			meta.SetStatusCondition(&r.Status.Conditions, ready)
-		}
-	}
-	for i := range w.v.Users {
-		if u := &w.v.Users[i]; u.Name == task.Name {
-			meta.SetStatusCondition(&u.Status.Conditions, ready)
-		}
-	}
-	if c := w.v.Cluster; c != nil && task.Name == c.Name {
-		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionAuthEnabled, Status: task.Then.Status, Reason: task.Then.Reason,
-		})
-	}
-}
-
-// doFor does what is done to the object itself. Roles and users have different names in stories.
-func (w *world) doFor(o metav1.Object, name string, step users.Step) bool {
-	if o.GetName() != name {
-		return false
-	}
-	switch step.(type) {
-	case users.Hold:
-		o.SetFinalizers([]string{v1alpha1.FinalizerAccess})
-	case users.LetGo:
-		o.SetFinalizers(nil)
-	}
-	return true
-}
-
-func (w *world) doForUser(u *v1alpha1.EtcdUser, step users.Step) {
-	switch step.(type) {
-	case users.WriteSecret:
-		w.names++
-		made := must(w.v.Held.MakeUser(rand.Reader, w.v.Now, w.v.Cluster, u, w.v.Secrets[u.Name]))
-		made.ResourceVersion = fmt.Sprint(w.names)
-		if before := w.v.Secrets[u.Name]; before != nil {
-			u.Status.PasswordVersion = users.KeptVersion(w.v.Cluster, u.Status.PasswordVersion, before, made)
-		}
-		w.v.Secrets[u.Name] = made
-	case users.AskForCertificate:
-		w.v.Certificates[u.Name] = specs.UserCertificate(w.v.Cluster, u)
-	case users.AddUser, users.SetPassword, users.Inherit:
-		u.Status.PasswordVersion = users.NoPasswordVersion(w.v.Cluster)
-		if u.HasPassword() {
-			u.Status.PasswordVersion = users.PasswordVersion(w.v.Cluster, w.v.Secrets[u.Name])
-		}
-	}
-}
-
-// rest prints what conditions say, if it has changed.
-func (w *world) rest(kind string, tasks []users.Task) {
-	for _, task := range tasks {
-		if task.Then.Reason == "" {
-			continue
-		}
-		said := fmt.Sprintf("%s %s: %s %s: %s", kind, task.Name, task.Then.Status, task.Then.Reason, task.Then.Message)
-		if w.said[kind+task.Name] != said {
-			w.said[kind+task.Name] = said
-			fmt.Fprintf(&w.out, "    %s\n", said)
-		}
 	}
 }

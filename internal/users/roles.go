@@ -2,7 +2,6 @@ package users
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,56 +11,31 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
-func (p planner) planRole(r *v1alpha1.EtcdRole) Task {
-	role, owner := r.Role(), p.roles[r.Role()]
-	if r.DeletionTimestamp != nil {
-		var remove Step
-		if p.Etcd != nil {
-			if _, there := p.Etcd.Roles[role]; there {
-				remove = DeleteRole{role}
-			}
-		}
-		return p.leaving(r, owner, remove)
+func applyRole(o object) *Decision {
+	if o.role == nil {
+		return nil
 	}
-	settled := isSettled(r.Status.Conditions, r.Generation)
-	t := Task{Name: r.Name, Then: p.obstacle("EtcdRole", r.Spec.Cluster, settled)}
-	switch {
-	case t.Then.isFinal():
-	case owner != r.Name:
-		t.Then = taken("EtcdRole", "role", role, owner)
-	case p.Etcd == nil:
-		t.Then = p.unread(settled)
-	default:
-		t.Steps = p.roleSteps(r)
-		t.Then = Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSynced, Message: fmt.Sprintf(
-			"role %s of etcd grants what the spec says", role)}
-	}
-	return t
+	return do(o.roleOperations()...).saying(metav1.ConditionTrue, v1alpha1.ReasonSynced, "role %s of etcd grants what the spec says", o.name)
 }
 
-// roleSteps grant before they revoke: what a role keeps under another range is never missing.
-func (p planner) roleSteps(r *v1alpha1.EtcdRole) []Step {
-	var steps []Step
-	if !holds(r) {
-		steps = append(steps, Hold{})
+// roleOperations grant before they revoke: what a role keeps under another range is never missing.
+func (o object) roleOperations() []Operation {
+	all := o.finalizerOperations()
+	if !o.inEtcd {
+		all = append(all, AddRole{o.name})
 	}
-	role := r.Role()
-	have, there := p.Etcd.Roles[role]
-	if !there {
-		steps = append(steps, AddRole{role})
-	}
-	want := permissions(r.Spec.Permissions)
+	have, want := o.Etcd.Roles[o.name], permissions(o.role.Spec.Permissions)
 	for _, permission := range want {
 		if !slices.Contains(have, permission) {
-			steps = append(steps, Grant{role, permission})
+			all = append(all, GrantPermission{o.name, permission})
 		}
 	}
 	for _, permission := range have {
 		if !slices.ContainsFunc(want, func(w etcd.Permission) bool { return w.Of() == permission.Of() }) {
-			steps = append(steps, Revoke{role, permission})
+			all = append(all, RevokePermission{o.name, permission})
 		}
 	}
-	return steps
+	return all
 }
 
 // permissions are those of a spec as etcd has them, sorted: one for each range, which grants all that is said of it.

@@ -14,93 +14,69 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-func (p planner) planUser(u *v1alpha1.EtcdUser) Task {
-	user, owner := u.User(), p.users[u.User()]
-	if u.DeletionTimestamp != nil {
-		var remove Step
-		if p.Etcd != nil {
-			if _, there := p.Etcd.Users[user]; there {
-				remove = DeleteUser{user}
-			}
-		}
-		return p.leaving(u, owner, remove)
+// needPassword adds no user to etcd that is to have a password which there is not.
+func needPassword(o object) *Decision {
+	if o.user == nil || o.cannotWrite == "" || !o.user.HasPassword() || o.hasPassword() {
+		return nil
 	}
-	settled := isSettled(u.Status.Conditions, u.Generation)
-	t := Task{Name: u.Name, Then: p.obstacle("EtcdUser", u.Spec.Cluster, settled)}
-	switch {
-	case t.Then.isFinal():
-		return t
-	case owner != u.Name:
-		t.Then = taken("EtcdUser", "user", user, owner)
-		return t
-	}
-	written, unsigned := p.secretSteps(u)
-	t.Steps = append(p.askSteps(u), written...)
-	roles, missing := p.rolesOf(u)
-	switch {
-	case unsigned.Reason != "" && u.HasPassword() && !p.hasPassword(u): // etcd cannot be told a password that there is not
-		t.Then = unsigned
-		return t
-	case p.Etcd == nil:
-		t.Then = p.unread(settled)
-		return t
-	}
-	t.Steps = append(t.Steps, p.userSteps(u, roles)...)
-	t.Then = p.inPlace(u, unsigned, missing)
-	return t
+	return o.unwritten(o.secretOperations())
 }
 
-// inPlace is the verdict on a user that etcd has, or is about to have.
-func (p planner) inPlace(u *v1alpha1.EtcdUser, unsigned Verdict, missing []string) Verdict {
-	switch {
-	case unsigned.Reason != "":
-		return unsigned
-	case len(missing) > 0:
-		return Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonRoleMissing, Message: fmt.Sprintf(
-			"user %s lacks a role: %s; what else it is to have is granted", u.User(), strings.Join(missing, "; "))}
+// needAuthority says why the Secret cannot be written.
+func needAuthority(o object) *Decision {
+	if o.cannotWrite == "" {
+		return nil
 	}
-	if !p.Held.IssuesUsers() {
-		if defect, because := p.Held.LacksCertificate(p.Cluster, u, p.Secrets[u.Name], p.Now); defect != "" {
-			return p.uncertified(u, defect, because)
-		}
-	}
-	return Verdict{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSynced, Message: fmt.Sprintf(
-		"user %s of etcd has the roles that the spec says; applications connect with Secret %s", u.User(), u.Secret())}
+	return o.unwritten(o.userOperations())
 }
 
-// secretSteps write the Secret if there is something wrong with it, or say why nobody can.
-func (p planner) secretSteps(u *v1alpha1.EtcdUser) ([]Step, Verdict) {
-	fault := p.Held.UserFault(p.Cluster, u, p.Secrets[u.Name], p.Now)
-	if fault == nil {
-		return nil, Verdict{}
-	}
-	if trouble := p.Held.CannotMakeUser(p.Cluster, p.Secrets[u.Name], p.Now); trouble != nil {
-		return nil, Verdict{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoAuthority, Again: true, Message: fmt.Sprintf(
-			"Secret %s cannot be written: authority %s: %s", u.Secret(), p.Cluster.ClientCA(), firstLine(trouble.Error()))}
-	}
-	return []Step{WriteSecret{firstLine(fault.Error())}}, Verdict{}
+func (o object) unwritten(operations []Operation) *Decision {
+	return do(operations...).retry().saying(metav1.ConditionFalse, v1alpha1.ReasonNoAuthority,
+		"Secret %s cannot be written: authority %s: %s", o.user.Secret(), o.Cluster.ClientCA(), o.cannotWrite)
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
+func needRoles(o object) *Decision {
+	if len(o.missing) == 0 {
+		return nil
+	}
+	return do(o.userOperations()...).saying(metav1.ConditionFalse, v1alpha1.ReasonRoleMissing,
+		"user %s lacks a role: %s; what else it is to have is granted", o.name, strings.Join(o.missing, "; "))
 }
 
-func (p planner) hasPassword(u *v1alpha1.EtcdUser) bool {
-	secret := p.Secrets[u.Name]
+func applyUser(o object) *Decision {
+	return do(o.userOperations()...).saying(metav1.ConditionTrue, v1alpha1.ReasonSynced,
+		"user %s of etcd has the roles that the spec says; applications connect with Secret %s", o.name, o.user.Secret())
+}
+
+// secretOperations request the certificate of a user, and write its Secret if there is something wrong with it.
+func (o object) secretOperations() []Operation {
+	var all []Operation
+	if o.lacksRequest() {
+		all = append(all, RequestCertificate{})
+	}
+	if o.secretFault != "" && o.cannotWrite == "" {
+		all = append(all, WriteSecret{o.secretFault})
+	}
+	return all
+}
+
+func (o object) hasPassword() bool {
+	secret := o.Secrets[o.user.Name]
 	return secret != nil && certs.IsPassword(secret.Data[specs.PasswordKey])
 }
 
 // rolesOf are the roles of etcd that a user is to have, sorted, and which EtcdRoles of its spec do not count, and why.
-func (p planner) rolesOf(u *v1alpha1.EtcdUser) (roles, missing []string) {
+func (all owners) rolesOf(v View, u *v1alpha1.EtcdUser) (roles, missing []string) {
 	for _, name := range u.Spec.Roles {
-		r := p.role(name)
-		switch {
-		case r == nil:
+		i := slices.IndexFunc(v.Roles, func(r v1alpha1.EtcdRole) bool { return r.Name == name })
+		if i < 0 {
 			missing = append(missing, fmt.Sprintf("there is no EtcdRole %s of this cluster", name))
+			continue
+		}
+		switch r := &v.Roles[i]; {
 		case r.DeletionTimestamp != nil:
 			missing = append(missing, fmt.Sprintf("EtcdRole %s is being deleted", name))
-		case p.roles[r.Role()] != name:
+		case all.roles[r.Role()].GetName() != name:
 			missing = append(missing, fmt.Sprintf("EtcdRole %s does not count, because another one stands for role %s", name, r.Role()))
 		default:
 			roles = append(roles, r.Role())
@@ -132,58 +108,53 @@ func NoPasswordVersion(c *v1alpha1.EtcdCluster) string { return c.Status.Cluster
 
 // isProven says whether the operator added that user to this cluster of etcd. Only then it is known whether the user has a password, which
 // etcd never says: it keeps the kind with which a user was added, and ignores a password for a user without one.
-func (p planner) isProven(u *v1alpha1.EtcdUser) bool {
-	return strings.HasPrefix(u.Status.PasswordVersion, p.Cluster.Status.ClusterID+"/")
+func (v View) isProven(u *v1alpha1.EtcdUser) bool {
+	return strings.HasPrefix(u.Status.PasswordVersion, v.Cluster.Status.ClusterID+"/")
 }
 
 // predecessor is another EtcdUser that stood for the same user of etcd, and for which the operator added it with as much of a password;
-// nil if there is none.
-func (p planner) predecessor(u *v1alpha1.EtcdUser) *v1alpha1.EtcdUser {
-	for i := range p.Users {
-		other := &p.Users[i]
-		if other.Name != u.Name && other.User() == u.User() && other.HasPassword() == u.HasPassword() && p.isProven(other) {
-			return other
+// empty if there is none.
+func (o object) predecessor() string {
+	for i := range o.Users {
+		other, u := &o.Users[i], o.user
+		if other.Name != u.Name && other.User() == u.User() && other.HasPassword() == u.HasPassword() && o.isProven(other) {
+			return other.Name
 		}
 	}
-	return nil
+	return ""
 }
 
-// userSteps bring a user of etcd to the spec. One of which nobody knows whether it has a password is deleted and added: else a password
-// that somebody gave it before stays valid, or etcd ignores the one of the Secret.
-func (p planner) userSteps(u *v1alpha1.EtcdUser, roles []string) []Step {
-	var steps []Step
-	if !holds(u) {
-		steps = append(steps, Hold{})
-	}
-	user := u.User()
-	have, there := p.Etcd.Users[user]
-	from := p.predecessor(u)
+// userOperations bring the Secret and the user of etcd to the spec. A user of which nobody knows whether it has a password is deleted and
+// added: else a password that somebody gave it before stays valid, or etcd ignores the one of the Secret.
+func (o object) userOperations() []Operation {
+	all := append(o.secretOperations(), o.finalizerOperations()...)
+	have, from, proven := o.Etcd.Users[o.name], o.predecessor(), o.isProven(o.user)
 	switch {
-	case !there:
-		steps = append(steps, AddUser{user, u.HasPassword()})
-	case !p.isProven(u) && from == nil:
-		steps = append(steps, DeleteUser{user}, AddUser{user, u.HasPassword()})
+	case !o.inEtcd:
+		all = append(all, AddUser{o.name, o.user.HasPassword()})
+	case !proven && from == "":
+		all = append(all, DeleteUser{o.name}, AddUser{o.name, o.user.HasPassword()})
 		have = nil
-	case u.HasPassword() && p.passwordIsNews(u):
-		steps = append(steps, SetPassword{user})
-	case !p.isProven(u):
-		steps = append(steps, Inherit{user, from.Name})
+	case o.user.HasPassword() && o.isPasswordNew():
+		all = append(all, SetPassword{o.name})
+	case !proven:
+		all = append(all, AdoptUser{o.name, from})
 	}
-	for _, role := range roles {
+	for _, role := range o.roles {
 		if !slices.Contains(have, role) {
-			steps = append(steps, GrantRole{user, role})
+			all = append(all, GrantRole{o.name, role})
 		}
 	}
 	for _, role := range have {
-		if !slices.Contains(roles, role) {
-			steps = append(steps, RevokeRole{user, role})
+		if !slices.Contains(o.roles, role) {
+			all = append(all, RevokeRole{o.name, role})
 		}
 	}
-	return steps
+	return all
 }
 
-// passwordIsNews says whether etcd has not been told the password of a user's Secret. A Secret that is written has the password that it
+// isPasswordNew says whether etcd has not been told the password of a user's Secret. A Secret that is written has the password that it
 // had, unless that is none.
-func (p planner) passwordIsNews(u *v1alpha1.EtcdUser) bool {
-	return !p.hasPassword(u) || PasswordVersion(p.Cluster, p.Secrets[u.Name]) != u.Status.PasswordVersion
+func (o object) isPasswordNew() bool {
+	return !o.hasPassword() || PasswordVersion(o.Cluster, o.Secrets[o.user.Name]) != o.user.Status.PasswordVersion
 }

@@ -1,9 +1,6 @@
 package users_test
 
 import (
-	"errors"
-	"slices"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,24 +27,5 @@ func TestKeptVersion(t *testing.T) {
 	}
 	if got := users.KeptVersion(c, "c1/7", secret("7", "one"), secret("8", "two")); got != "c1/7" {
 		t.Errorf("of another password it is %q", got)
-	}
-}
-
-// TestFailuresOnlyHoldBackTheSwitchOn: a user that cannot be made would be shut out; none is by letting everybody in.
-func TestFailuresOnlyHoldBackTheSwitchOn(t *testing.T) {
-	failed := errors.New("app: quota is used up\nsecond line")
-	enable := users.Task{Name: "a", Steps: []users.Step{users.TakeCharge{}, users.AddUser{User: "root"}, users.EnableAuth{}}}
-	after := enable.After(failed)
-	want := "authentication is enabled when all users and roles are as specified: app: quota is used up"
-	if len(after.Steps) > 0 || after.Then.Status != metav1.ConditionUnknown || after.Then.Message != want {
-		t.Errorf("enabling became %+v", after)
-	}
-	for _, t2 := range []users.Task{
-		{Name: "a", Steps: []users.Step{users.DisableAuth{}, users.Release{}}, Then: users.Verdict{Reason: "x"}},
-		{Name: "a", Steps: []users.Step{users.GrantRole{User: "root", Role: "root"}}},
-	} {
-		if after := t2.After(failed); !slices.Equal(after.Steps, t2.Steps) || strings.Contains(after.Then.Message, "quota") {
-			t.Errorf("%+v became %+v", t2, after)
-		}
 	}
 }

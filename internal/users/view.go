@@ -1,17 +1,14 @@
-// Package users says what there is to do about the users and roles of one etcd cluster, and about its authentication: pure
-// functions from what was read to steps and to what people are told.
+// Package users says what there is to do about the users and roles of one etcd cluster, and about its authentication: ordered lists of
+// rules decide for each object which operations there are, and what people are told (docs/reference/users-rules.md).
 //
 // It must never hold a client. Users and roles of etcd that no object stands for are none of its business.
 package users
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -32,15 +29,24 @@ type View struct {
 	Certificates  map[string]*unstructured.Unstructured
 	NoCertManager string // why there can be none; empty if there can
 
-	Etcd   *State // nil: it was not read
-	Unread string // why not; the same words for as long as it is the same
-	// Shut says that authentication is enabled, and that etcd has refused the operator what root may do.
-	Shut bool
-	Now  time.Time
+	Etcd        *State // nil: it was not read
+	Unreachable string // why not; the same words for as long as it is the same
+	// NotRoot says that authentication is enabled, and that etcd has refused the operator what root may do.
+	NotRoot bool
+	Now     time.Time
+
+	// Of what is decided about authentication, after the operations for users and roles:
+	Changed time.Time // when users or roles of etcd last changed, as far as it is known
+	Failed  error     // why users and roles are not as specified; nil: they are
 }
 
-// State is what etcd says of users, roles and authentication. It has all roles of all users, and what all roles grant, that an
-// object stands for, or that are root.
+// isGone says whether there is no cluster of which an object can be a part.
+func (v View) isGone() bool { return v.Cluster == nil || v.Cluster.IsGoing() }
+
+func (v View) canHaveUsers() bool { return !v.isGone() && v.Cluster.IsSecure() }
+
+// State is what etcd says of users, roles and authentication. Of those that no object stands for, and that are not root, it has the names:
+// the rest is nil, as it was not read.
 type State struct {
 	etcd.Auth
 	Users map[string][]string          // their roles, sorted
@@ -61,36 +67,36 @@ func Names(users []v1alpha1.EtcdUser, roles []v1alpha1.EtcdRole) (ofUsers, ofRol
 	return slices.Compact(ofUsers), slices.Compact(ofRoles)
 }
 
-// Note has a step done. The revision rises if it had an effect, as etcd's does.
-func (s *State) Note(step Step, effect bool) {
-	if _, enables := step.(EnableAuth); effect && !enables {
+// Apply changes the state as an operation has changed etcd. The revision rises if it had an effect, as etcd's does.
+func (s *State) Apply(operation Operation, effect bool) {
+	if _, enables := operation.(EnableAuth); effect && !enables {
 		s.Revision++
 	}
-	switch step := step.(type) {
+	switch o := operation.(type) {
 	case AddRole:
-		s.Roles[step.Role] = nil
+		s.Roles[o.Role] = []etcd.Permission{}
 	case DeleteRole:
-		delete(s.Roles, step.Role)
+		delete(s.Roles, o.Role)
 		for user, roles := range s.Users {
-			s.Users[user] = without(roles, step.Role)
+			s.Users[user] = without(roles, o.Role)
 		}
-	case Grant:
-		s.Roles[step.Role] = append(outside(s.Roles[step.Role], step.Permission), step.Permission)
-	case Revoke:
-		s.Roles[step.Role] = outside(s.Roles[step.Role], step.Permission)
+	case GrantPermission:
+		s.Roles[o.Role] = append(outside(s.Roles[o.Role], o.Permission), o.Permission)
+	case RevokePermission:
+		s.Roles[o.Role] = outside(s.Roles[o.Role], o.Permission)
 	case AddUser:
-		s.Users[step.User] = []string{}
+		s.Users[o.User] = []string{}
 	case DeleteUser:
-		delete(s.Users, step.User)
+		delete(s.Users, o.User)
 	case GrantRole:
-		s.Users[step.User] = slices.Sorted(slices.Values(append(without(s.Users[step.User], step.Role), step.Role)))
+		s.Users[o.User] = slices.Sorted(slices.Values(append(without(s.Users[o.User], o.Role), o.Role)))
 	case RevokeRole:
-		s.Users[step.User] = without(s.Users[step.User], step.Role)
+		s.Users[o.User] = without(s.Users[o.User], o.Role)
 	case EnableAuth:
 		s.Enabled = true
 	case DisableAuth:
 		s.Enabled = false
-	case SetPassword, Inherit, Hold, LetGo, WriteSecret, TakeCharge, Settle, Release, AskForCertificate:
+	case SetPassword, AdoptUser, AddFinalizer, RemoveFinalizer, WriteSecret, RecordManaged, RecordUnmanaged, RequestCertificate:
 	}
 }
 
@@ -101,9 +107,4 @@ func without(roles []string, role string) []string {
 // outside are the permissions of other ranges.
 func outside(all []etcd.Permission, p etcd.Permission) []etcd.Permission {
 	return slices.DeleteFunc(slices.Clone(all), func(other etcd.Permission) bool { return other.Of() == p.Of() })
-}
-
-// isOlder says which of two objects was there first.
-func isOlder(a, b metav1.Object) bool {
-	return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), strings.Compare(a.GetName(), b.GetName())) < 0
 }

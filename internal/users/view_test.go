@@ -14,9 +14,9 @@ import (
 func TestRevisionIsAsEtcdCounts(t *testing.T) {
 	s := &users.State{Auth: etcd.Auth{Revision: 7}, Users: map[string][]string{}, Roles: map[string][]etcd.Permission{}}
 	for _, c := range []struct {
-		step   users.Step
-		effect bool
-		want   uint64
+		operation users.Operation
+		effect    bool
+		want      uint64
 	}{
 		{users.AddRole{Role: "r"}, true, 8},
 		{users.AddRole{Role: "r"}, false, 8},
@@ -27,8 +27,8 @@ func TestRevisionIsAsEtcdCounts(t *testing.T) {
 		{users.DisableAuth{}, true, 12},
 		{users.DeleteRole{Role: "r"}, true, 13},
 	} {
-		if s.Note(c.step, c.effect); s.Revision != c.want {
-			t.Errorf("after %s the revision is %d, want %d", c.step, s.Revision, c.want)
+		if s.Apply(c.operation, c.effect); s.Revision != c.want {
+			t.Errorf("after %s the revision is %d, want %d", c.operation, s.Revision, c.want)
 		}
 	}
 	if roles := s.Users["u"]; len(roles) > 0 || s.Enabled {

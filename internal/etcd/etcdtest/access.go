@@ -260,7 +260,7 @@ func (c *client) DeleteRole(ctx context.Context, role string) (bool, error) {
 }
 
 func (c *client) Grant(ctx context.Context, role string, p etcd.Permission) error {
-	_, err := c.alter(ctx, Grant, "let role "+role+" "+p.String(), func(a *access) (bool, error) {
+	_, err := c.alter(ctx, Grant, "grant role "+role+" permission to "+p.String(), func(a *access) (bool, error) {
 		if a.roles[role] == nil {
 			return false, errNoRole
 		}
@@ -274,7 +274,7 @@ func (c *client) Grant(ctx context.Context, role string, p etcd.Permission) erro
 }
 
 func (c *client) Revoke(ctx context.Context, role string, p etcd.Permission) (bool, error) {
-	return c.alter(ctx, Revoke, "forbid role "+role+" "+p.Keys(), func(a *access) (bool, error) {
+	return c.alter(ctx, Revoke, "revoke permission on "+p.Keys()+" from role "+role, func(a *access) (bool, error) {
 		if a.roles[role] == nil {
 			return false, errNoRole
 		}
