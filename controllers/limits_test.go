@@ -81,7 +81,8 @@ func isTold(t *testing.T, c *v1alpha1.EtcdCluster) {
 	eventually(t, c.Name+" to say what is not allowed", func() error {
 		err := get(t, c, c.Name, c)
 		told := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
-		if told == nil || told.Reason != v1alpha1.ReasonActionRequired || !strings.Contains(told.Message, `spec.image "evil.example/etcd:v3.6.16"`) {
+		if told == nil || told.Reason != v1alpha1.ReasonActionRequired || !strings.Contains(told.Message,
+			`spec.image "evil.example/etcd:v3.6.16"`) {
 			return errors.Join(err, fmt.Errorf("degraded: %+v", told))
 		}
 		return err

@@ -168,8 +168,8 @@ func (m JobBuilder) imageOf(full string, c *v1alpha1.EtcdCluster) string {
 }
 
 // Beside the database a trial needs room for etcd's log, twice, and for the steps in which a database grows
-// (test/bench/backup-notes.md); and of a volume its file system keeps a part for itself: ext4 a twentieth for root and a sixtieth for inodes, xfs
-// about a thirtieth.
+// (test/bench/backup-notes.md); and of a volume its file system keeps a part for itself: ext4 a twentieth for root and a sixtieth for
+// inodes, xfs about a thirtieth.
 const (
 	beside = 256 << 20
 	kept   = 10 // the tenth part is more than any of them keeps

@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 )
 
-// A Sight is what one member shows and accepts at its ports.
+// TLSProbe is what one member shows and accepts at its ports.
 type TLSProbe struct {
 	Member       string
 	Client, Peer Port

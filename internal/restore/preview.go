@@ -56,8 +56,9 @@ func isSame(v View, p *v1alpha1.RestorePreview, b *v1alpha1.EtcdBackup) bool {
 func newPreview(v View, b *v1alpha1.EtcdBackup) *v1alpha1.RestorePreview {
 	p := &v1alpha1.RestorePreview{
 		Backup: b.Name, Revision: b.Status.Revision, Time: b.Status.StartedAt, Keys: b.Status.Keys, FromRevision: known(v),
-		LastVerificationDuration: lastVerificationDuration(v.Backups, b), ManifestSHA256: b.Status.ManifestSHA256, ClusterID: v.Cluster.Status.ClusterID,
-		MadeAt: metav1.NewTime(v.Now.UTC().Truncate(time.Second)),
+		LastVerificationDuration: lastVerificationDuration(v.Backups, b), ManifestSHA256: b.Status.ManifestSHA256,
+		ClusterID: v.Cluster.Status.ClusterID,
+		MadeAt:    metav1.NewTime(v.Now.UTC().Truncate(time.Second)),
 	}
 	if b.Status.ClusterID == v.Cluster.Status.ClusterID && p.FromRevision > 0 {
 		p.LostRevisions = ptr.To(max(0, p.FromRevision-p.Revision))

@@ -37,7 +37,8 @@ func acceptedBackups() {
 		latest := revision(c)
 		lose(c, "doomed-1", "doomed-2")
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to \"doomed-0@%d\"", latest))
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired,
+			fmt.Sprintf("set spec.recovery.acceptDataLoss to \"doomed-0@%d\"", latest))
 		Eventually(func(g Gomega) {
 			loss := read(g, c).Status.QuorumLoss
 			g.Expect(loss).To(HaveValue(HaveField("Accept", fmt.Sprintf("doomed-0@%d", latest))))

@@ -67,7 +67,8 @@ func TestListsWhatLiesInStore(t *testing.T) {
 	if len(got.Backups) != 1 || got.Backups[0].Folder != folder("a1") || got.Backups[0].Objects != len(m.Parts)+1 {
 		t.Errorf("backups: %+v", got.Backups)
 	}
-	if len(got.Incomplete) != 1 || got.Incomplete[0].Folder != folder("a2") || got.Incomplete[0].Bytes != m.StoredBytes || got.Incomplete[0].Newest.IsZero() {
+	if len(got.Incomplete) != 1 || got.Incomplete[0].Folder != folder("a2") || got.Incomplete[0].Bytes != m.StoredBytes ||
+		got.Incomplete[0].Newest.IsZero() {
 		t.Errorf("torn: %+v", got.Incomplete)
 	}
 	unix := func(s int64) time.Time { return time.Unix(s, 0).UTC() }

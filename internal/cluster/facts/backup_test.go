@@ -53,7 +53,10 @@ func TestAwaitedBackup(t *testing.T) {
 			want:   cluster.Backup{Exists: true, Failed: true, Why: "complete or not"},
 		},
 		"it is being verified": {
-			status: said(v1alpha1.BackupVerifying, "True", "Unknown", "VerificationPending"), want: cluster.Backup{Exists: true, Why: "verified or not"},
+			status: said(v1alpha1.BackupVerifying, "True", "Unknown", "VerificationPending"), want: cluster.Backup{
+				Exists: true,
+				Why:    "verified or not",
+			},
 		},
 		"it is not good": {
 			status: said(v1alpha1.BackupComplete, "True", "False", "Different"),

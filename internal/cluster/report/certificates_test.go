@@ -43,7 +43,8 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 		},
 		{
 			name: "by an issuer of all namespaces", c: byIssuer("ClusterIssuer"), v: healthy(),
-			told: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonAsExpected,
+			told: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted",
+			degraded: v1alpha1.ReasonAsExpected,
 			says: "all Secrets that certificates come from have some that serve; ClusterIssuer corp may also sign for others: whoever has a " +
 				"client " +
 				"certificate by it with common name root, such as the operator's of another EtcdCluster, is root of this one; name an Issuer " +
@@ -51,8 +52,9 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 		},
 		{
 			name: "by one whose clients are bound", c: boundByIssuer(), v: healthy(),
-			told: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonAsExpected,
-			says: "all Secrets that certificates come from have some that serve",
+			told: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted",
+			degraded: v1alpha1.ReasonAsExpected,
+			says:     "all Secrets that certificates come from have some that serve",
 		},
 		{
 			name: "asked to rotate", c: theirs, v: healthy(), told: cluster.Certificates{External: true, Until: "2027", Request: "now"},

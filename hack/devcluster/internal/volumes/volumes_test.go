@@ -52,7 +52,8 @@ func TestVolumeComesAndGoes(t *testing.T) {
 
 func devices(t *testing.T, file string) []string {
 	t.Helper()
-	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "losetup", "--noheadings", "--output=NAME,DIO", "--associated", file).Output()
+	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "losetup", "--noheadings", "--output=NAME,DIO", "--associated",
+		file).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
