@@ -61,7 +61,7 @@ func isForming(available *metav1.Condition) bool {
 
 // isForewarned says whether nothing is wrong yet.
 func isForewarned(degraded *metav1.Condition) bool {
-	return degraded != nil && degraded.Reason == v1alpha1.ReasonAsExpected && degraded.Message != noFault
+	return degraded != nil && v1alpha1.CurrentReason(degraded.Reason) == v1alpha1.ReasonAsExpected && degraded.Message != noFault
 }
 
 // OtherOperator says why this installation of the operator leaves a cluster alone. Installations are

@@ -107,7 +107,7 @@ func rotationOf(c *v1alpha1.EtcdCluster, want rotated) progressState {
 		}
 		done++
 	}
-	resting := progressing != nil && progressing.Reason == v1alpha1.ReasonUpToDate
+	resting := progressing != nil && v1alpha1.CurrentReason(progressing.Reason) == v1alpha1.ReasonUpToDate
 	if seen.ended = done > 0 && resting; seen.ended {
 		seen.result = fmt.Sprintf("the authorities of %s are rotated", c.Name)
 		if want.authority != "" {

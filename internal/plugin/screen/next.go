@@ -73,7 +73,7 @@ func cost(b *v1alpha1.QuorumLossBackup) string {
 
 // mentions says whether the message of Progressing tells something that is still to come.
 func mentions(reason string) bool {
-	return reason != v1alpha1.ReasonUpToDate && reason != v1alpha1.ReasonRefused // Degraded tells what was refused
+	return v1alpha1.CurrentReason(reason) != v1alpha1.ReasonUpToDate && reason != v1alpha1.ReasonRefused // Degraded tells what was refused
 }
 
 // volumesOf says how far the volumes are that get the data of a backup.
