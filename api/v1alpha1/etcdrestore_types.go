@@ -254,6 +254,12 @@ type RestorePreview struct {
 	// +optional
 	LastVerificationDuration *metav1.Duration `json:"lastVerificationDuration,omitempty"`
 
+	// lastDrill is what lastVerificationDuration was called up to 0.7.
+	//
+	// Deprecated: it is only read.
+	// +optional
+	LastDrill *metav1.Duration `json:"lastDrill,omitempty"`
+
 	// confirm is what spec.confirm must be for the restore to begin: <cluster>@<revision lost from>-><revision restored>. A question
 	// mark after the first revision means that etcd could not be asked for it.
 	Confirm string `json:"confirm"`

@@ -1830,6 +1830,11 @@ func (in *RestorePreview) DeepCopyInto(out *RestorePreview) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
+	if in.LastDrill != nil {
+		in, out := &in.LastDrill, &out.LastDrill
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	in.MadeAt.DeepCopyInto(&out.MadeAt)
 }
 

@@ -117,8 +117,8 @@ func Words(r *v1alpha1.EtcdRestore, now time.Time) string {
 		fmt.Fprintf(&out, "  keys       %d\n", *p.Keys)
 	}
 	fmt.Fprintf(&out, "  lost       %s\n", lost(p))
-	if p.LastVerificationDuration != nil {
-		fmt.Fprintf(&out, "  takes      about %s, as the last trial of a backup did\n", p.LastVerificationDuration.Duration)
+	if took := cmp.Or(p.LastVerificationDuration, p.LastDrill); took != nil { //nolint:staticcheck // an operator of 0.7 writes the old one
+		fmt.Fprintf(&out, "  takes      about %s, as the last verification of a backup did\n", took.Duration)
 	}
 	if p.Message != "" {
 		fmt.Fprintf(&out, "%s\n", p.Message)
