@@ -83,7 +83,8 @@ func requeue(pause time.Duration, err error) (ctrl.Result, error) {
 	return ctrl.Result{RequeueAfter: pause}, nil
 }
 
-// unlessRefused is the error, or errRefused if Kubernetes refuses something.
+// unlessRefused is the error, or errRefused if Kubernetes refuses something. Of several the first one counts: put that of the report
+// first, since a refusal that could not be reported is looked at again soon.
 func unlessRefused(err error) error {
 	if denial(err) != "" {
 		return errRefused

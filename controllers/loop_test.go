@@ -235,3 +235,18 @@ func TestDenials(t *testing.T) {
 		t.Errorf("the words are %q", e.Denied)
 	}
 }
+
+// TestRefusedAndOutdated: a refusal whose report lost against another write is looked at again soon, and reported then.
+func TestRefusedAndOutdated(t *testing.T) {
+	resource := schema.GroupResource{Resource: "etcdbackups"}
+	refused := apierrors.NewForbidden(resource, "a", errors.New("the quota is used up"))
+	conflict := apierrors.NewConflict(resource, "a", errors.New("it has changed"))
+	for _, test := range []struct {
+		err  error
+		want time.Duration
+	}{{refused, retryRefused}, {errors.Join(conflict, refused), lookAgain}, {conflict, lookAgain}} {
+		if got, err := requeue(time.Hour, unlessRefused(test.err)); err != nil || got.RequeueAfter != test.want {
+			t.Errorf("%v: %s, %v; want %s", test.err, got.RequeueAfter, err, test.want)
+		}
+	}
+}

@@ -176,7 +176,7 @@ func (r *ScheduleReconciler) report(ctx context.Context, look scheduleLook, step
 		return unlessRefused(failed)
 	}
 	c.Status.Backup = status
-	return unlessRefused(errors.Join(failed, reportStatus(ctx, r.client, c)))
+	return unlessRefused(errors.Join(reportStatus(ctx, r.client, c), failed))
 }
 
 // SetupWithManager watches EtcdClusters, their backups, and the stores that these go to.

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,8 +31,8 @@ func gone(what string, err error) error {
 
 // wrapped puts before an error what was done; nil stays nil.
 func wrapped(what string, err error) error {
-	if err == nil || errors.Is(err, errIdle) {
-		return err
+	if err == nil {
+		return nil
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
