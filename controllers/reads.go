@@ -26,8 +26,12 @@ func newBoundedClient(config *rest.Config, options client.Options) (client.Clien
 	return boundedClient{inner}, nil
 }
 
-// Get reads one object.
+// Get reads one object. One that waits for no watch takes the time that the API server takes: to give it up and ask again would only
+// cost a slow one twice as much.
 func (c boundedClient) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	if (&client.GetOptions{}).ApplyOptions(opts).DisableReadYourWritesConsistency {
+		return c.Client.Get(ctx, key, object, opts...) //nolint:wrapcheck // it is the client's own
+	}
 	return bounded(ctx, func(ctx context.Context) error {
 		return c.Client.Get(ctx, key, object, opts...)
 	}, func() error {

@@ -46,6 +46,29 @@ func (b *behind) client() client.Client {
 
 var errRead = errors.New("no such kind")
 
+// TestFault9SlowReadsAreNotRepeated: a read past the cache takes the time that the API server takes.
+func TestFault9SlowReadsAreNotRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reads := 0
+		slow := boundedClient{fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+			Get: func(ctx context.Context, _ client.WithWatch, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+				reads++
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(2 * waitForWatch):
+					return nil
+				}
+			},
+		}).Build()}
+		secret := secretClient{slow, &secretMemory{now: time.Now}}
+		err := secret.Get(t.Context(), client.ObjectKey{Name: "a-client"}, &corev1.Secret{})
+		if err != nil || reads != 1 {
+			t.Errorf("%d reads, %v", reads, err)
+		}
+	})
+}
+
 // TestReadsDoNotWaitForEver: one that waits for a write of which no watch tells is made without
 // waiting, but not on behalf of somebody who has no time left.
 func TestReadsDoNotWaitForEver(t *testing.T) {

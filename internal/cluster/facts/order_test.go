@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -60,6 +61,34 @@ func TestFault105MembersAreAskedAgain(t *testing.T) {
 	}
 	if m, _ := v.Member("a-2"); !m.HashMismatch || v.Undecided != "" {
 		t.Errorf("whose data differs is not known: %+v, %s", m, v.Undecided)
+	}
+}
+
+// TestFault9SecretsAreReadSideBySide: a slow API server costs a look the time of one Secret, not of each.
+func TestFault9SecretsAreReadSideBySide(t *testing.T) {
+	s := newScene(t)
+	o := s.observer()
+	var first, last time.Time
+	number := 0
+	o.Cache = interceptor.NewClient(o.Cache.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, inner client.WithWatch, name client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+			if _, is := into.(*corev1.Secret); is {
+				s.mutex.Lock()
+				if number++; number == 1 {
+					first = time.Now()
+				}
+				s.mutex.Unlock()
+				time.Sleep(2 * time.Second)
+				s.mutex.Lock()
+				last = time.Now()
+				s.mutex.Unlock()
+			}
+			return inner.Get(ctx, name, into, opts...)
+		},
+	})
+	s.lookBy(o)
+	if took := last.Sub(first); number < 4 || took != 2*time.Second {
+		t.Errorf("%d Secrets took %s", number, took)
 	}
 }
 

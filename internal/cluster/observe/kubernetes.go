@@ -109,21 +109,15 @@ func (o *Observer) confirm(ctx context.Context, namespace string, doubt facts.Do
 // objects reads the supporting objects.
 func (o *Observer) objects(ctx context.Context, s *facts.Snapshot) error {
 	c := s.Cluster
-	s.Secrets, s.Services = map[string]*corev1.Secret{}, map[string]*corev1.Service{}
+	s.Services = map[string]*corev1.Service{}
 	names := certs.Names(c)
 	if meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAuthEnabled) && !c.HasRootSecret() {
 		names = append(names, c.RootSecret()) // it may be what the operator gets in by, where authentication was enabled by hand
 	}
-	for _, name := range names {
-		secret, err := read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: name}, &corev1.Secret{})
-		if err != nil {
-			return err
-		}
-		if secret != nil {
-			s.Secrets[name] = secret
-		}
-	}
-	if err := errors.Join(o.externalSecrets(ctx, s), o.certificates(ctx, s)); err != nil {
+	var own, external error
+	s.Secrets, own = namedSecrets(ctx, o.Cache, c.Namespace, names)
+	s.ExternalSecrets, external = namedSecrets(ctx, o.Live, c.Namespace, certs.TheirSecrets(c)) // they have no label by which the cache shows them
+	if err := errors.Join(own, external, o.certificates(ctx, s)); err != nil {
 		return err
 	}
 	for _, service := range []*corev1.Service{specs.HeadlessService(c), specs.ClientService(c)} {
@@ -140,19 +134,22 @@ func (o *Observer) objects(ctx context.Context, s *facts.Snapshot) error {
 	return err
 }
 
-// externalSecrets reads the Secrets of others that certificates are taken from. They have no label by which the cache would show them.
-func (o *Observer) externalSecrets(ctx context.Context, s *facts.Snapshot) error {
-	s.ExternalSecrets = map[string]*corev1.Secret{}
-	for _, name := range certs.TheirSecrets(s.Cluster) {
-		secret, err := read(ctx, o.Live, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: name}, &corev1.Secret{})
-		if err != nil {
-			return err
-		}
+// namedSecrets are those of these names that there are, by their names. They are read side by side: most of them have no cache, and each costs
+// the time that the API server takes.
+func namedSecrets(ctx context.Context, from client.Reader, namespace string, names []string) (map[string]*corev1.Secret, error) {
+	all := make([]*corev1.Secret, len(names))
+	err := atOnce(len(names), func(i int) error {
+		var err error
+		all[i], err = read(ctx, from, client.ObjectKey{Namespace: namespace, Name: names[i]}, &corev1.Secret{})
+		return err
+	})
+	found := map[string]*corev1.Secret{}
+	for i, secret := range all {
 		if secret != nil {
-			s.ExternalSecrets[name] = secret
+			found[names[i]] = secret
 		}
 	}
-	return nil
+	return found, err
 }
 
 // nodes reads the nodes that members run on, and those that a member may wait for in vain. Whoever
