@@ -21,7 +21,6 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
-	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -96,13 +95,9 @@ func (r *EtcdBackupReconciler) see(ctx context.Context, b *v1alpha1.EtcdBackup) 
 	if err := r.volume(ctx, b, &seen); err != nil || b.Status.Job == nil {
 		return seen, err
 	}
-	job, err := r.tasks.find(ctx, b.Namespace, b.Status.Job.Name)
-	if err != nil || job == nil {
-		return seen, err
-	}
-	seen.Job = job
-	seen.Said = r.listen(ctx, job)
-	return seen, nil
+	var err error
+	seen.Job, err = r.tasks.observe(ctx, b, b.Status.Job.Name)
+	return seen, err
 }
 
 // cluster reads the cluster that a backup is of, and its other backups if this one is to be made.
@@ -157,19 +152,6 @@ func (r *EtcdBackupReconciler) volume(ctx context.Context, b *v1alpha1.EtcdBacku
 		seen.Pod = &pod
 	}
 	return nil
-}
-
-// listen reads what a Job says. That it cannot be read is a fact.
-func (r *EtcdBackupReconciler) listen(ctx context.Context, job *batchv1.Job) backup.JobOutput {
-	o, err := r.tasks.look(ctx, job)
-	said := backup.JobOutput{Lines: o.Lines, Ended: o.Ended, EndedAt: o.EndedAt, Trouble: o.Trouble}
-	if o.Progress != (jobspec.Progress{}) {
-		said.Lines = append([]jobspec.Line{{Progress: &o.Progress}}, said.Lines...)
-	}
-	if err != nil {
-		said.Unread = err.Error()
-	}
-	return said
 }
 
 func (r *EtcdBackupReconciler) find(ctx context.Context, namespace, name string, object client.Object) (bool, error) {

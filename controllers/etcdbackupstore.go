@@ -89,7 +89,7 @@ func (r *EtcdBackupStoreReconciler) observe(ctx context.Context, key types.Names
 	if view.Sources, err = r.tasks.sources(ctx, &store); err != nil {
 		return view, err
 	}
-	if view.Job, err = r.job(ctx, &store); err != nil {
+	if view.Job, err = r.tasks.observe(ctx, &store, stores.JobName(&store)); err != nil {
 		return view, err
 	}
 	var from client.Reader = r.client
@@ -104,24 +104,6 @@ func (r *EtcdBackupStoreReconciler) observe(ctx context.Context, key types.Names
 	return view, nil
 }
 
-// job is the Job that looks at the store, and what it said.
-func (r *EtcdBackupStoreReconciler) job(ctx context.Context, store *v1alpha1.EtcdBackupStore) (stores.Job, error) {
-	job, err := r.tasks.find(ctx, store.Namespace, stores.JobName(store))
-	if err != nil || job == nil {
-		return stores.Job{}, err
-	}
-	seen := stores.Job{
-		Exists: true, UID: string(job.UID), Deleting: !job.DeletionTimestamp.IsZero(), Foreign: !metav1.IsControlledBy(job, store),
-		Created: job.CreationTimestamp.Time, Asked: stores.ParseAsked(job.Annotations[v1alpha1.AnnotationAsked]),
-	}
-	if seen.Foreign || seen.Deleting {
-		return seen, nil
-	}
-	o, err := r.tasks.look(ctx, job)
-	seen.Ended, seen.Lines, seen.Trouble = o.Ended, o.Lines, o.Trouble
-	return seen, err
-}
-
 // act carries out a step. What goes into the status is part of the report.
 func (r *EtcdBackupStoreReconciler) act(ctx context.Context, look storeLook, step stores.Step) error {
 	store := &look.Store
@@ -132,8 +114,7 @@ func (r *EtcdBackupStoreReconciler) act(ctx context.Context, look storeLook, ste
 			Check: &jobspec.CheckOrder{Write: s.Asked.Try, Sweep: s.Asked.Try, Memory: s.Memory, First: s.First},
 		}
 		job := jobs.Check(store, stores.JobName(store), order, look.image)
-		metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1alpha1.AnnotationAsked, s.Asked.Encode())
-		return r.tasks.create(ctx, job)
+		return r.tasks.create(ctx, jobs.MadeFor(job, s.Asked.Encode()))
 	case stores.DeleteJob:
 		return r.tasks.remove(ctx, store.Namespace, stores.JobName(store), s.UID)
 	case stores.Record:

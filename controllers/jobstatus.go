@@ -19,29 +19,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
-// jobStatus is how far a Job is.
-type jobStatus struct {
-	Ended    bool
-	EndedAt  time.Time
-	Progress jobspec.Progress // of the last line that tells it
-	Lines    []jobspec.Line   // of a Job that has ended: all but progress, the last of which is Done or Failed if it came to that
-	Trouble  string           // why its Pod does not run, or how it ended, in the words of Kubernetes
-}
-
-// end is the last line, if it is one that ends a Job.
-func (o jobStatus) end() jobspec.Line {
-	if len(o.Lines) == 0 {
-		return jobspec.Line{}
+// observe looks at the Job of that name as its owner sees it. That what it said cannot be read is a fact, and no error.
+func (t *jobClient) observe(ctx context.Context, owner client.Object, name string) (jobs.Observed, error) {
+	job, err := t.find(ctx, owner.GetNamespace(), name)
+	if err != nil || job == nil {
+		return jobs.Observed{}, err
 	}
-	return o.Lines[len(o.Lines)-1]
+	var said jobs.Output
+	if metav1.IsControlledBy(job, owner) {
+		if said, err = t.output(ctx, job); err != nil {
+			said.Unread = err.Error()
+		}
+	}
+	return jobs.Observe(job, owner, said), nil
 }
 
-// look says how far a Job is. A Job that has ended without its log being read is one that failed.
-func (t *jobClient) look(ctx context.Context, job *batchv1.Job) (jobStatus, error) {
-	var o jobStatus
+// output is how far a Job is, and what it says.
+func (t *jobClient) output(ctx context.Context, job *batchv1.Job) (jobs.Output, error) {
+	var o jobs.Output
 	o.Ended, o.EndedAt, o.Trouble = endOf(job)
 	pod, err := t.podOf(ctx, job, o.Ended)
 	if err != nil || pod == nil {
@@ -60,7 +59,7 @@ func (t *jobClient) look(ctx context.Context, job *batchv1.Job) (jobStatus, erro
 		if err := t.read(ctx, pod, container, &o); err != nil {
 			return o, err
 		}
-		if o.end().Failed != nil {
+		if o.Failed() != nil {
 			break
 		}
 	}
@@ -80,7 +79,7 @@ func speaking(pod *corev1.Pod) []string {
 }
 
 // read adds what a container said. Of one that runs only its last line counts.
-func (t *jobClient) read(ctx context.Context, pod *corev1.Pod, container string, o *jobStatus) error {
+func (t *jobClient) read(ctx context.Context, pod *corev1.Pod, container string, o *jobs.Output) error {
 	var last *int64
 	if !o.Ended {
 		last = ptr.To[int64](1)

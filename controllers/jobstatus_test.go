@@ -37,8 +37,8 @@ func TestPodIsDoneBeforeItsJobSaysSo(t *testing.T) {
 			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "j-uid"}}
 			pod := podOfJob(job, test.states)
 			tasks := &jobClient{client: fake.NewClientBuilder().WithObjects(pod).Build(), logs: oneLine}
-			got, err := tasks.look(t.Context(), job)
-			if err != nil || got.Ended != test.want || test.want && (!got.EndedAt.Equal(at.Time) || got.end().Done == nil) {
+			got, err := tasks.output(t.Context(), job)
+			if err != nil || got.Ended != test.want || test.want && (!got.EndedAt.Equal(at.Time) || got.Done() == nil) {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})

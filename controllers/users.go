@@ -58,42 +58,72 @@ const (
 	slowestLook = 2 * time.Minute
 )
 
+// usersStep is all that one look does for the roles and users of a cluster. What is done for its authentication depends on what became of
+// them (users.DecideAuth).
+type usersStep struct{ ofRoles, ofUsers []users.Decision }
+
+func (s usersStep) String() string {
+	operations := 0
+	for _, d := range slices.Concat(s.ofRoles, s.ofUsers) {
+		operations += len(d.Operations)
+	}
+	return fmt.Sprintf("%d operations for %d roles and %d users", operations, len(s.ofRoles), len(s.ofUsers))
+}
+
 // Reconcile looks at the users and roles of one cluster, and does all that there is to do.
 func (r *UsersReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	p, err := r.observe(ctx, request.NamespacedName)
-	if err != nil || p == nil {
-		return ctrl.Result{}, err
-	}
-	err = p.run(ctx)
+	return reconcileOnce[*userRun, usersStep](ctx, r, request.NamespacedName)
+}
+
+// plan decides about each role and user. Each operation is logged with the rule that decided it.
+func (r *UsersReconciler) plan(p *userRun) (usersStep, string) {
+	ofRoles, ofUsers := users.Decide(p.view)
+	return usersStep{ofRoles, ofUsers}, "of each role and user"
+}
+
+// act does all operations. Each object says how it is as soon as its own are done: those of a thousand users take minutes.
+func (r *UsersReconciler) act(ctx context.Context, p *userRun, step usersStep) error {
+	p.ofRoles, p.ofUsers = step.ofRoles, step.ofUsers
+	err := p.run(ctx)
 	for i := range p.view.Users {
 		r.remembered.rest(&p.view.Users[i], err == nil && !p.taken.Load() && !p.ofUsers[i].Retry)
 	}
+	return err
+}
+
+// report has nothing left to write: see act.
+func (r *UsersReconciler) report(_ context.Context, _ *userRun, _ usersStep, failed error) error {
+	return unlessRefused(failed)
+}
+
+func (r *UsersReconciler) again(p *userRun, _ usersStep) time.Duration {
 	times := 1
 	if p.view.Cluster != nil {
 		times = p.cache.times(p.blocked())
 	}
-	return p.result(err, times)
+	return p.pause(times)
 }
 
-// result is when to look again after so many looks that have all found the same in the way. What somebody else changes in etcd no watch
-// tells; that a cluster answers, or wakes, its status does.
-func (p *userRun) result(err error, times int) (ctrl.Result, error) {
-	pause, unreachable, waits := rare, p.any(isUnreachable), p.taken.Load() || p.any(isRetry)
+// pause is how long until the next look after so many that have all found the same in the way. What is changed in etcd by other means no
+// watch tells; that a cluster answers, or wakes, its status does.
+func (p *userRun) pause(times int) time.Duration {
+	unreachable, waits := p.any(isUnreachable), p.taken.Load() || p.any(isRetry)
 	switch {
 	case p.ofAuth.RetryAfter > 0:
-		return requeue(p.ofAuth.RetryAfter, unlessRefused(err))
+		return p.ofAuth.RetryAfter
 	case p.any(users.Decision.Requests) && !p.taken.Load():
-		pause = min(issuedSoon<<min(times-1, 8), slowestLook)
+		return spread(min(issuedSoon<<min(times-1, 8), slowestLook))
 	case unreachable && p.view.Cluster.Size() == 0 && !waits:
+		return spread(rare)
 	case unreachable || waits:
-		pause = min(unaskedAgain<<min(times-1, 8), slowestLook)
+		return spread(min(unaskedAgain<<min(times-1, 8), slowestLook))
 	case p.view.Cluster == nil || !p.view.Cluster.IsSecure() || p.view.Cluster.IsGoing():
-		return requeue(0, unlessRefused(err))
+		return 0
 	}
-	return requeue(spread(pause), unlessRefused(err))
+	return spread(rare)
 }
 
-// observe reads all that there is; nil is a cluster that somebody else looks after, or that is not looked after yet.
+// observe reads all that there is. A cluster that another installation looks after, or none yet, is left alone.
 func (r *UsersReconciler) observe(ctx context.Context, name types.NamespacedName) (*userRun, error) {
 	p := &userRun{UsersReconciler: r, view: users.View{Now: r.now(), Secrets: map[string]*corev1.Secret{}}}
 	view := &p.view
@@ -103,7 +133,7 @@ func (r *UsersReconciler) observe(ctx context.Context, name types.NamespacedName
 	case err == nil:
 		view.Cluster, view.Paused, p.cache = &c, facts.Paused(&c) != "", r.cacheOf(name)
 		if c.Status.Operator != r.installation || !c.IsGoing() && facts.IsLeftAlone(&c) {
-			return nil, nil //nolint:nilnil // as said above
+			return nil, errIdle
 		}
 	case apierrors.IsNotFound(err):
 		r.forget(name)

@@ -70,7 +70,6 @@ type target struct {
 // run does roles before users, which have them, and users before authentication, which admits only them. What has failed keeps
 // authentication from being enabled, so that no user is locked out; it does not keep authentication from being disabled.
 func (p *userRun) run(ctx context.Context) error {
-	p.ofRoles, p.ofUsers = users.Decide(p.view)
 	do := func(t *target) error { return p.do(ctx, t) }
 	roles, all := p.targets()
 	err := errors.Join(inParallel(roles, do), inParallel(all, do))
@@ -139,12 +138,12 @@ func (p *userRun) do(ctx context.Context, t *target) error {
 		case isOutdated(err):
 			return fmt.Errorf("%s: %w", t.object.GetName(), err)
 		case err != nil:
-			return p.report(ctx, t, done, fmt.Errorf("%s: %w", t.object.GetName(), err))
+			return p.reportOn(ctx, t, done, fmt.Errorf("%s: %w", t.object.GetName(), err))
 		}
 		log.FromContext(ctx).Info("did "+operation.String(), "object", t.object.GetName(), "rule", t.Rule)
 		done = append(done, operation.String())
 	}
-	return p.report(ctx, t, done, nil)
+	return p.reportOn(ctx, t, done, nil)
 }
 
 func (p *userRun) carryOut(ctx context.Context, t *target, operation users.Operation) error {

@@ -47,8 +47,8 @@ func TestSwitchWaitsAfterTheLastChange(t *testing.T) {
 		if err := p.run(t.Context()); err != nil || p.ofAuth.RetryAfter != look.want {
 			t.Errorf("%+v: waits %s, %v", look, p.ofAuth.RetryAfter, err)
 		}
-		if result, err := p.result(nil, 1); err != nil || result.RequeueAfter != look.want {
-			t.Errorf("%+v: looks again after %s, %v", look, result.RequeueAfter, err)
+		if got := p.pause(1); got != look.want {
+			t.Errorf("%+v: looks again after %s", look, got)
 		}
 	}
 }
@@ -76,8 +76,7 @@ func TestUsersArePaused(t *testing.T) {
 		{[]users.Decision{silent("a")}, slowestLook},
 	} {
 		p := &userRun{view: users.View{Cluster: &v1alpha1.EtcdCluster{}}, ofUsers: look.decisions}
-		result, err := p.result(nil, l.times(p.blocked()))
-		if got := result.RequeueAfter; err != nil || got < look.atLeast || got > look.atLeast*3/2 {
+		if got := p.pause(l.times(p.blocked())); got < look.atLeast || got > look.atLeast*3/2 {
 			t.Errorf("%+v: looks again after %s, want %s", look.decisions, got, look.atLeast)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
-// report writes the status if it has changed, and says so.
-func (p *userRun) report(ctx context.Context, t *target, done []string, failed error) error {
+// reportOn writes the status of an object if it has changed, and says so.
+func (p *userRun) reportOn(ctx context.Context, t *target, done []string, failed error) error {
 	taken, says := errors.Is(failed, errSecretTaken), t.Condition
 	switch {
 	case taken:

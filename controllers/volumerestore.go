@@ -106,7 +106,7 @@ func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, ste
 		for _, member := range s.Members {
 			job := jobs.Restore(c, look.Store, member, r.order(look.VolumesView, member), look.image)
 			claim := look.Claims[member]
-			if err := r.tasks.create(ctx, jobs.ForVolume(job, string(claim.UID))); err != nil {
+			if err := r.tasks.create(ctx, jobs.MadeFor(job, string(claim.UID))); err != nil {
 				return err
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +36,7 @@ func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.Namespa
 	}
 	look := volumesLook{VolumesView: restore.VolumesView{
 		Cluster: &c, Paused: facts.Paused(&c), Forbidden: r.limits.Forbidden(&c), Now: r.now(),
-		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
+		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]jobs.Observed{},
 	}}
 	look.image, look.NoImage = r.image.get(ctx)
 	view := &look.VolumesView
@@ -141,28 +140,15 @@ func (r *VolumeRestoreReconciler) jobs(ctx context.Context, view *restore.Volume
 		members = s.SetAside
 	}
 	for _, member := range members {
-		job, err := r.tasks.find(ctx, view.Cluster.Namespace, jobs.RestoreName(member))
+		job, err := r.tasks.observe(ctx, view.Cluster, jobs.RestoreName(member))
 		if err != nil {
 			return err
 		}
-		if job != nil {
-			view.Jobs[member] = r.listen(ctx, view.Cluster, job)
+		if job.Exists {
+			view.Jobs[member] = job
 		}
 	}
 	return nil
-}
-
-// listen reads what a Job says, if it is ours. That it cannot be read is a fact.
-func (r *VolumeRestoreReconciler) listen(ctx context.Context, c *v1alpha1.EtcdCluster, job *batchv1.Job) restore.Job {
-	if !metav1.IsControlledBy(job, c) {
-		return restore.Job{Object: job}
-	}
-	o, err := r.tasks.look(ctx, job)
-	said := restore.Job{Object: job, Ended: o.Ended, EndedAt: o.EndedAt, End: o.end(), Progress: o.Progress, Trouble: o.Trouble}
-	if err != nil {
-		said.Unread = err.Error()
-	}
-	return said
 }
 
 // clusterID follows from the first members and the token.

@@ -42,8 +42,8 @@ const (
 	// AnnotationUpload holds, on an EtcdBackup that was made, the name of its folder in the store: the UID that the object had
 	// then. A backup tool puts the object back with another UID: by this it stands for the same backup again.
 	AnnotationUpload = "etcd-operator.dev/upload"
-	// AnnotationAsked holds, on a Job that looks at a store, what was known when it was asked: of which
-	// spec and which keys its answer is.
+	// AnnotationAsked holds, on a Job, what it was created for: of which spec and which keys of a store its answer is, or the UID of the
+	// volume that it fills.
 	AnnotationAsked = "etcd-operator.dev/asked"
 	// FinalizerBackup is on an EtcdBackup whose deletion removes it from its store.
 	FinalizerBackup = "etcd-operator.dev/backup"

@@ -39,9 +39,11 @@ const (
 	// restarts some for a change that was asked for.
 	ReasonRestarting = "Restarting"
 	// ReasonUnreachable: whether members serve is not known, because the operator reaches
-	// none whose Pod is ready, something is in a member's place, etcd answers its users only, or
-	// members that answer reads follow different leaders.
+	// none whose Pod is ready, something is in a member's place, or members that answer reads follow
+	// different leaders.
 	ReasonUnreachable = "Unreachable"
+	// ReasonAuthenticationRequired: whether members serve is not known, because etcd answers its users only and the operator is none of them.
+	ReasonAuthenticationRequired = "AuthenticationRequired"
 	// ReasonHibernated: spec.size is 0; no member runs and every volume is kept.
 	ReasonHibernated = "Hibernated"
 	// ReasonDeleting: the EtcdCluster is being deleted.

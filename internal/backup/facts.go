@@ -5,17 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
-	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
@@ -25,22 +23,12 @@ type Seen struct {
 	Backup  *v1alpha1.EtcdBackup
 	Store   *v1alpha1.EtcdBackupStore // nil: there is none
 	Cluster *v1alpha1.EtcdCluster     // nil: there is none
-	Job     *batchv1.Job              // of the name in the status; nil: there is none
-	Said    JobOutput                 // by the Job
+	Job     jobs.Observed             // of the name in the status
 	Others  []v1alpha1.EtcdBackup     // all of the namespace
 	// Volume is the one that spec.volume names, and Pod its member's; nil: there is none.
 	Volume *corev1.PersistentVolumeClaim
 	Pod    *corev1.Pod
 	Now    time.Time
-}
-
-// JobOutput is what is known of a Job from its Pod.
-type JobOutput struct {
-	Lines   []jobspec.Line
-	Ended   bool // the Job runs no Pod any more, and begins none
-	EndedAt time.Time
-	Trouble string // why its Pod does not run, or how it ended, in the words of Kubernetes
-	Unread  string // why its lines cannot be read; empty: they were read
 }
 
 // volumeOf is what is known of the volume that is to be backed up.
@@ -94,7 +82,7 @@ func Facts(seen Seen) View {
 		Upload:       b.Annotations[v1alpha1.AnnotationUpload],
 		Request:      b.Annotations[v1alpha1.AnnotationVerifyOnce],
 		Spec:         b.Spec, Status: b.Status,
-		Volume: volumeOf(seen), Listed: listing(b), Store: storeOf(seen), Cluster: clusterOf(seen), Job: jobOf(seen), Now: seen.Now,
+		Volume: volumeOf(seen), Listed: listing(b), Store: storeOf(seen), Cluster: clusterOf(seen), Job: seen.Job, Now: seen.Now,
 	}
 	if b.Spec.Found == "" {
 		v.Gone = b.Annotations[v1alpha1.AnnotationGone]
@@ -164,7 +152,7 @@ func clusterOf(seen Seen) Cluster {
 		Why: "it says nothing yet",
 	}
 	if available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable); available != nil {
-		facts.Why, facts.Locked = available.Message, strings.Contains(available.Message, cluster.LockedBecause)
+		facts.Why, facts.Locked = available.Message, available.Reason == v1alpha1.ReasonAuthenticationRequired
 		if available.Reason == v1alpha1.ReasonCorrupt {
 			facts.Corrupt = available.Message
 		}
@@ -195,25 +183,4 @@ func lastVerified(all []v1alpha1.EtcdBackup, uid string) time.Time {
 // answering are the members that answer linearizable reads and can send a snapshot.
 func answering(c *v1alpha1.EtcdCluster) []v1alpha1.MemberStatus {
 	return slices.DeleteFunc(slices.Clone(c.Status.Members), func(m v1alpha1.MemberStatus) bool { return m.ID == "" || !m.Healthy })
-}
-
-func jobOf(seen Seen) Job {
-	j := seen.Job
-	if j == nil {
-		return Job{}
-	}
-	owner := metav1.GetControllerOf(j)
-	facts := Job{
-		Exists: true, UID: string(j.UID), Owned: owner != nil && owner.UID == seen.Backup.UID, Deleting: j.DeletionTimestamp != nil,
-		Ended: seen.Said.Ended, EndedAt: seen.Said.EndedAt, Trouble: seen.Said.Trouble, Unread: seen.Said.Unread,
-	}
-	for _, line := range seen.Said.Lines {
-		switch {
-		case line.Progress != nil:
-			facts.Progress = *line.Progress
-		case line.Done != nil || line.Failed != nil:
-			facts.Done, facts.Failed = line.Done, line.Failed // the last one counts
-		}
-	}
-	return facts
 }

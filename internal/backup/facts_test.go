@@ -6,14 +6,12 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
-	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // seen is a backup of a cluster that is well, in a store that is ready.
@@ -105,7 +103,7 @@ func TestClusterThatCannotBeAsked(t *testing.T) {
 		t.Error("a cluster that waits for its last backup is gone")
 	}
 	s = seen()
-	s.Cluster.Status.Conditions[0].Message = "whether members serve is not known: " + cluster.LockedBecause
+	s.Cluster.Status.Conditions[0].Reason = v1alpha1.ReasonAuthenticationRequired
 	for i := range s.Cluster.Status.Members {
 		s.Cluster.Status.Members[i].Healthy = false
 	}
@@ -174,25 +172,6 @@ func TestNewestVerifiedDespiteClocks(t *testing.T) {
 	s.Others = s.Others[:1]
 	if got := backup.Facts(s).Cluster.LastVerified; !got.Equal(start.Add(-3 * time.Hour)) {
 		t.Errorf("the one for the future is of %s", got)
-	}
-}
-
-// TestFactsOfTheJob: whose it is, and what its last lines say.
-func TestFactsOfTheJob(t *testing.T) {
-	s := seen()
-	ours := metav1.OwnerReference{UID: "b-uid", Controller: ptr.To(true)}
-	s.Job = &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "j-uid", OwnerReferences: []metav1.OwnerReference{ours}}}
-	s.Said = backup.JobOutput{Ended: true, EndedAt: start, Trouble: "evicted", Lines: []jobspec.Line{
-		{Progress: &jobspec.Progress{Read: 1}}, {Progress: &jobspec.Progress{Read: 2}}, {Failed: &jobspec.Failed{Reason: jobspec.MemberFailed}},
-	}}
-	got := backup.Facts(s).Job
-	if !got.Exists || !got.Owned || got.UID != "j-uid" || !got.Ended || !got.EndedAt.Equal(start) || got.Trouble != "evicted" ||
-		got.Progress.Read != 2 || got.Failed == nil || got.Done != nil {
-		t.Errorf("%+v", got)
-	}
-	s.Job.OwnerReferences[0].UID = "earlier"
-	if backup.Facts(s).Job.Owned {
-		t.Error("a Job of an earlier EtcdBackup of that name is taken for ours")
 	}
 }
 

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 )
 
-// unreadFor is for how long the lines of a Job that has ended are waited for. Its node may be silent for a while; if it
-// never comes back, Kubernetes deletes the Pod, and with it the lines.
-const unreadFor = 10 * time.Minute
+// patience is how long Jobs are waited for. A node may be silent for a while; if it never comes back, Kubernetes deletes the Pod, and with
+// it what the Job said.
+var patience = jobs.Policy{Unread: 10 * time.Minute, First: 30 * time.Second, Last: 10 * time.Minute}
 
 // maxJobName is what a Job's Pods can have as the value of a label.
 const maxJobName = 63
@@ -26,13 +28,16 @@ func JobName(name, uid, task string, number int64) string {
 // endOvertaken takes the way of deletion: what runs would only hold it up.
 func endOvertaken(v View) Step {
 	job := v.Status.Job
-	if !v.Deleting || job == nil || job.Task == Delete && v.deletes() {
+	switch {
+	case !v.Deleting || job == nil || job.Task == Delete && v.deletes():
+		return nil
+	case v.isOurs():
+		return v.deleteJob("the EtcdBackup is being deleted")
+	case !job.Ended:
+		return Record{Status: v.unnamed(), What: "no job runs any more"}
+	default:
 		return nil
 	}
-	if !v.isOurs() {
-		return Record{Status: v.unnamed(), What: "no job runs any more"}
-	}
-	return v.deleteJob("the EtcdBackup is being deleted")
 }
 
 // createJob creates what the status names. While the name is there, nothing else is begun.
@@ -45,15 +50,6 @@ func createJob(v View) Step {
 		return Record{Status: v.withdrawn(), What: fmt.Sprintf("job %s is not created: waiting for %s", job.Name, why)}
 	}
 	return CreateJob{Name: job.Name, Task: job.Task}
-}
-
-func knowJob(v View) Step {
-	if v.Status.Job == nil || v.Status.Job.UID != "" || !v.isOurs() {
-		return nil
-	}
-	s := v.status()
-	s.Job.UID = v.Job.UID
-	return Record{Status: s, What: fmt.Sprintf("job %s is there", s.Job.Name)}
 }
 
 // countLost is about Jobs that somebody has deleted, that Kubernetes has cleaned up, or in whose place there is another.
@@ -72,18 +68,20 @@ func awaitJob(v View) Step {
 	if job == nil || job.Ended {
 		return nil
 	}
-	switch {
-	case v.Job.Deleting && !v.Job.Ended:
-		return Wait{Task: job.Task, For: fmt.Sprintf("job %s to go", job.Name)}
-	case !v.Job.Ended && v.Job.Trouble != "":
-		return Wait{Task: job.Task, For: fmt.Sprintf("job %s to run: %s", job.Name, v.Job.Trouble), Soon: true}
-	case !v.Job.Ended:
-		return Wait{Task: job.Task, For: fmt.Sprintf("job %s", job.Name), Soon: true}
-	case v.Job.Unread != "" && v.Now.Before(v.Job.EndedAt.Add(unreadFor)):
-		return Wait{Task: job.Task, For: fmt.Sprintf("the log of job %s: %s", job.Name, v.Job.Unread), Soon: true}
-	default:
-		return nil
+	what := fmt.Sprintf("job %s", job.Name)
+	switch v.Job.State(patience, v.Now) {
+	case jobs.Leaving:
+		return Wait{Task: job.Task, For: what + " to go"}
+	case jobs.Running:
+		if v.Job.Trouble != "" {
+			what += " to run: " + v.Job.Trouble
+		}
+		return Wait{Task: job.Task, For: what, Soon: true}
+	case jobs.Unread:
+		return Wait{Task: job.Task, For: fmt.Sprintf("the log of %s: %s", what, v.Job.Unread), Soon: true}
+	case jobs.Missing, jobs.Foreign, jobs.Ended:
 	}
+	return nil
 }
 
 // recordResult writes down what the Job said. Only then the Job may go.
@@ -92,10 +90,10 @@ func recordResult(v View) Step {
 	if job == nil || job.Ended {
 		return nil
 	}
-	done := v.Job.Done
+	done, failed := v.Job.Done(), v.Job.Failed()
 	switch {
-	case v.Job.Failed != nil:
-		return v.recordFailure(*v.Job.Failed)
+	case failed != nil:
+		return v.recordFailure(*failed)
 	case job.Task == Backup && done != nil && done.Backup != nil:
 		return v.recordBackup(*done)
 	case job.Task == Verify && done != nil && done.Trial != nil:
@@ -134,11 +132,4 @@ func (v View) deleteJob(because string) Step {
 		return Wait{Task: v.Status.Job.Task, For: fmt.Sprintf("job %s to go", v.Status.Job.Name)}
 	}
 	return DeleteJob{Name: v.Status.Job.Name, UID: v.Job.UID, Because: because}
-}
-
-func forgetJob(v View) Step {
-	if v.Status.Job == nil {
-		return nil
-	}
-	return Record{Status: v.unnamed(), What: fmt.Sprintf("job %s is gone", v.Status.Job.Name)}
 }

@@ -22,7 +22,7 @@ func recorded(t *testing.T, v backup.View) backup.Record {
 // TestJobOfAnotherIsNotBelieved: neither one that took the place of ours, nor one that was there before it.
 func TestJobOfAnotherIsNotBelieved(t *testing.T) {
 	v := whileRunning().view()
-	v.Job.Ended, v.Job.Done = true, &jobspec.Done{Backup: &jobspec.Facts{ManifestSHA256: "theirs"}}
+	v.Job.Ended, v.Job.Lines = true, []jobspec.Line{{Done: &jobspec.Done{Backup: &jobspec.Facts{ManifestSHA256: "theirs"}}}}
 	replaced := v
 	replaced.Job.UID = "another"
 	early := v

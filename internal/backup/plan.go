@@ -12,20 +12,19 @@ var rule = rules.New[View, Step]
 // The rules are asked in order, and the first to decide wins. Their order is the policy: finish the Job that was begun,
 // then delete if that is wanted, then write, then verify.
 //
-// A Job has its name in the status before it exists, and keeps it until what it said is in the status and it is gone. So
-// whoever reads the status knows the only Job that there may be, whenever the operator died.
+// A Job has its name in the status before it exists, and keeps it until what it said is in the status and it is gone. So the status names
+// the only Job that there may be, whenever the operator dies. Every report adds the UID of the Job that is there, so that another one of its
+// name is never taken for it, and drops the name of one that has ended and is gone.
 var policy = rules.Of(
 	rule("leave it to others", leaveToOthers, "does nothing for an object that is being deleted and has no finalizer of ours"),
 	rule("hold or let go", holdOrLetGo, "has the finalizer on the object exactly while deletionPolicy is Delete"),
 
 	rule("end what deletion overtakes", endOvertaken, "deletes the Job of an object that is being deleted, unless it deletes what is stored"),
 	rule("create the job", createJob, "creates the Job that the status names, or takes its name back if it cannot do its work any more"),
-	rule("know the job", knowJob, "writes down the UID of the Job, so that another one of its name is never taken for it"),
 	rule("count lost jobs", countLost, "counts a Job that is gone, or replaced, before it ended as an attempt that failed"),
 	rule("wait for the job", awaitJob, "waits until the Job has ended"),
 	rule("record the result", recordResult, "writes down what the Job said, before anything else happens to the Job"),
 	rule("delete the ended job", deleteEnded, "deletes a Job whose result is written down"),
-	rule("forget the job", forgetJob, "takes the name of a Job that is gone out of the status"),
 
 	rule("retain what is stored", retain, "lets an object go whose deletionPolicy is Retain, or that has nothing in a store"),
 	rule("let go without a store", letGoWithoutStore, "lets an object go whose store does not exist any more; what is stored stays"),

@@ -58,7 +58,7 @@ type story struct {
 }
 
 // ofEveryJob are the rules that every Job has.
-var ofEveryJob = []string{"mark the upload", "create the job", "know the job", "wait for the job", "delete the ended job", "forget the job"}
+var ofEveryJob = []string{"mark the upload", "create the job", "wait for the job", "delete the ended job"}
 
 var ends = map[string]end{
 	"succeeds": succeeds, "fails": fails, "refuses": refuses, "disproves": disproves, "locked": locked, "silent": silent, "replaced": stranger,

@@ -12,23 +12,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
-// The pause after an attempt that failed is twice as long each time.
-const (
-	firstPause = 30 * time.Second
-	lastPause  = 10 * time.Minute
-)
-
-// pauseAfter is the pause after that many attempts in a row.
-func pauseAfter(attempts int32) time.Duration {
-	pause := firstPause
-	for range attempts - 1 {
-		if pause *= 2; pause >= lastPause {
-			return lastPause
-		}
-	}
-	return pause
-}
-
 // status is a copy of the status, to be changed.
 func (v View) status() v1alpha1.EtcdBackupStatus { return *v.Status.DeepCopy() }
 
@@ -76,7 +59,7 @@ func (v View) failed(f jobspec.Failed) v1alpha1.EtcdBackupStatus {
 		Task: s.Job.Task, Reason: string(f.Reason), Message: shortened(f.Message), Final: isFinal(s.Job.Task, f),
 	}
 	if !s.Failure.Final {
-		s.RetryAt = ptr.To(moment(v.Now.Add(pauseAfter(s.Attempts))))
+		s.RetryAt = ptr.To(moment(v.Now.Add(patience.Pause(int(s.Attempts)))))
 	}
 	return s
 }

@@ -20,6 +20,7 @@ func Report(v View, generation int64, reason string, step Step, err error) v1alp
 		v.Status = s.Status
 	}
 	s := v.status()
+	s.Job = v.jobNow()
 	s.ObservedGeneration = generation
 	if v.Status.Path == "" {
 		s.Cluster, s.Store = v.Cluster.Name, v.Store.Name
@@ -35,6 +36,23 @@ func Report(v View, generation int64, reason string, step Step, err error) v1alp
 		meta.SetStatusCondition(&s.Conditions, c)
 	}
 	return s
+}
+
+// jobNow is the Job that the status names after this look: with its UID once it is there, and none once it has ended and is gone.
+func (v View) jobNow() *v1alpha1.JobReference {
+	job := v.Status.Job
+	if job == nil || v.Job.Name != job.Name && v.Job.Exists {
+		return job
+	}
+	switch named := *job; {
+	case v.isOurs():
+		named.UID = v.Job.UID
+		return &named
+	case named.Ended:
+		return nil
+	default:
+		return job
+	}
 }
 
 // sourcePort is the near end of a connection in an error of Go's net package: it has another port each time.

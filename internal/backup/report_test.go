@@ -140,7 +140,7 @@ func TestLinesThatCannotBeRead(t *testing.T) {
 func TestAnswerOfAnotherTask(t *testing.T) {
 	w := whileRunning()
 	v := w.view()
-	v.Job.Ended, v.Job.Done = true, &jobspec.Done{Trial: &jobspec.Trial{}}
+	v.Job.Ended, v.Job.Lines = true, []jobspec.Line{{Done: &jobspec.Done{Trial: &jobspec.Trial{}}}}
 	step, _ := backup.Next(v)
 	if r, records := step.(backup.Record); !records || r.Status.Failure == nil || r.Status.Verified != nil || r.Status.ManifestSHA256 != "" {
 		t.Errorf("%s", step)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
@@ -34,8 +35,8 @@ type View struct {
 	Listed  *jobspec.Found  // what the list of the store says of a backup that was found; nil: nothing yet
 	Store   Store
 	Cluster Cluster
-	Volume  Volume // that is backed up instead of what the cluster serves; without a Name none is
-	Job     Job    // of the name in the status
+	Volume  Volume        // that is backed up instead of what the cluster serves; without a Name none is
+	Job     jobs.Observed // of the name in the status
 
 	Recipients []string // of age, for a backup that is yet to be written; none: it is not encrypted
 	Decryption string   // name of the Secret with identities of age; empty: none
@@ -75,22 +76,6 @@ type Volume struct {
 	Size      int64  // bytes
 	Version   string // of etcd, that the member ran last
 	ClusterID string // of etcd, in hexadecimal; empty: it does not say
-}
-
-// Job is the Job whose name the status has.
-type Job struct {
-	Exists   bool
-	UID      string
-	Owned    bool // by this EtcdBackup, and by no other one that had its name
-	Deleting bool
-	Ended    bool
-	EndedAt  time.Time
-
-	Progress jobspec.Progress // of the last line that tells it
-	Done     *jobspec.Done
-	Failed   *jobspec.Failed
-	Trouble  string // why its Pod does not run, or how it ended, in the words of Kubernetes; empty: nothing is known
-	Unread   string // why its lines cannot be read; empty: they were read
 }
 
 // isFound says whether the backup lay in the store already.

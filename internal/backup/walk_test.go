@@ -2,7 +2,9 @@ package backup_test
 
 import (
 	"os"
+	"path"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,9 +174,9 @@ func trialViolation(before *world, was, is v1alpha1.EtcdBackupStatus) string {
 	job := before.view().Job
 	switch {
 	case status(was, "Verified") != "True" && status(is, "Verified") == "True" && was.Verified == nil &&
-		(was.Job == nil || job.Done == nil || job.Done.Trial == nil):
+		(was.Job == nil || job.Done() == nil || job.Done().Trial == nil):
 		return "a backup is verified without a trial"
-	case status(was, "Verified") != "False" && status(is, "Verified") == "False" && (job.Failed == nil || was.Job.Task != backup.Verify) &&
+	case status(was, "Verified") != "False" && status(is, "Verified") == "False" && (job.Failed() == nil || was.Job.Task != backup.Verify) &&
 		(was.Trial == nil || was.Trial.Reason == ""):
 		return "a backup is not good without a trial"
 	case is.Verified != nil && is.Trial.Reason != "":
@@ -304,7 +306,7 @@ func (w *world) moment() moment {
 		deleting: w.v.Deleting, finalizer: w.v.HasFinalizer, request: w.v.Request != "", policy: w.v.Spec.DeletionPolicy == v1alpha1.DeleteBackup,
 		late: w.v.Created.Before(start), lateTrial: s.FinishedAt != nil && s.FinishedAt.Time.Before(start.Add(-2*time.Hour)),
 		exists: w.v.Store.Exists, ready: w.v.Store.Ready, hibernated: w.v.Cluster.Hibernated, stored: w.stored,
-		upload: w.v.Upload, gone: w.v.Gone, again: len(w.v.Again), verified: s.Verified != nil, luck: w.luck,
+		upload: w.upload(), gone: w.v.Gone, again: len(w.v.Again), verified: s.Verified != nil, luck: w.luck,
 		retry: s.RetryAt != nil && s.RetryAt.After(start), locked: s.LockedUntil != nil && s.LockedUntil.After(start),
 		path: s.Path != "", sha: s.ManifestSHA256 != "", trial: ptr.Deref(s.Trial, v1alpha1.BackupTrial{}),
 	}
@@ -330,6 +332,22 @@ func (w *world) moment() moment {
 		m.failure.Message = ""
 	}
 	return m
+}
+
+// upload says whether the folder on the object is the one that is written to, without the number of the attempt.
+func (w *world) upload() string {
+	folder := w.v.UID
+	if w.v.Status.Path != "" {
+		folder = path.Base(w.v.Status.Path)
+	}
+	switch {
+	case w.v.Upload == folder:
+		return "current"
+	case strings.HasPrefix(w.v.Upload, w.v.UID):
+		return "of an earlier attempt"
+	default:
+		return w.v.Upload
+	}
 }
 
 // known is a Job by what the status says of it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
@@ -87,8 +88,8 @@ func (w *world) view() backup.View {
 	}
 	if i := w.find(v.Status.Job.Name); i >= 0 {
 		v.Job = w.jobs[i].seen(v)
-		if w.lock > 0 && v.Job.Done != nil && v.Job.Done.Backup != nil {
-			v.Job.Done.Locked = start.Add(w.lock)
+		if done := v.Job.Done(); w.lock > 0 && done != nil && done.Backup != nil {
+			done.Locked = start.Add(w.lock)
 		}
 	}
 	return v
@@ -99,16 +100,18 @@ func (w *world) find(name string) int {
 }
 
 // seen is the Job as it is read.
-func (j job) seen(v backup.View) backup.Job {
-	seen := backup.Job{Exists: true, UID: j.uid, Owned: j.end != stranger, Ended: j.end != running && j.end != stranger, EndedAt: start}
+func (j job) seen(v backup.View) jobs.Observed {
+	seen := jobs.Observed{Exists: true, Name: j.name, UID: j.uid, Owned: j.end != stranger}
+	seen.Ended, seen.EndedAt = j.end != running && j.end != stranger, start
+	said := func(line jobspec.Line) { seen.Lines = []jobspec.Line{line} }
 	failed := func(reason jobspec.Reason, isFinal bool) {
-		seen.Failed = &jobspec.Failed{Reason: reason, Message: j.words, Final: isFinal, Until: j.until}
+		said(jobspec.Line{Failed: &jobspec.Failed{Reason: reason, Message: j.words, Final: isFinal, Until: j.until}})
 	}
 	switch j.end {
 	case succeeds:
-		seen.Done = j.done(v)
+		said(jobspec.Line{Done: j.done(v)})
 	case left:
-		seen.Done = &jobspec.Done{Left: j.words}
+		said(jobspec.Line{Done: &jobspec.Done{Left: j.words}})
 	case fails:
 		failed(jobspec.StoreFailed, false)
 	case refuses:

@@ -103,7 +103,7 @@ func signs(ca pki.Pair, theirs bool) error {
 	if theirs && ca.Subject() != nil {
 		return nil
 	}
-	return usable(ca)
+	return complete(ca)
 }
 
 // End is when nothing is valid any more that it has signed, and whether that is known. Of several the last one counts.
@@ -128,17 +128,25 @@ func (a Authority) coming() (ca pki.Pair, theirs bool) {
 // Signs says whether it can sign at that time.
 func (a Authority) Signs(now time.Time) bool {
 	end, known := a.End()
-	return known && now.Before(end) && usable(a.Pair) == nil
+	return known && now.Before(end) && complete(a.Pair) == nil
 }
 
-func usable(ca pki.Pair) error {
-	if len(ca.CertPEM) == 0 {
+// complete says why there is no certificate with its key.
+func complete(pair pki.Pair) error {
+	if len(pair.CertPEM) == 0 {
 		return errors.New("it is missing")
 	}
-	if _, err := ca.TLSCertificate(); err != nil {
+	if _, err := pair.TLSCertificate(); err != nil {
 		return fmt.Errorf("it holds no certificate with its key: %w", err)
 	}
 	return nil
+}
+
+// usable says whether there is a certificate with its key that is valid now.
+func usable(leaf pki.Pair, now time.Time) bool {
+	begin, known := leaf.Begin()
+	end, _ := leaf.End()
+	return known && complete(leaf) == nil && !now.Before(begin) && now.Before(end)
 }
 
 // life is for how long it is valid in all, without what it was backdated by.

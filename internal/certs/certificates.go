@@ -18,7 +18,7 @@ const clientUser = "client"
 // check says why a certificate must be issued again; nil if it still serves, or if there is one and nobody can issue
 // another before the next authority signs.
 func (a Authority) check(c *v1alpha1.EtcdCluster, leaf pki.Pair, r pki.Request, now time.Time) error {
-	if a.Phase() == cluster.Introduced && !a.Signs(now) && usable(leaf) == nil {
+	if a.Phase() == cluster.Introduced && !a.Signs(now) && usable(leaf, now) {
 		return nil
 	}
 	if isRevoked(c, leaf) {
@@ -31,7 +31,7 @@ func (a Authority) check(c *v1alpha1.EtcdCluster, leaf pki.Pair, r pki.Request, 
 func (a Authority) cannotIssue(have pki.Pair, now time.Time) error {
 	isIntroduced := a.Phase() == cluster.Introduced
 	switch {
-	case isIntroduced && usable(have) == nil:
+	case isIntroduced && usable(have, now):
 		return nil
 	case a.hasEnded(now):
 		return errors.New("it has ended")

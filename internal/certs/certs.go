@@ -180,7 +180,7 @@ func (h KeyMaterial) makes(c *v1alpha1.EtcdCluster, authority string, of part, h
 		return h.target(c, authority, now).ready
 	case a.External:
 		_, there := h.given(c, a, of, now)
-		return there || of == client || usable(have) == nil && a.trusts(have)
+		return there || of == client || usable(have, now) && a.trusts(have)
 	default:
 		return a.cannotIssue(have, now) == nil
 	}

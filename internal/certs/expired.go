@@ -65,7 +65,7 @@ func (h KeyMaterial) hasCertificates(c *v1alpha1.EtcdCluster, now time.Time) boo
 	for _, name := range Authorities(c) {
 		leaf, of := h.shown(c, name)
 		end, known := pki.ValidUntil(leaf, h.bundleOf(c, name))
-		isValid := known && usable(leaf) == nil && !now.After(end)
+		isValid := known && usable(leaf, now) && !now.After(end)
 		if !isValid && !h.makes(c, name, of, pki.Pair{}, now) {
 			return false
 		}

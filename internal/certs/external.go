@@ -199,7 +199,7 @@ func (h KeyMaterial) checkPart(c *v1alpha1.EtcdCluster, a Authority, of part, ha
 	switch {
 	case there && !want.Equal(have):
 		return fmt.Errorf("it does not have the certificate of Secret %s", h.external[of].secret)
-	case there || usable(have) == nil && a.trusts(have):
+	case there || usable(have, now) && a.trusts(have):
 		return nil
 	case of == client && len(have.CertPEM) == 0 && h.external[of].secret == "":
 		return nil
@@ -220,7 +220,7 @@ func (h KeyMaterial) issue(
 	switch {
 	case there:
 		return given, nil
-	case usable(have) == nil && a.trusts(have):
+	case usable(have, now) && a.trusts(have):
 		return have, nil
 	case of == client:
 		return pki.Pair{}, nil

@@ -72,7 +72,7 @@ func (h KeyMaterial) cannotSignRoot(now time.Time) error {
 	if err := h.ClientCA.cannotIssue(pki.Pair{}, now); err != nil {
 		return err
 	}
-	return cmp.Or(usable(h.ClientCA.Pair), errNotTold)
+	return cmp.Or(complete(h.ClientCA.Pair), errNotTold)
 }
 
 var errNotTold = errors.New("members were not told yet to trust it")
@@ -90,10 +90,7 @@ func (h KeyMaterial) signsForMembers(now time.Time) bool {
 
 // hasRoot says whether there is a certificate of root that members trust and that is valid now.
 func (h KeyMaterial) hasRoot(now time.Time) bool {
-	begin, known := h.Root.Begin()
-	end, _ := h.Root.End()
-	return known && usable(h.Root) == nil && commonName(h.Root) == v1alpha1.RootUser && !now.Before(begin) && now.Before(end) &&
-		pki.ChainsTo(h.Root, h.ToldCA())
+	return usable(h.Root, now) && commonName(h.Root) == v1alpha1.RootUser && pki.ChainsTo(h.Root, h.ToldCA())
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -101,7 +101,7 @@ func createVolumes(v VolumesView) VolumesStep {
 // markVolumes is what makes a volume count as filled: the mark is written after its Job has said so, and before the Job is deleted.
 func markVolumes(v VolumesView) VolumesStep {
 	for _, m := range unfilled(v) {
-		if job := v.Jobs[m]; job.exists() && isOwned(v, job) && isAbout(v, job, m) && job.End.Done != nil {
+		if job := v.Jobs[m]; job.Owned && isAbout(v, job, m) && job.Done() != nil {
 			return MarkVolume{m, v.ClusterID}
 		}
 	}

@@ -45,7 +45,7 @@ func newInPlace(t *testing.T) *volumesWorld {
 func TestInPlaceFillsVolumesBesideMembers(t *testing.T) {
 	w := newInPlace(t)
 	w.settles()
-	if w.jobs != 3 || len(w.view.Claims) != 7 || w.view.Jobs["a-3"].Object == nil || w.status().RestoredAt != nil {
+	if w.jobs != 3 || len(w.view.Claims) != 7 || !w.view.Jobs["a-3"].Exists || w.status().RestoredAt != nil {
 		t.Fatalf("%d jobs, %d volumes, %+v", w.jobs, len(w.view.Claims), w.status())
 	}
 
@@ -84,7 +84,7 @@ func TestInPlaceThereIsNoWayBack(t *testing.T) {
 	restored := w.status().RestoredAt
 	w.loseVolume("a-4")
 	w.settles()
-	if !w.status().RestoredAt.Equal(restored) || w.jobs != 4 || w.view.Jobs["a-4"].Object == nil {
+	if !w.status().RestoredAt.Equal(restored) || w.jobs != 4 || !w.view.Jobs["a-4"].Exists {
 		t.Fatalf("%d jobs, %+v", w.jobs, w.status())
 	}
 	w.succeed()

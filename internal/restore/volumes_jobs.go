@@ -5,61 +5,36 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
-	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
-// Job is the one that fills the volume of a member.
-type Job struct {
-	Object   *batchv1.Job
-	Ended    bool
-	EndedAt  time.Time
-	End      jobspec.Line     // Done or Failed, of one that has ended
-	Progress jobspec.Progress // of one that runs
-	Trouble  string           // why its Pod does not run, or how it ended, in the words of Kubernetes
-	Unread   string           // why its log cannot be read; empty: it was read
-}
-
-func (j Job) exists() bool { return j.Object != nil }
-
-func (j Job) isGoing() bool { return j.exists() && j.Object.DeletionTimestamp != nil }
-
-// begun is when the Job's Pod began, or the Job was created.
-func (j Job) begun() time.Time {
-	if start := j.Object.Status.StartTime; start != nil {
-		return start.Time
-	}
-	return j.Object.CreationTimestamp.Time
-}
+// patience is how long Jobs are waited for. A restore goes on as soon as it can: members are stopped for it.
+var patience = jobs.Policy{Unread: 2 * time.Minute, First: 20 * time.Second, Last: 20 * time.Second}
 
 // leaveJobs refuses to go on beside somebody else's Job that has the name of one of ours.
 func leaveJobs(v VolumesView) VolumesStep {
 	for _, m := range unfilled(v) {
-		if job := v.Jobs[m]; job.exists() && !isOwned(v, job) {
-			return refuse(v, fmt.Sprintf("job %s is in the way: it is not of this EtcdCluster; delete it", job.Object.Name))
+		if job := v.Jobs[m]; job.State(patience, v.Now) == jobs.Foreign {
+			return refuse(v, fmt.Sprintf("job %s is in the way: it is not of this EtcdCluster; delete it", job.Name))
 		}
 	}
 	return nil
 }
 
 // isAbout says whether the Job fills the volume that the member has now.
-func isAbout(v VolumesView, job Job, m string) bool {
+func isAbout(v VolumesView, job jobs.Observed, m string) bool {
 	claim, there := v.Claims[m]
-	return there && jobs.VolumeOf(job.Object) == string(claim.UID)
+	return there && job.For == string(claim.UID)
 }
-
-func isOwned(v VolumesView, job Job) bool { return metav1.IsControlledBy(job.Object, v.Cluster) }
 
 // dropJobs deletes a Job that has filled, or fills, a volume that is gone: it says nothing about the one that has its name now.
 func dropJobs(v VolumesView) VolumesStep {
 	for _, m := range unfilled(v) {
-		if job := v.Jobs[m]; job.exists() && !job.isGoing() && isOwned(v, job) && !isAbout(v, job, m) {
-			return DeleteJob{m, string(job.Object.UID), "it is about a volume that is gone"}
+		if job := v.Jobs[m]; job.Owned && !job.Deleting && !isAbout(v, job, m) {
+			return DeleteJob{m, job.UID, "it is about a volume that is gone"}
 		}
 	}
 	return nil
@@ -75,8 +50,8 @@ func cleanUp(v VolumesView) VolumesStep {
 
 func deleteJobs(v VolumesView, members []string) VolumesStep {
 	for _, m := range members {
-		if job := v.Jobs[m]; job.exists() && !job.isGoing() && isOwned(v, job) {
-			return DeleteJob{m, string(job.Object.UID), "it is not needed any more"}
+		if job := v.Jobs[m]; job.Owned && !job.Deleting {
+			return DeleteJob{m, job.UID, "it is not needed any more"}
 		}
 	}
 	return nil
@@ -85,31 +60,29 @@ func deleteJobs(v VolumesView, members []string) VolumesStep {
 // Pauses after a Job that failed. One that another try is not known to fix lasts in proportion to what the try took: a backup that
 // is damaged at its end is not read over and over.
 const (
-	soon    = 20 * time.Second
 	late    = 2 * time.Minute
 	latest  = time.Hour
 	tenfold = 10
-	// unreadFor is for how long the log of a Job that has ended is tried to be read, every readAgain.
-	unreadFor = 2 * time.Minute
+	// readAgain is how often the log of a Job that has ended is tried to be read.
 	readAgain = 5 * time.Second
 )
 
 // failure says why the Job of a member has failed, and when there is another try; nil if it has not.
 func failure(v VolumesView, m string) (failed *v1alpha1.RestoreFailure, again time.Time) {
 	job := v.Jobs[m]
-	said := job.End.Failed
+	said := job.Failed()
 	switch {
-	case !job.exists() || !job.Ended || job.End.Done != nil || isFilled(v, m):
+	case !job.Exists || !job.Ended || job.Done() != nil || isFilled(v, m):
 		return nil, again
 	case said == nil && job.Unread != "":
-		return &v1alpha1.RestoreFailure{Member: m, Message: "what its job said cannot be read: " + job.Unread}, job.EndedAt.Add(unreadFor)
+		return &v1alpha1.RestoreFailure{Member: m, Message: "what its job said cannot be read: " + job.Unread}, job.EndedAt.Add(patience.Unread)
 	case said == nil:
-		return &v1alpha1.RestoreFailure{Member: m, Message: "its job ended without saying why: " + job.Trouble}, job.EndedAt.Add(soon)
+		return &v1alpha1.RestoreFailure{Member: m, Message: "its job ended without saying why: " + job.Trouble}, job.EndedAt.Add(patience.Pause(1))
 	case said.Final:
-		took := min(job.EndedAt.Sub(job.begun()), latest)
+		took := min(job.EndedAt.Sub(job.Begun), latest)
 		return &v1alpha1.RestoreFailure{Member: m, Message: said.Message, Final: true}, job.EndedAt.Add(min(max(late, tenfold*took), latest))
 	default:
-		return &v1alpha1.RestoreFailure{Member: m, Message: said.Message}, job.EndedAt.Add(soon)
+		return &v1alpha1.RestoreFailure{Member: m, Message: said.Message}, job.EndedAt.Add(patience.Pause(1))
 	}
 }
 
@@ -118,7 +91,7 @@ func lasting(v VolumesView, failed *v1alpha1.RestoreFailure) *v1alpha1.RestoreFa
 	if failed == nil || v.Cluster.Status.Restore == nil || isFilled(v, failed.Member) {
 		return nil
 	}
-	if job := v.Jobs[failed.Member]; !failed.Final && job.exists() && !job.Ended && job.Progress.Read > 0 {
+	if job := v.Jobs[failed.Member]; !failed.Final && job.Exists && !job.Ended && job.Progress.Read > 0 {
 		return nil
 	}
 	return failed
@@ -127,15 +100,15 @@ func lasting(v VolumesView, failed *v1alpha1.RestoreFailure) *v1alpha1.RestoreFa
 // retry tries a Job again that has failed, after a pause. What it left on the volume is begun again.
 func retry(v VolumesView) VolumesStep {
 	for _, m := range unfilled(v) {
-		if failed, again := failure(v, m); failed != nil && !v.Now.Before(again) && !v.Jobs[m].isGoing() {
-			return DeleteJob{m, string(v.Jobs[m].Object.UID), "it failed, and is tried again"}
+		if failed, again := failure(v, m); failed != nil && !v.Now.Before(again) && !v.Jobs[m].Deleting {
+			return DeleteJob{m, v.Jobs[m].UID, "it failed, and is tried again"}
 		}
 	}
 	return nil
 }
 
 func createJobs(v VolumesView) VolumesStep {
-	missing := lacking(v, func(m string) bool { return isFilled(v, m) || v.Jobs[m].exists() })
+	missing := lacking(v, func(m string) bool { return isFilled(v, m) || v.Jobs[m].Exists })
 	if len(missing) == 0 {
 		return nil
 	}

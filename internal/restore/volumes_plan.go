@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
@@ -23,7 +24,7 @@ type VolumesView struct {
 	Store     *v1alpha1.EtcdBackupStore               // that the status names, or before that the spec; nil: there is none
 	Claims    map[string]corev1.PersistentVolumeClaim // that have a name which a member could have, by name
 	Pods      []string                                // of members
-	Jobs      map[string]Job                          // by member
+	Jobs      map[string]jobs.Observed                // by member
 	NoImage   string                                  // why the operator does not know its own image; empty if it does
 	NoSecret  string                                  // the Secret with identities that does not exist; empty if it does, or none is needed
 	ClusterID string                                  // that the first members will form, in hexadecimal; empty until they are chosen

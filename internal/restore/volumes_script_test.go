@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -195,8 +194,7 @@ func (w *volumesWorld) job(member, word, value string) {
 		}
 		job.Trouble, job.Progress = "", jobspec.Progress{Read: read << 20, Total: 1000 << 20}
 	case "of-another":
-		other := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: jobs.RestoreName(member), UID: "other"}}
-		job = restore.Job{Object: jobs.ForVolume(other, string(w.view.Claims[member].UID))}
+		job = jobs.Observed{Exists: true, Name: jobs.RestoreName(member), UID: "other", For: string(w.view.Claims[member].UID)}
 	case "gone":
 		delete(w.view.Jobs, member)
 		return

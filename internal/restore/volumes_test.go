@@ -117,7 +117,7 @@ func TestAJobThatSaysNothing(t *testing.T) {
 	w.succeed()
 	w.end("a-0", jobspec.Line{})
 	job := w.view.Jobs["a-1"]
-	job.End, job.Unread = jobspec.Line{}, "the node does not answer"
+	job.Lines, job.Unread = nil, "the node does not answer"
 	w.view.Jobs["a-1"] = job
 	step, _ := w.settles().(restore.VolumesWait)
 	if again := start.Add(5 * time.Second); !step.Until.Equal(again) {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
@@ -102,10 +101,10 @@ func (w *walk) turn() {
 
 func (w *walk) ends(member string, line jobspec.Line) {
 	job := w.view.Jobs[member]
-	if job.Object == nil || job.Ended {
+	if !job.Exists || job.Ended {
 		return
 	}
-	if claim, there := w.view.Claims[member]; !there || jobs.VolumeOf(job.Object) != string(claim.UID) {
+	if claim, there := w.view.Claims[member]; !there || job.For != string(claim.UID) {
 		line = failed("the volume is gone", false)
 	}
 	w.end(member, line)
@@ -114,7 +113,7 @@ func (w *walk) ends(member string, line jobspec.Line) {
 // mute loses what a Job has said.
 func (w *walk) mute(member string) {
 	if job := w.view.Jobs[member]; job.Ended {
-		job.End = jobspec.Line{}
+		job.Lines = nil
 		w.view.Jobs[member] = job
 	}
 }

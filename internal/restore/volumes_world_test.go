@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +16,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
-	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
@@ -36,7 +34,7 @@ type volumesWorld struct {
 func newVolumesWorld(t *testing.T, want v1alpha1.Restore) *volumesWorld {
 	t.Helper()
 	return &volumesWorld{T: t, data: map[string]bool{}, view: restore.VolumesView{
-		Now: start, ClusterID: "c1", Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]restore.Job{},
+		Now: start, ClusterID: "c1", Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]jobs.Observed{},
 		Store: &v1alpha1.EtcdBackupStore{}, Backups: []v1alpha1.EtcdBackup{newBackup("first", 100, start.Add(-time.Hour))},
 		Cluster: &v1alpha1.EtcdCluster{
 			ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "uid"},
@@ -98,8 +96,8 @@ func (w *volumesWorld) obey(step restore.VolumesStep) {
 		claim.Annotations[v1alpha1.AnnotationClusterID] = s.ClusterID
 		w.view.Claims[s.Member] = claim
 	case restore.DeleteJob:
-		if job := w.view.Jobs[s.Member]; job.Object != nil && string(job.Object.UID) == s.UID {
-			if !metav1.IsControlledBy(job.Object, c) {
+		if job := w.view.Jobs[s.Member]; job.Exists && job.UID == s.UID {
+			if !job.Owned {
 				w.Fatalf("somebody else's job of %s is deleted", s.Member)
 			}
 			delete(w.view.Jobs, s.Member)
@@ -130,7 +128,7 @@ func (w *volumesWorld) createJob(member string) {
 	w.Helper()
 	claim, there := w.view.Claims[member]
 	switch {
-	case w.view.Jobs[member].Object != nil:
+	case w.view.Jobs[member].Exists:
 		w.Fatalf("a second job of %s", member)
 	case !there:
 		w.Fatalf("a job of %s, which has no volume", member)
@@ -142,11 +140,10 @@ func (w *volumesWorld) createJob(member string) {
 		w.Fatalf("a job of %s beside members", member)
 	}
 	w.jobs++
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
-		Name: jobs.RestoreName(member), UID: w.uid("job"), CreationTimestamp: metav1.NewTime(w.view.Now),
-		OwnerReferences: []metav1.OwnerReference{specs.Owner(w.view.Cluster)},
-	}}
-	w.view.Jobs[member] = restore.Job{Object: jobs.ForVolume(job, string(claim.UID))}
+	w.view.Jobs[member] = jobs.Observed{
+		Exists: true, Owned: true, Name: jobs.RestoreName(member), UID: string(w.uid("job")), For: string(claim.UID),
+		Created: w.view.Now, Begun: w.view.Now,
+	}
 }
 
 // settles obeys until the plan waits or is done.
@@ -167,10 +164,10 @@ func (w *volumesWorld) settles() restore.VolumesStep {
 // end has the Job of a member end.
 func (w *volumesWorld) end(member string, end jobspec.Line) {
 	job := w.view.Jobs[member]
-	job.Ended, job.EndedAt, job.End = true, w.view.Now, end
+	job.Ended, job.EndedAt, job.Lines = true, w.view.Now, []jobspec.Line{end}
 	w.view.Jobs[member] = job
 	if end.Done != nil {
-		w.data[jobs.VolumeOf(job.Object)] = true
+		w.data[job.For] = true
 	}
 }
 

@@ -147,18 +147,6 @@ func Restore(ec *v1alpha1.EtcdCluster, store *v1alpha1.EtcdBackupStore, member s
 // the members' Pods, for which Services, disruption budgets and the operator would take it.
 const LabelRestores = "etcd-operator.dev/restores"
 
-// volumeUID holds, on the Job of a restore, the UID of the volume that it fills: another one may have its name when it ends.
-const volumeUID = "etcd-operator.dev/volume-uid"
-
-// ForVolume writes on the Job of a restore which volume it fills.
-func ForVolume(job *batchv1.Job, uid string) *batchv1.Job {
-	metav1.SetMetaDataAnnotation(&job.ObjectMeta, volumeUID, uid)
-	return job
-}
-
-// VolumeOf is the UID of the volume that the Job of a restore fills; empty if it does not say.
-func VolumeOf(job *batchv1.Job) string { return job.Annotations[volumeUID] }
-
 // RestoreName is the name of the Job that restores a member.
 func RestoreName(member string) string { return member + "-restore" }
 

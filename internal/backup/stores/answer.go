@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 func record(v View) Record {
 	found, looked, end := split(v.Job.Lines)
 	status := v.status()
-	asked := v.Job.Asked
+	asked := v.asked()
 	status.CheckedBy, status.CheckedAt = v.Job.UID, ptr.To(metav1.NewTime(v.Now))
 	status.ObservedGeneration, status.Request, status.Sources = asked.Generation, asked.Request, asked.Sources
 	switch {
@@ -68,7 +69,7 @@ func unsaid(v View, status v1alpha1.EtcdBackupStoreStatus) v1alpha1.EtcdBackupSt
 	if status.Failures == 1 && v.isUsable() {
 		return status
 	}
-	return v.is(status, metav1.ConditionFalse, v1alpha1.ReasonCheckFailed, "the Job that looks at the store failed: "+v.Job.Trouble)
+	return v.is(status, metav1.ConditionFalse, v1alpha1.ReasonCheckFailed, "the Job that looks at the store failed: "+cmp.Or(v.Job.Trouble, v.Job.Unread))
 }
 
 // usable is the reason and the message of a store that can be used. Whether it deletes is known after a look that tried.
@@ -77,7 +78,7 @@ func usable(v View, l listing, checked jobspec.Checked) (reason, message string)
 	switch before := v.ready(); {
 	case checked.Kept != "":
 		reason, message = v1alpha1.ReasonAppendOnly, message+", but deletes nothing: "+checked.Kept
-	case !v.Job.Asked.Try && v.isUsable() && before.Reason == v1alpha1.ReasonAppendOnly:
+	case !v.asked().Try && v.isUsable() && before.Reason == v1alpha1.ReasonAppendOnly:
 		kept, _, _ := strings.Cut(before.Message, ofOthers)
 		reason, message = before.Reason, kept
 	}

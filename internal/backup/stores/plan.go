@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
-// How long after a look the next one is. A store that fails is asked again soon: most faults are short, or are just
-// being fixed by a person.
+// always is how long after a look the next one is.
 const always = 5 * time.Minute
 
-var afterFailure = []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, always}
+// patience is how long Jobs are waited for. A store that fails is asked again soon: most faults are short, or are just being fixed by a person.
+var patience = jobs.Policy{Unread: 2 * time.Minute, First: 10 * time.Second, Last: always}
 
 const (
 	// tries is how often writing is tried, which leaves something behind in stores that lock what is written.
@@ -72,7 +73,7 @@ func leaveDeleted(v View) Step {
 }
 
 func leaveForeign(v View) Step {
-	if !v.Job.Exists || !v.Job.Foreign {
+	if !v.Job.Exists || v.Job.Owned {
 		return nil
 	}
 	message := "Job " + JobName(&v.Store) + " is in the way: it does not belong to this store; delete it"
@@ -94,14 +95,14 @@ func deleteRecorded(v View) Step {
 }
 
 func deleteOutdated(v View) Step {
-	if !v.Job.Exists || v.Job.Asked.Generation == v.Store.Generation {
+	if !v.Job.Exists || v.asked().Generation == v.Store.Generation {
 		return nil
 	}
 	return DeleteJob{UID: v.Job.UID, Because: "it looks at what the spec said before"}
 }
 
 func recordAnswer(v View) Step {
-	if !v.Job.Exists || !v.Job.Ended {
+	if v.Job.State(patience, v.Now) != jobs.Ended {
 		return nil
 	}
 	return record(v)
@@ -179,8 +180,8 @@ func dueAt(v View) time.Time {
 		return v.Now
 	}
 	pause := always
-	if n := int(status.Failures); n > 0 {
-		pause = afterFailure[min(n, len(afterFailure))-1]
+	if status.Failures > 0 {
+		pause = patience.Pause(int(status.Failures))
 	}
 	if hasOtherKeys(v) || status.Failures == 0 && hasOtherBackups(v) {
 		pause = settles

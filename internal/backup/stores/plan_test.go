@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -91,7 +92,7 @@ func (s *story) set(key, value, words string) {
 	case "deleted":
 		v.Store.DeletionTimestamp = &metav1.Time{Time: v.Now}
 	case "job":
-		v.Job = stores.Job{Exists: value != "none", Foreign: value == "foreign", Deleting: value == "deleting", UID: "another"}
+		v.Job = jobs.Observed{Exists: value != "none", Owned: value != "foreign", Deleting: value == "deleting", UID: "another"}
 	case "pass":
 		d, err := time.ParseDuration(value)
 		if err != nil {
@@ -213,7 +214,7 @@ func (s *story) settle() {
 		step, because := stores.Next(s.view())
 		wait, waits := step.(stores.Wait)
 		job := s.v.Job
-		runs := waits && job.Exists && !job.Ended && !job.Foreign && !job.Deleting && s.v.Store.DeletionTimestamp == nil
+		runs := waits && job.Exists && !job.Ended && job.Owned && !job.Deleting && s.v.Store.DeletionTimestamp == nil
 		if !runs || s.hangs {
 			fmt.Fprintf(&s.out, "%s (%s)\n", sentence(step), because)
 		}

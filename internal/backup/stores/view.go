@@ -6,7 +6,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
-	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 )
 
 // View is one observation of an EtcdBackupStore.
@@ -14,23 +14,10 @@ type View struct {
 	Store   v1alpha1.EtcdBackupStore
 	Backups []v1alpha1.EtcdBackup // all of the namespace
 	Sources []Source              // what the spec names, as SourcesOf says
-	Job     Job
-	NoImage string         // why the operator does not know its own image; empty if it does
-	Memory  archive.Memory // what the last Job has said of the objects of others; nil: this process has not heard it
+	Job     jobs.Observed         // that looks at the store: there is one at a time, by its name
+	NoImage string                // why the operator does not know its own image; empty if it does
+	Memory  archive.Memory        // what the last Job has said of the objects of others; nil: this process has not heard it
 	Now     time.Time
-}
-
-// Job is the one that looks at the store. There is one at a time, by its name.
-type Job struct {
-	Exists   bool
-	Deleting bool
-	Foreign  bool // it belongs to something else, and only has the name
-	UID      string
-	Created  time.Time
-	Asked    Asked
-	Ended    bool
-	Lines    []jobspec.Line // Found, Looked and the last one; of one that has ended
-	Trouble  string         // why its Pod does not run, or how it ended, in the words of Kubernetes
 }
 
 // Asked is what was known when a Job was created: its answer is about this, whatever has changed since. The Job has it as
@@ -41,6 +28,9 @@ type Asked struct {
 	Sources    string `json:"sources,omitempty"` // versions of the keys
 	Try        bool   `json:"try,omitempty"`     // writing is tried, and torn uploads are swept
 }
+
+// asked is what the Job was created for.
+func (v View) asked() Asked { return ParseAsked(v.Job.For) }
 
 // Encode is the annotation of the Job.
 func (a Asked) Encode() string {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
 )
@@ -74,15 +75,14 @@ func (w *world) obey(step stores.Step) {
 			w.complain("a second job is created")
 		}
 		w.jobs++
-		w.v.Job = stores.Job{
-			Exists: true, UID: fmt.Sprintf("job-%d", w.jobs), Created: w.v.Now,
-			Asked: stores.ParseAsked(s.Asked.Encode()),
+		w.v.Job = jobs.Observed{
+			Exists: true, Owned: true, UID: fmt.Sprintf("job-%d", w.jobs), Created: w.v.Now, For: s.Asked.Encode(),
 		}
 	case stores.DeleteJob:
 		if s.UID != w.v.Job.UID {
 			w.complain("another job is deleted than there is")
 		}
-		w.v.Job = stores.Job{}
+		w.v.Job = jobs.Observed{}
 	case stores.Record:
 		w.apply(s)
 		w.write(s.Status)

@@ -14,8 +14,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// createBackup creates the EtcdBackup that the status names; its name says for which cluster and what it is. A namespace that is being
-// deleted takes every backup with it, so that an EtcdCluster there is let go.
+// createBackup creates the EtcdBackup that the status names; its name says for which cluster and what it is.
 func (a *Actor) createBackup(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.CreateBackup) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
@@ -24,7 +23,7 @@ func (a *Actor) createBackup(ctx context.Context, c *v1alpha1.EtcdCluster, s pla
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return nil
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) && c.DeletionTimestamp != nil:
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) && s.LetGo:
 		return a.hold(ctx, c, plan.Hold{})
 	case err != nil:
 		return fmt.Errorf("create EtcdBackup %s: %w", s.Name, err)

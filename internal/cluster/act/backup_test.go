@@ -66,7 +66,7 @@ func TestClusterInANamespaceThatEndsIsLetGo(t *testing.T) {
 		s.actor.Client = interceptor.NewClient(s.api, interceptor.Funcs{
 			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return ends },
 		})
-		err := s.do(plan.CreateBackup{Name: "b", Before: v1alpha1.BeforeDeletion})
+		err := s.do(plan.CreateBackup{Name: "b", Before: v1alpha1.BeforeDeletion, LetGo: leaves})
 		var left v1alpha1.EtcdCluster
 		held := s.get("a", &left) && slices.Contains(left.Finalizers, v1alpha1.FinalizerLastBackup)
 		if held == leaves || (err == nil) != leaves {

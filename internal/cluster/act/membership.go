@@ -31,7 +31,7 @@ const wakeTimeout = 500 * time.Millisecond
 // wake has the leader write an entry if members may be waiting for one. The next look tells
 // whether it helped.
 func (a *Actor) wake(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View) {
-	leader, due := plan.NeedsNoopProposal(v)
+	leader, due := v.NeedsNoopProposal()
 	if !due {
 		return
 	}

@@ -145,7 +145,7 @@ func TestLastBackup(t *testing.T) {
 		t.Fatalf("status %+v after %s", b, step)
 	}
 	made, _ := plan.Next(s.look())
-	if made != (plan.CreateBackup{Name: s.c.Status.AwaitedBackup.Name, Before: v1alpha1.BeforeDeletion}) {
+	if made != (plan.CreateBackup{Name: s.c.Status.AwaitedBackup.Name, Before: v1alpha1.BeforeDeletion, LetGo: true}) {
 		t.Fatalf("then %s", made)
 	}
 	s.objects = append(s.objects, specs.Backup(s.c, s.c.Status.AwaitedBackup.Name, v1alpha1.BeforeDeletion))

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -159,5 +160,19 @@ func TestRecordAfterStart(t *testing.T) {
 	s.c.Status.Bootstrap.Adopted = true
 	if m := s.member("a-1"); !m.Started {
 		t.Errorf("a member of an adopted plan has data: %+v", m)
+	}
+}
+
+// TestFormationSaysWhetherItIsTheLastStep: one write says that the cluster has formed and that nothing is left to do, unless something is.
+func TestFormationSaysWhetherItIsTheLastStep(t *testing.T) {
+	for size, last := range map[int32]bool{3: true, 5: false} {
+		s := newScene(t)
+		s.c.Status.ClusterID = ""
+		s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: string(s.c.UID), Members: []string{"a-0", "a-1", "a-2"}, NetworkPolicy: true}
+		s.c.Spec.Size = ptr.To(size)
+		step, because := plan.Next(s.look())
+		if record, is := step.(plan.Record); !is || record.Fact.ClusterID == "" || record.Last != last {
+			t.Errorf("size %d: %+v (%s)", size, step, because)
+		}
 	}
 }

@@ -3,8 +3,6 @@ package facts_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
 // TestAMemberThatDoesNotAnswerIsWokenBy: a member that runs and does not answer may wait for an
@@ -26,7 +24,7 @@ func TestAMemberThatDoesNotAnswerIsWokenBy(t *testing.T) {
 			s.objects = append(s.objects, s.newPod("a-3"))
 		}
 		test.spoil(s)
-		leader, due := plan.NeedsNoopProposal(s.look())
+		leader, due := s.look().NeedsNoopProposal()
 		if due != (test.leader != "") || due && leader.Name != test.leader {
 			t.Errorf("%s: %s, %t", what, leader.Name, due)
 		}

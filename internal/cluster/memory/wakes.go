@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
 // wakePause is between two entries that are written because members do not answer.
@@ -14,7 +13,7 @@ const wakePause = 500 * time.Millisecond
 type wakes time.Time
 
 func (w *wakes) note(v cluster.View, now time.Time) {
-	if _, due := plan.NeedsNoopProposal(v); due {
+	if _, due := v.NeedsNoopProposal(); due {
 		*w = wakes(now)
 	}
 }

@@ -30,7 +30,7 @@ func TestMembersAreWokenTwiceASecond(t *testing.T) {
 		v.Members[1].Pod = cluster.Pod{Phase: cluster.Running, Address: "10.0.0.1"}
 		now := start.Add(look.at)
 		m.Mark(v, now)
-		if _, due := plan.NeedsNoopProposal(v); due != look.wakes {
+		if _, due := v.NeedsNoopProposal(); due != look.wakes {
 			t.Errorf("after %s: due is %t", look.at, due)
 		}
 		m.Note(v, plan.Done{}, Ending{}, now)

@@ -68,7 +68,7 @@ func backUp(v cluster.View) Step {
 		r.Done = true
 		return recordAwaited(v, r, "EtcdBackup "+r.Name+" is good: "+waits(b.Before)+" may go on", "BackupGood")
 	case !b.Exists:
-		return CreateBackup{Name: r.Name, Before: b.Before}
+		return CreateBackup{Name: r.Name, Before: b.Before, LetGo: b.Leaving}
 	default:
 		return nil
 	}

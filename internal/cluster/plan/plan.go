@@ -110,9 +110,22 @@ var changes = policy{
 	),
 }
 
-// Next returns the one step to take now and the name of the rule that chose it. Where
-// nothing else can be done volumes are updated: a member may be down because its disk is full.
+// Next returns the one step to take now and the name of the rule that chose it. Of the record that the cluster has formed it also says
+// whether nothing is left to do after it: one write then says both.
 func Next(v cluster.View) (Step, string) {
+	step, why := next(v)
+	record, records := step.(Record)
+	if !records || record.Fact.ClusterID == "" || record.Fact.ClusterID == v.Record.ClusterID {
+		return step, why
+	}
+	v.Record.ClusterID = record.Fact.ClusterID
+	last, _ := next(v)
+	record.Last = last == Done{}
+	return record, why
+}
+
+// next is the step by the lists of rules. Where nothing else can be done volumes are updated: a member may be down because its disk is full.
+func next(v cluster.View) (Step, string) {
 	step, why := repairs.Next(v)
 	if step == nil || Rests(step) && !isLeftAlone(v) {
 		if apply, ensured := objects.Next(v); apply != nil {

@@ -39,6 +39,7 @@ type (
 		What  string         // what is new in it, as a sentence
 		Event string         // reason of the event
 		On    string         // volume on which the cluster ID is written first; empty if on none
+		Last  bool           // nothing is left to do after it
 	}
 	// Apply brings supporting objects and parts of volumes to what is wanted: Secrets, Services, the
 	// disruption budget, the NetworkPolicy, sizes and owners of volumes. An object with a UID is not wanted: it is
@@ -97,8 +98,12 @@ type (
 		Name, UID string
 		Unused    bool // it never held data, which is checked again before it is deleted
 	}
-	// CreateBackup creates the EtcdBackup that the record names.
-	CreateBackup struct{ Name, Before string }
+	// CreateBackup creates the EtcdBackup that the record names. LetGo: a namespace that is being deleted takes every backup with it, so that
+	// the EtcdCluster is let go there instead.
+	CreateBackup struct {
+		Name, Before string
+		LetGo        bool
+	}
 	// CreateRestore creates the EtcdRestore that brings the cluster back to a backup in place. The loss was accepted by the name of the
 	// backup, as Accepted says.
 	CreateRestore struct{ Name, Backup, Accepted string }

@@ -64,7 +64,11 @@ func heldBack(v cluster.View, formed bool) (held metav1.Condition, whole bool) {
 	case v.Deleting:
 		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdCluster is being deleted"), false
 	case formed && v.Unread != "" && v.IsDisplaced():
-		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether members serve is not known: %s", v.Unread), false
+		reason := v1alpha1.ReasonUnreachable
+		if v.Locked {
+			reason = v1alpha1.ReasonAuthenticationRequired
+		}
+		return is(metav1.ConditionUnknown, reason, "whether members serve is not known: %s", v.Unread), false
 	case v.Split != "":
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether clients are served the same data is not known: %s",
 			v.Split), false
@@ -107,7 +111,7 @@ func byQuorum(v cluster.View) metav1.Condition {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonRestarting, "%d of %d voters are healthy, %d are needed; the operator restarts %s",
 			healthy, voters, quorum.Size(voters), strings.Join(cluster.Names(awaited), ", "))
 	case v.Locked:
-		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether members serve is not known: %s", v.Unread)
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonAuthenticationRequired, "whether members serve is not known: %s", v.Unread)
 	case unreachable(v) && v.Count(cluster.IsVoter, isSilent) == v.Count(cluster.IsVoter, isSilent, isSlow):
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "members whose pods are ready take connections of the operator and do "+
 			"not answer in time: %s; look at their logs, at their CPU and at their disks", v.Unread)

@@ -50,7 +50,7 @@ func TestReady(t *testing.T) {
 		},
 		"members cannot be read": {
 			change: func(v *cluster.View) { v.Unread, v.Locked = "locked", true; unhealthy(v) }, step: plan.Wait{For: "it"},
-			status: "Unknown", reason: v1alpha1.ReasonUnreachable,
+			status: "Unknown", reason: v1alpha1.ReasonAuthenticationRequired,
 		},
 		"it hibernates":       {change: hibernating, step: plan.Done{}, status: "True", reason: v1alpha1.ReasonHibernated},
 		"it goes to sleep":    {change: hibernating, step: plan.Wait{For: "a-0 to end"}, status: "False", reason: v1alpha1.ReasonWaiting},

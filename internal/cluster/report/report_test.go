@@ -184,7 +184,7 @@ func moments() []moment {
 		{"start-failed", unformed(), planned, plan.CreatePods{Names: first}, errWrite},
 		{"wait-unformed", unformed(), bootstrapping(), plan.Wait{For: "members a-0, a-1, a-2 to form a cluster"}, nil},
 		{"refuse-unformed", unformed(), bootstrapping(), plan.Refuse{Because: "the volume of a-1 was lost"}, nil},
-		{"cluster-id", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }), plan.RecordFormation(healthy(), "c1", "a-0"), nil},
+		{"cluster-id", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }), lastOf(plan.RecordFormation(healthy(), "c1", "a-0")), nil},
 		{
 			"cluster-id-failed", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }),
 			plan.RecordFormation(healthy(), "c1", "a-0"),
@@ -756,4 +756,11 @@ func rotation(phase cluster.RotationPhase) cluster.Rotation {
 		{Name: "client", Secret: "a-client-ca", Phase: phase, End: 2085000000, Request: "today"},
 		{Name: "peer", Secret: "a-peer-ca", Phase: cluster.Stable, End: 2085000000},
 	}}
+}
+
+// lastOf is the record after which nothing is left to do, as the plan says it.
+func lastOf(step plan.Step) plan.Step {
+	record, _ := step.(plan.Record)
+	record.Last = true
+	return record
 }

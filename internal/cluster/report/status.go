@@ -35,7 +35,7 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 	}
 	if err == nil {
 		remember(&status, v, step)
-		v, step = lookAhead(v, step)
+		v, step = afterFormation(v, step)
 		v = chosenOnly(v, step)
 	}
 	if !v.Deleting {
@@ -61,16 +61,15 @@ func format(status v1alpha1.EtcdClusterStatus, v cluster.View) int32 {
 	return v1alpha1.FormatPlain
 }
 
-// lookAhead is the view once the cluster ID is recorded, and the end of its
-// bootstrap if nothing else is left to do: one write says both.
-func lookAhead(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
+// afterFormation is the view once the cluster ID is recorded, and the end of the bootstrap if the plan says that nothing is left to do.
+func afterFormation(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 	s, records := step.(plan.Record)
 	if !records || s.Fact.ClusterID == v.Record.ClusterID || s.Fact.ClusterID == "" {
 		return v, step
 	}
 	v.Record.ClusterID = s.Fact.ClusterID
-	if next, _ := plan.Next(v); next == (plan.Done{}) {
-		return v, next
+	if s.Last {
+		return v, plan.Done{}
 	}
 	return v, step
 }

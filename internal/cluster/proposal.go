@@ -1,10 +1,6 @@
-package plan
+package cluster
 
-import (
-	"slices"
-
-	"github.com/etcd-operator/etcd-operator/internal/cluster"
-)
+import "slices"
 
 // NeedsNoopProposal is the leader that is to write an entry to the raft log, beside whatever step is next, because
 // a member runs and does not answer: that is what the member may be waiting for. An entry changes no
@@ -14,8 +10,8 @@ import (
 // setAppliedIndex is called for entries alone). Until then, with more than 5000 entries behind it, it
 // refuses as one request too many the proposal by which a member tells its name, again and again,
 // and opens its port for clients only after that. In a cluster that nobody writes to no entry comes.
-func NeedsNoopProposal(v cluster.View) (leader cluster.Member, found bool) {
+func (v View) NeedsNoopProposal() (leader Member, found bool) {
 	leader, led := v.Leader()
-	waits := slices.ContainsFunc(v.Members, func(m cluster.Member) bool { return cluster.IsUnresponsive(m) && !m.ProposalSent })
+	waits := slices.ContainsFunc(v.Members, func(m Member) bool { return IsUnresponsive(m) && !m.ProposalSent })
 	return leader, led && leader.Answers && waits
 }
