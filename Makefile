@@ -61,7 +61,7 @@ build := GOGC=400 go
 export REVISION ?= $(shell git -c safe.directory='*' describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null)
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
 
-UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/mutants
+UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/faults ./hack/mutants
 # They share nothing, which depguard sees to: the race detector would only make their walks ten times as slow. It looks at them with all
 # the others in test-envtest.
 PURE_PACKAGES = ./internal/backup/archive/boltstream ./internal/backup ./internal/cluster/report ./internal/restore \
@@ -198,8 +198,9 @@ manifests: $(BIN)/controller-gen ## CRDs and roles, from the types and markers
 	@$(BIN)/controller-gen crd rbac:roleName=manager-role paths=./api/... paths=./controllers/... output:crd:artifacts:config=config/crd/bases
 
 .PHONY: docs
-docs: $(BIN)/crd-ref-docs ## API reference, from the types
-	$(say) "generate docs/reference/api.md"
+docs: $(BIN)/crd-ref-docs ## API reference, from the types; the table of faults, from docs/faults.yaml and the tests
+	$(say) "generate docs/reference/api.md and docs/faults.md"
+	@go run ./hack/faults
 	@mkdir -p docs/reference
 	@$(BIN)/crd-ref-docs --source-path=api --config=hack/tools/crd-ref-docs/config.yaml \
 	  --renderer=markdown --output-path=docs/reference/api.md --log-level=ERROR

@@ -89,7 +89,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("under load", Label("load", "long"), Serial, Ordered, ContinueOnFailure, underLoad)
 	Describe("users under load", Label("load", "long"), Serial, usersUnderLoad)
 	Describe("many changes", Label("load", "long"), Serial, Ordered, ContinueOnFailure, manyChanges)
-	Describe("a way that nobody thought of", Label("long"), Serial, Ordered, wandering)
+	Describe("a random way", Label("long"), Serial, Ordered, wandering)
 	Describe("faults of the network and of nodes", Label("faults", "long"), Serial, Ordered, ContinueOnFailure, faultsOfTheNetwork)
 	Describe("faults by hand", Label("faults", "long"), Serial, Ordered, ContinueOnFailure, byHand)
 	Describe("memory", Label("long"), Serial, memory)
