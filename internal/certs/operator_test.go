@@ -121,7 +121,7 @@ func TestFault83WayBack(t *testing.T) {
 	}
 }
 
-// TestFault83ByHand: what the operator tells people to do makes an authority by which it is root.
+// TestFault83ByHand: what the message asks for makes an authority by which the operator is root.
 func TestFault83ByHand(t *testing.T) {
 	c := example()
 	secrets := makeAll(t, c)

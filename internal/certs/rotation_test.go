@@ -83,7 +83,7 @@ func (l *land) lag() time.Duration {
 	return 60*time.Second + time.Duration(l.chance.IntN(30))*time.Second
 }
 
-// sights are what a handshake tells.
+// sights are what a handshake shows.
 func (l *land) sights() (all []certs.TLSProbe) {
 	for _, p := range l.members {
 		see := func(cert, ca string) certs.Port {
@@ -207,7 +207,7 @@ func (l *land) take(o cluster.Object) {
 	}
 }
 
-// everybodyHears: whoever connects now is trusted by whom it connects to, and trusts it.
+// everybodyHears: each that connects now is trusted by the member it connects to, and trusts it.
 func (l *land) everybodyHears() {
 	l.t.Helper()
 	for _, p := range l.members {
@@ -288,7 +288,7 @@ func (l *land) passes() []string {
 }
 
 // TestFault62RotationInPasses: both authorities are replaced together, on request, members restart for the first pass and for
-// the last one, and at no moment anybody is refused.
+// the last one, and at no moment any client is refused.
 func TestFault62RotationInPasses(t *testing.T) {
 	for seed := range uint64(20) {
 		l := newLand(t, seed)
@@ -500,7 +500,7 @@ func TestSecretsInEachPass(t *testing.T) {
 		return letters[key]
 	}
 	var out strings.Builder
-	tell := func(title string) {
+	describe := func(title string) {
 		for _, name := range []string{specs.MemberSecret(l.c), l.c.ClientSecret()} {
 			held := l.held()
 			if held.Fault(l.c, name, l.at) == nil {
@@ -529,7 +529,7 @@ func TestSecretsInEachPass(t *testing.T) {
 		}
 		out.WriteString("\n")
 	}
-	tell("A new cluster.")
+	describe("A new cluster.")
 	l.at = l.at.Add(time.Hour)
 	turn := cluster.RotationStep{Stage: cluster.Introduce, Because: certs.ByRequest, Request: "client:today"}
 	for _, pass := range []struct {
@@ -542,7 +542,7 @@ func TestSecretsInEachPass(t *testing.T) {
 	} {
 		turn.Stage = pass.how
 		l.take(cluster.Object{Kind: "Secret", Name: l.c.ClientCA(), RotationStep: turn})
-		tell(pass.title)
+		describe(pass.title)
 		l.at = l.at.Add(time.Hour)
 	}
 	delete(l.secrets, l.c.PeerCA())
@@ -550,7 +550,7 @@ func TestSecretsInEachPass(t *testing.T) {
 		Stage:   cluster.Introduce,
 		Because: certs.ByLoss,
 	}})
-	tell("The one of peers is lost, and the next one is introduced beside what members trust.")
+	describe("The one of peers is lost, and the next one is introduced beside what members trust.")
 	const path = "testdata/passes.txt"
 	if *rewrite {
 		if err := os.WriteFile(path, []byte(out.String()), 0o600); err != nil {

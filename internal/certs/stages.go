@@ -29,7 +29,7 @@ func (h KeyMaterial) advance(
 		return a.rotated(now, turn), true, nil
 	case turn.Stage == cluster.Introduce && lost:
 		a.External = false
-		if a.Pair, a.Previous = h.told(c, name); len(a.CertPEM) == 0 {
+		if a.Pair, a.Previous = h.memberTrust(c, name); len(a.CertPEM) == 0 {
 			return a, false, nil // what members trust was lost meanwhile, too
 		}
 		return h.introduced(random, now, c, name, a, turn)
@@ -81,9 +81,9 @@ func (a Authority) rotated(now time.Time, turn cluster.RotationStep) Authority {
 	return a
 }
 
-// told is the certificate by which members know what a lost authority has signed, without its key, and what else they
-// were told to trust.
-func (h KeyMaterial) told(c *v1alpha1.EtcdCluster, name string) (signer pki.Pair, rest []byte) {
+// memberTrust is the certificate by which members verify what a lost authority has signed, without its key, and the other
+// authorities that they trust.
+func (h KeyMaterial) memberTrust(c *v1alpha1.EtcdCluster, name string) (signer pki.Pair, rest []byte) {
 	bundle, leaf := h.bundleOf(c, name), h.Server
 	if name == c.PeerCA() {
 		leaf = h.Peer
@@ -99,9 +99,9 @@ func (h KeyMaterial) told(c *v1alpha1.EtcdCluster, name string) (signer pki.Pair
 }
 
 func newCA(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (pki.Pair, error) {
-	whom := " clients"
+	suffix := " clients"
 	if name == c.PeerCA() {
-		whom = " peers"
+		suffix = " peers"
 	}
-	return pki.NewCA(random, now, c.Name+whom, c.Spec.TLS.AuthorityLifetime())
+	return pki.NewCA(random, now, c.Name+suffix, c.Spec.TLS.AuthorityLifetime())
 }
