@@ -40,7 +40,7 @@ func TestFault49Downgrade(t *testing.T) {
 		m.Lead("m1")
 		m.isRefusedTooEarly()
 		m.enable()
-		m.letsNobodyIn()
+		m.letsNoMemberIn()
 		m.enable()
 		m.stopsHalfWay()
 		m.enable()
@@ -48,8 +48,8 @@ func TestFault49Downgrade(t *testing.T) {
 	})
 }
 
-// TestFault49DowngradeOfOne: the only member has gone down, and goes on to let nobody join.
-// It says so when asked, and can be told to end it.
+// TestFault49DowngradeOfOne: the only member has gone down, and still lets no member join.
+// It reports that when asked, and the downgrade can be cancelled.
 func TestFault49DowngradeOfOne(t *testing.T) {
 	ofVersions(t, process.Versions[1:], func(t *testing.T, version string) {
 		m := goingDown(t, version, "m1")
@@ -109,8 +109,8 @@ func (m *mixed) enable() {
 	want(m.t, "enabling it again", m.Client("m1").Downgrade(m.t.Context(), m.target), nil)
 }
 
-// letsNobodyIn: who joins ends, whatever version it runs, until the downgrade is cancelled.
-func (m *mixed) letsNobodyIn() {
+// letsNoMemberIn: a member that joins ends, whatever version it runs, until the downgrade is cancelled.
+func (m *mixed) letsNoMemberIn() {
 	learner := m.add("m4")
 	for _, version := range []string{m.newer, m.older} {
 		m.endsInVain("m4", version, barred)
