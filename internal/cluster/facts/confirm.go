@@ -69,7 +69,7 @@ func (j *builder) losePod(name string) {
 	delete(j.pods, name)
 }
 
-// confirmVolume takes down a volume that the cache does not show.
+// confirmVolume records a volume that the cache does not show.
 func (j *builder) confirmVolume(claim *corev1.PersistentVolumeClaim) {
 	if isQuarantined(claim) || j.ownedByOther(claim) {
 		return
@@ -78,7 +78,7 @@ func (j *builder) confirmVolume(claim *corev1.PersistentVolumeClaim) {
 	m.Volume, m.Unused = volumeState(claim), specs.IsUnused(claim)
 	if lacksLabels(j.c, claim) && specs.Foreign(j.c, claim) == "" {
 		j.v.Misfits = append(j.v.Misfits, cluster.Object{
-			Kind: "PersistentVolumeClaim", Name: claim.Name, Part: cluster.Labels, Why: "somebody took labels off it",
+			Kind: "PersistentVolumeClaim", Name: claim.Name, Part: cluster.Labels, Why: "its labels were removed",
 		})
 	}
 }

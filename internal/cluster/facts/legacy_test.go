@@ -55,7 +55,7 @@ func (s *scene) cleanse(name string) {
 	s.pod(name).Spec.Containers[0].Args = args
 }
 
-// TestLegacyEntriesOfOneWithoutAPod: nobody can tell what it has in its log.
+// TestLegacyEntriesOfOneWithoutAPod: it is not known what it has in its log.
 func TestLegacyEntriesOfOneWithoutAPod(t *testing.T) {
 	s := newScene(t)
 	s.c.Spec.Version, s.c.Status.LegacyEntries = "3.7.3", true

@@ -35,8 +35,8 @@ func (j *builder) scheduled(m *cluster.Member, pod *corev1.Pod, node *corev1.Nod
 	case silent && j.come().Sub(since) >= j.c.Spec.Recovery.MemberTimeout.Duration:
 		m.NodeUnreachable = "node " + node.Name + " has been silent for longer than spec.recovery.memberTimeout"
 	case !silent && m.Pod.Trouble == "" && j.isStuck(pod):
-		m.Pod.Trouble = fmt.Sprintf("its pod was told to end long ago, and node %s, which is ready, does not end it; look at the kubelet there, "+
-			"and delete the pod by force when none of its containers runs any more", node.Name)
+		m.Pod.Trouble = fmt.Sprintf("its pod was deleted long ago, and node %s, which is ready, does not stop it; check the kubelet there, "+
+			"and force-delete the pod once none of its containers runs", node.Name)
 	}
 }
 
@@ -89,7 +89,7 @@ func isWell(node corev1.Node) bool {
 }
 
 // AffinityHosts are the hostnames of the nodes that a disk can be used on; none if they
-// cannot be told: it can be used on any, or on those of a zone.
+// are not known: it can be used on any, or on those of a zone.
 func AffinityHosts(disk *corev1.PersistentVolume) []string {
 	if disk == nil || disk.Spec.NodeAffinity == nil || disk.Spec.NodeAffinity.Required == nil {
 		return nil

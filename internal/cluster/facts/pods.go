@@ -21,7 +21,7 @@ const freshFor = 30 * time.Second
 
 func (j *builder) pod(pod *corev1.Pod) {
 	if cluster.Serial(j.c.Name, pod.Name) < 0 {
-		return // a copy with our labels is in nobody's place
+		return // a copy with our labels has no member's name
 	}
 	if j.belongsToOthers("Pod", pod) {
 		return

@@ -33,7 +33,7 @@ func (s *Snapshot) held() certs.KeyMaterial {
 // IsRotating says whether an authority is rotated.
 func IsRotating(s Snapshot) bool { return s.Cluster.IsSecure() && s.held().IsRotating() }
 
-// IsRevoking says whether certificates were revoked that may yet be of use to somebody.
+// IsRevoking says whether certificates were revoked that may still open a connection.
 func IsRevoking(s Snapshot) bool {
 	return s.Cluster.IsSecure() && s.held().IsRevoking(s.Cluster, s.made())
 }

@@ -134,7 +134,7 @@ func lastLine(message string) string {
 	return ": " + strings.ToValidUTF8(line[:min(len(line), longest)], "")
 }
 
-// usage begins what etcd prints behind the line that tells of a wrong flag.
+// usage begins what etcd prints after the line that reports a wrong flag.
 const usage = "\nUsage:\n"
 
 // telling is the last line that etcd ended with, or the last of all: behind a panic
@@ -164,9 +164,9 @@ func failing(pod *corev1.Pod) bool {
 // the kubelet's first back-off: one that keeps failing lasts for less.
 const shakyFor = 10 * time.Second
 
-// isShaky says whether the container may be about to fail again: nobody else may be
-// disturbed because it is well just now. One that was killed because its image was exchanged
-// has not failed: clients that watch it keep etcd from ending by itself in time.
+// isShaky says whether the container may be about to fail again: no other member may be
+// disturbed just because this one is healthy now. One that was killed because its image was
+// exchanged has not failed: clients that watch it keep etcd from ending by itself in time.
 func (s *Snapshot) isShaky(pod *corev1.Pod) bool {
 	status := specs.EtcdStatus(pod)
 	run, last := status.State.Running, status.LastTerminationState.Terminated
@@ -181,7 +181,7 @@ var failures = map[string]bool{
 }
 
 // damage says why etcd cannot use its data, if it has said so itself and its container does not
-// run: then no restart helps. An empty data directory is told apart.
+// run: then no restart helps. An empty data directory is a case of its own.
 func damage(pod *corev1.Pod) (words string, emptied bool) {
 	status := specs.EtcdStatus(pod)
 	ended := status.State.Terminated

@@ -120,9 +120,9 @@ func TestFirstMembersAreChosenByWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestHibernatedClustersAskNobody: a cluster of size 0, or one that has formed, is looked at
+// TestHibernatedClustersReadTheCache: a cluster of size 0, or one that has formed, is looked at
 // in the cache.
-func TestHibernatedClustersAskNobody(t *testing.T) {
+func TestHibernatedClustersReadTheCache(t *testing.T) {
 	asleep, paused := unbound(t), unbound(t)
 	asleep.c.Spec.Size, asleep.c.Status.Bootstrap = ptr.To[int32](0), nil
 	paused.c.Spec.Paused, paused.c.Status.Bootstrap = true, nil

@@ -118,9 +118,9 @@ func TestDeletedClusterIsNotLookedAt(t *testing.T) {
 	}
 }
 
-// TestBeforeThePlanNobodyIsAsked: what runs under our names before the plan is
+// TestBeforeThePlanNoMemberIsAsked: what runs under our names before the plan is
 // frozen is not ours to ask.
-func TestBeforeThePlanNobodyIsAsked(t *testing.T) {
+func TestBeforeThePlanNoMemberIsAsked(t *testing.T) {
 	s := newScene(t)
 	s.c.Status = v1alpha1.EtcdClusterStatus{}
 	v := s.look()

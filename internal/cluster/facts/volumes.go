@@ -51,8 +51,8 @@ func (j *builder) volume(claim *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// ownedByOther notes a volume in a member's place that is somebody else's, or has data of
-// another cluster. What a Pod has mounted is judged by what its etcd says.
+// ownedByOther notes a volume with a member's name that has another owner, or data of
+// another cluster. A volume that a Pod has mounted is judged by what its etcd reports.
 func (j *builder) ownedByOther(claim *corev1.PersistentVolumeClaim) bool {
 	if metav1.GetControllerOf(claim) == nil && j.isChosen(claim.Name) {
 		return false // it has data of the cluster that this one is about to be

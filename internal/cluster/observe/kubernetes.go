@@ -152,8 +152,8 @@ func namedSecrets(ctx context.Context, from client.Reader, namespace string, nam
 	return found, err
 }
 
-// nodes reads the nodes that members run on, and those that a member may wait for in vain. Whoever
-// may not read nodes, or what is on them, does not know that anything is wrong with them.
+// nodes reads the nodes that members run on, and those that a member may wait for in vain. Without
+// permission to read nodes, or the Pods on them, their faults are not seen.
 func (o *Observer) nodes(ctx context.Context, s *facts.Snapshot) error {
 	if o.NoNodes {
 		return nil

@@ -60,7 +60,7 @@ func belongs(v cluster.View, m cluster.Member) bool {
 	return m.Recorded || cluster.IsListed(m)
 }
 
-// Kubernetes leaves finished Pods after an eviction or a node's shutdown, and where a volume is deleted before its
+// Kubernetes leaves finished Pods after an eviction or a node's shutdown, and when a volume is deleted before its
 // Pod has found a node.
 func deleteFinished(v cluster.View) Step {
 	for _, m := range v.Members {

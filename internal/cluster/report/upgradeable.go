@@ -55,7 +55,7 @@ func Upgradeable(clusters []v1alpha1.EtcdCluster, operator string, now time.Time
 
 // Holds is the reason for which a cluster holds an update of the operator back, and until
 // when it does at most; empty if it does not. One of another operator holds nothing back,
-// nor does one that does not change now: it is as wanted, is paused, or waits for a
+// and neither does one that does not change now: it is as wanted, is paused, or waits for a
 // person, and the update may help that person.
 func Holds(c *v1alpha1.EtcdCluster, operator string, now time.Time) (string, time.Time) {
 	status := &c.Status
