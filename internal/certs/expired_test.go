@@ -197,7 +197,7 @@ func TestFault86ExpiredInTheMiddle(t *testing.T) {
 }
 
 // TestFault86LostAndExpired: an authority of ours was lost, and what it has signed has expired. Nothing is introduced beside it, which
-// would take members that hear each other; a person asks, as for one that has ended, unless no member runs.
+// would need members that accept each other; a person asks, as for one that has ended, unless no member runs.
 func TestFault86LostAndExpired(t *testing.T) {
 	c := example()
 	c.Status.ClusterID = "c1"

@@ -17,7 +17,7 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// TestFault83Operator: who the operator is to etcd, by all that can become of what it would sign by.
+// TestFault83Operator: the identity of the operator to etcd, for every state of the authority that it would sign by.
 func TestFault83Operator(t *testing.T) {
 	const byAuthority, byRoot, byMembers = "root by example-client-ca", "root by example-root", "etcd-server by example-member-tls"
 	for _, test := range []struct {

@@ -128,7 +128,7 @@ func (l *land) tick(step time.Duration) {
 			l.rests = l.at.Add(l.lag())
 		}
 	}
-	l.everybodyHears()
+	l.checkConnections()
 }
 
 // writeUser has the Secret of the EtcdUser as it is to be.
@@ -207,8 +207,8 @@ func (l *land) take(o cluster.Object) {
 	}
 }
 
-// everybodyHears: each that connects now is trusted by the member it connects to, and trusts it.
-func (l *land) everybodyHears() {
+// checkConnections fails unless each member that connects to another now is trusted by it, and trusts it.
+func (l *land) checkConnections() {
 	l.t.Helper()
 	for _, p := range l.members {
 		for _, q := range l.members {
@@ -339,7 +339,7 @@ func TestFault61ShortLives(t *testing.T) {
 	}
 }
 
-// TestFault63LostAuthorityIsReplaced: whichever is gone, garbage or another one, and in whatever phase, members hear each
+// TestFault63LostAuthorityIsReplaced: whichever is gone, garbage or another one, and in whatever phase, members accept each
 // other all the while.
 func TestFault63LostAuthorityIsReplaced(t *testing.T) {
 	spoils := map[string]func(l *land, name string){
@@ -380,7 +380,7 @@ func TestFault63LostAuthorityIsReplaced(t *testing.T) {
 	}
 }
 
-// TestWhatBeginsARotation: whom a request names, once each; age; and that the other one joins that is nearly as old.
+// TestWhatBeginsARotation: a request that names the authority, once each; its age; and the other one joins if it is nearly as old.
 func TestWhatBeginsARotation(t *testing.T) {
 	const life = v1alpha1.DefaultAuthorityLifetime
 	for _, of := range []struct {
@@ -452,8 +452,8 @@ func TestANewClusterHasDoneWhatItsAnnotationAsks(t *testing.T) {
 	}
 }
 
-// TestFault61EndedAuthorityIsRenewed: what it has signed is worth nothing, so the new one stands alone, and members that restart
-// together hear each other.
+// TestFault61EndedAuthorityIsRenewed: nothing that it has signed is valid, so only the new one is trusted, and members that restart
+// together accept each other.
 func TestFault61EndedAuthorityIsRenewed(t *testing.T) {
 	l := newLand(t, 1)
 	l.at = now.Add(v1alpha1.DefaultAuthorityLifetime + time.Hour)
@@ -479,7 +479,7 @@ func TestFault61EndedAuthorityIsRenewed(t *testing.T) {
 	for _, app := range l.apps {
 		app.mounted = l.secrets[app.name]
 	}
-	l.everybodyHears()
+	l.checkConnections()
 	if held := l.held(); held.IsRotating() || held.ClientCA.Because != certs.ByEnd {
 		t.Errorf("%s, because of %s", held.ClientCA.Phase(), held.ClientCA.Because)
 	}

@@ -68,7 +68,7 @@ func TestFault49DowngradeOfOne(t *testing.T) {
 	})
 }
 
-// barred is what etcd says to whom it does not let join.
+// barred is the answer of etcd to a member that it does not let join.
 const barred = "incompatible with current running cluster"
 
 // tooOld is what an etcd that is older than the cluster ends with: it knows the version from its
@@ -89,7 +89,7 @@ func (m *mixed) isRefusedTooEarly() {
 
 // enable asks a follower if there is one, and waits until each member could be changed. Their
 // data must be of the newer version before: data that never went up is readable for the older,
-// and the log is not. Who replays that ends, be it a new member or one that starts again after
+// and the log is not. A member that replays the log ends, whether it is new or starts again after
 // the downgrade has ended.
 func (m *mixed) enable() {
 	m.t.Helper()

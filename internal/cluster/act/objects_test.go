@@ -387,7 +387,7 @@ func (s *scene) noteOn(name string) string {
 	return c.Annotations[v1alpha1.AnnotationGrowthRefused]
 }
 
-// TestAdopted: what has no owner gets its owner and keeps all else, be it a key that signs.
+// TestAdopted: what has no owner gets its owner and keeps all else, even a key that signs.
 func TestAdopted(t *testing.T) {
 	all := append(secrets(t, now), pod("a-1", "pod-1"))
 	for _, object := range all {

@@ -8,7 +8,7 @@ import (
 )
 
 // away is a cluster of three of which m1 is down, with a copy of its data. It
-// did not lead, so that who leads now still knows which entries it had.
+// was not the leader, so that the present leader still knows which entries it had.
 type away struct {
 	*process.Cluster
 	t       *testing.T
@@ -109,7 +109,7 @@ func TestFault18NoFence(t *testing.T) {
 }
 
 // Data of another member or cluster is not noticed by etcd: it does not end.
-// Who asks it for its identity sees it.
+// Its identity shows it.
 func TestFault18ForeignData(t *testing.T) {
 	ofAllVersions(t, func(t *testing.T, version string) {
 		a := withoutM1(t, version)

@@ -211,8 +211,8 @@ func TestSplitBrainIsNotHealthy(t *testing.T) {
 	}
 }
 
-// TestElectionIsNoSplit: a follower that had not heard of the election has when it answers a
-// read, and is asked again. One that has heard of a newer one since is looked at again.
+// TestElectionIsNoSplit: a follower that did not know of the election does once it answers a
+// read, and is asked again. One that knows of a newer one since is asked again.
 func TestElectionIsNoSplit(t *testing.T) {
 	for again, healthy := range map[uint64]int{7: 3, 8: 2} {
 		s := newScene(t)

@@ -30,7 +30,7 @@ func (s *scene) mode(mode v1alpha1.NetworkPolicyMode) { s.c.Spec.NetworkPolicy.M
 
 const gone, bent = "NetworkPolicy a-members: it is missing", "NetworkPolicy a-members: it is not as wanted"
 
-// TestNetworkPolicy: who has one, whose it is, and what of it is put right.
+// TestNetworkPolicy: which cluster has one, its owner, and what of it is corrected.
 func TestNetworkPolicy(t *testing.T) {
 	const enabled, disabled = v1alpha1.NetworkPolicyEnabled, v1alpha1.NetworkPolicyDisabled
 	for name, test := range map[string]struct {

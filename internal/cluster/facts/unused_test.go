@@ -101,7 +101,7 @@ func TestVolumesThatDoNotFit(t *testing.T) {
 }
 
 // TestFirstMembersAreChosenByWhatThereIs: a volume or a Pod that the cache does not show yet is
-// not overlooked when first members are chosen, be it again.
+// not overlooked when first members are chosen, even if it is again.
 func TestFirstMembersAreChosenByWhatThereIs(t *testing.T) {
 	s := unbound(t)
 	s.c.Status.Bootstrap, s.c.Status.NextSerial = nil, 0

@@ -140,8 +140,8 @@ func TestAPIServerThatFailsIsAnError(t *testing.T) {
 	}
 }
 
-// TestRecordAfterStart: until the cluster was seen to form, the plan says who its
-// members are.
+// TestRecordAfterStart: until the cluster was seen to form, the plan names its
+// members.
 func TestRecordAfterStart(t *testing.T) {
 	s := newScene(t)
 	s.c.Status.ClusterID, s.c.Status.Members, s.c.Status.Joining = "", nil, "a-7"

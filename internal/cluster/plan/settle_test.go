@@ -215,7 +215,7 @@ func (w *world) cannotMount() bool {
 	return w.spoilt == refusedSecret || slices.ContainsFunc(w.view.Lost, func(o cluster.Object) bool { return o.Holder == "" })
 }
 
-// cannotReturn says whether a member that restarts alone, or is new, would not run, or would not be heard.
+// cannotReturn says whether a member that restarts alone, or is new, would not run, or would not be accepted.
 func (w *world) cannotReturn() bool { return w.cannotMount() || w.rotating.ended }
 
 // returning says whether a container is about to run again by itself, or volumes are being filled.
@@ -260,7 +260,7 @@ func (w *world) run(m *cluster.Member) {
 	}
 	m.Pod.Failing = m.Pod.Exists() && !alive && !m.Pod.IsTerminating() && !f.unreachable && f.away == 0
 	m.Pod.Ready = m.Pod.Ready && w.corrupt == 0 // etcd's readyz fails everywhere while that alarm is raised
-	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign && w.hears(*m)
+	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign && w.accepts(*m)
 	m.ClusterID, m.Damage, m.NodeUnreachable, m.NodeGone, m.Foreign, m.Index = "", "", "", "", "", 0
 	if alive && w.fate(m.Name).foreign {
 		m.Foreign = "its data is of cluster c2"

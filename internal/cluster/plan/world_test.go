@@ -62,7 +62,7 @@ type fate struct {
 	unfit       bool   // no disk is found for the volume that it has been given
 	deaf        bool   // as leader it takes the oldest other voter that is there for away
 	initial     uint32 // members of the initial cluster of its Pod, a bit for each; 0: it is to form a new cluster
-	trust       int8   // whom its Pod was made to trust
+	trust       int8   // authorities that its Pod was made to trust
 	reopened    bool   // it has restarted: connections from before are gone
 	away        int8   // looks until its container runs again by itself
 }
