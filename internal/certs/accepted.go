@@ -15,7 +15,7 @@ import (
 // tools leave that renew at two thirds, as cert-manager does.
 const expiryWarningFraction = 6
 
-// Certificates say whether those serve that come from Secrets of others, and what members go on with if not.
+// Certificates say whether external certificates serve, and what members go on with if not.
 func (h KeyMaterial) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluster.Certificates {
 	if c.CertificateSecrets() == nil {
 		return cluster.Certificates{}
@@ -70,7 +70,7 @@ func (h KeyMaterial) until() string {
 	return end.UTC().Format(time.RFC3339)
 }
 
-// unmet is the request to rotate an authority of others; empty if there is none, or if it has ended and so is replaced by request.
+// unmet is the request to rotate an external authority; empty if there is none, or if it has ended and so is replaced by request.
 func (h KeyMaterial) unmet(c *v1alpha1.EtcdCluster, now time.Time) string {
 	for _, name := range Authorities(c) {
 		a, asked := h.of(c, name), requestOf(c, name)

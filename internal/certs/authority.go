@@ -98,7 +98,7 @@ func (a Authority) fault() error {
 	return signs(a.Pair, a.External)
 }
 
-// signs says why an authority signs nothing. That of others has no key here.
+// signs says why an authority signs nothing. An external one has no key here.
 func signs(ca pki.Pair, theirs bool) error {
 	if theirs && ca.Subject() != nil {
 		return nil
@@ -191,7 +191,7 @@ func fingerprint(bundles ...[]byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// ofOthers says which of the certificates are authorities of others; nil if none is.
+// ofOthers says which of the certificates are external authorities; nil if none is.
 func (a Authority) ofOthers() []byte {
 	var keys []string
 	if a.External {

@@ -32,7 +32,7 @@ type KeyMaterial struct {
 	trust                string // fingerprint that is written on the members' Secret
 	written              written
 	revocation           revocation
-	external             [parts]externalSecret // what the Secrets of others hold; empty where certificates are ours
+	external             [parts]externalSecret // what external Secrets hold; empty if certificates are ours
 
 	// Issued are the Secrets that certificates of EtcdUsers are taken from while the authority of clients is external, by the name
 	// of the EtcdUser.

@@ -73,7 +73,7 @@ func (h KeyMaterial) hasCertificates(c *v1alpha1.EtcdCluster, now time.Time) boo
 	return true
 }
 
-// expiry says that there is nothing valid for members to mount, although the Secrets of others have certificates that serve: those are by
+// expiry says that there is nothing valid for members to mount, although external Secrets have certificates that serve: those are by
 // no authority that members trust. It is empty otherwise.
 func (h KeyMaterial) expiry(c *v1alpha1.EtcdCluster, now time.Time) string {
 	for _, e := range h.Ending(c, now) {

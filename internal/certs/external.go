@@ -27,7 +27,7 @@ const (
 	parts // how many there are
 )
 
-// A theirs is what an external Secret holds.
+// An externalSecret is what a Secret holds that the operator does not make.
 type externalSecret struct {
 	secret string // its name; empty if no Secret is named for the part
 	found  bool
@@ -153,7 +153,7 @@ func commonName(pair pki.Pair) string {
 type target struct {
 	external bool
 	ready    bool   // all of its certificates serve; ours can be made at any time
-	ca       []byte // the authorities of others, each in PEM of its own; nil if they are not ready
+	ca       []byte // the external authorities, each in PEM of its own; nil if they are not ready
 }
 
 // target is the authority that is to issue the certificates of the authority of that name.
@@ -180,7 +180,7 @@ func (t target) is(ca pki.Pair, theirs bool) bool {
 	return t.external == theirs && (!theirs || !t.ready || fingerprint(t.ca) == fingerprint(ca.CertPEM))
 }
 
-// given is the certificate of a part that a Secret of others holds, if it serves and the authority has signed it.
+// given is the certificate of a part in an external Secret, if it serves and the authority has signed it.
 func (h KeyMaterial) given(c *v1alpha1.EtcdCluster, a Authority, of part, now time.Time) (pki.Pair, bool) {
 	t := h.external[of]
 	if t.secret == "" {
@@ -232,8 +232,8 @@ func (h KeyMaterial) issue(
 // trusts says whether one of the authorities that are trusted has signed it.
 func (a Authority) trusts(leaf pki.Pair) bool { return pki.ChainsTo(leaf, a.Bundle()) }
 
-// adopted is the authority of others that members trust, as their Secret says, if its own Secret is missing: nothing is lost with
-// that, because it has no key. Whatever else members trust is trusted still.
+// adopted is the external authority that members trust, as their Secret says, if its own Secret is missing: nothing is lost with
+// that, because it has no key. All else that members trust is still trusted.
 func (h KeyMaterial) adopted(c *v1alpha1.EtcdCluster, name string, t target) Authority {
 	var rest []byte
 	for _, certificate := range pki.Certificates(h.bundleOf(c, name)) {

@@ -13,8 +13,8 @@ import (
 )
 
 // Lost says why the authority of that name can sign nothing more for members that run:
-// it is gone, or another than theirs. It is nil if it can sign, if another is about to, or if nothing is
-// valid any more that it has signed.
+// it is gone, or it is not the one that they trust. It is nil if it can sign, if another is about to, or if
+// nothing that it has signed is still valid.
 func (h KeyMaterial) Lost(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
 	ca, bundle := h.of(c, name), h.bundleOf(c, name)
 	err := ca.fault()

@@ -27,7 +27,7 @@ type Port struct {
 func (p Port) shown() pki.Pair { return pki.Chain(append([][]byte{p.Shown}, p.Between...)) }
 
 // accepts says whether a port trusts the next authorities, given all that it is to trust. TLS names authorities by their subjects alone,
-// each as often as there are authorities of that subject: those of others may share one.
+// each as often as there are authorities of that subject: external ones may share one.
 func (p Port) accepts(all, next []byte) bool {
 	named := map[string]int{}
 	for _, subject := range p.Accepts {

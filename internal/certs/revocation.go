@@ -145,7 +145,7 @@ func (h KeyMaterial) Witnesses(random io.Reader, now time.Time) (good, revoked p
 // older.
 func (h KeyMaterial) IsRevoking(c *v1alpha1.EtcdCluster, made map[string]string) bool {
 	at, status := h.revocation.at, c.Status.Revocations
-	if at == "" || len(c.Spec.TLS.Revocations) == 0 { // nothing is revoked any more, also where an authority of others can sign no list
+	if at == "" || len(c.Spec.TLS.Revocations) == 0 { // nothing is revoked any more, even if an external authority can sign no list
 		return false
 	}
 	for _, was := range made {

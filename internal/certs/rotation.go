@@ -19,8 +19,8 @@ const (
 	rotateAt = 67
 	// joinAt is when it joins the rotation of the other one, so that members restart once for both.
 	joinAt = 60
-	// settles is how long it takes until every kubelet has brought what a Secret holds into Pods: each looks
-	// after a Pod once in 60 to 90 seconds
+	// settles is how long it takes until every kubelet has updated the content of a Secret in Pods: each syncs
+	// a Pod once in 60 to 90 seconds
 	// (https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod).
 	settles = 2 * time.Minute
 	// reloads is for how long an authority that was only old is trusted beside the next one, for clients that read

@@ -23,7 +23,7 @@ func (h KeyMaterial) advance(
 	case turn.Because == BySource && wanted.is(a.coming()):
 		return a, false, nil
 	case (turn.Stage == cluster.Introduce || turn.Stage == cluster.Renew) && !wanted.ready:
-		return a, false, nil // what it would be replaced by has been spoiled meanwhile
+		return a, false, nil // its replacement has become invalid meanwhile
 	case turn.Stage == cluster.Introduce && isStale && wanted.is(a.Pair, a.External):
 		a.Next, a.NextExternal = pki.Pair{}, false
 		return a.rotated(now, turn), true, nil
@@ -62,7 +62,7 @@ func (h KeyMaterial) introduced(
 	return a.rotated(now, turn), true, err
 }
 
-// wanted is the authority that certificates are to be by: a new one of ours, or that of others.
+// wanted is the authority that certificates are to be by: a new one of ours, or an external one.
 func (h KeyMaterial) wanted(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (Authority, error) {
 	wanted := h.target(c, name, now)
 	switch {

@@ -56,7 +56,7 @@ func (h KeyMaterial) UserFault(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, se
 		h.checkUser(c, u, pairOf(secret.Data), now))
 }
 
-// CannotMakeUser says why the Secret of a user cannot be made now; nil if it can. An authority of others is asked for no certificate.
+// CannotMakeUser says why the Secret of a user cannot be made now; nil if it can. An external authority is asked for no certificate.
 func (h KeyMaterial) CannotMakeUser(c *v1alpha1.EtcdCluster, secret *corev1.Secret, now time.Time) error {
 	var have pki.Pair
 	if secret != nil {
@@ -72,7 +72,7 @@ func (h KeyMaterial) CannotMakeUser(c *v1alpha1.EtcdCluster, secret *corev1.Secr
 	}
 }
 
-// IssuesUsers says whether certificates of EtcdUsers can be issued: not by the authority of others, which has no key here.
+// IssuesUsers says whether certificates of EtcdUsers can be issued: not by an external authority, which has no key here.
 func (h KeyMaterial) IssuesUsers() bool { return !h.ClientCA.External }
 
 // accepted is the certificate that others have issued to a user, or why it does not serve, which is a *pki.Rejection.

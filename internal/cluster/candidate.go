@@ -8,8 +8,8 @@ import (
 )
 
 // RestoreCandidate is the newest verified backup of the data that the cluster has, and the state of its restore if a person has
-// asked for it
-// by accepting the loss. It is looked for only while etcd's member list cannot be read with quorum, and has no Backup if there is none.
+// asked for it by accepting the loss. It is looked for only while etcd's member list cannot be read with quorum, and has no Backup
+// if there is none.
 type RestoreCandidate struct {
 	Backup    string // name of the EtcdBackup
 	Revision  int64

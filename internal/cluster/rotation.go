@@ -74,9 +74,9 @@ const (
 	Renew RotationStage = "renew"
 )
 
-// Certificates are what is known of those that come from Secrets of others; empty if the operator makes its own.
+// Certificates are what is known of external certificates; empty if the operator makes its own.
 type Certificates struct {
-	External bool   // they come from Secrets of others
+	External bool   // they come from Secrets that the operator does not make
 	Reason   string // why one of those does not serve, or soon will not, in a word; empty if all do
 	Fault    string // which one, why, and what to do
 	Lacking  bool   // there are none that are valid, and that members could start with

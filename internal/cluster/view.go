@@ -36,7 +36,7 @@ type View struct {
 	Refused    []Object        // volumes that Kubernetes does not let grow, by name
 	Foreign    []Object        // objects of other owners that have a name which the cluster needs
 
-	// Certificates are about those that come from Secrets of others.
+	// Certificates are about external certificates.
 	Certificates Certificates
 
 	// Restore is about the backup that the cluster begins with, or is brought back to.

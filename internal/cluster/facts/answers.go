@@ -26,8 +26,8 @@ func (a *Answer) serves() bool { return a.Err == nil && a.WasRead && a.Read == n
 
 func (a *Answer) clusterID() string { return strconv.FormatUint(a.Status.ClusterID, 16) }
 
-// foreign says whose data a member has that answered, if it is not its own. What is
-// not known of the cluster or the member is no proof.
+// foreign says which other data a member has that answered, if it is not its own. An unknown
+// cluster ID or member ID is no proof.
 func (a *Answer) foreign(clusterID string, id uint64) string {
 	switch {
 	case a.Err != nil:

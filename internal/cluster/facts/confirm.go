@@ -7,9 +7,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// Doubt is what the API server itself is to be asked about one member: where the cache says that
-// something is gone which a decision may rest on, or that a Pod is there which does not answer or
-// should long be gone. A cache may have missed an event.
+// Doubt is what to read of one member from the API server itself: the cache says that something
+// is gone which a decision may depend on, or that a Pod exists which does not answer or should
+// be gone by now. A cache may have missed an event.
 type Doubt struct {
 	Member      string
 	Pod, Volume bool
@@ -37,7 +37,7 @@ func Doubts(s Snapshot) []Doubt {
 	return all
 }
 
-// isDoubtful says whether the cache may show a Pod that is no more.
+// isDoubtful says whether the cache may show a Pod that no longer exists.
 func isDoubtful(m cluster.Member) bool {
 	return m.Pod.Overdue || m.Pod.Ready && !m.Pod.IsTerminating() && !m.Answers
 }

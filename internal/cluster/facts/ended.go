@@ -46,7 +46,7 @@ func isOver(pod *corev1.Pod) bool {
 }
 
 // lostTrack is the kubelet's reason for a container that it could not find when its Pod
-// ended, and of which it does not know how it went.
+// ended, so that it does not know how the container ended.
 const lostTrack = "ContainerStatusUnknown"
 
 func mayRun(status corev1.ContainerStatus) bool {

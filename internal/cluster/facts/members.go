@@ -41,7 +41,7 @@ func (j *builder) remember(known v1alpha1.MemberStatus) {
 	}
 }
 
-// roles are the words of the status for members that etcd lists.
+// roles are the roles in the status, of members that etcd lists.
 var roles = map[string]cluster.Role{
 	v1alpha1.RoleLeader: cluster.Voter, v1alpha1.RoleVoter: cluster.Voter, v1alpha1.RoleLearner: cluster.Learner,
 }
@@ -55,10 +55,10 @@ func (j *builder) member(name string) *cluster.Member {
 	return m
 }
 
-// list replaces what the record says of the membership by etcd's own list, and
-// returns the members that are not of this cluster's making. If no quorum has
-// confirmed the list, it is one member's memory, which may be older than the record:
-// then it is only added to that, if there is one.
+// list replaces the membership in the record by etcd's own list, and returns the
+// members that the operator has not added. If no quorum has confirmed the list, it is
+// one member's local list, which may be older than the record: then it is only added
+// to the record, if there is one.
 func (j *builder) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMember {
 	known, recorded := map[uint64]string{}, false
 	for _, m := range j.members {

@@ -23,8 +23,8 @@ func (j *builder) nodes() {
 	}
 }
 
-// scheduled looks at the node that a Pod is on. A node that is gone takes its Pods
-// with it; until then there is nothing to say of it.
+// scheduled checks the node that a Pod is on. When a node is deleted its Pods are
+// deleted too; until then there is nothing to report.
 func (j *builder) scheduled(m *cluster.Member, pod *corev1.Pod, node *corev1.Node) {
 	m.Pod.Cordoned = node.Spec.Unschedulable
 	since, silent := silentSince(node)
@@ -49,7 +49,7 @@ func (s *Snapshot) isStuck(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && s.come().Sub(pod.DeletionTimestamp.Time) >= stuckAfter
 }
 
-// silentSince says whether the node's kubelet is not known to be well, and since when.
+// silentSince says whether the node is not known to be ready, and since when.
 func silentSince(node *corev1.Node) (time.Time, bool) {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
@@ -59,7 +59,7 @@ func silentSince(node *corev1.Node) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// unscheduled looks at a Pod that has found no node for too long: if its volume is
+// unscheduled checks a Pod that has found no node for too long: if its volume is
 // bound to nodes that are gone or silent, it will find none.
 func (j *builder) unscheduled(m *cluster.Member, pod *corev1.Pod) {
 	hosts := AffinityHosts(j.Disks[m.Name])
@@ -98,15 +98,15 @@ func AffinityHosts(disk *corev1.PersistentVolume) []string {
 	for _, term := range disk.Spec.NodeAffinity.Required.NodeSelectorTerms {
 		hosts, bound := hostsOf(term)
 		if !bound {
-			return nil // by this term some other node may do
+			return nil // by this term another node may match
 		}
 		names = append(names, hosts...)
 	}
 	return names
 }
 
-// hostsOf are the only hostnames of which a node that satisfies the term may be, and whether
-// it says so. One that says nothing is satisfied by no node.
+// hostsOf are the only hostnames that a node may have to match the term, and whether the term
+// limits them. An empty term matches no node.
 func hostsOf(term corev1.NodeSelectorTerm) (hosts []string, bound bool) {
 	for _, expression := range term.MatchExpressions {
 		if expression.Key == corev1.LabelHostname && expression.Operator == corev1.NodeSelectorOpIn {

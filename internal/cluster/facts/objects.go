@@ -91,7 +91,7 @@ func notRoot(c *v1alpha1.EtcdCluster, operator certs.Identity) string {
 	}
 }
 
-// unowned is said of an object of the cluster that is adopted.
+// unowned is why an object of the cluster without an owner is adopted.
 const unowned = "no EtcdCluster owns it"
 
 // lost are the authorities that cannot sign.
@@ -139,7 +139,7 @@ func hasOtherType(want, have metav1.Object) bool {
 	return is && has && found.Spec.Type != wanted.Spec.Type
 }
 
-// amount is what of an object is now this and now that: another one is another wish.
+// amount is the part of an object that changes from time to time: another amount is another wish.
 func amount(want metav1.Object) string {
 	if budget, is := want.(*policyv1.PodDisruptionBudget); is {
 		return ": " + budget.Spec.MinAvailable.String() + " pods must stay"
@@ -148,7 +148,7 @@ func amount(want metav1.Object) string {
 }
 
 // belongsToOthers notes an object with a name of ours that has another owner. One of an earlier
-// EtcdCluster of this name is on its way out.
+// EtcdCluster of this name is being deleted.
 func (j *builder) belongsToOthers(kind string, have metav1.Object) bool {
 	why, owner := specs.Foreign(j.c, have), metav1.GetControllerOf(have)
 	if why == "" {

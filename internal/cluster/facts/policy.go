@@ -27,7 +27,7 @@ func (j *builder) networkPolicy() {
 
 // isPoliced says whether the cluster is to have a NetworkPolicy. If the spec does not say, it is to keep the one that it has:
 // an operator of an earlier release may have dropped from the status that it was made by default. An operator outside of
-// Kubernetes leaves that alone: it could not let itself in.
+// Kubernetes leaves that alone: no rule could allow its own traffic.
 func (j *builder) isPoliced() bool {
 	if j.c.Spec.NetworkPolicy.Mode == v1alpha1.NetworkPolicyEnabled {
 		return true

@@ -15,7 +15,7 @@ import (
 // What is to be read next, by what a snapshot has already.
 
 // IsBeginning says whether the first members may be decided on now: what a cache does not
-// show yet would count as never having been.
+// show yet would count as not existing.
 func IsBeginning(c *v1alpha1.EtcdCluster) bool {
 	v := begin(Snapshot{Cluster: c}).v
 	if v.Restore.InPlace != "" && v.Want.Size > 0 && v.Want.Paused == "" {
@@ -118,9 +118,9 @@ func NeedDowngradeStatus(s Snapshot) *Answer {
 	return nil
 }
 
-// IsHibernated says whether the cluster hibernates, and was found to do so rightly by an earlier
-// look at this very spec. Nothing is made or changed until the spec is, so what the watches do
-// not show need not be looked for again: any number of such clusters asks for nothing.
+// IsHibernated says whether the cluster hibernates, and an earlier look at this very spec found
+// that all is as wanted. Nothing is created or changed until the spec is, so what the watches do
+// not show need not be looked for again: any number of such clusters causes no requests.
 func IsHibernated(s Snapshot) bool {
 	if !MayBeAsleep(s.Cluster) {
 		return false

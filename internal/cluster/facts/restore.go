@@ -58,7 +58,7 @@ func (j *builder) isAwaited(name string) bool {
 }
 
 // isRestored says whether the volumes that there are now are those of the first members, and each is marked as one that has the data.
-// What the status says was so when it was written.
+// The status is only true of the time when it was written.
 func (j *builder) isRestored() bool {
 	s := j.c.Status.Restore
 	if j.v.Restore.InPlace != "" {

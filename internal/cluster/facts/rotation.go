@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// Found are the Secrets of the cluster that are there, by their names, and those of others that certificates are taken from.
+// Found are the Secrets of the cluster that are there, by their names, and those that external certificates are taken from.
 func (s *Snapshot) Found() map[string]*corev1.Secret {
 	found := map[string]*corev1.Secret{}
 	maps.Copy(found, s.Secrets)

@@ -53,7 +53,7 @@ type Snapshot struct {
 
 	Asleep          bool                       // Nodes and what is below were not read, because the cluster hibernates
 	Secrets         map[string]*corev1.Secret  // by name
-	ExternalSecrets map[string]*corev1.Secret  // of others, that certificates are taken from, by name
+	ExternalSecrets map[string]*corev1.Secret  // that external certificates are taken from, by name
 	Services        map[string]*corev1.Service // by name
 	Probes          []certs.TLSProbe           // of members that run, while an authority is rotated or a certificate revoked
 	Users           []*corev1.Secret           // of EtcdUsers of the cluster, if the next pass of either waits for nothing else

@@ -15,7 +15,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
-// A judgement is a view in the making. It collects what each source knows of a member, by its name
+// A builder builds a view. It collects what each source knows of a member, by its name
 // and never by its place in a list.
 type builder struct {
 	Snapshot
@@ -104,7 +104,7 @@ func want(s Snapshot) cluster.Want {
 	}
 }
 
-// Paused is what says that nothing is to be changed; empty if nothing does.
+// Paused says what pauses the cluster; empty if nothing does.
 func Paused(c *v1alpha1.EtcdCluster) string {
 	paused, _ := pause(c)
 	return paused
@@ -166,8 +166,8 @@ func (j *builder) kubernetes() {
 	slices.SortFunc(j.v.Expired, byName)
 }
 
-// come is the time that has come by this machine's clock and by the API server's: a wrong clock
-// alone has nothing deleted or replaced.
+// come is the earlier time of this machine's clock and the API server's: one wrong clock alone
+// must not cause a deletion or a replacement.
 func (s *Snapshot) come() time.Time { return s.Now.Add(-s.Ahead) }
 
 // later is the time by whichever clock is ahead, by which certificates are made.

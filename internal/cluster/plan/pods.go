@@ -93,7 +93,7 @@ func deleteEnded(v cluster.View) Step {
 }
 
 // restartBroken deletes a Pod whose etcd has no data and was started with an old list of
-// members, or that is not ready and not as the spec wants it: a corrected spec heals
+// members, or that is not ready and not as the spec wants it: a corrected spec takes effect
 // by itself. A Pod stays if its data would go with it, because there is no volume or it is being
 // deleted; then only its image changes, in place. The image also changes in place if the Pod is only
 // starting.

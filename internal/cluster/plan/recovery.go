@@ -91,7 +91,7 @@ func (l QuorumLoss) why() string {
 	return missing
 }
 
-// unless says what else a person may do than to accept the loss.
+// unless says what a person can do instead of accepting the loss.
 func (l QuorumLoss) unless() string {
 	if len(l.Missing) > 0 {
 		return "bring the nodes back; or, if nothing runs there any more and their volumes are gone for good,"

@@ -12,8 +12,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// withCertificates says whether certificates serve that come from Secrets of others, where any do. What is not looked at, because the
-// cluster hibernates or is deleted, stays as it was.
+// withCertificates adds whether external certificates serve, if there are any. What is not read, because the cluster hibernates or is
+// deleted, stays as it was.
 func withCertificates(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster.View) []metav1.Condition {
 	if c.CertificateSecrets() == nil {
 		meta.RemoveStatusCondition(&all, v1alpha1.ConditionCertificatesAccepted)
@@ -51,7 +51,7 @@ func sharing(c *v1alpha1.EtcdCluster) string {
 		issuer.Kind, issuer.Name)
 }
 
-// uncertified is unaccepted, where something is wrong: it is no fault if a new cluster waits for what is being issued.
+// uncertified is unaccepted, if something is wrong: it is no fault if a new cluster waits for what is being issued.
 func uncertified(v cluster.View) string {
 	if v.Certificates.Reason == v1alpha1.ReasonNotIssued && !v.Formed() {
 		return ""

@@ -120,7 +120,7 @@ func byQuorum(v cluster.View) metav1.Condition {
 	}
 }
 
-// unreachable says whether a quorum of Pods is ready by the kubelet's word while
+// unreachable says whether the kubelet reports a quorum of Pods as ready while
 // none answers the operator: then the fault is likely between them.
 func unreachable(v cluster.View) bool {
 	return quorum.Holds(v.Count(cluster.IsVoter, isSilent), v.Count(cluster.IsVoter))
@@ -240,7 +240,7 @@ func restoredWith(v cluster.View) string {
 	return "whose volumes have the data of a backup"
 }
 
-// restoreFailing is what a refusal does not say: while volumes are filled beside members that serve, nothing refuses for them.
+// restoreFailing is what no refusal says: while volumes are filled beside members that serve, no step is refused because of them.
 func restoreFailing(v cluster.View) string {
 	switch {
 	case v.Restore.Filling:

@@ -36,7 +36,7 @@ const (
 	NextKeyKey  = "next.key"
 	// PreviousKey has those that signed before and are still trusted.
 	PreviousKey = "previous.crt"
-	// ExternalKey says which of tls.crt and next.crt are authorities of others, separated by a space: their keys are not here. It is there
+	// ExternalKey says which of tls.crt and next.crt are external authorities, separated by a space: their keys are not here. It is there
 	// also while nothing is rotated.
 	ExternalKey = "of-others"
 )
