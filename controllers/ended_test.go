@@ -69,8 +69,8 @@ func TestPodThatAFinalizerKeeps(t *testing.T) {
 			return err
 		}
 		degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
-		if degraded == nil || !strings.Contains(degraded.Message, "kept-1: its pod was deleted and cannot go: "+
-			"somebody else has put the finalizer example.com/queue on it") {
+		if degraded == nil || !strings.Contains(degraded.Message, "kept-1: its pod cannot be deleted: "+
+			"the finalizer example.com/queue, which is not the operator's, keeps it") {
 			return fmt.Errorf("degraded: %+v", degraded)
 		}
 		return nil

@@ -102,7 +102,7 @@ func (r *EtcdClusterReconciler) takeOver(ctx context.Context, ec *v1alpha1.EtcdC
 
 // tell says something once, for as long as nothing else is to be told of the cluster.
 func (r *EtcdClusterReconciler) tell(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
-	if r.memories.of(client.ObjectKeyFromObject(ec)).Told(string(ec.UID) + event.Note) {
+	if r.memories.of(client.ObjectKeyFromObject(ec)).NoteChanged(string(ec.UID) + event.Note) {
 		r.say(ctx, ec, event)
 	}
 }

@@ -162,10 +162,10 @@ func TestTakeCharge(t *testing.T) {
 func TestMemoriesAreApart(t *testing.T) {
 	var known clusterCaches
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
-	if !known.of(a).Told("1") || known.of(a).Told("1") || !known.of(b).Told("1") {
+	if !known.of(a).NoteChanged("1") || known.of(a).NoteChanged("1") || !known.of(b).NoteChanged("1") {
 		t.Error("one cluster has the memory of another, or none")
 	}
-	if known.forget(a); !known.of(a).Told("1") || known.of(b).Told("1") {
+	if known.forget(a); !known.of(a).NoteChanged("1") || known.of(b).NoteChanged("1") {
 		t.Error("one was to be forgotten, the other not")
 	}
 }

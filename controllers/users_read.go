@@ -87,7 +87,7 @@ func (p *userRun) ask(ctx context.Context) {
 	if err != nil {
 		p.cache.forget()
 		if view.NotRoot = etcd.WantsRoot(err); view.NotRoot {
-			view.Unreachable = "it does not take the operator for root"
+			view.Unreachable = "it does not accept the operator as root"
 		}
 		log.FromContext(ctx).V(1).Info("could not ask about users", "because", err.Error())
 		return

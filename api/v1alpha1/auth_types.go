@@ -1,11 +1,11 @@
 package v1alpha1
 
-// Auth says whom etcd lets in.
+// Auth is the authentication of clients by etcd.
 type Auth struct {
 	// enabled turns etcd's authentication on: only users of etcd may read and write keys, each what
 	// its roles allow. Users are known by the common names of their certificates, or by passwords: see
 	// EtcdUser and EtcdRole, which may be created before. The user root is the operator's. It may be
-	// set back to false, which lets everybody in again who has a certificate; users and roles stay.
+	// set back to false, which admits every client with a certificate again; users and roles stay.
 	// It needs tls.mode Enabled. Default false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"},order=64
@@ -14,8 +14,8 @@ type Auth struct {
 
 // AuthStatus is what the operator remembers of etcd's authentication.
 type AuthStatus struct {
-	// managed is true from when spec.auth.enabled was first obeyed until authentication was disabled
-	// again because of it. Authentication that is enabled while it is false was enabled by somebody else,
+	// managed is true from when the operator first acts on spec.auth.enabled until it has disabled authentication
+	// again because of it. Authentication that is enabled while managed is false was not enabled by the operator,
 	// and is left as it is.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Managed",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=41
@@ -39,10 +39,10 @@ const ConditionAuthEnabled = "AuthEnabled"
 const (
 	// ReasonAuthAsSpecified: authentication is as spec.auth.enabled says.
 	ReasonAuthAsSpecified = "AsSpecified"
-	// ReasonAuthEnabledByHand: somebody else has enabled it; the message says what to do.
+	// ReasonAuthEnabledByHand: it was not enabled by the operator; the message says what to do.
 	ReasonAuthEnabledByHand = "EnabledByHand"
-	// ReasonOperatorNotRoot: it is enabled, and etcd does not take the operator for root; the message says whom it takes it for, and how it
-	// gets in again. ConditionDegraded has this reason, too.
+	// ReasonOperatorNotRoot: it is enabled, and etcd does not accept the operator as root; the message says which user it is instead, and
+	// how it becomes root again. ConditionDegraded has this reason, too.
 	ReasonOperatorNotRoot = "OperatorNotRoot"
 	// ReasonAuthChanging: it is being enabled or disabled; the message says what that waits for.
 	ReasonAuthChanging = "Changing"
@@ -63,9 +63,9 @@ const (
 	// ReasonRoleMissing: an EtcdRole that the user is to have does not exist, or does not count; the others are granted.
 	ReasonRoleMissing = "RoleMissing"
 	// ReasonSecretTaken: there is a Secret of the name that is not of this EtcdUser. Of ConditionCertificatesAccepted: cert-manager would
-	// write over a Secret of somebody else, and so is not asked for a Certificate.
+	// overwrite a Secret of another owner, and so is not asked for a Certificate.
 	ReasonSecretTaken = "SecretTaken"
-	// ReasonNoAuthority: the authority that signs certificates of clients is missing or lost, or is somebody else's.
+	// ReasonNoAuthority: the authority that signs certificates of clients is missing or lost, or is external.
 	ReasonNoAuthority = "NoAuthority"
 	// ReasonAccessFailed: etcd or Kubernetes refused a change, which the message quotes; it is tried again.
 	ReasonAccessFailed = "Failed"

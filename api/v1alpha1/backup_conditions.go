@@ -55,7 +55,7 @@ const (
 	ReasonTrialPassed = "TrialPassed"
 	// ReasonNotComplete: there is nothing to verify yet.
 	ReasonNotComplete = "NotComplete"
-	// ReasonNotWanted: nobody asked for a trial. The annotation etcd-operator.dev/verify asks for one.
+	// ReasonNotWanted: no verification was requested. The annotation etcd-operator.dev/verify asks for one.
 	ReasonNotWanted = "NotWanted"
 	// ReasonVerificationPending: a trial is about to begin, or runs.
 	ReasonVerificationPending = "VerificationPending"
@@ -80,7 +80,7 @@ const (
 	ReasonScheduleUnclear = "ScheduleUnclear"
 )
 
-// Reasons of ConditionRetentionApplied; ReasonAppendOnly where the store deletes nothing.
+// Reasons of ConditionRetentionApplied; ReasonAppendOnly if the store deletes nothing.
 const (
 	// ReasonRetentionApplied: the store deletes what retention does not keep.
 	ReasonRetentionApplied = "RetentionApplied"
@@ -107,7 +107,7 @@ const (
 	ReasonJobWrongVersion = "WrongVersion"
 	// ReasonJobNewerFormat: a newer operator wrote the backup.
 	ReasonJobNewerFormat = "NewerFormat"
-	// ReasonJobStoreLocked: the store keeps it for some time, whoever asks.
+	// ReasonJobStoreLocked: the store keeps it for some time, and refuses every deletion.
 	ReasonJobStoreLocked = "StoreLocked"
 	// ReasonJobAuthEnabled: etcd answers its users only.
 	ReasonJobAuthEnabled = "AuthEnabled"

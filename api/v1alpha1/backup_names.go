@@ -34,10 +34,10 @@ const (
 	// set it.
 	AnnotationCheck = "etcd-operator.dev/check"
 	// AnnotationFound holds, on an EtcdBackup with spec.found, what the list of the store says of it, as
-	// JSON. Whoever lists the store writes it, and whoever drives the EtcdBackup copies it into the status.
+	// JSON. The reconciler of the store writes it, and the reconciler of the EtcdBackup copies it into the status.
 	AnnotationFound = "etcd-operator.dev/found"
-	// AnnotationGone holds, on an EtcdBackup that was made, why what it stands for is not in its store any more. Whoever lists the
-	// store writes it, and takes it away when the backup is there again.
+	// AnnotationGone holds, on an EtcdBackup that was made, why what it stands for is not in its store any more. The reconciler of
+	// the store writes it, and removes it when the backup is there again.
 	AnnotationGone = "etcd-operator.dev/gone"
 	// AnnotationUpload holds, on an EtcdBackup that was made, the name of its folder in the store: the UID that the object had
 	// then. A backup tool puts the object back with another UID: by this it stands for the same backup again.
@@ -74,7 +74,7 @@ const (
 	// ConditionReady is of every kind: True where what the spec wants is there, which is what kubectl wait, Flux and Argo CD look at, by
 	// way of kstatus. Of an EtcdCluster: the members that are wanted are healthy and run as the spec says, or it hibernates; the reason is
 	// that of the condition which says so, or says why not. Of an EtcdBackupStore: it can be reached, listed, written and read. Of an
-	// EtcdBackup: it is Complete, and Verified where that is wanted. Of an EtcdRestore: the cluster serves the data. Of an EtcdUser and
+	// EtcdBackup: it is Complete, and Verified if that is wanted. Of an EtcdRestore: the cluster serves the data. Of an EtcdUser and
 	// EtcdRole: etcd has them as the spec says.
 	ConditionReady = "Ready"
 	// ConditionComplete of an EtcdBackup: its manifest is in the store. Of an EtcdRestore: the cluster serves the data.

@@ -66,7 +66,7 @@ func AgeOf(b *EtcdBackup) BackupAge {
 }
 
 // BegunAt is when the snapshot of a backup was begun; zero if that is not known. The status has it by the clock of the node of the Job. It
-// is not believed if the backup was complete before that moment or, where this very object had the backup made, if the object did not
+// is not believed if the backup was complete before that moment or, if this very object had the backup made, if the object did not
 // exist yet.
 func BegunAt(b *EtcdBackup) time.Time {
 	created := b.CreationTimestamp.Time

@@ -109,7 +109,7 @@ type ClusterBackups struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// last is the newest backup that is in a store, whoever has made it.
+	// last is the newest backup that is in a store, no matter what has made it.
 	// +optional
 	Last *BackupPoint `json:"last,omitempty"`
 
@@ -143,7 +143,7 @@ type AwaitedBackup struct {
 	// before is what waits for it: a version of etcd, hibernation or deletion.
 	Before string `json:"before"`
 
-	// done is true once it is verified, or complete where it is not to be verified: what waited goes on.
+	// done is true once it is verified, or complete if it is not to be verified: what waited goes on.
 	// +optional
 	Done bool `json:"done,omitempty"`
 }
@@ -221,7 +221,7 @@ type RestoreStatus struct {
 	// +optional
 	Undoes bool `json:"undoes,omitempty"`
 
-	// setAside are the members that give way to those below. Their volumes are kept.
+	// setAside are the members that those below replace. Their volumes are kept.
 	// +optional
 	// +listType=atomic
 	SetAside []string `json:"setAside,omitempty"`
@@ -317,7 +317,7 @@ type RestoreFailure struct {
 	// message quotes the store, etcd or Kubernetes, and says what to do.
 	Message string `json:"message"`
 
-	// final is true if the next Job fails in the same way unless somebody changes something.
+	// final is true if the next Job fails in the same way unless something is changed.
 	// +optional
 	Final bool `json:"final,omitempty"`
 }

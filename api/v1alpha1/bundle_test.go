@@ -47,7 +47,7 @@ func wantExample(t *testing.T, example unstructured.Unstructured) {
 	}
 	for _, field := range []string{"version", "members", "phase", "backups"} {
 		if _, there, _ := unstructured.NestedFieldNoCopy(kept.Object, "status", field); there {
-			t.Errorf("status.%s was written by somebody other than the operator", field)
+			t.Errorf("status.%s was not written by the operator", field)
 		}
 	}
 	made.Object["status"] = status

@@ -5,7 +5,7 @@ package v1alpha1
 const (
 	// ConditionAvailable is True while a quorum of voters answers linearizable
 	// reads and etcd takes writes, False while none does or etcd refuses them by
-	// an alarm, and Unknown while the operator cannot tell.
+	// an alarm, and Unknown while the operator does not know.
 	ConditionAvailable = "Available"
 	// ConditionProgressing is True while the operator changes something or waits
 	// for a change to finish.

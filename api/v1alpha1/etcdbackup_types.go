@@ -35,7 +35,7 @@ type EtcdBackup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says of what the backup is, and where it goes. Only decryption and deletionPolicy can be changed.
+	// spec says what is backed up, and where it is stored. Only decryption and deletionPolicy can be changed.
 	// +required
 	Spec EtcdBackupSpec `json:"spec"`
 
@@ -53,7 +53,7 @@ type EtcdBackupList struct {
 	Items           []EtcdBackup `json:"items"`
 }
 
-// EtcdBackupSpec says of what a backup is, and where it goes. Exactly one of cluster and found is given.
+// EtcdBackupSpec says what is backed up, and where it is stored. Exactly one of cluster and found is given.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster) && (!has(self.cluster) || self.cluster == oldSelf.cluster) && has(self.store) == has(oldSelf.store) && (!has(self.store) || self.store == oldSelf.store) && has(self.found) == has(oldSelf.found) && (!has(self.found) || self.found == oldSelf.found) && has(self.volume) == has(oldSelf.volume) && (!has(self.volume) || self.volume == oldSelf.volume)",message="cluster, store, found and volume cannot be changed: create another EtcdBackup"
 // +kubebuilder:validation:XValidation:rule="has(self.encryption) == has(oldSelf.encryption) && (!has(self.encryption) || self.encryption == oldSelf.encryption) && has(self.verify) == has(oldSelf.verify) && (!has(self.verify) || self.verify == oldSelf.verify)",message="encryption and verify cannot be changed: create another EtcdBackup; the annotation etcd-operator.dev/verify asks for a trial"
@@ -126,8 +126,8 @@ const (
 
 // BackupEncryption encrypts a backup with age.
 type BackupEncryption struct {
-	// recipients are public keys of age, such as age1…; whoever has the identity of one of them can
-	// read the backup. The operator does not need an identity to write one.
+	// recipients are public keys of age, such as age1…; the identity of any one of them can
+	// decrypt the backup. The operator does not need an identity to write one.
 	// +required
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -239,7 +239,7 @@ type EtcdBackupStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Revision",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=15
 	Revision int64 `json:"revision,omitempty"`
 
-	// compactRevision is up to where there is no history; 0 if there is all of it.
+	// compactRevision is the revision up to which there is no history; 0 if there is all of it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Compact Revision",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=16
 	CompactRevision int64 `json:"compactRevision,omitempty"`

@@ -34,7 +34,7 @@ type EtcdBackupStore struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says where the store is, and by what it is opened.
+	// spec says where the store is, and which credentials open it.
 	// +required
 	Spec EtcdBackupStoreSpec `json:"spec"`
 
@@ -159,7 +159,7 @@ const (
 
 // S3Lock keeps objects from being deleted.
 type S3Lock struct {
-	// mode is Governance (users with a special right can remove the lock) or Compliance (nobody can).
+	// mode is Governance (users with a special right can remove the lock) or Compliance (no user can).
 	// +required
 	Mode S3LockMode `json:"mode"`
 
@@ -177,7 +177,7 @@ type S3LockMode string
 const (
 	// LockGovernance can be removed by users with a special right.
 	LockGovernance S3LockMode = "Governance"
-	// LockCompliance can be removed by nobody.
+	// LockCompliance cannot be removed by any user.
 	LockCompliance S3LockMode = "Compliance"
 )
 

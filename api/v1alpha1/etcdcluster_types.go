@@ -63,7 +63,7 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.restore) || !has(self.storage) || !has(self.storage.ephemeral)",message="bootstrap.restore needs volumes: data is restored into them before members start, and storage.ephemeral has none"
 // +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy) || self.deletionPolicy != 'Backup' || has(self.backup)",message="deletionPolicy Backup needs spec.backup.store: the volumes go, and the last backup has to be somewhere"
 // +kubebuilder:validation:XValidation:rule="!has(self.upgrade) || !has(self.upgrade.backup) || self.upgrade.backup != 'Require' || has(self.backup)",message="upgrade.backup Require needs spec.backup.store: the backup that an upgrade waits for has to be somewhere"
-// +kubebuilder:validation:XValidation:rule="!has(self.auth) || !has(self.auth.enabled) || !self.auth.enabled || !has(self.tls) || !has(self.tls.mode) || self.tls.mode != 'Disabled'",message="auth.enabled needs tls.mode Enabled: the operator and applications prove by certificates who they are, and without TLS everybody on the way could read their passwords"
+// +kubebuilder:validation:XValidation:rule="!has(self.auth) || !has(self.auth.enabled) || !self.auth.enabled || !has(self.tls) || !has(self.tls.mode) || self.tls.mode != 'Disabled'",message="auth.enabled needs tls.mode Enabled: the operator and applications authenticate by certificates, and without TLS their passwords could be read on the network"
 type EtcdClusterSpec struct {
 	// size is the number of voting members: 1, 3, 5 or 7. Even sizes need more
 	// members for the same tolerance of failures, and more than seven slow every
@@ -89,7 +89,7 @@ type EtcdClusterSpec struct {
 	Version string `json:"version,omitempty"`
 
 	// image overrides the container image of the members. It must hold the etcd of
-	// spec.version. Default: what the operator was told to take for the version, else
+	// spec.version. Default: the image that the operator is configured with for the version, else
 	// gcr.io/etcd-development/etcd:v<version>.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
@@ -141,12 +141,12 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=20
 	TLS TLS `json:"tls,omitzero"`
 
-	// networkPolicy says who may reach the members over the network.
+	// networkPolicy says which peers may reach the members over the network.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network Policy",order=60
 	NetworkPolicy NetworkPolicy `json:"networkPolicy,omitzero"`
 
-	// auth says whom etcd lets in. Default: everybody who has a certificate.
+	// auth is the authentication of clients by etcd. Default: every client with a certificate is admitted.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication",order=63
 	Auth Auth `json:"auth,omitzero"`
@@ -265,7 +265,7 @@ type Recovery struct {
 	// status.quorumLoss.accept, such as example-0@1234: the survivor and the revision of its data,
 	// after which all writes are lost; or status.quorumLoss.backup.accept, such as
 	// backup/nightly@1200: the EtcdBackup that the cluster is brought back to in place, and its
-	// revision, after which all writes are lost. It has no effect on any other loss. Where a quorum
+	// revision, after which all writes are lost. It has no effect on any other loss. If a quorum
 	// answers with less than status.revision, it is the name of the EtcdCluster and that revision,
 	// such as example@1234: the writes in between are lost.
 	// +optional
@@ -312,13 +312,13 @@ const (
 // another source is named.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.secretRefs) || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".secretRefs",message="tls.secretRefs needs tls.mode Enabled: without TLS there are no certificates"
-// +kubebuilder:validation:XValidation:rule="!has(self.secretRefs) || !has(self.lifetimes) || !has(self.lifetimes.authority) && !has(self.lifetimes.certificate)",fieldPath=".lifetimes",message="tls.lifetimes is for certificates that the operator makes: those of tls.secretRefs live as long as whoever issues them says"
+// +kubebuilder:validation:XValidation:rule="!has(self.secretRefs) || !has(self.lifetimes) || !has(self.lifetimes.authority) && !has(self.lifetimes.certificate)",fieldPath=".lifetimes",message="tls.lifetimes is for certificates that the operator makes: the lifetimes of those of tls.secretRefs are set by their issuer"
 // +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".issuerRef",message="tls.issuerRef needs tls.mode Enabled: without TLS there are no certificates"
 // +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.secretRefs)",fieldPath=".secretRefs",message="tls names either an issuerRef or secretRefs: certificates have one source"
 // +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.lifetimes) || !has(self.lifetimes.authority)",fieldPath=".lifetimes",message="tls.lifetimes.authority is for authorities that the operator makes: that of tls.issuerRef lives as long as it does"
 // +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.lifetimes) || !has(self.lifetimes.certificate) || duration(self.lifetimes.certificate) >= duration('1h')",fieldPath=".lifetimes",message="tls.lifetimes.certificate must be at least 1h with tls.issuerRef: cert-manager issues none for less"
-// +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".revocations",message="tls.revocations needs tls.mode Enabled: without TLS nobody shows a certificate"
-// +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.secretRefs) && !has(self.issuerRef)",fieldPath=".revocations",message="tls.revocations is about certificates that an authority of the operator has signed: with tls.secretRefs or tls.issuerRef have whoever issues certificates begin with another authority, and members refuse all that the one before has signed"
+// +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".revocations",message="tls.revocations needs tls.mode Enabled: without TLS there are no certificates"
+// +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.secretRefs) && !has(self.issuerRef)",fieldPath=".revocations",message="tls.revocations is about certificates that an authority of the operator has signed: with tls.secretRefs or tls.issuerRef have certificates issued by another authority, and members refuse all that the one before has signed"
 type TLS struct {
 	// mode is Enabled (TLS 1.3 with client certificates required, for clients and
 	// between members) or Disabled
@@ -337,7 +337,7 @@ type TLS struct {
 	// revocations are the certificates of clients that members refuse, by their serial numbers: those whose
 	// keys have leaked. What the operator itself keeps in a Secret and is named here, it issues again. Members refuse
 	// new connections as soon as their kubelets have brought them the list, within a minute and a half; then they restart,
-	// one at a time, because connections that are open already would stay so. To take one away restarts nobody.
+	// one at a time, because connections that are open already would stay so. To remove one restarts no member.
 	// At most 256.
 	// +optional
 	// +listType=map
@@ -356,7 +356,7 @@ type TLS struct {
 	// issuerRef has cert-manager issue the certificates: the operator creates the Certificates <cluster>-server, -peer, -operator
 	// and -client, and takes what is issued as it takes secretRefs. It may be added, changed and removed while the cluster runs.
 	// Its authority must sign for this cluster alone: a client certificate by it with the common name root is root here,
-	// also where it was issued for another EtcdCluster, as a ClusterIssuer does. Default: the operator has authorities of its own.
+	// even if it was issued for another EtcdCluster, as a ClusterIssuer does. Default: the operator has authorities of its own.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Issuer of cert-manager",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=71
 	IssuerRef *IssuerRef `json:"issuerRef,omitempty"`

@@ -57,7 +57,7 @@ type EtcdRestoreList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.backup) != has(self.store)",message="an EtcdRestore names either a backup, or a store with from"
 // +kubebuilder:validation:XValidation:rule="has(self.store) || !has(self.from)",message="from goes with store: backup names one backup already"
 // +kubebuilder:validation:XValidation:rule="self.cluster == oldSelf.cluster && has(self.backup) == has(oldSelf.backup) && (!has(self.backup) || self.backup == oldSelf.backup) && has(self.store) == has(oldSelf.store) && (!has(self.store) || self.store == oldSelf.store) && has(self.from) == has(oldSelf.from) && (!has(self.from) || self.from == oldSelf.from)",message="cluster, backup, store and from cannot be changed: create another EtcdRestore"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.undo) || !oldSelf.undo || has(self.undo) && self.undo",message="undo cannot be taken back: create another EtcdRestore to restore again"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.undo) || !oldSelf.undo || has(self.undo) && self.undo",message="undo cannot be unset: create another EtcdRestore to restore again"
 type EtcdRestoreSpec struct {
 	// cluster is the name of the EtcdCluster in the same namespace that is brought back.
 	// +required
@@ -91,7 +91,7 @@ type EtcdRestoreSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Confirm",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	Confirm string `json:"confirm,omitempty"`
 
-	// skipSafetyBackup restores without a backup of what the cluster has now. It is needed where none can be made, because
+	// skipSafetyBackup restores without a backup of what the cluster has now. It is needed if none can be made, because
 	// no member answers or there is no store to write to. The volumes of the old members are kept either way. Default false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Skip the Safety Backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"},order=6
@@ -103,8 +103,8 @@ type EtcdRestoreSpec struct {
 	Decryption *SecretReference `json:"decryption,omitempty"`
 
 	// undo stops the restore, or brings back the data of the old members, until status.undoUntil: it is backed up from their volumes, and
-	// restored to new ones, while the cluster serves on. So no revision comes twice, and clients that watch are told to list again. What was
-	// written since the restore is set aside with the volumes of its members. It cannot be taken back.
+	// restored to new ones, while the cluster serves on. So no revision comes twice, and clients that watch have to list again. What was
+	// written since the restore is set aside with the volumes of its members. It cannot be undone.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Undo",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"},order=8
 	Undo bool `json:"undo,omitempty"`
@@ -235,7 +235,7 @@ type RestorePreview struct {
 	// +optional
 	Keys *int64 `json:"keys,omitempty"`
 
-	// fromRevision is the revision that the cluster had when the preview was made, as etcd itself said. Where etcd could not be asked it is
+	// fromRevision is the revision that the cluster had when the preview was made, as etcd itself said. If etcd could not be asked it is
 	// the highest one that was known, and message says so; 0 if none is known.
 	// +optional
 	FromRevision int64 `json:"fromRevision,omitempty"`

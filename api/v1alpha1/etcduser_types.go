@@ -11,7 +11,7 @@ import (
 // certificate it has.
 //
 // What the roles allow holds once spec.auth.enabled is true in the EtcdCluster; before, etcd lets
-// everybody in who has a certificate.
+// in every client that has a certificate.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdusers,singular=etcduser,shortName=eu,categories=etcd
@@ -30,7 +30,7 @@ type EtcdUser struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says who the user is, and what it may do.
+	// spec is the identity and the permissions of the user.
 	// +required
 	Spec EtcdUserSpec `json:"spec"`
 
@@ -48,7 +48,7 @@ type EtcdUserList struct {
 	Items           []EtcdUser `json:"items"`
 }
 
-// EtcdUserSpec says who a user is, and what it may do.
+// EtcdUserSpec is the identity and the permissions of a user.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.userName) == has(oldSelf.userName) && (!has(self.userName) || self.userName == oldSelf.userName)",fieldPath=".userName",message="userName cannot be changed: the user of the old name would stay in etcd; create another EtcdUser"
 type EtcdUserSpec struct {
@@ -79,7 +79,7 @@ type EtcdUserSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Roles",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
 	Roles []string `json:"roles,omitempty"`
 
-	// authentication is how the user proves who it is: Certificate (by the common name of the
+	// authentication is how the user authenticates: Certificate (by the common name of the
 	// certificate in its Secret; it has no password) or Password (by the password in its Secret; the
 	// certificate beside it only opens the connection). It cannot be changed. Default Certificate.
 	// +optional
@@ -89,14 +89,14 @@ type EtcdUserSpec struct {
 	Authentication EtcdAuthentication `json:"authentication,omitempty"`
 }
 
-// EtcdAuthentication is how a user proves who it is.
+// EtcdAuthentication is how a user authenticates.
 // +kubebuilder:validation:Enum=Certificate;Password
 type EtcdAuthentication string
 
 const (
 	// CertificateAuthentication is by the common name of a certificate.
 	CertificateAuthentication EtcdAuthentication = "Certificate"
-	// PasswordAuthentication is by a password, over a connection with a certificate that is no user's.
+	// PasswordAuthentication is by a password, over a connection with a certificate that belongs to no etcd user.
 	PasswordAuthentication EtcdAuthentication = "Password"
 )
 
@@ -154,12 +154,12 @@ func (u *EtcdUser) User() string {
 	return u.Name
 }
 
-// HasPassword says whether the user proves who it is by a password.
+// HasPassword says whether the user authenticates by a password.
 func (u *EtcdUser) HasPassword() bool { return u.Spec.Authentication == PasswordAuthentication }
 
 // Secret is the name of the Secret by which the application connects.
 func (u *EtcdUser) Secret() string { return u.Spec.Cluster + "-user-" + u.Name }
 
-// IssuedSecret is the name of the Secret that the certificate of the user is taken from where the authority of its cluster is somebody
-// else's: cert-manager's, by a Certificate of the same name, or of whoever keeps the Secrets of spec.tls.secretRefs.
+// IssuedSecret is the name of the Secret that the certificate of the user is taken from if the authority of its cluster is external:
+// of cert-manager, by a Certificate of the same name, or of the owner of the Secrets of spec.tls.secretRefs.
 func (u *EtcdUser) IssuedSecret() string { return u.Spec.Cluster + "-issued-" + u.Name }

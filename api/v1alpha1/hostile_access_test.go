@@ -68,7 +68,7 @@ func madeOfUser(t *testing.T, u *v1alpha1.EtcdUser) error {
 	return tryAll(t, secret)
 }
 
-// madeOfRole looks at the ranges of keys that etcd is told: those that were written, and never more.
+// madeOfRole checks the ranges of keys that are sent to etcd: those that were written, and never more.
 func madeOfRole(t *testing.T, r *v1alpha1.EtcdRole) {
 	t.Helper()
 	c, _ := ofUsers()
@@ -85,7 +85,7 @@ func madeOfRole(t *testing.T, r *v1alpha1.EtcdRole) {
 			t.Errorf("role %q: %s", r.Role(), grant)
 		}
 		if !slices.ContainsFunc(r.Spec.Permissions, func(p v1alpha1.EtcdPermission) bool { return says(p, grant.Permission) }) {
-			t.Errorf("role %q: nobody has written %q to %q", r.Role(), grant.Permission.Key, grant.Permission.End)
+			t.Errorf("role %q: the spec has no %q to %q", r.Role(), grant.Permission.Key, grant.Permission.End)
 		}
 	}
 }

@@ -33,7 +33,7 @@ const hostileSeed = 22
 // each is how many inputs there are of each field.
 const each = 40
 
-// hostileFields are where a text goes. Where later is set, Kubernetes may refuse the Pod or Job for it, which a condition tells.
+// hostileFields are where a text goes. Where later is set, Kubernetes may refuse the Pod or Job for it, which a condition reports.
 var hostileFields = []struct {
 	kind, field string
 	put         func(o map[string]any, text, more string)
@@ -116,8 +116,8 @@ func set(o map[string]any, value any, fields ...string) {
 	}
 }
 
-// TestHostileInput: what somebody writes into a field is refused by the API server, or it changes nothing but what the field is for in
-// the objects that are made of it, and the API server takes these.
+// TestHostileInput: any text in a field is refused by the API server, or it changes nothing but what the field is for in
+// the objects that are made of it, and the API server accepts these.
 func TestHostileInput(t *testing.T) {
 	h := hostile{rand.New(rand.NewPCG(hostileSeed, 0))}
 	refused, harmless, later, inputs := 0, 0, 0, 0

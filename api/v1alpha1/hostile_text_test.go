@@ -60,7 +60,7 @@ func (h hostile) pem() []byte {
 	}))
 }
 
-// TestHostilePEM: what is no certificate with its key is told, without what it holds, and never ends the operator.
+// TestHostilePEM: what is no certificate with its key is reported, without its content, and never ends the operator.
 func TestHostilePEM(t *testing.T) {
 	h := hostile{rand.New(rand.NewPCG(hostileSeed, 1))}
 	c := &v1alpha1.EtcdCluster{}

@@ -61,7 +61,7 @@ const (
 	AnnotationInitialClusterState = "etcd-operator.dev/initial-cluster-state"
 	// AnnotationPaused does on an EtcdCluster what spec.paused does. Users set it.
 	AnnotationPaused = "etcd-operator.dev/paused"
-	// AnnotationImage holds, on a Pod whose image the operator was told to take for its
+	// AnnotationImage holds, on a Pod whose image the operator is configured with for its
 	// version, that image. Without it the image is the user's, or etcd's own.
 	AnnotationImage = "etcd-operator.dev/image"
 	// AnnotationClusterID holds, on one volume, the ID of the cluster that has
@@ -104,7 +104,7 @@ const (
 	// FormatPlain is the format of a status that every operator understands.
 	FormatPlain = 1
 	// FormatRestoring is that of a cluster whose volumes are being filled with the data of a backup: an operator
-	// that knows no restores would form an empty cluster on them, or set them aside, or start members that give way to others.
+	// that knows no restores would form an empty cluster on them, or set them aside, or start members that are being replaced.
 	FormatRestoring = 2
 	// FormatRevoking is that of a cluster in which a certificate was ever revoked: an operator that knows no revocations would
 	// take the list out of the Secret that members mount, and start members without it.
@@ -171,7 +171,7 @@ func (c *EtcdCluster) QuotaBytes() int64 {
 }
 
 // MemberImage is the container image of the members, under the name that it has where
-// the operator was told of no other. The version must be in full.
+// the operator is configured with no other. The version must be in full.
 func (s EtcdClusterSpec) MemberImage() string {
 	if s.Image != "" {
 		return s.Image
@@ -179,8 +179,8 @@ func (s EtcdClusterSpec) MemberImage() string {
 	return "gcr.io/etcd-development/etcd:v" + s.Version
 }
 
-// IsRestoring says whether the cluster is being restored in place, or that is being undone: its members have yet to give way to
-// those of status.restore. When they have, the plan of its bootstrap has the ID of the restore.
+// IsRestoring says whether the cluster is being restored in place, or that is being undone: its members have yet to be replaced by
+// those of status.restore. Once they are, the plan of its bootstrap has the ID of the restore.
 func (c *EtcdCluster) IsRestoring() bool {
 	s := c.Status.Restore
 	return s != nil && s.Request != "" && !s.IsCancelled() && (c.Status.Bootstrap == nil || c.Status.Bootstrap.Restore != s.ID())
@@ -200,12 +200,12 @@ func (s *RestoreStatus) Failing() string {
 	}
 	text += "each try after a pause fails in the same way until that is put right"
 	if s.Request != "" && s.RestoredAt == nil && !s.Undo {
-		text += fmt.Sprintf("; to give up, delete EtcdRestore %s: no member has given way yet", s.Request)
+		text += fmt.Sprintf("; to give up, delete EtcdRestore %s: no member has been replaced yet", s.Request)
 	}
 	return text
 }
 
-// ID tells a restore in place, and its undo, from all others.
+// ID distinguishes a restore in place, and its undo, from all others.
 func (s *RestoreStatus) ID() string {
 	switch {
 	case s.Undoes:
@@ -247,7 +247,7 @@ func (t TLS) Serials() []string {
 // IsSecure says whether connections use TLS.
 func (c *EtcdCluster) IsSecure() bool { return c.Spec.TLS.Mode != TLSDisabled }
 
-// TLSMode is tls.mode, also where it is not given.
+// TLSMode is tls.mode, or its default if it is not given.
 func (c *EtcdCluster) TLSMode() string {
 	if c.IsSecure() {
 		return string(TLSEnabled)

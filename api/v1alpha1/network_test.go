@@ -25,7 +25,7 @@ var networks = []refusal{
 		name: "no clients", bad: peers(""), good: peers("{namespaceSelector: {}}"), says: "spec.networkPolicy.clients|at least 1 items",
 	},
 	{
-		name: "a peer that is nobody or everybody", bad: peers("{}"), good: peers("{podSelector: {}, namespaceSelector: {}}"),
+		name: "a peer that matches none or all", bad: peers("{}"), good: peers("{podSelector: {}, namespaceSelector: {}}"),
 		says: "needs a podSelector, a namespaceSelector or an ipBlock",
 	},
 	{

@@ -1,11 +1,11 @@
 package v1alpha1
 
-// NetworkPolicy says who may reach the members over the network. A NetworkPolicy of Kubernetes says so to the network, which
-// enforces it if its plugin does; the API does not tell whether it does.
+// NetworkPolicy says which peers may reach the members over the network. A NetworkPolicy of Kubernetes says so to the network, which
+// enforces it if its plugin does; the API does not show whether it does.
 // +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Enabled' || !has(self.clients) && !has(self.metrics)",message="networkPolicy.clients and networkPolicy.metrics need networkPolicy.mode Enabled: without it they may have no effect"
 type NetworkPolicy struct {
-	// mode is Enabled (a NetworkPolicy lets members reach each other, clients and metrics reach members, and nobody else) or
-	// Disabled (there is none: who reaches members is left to the network, and to policies of yours). Default: Enabled for an
+	// mode is Enabled (a NetworkPolicy lets members reach each other, clients and metrics reach members, and no other peer) or
+	// Disabled (there is none: access to members is left to the network, and to policies of yours). Default: Enabled for an
 	// EtcdCluster that this release of the operator or a later one has formed; one that an earlier release has formed is
 	// left as it is. An operator that runs outside of Kubernetes cannot be named by a NetworkPolicy, and makes none by default.
 	// +optional
@@ -22,7 +22,7 @@ type NetworkPolicy struct {
 	Clients []NetworkPeer `json:"clients,omitempty"`
 
 	// metrics may reach the members' port for metrics and probes, 2381, which is plain HTTP. The operator and the kubelet always
-	// may. Default: nobody else.
+	// may. Default: no other peer.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

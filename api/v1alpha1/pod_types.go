@@ -13,7 +13,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="quantity(has(self.size) ? string(self.size) : '8Gi').compareTo(quantity('64Mi')) >= 0",message="storage.size must be at least 64Mi: etcd preallocates its write-ahead log in files of 64 MB"
 type Storage struct {
 	// size of each member's volume. It may grow later if the storage class allows
-	// it, and never shrinks; where the class does not allow it, it may be set back to
+	// it, and never shrinks; if the class does not allow it, it may be set back to
 	// status.volumeSize. Default 8Gi.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4

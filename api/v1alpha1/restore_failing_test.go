@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestFailing: what no try puts right is not told as tried again, and a restore in place says how to give up while that is possible.
+// TestFailing: what no retry fixes is not reported as retried, and a restore in place says how to give up while that is possible.
 func TestFailing(t *testing.T) {
 	lost := &RestoreFailure{Member: "a-3", Message: "x.part is not in the store", Final: true}
 	broken := &RestoreFailure{Member: lost.Member, Message: lost.Message}

@@ -96,7 +96,7 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Joining Member",xDescriptors={"urn:alm:descriptor:io.kubernetes:Pod"},order=21
 	Joining string `json:"joining,omitempty"`
 
-	// rollback is set while spec.version or spec.image was tried and taken back.
+	// rollback is set while spec.version or spec.image was tried and rolled back.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Rollback",order=18
 	Rollback *Rollback `json:"rollback,omitempty"`
@@ -125,14 +125,14 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Format of the Status",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=30
 	Format int32 `json:"format,omitempty"`
 
-	// operator is the installation of the operator that looks after the cluster: the
+	// operator is the installation of the operator that manages the cluster: the
 	// namespace and name of the Lease that its replicas share. That installation writes
 	// it. Another one changes nothing while this Lease is held, and takes the cluster
 	// over when it is not. It is empty when an operator without a Lease, as in make run,
-	// looks after the cluster.
+	// manages the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=317
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Looked after by",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=24
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Managed by",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=24
 	Operator string `json:"operator,omitempty"`
 
 	// revision is a revision of the data that a quorum is known to have had, 0 before one is
@@ -232,7 +232,7 @@ type Bootstrap struct {
 	NetworkPolicy bool `json:"networkPolicy,omitempty"`
 }
 
-// Rollback is a version that was tried and taken back.
+// Rollback is a version that was tried and rolled back.
 type Rollback struct {
 	// refused is the version, in full, that is not tried again before spec.version means
 	// another one.

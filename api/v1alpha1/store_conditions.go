@@ -5,7 +5,7 @@ const (
 	// ReasonUsable: the last look found that the store can be listed, written and read, and that it deletes.
 	ReasonUsable = "Usable"
 	// ReasonAppendOnly: the store can be listed, written and read, and deletes nothing for these keys; the message quotes it.
-	// Backups can be made and restored. What is to be deleted stays until somebody else deletes it.
+	// Backups can be made and restored. What is to be deleted stays until another client deletes it.
 	ReasonAppendOnly = "AppendOnly"
 )
 

@@ -6,7 +6,7 @@ package v1alpha1
 type SecretRefs struct {
 	// server is what members show to clients: for servers and clients, with the DNS names
 	// *.<cluster>.<namespace>.svc, <cluster>-client.<namespace>.svc and localhost. Its ca.crt is what members
-	// and clients trust each other by: whoever has a client certificate by it with the common name root is root.
+	// and clients trust each other by: a client certificate by it with the common name root gives every permission.
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret for the Client Port",order=67
 	Server LocalSecret `json:"server"`
@@ -43,7 +43,7 @@ type IssuerRef struct {
 	Name string `json:"name"`
 
 	// kind is Issuer (in the namespace of the EtcdCluster), ClusterIssuer, or that of an issuer of another group.
-	// Default Issuer. EtcdClusters that share a ClusterIssuer trust each other's clients: who is root of one is root of all.
+	// Default Issuer. EtcdClusters that share a ClusterIssuer trust each other's clients: root of one is root of all.
 	// +optional
 	// +kubebuilder:default=Issuer
 	// +kubebuilder:validation:MaxLength=63
@@ -61,7 +61,7 @@ type IssuerRef struct {
 	// authority of the issuer: root and the users of another EtcdCluster that has certificates by the same ClusterIssuer are refused. All
 	// certificates have it that the operator asks the issuer for, those of EtcdUsers as well; those that you have issued for
 	// applications need it, too, and so does every client that still has a certificate from before issuerRef. Members restart for
-	// it, one at a time. It does not help against whoever may have the issuer sign any name. Default false.
+	// it, one at a time. It does not help against a client that may have the issuer sign any name. Default false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Clients Are Bound to the Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"},order=75
 	BoundClients bool `json:"boundClients,omitempty"`
@@ -105,7 +105,7 @@ const (
 	ReasonCertManagerMissing = "CertManagerMissing"
 	// ReasonNotIssued: cert-manager has not issued a certificate yet; the message quotes what it says.
 	ReasonNotIssued = "NotIssued"
-	// ReasonEndsSoon: a sixth of its life is left, and nobody has renewed the certificate. It still serves.
+	// ReasonEndsSoon: a sixth of its life is left, and the certificate was not renewed. It still serves.
 	ReasonEndsSoon = "EndsSoon"
 )
 

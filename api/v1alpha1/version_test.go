@@ -66,8 +66,8 @@ func TestVersionPath(t *testing.T) {
 	}
 }
 
-// The operator must be able to tell what members run, and users to change other
-// fields, whatever the versions are.
+// The operator must be able to write what members run, and users must be able to change
+// other fields, whatever the versions are.
 func TestVersionPathJudgesChangesOfTheVersionOnly(t *testing.T) {
 	create(t, "mismatch", "{version: 3.7.3}")
 	for _, version := range []string{"3.5.30", "3.6.16", "3.7.3", "", "3.5.30"} {

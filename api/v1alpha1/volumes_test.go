@@ -43,7 +43,7 @@ func TestClassMayBeCorrectedUntilTheClusterHasFormed(t *testing.T) {
 	rule := []string{
 		"spec.storage: Invalid value", "storage.storageClassName cannot be changed on an existing cluster", "until the cluster has formed",
 	}
-	told := func(status v1alpha1.EtcdClusterStatus) {
+	setStatus := func(status v1alpha1.EtcdClusterStatus) {
 		c := get(t, "classy")
 		c.Status = status
 		if err := server.Status().Update(t.Context(), c); err != nil {
@@ -54,7 +54,7 @@ func TestClassMayBeCorrectedUntilTheClusterHasFormed(t *testing.T) {
 	adopted := &v1alpha1.Bootstrap{Token: "u1", Members: []string{"classy-0"}, Adopted: true}
 	create(t, "classy", none)
 	wantAccepted(t, tryUpdate(t, "classy", fast), "before anything is known")
-	told(v1alpha1.EtcdClusterStatus{Bootstrap: plan})
+	setStatus(v1alpha1.EtcdClusterStatus{Bootstrap: plan})
 	corrected := written(t, "classy", slow)
 	corrected.SetResourceVersion(get(t, "classy").ResourceVersion)
 	wantAccepted(t, server.Update(t.Context(), corrected, strict), "while the first members start")
@@ -62,7 +62,7 @@ func TestClassMayBeCorrectedUntilTheClusterHasFormed(t *testing.T) {
 	for what, status := range map[string]v1alpha1.EtcdClusterStatus{
 		"fault 54: formed": {Bootstrap: plan, ClusterID: "c1"}, "fault 54: adopted": {Bootstrap: adopted},
 	} {
-		told(status)
+		setStatus(status)
 		wantRefused(t, tryUpdate(t, "classy", fast), what, rule...)
 		wantRefused(t, tryUpdate(t, "classy", none), what, rule...)
 		wantAccepted(t, tryUpdate(t, "classy", "{size: 5, storage: {storageClassName: slow}}"), what)

@@ -11,16 +11,16 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// expiryWarningFraction is which part of its life a certificate has left when it is told that nobody has renewed it: half of what
+// expiryWarningFraction is the part of its life (one sixth) that a certificate has left when a missing renewal is reported: half of what
 // tools leave that renew at two thirds, as cert-manager does.
 const expiryWarningFraction = 6
 
-// Certificates say whether those serve that come from Secrets of others, and what members go on with if not.
+// Certificates say whether external certificates serve, and what members go on with if not.
 func (h KeyMaterial) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluster.Certificates {
 	if c.CertificateSecrets() == nil {
 		return cluster.Certificates{}
 	}
-	told := cluster.Certificates{External: true}
+	status := cluster.Certificates{External: true}
 	var faults []string
 	for i, t := range h.external {
 		if t.secret == "" {
@@ -39,22 +39,22 @@ func (h KeyMaterial) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluste
 		default:
 			continue
 		}
-		if told.Reason == "" || told.Reason == v1alpha1.ReasonEndsSoon {
-			told.Reason = reason
+		if status.Reason == "" || status.Reason == v1alpha1.ReasonEndsSoon {
+			status.Reason = reason
 		}
 		faults = append(faults, "Secret "+t.secret+": "+because)
 	}
 	if expiry := h.expiry(c, now); expiry != "" {
 		faults = append(faults, expiry)
-		if told.Reason == "" || told.Reason == v1alpha1.ReasonEndsSoon {
-			told.Reason = v1alpha1.ReasonExpired
+		if status.Reason == "" || status.Reason == v1alpha1.ReasonEndsSoon {
+			status.Reason = v1alpha1.ReasonExpired
 		}
 	}
-	told.Fault = strings.Join(faults, "; ")
-	told.Lacking = !h.hasCertificates(c, now)
-	told.Until = h.until()
-	told.Request = h.unmet(c, now)
-	return told
+	status.Fault = strings.Join(faults, "; ")
+	status.Lacking = !h.hasCertificates(c, now)
+	status.Until = h.until()
+	status.Request = h.unmet(c, now)
+	return status
 }
 
 // until is when the first of those certificates ends that members have; empty if there are none.
@@ -70,7 +70,7 @@ func (h KeyMaterial) until() string {
 	return end.UTC().Format(time.RFC3339)
 }
 
-// unmet is the request to rotate an authority of others; empty if there is none, or if it has ended and so is replaced by request.
+// unmet is the request to rotate an external authority; empty if there is none, or if it has ended and so is replaced by request.
 func (h KeyMaterial) unmet(c *v1alpha1.EtcdCluster, now time.Time) string {
 	for _, name := range Authorities(c) {
 		a, asked := h.of(c, name), requestOf(c, name)

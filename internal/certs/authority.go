@@ -22,7 +22,7 @@ import (
 // are trusted beside it. All state of a rotation is here.
 type Authority struct {
 	pki.Pair              // signs; one that was lost has no key
-	External     bool     // it is somebody else's, who has the key: CertPEM may be several
+	External     bool     // its key is not in this cluster: CertPEM may be several
 	Next         pki.Pair // is trusted, and signs nothing yet; empty if there is none
 	NextExternal bool     // so is the next one
 	Previous     []byte   // certificates that are still trusted and sign nothing more, in PEM
@@ -37,7 +37,7 @@ const (
 	ByRequest = "Request" // a person has asked for it
 	ByLoss    = "Lost"    // it cannot sign any more
 	ByEnd     = "Ended"   // nothing that it has signed is valid any more
-	BySource  = "Source"  // certificates are to be by another one, that somebody else has or we make
+	BySource  = "Source"  // certificates are to be by another one, external or ours
 )
 
 // readAuthority takes an authority out of its Secret; nil is a missing one.
@@ -98,7 +98,7 @@ func (a Authority) fault() error {
 	return signs(a.Pair, a.External)
 }
 
-// signs says why an authority signs nothing. That of others has no key here.
+// signs says why an authority signs nothing. An external one has no key here.
 func signs(ca pki.Pair, theirs bool) error {
 	if theirs && ca.Subject() != nil {
 		return nil
@@ -117,7 +117,7 @@ func (a Authority) End() (time.Time, bool) {
 	return end, known
 }
 
-// coming is the authority that signs when the rotation is over, and whether it is somebody else's.
+// coming is the authority that signs when the rotation is over, and whether it is external.
 func (a Authority) coming() (ca pki.Pair, theirs bool) {
 	if a.Phase() == cluster.Introduced {
 		return a.Next, a.NextExternal
@@ -199,7 +199,7 @@ func fingerprint(bundles ...[]byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// ofOthers says which of the certificates are authorities of others; nil if none is.
+// ofOthers says which of the certificates are external authorities; nil if none is.
 func (a Authority) ofOthers() []byte {
 	var keys []string
 	if a.External {

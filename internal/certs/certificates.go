@@ -15,8 +15,8 @@ import (
 // clientUser is the common name of the certificate that applications mount.
 const clientUser = "client"
 
-// check says why a certificate must be issued again; nil if it still serves, or if there is one and nobody can issue
-// another before the next authority signs.
+// check says why a certificate must be issued again; nil if it still serves, or if there is one and no other can be issued
+// before the next authority signs.
 func (a Authority) check(c *v1alpha1.EtcdCluster, leaf pki.Pair, r pki.Request, now time.Time) error {
 	if a.Phase() == cluster.Introduced && !a.Signs(now) && usable(leaf, now) {
 		return nil

@@ -24,17 +24,17 @@ import (
 type KeyMaterial struct {
 	ClientCA, PeerCA     Authority
 	Server, Peer, Client pki.Pair
-	Root                 pki.Pair  // only where the operator's own certificate is in a Secret
-	memberCAs            [2][]byte // the authorities that members were told to trust, clients' first
+	Root                 pki.Pair  // only if the operator's own certificate is in a Secret
+	memberCAs            [2][]byte // the authorities in the members' Secret, which they trust, clients' first
 	clientCA, rootCA     []byte
 	endpoints            string
 	rootEndpoints        string
 	trust                string // fingerprint that is written on the members' Secret
 	written              written
 	revocation           revocation
-	external             [parts]externalSecret // what the Secrets of others hold; empty where certificates are ours
+	external             [parts]externalSecret // what external Secrets hold; empty if certificates are ours
 
-	// Issued are the Secrets that certificates of EtcdUsers are taken from while the authority of clients is somebody else's, by the name
+	// Issued are the Secrets that certificates of EtcdUsers are taken from while the authority of clients is external, by the name
 	// of the EtcdUser.
 	Issued map[string]*corev1.Secret
 }
@@ -157,7 +157,7 @@ func (h KeyMaterial) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) 
 }
 
 // CanMake says whether the Secret of that name can be made now. It cannot when the authority that is to sign has ended or is
-// not valid yet, while one is replaced that can sign no more, or while somebody else is to sign and has not, if there is no
+// not valid yet, while one is replaced that can sign no more, or while an external authority has yet to sign, if there is no
 // certificate by it to keep.
 func (h KeyMaterial) CanMake(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
 	switch name {
@@ -223,7 +223,7 @@ func (h *KeyMaterial) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdClus
 }
 
 func (h *KeyMaterial) makeAuthority(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
-	if wanted := h.target(c, name, now); h.isTold(c, name, wanted) {
+	if wanted := h.target(c, name, now); h.isDistributed(c, name, wanted) {
 		return h.keep(c, name, h.adopted(c, name, wanted)), nil
 	}
 	made, err := h.wanted(random, now, c, name)
@@ -276,8 +276,7 @@ func (h *KeyMaterial) makeMember(random io.Reader, now time.Time, c *v1alpha1.Et
 }
 
 // since is when a Secret got the authorities that it is to have, and a certificate by the one that signs which is not revoked: now,
-// unless it
-// has had them before. A certificate that is only issued again makes nobody wait.
+// unless it has had them before. A certificate that is only issued again delays nothing.
 func (a Authority) since(c *v1alpha1.EtcdCluster, written, now time.Time, bundle []byte, leaf pki.Pair) time.Time {
 	if len(bundle) == 0 || bytes.Equal(bundle, a.Bundle()) && a.hasSigned(leaf) && !isRevoked(c, leaf) {
 		return written

@@ -97,7 +97,7 @@ func TestLostAuthority(t *testing.T) {
 			ca.Data[corev1.TLSCertKey] = append([]byte("restored\n"), ca.Data[corev1.TLSCertKey]...)
 		}, "", "example-client-ca example-peer-ca"},
 		"members without a Secret": {func(mine, _ map[string]*corev1.Secret) { delete(mine, specs.MemberSecret(c)) }, "", ""},
-		"members told garbage": {func(mine, _ map[string]*corev1.Secret) {
+		"members' Secret is garbage": {func(mine, _ map[string]*corev1.Secret) {
 			mine[specs.MemberSecret(c)].Data[specs.ClientCAKey] = []byte("garbage")
 		}, "", "example-peer-ca"},
 		"all is gone": {func(mine, _ map[string]*corev1.Secret) { clear(mine) }, "example-client-ca example-peer-ca", ""},
@@ -138,7 +138,7 @@ func TestSigns(t *testing.T) {
 	}
 }
 
-// TestGarbageIsAFault: truncated, empty and missing Secrets are told apart from
+// TestGarbageIsAFault: truncated, empty and missing Secrets are distinguished from
 // good ones.
 func TestGarbageIsAFault(t *testing.T) {
 	c := example()
@@ -171,20 +171,20 @@ func TestPlainClientSecretHoldsEndpointsOnly(t *testing.T) {
 	}
 }
 
-// TestAuthorityEnds: it is told a year before, and is near 30 days before; who signed with it
-// does not matter, and an end that has come counts.
+// TestAuthorityEnds: it is reported a year before, and is near 30 days before; what it has
+// signed does not matter, and an end that has come counts.
 func TestAuthorityEnds(t *testing.T) {
 	const day = 24 * time.Hour
 	c := example()
 	secrets := makeAll(t, c)
 	held := certs.Read(c, func(name string) *corev1.Secret { return secrets[name] })
 	end := now.Add(v1alpha1.DefaultAuthorityLifetime)
-	for left, want := range map[time.Duration]struct{ told, near bool }{
-		366 * day: {}, 365*day - time.Second: {told: true}, 30 * day: {told: true},
-		30*day - time.Second: {told: true, near: true}, -day: {told: true, near: true},
+	for left, want := range map[time.Duration]struct{ reported, near bool }{
+		366 * day: {}, 365*day - time.Second: {reported: true}, 30 * day: {reported: true},
+		30*day - time.Second: {reported: true, near: true}, -day: {reported: true, near: true},
 	} {
 		var all []cluster.Ending
-		if want.told {
+		if want.reported {
 			for _, name := range certs.Authorities(c) {
 				all = append(all, cluster.Ending{Secret: name, On: end.Format(time.DateOnly), Near: want.near, Over: left < 0})
 			}
@@ -200,7 +200,7 @@ func TestAuthorityEnds(t *testing.T) {
 	}
 }
 
-// TestFault61NothingIsSignedByAnAuthorityThatHasEnded: what it has signed has ended with it, and nobody tries to make another by it, nor
+// TestFault61NothingIsSignedByAnAuthorityThatHasEnded: what it has signed has ended with it, and no other is made by it, nor
 // by one that is yet to begin; what it would be replaced by can be made.
 func TestFault61NothingIsSignedByAnAuthorityThatHasEnded(t *testing.T) {
 	c := example()

@@ -24,13 +24,13 @@ func (h KeyMaterial) hasExpired(c *v1alpha1.EtcdCluster, name string, now time.T
 	return known && now.After(end)
 }
 
-// RefusesClients says whether what members show to clients has expired, so that whoever connects refuses them.
+// RefusesClients says whether the certificate that members show to clients has expired, so that clients refuse them.
 func (h KeyMaterial) RefusesClients(c *v1alpha1.EtcdCluster, now time.Time) bool {
 	return h.hasExpired(c, c.ClientCA(), now)
 }
 
 // isSpent says whether nothing is valid that members could show by the authority of that name, and it can sign nothing else: it is
-// somebody else's, who has issued nothing else by it, or it is lost.
+// external and has signed nothing else, or it is lost.
 func (h KeyMaterial) isSpent(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
 	a, expired := h.of(c, name), h.hasExpired(c, name, now)
 	if !a.External {
@@ -46,18 +46,18 @@ func (h KeyMaterial) isOver(c *v1alpha1.EtcdCluster, name string, now time.Time)
 	return h.of(c, name).hasEnded(now) || h.isSpent(c, name, now)
 }
 
-// expired is what people are told of an authority that is spent and is to be replaced at once. Where nothing is ready that would follow,
-// the fault is one of the Secrets of others.
+// expired is the warning about an authority that is spent and is to be replaced at once. If no other is ready to replace it,
+// the fault is one of the external Secrets.
 func (h KeyMaterial) expired(c *v1alpha1.EtcdCluster, name string, now time.Time) (cluster.Ending, bool) {
 	if !h.isSpent(c, name, now) || !h.target(c, name, now).ready {
 		return cluster.Ending{}, false
 	}
-	told := cluster.Ending{Secret: name, Near: true, Over: true, Expired: true}
+	ending := cluster.Ending{Secret: name, Near: true, Over: true, Expired: true}
 	leaf, _ := h.shown(c, name)
 	if end, known := pki.ValidUntil(leaf, h.bundleOf(c, name)); known {
-		told.On = end.UTC().Format(time.RFC3339)
+		ending.On = end.UTC().Format(time.RFC3339)
 	}
-	return told, true
+	return ending, true
 }
 
 // hasCertificates says whether there is, or can be made, what members mount and others accept now.
@@ -73,7 +73,7 @@ func (h KeyMaterial) hasCertificates(c *v1alpha1.EtcdCluster, now time.Time) boo
 	return true
 }
 
-// expiry says that there is nothing valid for members to mount, although the Secrets of others have certificates that serve: those are by
+// expiry says that there is nothing valid for members to mount, although external Secrets have certificates that serve: those are by
 // no authority that members trust. It is empty otherwise.
 func (h KeyMaterial) expiry(c *v1alpha1.EtcdCluster, now time.Time) string {
 	for _, e := range h.Ending(c, now) {

@@ -87,9 +87,9 @@ func TestFault86ExpiredCertificatesOfOthers(t *testing.T) {
 			if early := held.Rotation(c, certs.Facts{Now: at, Come: now}); slices.ContainsFunc(early.Turns, isRenewal) {
 				t.Errorf("by one clock alone: %q", passesOf(early))
 			}
-			told := held.Certificates(c, at)
-			if told.Reason != test.reason || !strings.Contains(told.Fault, test.says) || told.Lacking != test.lacking {
-				t.Errorf("told %+v", told)
+			got := held.Certificates(c, at)
+			if got.Reason != test.reason || !strings.Contains(got.Fault, test.says) || got.Lacking != test.lacking {
+				t.Errorf("got %+v", got)
 			}
 			isOtherwise := func(e cluster.Ending) bool { return !e.Over || !e.Expired || e.On != "2026-04-01T00:00:00Z" }
 			if ending := held.Ending(c, at); len(ending) != test.ending || slices.ContainsFunc(ending, isOtherwise) {
@@ -153,7 +153,7 @@ func renewAll(t *testing.T, c *v1alpha1.EtcdCluster, secrets map[string]*corev1.
 	}
 }
 
-// mustServe fails if what members show is valid no more, or is by nobody whom members trust.
+// mustServe fails if what members show has expired, or is by no authority that members trust.
 func mustServe(t *testing.T, c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) {
 	t.Helper()
 	if bad := faults(c, secrets, at); len(bad) > 0 {
@@ -165,8 +165,8 @@ func mustServe(t *testing.T, c *v1alpha1.EtcdCluster, secrets map[string]*corev1
 			t.Errorf("%s is valid until %s", cert, end)
 		}
 	}
-	if told := heldOf(c, secrets).Certificates(c, at); told.Lacking || told.Reason != "" {
-		t.Errorf("told %+v", told)
+	if got := heldOf(c, secrets).Certificates(c, at); got.Lacking || got.Reason != "" {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestFault86ExpiredInTheMiddle(t *testing.T) {
 }
 
 // TestFault86LostAndExpired: an authority of ours was lost, and what it has signed has expired. Nothing is introduced beside it, which
-// would take members that hear each other; a person asks, as for one that has ended, unless no member runs.
+// would need members that accept each other; a person asks, as for one that has ended, unless no member runs.
 func TestFault86LostAndExpired(t *testing.T) {
 	c := example()
 	c.Status.ClusterID = "c1"

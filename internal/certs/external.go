@@ -27,7 +27,7 @@ const (
 	parts // how many there are
 )
 
-// A theirs is what a Secret holds that somebody else keeps.
+// An externalSecret is what a Secret holds that the operator does not make.
 type externalSecret struct {
 	secret string // its name; empty if no Secret is named for the part
 	found  bool
@@ -35,7 +35,7 @@ type externalSecret struct {
 	ca     []byte // the authorities in it, in PEM
 }
 
-// TheirSecrets are the names of the Secrets that certificates are taken from, where the operator does not make them.
+// TheirSecrets are the names of the Secrets that certificates are taken from, if the operator does not make them.
 func TheirSecrets(c *v1alpha1.EtcdCluster) []string {
 	var all []string
 	for _, name := range secretsOf(c) {
@@ -46,7 +46,7 @@ func TheirSecrets(c *v1alpha1.EtcdCluster) []string {
 	return all
 }
 
-// secretsOf are those names by part; empty where none is named.
+// secretsOf are those names by part; empty if none is named.
 func secretsOf(c *v1alpha1.EtcdCluster) (names [parts]string) {
 	refs := c.CertificateSecrets()
 	if refs == nil {
@@ -73,7 +73,7 @@ func readExternal(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret)
 	return all
 }
 
-// theirRequest is what a certificate must be for that somebody else issues. It has not all names that ours have: those by which
+// theirRequest is what an external certificate must be issued for. It has not all names that ours have: those by which
 // the operator, members and applications connect.
 func theirRequest(c *v1alpha1.EtcdCluster, of part) pki.Request {
 	switch of {
@@ -89,7 +89,7 @@ func theirRequest(c *v1alpha1.EtcdCluster, of part) pki.Request {
 	}
 }
 
-// bound is a request of a client whose certificate has the name of the cluster's clients, where members take no other.
+// bound is a request of a client whose certificate has the name of the cluster's clients, if members accept no other.
 func bound(c *v1alpha1.EtcdCluster, r pki.Request) pki.Request {
 	if c.BindsClients() {
 		r.DNSNames = append(r.DNSNames, specs.ClientHost(c))
@@ -114,7 +114,7 @@ func (h KeyMaterial) acceptance(c *v1alpha1.EtcdCluster, of part, now time.Time)
 		return begin, end, &pki.Rejection{Defect: v1alpha1.ReasonSecretMissing, Because: because}
 	case of == client && commonName(t.pair) == v1alpha1.RootUser:
 		return begin, end, &pki.Rejection{Defect: pki.WrongName, Because: "the common name of its certificate is root, " +
-			"by which etcd lets whoever has it do everything: have one issued with another"}
+			"and etcd gives the user root every permission: have one issued with another common name"}
 	}
 	ca := lead.ca
 	if of == of.lead() || !lead.found || len(t.ca) == 0 {
@@ -130,11 +130,11 @@ func (h KeyMaterial) acceptance(c *v1alpha1.EtcdCluster, of part, now time.Time)
 
 // needs is what the Secret of a part is to hold, in words.
 func needs(c *v1alpha1.EtcdCluster, of part) string {
-	r, whom := theirRequest(c, of), "server auth and client auth"
+	r, usages := theirRequest(c, of), "server auth and client auth"
 	if !r.Server {
-		whom = "client auth"
+		usages = "client auth"
 	}
-	text := "tls.crt, tls.key and ca.crt of a certificate for " + whom
+	text := "tls.crt, tls.key and ca.crt of a certificate for " + usages
 	if r.CommonName != "" {
 		text += ", with common name " + r.CommonName
 	}
@@ -149,14 +149,14 @@ func commonName(pair pki.Pair) string {
 	return name
 }
 
-// A target is by whom certificates are to be.
+// A target is the authority that certificates are to be issued by.
 type target struct {
 	external bool
 	ready    bool   // all of its certificates serve; ours can be made at any time
-	ca       []byte // the authorities of others, each in PEM of its own; nil if they are not ready
+	ca       []byte // the external authorities, each in PEM of its own; nil if they are not ready
 }
 
-// target is by whom certificates of the authority of that name are to be.
+// target is the authority that is to issue the certificates of the authority of that name.
 func (h KeyMaterial) target(c *v1alpha1.EtcdCluster, name string, now time.Time) target {
 	if c.CertificateSecrets() == nil {
 		return target{ready: true}
@@ -180,7 +180,7 @@ func (t target) is(ca pki.Pair, theirs bool) bool {
 	return t.external == theirs && (!theirs || !t.ready || fingerprint(t.ca) == fingerprint(ca.CertPEM))
 }
 
-// given is the certificate of a part that a Secret of others holds, if it serves and the authority has signed it.
+// given is the certificate of a part in an external Secret, if it serves and the authority has signed it.
 func (h KeyMaterial) given(c *v1alpha1.EtcdCluster, a Authority, of part, now time.Time) (pki.Pair, bool) {
 	t := h.external[of]
 	if t.secret == "" {
@@ -232,8 +232,8 @@ func (h KeyMaterial) issue(
 // trusts says whether one of the authorities that are trusted has signed it.
 func (a Authority) trusts(leaf pki.Pair) bool { return pki.ChainsTo(leaf, a.Bundle()) }
 
-// adopted is the authority of others that members trust, as their Secret says, if its own Secret is missing: nothing is lost with
-// that, because it has no key. Whatever else members trust is trusted still.
+// adopted is the external authority that members trust, as their Secret says, if its own Secret is missing: nothing is lost with
+// that, because it has no key. All else that members trust is still trusted.
 func (h KeyMaterial) adopted(c *v1alpha1.EtcdCluster, name string, t target) Authority {
 	var rest []byte
 	for _, certificate := range pki.Certificates(h.bundleOf(c, name)) {
@@ -244,15 +244,15 @@ func (h KeyMaterial) adopted(c *v1alpha1.EtcdCluster, name string, t target) Aut
 	return Authority{Pair: pki.Pair{CertPEM: t.ca}, External: true, Previous: rest, Request: requestOf(c, name)}
 }
 
-// isTold says whether members trust all authorities of the target, as their Secret says.
-func (h KeyMaterial) isTold(c *v1alpha1.EtcdCluster, name string, t target) bool {
-	told := pki.Certificates(h.bundleOf(c, name))
-	return t.external && t.ready && len(told) > 0 && !slices.ContainsFunc(pki.Certificates(t.ca), func(ca []byte) bool {
-		return !slices.ContainsFunc(told, func(one []byte) bool { return bytes.Equal(one, ca) })
+// isDistributed says whether members trust all authorities of the target, as their Secret says.
+func (h KeyMaterial) isDistributed(c *v1alpha1.EtcdCluster, name string, t target) bool {
+	trusted := pki.Certificates(h.bundleOf(c, name))
+	return t.external && t.ready && len(trusted) > 0 && !slices.ContainsFunc(pki.Certificates(t.ca), func(ca []byte) bool {
+		return !slices.ContainsFunc(trusted, func(one []byte) bool { return bytes.Equal(one, ca) })
 	})
 }
 
-// bundleOf are the authorities of that name that members were told to trust.
+// bundleOf are the authorities of that name that members trust, by their Secret.
 func (h KeyMaterial) bundleOf(c *v1alpha1.EtcdCluster, name string) []byte {
 	if name == c.PeerCA() {
 		return h.memberCAs[1]

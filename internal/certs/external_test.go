@@ -32,7 +32,7 @@ func fromSecrets(c *v1alpha1.EtcdCluster) *v1alpha1.EtcdCluster {
 // someAuthority is that of a person. All of them have the same subject.
 func someAuthority(t *testing.T) pki.Pair {
 	t.Helper()
-	ca, err := pki.NewCA(rand.Reader, now.Add(-time.Hour), "somebody", 1000*24*time.Hour)
+	ca, err := pki.NewCA(rand.Reader, now.Add(-time.Hour), "external", 1000*24*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,13 +125,13 @@ func TestAClusterFromSecretsOfOthers(t *testing.T) {
 			t.Errorf("without %s: faults in %v", name, bad)
 		}
 	}
-	if told := held.Certificates(c, now); told.Fault != "" || told.Lacking || told.Until != "2026-04-01T00:00:00Z" || told.Request != "" {
-		t.Errorf("%+v", told)
+	if got := held.Certificates(c, now); got.Fault != "" || got.Lacking || got.Until != "2026-04-01T00:00:00Z" || got.Request != "" {
+		t.Errorf("%+v", got)
 	}
 	for _, request := range []string{"today", "client:today", "peer:today"} {
 		c.Annotations = map[string]string{v1alpha1.AnnotationRotate: request}
-		if told := held.Certificates(c, now); told.Request != request {
-			t.Errorf("asked for %s: %+v", request, told)
+		if got := held.Certificates(c, now); got.Request != request {
+			t.Errorf("asked for %s: %+v", request, got)
 		}
 	}
 }
@@ -182,9 +182,9 @@ func TestFault81BadSecretsAreNotTaken(t *testing.T) {
 			bring(t, secrets, now.Add(time.Hour), ca)
 			test.spoil(secrets)
 			held := heldOf(c, secrets)
-			told := held.Certificates(c, now)
-			if told.Reason != test.reason || !strings.HasPrefix(told.Fault, test.says) || told.Lacking {
-				t.Errorf("got %+v", told)
+			got := held.Certificates(c, now)
+			if got.Reason != test.reason || !strings.HasPrefix(got.Fault, test.says) || got.Lacking {
+				t.Errorf("got %+v", got)
 			}
 			if turns := held.Rotation(c, certs.Facts{Now: now, Come: now}).Turns; len(turns) > 0 {
 				t.Errorf("it rotates: %v", turns)
@@ -197,9 +197,9 @@ func TestFault81BadSecretsAreNotTaken(t *testing.T) {
 				delete(secrets, name)
 			}
 			held = heldOf(c, secrets)
-			told = held.Certificates(c, now)
-			if !told.Lacking || held.CanMake(c, specs.MemberSecret(c), now) {
-				t.Errorf("a new cluster begins: %+v", told)
+			got = held.Certificates(c, now)
+			if !got.Lacking || held.CanMake(c, specs.MemberSecret(c), now) {
+				t.Errorf("a new cluster begins: %+v", got)
 			}
 		})
 	}
@@ -215,8 +215,8 @@ func longAuthority(t *testing.T, _ map[string]*corev1.Secret) pki.Pair {
 	return ca
 }
 
-// TestARenewedLeafRestartsNobody: members get it, and nothing is rotated.
-func TestARenewedLeafRestartsNobody(t *testing.T) {
+// TestARenewedLeafRestartsNoMember: members get it, and nothing is rotated.
+func TestARenewedLeafRestartsNoMember(t *testing.T) {
 	c, secrets, ca := fromSecrets(example()), map[string]*corev1.Secret{}, someAuthority(t)
 	bring(t, secrets, now, ca)
 	makeFrom(t, c, secrets)
@@ -235,15 +235,15 @@ func TestARenewedLeafRestartsNobody(t *testing.T) {
 	}
 }
 
-// TestFault81WhatIsNotRenewedIsTold: half of what tools leave for it is over.
-func TestFault81WhatIsNotRenewedIsTold(t *testing.T) {
+// TestFault81WhatIsNotRenewedIsReported: half of what tools leave for it is over.
+func TestFault81WhatIsNotRenewedIsReported(t *testing.T) {
 	c, secrets, ca := fromSecrets(example()), map[string]*corev1.Secret{}, someAuthority(t)
 	bring(t, secrets, now, ca)
 	makeFrom(t, c, secrets)
 	for days, want := range map[int]string{74: "", 77: v1alpha1.ReasonEndsSoon, 91: v1alpha1.ReasonExpired} {
-		told := heldOf(c, secrets).Certificates(c, now.Add(time.Duration(days)*24*time.Hour))
-		if told.Reason != want {
-			t.Errorf("after %d days: %+v", days, told)
+		got := heldOf(c, secrets).Certificates(c, now.Add(time.Duration(days)*24*time.Hour))
+		if got.Reason != want {
+			t.Errorf("after %d days: %+v", days, got)
 		}
 	}
 }
@@ -270,12 +270,12 @@ func TestTheAuthorityOfOthersIsNotLost(t *testing.T) {
 	delete(secrets, "gossip")
 	delete(secrets, c.PeerCA())
 	if lost := heldOf(c, secrets).Lost(c, c.PeerCA(), now); lost == nil {
-		t.Error("nobody knows what it was")
+		t.Error("it is not known what it was")
 	}
 }
 
 // TestFault81SourceChangesInPasses: from ours to a person's, to another authority of the same name, and back, whatever the operator dies
-// at; and at no moment anybody is refused.
+// at; and at no moment any client is refused.
 func TestFault81SourceChangesInPasses(t *testing.T) {
 	seeds := uint64(10)
 	if testing.Short() {
@@ -284,7 +284,7 @@ func TestFault81SourceChangesInPasses(t *testing.T) {
 	for seed := range seeds {
 		l := newLand(t, seed)
 		l.dies = seed%2 > 0
-		l.apps = l.apps[:1] // nobody issues certificates of EtcdUsers by an authority of others
+		l.apps = l.apps[:1] // no certificates of EtcdUsers are issued by an external authority
 		changes := []struct {
 			name   string
 			change func()
@@ -316,7 +316,7 @@ func TestFault81SourceChangesInPasses(t *testing.T) {
 	}
 }
 
-// TestFault81SourceIsChangedBackInBetween: whatever is wanted in the middle of a change, nobody is refused, and it ends as wanted.
+// TestFault81SourceIsChangedBackInBetween: whatever is wanted in the middle of a change, no client is refused, and it ends as wanted.
 func TestFault81SourceIsChangedBackInBetween(t *testing.T) {
 	for i, phase := range []cluster.RotationPhase{cluster.Introduced, cluster.Switched} {
 		for what, change := range map[string]func(l *land){
@@ -379,7 +379,7 @@ func TestASubjectThatAuthoritiesShareIsCounted(t *testing.T) {
 	}
 }
 
-// TestUsersBesideAnAuthorityOfOthers: nobody can issue their certificates; one of ours stays while it is trusted.
+// TestUsersBesideAnAuthorityOfOthers: the operator cannot issue their certificates; one of ours stays while it is trusted.
 func TestUsersBesideAnAuthorityOfOthers(t *testing.T) {
 	l := newLand(t, 1)
 	u := l.user
@@ -395,7 +395,7 @@ func TestUsersBesideAnAuthorityOfOthers(t *testing.T) {
 	l.writeUser()
 	data := l.secrets[u.Secret()].Data
 	if len(data[corev1.TLSCertKey]) > 0 || !bytes.Equal(data[specs.CAKey], l.secrets["web"].Data[specs.CAKey]) {
-		t.Error("it has a certificate that nobody trusts")
+		t.Error("it has a certificate that is not trusted")
 	}
 }
 
@@ -463,7 +463,7 @@ func TestCertificatesOfUsersByOthers(t *testing.T) {
 	untrusted.Data[corev1.TLSCertKey] = by(someAuthority(t), "team/orders", 10).Data[corev1.TLSCertKey]
 	held.Issued = nil
 	if fault := held.UserFault(c, u, untrusted, now); fault == nil {
-		t.Error("nobody notices that the authority is trusted no more")
+		t.Error("it is not seen that the authority is trusted no more")
 	}
 	if made := write(nil, untrusted); len(made.Data[corev1.TLSCertKey]) > 0 {
 		t.Error("one whose authority is trusted no more stays")

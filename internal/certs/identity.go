@@ -29,7 +29,7 @@ func (h KeyMaterial) awaitUsers(what string, pause time.Duration, f Facts) strin
 }
 
 // mounted says until when Pods may have an older Secret.
-func mounted(whom, what, secret string, at time.Time, pause time.Duration) string {
+func mounted(pods, what, secret string, at time.Time, pause time.Duration) string {
 	return fmt.Sprintf("%s to %s: Secret %s, which they mount, was written at %s, and comes into all pods until %s",
-		whom, what, secret, at.UTC().Format(time.RFC3339), at.Add(pause).UTC().Format(time.RFC3339))
+		pods, what, secret, at.UTC().Format(time.RFC3339), at.Add(pause).UTC().Format(time.RFC3339))
 }

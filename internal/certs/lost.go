@@ -13,18 +13,18 @@ import (
 )
 
 // Lost says why the authority of that name can sign nothing more for members that run:
-// it is gone, or another than theirs. It is nil if it can sign, if another is about to, or if nothing is
-// valid any more that it has signed.
+// it is gone, or it is not the one that they trust. It is nil if it can sign, if another is about to, or if
+// nothing that it has signed is still valid.
 func (h KeyMaterial) Lost(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
 	ca, bundle := h.of(c, name), h.bundleOf(c, name)
 	err := ca.fault()
-	if err != nil && h.isTold(c, name, h.target(c, name, now)) {
+	if err != nil && h.isDistributed(c, name, h.target(c, name, now)) {
 		return nil
 	}
 	if ca.Phase() == cluster.Introduced || err == nil && ca.has(bundle) {
 		return nil
 	}
-	signer, _ := h.told(c, name)
+	signer, _ := h.memberTrust(c, name)
 	switch {
 	case (Authority{Pair: signer}).hasEnded(now):
 		return nil
@@ -47,10 +47,10 @@ func (a Authority) has(bundle []byte) bool {
 	})
 }
 
-// How long before an authority ends it is told: all that it signed ends with it. Of one with a short life it is a
+// How long before its end an authority is reported: all that it signed ends with it. For one with a short life it is a
 // quarter and a twelfth of that.
 const (
-	tellEnd = 365 * 24 * time.Hour
+	warnEnd = 365 * 24 * time.Hour
 	nearEnd = 30 * 24 * time.Hour
 )
 
@@ -65,7 +65,7 @@ func (h KeyMaterial) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.En
 		ca := h.of(c, name)
 		end, known := ca.End()
 		left := end.Sub(now)
-		if !known || left >= min(tellEnd, ca.life()/4) || ca.External && !(left < 0 && h.succeeds(c, name, now)) {
+		if !known || left >= min(warnEnd, ca.life()/4) || ca.External && !(left < 0 && h.succeeds(c, name, now)) {
 			continue
 		}
 		on := end.UTC().Format(time.DateOnly)
@@ -77,19 +77,19 @@ func (h KeyMaterial) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.En
 	return all
 }
 
-// succeeds says whether there is another authority than the one of others that members trust. What of that ends is told with its
-// certificates: only that all members restart for the next one needs a person.
+// succeeds says whether there is another authority than the external one that members trust. Its end is reported with its
+// certificates: only the restart of all members for the next one needs a person.
 func (h KeyMaterial) succeeds(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
 	wanted, a := h.target(c, name, now), h.of(c, name)
 	return wanted.ready && !wanted.is(a.Pair, a.External)
 }
 
 // Holds says whether the members' Secret has a certificate by the authority of that name
-// that they were told to trust, whatever has become of that.
+// that they trust, whether or not that authority still exists.
 func (h KeyMaterial) Holds(c *v1alpha1.EtcdCluster, name string) bool {
-	signer, _ := h.told(c, name)
+	signer, _ := h.memberTrust(c, name)
 	return len(signer.CertPEM) > 0
 }
 
-// ToldCA is the authority that members were told to trust clients by.
-func (h KeyMaterial) ToldCA() []byte { return h.memberCAs[0] }
+// MemberCA is the authority by which members trust clients, as their Secret says.
+func (h KeyMaterial) MemberCA() []byte { return h.memberCAs[0] }

@@ -18,7 +18,7 @@ import (
 // OperatorLifetime is short, because a new identity costs a millisecond.
 const OperatorLifetime = 30 * 24 * time.Hour
 
-// An Identity is who the operator is to etcd, as whom it is known by the certificate that it shows.
+// An Identity is the user that etcd sees the operator as, by the certificate that it shows.
 type Identity struct {
 	Name   string    // the common name, which is the user while authentication is enabled; empty if there is no certificate
 	Source string    // the Secret that holds the certificate, or the authority that signs it
@@ -29,25 +29,25 @@ type Identity struct {
 // IsRoot says whether etcd lets the operator do everything while authentication is enabled.
 func (i Identity) IsRoot() bool { return i.Name == v1alpha1.RootUser }
 
-// ShutOut says, of an operator that etcd does not take for root, who it is and how it gets in again: by itself where its authority is
-// replaced, for which members that are well restart.
+// ShutOut says, of an operator that etcd does not accept as root, which user it is and how it becomes root again: by itself if its
+// authority is replaced, for which healthy members restart.
 func (i Identity) ShutOut(c *v1alpha1.EtcdCluster) string {
-	who, why := "without a certificate", ""
+	user, why := "without a certificate", ""
 	if i.Name != "" {
-		who = fmt.Sprintf("as %s by Secret %s", i.Name, i.Source)
+		user = fmt.Sprintf("as %s by Secret %s", i.Name, i.Source)
 	}
 	if i.Lacks != "" {
 		why = fmt.Sprintf(" (%s)", i.Lacks)
 	}
-	return fmt.Sprintf("authentication is enabled and etcd does not take the operator for root: it connects %s%s. Users, roles and members "+
+	return fmt.Sprintf("authentication is enabled and etcd does not accept the operator as root: it connects %s%s. Users, roles and members "+
 		"cannot change until it is. Restore Secret %s from a backup; or wait until the operator has replaced the authority, which "+
 		"takes all members healthy; or set spec.size to 0, delete Secrets %s and %s, and set the size back: another authority is "+
 		"made, and the data stays",
-		who, why, c.ClientCA(), c.ClientCA(), specs.MemberSecret(c))
+		user, why, c.ClientCA(), c.ClientCA(), specs.MemberSecret(c))
 }
 
-// Operator is who the operator is to every member that runs: dialling shows it, authentication is enabled only while it is root, and the
-// report says when it is not.
+// Operator is the identity of the operator to every member that runs: dialling shows it, authentication is enabled only while it is root,
+// and the report says when it is not.
 func (h KeyMaterial) Operator(c *v1alpha1.EtcdCluster, now time.Time) Identity {
 	lost := h.Lost(c, c.ClientCA(), now)
 	why, _, _ := strings.Cut(cmp.Or(lost, h.cannotSignRoot(now)).Error(), "\n")
@@ -72,25 +72,25 @@ func (h KeyMaterial) cannotSignRoot(now time.Time) error {
 	if err := h.ClientCA.cannotIssue(pki.Pair{}, now); err != nil {
 		return err
 	}
-	return cmp.Or(complete(h.ClientCA.Pair), errNotTold)
+	return cmp.Or(complete(h.ClientCA.Pair), errNotDistributed)
 }
 
-var errNotTold = errors.New("members were not told yet to trust it")
+var errNotDistributed = errors.New("members do not trust it yet")
 
 // signsForMembers says whether the authority signs what members trust. A cluster whose members' Secret is yet to be made has none
 // that could trust another one.
 func (h KeyMaterial) signsForMembers(now time.Time) bool {
-	told := pki.Certificates(h.ToldCA())
-	isTold := func(certificate []byte) bool {
-		return slices.ContainsFunc(told, func(t []byte) bool { return string(t) == string(certificate) })
+	trusted := pki.Certificates(h.MemberCA())
+	isTrusted := func(certificate []byte) bool {
+		return slices.ContainsFunc(trusted, func(t []byte) bool { return string(t) == string(certificate) })
 	}
 	return h.ClientCA.Signs(now) && !h.ClientCA.isYetToBegin(now) &&
-		(len(told) == 0 || slices.ContainsFunc(pki.Certificates(h.ClientCA.CertPEM), isTold))
+		(len(trusted) == 0 || slices.ContainsFunc(pki.Certificates(h.ClientCA.CertPEM), isTrusted))
 }
 
 // hasRoot says whether there is a certificate of root that members trust and that is valid now.
 func (h KeyMaterial) hasRoot(now time.Time) bool {
-	return usable(h.Root, now) && commonName(h.Root) == v1alpha1.RootUser && pki.ChainsTo(h.Root, h.ToldCA())
+	return usable(h.Root, now) && commonName(h.Root) == v1alpha1.RootUser && pki.ChainsTo(h.Root, h.MemberCA())
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -122,7 +122,7 @@ func (h KeyMaterial) OperatorPairs(random io.Reader, now time.Time, c *v1alpha1.
 		}
 		pairs = append(pairs, pair)
 	}
-	return h.ToldCA(), append(pairs, h.Server), nil
+	return h.MemberCA(), append(pairs, h.Server), nil
 }
 
 func issueRoot(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, signer pki.Pair) (pki.Pair, error) {

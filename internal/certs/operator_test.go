@@ -17,7 +17,7 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// TestFault83Operator: who the operator is to etcd, by all that can become of what it would sign by.
+// TestFault83Operator: the identity of the operator to etcd, for every state of the authority that it would sign by.
 func TestFault83Operator(t *testing.T) {
 	const byAuthority, byRoot, byMembers = "root by example-client-ca", "root by example-root", "etcd-server by example-member-tls"
 	for _, test := range []struct {
@@ -121,7 +121,7 @@ func TestFault83WayBack(t *testing.T) {
 	}
 }
 
-// TestFault83ByHand: what the operator tells people to do makes an authority by which it is root.
+// TestFault83ByHand: what the message asks for makes an authority by which the operator is root.
 func TestFault83ByHand(t *testing.T) {
 	c := example()
 	secrets := makeAll(t, c)

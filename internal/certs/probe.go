@@ -15,7 +15,7 @@ type TLSProbe struct {
 	Refusal      Refusal // of what is revoked
 }
 
-// A Port is what a TLS handshake with a member tells. None of it was verified.
+// A Port is what a TLS handshake with a member shows. None of it was verified.
 type Port struct {
 	Shown   []byte   // the certificate that it shows, in DER
 	Between [][]byte // the certificates that it shows with it, in DER
@@ -27,7 +27,7 @@ type Port struct {
 func (p Port) shown() pki.Pair { return pki.Chain(append([][]byte{p.Shown}, p.Between...)) }
 
 // accepts says whether a port trusts the next authorities, given all that it is to trust. TLS names authorities by their subjects alone,
-// each as often as there are authorities of that subject: those of others may share one.
+// each as often as there are authorities of that subject: external ones may share one.
 func (p Port) accepts(all, next []byte) bool {
 	named := map[string]int{}
 	for _, subject := range p.Accepts {
@@ -52,7 +52,7 @@ type portOf struct {
 // ports are those of all members that etcd lists.
 func (h KeyMaterial) ports(peer bool, f Facts) []portOf {
 	if len(f.Members) == 0 {
-		return []portOf{{Port: Port{Err: "nobody has listed them"}, at: "members"}}
+		return []portOf{{Port: Port{Err: "the member list is not known"}, at: "members"}}
 	}
 	var all []portOf
 	for _, member := range f.Members {

@@ -19,7 +19,7 @@ import (
 )
 
 // revocation is the list of revoked certificates that members mount. It is empty until one is revoked, and there from then
-// on: members that read it refuse everybody while it is missing.
+// on: members that read it refuse every client while it is missing.
 type revocation struct {
 	list    []byte   // in DER
 	serials []string // that are on it, sorted, the witness among them; none if it cannot be read
@@ -32,21 +32,21 @@ func readRevocation(members *corev1.Secret) revocation {
 	return r
 }
 
-// witness is the serial number of a certificate that the operator alone can make, and shows to members: who refuses it has
-// read this list and no earlier one, because every other list has another one.
+// witness is the serial number of a certificate that the operator alone can make, and shows to members: a member that refuses it
+// has read this list and no earlier one, because every other list has another one.
 func witness(at string, serials []string) string {
 	sum := sha256.Sum256([]byte("witness\n" + at + "\n" + strings.Join(serials, "\n")))
 	return witnessMark + hex.EncodeToString(sum[:witnessSize])
 }
 
-// A witness begins with witnessMark, so that what cannot be one is told without a hash, and has as many more bytes.
+// A witness begins with witnessMark, so that most other numbers are excluded without a hash, and has as many more bytes.
 const (
 	witnessMark = "1e7cd0"
 	witnessSize = 16
 )
 
-// told are the serial numbers on the list without its witness.
-func (r revocation) told() []string {
+// revoked are the serial numbers on the list without its witness.
+func (r revocation) revoked() []string {
 	return slices.DeleteFunc(slices.Clone(r.serials), r.isWitness)
 }
 
@@ -76,7 +76,7 @@ func (h KeyMaterial) usesList(c *v1alpha1.EtcdCluster) bool {
 	return len(c.Spec.TLS.Revocations) > 0 || len(h.revocation.list) > 0 || h.revocation.at != "" || c.Status.Revocations != nil
 }
 
-// listFault says why members need another list; nil if they do not, or if nobody can sign another one now.
+// listFault says why members need another list; nil if they do not, or if no authority can sign another one now.
 func (h KeyMaterial) listFault(c *v1alpha1.EtcdCluster, now time.Time) error {
 	r, wanted := h.revocation, c.Spec.TLS.Serials()
 	switch {
@@ -96,14 +96,14 @@ func withWitness(at string, serials []string) []string {
 }
 
 // revoke makes the list that members are to have, or keeps the one that there is. It says that certificates are revoked now if
-// one is on it that was on none before: to take one off restarts nobody.
+// one is on it that was on none before: to remove one restarts no member.
 func (h KeyMaterial) revoke(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (revocation, error) {
 	if !h.usesList(c) || h.listFault(c, now) == nil {
 		return h.revocation, nil
 	}
-	wanted, known, at := c.Spec.TLS.Serials(), h.revocation.told(), h.revocation.at
-	if told := c.Status.Revocations; at == "" && told != nil { // the Secret was lost
-		known, at = told.Serials, told.RevokedAt
+	wanted, known, at := c.Spec.TLS.Serials(), h.revocation.revoked(), h.revocation.at
+	if status := c.Status.Revocations; at == "" && status != nil { // the Secret was lost
+		known, at = status.Serials, status.RevokedAt
 	}
 	isNew := func(serial string) bool { return !slices.Contains(known, serial) }
 	if at == "" || slices.ContainsFunc(wanted, isNew) {
@@ -127,14 +127,14 @@ const onlooker = "(revocation)"
 // onlookerLifetime is longer than a look takes, on clocks that differ.
 const onlookerLifetime = 24 * time.Hour
 
-// Witnesses are two certificates that differ in nothing but that one is on the list: a member that has read it refuses that one,
-// and takes the other one.
+// Witnesses are two certificates of which only one is on the list, with no other difference: a member that has read it refuses that one,
+// and accepts the other one.
 func (h KeyMaterial) Witnesses(random io.Reader, now time.Time) (good, revoked pki.Pair, err error) {
 	request := ClientRequest(onlooker, onlookerLifetime)
 	if good, err = pki.Issue(random, now, h.ClientCA.Pair, request); err != nil {
 		return good, revoked, fmt.Errorf("make a certificate that is not revoked: %w", err)
 	}
-	request.Serial = witness(h.revocation.at, h.revocation.told())
+	request.Serial = witness(h.revocation.at, h.revocation.revoked())
 	if revoked, err = pki.Issue(random, now, h.ClientCA.Pair, request); err != nil {
 		return good, revoked, fmt.Errorf("make a certificate that is revoked: %w", err)
 	}
@@ -144,8 +144,8 @@ func (h KeyMaterial) Witnesses(random io.Reader, now time.Time) (good, revoked p
 // IsRevoking says whether members are to be looked at for what they refuse. It is over when that was written down and no Pod is
 // older.
 func (h KeyMaterial) IsRevoking(c *v1alpha1.EtcdCluster, made map[string]string) bool {
-	at, told := h.revocation.at, c.Status.Revocations
-	if at == "" || len(c.Spec.TLS.Revocations) == 0 { // nothing is revoked any more, also where an authority of others can sign no list
+	at, status := h.revocation.at, c.Status.Revocations
+	if at == "" || len(c.Spec.TLS.Revocations) == 0 { // nothing is revoked any more, even if an external authority can sign no list
 		return false
 	}
 	for _, was := range made {
@@ -153,12 +153,12 @@ func (h KeyMaterial) IsRevoking(c *v1alpha1.EtcdCluster, made map[string]string)
 			return true
 		}
 	}
-	return told == nil || told.RevokedAt != at || told.Phase != v1alpha1.RevocationDone
+	return status == nil || status.RevokedAt != at || status.Phase != v1alpha1.RevocationDone
 }
 
 // Revocation is how far certificates are revoked.
 func (h KeyMaterial) Revocation(c *v1alpha1.EtcdCluster, f Facts) cluster.Revocation {
-	r := cluster.Revocation{At: h.revocation.at, Serials: h.revocation.told(), Phase: cluster.Revoked}
+	r := cluster.Revocation{At: h.revocation.at, Serials: h.revocation.revoked(), Phase: cluster.Revoked}
 	if r.At == "" {
 		return cluster.Revocation{}
 	}
@@ -183,7 +183,7 @@ func (h KeyMaterial) Revocation(c *v1alpha1.EtcdCluster, f Facts) cluster.Revoca
 	return r
 }
 
-// awaitRefusal says who has yet to refuse what is on the list; empty if nobody. Members that read none restart to read it.
+// awaitRefusal says which member has yet to refuse what is on the list; empty if none. Members that read none restart to read it.
 func awaitRefusal(c *v1alpha1.EtcdCluster, f Facts) string {
 	if len(f.Members) == 0 {
 		return "members to be listed, to see whether they refuse certificates that are revoked"
@@ -197,7 +197,7 @@ func awaitRefusal(c *v1alpha1.EtcdCluster, f Facts) string {
 		case i < 0:
 			return member + " to run, to see whether it refuses certificates that are revoked"
 		case f.Probes[i].Refusal.Err != "":
-			return fmt.Sprintf("%s at port %d to tell whether it refuses certificates that are revoked: %s",
+			return fmt.Sprintf("%s at port %d to show whether it refuses certificates that are revoked: %s",
 				member, v1alpha1.ClientPort, f.Probes[i].Refusal.Err)
 		case !f.Probes[i].Refusal.Is:
 			return fmt.Sprintf("%s to refuse certificates that are revoked: its kubelet brings it the list in Secret %s within a minute and "+
@@ -208,7 +208,7 @@ func awaitRefusal(c *v1alpha1.EtcdCluster, f Facts) string {
 }
 
 // awaitReissued says until when Pods may have a certificate that is revoked and issued again: when members restart, applications
-// connect with what they have. One that nobody issues again is waited for no longer than others.
+// connect with what they have. A certificate that is not issued again is waited for no longer than others.
 func (h KeyMaterial) awaitReissued(c *v1alpha1.EtcdCluster, f Facts) string {
 	revoked, err := time.Parse(time.RFC3339Nano, h.revocation.at)
 	if err != nil {

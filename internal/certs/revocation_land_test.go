@@ -38,7 +38,7 @@ func (h *chase) note(format string, values ...any) {
 	h.history = append(h.history, h.at.Sub(now).String()+" "+fmt.Sprintf(format, values...))
 }
 
-// pass lets time go by: kubelets bring what there is, and whoever holds a leaked key connects to a member that takes it.
+// pass lets time go by: kubelets bring what there is, and a client with a leaked key connects to a member that accepts it.
 func (h *chase) pass(seconds int) {
 	h.at = h.at.Add(time.Duration(seconds) * time.Second)
 	for _, g := range h.gates {
@@ -76,7 +76,7 @@ func (h *chase) restart(g *gate) {
 // step is what the operator does: one restart at a time, of those that are older, once that is due.
 func (h *chase) step() (done bool) {
 	r := h.facts()
-	h.tell(r)
+	h.recordStatus(r)
 	if r.Await != "" {
 		return false
 	}
@@ -90,9 +90,9 @@ func (h *chase) step() (done bool) {
 	return r.Phase == cluster.Revoked
 }
 
-// TestFault82NobodyIsLeft: with slow kubelets, and leaked keys that try every member all the time, no connection by a certificate is
-// left when it counts as revoked, and no member takes it any more; also if more are revoked meanwhile.
-func TestFault82NobodyIsLeft(t *testing.T) {
+// TestFault82NoConnectionIsLeft: with slow kubelets, and leaked keys that try every member all the time, no connection by a certificate is
+// left when it counts as revoked, and no member accepts it any more; also if more are revoked meanwhile.
+func TestFault82NoConnectionIsLeft(t *testing.T) {
 	for seed := range uint64(200) {
 		h := &chase{ward: newWard(t), at: now, chance: mathrand.New(mathrand.NewPCG(seed, seed))}
 		for _, name := range h.members() {

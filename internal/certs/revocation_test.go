@@ -90,8 +90,8 @@ func (w *ward) look(at time.Time) cluster.Revocation {
 	return w.held().Revocation(w.c, f)
 }
 
-// tell writes down what was looked at.
-func (w *ward) tell(r cluster.Revocation) {
+// recordStatus writes the revocation into the status.
+func (w *ward) recordStatus(r cluster.Revocation) {
 	w.c.Status.Revocations = &v1alpha1.RevocationStatus{Phase: v1alpha1.RevocationPhase(r.Phase), RevokedAt: r.At, Serials: r.Serials}
 }
 
@@ -123,13 +123,13 @@ func TestFault82NothingWithoutRevocations(t *testing.T) {
 	}
 }
 
-// TestFault82NothingIsRevokedAnyMore: all numbers are taken off while members restart, as is needed before another source of certificates
-// is named. Nobody restarts or is looked at for them any more, also when an authority of others can sign neither a list nor a witness.
+// TestFault82NothingIsRevokedAnyMore: all numbers are removed while members restart, as is needed before another source of certificates
+// is named. No member restarts or is probed for them any more, also when an external authority can sign neither a list nor a witness.
 func TestFault82NothingIsRevokedAnyMore(t *testing.T) {
 	for _, theirs := range []bool{false, true} {
 		w := newWard(t)
 		w.revoke(now.Add(later), "abc")
-		w.tell(w.look(now.Add(later)))
+		w.recordStatus(w.look(now.Add(later)))
 		w.restart("example-0")
 		w.revoke(now.Add(2 * later))
 		if ca := w.secrets[w.c.ClientCA()]; theirs {
@@ -168,9 +168,9 @@ func TestFault82FirstRevocation(t *testing.T) {
 	w.restart("example-2")
 	w.want(w.look(now.Add(later)), cluster.Revoked, "")
 	if !w.held().IsRevoking(w.c, w.made) {
-		t.Error("nobody looks before it is written down")
+		t.Error("members are not probed before it is recorded")
 	}
-	w.tell(w.look(now.Add(later)))
+	w.recordStatus(w.look(now.Add(later)))
 	w.refuse = map[string]certs.Refusal{}
 	if w.held().IsRevoking(w.c, w.made) {
 		t.Error("it is never over")
@@ -183,7 +183,7 @@ func TestFault82AnotherRevocation(t *testing.T) {
 	w := newWard(t)
 	w.revoke(now.Add(later), "abc")
 	w.restart(w.members()...)
-	w.tell(w.look(now.Add(later)))
+	w.recordStatus(w.look(now.Add(later)))
 	first := w.at()
 	at := now.Add(2 * later)
 	w.revoke(at, "abc", "def")
@@ -198,7 +198,7 @@ func TestFault82AnotherRevocation(t *testing.T) {
 	w.want(w.look(at), cluster.CutOff, "")
 	w.restart(w.members()...)
 	w.want(w.look(at), cluster.Revoked, "")
-	w.tell(w.look(at))
+	w.recordStatus(w.look(at))
 
 	second, witnessed := w.at(), w.listed()
 	if w.revoke(at.Add(later)); w.at() != second || len(w.listed()) != 1 {
@@ -208,7 +208,7 @@ func TestFault82AnotherRevocation(t *testing.T) {
 		t.Error("the list has the witness of another one")
 	}
 	w.want(w.look(at.Add(later)), cluster.Revoked, "")
-	w.tell(w.look(at.Add(later)))
+	w.recordStatus(w.look(at.Add(later)))
 	if w.revoke(at.Add(2*later), "def"); w.at() == second {
 		t.Error("one that was let in meanwhile is revoked, and its connections stay")
 	}
@@ -264,14 +264,14 @@ func TestFault82OurOwnAreIssuedAgain(t *testing.T) {
 	w.want(w.look(at.Add(3*time.Minute)), cluster.CutOff, "")
 }
 
-// TestFault82SpoiltList: a list that holds garbage or lacks its time is made again, and members restart once more; who deletes the
-// Secret has nobody restarted for it.
+// TestFault82SpoiltList: a list that holds garbage or lacks its time is made again, and members restart once more; a deleted
+// Secret restarts no member.
 func TestFault82SpoiltList(t *testing.T) {
 	for what, spoil := range map[string]func(*ward){
 		"garbage": func(w *ward) { w.mounted().Data[specs.RevokedKey] = []byte("garbage") },
 		"no list": func(w *ward) { delete(w.mounted().Data, specs.RevokedKey) },
 		"no time": func(w *ward) { delete(w.mounted().Annotations, v1alpha1.AnnotationRevokedAt) },
-		"a number that nobody wants": func(w *ward) {
+		"a number that is not wanted": func(w *ward) {
 			ca := w.held().ClientCA.Pair
 			list, err := pki.RevocationList(rand.Reader, now, ca, []string{"abc", "def"})
 			if err != nil {
@@ -284,7 +284,7 @@ func TestFault82SpoiltList(t *testing.T) {
 		w := newWard(t)
 		w.revoke(now.Add(later), "abc")
 		w.restart(w.members()...)
-		w.tell(w.look(now.Add(later)))
+		w.recordStatus(w.look(now.Add(later)))
 		before := w.at()
 		spoil(w)
 		if bad := w.repair(now.Add(2 * later)); !slices.Equal(bad, []string{"example-member-tls"}) {
@@ -293,15 +293,15 @@ func TestFault82SpoiltList(t *testing.T) {
 		if serials := w.listed(); len(serials) != 2 || !slices.Contains(serials, "abc") {
 			t.Errorf("%s: on the list: %v", what, serials)
 		}
-		if kept := what == "the Secret is lost" || what == "no time" || what == "a number that nobody wants"; (w.at() == before) != kept {
+		if kept := what == "the Secret is lost" || what == "no time" || what == "a number that is not wanted"; (w.at() == before) != kept {
 			t.Errorf("%s: revoked at %s, and before at %s", what, w.at(), before)
 		}
 	}
 }
 
-// TestFault82NobodyCanSign: while the authority can sign nothing there is no other list, and what is there stays; members are not
-// looked at in vain.
-func TestFault82NobodyCanSign(t *testing.T) {
+// TestFault82NoAuthorityCanSign: while the authority can sign nothing there is no other list, and what is there stays; members are not
+// probed in vain.
+func TestFault82NoAuthorityCanSign(t *testing.T) {
 	w := newWard(t)
 	w.revoke(now, "abc")
 	list := string(w.mounted().Data[specs.RevokedKey])
@@ -309,18 +309,18 @@ func TestFault82NobodyCanSign(t *testing.T) {
 	w.c.Spec.TLS.Revocations = append(w.c.Spec.TLS.Revocations, v1alpha1.Revocation{Serial: "def"})
 	held := w.held()
 	if err := held.Fault(w.c, specs.MemberSecret(w.c), now); err != nil && strings.Contains(err.Error(), "list of revoked") {
-		t.Errorf("asks for what nobody can make: %v", err)
+		t.Errorf("asks for what cannot be made: %v", err)
 	}
 	if _, _, err := held.Witnesses(rand.Reader, now); err == nil {
-		t.Error("a witness that nobody has signed")
+		t.Error("a witness without a signer")
 	}
 	if string(w.mounted().Data[specs.RevokedKey]) != list {
 		t.Error("the list is gone")
 	}
 }
 
-// TestFault82Witnesses: one of them is on the list, and the other one on none; nobody can take another number for that of the
-// witness by writing it into the spec.
+// TestFault82Witnesses: one of them is on the list, and the other one on none; no number in the spec can be taken for that of
+// the witness.
 func TestFault82Witnesses(t *testing.T) {
 	w := newWard(t)
 	w.revoke(now, "abc")
@@ -337,7 +337,7 @@ func TestFault82Witnesses(t *testing.T) {
 		t.Errorf("%s after %s, of %v: %v", next.Serial(), revoked.Serial(), w.listed(), err)
 	}
 	if r := w.look(now.Add(later)); !slices.Equal(r.Serials, []string{revoked.Serial(), "abc"}) {
-		t.Errorf("people are told of %v", r.Serials)
+		t.Errorf("the status has %v", r.Serials)
 	}
 }
 

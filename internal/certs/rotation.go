@@ -19,8 +19,8 @@ const (
 	rotateAt = 67
 	// joinAt is when it joins the rotation of the other one, so that members restart once for both.
 	joinAt = 60
-	// settles is how long it takes until every kubelet has brought what a Secret holds into Pods: each looks
-	// after a Pod once in 60 to 90 seconds
+	// settles is how long it takes until every kubelet has updated the content of a Secret in Pods: each syncs
+	// a Pod once in 60 to 90 seconds
 	// (https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod).
 	settles = 2 * time.Minute
 	// reloads is for how long an authority that was only old is trusted beside the next one, for clients that read
@@ -115,7 +115,7 @@ func (h KeyMaterial) begin(c *v1alpha1.EtcdCluster, f Facts) []cluster.Object {
 }
 
 // begins says whether the rotation of the authority is to begin. While one that was replaced is still trusted only one
-// begins that can sign no more: also one of others, who sign with another one now, so that nobody may ever show what it has signed.
+// begins that can sign no more: also an external one that was replaced, so that a certificate by it may never be shown.
 func (h KeyMaterial) begins(c *v1alpha1.EtcdCluster, name string, percent time.Duration, now time.Time) (cluster.Object, bool) {
 	why, because := h.due(c, name, percent, now)
 	busy := h.ClientCA.Phase() == cluster.Switched || h.PeerCA.Phase() == cluster.Switched
@@ -192,7 +192,7 @@ func (h KeyMaterial) awaitSwitch(c *v1alpha1.EtcdCluster, name string, f Facts) 
 	for _, port := range h.ports(name == c.PeerCA(), f) {
 		switch {
 		case port.Err != "":
-			return fmt.Sprintf("%s to tell which authorities it trusts: %s", port.at, port.Err)
+			return fmt.Sprintf("%s to show which authorities it trusts: %s", port.at, port.Err)
 		case !a.trusts(port.shown()):
 			return fmt.Sprintf("%s to show a certificate that an authority in Secret %s has signed", port.at, name)
 		case !port.accepts(a.Bundle(), a.Next.CertPEM):
@@ -203,13 +203,13 @@ func (h KeyMaterial) awaitSwitch(c *v1alpha1.EtcdCluster, name string, f Facts) 
 	return h.awaitPods(c, name, "trust", settles, f)
 }
 
-// awaitDrop says what the authority before is still needed for; empty if for nothing.
+// awaitDrop says what the previous authority is still needed for; empty if it is not needed.
 func (h KeyMaterial) awaitDrop(c *v1alpha1.EtcdCluster, name string, f Facts) string {
 	a := h.of(c, name)
 	for _, port := range h.ports(name == c.PeerCA(), f) {
 		switch {
 		case port.Err != "":
-			return fmt.Sprintf("%s to tell which certificate it shows: %s", port.at, port.Err)
+			return fmt.Sprintf("%s to show its certificate: %s", port.at, port.Err)
 		case !a.hasSigned(port.shown()):
 			return fmt.Sprintf("%s to show a certificate by the new authority of Secret %s", port.at, name)
 		}
@@ -233,9 +233,9 @@ func (h KeyMaterial) isOnlyOld() bool {
 
 // awaitPods says until when Pods may have something older than what the Secrets hold that they mount.
 func (h KeyMaterial) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.Duration, f Facts) string {
-	whom, secret, at := "clients", c.ClientSecret(), h.written.client
+	pods, secret, at := "clients", c.ClientSecret(), h.written.client
 	if name == c.PeerCA() {
-		whom, secret, at = "members", specs.MemberSecret(c), h.written.peer
+		pods, secret, at = "members", specs.MemberSecret(c), h.written.peer
 	}
 	for _, needed := range Names(c)[len(Authorities(c)):] {
 		if h.Fault(c, needed, f.Now) != nil && h.CanMake(c, needed, f.Now) {
@@ -245,7 +245,7 @@ func (h KeyMaterial) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause
 	what += " the new authority of Secret " + name
 	switch {
 	case f.Now.Sub(at).Abs() < pause:
-		return mounted(whom, what, secret, at, pause)
+		return mounted(pods, what, secret, at, pause)
 	case name == c.ClientCA():
 		return h.awaitUsers(what, pause, f)
 	default:
@@ -253,7 +253,7 @@ func (h KeyMaterial) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause
 	}
 }
 
-// isTogether says whether members that run with older authorities can hear each other only when all have restarted:
+// isTogether says whether members that run with older authorities can connect to each other only when all have restarted:
 // what was replaced last had ended.
 func (h KeyMaterial) isTogether() bool {
 	last := h.ClientCA
@@ -263,19 +263,19 @@ func (h KeyMaterial) isTogether() bool {
 	return last.Because == ByEnd
 }
 
-// summary is what people are told of each authority.
+// summary is what the status reports of each authority.
 func (h KeyMaterial) summary(c *v1alpha1.EtcdCluster) []cluster.Authority {
 	var all []cluster.Authority
 	for _, name := range Authorities(c) {
 		a := h.of(c, name)
-		told := cluster.Authority{Name: specs.ClientAuthority, Secret: name, Phase: a.Phase(), Request: a.Request}
+		authority := cluster.Authority{Name: specs.ClientAuthority, Secret: name, Phase: a.Phase(), Request: a.Request}
 		if name == c.PeerCA() {
-			told.Name = specs.PeerAuthority
+			authority.Name = specs.PeerAuthority
 		}
 		if end, known := a.End(); known {
-			told.End = end.Unix()
+			authority.End = end.Unix()
 		}
-		all = append(all, told)
+		all = append(all, authority)
 	}
 	return all
 }

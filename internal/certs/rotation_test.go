@@ -83,7 +83,7 @@ func (l *land) lag() time.Duration {
 	return 60*time.Second + time.Duration(l.chance.IntN(30))*time.Second
 }
 
-// sights are what a handshake tells.
+// sights are what a handshake shows.
 func (l *land) sights() (all []certs.TLSProbe) {
 	for _, p := range l.members {
 		see := func(cert, ca string) certs.Port {
@@ -128,7 +128,7 @@ func (l *land) tick(step time.Duration) {
 			l.rests = l.at.Add(l.lag())
 		}
 	}
-	l.everybodyHears()
+	l.checkConnections()
 }
 
 // writeUser has the Secret of the EtcdUser as it is to be.
@@ -207,8 +207,8 @@ func (l *land) take(o cluster.Object) {
 	}
 }
 
-// everybodyHears: whoever connects now is trusted by whom it connects to, and trusts it.
-func (l *land) everybodyHears() {
+// checkConnections fails unless each member that connects to another now is trusted by it, and trusts it.
+func (l *land) checkConnections() {
 	l.t.Helper()
 	for _, p := range l.members {
 		for _, q := range l.members {
@@ -288,7 +288,7 @@ func (l *land) passes() []string {
 }
 
 // TestFault62RotationInPasses: both authorities are replaced together, on request, members restart for the first pass and for
-// the last one, and at no moment anybody is refused.
+// the last one, and at no moment any client is refused.
 func TestFault62RotationInPasses(t *testing.T) {
 	for seed := range uint64(20) {
 		l := newLand(t, seed)
@@ -339,7 +339,7 @@ func TestFault61ShortLives(t *testing.T) {
 	}
 }
 
-// TestFault63LostAuthorityIsReplaced: whichever is gone, garbage or another one, and in whatever phase, members hear each
+// TestFault63LostAuthorityIsReplaced: whichever is gone, garbage or another one, and in whatever phase, members accept each
 // other all the while.
 func TestFault63LostAuthorityIsReplaced(t *testing.T) {
 	spoils := map[string]func(l *land, name string){
@@ -380,7 +380,7 @@ func TestFault63LostAuthorityIsReplaced(t *testing.T) {
 	}
 }
 
-// TestWhatBeginsARotation: whom a request names, once each; age; and that the other one joins that is nearly as old.
+// TestWhatBeginsARotation: a request that names the authority, once each; its age; and the other one joins if it is nearly as old.
 func TestWhatBeginsARotation(t *testing.T) {
 	const life = v1alpha1.DefaultAuthorityLifetime
 	for _, of := range []struct {
@@ -452,8 +452,8 @@ func TestANewClusterHasDoneWhatItsAnnotationAsks(t *testing.T) {
 	}
 }
 
-// TestFault61EndedAuthorityIsRenewed: what it has signed is worth nothing, so the new one stands alone, and members that restart
-// together hear each other.
+// TestFault61EndedAuthorityIsRenewed: nothing that it has signed is valid, so only the new one is trusted, and members that restart
+// together accept each other.
 func TestFault61EndedAuthorityIsRenewed(t *testing.T) {
 	l := newLand(t, 1)
 	l.at = now.Add(v1alpha1.DefaultAuthorityLifetime + time.Hour)
@@ -479,7 +479,7 @@ func TestFault61EndedAuthorityIsRenewed(t *testing.T) {
 	for _, app := range l.apps {
 		app.mounted = l.secrets[app.name]
 	}
-	l.everybodyHears()
+	l.checkConnections()
 	if held := l.held(); held.IsRotating() || held.ClientCA.Because != certs.ByEnd {
 		t.Errorf("%s, because of %s", held.ClientCA.Phase(), held.ClientCA.Because)
 	}
@@ -500,7 +500,7 @@ func TestSecretsInEachPass(t *testing.T) {
 		return letters[key]
 	}
 	var out strings.Builder
-	tell := func(title string) {
+	describe := func(title string) {
 		for _, name := range []string{specs.MemberSecret(l.c), l.c.ClientSecret()} {
 			held := l.held()
 			if held.Fault(l.c, name, l.at) == nil {
@@ -529,7 +529,7 @@ func TestSecretsInEachPass(t *testing.T) {
 		}
 		out.WriteString("\n")
 	}
-	tell("A new cluster.")
+	describe("A new cluster.")
 	l.at = l.at.Add(time.Hour)
 	turn := cluster.RotationStep{Stage: cluster.Introduce, Because: certs.ByRequest, Request: "client:today"}
 	for _, pass := range []struct {
@@ -542,7 +542,7 @@ func TestSecretsInEachPass(t *testing.T) {
 	} {
 		turn.Stage = pass.how
 		l.take(cluster.Object{Kind: "Secret", Name: l.c.ClientCA(), RotationStep: turn})
-		tell(pass.title)
+		describe(pass.title)
 		l.at = l.at.Add(time.Hour)
 	}
 	delete(l.secrets, l.c.PeerCA())
@@ -550,7 +550,7 @@ func TestSecretsInEachPass(t *testing.T) {
 		Stage:   cluster.Introduce,
 		Because: certs.ByLoss,
 	}})
-	tell("The one of peers is lost, and the next one is introduced beside what members trust.")
+	describe("The one of peers is lost, and the next one is introduced beside what members trust.")
 	const path = "testdata/passes.txt"
 	if *rewrite {
 		if err := os.WriteFile(path, []byte(out.String()), 0o600); err != nil {

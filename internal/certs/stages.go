@@ -23,13 +23,13 @@ func (h KeyMaterial) advance(
 	case turn.Because == BySource && wanted.is(a.coming()):
 		return a, false, nil
 	case (turn.Stage == cluster.Introduce || turn.Stage == cluster.Renew) && !wanted.ready:
-		return a, false, nil // what it would be replaced by has been spoiled meanwhile
+		return a, false, nil // its replacement has become invalid meanwhile
 	case turn.Stage == cluster.Introduce && isStale && wanted.is(a.Pair, a.External):
 		a.Next, a.NextExternal = pki.Pair{}, false
 		return a.rotated(now, turn), true, nil
 	case turn.Stage == cluster.Introduce && lost:
 		a.External = false
-		if a.Pair, a.Previous = h.told(c, name); len(a.CertPEM) == 0 {
+		if a.Pair, a.Previous = h.memberTrust(c, name); len(a.CertPEM) == 0 {
 			return a, false, nil // what members trust was lost meanwhile, too
 		}
 		return h.introduced(random, now, c, name, a, turn)
@@ -62,7 +62,7 @@ func (h KeyMaterial) introduced(
 	return a.rotated(now, turn), true, err
 }
 
-// wanted is the authority that certificates are to be by: a new one of ours, or that of others.
+// wanted is the authority that certificates are to be by: a new one of ours, or an external one.
 func (h KeyMaterial) wanted(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (Authority, error) {
 	wanted := h.target(c, name, now)
 	switch {
@@ -81,9 +81,9 @@ func (a Authority) rotated(now time.Time, turn cluster.RotationStep) Authority {
 	return a
 }
 
-// told is the certificate by which members know what a lost authority has signed, without its key, and what else they
-// were told to trust.
-func (h KeyMaterial) told(c *v1alpha1.EtcdCluster, name string) (signer pki.Pair, rest []byte) {
+// memberTrust is the certificate by which members verify what a lost authority has signed, without its key, and the other
+// authorities that they trust.
+func (h KeyMaterial) memberTrust(c *v1alpha1.EtcdCluster, name string) (signer pki.Pair, rest []byte) {
 	bundle, leaf := h.bundleOf(c, name), h.Server
 	if name == c.PeerCA() {
 		leaf = h.Peer
@@ -99,9 +99,9 @@ func (h KeyMaterial) told(c *v1alpha1.EtcdCluster, name string) (signer pki.Pair
 }
 
 func newCA(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (pki.Pair, error) {
-	whom := " clients"
+	suffix := " clients"
 	if name == c.PeerCA() {
-		whom = " peers"
+		suffix = " peers"
 	}
-	return pki.NewCA(random, now, c.Name+whom, c.Spec.TLS.AuthorityLifetime())
+	return pki.NewCA(random, now, c.Name+suffix, c.Spec.TLS.AuthorityLifetime())
 }

@@ -56,7 +56,7 @@ func (h KeyMaterial) UserFault(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, se
 		h.checkUser(c, u, pairOf(secret.Data), now))
 }
 
-// CannotMakeUser says why the Secret of a user cannot be made now; nil if it can. An authority of others is asked for no certificate.
+// CannotMakeUser says why the Secret of a user cannot be made now; nil if it can. An external authority is asked for no certificate.
 func (h KeyMaterial) CannotMakeUser(c *v1alpha1.EtcdCluster, secret *corev1.Secret, now time.Time) error {
 	var have pki.Pair
 	if secret != nil {
@@ -72,7 +72,7 @@ func (h KeyMaterial) CannotMakeUser(c *v1alpha1.EtcdCluster, secret *corev1.Secr
 	}
 }
 
-// IssuesUsers says whether certificates of EtcdUsers can be issued: not by the authority of others, which has no key here.
+// IssuesUsers says whether certificates of EtcdUsers can be issued: not by an external authority, which has no key here.
 func (h KeyMaterial) IssuesUsers() bool { return !h.ClientCA.External }
 
 // accepted is the certificate that others have issued to a user, or why it does not serve, which is a *pki.Rejection.
@@ -95,7 +95,7 @@ func (h KeyMaterial) serves(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secre
 	return pair, err
 }
 
-// accepts is what a certificate that others issue must be for: with a password, whatever else than a common name identifies it.
+// accepts is what an external certificate must be issued for: with a password, any identity but a common name.
 func accepts(u *v1alpha1.EtcdUser) pki.Request {
 	if u.HasPassword() {
 		return pki.Request{Nameless: true, Client: true}
@@ -103,8 +103,8 @@ func accepts(u *v1alpha1.EtcdUser) pki.Request {
 	return pki.Request{CommonName: u.User(), Client: true}
 }
 
-// LacksCertificate says why a user has no certificate by which it can connect, where others issue them; the reason is empty if it has, or
-// is about to. One that it has had since before the authority became theirs serves for as long as its own is trusted.
+// LacksCertificate says why a user has no certificate by which it can connect, if certificates are external; the reason is empty if it
+// has one, or is about to. One from before the authority became external serves for as long as our authority is trusted.
 func (h KeyMaterial) LacksCertificate(
 	c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time,
 ) (reason, because string) {
@@ -121,7 +121,7 @@ func (h KeyMaterial) LacksCertificate(
 	return string(why.Defect), why.Because
 }
 
-// checkUser says why the certificate of a user must be another one. Where others issue them, the one that there is stays until there is one
+// checkUser says why the certificate of a user must be another one. If they are external, the one that there is stays until there is one
 // that serves, or its authority is trusted no more.
 func (h KeyMaterial) checkUser(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, have pki.Pair, now time.Time) error {
 	if h.IssuesUsers() {

@@ -20,7 +20,7 @@ const (
 // it was raised for was removed.
 type Alarm struct {
 	Kind   string
-	ID     uint64 // of the member that it was raised for; 0 if etcd could not tell which
+	ID     uint64 // of the member that it was raised for; 0 if etcd does not know which
 	Member string // name of the member with this ID; empty if etcd lists none
 }
 
@@ -59,17 +59,17 @@ type Hash struct {
 	Member    string
 	Sum       uint32
 	Compacted int64  // revision up to which it has no history, which the sum depends on
-	Unread    string // why it has told nothing; empty if it has
+	Unread    string // why it was not read; empty if it was
 }
 
 // Odd are the voters whose data is not that of a majority of all, in the order of hashes, and why they
-// are not known; one of both is empty. Every voter must have told its hash, after the same compaction.
-func Odd(hashes []Hash) (odd []string, untold string) {
+// are not known; one of both is empty. Every voter must have reported its hash, after the same compaction.
+func Odd(hashes []Hash) (odd []string, unknown string) {
 	sums := map[uint32]int{}
 	for _, h := range hashes {
 		switch {
 		case h.Unread != "":
-			return nil, h.Member + " has not told the hash of its data: " + h.Unread
+			return nil, h.Member + " has not reported the hash of its data: " + h.Unread
 		case h.Compacted != hashes[0].Compacted:
 			return nil, fmt.Sprintf("%s has compacted its data up to revision %d, and %s up to %d, so that their hashes cannot be compared",
 				hashes[0].Member, hashes[0].Compacted, h.Member, h.Compacted)
@@ -85,13 +85,13 @@ func Odd(hashes []Hash) (odd []string, untold string) {
 		}
 	}
 	if !agreed {
-		return nil, "no majority of the voters has the same data (" + told(hashes) + ")"
+		return nil, "no majority of the voters has the same data (" + hashTexts(hashes) + ")"
 	}
 	return odd, ""
 }
 
-// told is what each has told, in the order of its members.
-func told(hashes []Hash) string {
+// hashTexts are the hashes as a list, in the order of the members.
+func hashTexts(hashes []Hash) string {
 	all := make([]string, 0, len(hashes))
 	for _, h := range hashes {
 		all = append(all, fmt.Sprintf("%s: %08x", h.Member, h.Sum))

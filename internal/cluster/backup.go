@@ -24,7 +24,7 @@ type Awaited struct {
 type Backup struct {
 	Before string // what must not happen before; empty if nothing does
 	Exists bool   // the one in the record
-	Good   bool   // it is verified, or complete where it is not to be verified
+	Good   bool   // it is verified, or complete if it is not to be verified
 	Failed bool   // it never will be
 	Why    string // why it is not good, in its own words
 
@@ -45,18 +45,18 @@ func (r Record) Backed() string {
 // AwaitedName is the name of a backup that this is to wait for. Another spec, and another cluster of that name, has another one.
 func (v View) AwaitedName() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", v.UID, v.Generation))
-	told := "before-" + v.Backup.Before
+	suffix := "before-" + v.Backup.Before
 	if v.Backup.Before == BeforeDeletion {
-		told = "final"
+		suffix = "final"
 	}
-	return BackupName(v.Name, told+"-"+hex.EncodeToString(sum[:3]))
+	return BackupName(v.Name, suffix+"-"+hex.EncodeToString(sum[:3]))
 }
 
 // maxBackupName is what fits into the value of a label.
 const maxBackupName = 63
 
-// BackupName is the name of a backup that the operator makes of a cluster: that of the cluster, shortened if it has to be, and what
-// tells it from others.
+// BackupName is the name of a backup that the operator makes of a cluster: that of the cluster, shortened if it has to be, and a suffix
+// that makes it unique.
 func BackupName(cluster, suffix string) string { return shortName(cluster, suffix, maxBackupName) }
 
 func shortName(cluster, suffix string, most int) string {

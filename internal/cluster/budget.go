@@ -19,7 +19,7 @@ func (v View) MustStay() int {
 }
 
 // countedLeavers is how many of the voters that are too many Kubernetes may still count. Those
-// whose Pods have been told to end leave first.
+// whose Pods are being deleted leave first.
 func (v View) countedLeavers() int {
 	uncounted := v.Count(IsVoter, Not(isCounted))
 	return v.Voters() - v.Want.Size - uncounted

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// RestoreCandidate is the newest verified backup of the data that the cluster has, and what has become of its restore if a person has
-// asked for it
-// by accepting the loss. It is looked for only while etcd's member list cannot be read with quorum, and has no Backup if there is none.
+// RestoreCandidate is the newest verified backup of the data that the cluster has, and the state of its restore if a person has
+// asked for it by accepting the loss. It is looked for only while etcd's member list cannot be read with quorum, and has no Backup
+// if there is none.
 type RestoreCandidate struct {
 	Backup    string // name of the EtcdBackup
 	Revision  int64
@@ -24,7 +24,7 @@ type RestoreCandidate struct {
 type Request struct {
 	Name    string
 	Exists  bool
-	Foreign bool   // somebody else has made one of that name
+	Foreign bool   // one of that name exists that the operator has not made
 	Ended   bool   // it was undone, and is never begun again
 	Message string // why it has not begun; empty if it has, or says nothing
 	Fills   bool   // volumes are being filled for it
@@ -42,7 +42,7 @@ func (o RestoreCandidate) String() string {
 const maxRestoreName = 56
 
 // AcceptedName is the name of the EtcdRestore for a loss that was accepted by the name of a backup; empty if it was accepted otherwise, or
-// not at all. It is made once for each such loss, whatever else of the spec changes. Another cluster of that name has another one.
+// not at all. It is made once for each such loss, even if the spec changes otherwise. Another cluster of that name has another one.
 func AcceptedName(cluster, uid, accepted string) string {
 	if !strings.HasPrefix(accepted, acceptsBackup) {
 		return ""

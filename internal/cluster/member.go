@@ -14,13 +14,13 @@ const (
 	Voter
 )
 
-// Member joins what the record, Kubernetes and etcd each know of one member. Its Name is unique for ever,
+// Member joins what the record, Kubernetes and etcd each know of one member. Its Name is never used again,
 // also after the member was removed.
 type Member struct {
 	Name     string
 	Recorded bool // the record counts it as a member
 
-	// Chosen: the other members give way to it and others, because the cluster is restored in place.
+	// Chosen: it is one of those that replace the other members, because the cluster is restored in place.
 	Chosen bool
 
 	// What Kubernetes knows.
@@ -35,7 +35,7 @@ type Member struct {
 	Started bool // it has joined under its own name at least once
 
 	// What the member itself says.
-	Answers   bool   // it told its status
+	Answers   bool   // it answered with its status
 	Slow      bool   // it has taken the connection, and did not answer in time
 	Healthy   bool   // it answered a linearizable read
 	Leader    bool   // the answering members follow it
@@ -44,10 +44,10 @@ type Member struct {
 	Version   string // etcd version that it runs; empty if unknown
 	DBSize    int64  // bytes
 	Revision  int64  // of its data, as far as it has applied it
-	Confirmed int64  // revision of the cluster as of that read; 0 if etcd does not tell it
-	Index     uint64 // of the last raft entry that it knows to be committed; 0 before it has told
+	Confirmed int64  // revision of the cluster as of that read; 0 if etcd does not report it
+	Index     uint64 // of the last raft entry that it knows to be committed; 0 if it is not known
 	Unsigned  bool   // Revision, Index and Lists come from its metrics, which no certificate vouches for
-	Lists     int    // members that its data lists, learners too; 0 if it has not told
+	Lists     int    // members that its data lists, learners too; 0 if that is not known
 	Behind    uint64 // committed entries that it has yet to apply, against the leader
 	Complaint string // alarms that it reports
 
@@ -55,7 +55,7 @@ type Member struct {
 	Foreign      string // which other data it has instead of its own; empty if none is known
 
 	// Why it cannot come back. Only Damage proves that its data cannot be used: a machine that
-	// Kubernetes does not hear of, or no longer knows, may still run etcd.
+	// Kubernetes cannot reach, or no longer knows, may still run etcd.
 	Damage          string // its data cannot be used, in etcd's words; empty if nothing says so
 	NodeUnreachable string // its node has been silent for too long; empty if it has not
 	NodeGone        string // its volume is on a node whose object was deleted; empty if it is not
@@ -128,7 +128,7 @@ const (
 type Deletion int
 
 const (
-	// NotDeleted: nobody has deleted it.
+	// NotDeleted: it was not deleted.
 	NotDeleted Deletion = iota
 	// Terminating: it is being deleted.
 	Terminating
@@ -292,8 +292,8 @@ func HasPod(m Member) bool {
 // or it votes, and a first member does before etcd lists it as started.
 func MayHoldData(m Member) bool { return m.Started || m.Role == Voter }
 
-// HasData says whether the member is known to have data: it runs on it, or etcd knows where
-// it serves clients, which only the member itself can have told.
+// HasData says whether the member is known to have data: it runs on it, or etcd lists its client
+// URLs, which only the member itself can have published.
 func HasData(m Member) bool { return m.Started || m.Answers }
 
 // IsLost says whether the member's data is gone for good: it may have had some, and
@@ -311,13 +311,13 @@ func IsBeyondRepair(m Member) bool { return IsLost(m) || m.Damage != "" && !m.An
 func IsMissing(m Member) bool { return m.NodeGone != "" && !m.Answers && !IsBeyondRepair(m) }
 
 // IsForeign says whether the member runs on data that is not its own. What else it
-// says of itself is not believed: it neither answers nor is healthy.
+// reports of itself is not trusted: it counts as neither answering nor healthy.
 func IsForeign(m Member) bool { return m.Foreign != "" }
 
 // HasHashMismatch says whether the member's data is not that of a majority of the voters, by their hashes.
 func HasHashMismatch(m Member) bool { return m.HashMismatch }
 
-// IsChosen says whether the others give way to the member.
+// IsChosen says whether the member is one of those that replace the others.
 func IsChosen(m Member) bool { return m.Chosen }
 
 // Not inverts a test.

@@ -8,7 +8,7 @@ type Rotation struct {
 	Authorities []Authority
 }
 
-// Authority is one that signs for the cluster, as people are told of it.
+// Authority is one that signs for the cluster, as the status reports it.
 type Authority struct {
 	Name    string // client or peer
 	Secret  string // that holds it
@@ -70,16 +70,16 @@ const (
 	Switch RotationStage = "switch to"
 	// Drop ends the trust in the one before.
 	Drop RotationStage = "drop"
-	// Renew replaces one that has ended, and is trusted by nobody any more.
+	// Renew replaces one that has ended, and is no longer trusted.
 	Renew RotationStage = "renew"
 )
 
-// Certificates are what is known of those that come from Secrets of others; empty where the operator makes its own.
+// Certificates are what is known of external certificates; empty if the operator makes its own.
 type Certificates struct {
-	External bool   // they come from Secrets of others
+	External bool   // they come from Secrets that the operator does not make
 	Reason   string // why one of those does not serve, or soon will not, in a word; empty if all do
 	Fault    string // which one, why, and what to do
 	Lacking  bool   // there are none that are valid, and that members could start with
 	Until    string // when the first of those ends, or has ended, that members have, as 2036-01-31T12:00:00Z; empty if there are none
-	Request  string // to rotate an authority, which is not acted on: it is others who rotate theirs; empty if there is none
+	Request  string // to rotate an external authority, which its owner has to do; empty if there is none
 }

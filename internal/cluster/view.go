@@ -24,7 +24,7 @@ type View struct {
 	Target     Target
 	Record     Record
 	Members    []Member        // by serial number
-	Unknown    []UnknownMember // members that etcd lists, or listed last, and somebody else added, by ID
+	Unknown    []UnknownMember // members that etcd lists, or listed last, and the operator has not added, by ID
 	Volumes    []Volume        // every kept volume, by serial number
 	Expired    []Object        // volumes set aside for longer than the user wants, by name
 	Objects    []Object        // supporting objects that are not as wanted, by kind and name
@@ -36,7 +36,7 @@ type View struct {
 	Refused    []Object        // volumes that Kubernetes does not let grow, by name
 	Foreign    []Object        // objects of other owners that have a name which the cluster needs
 
-	// Certificates are about those that come from Secrets of others.
+	// Certificates are about external certificates.
 	Certificates Certificates
 
 	// Restore is about the backup that the cluster begins with, or is brought back to.
@@ -60,7 +60,7 @@ type View struct {
 	Split string
 	// Locked says that etcd answers only authenticated users, and the operator is not one.
 	Locked bool
-	// NotRoot says that authentication is enabled and etcd does not take the operator for root, and how that ends; empty if it does.
+	// NotRoot says that authentication is enabled and etcd does not accept the operator as root, and how that ends; empty if it does.
 	NotRoot string
 	// DowngradeTarget is the minor version of the downgrade that etcd has enabled, while it lets
 	// no member join; empty if none. If all run etcd 3.5 it is only looked for before members
@@ -70,14 +70,14 @@ type View struct {
 	Fresh bool
 }
 
-// Restore is how far a restore is: volumes are filled before the cluster adopts them, be it that it begins with them, or that its
-// members give way to them.
+// Restore is how far a restore is: volumes are filled before the cluster adopts them. The cluster begins with them, or they replace
+// those of its members.
 type Restore struct {
 	Wanted   bool          // the cluster begins with it
-	InPlace  string        // ID of the restore for which the members give way to those that are Chosen; empty if none does now
-	Filling  bool          // volumes of a restore in place have yet to get the data; no member has given way
-	Undo     bool          // of InPlace: those that gave way come back
-	KeepFor  time.Duration // for which the volumes of those that give way are kept
+	InPlace  string        // ID of the restore for which the members that are Chosen replace the others; empty if none does now
+	Filling  bool          // volumes of a restore in place have yet to get the data; no member was replaced
+	Undo     bool          // of InPlace: the members that were replaced come back
+	KeepFor  time.Duration // for which the volumes of replaced members are kept
 	Done     bool          // the volumes of all first members are there, and have the data
 	Progress string        // what it waits for; empty while nothing is known
 	Problem  string        // why it does not go on unless a person does something, and what; empty if it does
@@ -117,7 +117,7 @@ type Record struct {
 	First            []string // names of the first members
 	Adopted          bool     // their volumes were there before
 	Restore          string   // ID of the restore in place that has brought them; empty if none has
-	HasNetworkPolicy bool     // a NetworkPolicy is made for them where the spec does not say
+	HasNetworkPolicy bool     // a NetworkPolicy is made for them if the spec does not say
 	ClusterID        string   // set once the cluster has formed
 	NextSerial       int
 	Joining          string // name reserved for a member about to join
@@ -127,7 +127,7 @@ type Record struct {
 	Awaited          Awaited
 }
 
-// Rollback is an update that was taken back because it failed. It is empty once another version or image is
+// Rollback is an update that was rolled back because it failed. It is empty once another version or image is
 // wanted.
 type Rollback struct {
 	Refused, RefusedImage string // what is not tried again
@@ -140,7 +140,8 @@ func (r Rollback) String() string {
 	if r == (Rollback{}) {
 		return ""
 	}
-	return fmt.Sprintf("spec.version %s was taken back to %s: %s; change spec.version or spec.image to go on", r.Refused, r.Version, r.Because)
+	return fmt.Sprintf("spec.version %s was rolled back to %s: %s; change spec.version or spec.image to go on",
+		r.Refused, r.Version, r.Because)
 }
 
 // Object is a supporting object: a Service, a Secret, a PodDisruptionBudget, a NetworkPolicy, or a part of a volume.
@@ -183,7 +184,7 @@ const (
 	Size Part = "size"
 )
 
-// OtherType is what is wrong with a Service whose type somebody has changed. People are told of it when it is applied.
+// OtherType is what is wrong with a Service whose type was changed. The event says so when the Service is applied.
 const OtherType = "its type was changed, and is set back to ClusterIP; make a Service of your own for clients outside of the cluster"
 
 // String is the object as people name it.
@@ -206,7 +207,7 @@ type Ending struct {
 	Expired bool
 }
 
-// UnknownMember is a member that etcd lists and somebody else added.
+// UnknownMember is a member that etcd lists and the operator has not added.
 type UnknownMember struct {
 	ID      uint64
 	Name    string // empty until it has started
@@ -243,7 +244,7 @@ func (v View) Planned() bool { return v.Record.Token != "" }
 func (v View) Formed() bool { return v.Record.ClusterID != "" || v.Record.Adopted }
 
 // Unproven says whether the volumes were adopted and the member list was not read
-// since: only the data tells which members the cluster had in the end.
+// since: only the data shows which members the cluster had in the end.
 func (v View) Unproven() bool { return v.Record.Adopted && v.Record.ClusterID == "" }
 
 // Select returns the members for which every test holds. It makes room for all that are
@@ -302,7 +303,7 @@ func (v View) Voters() int {
 	return v.Want.Size
 }
 
-// UnknownVoters is how many voters somebody else added. It is not known what data they have and whether they
+// UnknownVoters is how many voters the operator has not added. It is not known what data they have and whether they
 // run, only that etcd counts them.
 func (v View) UnknownVoters() int {
 	n := 0

@@ -9,7 +9,7 @@ import (
 type Auth struct {
 	Enabled bool
 	// Revision rises by one with each change of a user, a role, or what these may do, and when authentication is
-	// disabled. Whoever has read all of it at one revision need not read it again at the same.
+	// disabled. A client that has read all of it at one revision need not read it again at the same.
 	Revision uint64
 }
 
@@ -51,15 +51,15 @@ func (p Permission) Keys() string {
 	}
 }
 
-// Access are the calls about who may do what. All of them need a quorum; while authentication is enabled, all but Auth
-// need the role root, and etcd refuses whatever other clients do at the moment of a change: they have to ask again. So
+// Access are the calls about users, roles and permissions. All of them need a quorum; while authentication is enabled, all but Auth
+// need the role root, and etcd refuses requests of other clients at the moment of a change: they have to ask again. So
 // change nothing that is as it is to be. A change says whether it had an effect: what is so already has none.
 type Access interface {
 	// Auth says whether authentication is enabled.
 	Auth(ctx context.Context) (Auth, error)
 	// EnableAuth lets only users in from now on. The user root must have the role root.
 	EnableAuth(ctx context.Context) error
-	// DisableAuth lets everybody in. Users and roles stay.
+	// DisableAuth admits every client. Users and roles stay.
 	DisableAuth(ctx context.Context) error
 
 	// Users are the names of all users.

@@ -19,7 +19,7 @@ func accessIsManaged(t *testing.T, one etcd.Client) {
 	ctx := t.Context()
 	began := must(one.Auth(ctx))(t)
 	if began.Enabled {
-		t.Error("authentication is enabled before anybody asked for it")
+		t.Error("authentication is enabled before it was requested")
 	}
 	refused(t, "enabling without root", one.EnableAuth(ctx))
 	want(t, "disabling what is disabled", one.DisableAuth(ctx), nil)
@@ -90,10 +90,10 @@ func rolesAreManaged(t *testing.T, one etcd.Client) (effects int) {
 	if got := must(one.Role(ctx, "app"))(t); !slices.Equal(got, []etcd.Permission{prefix, key}) {
 		t.Errorf("the role may %v", got)
 	}
-	_, err := one.Role(ctx, "nobody")
+	_, err := one.Role(ctx, "missing")
 	refused(t, "a role that is not there", err)
 	refused(t, "an inverted range", one.Grant(ctx, "app", etcd.Permission{Read: true, Key: "b", End: "a"}))
-	refused(t, "granting to no role", one.Grant(ctx, "nobody", key))
+	refused(t, "granting to no role", one.Grant(ctx, "missing", key))
 	return effects
 }
 
@@ -118,16 +118,16 @@ func usersAreManaged(t *testing.T, one etcd.Client) (effects int) {
 	} {
 		effects += c.do(t)
 	}
-	_, err := one.User(ctx, "nobody")
+	_, err := one.User(ctx, "missing")
 	refused(t, "a user that is not there", err)
-	_, err = one.GrantRole(ctx, "app", "nobody")
+	_, err = one.GrantRole(ctx, "app", "missing")
 	refused(t, "granting a role that is not there", err)
-	refused(t, "the password of nobody", one.SetPassword(ctx, "nobody", "x"))
+	refused(t, "the password of no user", one.SetPassword(ctx, "missing", "x"))
 	return effects
 }
 
-// TestAuthenticationByCertificate: with TLS, whoever has a certificate with the common name of a user is that user, root may do
-// everything before and after, and what is deleted is cut off at once, on the connection that it has.
+// TestAuthenticationByCertificate: with TLS, a client with a certificate with the common name of a user is that user, root may do
+// everything before and after, and a deleted user loses access at once, on the connection that it has.
 func TestAuthenticationByCertificate(t *testing.T) {
 	t.Parallel()
 	w := newRealWorld(t, "m1")
@@ -168,7 +168,7 @@ func TestAuthenticationByCertificate(t *testing.T) {
 	snapshot := must(root.Snapshot(t.Context()))(t)
 	_ = snapshot.Close()
 	want(t, "disabling", root.DisableAuth(t.Context()), nil)
-	want(t, "counting keys by anybody", second(stranger.Count(t.Context(), 0)), nil)
+	want(t, "counting keys by a stranger", second(stranger.Count(t.Context(), 0)), nil)
 }
 
 // as is a client whose certificate has that common name.

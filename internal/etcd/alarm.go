@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// alarm is how Status tells one among its errors: AlarmMember.String() of etcd's rpc.proto,
+// alarm is how Status lists one among its errors: AlarmMember.String() of etcd's rpc.proto,
 // which leaves out an ID of 0 and has one space or two between its parts.
 var alarm = regexp.MustCompile(`^(?:memberID:(\d+) +)?alarm:(\w+) *$`)
 

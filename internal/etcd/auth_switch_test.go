@@ -16,7 +16,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
-// TestAuthenticationIsSwitchedUnderClients: whoever has a certificate with the name of a user writes on while authentication is
+// TestAuthenticationIsSwitchedUnderClients: a client with a certificate with the name of a user writes on while authentication is
 // enabled and disabled, by the leader and by a follower, even if it tries each call once. What a change of a user or role or the
 // disabling may refuse are calls that are under way, by ErrAuthOldRevision, which etcd's own client repeats.
 func TestAuthenticationIsSwitchedUnderClients(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAuthenticationIsSwitchedUnderClients(t *testing.T) {
 	}
 }
 
-// TestWhatAuthenticationReachesLate: a client with a password that has connected before authentication was enabled is nobody until it
+// TestWhatAuthenticationReachesLate: a client with a password that has connected before authentication was enabled is no user until it
 // connects again, and a watch goes on that was opened before its user was deleted. Guides say so.
 func TestWhatAuthenticationReachesLate(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,7 @@ type caller struct {
 	failedWrites, failedReads []error
 }
 
-// caller tries each call so often; 0 is what etcd's client does unless told otherwise.
+// caller tries each call so often; 0 is the default of etcd's client.
 func (w *realWorld) caller(t *testing.T, member string, tries uint) *caller {
 	t.Helper()
 	config := w.settings(t, member, "app")

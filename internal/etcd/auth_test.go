@@ -15,8 +15,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
-// TestAuthenticationWithoutTLS: where no certificate says who asks, etcd keeps even its
-// status to its users.
+// TestAuthenticationWithoutTLS: if no certificate names the user, etcd reports even its
+// status to authenticated users only.
 func TestAuthenticationWithoutTLS(t *testing.T) {
 	ofVersions(t, process.Versions, func(t *testing.T, version string) {
 		c := process.Run(t, version, 1)

@@ -156,7 +156,7 @@ func downgradeIsEnabledOnce(t *testing.T, one etcd.Client) {
 	status := must(one.Status(t.Context()))(t)
 	if strings.HasPrefix(status.Version, "3.5.") {
 		if status.StorageVersion != "" || status.Downgrade != "" {
-			t.Errorf("this version cannot tell: %+v", status)
+			t.Errorf("this version cannot report it: %+v", status)
 		}
 		target()
 		return

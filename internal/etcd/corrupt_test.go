@@ -14,7 +14,7 @@ import (
 // TestFault27CorruptMember is what etcd does while the alarm CORRUPT is raised, on which the
 // replacement of a member whose data differs relies: it refuses writes, also after that member
 // is gone, until the alarm is disarmed; it serves reads and changes its membership; and hashes
-// at one revision tell whose data differs.
+// at one revision show whose data differs.
 func TestFault27CorruptMember(t *testing.T) {
 	ofVersions(t, process.Versions, func(t *testing.T, version string) {
 		c := process.Run(t, version, 3)

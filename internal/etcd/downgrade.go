@@ -41,7 +41,7 @@ func (c *client) Downgrade(ctx context.Context, to string) error {
 // result for a change of a downgrade (etcdserver/apply.go), which the caller waits for.
 const unanswered = 500 * time.Millisecond
 
-// CancelDowngrade looks whether it was done, whatever was answered: from 3.6 on etcd
+// CancelDowngrade checks whether it was done, regardless of the answer: from 3.6 on etcd
 // answers well in any case, and 3.5 does not. The read makes what the member says of
 // itself current.
 func (c *client) CancelDowngrade(ctx context.Context) error {
@@ -87,7 +87,7 @@ func (c *client) DowngradeEnabled(ctx context.Context) (bool, error) {
 	return false, failed(verb, err)
 }
 
-// enabledDowngrade is the minor version that etcd is allowed to go down to, of which it tells a patch.
+// enabledDowngrade is the minor version that etcd may go down to; etcd reports a patch version of it.
 func enabledDowngrade(info *etcdserverpb.DowngradeInfo) string {
 	if !info.GetEnabled() {
 		return ""

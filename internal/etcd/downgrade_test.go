@@ -40,7 +40,7 @@ func TestFault49Downgrade(t *testing.T) {
 		m.Lead("m1")
 		m.isRefusedTooEarly()
 		m.enable()
-		m.letsNobodyIn()
+		m.letsNoMemberIn()
 		m.enable()
 		m.stopsHalfWay()
 		m.enable()
@@ -48,8 +48,8 @@ func TestFault49Downgrade(t *testing.T) {
 	})
 }
 
-// TestFault49DowngradeOfOne: the only member has gone down, and goes on to let nobody join.
-// It says so when asked, and can be told to end it.
+// TestFault49DowngradeOfOne: the only member has gone down, and still lets no member join.
+// It reports that when asked, and the downgrade can be cancelled.
 func TestFault49DowngradeOfOne(t *testing.T) {
 	ofVersions(t, process.Versions[1:], func(t *testing.T, version string) {
 		m := goingDown(t, version, "m1")
@@ -68,7 +68,7 @@ func TestFault49DowngradeOfOne(t *testing.T) {
 	})
 }
 
-// barred is what etcd says to whom it does not let join.
+// barred is the answer of etcd to a member that it does not let join.
 const barred = "incompatible with current running cluster"
 
 // tooOld is what an etcd that is older than the cluster ends with: it knows the version from its
@@ -89,7 +89,7 @@ func (m *mixed) isRefusedTooEarly() {
 
 // enable asks a follower if there is one, and waits until each member could be changed. Their
 // data must be of the newer version before: data that never went up is readable for the older,
-// and the log is not. Who replays that ends, be it a new member or one that starts again after
+// and the log is not. A member that replays the log ends, whether it is new or starts again after
 // the downgrade has ended.
 func (m *mixed) enable() {
 	m.t.Helper()
@@ -109,8 +109,8 @@ func (m *mixed) enable() {
 	want(m.t, "enabling it again", m.Client("m1").Downgrade(m.t.Context(), m.target), nil)
 }
 
-// letsNobodyIn: who joins ends, whatever version it runs, until the downgrade is cancelled.
-func (m *mixed) letsNobodyIn() {
+// letsNoMemberIn: a member that joins ends, whatever version it runs, until the downgrade is cancelled.
+func (m *mixed) letsNoMemberIn() {
 	learner := m.add("m4")
 	for _, version := range []string{m.newer, m.older} {
 		m.endsInVain("m4", version, barred)

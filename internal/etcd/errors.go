@@ -100,11 +100,11 @@ func Silence(err error) string {
 }
 
 // WantsUser says whether etcd did not answer because authentication is enabled, and neither a
-// certificate nor a token says who asked.
+// certificate nor a token names the user.
 func WantsUser(err error) bool { return is(err, rpctypes.ErrUserEmpty) }
 
-// WantsRoot says whether etcd did not answer because authentication is enabled, and whoever asked is none of its
-// users or has not the role that the call takes, which is root for a snapshot.
+// WantsRoot says whether etcd did not answer because authentication is enabled, and the caller is none of its
+// users or lacks the role that the call needs, which is root for a snapshot.
 func WantsRoot(err error) bool {
 	return WantsUser(err) || is(err, rpctypes.ErrPermissionDenied) || is(err, rpctypes.ErrUserNotFound) ||
 		slices.ContainsFunc(authRefusals, func(words string) bool { return strings.Contains(fmt.Sprint(err), words) })
@@ -115,7 +115,7 @@ var authRefusals = []string{"auth: user name is empty", "auth: permission denied
 
 func is(err, answer error) bool { return errors.Is(rpctypes.Error(err), answer) }
 
-// refused tells whether etcd answered, and declined. After any other error the
+// refused says whether etcd answered, and declined. After any other error the
 // change may still happen, so nothing may be concluded from the member list.
 func refused(err error) bool {
 	return is(err, rpctypes.ErrPeerURLExist) || is(err, rpctypes.ErrMemberExist) || notReady(err)

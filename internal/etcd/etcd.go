@@ -54,7 +54,7 @@ type Status struct {
 
 // Alarm is one that etcd has raised.
 type Alarm struct {
-	MemberID uint64 // for which it was raised; 0 if etcd could not tell which member is at fault
+	MemberID uint64 // for which it was raised; 0 if etcd does not know which member is at fault
 	Kind     string // NOSPACE or CORRUPT
 }
 
@@ -93,7 +93,7 @@ type Client interface {
 	// Read reads linearizably: success proves that a quorum works.
 	Read(ctx context.Context) error
 	// Revision reads in the same way, and is the revision that the cluster's data has then:
-	// no write that was acknowledged before is newer. It is 0 where etcd keeps it from the
+	// no write that was acknowledged before is newer. It is 0 if etcd keeps it from the
 	// reader.
 	Revision(ctx context.Context) (int64, error)
 	// Count is how many keys there are at a revision. It is linearizable, and fails for a revision that was
@@ -104,7 +104,7 @@ type Client interface {
 	PutMissing(ctx context.Context, keys []KeyValue) (put int, revision int64, err error)
 	// WriteEntry writes an entry to the raft log that changes no data: it asks for
 	// alarms, which etcd answers through the log. It needs a quorum. What alarms
-	// there are, Status.Errors tells.
+	// there are, Status.Errors lists.
 	WriteEntry(ctx context.Context) error
 	// HashKV is the sum of all keys up to that revision. Like Status it is the member's own
 	// word. It reads the whole database, and fails for a revision that the member has compacted
@@ -128,9 +128,9 @@ type Client interface {
 	// Downgrade allows members to run the next older minor version, such as
 	// "3.5": each may once its Status names it under Downgrade and StorageVersion,
 	// some seconds later. Ask a member that does not run it yet: only etcd 3.6
-	// and newer can tell that it is allowed already. It is ErrNotReady while
-	// the version of the cluster is not that of this member, be it that it
-	// rises yet, or that another member runs the older version and holds it
+	// and newer report that it is allowed already. It is ErrNotReady while
+	// the version of the cluster is not that of this member, because it still
+	// rises, or because another member runs the older version and holds it
 	// down, and while an earlier downgrade is not over. Never ask etcd 3.5 this:
 	// it does it, and does not answer.
 	Downgrade(ctx context.Context, to string) error
@@ -139,6 +139,6 @@ type Client interface {
 	// the last member runs the older version.
 	CancelDowngrade(ctx context.Context) error
 	// DowngradeEnabled says whether a downgrade is allowed. It needs a quorum, and is the only
-	// way to ask etcd 3.5; Status tells it of newer ones.
+	// way to ask etcd 3.5; Status reports it for newer ones.
 	DowngradeEnabled(ctx context.Context) (bool, error)
 }

@@ -35,7 +35,7 @@ func TestFault20ForceNewCluster(t *testing.T) {
 	})
 }
 
-// losesQuorum: what Status tells is what is committed. An entry that waits for
+// losesQuorum: Status reports what is committed. An entry that waits for
 // a quorum counts neither here nor when the new cluster is forced.
 func (s *survivor) losesQuorum() {
 	s.Lead("m1")
@@ -83,7 +83,7 @@ func (s *survivor) isForced() {
 	s.put("forced")
 }
 
-// othersComeBack: m1 tells them that they are removed, but while it is away
+// othersComeBack: m1 informs them that they are removed, but while it is away
 // they are a quorum of the old cluster, under the same ID.
 func (s *survivor) othersComeBack() {
 	old := s.Joins("existing", "m1", "m2", "m3")

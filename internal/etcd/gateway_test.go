@@ -40,7 +40,7 @@ func (w *owned) post(secret *corev1.Secret, path, token string, body any) (int, 
 }
 
 // TestPasswordThroughTheGateway: the HTTP gateway of every version refuses a certificate with a common name once authentication is
-// enabled, and takes that of a user with a password, which has none: it logs in and writes. Without its password it is nobody.
+// enabled, and takes that of a user with a password, which has none: it logs in and writes. Without its password it is no user.
 func TestPasswordThroughTheGateway(t *testing.T) {
 	ofVersions(t, process.Versions, func(t *testing.T, version string) {
 		w := newOwned(t)

@@ -49,7 +49,7 @@ func TestALearnerOfAnIdleClusterNeedsAnEntry(t *testing.T) {
 	})
 }
 
-// silentLearner adds learners until one serves nobody for four seconds. Most do not; on a
+// silentLearner adds learners until one serves no client for four seconds. Most do not; on a
 // busy machine an entry now and then follows the snapshot by itself.
 func (w processWorld) silentLearner(t *testing.T, one etcd.Client) (string, etcd.Member) {
 	t.Helper()

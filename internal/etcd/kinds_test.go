@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
-// TestFault84KindsOfUsers: every version keeps the kind with which a user was added, whatever it is told later, and says nothing of it: a
+// TestFault84KindsOfUsers: every version keeps the kind with which a user was added, whatever is set later, and says nothing of it: a
 // user without a password cannot log in by the one that it is given, and one that has a password can until it is deleted. A user that is
 // deleted and added has the kind with which it was added last.
 func TestFault84KindsOfUsers(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A member may be in the hands of somebody else, who answers what takes all memory of the operator: two bytes on the wire are an
+// A member may be compromised, and answer with what takes all memory of the operator: two bytes on the wire are an
 // empty member, which takes a hundred when it is decoded. So the bytes of an answer are limited, and how many fields it has, before
 // it is decoded. A snapshot is a stream, and is not limited here.
 const (

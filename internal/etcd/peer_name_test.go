@@ -37,8 +37,8 @@ func peerName(t *testing.T, version string) (flags []string, host string) {
 	return flags, specs.Host(c, "*")
 }
 
-// TestFault88PeersOfThisCluster: three members whose authority also signs for others form a cluster, and take nobody at the port of peers
-// who has a certificate for clients, or that of a member of another cluster.
+// TestFault88PeersOfThisCluster: three members whose authority also signs for others form a cluster, and refuse at the port of peers
+// a certificate for clients, and that of a member of another cluster.
 func TestFault88PeersOfThisCluster(t *testing.T) {
 	for _, version := range process.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -103,8 +103,8 @@ func asks(t *testing.T, address string, ca []byte, as pki.Pair) error {
 	return nil
 }
 
-// TestFault88ClientsOfThisCluster: a member that is told takes clients of its own cluster only, whoever else has a certificate by the same
-// authority, and its own HTTP gateway, which connects with the certificate of members.
+// TestFault88ClientsOfThisCluster: a member that is configured so accepts clients of its own cluster only, and no other certificate by the
+// same authority, and its own HTTP gateway, which connects with the certificate of members.
 func TestFault88ClientsOfThisCluster(t *testing.T) {
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "default"}}
 	c.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer", BoundClients: true}

@@ -66,7 +66,7 @@ func (s *silent) wants(t *testing.T, opened, open int32) {
 	t.Errorf("%d connections were made and %d are open, want %d and %d", s.opened.Load(), s.open.Load(), opened, open)
 }
 
-// TestIsAway: nobody listens where a member was, or one that accepts says nothing.
+// TestIsAway: nothing listens at the address of a member, or what accepts does not answer.
 func TestIsAway(t *testing.T) {
 	t.Parallel()
 	pool, server := etcd.NewPool(), newSilent(t)

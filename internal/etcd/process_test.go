@@ -86,7 +86,7 @@ func (w *realWorld) write(t *testing.T, name string, content []byte) string {
 }
 
 // add prepares a member. The certificate for clients has only a DNS name and
-// is for servers only, as that of a Pod whose IP address nobody knows before.
+// is for servers only, as that of a Pod whose IP address is not known before.
 func (w *realWorld) add(t *testing.T, name string) {
 	t.Helper()
 	m := &realMember{name: name, peer: freeAddress(t), client: freeAddress(t)}

@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
-// deadProxy is where nobody listens.
+// deadProxy is an address where nothing listens.
 const deadProxy = "http://127.0.0.1:9"
 
 // TestNoProxyIsUsed: an operator whose environment names a proxy still asks members
@@ -45,10 +45,10 @@ func membersAreAskedDirectly(t *testing.T) {
 
 	client := must(w.pool.Client(owner, target))(t)
 	eventually(t, "m1 to serve", func() error { return client.Read(t.Context()) })
-	eventually(t, "m1 to tell what it has", func() error {
-		told, err := etcd.ReadRemains(t.Context(), metrics)
-		if err == nil && told.Members != 1 {
-			t.Errorf("told: %+v", told)
+	eventually(t, "m1 to report what it has", func() error {
+		remains, err := etcd.ReadRemains(t.Context(), metrics)
+		if err == nil && remains.Members != 1 {
+			t.Errorf("remains: %+v", remains)
 		}
 		return err
 	})

@@ -48,7 +48,7 @@ func TestReconnects(t *testing.T) {
 }
 
 // serves waits, with connections that know of no earlier failure, until m1
-// answers, and tells when it did.
+// answers, and returns when it did.
 func serves(t *testing.T, w *realWorld) time.Time {
 	t.Helper()
 	eventually(t, "m1 to serve", func() error {

@@ -19,7 +19,7 @@ type Remains struct {
 	Members  int    // that it lists, itself and learners included; 0 before etcd 3.6
 }
 
-// The metrics that tell it. The second is set to the index of the entry, in spite of
+// The metrics that show it. The second is set to the index of the entry, in spite of
 // its name (server/etcdserver/server.go, applyAll). The third is there once for each
 // member, and 0 for one that was removed since the start.
 const (
@@ -29,18 +29,18 @@ const (
 )
 
 // direct asks members without a proxy, whatever the environment says: they are in the same
-// network. It goes nowhere else that they may send it to: the port is plain HTTP, so whoever
-// answers there need not be etcd.
+// network. It follows no redirect: the port is plain HTTP, so what answers there need not be
+// etcd.
 var direct = &http.Client{Transport: &http.Transport{
 	DialContext:     func(ctx context.Context, _, address string) (net.Conn, error) { return dialTCP(ctx, address) },
 	IdleConnTimeout: peerTimeout, MaxResponseHeaderBytes: longestHeader,
 }, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// longestMetrics is about ten times what an etcd of many members tells, in bytes.
+// longestMetrics is about ten times what an etcd of many members reports, in bytes.
 const longestMetrics = 4 << 20
 
 // ReadRemains reads the metrics that a member serves in plain HTTP at that address,
-// host and port. A member that has not loaded its data yet tells nothing.
+// host and port. A member that has not loaded its data yet reports nothing.
 func ReadRemains(ctx context.Context, address string) (Remains, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
 	if err != nil {

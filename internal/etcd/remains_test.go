@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRemains: a member that waits for a quorum tells what it has by its metrics.
+// TestRemains: a member that waits for a quorum reports what it has by its metrics.
 func TestRemains(t *testing.T) {
 	for text, want := range map[string]Remains{
 		"# HELP x\netcd_debugging_mvcc_current_revision 1234\netcd_server_proposals_applied_total 5678\n": {1234, 5678, 0},
@@ -27,8 +27,8 @@ func TestRemains(t *testing.T) {
 	}
 }
 
-// TestRemainsAreReadFromThereOnly: whoever answers on the port can neither send the operator
-// elsewhere nor fill its memory.
+// TestRemainsAreReadFromThereOnly: what answers on the port can neither redirect the operator
+// nor fill its memory.
 func TestRemainsAreReadFromThereOnly(t *testing.T) {
 	const good = "etcd_debugging_mvcc_current_revision 1\netcd_server_proposals_applied_total 2\n"
 	asked := 0

@@ -104,9 +104,9 @@ func (w *guarded) refusal() certs.Refusal {
 	return connect.Refusal(ctx, w.member.Client, serverName("m1"), w.ca.CertPEM, w.other, w.looks)
 }
 
-// TestFault82Revoked: etcd of every version reads its list at each handshake and refuses whose serial number is on it, and nobody
-// else; who is connected stays so until etcd restarts. A list may be empty, and must not be missing. That a member has read a list is
-// seen by a certificate that is on it.
+// TestFault82Revoked: etcd of every version reads its list at each handshake and refuses the certificates whose serial numbers are on
+// it, and no others; open connections stay until etcd restarts. A list may be empty, and must not be missing. That a member has read a
+// list is seen by a certificate that is on it.
 func TestFault82Revoked(t *testing.T) {
 	for _, version := range process.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestFault82Revoked(t *testing.T) {
 	}
 }
 
-// isNeverWithoutList shows why a member must not run without its list: it refuses everybody.
+// isNeverWithoutList shows why a member must not run without its list: it refuses every client.
 func (w *guarded) isNeverWithoutList() {
 	w.t.Helper()
 	for what, spoil := range map[string]func(path string) error{

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
-// TestSilence: what was seen of a member that does not answer, told apart: it is slow, it does not listen, it is not reached, or it has
+// TestSilence: the kinds of a member that does not answer: it is slow, it does not listen, it is not reached, or it has
 // no leader.
 func TestSilence(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ func failedUpgrades() {
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) {
 			spec.Version, spec.Upgrade.OnFailure = "3.7.99", v1alpha1.RollBack
 		})).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "spec.version 3.7.99 was taken back to 3.6.16")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "spec.version 3.7.99 was rolled back to 3.6.16")
 		Eventually(func(g Gomega) {
 			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable)).To(HaveField("Reason", v1alpha1.ReasonHealthy))
 			g.Expect(unexchanged(g, c)).To(Equal(3))

@@ -15,7 +15,7 @@ import (
 // 1 of RFC 7093.
 const keyIDSize = 20
 
-// Check tells why leaf must be issued again, or nil if it still serves: it is
+// Check says why leaf must be issued again, or nil if it still serves: it is
 // signed by ca, has the names and usages that r asks for, belongs to its key,
 // and has more than a third of its life left. More names or usages than asked
 // for are also a reason: a name that was taken away must not stay valid.
@@ -81,8 +81,8 @@ func checkAge(certificate, issuer *x509.Certificate, lifetime time.Duration, now
 	if now.After(certificate.NotAfter) {
 		return fmt.Errorf("expired on %s", date(certificate.NotAfter))
 	}
-	// It is due when a third of the lifetime that it was made for is left. When it began does
-	// not tell: one of an earlier release began with its CA.
+	// It is due when a third of the lifetime that it was made for is left. Its begin does not
+	// matter: one of an earlier release began with its CA.
 	renew := certificate.NotAfter.Add(-lifetime / 3)
 	// One that ends with its CA would end no later if it were issued again.
 	if now.After(renew) && certificate.NotAfter.Before(issuer.NotAfter) {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Defect is the kind of reason for which a certificate that somebody else has made does not serve.
+// A Defect is the kind of reason why an external certificate does not serve.
 type Defect string
 
 // The kinds, in the order in which they are looked for.
@@ -47,7 +47,7 @@ const leastRSA = 2048
 // leastCurve is how many bits a curve must have.
 const leastCurve = 256
 
-// Accept says when a certificate of somebody else, and all authorities above it, begin and end to be valid, or
+// Accept says when an external certificate, and all authorities above it, begin and end to be valid, or
 // why it does not serve. ca are the authorities that are to be trusted, in PEM. The certificate may have more
 // names and usages than r asks for; r.Lifetime is not looked at, and r.CommonName only if it is not empty, or r.Nameless. An error is a
 // *Rejection.
@@ -155,7 +155,7 @@ func path(own, roots []*x509.Certificate) []*x509.Certificate {
 	return nil
 }
 
-// ValidUntil is when the certificate ends to be valid, or an authority above it, up to one in the bundle; not known where none in it is
+// ValidUntil is when the certificate ends to be valid, or an authority above it, up to one in the bundle; not known if none in it is
 // above the certificate.
 func ValidUntil(leaf Pair, bundle []byte) (end time.Time, known bool) {
 	chain := chainTo(leaf, bundle)

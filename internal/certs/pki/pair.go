@@ -93,7 +93,7 @@ func Certificates(bundle []byte) [][]byte {
 	return all
 }
 
-// TLSCertificate is the pair in the form that crypto/tls wants. Its errors tell nothing
+// TLSCertificate is the pair in the form that crypto/tls wants. Its errors contain nothing
 // of the key.
 func (p Pair) TLSCertificate() (tls.Certificate, error) {
 	certificate, err := tls.X509KeyPair(p.CertPEM, p.KeyPEM)

@@ -58,7 +58,7 @@ func TestClientConfigNeedsTLS13(t *testing.T) {
 	wantError(t, handshake(t, old, config), "protocol version")
 }
 
-// An empty pool would refuse everyone for a reason that nobody can see.
+// An empty pool would refuse every client without a visible reason.
 func TestClientConfigNeedsAnAuthority(t *testing.T) {
 	_, err := pki.ClientConfig([]byte("no PEM"), issue(t, newCA(t, "one"), client()))
 	wantError(t, err, "no certificate in it")

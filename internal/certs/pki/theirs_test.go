@@ -19,7 +19,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 )
 
-// An issuer is an authority of somebody else, who makes certificates as he likes.
+// An issuer is an external authority, which issues any certificate.
 type issuer struct {
 	t    *testing.T
 	cert *x509.Certificate
@@ -74,7 +74,7 @@ func authorityTemplate(name string) x509.Certificate {
 
 func leafTemplate() x509.Certificate {
 	return x509.Certificate{
-		Subject: pkix.Name{CommonName: "somebody"}, NotBefore: today.Add(-time.Hour), NotAfter: today.Add(1000 * time.Hour),
+		Subject: pkix.Name{CommonName: "other"}, NotBefore: today.Add(-time.Hour), NotAfter: today.Add(1000 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		DNSNames: []string{"*.example.default.svc", "*.default.svc", "localhost"},
 	}
@@ -86,9 +86,9 @@ func newIssuer(t *testing.T, by *issuer, template x509.Certificate, key crypto.S
 	return &issuer{t, certificate, key}, pair.CertPEM
 }
 
-// TestFault81WhatSomebodyElseBrings: each kind of certificate that does not serve has a word of its own, and a sentence that says what to
-// do; and what need not be as ours is serves.
-func TestFault81WhatSomebodyElseBrings(t *testing.T) {
+// TestFault81ExternalCertificates: each kind of certificate that does not serve has a reason of its own, and a sentence that says what to
+// do; one that differs from ours only in what does not matter serves.
+func TestFault81ExternalCertificates(t *testing.T) {
 	root, ca := newIssuer(t, nil, authorityTemplate("root"), ecdsaKey(t))
 	_, otherCA := newIssuer(t, nil, authorityTemplate("other"), ecdsaKey(t))
 	between, betweenCA := newIssuer(t, root, authorityTemplate("between"), ecdsaKey(t))
@@ -120,7 +120,7 @@ func TestFault81WhatSomebodyElseBrings(t *testing.T) {
 		{name: "no usages", change: func(c *x509.Certificate) { c.ExtKeyUsage = nil }},
 		{name: "several authorities", bring: func(_ *pki.Pair, ca *[]byte) { *ca = append(append([]byte{}, otherCA...), *ca...) }},
 		{name: "one in between", by: between, bring: func(l *pki.Pair, _ *[]byte) { l.CertPEM = append(l.CertPEM, betweenCA...) }},
-		{name: "common name", ask: func(r *pki.Request) { r.CommonName = "somebody" }},
+		{name: "common name", ask: func(r *pki.Request) { r.CommonName = "other" }},
 
 		{name: "no certificate", bring: func(l *pki.Pair, _ *[]byte) { l.CertPEM = nil }, want: pki.Incomplete, says: "it has no tls.crt"},
 		{name: "no key", bring: func(l *pki.Pair, _ *[]byte) { l.KeyPEM = nil }, want: pki.Incomplete, says: "it has no tls.key"},
@@ -162,7 +162,7 @@ func TestFault81WhatSomebodyElseBrings(t *testing.T) {
 		}, want: pki.WrongName, says: "example-client.default.svc"},
 		{
 			name: "wrong user", ask: func(r *pki.Request) { r.CommonName = "root" },
-			want: pki.WrongName, says: `"somebody": have one issued with "root"`,
+			want: pki.WrongName, says: `"other": have one issued with "root"`,
 		},
 		{
 			name: "for servers only", change: func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[:1] },
@@ -207,7 +207,7 @@ func TestFault81WhatSomebodyElseBrings(t *testing.T) {
 				t.Errorf("got %v, want %s: %s", err, test.want, test.says)
 			}
 			if err != nil && strings.Contains(err.Error(), "PRIVATE") {
-				t.Errorf("it tells a key: %v", err)
+				t.Errorf("the error contains a key: %v", err)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ type Actor struct {
 	Later    func() time.Time // by whichever clock is ahead, this machine's or the API server's: certificates are made by it
 	Random   io.Reader        // for keys and serial numbers of certificates
 
-	asked time.Time    // when members were asked whom the step is about that is carried out
+	asked time.Time    // when the members that the step is about were asked
 	view  cluster.View // what they answered
 }
 

@@ -111,7 +111,7 @@ func newScene(t *testing.T, c *v1alpha1.EtcdCluster, v cluster.View, objects ...
 	s.actor = &act.Actor{Client: s.api, Live: s.api, Dialer: s, Now: clock, Later: clock, Random: rand.Reader}
 	t.Cleanup(func() {
 		if len(s.api.unseen) > 0 {
-			t.Errorf("reads wait for news of %v, which no watch tells", s.api.unseen)
+			t.Errorf("reads wait for news of %v, which no watch reports", s.api.unseen)
 		}
 	})
 	return s
@@ -139,7 +139,7 @@ func (s *scene) get(name string, into client.Object) bool {
 }
 
 // everything is all that exists, as text that two runs can be compared by. Of
-// Secrets it tells whether they are good, because keys are never the same.
+// Secrets it has whether they are good, because keys are never the same.
 func (s *scene) everything() string {
 	s.t.Helper()
 	var out []string
@@ -278,7 +278,7 @@ var steps = []struct {
 		step: plan.MarkPods{As: plan.Existing, Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}}, writes: 1,
 		set: func(t *testing.T) *scene {
 			open := pod("a-1", "pod-1")
-			specs.Tell(example(), open, specs.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}})
+			specs.SetJoining(example(), open, specs.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}})
 			return newScene(t, example(), seen(), open)
 		},
 	},

@@ -47,7 +47,7 @@ type api struct {
 	writes []string // "create Pod a-0"; those that took effect
 	owners []string // field owners of the writes
 	forced []string // whose containers were given no time to end
-	unseen []string // written as if a watch would tell of it, while none does
+	unseen []string // written as if a watch would report it, while none does
 	tried  int
 	fail   int  // number of the write that fails without effect; -1: none
 	lose   int  // number of the write whose response is lost; -1: none
@@ -157,9 +157,9 @@ func (a *api) patch(
 }
 
 // watch notes what reads would wait for in vain.
-func (a *api) watch(object client.Object, told bool) {
+func (a *api) watch(object client.Object, reported bool) {
 	_, all := object.(*v1alpha1.EtcdCluster) // each of which is watched
-	if !all && object.GetLabels()["app.kubernetes.io/managed-by"] != v1alpha1.FieldOwner && !told {
+	if !all && object.GetLabels()["app.kubernetes.io/managed-by"] != v1alpha1.FieldOwner && !reported {
 		a.unseen = append(a.unseen, object.GetName())
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
-// TestBackupOfClusterIsNobodysOwn: it outlives the cluster, and says whose it is.
-func TestBackupOfClusterIsNobodysOwn(t *testing.T) {
+// TestBackupOfClusterHasNoOwner: it outlives the cluster, and names it.
+func TestBackupOfClusterHasNoOwner(t *testing.T) {
 	c := example()
 	c.Spec.Backup = &v1alpha1.Backup{Store: "offsite", Verify: v1alpha1.VerifyDaily}
 	s := newScene(t, c, seen())

@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// mayWriteSecret says whether cert-manager would write no Secret of somebody else. It is asked for again at the last moment, because what
+// mayWriteSecret says whether cert-manager would write no Secret of another owner. It is read again at the last moment, because what
 // was seen of Secrets may be minutes old.
 func mayWriteSecret(ctx context.Context, live client.Reader, wanted, existing *unstructured.Unstructured) error {
 	name := specs.SecretOf(wanted)

@@ -64,8 +64,8 @@ func TestLabelsAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestWhatNoWatchTells: reads wait until a watch has told of what was written before, but
-// none tells of an object without our labels.
+// TestWhatNoWatchReports: reads wait until a watch has reported what was written before, but
+// none reports an object without our labels.
 func TestWhatNoWatchTells(t *testing.T) {
 	unlabelled := seen()
 	unlabelled.Members[1].Pod.LabelsMissing = true

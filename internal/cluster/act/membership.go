@@ -28,7 +28,7 @@ var ErrChanged = errors.New("the EtcdCluster has changed since it was observed")
 // wakeTimeout bounds one entry that wakes members.
 const wakeTimeout = 500 * time.Millisecond
 
-// wake has the leader write an entry if members may be waiting for one. The next look tells
+// wake has the leader write an entry if members may be waiting for one. The next look shows
 // whether it helped.
 func (a *Actor) wake(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View) {
 	leader, due := v.NeedsNoopProposal()

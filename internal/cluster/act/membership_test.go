@@ -143,9 +143,9 @@ func TestMembershipTakesItsCourse(t *testing.T) {
 	}
 }
 
-// TestNotReadyCanBeTold: etcd's "not now" must reach the caller, which then asks
+// TestNotReadyIsReturned: etcd's "not now" must reach the caller, which then asks
 // again soon.
-func TestNotReadyCanBeTold(t *testing.T) {
+func TestNotReadyIsReturned(t *testing.T) {
 	s := newScene(t, example(), seen())
 	withLearner(s)
 	s.etcd.FailBefore(etcdtest.Promote, etcd.ErrNotReady)

@@ -80,8 +80,8 @@ func (a *Actor) drop(ctx context.Context, object client.Object, uid string) erro
 	return nil
 }
 
-// place applies an object that is there, and creates one that is not: an object of
-// the same name that the cache does not show is somebody else's, and is not taken,
+// place applies an object that is there, and creates one that is not. An object of
+// the same name that the cache does not show has another owner and is not taken,
 // unless it is ours and only its label was changed: then create has read it. Secrets are in no cache.
 func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object client.Object) error {
 	if certificate, is := object.(*unstructured.Unstructured); is {
@@ -107,7 +107,7 @@ func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object clien
 	return a.apply(ctx, object)
 }
 
-// exchange has a Secret hold nothing but what the other one holds, unless it has changed since that was made of it. An apply
+// exchange has a Secret hold only what the other one holds, unless it has changed since that was made of it. An apply
 // would leave an authority trusted that was dropped, if it was created, or put back by others, with it.
 func (a *Actor) exchange(ctx context.Context, existing *corev1.Secret, wanted client.Object) error {
 	existing.SetResourceVersion(wanted.GetResourceVersion())
@@ -229,9 +229,9 @@ func (a *Actor) apply(ctx context.Context, object client.Object) error {
 	return nil
 }
 
-// clearing takes off an object what somebody has put there and the API server does not
-// let stand beside what we apply: a budget of those that may go, a port of our name with
-// another number. It is nil where nothing is known to be in the way.
+// clearing removes from an object what others have added and the API server does not
+// accept beside what we apply: maxUnavailable of a budget, a port of our name with
+// another number. It is nil if there is no known conflict.
 func clearing(object client.Object) client.Patch {
 	var spec map[string]any
 	switch o := object.(type) {

@@ -97,7 +97,7 @@ func TestApplyWritesOnlyWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestServiceIsMadeRightAgain: a Service that somebody has bent is as wanted after.
+// TestServiceIsMadeRightAgain: a Service that was changed is as wanted after.
 func TestServiceIsMadeRightAgain(t *testing.T) {
 	bent := specs.ClientService(example())
 	bent.Spec.Selector = map[string]string{"app": "other"}
@@ -118,7 +118,7 @@ func TestServiceIsMadeRightAgain(t *testing.T) {
 }
 
 // TestOursWithoutItsLabelIsMadeRight: an object of ours that the cache does not show any
-// more, because somebody has changed the label by which it is found.
+// more, because the label by which it is found was changed.
 func TestOursWithoutItsLabelIsMadeRight(t *testing.T) {
 	c := example()
 	for _, ours := range []client.Object{specs.HeadlessService(c), specs.ClientService(c), specs.Budget(c, 2), secrets(t, now)[2]} {
@@ -152,7 +152,7 @@ func TestWhatIsInTheWayIsTakenOff(t *testing.T) {
 	}
 }
 
-// TestAuthorityWithoutItsLabel: one from which somebody took the label signs, and gets its label back.
+// TestAuthorityWithoutItsLabel: one whose label was removed signs, and gets its label back.
 func TestAuthorityWithoutItsLabel(t *testing.T) {
 	good := secrets(t, now)
 	good[0].GetLabels()["app.kubernetes.io/managed-by"] = "Helm"
@@ -171,7 +171,7 @@ func TestAuthorityWithoutItsLabel(t *testing.T) {
 }
 
 // TestAuthorityOfAnotherStays: it is in the way and not used, and nothing is signed by one that
-// nobody has.
+// does not exist.
 func TestAuthorityOfAnotherStays(t *testing.T) {
 	good := secrets(t, now)
 	other := metav1.OwnerReference{APIVersion: "v1", Kind: "EtcdCluster", Name: "b", UID: "u9", Controller: ptr.To(true)}
@@ -235,7 +235,7 @@ func TestCertificatesAreIssuedAgain(t *testing.T) {
 	}
 }
 
-// TestOthersSupportingObjectsStay: one of our name that somebody else made, and
+// TestOthersSupportingObjectsStay: one of our name that the operator has not made, and
 // that the cache does not hold because it lacks our labels, is not taken over.
 func TestOthersSupportingObjectsStay(t *testing.T) {
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, Namespace: "default"} }
@@ -387,7 +387,7 @@ func (s *scene) noteOn(name string) string {
 	return c.Annotations[v1alpha1.AnnotationGrowthRefused]
 }
 
-// TestAdopted: what has no owner gets its owner and keeps all else, be it a key that signs.
+// TestAdopted: what has no owner gets its owner and keeps all else, even a key that signs.
 func TestAdopted(t *testing.T) {
 	all := append(secrets(t, now), pod("a-1", "pod-1"))
 	for _, object := range all {

@@ -135,8 +135,8 @@ func (a *Actor) markPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 				a.detach(pod)
 			case plan.Attach:
 				attach(c, pod)
-			case plan.Existing: // its container hears of it when it starts again
-				specs.Tell(c, pod, entering(v, ref.Name))
+			case plan.Existing: // its container reads it when it starts again
+				specs.SetJoining(c, pod, entering(v, ref.Name))
 			}
 		})
 	}
@@ -189,7 +189,7 @@ func (a *Actor) end(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View
 		return a.deletePod(ctx, c, v, pod, client.GracePeriodSeconds(0))
 	case plan.Detached:
 		if err := a.change(ctx, c, pod.Name, pod.UID, "", a.detach); err != nil && !errors.Is(err, ErrChanged) {
-			return err // one that is gone is no failure, and of another one the deletion tells
+			return err // one that is gone is no failure, and the deletion reports any other error
 		}
 	case plan.Plainly, plan.DryRun:
 	}
@@ -210,9 +210,9 @@ func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 
 // updateImage gives a running Pod's container another image, and takes the Pod out of the
 // client Service. The kubelet restarts the container; what ran before is written down,
-// to tell when that has happened. Where the image is already the one, because this was
-// done before or somebody else chose it, the container stays and nothing is awaited. So it
-// is where an admission webhook puts the image back that is there already.
+// to detect when that has happened. If the image is already the one that is wanted, because
+// this was done before or by another client, the container stays and nothing is awaited. The
+// same holds if an admission webhook puts back the image that is there already.
 func (a *Actor) updateImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
@@ -296,8 +296,8 @@ func joining(v cluster.View, name string) specs.Joining {
 }
 
 // entering says how a member enters a cluster that exists. A member that has data does not
-// join at all: told of no other member, etcd exits if its directory was emptied, instead of
-// voting again with an empty log.
+// join at all: with no other member in its initial cluster, etcd exits if its directory was
+// emptied, instead of voting again with an empty log.
 func entering(v cluster.View, name string) specs.Joining {
 	j := specs.Joining{Token: v.Record.Token, Members: v.Record.First}
 	if m, _ := v.Member(name); cluster.HasData(m) {
@@ -309,7 +309,7 @@ func entering(v cluster.View, name string) specs.Joining {
 }
 
 // ErrTaken means that an object of another owner has a name that the cluster needs. Nothing was written to it.
-var ErrTaken = errors.New("exists and belongs to somebody else; rename or delete it")
+var ErrTaken = errors.New("exists and has another owner; rename or delete it")
 
 // create makes an object whose name is used once. If it is there already, it must
 // be the one that an earlier try made.

@@ -100,8 +100,8 @@ func TestDiscardOfWhatIsUsedByNow(t *testing.T) {
 	}
 }
 
-// TestNoPodWithoutEveryVolume: one volume that cannot be made, or be told to be used from now
-// on, holds back all Pods.
+// TestNoPodWithoutEveryVolume: one volume that cannot be created, or be marked as used, holds
+// back all Pods.
 func TestNoPodWithoutEveryVolume(t *testing.T) {
 	for n := range 6 {
 		c, v := unformed()
@@ -119,7 +119,7 @@ func TestNoPodWithoutEveryVolume(t *testing.T) {
 }
 
 // TestRefusedVolumeHoldsBackNoOtherMember: once the cluster has formed, a quota that refuses
-// one member's volume (fault 53) keeps only that member from starting. The error is told.
+// one member's volume (fault 53) keeps only that member from starting. The error is returned.
 func TestRefusedVolumeHoldsBackNoOtherMember(t *testing.T) {
 	theirs := claim("a-2")
 	theirs.Labels = nil
@@ -201,13 +201,13 @@ func TestNewClusterOnlyBeforeFormation(t *testing.T) {
 	}
 }
 
-// TestExistingPods: a member with data is told of no other, one without of those that
-// have, and none forms a cluster again.
+// TestExistingPods: the initial cluster of a member with data has no other member, that of one
+// without has those that have data, and none forms a cluster again.
 func TestExistingPods(t *testing.T) {
-	told := specs.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}}
+	joining := specs.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}}
 	with, without := pod("a-0", "pod-0"), pod("a-1", "pod-1")
-	specs.Tell(example(), with, told)
-	specs.Tell(example(), without, told)
+	specs.SetJoining(example(), with, joining)
+	specs.SetJoining(example(), without, joining)
 	s := newScene(t, example(), seen(), with, without)
 	s.view.Record.ClusterID = "" // it has formed, and that is not written down yet
 	s.view.Members[1].Started, s.view.Members[1].Answers = false, false

@@ -12,7 +12,7 @@ import (
 )
 
 // TestFault82MembersReadTheList: once a certificate was revoked the Secret that members mount has a list, and stays as it is until
-// another one is; a member that starts then reads it, be it alone, and before that no member is told to read what is not there.
+// another one is; a member that starts then reads it, even alone, and before that no member is configured to read what is not there.
 func TestFault82MembersReadTheList(t *testing.T) {
 	c := example()
 	c.Spec.TLS.Revocations = []v1alpha1.Revocation{{Serial: "abc"}}

@@ -136,6 +136,6 @@ func TestFault63LostAuthorityIsIntroduced(t *testing.T) {
 	}()
 	isSame := func(key string) bool { return bytes.Equal(member.Data[key], mounted.Data[key]) }
 	if !isSame("server.crt") || isSame("client-ca.crt") {
-		t.Error("members are not told of the next authority, or get certificates that nobody trusts")
+		t.Error("members do not get the next authority, or get certificates that are not trusted")
 	}
 }

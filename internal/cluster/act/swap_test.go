@@ -28,8 +28,8 @@ func upgrading(t *testing.T, container string) *scene {
 	return s
 }
 
-// TestSwapMarksTheOldContainer: by its ID one can tell when the new one runs. Done again
-// after that, the new one is not taken for the old.
+// TestSwapMarksTheOldContainer: its ID shows when the new one runs. Done again after that,
+// the new one is not taken for the old.
 func TestSwapMarksTheOldContainer(t *testing.T) {
 	s := upgrading(t, "containerd://old")
 	s.mustDo(upgrade)
@@ -111,8 +111,8 @@ func TestSwapToTheSameImage(t *testing.T) {
 	}
 }
 
-// TestActorTakesTheImagesItWasTold: for Pods that it makes, forces and exchanges.
-func TestActorTakesTheImagesItWasTold(t *testing.T) {
+// TestActorUsesConfiguredImages: for Pods that it creates, forces and updates.
+func TestActorUsesConfiguredImages(t *testing.T) {
 	const before, after = "mirror.example/etcd@sha256:1", "mirror.example/etcd@sha256:2"
 	by := specs.Images{"3.6.16": before, "3.7.3": after}
 	s := newScene(t, example(), seen())
@@ -139,8 +139,8 @@ func TestActorTakesTheImagesItWasTold(t *testing.T) {
 	}
 }
 
-// TestOtherContainersAreLeftAlone: a webhook of somebody else has put its own before etcd's,
-// or behind it.
+// TestOtherContainersAreLeftAlone: a webhook has added a container before etcd's, or behind
+// it.
 func TestOtherContainersAreLeftAlone(t *testing.T) {
 	c := example()
 	c.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}

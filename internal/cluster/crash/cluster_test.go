@@ -8,7 +8,7 @@ import (
 )
 
 // away is a cluster of three of which m1 is down, with a copy of its data. It
-// did not lead, so that who leads now still knows which entries it had.
+// was not the leader, so that the present leader still knows which entries it had.
 type away struct {
 	*process.Cluster
 	t       *testing.T
@@ -28,8 +28,8 @@ func withoutM1(t *testing.T, version string) away {
 	return a
 }
 
-// fence lets a member run on its data, and never join with none: it knows of
-// nobody whom it could ask for the cluster.
+// fence lets a member run on its data, and never join with none: it knows no
+// other member that it could ask for the cluster.
 func (a away) fence() []string { return a.Joins("existing", "m1") }
 
 func (a away) all(state string) []string { return a.Joins(state, "m1", "m2", "m3") }
@@ -52,7 +52,7 @@ func (a away) ends(what string, want crash.Cause) {
 	}
 }
 
-// underOneLeader repeats what depends on that nobody else begins to lead.
+// underOneLeader repeats what depends on that no other member becomes leader.
 func (a away) underOneLeader(test func()) {
 	a.t.Helper()
 	for range 3 {
@@ -109,7 +109,7 @@ func TestFault18NoFence(t *testing.T) {
 }
 
 // Data of another member or cluster is not noticed by etcd: it does not end.
-// Who asks it for its identity sees it.
+// Its identity shows it.
 func TestFault18ForeignData(t *testing.T) {
 	ofAllVersions(t, func(t *testing.T, version string) {
 		a := withoutM1(t, version)
@@ -141,7 +141,7 @@ func TestFault18ForeignData(t *testing.T) {
 }
 
 // etcd takes a log that ends early for a torn one and repairs it. Only the
-// leader can tell that there was more.
+// leader knows that there was more.
 func TestFault28LostEntries(t *testing.T) {
 	ofAllVersions(t, func(t *testing.T, version string) {
 		a := withoutM1(t, version)

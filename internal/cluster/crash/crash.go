@@ -6,7 +6,7 @@
 // very lines with which etcd ended, and anything else is Unknown. Each of the
 // statements was provoked by damaging the data of real etcd 3.5, 3.6 and 3.7.
 // Data of another member or cluster is no cause: etcd runs on it, and only its
-// identity tells.
+// identity shows it.
 package crash
 
 import (
@@ -17,14 +17,14 @@ import (
 // Cause is why etcd ended.
 type Cause string
 
-// The causes that can be told apart.
+// The causes that can be distinguished.
 const (
 	Unknown Cause = "Unknown"
 
 	// Empty: there is no write-ahead log in the data directory. A learner that
 	// has never started has none either, and ends this way while it reaches no
 	// other member, or its list of members is old: it lost nothing. And etcd
-	// cannot tell a log that is not there from a directory that it may not
+	// cannot distinguish a log that is not there from a directory that it may not
 	// read: keep the volume.
 	Empty Cause = "Empty"
 	// Corrupt: the write-ahead log or the database is damaged beyond what etcd
@@ -120,7 +120,7 @@ var checks = []string{
 	"go.etcd.io/bbolt.(*Tx).recursivelyCheckBucket(",
 }
 
-// isTrace tells the trace of a panic, which ends with the place where its
+// isTrace distinguishes the trace of a panic, which ends with the place where its
 // goroutine was made, from that of a failure of the runtime or a signal, which
 // shows frame pointers, other goroutines or registers.
 func isTrace(text string) bool {

@@ -8,7 +8,7 @@ import (
 )
 
 // Two members whose directories were emptied form the same cluster again while the third is
-// away, if they are told that it is new. When the third comes back, whoever leads has fewer
+// away, if initial-cluster-state is new. When the third comes back, the leader has fewer
 // entries than the third knows to be committed, and ends.
 func TestFault20FormedAgain(t *testing.T) {
 	ofAllVersions(t, func(t *testing.T, version string) {
@@ -42,7 +42,7 @@ func TestFault20FormedAgain(t *testing.T) {
 	})
 }
 
-// Told of nobody else, as they are once the cluster has formed, they end.
+// With no other member in initial-cluster, as once the cluster has formed, they end.
 func TestFault20NothingForms(t *testing.T) {
 	ofAllVersions(t, func(t *testing.T, version string) {
 		c := process.Run(t, version, 3)
@@ -57,10 +57,10 @@ func TestFault20NothingForms(t *testing.T) {
 			if got := crash.Why(exitCode, "Error", kept(m.Log())); got != crash.Empty {
 				t.Errorf("%s: %s, exit code %d after\n%s", name, got, exitCode, m.Log())
 			}
-			m.Start(version, "--initial-cluster=") // when somebody takes the Pod's annotations off
+			m.Start(version, "--initial-cluster=") // when the Pod's annotations are removed
 			exitCode = m.Ended()
 			if got := crash.Why(exitCode, "Error", kept(m.Log())); got == crash.Corrupt {
-				t.Errorf("%s, told of nobody: %s, exit code %d after\n%s", name, got, exitCode, m.Log())
+				t.Errorf("%s, without other members: %s, exit code %d after\n%s", name, got, exitCode, m.Log())
 			}
 		}
 		alone := process.Run(t, version, 1)

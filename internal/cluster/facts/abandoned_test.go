@@ -14,7 +14,7 @@ import (
 )
 
 // TestPutBackByABackupTool: no status, and nothing has an owner. What carries the cluster's
-// labels is adopted, nobody is restarted for it, and volumes come first.
+// labels is adopted, no member is restarted for it, and volumes come first.
 func TestPutBackByABackupTool(t *testing.T) {
 	s := newScene(t)
 	for _, object := range s.objects {

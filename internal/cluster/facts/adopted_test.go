@@ -12,8 +12,8 @@ import (
 )
 
 // TestAdoptedMinority: of three volumes one is left when the EtcdCluster is created again.
-// Its member finds no leader and serves nobody, but the volume and the data tell enough to
-// judge by. It goes on from it only when a person says so.
+// Its member finds no leader and serves no client, but the volume and the data show enough to
+// judge by. The cluster goes on from it only when a person accepts the loss.
 func TestAdoptedMinority(t *testing.T) {
 	s := newScene(t)
 	s.drop("Pod a-1", "Pod a-2", "PersistentVolumeClaim a-1", "PersistentVolumeClaim a-2", "PodDisruptionBudget a")
@@ -31,7 +31,7 @@ func TestAdoptedMinority(t *testing.T) {
 	}
 	loss := report.Status(s.c, v, step, nil).QuorumLoss
 	if loss == nil || strings.Join(loss.Lost, " ") != "a-1 a-2" || len(loss.Survivors) != 1 || loss.Accept != "a-0@70" {
-		t.Errorf("told: %+v", loss)
+		t.Errorf("loss: %+v", loss)
 	}
 	s.c.Spec.Recovery.AcceptDataLoss = "a-0@70"
 	if step, because := plan.Next(s.look()); step.String() != "recover quorum from a-0" {

@@ -8,15 +8,15 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// noteAlarms takes down what etcd has raised. Every member tells all alarms; one that is behind
-// may tell of one that was disarmed, which then counts for a moment longer.
+// noteAlarms records the alarms that etcd has raised. Every member reports all alarms; one that is
+// behind may report one that was disarmed, which then counts for a moment longer.
 func (j *builder) noteAlarms(answers []*Answer) {
 	for _, a := range answers {
 		if a.Err != nil {
 			continue
 		}
-		for _, told := range a.Status.Alarms {
-			alarm := cluster.Alarm{Kind: told.Kind, ID: told.MemberID, Member: j.named(told.MemberID)}
+		for _, raised := range a.Status.Alarms {
+			alarm := cluster.Alarm{Kind: raised.Kind, ID: raised.MemberID, Member: j.named(raised.MemberID)}
 			if !slices.Contains(j.v.Alarms, alarm) {
 				j.v.Alarms = append(j.v.Alarms, alarm)
 			}
@@ -30,8 +30,8 @@ func (j *builder) noteAlarms(answers []*Answer) {
 	}
 }
 
-// noteOdd finds out whose data differs, while etcd says that somebody's does. Nothing is written
-// meanwhile, so that all voters can be asked for the same revision.
+// noteOdd finds the members whose data differs, while etcd reports that the data of one does. Nothing
+// is written meanwhile, so that all voters can be asked for the same revision.
 func (j *builder) noteOdd(answers []*Answer) {
 	if n := j.v.UnknownVoters(); n > 0 {
 		j.v.Undecided = fmt.Sprintf("unknown voters are not asked for the hash of their data: %d", n)

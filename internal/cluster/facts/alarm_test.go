@@ -12,8 +12,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
-// TestFault27WhoIsOdd: hashes are asked for only while the alarm is raised, of every voter, and
-// tell whose data differs, whomever the alarm is for. Where one is not told, nobody is odd.
+// TestFault27WhoIsOdd: hashes are read only while the alarm is raised, of every voter, and show
+// whose data differs, whichever member the alarm is for. If one is not known, no member is odd.
 func TestFault27WhoIsOdd(t *testing.T) {
 	for what, test := range map[string]struct {
 		spoil     func(*scene)
@@ -25,7 +25,7 @@ func TestFault27WhoIsOdd(t *testing.T) {
 		"no space":    {func(s *scene) { s.etcd.Raise(2, "NOSPACE"); s.etcd.Corrupt("a-1") }, "", "", "done"},
 		"a follower":  {func(s *scene) { s.etcd.Raise(2, "CORRUPT"); s.etcd.Corrupt("a-1") }, "a-1", "", "detach a-1"},
 		"the leader":  {func(s *scene) { s.etcd.Raise(2, "CORRUPT"); s.etcd.Corrupt("a-0") }, "a-0", "", "detach a-0"},
-		"nobody":      {func(s *scene) { s.etcd.Raise(2, "CORRUPT") }, "", "", "refuse: etcd refuses every write"},
+		"no member":   {func(s *scene) { s.etcd.Raise(2, "CORRUPT") }, "", "", "refuse: etcd refuses every write"},
 		"one is gone": {func(s *scene) { s.etcd.Raise(9, "CORRUPT") }, "", "", "disarm CORRUPT of member 9"},
 		"no majority": {func(s *scene) {
 			s.etcd.Raise(2, "CORRUPT")
@@ -36,8 +36,8 @@ func TestFault27WhoIsOdd(t *testing.T) {
 			s.etcd.Raise(2, "CORRUPT")
 			s.etcd.Corrupt("a-1")
 			s.stop("a-2")
-		}, "", "a-2 has not told the hash of its data: it does not answer", "refuse: etcd refuses every write"},
-		"one does not tell": {func(s *scene) {
+		}, "", "a-2 has not reported the hash of its data: it does not answer", "refuse: etcd refuses every write"},
+		"one does not answer": {func(s *scene) {
 			s.etcd.Raise(2, "CORRUPT")
 			s.etcd.Corrupt("a-1")
 			s.etcd.FailBefore(etcdtest.HashKV, errors.New("compacted"))
@@ -67,7 +67,7 @@ func TestFault27WhoIsOdd(t *testing.T) {
 	}
 }
 
-// TestHashesAreAskedAtOneRevision: at the oldest that a voter says it has, and of nobody else.
+// TestHashesAreAskedAtOneRevision: at the oldest that a voter reports, and of voters only.
 func TestHashesAreAskedAtOneRevision(t *testing.T) {
 	s := newScene(t)
 	s.etcd.Raise(2, "CORRUPT")

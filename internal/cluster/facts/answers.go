@@ -13,7 +13,7 @@ import (
 // A lead is the leader that a member follows, and the term of the election that made it leader.
 type lead struct{ leader, term uint64 }
 
-// follows is whom the member follows, by its last word.
+// follows is the leader that the member follows, by its last answer.
 func (a *Answer) follows() lead {
 	if a.Again != nil {
 		return lead{a.Again.LeaderID, a.Again.RaftTerm}
@@ -26,8 +26,8 @@ func (a *Answer) serves() bool { return a.Err == nil && a.WasRead && a.Read == n
 
 func (a *Answer) clusterID() string { return strconv.FormatUint(a.Status.ClusterID, 16) }
 
-// foreign says whose data a member has that answered, if it is not its own. What is
-// not known of the cluster or the member is no proof.
+// foreign says which other data a member has that answered, if it is not its own. An unknown
+// cluster ID or member ID is no proof.
 func (a *Answer) foreign(clusterID string, id uint64) string {
 	switch {
 	case a.Err != nil:
@@ -41,7 +41,7 @@ func (a *Answer) foreign(clusterID string, id uint64) string {
 	}
 }
 
-// note takes down what the member says of itself.
+// note records what the member reports of itself.
 func (a *Answer) note(m *cluster.Member) {
 	if a.Err != nil {
 		m.Slow = etcd.IsSlow(a.Err)
@@ -55,8 +55,8 @@ func (a *Answer) note(m *cluster.Member) {
 	m.Complaint = complaint(a.Status.Errors)
 }
 
-// complaint leaves out what the view says in other words. etcd tells its alarms in any
-// order; here they are in one, because every change of it is a write.
+// complaint leaves out what the view says in other words. etcd reports its alarms in any
+// order; here they are sorted, because every change of the message is a write.
 func complaint(errors []string) string {
 	var alarms []string
 	for _, e := range errors {
@@ -103,7 +103,7 @@ func best(answers []*Answer, usable func(*Answer) bool) *Answer {
 
 const locked = cluster.LockedBecause
 
-// silences are what was seen of members that did not answer, by what they were asked.
+// silences says how members failed to answer, by the error of the given call.
 func silences(answers []*Answer, failed func(*Answer) error) string {
 	var all []string
 	for _, a := range answers {
@@ -118,7 +118,7 @@ func silences(answers []*Answer, failed func(*Answer) error) string {
 	return " (" + strings.Join(all, "; ") + ")"
 }
 
-// unreadBecause says why nobody tells who leads, and whether etcd keeps that to its users.
+// unreadBecause says why no member reports a leader, and whether etcd reports it to authenticated users only.
 func unreadBecause(answers []*Answer) (because string, isLocked bool) {
 	silent := silences(answers, func(a *Answer) error { return a.Err })
 	because = "no member answers" + silent

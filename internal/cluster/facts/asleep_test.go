@@ -60,7 +60,7 @@ func TestHibernatedClustersThatAreLookedAt(t *testing.T) {
 	} {
 		s := hibernated(t)
 		if spoil(s); len(s.looksAgain()) == 0 {
-			t.Errorf("%s: nobody looks for it", name)
+			t.Errorf("%s: it is not looked for", name)
 		}
 	}
 	for name, change := range map[string]func(*v1alpha1.EtcdCluster){

@@ -59,8 +59,8 @@ func isOrphaned(s Snapshot) bool {
 	return slices.Contains(s.Cluster.Finalizers, metav1.FinalizerOrphanDependents) || s.Cluster.DeletionTimestamp != nil && abandoned
 }
 
-// before is what must not happen before there is a backup: the end of the cluster, hibernation, or another minor version. Who hibernates
-// keeps the backup in mind that was made before.
+// before is what must not happen before there is a backup: the end of the cluster, hibernation, or another minor version. While the
+// cluster hibernates, the backup that was made before is remembered.
 func before(v cluster.View) string {
 	hibernates := v.Want.Size == 0 && (v.Count(cluster.HasPod) > 0 || v.Record.Awaited.Before == cluster.BeforeHibernation)
 	switch {

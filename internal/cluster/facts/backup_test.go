@@ -62,7 +62,7 @@ func TestAwaitedBackup(t *testing.T) {
 			status: said(v1alpha1.BackupComplete, "True", "False", "Different"),
 			want:   cluster.Backup{Exists: true, Failed: true, Why: "verified or not"},
 		},
-		"nobody wants it verified": {
+		"it is not to be verified": {
 			status: said(v1alpha1.BackupComplete, "True", "Unknown", v1alpha1.ReasonNotWanted), want: cluster.Backup{Exists: true, Good: true},
 		},
 		"it is verified": {
@@ -130,7 +130,7 @@ func TestBackupBeforeHibernation(t *testing.T) {
 	}
 }
 
-// TestLastBackup: a cluster that is being deleted is looked after until its last backup is good; then its volumes go with it.
+// TestLastBackup: a cluster that is being deleted is reconciled until its last backup is good; then its volumes go with it.
 func TestLastBackup(t *testing.T) {
 	s := newGuarded(t, "")
 	s.c.Spec.DeletionPolicy = v1alpha1.BackupFirst
@@ -159,7 +159,7 @@ func TestLastBackup(t *testing.T) {
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
 		s.claim(name).OwnerReferences = specs.VolumeOwners(s.c)
 	}
-	if step, _ := plan.Next(s.look()); !strings.HasPrefix(step.String(), "let the EtcdCluster go") {
+	if step, _ := plan.Next(s.look()); !strings.HasPrefix(step.String(), "remove the finalizer: ") {
 		t.Errorf("its volumes go with it, and then: %s", step)
 	}
 	s.c.Finalizers = nil
@@ -178,7 +178,7 @@ func TestOrphansStay(t *testing.T) {
 		s.c.Spec.DeletionPolicy, s.c.Finalizers = v1alpha1.BackupFirst, []string{v1alpha1.FinalizerLastBackup}
 		s.c.DeletionTimestamp = &metav1.Time{Time: now}
 		spoil(s)
-		if step, _ := plan.Next(s.look()); !strings.HasPrefix(step.String(), "let the EtcdCluster go: it was deleted without") {
+		if step, _ := plan.Next(s.look()); !strings.HasPrefix(step.String(), "remove the finalizer: it was deleted without") {
 			t.Errorf("%s says so, and then: %s", what, step)
 		}
 	}

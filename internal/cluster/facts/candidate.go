@@ -17,7 +17,7 @@ func AcceptedName(c *v1alpha1.EtcdCluster) string {
 	return cluster.AcceptedName(c.Name, string(c.UID), c.Spec.Recovery.AcceptDataLoss)
 }
 
-// offer is the backup that the cluster can be brought back to, and what has become of the EtcdRestore for that.
+// offer is the backup that the cluster can be brought back to, and the state of the EtcdRestore for that.
 func offer(s Snapshot) cluster.RestoreCandidate {
 	o := cluster.RestoreCandidate{Request: request(s)}
 	b := newestVerified(s)
@@ -59,7 +59,7 @@ func request(s Snapshot) cluster.Request {
 	if r.Name == "" {
 		return r
 	}
-	r.Fills = c.IsRestoring() && !gives(c) && c.Status.Restore.Request == r.Name
+	r.Fills = c.IsRestoring() && !isReplacing(c) && c.Status.Restore.Request == r.Name
 	if er == nil {
 		return r
 	}

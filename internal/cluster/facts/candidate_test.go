@@ -134,7 +134,7 @@ func TestRequestIsTheEtcdRestoreOfThatLoss(t *testing.T) {
 		want   cluster.Request
 	}{
 		"it is there":      {func(*v1alpha1.EtcdRestore) {}, cluster.Request{Exists: true}},
-		"somebody else's":  {func(er *v1alpha1.EtcdRestore) { er.Annotations = nil }, cluster.Request{Exists: true, Foreign: true}},
+		"of another owner": {func(er *v1alpha1.EtcdRestore) { er.Annotations = nil }, cluster.Request{Exists: true, Foreign: true}},
 		"of another UID":   {annotated(v1alpha1.AnnotationClusterUID, "u0"), cluster.Request{Exists: true, Foreign: true}},
 		"for another loss": {annotated(v1alpha1.AnnotationAccepted, "backup/nightly@1"), cluster.Request{Exists: true, Foreign: true}},
 		"it waits":         {phased(v1alpha1.RestorePreviewed), cluster.Request{Exists: true, Message: "why"}},
@@ -158,7 +158,7 @@ func TestRequestIsTheEtcdRestoreOfThatLoss(t *testing.T) {
 	}
 }
 
-// TestRequestFills: what the status has begun is known without the EtcdRestore, and is no longer that once members give way.
+// TestRequestFills: what the status has begun is known without the EtcdRestore, and is no longer that once members are replaced.
 func TestRequestFills(t *testing.T) {
 	s := wrecked(t)
 	s.c.Spec.Recovery.AcceptDataLoss = "backup/nightly@60"
@@ -173,7 +173,7 @@ func TestRequestFills(t *testing.T) {
 	}
 	s.c.Status.Restore.Request, s.c.Status.Restore.RestoredAt = name, &metav1.Time{Time: now}
 	if r := s.look().Candidate.Request; r.Fills {
-		t.Errorf("while members give way: %+v", r)
+		t.Errorf("while members are replaced: %+v", r)
 	}
 }
 

@@ -17,10 +17,10 @@ import (
 // certificates names the Certificates of cert-manager that are missing or not as wanted, and says what keeps them from being issued.
 func (j *builder) certificates() {
 	wanted := specs.Certificates(j.c)
-	told := &j.v.Certificates
+	status := &j.v.Certificates
 	if len(wanted) > 0 && j.NoCertManager != "" {
-		told.Reason = v1alpha1.ReasonCertManagerMissing
-		told.Fault = j.NoCertManager + ", which spec.tls.issuerRef needs: install cert-manager, and allow the operator to get, create " +
+		status.Reason = v1alpha1.ReasonCertManagerMissing
+		status.Fault = j.NoCertManager + ", which spec.tls.issuerRef needs: install cert-manager, and allow the operator to get, create " +
 			"and patch them; or remove spec.tls.issuerRef"
 		return
 	}
@@ -36,18 +36,18 @@ func (j *builder) certificates() {
 		})
 	}
 	if len(taken) > 0 {
-		told.Reason, told.Fault = v1alpha1.ReasonSecretTaken, "no Certificate is made for Secrets that are somebody else's: "+listed(taken)+
+		status.Reason, status.Fault = v1alpha1.ReasonSecretTaken, "no Certificate is created for Secrets that have another owner: "+listed(taken)+
 			"; rename or delete them, or choose another name for the EtcdCluster"
 		return
 	}
-	if told.Reason == v1alpha1.ReasonSecretMissing && len(wanted) > 0 {
-		told.Reason = v1alpha1.ReasonNotIssued
-		told.Fault = "cert-manager has not issued all certificates: " + strings.Join(unissued(wanted, j.Certificates), "; ") +
+	if status.Reason == v1alpha1.ReasonSecretMissing && len(wanted) > 0 {
+		status.Reason = v1alpha1.ReasonNotIssued
+		status.Fault = "cert-manager has not issued all certificates: " + strings.Join(unissued(wanted, j.Certificates), "; ") +
 			"; look whether the issuer is ready, and whether cert-manager runs"
 	}
 }
 
-// overwritten says why Secrets, by their names, are not to be written by cert-manager: they are somebody else's.
+// overwritten says why Secrets, by their names, are not to be written by cert-manager: they have another owner.
 func (s *Snapshot) overwritten() map[string]string {
 	all := map[string]string{}
 	if s.NoCertManager != "" {

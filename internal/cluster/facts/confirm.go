@@ -7,9 +7,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// Doubt is what the API server itself is to be asked about one member: where the cache says that
-// something is gone which a decision may rest on, or that a Pod is there which does not answer or
-// should long be gone. A cache may have missed an event.
+// Doubt is what to read of one member from the API server itself: the cache says that something
+// is gone which a decision may depend on, or that a Pod exists which does not answer or should
+// be gone by now. A cache may have missed an event.
 type Doubt struct {
 	Member      string
 	Pod, Volume bool
@@ -37,7 +37,7 @@ func Doubts(s Snapshot) []Doubt {
 	return all
 }
 
-// isDoubtful says whether the cache may show a Pod that is no more.
+// isDoubtful says whether the cache may show a Pod that no longer exists.
 func isDoubtful(m cluster.Member) bool {
 	return m.Pod.Overdue || m.Pod.Ready && !m.Pod.IsTerminating() && !m.Answers
 }
@@ -69,7 +69,7 @@ func (j *builder) losePod(name string) {
 	delete(j.pods, name)
 }
 
-// confirmVolume takes down a volume that the cache does not show.
+// confirmVolume records a volume that the cache does not show.
 func (j *builder) confirmVolume(claim *corev1.PersistentVolumeClaim) {
 	if isQuarantined(claim) || j.ownedByOther(claim) {
 		return
@@ -78,7 +78,7 @@ func (j *builder) confirmVolume(claim *corev1.PersistentVolumeClaim) {
 	m.Volume, m.Unused = volumeState(claim), specs.IsUnused(claim)
 	if lacksLabels(j.c, claim) && specs.Foreign(j.c, claim) == "" {
 		j.v.Misfits = append(j.v.Misfits, cluster.Object{
-			Kind: "PersistentVolumeClaim", Name: claim.Name, Part: cluster.Labels, Why: "somebody took labels off it",
+			Kind: "PersistentVolumeClaim", Name: claim.Name, Part: cluster.Labels, Why: "its labels were removed",
 		})
 	}
 }

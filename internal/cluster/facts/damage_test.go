@@ -48,13 +48,13 @@ func TestFault28DamageIsOfAContainerThatDoesNotRun(t *testing.T) {
 }
 
 // TestNewLearnerIsNotEmptied: one that has never started has no data yet, unless the leader
-// has heard of some from it before it told its name.
+// has seen some of it before it published its name.
 func TestNewLearnerIsNotEmptied(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  corev1.ContainerState
 		want string
 	}{
-		"it finds nobody":                  {ended("Error", 1, emptiedLog), ""},
+		"it finds no member":               {ended("Error", 1, emptiedLog), ""},
 		"it has lost what the leader sent": {ended("Error", 2, forgottenLog), "its data is damaged: "},
 	} {
 		s := newScene(t)
@@ -62,7 +62,7 @@ func TestNewLearnerIsNotEmptied(t *testing.T) {
 			t.Fatal(err)
 		}
 		learner := s.newPod("a-3")
-		specs.Tell(s.c, learner, specs.Joining{Members: []string{"a-0", "a-1", "a-2", "a-3"}})
+		specs.SetJoining(s.c, learner, specs.Joining{Members: []string{"a-0", "a-1", "a-2", "a-3"}})
 		learner.Status = state(test.end, corev1.ContainerState{})
 		s.objects = append(s.objects, learner)
 		m := s.member("a-3")
@@ -72,31 +72,31 @@ func TestNewLearnerIsNotEmptied(t *testing.T) {
 	}
 }
 
-// TestNewMemberThatWasToldOfOthers: it has no data, and etcd lets it join only by the list of
-// members that there is now.
-func TestNewMemberThatWasToldOfOthers(t *testing.T) {
+// TestNewMemberWithAnOldInitialCluster: it has no data, and etcd lets it join only by the current
+// member list.
+func TestNewMemberWithAnOldInitialCluster(t *testing.T) {
 	none := corev1.ContainerState{}
 	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, none)
 	refused, forgets := state(ended("Error", 1, emptiedLog), none), state(ended("Error", 2, forgottenLog), none)
 	for name, test := range map[string]struct {
-		told                        []string
+		initial                     []string
 		is                          corev1.PodStatus
 		left, unread, want, damaged bool
 	}{
-		"of one who has gone":      {told: []string{"a-0", "a-1", "a-2", "a-3", "a-9"}, is: refused, want: true},
-		"not of one who came":      {told: []string{"a-0", "a-1", "a-3"}, is: refused, want: true},
-		"of those who are left":    {told: []string{"a-0", "a-1", "a-3"}, is: refused, left: true},
-		"of all":                   {told: []string{"a-0", "a-1", "a-2", "a-3"}, is: refused},
-		"and is still starting":    {told: []string{"a-0", "a-1", "a-3"}, is: runs},
-		"and nobody knows by whom": {told: []string{"a-0", "a-1", "a-3"}, is: refused, unread: true},
-		"and lost its data since":  {told: []string{"a-0", "a-1", "a-3"}, is: forgets, damaged: true},
+		"of one who has gone":     {initial: []string{"a-0", "a-1", "a-2", "a-3", "a-9"}, is: refused, want: true},
+		"not of one who came":     {initial: []string{"a-0", "a-1", "a-3"}, is: refused, want: true},
+		"of those who are left":   {initial: []string{"a-0", "a-1", "a-3"}, is: refused, left: true},
+		"of all":                  {initial: []string{"a-0", "a-1", "a-2", "a-3"}, is: refused},
+		"and is still starting":   {initial: []string{"a-0", "a-1", "a-3"}, is: runs},
+		"and the list is unknown": {initial: []string{"a-0", "a-1", "a-3"}, is: refused, unread: true},
+		"and lost its data since": {initial: []string{"a-0", "a-1", "a-3"}, is: forgets, damaged: true},
 	} {
 		s := newScene(t)
 		if _, err := s.etcd.Client("a-0").AddLearner(t.Context(), etcdtest.PeerURL("a-3")); err != nil {
 			t.Fatal(err)
 		}
 		learner := s.newPod("a-3")
-		specs.Tell(s.c, learner, specs.Joining{Members: test.told})
+		specs.SetJoining(s.c, learner, specs.Joining{Members: test.initial})
 		learner.Status = test.is
 		s.objects = append(s.objects, learner)
 		if test.left {
@@ -116,14 +116,14 @@ func TestNewMemberThatWasToldOfOthers(t *testing.T) {
 
 // TestFirstMemberThatNeverStarted: etcd lists all first members by name from the start, but
 // client URLs only of those that have run. It has no data that could be emptied. One that
-// was told of nobody else can never get any: it is replaced.
+// has no other member in its initial cluster can never get any: it is replaced.
 func TestFirstMemberThatNeverStarted(t *testing.T) {
 	for name, test := range map[string]struct {
 		joining specs.Joining
 		want    string
 	}{
-		"told of the others":      {specs.Joining{Members: []string{"a-0", "a-1", "a-2"}}, ""},
-		"told of nobody else":     {specs.Joining{Members: []string{"a-2"}}, "its data directory was emptied"},
+		"with the others":         {specs.Joining{Members: []string{"a-0", "a-1", "a-2"}}, ""},
+		"alone":                   {specs.Joining{Members: []string{"a-2"}}, "its data directory was emptied"},
 		"made with the first":     {specs.Joining{New: true, Members: []string{"a-0", "a-1", "a-2"}}, ""},
 		"made for a cluster of 1": {specs.Joining{New: true, Members: []string{"a-2"}}, "its data directory was emptied"},
 	} {
@@ -131,7 +131,7 @@ func TestFirstMemberThatNeverStarted(t *testing.T) {
 		s.etcd.Stop("a-2")
 		s.members = func(all []etcd.Member) { all[2].ClientURLs = nil }
 		p := s.pod("a-2")
-		specs.Tell(s.c, p, test.joining)
+		specs.SetJoining(s.c, p, test.joining)
 		p.Status = state(ended("Error", 1, emptiedLog), corev1.ContainerState{})
 		m := s.member("a-2")
 		if m.Started || m.Role != cluster.Voter || !strings.HasPrefix(m.Damage, test.want) || (m.Damage == "") != (test.want == "") {
@@ -162,8 +162,8 @@ func TestNotYetSetAside(t *testing.T) {
 	}
 }
 
-// TestQuarantinedBehindAStaleCache: a volume that was set aside is nobody's, also when
-// the API server itself is asked for it.
+// TestQuarantinedBehindAStaleCache: a volume that was set aside belongs to no member, also
+// when the API server itself is asked for it.
 func TestQuarantinedBehindAStaleCache(t *testing.T) {
 	s := newScene(t)
 	s.stale = []string{"PersistentVolumeClaim a-1"}

@@ -37,8 +37,8 @@ func TestDataThatGoesWithItsPod(t *testing.T) {
 	}
 }
 
-// TestOnlyOneGoesDown: while the only member is recreated for an older version nobody is
-// there to say that etcd lets it go down, and the status remembers.
+// TestOnlyOneGoesDown: while the only member is recreated for an older version no member is
+// there to report that etcd lets it go down, and the status remembers.
 func TestOnlyOneGoesDown(t *testing.T) {
 	for remembered, want := range map[string]cluster.Target{
 		"3.6.16": {Version: "3.6.16", Downgrade: "3.5"},
@@ -59,7 +59,7 @@ func TestOnlyOneGoesDown(t *testing.T) {
 	}
 }
 
-// TestGoesDown: that etcd lets its members go down is told by each that can.
+// TestGoesDown: each member that can reports that etcd lets its members go down.
 func TestGoesDown(t *testing.T) {
 	s := newScene(t)
 	if v := s.look(); v.DowngradeTarget != "" {
@@ -75,8 +75,8 @@ func TestGoesDown(t *testing.T) {
 	}
 }
 
-// TestAllHaveGoneDown: members of etcd 3.5 tell of a downgrade only when asked, which costs
-// a round among them. It is done where one may be added next.
+// TestAllHaveGoneDown: members of etcd 3.5 report a downgrade only when asked, which costs
+// a round among them. It is done if a member may be added next.
 func TestAllHaveGoneDown(t *testing.T) {
 	for name, test := range map[string]struct {
 		size      int32
@@ -87,7 +87,7 @@ func TestAllHaveGoneDown(t *testing.T) {
 		"as many as wanted":               {3, false, "3.5.35", false},
 		"more are wanted":                 {5, false, "3.5.35", true},
 		"they may have to be recreated":   {3, true, "3.5.35", true},
-		"more are wanted, and all tell":   {5, false, "3.6.16", false},
+		"more are wanted, and all report": {5, false, "3.6.16", false},
 		"fewer are wanted":                {1, false, "3.5.35", false},
 		"recreated, and fewer are wanted": {1, true, "3.5.35", false},
 	} {
@@ -117,8 +117,8 @@ func TestAllHaveGoneDown(t *testing.T) {
 	}
 }
 
-// TestNobodyTells: nothing changes before a member says whether others may join.
-func TestNobodyTells(t *testing.T) {
+// TestNoMemberReports: nothing changes before a member reports whether others may join.
+func TestNoMemberReports(t *testing.T) {
 	s := newScene(t)
 	s.c.Spec.Size, s.c.Spec.Version = ptr.To[int32](5), "3.5.35"
 	s.runs("3.5.35", "3.5.35", "3.5.35")

@@ -22,7 +22,7 @@ func TestEnded(t *testing.T) {
 	}{
 		"all have ended":     {func(*corev1.Pod) {}, true},
 		"with a failure":     {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
-		"nobody told it to":  {func(p *corev1.Pod) { p.DeletionTimestamp = nil }, false},
+		"it was not deleted": {func(p *corev1.Pod) { p.DeletionTimestamp = nil }, false},
 		"no final phase yet": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, false},
 		"its container runs, and the phase is another's word, as for a node that is gone": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].State = running
@@ -41,7 +41,7 @@ func TestEnded(t *testing.T) {
 			p.Spec.InitContainers = []corev1.Container{{Name: "proxy"}}
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "proxy", State: running}}
 		}, false},
-		"somebody debugs it": {func(p *corev1.Pod) {
+		"it is debugged": {func(p *corev1.Pod) {
 			p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug"}}}
 			p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: "debug"}}
 		}, false},
@@ -67,7 +67,7 @@ func TestEnded(t *testing.T) {
 }
 
 // TestForcedPodIsOver: a Pod that is not to be restarted never runs etcd again, although a
-// container that somebody put beside it keeps its phase at Running.
+// container that was added to it keeps its phase at Running.
 func TestForcedPodIsOver(t *testing.T) {
 	for policy, want := range map[corev1.RestartPolicy]bool{corev1.RestartPolicyNever: true, corev1.RestartPolicyAlways: false} {
 		s := newScene(t)

@@ -13,13 +13,13 @@ import (
 // before it may vote: readyPercent in etcd's server.go.
 const inSync = 0.9
 
-// etcd takes down what members have answered. The member list is that of one that has
+// etcd records what members have answered. The member list is that of one that has
 // answered a linearizable read: no older list can then be true.
 func (j *builder) etcd() {
 	switch {
 	case !j.v.Planned():
 	case j.v.IsDisplaced():
-		j.v.Unread = "nobody is asked while " + j.v.Foreign[0].String() + " is in the way"
+		j.v.Unread = "members are not queried: " + j.v.Foreign[0].String() + " blocks the name of a member"
 	case len(j.Answers) == 0:
 		j.v.Unread = "no member runs"
 	default:
@@ -28,7 +28,7 @@ func (j *builder) etcd() {
 	}
 }
 
-// believe takes down what members say, and the member list.
+// believe records what members report, and the member list.
 func (j *builder) believe(answers []*Answer) {
 	for _, a := range answers {
 		a.note(j.member(a.Member))
@@ -51,7 +51,7 @@ func (j *builder) believe(answers []*Answer) {
 	j.noteDescent()
 }
 
-// noteList takes the member list from whom a quorum has confirmed.
+// noteList takes the member list of a member that a quorum has confirmed.
 func (j *builder) noteList(answers []*Answer, led lead) {
 	j.v.Split = j.split(answers, led)
 	switch {
@@ -61,7 +61,7 @@ func (j *builder) noteList(answers []*Answer, led lead) {
 		j.v.Unknown = j.list(j.List, true)
 	default:
 		j.v.Unread = "no member answers a linearizable read" + silences(answers, func(a *Answer) error { return a.Read })
-		if slices.ContainsFunc(answers, func(a *Answer) bool { return etcd.WantsUser(a.Read) }) { // some tell all comers their status
+		if slices.ContainsFunc(answers, func(a *Answer) bool { return etcd.WantsUser(a.Read) }) { // some do not protect their status
 			j.v.Unread, j.v.Locked = locked, true
 		}
 		j.readMemberLists()
@@ -69,7 +69,7 @@ func (j *builder) noteList(answers []*Answer, led lead) {
 }
 
 // credible are the answers of members that are not known to run on other data than
-// their own: one that does may lead a cluster of its own, or speak as somebody else.
+// their own: one that does may lead a cluster of its own, or have the identity of another member.
 func (j *builder) credible() []*Answer {
 	var own []*Answer
 	for _, a := range j.Answers {
@@ -80,8 +80,8 @@ func (j *builder) credible() []*Answer {
 	return own
 }
 
-// noteForeign says who runs on data that is not its own, by etcd's list if that was
-// read, and forgets what such a member said.
+// noteForeign marks the members that run on data that is not their own, by etcd's list if that
+// was read, and drops what such a member reported.
 func (j *builder) noteForeign() {
 	for _, a := range j.Answers {
 		m := j.member(a.Member)
@@ -101,7 +101,7 @@ func (j *builder) markLeader(leader uint64) {
 	}
 }
 
-// noteRemains takes down what data members have that serve no client: one that was restarted
+// noteRemains records what data members have that serve no client: one that was restarted
 // without a quorum serves none, and its data may be all that is left.
 func (j *builder) noteRemains(answers []*Answer) {
 	for _, a := range answers {
@@ -111,8 +111,8 @@ func (j *builder) noteRemains(answers []*Answer) {
 	}
 }
 
-// noteProgress says who is behind the leader, and who serves and follows the leader of all. All are
-// asked at once, so it is only roughly true of a busy cluster.
+// noteProgress records which members are behind the leader, and which serve and follow the leader of all.
+// All are asked at once, so it is only roughly true of a busy cluster.
 func (j *builder) noteProgress(answers []*Answer, led lead) {
 	var log uint64
 	if leader := answerOf(led.leader, answers); leader != nil {

@@ -44,7 +44,7 @@ func TestFault3LearnerWithoutANameIsFoundByItsURL(t *testing.T) {
 	}
 }
 
-// TestUnknownMemberIsReported: a member of somebody else's making, running or not.
+// TestUnknownMemberIsReported: a member that the operator has not added, running or not.
 func TestUnknownMemberIsReported(t *testing.T) {
 	for _, name := range []string{"b-0", "a-03", "a--1", "other"} {
 		s := newScene(t)
@@ -139,7 +139,7 @@ func TestLearnerIsInSyncAtNineTenths(t *testing.T) {
 	}
 }
 
-// TestOneMemberDown: the others tell all about it but its health.
+// TestOneMemberDown: the others report all about it but its health.
 func TestOneMemberDown(t *testing.T) {
 	s := newScene(t)
 	s.stop("a-0")
@@ -186,8 +186,8 @@ func TestNewestTermNamesTheLeader(t *testing.T) {
 }
 
 // TestSplitBrainIsNotHealthy: a member that answers reads and follows another leader than the
-// newest, or that one in an older term, is of another cluster of the same ID. Nobody's list is
-// believed, and nothing is done.
+// newest, or that one in an older term, is of another cluster of the same ID. No list is
+// trusted, and nothing is done.
 func TestSplitBrainIsNotHealthy(t *testing.T) {
 	for what, other := range map[string]etcd.Status{
 		"another leader":                    {LeaderID: 1, RaftTerm: 6},
@@ -211,8 +211,8 @@ func TestSplitBrainIsNotHealthy(t *testing.T) {
 	}
 }
 
-// TestElectionIsNoSplit: a follower that had not heard of the election has when it answers a
-// read, and is asked again. One that has heard of a newer one since is looked at again.
+// TestElectionIsNoSplit: a follower that did not know of the election does once it answers a
+// read, and is asked again. One that knows of a newer one since is asked again.
 func TestElectionIsNoSplit(t *testing.T) {
 	for again, healthy := range map[uint64]int{7: 3, 8: 2} {
 		s := newScene(t)
@@ -234,7 +234,7 @@ func TestElectionIsNoSplit(t *testing.T) {
 	}
 }
 
-// TestQuorumLost: one of three tells what it remembers; nothing is confirmed.
+// TestQuorumLost: one of three reports what it remembers; nothing is confirmed.
 func TestQuorumLost(t *testing.T) {
 	s := newScene(t)
 	s.stop("a-0", "a-2")
@@ -287,11 +287,11 @@ func TestAuthenticationEnabled(t *testing.T) {
 	if v := s.look(); !v.Locked || v.Unread != "etcd answers its users only, because authentication is enabled" {
 		t.Errorf("locked: %t, unread %q", v.Locked, v.Unread)
 	}
-	for range 3 { // older patches of 3.5 tell everybody their status
+	for range 3 { // older patches of 3.5 report their status without authentication
 		s.etcd.FailBefore(etcdtest.Read, fmt.Errorf("read: %w", rpctypes.ErrUserEmpty))
 	}
 	if v := s.look(); !v.Locked || v.Unread != "etcd answers its users only, because authentication is enabled" {
-		t.Errorf("status told: locked: %t, unread %q", v.Locked, v.Unread)
+		t.Errorf("status read: locked: %t, unread %q", v.Locked, v.Unread)
 	}
 	s.etcd.FailBefore(etcdtest.Status, fmt.Errorf("get status: %w", rpctypes.ErrUserEmpty))
 	if v := s.look(); v.Locked {
@@ -299,9 +299,9 @@ func TestAuthenticationEnabled(t *testing.T) {
 	}
 }
 
-// TestRecordTellsRolesWhenNobodyAnswers: who was a voter is one until etcd says
-// otherwise.
-func TestRecordTellsRolesWhenNobodyAnswers(t *testing.T) {
+// TestRecordHasRolesWhenNoMemberAnswers: a member that was a voter is one until etcd
+// reports otherwise.
+func TestRecordHasRolesWhenNoMemberAnswers(t *testing.T) {
 	s := newScene(t)
 	s.stop("a-0", "a-1", "a-2")
 	s.c.Status.Members = append(s.c.Status.Members,
@@ -324,7 +324,7 @@ func TestRecordTellsRolesWhenNobodyAnswers(t *testing.T) {
 }
 
 // TestFault20RestartedSurvivor: the last member with data has restarted. It finds no
-// quorum, serves no client, and still tells what it has.
+// quorum, serves no client, and still reports what it has.
 func TestFault20RestartedSurvivor(t *testing.T) {
 	s := newScene(t)
 	s.stop("a-0", "a-1", "a-2")
@@ -389,8 +389,8 @@ func TestMembersTellAboutThemselves(t *testing.T) {
 	}
 }
 
-// TestAlarmsAreInOneOrder: etcd keeps them in a map and tells them in any order; what
-// differs from look to look would be written, and looked at, without end.
+// TestAlarmsAreInOneOrder: etcd keeps them in a map and reports them in any order; a message
+// that differs from look to look would be written, and trigger a look, without end.
 func TestAlarmsAreInOneOrder(t *testing.T) {
 	s := newScene(t)
 	alarms := []string{"memberID:2 alarm:NOSPACE", "memberID:3 alarm:NOSPACE", "memberID:1 alarm:CORRUPT"}

@@ -22,7 +22,7 @@ func (s *scene) fromSecrets() {
 	s.c.Spec.TLS.SecretRefs = &v1alpha1.SecretRefs{
 		Server: v1alpha1.LocalSecret{Name: "web"}, Peer: v1alpha1.LocalSecret{Name: "gossip"}, Operator: v1alpha1.LocalSecret{Name: "operator"},
 	}
-	ca, err := pki.NewCA(rand.Reader, now.Add(-time.Hour), "somebody", 1000*24*time.Hour)
+	ca, err := pki.NewCA(rand.Reader, now.Add(-time.Hour), "external", 1000*24*time.Hour)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func (s *scene) fromSecrets() {
 }
 
 // TestFault81SecretsOfOthersAreRead: from the API server itself, because they have no label of ours; another source begins a rotation, and
-// one that is bad does not, which people are told.
+// one that is bad does not, which is reported.
 func TestFault81SecretsOfOthersAreRead(t *testing.T) {
 	s := newScene(t)
 	if v := s.look(); v.Certificates.External || slices.Contains(s.callsOf("Get"), "Secret web") {
@@ -59,9 +59,9 @@ func TestFault81SecretsOfOthersAreRead(t *testing.T) {
 	}
 	delete(s.find("Secret gossip").(*corev1.Secret).Data, specs.CAKey)
 	v = s.look()
-	told := v.Certificates
-	if got := passesDue(v); !slices.Equal(got, []string{"introduce a-client-ca"}) || told.Reason != "SecretIncomplete" || told.Lacking {
-		t.Errorf("%v, %+v", got, told)
+	status := v.Certificates
+	if got := passesDue(v); !slices.Equal(got, []string{"introduce a-client-ca"}) || status.Reason != "SecretIncomplete" || status.Lacking {
+		t.Errorf("%v, %+v", got, status)
 	}
 	s.drop("Secret a-client-ca", "Secret a-peer-ca", "Secret a-member-tls")
 	s.c.Status.ClusterID = ""

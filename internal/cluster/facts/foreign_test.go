@@ -63,8 +63,8 @@ func TestDataOfAnotherMemberIsForeign(t *testing.T) {
 	}
 }
 
-// TestBeforeTheClusterIsKnownNobodyIsForeign: what the members say is then all there is.
-func TestBeforeTheClusterIsKnownNobodyIsForeign(t *testing.T) {
+// TestBeforeTheClusterIsKnownNoMemberIsForeign: what the members report is then all there is.
+func TestBeforeTheClusterIsKnownNoMemberIsForeign(t *testing.T) {
 	s := newScene(t)
 	s.c.Status.ClusterID, s.c.Status.Members = "", nil
 	s.twist = func(name string, status *etcd.Status) {

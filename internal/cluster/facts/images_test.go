@@ -12,7 +12,7 @@ import (
 
 // TestMembersOfOperatorsThatTookOtherImages: of the same version, each by another image.
 // None is to be changed, also while a newer version with an image of the user's has yet to
-// wait, and when it was taken back.
+// wait, and when it was rolled back.
 func TestMembersOfOperatorsThatTookOtherImages(t *testing.T) {
 	s := newScene(t)
 	for name, image := range map[string]string{"a-1": "mirror.example/etcd@sha256:1", "a-2": "other.example/etcd@sha256:2"} {
@@ -58,7 +58,7 @@ func TestChosenImagesAreNotUsual(t *testing.T) {
 	}
 }
 
-// TestChosenImageIsRememberedByVolumes: while nobody answers, or has a Pod, a member comes back
+// TestChosenImageIsRememberedByVolumes: while no member answers, or has a Pod, a member comes back
 // with the image that the user has chosen for what it ran, not with the usual one.
 func TestChosenImageIsRememberedByVolumes(t *testing.T) {
 	const chosen = "mine.example/etcd:v3.6.16"
@@ -77,16 +77,16 @@ func TestChosenImageIsRememberedByVolumes(t *testing.T) {
 	if v = s.look(); len(v.Misfits) > 0 {
 		t.Errorf("all say it: %+v", v.Misfits)
 	}
-	s.c.Spec.Version, s.c.Spec.Image = "3.5.35", "mine.example/etcd:v3.5.35" // etcd must be told first
+	s.c.Spec.Version, s.c.Spec.Image = "3.5.35", "mine.example/etcd:v3.5.35" // etcd's downgrade must be enabled first
 	s.stop("a-0", "a-1", "a-2")
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
 	if v = s.look(); v.Target.Version != "3.6.16" || v.Target.Image != chosen {
-		t.Errorf("nobody answers: target %+v", v.Target)
+		t.Errorf("no member answers: target %+v", v.Target)
 	}
 }
 
-// TestVolumesAreToldWhatRuns: an image that was just exchanged has yet to run.
-func TestVolumesAreToldWhatRuns(t *testing.T) {
+// TestVolumesRecordWhatRuns: an image that was just exchanged has yet to run.
+func TestVolumesRecordWhatRuns(t *testing.T) {
 	s := newScene(t)
 	s.rebuild("a-1", cluster.Target{Version: "3.6.16", Image: "mine.example/etcd:v3.6.16"})
 	pod := s.pod("a-1")
@@ -101,8 +101,8 @@ func TestVolumesAreToldWhatRuns(t *testing.T) {
 	}
 }
 
-// TestImageOfAnotherVersion: what a member tells is believed, not the name of its image, once
-// the container runs that. A build that tells no release is not judged.
+// TestImageOfAnotherVersion: the version that a member reports counts, not the name of its image,
+// once the container runs that. A build that reports no release is not judged.
 func TestImageOfAnotherVersion(t *testing.T) {
 	const image = "mine.example/etcd:v3.6.16"
 	for _, test := range []struct {

@@ -30,8 +30,8 @@ func newInPlace(t *testing.T) *scene {
 	return s
 }
 
-// TestFillingDisturbsNobody: before all volumes have the data, the cluster goes on as if they were not there, but for their names.
-func TestFillingDisturbsNobody(t *testing.T) {
+// TestFillingDisturbsNoMember: before all volumes have the data, the cluster goes on as if they were not there, but for their names.
+func TestFillingDisturbsNoMember(t *testing.T) {
 	s := newInPlace(t)
 	s.c.Status.Restore.RestoredAt = nil
 	v := s.look()
@@ -40,8 +40,8 @@ func TestFillingDisturbsNobody(t *testing.T) {
 	}
 }
 
-// TestGivingWay: once all volumes have had the data the others give way, and that does not end when one is lost.
-func TestGivingWay(t *testing.T) {
+// TestReplacing: once all volumes have had the data their members replace the others, and that does not end when one is lost.
+func TestReplacing(t *testing.T) {
 	for what, test := range map[string]struct {
 		change func(s *scene)
 		gives  bool
@@ -50,7 +50,7 @@ func TestGivingWay(t *testing.T) {
 		"all have it":        {func(*scene) {}, true, true},
 		"one was lost":       {func(s *scene) { s.drop("PersistentVolumeClaim a-4") }, true, false},
 		"one was made again": {func(s *scene) { delete(s.claim("a-4").Annotations, v1alpha1.AnnotationClusterID) }, true, false},
-		"they have given way": {func(s *scene) {
+		"they were replaced": {func(s *scene) {
 			s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "u1", Restore: "er-1"}
 		}, false, false},
 		"an earlier restore was there": {func(s *scene) { s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "u1", Restore: "er-0"} }, true, true},
@@ -105,20 +105,20 @@ func TestKeptForLonger(t *testing.T) {
 	}
 }
 
-// TestFault103PartGoneWhileFilling: what is gone from the store is a problem for a person, who reads how to give up; a connection that
-// fails is not. Both are told while the members of today serve, and neither once the restore was cancelled.
+// TestFault103PartGoneWhileFilling: what is gone from the store is a problem for a person, and the message says how to give up; a
+// connection that fails is not. Both are reported while the members of today serve, and neither once the restore was cancelled.
 func TestFault103PartGoneWhileFilling(t *testing.T) {
 	for _, final := range []bool{true, false} {
 		s := newInPlace(t)
 		r := s.c.Status.Restore
 		r.RestoredAt, r.Failure = nil, &v1alpha1.RestoreFailure{Member: "a-3", Message: "x.part is not in the store", Final: final}
 		v := s.look()
-		told := v.Restore.Failure
+		message := v.Restore.Failure
 		if final {
-			told = v.Restore.Problem
+			message = v.Restore.Problem
 		}
-		if !v.Restore.Filling || !strings.Contains(told, "x.part is not in the store") ||
-			strings.Contains(told, "to give up, delete EtcdRestore er") != final || strings.Contains(told, "it is tried again") == final {
+		if !v.Restore.Filling || !strings.Contains(message, "x.part is not in the store") ||
+			strings.Contains(message, "to give up, delete EtcdRestore er") != final || strings.Contains(message, "it is tried again") == final {
 			t.Errorf("final %t: %+v", final, v.Restore)
 		}
 		if step, because := plan.Next(v); step != (plan.Done{}) {

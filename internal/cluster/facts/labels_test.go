@@ -15,9 +15,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// TestAstray: a Pod and a volume of which somebody took labels are neither watched nor
-// listed, and found by their name. They are ours while we own them, or nobody does and
-// they still say whose they are.
+// TestAstray: a Pod and a volume whose labels were removed are neither watched nor listed,
+// and found by their name. They are ours while we own them, or while they have no owner and
+// still name the cluster.
 func TestAstray(t *testing.T) {
 	managed := "app.kubernetes.io/managed-by"
 	for what, test := range map[string]struct {

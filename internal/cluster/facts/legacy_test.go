@@ -9,7 +9,7 @@ import (
 )
 
 // TestLegacyEntriesOfEach: etcd 3.7 panics on entries of 3.5, so that every member drops them
-// before the first goes there. Who joins later is sent none.
+// before the first goes there. A member that joins later is sent none.
 func TestLegacyEntriesOfEach(t *testing.T) {
 	for name, test := range map[string]struct {
 		cleansed []string // members whose Pods drop old entries
@@ -55,7 +55,7 @@ func (s *scene) cleanse(name string) {
 	s.pod(name).Spec.Containers[0].Args = args
 }
 
-// TestLegacyEntriesOfOneWithoutAPod: nobody can tell what it has in its log.
+// TestLegacyEntriesOfOneWithoutAPod: it is not known what it has in its log.
 func TestLegacyEntriesOfOneWithoutAPod(t *testing.T) {
 	s := newScene(t)
 	s.c.Spec.Version, s.c.Status.LegacyEntries = "3.7.3", true

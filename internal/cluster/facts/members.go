@@ -41,7 +41,7 @@ func (j *builder) remember(known v1alpha1.MemberStatus) {
 	}
 }
 
-// roles are the words of the status for members that etcd lists.
+// roles are the roles in the status, of members that etcd lists.
 var roles = map[string]cluster.Role{
 	v1alpha1.RoleLeader: cluster.Voter, v1alpha1.RoleVoter: cluster.Voter, v1alpha1.RoleLearner: cluster.Learner,
 }
@@ -55,10 +55,10 @@ func (j *builder) member(name string) *cluster.Member {
 	return m
 }
 
-// list replaces what the record says of the membership by etcd's own list, and
-// returns the members that are not of this cluster's making. If no quorum has
-// confirmed the list, it is one member's memory, which may be older than the record:
-// then it is only added to that, if there is one.
+// list replaces the membership in the record by etcd's own list, and returns the
+// members that the operator has not added. If no quorum has confirmed the list, it is
+// one member's local list, which may be older than the record: then it is only added
+// to the record, if there is one.
 func (j *builder) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMember {
 	known, recorded := map[uint64]string{}, false
 	for _, m := range j.members {
@@ -79,7 +79,7 @@ func (j *builder) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMe
 	for _, l := range listed {
 		name, home := place(j.c, l.PeerURLs)
 		if name == "" && known[l.ID] == l.Name {
-			name = l.Name // somebody has given it another peer URL
+			name = l.Name // its peer URL was changed
 		}
 		if name == "" {
 			unknown = append(unknown, cluster.UnknownMember{
@@ -92,18 +92,18 @@ func (j *builder) list(listed []etcd.Member, confirmed bool) []cluster.UnknownMe
 	return unknown
 }
 
-// enter takes down what etcd lists of a member of ours.
+// enter records what etcd lists of a member of ours.
 func (j *builder) enter(name string, l etcd.Member) {
 	m := j.member(name)
-	// First members are listed by name at once; what clients dial, only who has run tells.
+	// First members are listed by name at once; only one that has run reports its client URLs.
 	m.ID, m.Role, m.Started = l.ID, cluster.Voter, l.Name != "" && len(l.ClientURLs) > 0
 	if l.Learner {
 		m.Role = cluster.Learner
 	}
 }
 
-// add takes down what one member remembers. A voter of the record stays one, and one that
-// the record does not know and of which nothing is left was removed since.
+// add records what one member remembers. A voter of the record stays one, and one that
+// is not in the record and has no objects left was removed since.
 func (j *builder) add(name string, l etcd.Member) {
 	m, known := j.members[name]
 	if !known || m.Role == cluster.Voter || m.Role == cluster.Unlisted && !m.Pod.Exists() && m.Volume == cluster.NoVolume {
@@ -115,8 +115,8 @@ func (j *builder) add(name string, l etcd.Member) {
 }
 
 // place says where a peer URL belongs: the member of ours that it is of, or the other namespace in
-// which a cluster of this name has such a member; both are empty for somebody else's. etcd keeps the
-// URL that the operator gave it, while the name is what a member says of itself. A host may end in
+// which a cluster of this name has such a member; both are empty for any other URL. etcd keeps the
+// URL that the operator gave it, while the name is what a member reports of itself. A host may end in
 // the cluster's domain.
 func place(c *v1alpha1.EtcdCluster, urls []string) (name, home string) {
 	if len(urls) == 0 {

@@ -18,9 +18,9 @@ func (s *scene) records(name, id, role string) {
 	s.c.Status.Members = append(s.c.Status.Members, v1alpha1.MemberStatus{Name: name, ID: id, Role: role, Version: "3.6.16"})
 }
 
-// TestOldMemoryDemotesNobody: a-3 was promoted while a-0 was down. When all others are
+// TestOldMemoryDemotesNoMember: a-3 was promoted while a-0 was down. When all others are
 // gone and a-3 is silent, its data is waited for: a-0 remembers it as a learner.
-func TestOldMemoryDemotesNobody(t *testing.T) {
+func TestOldMemoryDemotesNoMember(t *testing.T) {
 	for what, remembered := range map[string]func([]etcd.Member){
 		"as a learner": func(all []etcd.Member) { all[3].Learner = true },
 		"not at all":   func(all []etcd.Member) { all[3] = all[2] },
@@ -44,7 +44,7 @@ func TestOldMemoryDemotesNobody(t *testing.T) {
 	}
 }
 
-// TestMemoryAddsToTheRecord: whom the record takes for a learner may be a voter since.
+// TestMemoryAddsToTheRecord: a member that is a learner in the record may be a voter since.
 func TestMemoryAddsToTheRecord(t *testing.T) {
 	s := newScene(t)
 	s.c.Status.Members[2].Role, s.c.Status.Members[2].ID = v1alpha1.RoleLearner, ""
@@ -58,9 +58,9 @@ func TestMemoryAddsToTheRecord(t *testing.T) {
 	}
 }
 
-// TestOldMemoryRevivesNobody: a member of which nothing is left was removed while the one
+// TestOldMemoryRevivesNoMember: a member of which nothing is left was removed while the one
 // that remembers it was down. It does not count as a voter that is lost.
-func TestOldMemoryRevivesNobody(t *testing.T) {
+func TestOldMemoryRevivesNoMember(t *testing.T) {
 	s := newScene(t)
 	s.addLearner("a-3")
 	s.stop("a-1", "a-2")
@@ -69,7 +69,7 @@ func TestOldMemoryRevivesNobody(t *testing.T) {
 	}
 }
 
-// TestMemoryIsAllThereIs: nobody is recorded as a voter, so who is listed must be taken
+// TestMemoryIsAllThereIs: no member is recorded as a voter, so the member list must be taken
 // from what one member remembers.
 func TestMemoryIsAllThereIs(t *testing.T) {
 	s := newScene(t)
@@ -81,7 +81,7 @@ func TestMemoryIsAllThereIs(t *testing.T) {
 	}
 }
 
-// addUnknownVoter adds a voter that nobody asked for.
+// addUnknownVoter adds a voter that the operator has not added.
 func (s *scene) addUnknownVoter(name string) {
 	s.t.Helper()
 	s.addLearner(name)
@@ -92,7 +92,7 @@ func (s *scene) addUnknownVoter(name string) {
 	}
 }
 
-// TestUnknownMemberLeads: it is never asked, but reads tell that there is a leader.
+// TestUnknownMemberLeads: it is never asked, but reads show that there is a leader.
 func TestUnknownMemberLeads(t *testing.T) {
 	s := newScene(t)
 	s.addUnknownVoter("other")
@@ -114,7 +114,7 @@ func TestUnknownMemberLeads(t *testing.T) {
 	}
 }
 
-// TestLearnerBesideAnUnknownLeader: how far the log of the leader is, nobody says.
+// TestLearnerBesideAnUnknownLeader: no member reports how far the log of the leader is.
 func TestLearnerBesideAnUnknownLeader(t *testing.T) {
 	s := newScene(t)
 	s.addUnknownVoter("other")

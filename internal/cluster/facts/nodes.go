@@ -23,8 +23,8 @@ func (j *builder) nodes() {
 	}
 }
 
-// scheduled looks at the node that a Pod is on. A node that is gone takes its Pods
-// with it; until then there is nothing to say of it.
+// scheduled checks the node that a Pod is on. When a node is deleted its Pods are
+// deleted too; until then there is nothing to report.
 func (j *builder) scheduled(m *cluster.Member, pod *corev1.Pod, node *corev1.Node) {
 	m.Pod.Cordoned = node.Spec.Unschedulable
 	since, silent := silentSince(node)
@@ -35,8 +35,8 @@ func (j *builder) scheduled(m *cluster.Member, pod *corev1.Pod, node *corev1.Nod
 	case silent && j.come().Sub(since) >= j.c.Spec.Recovery.MemberTimeout.Duration:
 		m.NodeUnreachable = "node " + node.Name + " has been silent for longer than spec.recovery.memberTimeout"
 	case !silent && m.Pod.Trouble == "" && j.isStuck(pod):
-		m.Pod.Trouble = fmt.Sprintf("its pod was told to end long ago, and node %s, which is ready, does not end it; look at the kubelet there, "+
-			"and delete the pod by force when none of its containers runs any more", node.Name)
+		m.Pod.Trouble = fmt.Sprintf("its pod was deleted long ago, and node %s, which is ready, does not stop it; check the kubelet there, "+
+			"and force-delete the pod once none of its containers runs", node.Name)
 	}
 }
 
@@ -49,7 +49,7 @@ func (s *Snapshot) isStuck(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && s.come().Sub(pod.DeletionTimestamp.Time) >= stuckAfter
 }
 
-// silentSince says whether the node's kubelet is not known to be well, and since when.
+// silentSince says whether the node is not known to be ready, and since when.
 func silentSince(node *corev1.Node) (time.Time, bool) {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
@@ -59,7 +59,7 @@ func silentSince(node *corev1.Node) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// unscheduled looks at a Pod that has found no node for too long: if its volume is
+// unscheduled checks a Pod that has found no node for too long: if its volume is
 // bound to nodes that are gone or silent, it will find none.
 func (j *builder) unscheduled(m *cluster.Member, pod *corev1.Pod) {
 	hosts := AffinityHosts(j.Disks[m.Name])
@@ -89,7 +89,7 @@ func isWell(node corev1.Node) bool {
 }
 
 // AffinityHosts are the hostnames of the nodes that a disk can be used on; none if they
-// cannot be told: it can be used on any, or on those of a zone.
+// are not known: it can be used on any, or on those of a zone.
 func AffinityHosts(disk *corev1.PersistentVolume) []string {
 	if disk == nil || disk.Spec.NodeAffinity == nil || disk.Spec.NodeAffinity.Required == nil {
 		return nil
@@ -98,15 +98,15 @@ func AffinityHosts(disk *corev1.PersistentVolume) []string {
 	for _, term := range disk.Spec.NodeAffinity.Required.NodeSelectorTerms {
 		hosts, bound := hostsOf(term)
 		if !bound {
-			return nil // by this term some other node may do
+			return nil // by this term another node may match
 		}
 		names = append(names, hosts...)
 	}
 	return names
 }
 
-// hostsOf are the only hostnames of which a node that satisfies the term may be, and whether
-// it says so. One that says nothing is satisfied by no node.
+// hostsOf are the only hostnames that a node may have to match the term, and whether the term
+// limits them. An empty term matches no node.
 func hostsOf(term corev1.NodeSelectorTerm) (hosts []string, bound bool) {
 	for _, expression := range term.MatchExpressions {
 		if expression.Key == corev1.LabelHostname && expression.Operator == corev1.NodeSelectorOpIn {

@@ -265,7 +265,7 @@ func TestNodesThatMayNotBeRead(t *testing.T) {
 	}
 }
 
-// TestPodThatDoesNotEndOnANodeThatIsReady: it is told what to look at, and not at once; a silent
+// TestPodThatDoesNotEndOnANodeThatIsReady: the message says what to check, and not at once; a silent
 // node, or a finalizer, says enough by itself.
 func TestPodThatDoesNotEndOnANodeThatIsReady(t *testing.T) {
 	for _, test := range []struct {
@@ -275,7 +275,7 @@ func TestPodThatDoesNotEndOnANodeThatIsReady(t *testing.T) {
 		says   string
 	}{
 		{59 * time.Second, corev1.ConditionTrue, 10, ""},
-		{time.Minute, corev1.ConditionTrue, 10, "node n1, which is ready, does not end it"},
+		{time.Minute, corev1.ConditionTrue, 10, "node n1, which is ready, does not stop it"},
 		{time.Hour, corev1.ConditionUnknown, 10, ""},
 		{time.Hour, corev1.ConditionTrue, 0, "finalizer"},
 	} {

@@ -34,7 +34,7 @@ func (j *builder) objects() {
 }
 
 // isService says whether a Service selects what is wanted and nothing less, and has the
-// wanted ports, at whatever place. Ports that somebody has added are theirs.
+// wanted ports, in any order. Ports that others have added stay.
 func isService(want, have corev1.ServiceSpec) bool {
 	for _, port := range want.Ports {
 		same := func(p corev1.ServicePort) bool { return equality.Semantic.DeepDerivative(port, p) }
@@ -67,7 +67,7 @@ func (j *builder) secrets() {
 		case abandoned && fault == nil:
 			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: unowned, CanWait: true})
 		case fault == nil && found[name] != nil && lacksLabels(c, found[name]):
-			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: "somebody took labels off it", CanWait: true})
+			v.Objects = append(v.Objects, cluster.Object{Kind: "Secret", Name: name, Why: "its labels were removed", CanWait: true})
 		case fault != nil:
 			parts := slices.ContainsFunc(v.Lost, func(lost cluster.Object) bool { return certs.Signs(c, lost.Name, name) })
 			canWait := name == c.ClientSecret() || name == c.RootSecret() || pki.IsDue(fault)
@@ -76,14 +76,14 @@ func (j *builder) secrets() {
 	}
 }
 
-// notRoot says that the operator is locked out: etcd has said so, or will, by whomever authentication was enabled.
+// notRoot says why the operator is locked out: etcd has said so, or will, no matter how authentication was enabled.
 func notRoot(c *v1alpha1.EtcdCluster, operator certs.Identity) string {
-	told := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAuthEnabled)
+	enabled := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAuthEnabled)
 	switch {
-	case told == nil || told.Status != metav1.ConditionTrue:
+	case enabled == nil || enabled.Status != metav1.ConditionTrue:
 		return ""
-	case told.Reason == v1alpha1.ReasonOperatorNotRoot:
-		return told.Message
+	case enabled.Reason == v1alpha1.ReasonOperatorNotRoot:
+		return enabled.Message
 	case !operator.IsRoot():
 		return operator.ShutOut(c)
 	default:
@@ -91,7 +91,7 @@ func notRoot(c *v1alpha1.EtcdCluster, operator certs.Identity) string {
 	}
 }
 
-// unowned is said of an object of the cluster that is adopted.
+// unowned is why an object of the cluster without an owner is adopted.
 const unowned = "no EtcdCluster owns it"
 
 // lost are the authorities that cannot sign.
@@ -132,14 +132,14 @@ func (j *builder) compare(kind string, want, have metav1.Object, there bool, asW
 	j.v.Objects = append(j.v.Objects, object)
 }
 
-// hasOtherType says whether somebody has changed the type of a Service, as to LoadBalancer.
+// hasOtherType says whether the type of a Service was changed, such as to LoadBalancer.
 func hasOtherType(want, have metav1.Object) bool {
 	wanted, is := want.(*corev1.Service)
 	found, has := have.(*corev1.Service)
 	return is && has && found.Spec.Type != wanted.Spec.Type
 }
 
-// amount is what of an object is now this and now that: another one is another wish.
+// amount is the part of an object that changes from time to time: another amount is another wish.
 func amount(want metav1.Object) string {
 	if budget, is := want.(*policyv1.PodDisruptionBudget); is {
 		return ": " + budget.Spec.MinAvailable.String() + " pods must stay"
@@ -147,8 +147,8 @@ func amount(want metav1.Object) string {
 	return ""
 }
 
-// belongsToOthers notes an object in our place that is somebody else's. One of an earlier
-// EtcdCluster of this name is on its way out.
+// belongsToOthers notes an object with a name of ours that has another owner. One of an earlier
+// EtcdCluster of this name is being deleted.
 func (j *builder) belongsToOthers(kind string, have metav1.Object) bool {
 	why, owner := specs.Foreign(j.c, have), metav1.GetControllerOf(have)
 	if why == "" {

@@ -39,7 +39,7 @@ func TestObjectsThatAreNotAsWanted(t *testing.T) {
 			spec := &s.find("Service a").(*corev1.Service).Spec
 			spec.Ports = spec.Ports[1:]
 		}, []string{"Service a: it is not as wanted"}},
-		"somebody's port before ours": {func(s *scene) {
+		"another port before ours": {func(s *scene) {
 			spec := &s.find("Service a-client").(*corev1.Service).Spec
 			spec.Ports = append([]corev1.ServicePort{{Name: "theirs", Port: 80}}, spec.Ports...)
 		}, nil},
@@ -88,7 +88,7 @@ func TestObjectsThatAreNotAsWanted(t *testing.T) {
 	}
 }
 
-// TestLostAuthority: what is signed by another than before is marked, and by whom it was.
+// TestLostAuthority: what is signed by another authority than before is marked, and so is the authority.
 func TestLostAuthority(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func(*scene)
@@ -180,8 +180,8 @@ func TestCertificatesThatAreDueCanWait(t *testing.T) {
 	}
 }
 
-// TestChangedTypeOfServiceIsTold: whoever has exposed the client Service hears that this is set back, and what to do instead.
-func TestChangedTypeOfServiceIsTold(t *testing.T) {
+// TestChangedTypeOfServiceIsReported: a message says that the type of the client Service is set back, and what to do instead.
+func TestChangedTypeOfServiceIsReported(t *testing.T) {
 	s := newScene(t)
 	s.find("Service a-client").(*corev1.Service).Spec.Type = corev1.ServiceTypeLoadBalancer
 	step, _ := plan.Next(s.look())

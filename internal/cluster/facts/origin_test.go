@@ -13,8 +13,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// TestNothingFormsBesideAVolumeThatNoWatchShows: one that Helm took over, or that somebody
-// brought back by hand, is data like any other. Without a label nobody knows whose it is.
+// TestNothingFormsBesideAVolumeThatNoWatchShows: one that Helm took over, or that was
+// brought back by hand, is data like any other. Without a label its cluster is not known.
 func TestNothingFormsBesideAVolumeThatNoWatchShows(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func(*corev1.PersistentVolumeClaim)

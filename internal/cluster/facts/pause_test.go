@@ -8,7 +8,7 @@ import (
 )
 
 // TestPause: by the spec or by the annotation, and the view says by which. What is
-// neither true nor false pauses too, and is told.
+// neither true nor false pauses too, and is reported.
 func TestPause(t *testing.T) {
 	const annotation = "the annotation etcd-operator.dev/paused is "
 	for _, test := range []struct {

@@ -14,14 +14,14 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// freshFor is how long after a Pod's container started etcd is expected to need
-// no more looking after: an election with default timers takes up to two seconds
+// freshFor is how long after a Pod's container started etcd is expected to be
+// ready: an election with default timers takes up to two seconds
 // (https://etcd.io/docs/v3.6/tuning/#time-parameters), loading data a little more.
 const freshFor = 30 * time.Second
 
 func (j *builder) pod(pod *corev1.Pod) {
 	if cluster.Serial(j.c.Name, pod.Name) < 0 {
-		return // a copy with our labels is in nobody's place
+		return // a copy with our labels has no member's name
 	}
 	if j.belongsToOthers("Pod", pod) {
 		return
@@ -47,7 +47,7 @@ func lacksLabels(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
 	return !labels.SelectorFromSet(specs.MemberSelector(c)).Matches(labels.Set(object.GetLabels()))
 }
 
-// dataOf says where ephemeral data stands: it lives in a Pod that may still run.
+// dataOf is the state of ephemeral data: it exists in a Pod that may still run.
 func dataOf(pod cluster.Pod) cluster.VolumeState {
 	if pod.Exists() && pod.Phase != cluster.Finished {
 		return cluster.Kept
@@ -89,7 +89,7 @@ func (s *Snapshot) isOverdue(pod *corev1.Pod) bool {
 // clientsLeave is how long it takes until no client is sent to a Pod any more that has
 // left a Service: kube-proxy gathers changes for a second before it applies them
 // (minSyncPeriod, https://kubernetes.io/docs/reference/networking/virtual-ips/). A Pod that
-// lingers does so for as long (build.Lingers).
+// lingers does so for as long (specs.Lingers).
 const clientsLeave = time.Second
 
 func (s *Snapshot) clients(pod *corev1.Pod) cluster.Clients {
@@ -135,8 +135,8 @@ func isReplaced(pod *corev1.Pod, status corev1.ContainerStatus) bool {
 	return replaced != "" && replaced == status.ContainerID && status.State.Running != nil
 }
 
-// isProven says whether a Pod is ready or has been before. One that never was is so since
-// the kubelet took it on; the kubelet notes when it last became ready or ceased to be.
+// isProven says whether a Pod is ready or was ready before. If it never was, its condition
+// has not changed since its start; else the condition has the time of the last change.
 func isProven(pod *corev1.Pod) bool {
 	if hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil {
 		return true
@@ -145,7 +145,7 @@ func isProven(pod *corev1.Pod) bool {
 	return unready != nil && began != nil && unready.LastTransitionTime.Sub(began.Time) > takenOn
 }
 
-// takenOn is within how long after a Pod's start the kubelet writes its first status.
+// takenOn is how long after a Pod's start the kubelet may write its first status.
 const takenOn = 10 * time.Second
 
 func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) *corev1.PodCondition {

@@ -198,8 +198,8 @@ func TestPodFacts(t *testing.T) {
 	}
 }
 
-// TestOtherContainersAreNoMembers: what a webhook of somebody else has put into the Pod,
-// before etcd's container or behind it, says nothing of the member, however it fares.
+// TestOtherContainersAreNoMembers: a container that a webhook has added to the Pod,
+// before etcd's container or behind it, says nothing of the member, whatever its state.
 func TestOtherContainersAreNoMembers(t *testing.T) {
 	plain := newScene(t)
 	plain.pod("a-1").Annotations[v1alpha1.AnnotationReplaced] = "containerd://old"
@@ -299,9 +299,9 @@ func owner(kind, name, uid string) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, Name: name, UID: types.UID(uid), Controller: ptr.To(true)}}
 }
 
-// TestForeignObjectsAreNamed: what has our place and another owner, of every kind;
-// those of an earlier EtcdCluster of this name are on their way out. Nobody asks
-// etcd meanwhile.
+// TestForeignObjectsAreNamed: what has our name and another owner, of every kind;
+// those of an earlier EtcdCluster of this name are being deleted. etcd is not queried
+// meanwhile.
 func TestForeignObjectsAreNamed(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -313,7 +313,7 @@ func TestForeignObjectsAreNamed(t *testing.T) {
 		{"another kind", owner("StatefulSet", "a", "u9"), false, "it belongs to StatefulSet a", false},
 		{"another cluster", owner("EtcdCluster", "b", "u9"), false, "it belongs to EtcdCluster b", false},
 		{"an earlier cluster of this name", owner("EtcdCluster", "a", "u0"), false, "it belongs to EtcdCluster a", true},
-		{"nobody, and it is going", nil, true, "no EtcdCluster owns it", true},
+		{"none, and it is being deleted", nil, true, "no EtcdCluster owns it", true},
 	} {
 		for _, name := range []string{"Pod a-1", "PersistentVolumeClaim a-1", "Secret a-client-ca", "Service a", "PodDisruptionBudget a"} {
 			if test.owners == nil && strings.HasPrefix(name, "PersistentVolumeClaim") {
@@ -332,7 +332,7 @@ func TestForeignObjectsAreNamed(t *testing.T) {
 				}
 				isMember, unread := strings.HasSuffix(name, " a-1"), ""
 				if isMember {
-					unread = "nobody is asked while " + name + " is in the way"
+					unread = "members are not queried: " + name + " blocks the name of a member"
 				}
 				if asked := s.callsOf("Status"); (len(asked) == 0) != isMember || v.Unread != unread {
 					t.Errorf("asked %v, unread: %q", asked, v.Unread)
@@ -361,8 +361,8 @@ func TestOthersWithOurLabelsAreNoMembers(t *testing.T) {
 	}
 }
 
-// TestCopiesAreTheirMakers: what somebody has copied with its labels is in nobody's place,
-// whoever owns it, and is neither grown nor owned nor deleted.
+// TestCopiesAreTheirMakers: an object that was copied with its labels has no member's name,
+// whatever its owner, and is neither grown nor owned nor deleted.
 func TestCopiesAreTheirMakers(t *testing.T) {
 	for _, owners := range [][]metav1.OwnerReference{nil, owner("Job", "copy", "u9")} {
 		s := newScene(t)
@@ -476,9 +476,9 @@ func ended(reason string, code int32, message string) corev1.ContainerState {
 //go:embed testdata/wrong-flag-3.6.16.txt
 var wrongFlag string
 
-// TestTroubleIsToldInStableWords: every pair of looks at the same trouble reads the
-// same, because each change would be a write of the status.
-func TestTroubleIsToldInStableWords(t *testing.T) {
+// TestTroubleHasAStableMessage: every pair of looks at the same trouble has the same
+// message, because each change would be a write of the status.
+func TestTroubleHasAStableMessage(t *testing.T) {
 	unschedulable := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available."}
 	replaced := ended("Completed", 0, "")
 	replaced.Terminated.ContainerID = "containerd://replaced"

@@ -9,8 +9,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// networkPolicy notes a NetworkPolicy that is missing, not as wanted, or not wanted. Where nobody has asked for one, and none
-// was made by default, whatever there is stays.
+// networkPolicy notes a NetworkPolicy that is missing, not as wanted, or not wanted. If the spec asks for none, and none
+// was made by default, any that exists stays.
 func (j *builder) networkPolicy() {
 	want, have := specs.NetworkPolicy(j.c, j.Operator), j.Policy
 	switch {
@@ -25,9 +25,9 @@ func (j *builder) networkPolicy() {
 	}
 }
 
-// isPoliced says whether the cluster is to have a NetworkPolicy. Where the spec does not say, it is to keep the one that it has:
+// isPoliced says whether the cluster is to have a NetworkPolicy. If the spec does not say, it is to keep the one that it has:
 // an operator of an earlier release may have dropped from the status that it was made by default. An operator outside of
-// Kubernetes leaves that alone: it could not let itself in.
+// Kubernetes leaves that alone: no rule could allow its own traffic.
 func (j *builder) isPoliced() bool {
 	if j.c.Spec.NetworkPolicy.Mode == v1alpha1.NetworkPolicyEnabled {
 		return true
@@ -38,8 +38,8 @@ func (j *builder) isPoliced() bool {
 // hasPolicy says whether there is a NetworkPolicy that is the cluster's.
 func (j *builder) hasPolicy() bool { return j.Policy != nil && specs.Foreign(j.c, j.Policy) == "" }
 
-// isPolicy says whether a NetworkPolicy lets in who is wanted, and nobody else. What goes out of the members is not limited: rules
-// about it that somebody has added have no effect.
+// isPolicy says whether a NetworkPolicy allows the wanted peers, and no others. Egress of the members is not limited: egress
+// rules that others have added have no effect.
 func isPolicy(want, have networkingv1.NetworkPolicySpec) bool {
 	return equality.Semantic.DeepEqual(want.PodSelector, have.PodSelector) &&
 		equality.Semantic.DeepEqual(want.PolicyTypes, have.PolicyTypes) && equality.Semantic.DeepEqual(want.Ingress, have.Ingress)

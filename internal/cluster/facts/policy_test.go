@@ -23,14 +23,14 @@ func (s *scene) policy() *networkingv1.NetworkPolicy {
 	return s.find("NetworkPolicy a-members").(*networkingv1.NetworkPolicy)
 }
 
-// becomesTheirs makes of it one that somebody else has made.
+// becomesTheirs gives it another owner.
 func (s *scene) becomesTheirs() { s.policy().OwnerReferences, s.policy().Labels = nil, nil }
 
 func (s *scene) mode(mode v1alpha1.NetworkPolicyMode) { s.c.Spec.NetworkPolicy.Mode = mode }
 
 const gone, bent = "NetworkPolicy a-members: it is missing", "NetworkPolicy a-members: it is not as wanted"
 
-// TestNetworkPolicy: who has one, whose it is, and what of it is put right.
+// TestNetworkPolicy: which cluster has one, its owner, and what of it is corrected.
 func TestNetworkPolicy(t *testing.T) {
 	const enabled, disabled = v1alpha1.NetworkPolicyEnabled, v1alpha1.NetworkPolicyDisabled
 	for name, test := range map[string]struct {
@@ -46,9 +46,9 @@ func TestNetworkPolicy(t *testing.T) {
 		"disabled": {
 			true, func(s *scene) { s.mode(disabled) }, "NetworkPolicy a-members: spec.networkPolicy.mode is Disabled, delete p1",
 		},
-		"disabled, and gone":                 {true, func(s *scene) { s.mode(disabled); s.drop("NetworkPolicy a-members") }, ""},
-		"disabled, and somebody else's":      {true, func(s *scene) { s.mode(disabled); s.becomesTheirs() }, ""},
-		"not asked for, and somebody else's": {false, (*scene).becomesTheirs, ""},
+		"disabled, and gone":                  {true, func(s *scene) { s.mode(disabled); s.drop("NetworkPolicy a-members") }, ""},
+		"disabled, and of another owner":      {true, func(s *scene) { s.mode(disabled); s.becomesTheirs() }, ""},
+		"not asked for, and of another owner": {false, (*scene).becomesTheirs, ""},
 		"put back by a backup tool": {
 			true, func(s *scene) { s.policy().OwnerReferences = nil }, "NetworkPolicy a-members: no EtcdCluster owns it",
 		},
@@ -57,7 +57,7 @@ func TestNetworkPolicy(t *testing.T) {
 		"the operator is outside, asked for":  {true, func(s *scene) { s.operator = ""; s.mode(enabled) }, bent},
 		"the operator has moved":              {true, func(s *scene) { s.operator = "elsewhere" }, bent},
 
-		"somebody else is let in": {true, func(s *scene) {
+		"another peer is let in": {true, func(s *scene) {
 			s.policy().Spec.Ingress = append(s.policy().Spec.Ingress, networkingv1.NetworkPolicyIngressRule{})
 		}, bent},
 		"fewer members are behind it": {true, func(s *scene) { s.policy().Spec.PodSelector.MatchLabels["app"] = "other" }, bent},

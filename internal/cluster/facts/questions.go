@@ -15,7 +15,7 @@ import (
 // What is to be read next, by what a snapshot has already.
 
 // IsBeginning says whether the first members may be decided on now: what a cache does not
-// show yet would count as never having been.
+// show yet would count as not existing.
 func IsBeginning(c *v1alpha1.EtcdCluster) bool {
 	v := begin(Snapshot{Cluster: c}).v
 	if v.Restore.InPlace != "" && v.Want.Size > 0 && v.Want.Paused == "" {
@@ -27,8 +27,8 @@ func IsBeginning(c *v1alpha1.EtcdCluster) bool {
 	return !v.Planned() || v.Want.Size < len(v.Record.First)
 }
 
-// Running are the members to ask, and whether there is anybody to ask at all: not before the plan
-// is frozen, and not while somebody else's object is in a member's place.
+// Running are the members to ask, and whether there are any: not before the plan
+// is frozen, and not while an object of another owner has a member's name.
 func Running(s Snapshot) (running []cluster.Member, ask bool) {
 	j := begin(s)
 	j.kubernetes()
@@ -40,14 +40,14 @@ func Running(s Snapshot) (running []cluster.Member, ask bool) {
 	return running, j.v.Planned() && !j.v.IsDisplaced()
 }
 
-// CredibleAnswers are the answers to go by. If their leader is not among them, nobody can
-// be read from, except that it is a voter which nobody asked for, and which is never asked.
+// CredibleAnswers are the answers to go by. If their leader is not among them, no member can
+// be read from, except if it is an unknown voter, which is never queried.
 func CredibleAnswers(s Snapshot) (credible []*Answer, led bool) {
 	credible = begin(s).credible()
 	return credible, answerOf(newest(credible).leader, credible) != nil
 }
 
-// IsLedByUnknown says whether the leader is a voter that nobody asked for: only a read tells whether
+// IsLedByUnknown says whether the leader is an unknown voter: only a read shows whether
 // it leads.
 func IsLedByUnknown(s Snapshot) bool {
 	j := begin(s)
@@ -55,8 +55,8 @@ func IsLedByUnknown(s Snapshot) bool {
 	return isUnknown(newest(j.credible()).leader, j.v.Unknown)
 }
 
-// Follows says whether the member follows the newest leader of all. One that does not may not have
-// heard of the election, and has to for a read: then it is to be asked for its status again.
+// Follows says whether the member follows the newest leader of all. One that does not may not know of
+// the election yet, and has to for a read: then it is to be asked for its status again.
 func Follows(a *Answer, among []*Answer) bool { return a.follows() == newest(among) }
 
 // MemberListSource is the member to ask for what it remembers of the membership, nil if there is none.
@@ -65,7 +65,7 @@ func MemberListSource(answers []*Answer) *Answer {
 }
 
 // LinearizableSource is the member to ask for the member list after all were read from, nil if there is
-// none. Nobody's list is believed while members follow different leaders.
+// none. No list is trusted while members follow different leaders.
 func LinearizableSource(s Snapshot) (lister *Answer, split bool) {
 	j := begin(s)
 	credible := j.credible()
@@ -99,7 +99,7 @@ func NeedHashKV(s Snapshot) (asked []*Answer, revision int64) {
 }
 
 // NeedDowngradeStatus is the member to ask whether a downgrade goes on, nil if that need not be known. No
-// status tells it where all members run etcd 3.5; it matters when one may be added next.
+// status reports it if all members run etcd 3.5; it matters when one may be added next.
 func NeedDowngradeStatus(s Snapshot) *Answer {
 	if !slices.ContainsFunc(s.Answers, func(a *Answer) bool { return version.MinorOf(a.Status.Version) == firstMinor }) {
 		return nil
@@ -118,9 +118,9 @@ func NeedDowngradeStatus(s Snapshot) *Answer {
 	return nil
 }
 
-// IsHibernated says whether the cluster hibernates, and was found to do so rightly by an earlier
-// look at this very spec. Nothing is made or changed until the spec is, so what the watches do
-// not show need not be looked for again: any number of such clusters asks for nothing.
+// IsHibernated says whether the cluster hibernates, and an earlier look at this very spec found
+// that all is as wanted. Nothing is created or changed until the spec is, so what the watches do
+// not show need not be looked for again: any number of such clusters causes no requests.
 func IsHibernated(s Snapshot) bool {
 	if !MayBeAsleep(s.Cluster) {
 		return false
@@ -130,8 +130,8 @@ func IsHibernated(s Snapshot) bool {
 	return len(j.pods) == 0
 }
 
-// MayBeAsleep says whether the status says of this very spec that the cluster hibernates: no member ran by the word of the API
-// server, and nothing was wrong.
+// MayBeAsleep says whether the status says of this very spec that the cluster hibernates: the API server showed no Pod of a member,
+// and nothing was wrong.
 func MayBeAsleep(c *v1alpha1.EtcdCluster) bool {
 	if c.Size() > 0 || c.Status.ObservedGeneration != c.Generation {
 		return false

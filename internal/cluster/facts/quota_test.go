@@ -8,7 +8,7 @@ import (
 )
 
 // TestQuotaBelowTheDatabase: a member is only spared a quota that is less than it has now. One
-// that has outgrown its own is told by etcd's alarm.
+// that has outgrown its own is reported by etcd's alarm.
 func TestQuotaBelowTheDatabase(t *testing.T) {
 	for name, test := range map[string]struct {
 		had, want string

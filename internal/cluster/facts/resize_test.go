@@ -38,7 +38,7 @@ func TestResizing(t *testing.T) {
 			func(pod *corev1.Pod) { pod.Generation, pod.Status.ObservedGeneration = 2, 1 },
 			"the kubelet has yet to look", "", cluster.Same,
 		},
-		"told to end": {
+		"being deleted": {
 			func(pod *corev1.Pod) {
 				pod.Generation, pod.Status.ObservedGeneration = 2, 1
 				pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: now}, []string{"example.com/kept"}

@@ -10,8 +10,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// restoring is what the status says of the restore that the spec wants, or of one in place from the moment on from which members
-// give way to it.
+// restoring is what the status says of the restore that the spec wants, or of one in place once its members replace
+// the others.
 func restoring(c *v1alpha1.EtcdCluster) cluster.Restore {
 	r := cluster.Restore{Wanted: c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Restore != nil}
 	s := c.Status.Restore
@@ -19,10 +19,10 @@ func restoring(c *v1alpha1.EtcdCluster) cluster.Restore {
 		return r
 	}
 	r.Done, r.Progress, r.Problem = s.RestoredAt != nil, s.Progress, s.Problem
-	if gives(c) {
+	if isReplacing(c) {
 		r.InPlace, r.Undo, r.KeepFor = s.ID(), s.Undo, ptr.Deref(s.KeepFor, metav1.Duration{Duration: v1alpha1.DefaultQuarantine}).Duration
 	}
-	r.Filling = c.IsRestoring() && !gives(c)
+	r.Filling = c.IsRestoring() && !isReplacing(c)
 	if s.Failure != nil && s.Failure.Final && r.Problem == "" {
 		r.Problem = s.Failing()
 	} else {
@@ -31,15 +31,15 @@ func restoring(c *v1alpha1.EtcdCluster) cluster.Restore {
 	return r
 }
 
-// gives says whether members give way to those of a restore in place: the volumes of these once had the data, and there is no way
-// back but its undo.
-func gives(c *v1alpha1.EtcdCluster) bool {
+// isReplacing says whether the members of a restore in place replace the others: the volumes of the new ones have had the data, and only
+// an undo goes back.
+func isReplacing(c *v1alpha1.EtcdCluster) bool {
 	return c.IsRestoring() && c.Status.Restore.RestoredAt != nil
 }
 
-// choose takes down the members that the others give way to, whether or not anything of them is there.
+// choose records the members that replace the others, whether or not any object of theirs exists.
 func (j *builder) choose() {
-	if !gives(j.c) {
+	if !isReplacing(j.c) {
 		return
 	}
 	for _, name := range j.c.Status.Restore.Members {
@@ -47,18 +47,18 @@ func (j *builder) choose() {
 	}
 }
 
-// isChosen says whether the others give way to the member of that name.
+// isChosen says whether the member of that name replaces the others.
 func (j *builder) isChosen(name string) bool {
-	return gives(j.c) && slices.Contains(j.c.Status.Restore.Members, name)
+	return isReplacing(j.c) && slices.Contains(j.c.Status.Restore.Members, name)
 }
 
-// isAwaited says whether a volume is of a member that is to come by a restore in place, and that nobody gives way to yet.
+// isAwaited says whether a volume is of a member of a restore in place that replaces no other yet.
 func (j *builder) isAwaited(name string) bool {
-	return j.c.IsRestoring() && !gives(j.c) && slices.Contains(j.c.Status.Restore.Members, name)
+	return j.c.IsRestoring() && !isReplacing(j.c) && slices.Contains(j.c.Status.Restore.Members, name)
 }
 
 // isRestored says whether the volumes that there are now are those of the first members, and each is marked as one that has the data.
-// What the status says was so when it was written.
+// The status is only true of the time when it was written.
 func (j *builder) isRestored() bool {
 	s := j.c.Status.Restore
 	if j.v.Restore.InPlace != "" {
@@ -72,7 +72,7 @@ func (j *builder) isRestored() bool {
 	return len(j.v.Volumes) == len(s.Members)
 }
 
-// hasAllChosen says whether the volume of each member that the others give way to is there, and is marked as one that has the data.
+// hasAllChosen says whether the volume of each member that replaces the others is there, and is marked as one that has the data.
 // Those that come back by an undo are taken as they are.
 func (j *builder) hasAllChosen() bool {
 	s := j.c.Status.Restore

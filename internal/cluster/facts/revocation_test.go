@@ -56,7 +56,7 @@ func permitting(v cluster.View) (names []string) {
 }
 
 // TestFault82RevocationIsSeen: members are outdated that were made before a certificate was revoked, when each of those which
-// read the list was seen to refuse it, and nobody is looked at when that is over.
+// read the list was seen to refuse it, and no member is probed when that is over.
 func TestFault82RevocationIsSeen(t *testing.T) {
 	s := newScene(t)
 	v := s.look()

@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// Found are the Secrets of the cluster that are there, by their names, and those of others that certificates are taken from.
+// Found are the Secrets of the cluster that are there, by their names, and those that external certificates are taken from.
 func (s *Snapshot) Found() map[string]*corev1.Secret {
 	found := map[string]*corev1.Secret{}
 	maps.Copy(found, s.Secrets)
@@ -33,7 +33,7 @@ func (s *Snapshot) held() certs.KeyMaterial {
 // IsRotating says whether an authority is rotated.
 func IsRotating(s Snapshot) bool { return s.Cluster.IsSecure() && s.held().IsRotating() }
 
-// IsRevoking says whether certificates were revoked that may yet be of use to somebody.
+// IsRevoking says whether certificates were revoked that may still open a connection.
 func IsRevoking(s Snapshot) bool {
 	return s.Cluster.IsSecure() && s.held().IsRevoking(s.Cluster, s.made())
 }

@@ -122,7 +122,7 @@ func TestFault62RotationIsSeen(t *testing.T) {
 }
 
 // TestFault62StartedWithoutTheNextOne: a kubelet whose cache is old has started a member with an old bundle. The next authority
-// signs nothing before that member trusts it, and people are told which one it is.
+// signs nothing before that member trusts it, and the status names that member.
 func TestFault62StartedWithoutTheNextOne(t *testing.T) {
 	s := newScene(t)
 	s.take(now.Add(time.Second), cluster.Introduce)

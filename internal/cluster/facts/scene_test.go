@@ -235,8 +235,8 @@ func (s *scene) look() cluster.View {
 	return s.lookBy(s.observer())
 }
 
-// lookBy is what one observer sees. Its deadlines are those of a bubble's time: a busy machine makes
-// nobody late.
+// lookBy is what one observer sees. Its deadlines are those of a bubble's time: a busy machine delays
+// nothing.
 func (s *scene) lookBy(o *observe.Observer) (v cluster.View) {
 	s.t.Helper()
 	synctest.Test(s.t, func(t *testing.T) {
@@ -285,7 +285,7 @@ func (s *scene) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Mem
 	if m.Pod.Address == "10.0.0.99" {
 		return nil, errors.New("no identity")
 	}
-	return &told{Client: s.etcd.Client(m.Name), name: m.Name, scene: s}, nil
+	return &recorder{Client: s.etcd.Client(m.Name), name: m.Name, scene: s}, nil
 }
 
 // peerURL is the URL that the operator gives a member which the fake knows by its bare
@@ -299,8 +299,8 @@ func (s *scene) peerURL(url string) string {
 }
 
 func (s *scene) remainsAt(_ context.Context, address string) (etcd.Remains, error) {
-	if told, ok := s.remains[address]; ok {
-		return told, nil
+	if remains, ok := s.remains[address]; ok {
+		return remains, nil
 	}
 	return etcd.Remains{}, errors.New("connection refused")
 }
@@ -320,14 +320,14 @@ func (s *scene) Keep(_ context.Context, _ *v1alpha1.EtcdCluster, members []clust
 	s.kept = cluster.Names(members)
 }
 
-// A told client tells what it was asked, and twists what it answers.
-type told struct {
+// A recorder records what a client was asked, and changes what it answers.
+type recorder struct {
 	etcd.Client
 	name  string
 	scene *scene
 }
 
-func (c *told) Status(ctx context.Context) (etcd.Status, error) {
+func (c *recorder) Status(ctx context.Context) (etcd.Status, error) {
 	c.scene.called("Status", c.name)
 	if _, bounded := ctx.Deadline(); !bounded {
 		c.scene.t.Error("a status without a deadline")
@@ -343,7 +343,7 @@ func (c *told) Status(ctx context.Context) (etcd.Status, error) {
 	return status, err
 }
 
-func (c *told) Revision(ctx context.Context) (int64, error) {
+func (c *recorder) Revision(ctx context.Context) (int64, error) {
 	c.scene.called("Read", c.name)
 	if _, bounded := ctx.Deadline(); !bounded {
 		c.scene.t.Error("a read without a deadline")
@@ -351,12 +351,12 @@ func (c *told) Revision(ctx context.Context) (int64, error) {
 	return c.Client.Revision(ctx)
 }
 
-func (c *told) HashKV(ctx context.Context, revision int64) (etcd.Hash, error) {
+func (c *recorder) HashKV(ctx context.Context, revision int64) (etcd.Hash, error) {
 	c.scene.called("HashKV", c.name)
 	return c.Client.HashKV(ctx, revision)
 }
 
-func (c *told) WriteEntry(ctx context.Context) error {
+func (c *recorder) WriteEntry(ctx context.Context) error {
 	c.scene.called("WriteEntry", c.name)
 	if _, bounded := ctx.Deadline(); !bounded {
 		c.scene.t.Error("an entry without a deadline")
@@ -364,7 +364,7 @@ func (c *told) WriteEntry(ctx context.Context) error {
 	return c.Client.WriteEntry(ctx)
 }
 
-func (c *told) DowngradeEnabled(ctx context.Context) (bool, error) {
+func (c *recorder) DowngradeEnabled(ctx context.Context) (bool, error) {
 	c.scene.called("DowngradeEnabled", c.name)
 	if _, bounded := ctx.Deadline(); !bounded {
 		c.scene.t.Error("a question for a downgrade without a deadline")
@@ -372,7 +372,7 @@ func (c *told) DowngradeEnabled(ctx context.Context) (bool, error) {
 	return c.Client.DowngradeEnabled(ctx)
 }
 
-func (c *told) Members(ctx context.Context) ([]etcd.Member, error) {
+func (c *recorder) Members(ctx context.Context) ([]etcd.Member, error) {
 	c.scene.called("Members", c.name)
 	members, err := c.Client.Members(ctx)
 	for i := range members {

@@ -40,12 +40,12 @@ type Snapshot struct {
 	Awaited *v1alpha1.EtcdBackup // that the status says something waits for; nil: there is none
 
 	Backups  []v1alpha1.EtcdBackup // of the namespace, while quorum may be lost for good
-	Accepted *v1alpha1.EtcdRestore // that is made where the loss was accepted by the name of a backup; nil: there is none
+	Accepted *v1alpha1.EtcdRestore // that is made if the loss was accepted by the name of a backup; nil: there is none
 
-	AskedAt time.Time     // when members were asked, by this machine's clock
-	Answers []*Answer     // of the members that were asked
-	Told    []etcd.Member // the list that one member remembers
-	List    []etcd.Member // the list of a member that had just answered a linearizable read
+	AskedAt   time.Time     // when members were asked, by this machine's clock
+	Answers   []*Answer     // of the members that were asked
+	LocalList []etcd.Member // the list of one member, not read with quorum
+	List      []etcd.Member // the list of a member that had just answered a linearizable read
 
 	Nodes map[string]*corev1.Node             // of the Pods that have one, by name
 	Disks map[string]*corev1.PersistentVolume // of members whose Pods have waited too long for a node, by member
@@ -53,14 +53,14 @@ type Snapshot struct {
 
 	Asleep          bool                       // Nodes and what is below were not read, because the cluster hibernates
 	Secrets         map[string]*corev1.Secret  // by name
-	ExternalSecrets map[string]*corev1.Secret  // of others, that certificates are taken from, by name
+	ExternalSecrets map[string]*corev1.Secret  // that external certificates are taken from, by name
 	Services        map[string]*corev1.Service // by name
 	Probes          []certs.TLSProbe           // of members that run, while an authority is rotated or a certificate revoked
-	Users           []*corev1.Secret           // of EtcdUsers of the cluster, where the next pass of either waits for nothing else
+	Users           []*corev1.Secret           // of EtcdUsers of the cluster, if the next pass of either waits for nothing else
 	Budget          *policyv1.PodDisruptionBudget
 	Policy          *networkingv1.NetworkPolicy
 
-	Certificates  map[string]*unstructured.Unstructured // of cert-manager, where they are asked for, by name
+	Certificates  map[string]*unstructured.Unstructured // of cert-manager, if they are asked for, by name
 	NoCertManager string                                // why none can be read; empty if they can
 }
 
@@ -76,15 +76,15 @@ type Answer struct {
 	Member  string
 	Status  etcd.Status
 	Err     error        // of the status; nil if it answered
-	Remains etcd.Remains // what it tells on its port for metrics, if it serves no client
+	Remains etcd.Remains // what it reports on its port for metrics, if it serves no client
 
 	WasRead  bool         // it was asked for a linearizable read
 	Read     error        // of that; nil when it succeeded
-	Revision int64        // as of that read; 0 if etcd does not tell
+	Revision int64        // as of that read; 0 if etcd does not report it
 	Again    *etcd.Status // after that read, of a member that followed another leader than the others; nil if it was not asked
 
 	Hash *cluster.Hash // up to the revision that all have; nil if it was not asked
 
-	GoesDown    bool  // a downgrade goes on, by the word of one of etcd 3.5 that was asked
+	GoesDown    bool  // a downgrade goes on, as reported by a member of etcd 3.5 that was asked
 	GoesDownErr error // why that one did not say whether it does
 }

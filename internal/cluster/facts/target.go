@@ -26,7 +26,7 @@ func (j *builder) target() {
 	v.Target.Trust = trusted
 	v.Revocation = j.revocation()
 	v.Target.RevokedAt = v.Revocation.At
-	isRevoking := len(v.Revocation.Serials) > 0 || v.Revocation.At == "" // nobody restarts for what is revoked no more
+	isRevoking := len(v.Revocation.Serials) > 0 || v.Revocation.At == "" // no member restarts for a certificate that is no longer revoked
 	v.Target.Misnamed = j.misnamed()
 	listed := cluster.Names(slices.DeleteFunc(j.sorted(), cluster.Not(cluster.IsListed)))
 	for name, pod := range j.pods {
@@ -35,7 +35,7 @@ func (j *builder) target() {
 		m.Pod.Change = j.change(specs.Targeted(c, v.Target.For(*m)), pod)
 		m.Pod.PredatesRevocation = known && isRevoking && pod.Annotations[v1alpha1.AnnotationRevokedAt] != v.Revocation.At
 		if m.Pod.OldCABundle || m.Pod.PredatesRevocation && v.Revocation.Await == "" {
-			m.Pod.Change = cluster.Rebuild // etcd reads whom it trusts only when it starts, and connections that are open stay so
+			m.Pod.Change = cluster.Rebuild // etcd reads the CA bundle only when it starts, and open connections stay
 		}
 		m.Pod.QuotaBelowDBSize = c.QuotaBytes() < min(specs.QuotaOf(pod), m.DBSize)
 		if !m.Started && specs.IsJoining(pod) && j.emptied[name] { // it has no data yet
@@ -51,8 +51,8 @@ func (j *builder) target() {
 	}
 }
 
-// misnamed says which image holds another version than it was taken for, if a member that runs
-// it tells so: the user's choice, or what a mirror or an admission policy has put in the place
+// misnamed says which image holds another version than expected, if a member that runs it
+// reports so: the user's choice, or what a mirror or an admission policy has put in the place
 // of the usual one. Versions that are no release are not judged.
 func (j *builder) misnamed() string {
 	target := j.v.Target
@@ -103,7 +103,7 @@ func (j *builder) transition() version.Transition {
 	running, runningImage := j.running()
 	return version.Transition{
 		Wanted: cluster.Revision{Version: wanted, Image: image}, Running: running, Image: runningImage,
-		Downgrade: j.v.DowngradeTarget, Told: j.c.Status.TargetVersion,
+		Downgrade: j.v.DowngradeTarget, LastTarget: j.c.Status.TargetVersion,
 		Answers:    slices.ContainsFunc(j.sorted(), func(m cluster.Member) bool { return m.Answers }),
 		Unmigrated: j.unmigrated, Unproven: j.v.Unproven(),
 		Legacy: j.c.Status.LegacyEntries, Cleansed: j.areCleansed(),
@@ -116,7 +116,7 @@ func (j *builder) transition() version.Transition {
 // joining and raising the cluster's version are two entries at least. Once that was so the
 // status remembers it by what comes next: then members are recreated without the setting.
 func (j *builder) areCleansed() bool {
-	if told := j.c.Status.TargetVersion; told != "" && !version.ReadsLegacy(told) {
+	if target := j.c.Status.TargetVersion; target != "" && !version.ReadsLegacy(target) {
 		return true
 	}
 	for _, m := range j.members {
@@ -137,7 +137,7 @@ func wantedVersion(c *v1alpha1.EtcdCluster) (wanted, image string) {
 	return version.Full(c.Spec.Version), c.Spec.Image
 }
 
-// isRolledBack says whether the spec still wants what has failed, be it in other words:
+// isRolledBack says whether the spec still wants what has failed, even if it is written differently:
 // 3.7 is the newest patch of it.
 func isRolledBack(c *v1alpha1.EtcdCluster) bool {
 	r := c.Status.Rollback

@@ -60,7 +60,7 @@ func TestTarget(t *testing.T) {
 			twist: func(s *etcd.Status) { s.StorageVersion = "3.5.0" },
 			want:  cluster.Target{Version: "3.6.16", Await: "etcd to prepare its data: a-2 runs 3.6, and its data is of 3.5, not of 3.6 yet"},
 		},
-		"down: etcd is told first": {
+		"down: etcd is asked first": {
 			version: "3.6.16", run: [3]string{"3.7.3", "3.7.3", "3.7.3"}, want: cluster.Target{Version: "3.7.3", Downgrade: "3.6"},
 		},
 		"down, but just up: its data is of the older version still, and its log is not": {
@@ -137,7 +137,7 @@ func (s *scene) rebuild(name string, target cluster.Target) {
 	pod.Spec, pod.Annotations = again.Spec, again.Annotations
 }
 
-// TestRolledBack: what was taken back is not wanted again before the spec changes.
+// TestRolledBack: what was rolled back is not wanted again before the spec changes.
 func TestRolledBack(t *testing.T) {
 	s := newScene(t)
 	s.c.Spec.Version = "3.7.3"

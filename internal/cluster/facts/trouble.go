@@ -15,8 +15,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// trouble is why a Pod's container does not run, in words that do not change from
-// one look to the next: each change would be a write of the status.
+// trouble is why a Pod's container does not run, as a message that does not change
+// from one look to the next: each change would be a write of the status.
 func trouble(pod *corev1.Pod) string {
 	if pod.DeletionTimestamp != nil {
 		return heldBack(pod)
@@ -92,12 +92,12 @@ func isExchanged(pod *corev1.Pod, ended *corev1.ContainerStateTerminated) bool {
 	return ended.ContainerID != "" && ended.ContainerID == pod.Annotations[v1alpha1.AnnotationReplaced]
 }
 
-// pullTrouble are the kubelet's words for an image that it cannot get; it goes to
-// and fro between them with every try.
+// pullTrouble are the kubelet's reasons for an image that it cannot pull; it alternates
+// between them with every try.
 var pullTrouble = map[string]bool{"ImagePullBackOff": true, "ErrImagePull": true, "InvalidImageName": true}
 
-// pullCause quotes why an image cannot be pulled, in the runtime's words. The kubelet has them
-// behind others, which differ while it tries and while it waits for the next try; one before
+// pullCause quotes why an image cannot be pulled, in the runtime's words. The kubelet puts them
+// after its own, which differ while it tries and while it waits for the next try; one before
 // Kubernetes 1.32 has none while it waits. The port that a request came from differs with
 // every try.
 func pullCause(message string) string {
@@ -119,7 +119,7 @@ var (
 // different, or hold what clients have asked for, such as their keys.
 func lastLine(message string) string {
 	said, _, _ := strings.Cut(message, usage)
-	line := telling(strings.Split(strings.TrimSpace(said), "\n"))
+	line := lastMessage(strings.Split(strings.TrimSpace(said), "\n"))
 	var logged struct{ Msg, Error string }
 	switch {
 	case json.Unmarshal([]byte(line), &logged) == nil:
@@ -134,12 +134,12 @@ func lastLine(message string) string {
 	return ": " + strings.ToValidUTF8(line[:min(len(line), longest)], "")
 }
 
-// usage begins what etcd prints behind the line that tells of a wrong flag.
+// usage begins what etcd prints after the line that reports a wrong flag.
 const usage = "\nUsage:\n"
 
-// telling is the last line that etcd ended with, or the last of all: behind a panic
+// lastMessage is the last line that etcd ended with, or the last of all: after a panic
 // comes a trace of many lines.
-func telling(lines []string) string {
+func lastMessage(lines []string) string {
 	for _, line := range slices.Backward(lines) {
 		if strings.HasPrefix(line, "panic: ") || strings.Contains(line, `"level":"fatal"`) || strings.Contains(line, `"level":"panic"`) {
 			return line
@@ -149,7 +149,7 @@ func telling(lines []string) string {
 }
 
 // failing says whether a Pod's container keeps ending or cannot start, by the
-// kubelet's own words: one end alone is none.
+// kubelet's reasons: a single end is not failing.
 func failing(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil {
 		return false
@@ -164,9 +164,9 @@ func failing(pod *corev1.Pod) bool {
 // the kubelet's first back-off: one that keeps failing lasts for less.
 const shakyFor = 10 * time.Second
 
-// isShaky says whether the container may be about to fail again: nobody else may be
-// disturbed because it is well just now. One that was killed because its image was exchanged
-// has not failed: clients that watch it keep etcd from ending by itself in time.
+// isShaky says whether the container may be about to fail again: no other member may be
+// disturbed just because this one is healthy now. One that was killed because its image was
+// exchanged has not failed: clients that watch it keep etcd from ending by itself in time.
 func (s *Snapshot) isShaky(pod *corev1.Pod) bool {
 	status := specs.EtcdStatus(pod)
 	run, last := status.State.Running, status.LastTerminationState.Terminated
@@ -174,14 +174,14 @@ func (s *Snapshot) isShaky(pod *corev1.Pod) bool {
 	return run != nil && failed && s.isRecent(run.StartedAt.Time, shakyFor)
 }
 
-// failures are the kubelet's words for a container that it tries again and again.
+// failures are the kubelet's reasons for a container that it starts again and again.
 var failures = map[string]bool{
 	"ImagePullBackOff": true, "ErrImagePull": true, "InvalidImageName": true, "CrashLoopBackOff": true,
 	"CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true,
 }
 
 // damage says why etcd cannot use its data, if it has said so itself and its container does not
-// run: then no restart helps. An empty data directory is told apart.
+// run: then no restart helps. An empty data directory is a case of its own.
 func damage(pod *corev1.Pod) (words string, emptied bool) {
 	status := specs.EtcdStatus(pod)
 	ended := status.State.Terminated

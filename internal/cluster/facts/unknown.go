@@ -10,8 +10,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// recorded are the members that nobody asked for, as the status remembers them: what is
-// known of them while no member answers.
+// recorded are the unknown members in the status: all that is known of them while no member
+// answers.
 func recorded(c *v1alpha1.EtcdCluster) []cluster.UnknownMember {
 	var unknown []cluster.UnknownMember
 	for _, m := range c.Status.UnknownMembers {
@@ -27,17 +27,17 @@ func recorded(c *v1alpha1.EtcdCluster) []cluster.UnknownMember {
 	return unknown
 }
 
-// readMemberLists takes down what one member remembers of the membership. It may be older than what
-// is known of unknown members, so it is only added to that.
+// readMemberLists adds the unknown members in the local list of one member. The list may be older than
+// what is known of them, so it removes none.
 func (j *builder) readMemberLists() {
-	if j.Told != nil {
-		j.v.Unknown = both(j.v.Unknown, j.list(j.Told, false))
+	if j.LocalList != nil {
+		j.v.Unknown = both(j.v.Unknown, j.list(j.LocalList, false))
 	}
 }
 
-// both are all unknown members of two lists, by ID. Who is a voter in one of them may vote.
-func both(known, told []cluster.UnknownMember) []cluster.UnknownMember {
-	all := slices.Clone(told)
+// both are all unknown members of two lists, by ID. A voter in either list may vote.
+func both(known, local []cluster.UnknownMember) []cluster.UnknownMember {
+	all := slices.Clone(local)
 	for _, k := range known {
 		i := slices.IndexFunc(all, func(s cluster.UnknownMember) bool { return s.ID == k.ID })
 		if i < 0 {
@@ -50,8 +50,8 @@ func both(known, told []cluster.UnknownMember) []cluster.UnknownMember {
 	return all
 }
 
-// isUnknown says whether the leader is a voter that nobody asked for, which is never asked
-// itself: only a read tells whether it leads.
+// isUnknown says whether the leader is an unknown voter, which is never queried: only a read
+// shows whether it leads.
 func isUnknown(leader uint64, unknown []cluster.UnknownMember) bool {
 	return slices.ContainsFunc(unknown, func(s cluster.UnknownMember) bool { return s.Voter && s.ID == leader })
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
-// allStay lets nobody be evicted.
+// allStay lets no Pod be evicted.
 func (s *scene) allStay() {
 	s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Spec = specs.Budget(s.c, 3).Spec
 }
 
-// recordUnknown writes down voters that nobody asked for, as the status has them.
+// recordUnknown records unknown voters, as the status has them.
 func (s *scene) recordUnknown(ids ...string) {
 	if len(ids) > 0 {
 		s.allStay()
@@ -34,8 +34,8 @@ func (s *scene) recordUnknown(ids ...string) {
 	}
 }
 
-// TestUnknownMembersAreRemembered: two of three lose their volumes, and the third serves nobody
-// alone. Voters that somebody else added may go on without them, so nothing is formed
+// TestUnknownMembersAreRemembered: two of three lose their volumes, and the third serves no client
+// alone. Voters that the operator has not added may go on without them, so nothing is formed
 // again: not while they are a quorum, and else only if a person wants it.
 func TestUnknownMembersAreRemembered(t *testing.T) {
 	for want, ids := range map[string][]string{
@@ -56,7 +56,7 @@ func TestUnknownMembersAreRemembered(t *testing.T) {
 	}
 }
 
-// TestUnknownMembersAreRememberedWithoutAPod: nobody is asked at all. One that was recorded by a name
+// TestUnknownMembersAreRememberedWithoutAPod: no member is asked at all. One that was recorded by a name
 // of this namespace is of no other.
 func TestUnknownMembersAreRememberedWithoutAPod(t *testing.T) {
 	s := newScene(t)
@@ -119,7 +119,7 @@ func TestOldMemoryForgetsNoUnknownMember(t *testing.T) {
 }
 
 // TestDataOfAnotherNamespace: data was brought here from a cluster of this name in another
-// namespace, by which etcd still names its members. They are not somebody else's, and none is
+// namespace, by which etcd still names its members. They are the cluster's own, and none is
 // to be removed.
 func TestDataOfAnotherNamespace(t *testing.T) {
 	for host, home := range map[string]string{
@@ -136,7 +136,7 @@ func TestDataOfAnotherNamespace(t *testing.T) {
 		}
 		s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Spec = specs.Budget(s.c, s.look().MustStay()).Spec
 		step, because := plan.Next(s.look())
-		if told := strings.Contains(step.String(), "its data is of a cluster in namespace old"); told != (home != "") {
+		if has := strings.Contains(step.String(), "its data is of a cluster in namespace old"); has != (home != "") {
 			t.Errorf("%s: %s (%s)", host, step, because)
 		}
 		if home != "" && strings.Contains(step.String(), "member remove") {

@@ -101,7 +101,7 @@ func TestVolumesThatDoNotFit(t *testing.T) {
 }
 
 // TestFirstMembersAreChosenByWhatThereIs: a volume or a Pod that the cache does not show yet is
-// not overlooked when first members are chosen, be it again.
+// not overlooked when first members are chosen, even if it is again.
 func TestFirstMembersAreChosenByWhatThereIs(t *testing.T) {
 	s := unbound(t)
 	s.c.Status.Bootstrap, s.c.Status.NextSerial = nil, 0
@@ -120,9 +120,9 @@ func TestFirstMembersAreChosenByWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestHibernatedClustersAskNobody: a cluster of size 0, or one that has formed, is looked at
+// TestHibernatedClustersReadTheCache: a cluster of size 0, or one that has formed, is looked at
 // in the cache.
-func TestHibernatedClustersAskNobody(t *testing.T) {
+func TestHibernatedClustersReadTheCache(t *testing.T) {
 	asleep, paused := unbound(t), unbound(t)
 	asleep.c.Spec.Size, asleep.c.Status.Bootstrap = ptr.To[int32](0), nil
 	paused.c.Spec.Paused, paused.c.Status.Bootstrap = true, nil

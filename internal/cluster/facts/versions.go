@@ -10,7 +10,7 @@ import (
 )
 
 // firstMinor is the oldest minor version of etcd that is known. Its data carries no version, and
-// its status does not tell of a downgrade.
+// its status does not report a downgrade.
 const firstMinor = "3.5"
 
 // noteVersions notes what stands between two minor versions: a downgrade that etcd
@@ -28,7 +28,7 @@ func (j *builder) noteVersions(answers []*Answer) {
 	}
 }
 
-// mayDescend says whether a downgrade may go on of which no status tells, because all members
+// mayDescend says whether a downgrade may be enabled that no status reports, because all members
 // run etcd 3.5, and one may be added next.
 func (j *builder) mayDescend() bool {
 	versions, _ := j.running()
@@ -40,7 +40,7 @@ func (j *builder) mayDescend() bool {
 	return len(voters) < most && version.MinorOf(version.Highest(versions)) == firstMinor
 }
 
-// noteDescent takes down whether such a downgrade goes on.
+// noteDescent records whether such a downgrade goes on.
 func (j *builder) noteDescent() {
 	for _, a := range j.Answers {
 		if a.GoesDownErr != nil {

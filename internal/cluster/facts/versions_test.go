@@ -79,7 +79,7 @@ func TestFault43AdoptedVersion(t *testing.T) {
 }
 
 // TestAdoptedMembersFindEachOther: while they start with what they had they are not given
-// anything else, whoever of them answers first. Then they are rolled.
+// anything else, whichever member answers first. Then they are rolled.
 func TestAdoptedMembersFindEachOther(t *testing.T) {
 	s := newScene(t)
 	s.adopt("3.5.35", "3.5.35", "3.5.35")
@@ -112,7 +112,7 @@ func TestAdoptedMembersFindEachOther(t *testing.T) {
 	}
 }
 
-// TestWhatMembersSaidCounts, not what an old mark says, once somebody has seen them.
+// TestWhatMembersSaidCounts, not what an old mark says, once they were seen to run.
 func TestWhatMembersSaidCounts(t *testing.T) {
 	s := newScene(t)
 	s.stop("a-1")
@@ -122,6 +122,6 @@ func TestWhatMembersSaidCounts(t *testing.T) {
 	}
 	s.c.Status.Members[1].Version = ""
 	if m := s.member("a-1"); m.Version != "" {
-		t.Errorf("a-1 ran %s, which nobody has seen", m.Version)
+		t.Errorf("a-1 ran %s, which was not seen", m.Version)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
-// A judgement is a view in the making. It collects what each source knows of a member, by its name
+// A builder builds a view. It collects what each source knows of a member, by its name
 // and never by its place in a list.
 type builder struct {
 	Snapshot
@@ -58,7 +58,7 @@ func (j *builder) all() {
 // status is a newer operator's.
 func IsLeftAlone(c *v1alpha1.EtcdCluster) bool { return c.IsGoing() || newer(c) != "" }
 
-// begin takes down what the EtcdCluster itself says.
+// begin records what the EtcdCluster itself says.
 func begin(s Snapshot) *builder {
 	c := s.Cluster
 	j := &builder{
@@ -104,15 +104,15 @@ func want(s Snapshot) cluster.Want {
 	}
 }
 
-// Paused is what says that nothing is to be changed; empty if nothing does.
+// Paused says what pauses the cluster; empty if nothing does.
 func Paused(c *v1alpha1.EtcdCluster) string {
 	paused, _ := pause(c)
 	return paused
 }
 
-// pause is what says that nothing is to be changed, and whether it may have meant the
-// opposite. An annotation that is neither true nor false counts as true: somebody may be
-// about to touch the members, and a pause too many is told and can be ended.
+// pause says what pauses the cluster, and whether the opposite may be meant. An annotation
+// that is neither true nor false counts as true: a person may be about to work on the members,
+// and a pause too many is reported and can be ended.
 func pause(c *v1alpha1.EtcdCluster) (paused string, unclear bool) {
 	var all []string
 	if c.Spec.Paused {
@@ -147,7 +147,7 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 	return r
 }
 
-// kubernetes takes down the Pods and volumes of the lists.
+// kubernetes records the Pods and volumes of the lists.
 func (j *builder) kubernetes() {
 	for i := range j.Pods {
 		j.pod(&j.Pods[i])
@@ -166,15 +166,15 @@ func (j *builder) kubernetes() {
 	slices.SortFunc(j.v.Expired, byName)
 }
 
-// come is the time that has come by this machine's clock and by the API server's: a wrong clock
-// alone has nothing deleted or replaced.
+// come is the earlier time of this machine's clock and the API server's: one wrong clock alone
+// must not cause a deletion or a replacement.
 func (s *Snapshot) come() time.Time { return s.Now.Add(-s.Ahead) }
 
 // later is the time by whichever clock is ahead, by which certificates are made.
 func (s *Snapshot) later() time.Time { return s.Now.Add(s.Behind) }
 
-// isRecent says whether something was less than that long ago, by what another clock may
-// have written down. One that is ahead must not make anybody wait until then: what lies
+// isRecent says whether something was less than that long ago, by a time that another clock
+// may have written. A clock that is ahead must not make anything wait until then: what lies
 // further in the future than that counts as long past. Not for what deletes or replaces,
 // which a wrong clock may only delay.
 func (s *Snapshot) isRecent(at time.Time, within time.Duration) bool {

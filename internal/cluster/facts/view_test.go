@@ -119,9 +119,9 @@ func TestDeletedClusterIsNotLookedAt(t *testing.T) {
 	}
 }
 
-// TestBeforeThePlanNobodyIsAsked: what runs under our names before the plan is
+// TestBeforeThePlanNoMemberIsAsked: what runs under our names before the plan is
 // frozen is not ours to ask.
-func TestBeforeThePlanNobodyIsAsked(t *testing.T) {
+func TestBeforeThePlanNoMemberIsAsked(t *testing.T) {
 	s := newScene(t)
 	s.c.Status = v1alpha1.EtcdClusterStatus{}
 	v := s.look()
@@ -141,8 +141,8 @@ func TestAPIServerThatFailsIsAnError(t *testing.T) {
 	}
 }
 
-// TestRecordAfterStart: until the cluster was seen to form, the plan says who its
-// members are.
+// TestRecordAfterStart: until the cluster was seen to form, the plan names its
+// members.
 func TestRecordAfterStart(t *testing.T) {
 	s := newScene(t)
 	s.c.Status.ClusterID, s.c.Status.Members, s.c.Status.Joining = "", nil, "a-7"

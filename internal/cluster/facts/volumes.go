@@ -17,11 +17,11 @@ func (j *builder) volume(claim *corev1.PersistentVolumeClaim) {
 	c, v := j.c, &j.v
 	serial := cluster.Serial(c.Name, claim.Name)
 	if serial < 0 {
-		return // a copy is its maker's: it is neither grown nor owned nor deleted
+		return // a copy is not ours: it is neither grown nor owned nor deleted
 	}
 	v.Record.NextSerial = max(v.Record.NextSerial, serial+1)
 	if j.isAwaited(claim.Name) {
-		return // it is being filled, and what the members do goes on beside it
+		return // it is being filled while the members go on
 	}
 	if j.ownedByOther(claim) {
 		return
@@ -31,7 +31,7 @@ func (j *builder) volume(claim *corev1.PersistentVolumeClaim) {
 	}
 	j.expiry(claim)
 	if v.Want.Ephemeral {
-		return // a volume of an earlier cluster is nothing to one that keeps no data
+		return // a cluster with ephemeral data ignores a volume of an earlier one
 	}
 	j.misfits(claim)
 	if isQuarantined(claim) && !j.isChosen(claim.Name) {
@@ -51,11 +51,11 @@ func (j *builder) volume(claim *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// ownedByOther notes a volume in a member's place that is somebody else's, or has data of
-// another cluster. What a Pod has mounted is judged by what its etcd says.
+// ownedByOther notes a volume with a member's name that has another owner, or data of
+// another cluster. A volume that a Pod has mounted is judged by what its etcd reports.
 func (j *builder) ownedByOther(claim *corev1.PersistentVolumeClaim) bool {
 	if metav1.GetControllerOf(claim) == nil && j.isChosen(claim.Name) {
-		return false // it has data of the cluster that this one is about to be
+		return false // it has data of the cluster that is about to be adopted
 	}
 	if metav1.GetControllerOf(claim) == nil && (j.v.Want.Ephemeral || isQuarantined(claim) || j.pods[claim.Name] != nil) {
 		return false

@@ -15,8 +15,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// TestRefusedGrowthIsLeftAlone for an hour, and told meanwhile. Another size is tried at
-// once, and so is a note that nobody can read.
+// TestRefusedGrowthIsLeftAlone for an hour, and reported meanwhile. Another size is tried at
+// once, and so is one whose note cannot be read.
 func TestRefusedGrowthIsLeftAlone(t *testing.T) {
 	at := func(since time.Duration) string { return now.Add(-since).Format(time.RFC3339) }
 	for name, test := range map[string]struct {

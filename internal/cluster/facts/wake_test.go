@@ -12,12 +12,12 @@ func TestAMemberThatDoesNotAnswerIsWokenBy(t *testing.T) {
 		spoil  func(*scene)
 		leader string
 	}{
-		"nobody, while all answer":           {func(*scene) {}, ""},
-		"the leader, if it is listed":        {func(s *scene) { s.addLearner("a-3") }, "a-0"},
-		"nobody, if etcd does not list it":   {func(*scene) {}, ""},
-		"the leader, for a voter":            {func(s *scene) { s.etcd.Stop("a-1") }, "a-0"},
-		"nobody, without a leader":           {func(s *scene) { s.etcd.Stop("a-1"); s.etcd.Stop("a-2") }, ""},
-		"nobody, for one without an address": {func(s *scene) { s.etcd.Stop("a-1"); s.pod("a-1").Status.PodIP = "" }, ""},
+		"none, while all answer":           {func(*scene) {}, ""},
+		"the leader, if it is listed":      {func(s *scene) { s.addLearner("a-3") }, "a-0"},
+		"none, if etcd does not list it":   {func(*scene) {}, ""},
+		"the leader, for a voter":          {func(s *scene) { s.etcd.Stop("a-1") }, "a-0"},
+		"none, without a leader":           {func(s *scene) { s.etcd.Stop("a-1"); s.etcd.Stop("a-2") }, ""},
+		"none, for one without an address": {func(s *scene) { s.etcd.Stop("a-1"); s.pod("a-1").Status.PodIP = "" }, ""},
 	} {
 		s := newScene(t)
 		if !strings.Contains(what, "all answer") {

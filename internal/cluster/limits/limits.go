@@ -120,7 +120,7 @@ func (n *Names) String() string { return strings.Join(*n, ",") }
 func (n *Names) Set(text string) error {
 	for _, name := range entries(text) {
 		if at := strings.Index(name, "*"); at >= 0 && (at < len(name)-1 || at == 0 || !strings.Contains("/:@", name[at-1:at])) {
-			return fmt.Errorf("%q may mean what nobody meant: a * stands at the end, after /, : or @", name)
+			return fmt.Errorf("%q is ambiguous: * may stand only at the end, after /, : or @", name)
 		}
 		*n = append(*n, name)
 	}

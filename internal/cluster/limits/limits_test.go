@@ -156,7 +156,7 @@ func TestImagesThatLookAlike(t *testing.T) {
 	}
 }
 
-// TestFlagsThatMeanNothing are told when the operator starts.
+// TestFlagsThatMeanNothing are reported when the operator starts.
 func TestFlagsThatMeanNothing(t *testing.T) {
 	var l limits.Limits
 	for _, text := range []string{"*", "registry.example*", "*/etcd", "a/*/b", "a,b*"} {

@@ -24,7 +24,7 @@ func (t Taints) allow(toleration corev1.Toleration) bool {
 	return len(t) == 0 || slices.ContainsFunc(t, func(taint Taint) bool { return taint.covers(toleration) })
 }
 
-// covers says whether the toleration tolerates nothing but this taint. One without a key tolerates every taint, and one without an
+// covers says whether the toleration tolerates only this taint. One without a key tolerates every taint, and one without an
 // effect every effect.
 func (t Taint) covers(toleration corev1.Toleration) bool {
 	switch {

@@ -25,20 +25,20 @@ const (
 	// applyOver is for how long after a pause the next time counts as another in a row.
 	applyOver = 2 * time.Minute
 	// applyEasily is how often in a row something is applied again at once that was seen to hold in
-	// between: people edit more than once, and only a controller goes on for ever.
+	// between: people edit more than once, and only a controller goes on without end.
 	applyEasily = 10
 )
 
-// denials are what Kubernetes has refused to this process a moment ago, or took and somebody has
-// changed back, so that nothing else waits for it, by the names of objects. Another process asks
-// for itself.
+// denials are the writes that Kubernetes has just refused to this process, or has accepted and
+// another client has reverted, by the names of objects, so that nothing else waits for them. Another
+// process tries for itself.
 type denials map[string]denial
 
 type denial struct {
 	at    time.Time
 	again time.Duration // after which it is asked for again
 	of    specVersion   // a change of it is tried at once
-	words string        // with which Kubernetes refused it; empty if it took it, and somebody may have changed it back
+	words string        // of Kubernetes that refused it; empty if it was accepted, and may have been reverted
 	tries int           // in a row
 	times int           // in a row, those included after which it was seen to hold
 	held  bool          // it was seen to be as it was written
@@ -109,7 +109,7 @@ func (r denial) after(was denial) denial {
 // holds says whether what was written is taken to have been undone only since.
 func (r denial) holds() bool { return r.held && r.times < applyEasily }
 
-// noteDone remembers what was written: if the same is to be written again soon, it was in vain.
+// noteDone remembers what was written: if the same is to be written again soon, it had no effect.
 func (d *denials) noteDone(v cluster.View, step plan.Step, now time.Time) {
 	for _, member := range stopped(step) {
 		delete(*d, changeOf(member).String()) // it is detached by that, or gone

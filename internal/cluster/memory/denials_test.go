@@ -326,8 +326,8 @@ func TestSecretIsAskedForSoon(t *testing.T) {
 	}
 }
 
-// TestWhatHeldIsAppliedAtOnce: somebody edits a Service again and again. A controller that does so
-// for ever is given way to.
+// TestWhatHeldIsAppliedAtOnce: a person edits a Service again and again. A controller that does so
+// for ever wins.
 func TestWhatHeldIsAppliedAtOnce(t *testing.T) {
 	var known denials
 	for edit := range 2 * applyEasily {

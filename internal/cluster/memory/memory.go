@@ -20,7 +20,7 @@ type Cluster struct {
 	leaders  leaders
 	wakes    wakes
 	row      Repeats
-	told     string
+	lastNote string
 }
 
 // Ending says how a step has ended.
@@ -55,9 +55,9 @@ func (m *Cluster) Note(v cluster.View, step plan.Step, e Ending, now time.Time) 
 	return e
 }
 
-// Told remembers what was said of the cluster last, and says whether that is news.
-func (m *Cluster) Told(note string) bool {
-	was := m.told
-	m.told = note
+// NoteChanged remembers the last note about the cluster, and says whether it differs from the one before.
+func (m *Cluster) NoteChanged(note string) bool {
+	was := m.lastNote
+	m.lastNote = note
 	return was != note
 }

@@ -11,16 +11,16 @@ const (
 	Again = time.Millisecond
 	// Soon is the pause while etcd is about to change.
 	Soon = 50 * time.Millisecond
-	// Later is the pause while something outside must change; a watch will tell
-	// of most of it sooner.
+	// Later is the pause while something outside must change; a watch reports
+	// most of it sooner.
 	Later = 5 * time.Second
-	// Idle is how often a cluster that is as wanted is looked at. It asks etcd and
-	// nobody else.
+	// Idle is how often a cluster that is as wanted is looked at. It queries only
+	// etcd.
 	Idle = time.Minute
 )
 
-// Pause is for how long nobody needs to look at a cluster, by how its last look has ended. A loose
-// one may last half as long again, so that many clusters do not fall due at once.
+// Pause is how long a cluster need not be looked at, by how its last look has ended. A loose
+// one may last half as long again, so that many clusters are not due at once.
 func (r Repeats) Pause(step plan.Step, e Ending) (pause time.Duration, loose bool) {
 	kind := plan.KindOf(step)
 	switch {
@@ -36,7 +36,7 @@ func (r Repeats) Pause(step plan.Step, e Ending) (pause time.Duration, loose boo
 		return r.Stretched(Soon), false
 	case kind.Rests:
 		return r.Stretched(Later), true
-	default: // a step that has changed nothing is told by no watch
+	default: // no watch reports a step that has changed nothing
 		return r.Doubled(Later), true
 	}
 }

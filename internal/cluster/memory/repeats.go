@@ -13,7 +13,7 @@ const (
 	unslowed = 5 * time.Second
 	// slowing is which part of its own age a wait may last longer because it is looked at rarely.
 	slowing = 10
-	// slowest is the longest pause of what does not get on.
+	// slowest is the longest pause of a step that makes no progress.
 	slowest = 30 * time.Second
 )
 

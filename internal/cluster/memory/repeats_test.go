@@ -32,14 +32,14 @@ func TestProgressBeginsAnotherRow(t *testing.T) {
 	}
 }
 
-// TestToldOnce: and again when it is another thing.
-func TestToldOnce(t *testing.T) {
+// TestNotedOnce: and again when it is another thing.
+func TestNotedOnce(t *testing.T) {
 	var known Cluster
 	for i, test := range []struct {
 		note string
 		want bool
 	}{{"1", true}, {"1", false}, {"2", true}, {"2", false}, {"1", true}} {
-		if got := known.Told(test.note); got != test.want {
+		if got := known.NoteChanged(test.note); got != test.want {
 			t.Errorf("%d: %v", i, got)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// certificates reads the Certificates of cert-manager, where they are asked for. They are not watched: a watch of a kind that is not
+// certificates reads the Certificates of cert-manager, if they are asked for. They are not watched: a watch of a kind that is not
 // there would keep the operator from starting. That they cannot be read is a fact.
 func (o *Observer) certificates(ctx context.Context, s *facts.Snapshot) error {
 	s.Certificates = map[string]*unstructured.Unstructured{}

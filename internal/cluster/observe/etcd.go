@@ -52,12 +52,12 @@ func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot) error {
 
 // ask takes the member list from a member that has just answered a linearizable read.
 func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster.Member) clients {
-	s.Answers, s.List, s.Told = nil, nil, nil
+	s.Answers, s.List, s.LocalList = nil, nil, nil
 	members := o.statuses(ctx, s, running)
 	witnesses, led := facts.CredibleAnswers(*s)
 	if !led {
 		o.remains(ctx, witnesses, running)
-		s.Told = members.list(ctx, facts.MemberListSource(witnesses))
+		s.LocalList = members.list(ctx, facts.MemberListSource(witnesses))
 		if !facts.IsLedByUnknown(*s) {
 			return members
 		}
@@ -68,12 +68,12 @@ func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster
 		s.List = members.list(ctx, lister)
 	}
 	if !split && s.List == nil {
-		s.Told = members.list(ctx, facts.MemberListSource(witnesses))
+		s.LocalList = members.list(ctx, facts.MemberListSource(witnesses))
 	}
 	return members
 }
 
-// statuses asks the members that run who they are and whom they follow.
+// statuses asks the members that run for their identity and the leader that they follow.
 func (o *Observer) statuses(ctx context.Context, s *facts.Snapshot, running []cluster.Member) clients {
 	members := clients{}
 	for _, m := range running {
@@ -110,14 +110,14 @@ func (o *Observer) remains(ctx context.Context, answers []*facts.Answer, running
 		ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 		defer cancel()
 		address := net.JoinHostPort(running[i].Pod.Address, strconv.Itoa(v1alpha1.MetricsPort))
-		if told, err := o.Remains(ctx, address); err == nil {
-			a.Remains = told
+		if remains, err := o.Remains(ctx, address); err == nil {
+			a.Remains = remains
 		}
 	})
 }
 
-// read asks for a linearizable read. A learner does not serve one. Who follows another leader than
-// the others is then asked again for its status.
+// read asks for a linearizable read. A learner does not serve one. A member that follows another
+// leader than the others is then asked again for its status.
 func (c clients) read(ctx context.Context, a *facts.Answer, among []*facts.Answer) {
 	if a.Err != nil || a.Status.Learner {
 		return
@@ -134,7 +134,7 @@ func (c clients) read(ctx context.Context, a *facts.Answer, among []*facts.Answe
 	}
 }
 
-// list is the member list of one member; nil if there is nobody to ask, or it does not tell.
+// list is the member list of one member; nil if there is no member to ask, or it does not answer.
 func (c clients) list(ctx context.Context, of *facts.Answer) []etcd.Member {
 	if of == nil {
 		return nil
@@ -158,10 +158,10 @@ func (c clients) hashes(ctx context.Context, asked []*facts.Answer, revision int
 		ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 		defer cancel()
 		hash, err := c[a.Member].HashKV(ctx, revision)
-		told := hashes[a.Member]
-		told.Sum, told.Compacted = hash.Sum, hash.Compacted
+		h := hashes[a.Member]
+		h.Sum, h.Compacted = hash.Sum, hash.Compacted
 		if err != nil {
-			told.Unread = err.Error()
+			h.Unread = err.Error()
 		}
 	})
 	return hashes

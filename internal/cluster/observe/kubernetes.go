@@ -112,11 +112,12 @@ func (o *Observer) objects(ctx context.Context, s *facts.Snapshot) error {
 	s.Services = map[string]*corev1.Service{}
 	names := certs.Names(c)
 	if meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAuthEnabled) && !c.HasRootSecret() {
-		names = append(names, c.RootSecret()) // it may be what the operator gets in by, where authentication was enabled by hand
+		names = append(names, c.RootSecret()) // the operator may need it to connect, if authentication was enabled by hand
 	}
 	var own, external error
 	s.Secrets, own = namedSecrets(ctx, o.Cache, c.Namespace, names)
-	s.ExternalSecrets, external = namedSecrets(ctx, o.Live, c.Namespace, certs.TheirSecrets(c)) // they have no label by which the cache shows them
+	// External Secrets have no label by which the cache would show them.
+	s.ExternalSecrets, external = namedSecrets(ctx, o.Live, c.Namespace, certs.TheirSecrets(c))
 	if err := errors.Join(own, external, o.certificates(ctx, s)); err != nil {
 		return err
 	}
@@ -134,8 +135,8 @@ func (o *Observer) objects(ctx context.Context, s *facts.Snapshot) error {
 	return err
 }
 
-// namedSecrets are those of these names that there are, by their names. They are read side by side: most of them have no cache, and each costs
-// the time that the API server takes.
+// namedSecrets are the Secrets of these names that exist, by name. They are read side by side: most of them have no cache, and each
+// read costs the time that the API server takes.
 func namedSecrets(ctx context.Context, from client.Reader, namespace string, names []string) (map[string]*corev1.Secret, error) {
 	all := make([]*corev1.Secret, len(names))
 	err := atOnce(len(names), func(i int) error {
@@ -152,8 +153,8 @@ func namedSecrets(ctx context.Context, from client.Reader, namespace string, nam
 	return found, err
 }
 
-// nodes reads the nodes that members run on, and those that a member may wait for in vain. Whoever
-// may not read nodes, or what is on them, does not know that anything is wrong with them.
+// nodes reads the nodes that members run on, and those that a member may wait for in vain. Without
+// permission to read nodes, or the Pods on them, their faults are not seen.
 func (o *Observer) nodes(ctx context.Context, s *facts.Snapshot) error {
 	if o.NoNodes {
 		return nil

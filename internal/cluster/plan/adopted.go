@@ -9,10 +9,10 @@ import (
 
 // lastingUnproven is the loss of quorum of a cluster whose volumes were adopted and whose member list
 // was not read since. Its voters are the members that were adopted and the first members
-// that their volumes name. If the data of the best survivor tells how many there are,
+// that their volumes name. If the data of the best survivor shows how many there are,
 // that number counts: members may have joined and left.
 //
-// It is judged when etcd has had the time to elect a leader, and a survivor has told what
+// It is judged when etcd has had the time to elect a leader, and a survivor has reported what
 // data it has. Only a person may act on it.
 func lastingUnproven(v cluster.View) (QuorumLoss, bool) {
 	loss := lossOf(adopted(v))

@@ -13,7 +13,7 @@ import (
 //
 // What another authority signs is not handed out while that is so: etcd shows a new certificate at once and
 // reads which authority it trusts only when it starts. Members that run would reject each other
-// and their clients. Where it is known what members trust, the authority is replaced as it is rotated, which needs all
+// and their clients. If it is known what members trust, the authority is replaced as it is rotated, which needs all
 // members well. Without a change they go on to serve.
 func LostAuthority(v cluster.View) string {
 	if !v.Formed() || len(v.Lost) == 0 {
@@ -75,7 +75,7 @@ func renewing(v cluster.View) string {
 	return "set the annotation etcd-operator.dev/rotate of the EtcdCluster to a new value: all members restart at once, and keep their data"
 }
 
-// replacing says how an authority is replaced of which others have issued what has expired.
+// replacing says how an external authority is replaced whose certificates have expired.
 func replacing(v cluster.View) string {
 	if v.Want.Ephemeral {
 		return "have certificates issued by the same authorities; or " + renewing(v)
@@ -84,7 +84,7 @@ func replacing(v cluster.View) string {
 		"set the annotation etcd-operator.dev/rotate of the EtcdCluster to a new value"
 }
 
-// keepRunning restarts no member that the others would not hear again, although they hear each other still by connections that are open.
+// keepRunning restarts no member that could not connect to the others again, although connections that are open still work.
 func keepRunning(v cluster.View) Step {
 	if slices.ContainsFunc(v.Ending, func(e cluster.Ending) bool { return e.Over }) {
 		message, _ := EndOfAuthority(v)

@@ -7,8 +7,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// lastBackup holds an EtcdCluster that is to be backed up before it goes, and lets it go when nothing is left to wait for. Meanwhile
-// its members are looked after as before: the backup needs one that serves.
+// lastBackup keeps a finalizer on an EtcdCluster that is to be backed up before it is deleted, and removes it when nothing is left to
+// wait for. Meanwhile its members are reconciled as before: the backup needs one that serves.
 func lastBackup(v cluster.View) Step {
 	switch b := v.Backup; {
 	case !b.Leaving && v.Want.Last != b.Held:
@@ -34,7 +34,7 @@ func lastBackup(v cluster.View) Step {
 	}
 }
 
-// letGo lets the EtcdCluster go once all its volumes go with it.
+// letGo removes the finalizer once all volumes are owned by the EtcdCluster, and so are deleted with it.
 func letGo(v cluster.View) Step {
 	kept := slices.IndexFunc(v.Misfits, func(o cluster.Object) bool { return o.Part == cluster.Owner })
 	if kept >= 0 {

@@ -68,8 +68,8 @@ func inTheWay(foreign []cluster.Object) string {
 	return ""
 }
 
-// keepLimits stops every change: each may create a Pod by the spec sooner or later. Supporting objects are made right all the same,
-// because certificates end. A cluster that hibernates has no Pods. Where the limits were narrowed and the spec is what it was, members
+// keepLimits stops every change: each may create a Pod by the spec sooner or later. Supporting objects are applied all the same,
+// because certificates end. A cluster that hibernates has no Pods. If the limits were narrowed and the spec is what it was, members
 // that have ended are started first, as they were: else clusters would lose quorum by a flag, one node after the other.
 func keepLimits(v cluster.View) Step {
 	if v.Want.Allowed && v.Formed() && v.Restore.InPlace == "" {
@@ -207,8 +207,8 @@ func ensureObjects(v cluster.View) Step {
 	})
 }
 
-// awaitCertificates starts no member of a cluster of which none runs without a valid certificate: its Pod would wait for a Secret, or
-// refuse everybody, and nothing would say why. Where authorities are renewed next, there are certificates then.
+// awaitCertificates starts no member without a valid certificate while none runs: its Pod would wait for a Secret, or
+// refuse every client, without a visible reason. If authorities are renewed next, there are certificates then.
 func awaitCertificates(v cluster.View) Step {
 	runs := v.Formed() && v.Count(cluster.HasPod) > 0
 	if !v.Certificates.Lacking || runs || renewEnded(v) != nil {
@@ -253,8 +253,8 @@ func ensure(v cluster.View, wanted func(cluster.Object) bool) Step {
 	return Apply{objects}
 }
 
-// Before the cluster ID is known, members that tell different ones stop everything: only a person can
-// tell which is right.
+// Before the cluster ID is known, members that report different ones stop everything: only a person
+// knows which is right.
 func detachForeign(v cluster.View) Step {
 	unclear := disagreeing(v)
 	for _, m := range append(unclear, v.Select(cluster.IsForeign)...) {
@@ -273,8 +273,8 @@ func detachForeign(v cluster.View) Step {
 		"; delete the pod and the volume of each whose data is not needed")
 }
 
-// disagreeing are all members that tell their cluster ID, if they tell different
-// ones and the record has none.
+// disagreeing are all members that report their cluster ID, if the IDs differ and the
+// record has none.
 func disagreeing(v cluster.View) []cluster.Member {
 	said := v.Select(func(m cluster.Member) bool { return m.ClusterID != "" })
 	for _, m := range said {
@@ -326,7 +326,7 @@ func recordClusterID(v cluster.View) Step {
 	return RecordFormation(v, formed.ClusterID, on)
 }
 
-// witness is a member that tells which cluster has formed: the leader, or any member if
+// witness is a member that shows which cluster has formed: the leader, or any member if
 // one that had joined has no Pod, because there may be no leader for that reason. It is empty if there is
 // none. Adopted volumes are of a cluster that had formed; only a leader proves its member list.
 func witness(v cluster.View) cluster.Member {

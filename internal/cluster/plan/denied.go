@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// Denied says which writes Kubernetes has just refused or somebody has changed back, and what to do
+// Denied says which writes Kubernetes has just refused or another client has reverted, and what to do
 // about it. It is empty if there are none.
 func Denied(v cluster.View) string {
 	if pods := v.Select(func(m cluster.Member) bool { return m.Pod.Denied.Stands() }); len(pods) > 0 {

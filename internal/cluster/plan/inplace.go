@@ -8,9 +8,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 )
 
-// restoreInPlace has all members give way to those that are chosen, whose volumes have had the data before this begins. None of
+// restoreInPlace replaces all members by those that are chosen, whose volumes have had the data before this begins. None of
 // the chosen starts before every other one has stopped and its volume is set aside: of two histories, clients see one.
-// Then the cluster adopts the chosen as it adopts volumes that were kept. An undo chooses those that gave way.
+// Then the cluster adopts the chosen as it adopts volumes that were kept. An undo chooses those that were replaced.
 func restoreInPlace(v cluster.View) Step {
 	if v.Restore.InPlace == "" {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
-// giving is what the members of a world give way to: a backup, or what there was before one was restored.
+// giving is what replaces the members of a world: a backup, or what there was before one was restored.
 type giving struct {
 	from, many int  // serial numbers of those that are to come; none: no restore in place
 	undo       bool // they come back from where they were set aside
-	lost       bool // the volume of one is lost when the others have begun to give way, and is filled again
+	lost       bool // the volume of one is lost when it has begun to replace the others, and is filled again
 	over       bool // they are the members
 }
 
@@ -22,7 +22,7 @@ func (g giving) serials() (all []int) {
 	return all
 }
 
-// givingStates are those of members that are to give way.
+// givingStates are those of members that are to be replaced.
 var givingStates = []state{
 	func(*fate, *cluster.Member) {},
 	func(f *fate, _ *cluster.Member) { f.broken = true },
@@ -75,7 +75,7 @@ func givingWorld(g goal, states []int, to giving) *world {
 	return w
 }
 
-// choose shows the members to come, and that all others give way to them.
+// choose shows the members to come, and that they replace all others.
 func (w *world) choose() {
 	w.view.Restore = cluster.Restore{InPlace: "r1", Undo: w.giving.undo, Done: true}
 	w.view.Candidate.Request.Fills = false
@@ -124,10 +124,10 @@ func givingViolation(before *world, step plan.Step) string {
 		aside := slices.ContainsFunc(before.view.Members, func(m cluster.Member) bool { return m.Chosen && m.SetAside })
 		early := running || kept || aside || !before.view.Restore.Done
 		if early || len(s.Fact.First) != before.giving.many || s.Fact.Restore != before.view.Restore.InPlace {
-			return step.String() + " before the others have given way"
+			return step.String() + " before the others were replaced"
 		}
 	case plan.CreatePods, plan.DeleteVolume, plan.AddLearner, plan.Promote, plan.RemoveMember:
-		return step.String() + " while members give way"
+		return step.String() + " while members are replaced"
 	case plan.DeletePods:
 		for _, pod := range s.Pods {
 			if m := before.member(pod.Name); m.Volume == cluster.Going && !m.Pod.IsTerminating() && before.view.Want.Size > 0 {
@@ -136,13 +136,13 @@ func givingViolation(before *world, step plan.Step) string {
 		}
 	case plan.Quarantine:
 		if before.member(s.Name).Chosen {
-			return "the volume of " + s.Name + " is set aside, to which the others give way"
+			return "the volume of " + s.Name + " is set aside, which replaces the others"
 		}
 	}
 	return ""
 }
 
-// keepsOthers says whether members have yet to give way although nothing stands against it: a Pod that ends, or whose node is silent,
+// keepsOthers says whether members have yet to be replaced although nothing prevents it: a Pod that ends, or whose node is silent,
 // or data that goes with its Pod. A volume that is being filled is waited for.
 func keepsOthers(w *world) bool {
 	if w.view.Restore.InPlace == "" || !w.view.Restore.Done || w.view.Want.Size == 0 {

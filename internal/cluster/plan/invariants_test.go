@@ -109,7 +109,7 @@ func (k *walker) walk(start *world) {
 			m.seen = m.now
 		}
 		if m.seen.view.Restore.InPlace != "" {
-			m.seen = m.now // the API server itself is asked while members give way
+			m.seen = m.now // the API server itself is asked while members are replaced
 		}
 		key := m.key()
 		if left, known := k.left[key]; known {
@@ -187,7 +187,7 @@ func violation(before, after *world, step plan.Step) string {
 		return forceViolation(before)
 	}
 	if restartsTogether(before, step) {
-		return "" // a quorum that nobody else can join is given up for one that all can
+		return "" // a quorum that no other member can join is given up for one that all can
 	}
 	hb, nb := before.voters(staysHealthy)
 	ha, na := after.voters(staysHealthy)

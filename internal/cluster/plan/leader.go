@@ -11,7 +11,7 @@ import (
 // node is cordoned and about to be drained: a move takes a moment, an election
 // a second and more. Leadership does not go to a member that is about to be restarted or
 // removed. It does not leave a cordoned node for a member that refuses reconfiguration: it would be moved
-// back. Among equals it goes to the youngest Pod: where one node after the other is drained, that Pod's node
+// back. Among equals it goes to the youngest Pod: if one node after the other is drained, that Pod's node
 // was drained already. On a cordoned node it waits for a voter that is not far behind; a Pod that ends cannot
 // wait.
 func moveLeader(v cluster.View) Step {

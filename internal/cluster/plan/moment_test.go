@@ -90,7 +90,7 @@ func (w *world) hasRecordOf(other *world) bool {
 	return reflect.DeepEqual(w.view.Record, other.view.Record)
 }
 
-// hash covers all of a world but UIDs of Pods, which only tell Pods apart.
+// hash covers all of a world but UIDs of Pods, which only distinguish Pods.
 func (w *world) hash() uint64 {
 	if w.asked.hash != 0 {
 		return w.asked.hash

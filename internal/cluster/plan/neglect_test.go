@@ -13,7 +13,7 @@ func neglect(w *world) string {
 	case w.lacksWrites():
 		return "" // nothing may be changed
 	case keepsOthers(w):
-		return "members do not give way to those that have the data of a backup"
+		return "members are not replaced by those that have the data of a backup"
 	case w.view.Restore.InPlace != "":
 		return "" // none of them is to be repaired
 	case leavesAccepted(w):
@@ -29,7 +29,7 @@ func neglect(w *world) string {
 	case keepsOdd(w):
 		return "a member is kept whose data is not that of the others"
 	case misleads(w):
-		return "a member is left that cannot join by the list that it was told of"
+		return "a member is left that cannot join by its initial cluster"
 	case reopens(w):
 		return "a member would form or join the cluster again if its data directory was emptied"
 	case keepsRestored(w):
@@ -99,7 +99,7 @@ func keepsStranded(w *world) bool {
 	}
 	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return w.fate(m.Name).silent || w.fate(m.Name).nodeGone }) {
 		if !m.Pod.Exists() && w.joinsLater() {
-			continue // where its volume is, only a Pod that finds no node tells
+			continue // only a Pod that finds no node shows where its volume is
 		}
 		steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name))
 		if quorum.Holds(len(steady), v.Count(cluster.IsVoter, cluster.Except(m.Name))) {
@@ -132,7 +132,7 @@ func keepsLost(w *world) bool {
 	return false
 }
 
-// keepsOdd says whether a member stays whose data differs, although all can tell that, and the
+// keepsOdd says whether a member stays whose data differs, although all hashes are known, and the
 // others are a quorum without it.
 func keepsOdd(w *world) bool {
 	v := &w.view

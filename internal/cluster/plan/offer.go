@@ -8,7 +8,7 @@ import (
 )
 
 // Offered is what accepts the loss of going back to the backup of the view: empty if there is none, or if a person has to do something
-// else first. It does not depend on what survivors tell, so that one that never answers does not hold it back.
+// else first. It does not depend on what survivors report, so that one that never answers does not hold it back.
 func Offered(v cluster.View, loss QuorumLoss) string {
 	o := v.Candidate
 	if o.Backup == "" || o.Problem != "" || v.Restore.InPlace != "" || len(loss.deletedVolumes()) > 0 {
@@ -20,8 +20,8 @@ func Offered(v cluster.View, loss QuorumLoss) string {
 	return o.String()
 }
 
-// Behind is how many revisions the cluster is known to have had after that of the backup, and whether that is known: where the backup is
-// newer than all that is left, nobody knows what came after it.
+// Behind is how many revisions the cluster is known to have had after that of the backup, and whether that is known: if the backup is
+// newer than all that is left, it is not known what came after it.
 func Behind(v cluster.View, loss QuorumLoss) (lost int64, known bool) {
 	highest := v.Record.Revision
 	for _, m := range loss.Survivors {

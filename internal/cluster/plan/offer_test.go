@@ -29,7 +29,7 @@ func (w *world) bringBack() {
 	v.Record.NextSerial += v.Want.Size
 }
 
-// fills says whether volumes are being filled that nobody gives way to yet.
+// fills says whether volumes are being filled whose members replace no other yet.
 func (w *world) fills() bool { return w.view.Candidate.Request.Fills }
 
 // quorumGone says whether the data of so many voters is gone, or on nodes that are, that the rest is no quorum.

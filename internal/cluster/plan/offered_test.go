@@ -14,13 +14,13 @@ func TestOfferedBackup(t *testing.T) {
 		change func(*cluster.View, *cluster.Member)
 		want   string
 	}{
-		"it is there":                {func(*cluster.View, *cluster.Member) {}, "backup/nightly@5"},
-		"there is none":              {func(v *cluster.View, _ *cluster.Member) { v.Candidate = cluster.RestoreCandidate{} }, ""},
-		"it does not fit":            {func(v *cluster.View, _ *cluster.Member) { v.Candidate.Problem = "too large" }, ""},
-		"members give way":           {func(v *cluster.View, _ *cluster.Member) { v.Restore.InPlace = "r1" }, ""},
-		"the survivor was accepted":  {func(v *cluster.View, _ *cluster.Member) { v.Record.Recovering = "a-0" }, ""},
-		"the survivor's volume goes": {func(_ *cluster.View, m *cluster.Member) { m.Volume = cluster.Going }, ""},
-		"the survivor tells nothing": {func(_ *cluster.View, m *cluster.Member) { m.Index, m.Revision = 0, 0 }, "backup/nightly@5"},
+		"it is there":                  {func(*cluster.View, *cluster.Member) {}, "backup/nightly@5"},
+		"there is none":                {func(v *cluster.View, _ *cluster.Member) { v.Candidate = cluster.RestoreCandidate{} }, ""},
+		"it does not fit":              {func(v *cluster.View, _ *cluster.Member) { v.Candidate.Problem = "too large" }, ""},
+		"members are replaced":         {func(v *cluster.View, _ *cluster.Member) { v.Restore.InPlace = "r1" }, ""},
+		"the survivor was accepted":    {func(v *cluster.View, _ *cluster.Member) { v.Record.Recovering = "a-0" }, ""},
+		"the survivor's volume goes":   {func(_ *cluster.View, m *cluster.Member) { m.Volume = cluster.Going }, ""},
+		"the survivor reports nothing": {func(_ *cluster.View, m *cluster.Member) { m.Index, m.Revision = 0, 0 }, "backup/nightly@5"},
 		"the accepted survivor went, too": {
 			func(v *cluster.View, m *cluster.Member) { v.Record.Recovering, m.Damage = "a-0", "damaged" }, "backup/nightly@5",
 		},

@@ -17,7 +17,7 @@ var rule, under = rules.New[cluster.View, Step], rules.Under[cluster.View, Step]
 // acting, finish before starting, repair before growing, grow before shrinking, upgrade last.
 // docs/reference/rules.md is made of them.
 //
-// repairs bring members to where they are wanted to be. Nothing that only clients need stands before them.
+// repairs bring members to the wanted state. Nothing that only clients need comes before them.
 var repairs = policy{
 	under("leave alone what is not ours to change",
 		rule("leave deleted clusters alone", leaveDeleted, "leaves an EtcdCluster that is being deleted to Kubernetes"),
@@ -30,7 +30,7 @@ var repairs = policy{
 		rule("keep to the limits", keepLimits, "refuses a spec that asks for more than the operator's administrator allows; members go on"),
 		rule("back up first", backUpFirst, "makes a backup before etcd's minor version changes or the cluster hibernates"),
 		rule("hibernate", hibernate, "deletes every Pod and keeps every volume while the size is 0"),
-		rule("restore in place", restoreInPlace, "has all members give way to those whose volumes have the data of a backup"),
+		rule("restore in place", restoreInPlace, "replaces all members by those whose volumes have the data of a backup"),
 	),
 	under("form once",
 		rule("wait for the restore", awaitRestore, "lets nothing begin before volumes have the data of the backup that the cluster begins with"),
@@ -57,7 +57,7 @@ var repairs = policy{
 		rule("restart broken pods", restartBroken, "gives a Pod that does not run well the spec that is wanted now"),
 		rule("change nothing beyond the limits", keepWithin, "refuses more than starting members as they were, where limits were narrowed"),
 		rule("wait for the cluster to form", awaitFormation, "waits until the first members have formed the cluster"),
-		rule("roll back the only member", rollBackOnly, "takes back a failed update of a cluster that has one member"),
+		rule("roll back the only member", rollBackOnly, "rolls back a failed update of a cluster that has one member"),
 	),
 	under("know before acting",
 		rule("read etcd", readEtcd,
@@ -73,7 +73,7 @@ var repairs = policy{
 		rule("replace lost members", replaceLost, "removes a member whose data is gone or not its own, or whose node is silent for too long"),
 		rule("remove unreachable surplus members", removeUnreachable, "removes a voter that is not wanted any more and does not run"),
 		rule("finish the learner", finishLearner, "starts the learner and promotes it, or removes it if it is not wanted any more"),
-		rule("roll back", rollBack, "takes back an update whose first member fails, if the user allows that"),
+		rule("roll back", rollBack, "rolls back an update whose first member fails, if the user allows that"),
 		rule("attach to the client service", attach, "sends clients to members again that are well"),
 		rule("wait for health", awaitHealth, "waits until every voter is healthy and none is about to restart"),
 		rule("wait for needed objects", awaitNeeded, "waits while Kubernetes refuses an object that a member needs to start"),
@@ -84,8 +84,8 @@ var repairs = policy{
 	),
 }
 
-// objects are supporting objects that are not as wanted. They are applied where no repair is to be made, be
-// it that one waits.
+// objects are supporting objects that are not as wanted. They are applied if there is no repair to make,
+// or if the repair only waits.
 var objects = policy{under("ensure supporting objects",
 	rule("ensure other objects", ensureOtherObjects, "applies the objects that only clients and drains need"),
 )}

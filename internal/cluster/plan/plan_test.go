@@ -121,7 +121,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	d.MaybeScanArgs(t, "joining", &v.Record.Joining)
 	v.Locked = d.HasArg("locked")
 	if d.HasArg("not-root") {
-		v.NotRoot = "etcd does not take the operator for root"
+		v.NotRoot = "etcd does not accept the operator as root"
 	}
 	v.Want.Ephemeral, v.Deleting, v.Fresh = d.HasArg("ephemeral"), d.HasArg("deleting"), d.HasArg("fresh")
 	v.Objects, v.Refused = object(t, d, "objects"), object(t, d, "refused")

@@ -60,7 +60,7 @@ func belongs(v cluster.View, m cluster.Member) bool {
 	return m.Recorded || cluster.IsListed(m)
 }
 
-// Kubernetes leaves finished Pods after an eviction or a node's shutdown, and where a volume is deleted before its
+// Kubernetes leaves finished Pods after an eviction or a node's shutdown, and when a volume is deleted before its
 // Pod has found a node.
 func deleteFinished(v cluster.View) Step {
 	for _, m := range v.Members {
@@ -93,7 +93,7 @@ func deleteEnded(v cluster.View) Step {
 }
 
 // restartBroken deletes a Pod whose etcd has no data and was started with an old list of
-// members, or that is not ready and not as the spec wants it: a corrected spec heals
+// members, or that is not ready and not as the spec wants it: a corrected spec takes effect
 // by itself. A Pod stays if its data would go with it, because there is no volume or it is being
 // deleted; then only its image changes, in place. The image also changes in place if the Pod is only
 // starting.

@@ -5,8 +5,8 @@ import (
 )
 
 // RecordFirstMembers writes the names of the first members into the status, before the first Pod exists.
-// Every first member is started with the same list, whatever the spec says later. Whoever was chosen by an earlier release,
-// which knew no NetworkPolicies, gets none without being asked for.
+// Every first member is started with the same list, whatever the spec says later. A cluster whose first members were chosen by an
+// earlier release, which knew no NetworkPolicies, gets one only if the spec asks for it.
 func RecordFirstMembers(v cluster.View, members []string) Step {
 	fact := v.Record
 	fact.Token, fact.First, fact.Adopted, fact.HasNetworkPolicy = v.UID, members, false, true

@@ -16,7 +16,7 @@ type QuorumLoss struct {
 	Lost      []cluster.Member // their data is gone or cannot be used
 	Missing   []cluster.Member // their nodes no longer exist: only a person may accept that they are lost
 	Survivors []cluster.Member
-	Voters    int // more than in the lists if only the data of a survivor tells of others
+	Voters    int // more than in the lists if only the data of a survivor names others
 }
 
 // Lasting returns the loss of quorum, and whether it is for good: the survivors and the unknown voters
@@ -49,7 +49,7 @@ func (l QuorumLoss) lasts(unknown int) bool {
 }
 
 // Proposal is the loss of data if the cluster goes on from the best survivor. There is none before every
-// survivor has told what data it has, and none while the data of a survivor goes with its
+// survivor has reported what data it has, and none while the data of a survivor goes with its
 // Pod, which must be deleted first.
 func (l QuorumLoss) Proposal() (cluster.Loss, bool) {
 	if len(l.Survivors) == 0 || l.silent().Name != "" || len(l.deletedVolumes()) > 0 {
@@ -91,7 +91,7 @@ func (l QuorumLoss) why() string {
 	return missing
 }
 
-// unless says what else a person may do than to accept the loss.
+// unless says what a person can do instead of accepting the loss.
 func (l QuorumLoss) unless() string {
 	if len(l.Missing) > 0 {
 		return "bring the nodes back; or, if nothing runs there any more and their volumes are gone for good,"
@@ -112,7 +112,7 @@ func (l QuorumLoss) gone() string {
 	}
 }
 
-// silent is a survivor that has not told what data it has; empty if there is none.
+// silent is a survivor that has not reported what data it has; empty if there is none.
 func (l QuorumLoss) silent() cluster.Member {
 	for _, m := range l.Survivors {
 		if m.Index == 0 {
@@ -155,7 +155,7 @@ func beyondRepair(v cluster.View) Step {
 	case len(loss.deletedVolumes()) > 0:
 		return refuse(gone + "; " + cannotOutlive(loss.deletedVolumes()) + another(v))
 	case !known:
-		return Wait{For: loss.silent().Name + " to tell which data it has: " + gone + why(loss.silent()) + orBackup(v, loss, "") + another(v)}
+		return Wait{For: loss.silent().Name + " to report which data it has: " + gone + why(loss.silent()) + orBackup(v, loss, "") + another(v)}
 	case v.Want.Automatic && unknown == 0 && !v.Unproven() && loss.isProven() || v.Want.Accepted == proposal.String():
 		return BeginRecovery(v, proposal)
 	default:
@@ -183,7 +183,7 @@ func whatIsGone(v cluster.View, loss QuorumLoss) string {
 		gone += " (its volumes were adopted: only you can know whether another member has newer data)"
 	}
 	if v.Want.Automatic && !loss.isProven() && len(loss.Missing) == 0 {
-		gone += " (members tell their data on the metrics port without TLS, so the operator does not choose by it)"
+		gone += " (members report their data on the metrics port without TLS, so the operator does not choose by it)"
 	}
 	return gone
 }

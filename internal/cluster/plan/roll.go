@@ -160,7 +160,7 @@ func readySoon(v cluster.View, next cluster.Member) int {
 }
 
 // detachAndWait detaches a member from the client Service before it is disturbed, and gives
-// Kubernetes time to tell every node: a client that connects to it while it ends is
+// Kubernetes time to update every node: a client that connects to it while it ends is
 // refused, and tries again only after a second (gRPC's connection backoff). A Pod that
 // lingers needs no such time.
 func detachAndWait(v cluster.View, m cluster.Member) Step {
@@ -224,9 +224,9 @@ func rollBack(v cluster.View) Step {
 	return nil
 }
 
-// rollBackOnly takes back an update of the only member: nothing can be read from etcd
-// meanwhile, so the version before is what the member told last. The image of that version is
-// known only if the user has chosen none.
+// rollBackOnly rolls back an update of the only member: nothing can be read from etcd
+// meanwhile, so the version before is the one that the member reported last. The image of that
+// version is known only if the user has chosen none.
 func rollBackOnly(v cluster.View) Step {
 	voters := v.Select(cluster.IsVoter)
 	if !v.Want.RollBack || v.Record.RolledBack.Version != "" || v.Target.Image != "" || len(voters) != 1 {

@@ -13,12 +13,12 @@ type rotating struct {
 	due     bool // it is to be rotated
 	other   bool // the other authority is Introduced already
 	phase   cluster.RotationPhase
-	trust   int8 // is another one whenever others are trusted; each Pod trusts whom it was made to
+	trust   int8 // is another one whenever others are trusted; each Pod trusts those of its creation
 	ended   bool // nothing is valid of what it has signed
 	asked   bool // a person has asked for another one
 	renewed bool // it was replaced because it had ended
 
-	replaced bool // what has ended was issued by others, who have brought what follows
+	replaced bool // what has ended is external, and its replacement is there
 	open     bool // connections from before go on, of members that have not restarted
 }
 
@@ -27,8 +27,8 @@ func (w *world) distrusts(m cluster.Member) bool {
 	return m.Pod.Exists() && w.fate(m.Name).trust != w.rotating.trust
 }
 
-// hears says whether the member hears those who connect to it.
-func (w *world) hears(m cluster.Member) bool {
+// accepts says whether the member accepts the members that connect to it.
+func (w *world) accepts(m cluster.Member) bool {
 	r := w.rotating
 	return r.open && !w.fate(m.Name).reopened || !r.ended && !(r.renewed && w.distrusts(m))
 }
@@ -88,12 +88,12 @@ func (w *world) take(objects []cluster.Object) {
 	}
 }
 
-// restartsTogether says whether the step stops members that hear each other only by connections from before: the authority was replaced
-// when no quorum answered, or on request, and one that restarts alone would not be heard again.
+// restartsTogether says whether the step stops members that reach each other only by connections from before: the authority was replaced
+// when no quorum answered, or on request, and one that restarts alone would not be accepted again.
 func restartsTogether(before *world, step plan.Step) bool {
 	s, is := step.(plan.DeletePods)
-	hears := func(pod plan.PodRef) bool { return !before.distrusts(before.member(pod.Name)) }
-	return is && before.rotating.renewed && before.rotating.open && !slices.ContainsFunc(s.Pods, hears)
+	accepts := func(pod plan.PodRef) bool { return !before.distrusts(before.member(pod.Name)) }
+	return is && before.rotating.renewed && before.rotating.open && !slices.ContainsFunc(s.Pods, accepts)
 }
 
 // keepsRotating says whether a rotation stands still although all members are well.

@@ -21,7 +21,7 @@ func rotate(v cluster.View) Step {
 	}
 }
 
-// revoke waits for what is to be seen before a certificate counts as revoked. Where members are to restart for it, the facts say
+// revoke waits for what is to be seen before a certificate counts as revoked. If members are to restart for it, the facts say
 // that they are outdated.
 func revoke(v cluster.View) Step {
 	if v.Revocation.Await == "" {
@@ -30,7 +30,7 @@ func revoke(v cluster.View) Step {
 	return Wait{For: v.Revocation.Await}
 }
 
-// introduceBoth finishes an introduction of which only one authority has been written, before members mount that one: they
+// introduceBoth finishes an introduction if only one authority has been written, before members mount that one: they
 // would restart once for each.
 func introduceBoth(v cluster.View) Step {
 	turns := slices.DeleteFunc(slices.Clone(v.Rotation.Turns), func(o cluster.Object) bool {
@@ -43,10 +43,10 @@ func introduceBoth(v cluster.View) Step {
 	return Apply{turns}
 }
 
-// renewEnded replaces authorities of which nothing is valid any more that they have signed, so that no member hears another
-// one that restarts. It takes all members away for a moment, and so a person to ask for it, unless none runs: only the
-// clock says that an authority has ended. Where others have issued what has ended, a person has asked with what is to follow; connections
-// that are open go on meanwhile, so that nothing is taken away while a quorum answers.
+// renewEnded replaces authorities that have signed nothing that is still valid, so that no member accepts another one that
+// restarts. All members stop for a moment, so a person must ask for it, unless none runs: only the clock says that an
+// authority has ended. If the certificates that ended are external, the new ones in the Secrets are the request; open connections
+// go on meanwhile, so no member stops while a quorum answers.
 func renewEnded(v cluster.View) Step {
 	runs := v.Count(cluster.HasPod) > 0
 	asked := func(t cluster.RotationStep) bool { return t.Asked || t.Replaced && v.Unread != "" && v.Split == "" }
@@ -66,7 +66,7 @@ func hasEnded(v cluster.View, secret string) bool {
 }
 
 // restartTogether restarts all members at once that run with authorities which have ended: those that have restarted and
-// those that have not would not hear each other. So do those that still run well: by connections from before.
+// those that have not could not connect to each other. Members that still run well, by older connections, restart too.
 func restartTogether(v cluster.View) Step {
 	if !v.Rotation.Together || v.Want.Ephemeral {
 		return nil

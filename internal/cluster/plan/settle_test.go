@@ -203,11 +203,11 @@ func (w *world) runs(m cluster.Member) bool {
 	return cluster.HasPod(m) && (!f.broken || f.cured && !f.stale)
 }
 
-// misled says whether a member has no data and was told of other members than etcd lists:
+// misled says whether a member has no data and its initial cluster differs from etcd's member list:
 // etcd ends with "member count is unequal". First members of a new cluster are not asked.
 func (w *world) misled(m cluster.Member) bool {
 	f := w.fate(m.Name)
-	return m.Role != cluster.Unlisted && m.Pod.Exists() && !f.data && f.told != 0 && f.told != w.listed()
+	return m.Role != cluster.Unlisted && m.Pod.Exists() && !f.data && f.initial != 0 && f.initial != w.listed()
 }
 
 // cannotMount says whether the Secret is gone that members mount. A member that runs has it.
@@ -215,7 +215,7 @@ func (w *world) cannotMount() bool {
 	return w.spoilt == refusedSecret || slices.ContainsFunc(w.view.Lost, func(o cluster.Object) bool { return o.Holder == "" })
 }
 
-// cannotReturn says whether a member that restarts alone, or is new, would not run, or would not be heard.
+// cannotReturn says whether a member that restarts alone, or is new, would not run, or would not be accepted.
 func (w *world) cannotReturn() bool { return w.cannotMount() || w.rotating.ended }
 
 // returning says whether a container is about to run again by itself, or volumes are being filled.
@@ -260,7 +260,7 @@ func (w *world) run(m *cluster.Member) {
 	}
 	m.Pod.Failing = m.Pod.Exists() && !alive && !m.Pod.IsTerminating() && !f.unreachable && f.away == 0
 	m.Pod.Ready = m.Pod.Ready && w.corrupt == 0 // etcd's readyz fails everywhere while that alarm is raised
-	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign && w.hears(*m)
+	m.Answers = alive && w.formed && m.Role != cluster.Unlisted && !w.fate(m.Name).foreign && w.accepts(*m)
 	m.ClusterID, m.Damage, m.NodeUnreachable, m.NodeGone, m.Foreign, m.Index = "", "", "", "", "", 0
 	if alive && w.fate(m.Name).foreign {
 		m.Foreign = "its data is of cluster c2"
@@ -375,12 +375,12 @@ func (w *world) aim() {
 	v := &w.view
 	running := w.running()
 	v.DowngradeTarget = ""
-	if w.tells() {
+	if w.reportsDowngrade() {
 		v.DowngradeTarget = w.downgrade
 	}
 	hop := nextHop(v.Want.Version, running, v.DowngradeTarget)
 	if v.DowngradeTarget != w.downgrade && hop.Version == w.aimed {
-		hop.Downgrade = "" // it was enabled, and no member tells
+		hop.Downgrade = "" // it was enabled, and no member reports it
 	}
 	v.Target = hop
 	v.Target.Before = w.risks(hop, running)
@@ -406,9 +406,9 @@ func (w *world) aim() {
 	}
 }
 
-// tells says whether anybody tells of a downgrade: etcd 3.5 does only when asked, which is
-// done where a member may be added next.
-func (w *world) tells() bool {
+// reportsDowngrade says whether any member reports a downgrade: etcd 3.5 does only when asked, which
+// is done if a member may be added next.
+func (w *world) reportsDowngrade() bool {
 	up, all := w.voters(func(m *cluster.Member) bool { return m.Answers })
 	newer, _ := w.voters(func(m *cluster.Member) bool { return m.Answers && minorOf(m.Pod.Image) > 5 })
 	return newer > 0 || up > 0 && (all < w.view.Want.Size || w.view.Want.Ephemeral)

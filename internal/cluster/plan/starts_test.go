@@ -11,7 +11,7 @@ import (
 type goal struct {
 	size      int
 	version   string
-	downgrade string // what etcd was told before
+	downgrade string // what was enabled in etcd before
 	bad       string // a version that does not run
 	ephemeral bool
 	trusting  bool // the operator may roll back and recover quorum by itself
@@ -23,7 +23,7 @@ type goal struct {
 	accepted  bool    // a person has accepted the loss by the name of the newest backup
 	guarded   bool    // another minor version and hibernation wait for a backup
 	own       []state // instead of those below
-	deaf      bool    // the oldest one refuses reconfiguration while it leads, and a member that joins was told of one that is gone
+	deaf      bool    // the oldest one refuses reconfiguration while it leads; the initial cluster of a new member is out of date
 }
 
 // loss is what has become of the authority that signed for the members.
@@ -45,7 +45,7 @@ const (
 	unspoilt       spoilt = iota
 	undoneService         // a policy changes the Service back that gives members their names
 	refusedSecret         // Kubernetes does not let the Secret be made that members mount
-	foreignService        // the Service of clients is somebody else's
+	foreignService        // the Service of clients has another owner
 )
 
 func (s spoilt) object() cluster.Object {
@@ -143,8 +143,8 @@ func (g goal) states() []state {
 
 // eachFormed makes every cluster of up to most members in which each is in one of the
 // goal's states, all voters or the newest one a learner. Up to four members
-// that means every list of states. Five that are in the same state are told apart by
-// nothing but their age, so every mix of states is made, in some orders.
+// that means every list of states. Five that are in the same state differ in nothing
+// but their age, so every mix of states is made, in some orders.
 func eachFormed(g goal, most int, visit func(*world)) {
 	for n := 1; n <= most; n++ {
 		base, all, some := len(g.states()), eachList, eachList
@@ -282,7 +282,7 @@ const (
 	noLearner learner = iota
 	startedLearner
 	newLearner
-	endingLearner // its Pod was told to end
+	endingLearner // its Pod is being deleted
 )
 
 func formedWorld(g goal, states []int, newest learner) *world {
@@ -319,10 +319,10 @@ func formedWorld(g goal, states []int, newest learner) *world {
 			w.view.Members[last].Pod.Deletion = cluster.Terminating
 		}
 		if newest == newLearner {
-			w.fates[last].data, w.fates[last].told = false, w.listed()
+			w.fates[last].data, w.fates[last].initial = false, w.listed()
 		}
 		if newest == newLearner && g.deaf {
-			w.fates[last].told |= 1 << 31
+			w.fates[last].initial |= 1 << 31
 		}
 	}
 	if g.corrupt {

@@ -22,7 +22,7 @@ type Step interface {
 // Meta is what the operator needs to know of a step apart from how it is carried out. A step that rests has
 // no Event.
 type Meta struct {
-	Event   string  // reason of the event that tells of its success; empty if it changes nothing
+	Event   string  // reason of the event that reports its success; empty if it changes nothing
 	Requeue Requeue // when to observe the cluster again
 	// Rests: it changes nothing, so that the plan has nothing to do now.
 	Rests bool
@@ -107,10 +107,10 @@ type (
 	// CreateRestore creates the EtcdRestore that brings the cluster back to a backup in place. The loss was accepted by the name of the
 	// backup, as Accepted says.
 	CreateRestore struct{ Name, Backup, Accepted string }
-	// Hold has the EtcdCluster stay when it is deleted, until it is let go.
+	// Hold adds the finalizer that keeps the EtcdCluster when it is deleted, or removes it.
 	Hold struct {
 		Held    bool
-		Because string // why it is let go
+		Because string // why the finalizer is removed
 	}
 	// Wait changes nothing until something outside changes. For completes the sentence "waiting for".
 	Wait struct {
@@ -162,7 +162,7 @@ type Requeue int
 const (
 	// Later: after some seconds; usually a watch comes first.
 	Later Requeue = iota
-	// Soon: within a fraction of a second, because etcd is about to change, which no watch tells.
+	// Soon: within a fraction of a second, because etcd is about to change, which no watch reports.
 	Soon
 	// Now: without a pause, because etcd has changed.
 	Now
@@ -172,7 +172,7 @@ const (
 
 func (s Record) meta() Meta { return Meta{Event: s.Event} }
 
-// meta an Apply: of Secrets no watch tells.
+// meta of an Apply: no watch reports Secrets.
 func (s Apply) meta() Meta {
 	look := Later
 	if slices.ContainsFunc(s.Objects, func(o cluster.Object) bool { return o.Kind == "Secret" }) {
@@ -331,7 +331,8 @@ func (s CreateRestore) String() string {
 }
 
 func (s Hold) String() string {
-	return choose(s.Held, "hold the EtcdCluster until its last backup is good, once it is deleted", "let the EtcdCluster go: "+s.Because)
+	return choose(s.Held, "add the finalizer: the EtcdCluster is deleted only after its last backup is verified",
+		"remove the finalizer: "+s.Because)
 }
 func (s Wait) String() string   { return "wait for " + s.For }
 func (s Refuse) String() string { return "refuse: " + s.Because }

@@ -29,7 +29,7 @@ type truth struct {
 	formed    bool     // etcd has formed, whether or not the record says so
 	bad       string   // a version that does not run
 	minor     string   // etcd's version of the whole cluster
-	downgrade string   // what etcd was told that its members go down to
+	downgrade string   // what members may go down to, as enabled in etcd
 	aimed     string   // version that the record says members were being brought to
 	budget    int      // Pods that must stay, as the disruption budget has it
 	corrupt   uint64   // ID of the member that the alarm CORRUPT was raised for; 0: it is not raised
@@ -39,7 +39,7 @@ type truth struct {
 	unseen    bool     // etcd had formed before the start, and its data is on volumes
 	restoring int      // first members whose volumes are to get the data of a backup; 0: it begins without
 	restored  bool     // the status says that all of them have it
-	giving    giving   // what members give way to
+	giving    giving   // what replaces the members
 	missing   bool     // writes that were acknowledged: a quorum has formed again without them
 	fates     [32]fate // by serial
 	backup    made     // the EtcdBackup that was made last
@@ -61,8 +61,8 @@ type fate struct {
 	bare        bool   // its Pod was made when what it mounts was gone
 	unfit       bool   // no disk is found for the volume that it has been given
 	deaf        bool   // as leader it takes the oldest other voter that is there for away
-	told        uint32 // members that its Pod was told of, a bit for each; 0: it is to form a new cluster
-	trust       int8   // whom its Pod was made to trust
+	initial     uint32 // members of the initial cluster of its Pod, a bit for each; 0: it is to form a new cluster
+	trust       int8   // authorities that its Pod was made to trust
 	reopened    bool   // it has restarted: connections from before are gone
 	away        int8   // looks until its container runs again by itself
 }
@@ -192,7 +192,7 @@ func (w *world) obey(step plan.Step) {
 	w.settle()
 }
 
-// undo has Kubernetes refuse what is not to be written, or somebody change it back at once. The
+// undo has Kubernetes refuse what is not to be written, or another client revert it at once. The
 // operator knows of either afterwards.
 func (w *world) undo(objects []cluster.Object) {
 	w.view.Objects = slices.Clone(w.view.Objects)
@@ -281,7 +281,7 @@ func (w *world) start(name string) {
 	if m.Pod.Entry = cluster.Forms; w.view.Formed() {
 		m.Pod.Entry = w.enters(*m)
 	}
-	w.fate(name).stale, w.fate(name).bare, w.fate(name).told = false, w.cannotMount(), w.listed()
+	w.fate(name).stale, w.fate(name).bare, w.fate(name).initial = false, w.cannotMount(), w.listed()
 	w.fate(name).trust, w.fate(name).reopened = w.rotating.trust, w.rotating.open
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {
 		m.Volume, m.Unused, w.fate(name).unfit = cluster.Kept, true, false
@@ -305,7 +305,7 @@ func (w *world) discard(s plan.DeleteVolume) {
 	}
 }
 
-// enters says what a member that is told of a cluster that exists does with no data.
+// enters says what a member without data does if its cluster exists.
 func (w *world) enters(m cluster.Member) cluster.Entry {
 	if cluster.HasData(m) {
 		return cluster.Ends
@@ -318,7 +318,7 @@ func (w *world) nextUID() string {
 	return "pod-" + strconv.Itoa(w.pods)
 }
 
-// stop ends a Pod, unless its node is silent: then it is only told to end.
+// stop ends a Pod, unless its node is silent: then it is only marked as deleted.
 func (w *world) stop(name, uid string) {
 	m := w.at(name)
 	switch {

@@ -21,8 +21,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestNobodyHasNoQuorum guards against an empty list passing for agreement.
-func TestNobodyHasNoQuorum(t *testing.T) {
+// TestNoVotersHaveNoQuorum guards against an empty list passing for agreement.
+func TestNoVotersHaveNoQuorum(t *testing.T) {
 	if quorum.Holds(0, 0) || quorum.Holds(1, 0) {
 		t.Error("a cluster without voters has no quorum")
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// whatToDo is what ends an alarm, by its kind. Of CORRUPT the plan says more, where it needs a person.
+// whatToDo is what ends an alarm, by its kind. For CORRUPT the plan says more, if it needs a person.
 var whatToDo = map[string]string{
 	cluster.Corrupt: "a member whose data is not that of a majority is replaced",
 	cluster.NoSpace: "delete keys, compact and defragment, or raise spec.etcd.quota; then run etcdctl alarm disarm",

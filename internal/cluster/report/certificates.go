@@ -12,8 +12,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// withCertificates says whether certificates serve that come from Secrets of others, where any do. What is not looked at, because the
-// cluster hibernates or is deleted, stays as it was.
+// withCertificates adds whether external certificates serve, if there are any. What is not read, because the cluster hibernates or is
+// deleted, stays as it was.
 func withCertificates(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster.View) []metav1.Condition {
 	if c.CertificateSecrets() == nil {
 		meta.RemoveStatusCondition(&all, v1alpha1.ConditionCertificatesAccepted)
@@ -45,13 +45,13 @@ func sharing(c *v1alpha1.EtcdCluster) string {
 	if issuer == nil || !strings.HasSuffix(issuer.Kind, "ClusterIssuer") || issuer.BoundClients {
 		return ""
 	}
-	return fmt.Sprintf("; %s %s may also sign for others: whoever has a client certificate by it with common name root, such as the "+
+	return fmt.Sprintf("; %s %s may also sign for others: a client certificate by it with common name root, such as the "+
 		"operator's of another EtcdCluster, is root of this one; name an Issuer whose authority signs for this cluster alone, or set "+
 		"spec.tls.issuerRef.boundClients",
 		issuer.Kind, issuer.Name)
 }
 
-// uncertified is unaccepted, where something is wrong: that a new cluster waits for what is being issued is no fault.
+// uncertified is unaccepted, if something is wrong: it is no fault if a new cluster waits for what is being issued.
 func uncertified(v cluster.View) string {
 	if v.Certificates.Reason == v1alpha1.ReasonNotIssued && !v.Formed() {
 		return ""
@@ -61,19 +61,19 @@ func uncertified(v cluster.View) string {
 
 // unaccepted says which Secrets have no certificates that serve, what to do, and what happens until then.
 func unaccepted(v cluster.View) string {
-	switch told := v.Certificates; {
-	case told.Fault == "":
+	switch s := v.Certificates; {
+	case s.Fault == "":
 		return ""
-	case told.Lacking && !v.Formed():
-		return told.Fault + "; no member starts before"
+	case s.Lacking && !v.Formed():
+		return s.Fault + "; no member starts before"
 	case slices.ContainsFunc(v.Ending, func(e cluster.Ending) bool { return e.Expired }):
-		return told.Fault
-	case told.Lacking && told.Until != "":
-		return told.Fault + "; the certificates of members have expired, the first on " + told.Until + ": only connections that are " +
+		return s.Fault
+	case s.Lacking && s.Until != "":
+		return s.Fault + "; the certificates of members have expired, the first on " + s.Until + ": only connections that are " +
 			"open go on, and no member restarts before"
-	case told.Lacking:
-		return told.Fault + "; members go on to serve, and cannot restart before"
+	case s.Lacking:
+		return s.Fault + "; members go on to serve, and cannot restart before"
 	default:
-		return told.Fault + "; members go on with the certificates that they have, the first of which ends on " + told.Until
+		return s.Fault + "; members go on with the certificates that they have, the first of which ends on " + s.Until
 	}
 }

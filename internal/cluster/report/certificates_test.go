@@ -13,9 +13,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
-// TestFault81CertificatesOfOthersAreTold: which Secret, why, what to do, and what happens until then, in a condition of its own and in
-// Degraded; and nothing of that where certificates are ours.
-func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
+// TestFault81ExternalCertificatesAreReported: which Secret, why, what to do, and what happens until then, in a condition of its own and in
+// Degraded; and nothing of that if certificates are ours.
+func TestFault81ExternalCertificatesAreReported(t *testing.T) {
 	const fault = "Secret web: its certificate has expired: renew it"
 	theirs := formed()
 	theirs.Spec.TLS.SecretRefs = &v1alpha1.SecretRefs{}
@@ -25,7 +25,7 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 		name     string
 		c        *v1alpha1.EtcdCluster
 		v        cluster.View
-		told     cluster.Certificates
+		certs    cluster.Certificates
 		step     plan.Step
 		accepted string // status and reason of the condition; empty if there is to be none
 		says     string
@@ -33,67 +33,67 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 	}{
 		{name: "ours", c: formed(), v: healthy(), step: plan.Done{}, degraded: v1alpha1.ReasonAsExpected},
 		{
-			name: "all serve", c: theirs, v: healthy(), told: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{},
+			name: "all serve", c: theirs, v: healthy(), certs: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{},
 			accepted: "True Accepted", degraded: v1alpha1.ReasonAsExpected,
 		},
 		{
-			name: "by an issuer of this namespace", c: byIssuer("Issuer"), v: healthy(), told: cluster.Certificates{External: true, Until: "2027"},
+			name: "by an issuer of this namespace", c: byIssuer("Issuer"), v: healthy(), certs: cluster.Certificates{External: true, Until: "2027"},
 			step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonAsExpected,
 			says: "all Secrets that certificates come from have some that serve",
 		},
 		{
 			name: "by an issuer of all namespaces", c: byIssuer("ClusterIssuer"), v: healthy(),
-			told: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted",
+			certs: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted",
 			degraded: v1alpha1.ReasonAsExpected,
-			says: "all Secrets that certificates come from have some that serve; ClusterIssuer corp may also sign for others: whoever has a " +
+			says: "all Secrets that certificates come from have some that serve; ClusterIssuer corp may also sign for others: a " +
 				"client " +
 				"certificate by it with common name root, such as the operator's of another EtcdCluster, is root of this one; name an Issuer " +
 				"whose authority signs for this cluster alone, or set spec.tls.issuerRef.boundClients",
 		},
 		{
 			name: "by one whose clients are bound", c: boundByIssuer(), v: healthy(),
-			told: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted",
+			certs: cluster.Certificates{External: true, Until: "2027"}, step: plan.Done{}, accepted: "True Accepted",
 			degraded: v1alpha1.ReasonAsExpected,
 			says:     "all Secrets that certificates come from have some that serve",
 		},
 		{
-			name: "asked to rotate", c: theirs, v: healthy(), told: cluster.Certificates{External: true, Until: "2027", Request: "now"},
+			name: "asked to rotate", c: theirs, v: healthy(), certs: cluster.Certificates{External: true, Until: "2027", Request: "now"},
 			step: plan.Done{}, accepted: "True Accepted", degraded: v1alpha1.ReasonAsExpected,
 			says: "all Secrets that certificates come from have some that serve; etcd-operator.dev/rotate=\"now\" is not acted on: " +
 				"rotate the authority where it is, and remove the annotation",
 		},
 		{
 			name: "bad", c: theirs, v: healthy(), step: plan.Done{},
-			told:     cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Until: "2027-01-01T00:00:00Z"},
+			certs:    cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Until: "2027-01-01T00:00:00Z"},
 			accepted: "False Expired",
 			says:     fault + "; members go on with the certificates that they have, the first of which ends on 2027-01-01T00:00:00Z",
 			degraded: v1alpha1.ReasonCertificatesNotAccepted,
 		},
 		{
 			name: "bad, and nothing to start with", c: theirs, v: healthy(), step: plan.Refuse{Because: "x"},
-			told:     cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Lacking: true},
+			certs:    cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Lacking: true},
 			accepted: "False Expired", says: fault + "; members go on to serve, and cannot restart before", degraded: v1alpha1.ReasonActionRequired,
 		},
 		{
 			name: "bad, and what there is has expired", c: theirs, v: healthy(), step: plan.Refuse{Because: "x"},
-			told:     cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Lacking: true, Until: "2025-01-01T00:00:00Z"},
+			certs:    cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Lacking: true, Until: "2025-01-01T00:00:00Z"},
 			accepted: "False Expired", degraded: v1alpha1.ReasonActionRequired,
 			says: fault + "; the certificates of members have expired, the first on 2025-01-01T00:00:00Z: only connections that are open " +
 				"go on, and no member restarts before",
 		},
 		{
 			name: "good, and what there is has expired", c: theirs, v: expired(), step: plan.Wait{For: "etcd to answer"},
-			told:     cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Lacking: true, Until: "2025-01-01T00:00:00Z"},
+			certs:    cluster.Certificates{External: true, Reason: "Expired", Fault: fault, Lacking: true, Until: "2025-01-01T00:00:00Z"},
 			accepted: "False Expired", says: fault, degraded: v1alpha1.ReasonAuthorityEnds,
 		},
 		{
 			name: "a new cluster", c: begins, v: bootstrapping(), step: plan.Wait{For: "certificates: " + fault},
-			told:     cluster.Certificates{External: true, Reason: v1alpha1.ReasonSecretMissing, Fault: fault, Lacking: true},
+			certs:    cluster.Certificates{External: true, Reason: v1alpha1.ReasonSecretMissing, Fault: fault, Lacking: true},
 			accepted: "False SecretMissing", says: fault + "; no member starts before", degraded: v1alpha1.ReasonCertificatesNotAccepted,
 		},
 	} {
 		v := test.v
-		v.Certificates = test.told
+		v.Certificates = test.certs
 		conditions := report.Status(test.c, v, test.step, nil).Conditions
 		accepted := meta.FindStatusCondition(conditions, v1alpha1.ConditionCertificatesAccepted)
 		switch {
@@ -116,7 +116,7 @@ func TestFault81CertificatesOfOthersAreTold(t *testing.T) {
 	theirs.Spec.TLS.SecretRefs = nil
 	after := report.Status(theirs, healthy(), plan.Done{}, nil).Conditions
 	if meta.FindStatusCondition(after, v1alpha1.ConditionCertificatesAccepted) != nil {
-		t.Error("it is told of a source that is gone")
+		t.Error("it reports a source that is gone")
 	}
 }
 

@@ -31,12 +31,12 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 	return withCertificates(all, c, v)
 }
 
-// sourcePort is the near end of a connection in an error of Go's net package: it has another port
-// each time.
+// sourcePort is the local address of a connection in an error of Go's net package: its port
+// differs each time.
 var sourcePort = regexp.MustCompile(`\S+:\d+->`)
 
-// shortened keeps a message within the limit of the API conventions, and the same where only the
-// port differs from which something was asked: each change of it is a write.
+// shortened keeps a message within the limit of the API conventions, and unchanged if only the
+// local port differs: each change of it is a write.
 func shortened(message string) string {
 	const longest = 1024
 	message = sourcePort.ReplaceAllString(message, "")
@@ -54,7 +54,7 @@ func availability(status metav1.ConditionStatus, reason, format string, args ...
 	return metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// heldBack says why the cluster does not serve whatever its voters are like; whole if nothing
+// heldBack says why the cluster does not serve, regardless of its voters; whole if nothing
 // keeps it from that.
 func heldBack(v cluster.View, formed bool) (held metav1.Condition, whole bool) {
 	is := availability
@@ -77,7 +77,7 @@ func heldBack(v cluster.View, formed bool) (held metav1.Condition, whole bool) {
 	case asleep && !quorum.Holds(healthy, voters):
 		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: too few members run to serve, volumes are kept"), false
 	case v.Restore.InPlace != "":
-		return is(metav1.ConditionFalse, v1alpha1.ReasonRestoring, "the members give way to others, %s", restoredWith(v)), false
+		return is(metav1.ConditionFalse, v1alpha1.ReasonRestoring, "members are being replaced by restored ones, %s", restoredWith(v)), false
 	case isRestoring(v):
 		return is(metav1.ConditionFalse, v1alpha1.ReasonRestoring, "the volumes of the first members have yet to get the data of the backup "+
 			"that the cluster begins with"), false
@@ -124,7 +124,7 @@ func byQuorum(v cluster.View) metav1.Condition {
 	}
 }
 
-// unreachable says whether a quorum of Pods is ready by the kubelet's word while
+// unreachable says whether the kubelet reports a quorum of Pods as ready while
 // none answers the operator: then the fault is likely between them.
 func unreachable(v cluster.View) bool {
 	return quorum.Holds(v.Count(cluster.IsVoter, isSilent), v.Count(cluster.IsVoter))
@@ -176,8 +176,8 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 
 // faults are asked in order; the first that has something to say is what Degraded says.
 var faults = []struct {
-	reason string
-	tell   func(cluster.View) string
+	reason  string
+	message func(cluster.View) string
 }{
 	{v1alpha1.ReasonStepRejected, plan.Denied},
 	{v1alpha1.ReasonActionRequired, plan.LostAuthority},
@@ -209,7 +209,7 @@ func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 		return is(v1alpha1.ReasonActionRequired, refused.Because)
 	}
 	for _, fault := range faults {
-		if message := fault.tell(v); message != "" {
+		if message := fault.message(v); message != "" {
 			return is(fault.reason, message)
 		}
 	}
@@ -224,7 +224,7 @@ func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 	}
 }
 
-// ended says which authorities have ended, which is why members hear nobody who connects to them.
+// ended says which authorities have ended, which is why members accept no connection.
 func ended(v cluster.View) string {
 	if !slices.ContainsFunc(v.Ending, func(e cluster.Ending) bool { return e.Over }) {
 		return ""
@@ -236,7 +236,7 @@ func ended(v cluster.View) string {
 // isRestoring says whether the cluster has yet to begin with the data of a backup.
 func isRestoring(v cluster.View) bool { return v.Restore.Wanted && !v.Planned() }
 
-// restoredWith says whose data the members have that others give way to.
+// restoredWith says which data the restored members have.
 func restoredWith(v cluster.View) string {
 	if v.Restore.Undo {
 		return "which were set aside and come back with their data"
@@ -244,7 +244,7 @@ func restoredWith(v cluster.View) string {
 	return "whose volumes have the data of a backup"
 }
 
-// restoreFailing is what a refusal does not say: while volumes are filled beside members that serve, nothing refuses for them.
+// restoreFailing is what no refusal says: while volumes are filled beside members that serve, no step is refused because of them.
 func restoreFailing(v cluster.View) string {
 	switch {
 	case v.Restore.Filling:
@@ -274,7 +274,7 @@ func down(v cluster.View) string {
 // noFault is what Degraded says while it is False; what will be wrong within a year follows it.
 const noFault = "nothing is wrong"
 
-// names are the members', and why they are not heard of.
+// names are the names of the members, and why they do not answer.
 func names(down []cluster.Member) string {
 	var all []string
 	for _, m := range down {

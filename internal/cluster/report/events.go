@@ -22,7 +22,7 @@ type Event struct {
 }
 
 // Events are what happened between two statuses: one for the step if it has succeeded and changes
-// something, and one for each condition whose status or reason people are to hear of.
+// something, and one for each condition whose new status or reason is worth an event.
 func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error) []Event {
 	var events []Event
 	if reason := plan.KindOf(step).Event; reason != "" && err == nil {
@@ -71,15 +71,15 @@ func OtherOperator(other, ours string, hidden bool) Event {
 	if hidden {
 		why = fmt.Sprintf("because it may not read the lease %s, to see whether it is held: allow that", other)
 	}
-	note := fmt.Sprintf("the operator of lease %s looks after this cluster; %s does nothing to it %s; "+
+	note := fmt.Sprintf("the operator of lease %s manages this cluster; %s does nothing to it %s; "+
 		"uninstall one of them, or limit the namespaces that each watches", other, called(ours), why)
 	return Event{corev1.EventTypeWarning, "OtherOperator", "Observe", shortened(note)}
 }
 
-// TookOver says that another installation looks after the cluster from now on.
+// TookOver says that another installation manages the cluster from now on.
 func TookOver(other, ours string) Event {
-	return Event{corev1.EventTypeNormal, "OperatorChanged", "Observe", fmt.Sprintf("%s looks after this cluster from now on: "+
-		"nobody holds the lease %s of the one that did", called(ours), other)}
+	return Event{corev1.EventTypeNormal, "OperatorChanged", "Observe", fmt.Sprintf("%s manages this cluster from now on: "+
+		"the lease %s of the one before is no longer held", called(ours), other)}
 }
 
 func called(operator string) string {

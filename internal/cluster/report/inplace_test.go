@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
-// giving is a cluster whose members have given way to a-3, and what is seen of it.
+// giving is a cluster whose members were replaced by a-3, and what is seen of it.
 func giving(undo bool) (*v1alpha1.EtcdCluster, cluster.View) {
 	c := formed()
 	c.Status.Revision, c.Status.Joining, c.Status.LegacyEntries = 1000, "a-9", true
@@ -58,7 +58,7 @@ func TestMembersGiveWay(t *testing.T) {
 		}
 		c.Status = after
 		if c.IsRestoring() {
-			t.Error("the members give way once more")
+			t.Error("the members are replaced once more")
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestGivingWayIsNoFault(t *testing.T) {
 		all := report.Status(c, v, step, nil).Conditions
 		available := meta.FindStatusCondition(all, v1alpha1.ConditionAvailable)
 		degraded := meta.FindStatusCondition(all, v1alpha1.ConditionDegraded)
-		if available.Reason != v1alpha1.ReasonRestoring || !strings.Contains(available.Message, "give way") {
+		if available.Reason != v1alpha1.ReasonRestoring || !strings.Contains(available.Message, "are being replaced") {
 			t.Errorf("%+v", available)
 		}
 		if (degraded.Status == metav1.ConditionTrue) != (problem != "") || !strings.Contains(degraded.Message, problem) {
@@ -88,9 +88,9 @@ func TestGivingWayIsNoFault(t *testing.T) {
 	}
 }
 
-// TestFault103FillingThatFailsIsToldInDegraded: while volumes are filled beside members that serve nothing is refused, and the cluster must
+// TestFault103FillingThatFailsIsInDegraded: while volumes are filled beside members that serve nothing is refused, and the cluster must
 // not say that nothing is wrong.
-func TestFault103FillingThatFailsIsToldInDegraded(t *testing.T) {
+func TestFault103FillingThatFailsIsInDegraded(t *testing.T) {
 	gone, refused := "the data of a-3 cannot be restored: a part is not in the store", "connection refused"
 	for name, test := range map[string]struct {
 		restore cluster.Restore
@@ -106,8 +106,8 @@ func TestFault103FillingThatFailsIsToldInDegraded(t *testing.T) {
 		v := healthy()
 		v.Restore = test.restore
 		degraded := meta.FindStatusCondition(report.Status(formed(), v, plan.Done{}, nil).Conditions, v1alpha1.ConditionDegraded)
-		isTold := degraded.Reason == v1alpha1.ReasonRestoreFailing && degraded.Message == test.message
-		if (degraded.Status == metav1.ConditionTrue && isTold) != (test.message != "") {
+		isReported := degraded.Reason == v1alpha1.ReasonRestoreFailing && degraded.Message == test.message
+		if (degraded.Status == metav1.ConditionTrue && isReported) != (test.message != "") {
 			t.Errorf("%s: %+v", name, degraded)
 		}
 	}

@@ -20,16 +20,16 @@ func TestWordsAboutTheOperator(t *testing.T) {
 	}{
 		{
 			report.OtherOperator("one/lease", "two/lease", false),
-			[]string{"Warning", "OtherOperator", "lease one/lease looks after", "lease two/lease does nothing", "until the lease one/lease"},
+			[]string{"Warning", "OtherOperator", "lease one/lease manages", "lease two/lease does nothing", "until the lease one/lease"},
 		},
 		{report.OtherOperator("one/lease", "two/lease", true), []string{"may not read the lease one/lease", "allow that"}},
 		{report.OtherOperator("one/lease", "", false), []string{"an operator without a lease does nothing"}},
 		{report.OtherOperator(longest, longest, true), []string{longest}},
 		{
 			report.TookOver("one/lease", "two/lease"),
-			[]string{"Normal", "OperatorChanged", "two/lease looks after", "nobody holds the lease one/lease"},
+			[]string{"Normal", "OperatorChanged", "two/lease manages", "the lease one/lease of the one before is no longer held"},
 		},
-		{report.TookOver("one/lease", ""), []string{"an operator without a lease looks after"}},
+		{report.TookOver("one/lease", ""), []string{"an operator without a lease manages"}},
 		{report.UnclearPause(unclear), []string{"Warning", "UnclearPause", `is "yes"`, "nothing is changed or healed", `"true" or "false"`}},
 		{report.NewerStatus(newer), []string{"Warning", "NewerStatus", "format 2", "nothing is changed"}},
 	} {

@@ -30,7 +30,7 @@ func ready(available, progressing, degraded metav1.Condition, v cluster.View, st
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: status, Reason: decides.Reason, Message: decides.Message}
 }
 
-// changes says whether members are yet to be brought to what is wanted.
+// changes says whether members have yet to be updated.
 func changes(v cluster.View, step plan.Step) bool {
 	switch s := step.(type) {
 	case plan.Wait:

@@ -103,7 +103,7 @@ func TestReservedNameIsFreedOnceListed(t *testing.T) {
 }
 
 // TestSizesAreRounded: up to a power of two, so that growth is seldom news. One
-// that is not told stays as it was.
+// that is not known stays as it was.
 func TestSizesAreRounded(t *testing.T) {
 	c := formed()
 	for size, want := range map[int64]string{

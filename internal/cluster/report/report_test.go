@@ -445,7 +445,7 @@ func moments() []moment {
 					v.Members[i].Answers, v.Members[i].Healthy, v.Members[i].Pod.Ready = false, false, true
 				}
 				v.Foreign = []cluster.Object{{Kind: "Pod", Name: "a-2", Why: "it belongs to Job x"}}
-				v.Unread = "no member is asked while Pod a-2 is in the way"
+				v.Unread = "members are not queried: Pod a-2 blocks the name of a member"
 			}),
 			plan.Refuse{Because: "Pod a-2 is in the way: it belongs to Job x"},
 			nil,
@@ -624,12 +624,12 @@ func TestPortsThatDifferEachTimeAreNotSaid(t *testing.T) {
 		"get secret a: dial tcp %s->10.96.0.1:443: i/o timeout", "a webhook: read udp %s->10.96.0.10:443: refused",
 		"read tcp [%s->[fd00::2]:443: reset",
 	} {
-		told := func(from string) v1alpha1.EtcdClusterStatus {
+		after := func(from string) v1alpha1.EtcdClusterStatus {
 			fails := fmt.Sprintf(text, from)
 			v := with(func(v *cluster.View) { v.Members[0].Pod.Trouble, v.Members[1].Pod.Denied.Because = fails, fails })
 			return report.Status(formed(), v, plan.Promote{Name: "a-3"}, errors.New(fails))
 		}
-		one, other := told("10.0.0.1:43212"), told("10.0.0.1:51007")
+		one, other := after("10.0.0.1:43212"), after("10.0.0.1:51007")
 		for i := range one.Conditions {
 			other.Conditions[i].LastTransitionTime = one.Conditions[i].LastTransitionTime
 		}
@@ -750,7 +750,7 @@ func revocation(phase cluster.RevocationPhase) cluster.Revocation {
 	return cluster.Revocation{At: "2026-01-31T10:00:00.5Z", Serials: []string{"a1b2", "c3"}, Phase: phase}
 }
 
-// rotation is what is told of the authorities while that of clients is in a phase.
+// rotation is what the status has of the authorities while that of clients is in a phase.
 func rotation(phase cluster.RotationPhase) cluster.Rotation {
 	return cluster.Rotation{Authorities: []cluster.Authority{
 		{Name: "client", Secret: "a-client-ca", Phase: phase, End: 2085000000, Request: "today"},

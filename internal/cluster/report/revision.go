@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
-// revisionEvery is how long a revision that is no longer true may stand in the status before
+// revisionEvery is how long an outdated revision may stay in the status before
 // it alone is a reason to write it.
 const revisionEvery = 10 * time.Minute
 

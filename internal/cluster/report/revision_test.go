@@ -28,7 +28,7 @@ func TestRevisionIsWrittenRarely(t *testing.T) {
 		"no write for an hour":              {since: time.Hour, confirmed: []int64{100}, want: 100},
 		"by a clock that was ahead":         {since: -time.Hour, confirmed: []int64{120}, want: 120},
 		"written anyway":                    {confirmed: []int64{120, 121}, change: degraded, want: 120},
-		"no member tells":                   {since: time.Hour, confirmed: []int64{0, 0}, want: 100},
+		"no member reports one":             {since: time.Hour, confirmed: []int64{0, 0}, want: 100},
 		"one that has diverged":             {since: time.Hour, confirmed: []int64{90, 100}, want: 100},
 		"writes are missing":                {since: time.Hour, confirmed: []int64{90, 91}, change: degraded, want: 100},
 		"writes are missing, for all to go": {confirmed: []int64{90, 91}, change: accepted, want: 90},

@@ -14,7 +14,7 @@ import (
 
 // TestFault83Degraded: that the operator is not root is said before what it cannot do therefore.
 func TestFault83Degraded(t *testing.T) {
-	v := with(func(v *cluster.View) { v.NotRoot = "etcd does not take the operator for root" })
+	v := with(func(v *cluster.View) { v.NotRoot = "etcd does not accept the operator as root" })
 	after := report.Status(formed(), v, plan.AddLearner{}, errors.New("add learner: user name not found"))
 	degraded := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionDegraded)
 	if degraded == nil || degraded.Reason != v1alpha1.ReasonOperatorNotRoot || degraded.Message != v.NotRoot {

@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
-// TestBusyMembersAreNoFaultOfTheNetwork: whoever takes the connection is not behind a network policy.
+// TestBusyMembersAreNoFaultOfTheNetwork: a member that accepts the connection is not behind a network policy.
 func TestBusyMembersAreNoFaultOfTheNetwork(t *testing.T) {
 	for slow, want := range map[int]string{3: "CPU", 2: "network policies", 0: "network policies"} {
 		v := healthy()

@@ -74,8 +74,8 @@ func afterFormation(v cluster.View, step plan.Step) (cluster.View, plan.Step) {
 	return v, step
 }
 
-// chosenOnly is the view without the members that have given way, once that is recorded: nothing that is told of them holds of
-// those that come.
+// chosenOnly is the view without the members that were replaced, once that is recorded: nothing that is known of them is true of
+// the restored ones.
 func chosenOnly(v cluster.View, step plan.Step) cluster.View {
 	if s, records := step.(plan.Record); records && s.Fact.Restore != v.Record.Restore {
 		v.Members, v.Unknown = nil, nil
@@ -171,20 +171,20 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	}
 }
 
-// authorities are what people are told of each.
+// authorities are the certificate authorities in the status.
 func authorities(all []cluster.Authority) []v1alpha1.AuthorityStatus {
-	told := make([]v1alpha1.AuthorityStatus, 0, len(all))
+	statuses := make([]v1alpha1.AuthorityStatus, 0, len(all))
 	for _, a := range all {
 		status := v1alpha1.AuthorityStatus{Name: a.Name, Secret: a.Secret, Phase: v1alpha1.RotationPhase(a.Phase), Request: a.Request}
 		if a.End > 0 {
 			status.NotAfter = new(metav1.NewTime(time.Unix(a.End, 0).UTC()))
 		}
-		told = append(told, status)
+		statuses = append(statuses, status)
 	}
-	return told
+	return statuses
 }
 
-// revocations are what people are told of certificates that are revoked.
+// revocations are the revoked certificates in the status.
 func revocations(r cluster.Revocation) *v1alpha1.RevocationStatus {
 	return &v1alpha1.RevocationStatus{Phase: v1alpha1.RevocationPhase(r.Phase), RevokedAt: r.At, Serials: r.Serials}
 }
@@ -254,7 +254,7 @@ func offered(v cluster.View, loss plan.QuorumLoss) *v1alpha1.QuorumLossBackup {
 	return b
 }
 
-// unknownMembers are those that somebody else has added. The view keeps those of the status until
+// unknownMembers are those that the operator has not added. The view keeps those of the status until
 // a list that was read with quorum no longer has them.
 func unknownMembers(unknown []cluster.UnknownMember) []v1alpha1.UnknownMember {
 	var all []v1alpha1.UnknownMember

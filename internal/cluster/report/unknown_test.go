@@ -37,7 +37,7 @@ func TestUnknownMembersAreRecorded(t *testing.T) {
 }
 
 // TestUnknownVotersServe: a cluster is available that has its quorum with voters which
-// somebody else added, and only as long as a read says so.
+// the operator has not added, and only as long as a read succeeds.
 func TestUnknownVotersServe(t *testing.T) {
 	for unread, want := range map[string]metav1.ConditionStatus{"": metav1.ConditionTrue, "no leader": metav1.ConditionFalse} {
 		v := with(func(v *cluster.View) {
@@ -49,8 +49,8 @@ func TestUnknownVotersServe(t *testing.T) {
 		})
 		status := report.Status(formed(), v, plan.Refuse{Because: "etcd lists an unknown member"}, nil)
 		available := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAvailable)
-		told := strings.Contains(available.Message, "with 3 unknown voters")
-		if available.Status != want || told != (want == metav1.ConditionTrue) {
+		named := strings.Contains(available.Message, "with 3 unknown voters")
+		if available.Status != want || named != (want == metav1.ConditionTrue) {
 			t.Errorf("unread %q: %+v", unread, available)
 		}
 	}

@@ -28,9 +28,9 @@ var holds = []struct{ reason, message string }{
 	{v1alpha1.ReasonRollInProgress, "members of an etcd cluster are being brought to another version or other settings, one at a time"},
 }
 
-// Upgradeable says whether an update of the operator may come now, and when that may
-// change although no cluster does; zero if it may not. It only makes updates calmer: what
-// is under way is safe with an operator that is exchanged in the middle of it.
+// Upgradeable says whether the operator may be updated now, and when that may change
+// although no cluster does; zero if it may not. It only avoids disturbance: a change in
+// progress is safe if the operator is replaced in the middle of it.
 func Upgradeable(clusters []v1alpha1.EtcdCluster, operator string, now time.Time) (metav1.Condition, time.Time) {
 	under, until := map[string]bool{}, time.Time{}
 	for i := range clusters {
@@ -55,7 +55,7 @@ func Upgradeable(clusters []v1alpha1.EtcdCluster, operator string, now time.Time
 
 // Holds is the reason for which a cluster holds an update of the operator back, and until
 // when it does at most; empty if it does not. One of another operator holds nothing back,
-// nor does one that does not change now: it is as wanted, is paused, or waits for a
+// and neither does one that does not change now: it is as wanted, is paused, or waits for a
 // person, and the update may help that person.
 func Holds(c *v1alpha1.EtcdCluster, operator string, now time.Time) (string, time.Time) {
 	status := &c.Status
@@ -77,8 +77,8 @@ func Holds(c *v1alpha1.EtcdCluster, operator string, now time.Time) (string, tim
 	return reason, end
 }
 
-// change is what is under way of a cluster, if it is something to wait for. One that forms
-// or sleeps has nothing to lose.
+// change is the change in progress of a cluster, if it is worth waiting for. A cluster that
+// forms or hibernates has nothing to lose.
 func change(c *v1alpha1.EtcdCluster) string {
 	status := &c.Status
 	switch {

@@ -108,7 +108,7 @@ func TestHolds(t *testing.T) {
 		"between two versions":                 {settled(wants("3.7.3"), waits), roll},
 		"the newest patch of a minor version":  {settled(wants("3.6"), acts), ""},
 		"the version is not known yet":         {settled(func(c *v1alpha1.EtcdCluster) { c.Status.Version = "" }, acts), ""},
-		"a version was taken back":             {settled(wants("3.7.3"), refuses), ""},
+		"a version was rolled back":            {settled(wants("3.7.3"), refuses), ""},
 		"quorum is lost, and a person decides": {settled(rolls, refuses), ""},
 		"it forms":                             {settled(unformed, acts), ""},
 		"it goes to sleep":                     {settled(size(0), rolls, acts), ""},
@@ -130,7 +130,7 @@ func TestHolds(t *testing.T) {
 var allowed, stable = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`), regexp.MustCompile(`^[a-z ,]+$`)
 
 // TestUpgradeable: one cluster is enough to hold an update back, the most important reason
-// is told, and the first end of a reason is when to look again.
+// is reported, and the first end of a reason is when to look again.
 func TestUpgradeable(t *testing.T) {
 	roll := settled(rolls, acts)
 	younger := settled(learns, acts)

@@ -91,7 +91,7 @@ func settings(c *v1alpha1.EtcdCluster) []string {
 		"--auto-compaction-retention="+etcd.AutoCompaction.Retention)
 }
 
-// QuotaOf is the quota that the Pod's member was started with; 0 if it was not told.
+// QuotaOf is the quota that the Pod's member was started with; 0 if none was set.
 func QuotaOf(pod *corev1.Pod) int64 {
 	for _, arg := range Etcd(pod).Args {
 		if text, is := strings.CutPrefix(arg, quota); is {

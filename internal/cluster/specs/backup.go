@@ -7,8 +7,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// Backup is an EtcdBackup that something waits for. Nobody owns it: it outlives the cluster. It is verified whatever is said of how
-// often backups are, unless none is.
+// Backup is an EtcdBackup that something waits for. It has no owner: it outlives the cluster. It is verified however often backups
+// are to be verified, unless none is.
 func Backup(c *v1alpha1.EtcdCluster, name, before string) *v1alpha1.EtcdBackup {
 	reason := "before " + before
 	if before != v1alpha1.BeforeHibernation && before != v1alpha1.BeforeDeletion {

@@ -17,7 +17,7 @@ import (
 // installation without cert-manager knows no such kind.
 var CertificateKind = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
 
-// Certificates are what cert-manager is asked for, one for each Secret that spec.tls.issuerRef stands for; nil where it does not.
+// Certificates are what cert-manager is asked for, one for each Secret that spec.tls.issuerRef stands for; nil if it does not.
 func Certificates(c *v1alpha1.EtcdCluster) []*unstructured.Unstructured {
 	secrets := c.CertificateSecrets()
 	if secrets == nil || c.Spec.TLS.IssuerRef == nil {
@@ -90,7 +90,7 @@ func certificate(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, spec map[strin
 const writerAnnotation = "cert-manager.io/certificate-name"
 
 // WouldOverwrite says why cert-manager is not to be asked for a Certificate, of which there is none yet or one for another Secret: there is
-// a Secret of the name that it was not written for. It is empty where nothing of somebody else is written over.
+// a Secret of the name that it was not written for. It is empty if no Secret of another owner would be overwritten.
 func WouldOverwrite(wanted, certificate *unstructured.Unstructured, secret *corev1.Secret) string {
 	if secret == nil || certificate != nil && SecretOf(certificate) == secret.Name {
 		return ""

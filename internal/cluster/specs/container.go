@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// etcdContainer is the name of the container that runs etcd. Webhooks of others put theirs
+// etcdContainer is the name of the container that runs etcd. Webhooks may put others
 // before it or behind it, so no place in a list says which it is.
 const etcdContainer = "etcd"
 

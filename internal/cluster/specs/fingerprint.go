@@ -26,7 +26,7 @@ const parts = 4
 // compute resources, and everything else that is worth a restart, which arguments of
 // joining, the pause before it ends and its host aliases are not. It compares what was
 // asked for, never what the API server made of it: defaults and admission webhooks may have
-// changed that; nor what the operator was told to take for a version, see Images.
+// changed that; nor the image that the operator is configured with for a version, see Images.
 func Fingerprint(c *v1alpha1.EtcdCluster, member string) string {
 	pod := template(c, member)
 	etcd := Etcd(pod)
@@ -90,7 +90,7 @@ func Trust(pod *corev1.Pod, fingerprint string) *corev1.Pod {
 }
 
 // Revoking has a Pod's member refuse the certificates on the list in the Secret that it mounts, and writes on the Pod when one
-// was revoked last; nothing if that is empty, because none ever was. etcd refuses everybody while it cannot read the list, and
+// was revoked last; nothing if that is empty, because none ever was. etcd refuses every client while it cannot read the list, and
 // so the volume names what it takes: the kubelet starts no container before all of it is there. It is no part of the Pod's own
 // fingerprint.
 func Revoking(pod *corev1.Pod, at string) *corev1.Pod {

@@ -28,15 +28,15 @@ func TestGolden(t *testing.T) {
 	whole := full(t)
 
 	files := map[string][]runtime.Object{
-		"pod_bootstrap":    {specs.Pod(example(), "example-0", forming())},
-		"pod_joining":      {specs.Pod(example(), "example-3", joining())},
-		"pod_forced":       {specs.ForcedPod(example(), "example-0")},
-		"pod_3.5":          {specs.Pod(with(old), "example-0", forming())},
-		"pod_ephemeral":    {specs.Pod(with(ephemeral), "example-0", forming())},
-		"pod_told_image":   {made(told(digest), "")},
-		"pod_revoking":     {specs.Revoking(specs.Pod(example(), "example-0", forming()), "2026-01-01T01:00:00.5Z")},
-		"pod_pulling":      {specs.Pod(with(pulling), "example-0", forming())},
-		"pod_tls_disabled": {specs.Pod(with(insecure), "example-0", forming())},
+		"pod_bootstrap":        {specs.Pod(example(), "example-0", forming())},
+		"pod_joining":          {specs.Pod(example(), "example-3", joining())},
+		"pod_forced":           {specs.ForcedPod(example(), "example-0")},
+		"pod_3.5":              {specs.Pod(with(old), "example-0", forming())},
+		"pod_ephemeral":        {specs.Pod(with(ephemeral), "example-0", forming())},
+		"pod_configured_image": {made(configured(digest), "")},
+		"pod_revoking":         {specs.Revoking(specs.Pod(example(), "example-0", forming()), "2026-01-01T01:00:00.5Z")},
+		"pod_pulling":          {specs.Pod(with(pulling), "example-0", forming())},
+		"pod_tls_disabled":     {specs.Pod(with(insecure), "example-0", forming())},
 		"pod_full": {specs.Pod(whole, "example-full-0", specs.Joining{
 			New: true, Token: plan().Token, Members: []string{"example-full-0", "example-full-1", "example-full-2"},
 		})},

@@ -9,16 +9,16 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// Images are the images that the operator was told to take for versions of etcd, in place
-// of etcd's own ones. What the user has chosen comes first.
+// Images are the images that the operator is configured with for versions of etcd, in place
+// of etcd's own ones. The user's choice comes first.
 type Images map[string]string
 
 // Put gives a Pod that was built for the cluster the image of its version, and writes that
 // down in it.
 //
 // No fingerprint counts it: those count what the user wants, which is a version under
-// etcd's own name for its image. So an operator that is told of another image of the same
-// version restarts no member.
+// etcd's own name for its image. So an operator that is configured with another image of the
+// same version restarts no member.
 func (i Images) Put(c *v1alpha1.EtcdCluster, pod *corev1.Pod) *corev1.Pod {
 	image := i[c.Spec.Version]
 	if image == "" || c.Spec.Image != "" {
@@ -43,8 +43,8 @@ func TakeImage(pod, from *corev1.Pod) bool {
 }
 
 // hasImage says whether a Pod has the image that the cluster wants, given what their
-// fingerprints say of it. Where the user has come to choose an image, what counts of an
-// operator's own choice is not the version that it was made for.
+// fingerprints say of it. If the user now chooses an image, an operator's own
+// choice counts by its name, not by the version that it was made for.
 func hasImage(c *v1alpha1.EtcdCluster, pod *corev1.Pod, have, want string) bool {
 	if put := pod.Annotations[v1alpha1.AnnotationImage]; put != "" && c.Spec.Image != "" {
 		return c.Spec.Image == put

@@ -16,8 +16,8 @@ const (
 	another = "other.example/etcd@sha256:2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-// told is an operator that was told of an image for the example's version.
-func told(image string) specs.Images { return specs.Images{"3.6.16": image, "3.7.3": another} }
+// configured are the images of an operator that is configured with one for the example's version.
+func configured(image string) specs.Images { return specs.Images{"3.6.16": image, "3.7.3": another} }
 
 // made is the Pod that such an operator makes.
 func made(by specs.Images, image string) *corev1.Pod {
@@ -25,8 +25,8 @@ func made(by specs.Images, image string) *corev1.Pod {
 	return by.Put(c, specs.Pod(c, "example-0", forming()))
 }
 
-// TestImages: the user's choice comes first, then what the operator was told, then etcd's
-// own name. Only the operator's own choice is written down.
+// TestImages: the user's choice comes first, then what the operator is configured with, then
+// etcd's own name. Only the operator's own choice is written down.
 func TestImages(t *testing.T) {
 	for _, test := range []struct {
 		by           specs.Images
@@ -36,14 +36,14 @@ func TestImages(t *testing.T) {
 		{nil, "", usual, false},
 		{specs.Images{"3.6.15": digest}, "", usual, false},
 		{specs.Images{"3.6.16": ""}, "", usual, false},
-		{told(digest), "", digest, true},
-		{told(digest), another, another, false},
+		{configured(digest), "", digest, true},
+		{configured(digest), another, another, false},
 		{nil, another, another, false},
 	} {
 		pod := made(test.by, test.chosen)
 		note, noted := pod.Annotations[v1alpha1.AnnotationImage]
 		if got := pod.Spec.Containers[0].Image; got != test.want || noted != test.noted || noted && note != test.want {
-			t.Errorf("told %v, chosen %q: image %s, noted %q; want %s", test.by, test.chosen, got, note, test.want)
+			t.Errorf("configured %v, chosen %q: image %s, noted %q; want %s", test.by, test.chosen, got, note, test.want)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestUpdateOfTheOperatorRestartsNoMember(t *testing.T) {
 	first.Annotations[v1alpha1.AnnotationTemplate] = "c9bdad14050cbfd0" // by v0.1.0
 	second := specs.Pod(example(), "example-0", forming())              // as by v0.2.0
 	for name, pod := range map[string]*corev1.Pod{
-		"v0.1": first, "v0.2": second, "a mirror": made(told(digest), ""), "another mirror": made(told(another), ""),
+		"v0.1": first, "v0.2": second, "a mirror": made(configured(digest), ""), "another mirror": made(configured(another), ""),
 	} {
 		if got := specs.Change(example(), pod); got != cluster.Same {
 			t.Errorf("%s: got %d, want none", name, got)
@@ -65,12 +65,12 @@ func TestUpdateOfTheOperatorRestartsNoMember(t *testing.T) {
 		}
 	}
 	const bySecond = "2-74aa109bf96f4de4-ae95e371ebb89083-44136fa355b3678a" // of the same Pod, by v0.2.0
-	if got := made(told(digest), "").Annotations[v1alpha1.AnnotationTemplate]; got != bySecond {
+	if got := made(configured(digest), "").Annotations[v1alpha1.AnnotationTemplate]; got != bySecond {
 		t.Errorf("v0.2 would create the Pod again: its fingerprint is %s, want %s", got, bySecond)
 	}
 }
 
-// TestChosenImageIsRun: what the user chooses is run by all, and taken back too. A user who
+// TestChosenImageIsRun: what the user chooses is run by all, and rolled back too. A user who
 // chooses what runs already changes nothing.
 func TestChosenImageIsRun(t *testing.T) {
 	for _, test := range []struct {
@@ -78,21 +78,21 @@ func TestChosenImageIsRun(t *testing.T) {
 		want string // by the user
 		is   cluster.Change
 	}{
-		{made(told(digest), ""), digest, cluster.Same},
-		{made(told(digest), ""), usual, cluster.Swap},
-		{made(told(digest), ""), another, cluster.Swap},
+		{made(configured(digest), ""), digest, cluster.Same},
+		{made(configured(digest), ""), usual, cluster.Swap},
+		{made(configured(digest), ""), another, cluster.Swap},
 		{made(nil, ""), digest, cluster.Swap},
 		{made(nil, ""), usual, cluster.Same},
 		{made(nil, digest), "", cluster.Swap},
 		{made(nil, digest), digest, cluster.Same},
-		{made(told(digest), another), "", cluster.Swap},
+		{made(configured(digest), another), "", cluster.Swap},
 	} {
 		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Image = test.want })
 		if got := specs.Change(c, test.pod); got != test.is {
 			t.Errorf("runs %s, %q is chosen: got %d, want %d", test.pod.Spec.Containers[0].Image, test.want, got, test.is)
 		}
 	}
-	if specs.RunsDefaultImage(made(told(digest), another), "3.6.16") || specs.RunsDefaultImage(made(nil, digest), "3.6.16") {
+	if specs.RunsDefaultImage(made(configured(digest), another), "3.6.16") || specs.RunsDefaultImage(made(nil, digest), "3.6.16") {
 		t.Error("the user's image is taken for the operator's")
 	}
 }
@@ -104,10 +104,10 @@ func TestTakeImage(t *testing.T) {
 		pod, from *corev1.Pod
 		differs   bool
 	}{
-		{made(told(digest), ""), made(nil, usual), true},
-		{made(nil, usual), made(told(digest), ""), true},
-		{made(told(digest), ""), made(nil, digest), false},
-		{made(nil, digest), made(told(digest), ""), false},
+		{made(configured(digest), ""), made(nil, usual), true},
+		{made(nil, usual), made(configured(digest), ""), true},
+		{made(configured(digest), ""), made(nil, digest), false},
+		{made(nil, digest), made(configured(digest), ""), false},
 	} {
 		if got := specs.TakeImage(test.pod, test.from); got != test.differs {
 			t.Errorf("got %t, want %t", got, test.differs)

@@ -24,7 +24,7 @@ const (
 	// clusterVariable holds initial-cluster. The kubelet puts it into the arguments.
 	clusterVariable = "INITIAL_CLUSTER"
 	// stateVariable is read by etcd itself. With no value etcd would form a new cluster,
-	// but then initial-cluster has none either, and etcd ends where it has no data.
+	// but then initial-cluster has none either, and etcd ends if it has no data.
 	stateVariable = "ETCD_INITIAL_CLUSTER_STATE"
 )
 
@@ -37,7 +37,7 @@ func join(c *v1alpha1.EtcdCluster, pod *corev1.Pod, j Joining) {
 	etcd.Env = append(etcd.Env,
 		fromAnnotation(clusterVariable, v1alpha1.AnnotationInitialCluster),
 		fromAnnotation(stateVariable, v1alpha1.AnnotationInitialClusterState))
-	Tell(c, pod, j)
+	SetJoining(c, pod, j)
 }
 
 func fromAnnotation(variable, annotation string) corev1.EnvVar {
@@ -46,9 +46,9 @@ func fromAnnotation(variable, annotation string) corev1.EnvVar {
 	}}}
 }
 
-// Tell changes how the Pod's member enters the cluster, from the next start of its container
-// on. Pods of releases before 0.4 do not listen.
-func Tell(c *v1alpha1.EtcdCluster, pod *corev1.Pod, j Joining) {
+// SetJoining sets how the Pod's member enters the cluster, from the next start of its container
+// on. It has no effect on Pods of releases before 0.4.
+func SetJoining(c *v1alpha1.EtcdCluster, pod *corev1.Pod, j Joining) {
 	state := "existing"
 	if j.New {
 		state = "new"
@@ -76,11 +76,11 @@ func Entry(pod *corev1.Pod) cluster.Entry {
 	}
 }
 
-// IsJoining says whether the Pod's member was told of others: without data it can get it
-// from them. Alone it cannot.
+// IsJoining says whether the initial cluster of the Pod's member has other members: without data
+// it can get it from them. Alone it cannot.
 func IsJoining(pod *corev1.Pod) bool { return len(Peers(pod)) > 1 }
 
-// Peers are the members that the Pod's member was told of, itself too.
+// Peers are the members in the initial cluster of the Pod's member, itself too.
 func Peers(pod *corev1.Pod) []string {
 	peers := pod.Annotations[v1alpha1.AnnotationInitialCluster]
 	for _, arg := range Etcd(pod).Args {

@@ -30,10 +30,10 @@ func TestNoArgumentForms(t *testing.T) {
 }
 
 func TestEntry(t *testing.T) {
-	untold := specs.Pod(example(), "example-0", forming())
-	delete(untold.Annotations, v1alpha1.AnnotationInitialClusterState)
-	told := specs.Pod(example(), "example-0", forming())
-	specs.Tell(example(), told, specs.Joining{Members: []string{"example-0"}})
+	unset := specs.Pod(example(), "example-0", forming())
+	delete(unset.Annotations, v1alpha1.AnnotationInitialClusterState)
+	alone := specs.Pod(example(), "example-0", forming())
+	specs.SetJoining(example(), alone, specs.Joining{Members: []string{"example-0"}})
 	for name, test := range map[string]struct {
 		pod   *corev1.Pod
 		want  cluster.Entry
@@ -41,13 +41,13 @@ func TestEntry(t *testing.T) {
 	}{
 		"first":             {specs.Pod(example(), "example-0", forming()), cluster.Forms, plan().Members},
 		"later":             {specs.Pod(example(), "example-3", joining()), cluster.Joins, joining().Members},
-		"told":              {told, cluster.Ends, []string{"example-0"}},
+		"alone":             {alone, cluster.Ends, []string{"example-0"}},
 		"forced":            {specs.ForcedPod(example(), "example-0"), cluster.Ends, []string{"example-0"}},
-		"without a state":   {untold, cluster.Forms, plan().Members},
+		"without a state":   {unset, cluster.Forms, plan().Members},
 		"of release v0.3.0": {byThird(), cluster.Unalterable, plan().Members},
 	} {
 		if got := specs.Entry(test.pod); got != test.want || !slices.Equal(specs.Peers(test.pod), test.peers) {
-			t.Errorf("%s: got %d, told of %v", name, got, specs.Peers(test.pod))
+			t.Errorf("%s: got %d, peers %v", name, got, specs.Peers(test.pod))
 		}
 	}
 }

@@ -101,8 +101,8 @@ func Foreign(c *v1alpha1.EtcdCluster, object metav1.Object) string {
 	}
 }
 
-// IsMarked says whether a Secret of a name that the cluster needs says that it is the cluster's, by its owner or by what made it. Any
-// other is somebody's who knows nothing of the cluster: it is never read.
+// IsMarked says whether a Secret of a name that the cluster needs is marked as the cluster's, by its owner or by what made it. Any
+// other Secret is unrelated to the cluster: it is never read.
 func IsMarked(c *v1alpha1.EtcdCluster, secret metav1.Object) bool {
 	return metav1.IsControlledBy(secret, c) || secret.GetLabels()[ManagedByLabel] == v1alpha1.FieldOwner
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// NetworkPolicy lets each port of the members be reached only by those who need it. The operator's namespace is empty if it runs
-// outside of Kubernetes: nothing lets it in then. What comes from a member's own node is always let in, such as the kubelet's probes
-// (https://kubernetes.io/docs/concepts/services-networking/network-policies/). What goes out of members is not limited.
+// NetworkPolicy lets each port of the members be reached only by the peers that need it. The operator's namespace is empty if it runs
+// outside of Kubernetes: no rule allows it then. Traffic from a member's own node is always allowed, such as the kubelet's probes
+// (https://kubernetes.io/docs/concepts/services-networking/network-policies/). Egress of members is not limited.
 //
-// Ports are numbers: a name would mean another number on a Pod that somebody has changed.
+// Ports are numbers: a name would mean another number on a Pod that was changed.
 func NetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.NetworkPolicy {
 	members, asked := []networkingv1.NetworkPolicyPeer{labelled(MemberSelector(c))}, c.Spec.NetworkPolicy
 	clients := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
@@ -39,14 +39,14 @@ func NetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.Netwo
 	}
 }
 
-// reachedBy is no rule where there is nobody: one without peers would let everybody in.
-func reachedBy(number int32, who []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyIngressRule {
-	if len(who) == 0 {
+// reachedBy is no rule if there are no peers: a rule without peers allows all traffic.
+func reachedBy(number int32, peers []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyIngressRule {
+	if len(peers) == 0 {
 		return nil
 	}
 	return []networkingv1.NetworkPolicyIngressRule{{
 		Ports: []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(number))}},
-		From:  who,
+		From:  peers,
 	}}
 }
 

@@ -39,8 +39,8 @@ func TestNetworkPolicyLetsTheOperatorIn(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLetInByAnEmptyRule: Kubernetes lets everybody in where a rule names no peers or no ports.
-func TestNobodyIsLetInByAnEmptyRule(t *testing.T) {
+// TestNoRuleIsEmpty: Kubernetes allows all traffic by a rule that names no peers or no ports.
+func TestNoRuleIsEmpty(t *testing.T) {
 	some := []v1alpha1.NetworkPeer{{PodSelector: &v1alpha1.NetworkSelector{}}}
 	for _, operator := range []string{"", "operators"} {
 		for _, clients := range [][]v1alpha1.NetworkPeer{nil, some} {

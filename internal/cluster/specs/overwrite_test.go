@@ -41,7 +41,7 @@ func TestFault87CertManagerWritesOverNothing(t *testing.T) {
 		{what: "written for it", secret: secret(c.Name, wanted.GetName())},
 		{what: "written for another Certificate", secret: secret(c.Name, "shop"), refused: true},
 		{what: "written for another cluster", secret: secret("other", wanted.GetName()), refused: true},
-		{what: "written for a Certificate of somebody else", secret: unlabelled, refused: true},
+		{what: "written for a Certificate of another owner", secret: unlabelled, refused: true},
 		{what: "a person's, whom cert-manager overwrites already", certificate: wanted, secret: somebodys},
 		{what: "a person's, beside a Certificate for another", certificate: elsewhere, secret: secret(c.Name, "shop"), refused: true},
 	} {

@@ -49,7 +49,7 @@ func TestFault88ClientsAreBoundByName(t *testing.T) {
 		t.Errorf("clients are not bound, or are without being asked for: %q", specs.Etcd(pod).Args)
 	}
 	if specs.Change(open, pod) == cluster.Same {
-		t.Error("nobody restarts for it")
+		t.Error("no member restarts for it")
 	}
 	asked := []*unstructured.Unstructured{specs.UserCertificate(open, user())}
 	for _, one := range append(asked, specs.Certificates(open)...) {

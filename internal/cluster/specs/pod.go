@@ -31,8 +31,8 @@ func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	return pod
 }
 
-// bindPeers lets a member take none for a peer but members of its own cluster, whose certificates all have its names: the authority is
-// somebody else's, and signs for clients and for other clusters, too. Pods of earlier releases need not restart for it, so no fingerprint
+// bindPeers has a member accept as peers only members of its own cluster, whose certificates all have its names: the authority is
+// external, and signs for clients and for other clusters, too. Pods of earlier releases need not restart for it, so no fingerprint
 // counts it.
 func bindPeers(c *v1alpha1.EtcdCluster, pod *corev1.Pod) {
 	if c.CertificateSecrets() != nil {
@@ -49,8 +49,8 @@ func itself(c *v1alpha1.EtcdCluster, member string) []corev1.HostAlias {
 	return []corev1.HostAlias{{IP: "127.0.0.1", Hostnames: []string{Host(c, member)}}}
 }
 
-// lingering lets a member serve for a moment after it was told to end, by whomever:
-// clients are no longer led to it, and leadership can be handed over. Pods of earlier
+// lingering lets a member serve for a moment after its Pod was deleted or evicted, by any client:
+// the Service sends no more clients to it, and leadership can be moved. Pods of earlier
 // releases do not linger and need not restart for it, so no fingerprint counts it.
 func lingering() *corev1.Lifecycle {
 	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 1}}}

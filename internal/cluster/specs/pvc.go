@@ -44,9 +44,9 @@ func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *c
 	return claim
 }
 
-// stranger says why a claim that nobody owns is not the cluster's; empty if it is. It must say
-// whose it is, and not name another cluster: its data would be mounted. One that says nothing
-// of its past may hold any.
+// stranger says why a claim without an owner is not the cluster's; empty if it is. Its labels must
+// name this cluster and no other: its data would be mounted. A claim without labels may hold any
+// data.
 func stranger(c *v1alpha1.EtcdCluster, claim metav1.Object) string {
 	of, notes, plan := claim.GetLabels()[v1alpha1.LabelCluster], claim.GetAnnotations(), c.Status.Bootstrap
 	token, id := notes[v1alpha1.AnnotationToken], notes[v1alpha1.AnnotationClusterID]
@@ -79,7 +79,7 @@ const bound = "pv.kubernetes.io/bind-completed"
 
 // IsUnused says whether a claim of a first member proves that it holds nothing: no Pod was
 // made for it, or it never had a volume. One that is to be filled from elsewhere, or bound
-// to a volume that somebody chose, may hold data as soon as it is bound.
+// to a volume that was chosen by hand, may hold data as soon as it is bound.
 func IsUnused(claim *corev1.PersistentVolumeClaim) bool {
 	notes, spec := claim.Annotations, claim.Spec
 	switch {

@@ -37,7 +37,7 @@ func IsResizable(pod *corev1.Pod, c *v1alpha1.EtcdCluster, can Resizes) bool {
 	return isChangeable(have.Requests, want.Requests) && isChangeable(have.Limits, want.Limits) && quality(have) == quality(want)
 }
 
-// resizePatience is how long the kubelet may try in vain to change the resources of a running
+// resizePatience is how long the kubelet may fail to change the resources of a running
 // Pod: it looks at every Pod once a minute (syncFrequency,
 // https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/), so twice.
 const resizePatience = 2 * time.Minute
@@ -49,7 +49,7 @@ func IsStuck(pod *corev1.Pod, now time.Time) bool {
 	return failed != nil && now.Sub(failed.LastTransitionTime.Time) > resizePatience
 }
 
-// FailedResize is what the kubelet says of a resize that it tries in vain; nil if it does not.
+// FailedResize is the kubelet's condition of a resize that fails; nil if there is none.
 func FailedResize(pod *corev1.Pod) *corev1.PodCondition {
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodResizeInProgress && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonError

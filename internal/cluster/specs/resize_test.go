@@ -89,8 +89,8 @@ func TestLessMemory(t *testing.T) {
 	}
 }
 
-// TestEtcdIsFoundByItsName: a webhook of somebody else has put a container before it. What
-// is asked of the Pod is asked of etcd's.
+// TestEtcdIsFoundByItsName: a webhook has added a container before it. What is asked of the
+// Pod is asked of etcd's.
 func TestEtcdIsFoundByItsName(t *testing.T) {
 	small, large := map[corev1.ResourceName]string{"cpu": "1"}, map[corev1.ResourceName]string{"cpu": "2"}
 	c := example()
@@ -116,7 +116,7 @@ func TestEtcdIsFoundByItsName(t *testing.T) {
 	}
 }
 
-// TestPodWithoutEtcd: somebody has made it. Nothing is believed of it, and nothing breaks.
+// TestPodWithoutEtcd: the operator has not made it. Nothing in it is trusted, and nothing breaks.
 func TestPodWithoutEtcd(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "mesh", Image: usual}}}}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mesh", ContainerID: "containerd://mesh"}}

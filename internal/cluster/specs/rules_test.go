@@ -51,7 +51,7 @@ func TestNamesFitIntoDNS(t *testing.T) {
 		wantLabels(t, pod.Name, pod.Labels)
 		wantLabels(t, pod.Name, specs.Volume(c, member, plan()).Labels)
 		if want := pod.Spec.Hostname + "." + pod.Spec.Subdomain + "." + c.Namespace + ".svc"; specs.Host(c, member) != want {
-			t.Errorf("the member is told to be %s, and DNS knows it as %s", specs.Host(c, member), want)
+			t.Errorf("the member is configured as %s, and DNS knows it as %s", specs.Host(c, member), want)
 		}
 	}
 	for _, service := range []*corev1.Service{specs.HeadlessService(c), specs.ClientService(c)} {
@@ -156,7 +156,7 @@ func TestPodHoldsNoSecretsInPlainSight(t *testing.T) {
 	pod := specs.Pod(example(), "example-0", forming())
 	for _, variable := range pod.Spec.Containers[0].Env {
 		if from := variable.ValueFrom; from != nil && from.FieldRef != nil && from.SecretKeyRef == nil {
-			continue // annotations may be read by anybody that may read the Pod
+			continue // annotations may be read by any user that may read the Pod
 		}
 		if variable.ValueFrom != nil || !strings.HasPrefix(variable.Value, "/") && !strings.HasPrefix(variable.Value, "https://") {
 			t.Errorf("variable %s holds %q", variable.Name, variable.Value)

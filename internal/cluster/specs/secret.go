@@ -36,7 +36,7 @@ const (
 	NextKeyKey  = "next.key"
 	// PreviousKey has those that signed before and are still trusted.
 	PreviousKey = "previous.crt"
-	// ExternalKey says which of tls.crt and next.crt are authorities of others, separated by a space: their keys are not here. It is there
+	// ExternalKey says which of tls.crt and next.crt are external authorities, separated by a space: their keys are not here. It is there
 	// also while nothing is rotated.
 	ExternalKey = "of-others"
 )
@@ -86,8 +86,8 @@ func Noted(secret *corev1.Secret, notes map[string]string) *corev1.Secret {
 	return secret
 }
 
-// Root is the Secret by which Jobs of backups connect while authentication is enabled. Whoever reads it may do everything, as
-// whoever reads the authority.
+// Root is the Secret by which Jobs of backups connect while authentication is enabled. Read access to it gives every permission, as
+// read access to the authority does.
 func Root(c *v1alpha1.EtcdCluster, ca, cert, key []byte) *corev1.Secret {
 	return secret(c, c.RootSecret(), corev1.SecretTypeOpaque, map[string][]byte{
 		EndpointsKey: []byte(Endpoint(c)), CAKey: ca, corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key,

@@ -334,9 +334,9 @@ func TestPodIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestRevokingRestartsNobody: a Pod that reads no list is as it was made before there were any, and one that reads it differs by no
+// TestRevokingRestartsNoMember: a Pod that reads no list is as it was made before there were any, and one that reads it differs by no
 // fingerprint. Its kubelet waits for the list, and brings it all else that it had.
-func TestRevokingRestartsNobody(t *testing.T) {
+func TestRevokingRestartsNoMember(t *testing.T) {
 	c := example()
 	plain := specs.Pod(c, "example-0", forming())
 	pod := specs.Revoking(specs.Pod(c, "example-0", forming()), "")

@@ -23,7 +23,7 @@ const (
 // SecretTypeBinding is the type of the Secret of an EtcdUser.
 const SecretTypeBinding corev1.SecretType = "servicebinding.io/etcd"
 
-// UserData is what the Secret of a user says of the cluster and of who the user is; keys and passwords come to it.
+// UserData is what the Secret of a user says of the cluster and of the user's identity; keys and passwords come to it.
 func UserData(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) map[string][]byte {
 	return map[string][]byte{
 		TypeKey: []byte("etcd"), ProviderKey: []byte(v1alpha1.GroupVersion.Group), UsernameKey: []byte(u.User()),

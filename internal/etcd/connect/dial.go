@@ -95,10 +95,10 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 	if err != nil {
 		return identity{}, err
 	}
-	source := string(held.ClientCA.Bundle()) + string(held.ClientCA.KeyPEM) + string(held.ToldCA()) +
+	source := string(held.ClientCA.Bundle()) + string(held.ClientCA.KeyPEM) + string(held.MemberCA()) +
 		string(held.Server.CertPEM) + string(held.Root.CertPEM) + string(held.List())
 	if held.RefusesClients(c, d.Now()) {
-		source += "; expired" // a connection from before would hide that nobody else can connect
+		source += "; expired" // a connection from before would hide that no other client can connect
 	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -119,13 +119,13 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 	return made, nil
 }
 
-// held is what the Secrets hold that say by whom members are trusted.
+// held is the key material in the Secrets, by which members are trusted.
 func (d *Dialer) held(ctx context.Context, c *v1alpha1.EtcdCluster) (certs.KeyMaterial, error) {
 	return secrets.Held(ctx, d.Reader, c, c.ClientCA(), specs.MemberSecret(c), c.RootSecret())
 }
 
-// make is the identity that trust says the operator has. Where the authority that members trust is somebody else's, or cannot sign, that
-// may be the one that etcdctl uses in their Pods: they run on and are still to be looked after.
+// make is the identity that trust says the operator has. If the authority that members trust is external, or cannot sign, that
+// may be the one that etcdctl uses in their Pods: they run on and are still to be reconciled.
 func (d *Dialer) make(c *v1alpha1.EtcdCluster, held certs.KeyMaterial, now time.Time) (identity, error) {
 	ca, pairs, err := held.OperatorPairs(d.Random, now, c)
 	if err != nil {

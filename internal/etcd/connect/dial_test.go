@@ -27,7 +27,7 @@ import (
 type kept struct {
 	client.Reader
 	data, member, root map[string][]byte
-	others             bool // they are somebody else's
+	others             bool // they have another owner
 }
 
 func (s *kept) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
@@ -147,7 +147,7 @@ func TestKeysAreNeverInErrors(t *testing.T) {
 			}
 			for _, line := range strings.Split(key, "\n") {
 				if len(line) > 8 && !strings.HasPrefix(line, "-----") && strings.Contains(err.Error(), line[:8]) {
-					t.Errorf("the error tells the key: %v", err)
+					t.Errorf("the error contains the key: %v", err)
 				}
 			}
 		})
@@ -168,8 +168,8 @@ func TestBrokenAuthorityIsNotRemembered(t *testing.T) {
 	}
 }
 
-// TestAuthorityOfSomebodyElse: a Secret of the name that is not the cluster's says by whom nobody is trusted.
-func TestAuthorityOfSomebodyElse(t *testing.T) {
+// TestAuthorityOfAnotherOwner: nothing is trusted by a Secret of the name that is not the cluster's.
+func TestAuthorityOfAnotherOwner(t *testing.T) {
 	d, held, _ := newDialer(t)
 	held.others = true
 	if _, err := d.Member(t.Context(), example(), one); err == nil || !strings.Contains(err.Error(), "a-client-ca: it is missing") {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestFault86ConnectionsEndWithWhatMembersShow: a connection from before the certificates of members expired is not used after: by it a
-// cluster would look well that nobody else can connect to.
+// cluster would look healthy that no other client can connect to.
 func TestFault86ConnectionsEndWithWhatMembersShow(t *testing.T) {
 	d, held, at := newDialer(t)
 	ca := pki.Pair{CertPEM: held.data[corev1.TLSCertKey], KeyPEM: held.data[corev1.TLSPrivateKeyKey]}

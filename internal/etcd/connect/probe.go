@@ -20,7 +20,7 @@ import (
 const probeTimeout = time.Second
 
 // Probe makes a TLS handshake with each port of a member, to see which certificate it shows and which authorities it
-// trusts, and sends nothing. The certificates that it presents are the members' own. Where members have a list of revoked
+// trusts, and sends nothing. The certificates that it presents are the members' own. If members have a list of revoked
 // certificates it makes two more, to see whether the member refuses what is on it.
 func (d *Dialer) Probe(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe {
 	probe := certs.TLSProbe{Member: m.Name}
@@ -44,8 +44,8 @@ func (d *Dialer) Probe(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.M
 	return probe
 }
 
-// handshake says what a server shows and accepts. TLS 1.3 proves that it has the key of what it shows; who has signed
-// that is for the reader to judge, who must be able to see it of a member that nobody trusts any more.
+// handshake says what a server shows and accepts. TLS 1.3 proves that it has the key of what it shows. The caller
+// verifies the signer, because it must be able to see a member that is no longer trusted.
 func handshake(ctx context.Context, address, name string, as pki.Pair) certs.Port {
 	certificate, err := as.TLSCertificate()
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 const hello = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
 // refusal shows a member two certificates, of which one is on the list that it is to have. A member that takes the other one and
-// refuses that one has read the list; one that refuses both tells nothing.
+// refuses that one has read the list; one that refuses both proves nothing.
 func (d *Dialer) refusal(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member, held certs.KeyMaterial) certs.Refusal {
 	good, revoked, err := held.Witnesses(d.Random, d.Now())
 	if err != nil {
@@ -49,7 +49,7 @@ func Refusal(ctx context.Context, address, name string, bundle []byte, good, rev
 }
 
 // accepts connects as an etcd client does, up to the server's answer; nothing is asked of etcd. A client of TLS 1.3 has done its part
-// before the server looks at its certificate, so that only what follows tells.
+// before the server looks at its certificate, so that only what follows counts.
 func accepts(ctx context.Context, address, name string, bundle []byte, as pki.Pair) (bool, error) {
 	config, err := pki.ClientConfig(bundle, as)
 	if err != nil {
@@ -82,8 +82,8 @@ func unlessEnded(err error) error {
 		return fmt.Errorf("it does not answer: %w", err)
 	}
 	var said *net.OpError // such as the alert bad certificate
-	told := errors.As(err, &said) && said.Op == "remote error"
-	if told || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	refused := errors.As(err, &said) && said.Op == "remote error"
+	if refused || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
 		return nil
 	}

@@ -81,7 +81,7 @@ func issued(t *testing.T, ca pki.Pair, request pki.Request) pki.Pair {
 }
 
 // TestFault82Refusal: a member refuses what is revoked if it ends the connection with that certificate, in the handshake or after
-// it, and takes another one. All else tells nothing.
+// it, and accepts another one. All else proves nothing.
 func TestFault82Refusal(t *testing.T) {
 	ca, stranger := pairOf(t), pairOf(t)
 	good := issued(t, ca, pki.Request{CommonName: "(revocation)", Client: true})
@@ -95,10 +95,10 @@ func TestFault82Refusal(t *testing.T) {
 		"takes both":                      {picky{}, ca, certs.Refusal{}},
 		"refuses one in the handshake":    {picky{during: one}, ca, certs.Refusal{Is: true}},
 		"refuses one after the handshake": {picky{after: one}, ca, certs.Refusal{Is: true}},
-		"refuses everybody":               {picky{after: both}, ca, certs.Refusal{Err: "not revoked"}},
-		"refuses everybody at once":       {picky{during: both}, ca, certs.Refusal{Err: "not revoked"}},
+		"refuses all":                     {picky{after: both}, ca, certs.Refusal{Err: "not revoked"}},
+		"refuses all at once":             {picky{during: both}, ca, certs.Refusal{Err: "not revoked"}},
 		"is silent":                       {picky{silent: true}, ca, certs.Refusal{Err: "does not answer"}},
-		"is somebody else":                {picky{after: one}, stranger, certs.Refusal{Err: "TLS handshake"}},
+		"is another server":               {picky{after: one}, stranger, certs.Refusal{Err: "TLS handshake"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			ctx := t.Context()
@@ -120,6 +120,6 @@ func TestFault82Refusal(t *testing.T) {
 	}
 	_ = free.Close()
 	if got := Refusal(t.Context(), free.Addr().String(), "a-1", ca.CertPEM, good, revoked); got.Is || !strings.Contains(got.Err, "refused") {
-		t.Errorf("nobody listens: %+v", got)
+		t.Errorf("nothing listens: %+v", got)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 )
 
-// TestHandshakeTells: what a member shows, and all that it trusts, also if it shows what nobody trusts any more; nothing if
+// TestHandshakeShows: what a member shows, and all that it trusts, also if it shows what is no longer trusted; nothing if
 // it does not answer.
-func TestHandshakeTells(t *testing.T) {
+func TestHandshakeShows(t *testing.T) {
 	old, next := pairOf(t), pairOf(t)
 	shown, err := pki.Issue(rand.Reader, time.Now(), old, pki.Request{
 		CommonName: "etcd-server", Server: true, Client: true, DNSNames: []string{"a-1.a.default.svc"}, Lifetime: time.Hour,
@@ -65,7 +65,7 @@ func TestHandshakeTells(t *testing.T) {
 	}
 	_ = free.Close()
 	if port := handshake(t.Context(), free.Addr().String(), "a-1", shown); !strings.Contains(port.Err, "refused") || port.Shown != nil {
-		t.Errorf("nobody listens: %+v", port)
+		t.Errorf("nothing listens: %+v", port)
 	}
 }
 

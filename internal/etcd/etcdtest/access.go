@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
-// The calls about who may do what.
+// The calls about users, roles and permissions.
 const (
 	Auth        Call = "Auth"
 	EnableAuth  Call = "EnableAuth"
@@ -30,7 +30,7 @@ const (
 	Revoke      Call = "Revoke"
 )
 
-// access is who may do what. The fake does not keep anybody from anything.
+// access are the users, roles and permissions. The fake enforces none of them.
 type access struct {
 	etcd.Auth
 	users map[string]*user
@@ -51,14 +51,14 @@ func newAccess() access {
 	}
 }
 
-// Calls is how often a call about who may do what was made, whatever became of it.
+// Calls is how often a call about users, roles or permissions was made, whatever its result.
 func (c *Cluster) Calls(call Call) int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.access.calls[call]
 }
 
-// Password is that of a user; empty for one that has none, and for nobody.
+// Password is that of a user; empty for one that has none, and for a user that does not exist.
 func (c *Cluster) Password(name string) string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -68,7 +68,7 @@ func (c *Cluster) Password(name string) string {
 	return ""
 }
 
-// ask is a call about who may do what; alter is one that changes it, if effect says so.
+// ask is a call about users, roles or permissions; alter is one that changes them, if effect says so.
 func (c *client) ask(ctx context.Context, call Call, effect func(a *access) error) error {
 	return c.cluster.do(ctx, c.name, call, func(*member) error {
 		c.cluster.access.calls[call]++

@@ -114,7 +114,7 @@ func (c *Cluster) putMissing(keys []etcd.KeyValue) (put int, err error) {
 	return put, nil
 }
 
-// HashKV knows of one revision only: nobody writes to the fake.
+// HashKV knows of one revision only: nothing writes to the fake.
 func (c *client) HashKV(ctx context.Context, revision int64) (hash etcd.Hash, err error) {
 	err = c.cluster.do(ctx, c.name, HashKV, func(self *member) error {
 		if revision > 1 {

@@ -126,14 +126,14 @@ func (c *Cluster) Sync(name string) {
 	}
 }
 
-// Raise raises an alarm, such as NOSPACE, for one member. All tell of it.
+// Raise raises an alarm, such as NOSPACE, for one member. All members report it.
 func (c *Cluster) Raise(id uint64, alarm string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.alarms = append(c.alarms, etcd.Alarm{MemberID: id, Kind: alarm})
 }
 
-// Corrupt has a member tell another hash of its data than the others.
+// Corrupt has a member report another hash of its data than the others.
 func (c *Cluster) Corrupt(name string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

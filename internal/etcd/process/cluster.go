@@ -122,7 +122,7 @@ func (c *Cluster) Status(name string) etcd.Status {
 func (c *Cluster) Leader() string {
 	c.t.Helper()
 	var leader string
-	c.Until("somebody to lead", func(ctx context.Context) error {
+	c.Until("a leader", func(ctx context.Context) error {
 		for _, name := range c.names() {
 			status, err := c.Client(name).Status(ctx)
 			if err == nil && status.LeaderID == status.MemberID {
@@ -130,7 +130,7 @@ func (c *Cluster) Leader() string {
 				return nil
 			}
 		}
-		return fmt.Errorf("nobody does")
+		return fmt.Errorf("there is none")
 	})
 	return leader
 }
@@ -181,7 +181,7 @@ func freeAddress(t testing.TB) string {
 		address := fmt.Sprintf("127.0.0.1:%d", port)
 		listener, err := net.Listen("tcp", address)
 		if err != nil {
-			continue // it is somebody's
+			continue // it is in use
 		}
 		_ = listener.Close() // it was only asked whether it is free
 		if _, taken := given.LoadOrStore(port, true); !taken {

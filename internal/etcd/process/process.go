@@ -101,7 +101,7 @@ func (m *Member) end(signal syscall.Signal) {
 	_ = m.process.Process.Signal(signal) // it may have ended by itself
 	<-m.exited
 	m.process = nil
-	_ = m.output.Close() // nobody writes to it any more
+	_ = m.output.Close() // nothing writes to it any more
 }
 
 // Ended waits until the member ends by itself, and returns its exit code.
@@ -144,7 +144,7 @@ func (m *Member) Put(ctx context.Context, key, value string) error {
 	return errors.Join(err, connection.Close())
 }
 
-// Holds tells whether the member's own data has the key.
+// Holds says whether the member's own data has the key.
 func (m *Member) Holds(ctx context.Context, key string) (bool, error) {
 	connection, err := grpc.NewClient("passthrough:///"+m.Client, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

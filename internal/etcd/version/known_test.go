@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What the bundle tells mirrors to copy, and the operator to run, is what the operator knows: no version more, none less.
+// The images that the bundle lists for mirrors, and for the operator, are of the versions that the operator knows: none more, none less.
 func TestImagesOfTheBundleAreThoseKnown(t *testing.T) {
 	const file = "../../../config/manifests/etcd_images.yaml"
 	content, err := os.ReadFile(file)

@@ -36,14 +36,14 @@ func Next(wanted string, running []string, downgrade string, customImage bool) c
 	return hop(to, now, downgrade)
 }
 
-// hop adds to a version what etcd must be told before members go there.
+// hop adds to a version the downgrade that etcd must enable before members go there.
 func hop(to Version, now []Version, downgrade string) cluster.Target {
 	t := cluster.Target{Version: to.String()}
 	switch {
 	case downgrade != "" && downgrade != to.Minor():
 		t.Cancel = true // only one can be enabled at a time, and it keeps etcd from going up
 	case downgrade != "" && now[0].minor == to.minor:
-		t.Cancel = true // who has gone keeps the cluster there, and it would keep others from joining
+		t.Cancel = true // a member that has gone down keeps the cluster there, and it would keep others from joining
 	case downgrade == "" && now[0].minor > to.minor:
 		t.Downgrade = to.Minor()
 	}
@@ -69,7 +69,7 @@ func way(target Version, now []Version, odd []string) (Version, string) {
 	case high.minor == target.minor:
 		return target, "" // patches differ in nothing that is kept
 	case low.minor == target.minor:
-		return target, "" // an update is taken back that has not come to its end
+		return target, "" // an update is rolled back that has not come to its end
 	case low.minor != high.minor:
 		return newest(low, now), "" // and so it is on the way further down
 	}
@@ -120,9 +120,9 @@ func newest(best Version, now []Version) Version {
 	return best
 }
 
-// Wake is what members start with that nobody has seen run, and of which it is known what
-// they had: the end of the hop if only the patch is another one, else the newest that they
-// had. Nothing is known of what etcd has prepared for another minor version. A cluster that
+// Wake is what members start with that were not seen to run, and whose earlier versions are
+// known: the end of the hop if only the patch is another one, else the newest that they
+// had. It is not known what etcd has prepared for another minor version. A cluster that
 // has gone up lets no older member in; in one that has gone down a newer one is as in the
 // middle of that.
 func Wake(to string, had []string) string {

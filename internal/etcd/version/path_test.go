@@ -43,7 +43,7 @@ var cases = []struct {
 	{name: "fault 43: zombie members", wanted: "3.6.16", running: "3.5.25", want: hop{Version: "3.5.35"}},
 	{name: "fault 43: one is too old", wanted: "3.6.16", running: "3.5.35 3.5.9 3.5.26", want: hop{Version: "3.5.35"}},
 	{name: "fault 43: a newer patch runs", wanted: "3.6.16", running: "3.5.9 3.5.40", want: hop{Version: "3.5.40"}},
-	{name: "fault 43: somebody has begun", wanted: "3.6.16", running: "3.5.9 3.6.16", want: hop{Version: "3.5.35"}},
+	{name: "fault 43: the way has begun", wanted: "3.6.16", running: "3.5.9 3.6.16", want: hop{Version: "3.5.35"}},
 	{
 		name: "fault 43: custom image", wanted: "3.6.16", running: "3.5.25", custom: true, want: hop{Version: "3.5.25"},
 		barred: "from 3.5.25 to 3.6.16 leads over 3.5.35|spec.image holds only 3.6.16|set spec.version to 3.5.35",
@@ -77,9 +77,9 @@ var cases = []struct {
 	},
 	{name: "minor down, all have gone", wanted: "3.6.16", running: "3.6.16", downgrade: "3.6", want: hop{Version: "3.6.16", Cancel: true}},
 	{name: "minor down, custom image", wanted: "3.6.9", running: "3.7.3", custom: true, want: hop{Version: "3.6.9", Downgrade: "3.6"}},
-	{name: "update taken back", wanted: "3.5.35", running: "3.6.16 3.5.35", want: hop{Version: "3.5.35"}},
-	{name: "update taken back to another patch", wanted: "3.6.0", running: "3.7.3 3.6.16", want: hop{Version: "3.6.0"}},
-	{name: "update to the unknown taken back", wanted: "3.7.3", running: "3.8.0 3.7.3", want: hop{Version: "3.7.3"}},
+	{name: "update rolled back", wanted: "3.5.35", running: "3.6.16 3.5.35", want: hop{Version: "3.5.35"}},
+	{name: "update rolled back to another patch", wanted: "3.6.0", running: "3.7.3 3.6.16", want: hop{Version: "3.6.0"}},
+	{name: "update to the unknown rolled back", wanted: "3.7.3", running: "3.8.0 3.7.3", want: hop{Version: "3.7.3"}},
 	{
 		name: "two minors down", wanted: "3.5.35", running: "3.7.3", want: hop{Version: "3.7.3"},
 		barred: "members run 3.7.3|one minor version at a time|set spec.version to 3.6.16 first|to 3.5.35 when all",
@@ -89,7 +89,7 @@ var cases = []struct {
 		want: hop{Version: "3.6.20", Cancel: true},
 	},
 	{
-		name: "an update that has not come to its end is taken back on the way down", wanted: "3.5.35",
+		name: "an update that has not come to its end is rolled back on the way down", wanted: "3.5.35",
 		running: "3.6.11 3.6.12 3.7.3", want: hop{Version: "3.6.12"},
 	},
 	{
@@ -136,7 +136,7 @@ var cases = []struct {
 		barred: `members run "custom"|set spec.version and spec.image back`,
 	},
 	{name: "a pre-release", wanted: "3.7.3", running: "3.7.0-rc.0", want: hop{Version: "3.7.0-rc.0"}, barred: `"3.7.0-rc.0"|3.7.3`},
-	{name: "nobody knows", wanted: "3.7.3", running: "?", want: hop{Version: "?"}, barred: `members run "?"`},
+	{name: "unknown", wanted: "3.7.3", running: "?", want: hop{Version: "?"}, barred: `members run "?"`},
 	{
 		name: "three minors", wanted: "3.7.3", running: "3.7.3 3.5.35 3.6.16 3.6.16", want: hop{Version: "3.7.3"},
 		barred: "members run 3.5.35, 3.6.16 and 3.7.3|two neighbouring",
@@ -174,7 +174,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestUnknownVersionOfAMember: a member whose version nobody could read holds every
+// TestUnknownVersionOfAMember: a member whose version could not be read holds every
 // way up, because the slowest member decides.
 func TestUnknownVersionOfAMember(t *testing.T) {
 	got := version.Next("3.6.16", []string{"3.5.35", ""}, "", false)
@@ -183,7 +183,7 @@ func TestUnknownVersionOfAMember(t *testing.T) {
 	}
 }
 
-// TestWake: members whose cluster nobody has seen run start with no other minor version than
+// TestWake: members whose cluster was not seen to run start with no other minor version than
 // the newest that one of them had.
 func TestWake(t *testing.T) {
 	for _, c := range []struct{ to, had, want string }{

@@ -5,7 +5,7 @@ import "fmt"
 // Restorable says why a cluster of the full version wanted cannot begin with the data of a backup that a member of the
 // full version wrote has sent, and what to do; empty if it can. No etcd is given data of a newer minor version: 3.6
 // refuses that of 3.7, and 3.5 begins with either without a word (docs/adr/0029-restores-make-volumes.md).
-// with are the words by which its user is told to give the cluster another version.
+// with is the phrase in which the message asks for another version of the cluster.
 func Restorable(wrote, wanted, with string) string {
 	from, unreadable := Parse(wrote)
 	if unreadable != nil {

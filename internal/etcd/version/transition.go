@@ -11,9 +11,9 @@ type Transition struct {
 
 	Downgrade  string // minor version for which etcd's downgrade is enabled; empty if none is
 	Answers    bool   // any member does
-	Told       string // full version that members were last brought to
+	LastTarget string // full version that members were last brought to
 	Unmigrated string // member whose data etcd has yet to bring to its version, and why; empty if there is none
-	Unproven   bool   // volumes were adopted, and nobody has seen their members run
+	Unproven   bool   // volumes were adopted, and their members were not seen to run
 	Legacy     bool   // logs may hold requests in the form of etcd 3.5
 	Cleansed   bool   // all members have dropped these
 	Guarded    bool   // a backup is made before members change to another minor version
@@ -26,8 +26,8 @@ type Transition struct {
 func (s Transition) Target() cluster.Target {
 	t := Next(s.Wanted.Version, s.Running, s.Downgrade, s.Wanted.Image != "")
 	to := t.Version
-	if t.Downgrade != "" && !s.Answers && s.Told == to {
-		t.Downgrade = "" // it was allowed, and nobody is there to say so
+	if t.Downgrade != "" && !s.Answers && s.LastTarget == to {
+		t.Downgrade = "" // it was enabled, and no member is there to report it
 	}
 	t.Before = s.before(t)
 	up, legacy := goesUp(s.Running, to), s.Legacy && !ReadsLegacy(s.Wanted.Version)

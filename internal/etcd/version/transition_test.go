@@ -29,15 +29,15 @@ func TestTransition(t *testing.T) {
 			up, func(s *Transition) { s.Legacy, s.Cleansed = true, true },
 			cluster.Target{Version: "3.7.3"},
 		},
-		"up, of members that nobody has seen": {up, func(s *Transition) { s.Unproven = true }, cluster.Target{Version: "3.6.16"}},
-		"down: etcd is told first":            {down, func(*Transition) {}, cluster.Target{Version: "3.7.3", Downgrade: "3.6"}},
-		"down: it is told":                    {down, func(s *Transition) { s.Downgrade = "3.6" }, cluster.Target{Version: "3.6.16"}},
-		"down: it was, and nobody answers": {
-			down, func(s *Transition) { s.Answers, s.Told = false, "3.6.16" },
+		"up, of members that were not seen": {up, func(s *Transition) { s.Unproven = true }, cluster.Target{Version: "3.6.16"}},
+		"down: etcd is asked first":         {down, func(*Transition) {}, cluster.Target{Version: "3.7.3", Downgrade: "3.6"}},
+		"down: it was asked":                {down, func(s *Transition) { s.Downgrade = "3.6" }, cluster.Target{Version: "3.6.16"}},
+		"down: it was, and no member answers": {
+			down, func(s *Transition) { s.Answers, s.LastTarget = false, "3.6.16" },
 			cluster.Target{Version: "3.6.16"},
 		},
-		"down: it was another version, and nobody answers": {
-			down, func(s *Transition) { s.Answers, s.Told = false, "3.7.3" },
+		"down: it was another version, and no member answers": {
+			down, func(s *Transition) { s.Answers, s.LastTarget = false, "3.7.3" },
 			cluster.Target{Version: "3.7.3", Downgrade: "3.6"},
 		},
 		"down: data is not there yet": {
@@ -68,7 +68,7 @@ func TestTransition(t *testing.T) {
 			up, func(s *Transition) { s.Guarded, s.Running = true, []string{"3.6.16", "3.7.3"} },
 			cluster.Target{Version: "3.7.3"},
 		},
-		"up, of members that nobody has seen, guarded": {
+		"up, of members that were not seen, guarded": {
 			up, func(s *Transition) { s.Guarded, s.Unproven = true, true },
 			cluster.Target{Version: "3.6.16"},
 		},

@@ -46,7 +46,7 @@ func (s state) next(t *testing.T, wanted string, custom bool) cluster.Target {
 	case hop.Cancel && (s.downgrade == "" || s.downgrade == to.Minor() && low.Minor() != s.downgrade):
 		t.Fatalf("nothing to cancel: %s", at)
 	case !hop.Cancel && low.Minor() == s.downgrade:
-		t.Fatalf("nobody may join, for nothing: %s", at)
+		t.Fatalf("no member may join, for nothing: %s", at)
 	case hop.Downgrade != "" && (s.downgrade != "" || hop.Cancel):
 		t.Fatalf("two downgrades at once: %s", at)
 	case minorNumber(t, to)-minorNumber(t, low) > 1 || minorNumber(t, high)-minorNumber(t, to) > 1:
