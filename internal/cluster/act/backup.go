@@ -15,7 +15,7 @@ import (
 )
 
 // createBackup creates the EtcdBackup that the status names; its name says for which cluster and what it is. A namespace that is being
-// deleted takes every backup with it, so that an EtcdCluster there is let go.
+// deleted takes every backup with it, so the finalizer of an EtcdCluster there is removed.
 func (a *Actor) createBackup(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.CreateBackup) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (a *Actor) createRestore(ctx context.Context, c *v1alpha1.EtcdCluster, s pl
 	return nil
 }
 
-// hold puts our finalizer on the EtcdCluster, or takes it off.
+// hold adds our finalizer to the EtcdCluster, or removes it.
 func (a *Actor) hold(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Hold) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
