@@ -111,7 +111,7 @@ func (c *client) Count(ctx context.Context, revision int64) (int64, error) {
 	return response.GetCount(), nil
 }
 
-// PutMissing asks for each key by itself, in a transaction within the transaction: a key that exists keeps no other from being put.
+// PutMissing asks for each key by itself, in a nested transaction: a key that exists keeps no other from being put.
 func (c *client) PutMissing(ctx context.Context, keys []KeyValue) (int, int64, error) {
 	request := &etcdserverpb.TxnRequest{}
 	for _, k := range keys {

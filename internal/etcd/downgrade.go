@@ -64,8 +64,8 @@ func (c *client) CancelDowngrade(ctx context.Context) error {
 	return nil
 }
 
-// DowngradeEnabled asks etcd 3.5 whether the next downgrade were valid, which has no effect. That it
-// is not, while the cluster's version has yet to rise to that of its members, says nothing.
+// DowngradeEnabled asks etcd 3.5 whether the next downgrade would be valid, which has no effect. While
+// the cluster's version has yet to rise to that of its members, a refusal proves nothing.
 func (c *client) DowngradeEnabled(ctx context.Context) (bool, error) {
 	const verb = "ask for a downgrade"
 	status, err := c.Status(ctx)

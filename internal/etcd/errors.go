@@ -64,7 +64,7 @@ func IsAway(err error) bool {
 	}
 }
 
-// leaderless are the answers of a member that knows no leader, or whose leader does not get on.
+// leaderless are the answers of a member that knows no leader, or whose leader makes no progress.
 var leaderless = []error{
 	rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
 }

@@ -44,7 +44,7 @@ func (a *Actor) createRestore(ctx context.Context, c *v1alpha1.EtcdCluster, s pl
 	return nil
 }
 
-// hold puts our finalizer on the EtcdCluster, or takes it off.
+// hold adds our finalizer to the EtcdCluster, or removes it.
 func (a *Actor) hold(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Hold) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err

@@ -21,7 +21,7 @@ const askTimeout = 3 * time.Second
 // ErrStale means that members were asked too long ago to disturb one of them now. Nothing was written: observe again.
 var ErrStale = errors.New("members were asked too long ago")
 
-// left is for how long what members answered is fresh enough for a step that disturbs them.
+// left is how long the answers of members stay fresh enough for a step that disturbs them.
 func (a *Actor) left() time.Duration { return freshness - a.Now().Sub(a.asked) }
 
 // isFresh refuses a step that disturbs members if they were asked too long ago, and are not as they were: the API server may have had
@@ -38,8 +38,8 @@ func (a *Actor) isFresh(ctx context.Context, c *v1alpha1.EtcdCluster, step plan.
 	return nil
 }
 
-// isAsBefore asks the members that were healthy whether they are, and follow the same leader. A forced member rests on others that do not
-// answer, which a few answers do not show.
+// isAsBefore asks the members that were healthy whether they still are, and follow the same leader. A forced member depends on others
+// not answering, which a few answers do not show.
 func (a *Actor) isAsBefore(ctx context.Context, c *v1alpha1.EtcdCluster, step plan.Step) bool {
 	leader, led := a.view.Leader()
 	forces, isStart := step.(plan.CreatePods)

@@ -290,7 +290,7 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 		case volume.Part == cluster.Mark && aside:
 			a.setAside(claim)
 		case volume.Part == cluster.Version:
-			tellVersion(c, claim, m.Version, m.Choice())
+			writeVersion(c, claim, m.Version, m.Choice())
 		case volume.Part == cluster.Size && !aside && size.Cmp(want) < 0:
 			claim.Spec.Resources.Requests[corev1.ResourceStorage] = want
 			delete(claim.Annotations, v1alpha1.AnnotationGrowthRefused)
@@ -302,8 +302,8 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 	return err
 }
 
-// noteRefusal writes down that a volume may not grow, so that nothing else waits for
-// it and it is not asked for over and over.
+// noteRefusal writes on a volume that it may not grow, so that nothing else waits for
+// it and the request is not repeated again and again.
 func (a *Actor) noteRefusal(ctx context.Context, c *v1alpha1.EtcdCluster, name string, refusal error) error {
 	size := c.Spec.Storage.VolumeSize()
 	note := fmt.Sprintf("%s %s %s", size.String(), a.Now().UTC().Format(time.RFC3339), words(refusal))

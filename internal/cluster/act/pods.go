@@ -48,7 +48,7 @@ func (a *Actor) createPods(ctx context.Context, c *v1alpha1.EtcdCluster, v clust
 	return atOnce(s.Names, pod)
 }
 
-// use takes off a volume that it holds nothing, before a Pod can write to it.
+// use removes from a volume the mark that it holds nothing, before a Pod can write to it.
 func (a *Actor) use(ctx context.Context, c *v1alpha1.EtcdCluster, name string) error {
 	if c.Spec.Storage.Ephemeral != nil {
 		return nil
@@ -67,8 +67,8 @@ func (a *Actor) startVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v clus
 	return a.provide(ctx, c, claim, &corev1.PersistentVolumeClaim{})
 }
 
-// volume is what a member gets that has none; nil if it needs none. It says at once what
-// its member runs if no other can be expected: first members form with one version, and
+// volume is the volume for a member that has none; nil if it needs none. It has the version
+// of its member if no other can be expected: first members form with one version, and
 // others run what a later one joins with.
 func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.PersistentVolumeClaim {
 	var first *v1alpha1.Bootstrap // written on the volumes of first members
@@ -78,14 +78,14 @@ func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.P
 	target := v.Target.For(m)
 	claim := specs.Volume(c, m.Name, first)
 	if claim != nil && (first != nil || v.Runs(target.Version)) {
-		tellVersion(c, claim, target.Version, target.Image)
+		writeVersion(c, claim, target.Version, target.Image)
 	}
 	return claim
 }
 
-// tellVersion writes on a volume what its member runs, by an image that the user has chosen
+// writeVersion writes on a volume what its member runs, by an image that the user has chosen
 // or, if that is empty, by the usual one.
-func tellVersion(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, version, image string) {
+func writeVersion(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, version, image string) {
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationVersion, version)
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationNamespace, claim.Namespace)
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationTLSMode, c.TLSMode())
@@ -245,8 +245,8 @@ func (a *Actor) swapImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) { delete(pod.Annotations, v1alpha1.AnnotationReplaced) })
 }
 
-// resize gives a running Pod's container other compute resources, and writes down
-// that it did only after: until then it is tried again.
+// resize gives a running Pod's container other compute resources, and records
+// that only afterwards: until then it is tried again.
 func (a *Actor) resize(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.ResizePod) error {
 	wanted := specs.Pod(specs.Targeted(c, v.Target), s.Name, specs.Joining{})
 	err := a.change(ctx, c, s.Name, s.UID, "resize", func(pod *corev1.Pod) {
@@ -345,9 +345,9 @@ func (a *Actor) provide(ctx context.Context, c *v1alpha1.EtcdCluster, object, ex
 	return a.relabel(ctx, c, object, existing)
 }
 
-// relabel gives an object the labels back by which it is found, and its owner, unless it is a
-// volume: its owner follows the deletion policy. Without the labels it was made, for
-// all that the operator sees, without effect.
+// relabel restores the labels by which an object is found, and its owner, unless it is a
+// volume: its owner follows the deletion policy. Without the labels the operator would not
+// see the object that it has created.
 func (a *Actor) relabel(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
 	changed, _ := existing.DeepCopyObject().(client.Object)
 	all := map[string]string{}

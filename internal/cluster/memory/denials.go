@@ -17,12 +17,12 @@ const askAgain = 30 * time.Second
 const startAgain = 5 * time.Second
 
 const (
-	// applyAgain is how long something is left alone that was written, and is not so although
-	// Kubernetes took it; twice as long each time.
+	// applyAgain is how long an object is left alone that was written, and has changed back although
+	// Kubernetes accepted it; twice as long each time.
 	applyAgain = 10 * time.Second
 	// applyRarely is the longest such pause.
 	applyRarely = 5 * time.Minute
-	// applyOver is for how long after a pause the next time counts as another in a row.
+	// applyOver is how long after a pause the next time counts as another in a row.
 	applyOver = 2 * time.Minute
 	// applyEasily is how often in a row something is applied again at once that was seen to hold in
 	// between: people edit more than once, and only a controller goes on without end.
@@ -52,7 +52,7 @@ type marking struct {
 	as  plan.Mark
 }
 
-// A wish is the spec of one EtcdCluster: another one of its name may follow it.
+// A specVersion is the spec of one EtcdCluster: another one of its name may follow it.
 type specVersion struct {
 	uid        string
 	generation int64
@@ -140,7 +140,7 @@ func written(step plan.Step) []cluster.Object {
 }
 
 // asked are the objects that a step asks Kubernetes for and that the plan can do without. It
-// cannot do without a first member, nor force a new cluster beside volumes that are not quarantined.
+// needs every first member, and cannot force a new cluster beside volumes that are not quarantined.
 func asked(v cluster.View, step plan.Step) []cluster.Object {
 	switch s := step.(type) {
 	case plan.CreatePods:
@@ -182,7 +182,7 @@ func startOf(member string) cluster.Object {
 	return cluster.Object{Kind: "Pod", Name: member, Part: "start"}
 }
 
-// change is of a member's Pod or volume what the operator writes on it.
+// change is what the operator writes on a member's Pod or volume.
 const change cluster.Part = "change"
 
 func changeOf(member string) cluster.Object {
@@ -238,7 +238,7 @@ func (d denials) markMember(m *cluster.Member, now time.Time) {
 // stands says whether it is too early to try again.
 func (r denial) stands(now time.Time) bool { return now.Sub(r.at) < r.again }
 
-// said is what is in the way for now.
+// said are the current denials, as messages.
 func (r denial) said(now time.Time) cluster.Denial {
 	if !r.stands(now) {
 		return cluster.Denial{}

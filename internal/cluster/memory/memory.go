@@ -1,5 +1,5 @@
 // Package memory is what the operator's process remembers of a cluster between two reconciles
-// and does not write down: what it has tried a moment ago, and how that ended. Another process
+// and does not write anywhere: what it has just tried, and how that ended. Another process
 // starts with nothing, which costs a moment and is safe.
 //
 // It is pure: a memory is changed by views, steps and endings alone. It must never decide a step.

@@ -17,8 +17,8 @@ const (
 	slowest = 30 * time.Second
 )
 
-// Repeats is a row of looks that all ended the same, so that what does not get on is looked at less
-// and less often.
+// Repeats is a row of looks that all ended the same, so that a step without progress is looked at
+// less and less often.
 type Repeats struct {
 	Times int // the last one included
 	what  string

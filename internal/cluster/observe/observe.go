@@ -1,7 +1,7 @@
 // Package observe reads what there is of a cluster, once: what Kubernetes keeps, and what etcd
 // answers.
 //
-// It must never change anything, and never say what anything means: that is the work of judge,
+// It must never change anything, and never interpret what it reads: that is the work of facts,
 // which also says what else is to be asked.
 package observe
 
@@ -28,7 +28,7 @@ type Members interface {
 	Probe(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe
 }
 
-// Observer looks at clusters.
+// Observer reads clusters.
 type Observer struct {
 	Cache  client.Reader // fed by watches: may be a moment old
 	Live   client.Reader // asks the API server

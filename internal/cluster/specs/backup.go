@@ -28,7 +28,7 @@ func Backup(c *v1alpha1.EtcdCluster, name, before string) *v1alpha1.EtcdBackup {
 }
 
 // Restore is the EtcdRestore that brings a cluster back to a backup by whose name the loss was accepted. No safety backup is made: there
-// is no quorum that could be asked. It goes with its cluster, because nothing else can be done with it.
+// is no quorum that could be asked. It is deleted with its cluster, because it has no other use.
 func Restore(c *v1alpha1.EtcdCluster, name, backup, accepted string) *v1alpha1.EtcdRestore {
 	return &v1alpha1.EtcdRestore{
 		ObjectMeta: metav1.ObjectMeta{

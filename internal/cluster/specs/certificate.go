@@ -73,7 +73,7 @@ func certificate(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, spec map[strin
 	spec["issuerRef"] = map[string]any{
 		"name": issuer.Name, "kind": cmp.Or(issuer.Kind, "Issuer"), "group": cmp.Or(issuer.Group, CertificateKind.Group),
 	}
-	// By these people find it, and see whose it is.
+	// By these labels people find it, and see its owner.
 	spec["secretTemplate"] = map[string]any{"labels": map[string]any{
 		ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelCluster: c.Name,
 	}}

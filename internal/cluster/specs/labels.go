@@ -74,7 +74,7 @@ func SelectorText(c *v1alpha1.EtcdCluster) string {
 	return labels.SelectorFromSet(MemberSelector(c)).String()
 }
 
-// Owner makes an object go when the cluster goes.
+// Owner has an object deleted with the cluster.
 func Owner(c *v1alpha1.EtcdCluster) metav1.OwnerReference {
 	return metav1.OwnerReference{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: c.Name, UID: c.UID,

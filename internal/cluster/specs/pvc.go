@@ -63,7 +63,7 @@ func stranger(c *v1alpha1.EtcdCluster, claim metav1.Object) string {
 		return fmt.Sprintf("its label %s says that it has data of %s", v1alpha1.LabelCluster, of)
 	case id != "" && c.Status.ClusterID != "" && id != c.Status.ClusterID:
 		return fmt.Sprintf("it has data of the cluster with ID %s, not %s (annotation %s)", id, c.Status.ClusterID, v1alpha1.AnnotationClusterID)
-	case plan == nil || plan.Adopted && plan.Token == string(c.UID): // its volumes said nothing
+	case plan == nil || plan.Adopted && plan.Token == string(c.UID): // there is nothing on its volumes
 		return ""
 	case token != "" && token != plan.Token, token == "" && c.Status.ClusterID == "" && !plan.Adopted:
 		return fmt.Sprintf("it was not made for this cluster, whose first members have the token %s and not %q (annotation %s)",

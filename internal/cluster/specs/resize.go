@@ -60,7 +60,7 @@ func FailedResize(pod *corev1.Pod) *corev1.PodCondition {
 	return &pod.Status.Conditions[i]
 }
 
-// defaulted has a request for every limit, as the API server sees to.
+// defaulted has a request for every limit, as the API server sets them.
 func defaulted(requests, limits corev1.ResourceList) corev1.ResourceRequirements {
 	all := maps.Clone(limits)
 	if all == nil {

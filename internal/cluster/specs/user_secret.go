@@ -32,7 +32,7 @@ func UserData(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) map[string][]byte {
 	}
 }
 
-// User is the Secret of an EtcdUser. It goes with that. It has no label of the cluster: no change of it concerns the members.
+// User is the Secret of an EtcdUser. It is deleted with it. It has no label of the cluster: no change of it concerns the members.
 func User(u *v1alpha1.EtcdUser, data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},

@@ -53,7 +53,7 @@ func (d *Dialer) Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.
 	return d.Pool.Client(owner(c), target)
 }
 
-// Keep closes the connections to Pods that are no more.
+// Keep closes the connections to Pods that no longer exist.
 func (d *Dialer) Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cluster.Member) {
 	var targets []etcd.Target
 	for _, m := range members {

@@ -52,7 +52,7 @@ func hop(to Version, now []Version, downgrade string) cluster.Target {
 
 // way returns the version that all members are brought to next, or why there is none.
 // While members run two minor versions the cluster is still of the older one, so that
-// they may go back to it without more ado
+// they may go back to it without further steps
 // (https://etcd.io/docs/v3.6/upgrades/upgrade_3_6/, "Mixed versions").
 func way(target Version, now []Version, odd []string) (Version, string) {
 	if len(odd) > 0 {
@@ -151,7 +151,7 @@ func barred(running []string, downgrade, why string) cluster.Target {
 	return t
 }
 
-// parseAll returns the versions, oldest first, and what is none, in order.
+// parseAll returns the versions, oldest first, and the texts that are no version, in order.
 func parseAll(running []string) (now []Version, odd []string) {
 	for _, s := range slices.Sorted(slices.Values(running)) {
 		v, err := Parse(s)
@@ -165,7 +165,7 @@ func parseAll(running []string) (now []Version, odd []string) {
 	return now, odd
 }
 
-// distinct writes sorted versions down once each.
+// distinct lists sorted versions once each.
 func distinct(now []Version) []string {
 	var names []string
 	for _, v := range slices.Compact(slices.Clone(now)) {
