@@ -13,8 +13,8 @@ var rule = rules.New[View, Step]
 // then delete if that is wanted, then write, then verify.
 //
 // A Job has its name in the status before it exists, and keeps it until what it said is in the status and it is gone. So the status names
-// the only Job that there may be, whenever the operator dies. Every report adds the UID of the Job that is there, so that another one of its
-// name is never taken for it, and drops the name of one that has ended and is gone.
+// the only Job that there may be, whenever the operator dies. Every report adds the UID of the Job that is there, so that another one of
+// its name is never taken for it, and drops the name of one that has ended and is gone.
 var policy = rules.Of(
 	rule("leave it to others", leaveToOthers, "does nothing for an object that is being deleted and has no finalizer of ours"),
 	rule("hold or let go", holdOrLetGo, "has the finalizer on the object exactly while deletionPolicy is Delete"),

@@ -77,7 +77,8 @@ func failure(v VolumesView, m string) (failed *v1alpha1.RestoreFailure, again ti
 	case said == nil && job.Unread != "":
 		return &v1alpha1.RestoreFailure{Member: m, Message: "what its job said cannot be read: " + job.Unread}, job.EndedAt.Add(patience.Unread)
 	case said == nil:
-		return &v1alpha1.RestoreFailure{Member: m, Message: "its job ended without saying why: " + job.Trouble}, job.EndedAt.Add(patience.Pause(1))
+		failed = &v1alpha1.RestoreFailure{Member: m, Message: "its job ended without saying why: " + job.Trouble}
+		return failed, job.EndedAt.Add(patience.Pause(1))
 	case said.Final:
 		took := min(job.EndedAt.Sub(job.Begun), latest)
 		return &v1alpha1.RestoreFailure{Member: m, Message: said.Message, Final: true}, job.EndedAt.Add(min(max(late, tenfold*took), latest))

@@ -69,7 +69,8 @@ func unsaid(v View, status v1alpha1.EtcdBackupStoreStatus) v1alpha1.EtcdBackupSt
 	if status.Failures == 1 && v.isUsable() {
 		return status
 	}
-	return v.is(status, metav1.ConditionFalse, v1alpha1.ReasonCheckFailed, "the Job that looks at the store failed: "+cmp.Or(v.Job.Trouble, v.Job.Unread))
+	why := cmp.Or(v.Job.Trouble, v.Job.Unread)
+	return v.is(status, metav1.ConditionFalse, v1alpha1.ReasonCheckFailed, "the Job that looks at the store failed: "+why)
 }
 
 // usable is the reason and the message of a store that can be used. Whether it deletes is known after a look that tried.

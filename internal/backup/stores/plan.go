@@ -17,7 +17,8 @@ import (
 // always is how long after a look the next one is.
 const always = 5 * time.Minute
 
-// patience is how long Jobs are waited for. A store that fails is asked again soon: most faults are short, or are just being fixed by a person.
+// patience is how long Jobs are waited for. A store that fails is asked again soon: most faults are short, or are just being fixed by a
+// person.
 var patience = jobs.Policy{Unread: 2 * time.Minute, First: 10 * time.Second, Last: always}
 
 const (

@@ -124,7 +124,8 @@ func Next(v cluster.View) (Step, string) {
 	return record, why
 }
 
-// next is the step by the lists of rules. Where nothing else can be done volumes are updated: a member may be down because its disk is full.
+// next is the step by the lists of rules. Where nothing else can be done volumes are updated: a member may be down because its disk is
+// full.
 func next(v cluster.View) (Step, string) {
 	step, why := repairs.Next(v)
 	if step == nil || Rests(step) && !isLeftAlone(v) {

@@ -184,7 +184,10 @@ func moments() []moment {
 		{"start-failed", unformed(), planned, plan.CreatePods{Names: first}, errWrite},
 		{"wait-unformed", unformed(), bootstrapping(), plan.Wait{For: "members a-0, a-1, a-2 to form a cluster"}, nil},
 		{"refuse-unformed", unformed(), bootstrapping(), plan.Refuse{Because: "the volume of a-1 was lost"}, nil},
-		{"cluster-id", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }), lastOf(plan.RecordFormation(healthy(), "c1", "a-0")), nil},
+		{
+			"cluster-id", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }),
+			lastOf(plan.RecordFormation(healthy(), "c1", "a-0")), nil,
+		},
 		{
 			"cluster-id-failed", unformed(), with(func(v *cluster.View) { v.Record.ClusterID = "" }),
 			plan.RecordFormation(healthy(), "c1", "a-0"),
