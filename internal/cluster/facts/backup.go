@@ -17,8 +17,8 @@ func isGuarded(c *v1alpha1.EtcdCluster) bool {
 	return c.Spec.Backup != nil && c.Spec.Upgrade.Backup != v1alpha1.SkipBackup
 }
 
-// AwaitedName is the EtcdBackup that is to be read; empty if there is none.
-func AwaitedName(c *v1alpha1.EtcdCluster) string {
+// awaitedName is the EtcdBackup that is to be read; empty if there is none.
+func awaitedName(c *v1alpha1.EtcdCluster) string {
 	if awaited := c.Status.AwaitedBackup; awaited != nil && !awaited.Done {
 		return awaited.Name
 	}

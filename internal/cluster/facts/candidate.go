@@ -8,12 +8,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
-// MayBeLost says whether quorum may be lost for good, so that it has to be known which backups there are: the cluster has formed, and
+// mayBeLost says whether quorum may be lost for good, so that it has to be known which backups there are: the cluster has formed, and
 // no member has a list that was read with quorum.
-func MayBeLost(s Snapshot) bool { return s.Cluster.Status.ClusterID != "" && s.List == nil }
+func mayBeLost(s Snapshot) bool { return s.Cluster.Status.ClusterID != "" && s.List == nil }
 
-// AcceptedName is the EtcdRestore that is to be read: the one for a loss that was accepted by the name of a backup; empty if none was.
-func AcceptedName(c *v1alpha1.EtcdCluster) string {
+// acceptedName is the EtcdRestore that is to be read: the one for a loss that was accepted by the name of a backup; empty if none was.
+func acceptedName(c *v1alpha1.EtcdCluster) string {
 	return cluster.AcceptedName(c.Name, string(c.UID), c.Spec.Recovery.AcceptDataLoss)
 }
 
@@ -55,7 +55,7 @@ func isOffered(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) bool {
 // request is the EtcdRestore that the operator makes, or has made, because the loss was accepted by the name of a backup.
 func request(s Snapshot) cluster.Request {
 	c, er := s.Cluster, s.Accepted
-	r := cluster.Request{Name: AcceptedName(c)}
+	r := cluster.Request{Name: acceptedName(c)}
 	if r.Name == "" {
 		return r
 	}

@@ -15,8 +15,8 @@ type Doubt struct {
 	Pod, Volume bool
 }
 
-// Doubts are those about a snapshot of the lists and of etcd's answers, by member.
-func Doubts(s Snapshot) []Doubt {
+// doubts are those about a snapshot of the lists and of etcd's answers, by member.
+func doubts(s Snapshot) []Doubt {
 	j := begin(s)
 	j.kubernetes()
 	j.etcd()

@@ -65,7 +65,7 @@ func TestReplacing(t *testing.T) {
 		if (v.Restore.InPlace != "") != test.gives || test.gives && v.Restore.Done != test.done || (chosen == 2) != test.gives {
 			t.Errorf("%s: %+v, %d are chosen", what, v.Restore, chosen)
 		}
-		if facts.IsBeginning(s.c) != test.gives {
+		if facts.ByCluster(s.c).Live != test.gives {
 			t.Errorf("%s: the API server is asked: %t", what, !test.gives)
 		}
 	}

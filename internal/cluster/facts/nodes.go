@@ -63,7 +63,7 @@ func silentSince(node *corev1.Node) (time.Time, bool) {
 // bound to nodes that are gone or silent, it will find none.
 func (j *builder) unscheduled(m *cluster.Member, pod *corev1.Pod) {
 	hosts := AffinityHosts(j.Disks[m.Name])
-	if m.Volume != cluster.Kept || len(hosts) == 0 || !WaitsForNode(j.Snapshot, pod) {
+	if m.Volume != cluster.Kept || len(hosts) == 0 || !waitsForNode(j.Snapshot, pod) {
 		return
 	}
 	gone := 0

@@ -12,11 +12,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
-// What is to be read next, by what a snapshot has already.
-
-// IsBeginning says whether the first members may be decided on now: what a cache does not
+// isBeginning says whether the first members may be decided on now: what a cache does not
 // show yet would count as not existing.
-func IsBeginning(c *v1alpha1.EtcdCluster) bool {
+func isBeginning(c *v1alpha1.EtcdCluster) bool {
 	v := begin(Snapshot{Cluster: c}).v
 	if v.Restore.InPlace != "" && v.Want.Size > 0 && v.Want.Paused == "" {
 		return true // a Pod that is not seen would go on to serve what the cluster had
@@ -27,22 +25,22 @@ func IsBeginning(c *v1alpha1.EtcdCluster) bool {
 	return !v.Planned() || v.Want.Size < len(v.Record.First)
 }
 
-// Running are the members to ask, and whether there are any: not before the plan
+// running are the members to ask, and whether there are any: not before the plan
 // is frozen, and not while an object of another owner has a member's name.
-func Running(s Snapshot) (running []cluster.Member, ask bool) {
+func running(s Snapshot) (members []cluster.Member, ask bool) {
 	j := begin(s)
 	j.kubernetes()
 	for _, m := range j.sorted() {
 		if m.Pod.Phase == cluster.Running && m.Pod.Address != "" {
-			running = append(running, m)
+			members = append(members, m)
 		}
 	}
-	return running, j.v.Planned() && !j.v.IsDisplaced()
+	return members, j.v.Planned() && !j.v.IsDisplaced()
 }
 
-// CredibleAnswers are the answers to go by. If their leader is not among them, no member can
+// credibleAnswers are the answers to go by. If their leader is not among them, no member can
 // be read from, except if it is an unknown voter, which is never queried.
-func CredibleAnswers(s Snapshot) (credible []*Answer, led bool) {
+func credibleAnswers(s Snapshot) (credible []*Answer, led bool) {
 	credible = begin(s).credible()
 	return credible, answerOf(newest(credible).leader, credible) != nil
 }
@@ -59,8 +57,8 @@ func IsLedByUnknown(s Snapshot) bool {
 // the election yet, and has to for a read: then it is to be asked for its status again.
 func Follows(a *Answer, among []*Answer) bool { return a.follows() == newest(among) }
 
-// MemberListSource is the member to ask for what it remembers of the membership, nil if there is none.
-func MemberListSource(answers []*Answer) *Answer {
+// memberListSource is the member to ask for what it remembers of the membership, nil if there is none.
+func memberListSource(answers []*Answer) *Answer {
 	return best(answers, func(a *Answer) bool { return a.Err == nil })
 }
 
@@ -118,11 +116,11 @@ func NeedDowngradeStatus(s Snapshot) *Answer {
 	return nil
 }
 
-// IsHibernated says whether the cluster hibernates, and an earlier look at this very spec found
+// isHibernated says whether the cluster hibernates, and an earlier look at this very spec found
 // that all is as wanted. Nothing is created or changed until the spec is, so what the watches do
 // not show need not be looked for again: any number of such clusters causes no requests.
-func IsHibernated(s Snapshot) bool {
-	if !MayBeAsleep(s.Cluster) {
+func isHibernated(s Snapshot) bool {
+	if !mayBeAsleep(s.Cluster) {
 		return false
 	}
 	j := begin(s)
@@ -130,9 +128,9 @@ func IsHibernated(s Snapshot) bool {
 	return len(j.pods) == 0
 }
 
-// MayBeAsleep says whether the status says of this very spec that the cluster hibernates: the API server showed no Pod of a member,
+// mayBeAsleep says whether the status says of this very spec that the cluster hibernates: the API server showed no Pod of a member,
 // and nothing was wrong.
-func MayBeAsleep(c *v1alpha1.EtcdCluster) bool {
+func mayBeAsleep(c *v1alpha1.EtcdCluster) bool {
 	if c.Size() > 0 || c.Status.ObservedGeneration != c.Generation {
 		return false
 	}
@@ -141,17 +139,17 @@ func MayBeAsleep(c *v1alpha1.EtcdCluster) bool {
 		meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1alpha1.ConditionDegraded, metav1.ConditionFalse)
 }
 
-// Pods are those of the members, as they were read last, by name.
-func Pods(s Snapshot) map[string]*corev1.Pod {
+// confirmedPods are those of the members, as they were read last, by name.
+func confirmedPods(s Snapshot) map[string]*corev1.Pod {
 	j := begin(s)
 	j.kubernetes()
 	j.confirm()
 	return j.pods
 }
 
-// WaitsForNode says whether a Pod has found no node for so long that its volume may be bound to one
+// waitsForNode says whether a Pod has found no node for so long that its volume may be bound to one
 // that is gone or silent.
-func WaitsForNode(s Snapshot, pod *corev1.Pod) bool {
+func waitsForNode(s Snapshot, pod *corev1.Pod) bool {
 	condition := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse)
 	return pod.Spec.NodeName == "" && condition != nil &&
 		s.come().Sub(condition.LastTransitionTime.Time) >= s.Cluster.Spec.Recovery.MemberTimeout.Duration

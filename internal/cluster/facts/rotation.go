@@ -59,9 +59,9 @@ func (j *builder) facts() certs.Facts {
 	return certs.Facts{Now: j.later(), Come: j.come(), Members: j.listed(), Probes: j.Probes, Users: j.Users, Made: j.made()}
 }
 
-// NeedsUsers says whether what applications mount decides about the next pass: it waits for nothing else. There may be many users, so
+// needsUsers says whether what applications mount decides about the next pass: it waits for nothing else. There may be many users, so
 // that their Secrets are not read before.
-func NeedsUsers(s Snapshot) bool {
+func needsUsers(s Snapshot) bool {
 	if !IsRotating(s) && !IsRevoking(s) {
 		return false
 	}
@@ -72,17 +72,17 @@ func NeedsUsers(s Snapshot) bool {
 	return IsRotating(s) && held.Rotation(j.c, facts).Await == "" || IsRevoking(s) && held.Revocation(j.c, facts).Await == ""
 }
 
-// Seen are the members to look at for what they show, accept and refuse: all that run, while an authority is rotated or a
+// probed are the members to look at for what they show, accept and refuse: all that run, while an authority is rotated or a
 // certificate revoked.
-func Seen(s Snapshot) []cluster.Member {
+func probed(s Snapshot) []cluster.Member {
 	if !IsRotating(s) && !IsRevoking(s) {
 		return nil
 	}
-	running, ask := Running(s)
+	members, ask := running(s)
 	if !ask {
 		return nil
 	}
-	return running
+	return members
 }
 
 // listed are the names of the members that etcd lists.

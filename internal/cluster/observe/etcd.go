@@ -30,11 +30,10 @@ type clients map[string]etcd.Client
 
 // etcd asks every running member at once, and again if it had to sum up their data, which may take seconds: what is to be known of
 // members is to be new. Members that do not answer are no error.
-func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot) error {
+func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot, running []cluster.Member) {
 	s.AskedAt = o.Now()
-	running, ask := facts.Running(*s)
-	if !ask {
-		return nil
+	if running == nil {
+		return
 	}
 	o.Dialer.Keep(ctx, s.Cluster, running)
 	members := o.ask(ctx, s, running)
@@ -47,28 +46,27 @@ func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot) error {
 		}
 	}
 	members.descent(ctx, s)
-	return nil
 }
 
 // ask takes the member list from a member that has just answered a linearizable read.
 func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster.Member) clients {
 	s.Answers, s.List, s.LocalList = nil, nil, nil
 	members := o.statuses(ctx, s, running)
-	witnesses, led := facts.CredibleAnswers(*s)
-	if !led {
-		o.remains(ctx, witnesses, running)
-		s.LocalList = members.list(ctx, facts.MemberListSource(witnesses))
+	reads := facts.ByStatuses(*s)
+	if !reads.Led {
+		o.remains(ctx, reads.Answers, running)
+		s.LocalList = members.list(ctx, reads.LocalList)
 		if !facts.IsLedByUnknown(*s) {
 			return members
 		}
 	}
-	each(witnesses, func(a *facts.Answer) { members.read(ctx, a, witnesses) })
+	each(reads.Answers, func(a *facts.Answer) { members.read(ctx, a, reads.Answers) })
 	lister, split := facts.LinearizableSource(*s)
 	if !split {
 		s.List = members.list(ctx, lister)
 	}
 	if !split && s.List == nil {
-		s.LocalList = members.list(ctx, facts.MemberListSource(witnesses))
+		s.LocalList = members.list(ctx, reads.LocalList)
 	}
 	return members
 }
@@ -179,13 +177,11 @@ func (c clients) descent(ctx context.Context, s *facts.Snapshot) {
 }
 
 // probes looks at what members show, accept and refuse, while an authority is rotated or a certificate revoked.
-func (o *Observer) probes(ctx context.Context, s *facts.Snapshot) error {
-	members := facts.Seen(*s)
+func (o *Observer) probes(ctx context.Context, s *facts.Snapshot, members []cluster.Member) {
 	s.Probes = make([]certs.TLSProbe, len(members))
 	var all sync.WaitGroup
 	for i, m := range members {
 		all.Go(func() { s.Probes[i] = o.Dialer.Probe(ctx, s.Cluster, m) })
 	}
 	all.Wait()
-	return nil
 }

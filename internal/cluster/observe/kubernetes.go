@@ -24,9 +24,8 @@ import (
 
 // lists reads the Pods and volumes that carry the cluster's label. While the first members are
 // decided on, volumes count that lost our labels, or never had any.
-func (o *Observer) lists(ctx context.Context, s *facts.Snapshot) error {
+func (o *Observer) lists(ctx context.Context, s *facts.Snapshot, beginning bool) error {
 	from, ours := o.Cache, []client.ListOption{client.InNamespace(s.Cluster.Namespace), client.MatchingLabels(specs.MemberSelector(s.Cluster))}
-	beginning := facts.IsBeginning(s.Cluster)
 	if beginning {
 		from = o.Live
 	}
@@ -46,8 +45,7 @@ func (o *Observer) lists(ctx context.Context, s *facts.Snapshot) error {
 }
 
 // awaited reads the backup that something waits for.
-func (o *Observer) awaited(ctx context.Context, s *facts.Snapshot) error {
-	name := facts.AwaitedName(s.Cluster)
+func (o *Observer) awaited(ctx context.Context, s *facts.Snapshot, name string) error {
 	if name == "" {
 		return nil
 	}
@@ -57,27 +55,22 @@ func (o *Observer) awaited(ctx context.Context, s *facts.Snapshot) error {
 }
 
 // backups reads which backups there are, and the EtcdRestore for one of them, while quorum may be lost for good.
-func (o *Observer) backups(ctx context.Context, s *facts.Snapshot) error {
-	if !facts.MayBeLost(*s) {
-		return nil
-	}
+func (o *Observer) backups(ctx context.Context, s *facts.Snapshot, accepted string) error {
 	var backups v1alpha1.EtcdBackupList
 	if err := o.Cache.List(ctx, &backups, client.InNamespace(s.Cluster.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdBackups: %w", err)
 	}
 	s.Backups = backups.Items
-	name := facts.AcceptedName(s.Cluster)
-	if name == "" {
+	if accepted == "" {
 		return nil
 	}
 	var err error
-	s.Accepted, err = read(ctx, o.Cache, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: name}, &v1alpha1.EtcdRestore{})
+	s.Accepted, err = read(ctx, o.Cache, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: accepted}, &v1alpha1.EtcdRestore{})
 	return err
 }
 
 // named asks the API server itself for the Pods and volumes that are in doubt.
-func (o *Observer) named(ctx context.Context, s *facts.Snapshot) error {
-	doubts := facts.Doubts(*s)
+func (o *Observer) named(ctx context.Context, s *facts.Snapshot, doubts []facts.Doubt) error {
 	all := make([]facts.Named, len(doubts))
 	err := atOnce(len(doubts), func(i int) error {
 		var err error
@@ -160,21 +153,22 @@ func (o *Observer) nodes(ctx context.Context, s *facts.Snapshot) error {
 		return nil
 	}
 	s.Nodes, s.Disks, s.Hosts = map[string]*corev1.Node{}, map[string]*corev1.PersistentVolume{}, map[string][]corev1.Node{}
-	for _, pod := range facts.Pods(*s) {
-		if err := o.node(ctx, s, pod); err != nil && !apierrors.IsForbidden(err) {
+	for _, reads := range facts.ByConfirmed(*s) {
+		if err := o.node(ctx, s, reads); err != nil && !apierrors.IsForbidden(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *Observer) node(ctx context.Context, s *facts.Snapshot, pod *corev1.Pod) error {
+func (o *Observer) node(ctx context.Context, s *facts.Snapshot, reads facts.NodeRead) error {
+	pod := reads.Pod
 	if name := pod.Spec.NodeName; name != "" {
 		node, err := read(ctx, o.Cache, client.ObjectKey{Name: name}, &corev1.Node{})
 		s.Nodes[name] = node
 		return err
 	}
-	if !facts.WaitsForNode(*s, pod) {
+	if !reads.Disk {
 		return nil
 	}
 	claim, err := read(ctx, o.Cache, client.ObjectKeyFromObject(pod), &corev1.PersistentVolumeClaim{})
@@ -230,9 +224,6 @@ func read[T client.Object](ctx context.Context, from client.Reader, key client.O
 // users reads the Secrets of EtcdUsers of the cluster, which applications mount, when the next pass of a rotation or revocation waits for
 // nothing else.
 func (o *Observer) users(ctx context.Context, s *facts.Snapshot) error {
-	if !facts.NeedsUsers(*s) {
-		return nil
-	}
 	c := s.Cluster
 	var users v1alpha1.EtcdUserList
 	if err := o.Cache.List(ctx, &users, client.InNamespace(c.Namespace)); err != nil {

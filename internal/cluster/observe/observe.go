@@ -55,32 +55,58 @@ func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (facts.
 	s := facts.Snapshot{
 		Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Behind: o.Behind(), Resizes: o.Resizes(), Operator: o.Operator, Limits: o.Limits,
 	}
-	if facts.IsLeftAlone(c) {
+	reads := facts.ByCluster(c)
+	if reads.LeftAlone {
 		return s, nil
 	}
-	if err := o.all(ctx, &s); err != nil {
+	if err := o.all(ctx, &s, reads); err != nil {
 		return s, fmt.Errorf("observe %s: %w", c.Name, err)
 	}
 	return s, nil
 }
 
-// all reads what members answer after what takes long: a step may rest on it.
-func (o *Observer) all(ctx context.Context, s *facts.Snapshot) error {
-	reads := []func(context.Context, *facts.Snapshot) error{
-		o.awaited, o.objects, o.lists, o.probes, o.etcd, o.backups, o.named, o.nodes, o.users,
-	}
-	if facts.MayBeAsleep(s.Cluster) {
-		if err := o.lists(ctx, s); err != nil {
+// all reads what Kubernetes has, then what members answer, and then what is only read if something is wrong or in progress. What takes long
+// is read before etcd is asked: a step may rest on what members answer.
+func (o *Observer) all(ctx context.Context, s *facts.Snapshot, first facts.ClusterReads) error {
+	if first.MayBeAsleep {
+		if err := o.lists(ctx, s, first.Live); err != nil {
 			return err
 		}
-		if s.Asleep = facts.IsHibernated(*s); s.Asleep {
-			reads = []func(context.Context, *facts.Snapshot) error{o.awaited, o.etcd}
-		}
+		s.Asleep = facts.ByKubernetes(*s).Asleep
 	}
-	for _, read := range reads {
-		if err := read(ctx, s); err != nil {
+	if err := o.awaited(ctx, s, first.Awaited); err != nil {
+		return err
+	}
+	if !s.Asleep {
+		if err := o.objects(ctx, s); err != nil {
+			return err
+		}
+		if err := o.lists(ctx, s, first.Live); err != nil {
 			return err
 		}
 	}
-	return nil
+	members := facts.ByKubernetes(*s)
+	if s.Asleep {
+		o.etcd(ctx, s, members.Asked)
+		return nil
+	}
+	o.probes(ctx, s, members.Probed)
+	o.etcd(ctx, s, members.Asked)
+	return o.last(ctx, s, first, facts.ByEtcd(*s))
+}
+
+// last reads what follows from what members answer.
+func (o *Observer) last(ctx context.Context, s *facts.Snapshot, first facts.ClusterReads, last facts.LastReads) error {
+	if last.Backups {
+		if err := o.backups(ctx, s, first.Accepted); err != nil {
+			return err
+		}
+	}
+	if err := o.named(ctx, s, last.Doubts); err != nil {
+		return err
+	}
+	if err := o.nodes(ctx, s); err != nil || !last.Users {
+		return err
+	}
+	return o.users(ctx, s)
 }
