@@ -80,27 +80,30 @@ func sources() {
 		mayWriteOnly(c, u, "/orders/")
 	})
 
-	It("fault 86: certificates of a person have expired, and others by another authority, or none at all, bring the cluster back", func() {
-		startOperator(namespace)
-		c := newCluster(namespace, "expired", fromSecrets)
-		p := newPerson(c)
-		p.bringAll()
-		create(c)
-		put(c, "before", "kept")
-		for _, change := range []func(){
-			func() { p = newPerson(c); p.bringAll() },
-			func() {
-				Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.SecretRefs = nil })).To(Succeed())
-			},
-		} {
+	// Each waits for certificates to expire: they are specs of their own to wait side by side.
+	for _, source := range []struct {
+		what   string
+		change func(c *v1alpha1.EtcdCluster)
+	}{
+		{"others by another authority", func(c *v1alpha1.EtcdCluster) { newPerson(c).bringAll() }},
+		{"those of the operator", func(c *v1alpha1.EtcdCluster) {
+			Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.SecretRefs = nil })).To(Succeed())
+		}},
+	} {
+		It("fault 86: certificates of a person have expired, and "+source.what+" bring the cluster back", func() {
+			startOperator(namespace)
+			c := newCluster(namespace, "expired", fromSecrets)
+			p := newPerson(c)
+			p.bringAll()
+			create(c)
+			put(c, "before", "kept")
 			signed, before := signers(c), uids(c)
 			p.bringShort(2 * time.Minute)
 			says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonHealthy, "")
 			haveExpired(c)
 			Expect(uids(c)).To(Equal(before))
-			By("another source")
 			begun := time.Now()
-			change()
+			source.change(c)
 			lookAt(c)
 			isRotated(c, signed, "client", "peer")
 			measured("from another source to a cluster that serves again", time.Since(begun))
@@ -109,8 +112,8 @@ func sources() {
 			for name, uid := range uids(c) {
 				Expect(uid).NotTo(Equal(before[name]))
 			}
-		}
-	})
+		})
+	}
 
 	It("cert-manager that is not installed is told, and the cluster forms when it is not wanted any more", func() {
 		if hasCertManager() {
