@@ -88,7 +88,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 
 .PHONY: test
 test: test-e2e ## All tests, end to end on a real cluster too; test-long adds an hour
-	@hack/side-by-side.sh olm-test-short test-envtest test-etcd test-unit TESTED='$(ENVTEST_PACKAGES) $(PROCESS_PACKAGES)'
+	@hack/side-by-side.sh olm-test-changed test-envtest test-etcd test-unit TESTED='$(ENVTEST_PACKAGES) $(PROCESS_PACKAGES)'
 
 ##@ Tests
 
@@ -365,6 +365,14 @@ olm-test: OLM_CLUSTER ?= $(if $(findstring olmv1,$(OLM_LABELS)),,--network-polic
 .PHONY: olm-test-short
 olm-test-short: $(BIN)/operator-sdk
 	@$(MAKE) olm-test OLM_LABELS='(olm && !long) || scorecard' OLM_CLUSTER=
+
+# What an installation by OLM depends on beside what end-to-end tests test: what is published, and what an update does to Pods that run.
+OLM_PATHS = api bundle bundle.Dockerfile catalog catalog-templates config releases main.go cmd internal/cluster/specs \
+  controllers/setup.go controllers/manager.go controllers/upgradeable.go controllers/installation.go \
+  test/e2e/olm*.go test/e2e/scorecard*.go test/scorecard-tests hack/devcluster hack/packaging hack/*.sh Makefile go.mod go.sum
+.PHONY: olm-test-changed
+olm-test-changed:
+	@hack/stamps.sh "tests with Operator Lifecycle Manager" "$(OLM_PATHS)" $(MAKE) olm-test-short
 
 .PHONY: olm-test
 olm-test: $(BIN)/opm $(BIN)/devcluster ## Install and update through Operator Lifecycle Manager on the local cluster (OLM_LABELS=olmv1: by OLM v1)

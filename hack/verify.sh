@@ -30,27 +30,24 @@ check() { # name, what to do, command…
   verdict "$name" "$fix" $rc $((SECONDS - from))
 }
 
+. hack/stamps.sh
+
 # A check of what was checked before is left out: its name and the state of the files that it depends on are kept when it was ok.
 # VERIFY=all leaves out none.
-stamps=${XDG_CACHE_HOME:-$HOME/.cache}/etcd-operator/checked
 check_changed() { # name, what to do, paths in one word, command…
   local name=$1 fix=$2 paths=$3 stamp
   shift 3
-  # shellcheck disable=SC2086 # several paths
-  stamp=$stamps/$({ echo "$name $*"; go version; state hack/verify.sh $paths; } | sha256sum | cut -d' ' -f1)
-  if [ "${VERIFY:-}" != all ] && [ -e "$stamp" ]; then
+  stamp=$(stamp_of "$name" "$paths" "$@")
+  if was_checked "$stamp"; then
     echo "ok    $name (as before: $paths have not changed since)"
     return
   fi
   local failures=${#failed[@]} left=${#unchecked[@]}
   check "$name" "$fix" "$@"
   if [ ${#failed[@]} = "$failures" ] && [ ${#unchecked[@]} = "$left" ]; then
-    mkdir -p "$stamps" && touch "$stamp"
+    remember "$stamp"
   fi
 }
-
-# The state of every file under some paths, tracked or new.
-state() { git ls-files -z --cached --others --exclude-standard --deduplicate -- "$@" | xargs -0 -r sha256sum 2>&1; }
 
 # A generator must change nothing: compared with the files as they were, so that it also works on uncommitted work.
 generated() { # make target, paths…
