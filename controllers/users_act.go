@@ -82,9 +82,10 @@ func (p *userRun) run(ctx context.Context) error {
 	if isOutdated(err) {
 		return err
 	}
-	return errors.Join(err, do(&target{
+	ofAuth := do(&target{
 		Decision: p.ofAuth, object: c, read: c.DeepCopy(), conditions: &c.Status.Conditions, condition: v1alpha1.ConditionAuthEnabled,
-	}))
+	})
+	return errors.Join(ofAuth, err) // the first one counts, and what another writer was faster at is told soon
 }
 
 // targets are those of roles and users, before any operation is begun.

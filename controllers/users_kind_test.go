@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -133,6 +135,48 @@ func TestOneUserDoesNotKeepAuth(t *testing.T) {
 	enabled(false)
 	w.get(w.cluster)
 	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
+}
+
+// TestRefusedUserAndOutdatedCluster: Kubernetes refuses the Secret of a user, and another writer was faster at the status of the cluster:
+// what authentication is like is told soon, and not after the pause of what is refused.
+func TestRefusedUserAndOutdatedCluster(t *testing.T) {
+	w := newUsers(t, "users-outdated")
+	resource := schema.GroupResource{Resource: "secrets"}
+	through := creating(func(_ context.Context, create func() error, object client.Object) error {
+		if strings.HasPrefix(object.GetName(), "a-user-") {
+			return apierrors.NewForbidden(resource, object.GetName(), errors.New("the quota is used up"))
+		}
+		return create()
+	})
+	isOutdated := true
+	through.SubResourceUpdate = func(
+		ctx context.Context, c client.Client, sub string, o client.Object, with ...client.SubResourceUpdateOption,
+	) error {
+		if _, is := o.(*v1alpha1.EtcdCluster); is && isOutdated {
+			return apierrors.NewConflict(resource, o.GetName(), errors.New("it has changed"))
+		}
+		return c.SubResource(sub).Update(ctx, o, with...)
+	}
+	operator := w.reconciler(through)
+	w.user("u")
+	w.update(w.cluster, func() { w.cluster.Spec.Auth.Enabled = true })
+	look := func() time.Duration {
+		t.Helper()
+		result, err := operator.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.cluster)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.RequeueAfter
+	}
+	if pause := look(); pause > time.Second {
+		t.Errorf("looks again after %s", pause)
+	}
+	isOutdated = false
+	if pause := look(); pause < 10*time.Second {
+		t.Errorf("looks again after %s at what is refused", pause)
+	}
+	w.get(w.cluster)
+	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthChanging)
 }
 
 // TestAuthIsEnabledALookLater: a second after the last user was added, when every member knows of it, and no worker sleeps meanwhile.

@@ -32,7 +32,7 @@ func (p *userRun) reportOn(ctx context.Context, t *target, done []string, failed
 	}
 	if !equality.Semantic.DeepEqual(statusIn(t.object), statusIn(t.read)) {
 		if err := p.writeStatus(ctx, t); err != nil {
-			return errors.Join(failed, err)
+			return errors.Join(err, failed) // the first one counts
 		}
 	}
 	event()

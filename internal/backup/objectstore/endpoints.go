@@ -121,8 +121,9 @@ func (e Endpoints) mayGetTokens(of provider, endpoint string) error {
 	if len(e) > 0 {
 		allows = e.String()
 	}
-	words := fmt.Sprintf("tokens are sent over https to endpoints of %s only, and this is none: use keys that sign, if the store has such, "+
-		"or ask the operator's administrator to allow the endpoint by --%s, which allows %s", of.name, EndpointsFlag, allows)
+	// The flag and what to do come first: of a long list the end is cut off.
+	words := fmt.Sprintf("tokens are sent over https to %s only, unless --%s of the operator allows more; use keys that sign, or ask its "+
+		"administrator; allowed is %s", of.name, EndpointsFlag, allows)
 	return &Error{Kind: Invalid, Do: "use endpoint", Name: endpoint, Message: words}
 }
 

@@ -65,6 +65,9 @@ func TestTokensGoToTheirProvider(t *testing.T) {
 			_, err := objectstore.Open(t.Context(), config(endpoint))
 			if isRefused {
 				wantKind(t, err, objectstore.Invalid)
+				if !strings.Contains(err.Error(), "--"+objectstore.EndpointsFlag+" ") {
+					t.Errorf("the flag is cut off: %s", err)
+				}
 			} else if err != nil {
 				t.Errorf("%s, %q: %v", name, endpoint, err)
 			}

@@ -130,7 +130,7 @@ func (r *redactor) arguments(all []any) []any {
 		case before != "" && !strings.HasPrefix(flag, "-"):
 			all[i] = r.hide(before, text)
 		case isSecret && has:
-			all[i] = flag + "=" + r.hide(flag, value)
+			all[i] = plain(flag) + "=" + r.hide(flag, value)
 		default:
 			all[i] = r.text("", text)
 		}

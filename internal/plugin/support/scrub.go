@@ -1,6 +1,11 @@
 package support
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // forms are what secrets look like wherever they are, each with what is put there instead.
 var forms = []struct {
@@ -23,10 +28,24 @@ var forms = []struct {
 		`account[-_]?key|private[-_]?key|signature|cookie|authorization|\bsig)[\w.-]*|pass)\\*["']?\s*[=:]\s*)\S[^\n]*`), "$1" + Redacted},
 }
 
-// scrub takes out of a text what looks like a secret.
+// scrub takes out of a text what looks like a secret. Colors go first: they stand between the name of a secret and the secret.
 func scrub(text string) string {
+	text = plain(text)
 	for _, each := range forms {
 		text = each.form.ReplaceAllString(text, each.instead)
 	}
 	return text
+}
+
+// colors are what logs have for terminals: they begin with ESC [ and end with a letter.
+var colors = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
+
+// plain drops what a terminal obeys: the files are read in terminals, and YAML cannot have all control characters.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r == utf8.RuneError || unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, colors.ReplaceAllString(text, ""))
 }

@@ -67,7 +67,7 @@ func TestNoCanaryGetsOut(t *testing.T) {
 		`{"msg":"opening","token":"Canary8001x"}`, `level=error secretAccessKey=Canary8002x`, `Authorization: Bearer Canary8003x`,
 		"https://user:Canary8004x@etcd.example:2379 refused", "-----BEGIN EC PRIVATE KEY-----\nCanary8005x\n-----END EC PRIVATE KEY-----",
 		"-----BEGIN RSA PRIVATE KEY-----\nCanary8006x", "AGE-SECRET-KEY-1CANARY8007X", "AKIACANARY8008XXXXXX", "?sv=2024&sig=Canary8009x",
-		"eyJhbGciOi.eyJDYW5hcnk4MDEw.Canary8010x",
+		"eyJhbGciOi.eyJDYW5hcnk4MDEw.Canary8010x", "\x1b[36mpassword\x1b[0m=Canary8014x",
 	}
 	for _, line := range logged {
 		b.Logs = append(b.Logs, Log{Namespace: "n", Pod: fmt.Sprint("p", len(b.Logs)), Container: "etcd", Text: line})
@@ -97,6 +97,24 @@ func TestRedactedEverywhere(t *testing.T) {
 	}
 	if out := unpacked(t, b); strings.Contains(out, "s3cr3t-value") {
 		t.Error(out)
+	}
+}
+
+// TestEscapesAreDropped: a file of the bundle does nothing to the terminal in which somebody reads it, and a control character in a status
+// does not keep the bundle from being written.
+func TestEscapesAreDropped(t *testing.T) {
+	escapes := "\x1b[31mred\x1b]0;title\a \u009b2J end\r"
+	o := object(t, "{kind: EtcdCluster, metadata: {name: a}}")
+	o.Object["status"] = map[string]any{"message": escapes, "all": []any{escapes}}
+	event := object(t, "{kind: Event, metadata: {name: e}}")
+	event.Object["message"] = escapes
+	b := Bundle{
+		Name: "r", At: now, Objects: []unstructured.Unstructured{o}, Events: []unstructured.Unstructured{event}, Status: escapes,
+		Logs: []Log{{Namespace: "n", Pod: "p", Container: "c", Text: escapes}}, Unread: []string{escapes},
+	}
+	out := unpacked(t, b)
+	if strings.ContainsAny(out, "\x1b\a\r\u009b") || strings.Contains(out, `\e[`) || strings.Count(out, "red]0;title 2J end") != 6 {
+		t.Errorf("%q", out)
 	}
 }
 
