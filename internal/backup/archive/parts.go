@@ -49,7 +49,7 @@ func newParts(ctx context.Context, store Store, m Manifest, tell func(Progress))
 	return p
 }
 
-// fetch begins to fetch the next part into a buffer that is not used any more.
+// fetch begins to fetch the next part into a buffer that is no longer used.
 func (p *parts) fetch(buffer []byte) {
 	part, result := p.manifest.Parts[p.next], make(chan fetched, 1)
 	p.next, p.onWay = p.next+1, append(p.onWay, result)
@@ -96,7 +96,7 @@ func (p *parts) turn() error {
 	return nil
 }
 
-// decoded counts what was made of the parts, and tells the progress once for each part.
+// decoded counts what was made of the parts, and reports the progress once for each part.
 func (p *parts) decoded(n int64) {
 	before := p.progress
 	p.progress.Read += n
@@ -154,7 +154,7 @@ type exactly struct {
 	source io.Reader
 	want   Database
 	read   int64
-	sum    hash.Hash // nil: who reads it compares
+	sum    hash.Hash // nil: the caller compares it
 	err    error
 }
 

@@ -13,7 +13,7 @@ import (
 
 // upload is a writer that cuts a stream into parts and puts them into the store, some at a time.
 //
-// Memory is PartsInMemory buffers of one part: whoever writes waits until one is free.
+// Memory is PartsInMemory buffers of one part: a writer waits until one is free.
 type upload struct {
 	ctx    context.Context // ends with the first failure
 	cancel context.CancelCauseFunc
@@ -30,7 +30,7 @@ type upload struct {
 	lock     sync.Mutex
 	parts    []Part
 	progress Progress
-	told     int64 // bytes read when progress was told last
+	told     int64 // bytes read when progress was reported last
 	tell     func(Progress)
 }
 
@@ -120,7 +120,7 @@ func (u *upload) Close() error {
 	return context.Cause(u.ctx)
 }
 
-// end waits until no part is on its way any more. It returns what else stopped the upload than err.
+// end waits until no part is on its way. It returns what else stopped the upload than err.
 func (u *upload) end(err error) error {
 	cause := context.Cause(u.ctx)
 	u.cancel(context.Canceled)
@@ -131,7 +131,7 @@ func (u *upload) end(err error) error {
 	return cause
 }
 
-// read counts bytes of the snapshot, and tells about every part's worth of them.
+// read counts bytes of the snapshot, and reports progress about once for each part's worth of them.
 func (u *upload) read(n int64) {
 	u.lock.Lock()
 	defer u.lock.Unlock()

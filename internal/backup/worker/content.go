@@ -106,7 +106,7 @@ func (j job) findForeign(ctx context.Context, w wanted) (content, error) {
 	return c, nil
 }
 
-// told tells how far it was read.
+// told reports how far it was read.
 type told struct {
 	io.ReadCloser
 	say         *progressWriter

@@ -369,7 +369,7 @@ func TestToldToEndDuringBackup(t *testing.T) {
 	}
 	lines := r.saysWithin(ctx, order)
 	if failed := lines[len(lines)-1].Failed; failed != nil {
-		if !strings.Contains(failed.Message, "told to end") || len(r.stored(path)) > 0 {
+		if !strings.Contains(failed.Message, "was terminated") || len(r.stored(path)) > 0 {
 			t.Errorf("%+v; %v is left", failed, r.stored(path))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // rescue copies the data of a member that does not run, and makes the certificates by which Backup is root of the etcd that is started on
-// the copy: with authentication etcd sends snapshots to nobody else.
+// the copy: with authentication etcd sends snapshots to no other user.
 func rescue(ctx context.Context, j job) (jobspec.Done, error) {
 	from := filepath.Join(j.Folders.Member, j.Rescue.DataDirectory)
 	to := filepath.Join(j.Folders.Scratch, jobspec.ScratchData)
@@ -101,7 +101,7 @@ func (j job) log() *jobspec.Log {
 	var at jobspec.Log
 	text, err := os.ReadFile(j.facts())
 	if err != nil || json.Unmarshal(text, &at) != nil {
-		return nil // the backup is good, and nobody takes it for the best of several
+		return nil // the backup is good, but does not count as the best of several
 	}
 	return &at
 }
