@@ -40,7 +40,7 @@ func lossOf(v View) *v1alpha1.QuorumLossBackup {
 func isNamed(v View) bool { return v.Cluster.Spec.Recovery.AcceptDataLoss == accepts(v.Restore) }
 
 // isWithdrawn says whether what has begun is to be given up before any member is stopped: the loss is no longer accepted, or the quorum
-// is there again. Only what serves counts: that the loss is not told of for a moment proves nothing.
+// is there again. Only a quorum that serves counts: that the loss is not reported for a moment proves nothing.
 func isWithdrawn(v View, p *v1alpha1.RestoreStatus) bool {
 	if !isOwn(v) || p.RestoredAt != nil || v.Restore.Spec.Confirm != "" {
 		return false

@@ -10,7 +10,7 @@ import (
 )
 
 // Several EtcdClusters may have had one name: one was deleted and created again, or two Kubernetes back up into one bucket. The UID of the
-// EtcdCluster tells them apart, and is in each manifest.
+// EtcdCluster distinguishes them, and is in each manifest.
 
 // isItself says whether only backups of this very EtcdCluster are meant: it is brought back in place, and no other cluster is named.
 func (w Request) isItself() bool { return w.InPlace && w.Restore.Cluster == "" }

@@ -40,7 +40,7 @@ func newInPlace(t *testing.T) *volumesWorld {
 	return w
 }
 
-// TestInPlaceFillsVolumesBesideMembers: the old members are not touched, and nothing says that they may give way before all volumes
+// TestInPlaceFillsVolumesBesideMembers: the old members are not touched, and nothing says that they may be replaced before all volumes
 // have the data.
 func TestInPlaceFillsVolumesBesideMembers(t *testing.T) {
 	w := newInPlace(t)
@@ -53,9 +53,9 @@ func TestInPlaceFillsVolumesBesideMembers(t *testing.T) {
 	w.succeed()
 	w.settles()
 	if !slices.Equal(w.status().SetAside, []string{"a-0", "a-2"}) {
-		t.Errorf("%v give way", w.status().SetAside)
+		t.Errorf("%v are set aside", w.status().SetAside)
 	}
-	if w.status().RestoredAt == nil || len(w.view.Jobs) > 0 || !strings.Contains(w.status().Progress, "give way to a-3, a-4, a-5") {
+	if w.status().RestoredAt == nil || len(w.view.Jobs) > 0 || !strings.Contains(w.status().Progress, "replaced by a-3, a-4, a-5") {
 		t.Fatalf("%d jobs are left, %+v", len(w.view.Jobs), w.status())
 	}
 	for _, m := range []string{"a-0", "a-2"} {
@@ -74,7 +74,7 @@ func TestInPlaceFillsVolumesBesideMembers(t *testing.T) {
 	}
 }
 
-// TestInPlaceThereIsNoWayBack: a volume that is lost after all had the data is filled again, and the old members still give way: they
+// TestInPlaceThereIsNoWayBack: a volume that is lost after all had the data is filled again, and the old members are still replaced: they
 // may be stopped, and their volumes set aside.
 func TestInPlaceThereIsNoWayBack(t *testing.T) {
 	w := newInPlace(t)
@@ -151,7 +151,7 @@ func TestInPlaceIsCancelled(t *testing.T) {
 	w.settles()
 	w.view.Request = nil
 	if w.settles(); w.status().Undo || !w.view.Cluster.IsRestoring() {
-		t.Errorf("the members have begun to give way, and it is cancelled: %+v", w.status())
+		t.Errorf("the members are being replaced, and it is cancelled: %+v", w.status())
 	}
 }
 

@@ -175,7 +175,7 @@ func TestVolumesThatGo(t *testing.T) {
 	ours.DeletionTimestamp = &metav1.Time{Time: start}
 	w.view.Claims["a-1"] = ours
 	w.succeed()
-	if w.settles(); !strings.Contains(w.status().Progress, "volume a-1 to be gone") || w.status().RestoredAt != nil {
+	if w.settles(); !strings.Contains(w.status().Progress, "volume a-1, which was deleted, to be gone") || w.status().RestoredAt != nil {
 		t.Errorf("of this restore: %+v", w.status())
 	}
 }
