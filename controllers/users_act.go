@@ -30,7 +30,7 @@ type userRun struct {
 
 	ofRoles, ofUsers []users.Decision
 	ofAuth           users.Decision
-	taken            atomic.Bool // a Secret of somebody else has the name of one of ours
+	taken            atomic.Bool // a foreign Secret has the name of one of ours
 
 	asking sync.Mutex
 	led    time.Time // when this replica was found to hold the lease

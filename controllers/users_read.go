@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// askTimeout bounds a call about users and roles, which goes through the log of the cluster.
+	// askTimeout bounds a call about users and roles, which passes through the log of the cluster.
 	askTimeout = 5 * time.Second
 	// accessWorkers is how many users are read or changed at once: each change waits for the disks of a quorum, and they share a write.
 	accessWorkers = 16

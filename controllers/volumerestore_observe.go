@@ -21,7 +21,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/restore/datadir"
 )
 
-// observe asks the API server for what a restore depends on.
+// observe reads from the API server what a restore depends on.
 func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.NamespacedName) (volumesLook, error) {
 	var c v1alpha1.EtcdCluster
 	err := r.client.Get(ctx, key, &c)
