@@ -101,7 +101,7 @@ func knowsStore(ctx context.Context, k *Kubernetes, name string) error {
 	if apierrors.IsNotFound(k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: name}, &store)) {
 		return fmt.Errorf("there is no EtcdBackupStore %s in namespace %s; 'kubectl get ebs -n %s' lists them", name, k.Namespace, k.Namespace)
 	}
-	return nil // who may not read stores may create backups all the same
+	return nil // a user who may not read stores may still create backups
 }
 
 func (a *app) backups() *cobra.Command {
