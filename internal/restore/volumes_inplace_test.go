@@ -70,7 +70,7 @@ func TestInPlaceFillsVolumesBesideMembers(t *testing.T) {
 	}
 	c.Status.ClusterID, c.Status.Conditions = "c1", []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	if w.settles(); w.status().CompletedAt == nil {
-		t.Error("nobody is told that the data is served")
+		t.Error("the status does not say that the data is served")
 	}
 }
 
@@ -94,7 +94,7 @@ func TestInPlaceThereIsNoWayBack(t *testing.T) {
 	}
 }
 
-// TestInPlaceLeavesNamesakes: a volume of the next name that somebody else has made is not written to.
+// TestInPlaceLeavesNamesakes: a volume of the next name that is foreign is not written to.
 func TestInPlaceLeavesNamesakes(t *testing.T) {
 	w := newInPlace(t)
 	w.view.Claims["a-4"] = corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a-4"}}
@@ -127,7 +127,7 @@ func (w *volumesWorld) turnRound() {
 	w.view.Cluster.Status.Restore = &turned
 }
 
-// TestInPlaceIsCancelled: whoever deletes the EtcdRestore before all volumes have the data gets the cluster as it was, also when the
+// TestInPlaceIsCancelled: the cluster stays as it was if the EtcdRestore is deleted before all volumes have the data, also when the
 // store is gone and in a pause; after that the restore goes on.
 func TestInPlaceIsCancelled(t *testing.T) {
 	another := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "er-2"}}

@@ -223,7 +223,7 @@ func (r *running) formsCluster(release string, facts jobspec.Facts) {
 	}
 }
 
-// TestSourceLost: the backup is sent by whoever can, and says why nobody can.
+// TestSourceLost: the backup is sent by a member that can, and says why no member can.
 func TestSourceLost(t *testing.T) {
 	t.Parallel()
 	r := newRunning(t, "3.6.16", 3)

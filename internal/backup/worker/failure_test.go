@@ -16,7 +16,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/restore/datadir"
 )
 
-// Each error is told in the words of whoever refused, and then what to do.
+// Each error is reported in the words of the server that refused, and then what to do.
 func TestFailure(t *testing.T) {
 	until := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
 	forbidden := &objectstore.Error{Kind: objectstore.Forbidden, Do: "write", Name: "a", Code: "AccessDenied", Message: "no"}
