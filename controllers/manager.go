@@ -97,11 +97,11 @@ func NewManager(ctx context.Context, config *rest.Config, chosen Options) (ctrl.
 func addProbes(manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, chosen Options) error {
 	ready := healthz.Ping
 	if chosen.HasOperatorCondition {
-		told, err := addUpgradeable(manager, config, nameOf(lock), chosen.Now)
+		added, err := addUpgradeable(manager, config, nameOf(lock), chosen.Now)
 		if err != nil {
 			return err
 		}
-		ready = told.ready
+		ready = added.ready
 	}
 	if err := errors.Join(manager.AddHealthzCheck("healthz", healthz.Ping), manager.AddReadyzCheck("readyz", ready)); err != nil {
 		return fmt.Errorf("add probes: %w", err)

@@ -32,11 +32,11 @@ func (s *serverClock) behind() time.Duration { return max(-s.off(), 0) }
 func (s *serverClock) later() time.Time { return s.now().Add(s.behind()) }
 
 func (s *serverClock) hear(date string) {
-	told, err := http.ParseTime(date)
+	sent, err := http.ParseTime(date)
 	if err != nil {
 		return
 	}
-	off := s.now().Sub(told)
+	off := s.now().Sub(sent)
 	if off.Abs() < nearly {
 		off = 0
 	}

@@ -87,8 +87,8 @@ func isOver(c *v1alpha1.EtcdCluster) bool {
 // isOurs says whether this installation manages the cluster, and has written down that volumes are being filled: an operator
 // that knows nothing of restores leaves the cluster alone from then on. If not, a change of the status comes.
 func (r *VolumeRestoreReconciler) isOurs(c *v1alpha1.EtcdCluster) bool {
-	told := c.Status.Format >= v1alpha1.FormatRestoring || c.Status.Bootstrap != nil || c.Status.ClusterID != ""
-	return told && c.Status.Operator == r.installation
+	recorded := c.Status.Format >= v1alpha1.FormatRestoring || c.Status.Bootstrap != nil || c.Status.ClusterID != ""
+	return recorded && c.Status.Operator == r.installation
 }
 
 // act carries out a step. The status is written by report.

@@ -102,18 +102,18 @@ func progress(v View, step Step, phase v1alpha1.BackupPhase) *v1alpha1.BackupPro
 		return &v1alpha1.BackupProgress{Message: shortened("waiting for " + wait.For)}
 	}
 	p := v.Job.Progress
-	told := &v1alpha1.BackupProgress{Message: shortened(p.Message)}
+	shown := &v1alpha1.BackupProgress{Message: shortened(p.Message)}
 	if p.Total > 0 {
-		told.Total = v1alpha1.SizeOf(p.Total)
-		told.Percent = int32(min(max(0, math.Floor(100*float64(p.Read)/float64(p.Total))), 100))
+		shown.Total = v1alpha1.SizeOf(p.Total)
+		shown.Percent = int32(min(max(0, math.Floor(100*float64(p.Read)/float64(p.Total))), 100))
 	}
 	if p.Read > 0 {
-		told.Read = v1alpha1.SizeOf(p.Read)
+		shown.Read = v1alpha1.SizeOf(p.Read)
 	}
 	if p.Rate > 0 {
-		told.Rate = v1alpha1.SizeOf(p.Rate)
+		shown.Rate = v1alpha1.SizeOf(p.Rate)
 	}
-	return told
+	return shown
 }
 
 func complete(v View, step Step, err error) metav1.Condition {

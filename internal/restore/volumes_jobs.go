@@ -118,7 +118,7 @@ func createJobs(v VolumesView) VolumesStep {
 
 // awaitRetry reports why a Job has failed, first that of one which only a person can fix.
 func awaitRetry(v VolumesView) VolumesStep {
-	var told *v1alpha1.RestoreFailure
+	var shown *v1alpha1.RestoreFailure
 	var until time.Time
 	for _, m := range unfilled(v) {
 		failed, again := failure(v, m)
@@ -131,15 +131,15 @@ func awaitRetry(v VolumesView) VolumesStep {
 		if until.IsZero() || again.Before(until) {
 			until = again
 		}
-		if told == nil || failed.Final && !told.Final {
-			told = failed
+		if shown == nil || failed.Final && !shown.Final {
+			shown = failed
 		}
 	}
-	if told == nil {
+	if shown == nil {
 		return nil
 	}
-	s := status(v, "the next try to restore the data of "+told.Member, "")
-	s.Failure = told
+	s := status(v, "the next try to restore the data of "+shown.Member, "")
+	s.Failure = shown
 	return VolumesWait{Status: s, Until: until}
 }
 

@@ -26,7 +26,7 @@ type parts struct {
 	err     error
 
 	progress Progress
-	tell     func(Progress)
+	report   func(Progress)
 }
 
 type fetched struct {
@@ -39,10 +39,10 @@ type fetched struct {
 // a third of it, which is twice what a store must do at least (store.SlowestRate): below that each would be given up.
 const promptly = 10 * time.Second
 
-func newParts(ctx context.Context, store Store, m Manifest, tell func(Progress)) *parts {
+func newParts(ctx context.Context, store Store, m Manifest, report func(Progress)) *parts {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &parts{
-		ctx: ctx, cancel: cancel, store: store, manifest: m, tell: tell,
+		ctx: ctx, cancel: cancel, store: store, manifest: m, report: report,
 		progress: Progress{Total: m.Database.Size},
 	}
 	p.fetch(nil)
@@ -101,8 +101,8 @@ func (p *parts) decoded(n int64) {
 	before := p.progress
 	p.progress.Read += n
 	step := int64(DefaultPartSize)
-	if p.tell != nil && (before.Read/step != p.progress.Read/step || p.progress.Read == p.progress.Total && n > 0) {
-		p.tell(p.progress)
+	if p.report != nil && (before.Read/step != p.progress.Read/step || p.progress.Read == p.progress.Total && n > 0) {
+		p.report(p.progress)
 	}
 }
 

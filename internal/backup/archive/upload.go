@@ -30,8 +30,8 @@ type upload struct {
 	lock     sync.Mutex
 	parts    []Part
 	progress Progress
-	told     int64 // bytes read when progress was reported last
-	tell     func(Progress)
+	reported int64 // bytes read when progress was reported last
+	report   func(Progress)
 }
 
 func newUpload(ctx context.Context, store Store, m Manifest, job Job) *upload {
@@ -40,7 +40,7 @@ func newUpload(ctx context.Context, store Store, m Manifest, job Job) *upload {
 		ctx: ctx, cancel: cancel, store: store, folder: m.Folder(), named: m.PartName,
 		size: cmp.Or(job.PartSize, DefaultPartSize),
 		free: make(chan []byte, PartsInMemory), calls: make(chan struct{}, PartsInMemory-1),
-		progress: Progress{Total: job.Total}, tell: job.Progress,
+		progress: Progress{Total: job.Total}, report: job.Progress,
 	}
 	for range PartsInMemory {
 		u.free <- nil
@@ -136,7 +136,7 @@ func (u *upload) read(n int64) {
 	u.lock.Lock()
 	defer u.lock.Unlock()
 	u.progress.Read += n
-	if u.progress.Read-u.told >= int64(u.size) {
+	if u.progress.Read-u.reported >= int64(u.size) {
 		u.say()
 	}
 }
@@ -156,8 +156,8 @@ func (u *upload) ended() error {
 }
 
 func (u *upload) say() {
-	u.told = u.progress.Read
-	if u.tell != nil {
-		u.tell(u.progress)
+	u.reported = u.progress.Read
+	if u.report != nil {
+		u.report(u.progress)
 	}
 }

@@ -140,8 +140,8 @@ func revocationOf(c *v1alpha1.EtcdCluster, serial string) progressState {
 	if progressing := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); progressing != nil {
 		seen.Message = progressing.Message
 	}
-	told := c.Status.Revocations
-	if told != nil && told.Phase == v1alpha1.RevocationDone && slices.Contains(told.Serials, serial) {
+	status := c.Status.Revocations
+	if status != nil && status.Phase == v1alpha1.RevocationDone && slices.Contains(status.Serials, serial) {
 		seen.ended = true
 		seen.result = fmt.Sprintf("certificate %s is revoked: no member of %s accepts it, and no connection is left", serial, c.Name)
 	}

@@ -59,12 +59,12 @@ func (r *redactor) sizes(data any) any {
 	if !is {
 		return nil
 	}
-	told := map[string]any{}
+	shown := map[string]any{}
 	for key, value := range values {
 		text, _ := value.(string)
-		told[key] = fmt.Sprintf("%s (%d bytes)", Redacted, len(text))
+		shown[key] = fmt.Sprintf("%s (%d bytes)", Redacted, len(text))
 	}
-	return told
+	return shown
 }
 
 // value is what is kept of a field.
