@@ -34,8 +34,8 @@ import (
 )
 
 // The lease is renewed every renewPeriod, and lost when that fails for leaseDuration. A
-// standby reads it when it hears that it was renewed or given up, and every rereadPeriod
-// if it hears nothing. Both try every tryPeriod, which sends no request unless one of these
+// standby reads it when a watch reports that it was renewed or given up, and every rereadPeriod
+// if the watch reports nothing. Both try every tryPeriod, which sends no request unless one of these
 // is so: see eagerLock. Together that is about one request in two seconds.
 const (
 	leaseDuration = 15 * time.Second

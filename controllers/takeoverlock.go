@@ -14,7 +14,7 @@ import (
 )
 
 // An eagerLock lets a replica try for the lease often and ask the API server seldom:
-// one that stands by reads it when it hears that it was renewed or given up, one that
+// one that stands by reads it when a watch reports that it was renewed or given up, one that
 // leads renews it every renewPeriod.
 //
 // It never says less than the truth about others, nor that a renewal was made which is

@@ -54,7 +54,7 @@ const (
 	unaskedAgain = 15 * time.Second
 	// issuedSoon is the pause after cert-manager was asked for a certificate, which takes it a second or two.
 	issuedSoon = 3 * time.Second
-	// slowestLook is the longest pause of what stays in the way: each is twice as long as the one before.
+	// slowestLook is the longest pause while a problem persists: each is twice as long as the one before.
 	slowestLook = 2 * time.Minute
 )
 

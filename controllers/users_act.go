@@ -118,7 +118,7 @@ func (p *userRun) any(is func(users.Decision) bool) bool {
 func isRetry(d users.Decision) bool       { return d.Retry }
 func isUnreachable(d users.Decision) bool { return d.Unreachable }
 
-// blocked is the same for looks that have found the same in the way.
+// blocked is the same for looks that have found the same problem.
 func (p *userRun) blocked() string {
 	var all []string
 	for _, d := range p.decisions() {

@@ -33,7 +33,7 @@ type authCache struct {
 	looks   int    // in a row that have found that
 }
 
-// times is how many looks in a row, with this one, have found that in the way.
+// times is how many looks in a row, with this one, have found that problem.
 func (l *authCache) times(blocked string) int {
 	if blocked != l.blocked {
 		l.blocked, l.looks = blocked, 0

@@ -58,7 +58,7 @@ func (r *VolumeRestoreReconciler) plan(look volumesLook) (restore.VolumesStep, s
 	return restore.NextOfVolumes(look.VolumesView)
 }
 
-// volumesEvery is how often volumes are looked at that are in the way: they have no watch of ours.
+// volumesEvery is how often volumes are looked at that block a name: they have no watch of ours.
 const volumesEvery = 10 * time.Second
 
 func (r *VolumeRestoreReconciler) again(look volumesLook, step restore.VolumesStep) time.Duration {

@@ -101,7 +101,7 @@ func (r *VolumeRestoreReconciler) store(ctx context.Context, view *restore.Volum
 	return wrapped("get EtcdBackupStore", err)
 }
 
-// request reads the EtcdRestore that has asked for a restore in place, from the API server: a cache may not show a new one yet. Once
+// request reads the EtcdRestore that has requested a restore in place, from the API server: a cache may not show a new one yet. Once
 // all volumes have the data nothing depends on it.
 func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.VolumesView) error {
 	s := view.Cluster.Status.Restore

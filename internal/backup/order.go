@@ -92,7 +92,7 @@ func backupOrder(c *v1alpha1.EtcdCluster, v View) (*jobspec.BackupOrder, error) 
 	}, nil
 }
 
-// members are those that may be asked for a snapshot, in the order in which they are to be: those that answer first, the
+// members are those that may be asked for a snapshot, in that order: those that answer first, the
 // leader after the other voters, a learner last, because it serves nothing but the snapshot itself.
 func members(c *v1alpha1.EtcdCluster) []jobspec.Member {
 	listed := slices.DeleteFunc(slices.Clone(c.Status.Members), func(m v1alpha1.MemberStatus) bool { return m.ID == "" })

@@ -22,7 +22,7 @@ type Kind struct {
 	Event string // reason of the event that reports its success; empty: there is none
 	Warns bool   // that event is a warning
 	Rests bool   // it changes nothing
-	// Until is when to look again if nothing is heard before; zero: when a watch reports a change. Soon: the Job that is
+	// Until is when to look again if no watch reports a change before; zero: when a watch reports a change. Soon: the Job that is
 	// waited for reports its progress only in its log.
 	Until time.Time
 	Soon  bool

@@ -13,7 +13,7 @@ func MayBegin(r *v1alpha1.EtcdRestore) bool {
 	return r.Spec.Confirm != "" || r.Spec.Undo || accepts(r) != ""
 }
 
-// accepts is the loss by which a person has asked for the restore; empty if it was asked for otherwise.
+// accepts is the loss by which a person has requested the restore; empty if it was requested otherwise.
 func accepts(r *v1alpha1.EtcdRestore) string { return r.Annotations[v1alpha1.AnnotationAccepted] }
 
 // isOwn says whether the operator has made the EtcdRestore for this very cluster, because its loss was accepted by the name of a backup.

@@ -20,7 +20,7 @@ func (w Request) means(b *v1alpha1.EtcdBackup) bool {
 	return sourceOf(b) == w.source() && (!w.isItself() || b.Status.ClusterUID == string(w.Cluster.UID))
 }
 
-// newest are the newest backups that are meant and not newer than is asked for: one of each EtcdCluster that has had the name.
+// newest are the newest backups that are meant and not newer than requested: one of each EtcdCluster that has had the name.
 func newest(want Request, all []v1alpha1.EtcdBackup) []candidate {
 	var found []candidate
 	for _, c := range candidates(want, all) {

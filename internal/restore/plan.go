@@ -14,7 +14,7 @@ type View struct {
 	Restore *v1alpha1.EtcdRestore
 	Cluster *v1alpha1.EtcdCluster // nil: there is none
 	Paused  string                // what says that nothing of the cluster is to be changed; empty if nothing does
-	// Forbidden is what the cluster's spec asks for and is not allowed, and what to do; empty if all is.
+	// Forbidden is what the cluster's spec requests and is not allowed, and what to do; empty if all is.
 	Forbidden string
 	Backups   []v1alpha1.EtcdBackup     // of the namespace
 	Store     *v1alpha1.EtcdBackupStore // that the spec names; nil: there is none
@@ -35,7 +35,7 @@ type Volume struct {
 
 var rule = rules.New[View, Step]
 
-// The rules are asked in order: follow what has begun, know what would be done, be asked for it, secure what there is, begin.
+// The rules are evaluated in order: follow what has begun, preview, wait for the confirmation, secure what there is, begin.
 var policy = rules.List[View, Step]{rules.Under("rules of an EtcdRestore",
 	rule("leave deleted restores alone", leaveDeleted,
 		"decides no more: what has begun is cancelled, or goes on once all volumes have the data"),

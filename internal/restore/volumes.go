@@ -55,7 +55,7 @@ func leaveVolumes(v VolumesView) VolumesStep {
 		"or create it without bootstrap.restore to bring that cluster back", strings.Join(others, ", ")))
 }
 
-// leaveNamesakes never writes to a volume of a member to come that was not made for this restore. All others are left alone.
+// leaveNamesakes never writes to a volume of a future member that was not made for this restore. All others are left alone.
 func leaveNamesakes(v VolumesView) VolumesStep {
 	for _, m := range v.Cluster.Status.Restore.Members {
 		if claim, there := v.Claims[m]; there && !isOurVolume(v, claim) && claim.DeletionTimestamp == nil {

@@ -210,7 +210,7 @@ func restoreAgain(v VolumesView) VolumesStep {
 	}
 }
 
-// undoVolumes deletes the Jobs of members that are not to come. If none had been stopped for them, the restore is over with that.
+// undoVolumes deletes the Jobs of members that are no longer wanted. If none had been stopped for them, the restore is over with that.
 func undoVolumes(v VolumesView) VolumesStep {
 	s := v.Cluster.Status.Restore
 	if s == nil || !s.Undo || !v.Cluster.IsRestoring() && !s.IsCancelled() {

@@ -87,7 +87,7 @@ func guessByName(object Object) (Foreign, bool) {
 // smallestSnapshot in bytes: a compressed one with nothing in it.
 const smallestSnapshot = 128
 
-// parseIncrement says up to which revision an increment of etcd-backup-restore goes.
+// parseIncrement returns the last revision of an increment of etcd-backup-restore.
 func parseIncrement(name string) (last int64, ok bool) {
 	m := gardenerName.FindStringSubmatch(name)
 	if m == nil || m[1] != "Incr" {

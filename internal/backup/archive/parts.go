@@ -72,7 +72,7 @@ func (p *parts) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// turn goes on to the next part.
+// turn advances to the next part.
 func (p *parts) turn() error {
 	if len(p.onWay) == 0 {
 		return io.EOF

@@ -90,7 +90,7 @@ func usable(v View, l listing, checked jobspec.Checked) (reason, message string)
 }
 
 // ofOthers begins what is said of objects that are not the operator's.
-const ofOthers = "; of the objects of others, "
+const ofOthers = "; of foreign objects, "
 
 // unseen says which foreign objects may hold snapshots that are not known; empty if none does. The store can be used all the same.
 func unseen(checked jobspec.Checked) string {

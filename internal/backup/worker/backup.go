@@ -95,7 +95,7 @@ func (j job) stream(ctx context.Context, s source) (archive.Manifest, error) {
 // discardsFor is how long a Job deletes what is not needed: less than the grace period of a Pod.
 const discardsFor = 15 * time.Second
 
-// discard deletes objects of a folder that no manifest names. What cannot be deleted costs space, and no more: it goes
+// discard deletes objects of a folder that no manifest names. What cannot be deleted costs space, and no more: it is deleted
 // with the folder.
 func (j job) discard(ctx context.Context, folder archive.Folder, unneeded func(name string) bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardsFor)

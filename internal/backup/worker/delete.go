@@ -54,7 +54,7 @@ func (j job) removeForeign(ctx context.Context) (jobspec.Done, error) {
 }
 
 // another says that the manifest that lies there is of another backup than the one that is meant; empty if it is not. One that is
-// damaged may be of any, and goes: the folder has the ID of the one that is meant.
+// damaged may be of any, and is deleted: the folder has the ID of the one that is meant.
 func (j job) another(ctx context.Context, folder archive.Folder) (string, error) {
 	if j.Delete.ManifestSHA256 == "" {
 		return "", nil

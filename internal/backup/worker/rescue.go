@@ -93,7 +93,7 @@ func (j job) awaitRescued(ctx context.Context) error {
 	return nil
 }
 
-// log is how far the log goes of the member that does not run; nil if the backup is of members that do.
+// log is how far the log reaches of the member that does not run; nil if the backup is of members that do.
 func (j job) log() *jobspec.Log {
 	if !j.Backup.Stopped {
 		return nil

@@ -18,7 +18,7 @@ import (
 // patience is how long long work is waited for where the user does not say it.
 const patience = 30 * time.Minute
 
-// wanted is a backup that is asked for.
+// wanted is a backup that is requested.
 type wanted struct {
 	cluster, store, name string
 	wait                 bool

@@ -14,7 +14,7 @@ import (
 
 // How a command ends, for scripts.
 const (
-	// Done: it was done, and what was looked at is well.
+	// Done: it was done, and what was looked at is healthy.
 	Done = 0
 	// Failed: wrong usage, or the API server refused or could not be asked. Nothing else is meant by it.
 	Failed = 1

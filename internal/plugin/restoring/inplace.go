@@ -225,7 +225,7 @@ func Result(r *v1alpha1.EtcdRestore) string {
 	return text
 }
 
-// Pending are restores that have yet to come to an end, each in a sentence.
+// Pending are restores that have not ended, each in a sentence.
 func Pending(all []v1alpha1.EtcdRestore, cluster string) []string {
 	var sentences []string
 	for _, r := range newest(all) {
