@@ -71,7 +71,7 @@ func (c canaries) foundIn(text string) []string {
 }
 
 // TestNoCanaryLeavesItsSecret: keys of stores, age identities, authorities, certificates' keys, passwords of users, those of members
-// that somebody has spoilt: none is in a status, an event, a Pod, a Job with its order, the log, or the support bundle. That orders of
+// that was spoilt: none is in a status, an event, a Pod, a Job with its order, the log, or the support bundle. That orders of
 // other Jobs hold none follows from what makes them, which no Secret is given to (internal/backup/jobs).
 func TestNoCanaryLeavesItsSecret(t *testing.T) {
 	put := canaries{}
@@ -235,7 +235,7 @@ func asText(t *testing.T, objects []unstructured.Unstructured) string {
 	return string(text)
 }
 
-// artefacts are all texts that somebody without a right to Secrets may see.
+// artefacts are all texts that a user without a right to Secrets may see.
 func artefacts(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{"the log": logged.String()}

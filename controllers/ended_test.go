@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// TestPodThatHasEndedIsCleared: nobody here cleans up behind a Pod that was told to end, as a
+// TestPodThatHasEndedIsCleared: here nothing cleans up after a Pod that was terminated, as a
 // kubelet would. It stays while its container may run, and is gone as soon as that has ended.
 func TestPodThatHasEndedIsCleared(t *testing.T) {
 	c := create(t, watched, "ended")
@@ -114,7 +114,7 @@ func says(t *testing.T, c *v1alpha1.EtcdCluster, pod *corev1.Pod, phase corev1.P
 			return err
 		}
 		if pod.DeletionTimestamp == nil {
-			return errors.New("nobody has told it to end")
+			return errors.New("it is not terminated")
 		}
 		pod.Status.Phase = phase
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: state}}

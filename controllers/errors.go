@@ -29,9 +29,8 @@ func isOutdated(err error) bool {
 }
 
 // denial are the words with which Kubernetes refuses something, if it does, be it because
-// somebody else has that name. An API server that is overloaded, or that somebody else was
-// faster at, refuses nothing. One that fails by itself may do so because a webhook does not
-// answer.
+// the name is taken. An API server that is overloaded, or that reports a conflict, refuses
+// nothing. One that fails by itself may do so because a webhook does not answer.
 func denial(err error) string {
 	if errors.Is(err, act.ErrTaken) {
 		return err.Error()

@@ -76,7 +76,7 @@ func (r *EtcdBackupReconciler) observe(ctx context.Context, key types.Namespaced
 	return backupLook{seen, backup.Facts(seen)}, err
 }
 
-// see reads what the backup is of, where it goes and what its Job says.
+// see reads the cluster of the backup, its store, and what its Job says.
 func (r *EtcdBackupReconciler) see(ctx context.Context, b *v1alpha1.EtcdBackup) (backup.Seen, error) {
 	seen := backup.Seen{Backup: b, Now: r.now()}
 	if err := r.cluster(ctx, b, &seen); err != nil {
@@ -189,14 +189,14 @@ func (r *EtcdBackupReconciler) act(ctx context.Context, look backupLook, step ba
 		if err := r.client.Update(ctx, b, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
 			return wrapped("remove finalizer", client.IgnoreNotFound(err))
 		}
-		r.tell(b, backup.Events(b.Status, b.Status, step, nil))
+		r.emit(b, backup.Events(b.Status, b.Status, step, nil))
 	case backup.Record, backup.Wait, backup.Refuse, backup.Done:
 	}
 	return nil
 }
 
 func (r *EtcdBackupReconciler) report(ctx context.Context, look backupLook, step backup.Step, failed error) error {
-	if _, goes := step.(backup.RemoveFinalizer); goes {
+	if _, removed := step.(backup.RemoveFinalizer); removed {
 		return failed
 	}
 	b := look.Backup
@@ -207,11 +207,11 @@ func (r *EtcdBackupReconciler) report(ctx context.Context, look backupLook, step
 			return errors.Join(failed, err)
 		}
 	}
-	r.tell(b, backup.Events(before, after, step, failed))
+	r.emit(b, backup.Events(before, after, step, failed))
 	return failed
 }
 
-func (r *EtcdBackupReconciler) tell(b *v1alpha1.EtcdBackup, all []backup.Event) {
+func (r *EtcdBackupReconciler) emit(b *v1alpha1.EtcdBackup, all []backup.Event) {
 	for _, event := range all {
 		r.events.Eventf(b, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
 	}

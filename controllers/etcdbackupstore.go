@@ -60,7 +60,7 @@ func (r *EtcdBackupStoreReconciler) plan(look storeLook) (stores.Step, string) {
 	return stores.Next(look.View)
 }
 
-// startsSoon is how often a Job that does not run is looked at: no watch of ours tells why.
+// startsSoon is how often a Job that does not run is looked at: no watch of ours reports why.
 const startsSoon = 5 * time.Second
 
 func (r *EtcdBackupStoreReconciler) again(look storeLook, step stores.Step) time.Duration {
@@ -104,7 +104,7 @@ func (r *EtcdBackupStoreReconciler) observe(ctx context.Context, key types.Names
 	return view, nil
 }
 
-// act carries out a step. What goes into the status is part of the report.
+// act carries out a step. The status is written by report.
 func (r *EtcdBackupStoreReconciler) act(ctx context.Context, look storeLook, step stores.Step) error {
 	store := &look.Store
 	switch s := step.(type) {
@@ -127,7 +127,7 @@ func (r *EtcdBackupStoreReconciler) act(ctx context.Context, look storeLook, ste
 	return nil
 }
 
-// remembered is what a Job has said of the objects of others in a store. It is not written down: a process that does not have it
+// remembered is what a Job has said of foreign objects in a store. It is not written down: a process that does not have it
 // looks at them once more, some at each look.
 type remembered struct {
 	store      types.UID
@@ -166,7 +166,7 @@ func (r *EtcdBackupStoreReconciler) apply(ctx context.Context, s stores.Record) 
 	return nil
 }
 
-// report writes the status if it has changed, and tells of a store that became usable, or is no longer.
+// report writes the status if it has changed, and emits an event if the store became usable, or no longer is.
 func (r *EtcdBackupStoreReconciler) report(ctx context.Context, look storeLook, step stores.Step, failed error) error {
 	store := &look.Store
 	status, has := statusOf(step)

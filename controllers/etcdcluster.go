@@ -38,7 +38,7 @@ type EtcdClusterReconciler struct {
 	Events   events.EventRecorder
 
 	// Installation is the Lease that all its replicas share, with its namespace; empty without
-	// one. Another one may watch the same clusters: of two, one looks after each cluster.
+	// one. Another one may watch the same clusters: of two, one manages each cluster.
 	Installation string
 
 	memories clusterCaches
@@ -124,9 +124,9 @@ func (r *EtcdClusterReconciler) report(ctx context.Context, look *clusterLook, _
 	}
 	switch {
 	case look.Newer != "":
-		r.tell(ctx, look.ec, report.NewerStatus(look.View))
+		r.emit(ctx, look.ec, report.NewerStatus(look.View))
 	case look.Want.Unclear:
-		r.tell(ctx, look.ec, report.UnclearPause(look.View))
+		r.emit(ctx, look.ec, report.UnclearPause(look.View))
 	}
 	before := look.ec.Status
 	after := report.Revised(before, report.Status(look.ec, look.View, look.step, failed), look.View, r.Actor.Now())

@@ -190,7 +190,7 @@ func TestWhatIsDeletedComesBack(t *testing.T) {
 	}
 }
 
-// TestLostAuthorityOfAFormedCluster: it is told, and not made again before all members are well, which none is here.
+// TestLostAuthorityOfAFormedCluster: it is reported, and not made again before all members are healthy, which none is here.
 // When it is back, the same, nothing is wrong.
 func TestLostAuthorityOfAFormedCluster(t *testing.T) {
 	c := create(t, watched, "lost")
@@ -257,7 +257,7 @@ func isAnother(t *testing.T, c *v1alpha1.EtcdCluster, object client.Object, old 
 	return nil
 }
 
-// TestWhatIsBentIsMadeRight: whatever somebody has made of an object, one write makes it
+// TestWhatIsBentIsMadeRight: whatever an object was changed to, one write makes it
 // right again, and the next thing to do is done.
 func TestWhatIsBentIsMadeRight(t *testing.T) {
 	c := create(t, watched, "bent")
@@ -310,7 +310,7 @@ func TestWhatIsBentIsMadeRight(t *testing.T) {
 	t.Run("a port beside ours", func(t *testing.T) { besideOurs(t, c, service()) })
 }
 
-// askToLook has the Secrets of an object read again, which nobody watches.
+// askToLook has the Secrets of an object read again, which no watch reports.
 func askToLook(t *testing.T, object client.Object) {
 	t.Helper()
 	text := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationCheck, time.Now())
@@ -364,7 +364,7 @@ func essence(object client.Object) string {
 	}
 }
 
-// TestOthersObjectsAreNotTaken: a Service of our name that somebody else made.
+// TestOthersObjectsAreNotTaken: a foreign Service of our name.
 func TestOthersObjectsAreNotTaken(t *testing.T) {
 	theirs := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "taken-client", Namespace: watched},
@@ -495,7 +495,7 @@ func provision(t *testing.T, c *v1alpha1.EtcdCluster) {
 	}
 }
 
-// TestOtherNamespacesAreLeftAlone: the manager was told which to watch.
+// TestOtherNamespacesAreLeftAlone: the manager is configured with those to watch.
 func TestOtherNamespacesAreLeftAlone(t *testing.T) {
 	c := create(t, elsewhere, "far")
 	whole(t, create(t, watched, "near"))
@@ -508,7 +508,7 @@ func TestOtherNamespacesAreLeftAlone(t *testing.T) {
 // TestIdleManagerWritesNothing: a cluster that waits for its Pods is looked at again
 // and again, and nothing is written.
 func TestIdleManagerWritesNothing(t *testing.T) {
-	t.Parallel() // it mostly waits: after all tests that are not parallel, and with none that the manager looks after
+	t.Parallel() // it mostly waits: after all tests that are not parallel, and with none that the manager manages
 	writes.take()
 	whole(t, create(t, watched, "idle"))
 	if len(writes.take()) < len(parts(&v1alpha1.EtcdCluster{})) {

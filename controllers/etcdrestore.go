@@ -41,7 +41,7 @@ type EtcdRestoreReconciler struct {
 	events events.EventRecorder
 	now    func() time.Time
 
-	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
+	// installation is the Lease of this one: the reconciler of clusters writes down which installation manages each.
 	installation string
 	limits       limits.Limits
 }
@@ -109,7 +109,7 @@ func (r *EtcdRestoreReconciler) revision(ctx context.Context, view *restore.View
 	}
 }
 
-// longestAnswer is how much is told of an error of etcd.
+// longestAnswer is how much of an error of etcd is reported.
 const longestAnswer = 200
 
 func shortened(text string) string {
@@ -167,7 +167,7 @@ func (r *EtcdRestoreReconciler) store(ctx context.Context, view *restore.View) e
 	return wrapped("get EtcdBackupStore", err)
 }
 
-// act carries a step out. What goes into the status of the EtcdRestore is part of the report.
+// act carries out a step. The status of the EtcdRestore is written by report.
 func (r *EtcdRestoreReconciler) act(ctx context.Context, view restore.View, step restore.Step) error {
 	switch s := step.(type) {
 	case restore.BackUp:
@@ -188,12 +188,12 @@ func (r *EtcdRestoreReconciler) report(ctx context.Context, view restore.View, s
 		if err := r.write(ctx, view.Restore, s.Status); err != nil {
 			return err
 		}
-		r.tell(view.Restore, s.Event, s.What)
+		r.emit(view.Restore, s.Event, s.What)
 	case restore.Wait:
 		if err := r.write(ctx, view.Restore, s.Status); err != nil || s.Status.Phase == before {
 			return err
 		}
-		r.tell(view.Restore, "Restore"+string(s.Status.Phase), s.Status.Message)
+		r.emit(view.Restore, "Restore"+string(s.Status.Phase), s.Status.Message)
 	case restore.BackUp, restore.Rescue, restore.Begin, restore.Done:
 	}
 	return failed
@@ -272,7 +272,7 @@ func (r *EtcdRestoreReconciler) write(ctx context.Context, er *v1alpha1.EtcdRest
 	return reportStatus(ctx, r.client, er)
 }
 
-func (r *EtcdRestoreReconciler) tell(er *v1alpha1.EtcdRestore, event, what string) {
+func (r *EtcdRestoreReconciler) emit(er *v1alpha1.EtcdRestore, event, what string) {
 	r.events.Eventf(er, nil, corev1.EventTypeNormal, event, "Restore", "%s", what)
 }
 

@@ -301,7 +301,7 @@ func TestDeletedWhileFilling(t *testing.T) {
 	}
 }
 
-// TestOperatorDiesInARestoreInPlace: the members give way once, all new ones have data, and no volume of an old one is lost (fault 1).
+// TestOperatorDiesInARestoreInPlace: the members are replaced once, all new ones have data, and no volume of an old one is lost (fault 1).
 func TestOperatorDiesInARestoreInPlace(t *testing.T) {
 	dies(t, "in-place-dies", 20, func(t *testing.T, namespace string, dying *mortal) {
 		w := newInPlace(t, namespace, true)

@@ -31,7 +31,7 @@ func NewIdleManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
 	return manager, err
 }
 
-// NewTellingManager is a manager that only tells Operator Lifecycle Manager what it sees.
+// NewTellingManager is a manager that only reports to Operator Lifecycle Manager what it sees.
 func NewTellingManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
 	manager, lock, err := newManager(config, chosen)
 	if err != nil {

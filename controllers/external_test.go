@@ -45,7 +45,7 @@ func certificateSays(t *testing.T, c *v1alpha1.EtcdCluster, reason, words string
 	})
 }
 
-// issueAll writes the Secrets that certificates are taken from, as whoever issues them does.
+// issueAll writes the Secrets that certificates are taken from, as their issuer does.
 func issueAll(t *testing.T, c *v1alpha1.EtcdCluster, labels map[string]string) {
 	t.Helper()
 	ca, err := pki.NewCA(rand.Reader, time.Now(), "somebody", 1000*24*time.Hour)
@@ -108,7 +108,7 @@ func TestFault81AClusterWaitsForSecretsOfOthers(t *testing.T) {
 	}
 }
 
-// TestFault81CertManagerMayBeMissing: which is told, and stops neither the operator nor other clusters; and when it is there,
+// TestFault81CertManagerMayBeMissing: which is reported, and stops neither the operator nor other clusters; and when it is there,
 // Certificates are created, what they ask for follows the spec, and members start with what was issued.
 func TestFault81CertManagerMayBeMissing(t *testing.T) {
 	c := create(t, watched, "issued", func(s *v1alpha1.EtcdClusterSpec) { s.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"} })
@@ -117,7 +117,7 @@ func TestFault81CertManagerMayBeMissing(t *testing.T) {
 	if _, err := envtest.InstallCRDs(environment.Config, types); err != nil {
 		t.Fatal(err)
 	}
-	touched := c.DeepCopy() // no watch tells of cert-manager: it is looked for now and then
+	touched := c.DeepCopy() // no watch reports that cert-manager is installed: it is looked for now and then
 	metav1.SetMetaDataAnnotation(&touched.ObjectMeta, "touched", "now")
 	if err := server.Patch(t.Context(), touched, client.MergeFrom(c)); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestFault81CertManagerMayBeMissing(t *testing.T) {
 	t.Run("a Secret of somebody else", leavesSecretsAlone)
 }
 
-// leavesSecretsAlone: no Certificate is made while a Secret of somebody else has the name of one that cert-manager would write.
+// leavesSecretsAlone: no Certificate is made while a foreign Secret has the name of one that cert-manager would write.
 func leavesSecretsAlone(t *testing.T) {
 	somebodys := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "squatted-peer-cert", Namespace: watched}, Data: map[string][]byte{"password": []byte("secret")},
@@ -170,7 +170,7 @@ func leavesSecretsAlone(t *testing.T) {
 	}
 	time.Sleep(quiet)
 	if err := isAsked(); err == nil {
-		t.Error("cert-manager is asked to write over the Secret of somebody else")
+		t.Error("cert-manager is asked to write over a foreign Secret")
 	}
 	if err := server.Delete(t.Context(), somebodys); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func leavesSecretsAlone(t *testing.T) {
 }
 
 // issuesForUsers: cert-manager is asked while our authority still signs, what it has issued is copied once its authority is the one that is
-// trusted, and it is not asked to write over somebody else's Secret.
+// trusted, and it is not asked to write over a foreign Secret.
 func issuesForUsers(t *testing.T) {
 	w := newUsers(t, "users-issued")
 	var reads atomic.Int32 // users are read at once
@@ -200,7 +200,7 @@ func issuesForUsers(t *testing.T) {
 	v := w.user("v")
 	w.create(&corev1.Secret{ObjectMeta: w.named(v.IssuedSecret()), Data: map[string][]byte{"password": []byte("of somebody else")}})
 	if result := w.mustSettle(operator); result.RequeueAfter < 10*time.Second {
-		t.Errorf("what is somebody else's is looked at again in %s", result.RequeueAfter)
+		t.Errorf("what is foreign is looked at again in %s", result.RequeueAfter)
 	}
 	w.get(u)
 	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
@@ -211,7 +211,7 @@ func issuesForUsers(t *testing.T) {
 	asked.SetNamespace(w.namespace)
 	asked.SetName(v.IssuedSecret())
 	if !w.isGone(asked) {
-		t.Error("it is asked to write over the Secret of somebody else")
+		t.Error("it is asked to write over a foreign Secret")
 	}
 	asked.SetName(u.IssuedSecret())
 	w.get(asked)

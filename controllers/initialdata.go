@@ -104,7 +104,7 @@ func (r *InitialDataReconciler) plan(look *dataLook) (initialdata.Step, string) 
 	return initialdata.Next(look.View)
 }
 
-// again looks at a source that is not as it must be: no watch tells when it is.
+// again rereads a source that is not as it must be: no watch reports when it is.
 func (r *InitialDataReconciler) again(_ *dataLook, step initialdata.Step) time.Duration {
 	if set, is := step.(initialdata.SetCondition); is && set.Again {
 		return spread(sourceAgain)
@@ -112,7 +112,7 @@ func (r *InitialDataReconciler) again(_ *dataLook, step initialdata.Step) time.D
 	return 0
 }
 
-// act writes the keys. What goes into the status is part of the report.
+// act writes the keys. The status is written by report.
 func (r *InitialDataReconciler) act(ctx context.Context, look *dataLook, step initialdata.Step) (err error) {
 	if s, writes := step.(initialdata.WriteKeys); writes {
 		look.written, err = r.write(ctx, look.Cluster, s.Keys)
@@ -215,7 +215,7 @@ func (r *InitialDataReconciler) fail(ctx context.Context, c *v1alpha1.EtcdCluste
 	return r.say(ctx, c, initialdata.Failed(err))
 }
 
-// say writes the condition, and tells of it in an event if there is another reason for it than before that a person should know.
+// say writes the condition, and emits an event if its reason has changed to one that a person should know.
 func (r *InitialDataReconciler) say(ctx context.Context, c *v1alpha1.EtcdCluster, condition metav1.Condition) error {
 	condition.Message = cut(condition.Message, 1024)
 	before := ""
@@ -232,7 +232,7 @@ func (r *InitialDataReconciler) say(ctx context.Context, c *v1alpha1.EtcdCluster
 	return err
 }
 
-// change changes the status, as it is now where somebody else was faster: what was imported must not be forgotten for that.
+// change changes the status, and reads it again after a conflict: what was imported must not be forgotten because of one.
 func (r *InitialDataReconciler) change(ctx context.Context, c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterStatus)) error {
 	uid, key := c.UID, client.ObjectKeyFromObject(c)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {

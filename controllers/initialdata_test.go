@@ -158,25 +158,25 @@ func TestImportFromASecret(t *testing.T) {
 	w.create(secret)
 	w.mustLook()
 	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonEntryInvalid)
-	told := w.told()
+	told := w.shown()
 	change := func(list string) {
 		t.Helper()
 		w.update(secret, func() { secret.StringData = map[string]string{"import.json": list} })
 	}
 	change("- {key: k, value: " + put.put("no JSON"))
 	w.mustLook()
-	told += w.told()
+	told += w.shown()
 	change(`[{"key": "k", "value": "` + put.put("the value") + `"}]`)
 	w.mustLook()
-	told += w.told() + logged.String()
+	told += w.shown() + logged.String()
 	w.wantKeys(map[string]string{"k": put["the value"], "plain": put["an entry"]})
 	if found := put.foundIn(told); len(found) > 0 || !strings.Contains(told, "item 1 of entry") || len(put) != 5 {
-		t.Errorf("%v are told", found)
+		t.Errorf("%v are shown", found)
 	}
 }
 
-// told is what people read: the EtcdCluster, and the events so far.
-func (w importing) told() string {
+// shown is what people read: the EtcdCluster, and the events so far.
+func (w importing) shown() string {
 	w.t.Helper()
 	text := fmt.Sprintf("%+v", w.cluster)
 	for len(w.events.Events) > 0 {
@@ -185,7 +185,7 @@ func (w importing) told() string {
 	return text
 }
 
-// TestImportOfOthersSecrets: whoever may write EtcdClusters but not read Secrets does not get an authority's key by it.
+// TestImportOfOthersSecrets: a user who may write EtcdClusters but not read Secrets does not get an authority's key by it.
 func TestImportOfOthersSecrets(t *testing.T) {
 	from := v1alpha1.Import{SecretRef: &v1alpha1.ImportReference{Name: "a-client-ca"}}
 	w := newImporting(t, "imports-others", from)
@@ -212,7 +212,7 @@ func TestNothingIsImportedTwice(t *testing.T) {
 	}
 }
 
-// TestEtcdRefusesAnImport: it is told, and tried again; members that run on another cluster's data are not asked.
+// TestEtcdRefusesAnImport: it is reported, and tried again; members that run on another cluster's data are not asked.
 func TestEtcdRefusesAnImport(t *testing.T) {
 	w := newImporting(t, "imports-refused", fromConfigMap())
 	w.create(&corev1.ConfigMap{ObjectMeta: w.named("settings"), Data: map[string]string{"k": "v"}})
@@ -234,7 +234,7 @@ func TestEtcdRefusesAnImport(t *testing.T) {
 	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonKeysWritten)
 }
 
-// TestImportOutlastsOtherWriters: a status that somebody else has changed meanwhile gets the record all the same, without another
+// TestImportOutlastsOtherWriters: a status that was changed meanwhile gets the record all the same, without another
 // import.
 func TestImportOutlastsOtherWriters(t *testing.T) {
 	w := newImporting(t, "imports-conflict", fromConfigMap())

@@ -30,7 +30,7 @@ const (
 
 // holdingOf judges a Lease that was read, or the error instead. The times are of two
 // machines whose clocks may differ, which is why a holder gets twice its time; only the
-// moment of a takeover depends on it, because who is in charge is what the status says.
+// moment of a takeover depends on it, because the status says which one is in charge.
 func holdingOf(lease *coordinationv1.Lease, err error, now time.Time) (holding, error) {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -38,7 +38,7 @@ func holdingOf(lease *coordinationv1.Lease, err error, now time.Time) (holding, 
 	case apierrors.IsNotFound(err):
 		return ended, nil
 	case err != nil:
-		return held, fmt.Errorf("read the lease of the operator that looks after the cluster: %w", err)
+		return held, fmt.Errorf("read the lease of the operator that manages the cluster: %w", err)
 	}
 	spec := lease.Spec
 	lasts := leaseDuration
@@ -58,7 +58,7 @@ func (r *EtcdClusterReconciler) holding(ctx context.Context, named string) (hold
 	return holdingOf(&lease, err, r.Actor.Now())
 }
 
-// claimOwnership is errNotOwner unless this installation looks after the cluster. It takes over
+// claimOwnership is errNotOwner unless this installation manages the cluster. It takes over
 // from one that has ended by writing that down before it changes anything else: of
 // two that do so at once, the API server refuses one.
 func (r *EtcdClusterReconciler) claimOwnership(ctx context.Context, ec *v1alpha1.EtcdCluster) error {
@@ -73,7 +73,7 @@ func (r *EtcdClusterReconciler) claimOwnership(ctx context.Context, ec *v1alpha1
 		}
 		if other != ended {
 			r.Dialer.Forget(client.ObjectKeyFromObject(ec))
-			r.tell(ctx, ec, report.OtherOperator(named, r.Installation, other == hidden))
+			r.emit(ctx, ec, report.OtherOperator(named, r.Installation, other == hidden))
 			return errNotOwner
 		}
 	}
@@ -100,8 +100,8 @@ func (r *EtcdClusterReconciler) takeOver(ctx context.Context, ec *v1alpha1.EtcdC
 	return nil
 }
 
-// tell says something once, for as long as nothing else is to be told of the cluster.
-func (r *EtcdClusterReconciler) tell(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
+// emit emits an event once, until another one is emitted for the cluster.
+func (r *EtcdClusterReconciler) emit(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
 	if r.memories.of(client.ObjectKeyFromObject(ec)).NoteChanged(string(ec.UID) + event.Note) {
 		r.say(ctx, ec, event)
 	}

@@ -117,8 +117,8 @@ func charge(t *testing.T, ours string, status v1alpha1.EtcdClusterStatus, other 
 	}
 }
 
-// TestTakeCharge: one installation looks after a cluster, and says so before it
-// touches one that was in another's hands, or in nobody's.
+// TestTakeCharge: one installation manages a cluster, and says so before it
+// changes one that another has managed, or none.
 func TestTakeCharge(t *testing.T) {
 	const us, them = "ours/" + leaseName, "theirs/" + leaseName
 	written := func(operator string) v1alpha1.EtcdClusterStatus {

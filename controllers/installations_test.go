@@ -26,7 +26,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/controllers"
 )
 
-// An installed operator looks at a cluster when it is told to, with the rights of the
+// An installed operator looks at a cluster when a test has it do so, with the rights of the
 // generated roles. Its Lease is held as long as the test wants.
 type installed struct {
 	t          *testing.T
@@ -208,7 +208,7 @@ func remakes(t *testing.T, c *v1alpha1.EtcdCluster, serial string, idle, busy *i
 	}
 }
 
-// TestFault12WithoutALease: an operator that somebody runs by hand stays out of the
+// TestFault12WithoutALease: an operator that is run by hand stays out of the
 // way of one that is installed, takes its cluster when that has ended, and gives way
 // when it is back.
 func TestFault12WithoutALease(t *testing.T) {
@@ -233,7 +233,7 @@ func TestFault12WithoutALease(t *testing.T) {
 	}
 }
 
-// TestFault12LeaseThatMayNotBeRead: whoever cannot see that the other has ended must
+// TestFault12LeaseThatMayNotBeRead: an operator that cannot see that the other has ended must
 // not act, and says what is missing.
 func TestFault12LeaseThatMayNotBeRead(t *testing.T) {
 	one := install(t, "one")

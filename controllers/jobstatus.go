@@ -45,7 +45,7 @@ func (t *jobClient) output(ctx context.Context, job *batchv1.Job) (jobs.Output, 
 	pod, err := t.podOf(ctx, job, o.Ended)
 	if err != nil || pod == nil {
 		if o.Ended && o.Trouble == "" {
-			o.Trouble = "its Pod is gone, and with it what it said"
+			o.Trouble = "its Pod is gone, and its log with it"
 		}
 		return o, err
 	}
@@ -134,7 +134,7 @@ func doneAt(pod *corev1.Pod) (at time.Time, done bool) {
 	return at, len(statuses) > 0 && len(statuses) == len(pod.Spec.Containers)
 }
 
-// ownersWhenDone finds who has the Job of a Pod that is done, for the controller of that kind.
+// ownersWhenDone finds the owner of the Job of a Pod that is done, for the controller of that kind.
 func ownersWhenDone(reader client.Reader, kind string) (handler.EventHandler, builder.WatchesOption) {
 	owner := func(ctx context.Context, object client.Object) []reconcile.Request {
 		key := client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[batchv1.JobNameLabel]}

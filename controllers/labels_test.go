@@ -14,7 +14,7 @@ import (
 )
 
 // TestPodThatNoWatchShowsIsStopped: reads wait for the operator's own writes, but no watch
-// ever tells of what is done to a Pod without our labels.
+// ever reports what is done to a Pod without our labels.
 func TestPodThatNoWatchShowsIsStopped(t *testing.T) {
 	c := create(t, watched, "unseen")
 	whole(t, c)

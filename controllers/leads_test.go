@@ -36,7 +36,7 @@ func (namedLock) Identity() string { return "us" }
 func (namedLock) Describe() string { return "ns/etcd-operator.dev" }
 
 // TestFault11LeaseIsReadAgain: a replica that was stopped for a while learns from the API
-// server, and from nobody else, that it no longer leads (faults 11 and 12).
+// server, and from nothing else, that it no longer leads (faults 11 and 12).
 func TestFault11LeaseIsReadAgain(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	renewed := func(ago time.Duration) *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(now.Add(-ago))) }
@@ -73,7 +73,7 @@ func TestALeaseThatCannotBeReadIsNotOurs(t *testing.T) {
 	}
 }
 
-// TestRunsAskAgainWhoLeads: a run over many users takes longer than a replica may rely on what it was told at the start.
+// TestRunsAskAgainWhoLeads: a run over many users takes longer than a replica may rely on what it has read at the start.
 func TestRunsAskAgainWhoLeads(t *testing.T) {
 	clock, asked, holds := time.Unix(1_700_000_000, 0), 0, error(nil)
 	p := &userRun{UsersReconciler: &UsersReconciler{now: func() time.Time { return clock }, leads: func(context.Context) error {

@@ -24,7 +24,7 @@ import (
 // A replica is a manager that leads or stands by.
 type replica struct {
 	leads    <-chan struct{}
-	stop     func() // as a Pod that is told to end
+	stop     func() // as a Pod that is terminated
 	requests *counter
 }
 

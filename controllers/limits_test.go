@@ -19,7 +19,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 )
 
-// TestLimitsOfTheAdministrator: an EtcdCluster that asks for more is told, and gets nothing, also not what a restore makes. One that runs
+// TestLimitsOfTheAdministrator: an EtcdCluster that requests more says so, and gets nothing, also not what a restore makes. One that runs
 // keeps what it has, and is looked after again when its spec is allowed.
 func TestLimitsOfTheAdministrator(t *testing.T) {
 	config, _ := few(t, "limited", []string{"limited"}, true)

@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
-// reconciler looks after one kind of object: it observes, plans, acts and reports. V is all that one look has seen, S its step.
+// reconciler manages one kind of object: it observes, plans, acts and reports. V is all that one look has seen, S its step.
 type reconciler[V any, S fmt.Stringer] interface {
 	// observe reads all that a decision needs. errIdle and errNotOwner end the look.
 	observe(ctx context.Context, key types.NamespacedName) (V, error)
@@ -24,7 +24,7 @@ type reconciler[V any, S fmt.Stringer] interface {
 	act(ctx context.Context, view V, step S) error
 	// report writes the status and the events. failed is what act has ended with; what is left to be retried of it is returned.
 	report(ctx context.Context, view V, step S, failed error) error
-	// again is the pause until the next look after one that went well; 0: until something changes that is watched.
+	// again is the pause until the next look after one that succeeded; 0: until something changes that is watched.
 	again(view V, step S) time.Duration
 }
 
@@ -45,8 +45,8 @@ func reconcileOnce[V any, S fmt.Stringer](ctx context.Context, r reconciler[V, S
 var (
 	// errIdle ends a look at what needs none, until something changes that is watched.
 	errIdle = errors.New("there is nothing to do")
-	// errNotOwner ends a look at a cluster that another installation looks after, or none does yet.
-	errNotOwner = errors.New("another installation looks after it")
+	// errNotOwner ends a look at a cluster that another installation manages, or none does yet.
+	errNotOwner = errors.New("another installation manages it")
 	// errRefused ends a look whose report says what Kubernetes refuses.
 	errRefused = errors.New("refused by Kubernetes")
 )
@@ -57,11 +57,11 @@ const (
 	immediately = time.Millisecond
 	// lookAgain: something else has changed what was looked at.
 	lookAgain = 100 * time.Millisecond
-	// progressEvery is how often the log of a Job that runs is read: no watch tells of it.
+	// progressEvery is how often the log of a Job that runs is read: no watch reports it.
 	progressEvery = 2 * time.Second
 	// retryRefused is how long what Kubernetes has refused is left alone.
 	retryRefused = 30 * time.Second
-	// rare is how often it is made sure that nothing has changed that no watch tells of.
+	// rare is how often changes are looked for that no watch reports.
 	rare = 5 * time.Minute
 )
 

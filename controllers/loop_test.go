@@ -25,7 +25,7 @@ import (
 )
 
 // pauses are how long after each step that succeeded the next look comes at the
-// latest. A watch tells sooner of most, but of none that has changed nothing.
+// latest. A watch reports most sooner, but none that has changed nothing.
 var pauses = []struct {
 	step        plan.Step
 	least, most time.Duration
@@ -129,7 +129,7 @@ func TestEtcdRefusesForNow(t *testing.T) {
 }
 
 // TestLeaderEndsBeforeItHandsOver: nothing is wrong, and what to do is seen soon. Any
-// other step that fails so is told of.
+// other step that fails so is reported.
 func TestLeaderEndsBeforeItHandsOver(t *testing.T) {
 	move := plan.MoveLeader{From: "a-0", To: "a-1"}
 	for _, gone := range []error{
@@ -189,7 +189,7 @@ func TestLogsTellOfStepsThatAreTaken(t *testing.T) {
 	}
 }
 
-// TestRecheck: what Operator Lifecycle Manager is told is looked at again when it may be
+// TestRecheck: what is reported to Operator Lifecycle Manager is looked at again when it may be
 // another thing, and now and then in any case.
 func TestRecheck(t *testing.T) {
 	for _, test := range []struct {

@@ -34,8 +34,8 @@ import (
 )
 
 // The lease is renewed every renewPeriod, and lost when that fails for leaseDuration. A
-// standby reads it when it hears that it was renewed or given up, and every rereadPeriod
-// if it hears nothing. Both try every tryPeriod, which asks nobody unless one of these
+// standby reads it when a watch reports that it was renewed or given up, and every rereadPeriod
+// if the watch reports nothing. Both try every tryPeriod, which sends no request unless one of these
 // is so: see eagerLock. Together that is about one request in two seconds.
 const (
 	leaseDuration = 15 * time.Second
@@ -46,7 +46,7 @@ const (
 	rewatchPeriod = 10 * time.Second
 )
 
-// Options are what a manager is told from outside.
+// Options configure a manager.
 type Options struct {
 	MetricsAddress  string // 0 turns metrics off
 	InsecureMetrics bool   // serve metrics over HTTP and to everybody
@@ -58,7 +58,7 @@ type Options struct {
 	Namespaces         []string // to watch; none means all
 	// Images are to be taken for versions of etcd where the user chooses none.
 	Images specs.Images
-	// Limits are what EtcdClusters may ask for.
+	// Limits are what EtcdClusters may request.
 	Limits limits.Limits
 	// StoreEndpoints are those that stores of backups may send tokens to, besides those of their providers.
 	StoreEndpoints []string
@@ -92,16 +92,16 @@ func NewManager(ctx context.Context, config *rest.Config, chosen Options) (ctrl.
 	return manager, addProbes(manager, config, lock, chosen)
 }
 
-// addProbes also tells Operator Lifecycle Manager whether an update may come, if it is
-// there: a replica is not ready before it has.
+// addProbes also reports to Operator Lifecycle Manager whether an update may come, if it is
+// there: a replica is not ready before that.
 func addProbes(manager ctrl.Manager, config *rest.Config, lock resourcelock.Interface, chosen Options) error {
 	ready := healthz.Ping
 	if chosen.HasOperatorCondition {
-		told, err := addUpgradeable(manager, config, nameOf(lock), chosen.Now)
+		added, err := addUpgradeable(manager, config, nameOf(lock), chosen.Now)
 		if err != nil {
 			return err
 		}
-		ready = told.ready
+		ready = added.ready
 	}
 	if err := errors.Join(manager.AddHealthzCheck("healthz", healthz.Ping), manager.AddReadyzCheck("readyz", ready)); err != nil {
 		return fmt.Errorf("add probes: %w", err)

@@ -25,7 +25,7 @@ type memberFinder struct {
 }
 
 // firstToAnswer is the first member that answers the question, of those whose Pods run, and its answer; nil if none runs. A question is one
-// that a quorum has to answer: it goes no further than to a voter.
+// that a quorum has to answer: it ends with the first voter.
 func firstToAnswer[T any](
 	ctx context.Context, r memberFinder, c *v1alpha1.EtcdCluster, ask func(etcd.Client, context.Context) (T, error),
 ) (etcd.Client, T, error) {
@@ -56,7 +56,7 @@ func firstToAnswer[T any](
 	return nil, none, failed
 }
 
-// inPod is the member in a Pod, if it is one of this cluster: whose data is another's has other users and keys.
+// inPod is the member in a Pod, if it is one of this cluster: a member with data of another cluster has other users and keys.
 func (r memberFinder) inPod(ctx context.Context, c *v1alpha1.EtcdCluster, pod *corev1.Pod) (etcd.Client, error) {
 	member, err := r.dialer.Member(ctx, c, cluster.Member{
 		Name: pod.Name, Pod: cluster.Pod{UID: string(pod.UID), Address: pod.Status.PodIP},

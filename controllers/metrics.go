@@ -19,13 +19,13 @@ const (
 )
 
 // MetricsCertificate names the files of a certificate and its key. They are looked at again every ten seconds, and when the folder
-// tells that they have changed, so that a renewed certificate is served without a restart.
+// reports a change, so that a renewed certificate is served without a restart.
 type MetricsCertificate struct {
 	Folder           string // default: none, and a self-signed certificate
 	Certificate, Key string // files in it; default: tls.crt and tls.key, as in a Secret of the type kubernetes.io/tls
 }
 
-// metricsOptions serve metrics over HTTPS to those whom Kubernetes knows and allows.
+// metricsOptions serve metrics over HTTPS to clients that Kubernetes authenticates and authorizes.
 func metricsOptions(chosen Options) (metricsserver.Options, error) {
 	served := metricsserver.Options{BindAddress: chosen.MetricsAddress}
 	if err := chosen.checkMetricsCertificate(); err != nil {
@@ -40,8 +40,8 @@ func metricsOptions(chosen Options) (metricsserver.Options, error) {
 	return served, nil
 }
 
-// checkMetricsCertificate tells at the start what would else show when somebody reads metrics: the server takes a self-signed
-// certificate in place of one that is not there.
+// checkMetricsCertificate reports at the start what would otherwise show when metrics are read: the server takes a self-signed
+// certificate in place of a missing one.
 func (chosen Options) checkMetricsCertificate() error {
 	c, given := chosen.MetricsCertificate, "--"+MetricsCertFlag+" or "+MetricsCertVariable
 	switch {

@@ -58,7 +58,7 @@ func metricsPair(t *testing.T, ca pki.Pair) pki.Pair {
 	return pair
 }
 
-// shown is the certificate that is shown to somebody who trusts that authority.
+// shown is the certificate that is shown to a client that trusts that authority.
 func shown(address string, ca pki.Pair) (*x509.Certificate, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca.CertPEM)
@@ -141,7 +141,7 @@ func soon(t *testing.T, lasts time.Duration, is func() error) {
 	t.Fatal(err)
 }
 
-// TestMetricsCertificateIsChecked: what would have no effect, or another one than asked for, is told at the start, with what to do.
+// TestMetricsCertificateIsChecked: what would have no effect, or another one than requested, is reported at the start, with what to do.
 func TestMetricsCertificateIsChecked(t *testing.T) {
 	ca, err := pki.NewCA(rand.Reader, time.Now(), "test", 2*time.Hour)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// nameValidatingReader reads objects by names that people have written. A name that can be no part of a URL is that of no object,
-// which is a fact; client-go makes an error of it that comes again with each try, and that no condition tells.
+// nameValidatingReader reads objects by names that users have written. A name that cannot be part of a URL is that of no object,
+// which is a fact; client-go returns an error that comes again with each try, and that no condition shows.
 type nameValidatingReader struct{ client.Reader }
 
 // Get reads one object.

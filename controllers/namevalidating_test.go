@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// TestNamesThatNoObjectHas are not found, and nobody is asked for them.
+// TestNamesThatNoObjectHas are not found, and no request is sent for them.
 func TestNamesThatNoObjectHas(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {

@@ -46,7 +46,7 @@ func TestNetworkPolicyIsAsWanted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			policy := isMade(t, c)
-			time.Sleep(quiet) // until that was seen: what somebody changes before counts as changed back, and is left alone for a while
+			time.Sleep(quiet) // until that was seen: what is changed before counts as changed back, and is left alone for a while
 			bend(policy)
 			if err := server.Update(t.Context(), policy); err != nil {
 				t.Fatal(err)

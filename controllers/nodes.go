@@ -21,7 +21,7 @@ func (r *EtcdClusterReconciler) onNode() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, node client.Object) []reconcile.Request {
 		var pods corev1.PodList
 		if err := r.Client.List(ctx, &pods); err != nil {
-			log.FromContext(ctx).Error(err, "cannot tell which clusters node "+node.GetName()+" concerns")
+			log.FromContext(ctx).Error(err, "cannot find the clusters with members on node "+node.GetName())
 			return nil
 		}
 		concerned := map[types.NamespacedName]bool{}

@@ -12,7 +12,7 @@ import (
 )
 
 // TestPausedByAnnotation: nothing is made, and the status says by what. A value that may
-// have meant the opposite is told once, and the cluster goes on when it is put right.
+// have meant the opposite is reported once, and the cluster continues when it is corrected.
 func TestPausedByAnnotation(t *testing.T) {
 	o := install(t, "one")
 	c := create(t, elsewhere, "annotated")

@@ -13,8 +13,8 @@ import (
 // some namespaces may have been given nothing there, and works without.
 type permissions struct{ nodes, volumes bool }
 
-// probeAccess asks once. An API server that does not answer is asked for everything later:
-// a watch that it then does not allow ends the process, and the next one asks again.
+// probeAccess asks once. If the API server does not answer, everything counts as allowed:
+// a watch that is then refused ends the process, and the next one asks again.
 func probeAccess(ctx context.Context, live client.Reader) permissions {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -29,7 +29,7 @@ func (a permissions) missing() []string {
 	var all []string
 	if !a.nodes {
 		all = append(all, "may not list nodes: members on a node that is silent for too long are not replaced, "+
-			"and leadership does not leave a node that is cordoned before its Pods are told to end")
+			"and leadership does not leave a node that is cordoned before its Pods are terminated")
 	}
 	if !a.volumes {
 		all = append(all, "may not get persistentvolumes: a member is not replaced because its volume is on a node that is silent or gone")

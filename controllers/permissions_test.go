@@ -97,7 +97,7 @@ func runs(t *testing.T, config *rest.Config, namespaces []string, limited ...lim
 	})
 }
 
-// TestTwoNamespacesOnly: an operator that is installed for two namespaces looks after the
+// TestTwoNamespacesOnly: an operator that is installed for two namespaces manages the
 // clusters there and asks for nothing elsewhere. What it may not read outside of all
 // namespaces it does without.
 func TestTwoNamespacesOnly(t *testing.T) {
@@ -161,7 +161,7 @@ func heals(t *testing.T, c *v1alpha1.EtcdCluster) {
 	eventually(t, "another pod", func() error { return isAnother(t, c, pod, old) })
 }
 
-// isUntouched checks that nobody has looked after a cluster.
+// isUntouched checks that no operator has managed a cluster.
 func isUntouched(t *testing.T, c *v1alpha1.EtcdCluster) {
 	t.Helper()
 	if err := get(t, c, c.Name, c); err != nil || c.Status.ObservedGeneration != 0 {

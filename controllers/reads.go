@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// waitForWatch is for how long a read waits until the cache shows what the operator has written.
-// A watch tells of it within milliseconds.
+// waitForWatch is how long a read waits until the cache shows what the operator has written.
+// A watch reports it within milliseconds.
 const waitForWatch = 3 * time.Second
 
 // A boundedClient waits no longer than that. It may be in vain: a watch that breaks off does
-// not tell of every deletion, and none tells of an object from which an admission policy has
-// taken our label. Reads wait for the newest write of a kind, so that such a one would hold up
-// every cluster. Nobody's safety rests on the wait (docs/adr/0004).
+// not report every deletion, and none reports an object from which an admission policy has
+// removed our label. Reads wait for the newest write of a kind, so that such a one would hold up
+// every cluster. Safety never depends on the wait (docs/adr/0004).
 type boundedClient struct{ client.Client }
 
 func newBoundedClient(config *rest.Config, options client.Options) (client.Client, error) {
@@ -26,7 +26,7 @@ func newBoundedClient(config *rest.Config, options client.Options) (client.Clien
 	return boundedClient{inner}, nil
 }
 
-// Get reads one object. One that waits for no watch takes the time that the API server takes: to give it up and ask again would only
+// Get reads one object. A read that waits for no watch takes the time that the API server takes: to give it up and ask again would only
 // cost a slow one twice as much.
 func (c boundedClient) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 	if (&client.GetOptions{}).ApplyOptions(opts).DisableReadYourWritesConsistency {

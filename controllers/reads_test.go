@@ -69,8 +69,8 @@ func TestFault9SlowReadsAreNotRepeated(t *testing.T) {
 	})
 }
 
-// TestReadsDoNotWaitForEver: one that waits for a write of which no watch tells is made without
-// waiting, but not on behalf of somebody who has no time left.
+// TestReadsDoNotWaitForEver: one that waits for a write that no watch reports is made without
+// waiting, but not on behalf of a caller that has no time left.
 func TestReadsDoNotWaitForEver(t *testing.T) {
 	for what, test := range map[string]struct {
 		cache behind

@@ -19,7 +19,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// TestWhatIsRefusedHoldsNothingUp: a policy of the Kubernetes cluster lets nobody give one
+// TestWhatIsRefusedHoldsNothingUp: a policy of the Kubernetes cluster lets no client give one
 // volume an owner. The others get theirs, Pods come back, and a condition says what is wrong.
 func TestWhatIsRefusedHoldsNothingUp(t *testing.T) {
 	c := create(t, watched, "stubborn")
@@ -34,7 +34,7 @@ func TestWhatIsRefusedHoldsNothingUp(t *testing.T) {
 	if err := server.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the refusal to be told", func() error {
+	eventually(t, "the refusal to be reported", func() error {
 		if err := get(c.Name, c); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func TestWhatIsRefusedHoldsNothingUp(t *testing.T) {
 	})
 }
 
-// forbidOwner has the API server let nobody give a volume an owner, until the test ends.
+// forbidOwner has the API server let no client give a volume an owner, until the test ends.
 func forbidOwner(t *testing.T, claim string) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: claim}

@@ -42,7 +42,7 @@ func askResizes(config *rest.Config) func() specs.Resizes {
 }
 
 // resizesOf is what a Kubernetes changes that serves these and is of that version: it does
-// so from 1.33 on, unless it was told not to, and lowers limits of memory from 1.34 on
+// so from 1.33 on, unless that is disabled, and lowers limits of memory from 1.34 on
 // (https://github.com/kubernetes/kubernetes/pull/133012).
 func resizesOf(served []metav1.APIResource, release string) specs.Resizes {
 	if !slices.ContainsFunc(served, func(r metav1.APIResource) bool { return r.Name == "pods/resize" }) {

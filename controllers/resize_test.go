@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// TestResizesOf: what a Kubernetes says of itself. One whose version cannot be told gets no
+// TestResizesOf: what a Kubernetes says of itself. One whose version cannot be read gets no
 // request that it may refuse.
 func TestResizesOf(t *testing.T) {
 	there := []metav1.APIResource{{Name: "pods"}, {Name: "pods/resize"}}

@@ -24,7 +24,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 )
 
-// ScheduleReconciler makes the backups that spec.backup.schedule of an EtcdCluster asks for, and deletes those that
+// ScheduleReconciler makes the backups that spec.backup.schedule of an EtcdCluster requests, and deletes those that
 // spec.backup.retention does not keep. It writes status.backup and nothing else of an EtcdCluster.
 type ScheduleReconciler struct {
 	client client.Client
@@ -32,7 +32,7 @@ type ScheduleReconciler struct {
 	events events.EventRecorder
 	leads  func(context.Context) error // an error unless this operator holds the lease now; may be nil
 
-	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
+	// installation is the Lease of this one: the reconciler of clusters writes down which installation manages each.
 	installation string
 	now          func() time.Time
 	off          func() time.Duration // by which the clock of this machine is ahead of the API server's; negative if it is behind
@@ -85,7 +85,7 @@ func (r *ScheduleReconciler) observe(ctx context.Context, key types.NamespacedNa
 	return scheduleLook{seen, schedule.Facts(seen)}, err
 }
 
-// see reads the backups of the cluster, where they go, and what else there is in the namespace.
+// see reads the backups of the cluster, their store, and what else there is in the namespace.
 func (r *ScheduleReconciler) see(ctx context.Context, c *v1alpha1.EtcdCluster) (schedule.Seen, error) {
 	seen := schedule.Seen{Cluster: c, Now: r.now().Add(-r.off())}
 	var backups v1alpha1.EtcdBackupList
@@ -179,7 +179,7 @@ func (r *ScheduleReconciler) report(ctx context.Context, look scheduleLook, step
 	return unlessRefused(errors.Join(reportStatus(ctx, r.client, c), failed))
 }
 
-// SetupWithManager watches EtcdClusters, their backups, and the stores that these go to.
+// SetupWithManager watches EtcdClusters, their backups, and the stores of these.
 func (r *ScheduleReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdCluster{}).
 		Watches(&v1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
@@ -192,7 +192,7 @@ func (r *ScheduleReconciler) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&v1alpha1.EtcdBackupStore{}, r.using()).Named("schedule").WithOptions(options()).Complete(r)
 }
 
-// using finds the clusters whose backups go to a store.
+// using finds the clusters whose backups are written to a store.
 func (r *ScheduleReconciler) using() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		var all v1alpha1.EtcdClusterList

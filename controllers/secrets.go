@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// secretsAreRemembered is how long at most nobody notices that a Secret was deleted or changed whose owner is at rest. Ten clusters
-// at rest cost a request in ten seconds by that.
+// secretsAreRemembered is how long at most it takes to notice that a Secret of an idle owner was deleted or changed. Ten idle
+// clusters cost a request in ten seconds by that.
 const secretsAreRemembered = 10 * time.Minute
 
 // secretMemory keeps what Secrets the API server has shown. They are asked for by their names and never listed or watched, which

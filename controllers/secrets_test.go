@@ -119,7 +119,7 @@ func TestSecretsAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestSecretsThatWeWriteAreReadAgain: also what somebody reads while they are written.
+// TestSecretsThatWeWriteAreReadAgain: also what is read while they are written.
 func TestSecretsThatWeWriteAreReadAgain(t *testing.T) {
 	writes := map[string]func(s *secretScene) error{
 		"create": func(s *secretScene) error {
@@ -158,7 +158,7 @@ func TestSecretsThatWeWriteAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestWhatIsReadIsOnesOwn: nobody changes what others get.
+// TestWhatIsReadIsOnesOwn: no reader changes what others get.
 func TestWhatIsReadIsOnesOwn(t *testing.T) {
 	s := newSecretScene(t)
 	s.put("one", "first")

@@ -7,11 +7,11 @@ import (
 )
 
 // nearly is how far two clocks may be apart and count as one: what an answer of the API server
-// takes on its way, and the second to which it tells the time.
+// takes on its way, and the second to which it gives the time.
 const nearly = 10 * time.Second
 
 // A serverClock knows by how much the clock of this machine is ahead of the API server's, which
-// tells its own with each answer (Date, RFC 9110). A wrong clock alone must not have a volume
+// sends its own with each answer (Date, RFC 9110). A wrong clock alone must not have a volume
 // deleted or a member replaced.
 type serverClock struct {
 	now   func() time.Time
@@ -32,11 +32,11 @@ func (s *serverClock) behind() time.Duration { return max(-s.off(), 0) }
 func (s *serverClock) later() time.Time { return s.now().Add(s.behind()) }
 
 func (s *serverClock) hear(date string) {
-	told, err := http.ParseTime(date)
+	sent, err := http.ParseTime(date)
 	if err != nil {
 		return
 	}
-	off := s.now().Sub(told)
+	off := s.now().Sub(sent)
 	if off.Abs() < nearly {
 		off = 0
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestFault38ClockAheadOfTheServer: by how much is told by each answer; a moment counts for
+// TestFault38ClockAheadOfTheServer: by how much follows from each answer; a moment counts for
 // nothing, nor does an answer without a date.
 func TestFault38ClockAheadOfTheServer(t *testing.T) {
 	clock := &serverClock{now: func() time.Time { return noon }}

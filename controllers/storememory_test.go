@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
 )
 
-// TestStoreMemory: what a Job has said of the objects of others is about one store, and about the place that its spec named.
+// TestStoreMemory: what a Job has said of foreign objects is about one store, and about the place that its spec named.
 func TestStoreMemory(t *testing.T) {
 	r := &EtcdBackupStoreReconciler{}
 	store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "offsite", UID: "1", Generation: 1}}

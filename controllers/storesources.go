@@ -33,7 +33,7 @@ func (t *jobClient) source(ctx context.Context, namespace string, s *stores.Sour
 	object := objectOf(s.Kind)
 	err := t.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: s.Name}, object)
 	switch {
-	case apierrors.IsForbidden(err): // the Job will tell
+	case apierrors.IsForbidden(err): // the Job will report it
 		return nil
 	case apierrors.IsNotFound(err):
 		s.Known = true

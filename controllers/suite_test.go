@@ -32,7 +32,7 @@ import (
 )
 
 const (
-	watched   = "watched"   // the namespace that the manager is told to watch
+	watched   = "watched"   // the namespace that the manager is to watch
 	elsewhere = "elsewhere" // one that it is not
 )
 
@@ -40,7 +40,7 @@ var (
 	server client.Client // an administrator's client
 	writes = &counter{}  // of the operator
 	logged = &journal{}  // by it
-	rights *rest.Config  // of the operator, and nobody counts what is done with them
+	rights *rest.Config  // of the operator; requests with them are not counted
 
 	// live is a client with these rights, for reconcilers that are called by hand.
 	live client.WithWatch
@@ -96,7 +96,7 @@ func start(ctx context.Context) (<-chan error, error) {
 		return nil, fmt.Errorf("start an API server with the CRD: %w", err)
 	}
 	admin.QPS = -1
-	// Before anything uses it, because nobody locks it.
+	// Before anything uses it, because it has no lock.
 	if err := errors.Join(v1alpha1.AddToScheme(clientgoscheme.Scheme), apiv2.AddToScheme(clientgoscheme.Scheme)); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // An eagerLock lets a replica try for the lease often and ask the API server seldom:
-// one that stands by reads it when it hears that it was renewed or given up, one that
+// one that stands by reads it when a watch reports that it was renewed or given up, one that
 // leads renews it every renewPeriod.
 //
 // It never says less than the truth about others, nor that a renewal was made which is
@@ -24,7 +24,7 @@ type fastTakeoverLock struct {
 	resourcelock.Interface
 	now func() time.Time
 
-	heard   atomic.Bool // the watch told of the lease since it was read last
+	heard   atomic.Bool // the watch reported the lease since it was read last
 	renewed time.Time   // when this replica last wrote that it holds the lease; zero if it must write it again
 	read    time.Time   // when another holder was read
 	record  *resourcelock.LeaderElectionRecord
@@ -32,7 +32,7 @@ type fastTakeoverLock struct {
 }
 
 // Get repeats what was read less than rereadPeriod ago, while another replica holds the
-// lease and the watch has told nothing since. A lease that is over is thereby known to be
+// lease and the watch has reported nothing since. A lease that is over is thereby known to be
 // so at once: its time counts from when a renewal was read.
 func (l *fastTakeoverLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	l.renewed = time.Time{}

@@ -83,7 +83,7 @@ func (d *desk) get(holder string) {
 	}
 }
 
-// TestStandbyReadsSeldom: what another replica holds is read when the watch tells of it,
+// TestStandbyReadsSeldom: what another replica holds is read when the watch reports it,
 // or every rereadPeriod.
 func TestStandbyReadsSeldom(t *testing.T) {
 	d := newDesk(t, "them")

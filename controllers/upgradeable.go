@@ -36,15 +36,15 @@ import (
 )
 
 const (
-	// settles is how long what clusters say is gathered before it is told.
+	// settles is how long changes of clusters are gathered before they are published.
 	settles = time.Second
-	// publishes is how long a replica that may not tell, or is not heard, keeps itself
-	// from being ready. It works without.
+	// publishes is how long a replica that may not write the condition, or fails to, stays
+	// unready. It works without.
 	publishes = 10 * time.Second
 )
 
-// An upgradeable tells Operator Lifecycle Manager whether an update of the operator had
-// better wait, in the OperatorCondition that it keeps for each version of an operator.
+// An upgradeable reports to Operator Lifecycle Manager whether an update of the operator
+// should wait, in the OperatorCondition that it keeps for each version of an operator.
 type upgradeableReconciler struct {
 	clusters  client.Reader // the cache
 	live      client.Client // asks the API server: only this one OperatorCondition may be read
@@ -57,8 +57,8 @@ type upgradeableReconciler struct {
 	missing   sync.Once
 }
 
-// addUpgradeable lets the replica that leads tell of its clusters. Each replica says
-// before it is ready that an update may come, if nothing was said yet.
+// addUpgradeable lets the leading replica report its clusters. Each replica reports
+// before it is ready that an update may come, if nothing was reported yet.
 func addUpgradeable(manager ctrl.Manager, config *rest.Config, operator string, now func() time.Time) (*upgradeableReconciler, error) {
 	scheme := runtime.NewScheme()
 	if err := apiv2.AddToScheme(scheme); err != nil {
@@ -79,12 +79,12 @@ func addUpgradeable(manager ctrl.Manager, config *rest.Config, operator string, 
 	}
 	u := &upgradeableReconciler{clusters: manager.GetClient(), live: live, name: *name, condition: condition, operator: operator, now: now}
 	if err := errors.Join(manager.Add(publisher{u}), u.setUp(manager)); err != nil {
-		return nil, fmt.Errorf("tell Operator Lifecycle Manager whether an update may come: %w", err)
+		return nil, fmt.Errorf("report to Operator Lifecycle Manager whether an update may come: %w", err)
 	}
 	return u, nil
 }
 
-// setUp looks whenever a cluster comes, goes or begins or ends to hold an update back, and
+// setUp looks whenever a cluster is created or deleted, or begins or ends to hold an update back, and
 // once at the start.
 func (u *upgradeableReconciler) setUp(manager ctrl.Manager) error {
 	request := ctrl.Request{NamespacedName: u.name}
@@ -126,7 +126,7 @@ func (u *upgradeableReconciler) turns() predicate.Predicate {
 	}}
 }
 
-// Reconcile tells what is to be told now.
+// Reconcile publishes the condition as it is to be now.
 func (u *upgradeableReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	var clusters v1alpha1.EtcdClusterList
 	if err := u.clusters.List(ctx, &clusters); err != nil {
@@ -134,14 +134,14 @@ func (u *upgradeableReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (
 	}
 	now := u.now()
 	condition, holds := report.Upgradeable(clusters.Items, u.operator, now)
-	if err := u.tell(ctx, condition, true); err != nil {
+	if err := u.publish(ctx, condition, true); err != nil {
 		return ctrl.Result{}, err
 	}
 	return requeue(recheck(holds, now), nil)
 }
 
-// recheck is the pause until what Operator Lifecycle Manager is told may be another thing
-// although no cluster changes, if that is known.
+// recheck is the pause until the condition for Operator Lifecycle Manager may change
+// although no cluster does, if that is known.
 func recheck(holds, now time.Time) time.Duration {
 	if left := holds.Sub(now); !holds.IsZero() && left < rare {
 		return max(left, memory.Soon)
@@ -149,9 +149,9 @@ func recheck(holds, now time.Time) time.Duration {
 	return spread(rare)
 }
 
-// tell writes the condition, unless it is there already; or unless any is there, which is
-// not to be replaced. Where no OperatorCondition is kept nobody waits to be told.
-func (u *upgradeableReconciler) tell(ctx context.Context, condition metav1.Condition, replace bool) error {
+// publish writes the condition, unless it is there already; or unless any is there, which is
+// not to be replaced. Where no OperatorCondition is kept, no reader waits for it.
+func (u *upgradeableReconciler) publish(ctx context.Context, condition metav1.Condition, replace bool) error {
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		var object apiv2.OperatorCondition
 		if err := u.live.Get(ctx, u.name, &object); err != nil {
@@ -168,7 +168,7 @@ func (u *upgradeableReconciler) tell(ctx context.Context, condition metav1.Condi
 		return nil
 	case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
 		u.missing.Do(func() {
-			log.FromContext(ctx).Info("there is no OperatorCondition "+u.name.String()+": nobody is told whether an update may come",
+			log.FromContext(ctx).Info("there is no OperatorCondition "+u.name.String()+": it is not published whether an update may come",
 				"because", err.Error())
 		})
 		return nil
@@ -195,16 +195,16 @@ type publisher struct{ *upgradeableReconciler }
 // NeedLeaderElection says that it runs on replicas that do not lead.
 func (p publisher) NeedLeaderElection() bool { return false }
 
-// Start tries until it has told or is not heard for too long.
+// Start tries until the condition is published, or has failed to be for too long.
 func (p publisher) Start(ctx context.Context) error {
 	condition, _ := report.Upgradeable(nil, p.operator, p.now())
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, settles, publishes, true, func(ctx context.Context) (bool, error) {
-		last = p.tell(ctx, condition, false)
+		last = p.publish(ctx, condition, false)
 		return last == nil, nil
 	})
 	if err != nil && ctx.Err() == nil {
-		log.FromContext(ctx).Info("cannot tell that an update may come, and goes on without", "because", fmt.Sprint(last))
+		log.FromContext(ctx).Info("cannot publish that an update may come, and continues without", "because", fmt.Sprint(last))
 	}
 	p.published.Store(true)
 	return nil

@@ -40,7 +40,7 @@ import (
 //go:linkname readNamespace github.com/operator-framework/operator-lib/conditions.readNamespace
 var readNamespace func() (string, error)
 
-// csv is the name of the OperatorCondition, which the operator is told by its environment.
+// csv is the name of the OperatorCondition, which the operator reads from its environment.
 const csv = "etcd-operator.v0.3.0"
 
 func init() {
@@ -68,12 +68,12 @@ type updated struct {
 	config *rest.Config
 	asked  *counter // requests for OperatorConditions that write
 	probes string
-	stop   func() // as a Pod that is told to end
+	stop   func() // as a Pod that is terminated
 	before func() // the next write of the OperatorCondition
 	mutex  sync.Mutex
 }
 
-// newUpdated prepares an operator in a namespace of its own, which it looks after.
+// newUpdated prepares an operator in a namespace of its own, which it manages.
 func newUpdated(t *testing.T, namespace string) *updated {
 	t.Helper()
 	u := &updated{t: t, asked: &counter{}, object: &apiv2.OperatorCondition{}, probes: freeAddress(t)}
@@ -288,7 +288,7 @@ func TestNobodyKeepsAnOperatorCondition(t *testing.T) {
 			if err := u.isReady(); err != nil && strings.HasPrefix(err.Error(), "not ready") {
 				return nil
 			}
-			return errors.New("it does not, or the replica is ready before it has told")
+			return errors.New("it does not, or the replica is ready before it has published")
 		})
 		eventually(t, "the replica to be ready", u.isReady)
 	})

@@ -40,7 +40,7 @@ type UsersReconciler struct {
 	events     events.EventRecorder
 	leads      func(context.Context) error // an error unless this operator holds the lease now; may be nil
 
-	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
+	// installation is the Lease of this one: the reconciler of clusters writes down which installation manages each.
 	installation string
 	now          func() time.Time
 	random       io.Reader
@@ -50,11 +50,11 @@ type UsersReconciler struct {
 }
 
 const (
-	// unaskedAgain is the pause after a cluster could not be asked, or something stood in the way that no watch tells of.
+	// unaskedAgain is the pause after a cluster could not be asked, or a problem was found whose end no watch reports.
 	unaskedAgain = 15 * time.Second
 	// issuedSoon is the pause after cert-manager was asked for a certificate, which takes it a second or two.
 	issuedSoon = 3 * time.Second
-	// slowestLook is the longest pause of what stays in the way: each is twice as long as the one before.
+	// slowestLook is the longest pause while a problem persists: each is twice as long as the one before.
 	slowestLook = 2 * time.Minute
 )
 
@@ -104,8 +104,8 @@ func (r *UsersReconciler) again(p *userRun, _ usersStep) time.Duration {
 	return p.pause(times)
 }
 
-// pause is how long until the next look after so many that have all found the same in the way. What is changed in etcd by other means no
-// watch tells; that a cluster answers, or wakes, its status does.
+// pause is how long until the next look after so many that have all found the same problem. No watch reports what is changed in etcd
+// by other means; that a cluster answers, or wakes, its status reports.
 func (p *userRun) pause(times int) time.Duration {
 	unreachable, waits := p.any(isUnreachable), p.taken.Load() || p.any(isRetry)
 	switch {
@@ -123,7 +123,7 @@ func (p *userRun) pause(times int) time.Duration {
 	return spread(rare)
 }
 
-// observe reads all that there is. A cluster that another installation looks after, or none yet, is left alone.
+// observe reads all that there is. A cluster that another installation manages, or none yet, is left alone.
 func (r *UsersReconciler) observe(ctx context.Context, name types.NamespacedName) (*userRun, error) {
 	p := &userRun{UsersReconciler: r, view: users.View{Now: r.now(), Secrets: map[string]*corev1.Secret{}}}
 	view := &p.view
@@ -195,8 +195,8 @@ func (r *UsersReconciler) secrets(ctx context.Context, view *users.View) error {
 	return r.issued(ctx, view)
 }
 
-// ofOperator are the Secrets of the cluster that say who the operator is to etcd. Before authentication is enabled none counts that is only
-// remembered, for dialling either: an authority that is gone meanwhile would lock the operator out.
+// ofOperator are the Secrets by which the operator identifies itself to etcd. Before authentication is enabled a Secret that is only
+// remembered does not count, for dialling either: an authority that is gone meanwhile would lock the operator out.
 func (r *UsersReconciler) ofOperator(c *v1alpha1.EtcdCluster) []string {
 	names := []string{c.ClientCA(), specs.MemberSecret(c), c.RootSecret()}
 	if c.HasAuth() && !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAuthEnabled) {

@@ -30,7 +30,7 @@ type userRun struct {
 
 	ofRoles, ofUsers []users.Decision
 	ofAuth           users.Decision
-	taken            atomic.Bool // a Secret of somebody else has the name of one of ours
+	taken            atomic.Bool // a foreign Secret has the name of one of ours
 
 	asking sync.Mutex
 	led    time.Time // when this replica was found to hold the lease
@@ -119,7 +119,7 @@ func (p *userRun) any(is func(users.Decision) bool) bool {
 func isRetry(d users.Decision) bool       { return d.Retry }
 func isUnreachable(d users.Decision) bool { return d.Unreachable }
 
-// blocked is the same for looks that have found the same in the way.
+// blocked is the same for looks that have found the same problem.
 func (p *userRun) blocked() string {
 	var all []string
 	for _, d := range p.decisions() {

@@ -51,7 +51,7 @@ func (p *userRun) call(ctx context.Context, t *target, operation users.Operation
 	return false, nil
 }
 
-// changeUser adds a user or tells its password, and remembers which that was. A user that is there although it was not when users were
+// changeUser adds a user or sets its password, and remembers which that was. A user that is there although it was not when users were
 // read may be of the other kind, and have any password: it is looked at again.
 func (p *userRun) changeUser(ctx context.Context, t *target, operation users.Operation) (bool, error) {
 	version := users.NoPasswordVersion(p.view.Cluster)
@@ -68,7 +68,7 @@ func (p *userRun) changeUser(ctx context.Context, t *target, operation users.Ope
 		case err != nil || t.user == nil: // root, which has every right however it was added
 			return added, err
 		case !added:
-			return false, fmt.Errorf("user %s was added by somebody else at this moment", add.User)
+			return false, fmt.Errorf("user %s was added by other means at this moment", add.User)
 		}
 	} else if err := p.member.SetPassword(ctx, t.user.User(), password); err != nil {
 		return false, err

@@ -16,7 +16,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
-// issued reads what others have issued to the users of a cluster, and what cert-manager says of it, if that is whom the cluster names.
+// issued reads the external certificates of the users of a cluster, and what cert-manager says of them, if the cluster names it.
 func (r *UsersReconciler) issued(ctx context.Context, view *users.View) error {
 	view.Held.Issued, view.Certificates = map[string]*corev1.Secret{}, map[string]*unstructured.Unstructured{}
 	var mutex sync.Mutex

@@ -40,7 +40,7 @@ func creating(through func(ctx context.Context, create func() error, object clie
 	}
 }
 
-// TestFault84UsersOfTheOtherKind: a user that etcd has already may have a password that somebody knows, or be one that can have none.
+// TestFault84UsersOfTheOtherKind: a user that etcd has already may have a known password, or be one that can have none.
 func TestFault84UsersOfTheOtherKind(t *testing.T) {
 	w := newUsers(t, "users-kind")
 	root := w.etcd.Client("a-0")
@@ -69,7 +69,7 @@ func TestFault84UsersOfTheOtherKind(t *testing.T) {
 	}
 }
 
-// TestUserAddedMeanwhile: a user that was not there when users were read, and is when it is to be added, is somebody else's.
+// TestUserAddedMeanwhile: a user that was not there when users were read, and is when it is to be added, is foreign.
 func TestUserAddedMeanwhile(t *testing.T) {
 	w := newUsers(t, "users-meanwhile")
 	u := w.withPassword("app")
@@ -81,7 +81,7 @@ func TestUserAddedMeanwhile(t *testing.T) {
 		added = true // its Secret is made after users were read, and before it is added
 		return second(w.etcd.Client("a-0").AddUser(ctx, "app", ""))
 	}))
-	if _, err := w.settle(operator); err == nil || !strings.Contains(err.Error(), "added by somebody else") {
+	if _, err := w.settle(operator); err == nil || !strings.Contains(err.Error(), "added by other means") {
 		t.Errorf("got %v", err)
 	}
 	w.mustSettle(operator)

@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
-// TestSwitchWaitsAfterTheLastChange: that is the last one that etcd told or that had an effect, also of this run.
+// TestSwitchWaitsAfterTheLastChange: that is the last one that etcd reported or that had an effect, also of this run.
 func TestSwitchWaitsAfterTheLastChange(t *testing.T) {
 	clock := time.Unix(1_700_000_000, 0)
 	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns"}}

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// askTimeout bounds a call about users and roles, which goes through the log of the cluster.
+	// askTimeout bounds a call about users and roles, which passes through the log of the cluster.
 	askTimeout = 5 * time.Second
 	// accessWorkers is how many users are read or changed at once: each change waits for the disks of a quorum, and they share a write.
 	accessWorkers = 16
@@ -33,7 +33,7 @@ type authCache struct {
 	looks   int    // in a row that have found that
 }
 
-// times is how many looks in a row, with this one, have found that in the way.
+// times is how many looks in a row, with this one, have found that problem.
 func (l *authCache) times(blocked string) int {
 	if blocked != l.blocked {
 		l.blocked, l.looks = blocked, 0

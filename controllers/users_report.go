@@ -37,7 +37,7 @@ func (p *userRun) reportOn(ctx context.Context, t *target, done []string, failed
 	}
 	event()
 	if taken {
-		return nil // it stands in nobody else's way
+		return nil // it blocks no other object
 	}
 	return failed
 }
@@ -81,7 +81,7 @@ func statusIn(object client.Object) any {
 	return nil
 }
 
-// event tells what went wrong, what is put back, and that authentication is switched: not what is done for each of a thousand users that
+// event reports what went wrong, what is put back, and that authentication is switched: not what is done for each of a thousand users that
 // are new. It compares with the condition of before.
 func (p *userRun) event(t *target, says users.Condition, done []string) (send func()) {
 	before := meta.FindStatusCondition(*t.conditions, t.condition)

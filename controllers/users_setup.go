@@ -54,7 +54,7 @@ func isRespecified(e event.UpdateEvent) bool {
 		(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
 }
 
-// isTouched says whether somebody else has written: also who wants the Secret to be read again.
+// isTouched says whether another field owner has written, for example to have the Secret read again.
 func isTouched(e event.UpdateEvent) bool {
 	return isRespecified(e) || !maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
 }

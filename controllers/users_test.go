@@ -108,8 +108,8 @@ func (w *users) wantBound(u *v1alpha1.EtcdUser) {
 	}
 }
 
-// TestFault71PasswordSecret: one that is deleted is made again, and etcd is told; so it is when somebody changes it; and somebody
-// else's Secret of the name is left alone.
+// TestFault71PasswordSecret: one that is deleted is made again, and set in etcd, as is one that a person changes; and a
+// foreign Secret of the name is left alone.
 func TestFault71PasswordSecret(t *testing.T) {
 	w := newUsers(t, "users-password")
 	operator := w.reconciler(interceptor.Funcs{})
@@ -131,10 +131,10 @@ func TestFault71PasswordSecret(t *testing.T) {
 	w.update(secret, func() { secret.Data["password"] = []byte("correct-horse-battery") })
 	w.mustSettle(operator)
 	if w.etcd.Password("p") != "correct-horse-battery" {
-		t.Error("etcd was not told what somebody has chosen")
+		t.Error("the password that a person has chosen was not set in etcd")
 	}
 	if calls := w.etcd.Calls(etcdtest.SetPassword); calls != 2 {
-		t.Errorf("etcd was told %d times", calls)
+		t.Errorf("the password was set %d times", calls)
 	}
 	w.create(&corev1.Secret{ObjectMeta: w.named("a-user-q")})
 	q := w.user("q")
@@ -142,12 +142,12 @@ func TestFault71PasswordSecret(t *testing.T) {
 	w.get(q)
 	w.wantReady(q.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSecretTaken)
 	if secret := w.secret(q); len(secret.Data) > 0 {
-		t.Error("somebody else's Secret was changed")
+		t.Error("a foreign Secret was changed")
 	}
 }
 
 // TestUsersAreReadOnce: a thousand users cost what there is to do for each, and one more costs only that. Nothing is read again while
-// etcd says that nobody else has changed anything.
+// etcd says that nothing else has changed anything.
 func TestUsersAreReadOnce(t *testing.T) {
 	const many = 120
 	w := newUsers(t, "users-many")
@@ -173,7 +173,7 @@ func TestUsersAreReadOnce(t *testing.T) {
 	}
 	w.mustSettle(operator)
 	if reads := w.etcd.Calls(etcdtest.User); reads != many+1 || w.etcd.Calls(etcdtest.Users) != 2 {
-		t.Errorf("%d users were read after somebody else had changed something, and the list %d times", reads, w.etcd.Calls(etcdtest.Users))
+		t.Errorf("%d users were read after a change by other means, and the list %d times", reads, w.etcd.Calls(etcdtest.Users))
 	}
 }
 

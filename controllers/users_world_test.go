@@ -142,7 +142,7 @@ func (w *users) secret(u *v1alpha1.EtcdUser) *corev1.Secret {
 // Member makes the world a dialer.
 func (w *users) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
 	if m.Pod.Address != "10.0.0.1" || m.Pod.UID == "" {
-		return nil, errors.New("nobody is there")
+		return nil, errors.New("no member is there")
 	}
 	return w.etcd.Client(m.Name), nil
 }

@@ -37,7 +37,7 @@ type VolumeRestoreReconciler struct {
 	events  events.EventRecorder
 	version string
 
-	// installation is the Lease of this one: the reconciler of clusters writes down which installation looks after each.
+	// installation is the Lease of this one: the reconciler of clusters writes down which installation manages each.
 	installation string
 	limits       limits.Limits
 	now          func() time.Time
@@ -58,7 +58,7 @@ func (r *VolumeRestoreReconciler) plan(look volumesLook) (restore.VolumesStep, s
 	return restore.NextOfVolumes(look.VolumesView)
 }
 
-// volumesEvery is how often volumes are looked at that are in the way: they have no watch of ours.
+// volumesEvery is how often volumes are looked at that block a name: they have no watch of ours.
 const volumesEvery = 10 * time.Second
 
 func (r *VolumeRestoreReconciler) again(look volumesLook, step restore.VolumesStep) time.Duration {
@@ -84,14 +84,14 @@ func isOver(c *v1alpha1.EtcdCluster) bool {
 	return facts.IsLeftAlone(c) || s == nil && !restore.IsWanted(c) || s != nil && s.CompletedAt != nil
 }
 
-// isOurs says whether this installation looks after the cluster, and has written down that volumes are being filled: an operator
+// isOurs says whether this installation manages the cluster, and has written down that volumes are being filled: an operator
 // that knows nothing of restores leaves the cluster alone from then on. If not, a change of the status comes.
 func (r *VolumeRestoreReconciler) isOurs(c *v1alpha1.EtcdCluster) bool {
-	told := c.Status.Format >= v1alpha1.FormatRestoring || c.Status.Bootstrap != nil || c.Status.ClusterID != ""
-	return told && c.Status.Operator == r.installation
+	recorded := c.Status.Format >= v1alpha1.FormatRestoring || c.Status.Bootstrap != nil || c.Status.ClusterID != ""
+	return recorded && c.Status.Operator == r.installation
 }
 
-// act carries a step out. What goes into the status is part of the report.
+// act carries out a step. The status is written by report.
 func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, step restore.VolumesStep) error {
 	c := look.Cluster
 	switch s := step.(type) {

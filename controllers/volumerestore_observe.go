@@ -21,7 +21,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/restore/datadir"
 )
 
-// observe asks the API server for what a restore depends on.
+// observe reads from the API server what a restore depends on.
 func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.NamespacedName) (volumesLook, error) {
 	var c v1alpha1.EtcdCluster
 	err := r.client.Get(ctx, key, &c)
@@ -101,7 +101,7 @@ func (r *VolumeRestoreReconciler) store(ctx context.Context, view *restore.Volum
 	return wrapped("get EtcdBackupStore", err)
 }
 
-// request reads the EtcdRestore that has asked for a restore in place, from the API server: a cache may not show a new one yet. Once
+// request reads the EtcdRestore that has requested a restore in place, from the API server: a cache may not show a new one yet. Once
 // all volumes have the data nothing depends on it.
 func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.VolumesView) error {
 	s := view.Cluster.Status.Restore

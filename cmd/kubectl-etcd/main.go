@@ -1,4 +1,4 @@
-// Command kubectl-etcd is a plugin of kubectl: kubectl etcd shows, backs up and restores etcd clusters that the operator looks after.
+// Command kubectl-etcd is a plugin of kubectl: kubectl etcd shows, backs up and restores etcd clusters that the operator manages.
 package main
 
 import (

@@ -14,7 +14,7 @@ import (
 // A backup tool puts an EtcdBackup back with its name, labels and annotations, but with another UID and without its status. Its backup is
 // in the store already: a new one under the old name would hold today's data.
 
-// listAgain is how often it is read whether the list of a store has what an EtcdBackup had before it was put back: no watch tells.
+// listAgain is how often it is read whether the list of a store has what an EtcdBackup had before it was put back: no watch reports it.
 const listAgain = time.Minute
 
 // again are the backups in the list of the store that may be the one of this EtcdBackup: by the folder that it was written to, or by its

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// leaveToOthers is about an object that stays for a finalizer of somebody else's.
+// leaveToOthers waits while an object is kept by a finalizer that is not ours.
 func leaveToOthers(v View) Step {
 	if !v.Deleting || v.HasFinalizer {
 		return nil
@@ -53,7 +53,7 @@ func awaitLock(v View) Step {
 	until := v.Status.LockedUntil.Time
 	return Wait{
 		Task: Delete, Until: until,
-		For: fmt.Sprintf("the store to allow deletion at %s; set deletionPolicy to Retain to let the object go now", clock(until)),
+		For: fmt.Sprintf("the store to allow deletion at %s; set deletionPolicy to Retain to delete only the object now", clock(until)),
 	}
 }
 

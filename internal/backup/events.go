@@ -34,7 +34,7 @@ func Events(before, after v1alpha1.EtcdBackupStatus, step Step, err error) []Eve
 	if c != nil && c.Reason == v1alpha1.ReasonContentGone && after.Phase == v1alpha1.BackupFailed {
 		events = append(events, Event{corev1.EventTypeWarning, "BackupGone", "List", c.Message})
 	}
-	if _, goes := step.(RemoveFinalizer); !goes && after.Phase == v1alpha1.BackupDeleting && before.Phase != after.Phase {
+	if _, removed := step.(RemoveFinalizer); !removed && after.Phase == v1alpha1.BackupDeleting && before.Phase != after.Phase {
 		events = append(events, Event{corev1.EventTypeNormal, "DeletionBegun", "Delete", deletion(after, step)})
 	}
 	return events
@@ -42,7 +42,7 @@ func Events(before, after v1alpha1.EtcdBackupStatus, step Step, err error) []Eve
 
 // deletion says that the object stays for a while.
 func deletion(s v1alpha1.EtcdBackupStatus, step Step) string {
-	note := fmt.Sprintf("this object goes when EtcdBackupStore %s has deleted %s", s.Store, s.Path)
+	note := fmt.Sprintf("this object is deleted when EtcdBackupStore %s has deleted %s", s.Store, s.Path)
 	if wait, waits := step.(Wait); waits {
 		note += "; waiting for " + wait.For
 	}

@@ -48,7 +48,7 @@ func volumeOf(seen Seen) Volume {
 	return v
 }
 
-// StoreName is the name of the store that a backup is in, or goes to. Once something may have been written, it is
+// StoreName is the name of the store that a backup is in, or is written to. Once something may have been written, it is
 // fixed. The cluster may be nil.
 func StoreName(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster) string {
 	switch {
@@ -110,7 +110,7 @@ func (v *View) inherit(from *v1alpha1.Backup) {
 	}
 }
 
-// listing is what whoever lists the store has written on the object.
+// listing is what the controller of the store has written on the object.
 func listing(b *v1alpha1.EtcdBackup) *jobspec.Found {
 	text := b.Annotations[v1alpha1.AnnotationFound]
 	if b.Spec.Found == "" || text == "" {

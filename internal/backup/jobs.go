@@ -52,7 +52,7 @@ func createJob(v View) Step {
 	return CreateJob{Name: job.Name, Task: job.Task}
 }
 
-// countLost is about Jobs that somebody has deleted, that Kubernetes has cleaned up, or in whose place there is another.
+// countLost counts Jobs that were deleted, that Kubernetes has cleaned up, or in whose place there is another.
 func countLost(v View) Step {
 	job := v.Status.Job
 	if job == nil || job.Ended || v.isOurs() {
@@ -71,7 +71,7 @@ func awaitJob(v View) Step {
 	what := fmt.Sprintf("job %s", job.Name)
 	switch v.Job.State(patience, v.Now) {
 	case jobs.Leaving:
-		return Wait{Task: job.Task, For: what + " to go"}
+		return Wait{Task: job.Task, For: what + " to be deleted"}
 	case jobs.Running:
 		if v.Job.Trouble != "" {
 			what += " to run: " + v.Job.Trouble
@@ -84,7 +84,7 @@ func awaitJob(v View) Step {
 	return nil
 }
 
-// recordResult writes down what the Job said. Only then the Job may go.
+// recordResult writes down what the Job said. Only then the Job may be deleted.
 func recordResult(v View) Step {
 	job := v.Status.Job
 	if job == nil || job.Ended {
@@ -126,10 +126,10 @@ func deleteEnded(v View) Step {
 	return v.deleteJob("its result is written down")
 }
 
-// deleteJob deletes the Job, or waits while it goes.
+// deleteJob deletes the Job, or waits while it is being deleted.
 func (v View) deleteJob(because string) Step {
 	if v.Job.Deleting {
-		return Wait{Task: v.Status.Job.Task, For: fmt.Sprintf("job %s to go", v.Status.Job.Name)}
+		return Wait{Task: v.Status.Job.Task, For: fmt.Sprintf("job %s to be deleted", v.Status.Job.Name)}
 	}
 	return DeleteJob{Name: v.Status.Job.Name, UID: v.Job.UID, Because: because}
 }

@@ -30,7 +30,7 @@ const maxSpec = 64 << 10
 // A JobBuilder makes the Jobs of one operator.
 type JobBuilder struct {
 	Image   jobs.Image
-	Images  specs.Images // of etcd, that the operator was told of
+	Images  specs.Images // of etcd, that the operator is configured with
 	Limits  limits.Limits
 	Version string // of the operator
 }
@@ -92,8 +92,8 @@ func backupOrder(c *v1alpha1.EtcdCluster, v View) (*jobspec.BackupOrder, error) 
 	}, nil
 }
 
-// members are those that may be asked for a snapshot, in the order in which they are to be: those that answer first, the
-// leader after the other voters, a learner last, because it tells nothing but the snapshot itself.
+// members are those that may be asked for a snapshot, in that order: those that answer first, the
+// leader after the other voters, a learner last, because it serves nothing but the snapshot itself.
 func members(c *v1alpha1.EtcdCluster) []jobspec.Member {
 	listed := slices.DeleteFunc(slices.Clone(c.Status.Members), func(m v1alpha1.MemberStatus) bool { return m.ID == "" })
 	slices.SortStableFunc(listed, func(a, b v1alpha1.MemberStatus) int {
@@ -143,7 +143,7 @@ func trialMinor(s v1alpha1.EtcdBackupStatus) string {
 }
 
 // etcdImage is the image of the etcd of a trial: the one that the cluster's user has chosen for this very version and may choose, else
-// one that the operator was told of, be it for another patch, because that is where images can be pulled from.
+// one that the operator is configured with, even for another patch, because that is where images can be pulled from.
 func (m JobBuilder) etcdImage(v View, c *v1alpha1.EtcdCluster) string {
 	return m.imageOf(v.Status.EtcdVersion, c)
 }

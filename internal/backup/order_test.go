@@ -41,7 +41,7 @@ func ordered(t *testing.T, s backup.Seen, what string, images specs.Images) (*ba
 	return job, orders
 }
 
-// TestOrderToBackUp: who is asked in which order, and what the manifest is to say.
+// TestOrderToBackUp: which members are asked in which order, and what the manifest is to say.
 func TestOrderToBackUp(t *testing.T) {
 	s := seen()
 	s.Backup.Status.Reason = "schedule"

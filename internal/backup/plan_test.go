@@ -29,7 +29,7 @@ import (
 //	lock=DURATION   object lock of the store
 //	request=VALUE, object (is deleted; =held: another finalizer holds it), pass=DURATION   what happens
 //	stay     time passes no more by itself where the plan waits for it
-//	settle   obey the plan until it rests, which it does where only somebody else can go on; so does the end of the story
+//	settle   obey the plan until it rests, which it does where only something else can continue; so does the end of the story
 //
 // Jobs succeed unless a line says otherwise. What is printed is each step with its rule, each event, and how the object stands
 // when the plan rests. Steps that every Job has are printed with the argument steps only.

@@ -65,7 +65,7 @@ func (v View) failed(f jobspec.Failed) v1alpha1.EtcdBackupStatus {
 }
 
 // isFinal says whether a task is not tried again after such a failure. What the conditions of the store or of the cluster
-// tell as well is waited for, whatever the Job says, as is room: it goes on when somebody has corrected that. Deletion is
+// report as well is waited for, whatever the Job says, as is room: it continues once that is corrected. Deletion is
 // always tried again, because the object waits for it.
 func isFinal(what string, f jobspec.Failed) bool {
 	switch f.Reason {
@@ -128,7 +128,7 @@ func (v View) recordLock(s v1alpha1.EtcdBackupStatus, f jobspec.Failed) Record {
 	}
 	s.LockedUntil, s.RetryAt = ptr.To(moment(until)), nil
 	what := fmt.Sprintf("the store keeps the backup until %s: %s; it is deleted then, and the object stays until then; "+
-		"set deletionPolicy to Retain to let the object go now", clock(until), s.Failure.Message)
+		"set deletionPolicy to Retain to delete only the object now", clock(until), s.Failure.Message)
 	return Record{Status: s, What: what, Event: "BackupLocked", Warns: true}
 }
 

@@ -102,18 +102,18 @@ func progress(v View, step Step, phase v1alpha1.BackupPhase) *v1alpha1.BackupPro
 		return &v1alpha1.BackupProgress{Message: shortened("waiting for " + wait.For)}
 	}
 	p := v.Job.Progress
-	told := &v1alpha1.BackupProgress{Message: shortened(p.Message)}
+	shown := &v1alpha1.BackupProgress{Message: shortened(p.Message)}
 	if p.Total > 0 {
-		told.Total = v1alpha1.SizeOf(p.Total)
-		told.Percent = int32(min(max(0, math.Floor(100*float64(p.Read)/float64(p.Total))), 100))
+		shown.Total = v1alpha1.SizeOf(p.Total)
+		shown.Percent = int32(min(max(0, math.Floor(100*float64(p.Read)/float64(p.Total))), 100))
 	}
 	if p.Read > 0 {
-		told.Read = v1alpha1.SizeOf(p.Read)
+		shown.Read = v1alpha1.SizeOf(p.Read)
 	}
 	if p.Rate > 0 {
-		told.Rate = v1alpha1.SizeOf(p.Rate)
+		shown.Rate = v1alpha1.SizeOf(p.Rate)
 	}
-	return told
+	return shown
 }
 
 func complete(v View, step Step, err error) metav1.Condition {
@@ -210,7 +210,7 @@ func verified(v View, step Step, err error) metav1.Condition {
 	trial := v.Status.Trial
 	switch {
 	case v.isGone():
-		return is(metav1.ConditionUnknown, v1alpha1.ReasonContentGone, "what was verified is not in the store any more: "+v.Gone)
+		return is(metav1.ConditionUnknown, v1alpha1.ReasonContentGone, "what was verified is no longer in the store: "+v.Gone)
 	case !v.IsComplete():
 		return is(metav1.ConditionUnknown, v1alpha1.ReasonNotComplete, "there is nothing to verify yet")
 	case trial != nil && trial.Reason != "":
@@ -229,7 +229,8 @@ func unknown(v View, step Step, err error, is func(metav1.ConditionStatus, strin
 	case v.isHopeless(Verify):
 		return is(status, v.Status.Failure.Reason, v.Status.Failure.Message)
 	case !v.isTrialWanted():
-		return is(status, v1alpha1.ReasonNotWanted, "nobody asked for a trial; the annotation "+v1alpha1.AnnotationVerifyOnce+" asks for one")
+		return is(status, v1alpha1.ReasonNotWanted,
+			"no verification was requested; the annotation "+v1alpha1.AnnotationVerifyOnce+" requests one")
 	case err != nil:
 		return is(status, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
 	case reason != "":

@@ -19,11 +19,11 @@ type Step interface {
 
 // Kind is what the operator needs to know of a step apart from how it is carried out.
 type Kind struct {
-	Event string // reason of the event that tells of its success; empty: none does
+	Event string // reason of the event that reports its success; empty: there is none
 	Warns bool   // that event is a warning
 	Rests bool   // it changes nothing
-	// Until is when to look again if nothing is heard before; zero: when a watch tells of a change. Soon: the Job that is
-	// waited for says in its log alone how far it is.
+	// Until is when to look again if no watch reports a change before; zero: when a watch reports a change. Soon: the Job that is
+	// waited for reports its progress only in its log.
 	Until time.Time
 	Soon  bool
 }
@@ -43,7 +43,7 @@ type (
 	DeleteJob struct{ Name, UID, Because string }
 	// AddFinalizer keeps the object until what is stored is deleted.
 	AddFinalizer struct{}
-	// RemoveFinalizer lets the object go.
+	// RemoveFinalizer lets Kubernetes delete the object.
 	RemoveFinalizer struct {
 		Because string
 		Event   string
@@ -56,8 +56,8 @@ type (
 		Task   string // that waits; empty: none
 		For    string
 		Reason string    // of the condition that the task is about; empty: it is as it was
-		Until  time.Time // when to look again; zero: a watch tells of the change
-		Soon   bool      // no watch tells how far the Job is
+		Until  time.Time // when to look again; zero: a watch reports the change
+		Soon   bool      // no watch reports the progress of the Job
 	}
 	// Refuse changes nothing because the backup has failed for good. Because says why.
 	Refuse struct{ Reason, Because string }
@@ -80,7 +80,7 @@ func (s CreateJob) String() string { return fmt.Sprintf("create job %s (%s)", s.
 
 func (s DeleteJob) String() string       { return fmt.Sprintf("delete job %s: %s", s.Name, s.Because) }
 func (s AddFinalizer) String() string    { return "add the finalizer" }
-func (s RemoveFinalizer) String() string { return "let the object go: " + s.Because }
+func (s RemoveFinalizer) String() string { return "remove the finalizer: " + s.Because }
 func (s Mark) String() string            { return "put the name of the folder " + s.Upload + " on the object" }
 func (s Wait) String() string            { return "wait for " + s.For }
 func (s Refuse) String() string          { return "refuse: " + s.Because }

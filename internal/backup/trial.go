@@ -72,7 +72,7 @@ func (v View) untried(reason, why string) v1alpha1.EtcdBackupStatus {
 	return s
 }
 
-// endTrials leaves a trial that a person has asked for to the person.
+// endTrials ends the trials of a scheduled backup at its deadline, except one that a person has requested.
 func endTrials(v View) Step {
 	since := v.finishedAt()
 	if !v.isTrialWanted() || !v.Scheduled || v.Status.Trial.Request != "" || since.IsZero() || v.Now.Before(v.deadline(since)) {

@@ -30,7 +30,7 @@ type View struct {
 	Spec   v1alpha1.EtcdBackupSpec
 	Status v1alpha1.EtcdBackupStatus
 
-	Gone    string          // why what was written is not in the store any more; empty: for all that is known it is there
+	Gone    string          // why the content is no longer in the store; empty: as far as is known it is there
 	Again   []jobspec.Found // what the list of the store has of this name, before anything is written
 	Listed  *jobspec.Found  // what the list of the store says of a backup that was found; nil: nothing yet
 	Store   Store
@@ -43,7 +43,7 @@ type View struct {
 	Now        time.Time
 }
 
-// Store is the EtcdBackupStore that the backup is in, or goes to.
+// Store is the EtcdBackupStore that the backup is in, or is written to.
 type Store struct {
 	Name   string // empty: neither the EtcdBackup nor the cluster names one
 	Exists bool
@@ -116,7 +116,7 @@ func (v View) retryAt(task string) time.Time {
 // isTrialWanted says whether the backup is still to be restored on trial.
 func (v View) isTrialWanted() bool { return v.Status.Trial != nil && v.Status.Trial.Wanted }
 
-// deletes says whether what is stored goes with the object.
+// deletes says whether what is stored is deleted with the object.
 func (v View) deletes() bool { return v.Spec.DeletionPolicy == v1alpha1.DeleteBackup }
 
 // path is where the backup lies, or will lie, in the store.

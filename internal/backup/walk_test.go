@@ -21,7 +21,7 @@ import (
 // or something else happens: a Job ends in any way, is deleted or replaced, the store or the cluster goes or comes back, time
 // passes, a person deletes the object, changes deletionPolicy or asks for a trial.
 //
-// Disturbances, which are what somebody does, are at most 2, with -short 1; WALK=3 takes a minute.
+// Disturbances, which are what others do, are at most 2, with -short 1; WALK=3 takes a minute.
 //
 // An operator that dies forgets nothing, because it remembers nothing: what it does next follows from the objects. So a moment
 // is what the objects are, and a write that failed is one that has not happened yet.
@@ -154,7 +154,7 @@ func createViolation(before *world, s backup.CreateJob) string {
 	case status.Job == nil || status.Job.Name != s.Name || status.Job.Task != s.Task:
 		return "a Job is created that the status does not name"
 	case s.Task == backup.Delete && (!before.v.Deleting || before.v.Spec.DeletionPolicy != v1alpha1.DeleteBackup):
-		return "what is stored is deleted, and nobody said so"
+		return "what is stored is deleted, and that was not reported"
 	case !before.v.Store.Exists || s.Task == backup.Backup && before.v.Cluster.Hibernated:
 		return "a Job is created that cannot do its work"
 	case s.Task == backup.Backup && before.v.Spec.Found != "":
@@ -242,7 +242,7 @@ func endsOf(j job) []end {
 	}
 }
 
-// disturbances are what somebody does.
+// disturbances are what others do.
 func (w *world) disturbances() []func(*world) {
 	all := []func(*world){
 		func(w *world) { w.v.Deleting, w.gone = true, !w.v.HasFinalizer },

@@ -25,7 +25,7 @@ type world struct {
 	stored content
 	lock   time.Duration // for how long the store keeps what is written
 	gone   bool          // the EtcdBackup
-	held   bool          // by a finalizer of somebody else's
+	held   bool          // by a foreign finalizer
 	luck   int           // how many disturbances are yet to come, at most
 	events []string
 }
@@ -59,7 +59,7 @@ const (
 	disproves     // shows that the backup is not good
 	locked        // the store does not delete
 	silent        // without a line
-	stranger      // not ended, and of somebody else
+	stranger      // not ended, and foreign
 	left          // a deletion that has found another backup
 )
 

@@ -153,7 +153,7 @@ func giveUp(v View) Step {
 	return Refuse{Reason: v.Status.Failure.Reason, Because: v.Status.Failure.Message}
 }
 
-// isGone says whether the backup was written, and is not in the store any more.
+// isGone says whether the backup was written, and is no longer in the store.
 func (v View) isGone() bool { return v.IsComplete() && v.Gone != "" }
 
 func leaveGone(v View) Step {

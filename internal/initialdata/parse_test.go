@@ -104,7 +104,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestHostileEntries: whatever somebody writes is refused without being quoted, or becomes exactly the keys that it says.
+// TestHostileEntries: whatever a user writes is refused without being quoted, or becomes exactly the keys that it says.
 func TestHostileEntries(t *testing.T) {
 	random := rand.New(rand.NewPCG(36, 0))
 	pieces := []string{

@@ -36,8 +36,8 @@ func OfConfigMap(c *corev1.ConfigMap) *Source {
 	return s
 }
 
-// OfSecret is a Secret that exists. Whoever may write EtcdClusters, but not read Secrets, could have a key of an authority or a token
-// written where they can read it: what Kubernetes or the operator has made for a purpose of its own is not imported.
+// OfSecret is a Secret that exists. A user who may write EtcdClusters, but not read Secrets, could have a key of an authority or a token
+// written where that user can read it: what Kubernetes or the operator has made for a purpose of its own is not imported.
 func OfSecret(secret *corev1.Secret) *Source {
 	switch {
 	case secret.Labels[specs.ManagedByLabel] == v1alpha1.FieldOwner:

@@ -29,7 +29,7 @@ type (
 	// SetCondition says why nothing is written.
 	SetCondition struct {
 		Condition metav1.Condition
-		Again     bool // the source is read again after a pause, since no watch tells when it changes
+		Again     bool // the source is read again after a pause, since no watch reports when it changes
 	}
 	// RemoveCondition removes the condition: nothing is to be imported any more.
 	RemoveCondition struct{}

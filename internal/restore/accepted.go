@@ -13,7 +13,7 @@ func MayBegin(r *v1alpha1.EtcdRestore) bool {
 	return r.Spec.Confirm != "" || r.Spec.Undo || accepts(r) != ""
 }
 
-// accepts is the loss by which a person has asked for the restore; empty if it was asked for otherwise.
+// accepts is the loss by which a person has requested the restore; empty if it was requested otherwise.
 func accepts(r *v1alpha1.EtcdRestore) string { return r.Annotations[v1alpha1.AnnotationAccepted] }
 
 // isOwn says whether the operator has made the EtcdRestore for this very cluster, because its loss was accepted by the name of a backup.
@@ -40,7 +40,7 @@ func lossOf(v View) *v1alpha1.QuorumLossBackup {
 func isNamed(v View) bool { return v.Cluster.Spec.Recovery.AcceptDataLoss == accepts(v.Restore) }
 
 // isWithdrawn says whether what has begun is to be given up before any member is stopped: the loss is no longer accepted, or the quorum
-// is there again. Only what serves counts: that the loss is not told of for a moment proves nothing.
+// is there again. Only a quorum that serves counts: that the loss is not reported for a moment proves nothing.
 func isWithdrawn(v View, p *v1alpha1.RestoreStatus) bool {
 	if !isOwn(v) || p.RestoredAt != nil || v.Restore.Spec.Confirm != "" {
 		return false

@@ -54,8 +54,8 @@ func seen(v View) int64 {
 	return highest
 }
 
-// undo turns the plan round: the members that gave way, or were to, are chosen, and those of the restore give way to them. Where clients
-// may have seen what those serve, the data of the old members comes back above it, unless a person says that nobody watches.
+// undo reverses the plan: the members that were replaced, or were to be, are chosen, and replace those of the restore. If clients
+// may have seen what those serve, the old data comes back at higher revisions, unless a person says that no client watches.
 func undo(v View) Step {
 	p := plan(v)
 	if p == nil || p.Undo || p.Undoes || !v.Restore.Spec.Undo && !isWithdrawn(v, p) {

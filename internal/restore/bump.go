@@ -14,7 +14,7 @@ const (
 // seen is the highest revision that clients of the cluster are known to have seen; 0 if none is. began is when the backup was begun.
 //
 // Of two restores of one backup, into two clusters or twice into one, the later one begins higher by a million for each second between
-// them, and no etcd makes as many revisions: a client that goes from one of them to the other never finds the revisions of the first again.
+// them, and no etcd makes as many revisions: a client that switches from one of them to the other never finds the revisions of the first.
 // So the new cluster begins at the time in microseconds, which is above what etcd reaches by itself. Where a revision is higher, because
 // the cluster was restored before or a clock was wrong, it begins above that, by the margin and by the time since the backup.
 func bump(revision, seen int64, began, now time.Time) int64 {

@@ -27,7 +27,7 @@ func TestNoRevisionComesTwice(t *testing.T) {
 	}
 }
 
-// TestBump: it begins above what clients are known to have seen, also where nobody knows when the backup was begun, and never overflows.
+// TestBump: it begins above what clients are known to have seen, also where it is not known when the backup was begun, and never overflows.
 func TestBump(t *testing.T) {
 	now := time.Date(2026, 11, 26, 15, 0, 0, 0, time.UTC)
 	for what, c := range map[string]struct {

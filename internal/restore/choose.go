@@ -22,12 +22,12 @@ type Request struct {
 	InPlace bool
 }
 
-// bootstrapRequest is what the spec of a new cluster asks for.
+// bootstrapRequest is what the spec of a new cluster requests.
 func bootstrapRequest(c *v1alpha1.EtcdCluster) Request {
 	return Request{Restore: *c.Spec.Bootstrap.Restore, Cluster: c}
 }
 
-// inPlaceRequest is what an EtcdRestore asks for.
+// inPlaceRequest is what an EtcdRestore requests.
 func inPlaceRequest(r *v1alpha1.EtcdRestore, c *v1alpha1.EtcdCluster) Request {
 	want := v1alpha1.Restore{Backup: r.Spec.Backup, Store: r.Spec.Store, Decryption: r.Spec.Decryption}
 	if from := r.Spec.From; from != nil {
@@ -191,7 +191,7 @@ func IsComplete(b *v1alpha1.EtcdBackup) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
 }
 
-// isBeingRemoved says whether what is stored goes with the object.
+// isBeingRemoved says whether what is stored is deleted with the object.
 func isBeingRemoved(b *v1alpha1.EtcdBackup) bool {
 	return b.DeletionTimestamp != nil && b.Spec.DeletionPolicy == v1alpha1.DeleteBackup
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// fresh is for how long a preview stands although the cluster has gone on: time to read it and to confirm it.
+	// fresh is how long a preview stays valid although the cluster has changed: time to read it and to confirm it.
 	fresh = 10 * time.Minute
 	// freshest is for how long it stands at the most while the safety backup is being made: as long as a Job may run.
 	freshest = 24 * time.Hour
@@ -35,8 +35,8 @@ func isConfirmed(v View) bool {
 	return p != nil && (v.Restore.Spec.Confirm == p.Confirm || isAccepted(v, p))
 }
 
-// stands says whether a preview still tells what is lost, so that a confirmation of it counts: etcd has the revision of the preview, or
-// the preview is new. A cluster that takes writes goes on all the time, also while the safety backup is made: what it has then is in that.
+// stands says whether a preview still shows what is lost, so that a confirmation of it counts: etcd has the revision of the preview, or
+// the preview is new. A cluster in use changes all the time, also while the safety backup is made: that backup has these changes.
 // A loss that was accepted by the name of a backup counts for as long as the cluster says it. A preview for which etcd could not be asked
 // means nothing once it answers.
 func stands(v View, p *v1alpha1.RestorePreview) bool {

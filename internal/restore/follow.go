@@ -62,7 +62,7 @@ func complete(v View, p *v1alpha1.RestoreStatus) Wait {
 	return wait(v, v1alpha1.RestoreComplete, v1alpha1.ReasonRestored, message)
 }
 
-// reason tells a restore that only a person gets on from one that goes on by itself.
+// reason distinguishes a restore that needs a person from one that continues by itself.
 func reason(p *v1alpha1.RestoreStatus) string {
 	if p.Problem != "" || p.Failure != nil && p.Failure.Final {
 		return v1alpha1.ReasonRestoreFailing

@@ -20,8 +20,8 @@ func snapshot(name string, noHash bool) v1alpha1.EtcdBackup {
 	return *b
 }
 
-// TestFault101PreviewOfSnapshots: nobody can tell whether a snapshot without etcd's sha256 is whole, which the preview says, beside what is
-// not known of etcd.
+// TestFault101PreviewOfSnapshots: it cannot be checked whether a snapshot without etcd's sha256 is whole, which the preview says,
+// beside what is not known of etcd.
 func TestFault101PreviewOfSnapshots(t *testing.T) {
 	const words = "does not end with etcd's sha256"
 	for _, c := range []struct {

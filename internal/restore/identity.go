@@ -10,7 +10,7 @@ import (
 )
 
 // Several EtcdClusters may have had one name: one was deleted and created again, or two Kubernetes back up into one bucket. The UID of the
-// EtcdCluster tells them apart, and is in each manifest.
+// EtcdCluster distinguishes them, and is in each manifest.
 
 // isItself says whether only backups of this very EtcdCluster are meant: it is brought back in place, and no other cluster is named.
 func (w Request) isItself() bool { return w.InPlace && w.Restore.Cluster == "" }
@@ -20,7 +20,7 @@ func (w Request) means(b *v1alpha1.EtcdBackup) bool {
 	return sourceOf(b) == w.source() && (!w.isItself() || b.Status.ClusterUID == string(w.Cluster.UID))
 }
 
-// newest are the newest backups that are meant and not newer than is asked for: one of each EtcdCluster that has had the name.
+// newest are the newest backups that are meant and not newer than requested: one of each EtcdCluster that has had the name.
 func newest(want Request, all []v1alpha1.EtcdBackup) []candidate {
 	var found []candidate
 	for _, c := range candidates(want, all) {

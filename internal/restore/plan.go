@@ -14,7 +14,7 @@ type View struct {
 	Restore *v1alpha1.EtcdRestore
 	Cluster *v1alpha1.EtcdCluster // nil: there is none
 	Paused  string                // what says that nothing of the cluster is to be changed; empty if nothing does
-	// Forbidden is what the cluster's spec asks for and is not allowed, and what to do; empty if all is.
+	// Forbidden is what the cluster's spec requests and is not allowed, and what to do; empty if all is.
 	Forbidden string
 	Backups   []v1alpha1.EtcdBackup     // of the namespace
 	Store     *v1alpha1.EtcdBackupStore // that the spec names; nil: there is none
@@ -30,16 +30,16 @@ type View struct {
 type Volume struct {
 	Name        string
 	Quarantined bool
-	Foreign     bool // it is somebody else's, or has data of another cluster
+	Foreign     bool // it is not ours, or has data of another cluster
 }
 
 var rule = rules.New[View, Step]
 
-// The rules are asked in order: follow what has begun, know what would be done, be asked for it, secure what there is, begin.
+// The rules are evaluated in order: follow what has begun, preview, wait for the confirmation, secure what there is, begin.
 var policy = rules.List[View, Step]{rules.Under("rules of an EtcdRestore",
 	rule("leave deleted restores alone", leaveDeleted,
 		"decides no more: what has begun is cancelled, or goes on once all volumes have the data"),
-	rule("undo", undo, "has the members come back that gave way, while their volumes are kept, or gives up what nobody accepts any more"),
+	rule("undo", undo, "brings back the members that were replaced, while their volumes are kept, or gives up what is no longer accepted"),
 	rule("follow", follow, "says how far a restore is that has begun"),
 	rule("stay", stay, "leaves a restore as it ended, once another one has begun"),
 	rule("cancel", cancel, "ends a restore that is undone before it has begun"),
@@ -116,7 +116,7 @@ func awaitConfirmation(v View) Step {
 		"says now: look at the preview, and to restore set spec.confirm to %q", given, want))
 }
 
-// awaitOthers lets the older one of two that are confirmed go first.
+// awaitOthers lets the older one of two that are confirmed begin first.
 func awaitOthers(v View) Step {
 	if isUnderWay(v) {
 		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonOtherRestore, fmt.Sprintf("the restore to backup %s ends first, "+
@@ -133,7 +133,7 @@ func awaitOthers(v View) Step {
 }
 
 // isUnderWay says whether the cluster has yet to serve what another restore brings. One that has brought its members, and whose
-// object is gone, holds up no other one: nobody can undo it.
+// object is gone, holds up no other one: it cannot be undone.
 func isUnderWay(v View) bool {
 	s := v.Cluster.Status.Restore
 	switch {

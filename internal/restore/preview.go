@@ -32,7 +32,7 @@ func preview(v View) Step {
 	}
 	s := said(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, message)
 	s.Preview = made
-	return Record{Status: s, Event: "RestorePreviewed", What: told(v, made)}
+	return Record{Status: s, Event: "RestorePreviewed", What: sentence(v, made)}
 }
 
 // chosen is the backup that is meant: the one of the preview once that is confirmed, whatever is the newest since.
@@ -115,8 +115,8 @@ func lastVerificationDuration(all []v1alpha1.EtcdBackup, b *v1alpha1.EtcdBackup)
 	return &newest.Took
 }
 
-// told is the preview as a sentence.
-func told(v View, p *v1alpha1.RestorePreview) string {
+// sentence describes the preview for people.
+func sentence(v View, p *v1alpha1.RestorePreview) string {
 	what := fmt.Sprintf("would bring %s back to backup %s of revision %d", v.Cluster.Name, p.Backup, p.Revision)
 	if p.Time != nil {
 		what += ", as it was at " + p.Time.UTC().Format(time.RFC3339)

@@ -20,8 +20,8 @@ func isServed(v View, p *v1alpha1.RestoreStatus) bool {
 	return b != nil && b.Restore == p.ID()
 }
 
-// instead is what a person may do who cannot wait for the data of the old members, or has no store.
-const instead = "if nobody watches the cluster, spec.undoKeepRevisions brings the old members back at once, with the " +
+// instead is what to do if the data of the old members cannot be waited for, or there is no store.
+const instead = "if no client watches the cluster, spec.undoKeepRevisions brings the old members back at once, with the " +
 	"revisions that they had"
 
 // rescue brings back what the old members had by backups of their volumes: the one is restored whose member they would have elected, above
@@ -82,7 +82,7 @@ func rescueVolumes(v View, p *v1alpha1.RestoreStatus, missing map[string]string)
 	return Rescue{Volumes: missing, Store: store, Recipients: recipients}
 }
 
-// rescuedFor are those for whom the backups are encrypted, as a safety backup is.
+// rescuedFor are the recipients of the backups, which are those of a safety backup.
 func rescuedFor(v View, p *v1alpha1.RestoreStatus) (recipients []string, problem string) {
 	own := v.Cluster.Spec.Backup
 	i := slices.IndexFunc(v.Backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == p.Backup })

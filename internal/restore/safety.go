@@ -48,7 +48,7 @@ func safetyName(v View) string {
 	}
 }
 
-// skip is what a person may do who cannot, or need not, wait for the safety backup.
+// skip is what to do if the safety backup cannot, or need not, be waited for.
 const skip = "set spec.skipSafetyBackup to true to restore without it"
 
 // backUpFirst waits for the safety backup as long as it takes: only a person can say that none is needed.
@@ -81,8 +81,8 @@ func makeSafetyBackup(v View, name string) Step {
 	return BackUp{Name: name, Store: storeOf(v), Recipients: recipients, Preview: madeAt(v.Restore.Status.Preview)}
 }
 
-// recipientsOf are those for whom the safety backup is encrypted, if the cluster does not say for whom its backups are: those of the backup
-// that is restored, if it is encrypted.
+// recipientsOf are the recipients of the safety backup, if the cluster names none for its backups: those of the backup that is
+// restored, if it is encrypted.
 func recipientsOf(v View) (recipients []string, problem string) {
 	b, _ := chosen(v)
 	own := v.Cluster.Spec.Backup
@@ -96,7 +96,7 @@ func recipientsOf(v View) (recipients []string, problem string) {
 		"spec.backup.encryption of EtcdCluster %s", b.Name, v.Cluster.Name)
 }
 
-// storeOf is where the safety backup goes: where the cluster's backups go, or else where the one lies that is restored.
+// storeOf is the store of the safety backup: that of the cluster's backups, or else that of the backup that is restored.
 func storeOf(v View) string {
 	if own := v.Cluster.Spec.Backup; own != nil && own.Store != "" {
 		return own.Store

@@ -19,7 +19,7 @@ type Step interface {
 }
 
 type (
-	// Record writes the status, and tells of it.
+	// Record writes the status, and reports it in an event.
 	Record struct {
 		Status v1alpha1.EtcdRestoreStatus
 		Event  string
@@ -47,7 +47,7 @@ type (
 	// Wait changes nothing but what the status says.
 	Wait struct {
 		Status v1alpha1.EtcdRestoreStatus
-		Until  time.Time // zero: a watch tells
+		Until  time.Time // zero: a watch reports it
 	}
 	// Done means that there is nothing to do.
 	Done struct{}

@@ -15,11 +15,11 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
-// Token tells this cluster from all others of its name, and is etcd's initial cluster token.
+// Token distinguishes this cluster from all others of its name, and is etcd's initial cluster token.
 func Token(c *v1alpha1.EtcdCluster) string { return string(c.UID) }
 
 // NewVolume is what a first member gets to be filled. That it holds nothing is never said of it. Until the cluster has adopted it,
-// it goes with the EtcdCluster, whatever the deletion policy is: there is no data in it that the backup does not have.
+// it is deleted with the EtcdCluster, whatever the deletion policy is: there is no data in it that the backup does not have.
 func NewVolume(c *v1alpha1.EtcdCluster, member string) *corev1.PersistentVolumeClaim {
 	claim := specs.Volume(c, member, &v1alpha1.Bootstrap{Token: Token(c), Members: c.Status.Restore.Members})
 	claim.OwnerReferences = []metav1.OwnerReference{specs.Owner(c)}
@@ -55,7 +55,7 @@ func leaveVolumes(v VolumesView) VolumesStep {
 		"or create it without bootstrap.restore to bring that cluster back", strings.Join(others, ", ")))
 }
 
-// leaveNamesakes never writes to a volume of a member to come that was not made for this restore. All others are left alone.
+// leaveNamesakes never writes to a volume of a future member that was not made for this restore. All others are left alone.
 func leaveNamesakes(v VolumesView) VolumesStep {
 	for _, m := range v.Cluster.Status.Restore.Members {
 		if claim, there := v.Claims[m]; there && !isOurVolume(v, claim) && claim.DeletionTimestamp == nil {
@@ -73,18 +73,18 @@ func isOurVolume(v VolumesView, claim corev1.PersistentVolumeClaim) bool {
 		claim.Labels[v1alpha1.LabelQuarantined] == "" && (id == "" || id == v.ClusterID)
 }
 
-// isGoing says whether Kubernetes deletes a volume, or is about to, because the earlier EtcdCluster that owns it is gone.
+// isGoing says whether Kubernetes deletes a volume, or will, because the earlier EtcdCluster that owns it is gone.
 func isGoing(v VolumesView, claim corev1.PersistentVolumeClaim) bool {
 	owner := metav1.GetControllerOf(&claim)
 	ofEarlier := owner != nil && owner.Kind == "EtcdCluster" && owner.Name == v.Cluster.Name && owner.UID != v.Cluster.UID
 	return claim.DeletionTimestamp != nil || ofEarlier
 }
 
-// awaitVolumes waits for a volume that somebody has deleted: another one cannot have its name before.
+// awaitVolumes waits for a volume that is being deleted: until then no other can have its name.
 func awaitVolumes(v VolumesView) VolumesStep {
 	for _, m := range v.Cluster.Status.Restore.Members {
 		if claim, there := v.Claims[m]; there && claim.DeletionTimestamp != nil {
-			return VolumesWait{Status: status(v, "volume "+m+" to be gone, which somebody has deleted", "")}
+			return VolumesWait{Status: status(v, "volume "+m+", which was deleted, to be gone", "")}
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func lacking(v VolumesView, has func(member string) bool) []string {
 	return missing
 }
 
-// others are the members that give way, by serial number: others may have joined or left since the restore was planned.
+// others are the members to be replaced, by serial number: members may have joined or left since the restore was planned.
 func others(v VolumesView) []string {
 	var all []string
 	for name, claim := range v.Claims {

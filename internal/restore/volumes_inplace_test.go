@@ -40,7 +40,7 @@ func newInPlace(t *testing.T) *volumesWorld {
 	return w
 }
 
-// TestInPlaceFillsVolumesBesideMembers: the old members are not touched, and nothing says that they may give way before all volumes
+// TestInPlaceFillsVolumesBesideMembers: the old members are not touched, and nothing says that they may be replaced before all volumes
 // have the data.
 func TestInPlaceFillsVolumesBesideMembers(t *testing.T) {
 	w := newInPlace(t)
@@ -53,9 +53,9 @@ func TestInPlaceFillsVolumesBesideMembers(t *testing.T) {
 	w.succeed()
 	w.settles()
 	if !slices.Equal(w.status().SetAside, []string{"a-0", "a-2"}) {
-		t.Errorf("%v give way", w.status().SetAside)
+		t.Errorf("%v are set aside", w.status().SetAside)
 	}
-	if w.status().RestoredAt == nil || len(w.view.Jobs) > 0 || !strings.Contains(w.status().Progress, "give way to a-3, a-4, a-5") {
+	if w.status().RestoredAt == nil || len(w.view.Jobs) > 0 || !strings.Contains(w.status().Progress, "replaced by a-3, a-4, a-5") {
 		t.Fatalf("%d jobs are left, %+v", len(w.view.Jobs), w.status())
 	}
 	for _, m := range []string{"a-0", "a-2"} {
@@ -70,11 +70,11 @@ func TestInPlaceFillsVolumesBesideMembers(t *testing.T) {
 	}
 	c.Status.ClusterID, c.Status.Conditions = "c1", []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	if w.settles(); w.status().CompletedAt == nil {
-		t.Error("nobody is told that the data is served")
+		t.Error("the status does not say that the data is served")
 	}
 }
 
-// TestInPlaceThereIsNoWayBack: a volume that is lost after all had the data is filled again, and the old members still give way: they
+// TestInPlaceThereIsNoWayBack: a volume that is lost after all had the data is filled again, and the old members are still replaced: they
 // may be stopped, and their volumes set aside.
 func TestInPlaceThereIsNoWayBack(t *testing.T) {
 	w := newInPlace(t)
@@ -94,7 +94,7 @@ func TestInPlaceThereIsNoWayBack(t *testing.T) {
 	}
 }
 
-// TestInPlaceLeavesNamesakes: a volume of the next name that somebody else has made is not written to.
+// TestInPlaceLeavesNamesakes: a volume of the next name that is foreign is not written to.
 func TestInPlaceLeavesNamesakes(t *testing.T) {
 	w := newInPlace(t)
 	w.view.Claims["a-4"] = corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a-4"}}
@@ -127,7 +127,7 @@ func (w *volumesWorld) turnRound() {
 	w.view.Cluster.Status.Restore = &turned
 }
 
-// TestInPlaceIsCancelled: whoever deletes the EtcdRestore before all volumes have the data gets the cluster as it was, also when the
+// TestInPlaceIsCancelled: the cluster stays as it was if the EtcdRestore is deleted before all volumes have the data, also when the
 // store is gone and in a pause; after that the restore goes on.
 func TestInPlaceIsCancelled(t *testing.T) {
 	another := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "er-2"}}
@@ -151,7 +151,7 @@ func TestInPlaceIsCancelled(t *testing.T) {
 	w.settles()
 	w.view.Request = nil
 	if w.settles(); w.status().Undo || !w.view.Cluster.IsRestoring() {
-		t.Errorf("the members have begun to give way, and it is cancelled: %+v", w.status())
+		t.Errorf("the members are being replaced, and it is cancelled: %+v", w.status())
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 )
 
-// patience is how long Jobs are waited for. A restore goes on as soon as it can: members are stopped for it.
+// patience is how long Jobs are waited for. A restore continues as soon as it can: members are stopped for it.
 var patience = jobs.Policy{Unread: 2 * time.Minute, First: 20 * time.Second, Last: 20 * time.Second}
 
-// leaveJobs refuses to go on beside somebody else's Job that has the name of one of ours.
+// leaveJobs refuses to continue beside a foreign Job that has the name of one of ours.
 func leaveJobs(v VolumesView) VolumesStep {
 	for _, m := range unfilled(v) {
 		if job := v.Jobs[m]; job.State(patience, v.Now) == jobs.Foreign {
@@ -116,9 +116,9 @@ func createJobs(v VolumesView) VolumesStep {
 	return CreateJobs{missing}
 }
 
-// awaitRetry tells why a Job has failed, that of one which only a person can fix first.
+// awaitRetry reports why a Job has failed, first that of one which only a person can fix.
 func awaitRetry(v VolumesView) VolumesStep {
-	var told *v1alpha1.RestoreFailure
+	var shown *v1alpha1.RestoreFailure
 	var until time.Time
 	for _, m := range unfilled(v) {
 		failed, again := failure(v, m)
@@ -131,15 +131,15 @@ func awaitRetry(v VolumesView) VolumesStep {
 		if until.IsZero() || again.Before(until) {
 			until = again
 		}
-		if told == nil || failed.Final && !told.Final {
-			told = failed
+		if shown == nil || failed.Final && !shown.Final {
+			shown = failed
 		}
 	}
-	if told == nil {
+	if shown == nil {
 		return nil
 	}
-	s := status(v, "the next try to restore the data of "+told.Member, "")
-	s.Failure = told
+	s := status(v, "the next try to restore the data of "+shown.Member, "")
+	s.Failure = shown
 	return VolumesWait{Status: s, Until: until}
 }
 
@@ -157,14 +157,14 @@ func progress(v VolumesView) string {
 	}
 	if slowest == "" {
 		if v.Cluster.IsRestoring() {
-			return "the members to give way to " + strings.Join(v.Cluster.Status.Restore.Members, ", ") + ", whose volumes have the data"
+			return "the members to be replaced by " + strings.Join(v.Cluster.Status.Restore.Members, ", ") + ", whose volumes have the data"
 		}
 		return "the cluster to begin with its volumes"
 	}
 	job := v.Jobs[slowest]
 	switch {
 	case job.Unread != "":
-		return fmt.Sprintf("the job that restores the data of %s, which cannot be heard: %s", slowest, job.Unread)
+		return fmt.Sprintf("the job that restores the data of %s, whose log cannot be read: %s", slowest, job.Unread)
 	case job.Trouble != "":
 		return fmt.Sprintf("the job that restores the data of %s to run: %s", slowest, job.Trouble)
 	case job.Progress.Total == 0:

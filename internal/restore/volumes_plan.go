@@ -111,8 +111,8 @@ func refuse(v VolumesView, problem string) VolumesStep {
 	return VolumesWait{Status: Refused(v, problem)}
 }
 
-// cancelDeleted drops what a deleted EtcdRestore has begun, as its undo would: else nobody could end it where the store is gone for good.
-// Once all volumes have the data, members may have been stopped, and it goes on.
+// cancelDeleted drops what a deleted EtcdRestore has begun, as its undo would: else it could not be ended if the store is gone for good.
+// Once all volumes have the data, members may have been stopped, and it continues.
 func cancelDeleted(v VolumesView) VolumesStep {
 	s, er := v.Cluster.Status.Restore, v.Request
 	switch {
@@ -200,7 +200,7 @@ func record(v VolumesView) VolumesStep {
 func restoreAgain(v VolumesView) VolumesStep {
 	lost := unfilled(v)
 	if v.Cluster.Status.Restore.RestoredAt == nil || len(lost) == 0 || v.Cluster.IsRestoring() {
-		return nil // in place, the old members have begun to give way: there is no way back to them but the undo
+		return nil // in place, the old members are being replaced: only the undo leads back to them
 	}
 	s := status(v, "the volumes to be created", "")
 	s.RestoredAt = nil
@@ -210,7 +210,7 @@ func restoreAgain(v VolumesView) VolumesStep {
 	}
 }
 
-// undoVolumes deletes the Jobs of members that are not to come. If none had been stopped for them, the restore is over with that.
+// undoVolumes deletes the Jobs of members that are no longer wanted. If none had been stopped for them, the restore is over with that.
 func undoVolumes(v VolumesView) VolumesStep {
 	s := v.Cluster.Status.Restore
 	if s == nil || !s.Undo || !v.Cluster.IsRestoring() && !s.IsCancelled() {

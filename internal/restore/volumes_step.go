@@ -34,7 +34,7 @@ type (
 	// VolumesWait changes nothing but what the status says.
 	VolumesWait struct {
 		Status v1alpha1.RestoreStatus
-		Until  time.Time // zero: a watch tells
+		Until  time.Time // zero: a watch reports it
 	}
 	// VolumesDone means that there is nothing to restore, or no longer.
 	VolumesDone struct{}

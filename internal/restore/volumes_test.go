@@ -46,7 +46,7 @@ func TestAClusterBeginsWithABackup(t *testing.T) {
 	w.view.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	w.settles()
 	if w.status().CompletedAt == nil {
-		t.Error("nobody is told that the data is served")
+		t.Error("the status does not say that the data is served")
 	}
 	if want := []string{"RestorePlanned", "VolumesRestored", "Restored"}; !slices.Equal(w.events, want) {
 		t.Errorf("events %v, want %v", w.events, want)
@@ -105,7 +105,7 @@ func TestAJobThatFailsForGood(t *testing.T) {
 		}
 		w.end("a-1", jobspec.Line{Done: &jobspec.Done{}})
 		if w.settles(); w.status().Failure != nil && w.status().Failure.Member == "a-1" {
-			t.Error("it is told although the volume has the data")
+			t.Error("it is reported although the volume has the data")
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestVolumesOfAnEarlierCluster(t *testing.T) {
 	}
 }
 
-// TestVolumesThatGo are waited for: nobody has to do anything.
+// TestVolumesThatGo are waited for: no person has to do anything.
 func TestVolumesThatGo(t *testing.T) {
 	earlier := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "earlier"}}
 	for what, change := range map[string]func(*corev1.PersistentVolumeClaim){
@@ -175,7 +175,7 @@ func TestVolumesThatGo(t *testing.T) {
 	ours.DeletionTimestamp = &metav1.Time{Time: start}
 	w.view.Claims["a-1"] = ours
 	w.succeed()
-	if w.settles(); !strings.Contains(w.status().Progress, "volume a-1 to be gone") || w.status().RestoredAt != nil {
+	if w.settles(); !strings.Contains(w.status().Progress, "volume a-1, which was deleted, to be gone") || w.status().RestoredAt != nil {
 		t.Errorf("of this restore: %+v", w.status())
 	}
 }

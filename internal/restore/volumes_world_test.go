@@ -98,7 +98,7 @@ func (w *volumesWorld) obey(step restore.VolumesStep) {
 	case restore.DeleteJob:
 		if job := w.view.Jobs[s.Member]; job.Exists && job.UID == s.UID {
 			if !job.Owned {
-				w.Fatalf("somebody else's job of %s is deleted", s.Member)
+				w.Fatalf("a foreign job of %s is deleted", s.Member)
 			}
 			delete(w.view.Jobs, s.Member)
 		}
@@ -135,7 +135,7 @@ func (w *volumesWorld) createJob(member string) {
 	case claim.Annotations[v1alpha1.AnnotationClusterID] != "":
 		w.Fatalf("the volume of %s has the data, and is filled again", member)
 	case claim.Annotations[v1alpha1.AnnotationToken] != "uid":
-		w.Fatalf("the volume of %s is somebody else's, and is filled", member)
+		w.Fatalf("the volume of %s is foreign, and is filled", member)
 	case !w.view.Cluster.IsRestoring() && (w.view.Cluster.Status.Bootstrap != nil || len(w.view.Pods) > 0):
 		w.Fatalf("a job of %s beside members", member)
 	}
@@ -185,7 +185,7 @@ func (w *volumesWorld) progress(member string, read, total int64) {
 	w.view.Jobs[member] = job
 }
 
-// loseVolume has somebody delete the volume of a member.
+// loseVolume deletes the volume of a member by other means.
 func (w *volumesWorld) loseVolume(member string) {
 	delete(w.view.Claims, member)
 }

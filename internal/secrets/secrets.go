@@ -15,8 +15,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// Of are those of the cluster's Secrets with these names that exist, by their names. One that is not marked as the cluster's is somebody
-// else's, and counts as missing (see build.IsMarked). The error is that of the first read that failed.
+// Of are those of the cluster's Secrets with these names that exist, by their names. One that is not marked as the cluster's is
+// not ours, and counts as missing (see specs.IsMarked). The error is that of the first read that failed.
 func Of(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster, names ...string) (map[string]*corev1.Secret, error) {
 	found := map[string]*corev1.Secret{}
 	for _, name := range names {
@@ -32,7 +32,7 @@ func Of(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster, names 
 	return found, nil
 }
 
-// Held is what those of them hold that say whom members trust.
+// Held is what those of them hold that say which certificates members trust.
 func Held(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster, names ...string) (certs.KeyMaterial, error) {
 	found, err := Of(ctx, from, c, names...)
 	return certs.Read(c, func(name string) *corev1.Secret { return found[name] }), err

@@ -12,11 +12,11 @@ import (
 )
 
 // enabledByHand says what a person can do.
-const enabledByHand = "authentication was enabled by somebody else and is left as it is: set spec.auth.enabled to true and the operator " +
-	"looks after it, or disable it (etcdctl auth disable)"
+const enabledByHand = "authentication was enabled by other means and is left as it is: set spec.auth.enabled to true and the operator " +
+	"manages it, or disable it (etcdctl auth disable)"
 
 // A member learns what was committed with the next entry, or with the next heartbeat of the leader. The pause before the switch is that
-// of a few heartbeats, and at least settling: ten of those that etcd sends unless told otherwise.
+// of a few heartbeats, and at least settling: ten of those that etcd sends by default.
 const (
 	settling   = time.Second
 	heartbeats = 3
@@ -25,7 +25,7 @@ const (
 var authRule = rules.New[View, *Decision]
 
 // authRules bring authentication to the spec. The operator is root before etcd admits users only, and users are there. What is recorded
-// comes first, so that authentication that the operator has enabled is never taken for somebody else's. No change of a user or role is
+// comes first, so that authentication that the operator has enabled never counts as enabled by other means. No change of a user or role is
 // near the switch: etcd refuses a request that a member has taken before such a change and that the log has after the switch. The switch
 // itself is no such change.
 var authRules = rules.List[View, *Decision]{rules.Under("Authentication of an EtcdCluster",
@@ -85,7 +85,7 @@ func needRoot(v View) *Decision {
 	return do().retry().changing("authentication is not enabled, because the operator could not prove that it is root: %s", operator.Lacks)
 }
 
-// needUsers keeps a failure from locking users out. It does not keep authentication enabled: nobody is locked out by that.
+// needUsers keeps a failure from locking users out. It does not keep authentication enabled: disabling it locks no user out.
 func needUsers(v View) *Decision {
 	if !v.willEnable() || v.Failed == nil {
 		return nil

@@ -53,9 +53,9 @@ func (o object) uncertified(d *Decision, defect, because string) *Decision {
 		return d.saying(metav1.ConditionTrue, v1alpha1.ReasonSynced,
 			"user %s of etcd has the roles that the spec says; applications connect with the password and ca.crt in Secret %s, and a "+
 				"certificate that you bring, without a common name or with one that belongs to no etcd user: the authority of EtcdCluster %s is "+
-				"somebody else's, and the operator cannot issue by it", o.name, u.Secret(), o.Cluster.Name)
+				"external, and the operator cannot issue by it", o.name, u.Secret(), o.Cluster.Name)
 	default:
-		return refuse(v1alpha1.ReasonNoAuthority, "the authority of EtcdCluster %s is somebody else's, and the operator cannot issue by it; "+
+		return refuse(v1alpha1.ReasonNoAuthority, "the authority of EtcdCluster %s is external, and the operator cannot issue by it; "+
 			"have one issued with common name %s for client auth, and put its tls.crt and tls.key into Secret %s",
 			o.Cluster.Name, o.name, u.IssuedSecret())
 	}

@@ -16,7 +16,7 @@ type Decision struct {
 	Rule        string        // that decided
 	Operations  []Operation   // in their order
 	Condition   Condition     // of the object, once the operations are done
-	Retry       bool          // no watch tells when it is otherwise
+	Retry       bool          // no watch reports when it is otherwise
 	Unreachable bool          // it is otherwise when the cluster can be asked
 	RetryAfter  time.Duration // what is left can be done so much later; 0: nothing is left
 }

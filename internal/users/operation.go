@@ -44,7 +44,7 @@ type (
 		User         string
 		WithPassword bool
 	}
-	// SetPassword tells etcd the password of the user's Secret.
+	// SetPassword sets the password of the user's Secret in etcd.
 	SetPassword struct{ User string }
 	// AdoptUser records that the operator added a user, for another EtcdUser that stood for it.
 	AdoptUser struct{ User, From string }

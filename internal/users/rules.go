@@ -9,8 +9,8 @@ import (
 
 var rule, under = rules.New[object, *Decision], rules.Under[object, *Decision]
 
-// objectRules are asked for each EtcdUser and EtcdRole: what is deleted from etcd is gone there before the object is; nothing is changed
-// where there is no cluster, or another object stands for the same.
+// objectRules are evaluated for each EtcdUser and EtcdRole: what is deleted from etcd is gone there before the object is; nothing is
+// changed where there is no cluster, or another object stands for the same.
 var objectRules = rules.List[object, *Decision]{
 	under("EtcdUsers and EtcdRoles that are being deleted",
 		rule("ignore without finalizer", ifDeleted(ignore), "leaves an object alone that is being deleted and has no finalizer of ours"),

@@ -86,14 +86,14 @@ func (all owners) rolesOf(v View, u *v1alpha1.EtcdUser) (roles, missing []string
 	return slices.Compact(roles), missing
 }
 
-// PasswordVersion says which password etcd was told last. A cluster that was brought back to a backup has another ID, and may have
+// PasswordVersion says which password was last set in etcd. A cluster that was restored from a backup has another ID, and may have
 // the password of then.
 func PasswordVersion(c *v1alpha1.EtcdCluster, secret *corev1.Secret) string {
 	return c.Status.ClusterID + "/" + secret.ResourceVersion
 }
 
 // KeptVersion is the version of the password of a Secret that the operator has written: where etcd knows the password that it had before,
-// and it is the same, etcd need not be told again. Each time costs a revision of authentication, by which requests that are under way are
+// and it is the same, it need not be set again. Each time costs a revision of authentication, by which requests that are under way are
 // refused.
 func KeptVersion(c *v1alpha1.EtcdCluster, version string, before, after *corev1.Secret) string {
 	same := bytes.Equal(before.Data[specs.PasswordKey], after.Data[specs.PasswordKey])
@@ -124,8 +124,8 @@ func (o object) predecessor() string {
 	return ""
 }
 
-// userOperations bring the Secret and the user of etcd to the spec. A user of which nobody knows whether it has a password is deleted and
-// added: else a password that somebody gave it before stays valid, or etcd ignores the one of the Secret.
+// userOperations bring the Secret and the user of etcd to the spec. If it is not known whether a user has a password, it is deleted and
+// added: else an earlier password stays valid, or etcd ignores the one of the Secret.
 func (o object) userOperations() []Operation {
 	all := append(o.secretOperations(), o.finalizerOperations()...)
 	have, from, proven := o.Etcd.Users[o.name], o.predecessor(), o.isProven(o.user)
@@ -153,7 +153,7 @@ func (o object) userOperations() []Operation {
 	return all
 }
 
-// isPasswordNew says whether etcd has not been told the password of a user's Secret. A Secret that is written has the password that it
+// isPasswordNew says whether the password of a user's Secret is not set in etcd yet. A Secret that is written has the password that it
 // had, unless that is none.
 func (o object) isPasswordNew() bool {
 	return !o.hasPassword() || PasswordVersion(o.Cluster, o.Secrets[o.user.Name]) != o.user.Status.PasswordVersion

@@ -11,8 +11,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
-// TestKeptVersion: a Secret that the operator has written anew, with a certificate of its own, is not told to etcd again, unless its
-// password is another one or etcd did not know the one before.
+// TestKeptVersion: the password of a Secret that the operator has written again, with its own certificate, is not set in etcd again,
+// unless it is another one or etcd did not know the one before.
 func TestKeptVersion(t *testing.T) {
 	c := &v1alpha1.EtcdCluster{Status: v1alpha1.EtcdClusterStatus{ClusterID: "c1"}}
 	secret := func(version, password string) *corev1.Secret {

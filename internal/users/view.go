@@ -1,5 +1,5 @@
 // Package users says what there is to do about the users and roles of one etcd cluster, and about its authentication: ordered lists of
-// rules decide for each object which operations there are, and what people are told (docs/reference/users-rules.md).
+// rules decide for each object which operations there are, and what is reported to people (docs/reference/users-rules.md).
 //
 // It must never hold a client. Users and roles of etcd that no object stands for are none of its business.
 package users

@@ -192,7 +192,7 @@ func (w *wanderer) killOne(at place) string {
 	return "the etcd of " + victim + " is killed"
 }
 
-// stopOne is a process that hangs, until it is killed by who looks after it, or goes on.
+// stopOne is a process that hangs, until its supervisor kills it, or it continues.
 func (w *wanderer) stopOne(at place) string {
 	victim := w.pick(at)
 	process := processOf(string(victim.UID))

@@ -1,4 +1,4 @@
-// Package archive is the format of a backup: an etcd database as parts that nobody overwrites, and a manifest
+// Package archive is the format of a backup: an etcd database as parts that are never overwritten, and a manifest
 // that comes last (docs/adr/0028-backups-are-parts-and-a-manifest.md).
 //
 //	snapshot of etcd → sha256 → zstd → age, if there are recipients → parts of 8 MiB
@@ -41,7 +41,7 @@ const (
 	maxManifest = 16 << 20
 )
 
-// Store holds whole objects. Names are of a-z, 0-9, '/', '.', '_' and '-', except for objects of others. All of it
+// Store holds whole objects. Names are of a-z, 0-9, '/', '.', '_' and '-', except for foreign objects. All of it
 // is safe for calls at the same time.
 type Store interface {
 	// Put creates an object. It is no error if the same content is there, and one if other content is. The

@@ -23,8 +23,8 @@ func (m Manifest) check(folder Folder) error {
 	return nil
 }
 
-// largestDatabase in bytes is far more than etcd serves. Volumes and limits of memory are made as large as a manifest says, and whoever
-// may write to a store writes manifests.
+// largestDatabase in bytes is far more than etcd serves. Volumes and limits of memory are made as large as a manifest says, and anyone
+// who may write to a store can write manifests.
 const largestDatabase = 128 << 30
 
 // problem is what cannot be so, in words.

@@ -86,7 +86,7 @@ func (d *damage) fit(m *archive.Manifest, n int) {
 	m.Parts[n] = archive.Part{Name: archive.PartName(n), Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
 }
 
-// kinds of damage. The first ones are of one part, which its sha256 tells before a byte of it is used.
+// kinds of damage. The first ones are of one part, which its sha256 shows before a byte of it is used.
 var kinds = []struct {
 	name string
 	do   func(*testing.T, *damage)
@@ -164,7 +164,7 @@ var kinds = []struct {
 		d.reseal(t, lies[d.random.IntN(len(lies))])
 	}},
 
-	// Somebody made a manifest that fits what is in the store.
+	// A manifest was made that fits what is in the store.
 	{"last parts left out", func(t *testing.T, d *damage) {
 		keep := 1 + d.random.IntN(len(d.manifest.Parts)-1)
 		d.reseal(t, func(m *archive.Manifest) {
@@ -210,12 +210,12 @@ const onePart = 9 // how many of the kinds are of one part
 // frame is a whole zstd stream.
 func frame(t *testing.T, content []byte) []byte {
 	encoder := must(zstd.NewWriter(nil))(t)
-	defer func() { _ = encoder.Close() }() // it writes to nobody
+	defer func() { _ = encoder.Close() }() // its output is discarded
 	return encoder.EncodeAll(content, nil)
 }
 
-// Whatever happens to a backup, nobody who reads it sees an end without an error. What the manifest or the sum of a part can
-// tell is told before a byte of that part was used.
+// Whatever happens to a backup, no reader sees an end without an error. What the manifest or the sum of a part can
+// show is reported before a byte of that part was used.
 func TestThousandDamagesAreFound(t *testing.T) {
 	const number = 1000
 	w := newWorld(t)
@@ -239,7 +239,7 @@ func TestThousandDamagesAreFound(t *testing.T) {
 			continue
 		}
 		if leavesSum(t, d) == nil {
-			t.Errorf("seed %d: %s was not found by who compares the sum of the database", seed, name)
+			t.Errorf("seed %d: %s was not found by the sum of the database", seed, name)
 			continue
 		}
 		found[name]++

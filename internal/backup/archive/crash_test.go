@@ -60,7 +60,7 @@ func TestManifestNamesOnlyWhatIsThere(t *testing.T) {
 	}
 }
 
-// Two processes write the same backup, because nobody knew that the first one still lives. One of them writes the
+// Two processes write the same backup, because it was not known that the first one still runs. One of them writes the
 // manifest, and what it names is its own, whatever the other one writes or deletes of its own parts.
 func TestTwoWritersOfOneBackup(t *testing.T) {
 	ours, _ := makeDatabase(t, 1, 60)
@@ -138,14 +138,14 @@ func isTornOrWhole(t *testing.T, what string, store *memory, identity []byte, er
 	return 1
 }
 
-// A deaf store goes on writing when it is told to end.
+// A deaf store continues to write when its context ends.
 type deaf struct{ *memory }
 
 func (d deaf) Put(ctx context.Context, name string, content []byte) error {
 	return d.memory.Put(context.WithoutCancel(ctx), name, content)
 }
 
-// Whoever is told to end while the manifest is completed makes no backup any more, whatever the store does.
+// A process that is terminated while the manifest is completed makes no backup, whatever the store does.
 func TestNoManifestAfterTheEnd(t *testing.T) {
 	database, _ := makeDatabase(t, 1, 60)
 	ctx, stop := context.WithCancel(t.Context())

@@ -18,7 +18,7 @@ var (
 	// ErrTooLarge means that a stream does not end where it must.
 	ErrTooLarge = errors.New("the stream is too long")
 
-	// ErrNoHash means that a snapshot has no sha256 of etcd's at its end, so that nobody can tell whether it is
+	// ErrNoHash means that a snapshot has no sha256 of etcd's at its end, so that it cannot be checked whether it is
 	// what etcd sent: it is a copy of a data directory's file, or was cut.
 	ErrNoHash = errors.New("the snapshot does not end with etcd's sha256")
 

@@ -101,7 +101,7 @@ func restore(ctx context.Context, store archive.Store, f archive.Folder, identit
 	return content, errors.Join(err, reader.Close())
 }
 
-// newKey is a key of age: who has the identity can read what is encrypted to the recipient.
+// newKey is a key of age: a reader with the identity can read what is encrypted to the recipient.
 func newKey(t testing.TB) (recipient string, identity []byte) {
 	t.Helper()
 	key := must(age.GenerateX25519Identity())(t)

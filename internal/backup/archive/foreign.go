@@ -87,7 +87,7 @@ func guessByName(object Object) (Foreign, bool) {
 // smallestSnapshot in bytes: a compressed one with nothing in it.
 const smallestSnapshot = 128
 
-// parseIncrement says up to which revision an increment of etcd-backup-restore goes.
+// parseIncrement returns the last revision of an increment of etcd-backup-restore.
 func parseIncrement(name string) (last int64, ok bool) {
 	m := gardenerName.FindStringSubmatch(name)
 	if m == nil || m[1] != "Incr" {
@@ -164,8 +164,8 @@ const headSize = 2 << 16
 type ForeignOptions struct {
 	// MaxSize is how many bytes the database may have: what there is room for. It must be set.
 	MaxSize int64
-	// WithoutHash takes a snapshot that does not end with etcd's sha256, such as a copy of a file in a data directory. Nobody
-	// can tell then whether it is whole. A sum that is there must be right even so.
+	// WithoutHash takes a snapshot that does not end with etcd's sha256, such as a copy of a file in a data directory. Then
+	// it cannot be checked whether it is whole. A sum that is there must be right even so.
 	WithoutHash bool
 }
 
@@ -200,7 +200,7 @@ func (r *ForeignDatabase) Read(p []byte) (int, error) {
 	return n, unpacking(err)
 }
 
-// unpacking tells what is wrong with the content from what is wrong with the store: a connection that broke is no cut snapshot.
+// unpacking distinguishes what is wrong with the content from what is wrong with the store: a connection that broke is no cut snapshot.
 func unpacking(err error) error {
 	var broken *storeError
 	var torn flate.CorruptInputError

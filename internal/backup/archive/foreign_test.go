@@ -120,7 +120,7 @@ func TestListsWhatLiesInStore(t *testing.T) {
 	}
 }
 
-// etcd's sum decides, also where somebody takes a snapshot without one.
+// etcd's sum decides, also where a snapshot without one is accepted.
 func TestForeignSnapshotsThatAreRefused(t *testing.T) {
 	database, _ := makeDatabase(t, 1, 30)
 	snapshot := snapshotOf(database)

@@ -15,7 +15,7 @@ type Manifest struct {
 	ID     string `json:"id"`   // UID of the EtcdBackup
 	Name   string `json:"name"` // of the EtcdBackup
 	// Upload is what the names of all parts begin with; empty: nothing. Two processes that write the same backup,
-	// because nobody knew that the first one still lives, have another one each: neither touches a part of the other,
+	// because it was not known that the first one still runs, have another one each: neither touches a part of the other,
 	// and only one of them can write the manifest.
 	Upload    string  `json:"upload,omitempty"`
 	Namespace string  `json:"namespace"`
@@ -24,8 +24,8 @@ type Manifest struct {
 
 	Revision        int64   `json:"revision"`
 	CompactRevision int64   `json:"compactRevision"`  // 0: nothing was compacted
-	Keys            *int64  `json:"keys,omitempty"`   // at the revision; nil if nobody could be asked
-	HashKV          *HashKV `json:"hashKV,omitempty"` // nil if nobody was asked
+	Keys            *int64  `json:"keys,omitempty"`   // at the revision; nil if no member could be asked
+	HashKV          *HashKV `json:"hashKV,omitempty"` // nil if no member was asked
 
 	Database    Database    `json:"database"`
 	StoredBytes int64       `json:"storedBytes"` // of all parts

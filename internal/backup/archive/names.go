@@ -33,8 +33,8 @@ func PartName(number int) string { return fmt.Sprintf("%06d%s", number, partSuff
 // ourPart is the name of a part, of any upload.
 var ourPart = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\.)?[0-9]{6,}\.part$`)
 
-// IsPart says whether an object of a folder has a name that only parts have. What has another name was put there by somebody else,
-// and is never deleted.
+// IsPart says whether an object of a folder has a name that only parts have. What has another name is foreign, and is never
+// deleted.
 func IsPart(name string) bool { return ourPart.MatchString(name) }
 
 // ParseName splits the whole name of an object of this format into its folder and its name there.

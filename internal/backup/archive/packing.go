@@ -28,7 +28,7 @@ const (
 const lzwWidth = 8 // bits of a literal, as etcd-backup-restore has it
 
 // packingOf tries what the content looks like: each packing counts only if a database is in it. LZW has nothing
-// to tell it by, but the name.
+// to recognize it by, but the name.
 func packingOf(head []byte, named bool) Packing {
 	try := []Packing{Plain}
 	switch {

@@ -26,7 +26,7 @@ type parts struct {
 	err     error
 
 	progress Progress
-	tell     func(Progress)
+	report   func(Progress)
 }
 
 type fetched struct {
@@ -39,17 +39,17 @@ type fetched struct {
 // a third of it, which is twice what a store must do at least (store.SlowestRate): below that each would be given up.
 const promptly = 10 * time.Second
 
-func newParts(ctx context.Context, store Store, m Manifest, tell func(Progress)) *parts {
+func newParts(ctx context.Context, store Store, m Manifest, report func(Progress)) *parts {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &parts{
-		ctx: ctx, cancel: cancel, store: store, manifest: m, tell: tell,
+		ctx: ctx, cancel: cancel, store: store, manifest: m, report: report,
 		progress: Progress{Total: m.Database.Size},
 	}
 	p.fetch(nil)
 	return p
 }
 
-// fetch begins to fetch the next part into a buffer that is not used any more.
+// fetch begins to fetch the next part into a buffer that is no longer used.
 func (p *parts) fetch(buffer []byte) {
 	part, result := p.manifest.Parts[p.next], make(chan fetched, 1)
 	p.next, p.onWay = p.next+1, append(p.onWay, result)
@@ -72,7 +72,7 @@ func (p *parts) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// turn goes on to the next part.
+// turn advances to the next part.
 func (p *parts) turn() error {
 	if len(p.onWay) == 0 {
 		return io.EOF
@@ -96,13 +96,13 @@ func (p *parts) turn() error {
 	return nil
 }
 
-// decoded counts what was made of the parts, and tells the progress once for each part.
+// decoded counts what was made of the parts, and reports the progress once for each part.
 func (p *parts) decoded(n int64) {
 	before := p.progress
 	p.progress.Read += n
 	step := int64(DefaultPartSize)
-	if p.tell != nil && (before.Read/step != p.progress.Read/step || p.progress.Read == p.progress.Total && n > 0) {
-		p.tell(p.progress)
+	if p.report != nil && (before.Read/step != p.progress.Read/step || p.progress.Read == p.progress.Total && n > 0) {
+		p.report(p.progress)
 	}
 }
 
@@ -154,7 +154,7 @@ type exactly struct {
 	source io.Reader
 	want   Database
 	read   int64
-	sum    hash.Hash // nil: who reads it compares
+	sum    hash.Hash // nil: the caller compares it
 	err    error
 }
 

@@ -59,7 +59,7 @@ func Open(ctx context.Context, store Store, m Manifest, identities []byte, progr
 	return &Reader{parts: stored, decoder: decoder, database: database}, nil
 }
 
-// LeaveSum leaves the sha256 of the database to the caller, who compares it with the manifest's before anything is made of what was
+// LeaveSum leaves the sha256 of the database to the caller, which compares it with the manifest's before anything is made of what was
 // read: so that a database is hashed once, where it is written. Parts and sizes are checked as ever. It is called before Read.
 func (r *Reader) LeaveSum() { r.database.sum = nil }
 
@@ -81,7 +81,7 @@ func (r *Reader) Close() error {
 }
 
 // decoding is an error of age's or zstd's, unless it is one of ours that came through them. Parts have been checked by
-// then: so somebody made a manifest for them.
+// then: so a manifest was made for them.
 func decoding(err error) error {
 	var missing *MissingPartError
 	var bad *CorruptError

@@ -11,7 +11,7 @@ import (
 
 const (
 	// hashSize and hashAlignment: etcd sends a database, which is a multiple of its pages, and then its sha256.
-	// So a stream of which 32 bytes are left over has the sum; etcdutl tells by the same rule. See hasChecksum
+	// So a stream of which 32 bytes are left over has the sum; etcdutl decides by the same rule. See hasChecksum
 	// in go.etcd.io/etcd/etcdutl/v3/snapshot.
 	hashSize      = sha256.Size
 	hashAlignment = 512

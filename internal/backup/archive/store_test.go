@@ -16,7 +16,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 )
 
-// memory is a store that remembers how it was used, and fails when it is told to.
+// memory is a store that remembers how it was used, and fails when a test has it fail.
 type memory struct {
 	lock    sync.Mutex
 	objects map[string][]byte

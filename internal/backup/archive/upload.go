@@ -13,7 +13,7 @@ import (
 
 // upload is a writer that cuts a stream into parts and puts them into the store, some at a time.
 //
-// Memory is PartsInMemory buffers of one part: whoever writes waits until one is free.
+// Memory is PartsInMemory buffers of one part: a writer waits until one is free.
 type upload struct {
 	ctx    context.Context // ends with the first failure
 	cancel context.CancelCauseFunc
@@ -30,8 +30,8 @@ type upload struct {
 	lock     sync.Mutex
 	parts    []Part
 	progress Progress
-	told     int64 // bytes read when progress was told last
-	tell     func(Progress)
+	reported int64 // bytes read when progress was reported last
+	report   func(Progress)
 }
 
 func newUpload(ctx context.Context, store Store, m Manifest, job Job) *upload {
@@ -40,7 +40,7 @@ func newUpload(ctx context.Context, store Store, m Manifest, job Job) *upload {
 		ctx: ctx, cancel: cancel, store: store, folder: m.Folder(), named: m.PartName,
 		size: cmp.Or(job.PartSize, DefaultPartSize),
 		free: make(chan []byte, PartsInMemory), calls: make(chan struct{}, PartsInMemory-1),
-		progress: Progress{Total: job.Total}, tell: job.Progress,
+		progress: Progress{Total: job.Total}, report: job.Progress,
 	}
 	for range PartsInMemory {
 		u.free <- nil
@@ -120,7 +120,7 @@ func (u *upload) Close() error {
 	return context.Cause(u.ctx)
 }
 
-// end waits until no part is on its way any more. It returns what else stopped the upload than err.
+// end waits until no part is on its way. It returns what else stopped the upload than err.
 func (u *upload) end(err error) error {
 	cause := context.Cause(u.ctx)
 	u.cancel(context.Canceled)
@@ -131,12 +131,12 @@ func (u *upload) end(err error) error {
 	return cause
 }
 
-// read counts bytes of the snapshot, and tells about every part's worth of them.
+// read counts bytes of the snapshot, and reports progress about once for each part's worth of them.
 func (u *upload) read(n int64) {
 	u.lock.Lock()
 	defer u.lock.Unlock()
 	u.progress.Read += n
-	if u.progress.Read-u.told >= int64(u.size) {
+	if u.progress.Read-u.reported >= int64(u.size) {
 		u.say()
 	}
 }
@@ -156,8 +156,8 @@ func (u *upload) ended() error {
 }
 
 func (u *upload) say() {
-	u.told = u.progress.Read
-	if u.tell != nil {
-		u.tell(u.progress)
+	u.reported = u.progress.Read
+	if u.report != nil {
+		u.report(u.progress)
 	}
 }

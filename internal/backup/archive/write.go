@@ -15,11 +15,11 @@ import (
 
 // Job is what is to be written, besides the snapshot itself.
 type Job struct {
-	// Manifest is what is known beforehand: who and why. Write fills in the rest.
+	// Manifest is what is known beforehand: of which cluster, and why. Write fills in the rest.
 	Manifest Manifest
 	// Total is how many bytes the snapshot has, with etcd's sha256; 0 if that is not known.
 	Total int64
-	// Recipients of age, who alone can read the backup; none: it is not encrypted.
+	// Recipients of age: only they can read the backup; none: it is not encrypted.
 	Recipients []string
 	// PartSize in bytes; 0: DefaultPartSize.
 	PartSize int
@@ -28,7 +28,7 @@ type Job struct {
 	Complete func(context.Context, *Manifest) error
 	// Now is the clock.
 	Now func() time.Time
-	// Progress is told how far it is, one call at a time, from any goroutine. It may be nil.
+	// Progress is called with the progress, one call at a time, from any goroutine. It may be nil.
 	Progress func(Progress)
 }
 
@@ -140,7 +140,7 @@ func seal(ctx context.Context, store Store, m Manifest, job Job) (Manifest, erro
 	return m, nil
 }
 
-// counted tells the progress how much was read.
+// counted reports how much was read.
 type counted struct {
 	source io.Reader
 	upload *upload

@@ -14,8 +14,8 @@ import (
 // Observed is what one look at the Job of a name has shown. All kinds that have work done by Jobs decide by it.
 //
 // A Job has one life, the same for every kind. Its name follows from its owner and its task, so that there is at most one; its
-// controller, by UID, says whose it is; For says what it was created for. It is created where it is missing, awaited while it runs, and
-// deleted, by its UID, only when what it said is recorded by its owner.
+// controller, by UID, says which object owns it; For says what it was created for. It is created where it is missing, awaited while it
+// runs, and deleted, by its UID, only when what it said is recorded by its owner.
 type Observed struct {
 	Exists   bool
 	Name     string
@@ -33,7 +33,7 @@ type Observed struct {
 type Output struct {
 	Ended    bool // it runs no Pod any more, and begins none
 	EndedAt  time.Time
-	Progress jobspec.Progress // of the last line that tells it
+	Progress jobspec.Progress // of the last line that reports it
 	Lines    []jobspec.Line   // of a Job that has ended: all but progress
 	Trouble  string           // why its Pod does not run, or how it ended, in the words of Kubernetes; empty: nothing is known
 	Unread   string           // why its log cannot be read; empty: it was read

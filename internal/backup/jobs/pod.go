@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
-// pod is the Pod of a Job while it is made: what is mounted goes into each container of the operator's.
+// pod is the Pod of a Job while it is built: what is mounted is mounted into each container of the operator's.
 type pod struct {
 	spec   corev1.PodSpec
 	mounts []corev1.VolumeMount
@@ -103,8 +103,8 @@ func (p *pod) run(name string, order jobspec.Order) {
 	p.spec.Containers = []corev1.Container{p.container(name, order)}
 }
 
-// least is what a container asks for. By its share of processor time it gives way to members: the kernel weighs containers by what
-// they ask for (https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/), and no weight is lower.
+// least is what a container requests. Members have priority for processor time: the kernel weighs containers by what
+// they request (https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/), and no weight is lower.
 func least() corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 }
@@ -161,7 +161,7 @@ func keeping(c *corev1.Container, database resource.Quantity) {
 	c.Resources.Limits = most(limit)
 }
 
-// trial is the etcd of a trial. It ends with the container that asks it, and nobody else reaches it. What it writes is thrown
+// trial is the etcd of a trial. It ends with the container that asks it, and nothing else can reach it. What it writes is thrown
 // away: it need not be synced.
 func trial(image string, database resource.Quantity) corev1.Container {
 	memory := resource.MustParse("1Gi") // of etcd itself, which keeps an index of all keys; the pages of the file come besides

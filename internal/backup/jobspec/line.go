@@ -61,7 +61,7 @@ type Facts struct {
 	ManifestSHA256  string    `json:"manifestSHA256,omitempty"`
 }
 
-// Done is the end of a Job that did what it was told.
+// Done is the end of a Job that carried out its order.
 type Done struct {
 	Check  *Checked  `json:"check,omitempty"`
 	Backup *Facts    `json:"backup,omitempty"`
@@ -72,7 +72,7 @@ type Done struct {
 	Left   string    `json:"left,omitempty"`  // of Delete: what stays, and why: another backup is there now; empty: nothing
 }
 
-// Log is how far the log of a member goes that does not run.
+// Log is how far the log of a member reaches that does not run.
 type Log struct {
 	Term  uint64 `json:"term"`
 	Index uint64 `json:"index"`
@@ -85,7 +85,7 @@ type Checked struct {
 	Stored  int64         `json:"stored"` // bytes of all of them
 	Swept   int           `json:"swept,omitempty"`
 	Unknown int           `json:"unknown,omitempty"` // objects that are no backup
-	// Waiting is how many objects of others were not looked at yet, Unread how many could not be read, and Trouble why not one of these.
+	// Waiting is how many foreign objects were not looked at yet, Unread how many could not be read, and Trouble why not one of these.
 	Waiting int    `json:"waiting,omitempty"`
 	Unread  int    `json:"unread,omitempty"`
 	Trouble string `json:"trouble,omitempty"`
@@ -128,14 +128,14 @@ const (
 type Failed struct {
 	Reason  Reason `json:"reason"`
 	Message string `json:"message"` // what happened, in the words of the store or of etcd, and what to do
-	// Final says that another try fails in the same way, until somebody changes something.
+	// Final says that another try fails in the same way, until a person changes something.
 	Final bool `json:"final,omitempty"`
 
 	Until time.Time `json:"until,omitzero"` // of StoreLocked: when the lock ends
 	Kind  string    `json:"kind,omitempty"` // of StoreFailed: how, such as "wrong region" (store.Kind)
 }
 
-// Write writes a line. What somebody else has made longer than it ever is, such as a manifest's name, is shortened.
+// Write writes a line. Foreign text that is longer than it ever should be, such as a manifest's name, is shortened.
 func (l Line) Write(to io.Writer) error {
 	text, err := json.Marshal(l)
 	if len(text) > longestLine {

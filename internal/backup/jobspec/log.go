@@ -18,8 +18,8 @@ const (
 	mostLines = 30000
 )
 
-// ReadLog reads the lines of a container: all but progress, of which the last counts. Whoever may execute a program in the Pod of a
-// Job, or write to a store, may put anything into the log: so a line that is too long is left out, and so is what no line can hold.
+// ReadLog reads the lines of a container: all but progress, of which the last counts. Anyone who may execute a program in the Pod of a
+// Job, or write to a store, can put anything into the log: so a line that is too long is left out, and so is what no line can hold.
 func ReadLog(log io.Reader) (lines []Line, progress *Progress, err error) {
 	limited := &io.LimitedReader{R: log, N: longestLog}
 	reader := bufio.NewReaderSize(limited, longestLine+1) // and its end
@@ -50,7 +50,7 @@ func ReadLog(log io.Reader) (lines []Line, progress *Progress, err error) {
 	}
 }
 
-// shortened cuts every text that somebody else can have chosen.
+// shortened cuts every text that may come from outside of the operator.
 func (l Line) shortened() Line {
 	if l.Progress != nil {
 		p := *l.Progress

@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
-// TestLongLines: a manifest whose name has 2 MiB is told shortened, and what comes after it is told, too.
+// TestLongLines: a manifest whose name has 2 MiB is reported shortened, and what comes after it is reported, too.
 func TestLongLines(t *testing.T) {
 	var log bytes.Buffer
 	long := strings.Repeat("ä", 1<<20)

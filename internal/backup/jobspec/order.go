@@ -52,7 +52,7 @@ const (
 	ScratchFacts = "facts.json"
 )
 
-// The etcd of a trial has one member, which nobody outside of its Pod reaches.
+// The etcd of a trial has one member, which cannot be reached from outside of its Pod.
 const (
 	TrialMember   = "trial"
 	TrialAddress  = "127.0.0.1:2379"
@@ -138,7 +138,7 @@ type CheckOrder struct {
 	Write bool `json:"write,omitempty"`
 	// Sweep has what is left of torn uploads deleted, if nothing was written to them for SweepAfter.
 	Sweep bool `json:"sweep,omitempty"`
-	// Memory is what the last Check has said of the objects of others, and First the set of those that are opened first (archive.Look).
+	// Memory is what the last Check has said of foreign objects, and First the set of those that are opened first (archive.Look).
 	Memory map[string][]byte `json:"memory,omitempty"`
 	First  []byte            `json:"first,omitempty"`
 }
@@ -158,7 +158,7 @@ type BackupOrder struct {
 	Members    []Member `json:"members"`
 	Secure     bool     `json:"secure"` // ClientFolder has what TLS needs
 	Recipients []string `json:"recipients,omitempty"`
-	// Spec of the EtcdCluster, for whoever restores it somewhere else.
+	// Spec of the EtcdCluster, for a restore elsewhere.
 	Spec json.RawMessage `json:"spec,omitempty"`
 	// HashBelow is the size in bytes up to which the database's hash is asked of the member: it holds up
 	// writes while it is computed. 0: never.
@@ -175,7 +175,7 @@ type RescueOrder struct {
 }
 
 // What Rescue leaves below ScratchFolder, beside ScratchData and ScratchFacts: the certificates of the etcd that is started there, and
-// those by which Backup is its root, whatever authentication the data has. They are made for one Pod, which nobody outside of it reaches.
+// those by which Backup is its root, whatever authentication the data has. They are made for one Pod, and are used nowhere else.
 const (
 	ScratchServer = "server"
 	ScratchClient = "client"
@@ -242,7 +242,7 @@ func ParseOrder(text string) (Order, error) {
 	return o, nil
 }
 
-// Problem says why nobody can carry the order out; empty if somebody can.
+// Problem says why the order cannot be carried out; empty if it can.
 func (o Order) Problem() string {
 	parts := []struct {
 		isGiven bool
@@ -266,7 +266,7 @@ func (o Order) Problem() string {
 	switch {
 	case !known:
 		return fmt.Sprintf("%q is not known", o.Verb)
-	case o.Verb != Verify && o.Store.count() != 1: // whoever verifies asks etcd, and no store
+	case o.Verb != Verify && o.Store.count() != 1: // a verification asks etcd, and no store
 		return fmt.Sprintf("it names %d stores", o.Store.count())
 	}
 	return ""

@@ -36,7 +36,7 @@ type Azure struct {
 }
 
 // AzureIdentity is the identity of a ServiceAccount at Microsoft Entra. What the webhook of Azure Workload Identity puts
-// into the environment of a Pod is given as values, by whoever runs there.
+// into the environment of a Pod is given as values by the caller, which runs there.
 type AzureIdentity struct {
 	ClientID  string // AZURE_CLIENT_ID
 	TenantID  string // AZURE_TENANT_ID

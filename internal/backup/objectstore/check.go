@@ -77,7 +77,7 @@ func (p *probe) writeAgain(ctx context.Context) {
 	case errors.Is(err, Exists):
 		p.Conditional = true
 	case err == nil:
-		words := "the store wrote over an object although it was told not to"
+		words := "the store overwrote an object although the request forbade it"
 		p.note(&Error{Kind: Unsupported, Do: "write", Name: p.name, Message: words})
 	default:
 		p.note(err)

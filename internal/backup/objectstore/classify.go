@@ -107,7 +107,7 @@ var statuses = map[int]Kind{
 	http.StatusMethodNotAllowed:    Unsupported, http.StatusNotImplemented: Unsupported,
 }
 
-// words tell apart what has one code. Azure says AuthenticationFailed also for a date that is too far away, Google
+// words distinguish what has one code. Azure says AuthenticationFailed also for a date that is too far away, Google
 // invalid_grant, Google notFound also for a bucket, and S3 AccessDenied for a lock.
 var words = []struct {
 	code, contains string
@@ -147,8 +147,8 @@ var errnos = map[syscall.Errno]Kind{
 	syscall.ENAMETOOLONG: Invalid,
 }
 
-// kindOfFailure is for errors that are nobody's answer. Its words are never those of an error that has the whole URL in it, where
-// a SAS token may be.
+// kindOfFailure is for errors that are no answer of a server. Its words are never those of an error that has the whole URL in it,
+// which may contain a SAS token.
 func kindOfFailure(err error) (Kind, string) {
 	var (
 		authority x509.UnknownAuthorityError

@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
-// rules are what every store does, whoever it belongs to. Each test has an empty one.
+// rules are what every store does, whatever its provider. Each test has an empty one.
 var rules = []struct {
 	name string
 	test func(*testing.T, objectstore.Store)
@@ -234,7 +234,7 @@ func names(t *testing.T, s objectstore.Store) {
 		}
 	}
 	_, err := s.Get(t.Context(), "Full-00000000-00000042-1518427675.gz", 10)
-	wantKind(t, err, objectstore.NotFound) // somebody else's name may be asked for
+	wantKind(t, err, objectstore.NotFound) // a foreign name may be asked for
 }
 
 func sizes(t *testing.T, s objectstore.Store) {

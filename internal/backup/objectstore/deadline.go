@@ -20,7 +20,7 @@ func deadline(bytes int64) time.Duration {
 	return max(shortest, time.Duration(bytes)*time.Second/SlowestRate)
 }
 
-// request is the context of one request, and tells why it ended.
+// request is the context of one request, and knows why it ended.
 type request struct {
 	context.Context
 	caller    context.Context
@@ -45,7 +45,7 @@ func begin(caller context.Context, bytes int64) *request {
 	return r
 }
 
-// allow gives the request time for so many more bytes, from now on.
+// allow gives the request time for so many more bytes from now.
 func (r *request) allow(bytes int64) { r.timer.Reset(deadline(bytes)) }
 
 func (r *request) end() {
@@ -53,7 +53,7 @@ func (r *request) end() {
 	r.cancel()
 }
 
-// failed is what an error of this request means. A caller who ended it gets their own reason back. A deadline that passed
+// failed is what an error of this request means. A caller that ended it gets its own reason back. A deadline that passed
 // means that the store is slow or cannot be reached, unless it did answer, and the library tried again until then.
 func (r *request) failed(do, name string, err error) error {
 	if err == nil {

@@ -12,8 +12,8 @@ import (
 // Endpoints are those that may be sent a token, besides the provider's own: https://storage.example:9000, or *.example.com. An entry
 // without a scheme means https, one without a port any port, and * any host.
 //
-// Who gets a token can use it anywhere until it expires. Whoever writes an EtcdBackupStore names an endpoint, and often may not
-// read the token; so what an endpoint may be is said by the operator's administrator.
+// A token can be used anywhere until it expires. A user who writes an EtcdBackupStore names an endpoint, and often may not
+// read the token; so the operator's administrator says which endpoints are allowed.
 type Endpoints []string
 
 // EndpointsFlag of the manager sets them.
@@ -83,7 +83,7 @@ func portOf(u *url.URL) string {
 	return "443"
 }
 
-// provider is whose endpoints may be sent its tokens.
+// provider knows the hosts to which the tokens of one cloud provider may be sent.
 type provider struct {
 	name  string
 	hosts *regexp.Regexp

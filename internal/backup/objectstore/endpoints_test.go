@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
-// tokenStores are configurations whose credentials whoever gets them can use, for an endpoint.
+// tokenStores are configurations whose credentials can be used by any server that gets them, for an endpoint.
 func tokenStores(t *testing.T) map[string]func(endpoint string, allowed ...string) objectstore.Config {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")

@@ -15,7 +15,7 @@ type Kind string
 // Every kind. Advice has what to do about it.
 const (
 	Unknown     Kind = "unknown"      // the store said something that this package does not know
-	Invalid     Kind = "invalid"      // the call or the configuration makes no sense; nobody was asked
+	Invalid     Kind = "invalid"      // the call or the configuration makes no sense; no request was sent
 	NotFound    Kind = "not found"    // the object
 	NoBucket    Kind = "no bucket"    // the bucket, container or folder of the volume
 	Exists      Kind = "exists"       // an object of that name with other content
@@ -67,11 +67,11 @@ type Error struct {
 	Name    string    // of the object or folder
 	Code    string    // the provider's own, such as SignatureDoesNotMatch; empty if it has none
 	Message string    // the provider's own
-	Until   time.Time // if Locked: when the lock ends; zero if that is not known, or by nobody's clock
+	Until   time.Time // if Locked: when the lock ends; zero if that is not known, or not a matter of time
 	cause   error
 }
 
-// Error says verb, object, kind and the provider's words. It has no advice: that is for those who show it to people.
+// Error says verb, object, kind and the provider's words. It has no advice: the caller that shows it to people adds that.
 func (e *Error) Error() string {
 	object := e.Name
 	if object == "" {
@@ -90,11 +90,11 @@ func (e *Error) Error() string {
 	return text
 }
 
-// longestQuote is how many characters of an endpoint's answer are quoted: whoever named the endpoint may read the message, and the
-// answer may be of something that they cannot ask themselves.
+// longestQuote is how many characters of an endpoint's answer are quoted: the user who named the endpoint may read the message,
+// and the answer may come from a server that this user cannot reach.
 const longestQuote = 200
 
-// quoted is the beginning of somebody else's words, in characters that can be printed.
+// quoted is the beginning of foreign text, in characters that can be printed.
 func quoted(words string) string {
 	var kept []rune
 	for _, r := range strings.Join(strings.Fields(words), " ") {
@@ -112,7 +112,7 @@ func quoted(words string) string {
 // Unwrap is the error of the library.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is compares with a Kind. NotFound is an fs.ErrNotExist as well, for those who know no stores.
+// Is compares with a Kind. NotFound is an fs.ErrNotExist as well, for callers that know no stores.
 func (e *Error) Is(target error) bool {
 	if target == fs.ErrNotExist {
 		return e.Kind == NotFound

@@ -300,7 +300,7 @@ func silent(t *testing.T, w world) {
 	wantAdvice(t, err, objectstore.Slow)
 }
 
-// Between two pieces somebody writes over the object, which only others can: nothing here does.
+// Between two pieces the object is overwritten, which only other programs can: nothing here does.
 func changes(t *testing.T, w world) {
 	s, _ := through(t, w, "changes")
 	must(t, s.Put(t.Context(), "a", noise(6<<20)))

@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
-// newGCS runs fake-gcs-server, and somebody who gives tokens for the key of a service account.
+// newGCS runs fake-gcs-server, and a server that gives tokens for the key of a service account.
 func newGCS(t *testing.T) world {
 	t.Helper()
 	address := freeAddress(t)
@@ -60,7 +60,7 @@ func TestGCSFaults(t *testing.T) {
 	survives(t, newGCS(t))
 }
 
-// Who gives tokens compares the clock, too.
+// The server that gives tokens compares the clock, too.
 func TestGCSTokenRefused(t *testing.T) {
 	w := newGCS(t)
 	for name, test := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
-// TestQuotes: of what an endpoint answers 200 characters are told, and none that a terminal obeys.
+// TestQuotes: of what an endpoint answers 200 characters are quoted, and none that a terminal obeys.
 func TestQuotes(t *testing.T) {
 	e := &objectstore.Error{
 		Kind: objectstore.Forbidden, Do: "read", Name: "a", Code: "X\x1b[2J",

@@ -28,7 +28,7 @@ func get(ctx context.Context, s Store, name string, limit int64) ([]byte, error)
 }
 
 const (
-	// piece is how much is asked for at once. The store waits for nobody who writes the last piece to a slow disk.
+	// piece is how much is asked for at once. The store does not wait while the last piece is written to a slow disk.
 	piece = 4 << 20
 	// tries is how often a piece is asked for in all before the reader fails.
 	tries = 5
@@ -114,8 +114,8 @@ func (r *remoteReader) take(limited *request, reader *blob.Reader) error {
 	return limited.failed("read", r.name, err)
 }
 
-// isSame notes which object this is. Its size and time tell one object from another here: nobody overwrites those of
-// backups, and what is in them has a hash.
+// isSame notes which object this is. Its size and time identify an object here: those of
+// backups are never overwritten, and their content has a hash.
 func (r *remoteReader) isSame(reader *blob.Reader) error {
 	if r.modified.IsZero() {
 		r.size, r.modified = reader.Size(), reader.ModTime()

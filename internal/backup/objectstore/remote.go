@@ -38,7 +38,7 @@ func (r *remote) Close() error {
 	return err
 }
 
-// contentType is for content that nobody should look into.
+// contentType is for content that no program should interpret.
 const contentType = "application/octet-stream"
 
 func (r *remote) Put(ctx context.Context, name string, content []byte) error {

@@ -58,7 +58,7 @@ type LockMode string
 // The modes of S3.
 const (
 	Governance LockMode = "GOVERNANCE" // users with a special right can remove it
-	Compliance LockMode = "COMPLIANCE" // nobody can
+	Compliance LockMode = "COMPLIANCE" // no user can
 )
 
 func (c S3) open(ctx context.Context) (Store, error) {
@@ -117,7 +117,7 @@ func (c S3) options(client *http.Client) (s3.Options, error) {
 	return options, nil
 }
 
-// checkAddress is about where requests go: to Amazon's address in the region, or to an endpoint that somebody wrote.
+// checkAddress is about where requests go: to Amazon's address in the region, or to an endpoint that a user wrote.
 func (c S3) checkAddress(region string) error {
 	byIdentity := c.AccessKeyID == "" && c.SecretAccessKey == ""
 	if c.Endpoint == "" || byIdentity { // STS is asked in the region, too

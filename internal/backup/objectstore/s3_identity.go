@@ -14,7 +14,7 @@ import (
 )
 
 // AWSIdentity is the identity of a ServiceAccount at Amazon. What Kubernetes puts into the environment of a Pod for it is
-// given as values, by whoever runs there.
+// given as values by the caller, which runs there.
 type AWSIdentity struct {
 	// IAM roles for service accounts, both set.
 	RoleARN   string // AWS_ROLE_ARN

@@ -96,7 +96,7 @@ func TestS3Refusals(t *testing.T) {
 	}
 }
 
-// The agent of EKS Pod Identity gives keys to whoever has the token of the ServiceAccount.
+// The agent of EKS Pod Identity gives keys to every client that has the token of the ServiceAccount.
 func TestS3Identity(t *testing.T) {
 	w := newS3(t)
 	token := filepath.Join(t.TempDir(), "token")

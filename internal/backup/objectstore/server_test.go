@@ -20,7 +20,7 @@ type world struct {
 	refusals []refusal
 }
 
-// refusal is an answer that the real server gives to nobody here, as its provider documents it.
+// refusal is an answer that the real server never gives here, as its provider documents it.
 type refusal struct {
 	name   string
 	status int

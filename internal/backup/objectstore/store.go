@@ -42,7 +42,7 @@ type Store interface {
 	Head(ctx context.Context, name string, bytes int64) ([]byte, error)
 
 	// Open reads an object of any size from its beginning to its end. After a broken
-	// connection the reader goes on where it was; Slow means that it came below SlowestRate, and
+	// connection the reader continues where it was; Slow means that it came below SlowestRate, and
 	// Changed that the object became another one meanwhile. The reader must be closed, and ends with ctx.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
 
@@ -61,7 +61,7 @@ type Store interface {
 	Close() error
 }
 
-// Object is what a listing tells of an object.
+// Object is what a listing reports of an object.
 type Object struct {
 	Name     string
 	Size     int64     // bytes
@@ -73,7 +73,7 @@ type Config interface {
 	open(ctx context.Context) (Store, error)
 }
 
-// Open makes a store. It asks the store nothing: Check does.
+// Open makes a store. It sends no request to the store: Check does.
 func Open(ctx context.Context, c Config) (Store, error) {
 	s, err := c.open(ctx)
 	if err != nil {

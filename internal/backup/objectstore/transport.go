@@ -32,7 +32,7 @@ func httpClient(ca []byte, proxy Proxy) (*http.Client, error) {
 		IdleConnTimeout:     30 * time.Second,
 		DisableCompression:  true, // what is stored is compressed; ranges are of bytes as stored
 	}
-	// A redirection says that the region is wrong: following it would carry credentials to where nobody named.
+	// A redirection says that the region is wrong: following it would send credentials to an address that is not configured.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
 }
@@ -52,7 +52,7 @@ func (p Proxy) choose() func(*http.Request) (*url.URL, error) {
 	return func(r *http.Request) (*url.URL, error) { return of(r.URL) }
 }
 
-// checkEndpoint is for an endpoint that somebody wrote.
+// checkEndpoint checks an endpoint that a user wrote.
 func checkEndpoint(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {

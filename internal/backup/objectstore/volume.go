@@ -25,12 +25,12 @@ type Volume struct {
 const (
 	// unfinished is the folder of files that are being written. No name of an object can have a tilde.
 	unfinished = "unfinished~"
-	// abandoned is how old such a file is when nobody can still be writing it: the largest may take two minutes.
+	// abandoned is how old such a file is when no process can still be writing it: the largest may take two minutes.
 	abandoned = 24 * time.Hour
-	// Whoever shares the volume through its group (fsGroup of a Pod) may share the backups; nobody else.
+	// Pods that share the volume through its group (fsGroup of a Pod) may share the backups; no others.
 	folderMode = 0o770
 	fileMode   = 0o660
-	// stride is how many bytes go between two looks at the deadline.
+	// stride is how many bytes are copied between two checks of the deadline.
 	stride = 1 << 20
 )
 
@@ -38,7 +38,7 @@ const (
 type volume struct {
 	root   *os.Root
 	prefix string
-	once   sync.Once // files of those who died are looked for once
+	once   sync.Once // files of writers that died are looked for once
 }
 
 func (c Volume) open(context.Context) (Store, error) {

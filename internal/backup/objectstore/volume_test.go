@@ -31,7 +31,7 @@ func TestVolumeHasNoFileInAFoldersPlace(t *testing.T) {
 	wantContent(t, s, "a/b", "content")
 }
 
-// Whoever shares the volume may have made a symbolic link. Nothing outside of the volume is read, written or deleted.
+// A Pod that shares the volume may have made a symbolic link. Nothing outside of the volume is read, written or deleted.
 func TestVolumeNeverLeavesItsFolder(t *testing.T) {
 	folder, outside := t.TempDir(), t.TempDir()
 	must(t, os.WriteFile(filepath.Join(outside, "a"), []byte("secret"), 0o600))
@@ -58,7 +58,7 @@ func TestVolumeNeverLeavesItsFolder(t *testing.T) {
 	}
 }
 
-// A writer that died leaves a file that is nobody's object. It is removed a day later; one of somebody who writes now stays.
+// A writer that died leaves a file that is no object. It is removed a day later; one that is being written stays.
 func TestVolumeRemovesWhatWritersLeft(t *testing.T) {
 	folder := t.TempDir()
 	unfinished := filepath.Join(folder, "unfinished~")

@@ -52,7 +52,7 @@ func (v *volume) write(ctx context.Context, target string, content []byte) error
 	return v.syncFolder(path.Dir(target))
 }
 
-// create makes a file that nobody else writes.
+// create makes a file that nothing else writes.
 func (v *volume) create(folder string) (*os.File, error) {
 	for {
 		name := folder + "/" + rand.Text()
@@ -91,7 +91,7 @@ func (v *volume) place(temporary, target string) error {
 	}
 }
 
-// name gives a file its name if nobody has it. Some file systems have no hard links (SMB), others no renaming that
+// name gives a file its name if no other file has it. Some file systems have no hard links (SMB), others no renaming that
 // spares what is there (NFS); each has one of them.
 func (v *volume) name(temporary, target string) error {
 	err := v.root.Link(temporary, target)

@@ -108,7 +108,7 @@ func made(seen Seen, b *v1alpha1.EtcdBackup) Made {
 // deletion is the task of a Job that deletes a backup, as the status has it.
 const deletion = "Delete"
 
-// refusal is why the store does not delete a backup whose object is on its way out; empty if nothing is known against it.
+// refusal is why the store does not delete a backup whose object is being deleted; empty if no reason is known.
 func refusal(b *v1alpha1.EtcdBackup, now time.Time) string {
 	s := b.Status
 	switch {
@@ -164,7 +164,7 @@ func isRestored(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) bool {
 	return c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Restore != nil && c.Spec.Bootstrap.Restore.Backup == b.Name && c.Status.ClusterID == ""
 }
 
-// mayRestore says whether an EtcdRestore that has not ended means that backup: whoever has read its preview may confirm it.
+// mayRestore says whether an EtcdRestore that has not ended means that backup: a user who has read its preview may confirm it.
 func mayRestore(r *v1alpha1.EtcdRestore, b *v1alpha1.EtcdBackup) bool {
 	if r.Status.Phase == v1alpha1.RestoreComplete || r.Status.Phase == v1alpha1.RestoreUndone || !r.DeletionTimestamp.IsZero() {
 		return false

@@ -161,7 +161,7 @@ func (v View) due() time.Time {
 // mostRefused is how many backups may be on their way out that the store refuses to delete: each has a Job every ten minutes.
 const mostRefused = 3
 
-// mayDelete says whether another backup may go: one goes at a time, and what the store refuses holds up no other.
+// mayDelete says whether another backup may be deleted: one at a time, and what the store refuses holds up no other.
 func (v View) mayDelete() bool {
 	isGoing := func(m Made) bool { return m.Deleting && m.Refused == "" }
 	return v.Kept == "" && !slices.ContainsFunc(v.Made, isGoing) && len(v.refused()) < mostRefused

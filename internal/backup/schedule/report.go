@@ -152,7 +152,7 @@ func said(seen Seen, m Made, about string) string {
 	return "it does not say why"
 }
 
-// New is the EtcdBackup that a step creates. Nobody owns it: it outlives the cluster.
+// New is the EtcdBackup that a step creates. It has no owner: it outlives the cluster.
 func New(c *v1alpha1.EtcdCluster, step Create) *v1alpha1.EtcdBackup {
 	b := &v1alpha1.EtcdBackup{}
 	b.Namespace, b.Name = c.Namespace, step.Name

@@ -30,7 +30,7 @@ type Made struct {
 type Proof int
 
 const (
-	// Untried: nobody wants a trial of it, by spec.backup.verify.
+	// Untried: spec.backup.verify requests no trial of it.
 	Untried Proof = iota
 	// Verified: it has passed a trial.
 	Verified
@@ -68,10 +68,10 @@ func newestFirst(made []Made, now time.Time) []v1alpha1.Ranked[Made] {
 	})
 }
 
-// Expired is a backup that is to go, and why.
+// Expired is a backup that is to be deleted, and why.
 type Expired struct{ Name, Because string }
 
-// Expire are the backups that are to go, oldest first, and why none goes if that is so for a reason. Nothing goes while the newest one is
+// Expire are the backups to delete, oldest first, and why none is deleted if there is a reason. None is deleted while the newest one is
 // not verified; the newest verified one never does, nor one that is locked, being restored or being verified.
 func Expire(all []Made, keep Keep, zone *time.Location, now time.Time) (expired []Expired, held string) {
 	if keep == (Keep{}) {
@@ -101,7 +101,7 @@ func because(m Made) string {
 	return "spec.backup.retention keeps newer ones"
 }
 
-// unproven says why the newest backup is no reason to let others go; empty if it is one. A backup that nobody wants a trial of says
+// unproven says why the newest backup is no reason to delete others; empty if it is one. A backup without a requested trial proves
 // nothing: the newest that was to have one must have passed it.
 func unproven(made []Made) string {
 	for i, m := range made {

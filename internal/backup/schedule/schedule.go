@@ -1,4 +1,4 @@
-// Package schedule decides when the schedule of a cluster makes a backup, and which of the backups that it has made go again.
+// Package schedule decides when the schedule of a cluster makes a backup, and which of the backups that it has made are deleted.
 //
 // It is pure. It must never read a clock, and never choose a backup that the schedule has not made.
 package schedule
@@ -15,7 +15,7 @@ import (
 
 // A Schedule says when backups are due, by the clock on the wall of one time zone.
 type Schedule struct {
-	walls cron.Schedule // of a clock that nobody ever changes
+	walls cron.Schedule // of a clock that is never changed
 	zone  *time.Location
 }
 

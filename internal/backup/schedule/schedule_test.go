@@ -23,7 +23,7 @@ func looked(w *world) schedule.Step {
 }
 
 // TestClocks goes through days in which clocks are changed and operators are away, and holds: never two backups for one time, none while
-// one runs, none without its time having come, and none missing for long while somebody looks.
+// one runs, none without its time having come, and none missing for long while the operator runs.
 func TestClocks(t *testing.T) {
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a walk that can be repeated

@@ -16,7 +16,7 @@ import (
 // TestSchedule runs the scripts in testdata. A script says when an operator looks, and prints what it does, with the rule that decides:
 //
 //	run schedule=(30 2 * * *) zone=Europe/Berlin created=TIME from=TIME until=TIME every=1h count=2 daily=7 ... (as spec.backup.retention)
-//	down=(TIME, TIME)   nobody looks in between
+//	down=(TIME, TIME)   the operator does not run in between
 //	takes=3h            a backup is complete, and verified, so long after it was begun
 //	deletes=3h          a backup is gone so long after it was deleted; if not given, at once
 //	denies, appends     the store refuses each deletion; is known to delete nothing at all

@@ -45,7 +45,7 @@ func record(v View) Record {
 	return step
 }
 
-// split is what was found, what is known of the objects of others, and the line by which the Job ended.
+// split is what was found, what is known of foreign objects, and the line by which the Job ended.
 func split(lines []jobspec.Line) (found []jobspec.Found, looked jobspec.Looked, end jobspec.Line) {
 	for _, line := range lines {
 		if line.Found != nil {
@@ -90,9 +90,9 @@ func usable(v View, l listing, checked jobspec.Checked) (reason, message string)
 }
 
 // ofOthers begins what is said of objects that are not the operator's.
-const ofOthers = "; of the objects of others, "
+const ofOthers = "; of foreign objects, "
 
-// unseen says which objects of others may hold snapshots that are not known; empty if none does. The store can be used all the same.
+// unseen says which foreign objects may hold snapshots that are not known; empty if none does. The store can be used all the same.
 func unseen(checked jobspec.Checked) string {
 	var parts []string
 	if checked.Waiting > 0 {

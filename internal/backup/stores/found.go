@@ -28,7 +28,7 @@ type listing struct {
 	view    View
 	found   []jobspec.Found // the newest first
 	lost    int             // how many the log of the Job does not have
-	unseen  archive.Names   // objects of others of which the Job does not know what they are
+	unseen  archive.Names   // foreign objects of which the Job does not know what they are
 	unnamed int             // how many of these it has not named
 	hidden  int             // of how many no EtcdBackup is made
 	step    Record          // without its status
@@ -112,8 +112,8 @@ func (l *listing) show() {
 	}
 }
 
-// compare brings an EtcdBackup that was found up to date. It is deleted if nothing lies there any more, or if there is no room or
-// no need for it, unless it is somebody else's or holds what is stored.
+// compare updates an EtcdBackup that was found. It is deleted if its content is no longer there, or if there is no room or
+// no need for it, unless it is not ours or holds what is stored.
 func (l *listing) compare(b *v1alpha1.EtcdBackup) {
 	f, listed := l.byPath[b.Spec.Found]
 	switch {
@@ -132,7 +132,7 @@ func (l *listing) compare(b *v1alpha1.EtcdBackup) {
 	}
 }
 
-// isUnseen says whether the list cannot know what lies at a path: an object of others that the Job has not looked at.
+// isUnseen says whether the list cannot know what lies at a path: a foreign object that the Job has not looked at.
 func (l *listing) isUnseen(path string) bool {
 	return isOfOthers(path) && (l.unnamed > 0 || l.unseen.Has(path))
 }
@@ -143,7 +143,7 @@ func isOfOthers(path string) bool {
 	return !ours
 }
 
-// first are the objects of others that EtcdBackups of this store stand for: those that people name come first.
+// first are the foreign objects that EtcdBackups of this store stand for: those that people name come first.
 func (v View) first() archive.Names {
 	const most = 4000 // 27 KiB of an argument of a process, beside a Memory
 	var named, found []string
@@ -262,7 +262,7 @@ func shortened(text string, bytes int) string {
 	return text[:bytes] + "…"
 }
 
-// object goes with the store: without one nobody can read what it stands for.
+// object is deleted with the store: without one its content cannot be read.
 func (v View) object(f jobspec.Found, name string) v1alpha1.EtcdBackup {
 	return v1alpha1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{

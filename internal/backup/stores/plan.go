@@ -70,7 +70,7 @@ func leaveDeleted(v View) Step {
 	if v.Store.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return Wait{For: "the store to go", Status: v.status()}
+	return Wait{For: "the store to be deleted", Status: v.status()}
 }
 
 func leaveForeign(v View) Step {
@@ -78,7 +78,8 @@ func leaveForeign(v View) Step {
 		return nil
 	}
 	message := "Job " + JobName(&v.Store) + " is in the way: it does not belong to this store; delete it"
-	return Wait{For: "a Job of that name to go", Status: v.unusable(v1alpha1.ReasonCheckBlocked, message), Until: v.Now.Add(recheckInterval)}
+	status := v.unusable(v1alpha1.ReasonCheckBlocked, message)
+	return Wait{For: "a Job of that name to be deleted", Status: status, Until: v.Now.Add(recheckInterval)}
 }
 
 func awaitDeletion(v View) Step {
@@ -141,7 +142,7 @@ func awaitDue(v View) Step {
 	}
 	status, until := v.status(), due
 	if soon := v.Now.Add(recheckInterval); status.Failures > 0 && len(v.Sources) > 0 && soon.Before(until) {
-		until = soon // no watch tells of other keys
+		until = soon // no watch reports other keys
 	}
 	return Wait{For: "the next look", Status: status, Until: until}
 }
@@ -154,7 +155,7 @@ func look(v View) Step {
 	return CreateJob{Asked: asked, Memory: v.Memory, First: v.first()}
 }
 
-// isAsked says whether somebody wants to know now: by another spec, or by the annotation.
+// isAsked says whether a check is requested now: by another spec, or by the annotation.
 func isAsked(v View) bool {
 	s := v.Store
 	return s.Status.CheckedAt == nil || s.Status.ObservedGeneration != s.Generation ||
@@ -164,8 +165,8 @@ func isAsked(v View) bool {
 // hasOtherKeys says whether the Secrets and ConfigMaps of the spec are others than those that the last look used.
 func hasOtherKeys(v View) bool { return versionsOf(v.Sources) != v.Store.Status.Sources }
 
-// hasOtherBackups says whether a backup was completed, has gone, or has failed since the last look. While a Job of a backup uses the store
-// its end is waited for.
+// hasOtherBackups says whether a backup was completed, was deleted, or has failed since the last look. While a Job of a backup uses
+// the store its end is waited for.
 func hasOtherBackups(v View) bool {
 	for i := range v.Backups {
 		if v.Backups[i].Status.Job != nil && v.isHere(&v.Backups[i]) {

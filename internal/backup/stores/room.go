@@ -9,7 +9,7 @@ import (
 const (
 	// most is of how many of the backups in one store EtcdBackups are made: the newest ones.
 	most = 1000
-	// each is how many of each cluster have one in any case, however new those of others are: they may be all that is left of it.
+	// each is how many of each cluster have one in any case, however new those of other clusters are: they may be all that is left of it.
 	each = 5
 	// limit is how many have one in any case, if there are very many clusters.
 	limit = 3000
@@ -25,7 +25,7 @@ func sourceOf(f jobspec.Found) source {
 	return source{namespace: f.Backup.Namespace, cluster: f.Backup.Cluster, uid: f.Backup.ClusterUID}
 }
 
-// isPersons says whether somebody else than this listing has made an EtcdBackup of a path.
+// isPersons says whether an EtcdBackup of a path was not made by this listing.
 func (l *listing) isPersons(path string) bool {
 	there := l.standing[path]
 	return there != nil && (there.Spec.Found == "" || !isOurs(there))

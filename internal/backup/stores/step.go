@@ -30,13 +30,13 @@ type (
 	Record struct {
 		Create, Update, Delete []v1alpha1.EtcdBackup
 		Status                 v1alpha1.EtcdBackupStoreStatus
-		Memory                 archive.Memory // for the next Job; nil: none was heard
+		Memory                 archive.Memory // for the next Job; nil: there is none
 	}
 	// Wait changes nothing but what the condition says.
 	Wait struct {
 		For    string
 		Status v1alpha1.EtcdBackupStoreStatus
-		Until  time.Time // when to look again; zero: a watch tells
+		Until  time.Time // when to look again; zero: a watch reports it
 	}
 )
 

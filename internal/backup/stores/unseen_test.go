@@ -60,7 +60,7 @@ func TestLimitDeletesNothing(t *testing.T) {
 	}{
 		"all are named": {
 			unseen(jobspec.Checked{Waiting: 2000, Unread: 1, Trouble: "403"}, append(many(1999), found, named)...), nil,
-			"; of the objects of others, 2000 wait to be looked at",
+			"; of foreign objects, 2000 wait to be looked at",
 		},
 		"some are named": {unseen(jobspec.Checked{Waiting: 5000}, many(10)...), nil, "5000 wait"},
 		"some cannot be read": {
@@ -137,7 +137,7 @@ func TestAppendOnlyStoreSaysWhatWaits(t *testing.T) {
 	})
 	for _, waiting := range []int{6, 5, 0} {
 		w.settles(t, unseen(jobspec.Checked{Waiting: waiting}))
-		want := fmt.Sprintf("403; of the objects of others, %d wait", waiting)
+		want := fmt.Sprintf("403; of foreign objects, %d wait", waiting)
 		if message := w.ready().Message; waiting > 0 && !strings.Contains(message, want) || waiting == 0 && !strings.HasSuffix(message, ": 403") {
 			t.Errorf("%d wait: %s", waiting, message)
 		}

@@ -16,7 +16,7 @@ type View struct {
 	Sources []Source              // what the spec names, as SourcesOf says
 	Job     jobs.Observed         // that looks at the store: there is one at a time, by its name
 	NoImage string                // why the operator does not know its own image; empty if it does
-	Memory  archive.Memory        // what the last Job has said of the objects of others; nil: this process has not heard it
+	Memory  archive.Memory        // what the last Job has said of foreign objects; nil: this process has not read it
 	Now     time.Time
 }
 

@@ -180,7 +180,7 @@ func (w *world) lies(path, name, reason, problem string, at time.Time) {
 	}})
 }
 
-// own is an EtcdBackup that somebody made, which is written to this store.
+// own is an EtcdBackup that a person made, which is written to this store.
 func own(name, store string) v1alpha1.EtcdBackup {
 	return v1alpha1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID(name)},

@@ -54,7 +54,7 @@ func (j job) written(m archive.Manifest, source string) jobspec.Done {
 	return done
 }
 
-// stream sends the snapshot to the store, in parts whose names no other process uses: one that nobody knows to live may
+// stream sends the snapshot to the store, in parts whose names no other process uses: one that is not known to run may
 // write the same backup. Only what wrote the manifest is the backup. What an upload that failed has sent is deleted, unless its
 // manifest could be there.
 func (j job) stream(ctx context.Context, s source) (archive.Manifest, error) {
@@ -92,10 +92,10 @@ func (j job) stream(ctx context.Context, s source) (archive.Manifest, error) {
 	return sent, s.blame(err)
 }
 
-// discardsFor is how long a Job deletes what nobody needs: less than a Pod that is told to end has.
+// discardsFor is how long a Job deletes what is not needed: less than the grace period of a Pod.
 const discardsFor = 15 * time.Second
 
-// discard deletes objects of a folder that no manifest names. What cannot be deleted costs space, and no more: it goes
+// discard deletes objects of a folder that no manifest names. What cannot be deleted costs space, and no more: it is deleted
 // with the folder.
 func (j job) discard(ctx context.Context, folder archive.Folder, unneeded func(name string) bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardsFor)

@@ -47,7 +47,7 @@ func BenchmarkRestoreGiB(b *testing.B) {
 	}
 }
 
-// each does it for all members at once, and tells the processors' time.
+// each does it for all members at once, and reports the processors' time.
 func each(b *testing.B, members int, do func(member int)) {
 	b.Helper()
 	before := processors(b)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// opensMost is of how many objects of others one look reads the first bytes: 64 MiB at most.
+	// opensMost is of how many foreign objects one look reads the first bytes: 64 MiB at most.
 	opensMost = 512
 	// eachLine is how many names of objects a line has, which is 54 KiB.
 	eachLine = 8000
@@ -24,7 +24,7 @@ const (
 // readers is how many manifests are read at a time.
 const readers = 8
 
-// check tries the store and tells what lies in it, by name.
+// check tries the store and reports what is in it, by name.
 func check(ctx context.Context, j job) (jobspec.Done, error) {
 	var checked jobspec.Checked
 	if j.Check.Write {
@@ -64,8 +64,8 @@ func check(ctx context.Context, j job) (jobspec.Done, error) {
 	return jobspec.Done{Check: &checked}, err
 }
 
-// tolerate tells that the store refuses to delete from all other problems: backups can be made and restored without, and it is
-// how people keep them from whoever gets hold of the keys.
+// tolerate separates a store's refusal to delete from all other problems: backups can be made and restored without deletion, and
+// refusing it protects them if the keys are stolen.
 func tolerate(problems []error) (kept string, others []error) {
 	for _, problem := range problems {
 		var e *objectstore.Error
@@ -147,7 +147,7 @@ func isDown(err error) bool {
 	return slices.Contains(down, objectstore.KindOf(err))
 }
 
-// sayLooked writes what is known of the objects of others. Where not all names are written, no object of others counts as gone.
+// sayLooked writes what is known of foreign objects. Where not all names are written, no foreign object counts as gone.
 func (j job) sayLooked(listing archive.Listing, checked *jobspec.Checked) error {
 	checked.Waiting, checked.Unread = listing.Waiting, listing.Unread
 	if listing.Trouble != nil {
@@ -221,7 +221,7 @@ func (j job) sweep(ctx context.Context, torn []archive.Entry, before time.Time) 
 	return swept, nil
 }
 
-// sweepFolder looks again first: a manifest that has come since, or another part, means that somebody still writes there; and a folder
+// sweepFolder looks again first: a manifest that has come since, or another part, means that an upload is still running; and a folder
 // with anything but parts is not of an upload.
 func (j job) sweepFolder(ctx context.Context, folder archive.Folder, before time.Time) (isGone bool, err error) {
 	var names []string

@@ -14,7 +14,7 @@ import (
 
 func check(o jobspec.CheckOrder) jobspec.Order { return jobspec.Order{Verb: jobspec.Check, Check: &o} }
 
-// What lies in a store is told by name, each with what is wrong with it.
+// What is in a store is reported by name, each with what is wrong with it.
 func TestWhatLiesInAStore(t *testing.T) {
 	w := newWorld(t)
 	db := database(t, 20)
@@ -56,7 +56,7 @@ func TestWhatLiesInAStore(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	if second := lines[1].Found.Backup; second.ID != "uid-2" || second.Cluster != "example" || second.Revision != 0 || second.Stored == 0 {
-		t.Errorf("of a damaged manifest is told: %+v", second)
+		t.Errorf("of a damaged manifest is reported: %+v", second)
 	}
 	if foreign := lines[3].Found.Backup; foreign.Revision != 900 || !foreign.StartedAt.Equal(time.Unix(1700000000, 0)) {
 		t.Errorf("%+v", foreign)
@@ -120,7 +120,7 @@ func TestManifestOfTheFuture(t *testing.T) {
 	}
 }
 
-// TestSweep: what an upload has left is deleted when nobody can write to it any more, by the clock of the store. What has
+// TestSweep: what an upload has left is deleted when no process can still write to it, by the clock of the store. What has
 // a manifest never is.
 func TestSweep(t *testing.T) {
 	const day, hour = 24 * time.Hour, time.Hour
@@ -168,11 +168,11 @@ func TestSweepIsAskedFor(t *testing.T) {
 	must(t, os.Remove(w.file(path+"/manifest.json")))
 	w.age(path, 48*time.Hour)
 	if w.does(check(jobspec.CheckOrder{Write: true})); len(w.stored(path)) == 0 {
-		t.Error("it was swept, and nobody had asked for it")
+		t.Error("it was swept without a request")
 	}
 }
 
-// TestSweepLeavesOthers: a folder of somebody else, which has a name as one of ours, is theirs with all that is in it.
+// TestSweepLeavesOthers: a foreign folder, which has a name as one of ours, stays with all that is in it.
 func TestSweepLeavesOthers(t *testing.T) {
 	for name, files := range map[string][]string{
 		"reports":             {"january.csv", "february.csv"},

@@ -87,7 +87,7 @@ func (j job) findForeign(ctx context.Context, w wanted) (content, error) {
 			return nil, err
 		}
 		last = opened
-		return &told{ReadCloser: opened, say: j.say, message: message, total: c.size}, nil
+		return &progressReader{ReadCloser: opened, say: j.say, message: message, total: c.size}, nil
 	}
 	database, err := c.open(ctx, "reading "+w.path+" once, to see whether it is whole")
 	if err != nil {
@@ -106,15 +106,15 @@ func (j job) findForeign(ctx context.Context, w wanted) (content, error) {
 	return c, nil
 }
 
-// told tells how far it was read.
-type told struct {
+// progressReader reports how far it was read.
+type progressReader struct {
 	io.ReadCloser
 	say         *progressWriter
 	message     string
 	read, total int64
 }
 
-func (t *told) Read(p []byte) (int, error) {
+func (t *progressReader) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
 	t.read += int64(n)
 	t.say.progress(t.read, t.total, t.message)

@@ -12,7 +12,7 @@ import (
 )
 
 // remove deletes a backup, its manifest first: what is left of a deletion that was interrupted is no backup. It is success if
-// nothing is there, and if another backup is, which stays. What somebody else has put beside the parts stays.
+// nothing is there, and if another backup is, which stays. Foreign objects beside the parts stay.
 func remove(ctx context.Context, j job) (jobspec.Done, error) {
 	folder, _, ours := archive.ParseName(j.Delete.Path + "/manifest.json")
 	if !ours {
@@ -37,7 +37,7 @@ func remove(ctx context.Context, j job) (jobspec.Done, error) {
 	return jobspec.Done{}, j.deleteAll(ctx, names)
 }
 
-// removeForeign deletes the snapshot of another program, which is read once if it was tried: only its content tells which one it is, and
+// removeForeign deletes the snapshot of another program, which is read once if it was tried: only its content shows which one it is, and
 // its program may have written another one under its name since.
 func (j job) removeForeign(ctx context.Context) (jobspec.Done, error) {
 	if j.Delete.ManifestSHA256 != "" {
@@ -54,7 +54,7 @@ func (j job) removeForeign(ctx context.Context) (jobspec.Done, error) {
 }
 
 // another says that the manifest that lies there is of another backup than the one that is meant; empty if it is not. One that is
-// damaged may be of any, and goes: the folder has the ID of the one that is meant.
+// damaged may be of any, and is deleted: the folder has the ID of the one that is meant.
 func (j job) another(ctx context.Context, folder archive.Folder) (string, error) {
 	if j.Delete.ManifestSHA256 == "" {
 		return "", nil

@@ -78,7 +78,7 @@ func TestDeleteOfWhatIsTorn(t *testing.T) {
 	}
 }
 
-// TestDeleteOfNewerFormat: nobody knows which backup it is.
+// TestDeleteOfNewerFormat: it is not known which backup it is.
 func TestDeleteOfNewerFormat(t *testing.T) {
 	w := newWorld(t)
 	w.backedUp("uid-1", database(t, 3), nil)

@@ -223,7 +223,7 @@ func (r *running) formsCluster(release string, facts jobspec.Facts) {
 	}
 }
 
-// TestSourceLost: the backup is sent by whoever can, and says why nobody can.
+// TestSourceLost: the backup is sent by a member that can, and says why no member can.
 func TestSourceLost(t *testing.T) {
 	t.Parallel()
 	r := newRunning(t, "3.6.16", 3)
@@ -369,7 +369,7 @@ func TestToldToEndDuringBackup(t *testing.T) {
 	}
 	lines := r.saysWithin(ctx, order)
 	if failed := lines[len(lines)-1].Failed; failed != nil {
-		if !strings.Contains(failed.Message, "told to end") || len(r.stored(path)) > 0 {
+		if !strings.Contains(failed.Message, "was terminated") || len(r.stored(path)) > 0 {
 			t.Errorf("%+v; %v is left", failed, r.stored(path))
 		}
 	}

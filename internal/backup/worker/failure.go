@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/restore/datadir"
 )
 
-// failure says why a Job failed, in the words of whoever refused, what to do about it, and whether another try fails in the
+// failure says why a Job failed, in the words of the server that refused, what to do about it, and whether another try fails in the
 // same way.
 func failure(err error) jobspec.Failed {
 	found := meaning{reason: jobspec.InternalFailure, advice: "it is tried again; if it stays, report it with the log of the Job"}
@@ -69,7 +69,7 @@ var meanings = []meaning{
 	{as[*archive.MissingPartError], jobspec.Corrupt, true, otherBackup},
 	{as[*archive.CorruptError], jobspec.Corrupt, true, otherBackup},
 	{is(archive.ErrForeign), jobspec.Corrupt, true, otherBackup},
-	{is(archive.ErrNoHash), jobspec.Corrupt, true, "nobody can tell whether it is whole: give a snapshot as etcdctl snapshot save writes it"},
+	{is(archive.ErrNoHash), jobspec.Corrupt, true, "it may be incomplete: give a snapshot as etcdctl snapshot save writes it"},
 	{is(archive.ErrTruncated), jobspec.Corrupt, true, otherBackup},
 	{is(archive.ErrTooLarge), jobspec.Corrupt, true, otherBackup},
 	{as[*objectstore.Error], jobspec.StoreFailed, false, ""}, // as above
@@ -117,10 +117,10 @@ type unclear struct{ why string }
 
 func (e *unclear) Error() string { return "the order is not clear: " + e.why }
 
-// stoppedError says that the Job was told to end before it had done what it should.
+// stoppedError says that the Job was terminated before it had done its work.
 type stoppedError struct{ err error }
 
-func (e *stoppedError) Error() string { return "it was told to end: " + e.err.Error() }
+func (e *stoppedError) Error() string { return "the Job was terminated: " + e.err.Error() }
 func (e *stoppedError) Unwrap() error { return e.err }
 
 // sourceError is that of the member that sends the snapshot, or of all that could.

@@ -16,7 +16,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/restore/datadir"
 )
 
-// Each error is told in the words of whoever refused, and then what to do.
+// Each error is reported in the words of the server that refused, and then what to do.
 func TestFailure(t *testing.T) {
 	until := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
 	forbidden := &objectstore.Error{Kind: objectstore.Forbidden, Do: "write", Name: "a", Code: "AccessDenied", Message: "no"}
@@ -74,7 +74,7 @@ func TestFailure(t *testing.T) {
 		"etcd of the trial": {&trialError{context.DeadlineExceeded}, jobspec.InternalFailure, false, "look at the log of the container etcd"},
 		"gone":              {&goneError{"v1/a/b/c"}, jobspec.Corrupt, true, "v1/a/b/c is not in the store"},
 		"unclear":           {&unclear{"x"}, jobspec.UnsupportedJobSpec, true, "the image of the operator that made them"},
-		"told to end":       {&stoppedError{&objectstore.Error{Kind: objectstore.Unreachable}}, jobspec.InternalFailure, false, "told to end"},
+		"terminated":        {&stoppedError{&objectstore.Error{Kind: objectstore.Unreachable}}, jobspec.InternalFailure, false, "was terminated"},
 		"anything else":     {errors.New("x"), jobspec.InternalFailure, false, "x; it is tried again"},
 	} {
 		t.Run(name, func(t *testing.T) {

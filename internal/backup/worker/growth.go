@@ -12,7 +12,7 @@ const (
 	// looksEach is how often a member is asked for the size of its database while a snapshot is read: often enough for one that takes
 	// 100 MB a second.
 	looksEach = 3 * time.Second
-	// worthSaying is from what growth on it is told.
+	// worthSaying is the growth from which on it is reported.
 	worthSaying = 1 << 20
 )
 
@@ -20,7 +20,7 @@ const (
 // was in use when it began: so a slow store makes the database of a busy cluster grow.
 type growth struct{ from, now, quota int64 } // bytes
 
-// isTooMuch once the database has taken half of the room that was left under the quota: an upload may use what nobody else has, and
+// isTooMuch once the database has taken half of the room that was left under the quota: an upload may use free room, and
 // the other half is for the writes that come until the snapshot has ended, and for the next attempt. Beyond the quota etcd refuses
 // every write. A database that is over it already does not grow.
 func (g growth) isTooMuch() bool {

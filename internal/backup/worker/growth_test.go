@@ -27,7 +27,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestGrowthIsTheStores fault, and is told so; another attempt may have a better day.
+// TestGrowthIsTheStores fault, and is reported so; another attempt may succeed.
 func TestGrowthIsTheStores(t *testing.T) {
 	s := source{candidate: member(2, 9)}
 	failed := failure(s.blame(&growthError{"m2", growth{131 << 20, 629 << 20, 1 << 30}}))

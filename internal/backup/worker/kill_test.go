@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if err := json.Unmarshal([]byte(folders), &in.Folders); err != nil {
 		panic(err)
 	}
-	// A second passes with each look at the clock, so that all progress is told.
+	// A second passes with each look at the clock, so that all progress is reported.
 	began, looks := time.Now(), atomic.Int64{}
 	in.Now = func() time.Time { return began.Add(time.Duration(looks.Add(1)) * time.Second) }
 	os.Exit(worker.Main(context.Background(), os.Args[len(os.Args)-1:], in))

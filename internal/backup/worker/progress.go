@@ -20,7 +20,7 @@ type progressWriter struct {
 	out   io.Writer
 	now   func() time.Time
 	doing string    // the message of the last progress
-	noted string    // what is told beside every progress; empty: nothing
+	noted string    // what is reported beside every progress; empty: nothing
 	last  time.Time // when a line of progress was written
 	marks []mark    // of the last window
 }
@@ -40,7 +40,7 @@ func (s *progressWriter) line(l jobspec.Line) error {
 	return l.Write(s.out)
 }
 
-// progress tells how far a Job is, at most once a second. That it cannot be told is no reason to end.
+// progress reports how far a Job is, at most once a second. A failure to report is no reason to end.
 func (s *progressWriter) progress(read, total int64, message string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -59,7 +59,7 @@ func (s *progressWriter) progress(read, total int64, message string) {
 	_ = line.Write(s.out)
 }
 
-// note is told from now on beside whatever is done.
+// note reports a text from now on beside the progress.
 func (s *progressWriter) note(text string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

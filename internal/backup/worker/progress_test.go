@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
-// Progress comes at most once a second, however often it is told, and a rate is that of the last seconds.
+// Progress comes at most once a second, however often it is reported, and a rate is that of the last seconds.
 func TestProgress(t *testing.T) {
 	now := time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
 	var out bytes.Buffer

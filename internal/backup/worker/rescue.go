@@ -17,7 +17,7 @@ import (
 )
 
 // rescue copies the data of a member that does not run, and makes the certificates by which Backup is root of the etcd that is started on
-// the copy: with authentication etcd sends snapshots to nobody else.
+// the copy: with authentication etcd sends snapshots to no other user.
 func rescue(ctx context.Context, j job) (jobspec.Done, error) {
 	from := filepath.Join(j.Folders.Member, j.Rescue.DataDirectory)
 	to := filepath.Join(j.Folders.Scratch, jobspec.ScratchData)
@@ -93,7 +93,7 @@ func (j job) awaitRescued(ctx context.Context) error {
 	return nil
 }
 
-// log is how far the log goes of the member that does not run; nil if the backup is of members that do.
+// log is how far the log reaches of the member that does not run; nil if the backup is of members that do.
 func (j job) log() *jobspec.Log {
 	if !j.Backup.Stopped {
 		return nil
@@ -101,7 +101,7 @@ func (j job) log() *jobspec.Log {
 	var at jobspec.Log
 	text, err := os.ReadFile(j.facts())
 	if err != nil || json.Unmarshal(text, &at) != nil {
-		return nil // the backup is good, and nobody takes it for the best of several
+		return nil // the backup is good, but does not count as the best of several
 	}
 	return &at
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRescue: the volume of a member that does not run is backed up, with users and with what only its log has. The etcd of the Job's Pod
-// answers nobody but the Job, which is its root.
+// answers only the Job, which is its root.
 func TestRescue(t *testing.T) {
 	for _, version := range process.Versions {
 		t.Run(version, func(t *testing.T) {

@@ -28,7 +28,7 @@ const (
 	// reachedWithin is how long a Job waits for the first member that answers. A NetworkPolicy lets a Pod in once its engine has learnt
 	// the Pod's address, which is after the Pod has begun, and each attempt is another Pod.
 	reachedWithin = 30 * time.Second
-	// askAgain is the pause between two rounds in which nobody answers.
+	// askAgain is the pause between two rounds in which no member answers.
 	askAgain = time.Second
 )
 
@@ -45,7 +45,7 @@ type source struct {
 	candidate
 	snapshot etcd.Snapshot
 	began    time.Time // what was acknowledged before is in the snapshot
-	proven   int64     // revision that it must have at least; 0 if etcd does not tell
+	proven   int64     // revision that it must have at least; 0 if etcd does not report it
 	end      func()
 }
 
@@ -89,7 +89,7 @@ func (j job) reach(ctx context.Context, config *tls.Config) []candidate {
 	}
 }
 
-// ask asks all members at once what they say of themselves.
+// ask reads the status of all members at once.
 func (j job) ask(ctx context.Context, config *tls.Config) []candidate {
 	all := make([]candidate, len(j.Backup.Members))
 	var wait sync.WaitGroup
@@ -138,7 +138,7 @@ func (j job) take(ctx context.Context, c candidate) (source, error) {
 	return s, nil
 }
 
-// blame tells errors of the member from those of the store: a snapshot that breaks off, or does not end with its sum, is
+// blame distinguishes errors of the member from those of the store: a snapshot that breaks off, or does not end with its sum, is
 // not what the member has.
 func (s source) blame(err error) error {
 	switch {
@@ -209,7 +209,7 @@ func (c candidate) problem(clusterID string) error {
 	}
 	for _, alarm := range c.status.Alarms {
 		if alarm.Kind == "CORRUPT" {
-			return errors.New("etcd has raised the alarm CORRUPT: nobody knows whose data is right")
+			return errors.New("etcd has raised the alarm CORRUPT: it is not known which member's data is right")
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func TestRank(t *testing.T) {
 		})
 	}
 	if fit, _ := rank([]candidate{member(2, 9, stranger)}, ""); len(fit) != 1 {
-		t.Error("a cluster whose ID nobody knows yet cannot be backed up")
+		t.Error("a cluster whose ID is not known yet cannot be backed up")
 	}
 }
 

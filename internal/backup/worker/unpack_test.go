@@ -161,7 +161,7 @@ func (w *world) reseal(lie func(*archive.Manifest)) {
 	w.put(folder.Manifest(), content)
 }
 
-// Only who has an identity reads a backup that is encrypted.
+// Only a Job that has an identity reads a backup that is encrypted.
 func TestEncrypted(t *testing.T) {
 	w := newWorld(t)
 	right, err := age.GenerateX25519Identity()

@@ -1,6 +1,6 @@
-// Package worker carries out the order of a Job, and says how far it is (package task).
+// Package worker carries out the order of a Job, and reports its progress (package jobspec).
 //
-// It must never decide whether something is to be done: whoever gave the order has. It knows nothing of Kubernetes, needs
+// It must never decide whether something is to be done: the author of the order has. It knows nothing of Kubernetes, needs
 // no file but those of a volume that it was given, and never prints what a file of keys holds.
 package worker
 
@@ -40,7 +40,7 @@ func InPod() Folders {
 const (
 	ExitDone    = 0
 	ExitFailed  = 1
-	ExitUnclear = 2 // nobody could read the order
+	ExitUnclear = 2 // the order could not be read
 )
 
 // Main carries out the order that a process got as its one argument, and returns how it ends. It says the same in its
@@ -130,7 +130,7 @@ func (j job) do(ctx context.Context) (jobspec.Done, error) {
 	}
 }
 
-// stopped is the error of a Job that was told to end: what failed because of that is no news.
+// stopped is the error of a Job that was terminated: what failed because of that is no news.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

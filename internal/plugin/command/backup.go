@@ -18,7 +18,7 @@ import (
 // patience is how long long work is waited for where the user does not say it.
 const patience = 30 * time.Minute
 
-// wanted is a backup that is asked for.
+// wanted is a backup that is requested.
 type wanted struct {
 	cluster, store, name string
 	wait                 bool
@@ -101,7 +101,7 @@ func knowsStore(ctx context.Context, k *Kubernetes, name string) error {
 	if apierrors.IsNotFound(k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: name}, &store)) {
 		return fmt.Errorf("there is no EtcdBackupStore %s in namespace %s; 'kubectl get ebs -n %s' lists them", name, k.Namespace, k.Namespace)
 	}
-	return nil // who may not read stores may create backups all the same
+	return nil // a user who may not read stores may still create backups
 }
 
 func (a *app) backups() *cobra.Command {

@@ -28,7 +28,7 @@ const operatorName = "etcd-operator"
 // collector reads what a report is made of. What cannot be read is a line of the report.
 type collector struct {
 	*Kubernetes
-	tell    func(what string)
+	report  func(what string)
 	objects []unstructured.Unstructured
 	events  []unstructured.Unstructured
 	logs    []support.Log
@@ -149,7 +149,7 @@ const pageSize = 500
 // list reads the objects of a kind that are to be kept.
 func (c *collector) list(ctx context.Context, namespace string, kind schema.GroupVersionKind, keep func(*unstructured.Unstructured) bool,
 ) (kept []unstructured.Unstructured) {
-	c.tell(fmt.Sprintf("%ss in namespace %s", kind.Kind, namespace))
+	c.report(fmt.Sprintf("%ss in namespace %s", kind.Kind, namespace))
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	for {

@@ -14,13 +14,13 @@ import (
 
 // How a command ends, for scripts.
 const (
-	// Done: it was done, and what was looked at is well.
+	// Done: it was done, and what was looked at is healthy.
 	Done = 0
 	// Failed: wrong usage, or the API server refused or could not be asked. Nothing else is meant by it.
 	Failed = 1
 	// Unwell: a cluster is not available or is degraded; or the backup or restore that was waited for has failed.
 	Unwell = 2
-	// Unfinished: the time to wait was over, or Ctrl-C ended it. The work in the cluster goes on.
+	// Unfinished: the time to wait was over, or Ctrl-C ended it. The work in the cluster continues.
 	Unfinished = 3
 )
 
@@ -52,7 +52,7 @@ type app struct {
 	exit       int
 }
 
-const long = `Status, backups and restores of etcd clusters that etcd-operator looks after.
+const long = `Status, backups and restores of etcd clusters that etcd-operator manages.
 
 Exit codes of every command:
   0  it was done, and what was looked at is well
@@ -83,7 +83,7 @@ func Run(ctx context.Context, env Environment, arguments []string) int {
 	return a.exit
 }
 
-// say writes a line of what was asked for. Where nobody listens any more, the next write to the API server still counts.
+// say writes a line of output. If the reader has closed the pipe, the next write to the API server still counts.
 func (a *app) say(format string, values ...any) {
 	_, _ = fmt.Fprintf(a.Out, format+"\n", values...)
 }
@@ -93,7 +93,7 @@ func (a *app) note(format string, values ...any) {
 	_, _ = fmt.Fprintf(a.Err, format+"\n", values...)
 }
 
-// ofOne is what commands about one cluster ask of their arguments.
+// ofOne is what commands about one cluster require of their arguments.
 func ofOne(cmd *cobra.Command, names []string) error {
 	if len(names) == 1 {
 		return nil

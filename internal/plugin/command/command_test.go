@@ -27,7 +27,7 @@ import (
 
 var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
-// world is a namespace, with somebody who plays the operator at every look at an object.
+// world is a namespace, with a fake operator that acts at every look at an object.
 type world struct {
 	t        *testing.T
 	client   client.Client

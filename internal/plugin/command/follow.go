@@ -21,8 +21,8 @@ type progressState struct {
 	result  string // what there is now
 }
 
-// follow looks at long work until it ends, and shows how far it is. goesOn says what becomes of it when nobody looks any more; then
-// what is returned has not ended.
+// follow watches long work until it ends, and shows its progress. goesOn says what happens to it when the command ends earlier; then
+// the returned state has not ended.
 func (a *app) follow(ctx context.Context, limit time.Duration, goesOn string, look func(context.Context) (progressState, error),
 ) (progressState, error) {
 	if limit > 0 {
@@ -101,7 +101,7 @@ func (d *display) show(p progress.Progress) {
 	d.drawn = length
 }
 
-// end leaves the last bar where it is, and goes below it.
+// end leaves the last bar where it is, and moves below it.
 func (d *display) end() {
 	if d.drawn > 0 {
 		_, _ = fmt.Fprintln(d.Err)

@@ -46,7 +46,7 @@ func (a *app) restoreInPlace(ctx context.Context, k *Kubernetes, want restored) 
 	return a.await(ctx, k, r.Name, want)
 }
 
-// previewed is an EtcdRestore with its preview: the one that asks for the same already, or a new one. nil if it was not waited for.
+// previewed is an EtcdRestore with its preview: an existing one with the same request, or a new one. nil if it was not waited for.
 func (a *app) previewed(ctx context.Context, k *Kubernetes, want restored) (*v1alpha1.EtcdRestore, error) {
 	all, err := restoresOf(ctx, k)
 	if err != nil {

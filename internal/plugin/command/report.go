@@ -52,7 +52,7 @@ func (a *app) bundle(ctx context.Context, k *Kubernetes, cluster, output string)
 	name := cluster + "-report-" + now.UTC().Format("20060102-150405")
 	shown := display{app: a}
 	defer shown.end()
-	reader := &collector{Kubernetes: k, tell: func(what string) { shown.show(progress.Progress{What: "report", Message: what}) }}
+	reader := &collector{Kubernetes: k, report: func(what string) { shown.show(progress.Progress{What: "report", Message: what}) }}
 	status := screen.Of(around(ctx, k, *c))
 	reader.collect(ctx, c)
 	if ctx.Err() != nil {
@@ -97,7 +97,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 
 // readLogs reads the logs of every container of a Pod, and of the ones before that have restarted.
 func (c *collector) readLogs(ctx context.Context, pod corev1.Pod) {
-	c.tell("the logs of Pod " + pod.Name)
+	c.report("the logs of Pod " + pod.Name)
 	for _, status := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
 		isRunOnce := status.State.Waiting == nil || status.RestartCount > 0
 		if isRunOnce {

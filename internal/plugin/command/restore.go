@@ -200,7 +200,7 @@ func secret(name string) *v1alpha1.SecretReference {
 	return &v1alpha1.SecretReference{Secret: name}
 }
 
-// spec is what an EtcdRestore asks for.
+// spec is the spec of an EtcdRestore.
 func (r *restored) spec() v1alpha1.EtcdRestoreSpec {
 	s := v1alpha1.EtcdRestoreSpec{
 		Cluster: r.cluster, Backup: r.backup, Store: r.store, SkipSafetyBackup: r.unsaved, Decryption: secret(r.decryption),

@@ -93,7 +93,7 @@ func named(ctx context.Context, k *Kubernetes, want revoked) (revoked, error) {
 	case u.Spec.Cluster != want.cluster:
 		return want, fmt.Errorf("EtcdUser %s is of EtcdCluster %s, not of %s", u.Name, u.Spec.Cluster, want.cluster)
 	case u.Status.Serial == "":
-		return want, fmt.Errorf("the status of EtcdUser %s does not tell the serial number of its certificate: give it with --serial", u.Name)
+		return want, fmt.Errorf("the status of EtcdUser %s does not have the serial number of its certificate: give it with --serial", u.Name)
 	}
 	want.serial = u.Status.Serial
 	if want.reason == "" {
@@ -111,7 +111,7 @@ func canonical(text string) string {
 	return strings.TrimLeft(strings.NewReplacer(":", "", " ", "").Replace(text), "0")
 }
 
-// addRevocation writes the number into the spec, unless it is there. It takes no one out that somebody else has written meanwhile.
+// addRevocation writes the number into the spec, unless it is there. It removes none that was written meanwhile.
 func addRevocation(ctx context.Context, k *Kubernetes, want revoked) (c *v1alpha1.EtcdCluster, err error) {
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		if c, err = clusterOf(ctx, k, want.cluster); err != nil {
@@ -140,8 +140,8 @@ func revocationOf(c *v1alpha1.EtcdCluster, serial string) progressState {
 	if progressing := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); progressing != nil {
 		seen.Message = progressing.Message
 	}
-	told := c.Status.Revocations
-	if told != nil && told.Phase == v1alpha1.RevocationDone && slices.Contains(told.Serials, serial) {
+	status := c.Status.Revocations
+	if status != nil && status.Phase == v1alpha1.RevocationDone && slices.Contains(status.Serials, serial) {
 		seen.ended = true
 		seen.result = fmt.Sprintf("certificate %s is revoked: no member of %s accepts it, and no connection is left", serial, c.Name)
 	}

@@ -106,7 +106,7 @@ func TestRevokeWaits(t *testing.T) {
 	}
 }
 
-// TestRevokeBesideOthers: what somebody else has revoked meanwhile stays.
+// TestRevokeBesideOthers: what was revoked meanwhile by another user stays.
 func TestRevokeBesideOthers(t *testing.T) {
 	w := newWorld(t, cluster("a", available))
 	first := true
@@ -129,7 +129,7 @@ func TestRevokeBesideOthers(t *testing.T) {
 	}
 }
 
-// TestRevokeIsRefused: without TLS there is nothing to revoke, and what the API server refuses is told.
+// TestRevokeIsRefused: without TLS there is nothing to revoke, and what the API server refuses is reported.
 func TestRevokeIsRefused(t *testing.T) {
 	plain := cluster("a", available)
 	plain.Spec.TLS.Mode = v1alpha1.TLSDisabled

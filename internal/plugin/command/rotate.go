@@ -19,7 +19,7 @@ import (
 // authorities are those that can be named.
 var authorities = []string{"client", "peer"}
 
-// rotated is a rotation that is asked for.
+// rotated is a rotation that is requested.
 type rotated struct {
 	cluster, authority, request string
 	wait                        bool

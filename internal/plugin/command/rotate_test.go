@@ -66,7 +66,7 @@ func TestRotateWithoutTLS(t *testing.T) {
 	wantText(t, &w.err, "has no authority")
 }
 
-// TestRotateWhatOthersHave: nobody here can make another one, unless it has ended, and another is brought, for which all members restart.
+// TestRotateWhatOthersHave: an external authority is rotated only if it has ended, and another is brought, for which all members restart.
 func TestRotateWhatOthersHave(t *testing.T) {
 	theirs := cluster("a", available)
 	theirs.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"}

@@ -40,7 +40,7 @@ func (a *app) status() *cobra.Command {
 	return cmd
 }
 
-// look asks for the facts about one cluster, or about all of the namespace.
+// look reads the facts about one cluster, or about all of the namespace.
 func (a *app) look(ctx context.Context, names []string) ([]screen.Status, error) {
 	k, err := a.Connect(&a.connection)
 	if err != nil {

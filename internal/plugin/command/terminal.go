@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// printable writes nothing that a terminal obeys: names, messages and logs may be of somebody else, who could write over what stands
+// printable writes nothing that a terminal obeys: names, messages and logs may come from another user, and could write over what stands
 // there, or into the clipboard. Of what a terminal obeys only a new line and a tab are left: the return to the beginning of a line is for
 // the plugin's own bar, which does not come through here.
 type printable struct{ to io.Writer }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEscapesAreStripped: a message of somebody else cannot clear the screen, set a title or turn text around.
+// TestEscapesAreStripped: a foreign message cannot clear the screen, set a title or turn text around.
 func TestEscapesAreStripped(t *testing.T) {
 	var out bytes.Buffer
 	said := "a\x1b[2Jb\x1b]52;c;eA==\x07c\u202ed\u009b1me ü\n\tf\r"

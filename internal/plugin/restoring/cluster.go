@@ -60,7 +60,7 @@ func Notes(c *v1alpha1.EtcdCluster, backup *v1alpha1.EtcdBackup, of string, sour
 	if !c.IsSecure() {
 		return all
 	}
-	auth := "if it is on, set spec.auth.enabled, and the operator looks after it"
+	auth := "if it is on, set spec.auth.enabled, and the operator manages it"
 	if c.HasAuth() {
 		auth = "spec.auth.enabled is that of EtcdCluster " + of
 	}

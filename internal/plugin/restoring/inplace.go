@@ -1,6 +1,6 @@
-// Package restoring says what kubectl etcd asks for when it restores, and how it tells what the operator answers.
+// Package restoring says what kubectl etcd requests when it restores, and how it shows what the operator answers.
 //
-// It must never ask anybody: what it says follows from objects and from what the user chose.
+// It must never do I/O: what it says follows from objects and from what the user chose.
 package restoring
 
 import (
@@ -22,7 +22,7 @@ import (
 // longestName is how long the part of a generated name may be that is given: the safety backup has that name, too.
 const longestName = 50
 
-// New is an EtcdRestore that asks for a preview, and for nothing else yet.
+// New is an EtcdRestore that requests a preview, and nothing else yet.
 func New(namespace string, spec v1alpha1.EtcdRestoreSpec) *v1alpha1.EtcdRestore {
 	return &v1alpha1.EtcdRestore{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: spec.Cluster[:min(len(spec.Cluster), longestName)] + "-"},
@@ -30,7 +30,7 @@ func New(namespace string, spec v1alpha1.EtcdRestoreSpec) *v1alpha1.EtcdRestore 
 	}
 }
 
-// Waiting is the newest EtcdRestore that asks for exactly this and has not begun; nil if there is none.
+// Waiting is the newest EtcdRestore that requests exactly this and has not begun; nil if there is none.
 func Waiting(all []v1alpha1.EtcdRestore, want v1alpha1.EtcdRestoreSpec) *v1alpha1.EtcdRestore {
 	for _, r := range newest(all) {
 		begun := r.Status.Phase != "" && r.Status.Phase != v1alpha1.RestorePending && r.Status.Phase != v1alpha1.RestorePreviewed
@@ -188,7 +188,7 @@ func Progress(r *v1alpha1.EtcdRestore) progress.Progress {
 	return progress.Progress{What: what, Message: cmp.Or(r.Status.Message, strings.ToLower(string(r.Status.Phase)), "it is about to begin")}
 }
 
-// Ended says whether a confirmed restore, or its undo, has come to an end, and what is wrong if it has not gone well.
+// Ended says whether a confirmed restore, or its undo, has come to an end, and what is wrong if it has failed.
 func Ended(r *v1alpha1.EtcdRestore) (ended bool, problem string) {
 	done := v1alpha1.RestoreComplete
 	if r.Spec.Undo {
@@ -210,7 +210,7 @@ func Ended(r *v1alpha1.EtcdRestore) (ended bool, problem string) {
 
 func clock(at *metav1.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// Result says what there is after a restore that has gone well, or its undo.
+// Result says what there is after a restore that has succeeded, or its undo.
 func Result(r *v1alpha1.EtcdRestore) string {
 	if r.Spec.Undo {
 		return fmt.Sprintf("EtcdCluster %s serves the data again that it had before restore %s", r.Spec.Cluster, r.Name)
@@ -225,7 +225,7 @@ func Result(r *v1alpha1.EtcdRestore) string {
 	return text
 }
 
-// Pending are restores that have yet to come to an end, each in a sentence.
+// Pending are restores that have not ended, each in a sentence.
 func Pending(all []v1alpha1.EtcdRestore, cluster string) []string {
 	var sentences []string
 	for _, r := range newest(all) {

@@ -208,7 +208,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestNotes: who restores into a new cluster learns what its spec does not say.
+// TestNotes: a user who restores into a new cluster learns what its spec does not say.
 func TestNotes(t *testing.T) {
 	backup := &v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{Revision: 42, StartedAt: ptr.To(metav1.NewTime(now))}}
 	source := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{Auth: v1alpha1.Auth{Enabled: true}}}

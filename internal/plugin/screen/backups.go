@@ -126,7 +126,7 @@ func Outcome(b *v1alpha1.EtcdBackup) (ended bool, problem, result string) {
 	case verified.Status == metav1.ConditionTrue:
 		return true, "", fmt.Sprintf(stored, "verified") + "; " + verified.Message
 	case verified.Status == metav1.ConditionUnknown && verified.Reason == v1alpha1.ReasonNotWanted:
-		return true, "", fmt.Sprintf(stored, "complete") + "; nobody asked for a trial"
+		return true, "", fmt.Sprintf(stored, "complete") + "; no verification was requested"
 	default:
 		return true, "it is stored, and not verified: " + verified.Reason + ": " + verified.Message, ""
 	}

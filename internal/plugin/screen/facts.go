@@ -1,6 +1,6 @@
 // Package screen says what kubectl etcd shows of clusters and backups: first the facts, then their text.
 //
-// It must never ask anybody: what it says follows from objects and from the time that it is given.
+// It must never do I/O: what it says follows from objects and from the time that it is given.
 package screen
 
 import (
@@ -26,7 +26,7 @@ type Objects struct {
 	Unread   []string // what could not be read, and why
 }
 
-// Status is what kubectl etcd status tells of one cluster. Its JSON is what scripts read.
+// Status is what kubectl etcd status shows of one cluster. Its JSON is what scripts read.
 type Status struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`

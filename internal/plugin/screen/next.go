@@ -71,9 +71,9 @@ func cost(b *v1alpha1.QuorumLossBackup) string {
 	return fmt.Sprintf("%s, and loses %d revisions", of, *b.Lost)
 }
 
-// mentions says whether the message of Progressing tells something that is still to come.
+// mentions says whether the message of Progressing names something that is still to come.
 func mentions(reason string) bool {
-	return v1alpha1.CurrentReason(reason) != v1alpha1.ReasonUpToDate && reason != v1alpha1.ReasonRefused // Degraded tells what was refused
+	return v1alpha1.CurrentReason(reason) != v1alpha1.ReasonUpToDate && reason != v1alpha1.ReasonRefused // Degraded says what was refused
 }
 
 // volumesOf says how far the volumes are that get the data of a backup.

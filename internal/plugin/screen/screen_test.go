@@ -75,7 +75,7 @@ func TestIsHealthy(t *testing.T) {
 	}
 }
 
-// TestOutcome: a backup that is stored is only good where its trial passed, or nobody asked for one.
+// TestOutcome: a backup that is stored is only good where its trial passed, or none was requested.
 func TestOutcome(t *testing.T) {
 	for reason, good := range map[string]bool{v1alpha1.ReasonNotWanted: true, "Different": false, v1alpha1.ReasonVerificationPending: false} {
 		b := &v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{Phase: v1alpha1.BackupComplete}}

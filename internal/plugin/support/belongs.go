@@ -27,7 +27,7 @@ func (r Related) Has(o *unstructured.Unstructured) bool {
 		slices.Contains(r.Backups, labels[v1alpha1.LabelBackup]) || isOfStore
 }
 
-// About says whether an event is about one of the objects, or about the Pod of a Job among them that is gone.
+// About says whether an event is about one of the objects, or about the deleted Pod of a Job among them.
 func About(event *unstructured.Unstructured, objects []unstructured.Unstructured) bool {
 	name, _, _ := unstructured.NestedString(event.Object, "involvedObject", "name")
 	return slices.ContainsFunc(objects, func(o unstructured.Unstructured) bool {

@@ -1,6 +1,6 @@
 // Package support makes a support bundle of what was read from a cluster: files without secrets, and their archive.
 //
-// It must never ask anybody, nor let anything through that looks like a secret: a value that was redacted in one place is redacted
+// It must never do I/O, nor let anything through that looks like a secret: a value that was redacted in one place is redacted
 // everywhere.
 package support
 
@@ -53,18 +53,18 @@ func (r *redactor) object(fields map[string]any) map[string]any {
 	return cleaned
 }
 
-// sizes is what is told of the content of a ConfigMap.
+// sizes is what is shown of the content of a ConfigMap.
 func (r *redactor) sizes(data any) any {
 	values, is := data.(map[string]any)
 	if !is {
 		return nil
 	}
-	told := map[string]any{}
+	shown := map[string]any{}
 	for key, value := range values {
 		text, _ := value.(string)
-		told[key] = fmt.Sprintf("%s (%d bytes)", Redacted, len(text))
+		shown[key] = fmt.Sprintf("%s (%d bytes)", Redacted, len(text))
 	}
-	return told
+	return shown
 }
 
 // value is what is kept of a field.
@@ -177,7 +177,7 @@ func (r *redactor) forgetIn(value any) any {
 	return value
 }
 
-// forget takes every value out of a text that was redacted anywhere. Longer values go first: one may be in another.
+// forget takes every value out of a text that was redacted anywhere. Longer values are removed first: one may be in another.
 func (r *redactor) forget(text string) string {
 	longest := slices.SortedFunc(maps.Keys(r.known), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	for _, value := range longest {

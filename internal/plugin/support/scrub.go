@@ -22,8 +22,8 @@ var forms = []struct {
 	// Tokens that are known by how they begin: of GitHub, GitLab, Slack, Stripe, Google, Vault, npm, Docker, SendGrid, OpenAI and Azure.
 	{regexp.MustCompile(`\b(gh[opsur]_|github_pat_|glpat-|xox[a-z]-|[sr]k_(live|test)_|AIza|ya29\.|GOCSPX-|hv[sb]\.|npm_|dckr_pat_|SG\.|sk-|` +
 		`pypi-|do[opr]_v1_|shp(at|ca|pa|ss)_)[\w.-]{8,}`), Redacted},
-	// What has a name of a secret, or is a cookie, ends nobody knows where: at a comma, a bracket or an escaped quote, or not there. So the
-	// rest of the line goes with it.
+	// It is not known where a value ends that has a name of a secret, or is a cookie: at a comma, a bracket or an escaped quote, or not
+	// there. So the rest of the line is removed with it.
 	{regexp.MustCompile(`(?i)((?:^|[^\w.-])(?:[\w.-]*(?:passw|passphrase|passwd|pwd|secret|token|credential|api[-_]?key|access[-_]?key|` +
 		`account[-_]?key|private[-_]?key|signature|cookie|authorization|\bsig)[\w.-]*|pass)\\*["']?\s*[=:]\s*)\S[^\n]*`), "$1" + Redacted},
 }

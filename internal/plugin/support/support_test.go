@@ -26,7 +26,7 @@ func object(t *testing.T, text string) unstructured.Unstructured {
 	return o
 }
 
-// canaries are inputs that hold a secret, %s, each where somebody may have put one.
+// canaries are inputs that hold a secret, %s, each where a user may have put one.
 var canaries = map[string]string{
 	"data of a Secret":    "{kind: Secret, metadata: {name: s, namespace: n}, data: {password: %s}}",
 	"data of a ConfigMap": "{kind: ConfigMap, metadata: {name: c, namespace: n}, data: {ca.crt: %s}}",
@@ -86,7 +86,7 @@ func TestNoCanaryGetsOut(t *testing.T) {
 	}
 }
 
-// TestRedactedEverywhere: what is a secret in one place is taken out where nothing tells that it is one.
+// TestRedactedEverywhere: what is a secret in one place is taken out where nothing shows that it is one.
 func TestRedactedEverywhere(t *testing.T) {
 	b := Bundle{
 		Name: "r", At: now, Logs: []Log{{Namespace: "n", Pod: "p", Container: "c", Text: "dialing with s3cr3t-value now"}},

@@ -73,6 +73,6 @@ func (a *ahead) next() ([]byte, error) {
 // end waits until the stream is read no more.
 func (a *ahead) end() {
 	close(a.stop)
-	for range a.full { // what nobody uses
+	for range a.full { // what is not used
 	}
 }

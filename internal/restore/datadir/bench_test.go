@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkGiB makes a data directory of a database of 1 GiB, beside what a plain copy of it costs on
-// the same disk. Each runs in a process of its own, whose memory is told; file pages are a part of it,
+// the same disk. Each runs in a process of its own, whose memory is reported; file pages are a part of it,
 // which the kernel takes back at will.
 func BenchmarkGiB(b *testing.B) {
 	path := gibibyte(b)
@@ -41,7 +41,7 @@ func BenchmarkGiB(b *testing.B) {
 	}
 }
 
-// measured runs a process, and tells its memory and the room that it takes on the disk beyond the database.
+// measured runs a process, and reports its memory and the room that it takes on the disk beyond the database.
 func measured(b *testing.B, what order) {
 	b.Helper()
 	process := run(b, what)

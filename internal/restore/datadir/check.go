@@ -27,7 +27,7 @@ func Check(ctx context.Context, path string, found func(fault error)) error {
 	}
 	faults := tx.Check()
 	done := func() error {
-		for range faults { // bbolt reads the file until it has told all
+		for range faults { // bbolt reads the file until it has reported all
 		}
 		if err := tx.Rollback(); err != nil {
 			return fmt.Errorf("close database: %w", err)

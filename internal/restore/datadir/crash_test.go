@@ -159,7 +159,7 @@ func completeOrAbsent(t *testing.T, o Options) bool {
 	return true
 }
 
-// TestTheRestIsNotInTheWay: of a killed Make there is a folder with a lock that nobody holds.
+// TestTheRestIsNotInTheWay: of a killed Make there is a folder with a lock that no process holds.
 func TestTheRestIsNotInTheWay(t *testing.T) {
 	db := small(t)
 	o := options(t, db)

@@ -37,7 +37,7 @@ type Options struct {
 	SHA256 [32]byte
 
 	// BumpRevision is added to the revision of the database; see Bump. 0 leaves it. MarkCompacted
-	// makes etcd compact at the new revision, so that watchers are told to list again. Either
+	// makes etcd compact at the new revision, so that watchers have to list again. Either
 	// needs the other, as with etcdutl.
 	BumpRevision  int64
 	MarkCompacted bool
@@ -46,7 +46,7 @@ type Options struct {
 	// Proven says that all pages of this very database, by its sha256, were checked before: a trial has restored it. They are not
 	// read again then. Size and sums are compared as ever.
 	Proven bool
-	// DisableAuth turns authentication off, so that whoever reaches the member may read all of it: for trials that are thrown away.
+	// DisableAuth turns authentication off, so that every client of the member may read all of it: for trials that are thrown away.
 	DisableAuth bool
 }
 
@@ -63,7 +63,7 @@ func Make(ctx context.Context, o Options, database io.Reader) error {
 	return create(ctx, o, database, func(string) {})
 }
 
-// create tells which step comes next and which one is done, so that a test can end the
+// create reports which step comes next and which one is done, so that a test can end the
 // process there.
 func create(ctx context.Context, o Options, database io.Reader, reached func(step string)) (err error) {
 	if err := o.validate(); err != nil {

@@ -58,7 +58,7 @@ type DamagedError struct{ Why string }
 func (e *DamagedError) Error() string { return "no sound database of etcd: " + e.Why }
 
 // VersionError means that the etcd that is to run is older than the database. etcd 3.6 and
-// newer refuse such a database; etcd 3.5 starts on it without a word, which nobody has tested.
+// newer refuse such a database; etcd 3.5 starts on it without a warning, which is untested.
 type VersionError struct {
 	Database string // minor version of the database, such as 3.7
 	Minor    string // minor version of the etcd that is to run
@@ -70,7 +70,7 @@ func (e *VersionError) Error() string {
 }
 
 // CorruptError means that etcd had raised the alarm CORRUPT when the snapshot was taken: the
-// members' data differed, and nobody knows whose was right.
+// members' data differed, and it is not known which was right.
 type CorruptError struct{ Members []uint64 } // for which it was raised
 
 func (e *CorruptError) Error() string {

@@ -40,7 +40,7 @@ func completes(path string, o Options, c cluster) (ok bool) {
 	return complete(path, o, c) == nil
 }
 
-// TestNoPageIsLost: what is free in a database is found again by whoever opens it next, and nothing of it is in use.
+// TestNoPageIsLost: what is free in a database is found again by the next process that opens it, and nothing of it is in use.
 func TestNoPageIsLost(t *testing.T) {
 	for name, path := range map[string]string{"of etcd's": many(t), "with a list of free pages": withFreelist(t)} {
 		for _, proven := range []bool{false, true} {

@@ -82,7 +82,7 @@ func (k *keyspace) tally() (t tally, err error) {
 }
 
 // markReplaced goes back from the newest revision and marks the old entries that a later one of the
-// same key replaced, if it is one of those that replace. It tells how many were no tombstones.
+// same key replaced, if it is one of those that replace. It returns how many were no tombstones.
 func (k *keyspace) markReplaced(newest int64, replaces func(entry) bool) (puts int64, err error) {
 	seen := newKeySet(k.limit)
 	for seen.next() {

@@ -40,7 +40,7 @@ func TestInspectTellsHowFarItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(seen) < 2 {
-		t.Errorf("it was told %d times", len(seen))
+		t.Errorf("it was reported %d times", len(seen))
 	}
 	for _, p := range seen {
 		if p.Read <= 0 || p.Read >= p.Size {

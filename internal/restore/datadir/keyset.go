@@ -7,7 +7,7 @@ import (
 )
 
 // keySet is a set of keys of which it holds one part at a time, so that its memory has a limit.
-// Whoever uses it goes over all keys once for each part:
+// A caller iterates over all keys once for each part:
 //
 //	for set.next() {
 //		… set.has(key), set.add(key) …
@@ -29,7 +29,7 @@ func newKeySet(limit int) *keySet {
 	return &keySet{limit: limit, keys: map[keyHash]struct{}{}}
 }
 
-// next goes on to the next part; false after the last one.
+// next advances to the next part; false after the last one.
 func (s *keySet) next() bool {
 	if s.begun {
 		if s.high == math.MaxUint64 {

@@ -345,7 +345,7 @@ func as[T error](err error) bool {
 func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 func isError(err error) bool           { return err != nil }
 
-// unread is a stream that nobody may read.
+// unread is a stream that must not be read.
 type unread struct{ t testing.TB }
 
 func (u unread) Read([]byte) (int, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // bbolt maps a file into memory and follows what is written there. A damaged page leads it out
-// of the map, or makes it panic while a goroutine of its own goes on reading (DB.freepages), which
+// of the map, or makes it panic while a goroutine of its own continues to read (DB.freepages), which
 // ends the process. verifyPages therefore looks at every page first, as the format says
 // (go.etcd.io/bbolt/internal/common: page.go, inode.go).
 const (

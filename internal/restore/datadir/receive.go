@@ -113,7 +113,7 @@ func compareSums(sum hash.Hash, etcds []byte, want [sumSize]byte) error {
 	return nil
 }
 
-// flushing is a file that is written from its beginning to its end. What was written goes to the disk meanwhile, so that neither
+// flushing is a file that is written from its beginning to its end. What was written is flushed to the disk meanwhile, so that neither
 // memory fills with what the disk does not have yet, nor the sync at the end has all of it to wait for.
 type flushing struct {
 	file             *os.File

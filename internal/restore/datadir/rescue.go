@@ -18,8 +18,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// Position is how far the log of a member goes. Of members that have stopped, the one with the highest term, and of these the one with the
-// highest index, is the one that they would elect: if they are a majority, it has every write that was acknowledged.
+// Position is how far the log of a member reaches. Of members that have stopped, the one with the highest term, and of these the one
+// with the highest index, is the one that they would elect: if they are a majority, it has every write that was acknowledged.
 type Position struct{ Term, Index uint64 }
 
 // RunningError says that an etcd runs on a data directory.

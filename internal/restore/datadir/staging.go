@@ -16,14 +16,14 @@ import (
 // worth nothing.
 const restoring = "restoring"
 
-// lockName is a file in that folder. Whoever holds its lock may work there; the lock ends with the process.
+// lockName is a file in that folder. The process that holds its lock may work there; the lock ends with the process.
 const lockName = "lock"
 
 // overhead is what is needed beside the database: one segment of the log and the next one, which
 // etcd's library makes ahead, 64 MB each, and 16 MiB by which bbolt lets a file grow.
 const overhead = 150_000_000
 
-// stagingDir is the folder in which the data directory is made, as long as nobody else works there.
+// stagingDir is the folder in which the data directory is made, as long as no other process works there.
 type stagingDir struct {
 	folder, path string // the volume, and the folder restoring below it
 	lock         *fileutil.LockedFile
@@ -31,7 +31,7 @@ type stagingDir struct {
 }
 
 // begin takes the lock. A lock file that was removed meanwhile, by one that had just finished,
-// excludes nobody, so that it is made again.
+// excludes no process, so that it is made again.
 func begin(folder string, reached func(step string)) (*stagingDir, error) {
 	w := &stagingDir{folder: folder, path: filepath.Join(folder, restoring), reached: reached}
 	for {
@@ -50,7 +50,7 @@ func begin(folder string, reached func(step string)) (*stagingDir, error) {
 		if w.lock = lock; w.locked() {
 			return w, nil
 		}
-		_ = lock.Close() // nobody looks at that file any more
+		_ = lock.Close() // that file is no longer in use
 	}
 }
 

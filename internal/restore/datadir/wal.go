@@ -49,7 +49,7 @@ func writeLog(folder, member string, c cluster) error {
 	return removeSpares(filepath.Join(folder, "wal"))
 }
 
-// raftState is what raft agreed on in a new cluster: who its voters are.
+// raftState is what raft agreed on in a new cluster: which members are its voters.
 func raftState(c cluster) ([]*raftpb.Entry, *raftpb.ConfState, error) {
 	var entries []*raftpb.Entry
 	state := &raftpb.ConfState{}
@@ -72,7 +72,7 @@ func raftState(c cluster) ([]*raftpb.Entry, *raftpb.ConfState, error) {
 	return entries, state, nil
 }
 
-// The roots of etcd's old store, of which 3.5 reads who the members are
+// The roots of etcd's old store, from which 3.5 reads the members
 // (go.etcd.io/etcd/server/v3/etcdserver, StoreClusterPrefix and StoreKeysPrefix).
 const clusterRoot, keysRoot = "/0", "/1"
 
@@ -99,7 +99,7 @@ func removeSpares(folder string) error {
 	return nil
 }
 
-// readIdentity reads whose log it is; zeros if it cannot be read.
+// readIdentity reads the cluster and the member of a log; zeros if they cannot be read.
 func readIdentity(folder string) (clusterID, memberID uint64) {
 	segments, err := filepath.Glob(filepath.Join(folder, "*.wal"))
 	if err != nil || len(segments) == 0 {

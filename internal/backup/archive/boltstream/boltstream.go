@@ -1,5 +1,5 @@
 // Package boltstream reads from an etcd database what a backup must know of it, while the file passes by
-// once: the revision above all, which etcd does not tell of a snapshot.
+// once: the revision above all, which etcd does not report with a snapshot.
 //
 // A bbolt file is a tree of pages, in which no page is written twice in one transaction. So parents and
 // children come in any order, beside pages that are free and still have old content. The parser keeps 16

@@ -19,7 +19,7 @@ type values struct {
 }
 
 // roots are the leaves of the root bucket. There may be many that are old, so that they are kept only until
-// the root has passed, which tells which of them matter. A root of etcd's has two levels at most: eleven names
+// the root has passed, which shows which of them matter. A root of etcd's has two levels at most: eleven names
 // and little more than a page of content.
 type roots struct {
 	passed   bool
