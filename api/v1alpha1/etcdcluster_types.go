@@ -63,7 +63,7 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.restore) || !has(self.storage) || !has(self.storage.ephemeral)",message="bootstrap.restore needs volumes: data is restored into them before members start, and storage.ephemeral has none"
 // +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy) || self.deletionPolicy != 'Backup' || has(self.backup)",message="deletionPolicy Backup needs spec.backup.store: the volumes go, and the last backup has to be somewhere"
 // +kubebuilder:validation:XValidation:rule="!has(self.upgrade) || !has(self.upgrade.backup) || self.upgrade.backup != 'Require' || has(self.backup)",message="upgrade.backup Require needs spec.backup.store: the backup that an upgrade waits for has to be somewhere"
-// +kubebuilder:validation:XValidation:rule="!has(self.auth) || !has(self.auth.enabled) || !self.auth.enabled || !has(self.tls) || !has(self.tls.mode) || self.tls.mode != 'Disabled'",message="auth.enabled needs tls.mode Enabled: the operator and applications authenticate by certificates, and without TLS their passwords could be read on the network"
+// +kubebuilder:validation:XValidation:rule="!has(self.auth) || !has(self.auth.enabled) || !self.auth.enabled || !has(self.tls) || !has(self.tls.mode) || self.tls.mode != 'Disabled'",message="auth.enabled needs tls.mode Enabled: the operator and applications prove by certificates who they are, and without TLS everybody on the way could read their passwords"
 type EtcdClusterSpec struct {
 	// size is the number of voting members: 1, 3, 5 or 7. Even sizes need more
 	// members for the same tolerance of failures, and more than seven slow every
@@ -312,13 +312,13 @@ const (
 // another source is named.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.secretRefs) || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".secretRefs",message="tls.secretRefs needs tls.mode Enabled: without TLS there are no certificates"
-// +kubebuilder:validation:XValidation:rule="!has(self.secretRefs) || !has(self.lifetimes) || !has(self.lifetimes.authority) && !has(self.lifetimes.certificate)",fieldPath=".lifetimes",message="tls.lifetimes is for certificates that the operator makes: the lifetimes of those of tls.secretRefs are set by their issuer"
+// +kubebuilder:validation:XValidation:rule="!has(self.secretRefs) || !has(self.lifetimes) || !has(self.lifetimes.authority) && !has(self.lifetimes.certificate)",fieldPath=".lifetimes",message="tls.lifetimes is for certificates that the operator makes: those of tls.secretRefs live as long as whoever issues them says"
 // +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".issuerRef",message="tls.issuerRef needs tls.mode Enabled: without TLS there are no certificates"
 // +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.secretRefs)",fieldPath=".secretRefs",message="tls names either an issuerRef or secretRefs: certificates have one source"
 // +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.lifetimes) || !has(self.lifetimes.authority)",fieldPath=".lifetimes",message="tls.lifetimes.authority is for authorities that the operator makes: that of tls.issuerRef lives as long as it does"
 // +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.lifetimes) || !has(self.lifetimes.certificate) || duration(self.lifetimes.certificate) >= duration('1h')",fieldPath=".lifetimes",message="tls.lifetimes.certificate must be at least 1h with tls.issuerRef: cert-manager issues none for less"
-// +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".revocations",message="tls.revocations needs tls.mode Enabled: without TLS there are no certificates"
-// +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.secretRefs) && !has(self.issuerRef)",fieldPath=".revocations",message="tls.revocations is about certificates that an authority of the operator has signed: with tls.secretRefs or tls.issuerRef have certificates issued by another authority, and members refuse all that the one before has signed"
+// +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".revocations",message="tls.revocations needs tls.mode Enabled: without TLS nobody shows a certificate"
+// +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.secretRefs) && !has(self.issuerRef)",fieldPath=".revocations",message="tls.revocations is about certificates that an authority of the operator has signed: with tls.secretRefs or tls.issuerRef have whoever issues certificates begin with another authority, and members refuse all that the one before has signed"
 type TLS struct {
 	// mode is Enabled (TLS 1.3 with client certificates required, for clients and
 	// between members) or Disabled

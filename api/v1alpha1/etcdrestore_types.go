@@ -57,7 +57,7 @@ type EtcdRestoreList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.backup) != has(self.store)",message="an EtcdRestore names either a backup, or a store with from"
 // +kubebuilder:validation:XValidation:rule="has(self.store) || !has(self.from)",message="from goes with store: backup names one backup already"
 // +kubebuilder:validation:XValidation:rule="self.cluster == oldSelf.cluster && has(self.backup) == has(oldSelf.backup) && (!has(self.backup) || self.backup == oldSelf.backup) && has(self.store) == has(oldSelf.store) && (!has(self.store) || self.store == oldSelf.store) && has(self.from) == has(oldSelf.from) && (!has(self.from) || self.from == oldSelf.from)",message="cluster, backup, store and from cannot be changed: create another EtcdRestore"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.undo) || !oldSelf.undo || has(self.undo) && self.undo",message="undo cannot be unset: create another EtcdRestore to restore again"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.undo) || !oldSelf.undo || has(self.undo) && self.undo",message="undo cannot be taken back: create another EtcdRestore to restore again"
 type EtcdRestoreSpec struct {
 	// cluster is the name of the EtcdCluster in the same namespace that is brought back.
 	// +required

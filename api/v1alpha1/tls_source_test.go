@@ -39,7 +39,7 @@ var sources = []refusal{
 	},
 	{
 		name: "lifetimes of what others issue", bad: "{tls: {secretRefs: {" + refs + "}, lifetimes: {certificate: 24h}}}",
-		good: "{tls: {secretRefs: {" + refs + "}, lifetimes: {}}}", says: "spec.tls.lifetimes|are set by their issuer",
+		good: "{tls: {secretRefs: {" + refs + "}, lifetimes: {}}}", says: "spec.tls.lifetimes|as long as whoever issues them says",
 	},
 	{
 		name: "a lifetime of an issuer's authority", bad: "{tls: {issuerRef: {name: corp}, lifetimes: {authority: 87600h, certificate: 24h}}}",
