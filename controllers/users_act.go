@@ -85,7 +85,7 @@ func (p *userRun) run(ctx context.Context) error {
 	ofAuth := do(&target{
 		Decision: p.ofAuth, object: c, read: c.DeepCopy(), conditions: &c.Status.Conditions, condition: v1alpha1.ConditionAuthEnabled,
 	})
-	return errors.Join(ofAuth, err) // the first one counts, and what another writer was faster at is told soon
+	return errors.Join(ofAuth, err) // the first one counts, and a conflict is looked at again at once
 }
 
 // targets are those of roles and users, before any operation is begun.

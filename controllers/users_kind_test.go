@@ -138,7 +138,7 @@ func TestOneUserDoesNotKeepAuth(t *testing.T) {
 }
 
 // TestRefusedUserAndOutdatedCluster: Kubernetes refuses the Secret of a user, and another writer was faster at the status of the cluster:
-// what authentication is like is told soon, and not after the pause of what is refused.
+// the condition of authentication follows soon, and not after the pause of what is refused.
 func TestRefusedUserAndOutdatedCluster(t *testing.T) {
 	w := newUsers(t, "users-outdated")
 	resource := schema.GroupResource{Resource: "secrets"}

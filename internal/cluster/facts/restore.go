@@ -37,7 +37,7 @@ func isReplacing(c *v1alpha1.EtcdCluster) bool {
 	return c.IsRestoring() && c.Status.Restore.RestoredAt != nil
 }
 
-// choose records the members that replace the others, whether or not any object of theirs exists.
+// choose records the members that replace the others, whether or not they have any object.
 func (j *builder) choose() {
 	if !isReplacing(j.c) {
 		return

@@ -99,7 +99,7 @@ type (
 		Unused    bool // it never held data, which is checked again before it is deleted
 	}
 	// CreateBackup creates the EtcdBackup that the record names. LetGo: a namespace that is being deleted takes every backup with it, so that
-	// the EtcdCluster is let go there instead.
+	// our finalizer is removed from the EtcdCluster there instead.
 	CreateBackup struct {
 		Name, Before string
 		LetGo        bool

@@ -100,7 +100,7 @@ func TestRedactedEverywhere(t *testing.T) {
 	}
 }
 
-// TestEscapesAreDropped: a file of the bundle does nothing to the terminal in which somebody reads it, and a control character in a status
+// TestEscapesAreDropped: a file of the bundle does nothing to the terminal in which it is read, and a control character in a status
 // does not keep the bundle from being written.
 func TestEscapesAreDropped(t *testing.T) {
 	escapes := "\x1b[31mred\x1b]0;title\a \u009b2J end\r"
