@@ -37,11 +37,10 @@ const (
 	// the container that ran the old one.
 	AnnotationReplaced = "etcd-operator.dev/replaced-container"
 	// AnnotationDetachedAt holds, on a Pod that is about to be disturbed, since when
-	// the client Service no longer sends clients to it (RFC 3339, with nanoseconds). Its value keeps the
-	// word of earlier releases, whose Pods have it.
+	// the client Service no longer sends clients to it (RFC 3339, with nanoseconds).
 	AnnotationDetachedAt = "etcd-operator.dev/detached-at"
-	// AnnotationWithdrawnAt is the name that it had up to 0.7. It is still read.
-	AnnotationWithdrawnAt = "etcd-operator.dev/detached-at"
+	// AnnotationWithdrawnAt is the name that it had up to 0.6. It is still read.
+	AnnotationWithdrawnAt = "etcd-operator.dev/withdrawn-at"
 	// AnnotationForced marks the Pod that starts with --force-new-cluster.
 	AnnotationForced = "etcd-operator.dev/forced"
 	// AnnotationToken holds, on a volume of a first member, the token of the

@@ -60,6 +60,18 @@ func TestFault38ClockThatIsAhead(t *testing.T) {
 	}
 }
 
+// TestDetachedByAnEarlierRelease: clients get their second to leave a Pod that an operator of release 0.6 has detached, by the name that
+// the annotation had there.
+func TestDetachedByAnEarlierRelease(t *testing.T) {
+	s := newScene(t)
+	pod := s.pod("a-1")
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, specs.ComponentLabel, specs.Leaving)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "etcd-operator.dev/withdrawn-at", now.Format(time.RFC3339Nano))
+	if m, _ := s.look().Member("a-1"); m.Pod.Clients != cluster.Leaving {
+		t.Errorf("clients are %v, not leaving", m.Pod.Clients)
+	}
+}
+
 // TestFault38ClockAheadOfTheServer: what would be deleted or replaced by this machine's clock
 // alone is not.
 func TestFault38ClockAheadOfTheServer(t *testing.T) {
