@@ -4,7 +4,6 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -16,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -141,7 +139,7 @@ func (p plugin) pack(ctx context.Context, platform string) (archive, error) {
 	files := append([]oci.File{
 		{Name: "LICENSE", Mode: 0o644, Content: license}, {Name: a.program, Mode: 0o755, Content: program},
 	}, legal...)
-	packed, err := pack(files)
+	packed, err := zip(files)
 	if err != nil {
 		return a, err
 	}
@@ -150,30 +148,12 @@ func (p plugin) pack(ctx context.Context, platform string) (archive, error) {
 	return a, os.WriteFile(filepath.Join(p.out, a.name), packed, 0o644)
 }
 
-// pack makes a tar.gz without times and names of owners.
-func pack(files []oci.File) ([]byte, error) {
+// zip makes a tar.gz, which is the same for the same files, as an archive without times and names of owners is.
+func zip(files []oci.File) ([]byte, error) {
 	var out bytes.Buffer
-	packed := gzip.NewWriter(&out)
-	w := tar.NewWriter(packed)
-	for _, file := range files {
-		header := &tar.Header{
-			Name: file.Name, Mode: file.Mode, Size: int64(len(file.Content)), ModTime: time.Unix(0, 0),
-			Typeflag: tar.TypeReg, Format: tar.FormatUSTAR,
-		}
-		if file.IsFolder() {
-			header.Typeflag = tar.TypeDir
-		}
-		if err := w.WriteHeader(header); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(file.Content); err != nil {
-			return nil, err
-		}
-	}
-	if err := errors.Join(w.Close(), packed.Close()); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	zipped := gzip.NewWriter(&out)
+	err := errors.Join(oci.Pack(zipped, files), zipped.Close())
+	return out.Bytes(), err
 }
 
 func (p plugin) manifest(archives []archive) manifest {

@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,11 +60,18 @@ func ReadFolder(folder, prefix string) ([]File, error) {
 	return all, err
 }
 
-// Layer packs files as they are listed, without times and names of owners. It does not compress: gzip differs between versions
-// of Go.
+// Layer is a layer of these files. It is not compressed: gzip differs between versions of Go.
 func Layer(all []File) (v1.Layer, error) {
 	var out bytes.Buffer
-	w := tar.NewWriter(&out)
+	if err := Pack(&out, all); err != nil {
+		return nil, err
+	}
+	return static.NewLayer(out.Bytes(), types.OCIUncompressedLayer), nil
+}
+
+// Pack writes a tar archive of files as they are listed, without times and names of owners.
+func Pack(to io.Writer, all []File) error {
+	w := tar.NewWriter(to)
 	for _, f := range all {
 		header := &tar.Header{
 			Name: f.Name, Mode: f.Mode, Uid: f.Owner, Gid: f.Group, Size: int64(len(f.Content)), ModTime: time.Unix(0, 0),
@@ -73,14 +81,11 @@ func Layer(all []File) (v1.Layer, error) {
 			header.Typeflag = tar.TypeDir
 		}
 		if err := w.WriteHeader(header); err != nil {
-			return nil, fmt.Errorf("write %s: %w", f.Name, err)
+			return fmt.Errorf("pack %s: %w", f.Name, err)
 		}
 		if _, err := w.Write(f.Content); err != nil {
-			return nil, fmt.Errorf("write %s: %w", f.Name, err)
+			return fmt.Errorf("pack %s: %w", f.Name, err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("close layer: %w", err)
-	}
-	return static.NewLayer(out.Bytes(), types.OCIUncompressedLayer), nil
+	return w.Close()
 }
