@@ -107,11 +107,11 @@ func TestSamples(t *testing.T) {
 // typed is the object as Go knows its kind.
 func typed(t *testing.T, sample *unstructured.Unstructured) client.Object {
 	t.Helper()
-	kinds := map[string]client.Object{
-		"EtcdCluster": &v1alpha1.EtcdCluster{}, "EtcdBackup": &v1alpha1.EtcdBackup{}, "EtcdBackupStore": &v1alpha1.EtcdBackupStore{},
-		"EtcdRestore": &v1alpha1.EtcdRestore{}, "EtcdUser": &v1alpha1.EtcdUser{}, "EtcdRole": &v1alpha1.EtcdRole{},
+	empty, err := server.Scheme().New(sample.GroupVersionKind())
+	if err != nil {
+		t.Fatal(err)
 	}
-	object := kinds[sample.GetKind()]
+	object := empty.(client.Object)
 	if err := server.Get(t.Context(), client.ObjectKeyFromObject(sample), object); err != nil {
 		t.Fatal(err)
 	}

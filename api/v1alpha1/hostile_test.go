@@ -188,10 +188,13 @@ func made(t *testing.T, o *unstructured.Unstructured) error {
 		convert(t, o, &r)
 		madeOfRole(t, &r)
 		return nil
+	case "EtcdBackupStore":
+		var s v1alpha1.EtcdBackupStore
+		convert(t, o, &s)
+		return madeOfStore(t, &s)
 	}
-	var s v1alpha1.EtcdBackupStore
-	convert(t, o, &s)
-	return madeOfStore(t, &s)
+	t.Fatalf("say here what is made of a %s, and in hostileObject what it needs", o.GetKind())
+	return nil
 }
 
 func convert(t *testing.T, o *unstructured.Unstructured, into any) {

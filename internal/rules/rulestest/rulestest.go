@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/cockroachdb/datadriven" // defines the flag rewrite
+
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
@@ -21,13 +23,14 @@ func Page(t *testing.T, name string, policy []rules.Line) {
 	file := filepath.Join(root(t), "docs/reference", name)
 	page, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v: write a heading and what the rules are about; -rewrite adds the table", err)
 	}
+	pure(t)
 	want := table(policy)
 	first, _, _ := strings.Cut(strings.TrimSpace(want), "\n")
 	head, _, found := strings.Cut(string(page), "\n"+first+"\n")
 	want = head + want
-	if rewrite := flag.Lookup("rewrite"); rewrite != nil && rewrite.Value.String() == "true" {
+	if rewrites() {
 		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -35,6 +38,21 @@ func Page(t *testing.T, name string, policy []rules.Line) {
 	}
 	if !found || string(page) != want {
 		t.Errorf("%s does not list the rules as they are: run go test ./%s -short -rewrite", file, here(t))
+	}
+}
+
+// rewrites is whether the tests were run with -rewrite, which datadriven defines, by which scripts are run.
+func rewrites() bool { return flag.Lookup("rewrite").Value.String() == "true" }
+
+// pure fails unless the package is in a list of depguard, which keeps clients, clocks and contexts out of it.
+func pure(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), ".golangci.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `- "**/`+here(t)+"/*") {
+		t.Errorf("add %s to the files of a strict list of depguard in .golangci.yml: core where it needs no types of Kubernetes", here(t))
 	}
 }
 
@@ -82,7 +100,7 @@ func table(policy []rules.Line) string {
 var decided = regexp.MustCompile(`(?m) \(([^()]+)\)$`)
 
 // Scripts fails unless each rule decides in a script of testdata. No script may expect a rule that does not exist, but for otherwise, which
-// stands where no rule decides. If that is empty, other lines of scripts end like rules, and are let pass.
+// stands where no rule decides. If that is empty, other lines of scripts end like rules, and are let pass. It reads scripts, and runs none.
 func Scripts(t *testing.T, policy []rules.Line, otherwise string) {
 	t.Helper()
 	ScriptsIn(t, "testdata", policy, otherwise)
@@ -91,6 +109,9 @@ func Scripts(t *testing.T, policy []rules.Line, otherwise string) {
 // ScriptsIn is Scripts for one of several lists of a package, whose scripts are in that folder.
 func ScriptsIn(t *testing.T, folder string, policy []rules.Line, otherwise string) {
 	t.Helper()
+	if rewrites() {
+		return // other tests may yet write the scripts
+	}
 	var names []string
 	for _, line := range policy {
 		if slices.Contains(names, line.Name) {
@@ -116,7 +137,7 @@ func expected(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	scripts, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil || len(scripts) == 0 {
-		t.Fatalf("%d scripts, %v", len(scripts), err)
+		t.Fatalf("%d scripts in %s, %v", len(scripts), folder, err)
 	}
 	seen := map[string]string{}
 	for _, script := range scripts {
