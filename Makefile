@@ -369,7 +369,8 @@ olm-test-short: $(BIN)/operator-sdk
 
 # What an installation by OLM depends on beside what end-to-end tests test: what is published, and what an update does to Pods that run.
 OLM_PATHS = api bundle bundle.Dockerfile catalog catalog-templates config releases main.go cmd internal/cluster/specs \
-  controllers/setup.go controllers/manager.go controllers/upgradeable.go controllers/installation.go \
+  controllers/setup.go controllers/etcdcluster_setup.go controllers/etcdcluster_installation.go controllers/operatorcondition.go \
+  controllers/manager controllers/lease \
   test/e2e/olm*.go test/e2e/scorecard*.go test/scorecard-tests hack/devcluster hack/packaging hack/*.sh Makefile go.mod go.sum
 .PHONY: olm-test-changed
 olm-test-changed:

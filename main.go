@@ -20,7 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/etcd-operator/etcd-operator/controllers"
+	"github.com/etcd-operator/etcd-operator/controllers/manager"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 	"github.com/etcd-operator/etcd-operator/internal/backup/worker"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
@@ -66,12 +66,12 @@ func run(args []string) error {
 	config.Proxy = proxyOf(config)
 	config.UserAgent = "etcd-operator/" + version
 	ctx := ctrl.SetupSignalHandler()
-	manager, err := controllers.NewManager(ctx, config, chosen)
+	operator, err := manager.New(ctx, config, chosen)
 	if err != nil {
 		return err
 	}
 	ctrl.Log.Info("starting", "version", version, "namespaces", chosen.Namespaces, "images", chosen.Images)
-	return manager.Start(ctx)
+	return operator.Start(ctx)
 }
 
 // carryOut does what a Job was made for, and returns how the process ends. Only lines go to the standard output, and
@@ -146,8 +146,8 @@ func relatedImages(environment []string) (specs.Images, error) {
 	return images, nil
 }
 
-func parse(args []string) (controllers.Options, zap.Options, error) {
-	chosen := controllers.Options{
+func parse(args []string) (manager.Options, zap.Options, error) {
+	chosen := manager.Options{
 		HasOperatorCondition: os.Getenv("OPERATOR_CONDITION_NAME") != "", Now: time.Now, Random: rand.Reader,
 		PodNamespace: os.Getenv("POD_NAMESPACE"), PodName: os.Getenv("POD_NAME"), Version: version,
 	}
@@ -189,12 +189,12 @@ func parse(args []string) (controllers.Options, zap.Options, error) {
 
 // certificateFlags name the certificate of the metrics endpoint. Operator Lifecycle Manager gives no flags, but variables: those of
 // spec.config of a Subscription.
-func certificateFlags(flags *flag.FlagSet, c *controllers.MetricsCertificate) {
-	flags.StringVar(&c.Folder, controllers.MetricsCertFlag, os.Getenv(controllers.MetricsCertVariable),
+func certificateFlags(flags *flag.FlagSet, c *manager.MetricsCertificate) {
+	flags.StringVar(&c.Folder, manager.MetricsCertFlag, os.Getenv(manager.MetricsCertVariable),
 		"folder with the certificate of the metrics endpoint and its key, such as a mounted Secret; read again when they change; "+
-			"default: the variable "+controllers.MetricsCertVariable+", else a self-signed certificate")
-	flags.StringVar(&c.Certificate, "metrics-cert-name", "", "file of the certificate in --"+controllers.MetricsCertFlag+"; default: tls.crt")
-	flags.StringVar(&c.Key, "metrics-cert-key", "", "file of the key in --"+controllers.MetricsCertFlag+"; default: tls.key")
+			"default: the variable "+manager.MetricsCertVariable+", else a self-signed certificate")
+	flags.StringVar(&c.Certificate, "metrics-cert-name", "", "file of the certificate in --"+manager.MetricsCertFlag+"; default: tls.crt")
+	flags.StringVar(&c.Key, "metrics-cert-key", "", "file of the key in --"+manager.MetricsCertFlag+"; default: tls.key")
 }
 
 // limitFlags are those by which an administrator says what EtcdClusters may ask for.

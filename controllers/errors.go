@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/etcd-operator/etcd-operator/controllers/lease"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
@@ -25,7 +26,7 @@ func classifyError(step plan.Step, err error) memory.Ending {
 // isOutdated says whether the error is worth no word, only another look: what was
 // observed has changed meanwhile.
 func isOutdated(err error) bool {
-	return errors.Is(err, act.ErrChanged) || errors.Is(err, act.ErrStale) || errors.Is(err, errNotLeading) || apierrors.IsConflict(err)
+	return errors.Is(err, act.ErrChanged) || errors.Is(err, act.ErrStale) || errors.Is(err, lease.ErrNotLeading) || apierrors.IsConflict(err)
 }
 
 // denial are the words with which Kubernetes refuses something, if it does, be it because

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -32,8 +33,8 @@ import (
 // EtcdBackupReconciler reconciles EtcdBackups.
 type EtcdBackupReconciler struct {
 	client  client.Client
-	tasks   *jobClient
-	image   *ownImage
+	tasks   *jobclient.Client
+	image   *jobclient.OwnImage
 	images  specs.Images
 	limits  limits.Limits
 	events  events.EventRecorder
@@ -69,7 +70,7 @@ func (r *EtcdBackupReconciler) again(look backupLook, step backup.Step) time.Dur
 
 func (r *EtcdBackupReconciler) observe(ctx context.Context, key types.NamespacedName) (backupLook, error) {
 	var b v1alpha1.EtcdBackup
-	if err := r.tasks.live.Get(ctx, key, &b); err != nil {
+	if err := r.tasks.Live.Get(ctx, key, &b); err != nil {
 		return backupLook{}, gone("get EtcdBackup", err)
 	}
 	seen, err := r.see(ctx, &b)
@@ -96,7 +97,7 @@ func (r *EtcdBackupReconciler) see(ctx context.Context, b *v1alpha1.EtcdBackup) 
 		return seen, err
 	}
 	var err error
-	seen.Job, err = r.tasks.observe(ctx, b, b.Status.Job.Name)
+	seen.Job, err = r.tasks.Observe(ctx, b, b.Status.Job.Name)
 	return seen, err
 }
 
@@ -119,7 +120,7 @@ func (r *EtcdBackupReconciler) cluster(ctx context.Context, b *v1alpha1.EtcdBack
 	}
 	var from client.Reader = r.client
 	if b.Status.Path == "" {
-		from = r.tasks.live // a cache that is behind would hide what the store has of this name
+		from = r.tasks.Live // a cache that is behind would hide what the store has of this name
 	}
 	var all v1alpha1.EtcdBackupList
 	if err := from.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
@@ -136,7 +137,7 @@ func (r *EtcdBackupReconciler) volume(ctx context.Context, b *v1alpha1.EtcdBacku
 	}
 	key := client.ObjectKey{Namespace: b.Namespace, Name: b.Spec.Volume}
 	var claim corev1.PersistentVolumeClaim
-	err := r.tasks.live.Get(ctx, key, &claim)
+	err := r.tasks.Live.Get(ctx, key, &claim)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get volume: %w", err)
 	}
@@ -144,7 +145,7 @@ func (r *EtcdBackupReconciler) volume(ctx context.Context, b *v1alpha1.EtcdBacku
 		seen.Volume = &claim
 	}
 	var pod corev1.Pod
-	err = r.tasks.live.Get(ctx, key, &pod)
+	err = r.tasks.Live.Get(ctx, key, &pod)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get Pod: %w", err)
 	}
@@ -167,7 +168,7 @@ func (r *EtcdBackupReconciler) act(ctx context.Context, look backupLook, step ba
 	b := look.Backup
 	switch s := step.(type) {
 	case backup.CreateJob:
-		image, why := r.image.get(ctx)
+		image, why := r.image.Get(ctx)
 		if why != "" {
 			return fmt.Errorf("create Job %s: %s", s.Name, why)
 		}
@@ -175,9 +176,9 @@ func (r *EtcdBackupReconciler) act(ctx context.Context, look backupLook, step ba
 		if err != nil {
 			return err
 		}
-		return r.tasks.create(ctx, job)
+		return r.tasks.Create(ctx, job)
 	case backup.DeleteJob:
-		return r.tasks.remove(ctx, b.Namespace, s.Name, s.UID)
+		return r.tasks.Remove(ctx, b.Namespace, s.Name, s.UID)
 	case backup.AddFinalizer:
 		controllerutil.AddFinalizer(b, v1alpha1.FinalizerBackup)
 		return wrapped("add finalizer", r.client.Update(ctx, b, client.FieldOwner(v1alpha1.FieldOwner)))
@@ -219,7 +220,7 @@ func (r *EtcdBackupReconciler) emit(b *v1alpha1.EtcdBackup, all []backup.Event) 
 
 // SetupWithManager watches EtcdBackups, their Jobs, and what they wait for.
 func (r *EtcdBackupReconciler) SetupWithManager(manager ctrl.Manager) error {
-	owners, done := ownersWhenDone(r.client, "EtcdBackup")
+	owners, done := jobclient.OwnersWhenDone(r.client, "EtcdBackup")
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdBackup{}).Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, owners, done).
 		Watches(&v1alpha1.EtcdBackupStore{}, r.waiting()).

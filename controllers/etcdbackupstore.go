@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
@@ -37,8 +38,8 @@ import (
 // EtcdBackupStoreReconciler reconciles EtcdBackupStores.
 type EtcdBackupStoreReconciler struct {
 	client  client.Client
-	tasks   *jobClient
-	image   *ownImage
+	tasks   *jobclient.Client
+	image   *jobclient.OwnImage
 	events  events.EventRecorder
 	version string
 	now     func() time.Time
@@ -77,24 +78,24 @@ func (r *EtcdBackupStoreReconciler) again(look storeLook, step stores.Step) time
 
 func (r *EtcdBackupStoreReconciler) observe(ctx context.Context, key types.NamespacedName) (storeLook, error) {
 	var store v1alpha1.EtcdBackupStore
-	if err := r.tasks.live.Get(ctx, key, &store); err != nil {
+	if err := r.tasks.Live.Get(ctx, key, &store); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.memory.Delete(key)
 		}
 		return storeLook{}, gone("get EtcdBackupStore", err)
 	}
 	view := storeLook{View: stores.View{Store: store, Now: r.now(), Memory: r.recall(&store)}}
-	view.image, view.NoImage = r.image.get(ctx)
+	view.image, view.NoImage = r.image.Get(ctx)
 	var err error
-	if view.Sources, err = r.tasks.sources(ctx, &store); err != nil {
+	if view.Sources, err = r.tasks.Sources(ctx, &store); err != nil {
 		return view, err
 	}
-	if view.Job, err = r.tasks.observe(ctx, &store, stores.JobName(&store)); err != nil {
+	if view.Job, err = r.tasks.Observe(ctx, &store, stores.JobName(&store)); err != nil {
 		return view, err
 	}
 	var from client.Reader = r.client
 	if view.Job.Ended {
-		from = r.tasks.live // a cache that is behind would have objects made twice
+		from = r.tasks.Live // a cache that is behind would have objects made twice
 	}
 	var all v1alpha1.EtcdBackupList
 	if err := from.List(ctx, &all, client.InNamespace(store.Namespace)); err != nil {
@@ -114,9 +115,9 @@ func (r *EtcdBackupStoreReconciler) act(ctx context.Context, look storeLook, ste
 			Check: &jobspec.CheckOrder{Write: s.Asked.Try, Sweep: s.Asked.Try, Memory: s.Memory, First: s.First},
 		}
 		job := jobs.Check(store, stores.JobName(store), order, look.image)
-		return r.tasks.create(ctx, jobs.MadeFor(job, s.Asked.Encode()))
+		return r.tasks.Create(ctx, jobs.MadeFor(job, s.Asked.Encode()))
 	case stores.DeleteJob:
-		return r.tasks.remove(ctx, store.Namespace, stores.JobName(store), s.UID)
+		return r.tasks.Remove(ctx, store.Namespace, stores.JobName(store), s.UID)
 	case stores.Record:
 		if s.Memory != nil {
 			r.memory.Store(client.ObjectKeyFromObject(store), remembered{store.UID, store.Generation, s.Memory})
@@ -207,7 +208,7 @@ func statusOf(step stores.Step) (v1alpha1.EtcdBackupStoreStatus, bool) {
 
 // SetupWithManager watches EtcdBackupStores, the Jobs that look at them, and the backups in them.
 func (r *EtcdBackupStoreReconciler) SetupWithManager(manager ctrl.Manager) error {
-	owners, done := ownersWhenDone(r.client, "EtcdBackupStore")
+	owners, done := jobclient.OwnersWhenDone(r.client, "EtcdBackupStore")
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdBackupStore{}).Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, owners, done).
 		Watches(&v1alpha1.EtcdBackup{}, toStores(), builder.WithPredicates(usesStore())).

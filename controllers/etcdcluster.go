@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers/cache"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
@@ -41,8 +42,8 @@ type EtcdClusterReconciler struct {
 	// one. Another one may watch the same clusters: of two, one manages each cluster.
 	Installation string
 
-	memories clusterCaches
-	secrets  *secretMemory
+	memories cache.Clusters
+	secrets  *cache.Secrets
 }
 
 // clusterLook is all that one look at an EtcdCluster has seen, what it means, and how its step has ended.
@@ -65,19 +66,19 @@ func (r *EtcdClusterReconciler) observe(ctx context.Context, key types.Namespace
 	if err := r.Client.Get(ctx, key, ec); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Dialer.Forget(key)
-			r.memories.forget(key)
+			r.memories.Forget(key)
 		}
 		return nil, gone("get EtcdCluster", err)
 	}
 	if err := r.claimOwnership(ctx, ec); err != nil {
 		return nil, err
 	}
-	r.secrets.look(ec, append(certs.Names(ec), ec.RootSecret())...)
+	r.secrets.Look(ec, append(certs.Names(ec), ec.RootSecret())...)
 	seen, err := r.Observer.Cluster(ctx, ec)
 	if err != nil {
 		return nil, err
 	}
-	known := r.memories.of(key)
+	known := r.memories.Of(key)
 	return &clusterLook{View: facts.View(seen, known), ec: ec, known: known, askedAt: seen.AskedAt}, nil
 }
 
@@ -118,7 +119,7 @@ func pauseAfter(step plan.Step, e memory.Ending, row memory.Repeats) time.Durati
 
 // report writes the status if it has changed, and says what happened in events.
 func (r *EtcdClusterReconciler) report(ctx context.Context, look *clusterLook, _ plan.Step, failed error) error {
-	defer func() { r.secrets.rest(look.ec, failed == nil && look.step == plan.Step(plan.Done{})) }()
+	defer func() { r.secrets.Rest(look.ec, failed == nil && look.step == plan.Step(plan.Done{})) }()
 	if look.ending.Outdated {
 		return nil
 	}

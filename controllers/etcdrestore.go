@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
+	"github.com/etcd-operator/etcd-operator/controllers/members"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
@@ -36,8 +38,8 @@ import (
 // else.
 type EtcdRestoreReconciler struct {
 	client client.Client
-	tasks  *jobClient
-	asked  memberFinder
+	tasks  *jobclient.Client
+	asked  members.Finder
 	events events.EventRecorder
 	now    func() time.Time
 
@@ -69,7 +71,7 @@ func (r *EtcdRestoreReconciler) again(_ restore.View, step restore.Step) time.Du
 func (r *EtcdRestoreReconciler) observe(ctx context.Context, key types.NamespacedName) (restore.View, error) {
 	er := &v1alpha1.EtcdRestore{}
 	view := restore.View{Restore: er, Now: r.now()}
-	if err := r.tasks.live.Get(ctx, key, er); err != nil {
+	if err := r.tasks.Live.Get(ctx, key, er); err != nil {
 		return view, gone("get EtcdRestore", err)
 	}
 	var backups v1alpha1.EtcdBackupList
@@ -98,7 +100,7 @@ func (r *EtcdRestoreReconciler) observe(ctx context.Context, key types.Namespace
 // revision asks etcd which revision it has, by a read that needs a quorum: what the status of the cluster says may be minutes old. That
 // none answers is a fact.
 func (r *EtcdRestoreReconciler) revision(ctx context.Context, view *restore.View) {
-	member, revision, err := firstToAnswer(ctx, r.asked, view.Cluster, etcd.Client.Revision)
+	member, revision, err := members.FirstToAnswer(ctx, r.asked, view.Cluster, etcd.Client.Revision)
 	switch {
 	case err != nil:
 		view.Unasked = shortened(err.Error())
@@ -123,7 +125,7 @@ func shortened(text string) string {
 // cluster reads from the API server what the plan of a restore is made of.
 func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *restore.View) error {
 	var c v1alpha1.EtcdCluster
-	err := r.tasks.live.Get(ctx, client.ObjectKey{Namespace: view.Restore.Namespace, Name: view.Restore.Spec.Cluster}, &c)
+	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: view.Restore.Namespace, Name: view.Restore.Spec.Cluster}, &c)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -135,7 +137,7 @@ func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *restore.View)
 		return nil
 	}
 	var all corev1.PersistentVolumeClaimList
-	if err := r.tasks.live.List(ctx, &all, client.InNamespace(c.Namespace)); err != nil {
+	if err := r.tasks.Live.List(ctx, &all, client.InNamespace(c.Namespace)); err != nil {
 		return fmt.Errorf("list volumes: %w", err)
 	}
 	for i := range all.Items {
@@ -201,7 +203,7 @@ func (r *EtcdRestoreReconciler) report(ctx context.Context, view restore.View, s
 
 // backUp creates the safety backup. It stays when the restore is deleted: it may be all that is left of the data.
 func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view restore.View, s restore.BackUp) error {
-	if err := r.tasks.leading(ctx); err != nil {
+	if err := r.tasks.Leading(ctx); err != nil {
 		return err
 	}
 	b := &v1alpha1.EtcdBackup{
@@ -222,7 +224,7 @@ func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view restore.View, s
 
 // rescue creates backups of the volumes of old members. They stay, as a safety backup does.
 func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view restore.View, s restore.Rescue) error {
-	if err := r.tasks.leading(ctx); err != nil {
+	if err := r.tasks.Leading(ctx); err != nil {
 		return err
 	}
 	for name, volume := range s.Volumes {
@@ -248,7 +250,7 @@ func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view restore.View, s
 // begin writes the plan into the status of the cluster. The API server refuses it if the cluster has changed since it was read, so
 // that of two restores one begins.
 func (r *EtcdRestoreReconciler) begin(ctx context.Context, view restore.View, s restore.Begin) error {
-	if err := r.tasks.leading(ctx); err != nil {
+	if err := r.tasks.Leading(ctx); err != nil {
 		return err
 	}
 	c := view.Cluster

@@ -10,35 +10,18 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-operator/etcd-operator/controllers/cache"
+	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
+	"github.com/etcd-operator/etcd-operator/controllers/members"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/connect"
 )
-
-// LeaseName is the name of the Lease of every installation.
-const LeaseName = leaseName
-
-// NewIdleManager is a manager that leads and does nothing.
-func NewIdleManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
-	manager, _, err := newManager(config, chosen)
-	return manager, err
-}
-
-// NewTellingManager is a manager that only reports to Operator Lifecycle Manager what it sees.
-func NewTellingManager(config *rest.Config, chosen Options) (ctrl.Manager, error) {
-	manager, lock, err := newManager(config, chosen)
-	if err != nil {
-		return nil, err
-	}
-	return manager, addProbes(manager, config, lock, chosen)
-}
 
 // NewReconciler is one installation's, which is called by hand and reads nothing from
 // a cache.
@@ -57,7 +40,7 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 		Actor:  &act.Actor{Client: live, Live: live, Dialer: dialer, Now: now, Later: now, Random: rand.Reader},
 		Dialer: dialer, Events: recorder,
 		Installation: installed,
-		secrets:      &secretMemory{now: now},
+		secrets:      &cache.Secrets{Now: now},
 	}
 }
 
@@ -69,16 +52,16 @@ func NewRestoreReconcilers(
 	read := func(_ context.Context, _, _, container string, _ *int64) (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(said(container))), nil
 	}
-	shared := &jobClient{client: live, live: live, logs: read}
-	return &EtcdRestoreReconciler{client: live, tasks: shared, asked: memberFinder{client: live}, events: recorder, now: now},
+	shared := &jobclient.Client{Client: live, Live: live, Logs: read}
+	return &EtcdRestoreReconciler{client: live, tasks: shared, asked: members.Finder{Client: live}, events: recorder, now: now},
 		&VolumeRestoreReconciler{
-			client: live, tasks: shared, image: &ownImage{given: "registry.example/etcd-operator:test"}, events: recorder,
+			client: live, tasks: shared, image: &jobclient.OwnImage{Given: "registry.example/etcd-operator:test"}, events: recorder,
 			version: "0.0.0", now: now,
 		}
 }
 
 // Asks has a reconciler of EtcdRestores ask the members that the dialer finds.
-func (r *EtcdRestoreReconciler) Asks(dialer observe.Members) { r.asked.dialer = dialer }
+func (r *EtcdRestoreReconciler) Asks(dialer observe.Members) { r.asked.Dialer = dialer }
 
 // NewBackupReconciler is one that is called by hand, reads nothing from a cache, and hears from Jobs what the function says of a
 // container.
@@ -89,8 +72,8 @@ func NewBackupReconciler(
 		return io.NopCloser(strings.NewReader(said(container))), nil
 	}
 	return &EtcdBackupReconciler{
-		client: live, tasks: &jobClient{client: live, live: live, logs: read}, image: &ownImage{given: "registry.example/etcd-operator:test"},
-		events: recorder, version: "0.0.0", now: now,
+		client: live, tasks: &jobclient.Client{Client: live, Live: live, Logs: read},
+		image: &jobclient.OwnImage{Given: "registry.example/etcd-operator:test"}, events: recorder, version: "0.0.0", now: now,
 	}
 }
 
@@ -102,7 +85,7 @@ func NewScheduleReconciler(live client.Client, recorder events.EventRecorder, no
 // NewUsersReconciler is one that is called by hand, reads nothing from a cache, and asks members through that dialer.
 func NewUsersReconciler(live client.Client, dialer observe.Members, recorder events.EventRecorder, now func() time.Time) *UsersReconciler {
 	return &UsersReconciler{
-		client: live, remembered: &secretMemory{now: now}, live: live, dialer: dialer, events: recorder, now: now, random: rand.Reader,
+		client: live, remembered: &cache.Secrets{Now: now}, live: live, dialer: dialer, events: recorder, now: now, random: rand.Reader,
 	}
 }
 
@@ -111,7 +94,7 @@ func NewRememberingUsersReconciler(
 	live client.Client, dialer observe.Members, recorder events.EventRecorder, now func() time.Time,
 ) *UsersReconciler {
 	r := NewUsersReconciler(live, dialer, recorder, now)
-	r.client = secretClient{Client: live, memory: r.remembered}
+	r.client = cache.SecretClient{Client: live, Memory: r.remembered}
 	return r
 }
 
@@ -120,7 +103,7 @@ func NewImportsReconciler(
 	live client.Client, dialer observe.Members, recorder events.EventRecorder, now func() time.Time,
 ) *InitialDataReconciler {
 	return &InitialDataReconciler{
-		client: live, live: nameValidatingReader{live}, asked: memberFinder{live, dialer}, events: recorder,
+		client: live, live: cache.NameValidatingReader{Reader: live}, asked: members.Finder{Client: live, Dialer: dialer}, events: recorder,
 		now: now,
 	}
 }

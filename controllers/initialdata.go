@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers/members"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/initialdata"
@@ -33,7 +34,7 @@ import (
 type InitialDataReconciler struct {
 	client client.Client
 	live   client.Reader
-	asked  memberFinder
+	asked  members.Finder
 	events events.EventRecorder
 	leads  func(context.Context) error // an error unless this operator holds the lease now; may be nil
 
@@ -169,7 +170,7 @@ func (r *InitialDataReconciler) write(ctx context.Context, c *v1alpha1.EtcdClust
 			return done, err
 		}
 	}
-	member, _, err := firstToAnswer(ctx, r.asked, c, etcd.Client.Revision)
+	member, _, err := members.FirstToAnswer(ctx, r.asked, c, etcd.Client.Revision)
 	if err == nil && member == nil {
 		err = errors.New("no member runs")
 	}
@@ -178,7 +179,7 @@ func (r *InitialDataReconciler) write(ctx context.Context, c *v1alpha1.EtcdClust
 	}
 	for batch := range slices.Values(initialdata.Batches(keys)) {
 		put := 0
-		_, err := within(ctx, func(ctx context.Context) (_ struct{}, err error) {
+		_, err := members.Within(ctx, func(ctx context.Context) (_ struct{}, err error) {
 			put, done.Revision, err = member.PutMissing(ctx, batch)
 			return struct{}{}, err
 		})

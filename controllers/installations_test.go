@@ -24,6 +24,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/controllers"
+	"github.com/etcd-operator/etcd-operator/controllers/lease"
 )
 
 // An installed operator looks at a cluster when a test has it do so, with the rights of the
@@ -40,13 +41,13 @@ type installed struct {
 // install makes an operator that holds a Lease in a namespace of its own.
 func install(t *testing.T, namespace string) *installed {
 	t.Helper()
-	o := newInstalled(t, namespace+"/"+controllers.LeaseName)
+	o := newInstalled(t, namespace+"/"+lease.Name)
 	home := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	if err := client.IgnoreAlreadyExists(server.Create(t.Context(), home)); err != nil {
 		t.Fatal(err)
 	}
 	o.lease = &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: controllers.LeaseName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: lease.Name},
 		Spec: coordinationv1.LeaseSpec{
 			HolderIdentity: ptr.To("replica"), LeaseDurationSeconds: ptr.To[int32](15), RenewTime: &metav1.MicroTime{Time: time.Now()},
 		},

@@ -18,7 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/controllers"
+	"github.com/etcd-operator/etcd-operator/controllers/lease"
+	"github.com/etcd-operator/etcd-operator/controllers/manager"
 )
 
 // A replica is a manager that leads or stands by.
@@ -39,7 +40,7 @@ func startReplica(t *testing.T, namespace string) *replica {
 			return inner.RoundTrip(request)
 		})
 	})
-	manager, err := controllers.NewIdleManager(config, controllers.Options{
+	started, err := manager.NewIdle(config, manager.Options{
 		MetricsAddress: "0", ProbeAddress: "0", LeaderElect: true, LeaseNamespace: namespace, Now: time.Now,
 	})
 	if err != nil {
@@ -47,9 +48,9 @@ func startReplica(t *testing.T, namespace string) *replica {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- manager.Start(ctx) }()
+	go func() { ended <- started.Start(ctx) }()
 	stopped := false
-	r.leads, r.stop = manager.Elected(), func() {
+	r.leads, r.stop = started.Elected(), func() {
 		if cancel(); !stopped {
 			stopped = true
 			if err := <-ended; err != nil {
@@ -119,12 +120,12 @@ func TestStandbyTakesOverAtOnce(t *testing.T) {
 	if most := 0.6 * idle.Seconds(); float64(len(asked)) > most || len(asked) == 0 {
 		t.Errorf("%d requests in %s, at most %.1f are allowed: %v", len(asked), idle, most, asked)
 	}
-	var lease coordinationv1.Lease
-	if err := server.Get(t.Context(), client.ObjectKey{Namespace: "replicas", Name: controllers.LeaseName}, &lease); err != nil {
+	var held coordinationv1.Lease
+	if err := server.Get(t.Context(), client.ObjectKey{Namespace: "replicas", Name: lease.Name}, &held); err != nil {
 		t.Fatal(err)
 	}
-	if age := time.Since(lease.Spec.RenewTime.Time); age > 15*time.Second || ptr.Deref(lease.Spec.LeaseDurationSeconds, 0) != 15 {
-		t.Errorf("renewed %s ago: %+v", age, lease.Spec)
+	if age := time.Since(held.Spec.RenewTime.Time); age > 15*time.Second || ptr.Deref(held.Spec.LeaseDurationSeconds, 0) != 15 {
+		t.Errorf("renewed %s ago: %+v", age, held.Spec)
 	}
 
 	first.stop()

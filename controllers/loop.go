@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/etcd-operator/etcd-operator/controllers/lease"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
@@ -72,7 +73,7 @@ func requeue(pause time.Duration, err error) (ctrl.Result, error) {
 	case errors.Is(err, errIdle):
 		return ctrl.Result{}, nil
 	case errors.Is(err, errNotOwner):
-		pause = spread(leaseDuration)
+		pause = spread(lease.Duration)
 	case isOutdated(err):
 		pause = lookAgain
 	case errors.Is(err, errRefused):

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/controllers"
+	"github.com/etcd-operator/etcd-operator/controllers/manager"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 )
 
@@ -78,17 +78,17 @@ func few(t *testing.T, name string, namespaces []string, outside bool) (*rest.Co
 func runs(t *testing.T, config *rest.Config, namespaces []string, limited ...limits.Limits) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	options := controllers.Options{MetricsAddress: "0", ProbeAddress: "0", Namespaces: namespaces, Now: time.Now, Random: rand.Reader}
+	options := manager.Options{MetricsAddress: "0", ProbeAddress: "0", Namespaces: namespaces, Now: time.Now, Random: rand.Reader}
 	for _, l := range limited {
 		options.Limits = l
 	}
-	manager, err := controllers.NewManager(ctx, config, options)
+	started, err := manager.New(ctx, config, options)
 	if err != nil {
 		cancel()
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- manager.Start(ctx) }()
+	go func() { ended <- started.Start(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

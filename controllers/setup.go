@@ -2,46 +2,130 @@ package controllers
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"time"
 
-	instrumented "github.com/operator-framework/operator-lib/handler"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers/cache"
+	"github.com/etcd-operator/etcd-operator/controllers/clock"
+	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
+	"github.com/etcd-operator/etcd-operator/controllers/members"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/connect"
 )
 
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/status,verbs=update
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters/finalizers,verbs=update
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=create
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
-// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;create;patch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=security.openshift.io,resources=securitycontextconstraints,resourceNames=nonroot-v2,verbs=use
+// Shared is what all reconcilers share.
+type Shared struct {
+	Client  cache.SecretClient // the manager's client within it remembers no Secrets
+	Live    client.Reader      // asks the API server, past every cache
+	Dialer  *connect.Dialer
+	Jobs    *jobclient.Client
+	Image   *jobclient.OwnImage  // what Jobs run
+	Clock   *clock.Server        // by how much the clock of this machine is wrong
+	Resizes func() specs.Resizes // what of running Pods this Kubernetes changes
+	NoNodes bool                 // the operator may not watch nodes
 
-// What is in no namespace, and the Leases of other installations, wherever these are. It has a role of its own, which Operator
-// Lifecycle Manager grants for the whole cluster also where it grants the other one in some namespaces alone.
-// +kubebuilder:rbac:roleName=manager-cluster-role,groups="",resources=persistentvolumes,verbs=get
-// +kubebuilder:rbac:roleName=manager-cluster-role,groups="",resources=nodes,verbs=get;list;watch
-// +kubebuilder:rbac:roleName=manager-cluster-role,groups=coordination.k8s.io,resources=leases,resourceNames=etcd-operator.dev,verbs=get
+	Leads        func(context.Context) error // an error unless this operator holds the lease now; nil: there is no lease to hold
+	Installation string                      // its Lease, with its namespace; empty without one
+	Namespace    string                      // in which the operator runs; empty outside of Kubernetes
+	Version      string                      // of the operator
+
+	Images specs.Images  // for versions of etcd where the user chooses none
+	Limits limits.Limits // of what EtcdClusters may request
+	Now    func() time.Time
+	Random io.Reader
+}
+
+// AddTo adds all reconcilers to a manager. That of OperatorConditions is added by AddOperatorCondition, where these are kept.
+func (s Shared) AddTo(manager ctrl.Manager) error {
+	recorder := manager.GetEventRecorder("etcd-operator.dev/operator")
+	if err := s.clusters(recorder).SetupWithManager(manager); err != nil {
+		return fmt.Errorf("set up the controller: %w", err)
+	}
+	if err := s.addContent(manager, recorder); err != nil {
+		return err
+	}
+	return s.addBackups(manager, recorder)
+}
+
+func (s Shared) clusters(recorder events.EventRecorder) *EtcdClusterReconciler {
+	return &EtcdClusterReconciler{
+		Client: s.Client,
+		Observer: &observe.Observer{
+			Cache: s.Client, Live: s.Live, Dialer: s.Dialer,
+			Remains: etcd.ReadRemains, Resizes: s.Resizes, NoNodes: s.NoNodes, Now: s.Now, Ahead: s.Clock.Ahead,
+			Behind:   s.Clock.Behind,
+			Operator: s.Namespace, Limits: s.Limits,
+		},
+		Actor: &act.Actor{
+			Client: s.Client, Live: s.Live, Dialer: s.Dialer, Images: s.Images,
+			Operator: s.Namespace, Now: s.Now, Later: s.Clock.Later, Random: s.Random, Leads: s.Leads,
+		},
+		Dialer: s.Dialer,
+		Events: recorder,
+
+		Installation: s.Installation,
+		secrets:      s.Client.Memory,
+	}
+}
+
+// addContent adds the reconcilers of what is in etcd: users and roles, and what a cluster begins with.
+func (s Shared) addContent(manager ctrl.Manager, recorder events.EventRecorder) error {
+	users := &UsersReconciler{
+		client: s.Client, remembered: s.Client.Memory, live: s.Live, dialer: s.Dialer, events: recorder, leads: s.Leads,
+		installation: s.Installation, now: s.Clock.Later, random: s.Random,
+	}
+	if err := users.SetupWithManager(manager); err != nil {
+		return err
+	}
+	begins := &InitialDataReconciler{
+		client: s.Client, live: cache.NameValidatingReader{Reader: s.Live}, asked: members.Finder{Client: s.Client, Dialer: s.Dialer},
+		events: recorder, leads: s.Leads, installation: s.Installation, now: s.Now,
+	}
+	return begins.SetupWithManager(manager)
+}
+
+// addBackups adds the reconcilers of stores, backups, restores and schedules, which share how Jobs are made and read.
+func (s Shared) addBackups(manager ctrl.Manager, recorder events.EventRecorder) error {
+	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
+		&EtcdBackupStoreReconciler{
+			client: s.Client.Client, tasks: s.Jobs, image: s.Image, events: recorder, version: s.Version, now: s.Now,
+		},
+		&EtcdBackupReconciler{
+			client: s.Client.Client, tasks: s.Jobs, image: s.Image, images: s.Images, limits: s.Limits, events: recorder,
+			version: s.Version, now: s.Now,
+		},
+		&VolumeRestoreReconciler{
+			client: s.Client.Client, tasks: s.Jobs, image: s.Image, events: recorder, version: s.Version, now: s.Now,
+			installation: s.Installation, limits: s.Limits,
+		},
+		&EtcdRestoreReconciler{
+			client: s.Client.Client, tasks: s.Jobs, asked: members.Finder{Client: s.Client, Dialer: s.Dialer}, events: recorder,
+			now: s.Now, installation: s.Installation, limits: s.Limits,
+		},
+		&ScheduleReconciler{
+			client: s.Client.Client, live: s.Live, events: recorder, leads: s.Leads,
+			installation: s.Installation, now: s.Now, off: s.Clock.Off,
+		},
+	} {
+		if err := reconciler.SetupWithManager(manager); err != nil {
+			return fmt.Errorf("set up a controller of backups: %w", err)
+		}
+	}
+	return nil
+}
 
 const (
 	// workers is how many clusters are reconciled at once: one that is slow to
@@ -53,24 +137,6 @@ const (
 	firstRetry, lastRetry = 10 * time.Millisecond, 30 * time.Second
 )
 
-// SetupWithManager watches EtcdClusters and everything that is made for them.
-func (r *EtcdClusterReconciler) SetupWithManager(manager ctrl.Manager) error {
-	watches := ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(nothing))). // names the kind; the next one looks
-		Watches(&v1alpha1.EtcdCluster{}, &instrumented.InstrumentedEnqueueRequestForObject[client.Object]{}).
-		Watches(&corev1.Pod{}, byLabel()).
-		Watches(&corev1.PersistentVolumeClaim{}, byLabel()).
-		Watches(&corev1.Service{}, byLabel()).
-		Watches(&policyv1.PodDisruptionBudget{}, byLabel()).
-		Watches(&networkingv1.NetworkPolicy{}, byLabel()).
-		Watches(&v1alpha1.EtcdBackup{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAwaited))).
-		Watches(&v1alpha1.EtcdRestore{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAccepted)))
-	if !r.Observer.NoNodes {
-		watches = watches.Watches(&corev1.Node{}, r.onNode(), builder.WithPredicates(nodeChanges()))
-	}
-	return watches.WithOptions(options()).Complete(r)
-}
-
 func options() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
@@ -78,26 +144,4 @@ func options() controller.Options {
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		UsePriorityQueue:        ptr.To(true),
 	}
-}
-
-func nothing(client.Object) bool { return false }
-
-// isAwaited says whether something may wait for a backup.
-func isAwaited(object client.Object) bool { return object.GetLabels()[v1alpha1.LabelAwaited] != "" }
-
-// isAccepted says whether an EtcdRestore was made because a loss of data was accepted.
-func isAccepted(object client.Object) bool {
-	return object.GetAnnotations()[v1alpha1.AnnotationAccepted] != ""
-}
-
-// byLabel finds the cluster of an object by its label, because volumes that are
-// kept have no owner.
-func byLabel() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-		name := object.GetLabels()[v1alpha1.LabelCluster]
-		if name == "" {
-			return nil
-		}
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
-	})
 }

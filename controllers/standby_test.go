@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/controllers"
+	"github.com/etcd-operator/etcd-operator/controllers/manager"
 )
 
 // TestStandbyIsWarm: a replica that stands by watches what there is, changes nothing, and
@@ -32,14 +32,14 @@ func TestStandbyIsWarm(t *testing.T) {
 		})
 	})
 	end := u.another()
-	manager, err := controllers.NewManager(t.Context(), u.config, controllers.Options{
+	started, err := manager.New(t.Context(), u.config, manager.Options{
 		MetricsAddress: "0", ProbeAddress: "0", LeaderElect: true, LeaseNamespace: "warm", Namespaces: []string{"warm"},
 		Now: time.Now, Random: rand.Reader,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.run(manager)
+	u.run(started)
 	const pods = "GET /api/v1/namespaces/warm/pods"
 	eventually(t, "a watch of pods", func() error {
 		if !slices.Contains(asked.take(), pods) {

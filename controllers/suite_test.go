@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
-	"github.com/etcd-operator/etcd-operator/controllers"
+	"github.com/etcd-operator/etcd-operator/controllers/manager"
 )
 
 const (
@@ -112,7 +112,7 @@ func start(ctx context.Context) (<-chan error, error) {
 	if err != nil {
 		return nil, err
 	}
-	manager, err := controllers.NewManager(ctx, config, controllers.Options{
+	started, err := manager.New(ctx, config, manager.Options{
 		MetricsAddress: "0", ProbeAddress: "0", Namespaces: []string{watched}, Now: time.Now, Random: rand.Reader,
 		TaskImage: "registry.example/etcd-operator:test", Version: "0.0.0",
 	})
@@ -120,7 +120,7 @@ func start(ctx context.Context) (<-chan error, error) {
 		return nil, err
 	}
 	stopped := make(chan error, 1)
-	go func() { stopped <- manager.Start(ctx) }()
+	go func() { stopped <- started.Start(ctx) }()
 	return stopped, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers/cache"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -34,7 +35,7 @@ import (
 // users is read once. Of the status of an EtcdCluster it writes auth and the condition AuthEnabled and nothing else.
 type UsersReconciler struct {
 	client     client.Client
-	remembered *secretMemory
+	remembered *cache.Secrets
 	live       client.Reader
 	dialer     observe.Members
 	events     events.EventRecorder
@@ -86,7 +87,7 @@ func (r *UsersReconciler) act(ctx context.Context, p *userRun, step usersStep) e
 	p.ofRoles, p.ofUsers = step.ofRoles, step.ofUsers
 	err := p.run(ctx)
 	for i := range p.view.Users {
-		r.remembered.rest(&p.view.Users[i], err == nil && !p.taken.Load() && !p.ofUsers[i].Retry)
+		r.remembered.Rest(&p.view.Users[i], err == nil && !p.taken.Load() && !p.ofUsers[i].Retry)
 	}
 	return err
 }
@@ -180,7 +181,7 @@ func (r *UsersReconciler) secrets(ctx context.Context, view *users.View) error {
 	}
 	var mutex sync.Mutex
 	err = inParallel(view.Users, func(u v1alpha1.EtcdUser) error {
-		r.remembered.look(&u, u.Secret())
+		r.remembered.Look(&u, u.Secret())
 		secret, err := r.secret(ctx, &u, u.Secret())
 		if secret != nil && metav1.IsControlledBy(secret, &u) {
 			mutex.Lock()
@@ -200,7 +201,7 @@ func (r *UsersReconciler) secrets(ctx context.Context, view *users.View) error {
 func (r *UsersReconciler) ofOperator(c *v1alpha1.EtcdCluster) []string {
 	names := []string{c.ClientCA(), specs.MemberSecret(c), c.RootSecret()}
 	if c.HasAuth() && !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAuthEnabled) {
-		r.remembered.forget(c.Namespace, names...)
+		r.remembered.Forget(c.Namespace, names...)
 	}
 	return names
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/etcd-operator/etcd-operator/controllers/members"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/users"
@@ -11,7 +12,7 @@ import (
 
 // changeEtcd carries out an operation in etcd, and notes it.
 func (p *userRun) changeEtcd(ctx context.Context, t *target, operation users.Operation) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, members.Timeout)
 	defer cancel()
 	effect, err := p.call(ctx, t, operation)
 	if err != nil {

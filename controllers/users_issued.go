@@ -21,7 +21,7 @@ func (r *UsersReconciler) issued(ctx context.Context, view *users.View) error {
 	view.Held.Issued, view.Certificates = map[string]*corev1.Secret{}, map[string]*unstructured.Unstructured{}
 	var mutex sync.Mutex
 	return inParallel(view.Users, func(u v1alpha1.EtcdUser) error {
-		r.remembered.look(&u, u.IssuedSecret())
+		r.remembered.Look(&u, u.IssuedSecret())
 		secret, err := r.secret(ctx, &u, u.IssuedSecret())
 		if err != nil {
 			return err
@@ -48,11 +48,11 @@ func (r *UsersReconciler) issued(ctx context.Context, view *users.View) error {
 
 // certificate reads a Certificate of cert-manager, unless it is remembered.
 func (r *UsersReconciler) certificate(ctx context.Context, key client.ObjectKey) (*unstructured.Unstructured, string, error) {
-	if have := r.remembered.certificate(key); have != nil {
+	if have := r.remembered.Certificate(key); have != nil {
 		return have, "", nil
 	}
 	have, missing, err := observe.Certificate(ctx, r.live, key)
-	r.remembered.noteCertificate(key, have)
+	r.remembered.NoteCertificate(key, have)
 	return have, missing, err //nolint:wrapcheck // it says which
 }
 
@@ -62,7 +62,7 @@ func (p *userRun) requestCertificate(ctx context.Context, t *target) error {
 	if specs.WouldOverwrite(wanted, p.view.Certificates[t.user.Name], p.view.Held.Issued[t.user.Name]) != "" {
 		return errSecretTaken
 	}
-	defer p.remembered.noteCertificate(client.ObjectKey{Namespace: t.user.Namespace, Name: t.user.IssuedSecret()}, nil)
+	defer p.remembered.NoteCertificate(client.ObjectKey{Namespace: t.user.Namespace, Name: t.user.IssuedSecret()}, nil)
 	return act.ApplyCertificate(ctx, p.live, p.client, wanted, func(there client.Object) bool {
 		return metav1.IsControlledBy(there, t.user)
 	})

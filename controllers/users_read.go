@@ -11,16 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/etcd-operator/etcd-operator/controllers/members"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
-const (
-	// askTimeout bounds a call about users and roles, which passes through the log of the cluster.
-	askTimeout = 5 * time.Second
-	// accessWorkers is how many users are read or changed at once: each change waits for the disks of a quorum, and they share a write.
-	accessWorkers = 16
-)
+// accessWorkers is how many users are read or changed at once: each change waits for the disks of a quorum, and they share a write.
+const accessWorkers = 16
 
 // authCache is what etcd said of a cluster's users and roles. It stays right for as long as etcd says the same revision, which rises
 // with each change, also by us: then nothing is read again.
@@ -77,7 +74,7 @@ func (p *userRun) ask(ctx context.Context) {
 		p.cache.forget()
 		return
 	}
-	member, auth, err := firstToAnswer(ctx, memberFinder{p.client, p.dialer}, c, etcd.Client.Auth)
+	member, auth, err := members.FirstToAnswer(ctx, members.Finder{Client: p.client, Dialer: p.dialer}, c, etcd.Client.Auth)
 	if auth.Enabled && !view.Held.Operator(c, view.Now).IsRoot() {
 		p.cache.forget() // etcd says of nothing else whether it takes the operator for root
 	}
@@ -101,11 +98,11 @@ func (p *userRun) ask(ctx context.Context) {
 // before.
 func (l *authCache) read(ctx context.Context, member etcd.Client, auth etcd.Auth, p *userRun) error {
 	if l.state == nil || l.state.Auth != auth {
-		allUsers, err := within(ctx, member.Users)
+		allUsers, err := members.Within(ctx, member.Users)
 		if err != nil {
 			return err
 		}
-		allRoles, err := within(ctx, member.Roles)
+		allRoles, err := members.Within(ctx, member.Roles)
 		if err != nil {
 			return err
 		}
@@ -114,10 +111,10 @@ func (l *authCache) read(ctx context.Context, member etcd.Client, auth etcd.Auth
 	}
 	wantedUsers, wantedRoles := users.Names(p.view.Users, p.view.Roles)
 	err := fill(wantedUsers, l.state.Users, func(name string) ([]string, error) {
-		return within(ctx, func(ctx context.Context) ([]string, error) { return member.User(ctx, name) })
+		return members.Within(ctx, func(ctx context.Context) ([]string, error) { return member.User(ctx, name) })
 	})
 	return errors.Join(err, fill(wantedRoles, l.state.Roles, func(name string) ([]etcd.Permission, error) {
-		return within(ctx, func(ctx context.Context) ([]etcd.Permission, error) { return member.Role(ctx, name) })
+		return members.Within(ctx, func(ctx context.Context) ([]etcd.Permission, error) { return member.Role(ctx, name) })
 	}))
 }
 

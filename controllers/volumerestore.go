@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -32,8 +33,8 @@ import (
 // and nothing else of an EtcdCluster.
 type VolumeRestoreReconciler struct {
 	client  client.Client
-	tasks   *jobClient
-	image   *ownImage
+	tasks   *jobclient.Client
+	image   *jobclient.OwnImage
 	events  events.EventRecorder
 	version string
 
@@ -106,14 +107,14 @@ func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, ste
 		for _, member := range s.Members {
 			job := jobs.Restore(c, look.Store, member, r.order(look.VolumesView, member), look.image)
 			claim := look.Claims[member]
-			if err := r.tasks.create(ctx, jobs.MadeFor(job, string(claim.UID))); err != nil {
+			if err := r.tasks.Create(ctx, jobs.MadeFor(job, string(claim.UID))); err != nil {
 				return err
 			}
 		}
 	case restore.MarkVolume:
 		return r.mark(ctx, look.Claims[s.Member], s.ClusterID)
 	case restore.DeleteJob:
-		return r.tasks.remove(ctx, c.Namespace, jobs.RestoreName(s.Member), s.UID)
+		return r.tasks.Remove(ctx, c.Namespace, jobs.RestoreName(s.Member), s.UID)
 	case restore.VolumesRecord, restore.VolumesWait, restore.VolumesDone:
 	}
 	return nil
@@ -168,7 +169,7 @@ func (r *VolumeRestoreReconciler) mark(ctx context.Context, claim corev1.Persist
 // SetupWithManager watches EtcdClusters, the Jobs that fill their volumes, the backups that they may wait for, and the EtcdRestores that
 // may be deleted.
 func (r *VolumeRestoreReconciler) SetupWithManager(manager ctrl.Manager) error {
-	owners, done := ownersWhenDone(r.client, "EtcdCluster")
+	owners, done := jobclient.OwnersWhenDone(r.client, "EtcdCluster")
 	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdCluster{}).Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, owners, done).
 		Watches(&v1alpha1.EtcdBackup{}, r.waiting()).

@@ -26,7 +26,7 @@ func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.Namespa
 	var c v1alpha1.EtcdCluster
 	err := r.client.Get(ctx, key, &c)
 	if err == nil && !isOver(&c) {
-		err = r.tasks.live.Get(ctx, key, &c)
+		err = r.tasks.Live.Get(ctx, key, &c)
 	}
 	if err != nil {
 		return volumesLook{}, gone("get EtcdCluster", err)
@@ -38,7 +38,7 @@ func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.Namespa
 		Cluster: &c, Paused: facts.Paused(&c), Forbidden: r.limits.Forbidden(&c), Now: r.now(),
 		Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]jobs.Observed{},
 	}}
-	look.image, look.NoImage = r.image.get(ctx)
+	look.image, look.NoImage = r.image.Get(ctx)
 	view := &look.VolumesView
 	if err := errors.Join(r.claims(ctx, view), r.pods(ctx, view), r.store(ctx, view)); err != nil {
 		return look, err
@@ -56,7 +56,7 @@ func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.Namespa
 // claims reads all volumes whose names a member could have.
 func (r *VolumeRestoreReconciler) claims(ctx context.Context, view *restore.VolumesView) error {
 	var all corev1.PersistentVolumeClaimList
-	if err := r.tasks.live.List(ctx, &all, client.InNamespace(view.Cluster.Namespace)); err != nil {
+	if err := r.tasks.Live.List(ctx, &all, client.InNamespace(view.Cluster.Namespace)); err != nil {
 		return fmt.Errorf("list volumes: %w", err)
 	}
 	for _, claim := range all.Items {
@@ -71,7 +71,7 @@ func (r *VolumeRestoreReconciler) claims(ctx context.Context, view *restore.Volu
 func (r *VolumeRestoreReconciler) pods(ctx context.Context, view *restore.VolumesView) error {
 	c := view.Cluster
 	var all corev1.PodList
-	if err := r.tasks.live.List(ctx, &all, client.InNamespace(c.Namespace), client.MatchingLabels(specs.MemberSelector(c))); err != nil {
+	if err := r.tasks.Live.List(ctx, &all, client.InNamespace(c.Namespace), client.MatchingLabels(specs.MemberSelector(c))); err != nil {
 		return fmt.Errorf("list Pods: %w", err)
 	}
 	for _, pod := range all.Items {
@@ -109,7 +109,7 @@ func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.Vol
 		return nil
 	}
 	var er v1alpha1.EtcdRestore
-	err := r.tasks.live.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: s.Request}, &er)
+	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: s.Request}, &er)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (r *VolumeRestoreReconciler) secret(ctx context.Context, view *restore.Volu
 	}
 	there := metav1.PartialObjectMetadata{}
 	there.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	err := r.tasks.live.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: name}, &there)
+	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: name}, &there)
 	if apierrors.IsNotFound(err) {
 		view.NoSecret = name
 		return nil
@@ -140,7 +140,7 @@ func (r *VolumeRestoreReconciler) jobs(ctx context.Context, view *restore.Volume
 		members = s.SetAside
 	}
 	for _, member := range members {
-		job, err := r.tasks.observe(ctx, view.Cluster, jobs.RestoreName(member))
+		job, err := r.tasks.Observe(ctx, view.Cluster, jobs.RestoreName(member))
 		if err != nil {
 			return err
 		}

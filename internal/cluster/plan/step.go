@@ -156,7 +156,7 @@ const (
 	Existing
 )
 
-// Requeue says when the cluster is to be observed again. The pauses are in controllers/result.go.
+// Requeue says when the cluster is to be observed again. The pauses are in internal/cluster/memory.
 type Requeue int
 
 const (
