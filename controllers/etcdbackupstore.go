@@ -111,7 +111,7 @@ func (r *EtcdBackupStoreReconciler) act(ctx context.Context, look storeLook, ste
 	switch s := step.(type) {
 	case stores.CreateJob:
 		order := jobspec.Order{
-			Verb: jobspec.Check, Operator: r.version, Store: jobs.Store(store.Spec, time.Time{}),
+			Verb: jobspec.Check, Operator: r.version, Store: store.Spec,
 			Check: &jobspec.CheckOrder{Write: s.Asked.Try, Sweep: s.Asked.Try, Memory: s.Memory, First: s.First},
 		}
 		job := jobs.Check(store, stores.JobName(store), order, look.image)

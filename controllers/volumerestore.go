@@ -150,7 +150,7 @@ func (r *VolumeRestoreReconciler) write(ctx context.Context, c *v1alpha1.EtcdClu
 func (r *VolumeRestoreReconciler) order(view restore.VolumesView, member string) jobspec.Order {
 	c, s := view.Cluster, view.Cluster.Status.Restore
 	return jobspec.Order{
-		Verb: jobspec.Restore, Operator: r.version, Store: jobs.Store(view.Store.Spec, time.Time{}),
+		Verb: jobspec.Restore, Operator: r.version, Store: view.Store.Spec,
 		Restore: &jobspec.RestoreOrder{
 			Path: s.Path, ManifestSHA256: s.ManifestSHA256, Verified: s.Verified, Identities: s.Decryption != "",
 			DataDirectory: specs.DataDirectory, Member: member, InitialCluster: peers(c), Token: restore.Token(c), Minor: version.MinorOf(s.Version),

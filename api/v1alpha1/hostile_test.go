@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -265,7 +264,7 @@ func madeOfStore(t *testing.T, s *v1alpha1.EtcdBackupStore) error {
 			t.Errorf("path %q is %s", s.Spec.Volume.Path, folder)
 		}
 	}
-	order := jobspec.Order{Verb: jobspec.Check, Store: jobs.Store(s.Spec, time.Time{}), Check: &jobspec.CheckOrder{}}
+	order := jobspec.Order{Verb: jobspec.Check, Store: s.Spec, Check: &jobspec.CheckOrder{}}
 	job := jobs.Check(s, stores.JobName(s), order, jobs.Image{Operator: "operator:1"})
 	container := job.Spec.Template.Spec.Containers[0]
 	if len(container.Args) != 2 || len(container.Command) > 0 || len(container.Env) > 0 || container.Image != "operator:1" {

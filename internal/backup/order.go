@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -38,7 +39,7 @@ type JobBuilder struct {
 // Job is what a step creates.
 func (m JobBuilder) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
 	m.Image = m.Image.Of(seen.Cluster)
-	order := jobspec.Order{Store: jobs.Store(seen.Store.Spec, seen.Now), Operator: m.Version}
+	order := jobspec.Order{Store: seen.Store.Spec, Operator: m.Version}
 	switch step.Task {
 	case Backup:
 		order.Verb = jobspec.Backup
@@ -46,6 +47,7 @@ func (m JobBuilder) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error)
 		if err != nil {
 			return nil, err
 		}
+		backup.LockedUntil = lockedUntil(seen.Store.Spec, seen.Now)
 		order.Backup = backup
 		if v.Volume.Name != "" {
 			return m.rescue(seen, v, step, order), nil
@@ -90,6 +92,14 @@ func backupOrder(c *v1alpha1.EtcdCluster, v View) (*jobspec.BackupOrder, error) 
 		Members: members(c), Secure: c.IsSecure(), Recipients: v.Recipients, Spec: spec, HashBelow: hashBelow,
 		Quota: c.QuotaBytes(),
 	}, nil
+}
+
+// lockedUntil is until when what is written for a backup is locked, if it is begun now; zero where the store locks nothing.
+func lockedUntil(store v1alpha1.EtcdBackupStoreSpec, now time.Time) time.Time {
+	if store.S3 == nil || store.S3.Lock == nil {
+		return time.Time{}
+	}
+	return now.UTC().AddDate(0, 0, int(store.S3.Lock.Days))
 }
 
 // members are those that may be asked for a snapshot, in that order: those that answer first, the

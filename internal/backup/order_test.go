@@ -3,9 +3,11 @@ package backup_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -66,6 +68,24 @@ func TestOrderToBackUp(t *testing.T) {
 	s.Backup.Status.Path, s.Backup.Status.Store = "v1/ns/a/b-uid-3", "offsite"
 	if _, orders := ordered(t, s, backup.Backup, nil); orders[0].Backup.ID != "b-uid-3" {
 		t.Errorf("the status says %s, and the Job writes to %s", s.Backup.Status.Path, orders[0].Backup.ID)
+	}
+}
+
+// TestOrderToLock: what is written is locked for the days of the store, from when the backup is begun. A trial writes nothing.
+func TestOrderToLock(t *testing.T) {
+	s := seen()
+	s.Store.Spec = v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{Lock: &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30}}}
+	s.Now = s.Now.In(time.FixedZone("", 3600))
+	_, orders := ordered(t, s, backup.Backup, nil)
+	if got := orders[0].Backup.LockedUntil; !got.Equal(s.Now.UTC().AddDate(0, 0, 30)) || got.Location() != time.UTC {
+		t.Errorf("begun at %s, it is locked until %s", s.Now, got)
+	}
+	if !reflect.DeepEqual(orders[0].Store, s.Store.Spec) {
+		t.Errorf("the store is %+v", orders[0].Store)
+	}
+	s.Store.Spec.S3.Lock = nil
+	if _, orders := ordered(t, s, backup.Backup, nil); !orders[0].Backup.LockedUntil.IsZero() {
+		t.Error("it is locked without a lock")
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // Image is what Jobs run: the operator's own image, and what its administrator says about all of them.
 type Image struct {
 	Proxy       []corev1.EnvVar // variables by which stores are reached through a proxy
-	Endpoints   []string        // that stores may send tokens to, besides those of their providers (store.Endpoints)
+	Endpoints   []string        // that stores may send tokens to, besides those of their providers (objectstore.Endpoints)
 	Operator    string
 	PullSecrets []corev1.LocalObjectReference // of the Job's namespace; none: those of its ServiceAccount
 	PullPolicy  corev1.PullPolicy

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -59,7 +58,7 @@ var (
 	forAll = jobs.Image{Operator: image.Operator, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}, {Name: "mirror"}}}
 )
 
-// Each Job is as its file in testdata says: review the diff after -rewrite.
+// Each Job is as its file in testdata says: review the diff after -rewrite. A store's keys are files, whose Secret its spec names.
 func TestGolden(t *testing.T) {
 	order := func(verb jobspec.Verb) jobspec.Order { return jobspec.Order{Verb: verb} }
 	trial := func(verb jobspec.Verb) jobspec.Order {
@@ -67,7 +66,7 @@ func TestGolden(t *testing.T) {
 	}
 	size := resource.MustParse
 	for name, job := range map[string]*batchv1.Job{
-		"check-s3":    jobs.Check(inS3, "etcd-store-uid", order(jobspec.Check), image),
+		"check-s3":    jobs.Check(inS3, "etcd-store-uid", jobspec.Order{Verb: jobspec.Check, Store: inS3.Spec}, image),
 		"backup":      jobs.Backup(backup, onVolume, example, "first-1", order(jobspec.Backup), image),
 		"backup-auth": jobs.Backup(backup, onVolume, withAuth, "first-1", order(jobspec.Backup), image),
 		"verify": jobs.Verify(backup, onVolume, "first-2", trial(jobspec.Unpack), trial(jobspec.Verify), "etcd:v3.6.16",
@@ -102,21 +101,6 @@ func TestGolden(t *testing.T) {
 				t.Errorf("it is not as %s says:\n%s", file, got)
 			}
 		})
-	}
-}
-
-// A store's keys are files. An order names neither them nor what is in them.
-func TestOrdersNameNoSecret(t *testing.T) {
-	began := time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
-	s := jobs.Store(inS3.Spec, began)
-	if !s.Keys || s.CA != "ca.crt" || s.S3.LockMode != "COMPLIANCE" || !s.S3.LockUntil.Equal(began.AddDate(0, 0, 30)) || !s.S3.KMS {
-		t.Errorf("the order says %+v, %+v", s, s.S3)
-	}
-	if s := jobs.Store(inS3.Spec, time.Time{}); s.S3.LockUntil != nil {
-		t.Error("what writes nothing is locked")
-	}
-	if s := jobs.Store(onVolume.Spec, began); s.Keys || s.Volume == nil || s.Volume.Path != "etcd" {
-		t.Errorf("the order says %+v", s)
 	}
 }
 

@@ -41,9 +41,9 @@ func newPod(store v1alpha1.EtcdBackupStoreSpec, image Image) *pod {
 			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 	}}
-	keys, ca := sources(store)
-	if keys != nil {
-		p.secret("keys", jobspec.KeysFolder, keys.Secret)
+	credentials, ca := store.CredentialsAndCA()
+	if credentials != nil {
+		p.secret("keys", jobspec.KeysFolder, credentials.Secret)
 	}
 	if ca != nil {
 		p.mount("ca", jobspec.CAFolder, authorities(*ca))
@@ -57,7 +57,7 @@ func newPod(store v1alpha1.EtcdBackupStoreSpec, image Image) *pod {
 }
 
 func authorities(ca v1alpha1.CASource) corev1.VolumeSource {
-	items := []corev1.KeyToPath{{Key: caKey(ca), Path: caKey(ca)}}
+	items := []corev1.KeyToPath{{Key: ca.KeyName(), Path: ca.KeyName()}}
 	if ca.Secret != "" {
 		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ca.Secret, Items: items}}
 	}
@@ -117,7 +117,7 @@ func most(memory resource.Quantity) corev1.ResourceList {
 
 // container is one of the operator's.
 func (p *pod) container(name string, order jobspec.Order) corev1.Container {
-	order.Store.Allowed = p.image.Endpoints
+	order.Allowed = p.image.Endpoints
 	return corev1.Container{
 		Name:            name,
 		Image:           p.image.Operator,

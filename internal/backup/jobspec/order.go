@@ -1,7 +1,7 @@
 // Package jobspec is the language between the operator and the Jobs of backups: an order, which a Job gets as its
 // one argument, and lines, which it writes to its standard output.
 //
-// It must never hold a key, a password or an identity: those are files in the Job's Pod.
+// It must never hold a key, a password or an identity: those are files in the Job's Pod. The spec of a store names their Secrets.
 package jobspec
 
 import (
@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
 // Verb is what a Job does.
@@ -37,7 +39,7 @@ const (
 // Where a Job's Pod finds what is not in the order. Each is a folder, a key of a Secret is a file in it.
 const (
 	KeysFolder       = "/etc/etcd-operator/store"      // of the store, named as api/v1alpha1.Key… says
-	CAFolder         = "/etc/etcd-operator/ca"         // authorities of the store's endpoint; the file is Store.CA
+	CAFolder         = "/etc/etcd-operator/ca"         // authorities of the store's endpoint; the file is CASource.KeyName of the store
 	IdentitiesFolder = "/etc/etcd-operator/identities" // of age
 	ClientFolder     = "/etc/etcd-operator/client"     // tls.crt, tls.key and ca.crt for the members
 	VolumeFolder     = "/backups"                      // the volume of a store
@@ -62,9 +64,10 @@ const (
 
 // Order is what a Job is to do. The field that is named as the verb is set, and no other one.
 type Order struct {
-	Verb     Verb   `json:"verb"`
-	Store    Store  `json:"store,omitzero"`
-	Operator string `json:"operator"` // its version
+	Verb     Verb                         `json:"verb"`
+	Store    v1alpha1.EtcdBackupStoreSpec `json:"store,omitzero"`
+	Allowed  []string                     `json:"allowed,omitempty"` // endpoints that tokens may be sent to (objectstore.Endpoints)
+	Operator string                       `json:"operator"`          // its version
 
 	Check   *CheckOrder   `json:"check,omitempty"`
 	Backup  *BackupOrder  `json:"backup,omitempty"`
@@ -82,54 +85,6 @@ func (o Order) Encode() string {
 		panic(fmt.Sprintf("encode order: %v", err)) // Spec is the only part that could be no JSON, and was made by json.Marshal
 	}
 	return strings.ReplaceAll(string(text), "$", `\u0024`)
-}
-
-// Store is where the store is: one of the four.
-type Store struct {
-	S3     *S3     `json:"s3,omitempty"`
-	GCS    *GCS    `json:"gcs,omitempty"`
-	Azure  *Azure  `json:"azure,omitempty"`
-	Volume *Volume `json:"volume,omitempty"`
-	// CA is the name of the file in CAFolder; empty if none is given.
-	CA string `json:"ca,omitempty"`
-	// Keys says that KeysFolder has the keys. Without it the identity of the ServiceAccount is used.
-	Keys bool `json:"keys,omitempty"`
-	// Allowed are endpoints that may be sent tokens, besides those of the provider (store.Endpoints).
-	Allowed []string `json:"allowed,omitempty"`
-}
-
-// S3 is a bucket, as store.S3 has it.
-type S3 struct {
-	Bucket    string     `json:"bucket"`
-	Prefix    string     `json:"prefix,omitempty"`
-	Endpoint  string     `json:"endpoint,omitempty"`
-	Region    string     `json:"region,omitempty"`
-	PathStyle bool       `json:"pathStyle,omitempty"`
-	AES256    bool       `json:"aes256,omitempty"`
-	KMS       bool       `json:"kms,omitempty"`
-	KMSKey    string     `json:"kmsKey,omitempty"`
-	LockMode  string     `json:"lockMode,omitempty"` // GOVERNANCE or COMPLIANCE; empty: none
-	LockUntil *time.Time `json:"lockUntil,omitempty"`
-}
-
-// GCS is a bucket, as store.GCS has it.
-type GCS struct {
-	Bucket   string `json:"bucket"`
-	Prefix   string `json:"prefix,omitempty"`
-	Endpoint string `json:"endpoint,omitempty"`
-}
-
-// Azure is a container, as store.Azure has it.
-type Azure struct {
-	Container string `json:"container"`
-	Prefix    string `json:"prefix,omitempty"`
-	Account   string `json:"account"`
-	Endpoint  string `json:"endpoint,omitempty"`
-}
-
-// Volume is a folder on the volume that is mounted at VolumeFolder.
-type Volume struct {
-	Path string `json:"path,omitempty"`
 }
 
 // CheckOrder is that of Check.
@@ -158,6 +113,8 @@ type BackupOrder struct {
 	Members    []Member `json:"members"`
 	Secure     bool     `json:"secure"` // ClientFolder has what TLS needs
 	Recipients []string `json:"recipients,omitempty"`
+	// LockedUntil is until when what is written is locked, where the store locks; zero: it does not.
+	LockedUntil time.Time `json:"lockedUntil,omitzero"`
 	// Spec of the EtcdCluster, for a restore elsewhere.
 	Spec json.RawMessage `json:"spec,omitempty"`
 	// HashBelow is the size in bytes up to which the database's hash is asked of the member: it holds up
@@ -266,13 +223,13 @@ func (o Order) Problem() string {
 	switch {
 	case !known:
 		return fmt.Sprintf("%q is not known", o.Verb)
-	case o.Verb != Verify && o.Store.count() != 1: // a verification asks etcd, and no store
-		return fmt.Sprintf("it names %d stores", o.Store.count())
+	case o.Verb != Verify && storesIn(o.Store) != 1: // a verification asks etcd, and no store
+		return fmt.Sprintf("it names %d stores", storesIn(o.Store))
 	}
 	return ""
 }
 
-func (s Store) count() int {
+func storesIn(s v1alpha1.EtcdBackupStoreSpec) int {
 	count := 0
 	for _, isGiven := range []bool{s.S3 != nil, s.GCS != nil, s.Azure != nil, s.Volume != nil} {
 		if isGiven {

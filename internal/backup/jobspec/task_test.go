@@ -4,37 +4,48 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 var began = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
 
+var (
+	onVolume = v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: "backups", Path: "etcd"}}
+	inGoogle = v1alpha1.EtcdBackupStoreSpec{GCS: &v1alpha1.GCSStore{Bucket: "b"}}
+)
+
 // orders are one of each verb, with every kind of store.
 var orders = []jobspec.Order{
-	{Verb: jobspec.Check, Store: jobspec.Store{Volume: &jobspec.Volume{}}, Operator: "0.5.0", Check: &jobspec.CheckOrder{
+	{Verb: jobspec.Check, Store: onVolume, Operator: "0.5.0", Check: &jobspec.CheckOrder{
 		Write: true,
 		Sweep: true,
 	}},
 	{
 		Verb: jobspec.Backup, Operator: "0.5.0",
-		Store: jobspec.Store{CA: "ca.crt", Keys: true, S3: &jobspec.S3{Bucket: "b", LockMode: "COMPLIANCE", LockUntil: &began}},
+		Store: v1alpha1.EtcdBackupStoreSpec{ServiceAccountName: "writer", S3: &v1alpha1.S3Store{
+			Bucket: "b", CA: &v1alpha1.CASource{ConfigMap: "a", Key: "ca.crt"}, Credentials: &v1alpha1.SecretReference{Secret: "keys"},
+			Lock: &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30},
+		}},
+		Allowed: []string{"*.example.com"},
 		Backup: &jobspec.BackupOrder{
 			ID: "5c1d", Name: "nightly", Namespace: "shop", Cluster: "orders", ClusterUID: "u", ClusterID: "c1", Secure: true,
 			Members: []jobspec.Member{{Name: "orders-0", ID: "1f", Address: "orders-0.orders.shop.svc:2379"}}, HashBelow: 1 << 28,
-			Recipients: []string{"age1x"}, Spec: []byte(`{"size":3}`),
+			Recipients: []string{"age1x"}, LockedUntil: began, Spec: []byte(`{"size":3}`),
 		},
 	},
-	{Verb: jobspec.Unpack, Store: jobspec.Store{GCS: &jobspec.GCS{Bucket: "b"}}, Trial: &jobspec.TrialOrder{Path: "v1/a/b/c", Minor: "3.6"}},
+	{Verb: jobspec.Unpack, Store: inGoogle, Trial: &jobspec.TrialOrder{Path: "v1/a/b/c", Minor: "3.6"}},
 	{Verb: jobspec.Verify, Trial: &jobspec.TrialOrder{Path: "v1/a/b/c", Minor: "3.6"}},
 	{
-		Verb: jobspec.Restore, Store: jobspec.Store{Azure: &jobspec.Azure{Container: "c", Account: "a"}},
+		Verb: jobspec.Restore, Store: v1alpha1.EtcdBackupStoreSpec{Azure: &v1alpha1.AzureStore{Container: "c", Account: "a"}},
 		Restore: &jobspec.RestoreOrder{Path: "v1/a/b/c", Member: "m", InitialCluster: map[string]string{"m": "http://m:2380"}, Minor: "3.6"},
 	},
-	{Verb: jobspec.Delete, Store: jobspec.Store{Volume: &jobspec.Volume{Path: "etcd"}}, Delete: &jobspec.DeleteOrder{Path: "v1/a/b/c"}},
+	{Verb: jobspec.Delete, Store: onVolume, Delete: &jobspec.DeleteOrder{Path: "v1/a/b/c"}},
 }
 
 func TestOrdersAreReadAsTheyWereWritten(t *testing.T) {
@@ -54,11 +65,48 @@ func TestOrdersAreReadAsTheyWereWritten(t *testing.T) {
 func TestOrdersAreNotExpanded(t *testing.T) {
 	order := jobspec.Order{
 		Verb: jobspec.Check, Check: &jobspec.CheckOrder{},
-		Store: jobspec.Store{Volume: &jobspec.Volume{Path: "$(HOSTNAME)/$$(A)"}},
+		Store: v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Path: "$(HOSTNAME)/$$(A)"}},
 	}
 	text := order.Encode()
 	if got, err := jobspec.ParseOrder(text); err != nil || !reflect.DeepEqual(got, order) || strings.Contains(text, "$") {
 		t.Errorf("%s: %+v, %v", text, got.Store.Volume, err)
+	}
+}
+
+// TestOrdersHoldNoKey: what a Secret of a user has under these names is a file in the Job's Pod. An order has no room for it.
+func TestOrdersHoldNoKey(t *testing.T) {
+	secrets := []string{
+		v1alpha1.KeyAccessKeyID, v1alpha1.KeySecretAccessKey, v1alpha1.KeySessionToken, v1alpha1.KeyCredentialsJSON,
+		v1alpha1.KeyAccountKey, v1alpha1.KeySASToken, v1alpha1.KeyIdentities, "password",
+	}
+	references := 0
+	eachField(reflect.TypeFor[jobspec.Order](), func(f reflect.StructField) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if slices.Contains(secrets, name) && f.Type.Kind() != reflect.Bool {
+			t.Errorf("%s can be in an order", name)
+		}
+		if name != "credentials" {
+			return
+		}
+		references++
+		if f.Type != reflect.TypeFor[*v1alpha1.SecretReference]() {
+			t.Errorf("the credentials of a store are no reference: %s", f.Type)
+		}
+	})
+	if references != 3 {
+		t.Errorf("credentials of %d kinds of stores", references)
+	}
+}
+
+func eachField(of reflect.Type, see func(reflect.StructField)) {
+	switch of.Kind() { //nolint:exhaustive // the others have no fields
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		eachField(of.Elem(), see)
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(of) {
+			see(f)
+			eachField(f.Type, see)
+		}
 	}
 }
 

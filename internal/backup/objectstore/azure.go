@@ -16,24 +16,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
-
-// Azure is a container of Azure Blob Storage.
-type Azure struct {
-	Container string
-	Prefix    string // a folder; empty for the whole container
-	Account   string // of the storage
-	Endpoint  string // of the account's blobs; empty is https://<account>.blob.core.windows.net
-	CA        []byte // PEM; authorities that are trusted besides the system's
-	Proxy     Proxy
-
-	// One of these is set.
-	AccountKey string
-	SASToken   string // of the container or account, with or without its question mark
-	Identity   AzureIdentity
-
-	Allowed Endpoints // that may be sent SASToken or a token of Identity, besides Azure's
-}
 
 // AzureIdentity is the identity of a ServiceAccount at Microsoft Entra. What the webhook of Azure Workload Identity puts
 // into the environment of a Pod is given as values by the caller, which runs there.
@@ -43,23 +28,23 @@ type AzureIdentity struct {
 	TokenFile string // AZURE_FEDERATED_TOKEN_FILE
 }
 
-func (c Azure) open(ctx context.Context) (Store, error) {
-	prefix, err := folderOf(c.Prefix)
+func (c Config) openAzure(ctx context.Context, spec v1alpha1.AzureStore) (Store, error) {
+	prefix, err := folderOf(spec.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	endpoint := fmt.Sprintf("https://%s.blob.core.windows.net", c.Account)
-	if c.Endpoint != "" {
-		endpoint = strings.TrimSuffix(c.Endpoint, "/")
+	endpoint := fmt.Sprintf("https://%s.blob.core.windows.net", spec.Account)
+	if spec.Endpoint != "" {
+		endpoint = strings.TrimSuffix(spec.Endpoint, "/")
 	}
-	if err := c.checkAddress(endpoint); err != nil {
+	if err := c.checkAzureAddress(endpoint); err != nil {
 		return nil, err
 	}
 	client, err := httpClient(c.CA, c.Proxy)
 	if err != nil {
 		return nil, err
 	}
-	api, err := c.client(endpoint+"/"+c.Container, client)
+	api, err := c.azureClient(spec, endpoint+"/"+spec.Container, client)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +55,9 @@ func (c Azure) open(ctx context.Context) (Store, error) {
 	return &remote{dialect: azureDialect{api}, bucket: bucket, prefix: prefix, client: client}, nil
 }
 
-// checkAddress also looks at the address that an account makes. An account key only signs.
-func (c Azure) checkAddress(endpoint string) error {
-	if err := checkEndpoint(endpoint); err != nil || c.AccountKey != "" {
+// checkAzureAddress also looks at the address that an account makes. An account key only signs.
+func (c Config) checkAzureAddress(endpoint string) error {
+	if err := checkEndpoint(endpoint); err != nil || c.Keys[v1alpha1.KeyAccountKey] != "" {
 		return err
 	}
 	return c.Allowed.mayGetTokens(azureBlobs, endpoint)
@@ -89,22 +74,23 @@ func (s storageTokens) GetToken(ctx context.Context, asked policy.TokenRequestOp
 	return s.TokenCredential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{storageScope}, EnableCAE: asked.EnableCAE})
 }
 
-func (c Azure) client(address string, transport *http.Client) (*container.Client, error) {
+func (c Config) azureClient(spec v1alpha1.AzureStore, address string, transport *http.Client) (*container.Client, error) {
 	common := azcore.ClientOptions{
 		Transport: transport,
 		Telemetry: policy.TelemetryOptions{Disabled: true},
 		Retry:     policy.RetryOptions{MaxRetries: 2, RetryDelay: 500 * time.Millisecond, MaxRetryDelay: 5 * time.Second},
 	}
 	options := &container.ClientOptions{ClientOptions: common}
-	switch id := c.Identity; {
-	case c.AccountKey != "":
-		key, err := container.NewSharedKeyCredential(c.Account, c.AccountKey)
+	accountKey, sasToken, id := c.Keys[v1alpha1.KeyAccountKey], c.Keys[v1alpha1.KeySASToken], c.Azure
+	switch {
+	case accountKey != "":
+		key, err := container.NewSharedKeyCredential(spec.Account, accountKey)
 		if err != nil {
-			return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Container, Message: "the account key is not base64", cause: err}
+			return nil, &Error{Kind: Invalid, Do: "use credentials", Name: spec.Container, Message: "the account key is not base64", cause: err}
 		}
 		return container.NewClientWithSharedKeyCredential(address, key, options)
-	case c.SASToken != "":
-		return container.NewClientWithNoCredential(address+"?"+strings.TrimPrefix(c.SASToken, "?"), options)
+	case sasToken != "": // with or without its question mark
+		return container.NewClientWithNoCredential(address+"?"+strings.TrimPrefix(sasToken, "?"), options)
 	case id.ClientID != "" && id.TenantID != "" && id.TokenFile != "":
 		token, err := azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{
 			ClientOptions: common, ClientID: id.ClientID, TenantID: id.TenantID, TokenFilePath: id.TokenFile,
@@ -115,7 +101,7 @@ func (c Azure) client(address string, transport *http.Client) (*container.Client
 		return container.NewClient(address, storageTokens{token}, options)
 	}
 	words := "neither an account key, a SAS token, nor the identity of a ServiceAccount is given"
-	return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Container, Message: words}
+	return nil, &Error{Kind: Invalid, Do: "use credentials", Name: spec.Container, Message: words}
 }
 
 type azureDialect struct{ api *container.Client }

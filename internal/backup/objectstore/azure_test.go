@@ -8,6 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
@@ -39,10 +40,12 @@ func newAzure(t *testing.T) world {
 	}}
 }
 
-func azureConfig(address, prefix string) objectstore.Azure {
-	return objectstore.Azure{
-		Container: "backups", Prefix: prefix, Account: azureAccount, Endpoint: address + "/" + azureAccount, AccountKey: azureKey,
-		Allowed: objectstore.Endpoints{address},
+func azureConfig(address, prefix string) objectstore.Config {
+	return objectstore.Config{
+		Spec: v1alpha1.EtcdBackupStoreSpec{Azure: &v1alpha1.AzureStore{
+			Container: "backups", Prefix: prefix, Account: azureAccount, Endpoint: address + "/" + azureAccount,
+		}},
+		Keys: map[string]string{v1alpha1.KeyAccountKey: azureKey}, Allowed: objectstore.Endpoints{address},
 	}
 }
 
@@ -69,12 +72,12 @@ func TestAzureFaults(t *testing.T) {
 func TestAzureRefusals(t *testing.T) {
 	address := newAzure(t).address
 	for name, c := range map[string]struct {
-		change func(*objectstore.Azure)
+		change func(*objectstore.Config)
 		want   objectstore.Kind
 	}{
-		"key":       {func(c *objectstore.Azure) { c.AccountKey = "d3Jvbmc=" }, objectstore.Forbidden},
-		"expired":   {func(c *objectstore.Azure) { c.AccountKey, c.SASToken = "", sasToken(t, -time.Hour) }, objectstore.Forbidden},
-		"container": {func(c *objectstore.Azure) { c.Container = "nothing" }, objectstore.NoBucket},
+		"key":       {func(c *objectstore.Config) { c.Keys[v1alpha1.KeyAccountKey] = "d3Jvbmc=" }, objectstore.Forbidden},
+		"expired":   {func(c *objectstore.Config) { c.Keys = sasToken(t, "", -time.Hour) }, objectstore.Forbidden},
+		"container": {func(c *objectstore.Config) { c.Spec.Azure.Container = "nothing" }, objectstore.NoBucket},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := azureConfig("http://"+address, "")
@@ -86,11 +89,11 @@ func TestAzureRefusals(t *testing.T) {
 
 func TestAzureSASToken(t *testing.T) {
 	config := azureConfig("http://"+newAzure(t).address, "")
-	config.AccountKey, config.SASToken = "", "?"+sasToken(t, time.Hour)
+	config.Keys = sasToken(t, "?", time.Hour)
 	check(t, open(t, config))
 }
 
-func sasToken(t *testing.T, lasts time.Duration) string {
+func sasToken(t *testing.T, before string, lasts time.Duration) map[string]string {
 	t.Helper()
 	key, err := container.NewSharedKeyCredential(azureAccount, azureKey)
 	must(t, err)
@@ -100,5 +103,5 @@ func sasToken(t *testing.T, lasts time.Duration) string {
 	}
 	token, err := values.SignWithSharedKey(key)
 	must(t, err)
-	return token.Encode()
+	return map[string]string{v1alpha1.KeySASToken: before + token.Encode()}
 }

@@ -28,7 +28,7 @@ type Report struct {
 func (r Report) OK() bool { return len(r.Problems) == 0 }
 
 // Check tries everything that backups do, with an object of its own in the folder check/, which it deletes. The store must
-// have been opened without Lock: what is locked stays. Now is the clock that the store's is compared with.
+// have been opened without LockedUntil: what is locked stays. Now is the clock that the store's is compared with.
 func Check(ctx context.Context, s Store, now func() time.Time) Report {
 	p := probe{store: s, now: now, name: "check/" + strings.ToLower(rand.Text()), content: []byte(rand.Text())}
 	for _, err := range s.List(ctx, "check/") {

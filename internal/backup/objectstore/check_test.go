@@ -53,7 +53,7 @@ func TestCheckFindsOutWhatIsWrong(t *testing.T) {
 		"a lock":           {faulty{deletes: locked}, objectstore.Report{Reachable: true, Writable: true, Conditional: true, Readable: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.store.Store = open(t, objectstore.Volume{Path: t.TempDir()})
+			test.store.Store = open(t, onVolume(t.TempDir(), ""))
 			got := objectstore.Check(t.Context(), test.store, time.Now)
 			if len(got.Problems) == 0 || got.OK() {
 				t.Fatalf("no problem: %+v", got)
@@ -70,7 +70,7 @@ func TestCheckFindsOutWhatIsWrong(t *testing.T) {
 
 func TestCheckDeletesAfterItsContextEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := open(t, objectstore.Volume{Path: t.TempDir()})
+	s := open(t, onVolume(t.TempDir(), ""))
 	report := objectstore.Check(ctx, cancelled{s, cancel}, time.Now)
 	if !slices.ContainsFunc(report.Problems, func(err error) bool { return errors.Is(err, context.Canceled) }) || !report.Deletable {
 		t.Errorf("%+v", report)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
@@ -22,21 +23,34 @@ func tokenStores(t *testing.T) map[string]func(endpoint string, allowed ...strin
 	entra := objectstore.AzureIdentity{ClientID: "client", TenantID: "11111111-1111-1111-1111-111111111111", TokenFile: file}
 	return map[string]func(endpoint string, allowed ...string) objectstore.Config{
 		"S3 by identity": func(endpoint string, allowed ...string) objectstore.Config {
-			return objectstore.S3{Bucket: "b", Endpoint: endpoint, Identity: amazon, Allowed: allowed}
+			return objectstore.Config{Spec: s3At(endpoint, ""), AWS: amazon, Allowed: allowed}
 		},
 		"Google by identity": func(endpoint string, allowed ...string) objectstore.Config {
-			return objectstore.GCS{Bucket: "b", Endpoint: endpoint, Allowed: allowed}
+			return inGoogle(endpoint, "", allowed...)
 		},
 		"Google by a key": func(endpoint string, allowed ...string) objectstore.Config {
-			return objectstore.GCS{Bucket: "b", Endpoint: endpoint, CredentialsJSON: key, Allowed: allowed}
+			return inGoogle(endpoint, key, allowed...)
 		},
 		"Azure by identity": func(endpoint string, allowed ...string) objectstore.Config {
-			return objectstore.Azure{Container: "b", Account: "account", Endpoint: endpoint, Identity: entra, Allowed: allowed}
+			return objectstore.Config{Spec: azureAt(endpoint, "account"), Azure: entra, Allowed: allowed}
 		},
 		"Azure by a SAS token": func(endpoint string, allowed ...string) objectstore.Config {
-			return objectstore.Azure{Container: "b", Account: "account", Endpoint: endpoint, SASToken: "sig=x", Allowed: allowed}
+			return objectstore.Config{Spec: azureAt(endpoint, "account"), Keys: token, Allowed: allowed}
 		},
 	}
+}
+
+var (
+	token = map[string]string{v1alpha1.KeySASToken: "sig=x"}
+	pair  = map[string]string{v1alpha1.KeyAccessKeyID: "a", v1alpha1.KeySecretAccessKey: "b", v1alpha1.KeySessionToken: "c"}
+)
+
+func s3At(endpoint, region string) v1alpha1.EtcdBackupStoreSpec {
+	return v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "b", Endpoint: endpoint, Region: region}}
+}
+
+func azureAt(endpoint, account string) v1alpha1.EtcdBackupStoreSpec {
+	return v1alpha1.EtcdBackupStoreSpec{Azure: &v1alpha1.AzureStore{Container: "b", Account: account, Endpoint: endpoint}}
 }
 
 // TestTokensGoToTheirProvider: what is no endpoint of the provider is refused before it is asked, unless the administrator allows it.
@@ -89,14 +103,11 @@ func TestTokensGoToTheirProvider(t *testing.T) {
 // An account or a region is a part of an address: neither can make it another one.
 func TestPartsOfAddresses(t *testing.T) {
 	for name, config := range map[string]objectstore.Config{
-		"account, by token": objectstore.Azure{Container: "b", Account: "evil.example/x", SASToken: "sig=x"},
-		"account, port":     objectstore.Azure{Container: "b", Account: "evil.example:443#", SASToken: "sig=x"},
-		"region":            objectstore.S3{Bucket: "b", Region: "evil.example#", AccessKeyID: "a", SecretAccessKey: "b"},
-		"region of STS": objectstore.S3{
-			Bucket: "b", Region: "x.evil.example/", Endpoint: "https://s3.amazonaws.com", Identity: objectstore.AWSIdentity{
-				RoleARN:   "a",
-				TokenFile: "b",
-			},
+		"account, by token": {Spec: azureAt("", "evil.example/x"), Keys: token},
+		"account, port":     {Spec: azureAt("", "evil.example:443#"), Keys: token},
+		"region":            {Spec: s3At("", "evil.example#"), Keys: pair},
+		"region of STS": {
+			Spec: s3At("https://s3.amazonaws.com", "x.evil.example/"), AWS: objectstore.AWSIdentity{RoleARN: "a", TokenFile: "b"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,11 +120,8 @@ func TestPartsOfAddresses(t *testing.T) {
 // Keys that only sign may be used with any endpoint, as those of stores in the same cluster, also without TLS.
 func TestKeysThatSignGoAnywhere(t *testing.T) {
 	for _, config := range []objectstore.Config{
-		objectstore.S3{
-			Bucket: "b", Endpoint: "http://minio:9000", Region: "my_region", AccessKeyID: "a", SecretAccessKey: "b",
-			SessionToken: "c",
-		},
-		objectstore.Azure{Container: "b", Account: "account", Endpoint: "http://azurite:10000/account", AccountKey: azureKey},
+		{Spec: s3At("http://minio:9000", "my_region"), Keys: pair},
+		{Spec: azureAt("http://azurite:10000/account", "account"), Keys: map[string]string{v1alpha1.KeyAccountKey: azureKey}},
 	} {
 		if _, err := objectstore.Open(t.Context(), config); err != nil {
 			t.Error(err)

@@ -18,48 +18,35 @@ import (
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
-
-// GCS is a bucket of Google Cloud Storage.
-type GCS struct {
-	Bucket   string
-	Prefix   string // a folder; empty for the whole bucket
-	Endpoint string // empty for Google's
-	CA       []byte // PEM; authorities that are trusted besides the system's
-	Proxy    Proxy
-
-	// CredentialsJSON is the key of a service account. Empty means the identity of the ServiceAccount, by the metadata
-	// server (Workload Identity Federation for GKE). Other kinds of credentials are refused: they name addresses and
-	// programs to ask.
-	CredentialsJSON []byte
-	Allowed         Endpoints // that may be sent tokens, besides Google's: each request has one
-}
 
 const (
 	googleEndpoint = "https://storage.googleapis.com"
 	googleScope    = storage.ScopeReadWrite
 )
 
-func (c GCS) open(ctx context.Context) (Store, error) {
+func (c Config) openGCS(ctx context.Context, spec v1alpha1.GCSStore) (Store, error) {
 	if os.Getenv("STORAGE_EMULATOR_HOST") != "" {
 		// The library would send everything there, without credentials.
-		return nil, &Error{Kind: Invalid, Do: "open", Name: c.Bucket, Message: "STORAGE_EMULATOR_HOST is set in the environment"}
+		return nil, &Error{Kind: Invalid, Do: "open", Name: spec.Bucket, Message: "STORAGE_EMULATOR_HOST is set in the environment"}
 	}
-	prefix, err := folderOf(c.Prefix)
+	prefix, err := folderOf(spec.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	endpoint := googleEndpoint
-	if c.Endpoint != "" {
-		if err := checkEndpoint(c.Endpoint); err != nil {
+	if spec.Endpoint != "" {
+		if err := checkEndpoint(spec.Endpoint); err != nil {
 			return nil, err
 		}
-		endpoint = strings.TrimSuffix(c.Endpoint, "/")
+		endpoint = strings.TrimSuffix(spec.Endpoint, "/")
 	}
 	if err := c.Allowed.mayGetTokens(googleStorage, endpoint); err != nil {
 		return nil, err
 	}
-	client, err := c.client(ctx)
+	client, err := c.gcsClient(ctx, spec.Bucket)
 	if err != nil {
 		return nil, err
 	}
@@ -71,24 +58,25 @@ func (c GCS) open(ctx context.Context) (Store, error) {
 	}
 	// Everything that is done here may be repeated. By default the library tries until the context ends.
 	api.SetRetry(storage.WithPolicy(storage.RetryAlways), storage.WithMaxAttempts(3), storage.WithErrorFunc(mayRetry))
-	bucket, err := gcsblob.OpenBucket(ctx, nil, c.Bucket, &gcsblob.Options{Client: api})
+	bucket, err := gcsblob.OpenBucket(ctx, nil, spec.Bucket, &gcsblob.Options{Client: api})
 	if err != nil {
 		return nil, fmt.Errorf("open bucket: %w", err)
 	}
-	return &remote{dialect: gcsDialect{api.Bucket(c.Bucket)}, bucket: bucket, prefix: prefix, client: client}, nil
+	return &remote{dialect: gcsDialect{api.Bucket(spec.Bucket)}, bucket: bucket, prefix: prefix, client: client}, nil
 }
 
-// client adds a token to every request.
-func (c GCS) client(ctx context.Context) (*http.Client, error) {
+// gcsClient adds a token to every request: by the key of a service account, or by the metadata server, which knows the identity of the
+// ServiceAccount (Workload Identity Federation for GKE). Other kinds of credentials are refused: they name addresses and programs to ask.
+func (c Config) gcsClient(ctx context.Context, bucket string) (*http.Client, error) {
 	client, err := httpClient(c.CA, c.Proxy)
 	if err != nil {
 		return nil, err
 	}
 	tokens := google.ComputeTokenSource("", googleScope)
-	if len(c.CredentialsJSON) > 0 {
-		key, err := google.JWTConfigFromJSON(c.CredentialsJSON, googleScope)
+	if credentials := c.Keys[v1alpha1.KeyCredentialsJSON]; credentials != "" {
+		key, err := google.JWTConfigFromJSON([]byte(credentials), googleScope)
 		if err != nil {
-			return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Bucket, Message: "not the key of a service account in JSON", cause: err}
+			return nil, &Error{Kind: Invalid, Do: "use credentials", Name: bucket, Message: "not the key of a service account in JSON", cause: err}
 		}
 		// A token is fetched for many requests, so that no single one's context may end it.
 		asking := *client

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
@@ -33,10 +34,9 @@ func newGCS(t *testing.T) world {
 	}
 	key := serviceAccount(t, tokens(t, http.StatusOK, `{"access_token": "token", "token_type": "Bearer", "expires_in": 3600}`))
 	return world{address: address, refusals: gcsRefusals, config: func(address string, ca []byte, prefix string) objectstore.Config {
-		return objectstore.GCS{
-			Bucket: "backups", Prefix: prefix, Endpoint: address, CA: ca, CredentialsJSON: key,
-			Allowed: objectstore.Endpoints{address},
-		}
+		c := inGoogle(address, key, address)
+		c.CA, c.Spec.GCS.Prefix = ca, prefix
+		return c
 	}}
 }
 
@@ -71,11 +71,8 @@ func TestGCSTokenRefused(t *testing.T) {
 		"skew": {`{"error": "invalid_grant", "error_description": "Invalid JWT: Token must be in a reasonable timeframe."}`, objectstore.Skewed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config, isGCS := w.config("http://"+w.address, nil, "").(objectstore.GCS)
-			if !isGCS {
-				t.Fatal("it is of another provider")
-			}
-			config.CredentialsJSON = serviceAccount(t, tokens(t, http.StatusBadRequest, test.body))
+			config := w.config("http://"+w.address, nil, "")
+			config.Keys[v1alpha1.KeyCredentialsJSON] = serviceAccount(t, tokens(t, http.StatusBadRequest, test.body))
 			refuses(t, open(t, config), test.want)
 		})
 	}
@@ -83,14 +80,14 @@ func TestGCSTokenRefused(t *testing.T) {
 
 func TestGCSTakesKeysOfServiceAccountsOnly(t *testing.T) {
 	for _, key := range []string{"", "{}", `{"type": "external_account", "credential_source": {"url": "http://127.0.0.1"}}`, "not JSON"} {
-		_, err := objectstore.Open(t.Context(), objectstore.GCS{Bucket: "backups", CredentialsJSON: []byte(key + " ")})
+		_, err := objectstore.Open(t.Context(), inGoogle("", key+" "))
 		wantKind(t, err, objectstore.Invalid)
 	}
 }
 
 func TestGCSIsNotSentElsewhere(t *testing.T) {
 	t.Setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:1")
-	_, err := objectstore.Open(t.Context(), objectstore.GCS{Bucket: "backups"})
+	_, err := objectstore.Open(t.Context(), inGoogle("", ""))
 	wantKind(t, err, objectstore.Invalid)
 }
 
@@ -106,7 +103,15 @@ func tokens(t *testing.T, status int, body string) string {
 	return s.URL
 }
 
-func serviceAccount(t *testing.T, tokenURI string) []byte {
+// inGoogle is a bucket at an endpoint, with the key of a service account.
+func inGoogle(endpoint, key string, allowed ...string) objectstore.Config {
+	return objectstore.Config{
+		Spec: v1alpha1.EtcdBackupStoreSpec{GCS: &v1alpha1.GCSStore{Bucket: "backups", Endpoint: endpoint}},
+		Keys: map[string]string{v1alpha1.KeyCredentialsJSON: key}, Allowed: allowed,
+	}
+}
+
+func serviceAccount(t *testing.T, tokenURI string) string {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
 	must(t, err)
@@ -117,5 +122,5 @@ func serviceAccount(t *testing.T, tokenURI string) []byte {
 		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
 	})
 	must(t, err)
-	return key
+	return string(key)
 }

@@ -2,6 +2,7 @@ package objectstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,53 +17,22 @@ import (
 	"github.com/aws/smithy-go"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
-// S3 is a bucket of Amazon S3, or of a store that speaks its language.
-type S3 struct {
-	Bucket    string
-	Prefix    string // a folder; empty for the whole bucket
-	Endpoint  string // such as https://minio.example:9000; empty for Amazon's in Region
-	Region    string // empty is us-east-1, which most other stores expect
-	PathStyle bool   // the bucket in the path instead of the name of the host
-	CA        []byte // PEM; authorities that are trusted besides the system's
-	Proxy     Proxy
-
-	// AccessKeyID and SecretAccessKey are both set, or Identity is.
-	AccessKeyID     string
-	SecretAccessKey string
-	SessionToken    string // of temporary keys
-	Identity        AWSIdentity
-	Allowed         Endpoints // that Identity may be used with, besides Amazon's
-
-	Encryption Encryption
-	Lock       Lock
-}
-
-// Encryption is how an S3 store encrypts objects. Nothing set leaves it to the bucket.
-type Encryption struct {
-	AES256 bool   // by a key of the store's
-	KMS    bool   // by a key of its key management, which excludes AES256
-	KMSKey string // its ID or ARN; empty for the bucket's
-}
-
-// Lock keeps every object that is written from being deleted. The bucket must have been created with object lock.
-type Lock struct {
-	Mode  LockMode  // none if empty
-	Until time.Time // the same for all objects of a backup
-}
-
-// LockMode is how strict a lock is.
-type LockMode string
-
-// The modes of S3.
-const (
-	Governance LockMode = "GOVERNANCE" // users with a special right can remove it
-	Compliance LockMode = "COMPLIANCE" // no user can
+// The words of S3.
+var (
+	encryptions = map[v1alpha1.S3EncryptionMode]types.ServerSideEncryption{
+		v1alpha1.EncryptionSSE: types.ServerSideEncryptionAes256, v1alpha1.EncryptionKMS: types.ServerSideEncryptionAwsKms,
+	}
+	lockModes = map[v1alpha1.S3LockMode]types.ObjectLockMode{
+		v1alpha1.LockGovernance: types.ObjectLockModeGovernance, v1alpha1.LockCompliance: types.ObjectLockModeCompliance,
+	}
 )
 
-func (c S3) open(ctx context.Context) (Store, error) {
-	prefix, err := folderOf(c.Prefix)
+func (c Config) openS3(ctx context.Context, spec v1alpha1.S3Store) (Store, error) {
+	prefix, err := folderOf(spec.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -70,36 +40,30 @@ func (c S3) open(ctx context.Context) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, err := c.options(client)
+	options, err := c.s3Options(spec, client)
 	if err != nil {
 		return nil, err
 	}
 	api := s3.New(options)
-	bucket, err := s3blob.OpenBucket(ctx, api, c.Bucket, nil)
+	bucket, err := s3blob.OpenBucket(ctx, api, spec.Bucket, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &remote{dialect: s3Dialect{api, c.Bucket, c.Encryption, c.Lock}, bucket: bucket, prefix: prefix, client: client}, nil
+	return &remote{dialect: s3Dialect{api, spec, c.LockedUntil}, bucket: bucket, prefix: prefix, client: client}, nil
 }
 
-func (c S3) options(client *http.Client) (s3.Options, error) {
-	if c.Encryption.AES256 && c.Encryption.KMS {
-		return s3.Options{}, &Error{Kind: Invalid, Do: "use encryption", Name: c.Bucket, Message: "AES256 and KMS exclude each other"}
-	}
-	region := c.Region
-	if region == "" {
-		region = "us-east-1"
-	}
-	if err := c.checkAddress(region); err != nil {
+func (c Config) s3Options(spec v1alpha1.S3Store, client *http.Client) (s3.Options, error) {
+	spec.Region = cmp.Or(spec.Region, "us-east-1") // which most other stores expect
+	if err := c.checkS3Address(spec); err != nil {
 		return s3.Options{}, err
 	}
-	keys, err := c.credentials(region, client)
+	keys, err := c.s3Credentials(spec, client)
 	if err != nil {
 		return s3.Options{}, err
 	}
 	options := s3.Options{
-		Region:           region,
-		UsePathStyle:     c.PathStyle,
+		Region:           spec.Region,
+		UsePathStyle:     spec.PathStyle,
 		Credentials:      keys,
 		HTTPClient:       client,
 		RetryMaxAttempts: 3,
@@ -108,45 +72,34 @@ func (c S3) options(client *http.Client) (s3.Options, error) {
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 	}
-	if c.Endpoint != "" {
-		if err := checkEndpoint(c.Endpoint); err != nil {
+	if spec.Endpoint != "" {
+		if err := checkEndpoint(spec.Endpoint); err != nil {
 			return s3.Options{}, err
 		}
-		options.BaseEndpoint = aws.String(c.Endpoint)
+		options.BaseEndpoint = aws.String(spec.Endpoint)
 	}
 	return options, nil
 }
 
-// checkAddress is about where requests go: to Amazon's address in the region, or to an endpoint that a user wrote.
-func (c S3) checkAddress(region string) error {
-	byIdentity := c.AccessKeyID == "" && c.SecretAccessKey == ""
-	if c.Endpoint == "" || byIdentity { // STS is asked in the region, too
-		if err := checkRegion(region); err != nil {
+// checkS3Address is about where requests go: to Amazon's address in the region, or to an endpoint that a user wrote.
+func (c Config) checkS3Address(spec v1alpha1.S3Store) error {
+	byIdentity := c.Keys[v1alpha1.KeyAccessKeyID] == "" && c.Keys[v1alpha1.KeySecretAccessKey] == ""
+	if spec.Endpoint == "" || byIdentity { // STS is asked in the region, too
+		if err := checkRegion(spec.Region); err != nil {
 			return err
 		}
 	}
-	if c.Endpoint != "" && byIdentity {
-		return c.Allowed.mayGetTokens(amazonS3, c.Endpoint)
+	if spec.Endpoint != "" && byIdentity {
+		return c.Allowed.mayGetTokens(amazonS3, spec.Endpoint)
 	}
 	return nil
 }
 
-func (e Encryption) kind() types.ServerSideEncryption {
-	switch {
-	case e.AES256:
-		return types.ServerSideEncryptionAes256
-	case e.KMS:
-		return types.ServerSideEncryptionAwsKms
-	}
-	return ""
-}
-
 // s3Dialect asks S3 itself where gocloud.dev has no words, such as versions and locks, or takes more memory.
 type s3Dialect struct {
-	api        *s3.Client
-	bucket     string
-	encryption Encryption
-	keep       Lock
+	api         *s3.Client
+	spec        v1alpha1.S3Store
+	lockedUntil time.Time
 }
 
 // write sends the content from where it is; the library of gocloud.dev copies it several times. A checksum is what a request
@@ -154,20 +107,22 @@ type s3Dialect struct {
 func (d s3Dialect) write(ctx context.Context, _ *blob.Bucket, key string, content []byte) error {
 	sum := sha256.Sum256(content)
 	in := &s3.PutObjectInput{
-		Bucket:               &d.bucket,
-		Key:                  &key,
-		Body:                 bytes.NewReader(content),
-		ContentType:          aws.String(contentType),
-		IfNoneMatch:          aws.String("*"),
-		ChecksumSHA256:       aws.String(base64.StdEncoding.EncodeToString(sum[:])),
-		ServerSideEncryption: d.encryption.kind(),
+		Bucket:         &d.spec.Bucket,
+		Key:            &key,
+		Body:           bytes.NewReader(content),
+		ContentType:    aws.String(contentType),
+		IfNoneMatch:    aws.String("*"),
+		ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(sum[:])),
 	}
-	if d.encryption.KMSKey != "" {
-		in.SSEKMSKeyId = aws.String(d.encryption.KMSKey)
+	if encryption := d.spec.Encryption; encryption != nil {
+		in.ServerSideEncryption = encryptions[encryption.Mode]
+		if encryption.Key != "" {
+			in.SSEKMSKeyId = aws.String(encryption.Key)
+		}
 	}
-	if d.keep.Mode != "" {
-		in.ObjectLockMode = types.ObjectLockMode(d.keep.Mode)
-		in.ObjectLockRetainUntilDate = aws.Time(d.keep.Until)
+	if lock := d.spec.Lock; lock != nil && !d.lockedUntil.IsZero() {
+		in.ObjectLockMode = lockModes[lock.Mode]
+		in.ObjectLockRetainUntilDate = aws.Time(d.lockedUntil)
 	}
 	_, err := d.api.PutObject(ctx, in)
 	return err
@@ -177,20 +132,20 @@ func (d s3Dialect) write(ctx context.Context, _ *blob.Bucket, key string, conten
 // It learns the version by reading the first byte: a HEAD is refused without a word, and a missing bucket or user would be taken
 // for an object that is gone.
 func (d s3Dialect) remove(ctx context.Context, key string) error {
-	object, err := d.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &d.bucket, Key: &key, Range: aws.String("bytes=0-0")})
+	object, err := d.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &d.spec.Bucket, Key: &key, Range: aws.String("bytes=0-0")})
 	if err != nil {
 		return err
 	}
 	if err := object.Body.Close(); err != nil {
 		return err
 	}
-	_, err = d.api.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &d.bucket, Key: &key, VersionId: object.VersionId})
+	_, err = d.api.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &d.spec.Bucket, Key: &key, VersionId: object.VersionId})
 	return err
 }
 
 // lock compares with the store's own clock, by which the lock ends.
 func (d s3Dialect) lock(ctx context.Context, key string) (bool, time.Time) {
-	head, err := d.api.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &d.bucket, Key: &key})
+	head, err := d.api.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &d.spec.Bucket, Key: &key})
 	if err != nil {
 		return false, time.Time{}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/endpointcreds"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
 // AWSIdentity is the identity of a ServiceAccount at Amazon. What Kubernetes puts into the environment of a Pod for it is
@@ -25,16 +27,17 @@ type AWSIdentity struct {
 	AgentTokenFile string // AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE
 }
 
-// credentials are keys, or an identity; without either a store is refused, instead of looking for keys anywhere else.
-func (c S3) credentials(region string, client *http.Client) (aws.CredentialsProvider, error) {
-	id := c.Identity
+// s3Credentials are keys, or an identity; without either a store is refused, instead of looking for keys anywhere else.
+func (c Config) s3Credentials(spec v1alpha1.S3Store, client *http.Client) (aws.CredentialsProvider, error) {
+	keyID, secret, id := c.Keys[v1alpha1.KeyAccessKeyID], c.Keys[v1alpha1.KeySecretAccessKey], c.AWS
 	switch {
-	case c.AccessKeyID != "" && c.SecretAccessKey != "":
-		return credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken), nil
-	case c.AccessKeyID != "" || c.SecretAccessKey != "":
-		return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Bucket, Message: "access key ID and secret access key belong together"}
+	case keyID != "" && secret != "":
+		return credentials.NewStaticCredentialsProvider(keyID, secret, c.Keys[v1alpha1.KeySessionToken]), nil
+	case keyID != "" || secret != "":
+		words := "access key ID and secret access key belong together"
+		return nil, &Error{Kind: Invalid, Do: "use credentials", Name: spec.Bucket, Message: words}
 	case id.RoleARN != "" && id.TokenFile != "":
-		api := sts.New(sts.Options{Region: region, HTTPClient: client, RetryMaxAttempts: 3})
+		api := sts.New(sts.Options{Region: spec.Region, HTTPClient: client, RetryMaxAttempts: 3})
 		role := stscreds.NewWebIdentityRoleProvider(api, id.RoleARN, stscreds.IdentityTokenFile(id.TokenFile))
 		return aws.NewCredentialsCache(role), nil
 	case id.AgentURL != "" && id.AgentTokenFile != "":
@@ -45,7 +48,7 @@ func (c S3) credentials(region string, client *http.Client) (aws.CredentialsProv
 		return aws.NewCredentialsCache(agent), nil
 	}
 	words := "neither keys nor the identity of a ServiceAccount are given"
-	return nil, &Error{Kind: Invalid, Do: "use credentials", Name: c.Bucket, Message: words}
+	return nil, &Error{Kind: Invalid, Do: "use credentials", Name: spec.Bucket, Message: words}
 }
 
 // tokenOf reads a token each time: Kubernetes replaces it before it expires.

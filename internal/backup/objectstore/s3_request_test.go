@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
@@ -15,21 +16,31 @@ import (
 func TestS3WriteRequest(t *testing.T) {
 	until := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, test := range map[string]struct {
-		change func(*objectstore.S3)
+		change func(*objectstore.Config)
 		want   map[string]string // empty: not there
 	}{
-		"plain": {func(*objectstore.S3) {}, map[string]string{
+		"plain": {func(*objectstore.Config) {}, map[string]string{
 			"If-None-Match": "*", "X-Amz-Checksum-Sha256": "7XACtDnprIRfIjV9giusFERzD722AW0+yUMil7nsn3M=",
 			"Content-Encoding": "", "X-Amz-Trailer": "", "X-Amz-Sdk-Checksum-Algorithm": "", "X-Amz-Server-Side-Encryption": "",
 			"X-Amz-Object-Lock-Mode": "",
 		}},
-		"AES256": {func(c *objectstore.S3) { c.Encryption.AES256 = true }, map[string]string{"X-Amz-Server-Side-Encryption": "AES256"}},
-		"KMS": {func(c *objectstore.S3) { c.Encryption = objectstore.Encryption{KMS: true, KMSKey: "key"} }, map[string]string{
+		"SSE": {func(c *objectstore.Config) {
+			c.Spec.S3.Encryption = &v1alpha1.S3Encryption{Mode: v1alpha1.EncryptionSSE}
+		}, map[string]string{"X-Amz-Server-Side-Encryption": "AES256"}},
+		"KMS": {func(c *objectstore.Config) {
+			c.Spec.S3.Encryption = &v1alpha1.S3Encryption{Mode: v1alpha1.EncryptionKMS, Key: "key"}
+		}, map[string]string{
 			"X-Amz-Server-Side-Encryption": "aws:kms", "X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id": "key",
 		}},
-		"lock": {func(c *objectstore.S3) { c.Lock = objectstore.Lock{Mode: objectstore.Compliance, Until: until} }, map[string]string{
-			"X-Amz-Object-Lock-Mode": "COMPLIANCE", "X-Amz-Object-Lock-Retain-Until-Date": "2030-01-02T03:04:05Z",
-		}},
+		"lock": {func(c *objectstore.Config) {
+			c.Spec.S3.Lock, c.LockedUntil = &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30}, until
+		}, map[string]string{"X-Amz-Object-Lock-Mode": "COMPLIANCE", "X-Amz-Object-Lock-Retain-Until-Date": "2030-01-02T03:04:05Z"}},
+		"lock that a user can remove": {func(c *objectstore.Config) {
+			c.Spec.S3.Lock, c.LockedUntil = &v1alpha1.S3Lock{Mode: v1alpha1.LockGovernance, Days: 30}, until
+		}, map[string]string{"X-Amz-Object-Lock-Mode": "GOVERNANCE", "X-Amz-Object-Lock-Retain-Until-Date": "2030-01-02T03:04:05Z"}},
+		"lock, and no backup": {func(c *objectstore.Config) {
+			c.Spec.S3.Lock = &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30}
+		}, map[string]string{"X-Amz-Object-Lock-Mode": "", "X-Amz-Object-Lock-Retain-Until-Date": ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var requests []http.Header

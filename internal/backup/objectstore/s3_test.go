@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
@@ -43,9 +44,10 @@ func newS3(t *testing.T, flags ...string) world {
 	}}
 }
 
-func s3Config(address, prefix string) objectstore.S3 {
-	return objectstore.S3{
-		Bucket: "backups", Prefix: prefix, Endpoint: address, PathStyle: true, AccessKeyID: s3Key, SecretAccessKey: s3Secret,
+func s3Config(address, prefix string) objectstore.Config {
+	return objectstore.Config{
+		Spec: v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "backups", Prefix: prefix, Endpoint: address, PathStyle: true}},
+		Keys: map[string]string{v1alpha1.KeyAccessKeyID: s3Key, v1alpha1.KeySecretAccessKey: s3Secret},
 	}
 }
 
@@ -80,13 +82,13 @@ func TestS3Faults(t *testing.T) {
 func TestS3Refusals(t *testing.T) {
 	address := newS3(t).address
 	for name, c := range map[string]struct {
-		change func(*objectstore.S3)
+		change func(*objectstore.Config)
 		want   objectstore.Kind
 	}{
-		"key":    {func(c *objectstore.S3) { c.AccessKeyID = "nobody" }, objectstore.Forbidden},
-		"secret": {func(c *objectstore.S3) { c.SecretAccessKey = "wrong" }, objectstore.Forbidden},
-		"region": {func(c *objectstore.S3) { c.Region = "eu-central-1" }, objectstore.WrongRegion},
-		"bucket": {func(c *objectstore.S3) { c.Bucket = "nothing" }, objectstore.NoBucket},
+		"key":    {func(c *objectstore.Config) { c.Keys[v1alpha1.KeyAccessKeyID] = "nobody" }, objectstore.Forbidden},
+		"secret": {func(c *objectstore.Config) { c.Keys[v1alpha1.KeySecretAccessKey] = "wrong" }, objectstore.Forbidden},
+		"region": {func(c *objectstore.Config) { c.Spec.S3.Region = "eu-central-1" }, objectstore.WrongRegion},
+		"bucket": {func(c *objectstore.Config) { c.Spec.S3.Bucket = "nothing" }, objectstore.NoBucket},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := s3Config("http://"+address, "")
@@ -111,10 +113,10 @@ func TestS3Identity(t *testing.T) {
 	}))
 	t.Cleanup(agent.Close)
 	config := s3Config("http://"+w.address, "")
-	config.AccessKeyID, config.SecretAccessKey, config.Allowed = "", "", objectstore.Endpoints{config.Endpoint}
+	config.Keys, config.Allowed = nil, objectstore.Endpoints{config.Spec.S3.Endpoint}
 	_, err := objectstore.Open(t.Context(), config)
 	wantKind(t, err, objectstore.Invalid)
-	config.Identity = objectstore.AWSIdentity{AgentURL: agent.URL, AgentTokenFile: token}
+	config.AWS = objectstore.AWSIdentity{AgentURL: agent.URL, AgentTokenFile: token}
 	check(t, open(t, config))
 
 	must(t, os.WriteFile(token, []byte("wrong"), 0o600))
@@ -136,7 +138,7 @@ func TestS3DeletesBytes(t *testing.T) {
 	})
 	must(t, err)
 	config := s3Config("http://"+w.address, "")
-	config.Bucket = "versions"
+	config.Spec.S3.Bucket = "versions"
 	s := open(t, config)
 	put(t, s, "a", "content")
 	must(t, s.Delete(t.Context(), "a"))
@@ -151,9 +153,9 @@ func TestS3LockedUntil(t *testing.T) {
 	w := newS3(t)
 	bucket(t, s3API(w), "locked", true)
 	until := time.Now().Add(time.Hour).Truncate(time.Second).UTC()
-	for _, mode := range []objectstore.LockMode{objectstore.Compliance, objectstore.Governance} {
+	for _, mode := range []v1alpha1.S3LockMode{v1alpha1.LockCompliance, v1alpha1.LockGovernance} {
 		config := s3Config("http://"+w.address, string(mode))
-		config.Bucket, config.Lock = "locked", objectstore.Lock{Mode: mode, Until: until}
+		config.Spec.S3.Bucket, config.Spec.S3.Lock, config.LockedUntil = "locked", &v1alpha1.S3Lock{Mode: mode}, until
 		s := open(t, config)
 		put(t, s, "a", "content")
 		err := s.Delete(t.Context(), "a")

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
 // MaxObject is the most bytes that Put takes: twice a part of a backup. With retries a write of this size takes two minutes at most.
@@ -68,9 +70,19 @@ type Object struct {
 	Modified time.Time // by the store's clock, in whole seconds at some stores
 }
 
-// Config is one of S3, GCS, Azure and Volume.
-type Config interface {
-	open(ctx context.Context) (Store, error)
+// Config is a store as its EtcdBackupStore says it, and what that does not say.
+type Config struct {
+	Spec v1alpha1.EtcdBackupStoreSpec
+
+	Keys    map[string]string // of the Secret that the spec names, by v1alpha1.Key…
+	AWS     AWSIdentity       // without keys
+	Azure   AzureIdentity     // without keys
+	Allowed Endpoints         // that may be sent tokens, besides the provider's
+	CA      []byte            // PEM; authorities that are trusted besides the system's
+	Proxy   Proxy
+
+	Mount       string    // where the volume is mounted; it must be there
+	LockedUntil time.Time // the same for all objects of a backup; zero: nothing is locked, whatever the spec says
 }
 
 // Open makes a store. It sends no request to the store: Check does.
@@ -80,6 +92,20 @@ func Open(ctx context.Context, c Config) (Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	return s, nil
+}
+
+func (c Config) open(ctx context.Context) (Store, error) {
+	switch spec := c.Spec; {
+	case spec.S3 != nil:
+		return c.openS3(ctx, *spec.S3)
+	case spec.GCS != nil:
+		return c.openGCS(ctx, *spec.GCS)
+	case spec.Azure != nil:
+		return c.openAzure(ctx, *spec.Azure)
+	case spec.Volume != nil:
+		return c.openVolume(*spec.Volume)
+	}
+	return nil, &Error{Kind: Invalid, Do: "open", Message: "the spec names no store"}
 }
 
 // ourName is what every store, file system and URL takes as it is. No part begins with a dot, or can be "..".

@@ -14,13 +14,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
-)
 
-// Volume is a folder of a mounted volume, such as that of a PersistentVolumeClaim.
-type Volume struct {
-	Path   string // where it is mounted; it must be there
-	Prefix string // a folder in it, which is made when something is written
-}
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
 
 const (
 	// unfinished is the folder of files that are being written. No name of an object can have a tilde.
@@ -34,24 +30,25 @@ const (
 	stride = 1 << 20
 )
 
-// volume is the store on a volume. Nothing outside of its root can be reached, through symbolic links neither.
+// volume is the store in a folder of a mounted volume, which is made when something is written. Nothing outside of its root can be
+// reached, through symbolic links neither.
 type volume struct {
 	root   *os.Root
 	prefix string
 	once   sync.Once // files of writers that died are looked for once
 }
 
-func (c Volume) open(context.Context) (Store, error) {
-	prefix, err := folderOf(c.Prefix)
+func (c Config) openVolume(spec v1alpha1.VolumeStore) (Store, error) {
+	prefix, err := folderOf(spec.Path)
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(c.Path)
+	root, err := os.OpenRoot(c.Mount)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Kind: NoBucket, Do: "open", Name: c.Path, Message: "no volume is mounted there", cause: err}
+		return nil, &Error{Kind: NoBucket, Do: "open", Name: c.Mount, Message: "no volume is mounted there", cause: err}
 	}
 	if err != nil {
-		return nil, classify("open", c.Path, err)
+		return nil, classify("open", c.Mount, err)
 	}
 	return &volume{root: root, prefix: prefix}, nil
 }

@@ -9,23 +9,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
+
+func onVolume(mount, path string) objectstore.Config {
+	return objectstore.Config{Spec: v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Path: path}}, Mount: mount}
+}
 
 func TestVolume(t *testing.T) {
 	folder := t.TempDir()
 	conforms(t, func(t *testing.T, prefix string) objectstore.Store {
-		return open(t, objectstore.Volume{Path: folder, Prefix: prefix})
+		return open(t, onVolume(folder, prefix))
 	})
 }
 
 func TestVolumeThatIsNotMounted(t *testing.T) {
-	_, err := objectstore.Open(t.Context(), objectstore.Volume{Path: filepath.Join(t.TempDir(), "nothing")})
+	_, err := objectstore.Open(t.Context(), onVolume(filepath.Join(t.TempDir(), "nothing"), ""))
 	wantKind(t, err, objectstore.NoBucket)
 }
 
 func TestVolumeHasNoFileInAFoldersPlace(t *testing.T) {
-	s := open(t, objectstore.Volume{Path: t.TempDir()})
+	s := open(t, onVolume(t.TempDir(), ""))
 	put(t, s, "a/b", "content")
 	wantKind(t, s.Put(t.Context(), "a", []byte("content")), objectstore.Exists)
 	wantContent(t, s, "a/b", "content")
@@ -37,7 +42,7 @@ func TestVolumeNeverLeavesItsFolder(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(outside, "a"), []byte("secret"), 0o600))
 	must(t, os.Symlink(outside, filepath.Join(folder, "link")))
 	must(t, os.Symlink(filepath.Join(outside, "a"), filepath.Join(folder, "file")))
-	s := open(t, objectstore.Volume{Path: folder})
+	s := open(t, onVolume(folder, ""))
 	for _, name := range []string{"link/a", "file"} {
 		if content, err := s.Get(t.Context(), name, 10); err == nil {
 			t.Errorf("%s: read %q", name, content)
@@ -68,7 +73,7 @@ func TestVolumeRemovesWhatWritersLeft(t *testing.T) {
 		must(t, os.WriteFile(file, []byte("half"), 0o600))
 		must(t, os.Chtimes(file, time.Time{}, time.Now().Add(-age)))
 	}
-	s := open(t, objectstore.Volume{Path: folder})
+	s := open(t, onVolume(folder, ""))
 	wantNames(t, s, "")
 	wantFolders(t, s, "")
 	put(t, s, "a", "content")
@@ -85,7 +90,7 @@ func TestVolumeRemovesWhatWritersLeft(t *testing.T) {
 
 func TestVolumeThatIsFull(t *testing.T) {
 	folder := mounted(t, "size=1m")
-	s := open(t, objectstore.Volume{Path: folder})
+	s := open(t, onVolume(folder, ""))
 	put(t, s, "a", "content")
 	wantKind(t, s.Put(t.Context(), "b", noise(2<<20)), objectstore.Full)
 	wantNames(t, s, "", "a")
@@ -95,7 +100,7 @@ func TestVolumeThatIsFull(t *testing.T) {
 
 func TestVolumeThatIsReadOnly(t *testing.T) {
 	folder := mounted(t, "size=1m")
-	s := open(t, objectstore.Volume{Path: folder})
+	s := open(t, onVolume(folder, ""))
 	put(t, s, "a", "content")
 	must(t, syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "size=1m"))
 	wantContent(t, s, "a", "content")

@@ -62,14 +62,11 @@ func authorities(ca *v1alpha1.CASource) []Source {
 	if ca == nil {
 		return nil
 	}
-	key := ca.Key
-	if key == "" {
-		key = "ca.crt"
-	}
+	needs := [][]string{{ca.KeyName()}}
 	if ca.Secret != "" {
-		return []Source{{Kind: Secret, Name: ca.Secret, needs: [][]string{{key}}}}
+		return []Source{{Kind: Secret, Name: ca.Secret, needs: needs}}
 	}
-	return []Source{{Kind: ConfigMap, Name: ca.ConfigMap, needs: [][]string{{key}}}}
+	return []Source{{Kind: ConfigMap, Name: ca.ConfigMap, needs: needs}}
 }
 
 // absent are the reasons that say that a source does not exist.

@@ -47,11 +47,7 @@ func backup(ctx context.Context, j job) (jobspec.Done, error) {
 
 func (j job) written(m archive.Manifest, source string) jobspec.Done {
 	facts := factsOf(m)
-	done := jobspec.Done{Backup: &facts, Source: source, Log: j.log()}
-	if s3 := j.Store.S3; s3 != nil && s3.LockMode != "" && s3.LockUntil != nil {
-		done.Locked = *s3.LockUntil
-	}
-	return done
+	return jobspec.Done{Backup: &facts, Source: source, Log: j.log(), Locked: j.Backup.LockedUntil}
 }
 
 // stream sends the snapshot to the store, in parts whose names no other process uses: one that is not known to run may

@@ -83,7 +83,7 @@ func restored(b *testing.B, folder string, m archive.Manifest, member string, ve
 
 func archived(b *testing.B, folder, database string) archive.Manifest {
 	b.Helper()
-	s, err := objectstore.Open(b.Context(), objectstore.Volume{Path: folder, Prefix: "etcd"})
+	s, err := objectstore.Open(b.Context(), objectstore.Config{Spec: volume, Mount: folder})
 	must(b, err)
 	defer s.Close() //nolint:errcheck // nothing is kept open
 	content, err := os.ReadFile(database)

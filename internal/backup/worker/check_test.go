@@ -3,16 +3,47 @@ package worker_test
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 func check(o jobspec.CheckOrder) jobspec.Order { return jobspec.Order{Verb: jobspec.Check, Check: &o} }
+
+// TestChecksAreNotLocked: what a check writes is deleted at once, whatever lock the store has for backups.
+func TestChecksAreNotLocked(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"accessKeyID", "secretAccessKey"} {
+		must(t, os.WriteFile(filepath.Join(w.in.Folders.Keys, name), []byte("a"), 0o600))
+	}
+	var locks []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			locks = append(locks, r.Header.Get("X-Amz-Object-Lock-Mode"))
+		}
+		_, _ = io.WriteString(w, `<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>`)
+	}))
+	defer server.Close()
+	order := check(jobspec.CheckOrder{Write: true})
+	order.Store.S3 = &v1alpha1.S3Store{
+		Bucket: "b", Endpoint: server.URL, PathStyle: true, Credentials: &v1alpha1.SecretReference{Secret: "keys"},
+		Lock: &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30},
+	}
+	w.says(order)
+	if len(locks) == 0 || slices.ContainsFunc(locks, func(mode string) bool { return mode != "" }) {
+		t.Errorf("locks of what was written: %q", locks)
+	}
+}
 
 // What is in a store is reported by name, each with what is wrong with it.
 func TestWhatLiesInAStore(t *testing.T) {

@@ -10,17 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
-	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
-)
-
-// Names of files with keys, as the Secrets have them (api/v1alpha1: Key…).
-const (
-	accessKeyID, secretAccessKey, sessionToken = "accessKeyID", "secretAccessKey", "sessionToken"
-	credentialsJSON                            = "credentials.json"
-	accountKey, sasToken                       = "accountKey", "sasToken"
-	identities                                 = "identities"
 )
 
 // objects is a store in the words of the archive.
@@ -46,62 +38,41 @@ func (j job) open(ctx context.Context) (objects, error) {
 	return objects{opened}, err
 }
 
+// config is the store of the order, with what is in the Pod for it.
 func (j job) config() (objectstore.Config, error) {
-	keys, err := j.keys()
-	if err != nil {
-		return nil, err
+	c := objectstore.Config{Spec: j.Store, Mount: j.Folders.Volume}
+	if j.Store.Volume != nil {
+		return c, nil
 	}
-	ca, err := j.authorities()
-	if err != nil {
-		return nil, err
+	credentials, ca := j.Store.CredentialsAndCA()
+	var err error
+	if c.Keys, err = j.keys(credentials); err != nil {
+		return c, err
 	}
-	switch where := j.Store; {
-	case where.S3 != nil:
-		return j.s3(*where.S3, keys, ca), nil
-	case where.GCS != nil:
-		g := where.GCS
-		return objectstore.GCS{
-			Bucket: g.Bucket, Prefix: g.Prefix, Endpoint: g.Endpoint, CA: ca, CredentialsJSON: []byte(keys[credentialsJSON]),
-			Allowed: j.Store.Allowed, Proxy: j.proxy(),
-		}, nil
-	case where.Azure != nil:
-		return j.azure(*where.Azure, keys, ca), nil
-	case where.Volume != nil:
-		return objectstore.Volume{Path: j.Folders.Volume, Prefix: where.Volume.Path}, nil
+	if c.CA, err = j.authorities(ca); err != nil {
+		return c, err
 	}
-	return nil, &unclear{"it names no store"}
+	if credentials == nil {
+		c.AWS, c.Azure = j.identityAtAWS(), j.identityAtAzure()
+	}
+	if j.Backup != nil {
+		c.LockedUntil = j.Backup.LockedUntil
+	}
+	c.Allowed, c.Proxy = j.Allowed, j.proxy()
+	return c, nil
 }
 
-func (j job) s3(where jobspec.S3, keys map[string]string, ca []byte) objectstore.S3 {
-	s := objectstore.S3{
-		Bucket: where.Bucket, Prefix: where.Prefix, Endpoint: where.Endpoint, Region: where.Region, PathStyle: where.PathStyle, CA: ca,
-		AccessKeyID: keys[accessKeyID], SecretAccessKey: keys[secretAccessKey], SessionToken: keys[sessionToken],
-		Allowed: j.Store.Allowed, Proxy: j.proxy(),
-		Encryption: objectstore.Encryption{AES256: where.AES256, KMS: where.KMS, KMSKey: where.KMSKey},
+func (j job) identityAtAWS() objectstore.AWSIdentity {
+	return objectstore.AWSIdentity{
+		RoleARN: j.Getenv("AWS_ROLE_ARN"), TokenFile: j.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE"),
+		AgentURL: j.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI"), AgentTokenFile: j.Getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
 	}
-	if j.Verb == jobspec.Backup && where.LockUntil != nil {
-		s.Lock = objectstore.Lock{Mode: objectstore.LockMode(where.LockMode), Until: *where.LockUntil}
-	}
-	if !j.Store.Keys {
-		s.Identity = objectstore.AWSIdentity{
-			RoleARN: j.Getenv("AWS_ROLE_ARN"), TokenFile: j.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE"),
-			AgentURL: j.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI"), AgentTokenFile: j.Getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
-		}
-	}
-	return s
 }
 
-func (j job) azure(where jobspec.Azure, keys map[string]string, ca []byte) objectstore.Azure {
-	a := objectstore.Azure{
-		Container: where.Container, Prefix: where.Prefix, Account: where.Account, Endpoint: where.Endpoint, CA: ca,
-		AccountKey: keys[accountKey], SASToken: keys[sasToken], Allowed: j.Store.Allowed, Proxy: j.proxy(),
+func (j job) identityAtAzure() objectstore.AzureIdentity {
+	return objectstore.AzureIdentity{
+		ClientID: j.Getenv("AZURE_CLIENT_ID"), TenantID: j.Getenv("AZURE_TENANT_ID"), TokenFile: j.Getenv("AZURE_FEDERATED_TOKEN_FILE"),
 	}
-	if !j.Store.Keys {
-		a.Identity = objectstore.AzureIdentity{
-			ClientID: j.Getenv("AZURE_CLIENT_ID"), TenantID: j.Getenv("AZURE_TENANT_ID"), TokenFile: j.Getenv("AZURE_FEDERATED_TOKEN_FILE"),
-		}
-	}
-	return a
 }
 
 // proxy is the operator's, which has handed it on.
@@ -109,13 +80,16 @@ func (j job) proxy() objectstore.Proxy {
 	return objectstore.Proxy{HTTPS: j.Getenv("HTTPS_PROXY"), HTTP: j.Getenv("HTTP_PROXY"), No: j.Getenv("NO_PROXY")}
 }
 
-// keys are the files of the store's Secret, without what an editor has put around them.
-func (j job) keys() (map[string]string, error) {
-	keys := map[string]string{}
-	if !j.Store.Keys {
-		return keys, nil
+// keys are the files of the store's Secret, without what an editor has put around them; nil if the store names none.
+func (j job) keys(secret *v1alpha1.SecretReference) (map[string]string, error) {
+	if secret == nil {
+		return nil, nil
 	}
-	for _, name := range []string{accessKeyID, secretAccessKey, sessionToken, credentialsJSON, accountKey, sasToken} {
+	keys := map[string]string{}
+	for _, name := range []string{
+		v1alpha1.KeyAccessKeyID, v1alpha1.KeySecretAccessKey, v1alpha1.KeySessionToken, v1alpha1.KeyCredentialsJSON, v1alpha1.KeyAccountKey,
+		v1alpha1.KeySASToken,
+	} {
 		content, err := os.ReadFile(filepath.Join(j.Folders.Keys, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -128,13 +102,13 @@ func (j job) keys() (map[string]string, error) {
 	return keys, nil
 }
 
-func (j job) authorities() ([]byte, error) {
-	if j.Store.CA == "" {
+func (j job) authorities(ca *v1alpha1.CASource) ([]byte, error) {
+	if ca == nil {
 		return nil, nil
 	}
-	content, err := os.ReadFile(filepath.Join(j.Folders.CA, filepath.Base(j.Store.CA)))
+	content, err := os.ReadFile(filepath.Join(j.Folders.CA, filepath.Base(ca.KeyName())))
 	if err != nil {
-		return nil, unreadable(j.Store.CA, err)
+		return nil, unreadable(ca.KeyName(), err)
 	}
 	return content, nil
 }
@@ -144,7 +118,7 @@ func (j job) identities(given bool) ([]byte, error) {
 	if !given {
 		return nil, nil
 	}
-	content, err := os.ReadFile(filepath.Join(j.Folders.Identities, identities))
+	content, err := os.ReadFile(filepath.Join(j.Folders.Identities, v1alpha1.KeyIdentities))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", archive.ErrWrongKey, err)
 	}

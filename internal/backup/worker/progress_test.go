@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
@@ -61,7 +62,8 @@ func TestObey(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	order := jobspec.Order{Verb: jobspec.Check, Check: &jobspec.CheckOrder{}, Store: jobspec.Store{Volume: &jobspec.Volume{}}}
+	order := jobspec.Order{Verb: jobspec.Check, Check: &jobspec.CheckOrder{}}
+	order.Store.Volume = &v1alpha1.VolumeStore{}
 	in := Environment{Out: &out, Now: time.Now, Folders: Folders{Volume: t.TempDir()}}
 	if exit := Main(t.Context(), []string{order.Encode()}, in); exit != ExitDone {
 		t.Errorf("it ends with %d, and says %s", exit, out.String())

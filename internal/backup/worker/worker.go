@@ -1,6 +1,6 @@
 // Package worker carries out the order of a Job, and reports its progress (package jobspec).
 //
-// It must never decide whether something is to be done: the author of the order has. It knows nothing of Kubernetes, needs
+// It must never decide whether something is to be done: the author of the order has. It asks nothing of Kubernetes, needs
 // no file but those of a volume that it was given, and never prints what a file of keys holds.
 package worker
 

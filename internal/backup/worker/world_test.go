@@ -19,6 +19,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.uber.org/zap"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
@@ -70,11 +71,13 @@ func (w *world) saysWithin(ctx context.Context, order jobspec.Order) []jobspec.L
 	return lines
 }
 
+var volume = v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Path: "etcd"}}
+
 func onVolume(order jobspec.Order) jobspec.Order {
 	if order.Store.S3 != nil {
 		return order
 	}
-	order.Store.Volume = &jobspec.Volume{Path: "etcd"}
+	order.Store = volume
 	return order
 }
 
@@ -126,7 +129,7 @@ func (w *world) stored(folder string) []string {
 
 func (w *world) open() archive.Store {
 	w.Helper()
-	s, err := objectstore.Open(w.Context(), objectstore.Volume{Path: w.in.Folders.Volume, Prefix: "etcd"})
+	s, err := objectstore.Open(w.Context(), objectstore.Config{Spec: volume, Mount: w.in.Folders.Volume})
 	must(w, err)
 	w.Cleanup(func() { _ = s.Close() })
 	return listing{s}
