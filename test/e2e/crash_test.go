@@ -120,8 +120,8 @@ func faultsOfTheOperator() {
 		time.Sleep(time.Minute)
 		o.Heal()
 		AddReportEntry("requests in a minute", fmt.Sprintf("%d, the same one %d times at most", all, slices.Max(slices.Collect(maps.Values(asked)))))
-		for r, times := range asked {
-			Expect(times).To(BeNumerically("<=", 61), "the answer says once a second: %v", r)
+		for r, times := range asked { // the answer says once a second; of a cluster's Secrets some are read by the controller of users, too
+			Expect(times).To(BeNumerically("<=", 3*60), "%v", r)
 		}
 		settles(c)
 		Expect(members(c)).To(HaveLen(3))
