@@ -75,7 +75,7 @@ func server(t *testing.T, name string) string {
 	if testing.Short() {
 		t.Skip("it needs servers of object stores: run `make test-stores`")
 	}
-	path := filepath.Join("..", "..", "bin", "store-servers", name)
+	path := filepath.Join("..", "..", "..", "bin", "store-servers", name)
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("%v: run `make test-stores`, which builds it", err)
 	}
