@@ -11,27 +11,32 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
-// hung is when tests that a mutant has made endless are given up, which counts as
-// noticed, as it does for people: five times what they take on a busy machine, or a
-// mutant would be noticed by others' work.
-func hung(short bool) string {
-	if short {
-		return "2m"
-	}
-	return "5m"
+// A lab runs tests on the product with a bug in it.
+type lab struct {
+	folder string
+	took   map[run]time.Duration // without a bug
 }
 
-// A lab runs tests on the product with a bug in it.
-type lab struct{ folder string }
+// A run is of the tests of one package: only the short ones, or all.
+type run struct {
+	tested string
+	short  bool
+}
+
+// hung is when tests that a mutant has made endless are given up, which counts as
+// noticed, as it does for people: five times what they took without a bug, and two minutes at least, or a
+// mutant would be noticed by others' work.
+func (l *lab) hung(r run) time.Duration { return max(2*time.Minute, 5*l.took[r]) }
 
 func newLab() (*lab, error) {
 	folder, err := os.MkdirTemp("", "mutants-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder: %w", err)
 	}
-	return &lab{folder}, nil
+	return &lab{folder: folder, took: map[run]time.Duration{}}, nil
 }
 
 func (l *lab) close() { _ = os.RemoveAll(l.folder) } // what is left lies in a folder for such things
@@ -46,15 +51,25 @@ func (l *lab) healthy(ctx context.Context, mutants []mutant) error {
 	packages = slices.Compact(packages)
 	fmt.Printf("first without a bug: %s\n", strings.Join(packages, " "))
 	for _, short := range []bool{true, false} {
-		output, err := test(ctx, short, packages)
+		output, err := test(ctx, short, packages, "-count=1", "-timeout=30m")
 		if failed, err := verdict(output, err); err != nil {
 			return err
 		} else if failed != "" {
 			return fmt.Errorf("tests fail without any bug: %s\n%s", failed, output)
 		}
+		for _, found := range passed.FindAllStringSubmatch(output, -1) {
+			took, err := time.ParseDuration(found[2])
+			if err != nil {
+				return fmt.Errorf("read how long the tests of %s took: %w", found[1], err)
+			}
+			l.took[run{"./" + found[1], short}] = took
+		}
 	}
 	return nil
 }
+
+// passed is what go test says of a package whose tests have passed, and how long they took.
+var passed = regexp.MustCompile(`(?m)^ok\s+github.com/etcd-operator/etcd-operator/(\S+)\s+([\d.]+s)`)
 
 // try returns the first test that fails because of the mutant, or nothing. The
 // short tests come first, then the long ones, as in make test-unit; and package by
@@ -66,7 +81,8 @@ func (l *lab) try(ctx context.Context, m mutant) (string, error) {
 	}
 	for _, short := range []bool{true, false} {
 		for _, tested := range m.packages {
-			output, err := test(ctx, short, []string{tested}, "-failfast", "-vet=off", "-overlay="+overlay)
+			output, err := test(ctx, short, []string{tested}, "-timeout="+l.hung(run{tested, short}).String(), "-failfast", "-vet=off",
+				"-overlay="+overlay)
 			failed, err := verdict(output, err)
 			if err != nil || failed != "" {
 				return failed, err
@@ -96,7 +112,7 @@ func (l *lab) overlay(m mutant) (string, error) {
 }
 
 func test(ctx context.Context, short bool, packages []string, flags ...string) (string, error) {
-	args := append([]string{"test", fmt.Sprintf("-short=%t", short), "-timeout=" + hung(short)}, flags...)
+	args := append([]string{"test", fmt.Sprintf("-short=%t", short)}, flags...)
 	command := exec.CommandContext(ctx, "go", append(args, packages...)...) //nolint:gosec // the packages are in our own lists
 	output, err := command.CombinedOutput()
 	if ctx.Err() != nil {

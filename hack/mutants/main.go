@@ -23,14 +23,14 @@ func main() {
 	check := flag.Bool("check", false, "only check that every mutant fits the code and compiles; run no test")
 	least := flag.Float64("least", 95, "fail if fewer than this many percent are caught")
 	flag.Parse()
-	if err := run(ctx, *only, *check, *least); err != nil {
+	if err := runAll(ctx, *only, *check, *least); err != nil {
 		stop()
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, only string, check bool, least float64) error {
+func runAll(ctx context.Context, only string, check bool, least float64) error {
 	wanted, err := regexp.Compile(only)
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
