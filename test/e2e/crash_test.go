@@ -119,7 +119,8 @@ func faultsOfTheOperator() {
 		setSize(c, 3)
 		time.Sleep(time.Minute)
 		o.Heal()
-		AddReportEntry("requests in a minute", fmt.Sprintf("%d, the same one %d times at most", all, slices.Max(slices.Collect(maps.Values(asked)))))
+		most := slices.Max(slices.Collect(maps.Values(asked)))
+		AddReportEntry("requests in a minute", fmt.Sprintf("%d, the same one %d times at most", all, most))
 		for r, times := range asked { // the answer says once a second; of a cluster's Secrets some are read by the controller of users, too
 			Expect(times).To(BeNumerically("<=", 3*60), "%v", r)
 		}

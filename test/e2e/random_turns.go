@@ -255,6 +255,7 @@ func (w *wanderer) loseSecrets(place) string {
 			Expect(client.IgnoreNotFound(api.Delete(ctx, &secret))).To(Succeed())
 		}
 	}
+	lookAt(w.c) // by itself it looks at the Secrets of a cluster at rest within ten minutes
 	return "its Secrets are lost"
 }
 
