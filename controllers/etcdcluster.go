@@ -104,10 +104,18 @@ func failureOf(e memory.Ending) error {
 	return e.Err
 }
 
-// again looks less and less often at what has ended the same many times.
+// again looks less and less often at what has ended the same many times, and often at a cluster that may reach its quota: nothing reports
+// that etcd refuses writes.
 func (r *EtcdClusterReconciler) again(look *clusterLook, _ plan.Step) time.Duration {
-	return pauseAfter(look.step, look.ending, look.known.Row(look.step, look.ending, r.Actor.Now()))
+	pause := pauseAfter(look.step, look.ending, look.known.Row(look.step, look.ending, r.Actor.Now()))
+	if look.Count(cluster.IsVoter, cluster.IsNearQuota) > 0 {
+		return min(pause, nearQuotaPause)
+	}
+	return pause
 }
+
+// nearQuotaPause is between two looks at a cluster that may reach its quota.
+const nearQuotaPause = 5 * time.Second
 
 func pauseAfter(step plan.Step, e memory.Ending, row memory.Repeats) time.Duration {
 	pause, loose := row.Pause(step, e)

@@ -168,6 +168,12 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backup",order=40
 	Backup *Backup `json:"backup,omitempty"`
 
+	// maintenance says how room is kept in the members' databases.
+	// +optional
+	// +kubebuilder:default={}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maintenance",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=100
+	Maintenance Maintenance `json:"maintenance,omitzero"`
+
 	// bootstrap says what the cluster begins with. Default: it begins empty.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Bootstrap",order=50

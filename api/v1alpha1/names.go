@@ -60,6 +60,11 @@ const (
 	AnnotationInitialClusterState = "etcd-operator.dev/initial-cluster-state"
 	// AnnotationPaused does on an EtcdCluster what spec.paused does. Users set it.
 	AnnotationPaused = "etcd-operator.dev/paused"
+	// AnnotationDefragment asks on an EtcdCluster for every member to be defragmented, once for each value. Users set it, to the time
+	// for example.
+	AnnotationDefragment = "etcd-operator.dev/defragment"
+	// AnnotationDefragments marks a Pod whose etcd defragments its database as it starts.
+	AnnotationDefragments = "etcd-operator.dev/defragments"
 	// AnnotationImage holds, on a Pod whose image the operator is configured with for its
 	// version, that image. Without it the image is the user's, or etcd's own.
 	AnnotationImage = "etcd-operator.dev/image"

@@ -176,6 +176,11 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Awaited Backup",order=38
 	AwaitedBackup *AwaitedBackup `json:"awaitedBackup,omitempty"`
 
+	// defragmenting is the defragmentation that goes on.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Defragmenting",order=66
+	Defragmenting *DefragmentingStatus `json:"defragmenting,omitempty"`
+
 	// authorities are the certificate authorities, and how far their rotation is.
 	// +optional
 	// +listType=map
@@ -378,6 +383,10 @@ type MemberStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Database Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=12
 	DBSize *resource.Quantity `json:"dbSize,omitempty"`
+
+	// lastDefragmentation is when the member's database was defragmented, and what that has given back.
+	// +optional
+	LastDefragmentation *MemberDefragmentation `json:"lastDefragmentation,omitempty"`
 
 	// message says what is wrong with the member, if anything is.
 	// +optional

@@ -42,7 +42,8 @@ type Member struct {
 	Synced    bool   // a learner that has caught up with the leader
 	ClusterID string // of the cluster that it says it is in, in hexadecimal
 	Version   string // etcd version that it runs; empty if unknown
-	DBSize    int64  // bytes
+	DBSize    int64  // bytes of its database file
+	InUse     int64  // bytes of it that hold data
 	Revision  int64  // of its data, as far as it has applied it
 	Confirmed int64  // revision of the cluster as of that read; 0 if etcd does not report it
 	Index     uint64 // of the last raft entry that it knows to be committed; 0 if it is not known
@@ -50,6 +51,10 @@ type Member struct {
 	Lists     int    // members that its data lists, learners too; 0 if that is not known
 	Behind    uint64 // committed entries that it has yet to apply, against the leader
 	Complaint string // alarms that it reports
+
+	Fragmented string // why its database is to be defragmented by the rules of the spec; empty if it is not
+	Tried      bool   // it was defragmented less than a minute ago
+	NoRoom     string // why its volume does not hold a copy of its data beside it, which a defragmentation makes; empty if it does
 
 	HashMismatch bool   // while the alarm CORRUPT is raised: its data is not that of a majority of the voters
 	Foreign      string // which other data it has instead of its own; empty if none is known
@@ -95,6 +100,8 @@ type Pod struct {
 	QuotaBelowDBSize   bool   // it would get a quota that is less than it has, and less than the member's database
 	Entry              Entry  // what its container does if it starts on an empty data directory
 	Forced             bool   // it was started with --force-new-cluster
+	Defragments        bool   // its etcd has defragmented its database as it started; not of one that is to be made again for it
+	Quota              int64  // bytes that its etcd was started with, at which it raises NOSPACE; 0 if that is not known
 	OldCABundle        bool   // it was made with other authorities than are trusted now
 	PredatesRevocation bool   // it may have connections by certificates that were revoked since it was made
 	StalePeerList      bool   // etcd does not let it join by the list of members that it was made with, which is old
@@ -313,6 +320,20 @@ func IsMissing(m Member) bool { return m.NodeGone != "" && !m.Answers && !IsBeyo
 // IsForeign says whether the member runs on data that is not its own. What else it
 // reports of itself is not trusted: it counts as neither answering nor healthy.
 func IsForeign(m Member) bool { return m.Foreign != "" }
+
+// IsFull says whether the member's database has come so near to its quota that NOSPACE must not be disarmed: the next writes would raise
+// it again.
+func IsFull(m Member) bool { return m.Pod.Quota > 0 && m.DBSize >= m.Pod.Quota/10*9 }
+
+// IsNearQuota says whether the member's database is so large that it may reach its quota before long, by the share at which members are
+// defragmented by default.
+func IsNearQuota(m Member) bool { return m.Pod.Quota > 0 && m.DBSize >= m.Pod.Quota/4*3 }
+
+// IsHelped says whether a defragmentation would take a member that is full below that, its volume has room for it, and it was not in vain a
+// moment ago.
+func IsHelped(m Member) bool {
+	return IsFull(m) && m.NoRoom == "" && !m.Tried && m.InUse < m.Pod.Quota/10*8
+}
 
 // HasHashMismatch says whether the member's data is not that of a majority of the voters, by their hashes.
 func HasHashMismatch(m Member) bool { return m.HashMismatch }

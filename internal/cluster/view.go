@@ -51,6 +51,10 @@ type View struct {
 	Unread string
 	// Alarms are those that etcd has raised, by kind and ID.
 	Alarms []Alarm
+	// Compacted is the revision up to which history was dropped because of NOSPACE; 0 if it was not, or the operator has forgotten it.
+	Compacted int64
+	// Freeing is true for a moment after that: etcd is about to report what has become free.
+	Freeing bool
 	// Undecided says why it is not known which member's data differs; empty if it is known, or if no alarm
 	// says that any does.
 	Undecided string
@@ -99,6 +103,10 @@ type Want struct {
 	Guarded   bool   // another minor version of etcd and hibernation wait for a backup
 	Last      bool   // so does deletion, and volumes go then
 	Accepted  string // loss of data that the user has accepted, as Loss.String puts it
+	Heals     bool   // make room when etcd has raised NOSPACE
+	// Defragment is what the annotation that asks for a defragmentation has; empty if none does.
+	Defragment string
+	NoWindow   string // why the window for defragmentation never opens, and what to do; empty if it does
 }
 
 // Loss is the data that the cluster has left if it goes on from one survivor alone.
@@ -125,6 +133,14 @@ type Record struct {
 	Revision         int64  // of etcd's data that the cluster is known to have had: no quorum may answer with less
 	RolledBack       Rollback
 	Awaited          Awaited
+	Defragmenting    Defragmenting
+}
+
+// Defragmenting is the member whose database is being defragmented; it is empty if none is.
+type Defragmenting struct {
+	Member string
+	Pod    string // UID of the Pod that it had then: another one defragments
+	Size   int64  // bytes of its database file before
 }
 
 // Rollback is an update that was rolled back because it failed. It is empty once another version or image is

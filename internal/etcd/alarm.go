@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
 // alarm is how Status lists one among its errors: AlarmMember.String() of etcd's rpc.proto,
@@ -34,6 +35,14 @@ func (c *client) HashKV(ctx context.Context, revision int64) (Hash, error) {
 		return Hash{}, failed(fmt.Sprintf("hash the data up to revision %d", revision), err)
 	}
 	return Hash{Sum: response.GetHash(), Compacted: response.GetCompactRevision()}, nil
+}
+
+func (c *client) Compact(ctx context.Context, revision int64) error {
+	_, err := c.keys.Compact(ctx, &etcdserverpb.CompactionRequest{Revision: revision, Physical: true})
+	if err != nil && !is(err, rpctypes.ErrCompacted) {
+		return failed(fmt.Sprintf("compact up to revision %d", revision), err)
+	}
+	return nil
 }
 
 func (c *client) Disarm(ctx context.Context, alarm Alarm) error {

@@ -74,6 +74,7 @@ func (c *client) Status(ctx context.Context) (Status, error) {
 		LeaderID:         response.GetLeader(),
 		Version:          response.GetVersion(),
 		DBSize:           response.GetDbSize(),
+		DBSizeInUse:      response.GetDbSizeInUse(),
 		Revision:         response.GetHeader().GetRevision(),
 		RaftTerm:         response.GetRaftTerm(),
 		RaftIndex:        response.GetRaftIndex(),

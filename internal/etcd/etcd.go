@@ -42,7 +42,8 @@ type Status struct {
 	ClusterID, MemberID                   uint64
 	LeaderID                              uint64 // 0: it knows no leader
 	Version                               string
-	DBSize                                int64
+	DBSize                                int64 // bytes of the database file
+	DBSizeInUse                           int64 // bytes of it that hold data: the rest is what a defragmentation gives back
 	Revision                              int64
 	RaftTerm, RaftIndex, RaftAppliedIndex uint64
 	Learner                               bool
@@ -110,6 +111,9 @@ type Client interface {
 	// word. It reads the whole database, and fails for a revision that the member has compacted
 	// or does not have yet.
 	HashKV(ctx context.Context, revision int64) (Hash, error)
+	// Compact drops the history up to a revision, and returns once the member has done so, which may take long: it goes on if the
+	// context ends. A revision that was compacted before is no error.
+	Compact(ctx context.Context, revision int64) error
 	// Disarm ends one alarm. It needs a quorum.
 	Disarm(ctx context.Context, alarm Alarm) error
 	// Snapshot begins one; the context must last until it was read. A learner serves it, too. It is what

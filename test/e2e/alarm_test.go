@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -38,28 +39,91 @@ func alarms() {
 		Expect(uids(c)).To(Equal(before))
 	})
 
-	It("fault 26: a database that has reached its quota is told, is read from, and nothing is restarted or replaced", func() {
+	It("fault 26: a database that history has filled makes room by itself, one member at a time", func() {
 		namespace := newNamespace()
 		startOperator(namespace)
-		c := create(newCluster(namespace, "full", func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Etcd.Quota = ptr.To(resource.MustParse("64Mi"))
+		c := create(newCluster(namespace, "filled", smallQuota))
+		put(c, "key", "value")
+		known, before := members(c), uids(c)
+		fillUp(c, func(int) string { return "one" })
+		full := time.Now()
+		Eventually(func(g Gomega) {
+			askOnce(g, c, func(ctx context.Context, etcd *clientv3.Client) error {
+				_, err := etcd.Put(ctx, "key", "after")
+				return err
+			})
+		}).WithTimeout(3 * time.Minute).Should(Succeed())
+		AddReportEntry("writable again", time.Since(full).Round(100*time.Millisecond).String())
+		settles(c)
+		Expect(members(c)).To(Equal(known))
+		for _, m := range now(c).Status.Members {
+			last := m.LastDefragmentation
+			Expect(last).NotTo(BeNil(), m.Name)
+			Expect(last.Failure).To(BeEmpty())
+			Expect(last.Before.Value()).To(BeNumerically(">", 60<<20))
+			Expect(last.After.Value()).To(BeNumerically("<", 10<<20))
+		}
+		Expect(uids(c)).NotTo(Equal(before))
+		Eventually(reasonsOf).WithArguments(c).Should(ContainElements("HistoryCompacted", "DefragmentationStarted", "Defragmented",
+			"AlarmDisarmed"))
+	})
+
+	It("fault 26: a database that is full of data says so, and makes room once keys are deleted", func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c := create(newCluster(namespace, "brimming", smallQuota))
+		put(c, "key", "value")
+		fillUp(c, func(i int) string { return fmt.Sprintf("big/%d", i) })
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonAlarm, "delete keys, or raise spec.etcd.quota")
+		Expect(value(c, "key")).To(Equal("value"))
+		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+			_, err := etcd.Delete(ctx, "big/", clientv3.WithPrefix())
+			return err
+		})
+		settles(c)
+		put(c, "key", "after")
+	})
+
+	It("defragments a database that is mostly free, and clients do not notice", func() {
+		needsService()
+		namespace := newNamespace()
+		startOperator(namespace)
+		c := create(newCluster(namespace, "hollow", func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Storage.Size = ptr.To(resource.MustParse("1Gi"))
+			spec.Maintenance.Defragmentation = v1alpha1.Defragmentation{MinFree: ptr.To(resource.MustParse("20Mi"))}
+		}))
+		known := members(c)
+		putLarge(c, 60)
+		result, _ := busy(c, func() {
+			ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+				gone, err := etcd.Delete(ctx, "big/", clientv3.WithPrefix())
+				if err != nil {
+					return err
+				}
+				_, err = etcd.Compact(ctx, gone.Header.Revision)
+				return err
+			})
+			Eventually(func(g Gomega) {
+				for _, m := range read(g, c).Status.Members {
+					g.Expect(m.LastDefragmentation).NotTo(BeNil(), m.Name)
+				}
+			}).WithTimeout(5 * time.Minute).Should(Succeed())
+			settles(c)
+		})
+		Expect(result.Gap).To(BeNumerically("<", outage))
+		Expect(members(c)).To(Equal(known))
+	})
+
+	It("fault 26: with noSpace Off, a database that has reached its quota is read from, and nothing is restarted or replaced", func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c := create(newCluster(namespace, "full", smallQuota, func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Maintenance.NoSpace = v1alpha1.NoSpaceOff
 		}))
 		put(c, "key", "value")
 		known, before := members(c), uids(c)
 
-		By("writing until etcd takes no more")
-		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-			for i := range 200 {
-				_, err := etcd.Put(ctx, fmt.Sprintf("big/%d", i), strings.Repeat("x", 1<<20))
-				if errors.Is(err, rpctypes.ErrNoSpace) {
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return errors.New("200 MiB fit into a quota of 64 MiB")
-		})
+		fillUp(c, func(i int) string { return fmt.Sprintf("big/%d", i) })
 		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonAlarm, "NOSPACE")
 		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonNoSpace, "NOSPACE")
 		stays(aWhile, func(g Gomega) {
@@ -89,5 +153,28 @@ func alarms() {
 		put(c, "key", "after")
 		Expect(members(c)).To(Equal(known))
 		Expect(uids(c)).To(Equal(before))
+	})
+}
+
+// smallQuota leaves room on the volume for a copy of the data, beside the write-ahead log.
+func smallQuota(spec *v1alpha1.EtcdClusterSpec) {
+	spec.Etcd.Quota, spec.Storage.Size = ptr.To(resource.MustParse("64Mi")), ptr.To(resource.MustParse("1Gi"))
+}
+
+// fillUp writes a MiB at a time until etcd takes no more.
+func fillUp(c *v1alpha1.EtcdCluster, key func(i int) string) {
+	GinkgoHelper()
+	By("writing until etcd takes no more")
+	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
+		for i := range 200 {
+			_, err := etcd.Put(ctx, key(i), strings.Repeat("x", 1<<20))
+			if errors.Is(err, rpctypes.ErrNoSpace) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return errors.New("200 MiB fit into a quota of 64 MiB")
 	})
 }

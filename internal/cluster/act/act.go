@@ -82,6 +82,8 @@ func (a *Actor) do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.remove(ctx, c, v, s)
 	case plan.Downgrade:
 		return a.downgrade(ctx, c, v, s)
+	case plan.Compact:
+		return a.compact(ctx, c, v, s)
 	case plan.DisarmAlarm:
 		return a.disarm(ctx, c, v, s)
 	case plan.Quarantine:

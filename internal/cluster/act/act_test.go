@@ -330,6 +330,10 @@ var steps = []struct {
 		},
 	},
 	{
+		step: plan.Compact{Revision: 7}, call: etcdtest.Compact,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
+	},
+	{
 		step: plan.DisarmAlarm{Kind: "CORRUPT", ID: 9}, call: etcdtest.Disarm,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen())
@@ -485,6 +489,7 @@ var everyKind = []plan.Step{
 	plan.RemoveMember{},
 	plan.Downgrade{},
 	plan.DisarmAlarm{},
+	plan.Compact{},
 	plan.Quarantine{},
 	plan.LiftQuarantine{},
 	plan.DeleteVolume{},

@@ -78,6 +78,20 @@ func (a *Actor) disarm(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.V
 	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error { return leader.Disarm(ctx, alarm) })
 }
 
+// compact compacts twice, up to the revision before the last one and up to the last one: a member counts what it has freed only with
+// the next write to its backend (server/storage/backend/backend.go: begin), and those of clients are refused. It does not wait for the
+// whole compaction, which may take longer than a look may: etcd goes on with it.
+func (a *Actor) compact(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Compact) error {
+	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error {
+		for _, revision := range []int64{s.Revision - 1, s.Revision} {
+			if err := leader.Compact(ctx, revision); err != nil && !etcd.IsSlow(err) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // askLeader makes the one change of a step through the leader.
 func (a *Actor) askLeader(
 	ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, change func(context.Context, etcd.Client) error,

@@ -99,7 +99,11 @@ func writeVersion(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, 
 func (a *Actor) pod(c *v1alpha1.EtcdCluster, v cluster.View, name string) *corev1.Pod {
 	m, _ := v.Member(name)
 	targeted := specs.Targeted(c, v.Target.For(m))
-	return secured(a.Images.Put(targeted, specs.Pod(targeted, name, joining(v, name))), v.Target)
+	pod := secured(a.Images.Put(targeted, specs.Pod(targeted, name, joining(v, name))), v.Target)
+	if v.Record.Defragmenting.Member == name {
+		return specs.Defragmenting(targeted, pod)
+	}
+	return pod
 }
 
 // secured is the Pod as it depends on the Secret that it mounts.

@@ -22,7 +22,7 @@ func TestFault27WhoIsOdd(t *testing.T) {
 		step      string
 	}{
 		"no alarm":    {func(s *scene) { s.etcd.Corrupt("a-1") }, "", "", "done"},
-		"no space":    {func(s *scene) { s.etcd.Raise(2, "NOSPACE"); s.etcd.Corrupt("a-1") }, "", "", "done"},
+		"no space":    {func(s *scene) { s.etcd.Raise(2, "NOSPACE"); s.etcd.Corrupt("a-1") }, "", "", "disarm NOSPACE"},
 		"a follower":  {func(s *scene) { s.etcd.Raise(2, "CORRUPT"); s.etcd.Corrupt("a-1") }, "a-1", "", "detach a-1"},
 		"the leader":  {func(s *scene) { s.etcd.Raise(2, "CORRUPT"); s.etcd.Corrupt("a-0") }, "a-0", "", "detach a-0"},
 		"no member":   {func(s *scene) { s.etcd.Raise(2, "CORRUPT") }, "", "", "refuse: etcd refuses every write"},

@@ -50,7 +50,7 @@ func (a *Answer) note(m *cluster.Member) {
 	m.Answers = true
 	m.ClusterID = a.clusterID()
 	m.Version = a.Status.Version
-	m.DBSize = a.Status.DBSize
+	m.DBSize, m.InUse = a.Status.DBSize, a.Status.DBSizeInUse
 	m.Revision, m.Index = a.Status.Revision, a.Status.RaftIndex
 	m.Complaint = complaint(a.Status.Errors)
 }

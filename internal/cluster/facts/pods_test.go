@@ -139,6 +139,7 @@ func TestPodFacts(t *testing.T) {
 	healthy := cluster.Pod{
 		Phase: cluster.Running, UID: "pod-a-1", Made: made.Unix(), Address: "10.0.0.1",
 		Ready: true, Proven: true, Lingers: true, Entry: cluster.Ends, Image: image, DefaultImage: true,
+		Quota: 3 << 29,
 	}
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)

@@ -60,12 +60,13 @@ func ByStatuses(s Snapshot) StatusReads {
 type LastReads struct {
 	Backups bool    // backups, and the EtcdRestore that ClusterReads names: quorum may be lost for good
 	Doubts  []Doubt // Pods and volumes to confirm by the API server
+	Running bool    // whether a backup is being written: a member may be defragmented
 	Users   bool    // Secrets of users, which the next pass of a rotation or revocation waits for
 }
 
 // ByEtcd is what members answered.
 func ByEtcd(s Snapshot) LastReads {
-	return LastReads{Backups: mayBeLost(s), Doubts: doubts(s), Users: needsUsers(s)}
+	return LastReads{Backups: mayBeLost(s), Doubts: doubts(s), Users: needsUsers(s), Running: mayDefragment(s)}
 }
 
 // NodeRead is a Pod whose node is read, or the disk that keeps it from one.

@@ -96,6 +96,7 @@ func newScene(t *testing.T) *scene {
 		claim := specs.Volume(s.c, name, s.c.Status.Bootstrap)
 		claim.Annotations[v1alpha1.AnnotationVersion] = "3.6.16"
 		delete(claim.Annotations, v1alpha1.AnnotationUnused)
+		claim.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}
 		s.objects = append(s.objects, claim)
 	}
 	for i := range 3 {

@@ -39,8 +39,9 @@ type Snapshot struct {
 
 	Awaited *v1alpha1.EtcdBackup // that the status says something waits for; nil: there is none
 
-	Backups  []v1alpha1.EtcdBackup // of the namespace, while quorum may be lost for good
-	Accepted *v1alpha1.EtcdRestore // that is made if the loss was accepted by the name of a backup; nil: there is none
+	Backups   []v1alpha1.EtcdBackup // of the namespace, while quorum may be lost for good
+	BackingUp string                // EtcdBackup of the cluster that is being written, if a member may be defragmented
+	Accepted  *v1alpha1.EtcdRestore // that is made if the loss was accepted by the name of a backup; nil: there is none
 
 	AskedAt   time.Time     // when members were asked, by this machine's clock
 	Answers   []*Answer     // of the members that were asked

@@ -36,6 +36,7 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 		j.all()
 	}
 	remembered.Mark(j.v, s.Now)
+	j.v.Compacted, j.v.Freeing = remembered.Compacted(j.v, s.Now)
 	return j.v
 }
 
@@ -46,6 +47,7 @@ func (j *builder) all() {
 	j.confirm()
 	j.nodes()
 	j.target()
+	j.space()
 	j.unwritten()
 	j.v.Members = j.sorted()
 	j.v.Backup.Before = before(j.v)
@@ -101,6 +103,10 @@ func want(s Snapshot) cluster.Want {
 		Accepted:  c.Spec.Recovery.AcceptDataLoss,
 		Guarded:   isGuarded(c),
 		Last:      c.Spec.DeletionPolicy == v1alpha1.BackupFirst,
+
+		Heals:      c.Spec.Maintenance.NoSpace != v1alpha1.NoSpaceOff,
+		Defragment: c.Annotations[v1alpha1.AnnotationDefragment],
+		NoWindow:   neverOpens(c.Spec.Maintenance.Defragmentation.Window, s.Now),
 	}
 }
 
@@ -136,6 +142,9 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 	}
 	if awaited := c.Status.AwaitedBackup; awaited != nil {
 		r.Awaited = cluster.Awaited(*awaited)
+	}
+	if d := c.Status.Defragmenting; d != nil {
+		r.Defragmenting = cluster.Defragmenting{Member: d.Member, Pod: d.PodUID, Size: d.Size.Value()}
 	}
 	if isRolledBack(c) {
 		r.RolledBack = cluster.Rollback(*c.Status.Rollback)

@@ -28,7 +28,7 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 	s := newScene(t)
 	first := []string{"a-0", "a-1", "a-2"}
 	want := cluster.View{
-		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16"}, Target: cluster.Target{Version: "3.6.16"},
+		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16", Heals: true}, Target: cluster.Target{Version: "3.6.16"},
 		Record: cluster.Record{Token: "u1", First: first, ClusterID: "c1", NextSerial: 3},
 	}
 	for name, secret := range map[string]string{"client": "a-client-ca", "peer": "a-peer-ca"} {
@@ -44,8 +44,10 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 			Pod: cluster.Pod{
 				Phase: cluster.Running, UID: "pod-" + name, Made: made.Unix(), Address: "10.0.0." + name[2:],
 				Ready: true, Proven: true, Lingers: true, Entry: cluster.Ends, Image: image, DefaultImage: true,
+				Quota: 3 << 29,
 			},
-			Answers: true, Healthy: true, Confirmed: 1, Leader: i == 0, ClusterID: "c1", Version: "3.6.16", DBSize: 1 << 20, Revision: 1,
+			Answers: true, Healthy: true, Confirmed: 1, Leader: i == 0, ClusterID: "c1", Version: "3.6.16", Revision: 1,
+			DBSize: 1 << 20, InUse: 1 << 20,
 		})
 	}
 	got := s.look()

@@ -20,6 +20,7 @@ type Cluster struct {
 	leaders  leaders
 	wakes    wakes
 	row      Repeats
+	compaction
 	lastNote string
 }
 
@@ -51,6 +52,7 @@ func (m *Cluster) Note(v cluster.View, step plan.Step, e Ending, now time.Time) 
 	m.wakes.note(v, now)
 	if e.Err == nil {
 		m.restarts.note(v, step, now)
+		m.compaction.note(step, now)
 	}
 	return e
 }

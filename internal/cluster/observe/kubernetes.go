@@ -69,6 +69,16 @@ func (o *Observer) backups(ctx context.Context, s *facts.Snapshot, accepted stri
 	return err
 }
 
+// backingUp looks for a backup of the cluster that is being written.
+func (o *Observer) backingUp(ctx context.Context, s *facts.Snapshot) error {
+	var backups v1alpha1.EtcdBackupList
+	if err := o.Cache.List(ctx, &backups, client.InNamespace(s.Cluster.Namespace)); err != nil {
+		return fmt.Errorf("list EtcdBackups: %w", err)
+	}
+	s.BackingUp = facts.BackingUp(s.Cluster, backups.Items)
+	return nil
+}
+
 // named asks the API server itself for the Pods and volumes that are in doubt.
 func (o *Observer) named(ctx context.Context, s *facts.Snapshot, doubts []facts.Doubt) error {
 	all := make([]facts.Named, len(doubts))

@@ -102,6 +102,11 @@ func (o *Observer) last(ctx context.Context, s *facts.Snapshot, first facts.Clus
 			return err
 		}
 	}
+	if last.Running {
+		if err := o.backingUp(ctx, s); err != nil {
+			return err
+		}
+	}
 	if err := o.named(ctx, s, last.Doubts); err != nil {
 		return err
 	}

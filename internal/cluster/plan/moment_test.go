@@ -106,7 +106,7 @@ func (w *world) hash() uint64 {
 		v.Record.HasNetworkPolicy,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
-		v.Certificates,
+		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -154,6 +154,9 @@ type view struct {
 	revision, generation            int64
 	revocation                      [3]string
 	certificates                    cluster.Certificates
+	defragmenting                   cluster.Defragmenting
+	compacted                       int64
+	freeing                         bool
 }
 
 // writeAll ends with how many there were: one that moves to the next list counts.

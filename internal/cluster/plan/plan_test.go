@@ -70,7 +70,7 @@ var arguments = []string{
 	"not-root",
 	"next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
-	"revoking", "rollback", "rotate", "size",
+	"history", "nospace", "revoking", "rollback", "rotate", "self", "size",
 	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "unwanted", "version",
 }
 
@@ -186,6 +186,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	if d.HasArg("canwait") {
 		v.Objects[0].CanWait = true
 	}
+	w.full, w.history, v.Want.Heals = d.HasArg("nospace"), d.HasArg("history"), !d.HasArg("self")
 	v.Want.Guarded, v.Want.Last, w.backup.fails = d.HasArg("guarded"), d.HasArg("last"), d.HasArg("unlucky")
 	v.Backup.Leaving, v.Backup.Cascades = d.HasArg("leaving") || d.HasArg("cascades"), d.HasArg("cascades")
 	v.Backup.Orphans = d.HasArg("orphans")
@@ -456,6 +457,15 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		silent()
 		m.Pod.Phase, m.Pod.Ready = cluster.Unplaced, false
 		m.NodeGone, w.fate(m.Name).nodeGone = "its volume is on node n1, which no longer exists", true
+	case "fragmented":
+		w.fate(m.Name).fragmented = true
+	case "brimming":
+		w.fate(m.Name).brimming = true
+	case "no-room":
+		m.NoRoom = "its volume has no room for a copy of its data"
+	case "defragments":
+		m.Pod.Defragments = true
+		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Size: 800 << 20}
 	case "odd":
 		w.fate(m.Name).odd, m.HashMismatch = true, true
 	case "corrupt":

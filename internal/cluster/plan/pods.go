@@ -109,6 +109,8 @@ func restartBroken(v cluster.View) Step {
 		switch {
 		case m.Pod.Change == cluster.Swap && (holdsData || !m.Pod.Failing):
 			return UpdateImage{m.Name, m.Pod.UID, v.Target.Version}
+		case !holdsData && m.Pod.Defragments:
+			return deletePod(m, "it does not start while it is defragmented")
 		case !holdsData:
 			return deletePod(m, "it is not ready and the spec has changed")
 		}

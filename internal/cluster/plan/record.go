@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -61,6 +63,26 @@ func EndRecovery(v cluster.View) Step {
 	fact := v.Record
 	fact.Recovering = ""
 	return Record{Fact: fact, What: "quorum is recovered from " + v.Record.Recovering, Event: "QuorumRecovered"}
+}
+
+// RecordDefragmenting writes into the status which member is defragmented next: its Pod is made again for it.
+func RecordDefragmenting(v cluster.View, m cluster.Member, because string) Step {
+	fact := v.Record
+	fact.Defragmenting = cluster.Defragmenting{Member: m.Name, Pod: m.Pod.UID, Size: m.DBSize}
+	return Record{Fact: fact, What: "defragment " + m.Name + ": " + because, Event: "DefragmentationStarted"}
+}
+
+// RecordDefragmented writes into the status that the member is defragmented, or, if failure is not empty, why it is not.
+func RecordDefragmented(v cluster.View, failure string) Step {
+	fact, was := v.Record, v.Record.Defragmenting
+	fact.Defragmenting = cluster.Defragmenting{}
+	if failure != "" {
+		what := "give up the defragmentation of " + was.Member + ": " + failure
+		return Record{Fact: fact, Failed: failure, What: what, Event: "DefragmentationFailed"}
+	}
+	m, _ := v.Member(was.Member)
+	return Record{Fact: fact, What: fmt.Sprintf("%s is defragmented: its database had %s and has %s", m.Name, mebibytes(was.Size),
+		mebibytes(m.DBSize)), Event: "Defragmented"}
 }
 
 // passed is the record with a next serial number that is above those of the names.

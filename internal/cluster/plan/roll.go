@@ -117,13 +117,17 @@ func restart(v cluster.View, m cluster.Member) Step {
 	case goes:
 		return remove(v, m, "the spec has changed and its volume is being deleted")
 	default:
-		return DeletePods{[]PodRef{refOf(m)}, DryRun, whatHasChanged(m)}
+		return DeletePods{[]PodRef{refOf(m)}, DryRun, whatHasChanged(v, m)}
 	}
 }
 
 // whatHasChanged says why a member restarts.
-func whatHasChanged(m cluster.Member) string {
+func whatHasChanged(v cluster.View, m cluster.Member) string {
 	switch {
+	case m.Name == v.Record.Defragmenting.Member:
+		return "its database is defragmented as it starts"
+	case m.Pod.Defragments:
+		return "its next start needs no defragmentation"
 	case m.Pod.OldCABundle:
 		return "it was made with other authorities than are trusted now"
 	case m.Pod.PredatesRevocation:
@@ -249,6 +253,10 @@ func reportBlocked(v cluster.View) Step {
 		return refuse(v.Target.NoUpgradePath)
 	case v.Record.RolledBack.Version != "":
 		return refuse(v.Record.RolledBack.String())
+	case NoSpace(v) != "":
+		return refuse(NoSpace(v))
+	case v.Want.NoWindow != "":
+		return refuse(v.Want.NoWindow)
 	case Denied(v) != "":
 		return Refuse{Because: Denied(v), Denied: true}
 	case len(v.Refused) > 0:

@@ -47,6 +47,7 @@ func (w *world) settle() {
 	if !led {
 		v.Unread = "no member answers a linearizable read"
 	}
+	w.space()
 	w.aim()
 	w.turns()
 	w.backUp()
@@ -74,6 +75,9 @@ func (w *world) compare() {
 	v.Alarms, v.Undecided = nil, ""
 	for i := range v.Members {
 		v.Members[i].HashMismatch = false
+	}
+	if w.full {
+		v.Alarms = append(v.Alarms, cluster.Alarm{Kind: cluster.NoSpace, ID: v.Members[0].ID, Member: v.Members[0].Name})
 	}
 	if w.corrupt == 0 || v.Unread != "" {
 		return
@@ -419,7 +423,7 @@ func (w *world) change(m cluster.Member) cluster.Change {
 	switch {
 	case !m.Pod.Exists():
 		return cluster.Same
-	case m.Pod.Forced || w.fate(m.Name).stale || m.Pod.OldCABundle:
+	case m.Pod.Forced || w.fate(m.Name).stale || m.Pod.OldCABundle, w.needsAnotherStart(m):
 		return cluster.Rebuild
 	case m.Pod.Image == target:
 		return cluster.Same

@@ -35,11 +35,12 @@ type (
 	// Record writes a fact into the status that only the operator can remember, such as the names of
 	// the first members. The API server refuses it if the status has changed since it was read.
 	Record struct {
-		Fact  cluster.Record // the whole record as it is to be
-		What  string         // what is new in it, as a sentence
-		Event string         // reason of the event
-		On    string         // volume on which the cluster ID is written first; empty if on none
-		Last  bool           // nothing is left to do after it
+		Fact   cluster.Record // the whole record as it is to be
+		What   string         // what is new in it, as a sentence
+		Event  string         // reason of the event
+		On     string         // volume on which the cluster ID is written first; empty if on none
+		Last   bool           // nothing is left to do after it
+		Failed string         // why what it ends has failed; empty if it has not
 	}
 	// Apply brings supporting objects and parts of volumes to what is wanted: Secrets, Services, the
 	// disruption budget, the NetworkPolicy, sizes and owners of volumes. An object with a UID is not wanted: it is
@@ -79,7 +80,12 @@ type (
 	// Downgrade enables etcd's downgrade to a minor version (as 3.5), or cancels it if To is empty.
 	// While it is enabled no member may join.
 	Downgrade struct{ To, Because string }
-	// DisarmAlarm disarms an alarm of etcd that was raised for a member which etcd no longer lists.
+	// Compact drops the history of all keys up to a revision, which etcd does on every member.
+	Compact struct {
+		Revision int64
+		Because  string
+	}
+	// DisarmAlarm disarms an alarm of etcd whose cause is gone.
 	DisarmAlarm struct {
 		Kind    string
 		ID      uint64
@@ -241,6 +247,7 @@ func (s Downgrade) meta() Meta {
 	return Meta{Event: choose(s.To == "", "DowngradeCancelled", "DowngradeEnabled"), Requeue: Now}
 }
 func (s DisarmAlarm) meta() Meta { return Meta{Event: "AlarmDisarmed", Requeue: Now} }
+func (s Compact) meta() Meta     { return Meta{Event: "HistoryCompacted", Requeue: Soon, Disturbs: true} }
 func (s Quarantine) meta() Meta  { return Meta{Event: "VolumeQuarantined"} }
 func (s LiftQuarantine) meta() Meta {
 	return Meta{Event: "QuarantineLifted"}
@@ -313,6 +320,10 @@ func (s Downgrade) String() string {
 
 func (s DisarmAlarm) String() string {
 	return fmt.Sprintf("disarm %s of member %x: %s", s.Kind, s.ID, s.Because)
+}
+
+func (s Compact) String() string {
+	return fmt.Sprintf("compact up to revision %d: %s", s.Revision, s.Because)
 }
 func (s Quarantine) String() string { return "quarantine volume " + s.Name }
 

@@ -44,6 +44,8 @@ type truth struct {
 	fates     [32]fate // by serial
 	backup    made     // the EtcdBackup that was made last
 	rotating  rotating // of the authority that signs for members
+	full      bool     // etcd has raised NOSPACE
+	history   bool     // a compaction would make room
 }
 
 // A fate is the truth about one member. It is forgotten with the member.
@@ -65,6 +67,8 @@ type fate struct {
 	trust       int8   // authorities that its Pod was made to trust
 	reopened    bool   // it has restarted: connections from before are gone
 	away        int8   // looks until its container runs again by itself
+	fragmented  bool   // a defragmentation gives back what its database takes of its quota
+	brimming    bool   // its data itself takes that
 }
 
 // clone lets a hostile walk look at an older truth.
@@ -187,6 +191,9 @@ func (w *world) obey(step plan.Step) {
 		if w.corrupt == s.ID {
 			w.corrupt = 0
 		}
+		w.full = w.full && s.Kind != cluster.NoSpace
+	case plan.Compact:
+		w.view.Compacted, w.history = s.Revision, false
 	case plan.Wait, plan.Refuse, plan.Done:
 	}
 	w.settle()
@@ -277,7 +284,10 @@ func (w *world) start(name string) {
 	if m.Pod.Exists() {
 		return
 	}
-	m.Pod = cluster.Pod{Phase: cluster.Placed, UID: w.nextUID(), Image: w.view.Target.For(*m).Version, Lingers: true}
+	m.Pod = cluster.Pod{
+		Phase: cluster.Placed, UID: w.nextUID(), Image: w.view.Target.For(*m).Version, Lingers: true,
+		Defragments: w.view.Record.Defragmenting.Member == name,
+	}
 	if m.Pod.Entry = cluster.Forms; w.view.Formed() {
 		m.Pod.Entry = w.enters(*m)
 	}

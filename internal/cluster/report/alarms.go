@@ -4,12 +4,13 @@ import (
 	"strings"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
-// whatToDo is what ends an alarm, by its kind. For CORRUPT the plan says more, if it needs a person.
-var whatToDo = map[string]string{
+// whatEnds is what the operator does to end an alarm, by its kind. The plan says more, if it needs a person.
+var whatEnds = map[string]string{
 	cluster.Corrupt: "a member whose data is not that of a majority is replaced",
-	cluster.NoSpace: "delete keys, compact and defragment, or raise spec.etcd.quota; then run etcdctl alarm disarm",
+	cluster.NoSpace: "members are defragmented, after a compaction if that is needed, and then it is disarmed",
 }
 
 // alarms are those that etcd has raised, and what to do about them; what members say of them,
@@ -17,8 +18,12 @@ var whatToDo = map[string]string{
 func alarms(v cluster.View) string {
 	var all []string
 	for _, kind := range []string{cluster.Corrupt, cluster.NoSpace} {
-		if len(v.Raised(kind)) > 0 {
-			all = append(all, "etcd has raised the alarm "+v.Raised(kind).String()+": "+whatToDo[kind])
+		switch person := plan.NoSpace(v); {
+		case len(v.Raised(kind)) == 0:
+		case kind == cluster.NoSpace && person != "":
+			all = append(all, person)
+		default:
+			all = append(all, "etcd has raised the alarm "+v.Raised(kind).String()+": "+whatEnds[kind])
 		}
 	}
 	for _, m := range v.Members {

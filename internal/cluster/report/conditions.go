@@ -168,7 +168,7 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 			return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
 		}
 	case plan.Apply, plan.CreatePods, plan.DeletePods, plan.MarkPods, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote,
-		plan.MoveLeader, plan.RemoveMember, plan.Downgrade, plan.DisarmAlarm, plan.Quarantine, plan.LiftQuarantine,
+		plan.MoveLeader, plan.RemoveMember, plan.Downgrade, plan.Compact, plan.DisarmAlarm, plan.Quarantine, plan.LiftQuarantine,
 		plan.DeleteVolume, plan.CreateBackup, plan.CreateRestore, plan.Hold:
 	}
 	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())

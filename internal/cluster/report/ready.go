@@ -35,7 +35,8 @@ func changes(v cluster.View, step plan.Step) bool {
 	switch s := step.(type) {
 	case plan.Wait:
 		return s.For != v.Rotation.Await && s.For != v.Revocation.Await
-	case plan.Done, plan.Apply, plan.Record, plan.Quarantine, plan.LiftQuarantine, plan.DeleteVolume, plan.DisarmAlarm, plan.Hold:
+	case plan.Done, plan.Apply, plan.Record, plan.Quarantine, plan.LiftQuarantine, plan.DeleteVolume, plan.Compact, plan.DisarmAlarm,
+		plan.Hold:
 		return v.Count(cluster.IsOutdated) > 0
 	case plan.Refuse, plan.CreatePods, plan.DeletePods, plan.MarkPods, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote,
 		plan.MoveLeader, plan.RemoveMember, plan.Downgrade, plan.CreateBackup, plan.CreateRestore:

@@ -382,6 +382,14 @@ func moments() []moment {
 			}), plan.Done{}, nil,
 		},
 		{
+			"no-space-healing", formed(), with(func(v *cluster.View) {
+				v.Want.Heals, v.Alarms = true, []cluster.Alarm{{Kind: cluster.NoSpace, ID: 0x11, Member: "a-1"}}
+				v.Record.Defragmenting = cluster.Defragmenting{Member: "a-1", Size: 900 << 20}
+			}), plan.RecordDefragmented(with(func(v *cluster.View) {
+				v.Record.Defragmenting = cluster.Defragmenting{Member: "a-1", Size: 900 << 20}
+			}), ""), nil,
+		},
+		{
 			"corrupt", formed(), with(func(v *cluster.View) {
 				v.Alarms, v.Members[1].HashMismatch = []cluster.Alarm{{Kind: cluster.Corrupt, ID: 0x11, Member: "a-1"}}, true
 			}), plan.RemoveMember{Name: "a-1", Because: "its data is not that of the other voters"}, nil,

@@ -19,6 +19,11 @@ const revisionEvery = 10 * time.Minute
 // if the status is written anyway or its revision is older than revisionEvery. The lowest confirmed
 // revision counts, not what one member that is ahead says alone.
 func Revised(before, after v1alpha1.EtcdClusterStatus, v cluster.View, now time.Time) v1alpha1.EtcdClusterStatus {
+	for i := range after.Members {
+		if last := after.Members[i].LastDefragmentation; last != nil && last.Time.IsZero() {
+			last.Time = metav1.Time{Time: now.UTC().Truncate(time.Second)}
+		}
+	}
 	lowest, highest := plan.Confirmed(v)
 	_, missing := plan.Missing(v)
 	switch {

@@ -90,6 +90,7 @@ func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step
 	}
 	if s, records := step.(plan.Record); records {
 		write(status, v.Record, s.Fact)
+		defragmented(status, v, s)
 	}
 	if m, _ := v.Member(status.Joining); m.Role != cluster.Unlisted && v.Unread == "" {
 		status.Joining = ""
@@ -114,6 +115,11 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 	}
 	if is.Awaited != was.Awaited {
 		status.AwaitedBackup = awaited(is.Awaited)
+	}
+	if status.Defragmenting = nil; is.Defragmenting.Member != "" {
+		status.Defragmenting = &v1alpha1.DefragmentingStatus{
+			Member: is.Defragmenting.Member, PodUID: is.Defragmenting.Pod, Size: *resource.NewQuantity(is.Defragmenting.Size, resource.BinarySI),
+		}
 	}
 	if is.RolledBack != was.RolledBack {
 		status.Rollback = new(v1alpha1.Rollback(is.RolledBack))
@@ -273,7 +279,7 @@ func unknownMembers(unknown []cluster.UnknownMember) []v1alpha1.UnknownMember {
 
 func member(m cluster.Member, old v1alpha1.MemberStatus) v1alpha1.MemberStatus {
 	status := v1alpha1.MemberStatus{
-		Name: m.Name, Role: role(m), Version: m.Version, Healthy: m.Healthy, DBSize: old.DBSize,
+		Name: m.Name, Role: role(m), Version: m.Version, Healthy: m.Healthy, DBSize: old.DBSize, LastDefragmentation: old.LastDefragmentation,
 		Message: problem(m),
 	}
 	if m.ID != 0 {

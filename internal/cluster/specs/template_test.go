@@ -77,16 +77,27 @@ var stays = map[string]change{
 	"tls.secretRefs.client.name": func(s *v1alpha1.EtcdClusterSpec) {
 		s.TLS.SecretRefs = &v1alpha1.SecretRefs{Client: &v1alpha1.LocalSecret{Name: "app"}}
 	},
-	"tls.secretRefs.operator.name": fromSecrets(v1alpha1.SecretRefs{Operator: v1alpha1.LocalSecret{Name: "operator"}}),
-	"tls.secretRefs.peer.name":     fromSecrets(v1alpha1.SecretRefs{Peer: v1alpha1.LocalSecret{Name: "gossip"}}),
-	"tls.secretRefs.server.name":   fromSecrets(v1alpha1.SecretRefs{Server: v1alpha1.LocalSecret{Name: "web"}}),
-	"upgrade.backup":               func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
-	"upgrade.onFailure":            func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
-	"recovery.quorumLoss":          func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
-	"recovery.acceptDataLoss":      func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
-	"recovery.memberTimeout":       func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
-	"imagePullSecrets":             func(s *v1alpha1.EtcdClusterSpec) { pulling(s) },
-	"deletionPolicy":               func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
+	"tls.secretRefs.operator.name":             fromSecrets(v1alpha1.SecretRefs{Operator: v1alpha1.LocalSecret{Name: "operator"}}),
+	"tls.secretRefs.peer.name":                 fromSecrets(v1alpha1.SecretRefs{Peer: v1alpha1.LocalSecret{Name: "gossip"}}),
+	"tls.secretRefs.server.name":               fromSecrets(v1alpha1.SecretRefs{Server: v1alpha1.LocalSecret{Name: "web"}}),
+	"maintenance.noSpace":                      maintained(v1alpha1.Maintenance{NoSpace: v1alpha1.NoSpaceOff}),
+	"maintenance.defragmentation.mode":         defragmented(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff}),
+	"maintenance.defragmentation.minFree":      defragmented(v1alpha1.Defragmentation{MinFree: resource.NewQuantity(1, "")}),
+	"maintenance.defragmentation.freePercent":  defragmented(v1alpha1.Defragmentation{FreePercent: 20}),
+	"maintenance.defragmentation.quotaPercent": defragmented(v1alpha1.Defragmentation{QuotaPercent: 60}),
+	"maintenance.defragmentation.window.opens": defragmented(v1alpha1.Defragmentation{
+		Window: &v1alpha1.MaintenanceWindow{Opens: "0 2 * * *"},
+	}),
+	"maintenance.defragmentation.window.duration": defragmented(v1alpha1.Defragmentation{
+		Window: &v1alpha1.MaintenanceWindow{Duration: metav1.Duration{Duration: time.Hour}},
+	}),
+	"upgrade.backup":          func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
+	"upgrade.onFailure":       func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
+	"recovery.quorumLoss":     func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
+	"recovery.acceptDataLoss": func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
+	"recovery.memberTimeout":  func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
+	"imagePullSecrets":        func(s *v1alpha1.EtcdClusterSpec) { pulling(s) },
+	"deletionPolicy":          func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
 
 	"backup.schedule":          backedUp(func(b *v1alpha1.Backup) { b.Schedule = "@daily" }),
 	"backup.timeZone":          backedUp(func(b *v1alpha1.Backup) { b.TimeZone = "Europe/Berlin" }),
@@ -119,6 +130,14 @@ var stays = map[string]change{
 		s.Storage.Size = ptr.To(resource.MustParse("100Gi"))
 		s.Etcd.Quota = ptr.To(resource.MustParse("6Gi")) // as it is derived from 8Gi
 	},
+}
+
+func maintained(m v1alpha1.Maintenance) change {
+	return func(s *v1alpha1.EtcdClusterSpec) { s.Maintenance = m }
+}
+
+func defragmented(d v1alpha1.Defragmentation) change {
+	return maintained(v1alpha1.Maintenance{Defragmentation: d})
 }
 
 func retained(change func(*v1alpha1.Retention)) func(*v1alpha1.EtcdClusterSpec) {

@@ -46,7 +46,7 @@ func (c *client) Status(ctx context.Context) (status etcd.Status, err error) {
 func (c *Cluster) status(self *member) etcd.Status {
 	status := etcd.Status{
 		ClusterID: clusterID, MemberID: self.ID, LeaderID: c.leader,
-		Version: c.version, DBSize: 1 << 20, Revision: c.written,
+		Version: c.version, DBSize: 1 << 20, DBSizeInUse: 1 << 20, Revision: c.written,
 		RaftTerm: c.term, RaftIndex: c.index, RaftAppliedIndex: c.index, Learner: self.Learner,
 	}
 	if !strings.HasPrefix(c.version, "3.5.") {
@@ -142,6 +142,16 @@ func (c *client) Snapshot(ctx context.Context) (snapshot etcd.Snapshot, err erro
 		return nil
 	})
 	return snapshot, err
+}
+
+func (c *client) Compact(ctx context.Context, revision int64) error {
+	return c.cluster.do(ctx, c.name, Compact, func(*member) error {
+		if revision > c.cluster.compacted {
+			c.cluster.compacted = revision
+			c.cluster.did("compact up to %d", revision)
+		}
+		return nil
+	})
 }
 
 func (c *client) Disarm(ctx context.Context, alarm etcd.Alarm) error {

@@ -37,6 +37,7 @@ const (
 
 	HashKV   Call = "HashKV"
 	Disarm   Call = "Disarm"
+	Compact  Call = "Compact"
 	Snapshot Call = "Snapshot"
 
 	PutMissing Call = "PutMissing"
@@ -47,22 +48,23 @@ var ErrUnreachable = errors.New("connection refused")
 
 // Cluster is a set of members. It may be used by many goroutines at once.
 type Cluster struct {
-	mutex   sync.Mutex
-	members []*member // in the order of their IDs
-	lastID  uint64
-	leader  uint64 // 0: none
-	term    uint64
-	index   uint64
-	written int64 // revision, as every member has applied it
-	version string
-	target  string // of an enabled downgrade
-	alarms  []etcd.Alarm
-	odd     map[string]bool // members whose data differs from that of all others
-	before  map[Call][]error
-	after   map[Call][]error
-	log     []string
-	access  access
-	keys    map[string]string
+	mutex     sync.Mutex
+	members   []*member // in the order of their IDs
+	lastID    uint64
+	leader    uint64 // 0: none
+	term      uint64
+	index     uint64
+	written   int64 // revision, as every member has applied it
+	compacted int64 // revision up to which there is no history
+	version   string
+	target    string // of an enabled downgrade
+	alarms    []etcd.Alarm
+	odd       map[string]bool // members whose data differs from that of all others
+	before    map[Call][]error
+	after     map[Call][]error
+	log       []string
+	access    access
+	keys      map[string]string
 }
 
 type member struct {

@@ -1,0 +1,133 @@
+package facts
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+)
+
+const (
+	// betweenDefragmentations is the least time between two defragmentations of a member by the rules of the spec: what writes and deletes
+	// faster than that would have members restart all the time.
+	betweenDefragmentations = 2 * time.Hour
+	// tried is the least time between two defragmentations of a member that is full.
+	tried = time.Minute
+	// logRoom is what else lies on a member's volume: five segments of the write-ahead log of 64 MiB, which is etcd's --max-wals, and the
+	// one that is made next. They are made in full before they are used, on a small volume, too.
+	logRoom = 6 * 64 << 20
+	// nearQuota is the share of a database that must be free where the database is near its quota, in percent.
+	nearQuota = 10
+)
+
+// space records what is to be known of the room in members' databases.
+func (j *builder) space() {
+	for name, pod := range j.pods {
+		m := j.member(name)
+		chosen := j.v.Record.Defragmenting
+		isChosen := chosen.Member == name
+		m.Pod.Defragments = specs.IsDefragmenting(pod) && !(isChosen && chosen.Pod == m.Pod.UID)
+		m.Pod.Quota = specs.QuotaOf(pod)
+		m.NoRoom = j.noRoom(*m)
+		m.Fragmented = j.fragmented(*m)
+		m.Tried = j.isRecent(lastDefragmentation(j.c, name).Time.Time, tried)
+		if isChosen && !m.Pod.Defragments || !isChosen && m.Pod.Defragments && m.Pod.Failing {
+			m.Pod.Change = cluster.Rebuild
+		}
+	}
+}
+
+// noRoom says why a member's volume does not hold a copy of its data beside the database and the log.
+func (j *builder) noRoom(m cluster.Member) string {
+	has := j.capacity(m.Name)
+	switch needs := m.DBSize + m.InUse + logRoom; {
+	case !m.Answers || j.v.Want.Ephemeral:
+		return ""
+	case has == 0:
+		return "the size of its volume is not known"
+	case has < needs:
+		return fmt.Sprintf("its volume of %d MiB has no room for a copy of its data beside the database and the log, %d MiB: "+
+			"raise spec.storage.size", has>>20, needs>>20)
+	default:
+		return ""
+	}
+}
+
+// capacity is how large the volume of a member is; 0 if that is not known.
+func (j *builder) capacity(member string) int64 {
+	for i := range j.Volumes {
+		if claim := &j.Volumes[i]; claim.Name == member {
+			size := claim.Status.Capacity[corev1.ResourceStorage]
+			return size.Value()
+		}
+	}
+	return 0
+}
+
+// fragmented says why a member's database is to be defragmented; empty if it is not.
+func (j *builder) fragmented(m cluster.Member) string {
+	d, free := j.c.Spec.Maintenance.Defragmentation, m.DBSize-m.InUse
+	last := lastDefragmentation(j.c, m.Name)
+	asked := j.c.Annotations[v1alpha1.AnnotationDefragment]
+	switch {
+	case !m.Answers || m.InUse == 0 || j.v.Want.Ephemeral || j.BackingUp != "":
+		return ""
+	case asked != "" && asked != last.Request:
+		return fmt.Sprintf("the annotation %s asks for it", v1alpha1.AnnotationDefragment)
+	case d.Mode == v1alpha1.DefragmentOff, j.isRecent(last.Time.Time, betweenDefragmentations), !isOpen(d.Window, j.Now):
+		return ""
+	}
+	return worthwhile(j.c, m, free)
+}
+
+// worthwhile says what a defragmentation gives back, if that is enough by the spec.
+func worthwhile(c *v1alpha1.EtcdCluster, m cluster.Member, free int64) string {
+	d, share := c.Spec.Maintenance.Defragmentation, free*100/m.DBSize
+	switch {
+	case free < d.LeastFree():
+		return ""
+	case share >= int64(d.FreePercent):
+		return fmt.Sprintf("%d MiB of its database of %d MiB are free", free>>20, m.DBSize>>20)
+	case m.Pod.Quota > 0 && m.DBSize >= m.Pod.Quota/100*int64(d.QuotaPercent) && share >= nearQuota:
+		return fmt.Sprintf("its database takes %d %% of its quota, and %d MiB of it are free", m.DBSize*100/m.Pod.Quota, free>>20)
+	default:
+		return ""
+	}
+}
+
+// mayDefragment says whether it has to be known whether a backup goes on: a member's database may be defragmented.
+func mayDefragment(s Snapshot) bool {
+	for _, a := range s.Answers {
+		free := a.Status.DBSize - a.Status.DBSizeInUse
+		asked := s.Cluster.Annotations[v1alpha1.AnnotationDefragment]
+		if a.Err == nil && (free >= s.Cluster.Spec.Maintenance.Defragmentation.LeastFree() ||
+			asked != "" && asked != lastDefragmentation(s.Cluster, a.Member).Request) {
+			return true
+		}
+	}
+	return false
+}
+
+// BackingUp is the backup of the cluster that goes on, of those of its namespace; empty if none does. Before etcd 3.5.23 and 3.6.5 a
+// snapshot beside a defragmentation could be torn (https://github.com/etcd-io/etcd/blob/main/CHANGELOG/CHANGELOG-3.6.md#v365-2025-09-19).
+func BackingUp(c *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) string {
+	for i := range backups {
+		if b := &backups[i]; b.Spec.Cluster == c.Name && b.Status.Phase == v1alpha1.BackupRunning {
+			return b.Name
+		}
+	}
+	return ""
+}
+
+func lastDefragmentation(c *v1alpha1.EtcdCluster, member string) v1alpha1.MemberDefragmentation {
+	for _, m := range c.Status.Members {
+		if m.Name == member && m.LastDefragmentation != nil {
+			return *m.LastDefragmentation
+		}
+	}
+	return v1alpha1.MemberDefragmentation{}
+}

@@ -1,0 +1,184 @@
+package facts_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+const mib = 1 << 20
+
+// TestFragmented: when a member's database is to be defragmented, by its size and what of it is in use. The volumes have 2 GiB, of which
+// the quota is three quarters.
+func TestFragmented(t *testing.T) {
+	for what, test := range map[string]struct {
+		size, inUse int64 // MiB
+		set         func(*scene)
+		want        string
+	}{
+		"half is free":    {size: 800, inUse: 400, want: "400 MiB of its database of 800 MiB are free"},
+		"a third is free": {size: 800, inUse: 540},
+		"small":           {size: 150, inUse: 60},
+		"a third is enough": {
+			size: 800, inUse: 540, set: rules(v1alpha1.Defragmentation{FreePercent: 30, QuotaPercent: 75}), want: "260 MiB",
+		},
+		"small, and that is enough": {size: 20, inUse: 5, set: rules(leastFree("10Mi")), want: "15 MiB of its database of 20 MiB"},
+		"near the quota":            {size: 1200, inUse: 1000, want: "its database takes 78 % of its quota, and 200 MiB of it are free"},
+		"near the quota, all used":  {size: 1200, inUse: 1110},
+		"off":                       {size: 800, inUse: 400, set: rules(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff, FreePercent: 45})},
+		"off, and asked for": {size: 800, inUse: 700, set: func(s *scene) {
+			rules(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff, FreePercent: 45})(s)
+			s.c.Annotations = map[string]string{v1alpha1.AnnotationDefragment: "now"}
+		}, want: "the annotation etcd-operator.dev/defragment asks for it"},
+		"asked for, and done": {size: 800, inUse: 700, set: func(s *scene) {
+			s.c.Annotations = map[string]string{v1alpha1.AnnotationDefragment: "now"}
+			s.c.Status.Members[1].LastDefragmentation = &v1alpha1.MemberDefragmentation{Request: "now"}
+		}},
+		"an hour ago":        {size: 800, inUse: 400, set: last(time.Hour)},
+		"a day ago":          {size: 800, inUse: 400, set: last(24 * time.Hour), want: "400 MiB"},
+		"the window is open": {size: 800, inUse: 400, want: "400 MiB", set: window(now.Add(-time.Hour), 2*time.Hour)},
+		"it was open":        {size: 800, inUse: 400, set: window(now.Add(-3*time.Hour), 2*time.Hour)},
+		"it will be":         {size: 800, inUse: 400, set: window(now.Add(time.Hour), 2*time.Hour)},
+		"a backup is being written": {size: 800, inUse: 400, set: func(s *scene) {
+			s.objects = append(s.objects, &v1alpha1.EtcdBackup{
+				ObjectMeta: metav1.ObjectMeta{Name: "nightly", Namespace: "default"},
+				Spec:       v1alpha1.EtcdBackupSpec{Cluster: "a"}, Status: v1alpha1.EtcdBackupStatus{Phase: v1alpha1.BackupRunning},
+			})
+		}},
+		"a backup of another cluster": {size: 800, inUse: 400, want: "400 MiB", set: func(s *scene) {
+			s.objects = append(s.objects, &v1alpha1.EtcdBackup{
+				ObjectMeta: metav1.ObjectMeta{Name: "nightly", Namespace: "default"},
+				Spec:       v1alpha1.EtcdBackupSpec{Cluster: "b"}, Status: v1alpha1.EtcdBackupStatus{Phase: v1alpha1.BackupRunning},
+			})
+		}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newScene(t)
+			rules(v1alpha1.Defragmentation{FreePercent: 45, QuotaPercent: 75})(s)
+			s.twist = func(name string, status *etcd.Status) {
+				if name == "a-1" {
+					status.DBSize, status.DBSizeInUse = test.size*mib, test.inUse*mib
+				}
+			}
+			if test.set != nil {
+				test.set(s)
+			}
+			m := s.member("a-1")
+			if !strings.HasPrefix(m.Fragmented, test.want) || (test.want == "") != (m.Fragmented == "") {
+				t.Errorf("got %q, want %q", m.Fragmented, test.want)
+			}
+			if other := s.member("a-2"); other.Fragmented != "" && s.c.Annotations == nil {
+				t.Errorf("another member is, too: %q", other.Fragmented)
+			}
+		})
+	}
+}
+
+func rules(d v1alpha1.Defragmentation) func(*scene) {
+	return func(s *scene) { s.c.Spec.Maintenance.Defragmentation = d }
+}
+
+func leastFree(size string) v1alpha1.Defragmentation {
+	least := resource.MustParse(size)
+	return v1alpha1.Defragmentation{MinFree: &least, FreePercent: 45, QuotaPercent: 75}
+}
+
+// last has the member been defragmented that long ago.
+func last(ago time.Duration) func(*scene) {
+	return func(s *scene) {
+		s.c.Status.Members[1].LastDefragmentation = &v1alpha1.MemberDefragmentation{Time: metav1.NewTime(now.Add(-ago))}
+	}
+}
+
+func window(opens time.Time, lasts time.Duration) func(*scene) {
+	return func(s *scene) {
+		s.c.Spec.Maintenance.Defragmentation.Window = &v1alpha1.MaintenanceWindow{
+			Opens: opens.UTC().Format("4 15 * * *"), Duration: metav1.Duration{Duration: lasts},
+		}
+	}
+}
+
+// TestRoomForACopy: a defragmentation writes the data a second time beside the database, and the log needs its room.
+func TestRoomForACopy(t *testing.T) {
+	for inUse, fits := range map[int64]bool{400: true, 664: true, 665: false, 900: false} {
+		s := newScene(t)
+		s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = 1000*mib, inUse*mib }
+		if m := s.member("a-1"); fits != (m.NoRoom == "") {
+			t.Errorf("1000 MiB with %d in use on 2 GiB: %q", inUse, m.NoRoom)
+		}
+	}
+}
+
+// TestWindowsThatNeverOpen are said, with what to do.
+func TestWindowsThatNeverOpen(t *testing.T) {
+	for opens, want := range map[string]string{
+		"0 2 * * 6": "", "0 2 31 2 *": "is no day of any year", "0 2 * *": "cannot be read", "61 2 * * *": "cannot be read",
+	} {
+		s := newScene(t)
+		s.c.Spec.Maintenance.Defragmentation.Window = &v1alpha1.MaintenanceWindow{Opens: opens, Duration: metav1.Duration{Duration: time.Hour}}
+		if got := s.look().Want.NoWindow; !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("%s: %q", opens, got)
+		}
+	}
+}
+
+// TestPodsThatDefragment: the member that is chosen gets a Pod that defragments, and keeps it until the spec changes; one that does not
+// start by it gets a plain one once it is given up.
+func TestPodsThatDefragment(t *testing.T) {
+	for _, test := range []struct {
+		chosen, defragments, fails, before bool
+		want                               cluster.Change
+	}{
+		{chosen: true, want: cluster.Rebuild},
+		{chosen: true, defragments: true},
+		{chosen: true, defragments: true, before: true, want: cluster.Rebuild}, // it was for an earlier one
+		{chosen: true, defragments: true, fails: true},
+		{defragments: true},
+		{defragments: true, fails: true, want: cluster.Rebuild},
+		{},
+	} {
+		s := newScene(t)
+		pod := s.pod("a-1")
+		if test.chosen {
+			s.c.Status.Defragmenting = &v1alpha1.DefragmentingStatus{Member: "a-1", Size: *resource.NewQuantity(800*mib, resource.BinarySI)}
+		}
+		if test.before {
+			s.c.Status.Defragmenting.PodUID = string(pod.UID)
+		}
+		if test.defragments {
+			specs.Defragmenting(s.c, pod)
+		}
+		if test.fails {
+			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+			pod.Status.Conditions[0].Status = "False"
+		}
+		m := s.member("a-1")
+		if m.Pod.Change != test.want || m.Pod.Defragments != (test.defragments && !test.before) || m.Pod.Failing != test.fails {
+			t.Errorf("%+v: change %d, defragments %t, failing %t", test, m.Pod.Change, m.Pod.Defragments, m.Pod.Failing)
+		}
+	}
+}
+
+// TestBackingUp: only a backup that is being written counts, not one that waits or is verified.
+func TestBackingUp(t *testing.T) {
+	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	for phase, want := range map[v1alpha1.BackupPhase]string{
+		v1alpha1.BackupPending: "", v1alpha1.BackupRunning: "b", v1alpha1.BackupVerifying: "", v1alpha1.BackupComplete: "",
+	} {
+		b := v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: v1alpha1.EtcdBackupSpec{Cluster: "a"}}
+		b.Status.Phase = phase
+		if got := facts.BackingUp(c, []v1alpha1.EtcdBackup{b}); got != want {
+			t.Errorf("%s: %q", phase, got)
+		}
+	}
+}

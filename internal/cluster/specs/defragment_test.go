@@ -1,0 +1,45 @@
+package specs_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+)
+
+// TestDefragmentingPods: one setting of two, since etcd 3.6 refuses both, none where the user has set it, and no other fingerprint: a
+// member that has been defragmented does not restart for it.
+func TestDefragmentingPods(t *testing.T) {
+	for version, want := range map[string]string{
+		"3.5.35": "ETCD_EXPERIMENTAL_BOOTSTRAP_DEFRAG_THRESHOLD_MEGABYTES", "3.6.16": "ETCD_BOOTSTRAP_DEFRAG_THRESHOLD_MEGABYTES",
+		"3.7.3": "ETCD_BOOTSTRAP_DEFRAG_THRESHOLD_MEGABYTES",
+	} {
+		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Version = version })
+		plain := specs.Pod(c, "example-0", forming())
+		pod := specs.Defragmenting(c, plain.DeepCopy())
+		var set []string
+		for _, variable := range pod.Spec.Containers[0].Env {
+			if strings.Contains(variable.Name, "DEFRAG") && variable.Value == "1" {
+				set = append(set, variable.Name)
+			}
+		}
+		if !slices.Equal(set, []string{want}) {
+			t.Errorf("%s: %v, want %s", version, set, want)
+		}
+		if change := specs.Change(c, pod); change != specs.Change(c, plain) {
+			t.Errorf("%s: another change: %v", version, change)
+		}
+		if specs.IsDefragmenting(plain) || !specs.IsDefragmenting(pod) {
+			t.Errorf("%s: not told from a plain Pod", version)
+		}
+	}
+	for _, flag := range []string{"bootstrap-defrag-threshold-megabytes", "experimental-bootstrap-defrag-threshold-megabytes"} {
+		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.ExtraArgs = map[string]string{flag: "500"} })
+		plain := specs.Pod(c, "example-0", forming())
+		if pod := specs.Defragmenting(c, plain.DeepCopy()); len(pod.Spec.Containers[0].Env) != len(plain.Spec.Containers[0].Env) {
+			t.Errorf("--%s is set twice", flag)
+		}
+	}
+}
