@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -103,15 +104,7 @@ func NoSpace(v cluster.View) string {
 }
 
 func leaderLast(members []cluster.Member) []cluster.Member {
-	var all, led []cluster.Member
-	for _, m := range members {
-		if m.Leader {
-			led = append(led, m)
-		} else {
-			all = append(all, m)
-		}
-	}
-	return append(all, led...)
+	return slices.SortedStableFunc(slices.Values(members), func(a, b cluster.Member) int { return last(a.Leader, b.Leader) })
 }
 
 // confirmed is the revision that a quorum has confirmed a moment ago.
