@@ -84,13 +84,14 @@ func (j *builder) fragmented(m cluster.Member) string {
 	return worthwhile(j.c, m, free)
 }
 
-// worthwhile says what a defragmentation gives back, if that is enough by the spec.
+// worthwhile says what a defragmentation gives back, if that is enough by the spec. A cluster of one is away meanwhile, so that it has to be
+// near its quota for it.
 func worthwhile(c *v1alpha1.EtcdCluster, m cluster.Member, free int64) string {
 	d, share := c.Spec.Maintenance.Defragmentation, free*100/m.DBSize
 	switch {
 	case free < d.LeastFree():
 		return ""
-	case share >= int64(d.FreePercent):
+	case share >= int64(d.FreePercent) && c.Size() > 1:
 		return fmt.Sprintf("%d MiB of its database of %d MiB are free", free>>20, m.DBSize>>20)
 	case m.Pod.Quota > 0 && m.DBSize >= m.Pod.Quota/100*int64(d.QuotaPercent) && share >= nearQuota:
 		return fmt.Sprintf("its database takes %d %% of its quota, and %d MiB of it are free", m.DBSize*100/m.Pod.Quota, free>>20)

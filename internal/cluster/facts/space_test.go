@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -32,10 +33,14 @@ func TestFragmented(t *testing.T) {
 		"a third is enough": {
 			size: 800, inUse: 540, set: rules(v1alpha1.Defragmentation{FreePercent: 30, QuotaPercent: 75}), want: "260 MiB",
 		},
-		"small, and that is enough": {size: 20, inUse: 5, set: rules(leastFree("10Mi")), want: "15 MiB of its database of 20 MiB"},
-		"near the quota":            {size: 1200, inUse: 1000, want: "its database takes 78 % of its quota, and 200 MiB of it are free"},
-		"near the quota, all used":  {size: 1200, inUse: 1110},
-		"off":                       {size: 800, inUse: 400, set: rules(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff, FreePercent: 45})},
+		"small, and that is enough":    {size: 20, inUse: 5, set: rules(leastFree("10Mi")), want: "15 MiB of its database of 20 MiB"},
+		"near the quota":               {size: 1200, inUse: 1000, want: "its database takes 78 % of its quota, and 200 MiB of it are free"},
+		"near the quota, all used":     {size: 1200, inUse: 1110},
+		"half of the only one is free": {size: 800, inUse: 400, set: func(s *scene) { s.c.Spec.Size = ptr.To[int32](1) }},
+		"the only one near the quota": {
+			size: 1200, inUse: 600, set: func(s *scene) { s.c.Spec.Size = ptr.To[int32](1) }, want: "its database takes 78 % of its quota",
+		},
+		"off": {size: 800, inUse: 400, set: rules(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff, FreePercent: 45})},
 		"off, and asked for": {size: 800, inUse: 700, set: func(s *scene) {
 			rules(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff, FreePercent: 45})(s)
 			s.c.Annotations = map[string]string{v1alpha1.AnnotationDefragment: "now"}
