@@ -1,9 +1,9 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -68,10 +68,12 @@ func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
 		{gaugeAlarm, []string{cluster.NoSpace}, float64(len(v.Raised(cluster.NoSpace)))},
 		{gaugeAlarm, []string{cluster.Corrupt}, float64(len(v.Raised(cluster.Corrupt)))},
 	}
-	for _, kind := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionProgressing, v1alpha1.ConditionDegraded} {
-		if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
-			all = append(all, Figure{gaugeCondition, []string{kind, string(c.Status), c.Reason}, 1})
-		}
+	conditions := status.Conditions
+	if b := status.Backup; b != nil {
+		conditions = append(slices.Clip(conditions), b.Conditions...)
+	}
+	for _, c := range conditions {
+		all = append(all, Figure{gaugeCondition, []string{c.Type, string(c.Status), c.Reason}, 1})
 	}
 	if b := status.Backup; b != nil {
 		all = append(all, point(gaugeBackup, b.Last)...)
