@@ -52,6 +52,7 @@ var pauses = []struct {
 	{plan.ResizePod{}, memory.Later, memory.Later * 3 / 2},
 	{plan.DeleteVolume{}, memory.Later, memory.Later * 3 / 2},
 	{plan.Downgrade{}, memory.Again, memory.Again},
+	{plan.Compact{}, memory.Soon, memory.Soon},
 	{plan.DisarmAlarm{}, memory.Again, memory.Again},
 	{plan.CreatePods{Forced: true}, memory.Later, memory.Later * 3 / 2},
 	{plan.Wait{Look: plan.Soon}, memory.Soon, memory.Soon},

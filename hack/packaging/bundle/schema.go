@@ -26,7 +26,8 @@ func fitDescriptors(csv, crd object) error {
 		owned["description"] = text(schema, "description")
 		return nil
 	}
-	return fmt.Errorf("the CSV does not own %s: mark its type in api/ with +operator-sdk:csv:customresourcedefinitions, and add its kind to PROJECT", nameOf(crd))
+	return fmt.Errorf("the CSV does not own %s: mark its type in api/ with +operator-sdk:csv:customresourcedefinitions, "+
+		"and add its kind to PROJECT", nameOf(crd))
 }
 
 func fitHalf(descriptors []object, schema object) error {
