@@ -19,6 +19,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/controllers/cache"
+	"github.com/etcd-operator/etcd-operator/controllers/metrics"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
@@ -44,6 +45,7 @@ type EtcdClusterReconciler struct {
 
 	memories cache.Clusters
 	secrets  *cache.Secrets
+	figures  *metrics.Clusters
 }
 
 // clusterLook is all that one look at an EtcdCluster has seen, what it means, and how its step has ended.
@@ -67,6 +69,7 @@ func (r *EtcdClusterReconciler) observe(ctx context.Context, key types.Namespace
 		if apierrors.IsNotFound(err) {
 			r.Dialer.Forget(key)
 			r.memories.Forget(key)
+			r.figures.Forget(key)
 		}
 		return nil, gone("get EtcdCluster", err)
 	}
@@ -139,6 +142,7 @@ func (r *EtcdClusterReconciler) report(ctx context.Context, look *clusterLook, _
 	}
 	before := look.ec.Status
 	after := report.Revised(before, report.Status(look.ec, look.View, look.step, failed), look.View, r.Actor.Now())
+	r.figures.Set(client.ObjectKeyFromObject(look.ec), report.Figures(after, look.View))
 	if !equality.Semantic.DeepEqual(before, after) {
 		changed := look.ec.DeepCopy()
 		changed.Status = after

@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/controllers/clock"
 	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
 	"github.com/etcd-operator/etcd-operator/controllers/members"
+	"github.com/etcd-operator/etcd-operator/controllers/metrics"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
@@ -34,6 +35,7 @@ type Shared struct {
 	Jobs    *jobclient.Client
 	Image   *jobclient.OwnImage  // what Jobs run
 	Clock   *clock.Server        // by how much the clock of this machine is wrong
+	Figures *metrics.Clusters    // what Prometheus is shown of clusters
 	Resizes func() specs.Resizes // what of running Pods this Kubernetes changes
 	NoNodes bool                 // the operator may not watch nodes
 
@@ -78,6 +80,7 @@ func (s Shared) clusters(recorder events.EventRecorder) *EtcdClusterReconciler {
 
 		Installation: s.Installation,
 		secrets:      s.Client.Memory,
+		figures:      s.Figures,
 	}
 }
 

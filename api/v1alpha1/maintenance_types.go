@@ -78,6 +78,13 @@ type MaintenanceWindow struct {
 	Duration metav1.Duration `json:"duration,omitzero"`
 }
 
+// AutoGrow lets volumes grow by themselves.
+type AutoGrow struct {
+	// maxSize is the size above which volumes do not grow by themselves. The storage class must allow volumes to grow.
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Largest Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=111
+	MaxSize resource.Quantity `json:"maxSize"`
+}
+
 // DefragmentationMode says whether the operator defragments by itself.
 // +kubebuilder:validation:Enum=Automatic;Off
 type DefragmentationMode string

@@ -145,12 +145,21 @@ func (c *EtcdCluster) Size() int {
 	return int(ptr.Deref(c.Spec.Size, DefaultSize))
 }
 
-// VolumeSize is the size of each member's volume or emptyDir.
+// VolumeSize is the size that the spec gives to each member's volume or emptyDir.
 func (s Storage) VolumeSize() resource.Quantity {
 	if s.Ephemeral != nil {
 		return s.Ephemeral.SizeLimit
 	}
 	return ptr.Deref(s.Size, DefaultVolumeSize)
+}
+
+// VolumeSize is the size of each member's volume or emptyDir: storage.size, or what storage.autoGrow has made of it.
+func (c *EtcdCluster) VolumeSize() resource.Quantity {
+	size, grown := c.Spec.Storage.VolumeSize(), c.Status.GrownSize
+	if c.Spec.Storage.Ephemeral == nil && grown != nil && grown.Cmp(size) > 0 {
+		return *grown
+	}
+	return size
 }
 
 // DefaultQuarantine is storage.quarantine when it is not given: a week.
@@ -167,7 +176,7 @@ func (c *EtcdCluster) QuotaBytes() int64 {
 	if c.Spec.Etcd.Quota != nil {
 		return c.Spec.Etcd.Quota.Value()
 	}
-	volume := c.Spec.Storage.VolumeSize()
+	volume := c.VolumeSize()
 	if given := c.Status.VolumeSize; given != nil && given.Cmp(volume) < 0 {
 		volume = *given
 	}

@@ -68,6 +68,11 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=14
 	VolumeSize *resource.Quantity `json:"volumeSize,omitempty"`
 
+	// grownSize is the size that storage.autoGrow has given to volumes, beyond storage.size.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Grown Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=112
+	GrownSize *resource.Quantity `json:"grownSize,omitempty"`
+
 	// endpoint is the URL that clients use.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Endpoint for Clients",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6

@@ -2,6 +2,10 @@ package cache
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +17,8 @@ import (
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
 // secretsAreRemembered is how long at most it takes to notice that a Secret of an idle owner was deleted or changed. Ten idle
@@ -29,7 +35,7 @@ type Secrets struct {
 	begun  time.Time
 	known  map[types.NamespacedName]*corev1.Secret             // nil: there is none
 	asked  map[types.NamespacedName]*unstructured.Unstructured // Certificates of cert-manager that there are
-	rested map[types.UID]string                                // the resource versions of owners for which nothing was to be done
+	rested map[types.UID]string                                // what owners wanted for which nothing was to be done
 	writes int                                                 // of this process
 }
 
@@ -41,7 +47,7 @@ func (s *Secrets) Look(owner client.Object, names ...string) {
 		s.begun, s.rested = s.Now(), map[types.UID]string{}
 		s.known, s.asked = map[types.NamespacedName]*corev1.Secret{}, map[types.NamespacedName]*unstructured.Unstructured{}
 	}
-	if version, is := s.rested[owner.GetUID()]; is && version == owner.GetResourceVersion() {
+	if wanted, is := s.rested[owner.GetUID()]; is && wanted == wants(owner) {
 		return
 	}
 	for _, name := range names {
@@ -66,8 +72,21 @@ func (s *Secrets) Rest(owner client.Object, nothing bool) {
 	defer s.mutex.Unlock()
 	delete(s.rested, owner.GetUID())
 	if nothing && s.rested != nil {
-		s.rested[owner.GetUID()] = owner.GetResourceVersion()
+		s.rested[owner.GetUID()] = wants(owner)
 	}
+}
+
+// wants is what a person may have changed of an owner so that its Secrets matter: its spec, our annotations, its deletion. Labels and annotations
+// of others may change many times a second, and our status with each look.
+func wants(owner client.Object) string {
+	text := fmt.Sprint(owner.GetGeneration(), owner.GetDeletionTimestamp())
+	all := owner.GetAnnotations()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if strings.HasPrefix(name, v1alpha1.GroupVersion.Group+"/") {
+			text += fmt.Sprintf(" %s=%q", name, all[name])
+		}
+	}
+	return text
 }
 
 // recall is what is known of a Secret, whether anything is, and how much was written before.

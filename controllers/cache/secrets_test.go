@@ -89,8 +89,17 @@ func (s *secretScene) lose(name string) {
 // TestSecretsAreReadAgain: of an owner that has changed, or that is not at rest, and after ten minutes; and none in between.
 func TestSecretsAreReadAgain(t *testing.T) {
 	for name, stirs := range map[string]func(s *secretScene) (read bool){
-		"an owner at rest":              func(*secretScene) bool { return false },
-		"an owner that has changed":     func(s *secretScene) bool { s.owner.ResourceVersion = "2"; return true },
+		"an owner at rest":                func(*secretScene) bool { return false },
+		"an owner whose spec has changed": func(s *secretScene) bool { s.owner.Generation = 2; return true },
+		"an owner whose annotation asks": func(s *secretScene) bool {
+			s.owner.Annotations = map[string]string{v1alpha1.AnnotationCheck: "now"}
+			return true
+		},
+		"fault 10: an owner that another controller labels": func(s *secretScene) bool {
+			s.owner.ResourceVersion, s.owner.Labels = "2", map[string]string{"count": "2"}
+			s.owner.Annotations = map[string]string{"count": "2"}
+			return false
+		},
 		"an owner that has work":        func(s *secretScene) bool { s.memory.Rest(s.owner, false); return true },
 		"almost ten minutes":            func(s *secretScene) bool { s.at = s.at.Add(secretsAreRemembered); return false },
 		"ten minutes":                   func(s *secretScene) bool { s.at = s.at.Add(secretsAreRemembered + 1); return true },

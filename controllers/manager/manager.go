@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/controllers"
@@ -28,6 +29,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/controllers/clock"
 	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
 	"github.com/etcd-operator/etcd-operator/controllers/lease"
+	"github.com/etcd-operator/etcd-operator/controllers/metrics"
 	"github.com/etcd-operator/etcd-operator/controllers/rights"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
@@ -201,6 +203,11 @@ func (m *Manager) shared() (controllers.Shared, error) {
 	if m.lock != nil {
 		shared.Leads = lease.Leads(shared.Live, m.lock, chosen.Now)
 	}
+	figures, err := metrics.Register(ctrlmetrics.Registry)
+	if err != nil {
+		return shared, err
+	}
+	shared.Figures = figures
 	read, err := jobclient.PodLogs(m.config)
 	if err != nil {
 		return shared, err

@@ -331,9 +331,10 @@ func IsNearQuota(m Member) bool { return m.Pod.Quota > 0 && m.DBSize >= m.Pod.Qu
 
 // IsHelped says whether a defragmentation would take a member that is full below that, its volume has room for it, and it was not in vain a
 // moment ago.
-func IsHelped(m Member) bool {
-	return IsFull(m) && m.NoRoom == "" && !m.Tried && m.InUse < m.Pod.Quota/10*8
-}
+func IsHelped(m Member) bool { return IsFull(m) && m.NoRoom == "" && !m.Tried && IsHollow(m) }
+
+// IsHollow says whether so much of a member's quota would be left after a defragmentation that it were not full for a while.
+func IsHollow(m Member) bool { return m.InUse < m.Pod.Quota/10*8 }
 
 // HasHashMismatch says whether the member's data is not that of a majority of the voters, by their hashes.
 func HasHashMismatch(m Member) bool { return m.HashMismatch }

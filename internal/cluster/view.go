@@ -51,6 +51,8 @@ type View struct {
 	Unread string
 	// Alarms are those that etcd has raised, by kind and ID.
 	Alarms []Alarm
+	// Growth is what volumes are to grow to, and why; it is empty if they are not.
+	Growth Growth
 	// Compacted is the revision up to which history was dropped because of NOSPACE; 0 if it was not, or the operator has forgotten it.
 	Compacted int64
 	// Freeing is true for a moment after that: etcd is about to report what has become free.
@@ -134,6 +136,13 @@ type Record struct {
 	RolledBack       Rollback
 	Awaited          Awaited
 	Defragmenting    Defragmenting
+	Grown            int64 // bytes that volumes have been given beyond the spec; 0 if they have not
+}
+
+// Growth is a size that volumes are to get because a database is about to be full.
+type Growth struct {
+	Size int64 // bytes
+	Why  string
 }
 
 // Defragmenting is the member whose database is being defragmented; it is empty if none is.

@@ -226,7 +226,7 @@ const beside = 150_000_000
 // tooLarge says what is too small for the database: the volumes, or etcd's quota, at which it refuses all writes.
 func tooLarge(want Request, b *v1alpha1.EtcdBackup) string {
 	c := want.Cluster
-	size, volume := b.Status.DatabaseSize, c.Spec.Storage.VolumeSize()
+	size, volume := b.Status.DatabaseSize, c.VolumeSize()
 	switch {
 	case size == nil:
 		return ""

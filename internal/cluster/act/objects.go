@@ -278,7 +278,7 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 	m, _ := v.Member(volume.Name)
 	err := a.changeVolume(ctx, c, volume.Name, func(claim *corev1.PersistentVolumeClaim) {
 		aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
-		size, want := claim.Spec.Resources.Requests[corev1.ResourceStorage], c.Spec.Storage.VolumeSize()
+		size, want := claim.Spec.Resources.Requests[corev1.ResourceStorage], c.VolumeSize()
 		switch {
 		case volume.Part == cluster.Owner:
 			claim.OwnerReferences = specs.VolumeOwners(c)
@@ -305,7 +305,7 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 // noteRefusal writes on a volume that it may not grow, so that nothing else waits for
 // it and the request is not repeated again and again.
 func (a *Actor) noteRefusal(ctx context.Context, c *v1alpha1.EtcdCluster, name string, refusal error) error {
-	size := c.Spec.Storage.VolumeSize()
+	size := c.VolumeSize()
 	note := fmt.Sprintf("%s %s %s", size.String(), a.Now().UTC().Format(time.RFC3339), words(refusal))
 	return a.changeVolume(ctx, c, name, func(claim *corev1.PersistentVolumeClaim) {
 		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationGrowthRefused, note)

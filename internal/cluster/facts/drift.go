@@ -52,7 +52,7 @@ func (j *builder) unwritten() {
 func volumeDrift(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, part cluster.Part) string {
 	aside := isQuarantined(claim)
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	want := c.Spec.Storage.VolumeSize()
+	want := c.VolumeSize()
 	switch {
 	case part == cluster.Owner && (metav1.GetControllerOf(claim) != nil) != c.GoesWithVolumes():
 		return "the deletion policy has changed"
@@ -76,7 +76,7 @@ func (j *builder) refusal(claim *corev1.PersistentVolumeClaim) string {
 	}
 	asked, unreadable := resource.ParseQuantity(note[0])
 	since, err := time.Parse(time.RFC3339, note[1])
-	if unreadable != nil || err != nil || asked.Cmp(j.c.Spec.Storage.VolumeSize()) != 0 || !j.isRecent(since, growAgain) {
+	if unreadable != nil || err != nil || asked.Cmp(j.c.VolumeSize()) != 0 || !j.isRecent(since, growAgain) {
 		return ""
 	}
 	if class := claim.Spec.StorageClassName; class != nil {

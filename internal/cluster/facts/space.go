@@ -20,6 +20,12 @@ const (
 	// logRoom is what else lies on a member's volume: five segments of the write-ahead log of 64 MiB, which is etcd's --max-wals, and the
 	// one that is made next. They are made in full before they are used, on a small volume, too.
 	logRoom = 6 * 64 << 20
+	// growAbove is the share of its quota in percent that a member's data takes when volumes grow. Only a part is left by then that may be
+	// filled before they have.
+	growAbove = 70
+	// growBy is the part of their size by which volumes grow: a quarter, and leastGrowth at least.
+	growBy      = 4
+	leastGrowth = 256 << 20
 	// nearQuota is the share of a database that must be free where the database is near its quota, in percent.
 	nearQuota = 10
 )
@@ -39,6 +45,33 @@ func (j *builder) space() {
 			m.Pod.Change = cluster.Rebuild
 		}
 	}
+	j.v.Growth = j.growth()
+}
+
+// growth is what volumes are to grow to, if the user allows it and what was asked for before is done. A quota that the user has set does not
+// follow the size of volumes, nor does one that has reached etcd's largest.
+func (j *builder) growth() cluster.Growth {
+	allowed := j.c.Spec.Storage.AutoGrow
+	size, given := j.c.VolumeSize(), j.c.Status.VolumeSize
+	if allowed == nil || size.Cmp(allowed.MaxSize) >= 0 || given == nil || given.Cmp(size) < 0 || len(j.v.Refused) > 0 {
+		return cluster.Growth{}
+	}
+	quotaGrows := j.c.Spec.Etcd.Quota == nil && j.c.QuotaBytes() < v1alpha1.MaxQuota.Value()
+	for _, m := range j.sorted() {
+		why := ""
+		switch {
+		case !m.Answers || m.Role != cluster.Voter || m.Pod.Change != cluster.Same:
+		case quotaGrows && m.Pod.Quota > 0 && m.InUse >= m.Pod.Quota/100*growAbove:
+			why = fmt.Sprintf("the data of %s takes %d %% of its quota", m.Name, m.InUse*100/m.Pod.Quota)
+		case m.NoRoom != "" && (m.Fragmented != "" || cluster.IsFull(m) && cluster.IsHollow(m)):
+			why = m.Name + " cannot be defragmented: " + m.NoRoom
+		}
+		if why != "" {
+			next := size.Value() + max(size.Value()/growBy, leastGrowth)
+			return cluster.Growth{Size: min(next/leastGrowth*leastGrowth, allowed.MaxSize.Value()), Why: why}
+		}
+	}
+	return cluster.Growth{}
 }
 
 // noRoom says why a member's volume does not hold a copy of its data beside the database and the log.

@@ -187,3 +187,38 @@ func TestBackingUp(t *testing.T) {
 		}
 	}
 }
+
+// TestGrowth: volumes grow by a quarter before data fills the quota that is derived from their size, up to the size that is allowed, and
+// one step at a time.
+func TestGrowth(t *testing.T) {
+	gib := func(size string) *resource.Quantity { q := resource.MustParse(size); return &q }
+	for what, test := range map[string]struct {
+		inUse int64 // MiB of a quota of 1536
+		size  int64 // MiB; 0: all is in use
+		set   func(*scene)
+		want  int64 // MiB
+	}{
+		"two thirds":              {inUse: 1024},
+		"seven tenths":            {inUse: 1080, want: 2560},
+		"full, and half is free":  {inUse: 700, size: 1530, want: 2560}, // its volume has no room to defragment it
+		"not allowed":             {inUse: 1500, set: func(s *scene) { s.c.Spec.Storage.AutoGrow = nil }},
+		"as large as is allowed":  {inUse: 1500, set: func(s *scene) { s.c.Spec.Storage.AutoGrow.MaxSize = *gib("2Gi") }},
+		"nearly so":               {inUse: 1500, set: func(s *scene) { s.c.Spec.Storage.AutoGrow.MaxSize = *gib("2200Mi") }, want: 2200},
+		"a quota of the user":     {inUse: 1500, set: func(s *scene) { s.c.Spec.Etcd.Quota = gib("1536Mi") }},
+		"before the last is done": {inUse: 1500, set: func(s *scene) { s.c.Status.GrownSize = gib("2560Mi") }},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newScene(t)
+			s.c.Spec.Storage.AutoGrow, s.c.Status.VolumeSize = &v1alpha1.AutoGrow{MaxSize: *gib("4Gi")}, gib("2Gi")
+			s.twist = func(_ string, status *etcd.Status) {
+				status.DBSize, status.DBSizeInUse = max(test.size, test.inUse)*mib, test.inUse*mib
+			}
+			if test.set != nil {
+				test.set(s)
+			}
+			if got := s.look().Growth; got.Size != test.want*mib || (got.Why == "") != (test.want == 0) {
+				t.Errorf("got %d MiB (%s), want %d", got.Size>>20, got.Why, test.want)
+			}
+		})
+	}
+}

@@ -143,6 +143,9 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 	if awaited := c.Status.AwaitedBackup; awaited != nil {
 		r.Awaited = cluster.Awaited(*awaited)
 	}
+	if c.Status.GrownSize != nil {
+		r.Grown = c.Status.GrownSize.Value()
+	}
 	if d := c.Status.Defragmenting; d != nil {
 		r.Defragmenting = cluster.Defragmenting{Member: d.Member, Pod: d.PodUID, Size: d.Size.Value()}
 	}

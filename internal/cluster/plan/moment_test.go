@@ -106,7 +106,7 @@ func (w *world) hash() uint64 {
 		v.Record.HasNetworkPolicy,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
-		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing,
+		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -157,6 +157,8 @@ type view struct {
 	defragmenting                   cluster.Defragmenting
 	compacted                       int64
 	freeing                         bool
+	growth                          cluster.Growth
+	grown                           int64
 }
 
 // writeAll ends with how many there were: one that moves to the next list counts.

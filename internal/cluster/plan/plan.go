@@ -100,6 +100,7 @@ var changes = policy{
 	under("make room",
 		rule("end a defragmentation", endDefragmenting, "writes what a defragmentation has given back, once the member serves again"),
 		rule("end NOSPACE", endNoSpace, "compacts if it has to, defragments the members that are full, and disarms the alarm when none is"),
+		rule("grow volumes", growVolumes, "has volumes grow, up to the size that the user allows, before a database is full"),
 		rule("defragment", defragment, "chooses the next member whose database is to be defragmented, the leader last"),
 	),
 	under("upgrade last",

@@ -70,7 +70,7 @@ var arguments = []string{
 	"not-root",
 	"next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
-	"history", "nospace", "revoking", "rollback", "rotate", "self", "size",
+	"growth", "history", "nospace", "revoking", "rollback", "rotate", "self", "size",
 	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "unwanted", "version",
 }
 
@@ -185,6 +185,9 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	}
 	if d.HasArg("canwait") {
 		v.Objects[0].CanWait = true
+	}
+	if d.HasArg("growth") {
+		v.Growth = cluster.Growth{Size: 1280 << 20, Why: "the data of a-0 takes 95 % of its quota"}
 	}
 	w.full, w.history, v.Want.Heals = d.HasArg("nospace"), d.HasArg("history"), !d.HasArg("self")
 	v.Want.Guarded, v.Want.Last, w.backup.fails = d.HasArg("guarded"), d.HasArg("last"), d.HasArg("unlucky")

@@ -85,6 +85,13 @@ func RecordDefragmented(v cluster.View, failure string) Step {
 		mebibytes(m.DBSize)), Event: "Defragmented"}
 }
 
+// RecordGrowth writes into the status how large volumes are to be: they grow, and with them the quota that is derived from their size.
+func RecordGrowth(v cluster.View) Step {
+	fact := v.Record
+	fact.Grown = v.Growth.Size
+	return Record{Fact: fact, What: fmt.Sprintf("grow volumes to %s: %s", mebibytes(v.Growth.Size), v.Growth.Why), Event: "VolumesGrowing"}
+}
+
 // passed is the record with a next serial number that is above those of the names.
 func passed(name string, fact cluster.Record, members []string) cluster.Record {
 	for _, member := range members {

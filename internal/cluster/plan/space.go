@@ -80,6 +80,14 @@ func defragment(v cluster.View) Step {
 	return nil
 }
 
+// growVolumes is asked after what gives space back was tried.
+func growVolumes(v cluster.View) Step {
+	if v.Growth.Size <= v.Record.Grown || v.Record.Defragmenting.Member != "" {
+		return nil
+	}
+	return RecordGrowth(v)
+}
+
 // NoSpace says why etcd refuses writes that need room and what a person has to do; empty if nothing is left to a person.
 func NoSpace(v cluster.View) string {
 	alarms := v.Raised(cluster.NoSpace)

@@ -22,7 +22,7 @@ func (w *world) space() {
 			continue
 		}
 		f.fragmented = f.fragmented && !m.Pod.Defragments
-		m.Pod.Quota, m.DBSize, m.InUse = toyQuota, toyPlain, toyPlain
+		m.Pod.Quota, m.DBSize, m.InUse = toyQuota+w.view.Record.Grown, toyPlain, toyPlain
 		if w.full && w.history || f.brimming {
 			m.InUse = toyFull
 		}

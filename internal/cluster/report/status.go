@@ -121,6 +121,9 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 			Member: is.Defragmenting.Member, PodUID: is.Defragmenting.Pod, Size: *resource.NewQuantity(is.Defragmenting.Size, resource.BinarySI),
 		}
 	}
+	if is.Grown > was.Grown {
+		status.GrownSize = resource.NewQuantity(is.Grown, resource.BinarySI)
+	}
 	if is.RolledBack != was.RolledBack {
 		status.Rollback = new(v1alpha1.Rollback(is.RolledBack))
 	}

@@ -28,7 +28,7 @@ func Volume(c *v1alpha1.EtcdCluster, member string, plan *v1alpha1.Bootstrap) *c
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			StorageClassName: c.Spec.Storage.StorageClassName,
 			Resources: corev1.VolumeResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceStorage: c.Spec.Storage.VolumeSize()},
+				Requests: corev1.ResourceList{corev1.ResourceStorage: c.VolumeSize()},
 			},
 		},
 	}
@@ -98,7 +98,7 @@ func IsUnused(claim *corev1.PersistentVolumeClaim) bool {
 // in the spec any will do: which one is the default is not known here.
 func IsFitting(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) bool {
 	want, size := c.Spec.Storage.StorageClassName, claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	return (want == nil || ptr.Deref(claim.Spec.StorageClassName, "") == *want) && size.Cmp(c.Spec.Storage.VolumeSize()) == 0
+	return (want == nil || ptr.Deref(claim.Spec.StorageClassName, "") == *want) && size.Cmp(c.VolumeSize()) == 0
 }
 
 // VolumeOwners are the owners of every volume of the cluster.

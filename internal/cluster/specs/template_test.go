@@ -80,6 +80,7 @@ var stays = map[string]change{
 	"tls.secretRefs.operator.name":             fromSecrets(v1alpha1.SecretRefs{Operator: v1alpha1.LocalSecret{Name: "operator"}}),
 	"tls.secretRefs.peer.name":                 fromSecrets(v1alpha1.SecretRefs{Peer: v1alpha1.LocalSecret{Name: "gossip"}}),
 	"tls.secretRefs.server.name":               fromSecrets(v1alpha1.SecretRefs{Server: v1alpha1.LocalSecret{Name: "web"}}),
+	"storage.autoGrow.maxSize":                 func(s *v1alpha1.EtcdClusterSpec) { s.Storage.AutoGrow = &v1alpha1.AutoGrow{} },
 	"maintenance.noSpace":                      maintained(v1alpha1.Maintenance{NoSpace: v1alpha1.NoSpaceOff}),
 	"maintenance.defragmentation.mode":         defragmented(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff}),
 	"maintenance.defragmentation.minFree":      defragmented(v1alpha1.Defragmentation{MinFree: resource.NewQuantity(1, "")}),

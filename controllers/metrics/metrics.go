@@ -1,0 +1,84 @@
+// Package metrics shows Prometheus the figures of clusters, as the last look at each has seen them.
+//
+// It must never read anything by itself: a scrape costs no request, however many clusters there are.
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
+)
+
+// Clusters are the figures of all clusters. Its zero value has none.
+type Clusters struct {
+	mutex sync.Mutex
+	known map[types.NamespacedName][]report.Figure
+}
+
+var _ prometheus.Collector = (*Clusters)(nil)
+
+// Register has figures shown by a registry, and returns where to set them: in one process there is one place.
+func Register(with prometheus.Registerer) (*Clusters, error) {
+	figures := &Clusters{}
+	err := with.Register(figures)
+	var before prometheus.AlreadyRegisteredError
+	if errors.As(err, &before) {
+		if known, is := before.ExistingCollector.(*Clusters); is {
+			return known, nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("register the metrics of clusters: %w", err)
+	}
+	return figures, nil
+}
+
+// Set replaces the figures of a cluster.
+func (c *Clusters) Set(cluster types.NamespacedName, figures []report.Figure) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.known == nil {
+		c.known = map[types.NamespacedName][]report.Figure{}
+	}
+	c.known[cluster] = figures
+}
+
+// Forget drops the figures of a cluster that is gone.
+func (c *Clusters) Forget(cluster types.NamespacedName) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	delete(c.known, cluster)
+}
+
+// described are the gauges, as Prometheus knows them.
+var described = func() map[*report.Gauge]*prometheus.Desc {
+	all := map[*report.Gauge]*prometheus.Desc{}
+	for _, g := range report.Gauges {
+		all[g] = prometheus.NewDesc(g.Name, g.Help, append([]string{"namespace", "cluster"}, g.Labels...), nil)
+	}
+	return all
+}()
+
+// Describe says which metrics there are.
+func (c *Clusters) Describe(to chan<- *prometheus.Desc) {
+	for _, g := range report.Gauges {
+		to <- described[g]
+	}
+}
+
+// Collect shows all figures.
+func (c *Clusters) Collect(to chan<- prometheus.Metric) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for of, figures := range c.known {
+		for _, f := range figures {
+			labels := append([]string{of.Namespace, of.Name}, f.Labels...)
+			to <- prometheus.MustNewConstMetric(described[f.Gauge], prometheus.GaugeValue, f.Value, labels...)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// A Figure is one number about a cluster, as Prometheus keeps it. Labels are those of its Gauge, in that order; namespace and name of the
+// cluster come before.
+type Figure struct {
+	Gauge  *Gauge
+	Labels []string
+	Value  float64
+}
+
+// A Gauge is what figures of one name mean.
+type Gauge struct {
+	Name, Help string
+	Labels     []string
+}
+
+var (
+	gaugeInfo = &Gauge{"etcd_operator_cluster_info", "Always 1; version is the lowest etcd version that a member runs, target what members are " +
+		"brought to.", []string{"version", "target"}}
+	gaugeCondition = &Gauge{
+		"etcd_operator_cluster_condition", "1 if the condition of the EtcdCluster has the status, with its reason.",
+		[]string{"type", "status", "reason"},
+	}
+	gaugeWanted   = &Gauge{"etcd_operator_cluster_wanted_members", "Voting members that the spec wants; 0 hibernates.", nil}
+	gaugePaused   = &Gauge{"etcd_operator_cluster_paused", "1 while nothing is changed or healed, because the spec or an annotation says so.", nil}
+	gaugeQuorum   = &Gauge{"etcd_operator_cluster_has_leader", "1 if the member list was read with quorum by a leader that answers.", nil}
+	gaugeAlarm    = &Gauge{"etcd_operator_cluster_alarms", "Alarms that etcd has raised, by kind: NOSPACE or CORRUPT.", []string{"kind"}}
+	gaugeVerified = &Gauge{
+		"etcd_operator_cluster_last_verified_backup_timestamp_seconds", "When the newest backup was begun that has passed a trial.",
+		nil,
+	}
+	gaugeBackup = &Gauge{"etcd_operator_cluster_last_backup_timestamp_seconds", "When the newest backup was begun that is in a store.", nil}
+	gaugeEnd    = &Gauge{"etcd_operator_cluster_authority_end_timestamp_seconds", "When a certificate authority ends.", []string{"authority"}}
+
+	gaugeMember = &Gauge{"etcd_operator_member_healthy", "1 if the member answers linearizable reads.", []string{"member", "role"}}
+	gaugeLeader = &Gauge{"etcd_operator_member_is_leader", "1 if the other members follow it.", []string{"member"}}
+	gaugeSize   = &Gauge{"etcd_operator_member_database_size_bytes", "Size of the database file, which the quota counts.", []string{"member"}}
+	gaugeInUse  = &Gauge{"etcd_operator_member_database_in_use_bytes", "What of the database file holds data: the rest is what a defragmentation " +
+		"gives back.", []string{"member"}}
+	gaugeQuota  = &Gauge{"etcd_operator_member_database_quota_bytes", "Size of the database file at which etcd refuses writes.", []string{"member"}}
+	gaugeBehind = &Gauge{"etcd_operator_member_entries_behind", "Committed entries of the leader that the member has yet to apply.", []string{"member"}}
+)
+
+// Gauges are all that there are, in the order of the documentation.
+var Gauges = []*Gauge{
+	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeEnd,
+	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind,
+}
+
+// Figures are the numbers of a cluster after a look.
+func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
+	_, led := v.Leader()
+	all := []Figure{
+		{gaugeInfo, []string{status.Version, status.TargetVersion}, 1},
+		{gaugeWanted, nil, float64(v.Want.Size)},
+		{gaugePaused, nil, truth(v.Want.Paused != "")},
+		{gaugeQuorum, nil, truth(led && v.Unread == "")},
+		{gaugeAlarm, []string{cluster.NoSpace}, float64(len(v.Raised(cluster.NoSpace)))},
+		{gaugeAlarm, []string{cluster.Corrupt}, float64(len(v.Raised(cluster.Corrupt)))},
+	}
+	conditions := status.Conditions
+	if b := status.Backup; b != nil {
+		conditions = append(slices.Clip(conditions), b.Conditions...)
+	}
+	for _, c := range conditions {
+		all = append(all, Figure{gaugeCondition, []string{c.Type, string(c.Status), c.Reason}, 1})
+	}
+	if b := status.Backup; b != nil {
+		all = append(all, point(gaugeBackup, b.Last)...)
+		all = append(all, point(gaugeVerified, b.Verified)...)
+	}
+	for _, a := range v.Rotation.Authorities {
+		if a.End > 0 {
+			all = append(all, Figure{gaugeEnd, []string{a.Name}, float64(a.End)})
+		}
+	}
+	for _, m := range v.Select(cluster.IsListed) {
+		all = append(all, memberFigures(m)...)
+	}
+	return all
+}
+
+// memberFigures leave out what a member does not say at present: a number that is old would look like one of now.
+func memberFigures(m cluster.Member) []Figure {
+	all := []Figure{{gaugeMember, []string{m.Name, strings.ToLower(role(m))}, truth(m.Healthy)}, {gaugeLeader, []string{m.Name}, truth(m.Leader)}}
+	if m.Pod.Quota > 0 {
+		all = append(all, Figure{gaugeQuota, []string{m.Name}, float64(m.Pod.Quota)})
+	}
+	if m.Answers && m.DBSize > 0 {
+		all = append(all, Figure{gaugeSize, []string{m.Name}, float64(m.DBSize)}, Figure{gaugeInUse, []string{m.Name}, float64(m.InUse)},
+			Figure{gaugeBehind, []string{m.Name}, float64(m.Behind)})
+	}
+	return all
+}
+
+func point(of *Gauge, b *v1alpha1.BackupPoint) []Figure {
+	if b == nil {
+		return nil
+	}
+	return []Figure{{of, nil, seconds(b.Time)}}
+}
+
+func seconds(at metav1.Time) float64 { return float64(at.Unix()) }
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
