@@ -50,7 +50,7 @@ type backupLook struct {
 
 // Reconcile looks at one backup and takes one step.
 func (r *EtcdBackupReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[backupLook, backup.Step](ctx, r, request.NamespacedName)
+	return reconcileOnce[backupLook, backup.Step](ctx, "etcdbackup", r, request.NamespacedName)
 }
 
 func (r *EtcdBackupReconciler) plan(look backupLook) (backup.Step, string) {

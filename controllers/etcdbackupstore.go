@@ -54,7 +54,7 @@ type storeLook struct {
 
 // Reconcile looks at one store and takes one step.
 func (r *EtcdBackupStoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[storeLook, stores.Step](ctx, r, request.NamespacedName)
+	return reconcileOnce[storeLook, stores.Step](ctx, "etcdbackupstore", r, request.NamespacedName)
 }
 
 func (r *EtcdBackupStoreReconciler) plan(look storeLook) (stores.Step, string) {

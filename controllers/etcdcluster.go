@@ -7,6 +7,8 @@ package controllers
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -60,7 +62,7 @@ type clusterLook struct {
 
 // Reconcile looks at one cluster and takes one step towards what is wanted of it.
 func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[*clusterLook, plan.Step](ctx, r, request.NamespacedName)
+	return reconcileOnce[*clusterLook, plan.Step](ctx, "etcdcluster", r, request.NamespacedName)
 }
 
 func (r *EtcdClusterReconciler) observe(ctx context.Context, key types.NamespacedName) (*clusterLook, error) {
@@ -142,7 +144,9 @@ func (r *EtcdClusterReconciler) report(ctx context.Context, look *clusterLook, _
 	}
 	before := look.ec.Status
 	after := report.Revised(before, report.Status(look.ec, look.View, look.step, failed), look.View, r.Actor.Now())
-	r.figures.Set(client.ObjectKeyFromObject(look.ec), report.Figures(after, look.View))
+	if err := r.show(ctx, look, after); err != nil {
+		return errors.Join(failed, err)
+	}
 	if !equality.Semantic.DeepEqual(before, after) {
 		changed := look.ec.DeepCopy()
 		changed.Status = after
@@ -155,4 +159,15 @@ func (r *EtcdClusterReconciler) report(ctx context.Context, look *clusterLook, _
 		r.Events.Eventf(look.ec, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
 	}
 	return failed
+}
+
+// show has Prometheus shown what the look has seen, and the backups that the cache knows.
+func (r *EtcdClusterReconciler) show(ctx context.Context, look *clusterLook, status v1alpha1.EtcdClusterStatus) error {
+	var backups v1alpha1.EtcdBackupList
+	if err := r.Client.List(ctx, &backups, client.InNamespace(look.ec.Namespace)); err != nil {
+		return fmt.Errorf("list EtcdBackups: %w", err)
+	}
+	own := slices.DeleteFunc(backups.Items, func(b v1alpha1.EtcdBackup) bool { return b.Spec.Cluster != look.ec.Name })
+	r.figures.Set(client.ObjectKeyFromObject(look.ec), append(report.Figures(status, look.View), report.BackupFigures(own)...))
+	return nil
 }

@@ -50,7 +50,7 @@ type EtcdRestoreReconciler struct {
 
 // Reconcile looks at one restore and takes one step.
 func (r *EtcdRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[restore.View, restore.Step](ctx, r, request.NamespacedName)
+	return reconcileOnce[restore.View, restore.Step](ctx, "etcdrestore", r, request.NamespacedName)
 }
 
 func (r *EtcdRestoreReconciler) plan(view restore.View) (restore.Step, string) {

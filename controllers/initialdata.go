@@ -71,7 +71,7 @@ type dataLook struct {
 
 // Reconcile looks at what one cluster begins with, and takes one step.
 func (r *InitialDataReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[*dataLook, initialdata.Step](ctx, r, request.NamespacedName)
+	return reconcileOnce[*dataLook, initialdata.Step](ctx, "imports", r, request.NamespacedName)
 }
 
 // observe reads the source only if its keys could be written, and then the EtcdCluster as it is now: a cache may not show yet that

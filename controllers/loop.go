@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-operator/etcd-operator/controllers/lease"
+	"github.com/etcd-operator/etcd-operator/controllers/metrics"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
@@ -29,14 +30,18 @@ type reconciler[V any, S fmt.Stringer] interface {
 	again(view V, step S) time.Duration
 }
 
-// reconcileOnce looks at one object and takes one step. What has changed since it was observed is not reported, but looked at again.
-func reconcileOnce[V any, S fmt.Stringer](ctx context.Context, r reconciler[V, S], key types.NamespacedName) (ctrl.Result, error) {
+// reconcileOnce looks at one object and takes one step, which is counted by the name of the controller and of the rule. What has changed
+// since it was observed is not reported, but looked at again.
+func reconcileOnce[V any, S fmt.Stringer](
+	ctx context.Context, name string, r reconciler[V, S], key types.NamespacedName,
+) (ctrl.Result, error) {
 	view, err := r.observe(ctx, key)
 	if err != nil {
 		return requeue(0, err)
 	}
 	step, rule := r.plan(view)
 	log.FromContext(ctx).V(verbosity(step)).Info("planned "+step.String(), "rule", rule)
+	metrics.Steps.WithLabelValues(name, rule).Inc()
 	if err = r.act(ctx, view, step); !isOutdated(err) {
 		err = r.report(ctx, view, step, err)
 	}

@@ -49,7 +49,7 @@ type scheduleLook struct {
 
 // Reconcile looks at the schedule of one cluster and takes one step.
 func (r *ScheduleReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[scheduleLook, schedule.Step](ctx, r, request.NamespacedName)
+	return reconcileOnce[scheduleLook, schedule.Step](ctx, "schedule", r, request.NamespacedName)
 }
 
 func (r *ScheduleReconciler) plan(look scheduleLook) (schedule.Step, string) {

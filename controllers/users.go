@@ -73,7 +73,7 @@ func (s usersStep) String() string {
 
 // Reconcile looks at the users and roles of one cluster, and does all that there is to do.
 func (r *UsersReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[*userRun, usersStep](ctx, r, request.NamespacedName)
+	return reconcileOnce[*userRun, usersStep](ctx, "users", r, request.NamespacedName)
 }
 
 // plan decides about each role and user. Each operation is logged with the rule that decided it.

@@ -52,7 +52,7 @@ type volumesLook struct {
 
 // Reconcile looks at one cluster and takes one step towards volumes with the data.
 func (r *VolumeRestoreReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[volumesLook, restore.VolumesStep](ctx, r, request.NamespacedName)
+	return reconcileOnce[volumesLook, restore.VolumesStep](ctx, "restore", r, request.NamespacedName)
 }
 
 func (r *VolumeRestoreReconciler) plan(look volumesLook) (restore.VolumesStep, string) {

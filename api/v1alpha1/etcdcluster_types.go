@@ -176,6 +176,11 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maintenance",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=100
 	Maintenance Maintenance `json:"maintenance,omitzero"`
 
+	// monitoring has objects of the Prometheus Operator made for the cluster. Default: none.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Monitoring",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=110
+	Monitoring Monitoring `json:"monitoring,omitzero"`
+
 	// bootstrap says what the cluster begins with. Default: it begins empty.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Bootstrap",order=50

@@ -37,8 +37,8 @@ type Storage struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Keep Volumes of Removed Members for",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=6
 	Quarantine *metav1.Duration `json:"quarantine,omitempty"`
 
-	// autoGrow lets the operator make volumes larger before a database is full, and with them the quota that is derived from their size. Default:
-	// volumes have storage.size.
+	// autoGrow lets the operator make volumes larger before a database is full, and with them the quota that is derived from their size.
+	// Default: volumes have storage.size.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Grow by Itself",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=110
 	AutoGrow *AutoGrow `json:"autoGrow,omitempty"`

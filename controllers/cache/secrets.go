@@ -76,8 +76,8 @@ func (s *Secrets) Rest(owner client.Object, nothing bool) {
 	}
 }
 
-// wants is what a person may have changed of an owner so that its Secrets matter: its spec, our annotations, its deletion. Labels and annotations
-// of others may change many times a second, and our status with each look.
+// wants is what a person may have changed of an owner so that its Secrets matter: its spec, our annotations, its deletion. Labels and
+// annotations of others may change many times a second, and our status with each look.
 func wants(owner client.Object) string {
 	text := fmt.Sprint(owner.GetGeneration(), owner.GetDeletionTimestamp())
 	all := owner.GetAnnotations()

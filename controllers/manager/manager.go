@@ -179,6 +179,7 @@ func managerOptions(chosen Options) (ctrl.Options, error) {
 
 func (m *Manager) addControllers(ctx context.Context) error {
 	sees := rights.Probe(ctx, m.GetAPIReader())
+	metrics.RightsMissing.Set(float64(len(sees.Missing())))
 	for _, missing := range sees.Missing() {
 		m.GetLogger().Info(missing)
 	}

@@ -14,6 +14,17 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
+// Steps counts what reconcilers have decided, by the name of their controller, as in controller_runtime_reconcile_total, and of the rule;
+// no rule: nothing was to be done. Rules that refuse something are among them.
+var Steps = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "etcd_operator_steps_total", Help: "Steps that were planned, by controller and by the rule that decided them.",
+}, []string{"controller", "rule"})
+
+// RightsMissing are the rights without which the operator does less than it could, as its log says at its start.
+var RightsMissing = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "etcd_operator_rights_missing", Help: "Rights that the operator lacks, without which it does less than it could.",
+})
+
 // Clusters are the figures of all clusters. Its zero value has none.
 type Clusters struct {
 	mutex sync.Mutex
@@ -25,6 +36,11 @@ var _ prometheus.Collector = (*Clusters)(nil)
 // Register has figures shown by a registry, and returns where to set them: in one process there is one place.
 func Register(with prometheus.Registerer) (*Clusters, error) {
 	figures := &Clusters{}
+	for _, own := range []prometheus.Collector{Steps, RightsMissing} {
+		if err := with.Register(own); err != nil && !errors.As(err, new(prometheus.AlreadyRegisteredError)) {
+			return nil, fmt.Errorf("register the metrics of the operator: %w", err)
+		}
+	}
 	err := with.Register(figures)
 	var before prometheus.AlreadyRegisteredError
 	if errors.As(err, &before) {

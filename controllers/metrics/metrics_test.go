@@ -13,8 +13,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
-// TestFiguresAreShown: with the labels of their cluster, as the last look has seen them, and of no cluster that is gone. The registry is one
-// that checks what it gathers.
+// TestFiguresAreShown: with the labels of their cluster, as the last look has seen them, and of no cluster that is gone. The registry is
+// one that checks what it gathers.
 func TestFiguresAreShown(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	figures, err := Register(registry)

@@ -124,7 +124,7 @@ func (l *land) tick(step time.Duration) {
 	if l.chance.IntN(3) > 0 && l.at.After(l.rests) {
 		acted := l.writes
 		l.operate()
-		if l.writes == acted && l.look().Await == "" { // at rest it looks after memory.Idle, and half of that again
+		if l.writes == acted && l.look().Await == "" { // at rest it looks as seldom as a kubelet, at the most
 			l.rests = l.at.Add(l.lag())
 		}
 	}

@@ -38,6 +38,8 @@ type View struct {
 
 	// Certificates are about external certificates.
 	Certificates Certificates
+	// Monitoring is about objects of the Prometheus Operator.
+	Monitoring Monitoring
 
 	// Restore is about the backup that the cluster begins with, or is brought back to.
 	Restore Restore
@@ -167,6 +169,15 @@ func (r Rollback) String() string {
 	}
 	return fmt.Sprintf("spec.version %s was rolled back to %s: %s; change spec.version or spec.image to go on",
 		r.Refused, r.Version, r.Because)
+}
+
+// Monitoring is what is seen of the objects of the Prometheus Operator that the spec asks for.
+type Monitoring struct {
+	Read    bool   // they were looked for: not while a cluster hibernates, nor where it never asked for one
+	Wanted  bool   // some are asked for
+	Missing string // why there can be none; empty if there can
+	Pending bool   // they are not as wanted yet
+	Denied  bool   // the cluster's NetworkPolicy lets nobody scrape its members
 }
 
 // Object is a supporting object: a Service, a Secret, a PodDisruptionBudget, a NetworkPolicy, or a part of a volume.

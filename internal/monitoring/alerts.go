@@ -25,7 +25,8 @@ type Alert struct {
 }
 
 // serving leaves out clusters that are not to serve now.
-const serving = ` unless on (namespace, cluster) etcd_operator_cluster_condition{type="Available",reason=~"Hibernated|Deleting|Bootstrapping|Restoring"} == 1`
+const serving = ` unless on (namespace, cluster) ` +
+	`etcd_operator_cluster_condition{type="Available",reason=~"Hibernated|Deleting|Bootstrapping|Restoring"} == 1`
 
 // grows is true of databases that take more than half of their quota: growth is of no interest below
 // (https://github.com/giantswarm/prometheus-rules/pull/2158 has learnt it so).
@@ -55,8 +56,9 @@ var Alerts = []Alert{
 	},
 	{
 		Name: "EtcdQuotaNearlyUsed", For: 10 * time.Minute, Severity: Critical,
-		Expr:    share + ` > 0.85`,
-		Summary: "the database of {{ $labels.member }} in {{ $labels.namespace }} takes {{ $value | humanizePercentage }} of its quota: at 100 % etcd refuses writes",
+		Expr: share + ` > 0.85`,
+		Summary: "the database of {{ $labels.member }} in {{ $labels.namespace }} takes {{ $value | humanizePercentage }} of its quota: at " +
+			"100 % etcd refuses writes",
 	},
 	{
 		Name: "EtcdQuotaFills", For: 10 * time.Minute, Severity: Warning,
@@ -67,7 +69,8 @@ var Alerts = []Alert{
 		Name: "EtcdGrowsToQuota", For: 30 * time.Minute, Severity: Warning,
 		Expr: `predict_linear(etcd_operator_member_database_in_use_bytes[6h], 86400) > etcd_operator_member_database_quota_bytes and ` +
 			`etcd_operator_member_database_in_use_bytes / etcd_operator_member_database_quota_bytes > 0.5`,
-		Summary: "the data of {{ $labels.member }} in {{ $labels.namespace }} reaches its quota within a day if it grows on as in the last six hours",
+		Summary: "the data of {{ $labels.member }} in {{ $labels.namespace }} reaches its quota within a day if it grows on as in the last " +
+			"six hours",
 	},
 	{
 		Name: "EtcdMemberDown", For: 10 * time.Minute, Severity: Warning,
@@ -81,8 +84,9 @@ var Alerts = []Alert{
 	},
 	{
 		Name: "EtcdAuthorityEnds", For: time.Hour, Severity: Warning,
-		Expr:    `etcd_operator_cluster_authority_end_timestamp_seconds - time() < 14 * 86400`,
-		Summary: "the authority for {{ $labels.authority }}s of etcd {{ $labels.namespace }}/{{ $labels.cluster }} ends in {{ $value | humanizeDuration }}",
+		Expr: `etcd_operator_cluster_authority_end_timestamp_seconds - time() < 14 * 86400`,
+		Summary: "the authority for {{ $labels.authority }}s of etcd {{ $labels.namespace }}/{{ $labels.cluster }} ends in {{ $value | " +
+			"humanizeDuration }}",
 	},
 	{
 		Name: "EtcdNoVerifiedBackup", For: time.Hour, Severity: Warning,
@@ -98,7 +102,8 @@ var Alerts = []Alert{
 		Name: "EtcdVolumeFills", For: 15 * time.Minute, Severity: Warning, // needs the kubelet's metrics
 		Expr: `kubelet_volume_stats_available_bytes / kubelet_volume_stats_capacity_bytes < 0.15 and on (namespace, persistentvolumeclaim) ` +
 			`label_replace(etcd_operator_member_healthy, "persistentvolumeclaim", "$1", "member", "(.*)")`,
-		Summary: "the volume {{ $labels.persistentvolumeclaim }} in {{ $labels.namespace }} has {{ $value | humanizePercentage }} left: etcd ends when it is full",
+		Summary: "the volume {{ $labels.persistentvolumeclaim }} in {{ $labels.namespace }} has {{ $value | humanizePercentage }} left: " +
+			"etcd ends when it is full",
 	},
 	{
 		Name: "EtcdOperatorWithoutLeader", For: 5 * time.Minute, Severity: Warning,

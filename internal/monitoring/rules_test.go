@@ -56,3 +56,22 @@ func TestAlerts(t *testing.T) {
 		seen[a.Name] = true
 	}
 }
+
+// TestRulesOf: each expression of one cluster selects its series alone, and alerts of the operator are left out.
+func TestRulesOf(t *testing.T) {
+	text, err := yaml.Marshal(monitoring.RulesOf("n", "c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := regexp.MustCompile(`etcd_operator_[a-z_]+(\{namespace="n",cluster="c"[,}])?`)
+	rest := regexp.MustCompile(`runbook_url.*|summary.*`).ReplaceAllString(string(text), "")
+	for _, found := range series.FindAllString(rest, -1) {
+		if !strings.Contains(found, `{namespace="n",cluster="c"`) {
+			t.Errorf("%s is not limited to the cluster", found)
+		}
+	}
+	limited := strings.Contains(string(text), `authority_end_timestamp_seconds{namespace="n",cluster="c"}`)
+	if strings.Contains(string(text), "leader_election") || !limited {
+		t.Errorf("%s", text)
+	}
+}

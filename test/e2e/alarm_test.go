@@ -73,8 +73,14 @@ func alarms() {
 		startOperator(namespace)
 		c := create(newCluster(namespace, "brimming", smallQuota))
 		put(c, "key", "value")
-		fillUp(c, func(i int) string { return fmt.Sprintf("big/%d", i) })
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonAlarm, "delete keys, or raise spec.etcd.quota")
+		written := 0
+		fill := func() { fillUp(c, func(int) string { written++; return fmt.Sprintf("big/%d", written) }) }
+		Eventually(func(g Gomega) { // what is free within the file is given back first, and can be written again
+			fill()
+			degraded := conditionOf(read(g, c), v1alpha1.ConditionDegraded)
+			g.Expect(degraded.Reason).To(Equal(v1alpha1.ReasonActionRequired))
+			g.Expect(degraded.Message).To(ContainSubstring("delete keys, or raise spec.etcd.quota"))
+		}).WithTimeout(6 * time.Minute).WithPolling(5 * time.Second).Should(Succeed())
 		Expect(value(c, "key")).To(Equal("value"))
 		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
 			_, err := etcd.Delete(ctx, "big/", clientv3.WithPrefix())
@@ -124,7 +130,7 @@ func alarms() {
 		known, before := members(c), uids(c)
 
 		fillUp(c, func(i int) string { return fmt.Sprintf("big/%d", i) })
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonAlarm, "NOSPACE")
+		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "NOSPACE")
 		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonNoSpace, "NOSPACE")
 		stays(aWhile, func(g Gomega) {
 			g.Expect(uids(c)).To(Equal(before))

@@ -33,7 +33,7 @@ func quarantine() {
 		aside := asideSince(brief)
 		settles(brief)
 		settles(long)
-		Eventually(func(g Gomega) []string { // the operator looks once a minute, and whenever a volume has changed
+		Eventually(func(g Gomega) []string { // the operator looks every half minute, and whenever a volume has changed
 			touch(g, &claimsOf(g, brief)[0])
 			return quarantined(g, brief)
 		}).WithPolling(time.Second).Should(BeEmpty())

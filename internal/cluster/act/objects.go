@@ -45,6 +45,9 @@ func (a *Actor) applyAll(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 	for _, certificate := range specs.Certificates(c) {
 		objects = append(objects, certificate)
 	}
+	for _, monitor := range specs.Monitors(c) {
+		objects = append(objects, monitor.Unstructured)
+	}
 	var names []string
 	byName, unwanted := map[string]client.Object{}, map[string]string{}
 	for _, object := range objects {
@@ -84,8 +87,8 @@ func (a *Actor) drop(ctx context.Context, object client.Object, uid string) erro
 // the same name that the cache does not show has another owner and is not taken,
 // unless it is ours and only its label was changed: then create has read it. Secrets are in no cache.
 func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object client.Object) error {
-	if certificate, is := object.(*unstructured.Unstructured); is {
-		return a.applyCertificate(ctx, c, certificate)
+	if unwatched, is := object.(*unstructured.Unstructured); is {
+		return a.applyUnwatched(ctx, c, unwatched)
 	}
 	existing, _ := object.DeepCopyObject().(client.Object)
 	err := a.Client.Get(ctx, client.ObjectKeyFromObject(object), existing)

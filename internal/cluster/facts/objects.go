@@ -31,6 +31,7 @@ func (j *builder) objects() {
 		return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector)
 	})
 	j.networkPolicy()
+	j.monitors()
 }
 
 // isService says whether a Service selects what is wanted and nothing less, and has the

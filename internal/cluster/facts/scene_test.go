@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -141,6 +142,9 @@ func (s *scene) newPod(name string) *corev1.Pod {
 }
 
 func key(object client.Object) string {
+	if _, is := object.(*unstructured.Unstructured); is {
+		return object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
+	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1.") + " " + object.GetName()
 }
 

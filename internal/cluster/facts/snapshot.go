@@ -63,6 +63,9 @@ type Snapshot struct {
 
 	Certificates  map[string]*unstructured.Unstructured // of cert-manager, if they are asked for, by name
 	NoCertManager string                                // why none can be read; empty if they can
+
+	Monitors   map[string]*unstructured.Unstructured // of the Prometheus Operator, if the cluster may have some, by kind
+	NoMonitors string                                // why they cannot be read; empty if they can
 }
 
 // Named is what the API server said of the Pod and the volume of one member.

@@ -48,8 +48,8 @@ func (j *builder) space() {
 	j.v.Growth = j.growth()
 }
 
-// growth is what volumes are to grow to, if the user allows it and what was asked for before is done. A quota that the user has set does not
-// follow the size of volumes, nor does one that has reached etcd's largest.
+// growth is what volumes are to grow to, if the user allows it and what was asked for before is done. A quota that the user has set does
+// not follow the size of volumes, nor does one that has reached etcd's largest.
 func (j *builder) growth() cluster.Growth {
 	allowed := j.c.Spec.Storage.AutoGrow
 	size, given := j.c.VolumeSize(), j.c.Status.VolumeSize

@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,8 +14,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// certificates reads the Certificates of cert-manager, if they are asked for. They are not watched: a watch of a kind that is not
-// there would keep the operator from starting. That they cannot be read is a fact.
+// certificates reads the Certificates of cert-manager, if they are asked for.
 func (o *Observer) certificates(ctx context.Context, s *facts.Snapshot) error {
 	s.Certificates = map[string]*unstructured.Unstructured{}
 	for _, want := range specs.Certificates(s.Cluster) {
@@ -37,20 +35,7 @@ func (o *Observer) certificates(ctx context.Context, s *facts.Snapshot) error {
 func Certificate(
 	ctx context.Context, live client.Reader, key client.ObjectKey,
 ) (have *unstructured.Unstructured, noCertManager string, err error) {
-	have = &unstructured.Unstructured{}
-	have.SetGroupVersionKind(specs.CertificateKind)
-	switch err := live.Get(ctx, key, have); {
-	case err == nil:
-		return have, "", nil
-	case isUnknownKind(err):
-		return nil, "Kubernetes knows no Certificates of cert-manager", nil
-	case apierrors.IsForbidden(err):
-		return nil, "the operator may not read Certificates of cert-manager", nil
-	case apierrors.IsNotFound(err):
-		return nil, "", nil
-	default:
-		return nil, "", fmt.Errorf("get Certificate %s: %w", key.Name, err)
-	}
+	return unwatched(ctx, live, specs.CertificateKind, key)
 }
 
 // isUnknownKind says whether Kubernetes does not have the kind: by what it lists, or by the answer of a server that had it a moment ago,

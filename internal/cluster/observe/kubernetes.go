@@ -121,7 +121,7 @@ func (o *Observer) objects(ctx context.Context, s *facts.Snapshot) error {
 	s.Secrets, own = namedSecrets(ctx, o.Cache, c.Namespace, names)
 	// External Secrets have no label by which the cache would show them.
 	s.ExternalSecrets, external = namedSecrets(ctx, o.Live, c.Namespace, certs.TheirSecrets(c))
-	if err := errors.Join(own, external, o.certificates(ctx, s)); err != nil {
+	if err := errors.Join(own, external, o.certificates(ctx, s), o.monitors(ctx, s)); err != nil {
 		return err
 	}
 	for _, service := range []*corev1.Service{specs.HeadlessService(c), specs.ClientService(c)} {

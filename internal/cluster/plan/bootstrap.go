@@ -35,14 +35,16 @@ func pause(v cluster.View) Step {
 func leaveForeignObjects(v cluster.View) Step { return refuseForeign(halting(v)) }
 
 // halting are the objects of other owners that stop every change. One that has the name of a
-// Service, of the disruption budget, of the NetworkPolicy, of a Certificate or of the Secret of one, of a cluster that has formed, stops
-// only changes of that.
+// Service, of the disruption budget, of the NetworkPolicy, of a Certificate or of the Secret of one, or of a monitor, of a cluster that has
+// formed, stops only changes of that.
 func halting(v cluster.View) []cluster.Object {
 	return slices.DeleteFunc(slices.Clone(v.Foreign), func(o cluster.Object) bool {
-		onlyItself := o.CanWait || slices.Contains([]string{"Service", "PodDisruptionBudget", "NetworkPolicy", "Certificate"}, o.Kind)
-		return v.Formed() && onlyItself
+		return v.Formed() && (o.CanWait || slices.Contains(supporting, o.Kind))
 	})
 }
+
+// supporting are the kinds of objects without which a cluster that has formed goes on.
+var supporting = []string{"Service", "PodDisruptionBudget", "NetworkPolicy", "Certificate", "PodMonitor", "PrometheusRule"}
 
 func refuseForeign(foreign []cluster.Object) Step {
 	switch message := inTheWay(foreign); {

@@ -106,7 +106,7 @@ func (w *world) hash() uint64 {
 		v.Record.HasNetworkPolicy,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
-		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown,
+		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown, v.Monitoring,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -159,6 +159,7 @@ type view struct {
 	freeing                         bool
 	growth                          cluster.Growth
 	grown                           int64
+	monitoring                      cluster.Monitoring
 }
 
 // writeAll ends with how many there were: one that moves to the next list counts.

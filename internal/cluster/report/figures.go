@@ -25,14 +25,16 @@ type Gauge struct {
 }
 
 var (
-	gaugeInfo = &Gauge{"etcd_operator_cluster_info", "Always 1; version is the lowest etcd version that a member runs, target what members are " +
+	gaugeInfo = &Gauge{"etcd_operator_cluster_info", "Always 1; version is the lowest etcd version that a member runs, target what " +
+		"members are " +
 		"brought to.", []string{"version", "target"}}
 	gaugeCondition = &Gauge{
 		"etcd_operator_cluster_condition", "1 if the condition of the EtcdCluster has the status, with its reason.",
 		[]string{"type", "status", "reason"},
 	}
-	gaugeWanted   = &Gauge{"etcd_operator_cluster_wanted_members", "Voting members that the spec wants; 0 hibernates.", nil}
-	gaugePaused   = &Gauge{"etcd_operator_cluster_paused", "1 while nothing is changed or healed, because the spec or an annotation says so.", nil}
+	gaugeWanted = &Gauge{"etcd_operator_cluster_wanted_members", "Voting members that the spec wants; 0 hibernates.", nil}
+	gaugePaused = &Gauge{"etcd_operator_cluster_paused", "1 while nothing is changed or healed, because the spec or an annotation says " +
+		"so.", nil}
 	gaugeQuorum   = &Gauge{"etcd_operator_cluster_has_leader", "1 if the member list was read with quorum by a leader that answers.", nil}
 	gaugeAlarm    = &Gauge{"etcd_operator_cluster_alarms", "Alarms that etcd has raised, by kind: NOSPACE or CORRUPT.", []string{"kind"}}
 	gaugeVerified = &Gauge{
@@ -42,18 +44,29 @@ var (
 	gaugeBackup = &Gauge{"etcd_operator_cluster_last_backup_timestamp_seconds", "When the newest backup was begun that is in a store.", nil}
 	gaugeEnd    = &Gauge{"etcd_operator_cluster_authority_end_timestamp_seconds", "When a certificate authority ends.", []string{"authority"}}
 
+	gaugeRunning = &Gauge{"etcd_operator_cluster_running_members", "Members that have a Pod: a member that runs for an hour is a " +
+		"member-hour.", nil}
+	gaugeVolumes = &Gauge{"etcd_operator_cluster_volume_bytes", "Size of the volumes of all members, as they were given.", nil}
+	gaugeBackups = &Gauge{"etcd_operator_cluster_backups", "EtcdBackups of the cluster, by phase.", []string{"phase"}}
+	gaugeStored  = &Gauge{"etcd_operator_cluster_backup_bytes", "What the complete backups of the cluster take in their stores.", nil}
+	gaugeTook    = &Gauge{"etcd_operator_cluster_last_backup_duration_seconds", "How long the newest complete backup took to be written.", nil}
+
 	gaugeMember = &Gauge{"etcd_operator_member_healthy", "1 if the member answers linearizable reads.", []string{"member", "role"}}
 	gaugeLeader = &Gauge{"etcd_operator_member_is_leader", "1 if the other members follow it.", []string{"member"}}
 	gaugeSize   = &Gauge{"etcd_operator_member_database_size_bytes", "Size of the database file, which the quota counts.", []string{"member"}}
-	gaugeInUse  = &Gauge{"etcd_operator_member_database_in_use_bytes", "What of the database file holds data: the rest is what a defragmentation " +
+	gaugeInUse  = &Gauge{"etcd_operator_member_database_in_use_bytes", "What of the database file holds data: the rest is what a " +
+		"defragmentation " +
 		"gives back.", []string{"member"}}
-	gaugeQuota  = &Gauge{"etcd_operator_member_database_quota_bytes", "Size of the database file at which etcd refuses writes.", []string{"member"}}
-	gaugeBehind = &Gauge{"etcd_operator_member_entries_behind", "Committed entries of the leader that the member has yet to apply.", []string{"member"}}
+	gaugeQuota = &Gauge{"etcd_operator_member_database_quota_bytes", "Size of the database file at which etcd refuses " +
+		"writes.", []string{"member"}}
+	gaugeBehind = &Gauge{"etcd_operator_member_entries_behind", "Committed entries of the leader that the member has yet to " +
+		"apply.", []string{"member"}}
 )
 
 // Gauges are all that there are, in the order of the documentation.
 var Gauges = []*Gauge{
 	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeEnd,
+	gaugeRunning, gaugeVolumes, gaugeBackups, gaugeStored, gaugeTook,
 	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind,
 }
 
@@ -63,6 +76,7 @@ func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
 	all := []Figure{
 		{gaugeInfo, []string{status.Version, status.TargetVersion}, 1},
 		{gaugeWanted, nil, float64(v.Want.Size)},
+		{gaugeRunning, nil, float64(v.Count(cluster.HasPod))},
 		{gaugePaused, nil, truth(v.Want.Paused != "")},
 		{gaugeQuorum, nil, truth(led && v.Unread == "")},
 		{gaugeAlarm, []string{cluster.NoSpace}, float64(len(v.Raised(cluster.NoSpace)))},
@@ -84,15 +98,51 @@ func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
 			all = append(all, Figure{gaugeEnd, []string{a.Name}, float64(a.End)})
 		}
 	}
+	if size := status.VolumeSize; size != nil {
+		all = append(all, Figure{gaugeVolumes, nil, float64(size.Value()) * float64(v.Count(cluster.IsListed))})
+	}
 	for _, m := range v.Select(cluster.IsListed) {
 		all = append(all, memberFigures(m)...)
 	}
 	return all
 }
 
+// BackupFigures are the numbers of a cluster's backups.
+func BackupFigures(backups []v1alpha1.EtcdBackup) []Figure {
+	var all []Figure
+	phases, stored := map[v1alpha1.BackupPhase]int{}, int64(0)
+	var newest *v1alpha1.EtcdBackup
+	for i := range backups {
+		b := &backups[i]
+		phases[b.Status.Phase]++
+		if b.Status.Phase != v1alpha1.BackupComplete || b.Status.StartedAt == nil || b.Status.FinishedAt == nil {
+			continue
+		}
+		if b.Status.StoredSize != nil {
+			stored += b.Status.StoredSize.Value()
+		}
+		if newest == nil || newest.Status.StartedAt.Before(b.Status.StartedAt) {
+			newest = b
+		}
+	}
+	for phase, number := range phases {
+		if phase != "" { // it was created a moment ago
+			all = append(all, Figure{gaugeBackups, []string{string(phase)}, float64(number)})
+		}
+	}
+	all = append(all, Figure{gaugeStored, nil, float64(stored)})
+	if newest != nil {
+		all = append(all, Figure{gaugeTook, nil, newest.Status.FinishedAt.Sub(newest.Status.StartedAt.Time).Seconds()})
+	}
+	return all
+}
+
 // memberFigures leave out what a member does not say at present: a number that is old would look like one of now.
 func memberFigures(m cluster.Member) []Figure {
-	all := []Figure{{gaugeMember, []string{m.Name, strings.ToLower(role(m))}, truth(m.Healthy)}, {gaugeLeader, []string{m.Name}, truth(m.Leader)}}
+	all := []Figure{
+		{gaugeMember, []string{m.Name, strings.ToLower(role(m))}, truth(m.Healthy)},
+		{gaugeLeader, []string{m.Name}, truth(m.Leader)},
+	}
 	if m.Pod.Quota > 0 {
 		all = append(all, Figure{gaugeQuota, []string{m.Name}, float64(m.Pod.Quota)})
 	}

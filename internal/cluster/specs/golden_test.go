@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -64,6 +65,7 @@ func TestGolden(t *testing.T) {
 		"secret_root":           {specs.Root(example(), []byte("authority"), []byte("certificate"), []byte("key"))},
 		"secret_user":           {specs.User(user(), specs.UserData(example(), user()))},
 		"certificates":          certificates(t),
+		"monitors":              monitors(whole),
 		"secret_tls_disabled":   {specs.Client(with(insecure), nil, nil, nil)},
 	}
 	for _, voters := range []int{1, 3, 4, 5, 7} {
@@ -144,6 +146,22 @@ func certificates(t *testing.T) (all []runtime.Object) {
 	withPassword.Spec.Authentication = v1alpha1.PasswordAuthentication
 	c := with(issuedBy(v1alpha1.IssuerRef{Name: "corp"}))
 	return append(all, specs.UserCertificate(c, user()), specs.UserCertificate(c, withPassword))
+}
+
+func monitors(c *v1alpha1.EtcdCluster) (all []runtime.Object) {
+	c.Spec.Monitoring = v1alpha1.Monitoring{
+		PodMonitor: &v1alpha1.PodMonitor{
+			Labels:            map[string]v1alpha1.LabelValue{"release": "prometheus", specs.ManagedByLabel: "stays the operator's"},
+			Interval:          &metav1.Duration{Duration: 15 * time.Second},
+			Relabelings:       []v1alpha1.Relabeling{{SourceLabels: []string{"__meta_kubernetes_pod_node_name"}, TargetLabel: "node"}},
+			MetricRelabelings: []v1alpha1.Relabeling{{SourceLabels: []string{"__name__"}, Regex: "go_.*", Action: "drop"}},
+		},
+		PrometheusRule: &v1alpha1.PrometheusRule{},
+	}
+	for _, one := range specs.Monitors(c) {
+		all = append(all, one.Unstructured)
+	}
+	return all
 }
 
 func user() *v1alpha1.EtcdUser {

@@ -62,10 +62,25 @@ func fromSecrets(refs v1alpha1.SecretRefs) func(*v1alpha1.EtcdClusterSpec) {
 // stays are changes that must not cost a restart. That certificates come from elsewhere is a rotation, which restarts members by what they
 // trust.
 var stays = map[string]change{
-	"size":                      func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
-	"networkPolicy.mode":        func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Mode = v1alpha1.NetworkPolicyEnabled },
-	"networkPolicy.clients":     func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Clients = make([]v1alpha1.NetworkPeer, 1) },
-	"networkPolicy.metrics":     func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Metrics = make([]v1alpha1.NetworkPeer, 1) },
+	"size":                  func(s *v1alpha1.EtcdClusterSpec) { s.Size = ptr.To[int32](7) },
+	"networkPolicy.mode":    func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Mode = v1alpha1.NetworkPolicyEnabled },
+	"networkPolicy.clients": func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Clients = make([]v1alpha1.NetworkPeer, 1) },
+	"networkPolicy.metrics": func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Metrics = make([]v1alpha1.NetworkPeer, 1) },
+	"monitoring.podMonitor.interval": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Monitoring.PodMonitor = &v1alpha1.PodMonitor{Interval: &metav1.Duration{Duration: time.Minute}}
+	},
+	"monitoring.podMonitor.labels": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Monitoring.PodMonitor = &v1alpha1.PodMonitor{Labels: map[string]v1alpha1.LabelValue{"release": "a"}}
+	},
+	"monitoring.podMonitor.relabelings": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Monitoring.PodMonitor = &v1alpha1.PodMonitor{Relabelings: make([]v1alpha1.Relabeling, 1)}
+	},
+	"monitoring.podMonitor.metricRelabelings": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Monitoring.PodMonitor = &v1alpha1.PodMonitor{MetricRelabelings: make([]v1alpha1.Relabeling, 1)}
+	},
+	"monitoring.prometheusRule.labels": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Monitoring.PrometheusRule = &v1alpha1.PrometheusRule{Labels: map[string]v1alpha1.LabelValue{"release": "a"}}
+	},
 	"paused":                    func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
 	"storage.quarantine":        func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
 	"tls.lifetimes.authority":   func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Authority.Duration = 90 * time.Minute },
