@@ -140,10 +140,24 @@ E2E_TIMEOUT ?= 60m
 E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
 
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
-E2E_LABELS ?= !long && !olm && !olmv1 && !scorecard && !stores && !certmanager
+E2E_LABELS ?= !long && !olm && !olmv1 && !scorecard && !stores && !certmanager && !monitoring
 
 # How many of them run side by side; they mostly wait. Those that are marked Serial run alone, after the others.
 E2E_PROCS ?= 4
+
+.PHONY: test-monitoring
+test-monitoring: $(BIN)/prometheus ## Alerts with a real Prometheus: by promtool, and fired by clusters in trouble (builds it, about 6 minutes)
+	$(say) "alerts and monitors"
+	@cd test/monitoring && go test -count=1 ./...
+	@$(MAKE) test-e2e E2E_LABELS=monitoring
+
+# Prometheus and promtool, without what finds targets in clouds.
+$(BIN)/prometheus: test/monitoring/go.mod
+	$(say) "build Prometheus"
+	@mkdir -p $(BIN)
+	@cd test/monitoring && go build -tags remove_all_sd,enable_kubernetes_sd -o $(BIN)/ \
+	  github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
+	@touch $@
 
 .PHONY: test-e2e
 test-e2e: $(BIN)/ginkgo ## End-to-end tests on the cluster of KUBECONFIG, or on the local one (E2E_PROCS=1: one at a time)

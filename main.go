@@ -156,6 +156,9 @@ func parse(args []string) (manager.Options, zap.Options, error) {
 	flags.StringVar(&chosen.MetricsAddress, "metrics-bind-address", ":8443", "address of the metrics endpoint; 0 turns it off")
 	flags.BoolVar(&chosen.InsecureMetrics, "metrics-insecure", false, "serve metrics over HTTP and to everybody")
 	certificateFlags(flags, &chosen.MetricsCertificate)
+	monitorLabels := flags.String(manager.ServiceMonitorFlag, os.Getenv(manager.ServiceMonitorVariable), "labels of a ServiceMonitor and a "+
+		"PrometheusRule that the operator makes for itself in its own namespace, such as release=prometheus; default: the variable "+
+		manager.ServiceMonitorVariable+", else it makes none")
 	flags.StringVar(&chosen.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flags.BoolVar(&chosen.LeaderElect, "leader-elect", false, "act only while holding the lease, so that two replicas never act at once")
 	flags.StringVar(&chosen.LeaseNamespace, "leader-election-namespace", "", "namespace of the lease; default: the pod's own")
@@ -178,6 +181,15 @@ func parse(args []string) (manager.Options, zap.Options, error) {
 	}
 	if flags.NArg() > 0 {
 		return chosen, logging, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if *monitorLabels != "" {
+		var err error
+		if chosen.MonitorLabels, err = manager.ParseMonitorLabels(*monitorLabels); err != nil {
+			return chosen, logging, err
+		}
+		if chosen.PodNamespace == "" {
+			return chosen, logging, fmt.Errorf("--%s needs the variable POD_NAMESPACE: that is where they are made", manager.ServiceMonitorFlag)
+		}
 	}
 	for _, namespace := range strings.Split(os.Getenv("WATCH_NAMESPACE"), ",") {
 		if namespace = strings.TrimSpace(namespace); namespace != "" {

@@ -59,6 +59,8 @@ type Options struct {
 	// HasOperatorCondition says that Operator Lifecycle Manager keeps an OperatorCondition
 	// of this operator. Its name is in the environment.
 	HasOperatorCondition bool
+	// MonitorLabels are those of a ServiceMonitor and a PrometheusRule that are made for the operator itself. Nil: none are made.
+	MonitorLabels map[string]string
 	// TaskImage is what Jobs of backups run. Default: the image of the operator's own Pod, which PodNamespace and PodName name. By
 	// PodNamespace, NetworkPolicies of members let it in, too.
 	TaskImage, PodNamespace, PodName string
@@ -188,6 +190,12 @@ func (m *Manager) addControllers(ctx context.Context) error {
 		return err
 	}
 	shared.NoNodes = !sees.Nodes
+	if m.chosen.MonitorLabels != nil {
+		self := &selfMonitor{m.GetClient(), m.chosen.PodNamespace, m.chosen.MonitorLabels, m.GetLogger()}
+		if err := m.Add(self); err != nil {
+			return fmt.Errorf("add the monitor of the operator: %w", err)
+		}
+	}
 	return shared.AddTo(m.Manager)
 }
 

@@ -105,6 +105,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("a store that is away", Label("stores", "faults"), Serial, storeAway)
 	Describe("stores", Label("stores", "faults"), Serial, Ordered, ContinueOnFailure, faultsOfStores)
 	Describe("backups", Label("stores"), Serial, backupsInClouds)
+	Describe("monitoring", Label("monitoring"), Serial, Ordered, ContinueOnFailure, monitoring)
 	Describe("nodes", Label("faults", "long", "nodes"), Serial, Ordered, ContinueOnFailure, onNodes)
 	Describe("faults of the cluster", Label("disrupts-cluster", "long"), Serial, faultsOfTheCluster)
 })

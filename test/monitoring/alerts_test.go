@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestAlerts: each fires when it has to, and not at what looks like it.
+// TestAlerts: each fires when it has to, and not at what looks like it. `make test-monitoring` builds promtool.
 func TestAlerts(t *testing.T) {
-	output, err := exec.CommandContext(t.Context(), "go", "tool", "promtool", "test", "rules", "testdata/alerts.yaml").CombinedOutput()
+	output, err := exec.CommandContext(t.Context(), "../../bin/promtool", "test", "rules", "testdata/alerts.yaml").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}

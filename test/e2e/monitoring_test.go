@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+)
+
+// monitoring is with a real Prometheus and the definitions of the Prometheus Operator, which come from their modules: make test-monitoring.
+func monitoring() {
+	It("fires alerts of clusters in trouble, which end with it, and none of a healthy one", func() {
+		definePrometheusKinds()
+		namespace := newNamespace()
+		o := startOperator(namespace)
+		address := freeNodeAddress()
+		o.flags = append(o.flags, "--metrics-bind-address="+address, "--metrics-insecure")
+		o.restart()
+
+		healthy := create(newCluster(namespace, "well", monitored, scrapable))
+		full := create(newCluster(namespace, "full", monitored, scrapable, smallQuota, func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Maintenance.NoSpace = v1alpha1.NoSpaceOff
+			spec.Backup = &v1alpha1.Backup{Store: "missing", Schedule: "* * * * *"}
+		}))
+		lost := create(newCluster(namespace, "lost", monitored, scrapable))
+		says(healthy, v1alpha1.ConditionMonitored, v1alpha1.ReasonMonitored, "are there")
+		p := startPrometheus(address, healthy, full, lost)
+		firing := func(c *v1alpha1.EtcdCluster, names ...any) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) []string { return p.fires(g, c) }).WithTimeout(3 * time.Minute).Should(ContainElements(names...))
+		}
+
+		By("scraping members as the PodMonitor says")
+		Eventually(func(g Gomega) {
+			g.Expect(p.count(g, `etcd_server_has_leader{cluster="well",member=~"well-[0-2]"} == 1`)).To(Equal(3))
+			g.Expect(p.count(g, `etcd_operator_cluster_info{namespace="`+namespace+`"}`)).To(Equal(3))
+		}).Should(Succeed())
+
+		By("filling one cluster")
+		fillUp(full, func(i int) string { return fmt.Sprintf("big/%d", i) })
+		firing(full, "EtcdNoSpace", "EtcdQuotaNearlyUsed", "EtcdQuotaFills", "EtcdActionRequired", "EtcdBackupFailing")
+
+		By("taking two of three members from the other")
+		none := &corev1.ResourceQuota{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "none"},
+			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
+		}
+		Expect(api.Create(ctx, none)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, keyOf(none), none)).To(Succeed())
+			g.Expect(none.Status.Used).NotTo(BeEmpty())
+		}).Should(Succeed())
+		deletePod(lost, "lost-0")
+		deletePod(lost, "lost-1")
+		firing(lost, "EtcdNoQuorum", "EtcdNoLeader", "EtcdMemberDown")
+
+		By("letting it have them again")
+		Expect(api.Delete(ctx, none)).To(Succeed())
+		settles(lost)
+		Eventually(func(g Gomega) []string { return p.fires(g, lost) }).Should(BeEmpty())
+		stays(aWhile, func(g Gomega) { g.Expect(p.fires(g, healthy)).To(BeEmpty()) })
+
+		By("asking for nothing any more")
+		Expect(edit(healthy, func(spec *v1alpha1.EtcdClusterSpec) { spec.Monitoring = v1alpha1.Monitoring{} })).To(Succeed())
+		Eventually(func(g Gomega) {
+			for _, kind := range []string{"PodMonitor", "PrometheusRule"} {
+				object := &unstructured.Unstructured{}
+				object.SetGroupVersionKind(specs.PodMonitorKind.GroupVersion().WithKind(kind))
+				g.Expect(apierrors.IsNotFound(api.Get(ctx, keyOf(healthy), object))).To(BeTrue(), kind)
+			}
+			g.Expect(conditionOf(read(g, healthy), v1alpha1.ConditionMonitored).Type).To(BeEmpty())
+		}).Should(Succeed())
+	})
+
+	It("says that nobody may scrape, and that the Prometheus Operator is missing, and goes on when it comes", func() {
+		undefinePrometheusKinds()
+		namespace := newNamespace()
+		startOperator(namespace)
+		c := create(newCluster(namespace, "alone", monitored))
+		says(c, v1alpha1.ConditionMonitored, v1alpha1.ReasonPrometheusOperatorMissing, "Kubernetes knows no PodMonitors")
+		definePrometheusKinds()
+		Eventually(func(g Gomega) {
+			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionMonitored).Status).To(Equal(metav1.ConditionTrue))
+		}).Should(Succeed())
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.NetworkPolicy.Mode = v1alpha1.NetworkPolicyEnabled })).To(Succeed())
+		says(c, v1alpha1.ConditionMonitored, v1alpha1.ReasonScrapingDenied, "spec.networkPolicy.metrics")
+		settles(c)
+	})
+}
+
+func monitored(spec *v1alpha1.EtcdClusterSpec) {
+	spec.Monitoring = v1alpha1.Monitoring{
+		PodMonitor:     &v1alpha1.PodMonitor{Labels: map[string]v1alpha1.LabelValue{"release": "prometheus"}},
+		PrometheusRule: &v1alpha1.PrometheusRule{Labels: map[string]v1alpha1.LabelValue{"release": "prometheus"}},
+	}
+}
+
+// scrapable lets every address reach the metrics of members.
+func scrapable(spec *v1alpha1.EtcdClusterSpec) {
+	spec.NetworkPolicy = v1alpha1.NetworkPolicy{
+		Mode:    v1alpha1.NetworkPolicyEnabled,
+		Metrics: []v1alpha1.NetworkPeer{{IPBlock: &v1alpha1.NetworkBlock{CIDR: "0.0.0.0/0"}}},
+	}
+}
+
+// prometheusOperator is the module whose definitions are applied.
+const prometheusOperator = "github.com/prometheus-operator/prometheus-operator@v0.94.0"
+
+// prometheusKinds are the files of the definitions.
+func prometheusKinds() []string {
+	GinkgoHelper()
+	command := exec.Command("go", "mod", "download", prometheusOperator)
+	command.Dir, command.Env = GinkgoT().TempDir(), append(os.Environ(), "GOFLAGS=-mod=mod")
+	output, err := command.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	Expect(err).NotTo(HaveOccurred())
+	folder := filepath.Join(strings.TrimSpace(string(cache)), prometheusOperator, "example/prometheus-operator-crd")
+	return []string{
+		filepath.Join(folder, "monitoring.coreos.com_podmonitors.yaml"), filepath.Join(folder, "monitoring.coreos.com_prometheusrules.yaml"),
+	}
+}
+
+func definePrometheusKinds() {
+	GinkgoHelper()
+	for _, file := range prometheusKinds() {
+		apply(readObject(file))
+	}
+	DeferCleanup(undefinePrometheusKinds)
+}
+
+func undefinePrometheusKinds() {
+	GinkgoHelper()
+	for _, file := range prometheusKinds() {
+		Expect(kubectl("delete", "--ignore-not-found", "-f", file)).To(Succeed())
+	}
+}
