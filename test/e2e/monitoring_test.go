@@ -12,7 +12,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -54,15 +53,7 @@ func monitoring() {
 		firing(full, "EtcdNoSpace", "EtcdQuotaNearlyUsed", "EtcdQuotaFills", "EtcdActionRequired", "EtcdBackupFailing")
 
 		By("taking two of three members from the other")
-		none := &corev1.ResourceQuota{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "none"},
-			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
-		}
-		Expect(api.Create(ctx, none)).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(api.Get(ctx, keyOf(none), none)).To(Succeed())
-			g.Expect(none.Status.Used).NotTo(BeEmpty())
-		}).Should(Succeed())
+		none := allow(namespace, corev1.ResourcePods, "1")
 		deletePod(lost, "lost-0")
 		deletePod(lost, "lost-1")
 		firing(lost, "EtcdNoQuorum", "EtcdNoLeader", "EtcdMemberDown")

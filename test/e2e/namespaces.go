@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"cmp"
+	"os"
 	"slices"
 	"time"
 
@@ -16,13 +18,18 @@ import (
 // namespaces are those in use, for what is kept of a failure.
 var namespaces []string
 
+// runLabel is on namespaces. Its value tells runs apart that go on side by side (E2E_RUN): each clears away only what is its own.
+const runLabel = "etcd-operator.dev/e2e"
+
+var runName = cmp.Or(os.Getenv("E2E_RUN"), "true")
+
 // newNamespace makes a namespace under the strictest Pod Security level, which
 // goes with the spec or container.
 func newNamespace() string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "e2e-",
-		Labels:       map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "etcd-operator.dev/e2e": "true"},
+		Labels:       map[string]string{"pod-security.kubernetes.io/enforce": "restricted", runLabel: runName},
 	}}
 	Expect(api.Create(ctx, namespace)).To(Succeed())
 	namespaces = append(namespaces, namespace.Name)
@@ -54,7 +61,7 @@ func allow(namespace string, kind corev1.ResourceName, count string) *corev1.Res
 // one, and in the end not all would be gone.
 func leftoversGo() {
 	var list corev1.NamespaceList
-	Expect(api.List(ctx, &list, client.HasLabels{"etcd-operator.dev/e2e"})).To(Succeed())
+	Expect(api.List(ctx, &list, client.MatchingLabels{runLabel: runName})).To(Succeed())
 	for i := range list.Items {
 		AddReportEntry("left by a run that was interrupted", list.Items[i].Name)
 		letUsersGo(list.Items[i].Name)
@@ -68,7 +75,7 @@ func leftoversGo() {
 func allNamespacesGo() {
 	Eventually(func(g Gomega) {
 		var list corev1.NamespaceList
-		g.Expect(api.List(ctx, &list, client.HasLabels{"etcd-operator.dev/e2e"})).To(Succeed())
+		g.Expect(api.List(ctx, &list, client.MatchingLabels{runLabel: runName})).To(Succeed())
 		for i := range list.Items {
 			touch(g, &list.Items[i])
 		}
