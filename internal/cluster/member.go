@@ -44,13 +44,15 @@ type Member struct {
 	Version   string // etcd version that it runs; empty if unknown
 	DBSize    int64  // bytes of its database file
 	InUse     int64  // bytes of it that hold data
-	Revision  int64  // of its data, as far as it has applied it
-	Confirmed int64  // revision of the cluster as of that read; 0 if etcd does not report it
-	Index     uint64 // of the last raft entry that it knows to be committed; 0 if it is not known
-	Unsigned  bool   // Revision, Index and Lists come from its metrics, which no certificate vouches for
-	Lists     int    // members that its data lists, learners too; 0 if that is not known
-	Behind    uint64 // committed entries that it has yet to apply, against the leader
-	Complaint string // alarms that it reports
+	// HourlyGrowth is by how many bytes that has grown in the last hour; 0 if it was not watched for long enough.
+	HourlyGrowth int64
+	Revision     int64  // of its data, as far as it has applied it
+	Confirmed    int64  // revision of the cluster as of that read; 0 if etcd does not report it
+	Index        uint64 // of the last raft entry that it knows to be committed; 0 if it is not known
+	Unsigned     bool   // Revision, Index and Lists come from its metrics, which no certificate vouches for
+	Lists        int    // members that its data lists, learners too; 0 if that is not known
+	Behind       uint64 // committed entries that it has yet to apply, against the leader
+	Complaint    string // alarms that it reports
 
 	Fragmented string // why its database is to be defragmented by the rules of the spec; empty if it is not
 	Tried      bool   // it was defragmented less than a minute ago

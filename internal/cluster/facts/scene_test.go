@@ -257,6 +257,21 @@ func (s *scene) lookBy(o *observe.Observer) (v cluster.View) {
 	return v
 }
 
+// lookLater is what is seen at another time, with a memory of earlier looks.
+func (s *scene) lookLater(remembered *memory.Cluster, later time.Duration) (v cluster.View) {
+	s.t.Helper()
+	synctest.Test(s.t, func(t *testing.T) {
+		s.meeting = &sync.WaitGroup{}
+		seen, err := s.observer().Cluster(t.Context(), s.c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.Now = seen.Now.Add(later)
+		v = facts.View(seen, remembered)
+	})
+	return v
+}
+
 // member looks and returns what was seen of one member.
 func (s *scene) member(name string) cluster.Member {
 	s.t.Helper()

@@ -23,6 +23,9 @@ const (
 	// growAbove is the share of its quota in percent that a member's data takes when volumes grow. Only a part is left by then that may be
 	// filled before they have.
 	growAbove = 70
+	// growWithin is how many hours ahead growth is looked at, of data that takes half of its quota: the storage of some clouds may be
+	// resized only once in six hours.
+	growWithin = 6
 	// growBy is the part of their size by which volumes grow: a quarter, and leastGrowth at least.
 	growBy      = 4
 	leastGrowth = 256 << 20
@@ -45,33 +48,42 @@ func (j *builder) space() {
 			m.Pod.Change = cluster.Rebuild
 		}
 	}
-	j.v.Growth = j.growth()
 }
 
-// growth is what volumes are to grow to, if the user allows it and what was asked for before is done. A quota that the user has set does
-// not follow the size of volumes, nor does one that has reached etcd's largest.
-func (j *builder) growth() cluster.Growth {
-	allowed := j.c.Spec.Storage.AutoGrow
-	size, given := j.c.VolumeSize(), j.c.Status.VolumeSize
-	if allowed == nil || size.Cmp(allowed.MaxSize) >= 0 || given == nil || given.Cmp(size) < 0 || len(j.v.Refused) > 0 {
+// growth is what volumes are to grow to, if the user allows it and what was asked for before is done. A quota that the user has set does not
+// follow the size of volumes, nor does one that has reached etcd's largest.
+func growth(c *v1alpha1.EtcdCluster, v cluster.View) cluster.Growth {
+	allowed := c.Spec.Storage.AutoGrow
+	size, given := c.VolumeSize(), c.Status.VolumeSize
+	if allowed == nil || size.Cmp(allowed.MaxSize) >= 0 || given == nil || given.Cmp(size) < 0 || len(v.Refused) > 0 {
 		return cluster.Growth{}
 	}
-	quotaGrows := j.c.Spec.Etcd.Quota == nil && j.c.QuotaBytes() < v1alpha1.MaxQuota.Value()
-	for _, m := range j.sorted() {
-		why := ""
-		switch {
-		case !m.Answers || m.Role != cluster.Voter || m.Pod.Change != cluster.Same:
-		case quotaGrows && m.Pod.Quota > 0 && m.InUse >= m.Pod.Quota/100*growAbove:
-			why = fmt.Sprintf("the data of %s takes %d %% of its quota", m.Name, m.InUse*100/m.Pod.Quota)
-		case m.NoRoom != "" && (m.Fragmented != "" || cluster.IsFull(m) && cluster.IsHollow(m)):
-			why = m.Name + " cannot be defragmented: " + m.NoRoom
-		}
-		if why != "" {
+	quotaGrows := c.Spec.Etcd.Quota == nil && c.QuotaBytes() < v1alpha1.MaxQuota.Value()
+	for _, m := range v.Select(cluster.IsVoter) {
+		if why := outgrows(m, quotaGrows); why != "" {
 			next := size.Value() + max(size.Value()/growBy, leastGrowth)
 			return cluster.Growth{Size: min(next/leastGrowth*leastGrowth, allowed.MaxSize.Value()), Why: why}
 		}
 	}
 	return cluster.Growth{}
+}
+
+// outgrows says why a member's volume is too small; empty if it is not.
+func outgrows(m cluster.Member, quotaGrows bool) string {
+	quota := m.Pod.Quota
+	switch {
+	case !m.Answers || m.Pod.Change != cluster.Same:
+		return ""
+	case quotaGrows && quota > 0 && m.InUse >= quota/100*growAbove:
+		return fmt.Sprintf("the data of %s takes %d %% of its quota", m.Name, m.InUse*100/quota)
+	case quotaGrows && quota > 0 && m.InUse >= quota/2 && m.InUse+growWithin*m.HourlyGrowth >= quota/10*9:
+		return fmt.Sprintf("the data of %s has grown by %d MiB within an hour: at this rate it fills its quota of %d MiB within %d hours",
+			m.Name, m.HourlyGrowth>>20, quota>>20, growWithin)
+	case m.NoRoom != "" && (m.Fragmented != "" || cluster.IsFull(m) && cluster.IsHollow(m)):
+		return m.Name + " cannot be defragmented: " + m.NoRoom
+	default:
+		return ""
+	}
 }
 
 // noRoom says why a member's volume does not hold a copy of its data beside the database and the log.

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
@@ -218,6 +219,36 @@ func TestGrowth(t *testing.T) {
 			}
 			if got := s.look().Growth; got.Size != test.want*mib || (got.Why == "") != (test.want == 0) {
 				t.Errorf("got %d MiB (%s), want %d", got.Size>>20, got.Why, test.want)
+			}
+		})
+	}
+}
+
+// TestGrowthByRate: volumes grow hours before data fills the quota, if it grows fast enough and takes half of it.
+func TestGrowthByRate(t *testing.T) {
+	for what, test := range map[string]struct {
+		inUse, rate int64 // MiB of a quota of 1536, and MiB an hour
+		grows       bool
+	}{
+		"fast":          {inUse: 900, rate: 120, grows: true},
+		"slow":          {inUse: 900, rate: 60},
+		"fast, and few": {inUse: 400, rate: 600},
+		"shrinks":       {inUse: 1000, rate: -300},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s, remembered := newScene(t), &memory.Cluster{}
+			size := resource.MustParse("2Gi")
+			s.c.Spec.Storage.AutoGrow, s.c.Status.VolumeSize = &v1alpha1.AutoGrow{MaxSize: resource.MustParse("4Gi")}, &size
+			var v cluster.View
+			for _, ago := range []time.Duration{time.Hour, 0} {
+				s.twist = func(_ string, status *etcd.Status) {
+					status.DBSizeInUse = test.inUse*mib - int64(ago.Hours()*float64(test.rate))*mib
+					status.DBSize = status.DBSizeInUse
+				}
+				v = s.lookLater(remembered, -ago)
+			}
+			if (v.Growth.Size > 0) != test.grows {
+				t.Errorf("%+v", v.Growth)
 			}
 		})
 	}

@@ -37,6 +37,7 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 	}
 	remembered.Mark(j.v, s.Now)
 	j.v.Compacted, j.v.Freeing = remembered.Compacted(j.v, s.Now)
+	j.v.Growth = growth(s.Cluster, j.v)
 	return j.v
 }
 

@@ -19,6 +19,7 @@ type Cluster struct {
 	denials  denials
 	leaders  leaders
 	wakes    wakes
+	growth   growth
 	row      Repeats
 	compaction
 	lastNote string
@@ -42,6 +43,7 @@ func (m *Cluster) Mark(v cluster.View, now time.Time) {
 	m.denials.mark(v, now)
 	m.leaders.mark(v, now)
 	m.wakes.mark(v, now)
+	m.growth.mark(v, now)
 }
 
 // Note remembers a step and how it has ended. A denial that is news is Outdated in the ending that
