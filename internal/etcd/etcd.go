@@ -111,6 +111,9 @@ type Client interface {
 	// word. It reads the whole database, and fails for a revision that the member has compacted
 	// or does not have yet.
 	HashKV(ctx context.Context, revision int64) (Hash, error)
+	// Prefixes are by what keys begin with, the one with the most data first, as this member has them, by a sample of the first keys
+	// of each; whole is false if there are more. It costs some hundred small reads.
+	Prefixes(ctx context.Context) (all []Prefix, whole bool, err error)
 	// Compact drops the history up to a revision, and returns once the member has done so, which may take long: it goes on if the
 	// context ends. A revision that was compacted before is no error.
 	Compact(ctx context.Context, revision int64) error

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
@@ -31,6 +32,10 @@ func limitAnswer(ctx context.Context, method string, request, reply any, connect
 	switch path.Base(method) {
 	case "UserList", "UserGet", "RoleList", "RoleGet":
 		bytes, fields = longestNames, mostNames
+	case "Range":
+		if r, is := request.(*etcdserverpb.RangeRequest); is && r.GetLimit() == sampledKeys {
+			bytes = sampledKeys * largestValue
+		}
 	}
 	counting := counter{encoding.GetCodecV2(proto.Name), fields}
 	return invoke(ctx, method, request, reply, connection,

@@ -76,8 +76,11 @@ func (a *Actor) applyAll(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 
 // drop deletes the object that has this UID, and no other of its name.
 func (a *Actor) drop(ctx context.Context, object client.Object, uid string) error {
-	exactly := client.Preconditions{UID: ptr.To(types.UID(uid))}
-	if err := client.IgnoreNotFound(a.Client.Delete(ctx, object, exactly)); err != nil {
+	how := []client.DeleteOption{client.Preconditions{UID: ptr.To(types.UID(uid))}}
+	if _, unwatched := object.(*unstructured.Unstructured); unwatched {
+		how = append(how, client.DisableReadYourWritesConsistency)
+	}
+	if err := client.IgnoreNotFound(a.Client.Delete(ctx, object, how...)); err != nil {
 		return fmt.Errorf("delete %s %s: %w", kindOf(object), object.GetName(), err)
 	}
 	return nil

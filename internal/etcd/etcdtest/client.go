@@ -144,6 +144,11 @@ func (c *client) Snapshot(ctx context.Context) (snapshot etcd.Snapshot, err erro
 	return snapshot, err
 }
 
+// Prefixes are none: a fake has no keys.
+func (c *client) Prefixes(ctx context.Context) ([]etcd.Prefix, bool, error) {
+	return nil, true, c.cluster.do(ctx, c.name, Read, func(*member) error { return nil })
+}
+
 func (c *client) Compact(ctx context.Context, revision int64) error {
 	return c.cluster.do(ctx, c.name, Compact, func(*member) error {
 		if revision > c.cluster.compacted {
