@@ -186,6 +186,12 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Defragmenting",order=66
 	Defragmenting *DefragmentingStatus `json:"defragmenting,omitempty"`
 
+	// largestPrefixes say whose keys fill the database. They are measured when a member's data takes three quarters of its quota or etcd
+	// refuses writes, and every hour from then on; they go once all members are below half of their quota.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Largest Prefixes",order=69
+	LargestPrefixes *LargestPrefixes `json:"largestPrefixes,omitempty"`
+
 	// authorities are the certificate authorities, and how far their rotation is.
 	// +optional
 	// +listType=map

@@ -51,6 +51,10 @@ type View struct {
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
 	Unread string
+	// Largest are what the keys with the most data begin with, as they were measured last, at LargestAt, in seconds since 1970.
+	Largest        []Prefix
+	LargestAt      int64
+	LargestPartial bool // there are more than were looked at
 	// Alarms are those that etcd has raised, by kind and ID.
 	Alarms []Alarm
 	// Growth is what volumes are to grow to, and why; it is empty if they are not.
@@ -169,6 +173,13 @@ func (r Rollback) String() string {
 	}
 	return fmt.Sprintf("spec.version %s was rolled back to %s: %s; change spec.version or spec.image to go on",
 		r.Refused, r.Version, r.Because)
+}
+
+// Prefix is keys that begin in the same way.
+type Prefix struct {
+	Text  string
+	Keys  int64
+	Bytes int64 // about
 }
 
 // Monitoring is what is seen of the objects of the Prometheus Operator that the spec asks for.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPrefixOf: two parts of a path that begins with a slash, as Kubernetes has them, the first of another path, and of names what is before
-// a number.
+// TestPrefixOf: two parts of a path that begins with a slash, as Kubernetes has them, the first of another path, and of names what is
+// before a number.
 func TestPrefixOf(t *testing.T) {
 	for key, want := range map[string]string{
 		"/registry/pods/default/web": "/registry/pods/", "/registry/namespaces": "/registry/", "app/users/12": "app/", "key000123": "key",

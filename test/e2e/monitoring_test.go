@@ -72,7 +72,7 @@ func monitoring() {
 				object.SetGroupVersionKind(specs.PodMonitorKind.GroupVersion().WithKind(kind))
 				g.Expect(apierrors.IsNotFound(api.Get(ctx, keyOf(healthy), object))).To(BeTrue(), kind)
 			}
-			g.Expect(conditionOf(read(g, healthy), v1alpha1.ConditionMonitored).Type).To(BeEmpty())
+			g.Expect(conditionOf(read(g, healthy), v1alpha1.ConditionMonitored).Status).To(BeEmpty())
 		}).Should(Succeed())
 	})
 
@@ -114,7 +114,7 @@ const prometheusOperator = "github.com/prometheus-operator/prometheus-operator@v
 func prometheusKinds() []string {
 	GinkgoHelper()
 	command := exec.Command("go", "mod", "download", prometheusOperator)
-	command.Dir, command.Env = GinkgoT().TempDir(), append(os.Environ(), "GOFLAGS=-mod=mod")
+	command.Dir, command.Env = os.TempDir(), append(os.Environ(), "GOFLAGS=-mod=mod")
 	output, err := command.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()

@@ -47,6 +47,7 @@ type Snapshot struct {
 	Answers   []*Answer     // of the members that were asked
 	LocalList []etcd.Member // the list of one member, not read with quorum
 	List      []etcd.Member // the list of a member that had just answered a linearizable read
+	Prefixes  *Prefixes     // what the keys with the most data begin with; nil if that was not measured now
 
 	Nodes map[string]*corev1.Node             // of the Pods that have one, by name
 	Disks map[string]*corev1.PersistentVolume // of members whose Pods have waited too long for a node, by member
@@ -66,6 +67,12 @@ type Snapshot struct {
 
 	Monitors   map[string]*unstructured.Unstructured // of the Prometheus Operator, if the cluster may have some, by kind
 	NoMonitors string                                // why they cannot be read; empty if they can
+}
+
+// Prefixes are what one member said of its keys.
+type Prefixes struct {
+	All   []etcd.Prefix
+	Whole bool
 }
 
 // Named is what the API server said of the Pod and the volume of one member.

@@ -106,7 +106,7 @@ func (w *world) hash() uint64 {
 		v.Record.HasNetworkPolicy,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
-		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown, v.Monitoring,
+		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown, v.Monitoring, v.LargestAt, v.LargestPartial,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -126,6 +126,7 @@ func (w *world) hash() uint64 {
 	writeAll(&h, v.Misfits)
 	writeAll(&h, v.Refused)
 	writeAll(&h, v.Foreign)
+	writeAll(&h, v.Largest)
 	if len(v.Volumes) > 0 {
 		_, _ = fmt.Fprint(&h, v.Volumes)
 	}
@@ -160,6 +161,8 @@ type view struct {
 	growth                          cluster.Growth
 	grown                           int64
 	monitoring                      cluster.Monitoring
+	largestAt                       int64
+	largestPartial                  bool
 }
 
 // writeAll ends with how many there were: one that moves to the next list counts.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -144,9 +145,16 @@ func (c *client) Snapshot(ctx context.Context) (snapshot etcd.Snapshot, err erro
 	return snapshot, err
 }
 
-// Prefixes are none: a fake has no keys.
-func (c *client) Prefixes(ctx context.Context) ([]etcd.Prefix, bool, error) {
-	return nil, true, c.cluster.do(ctx, c.name, Read, func(*member) error { return nil })
+// Prefixes are the keys themselves.
+func (c *client) Prefixes(ctx context.Context) (all []etcd.Prefix, whole bool, err error) {
+	err = c.cluster.do(ctx, c.name, Read, func(*member) error {
+		for _, key := range slices.Sorted(maps.Keys(c.cluster.keys)) {
+			all = append(all, etcd.Prefix{Prefix: key, Keys: 1, Bytes: int64(len(key) + len(c.cluster.keys[key]))})
+		}
+		return nil
+	})
+	slices.SortStableFunc(all, func(a, b etcd.Prefix) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return all, true, err
 }
 
 func (c *client) Compact(ctx context.Context, revision int64) error {
