@@ -30,6 +30,15 @@ func plugin() {
 		Expect(etcd(0, "status", "source")).To(And(ContainSubstring("source-0"), ContainSubstring("good")))
 	})
 
+	It("says that nothing is wrong, and what is", func() {
+		Expect(etcd(0, "diagnose", "source")).To(And(ContainSubstring("Nothing is wrong"), ContainSubstring("1 Pods")))
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
+		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonPaused, "spec.paused is true")
+		Expect(etcd(2, "diagnose", "source")).To(And(ContainSubstring("REDUNDANCY IS LOST"), ContainSubstring("To do: end the pause")))
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
+		settles(c)
+	})
+
 	It("shows what a restore in place would do, and does nothing", func() {
 		wreck(c)
 		Expect(etcd(0, "restore", "source", "--backup", "good", "--preview")).To(ContainSubstring("--confirm 'source@"))

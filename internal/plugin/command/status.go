@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -110,6 +111,9 @@ func around(ctx context.Context, k *Kubernetes, c v1alpha1.EtcdCluster) screen.O
 	return o
 }
 
+// width is how long lines of sentences are.
+func (a *app) width() int { return cmp.Or(a.Width, readable) }
+
 func (a *app) show(all []screen.Status, asJSON, one bool) error {
 	for _, s := range all {
 		if !s.Healthy {
@@ -128,11 +132,7 @@ func (a *app) show(all []screen.Status, asJSON, one bool) error {
 		}
 		a.say("%s", raw)
 	case len(all) == 1:
-		width := a.Width
-		if width == 0 {
-			width = readable
-		}
-		_, _ = fmt.Fprint(a.Out, screen.Text(all[0], a.Now(), width))
+		_, _ = fmt.Fprint(a.Out, screen.Text(all[0], a.Now(), a.width()))
 	case len(all) > 1:
 		_, _ = fmt.Fprint(a.Out, screen.Overview(all))
 	}
