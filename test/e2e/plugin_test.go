@@ -3,6 +3,7 @@ package e2e
 import (
 	"path/filepath"
 	"regexp"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -36,6 +37,20 @@ func plugin() {
 		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonPaused, "spec.paused is true")
 		Expect(etcd(2, "diagnose", "source")).To(And(ContainSubstring("REDUNDANCY IS LOST"), ContainSubstring("To do: end the pause")))
 		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
+		settles(c)
+	})
+
+	It("shows each change until Ctrl-C", func() {
+		built := builtPlugin()
+		for _, is := range []bool{true, false} {
+			go func() {
+				defer GinkgoRecover()
+				time.Sleep(3 * time.Second)
+				Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = is })).To(Succeed())
+			}()
+			shown := run("timeout", "--preserve-status", "--signal=INT", "15", built, "-n", c.Namespace, "status", "source", "--watch")
+			Expect(shown).To(And(MatchRegexp(`(?s)at 20.*at 20`), ContainSubstring("Paused")))
+		}
 		settles(c)
 	})
 

@@ -31,6 +31,8 @@ type Environment struct {
 	Now      func() time.Time
 	// Width is that of the terminal that Out is; 0 if it is none.
 	Width int
+	// Height is how many lines that terminal has.
+	Height int
 	// BarWidth is that of the terminal that Err is, where progress is shown; 0 if it is none.
 	BarWidth int
 	// CanAsk is true if a person types what In reads.
