@@ -21,7 +21,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process
 	exit := command.Run(ctx, command.Environment{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now, Look: time.Second, Version: version,
-		Width: width(os.Stdout), BarWidth: width(os.Stderr), CanAsk: term.IsTerminal(int(os.Stdin.Fd())),
+		Width: width(os.Stdout), Height: height(os.Stdout), BarWidth: width(os.Stderr), CanAsk: term.IsTerminal(int(os.Stdin.Fd())),
 		Connect: func(c *command.Connection) (*command.Kubernetes, error) { return c.Open(version) },
 	}, os.Args[1:])
 	stop()
@@ -35,4 +35,13 @@ func width(file *os.File) int {
 		return 0
 	}
 	return columns
+}
+
+// height is how many lines a terminal has; 0 if the file is none.
+func height(file *os.File) int {
+	_, lines, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return lines
 }

@@ -9,11 +9,18 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// kubectlEtcd builds the plugin. It is run in a namespace, and must end with the exit code that is given.
-func kubectlEtcd(namespace string) func(code int, arguments ...string) (output string) {
+// builtPlugin builds the plugin, and returns its file.
+func builtPlugin() string {
 	GinkgoHelper()
 	built := filepath.Join(GinkgoT().TempDir(), "kubectl-etcd")
 	run("go", "build", "-o", built, filepath.Join(top, "cmd", "kubectl-etcd"))
+	return built
+}
+
+// kubectlEtcd builds the plugin. It is run in a namespace, and must end with the exit code that is given.
+func kubectlEtcd(namespace string) func(code int, arguments ...string) (output string) {
+	GinkgoHelper()
+	built := builtPlugin()
 	return func(code int, arguments ...string) string {
 		GinkgoHelper()
 		command := exec.Command(built, append([]string{"--namespace", namespace}, arguments...)...)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"path/filepath"
 	"regexp"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -28,6 +29,29 @@ func plugin() {
 		Expect(etcd(0, "backup", "source", "--store", "offsite", "--name", "good", "--wait")).To(ContainSubstring("verified"))
 		Expect(etcd(0, "backups", "source")).To(MatchRegexp(`good +source +[0-9]+ +\S+ +True`))
 		Expect(etcd(0, "status", "source")).To(And(ContainSubstring("source-0"), ContainSubstring("good")))
+	})
+
+	It("says that nothing is wrong, and what is", func() {
+		Expect(etcd(0, "diagnose", "source")).To(And(ContainSubstring("Nothing is wrong"), ContainSubstring("1 Pods")))
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
+		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonPaused, "spec.paused is true")
+		Expect(etcd(2, "diagnose", "source")).To(And(ContainSubstring("REDUNDANCY IS LOST"), ContainSubstring("To do: end the pause")))
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
+		settles(c)
+	})
+
+	It("shows each change until Ctrl-C", func() {
+		built := builtPlugin()
+		for _, is := range []bool{true, false} {
+			go func() {
+				defer GinkgoRecover()
+				time.Sleep(3 * time.Second)
+				Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = is })).To(Succeed())
+			}()
+			shown := run("timeout", "--preserve-status", "--signal=INT", "15", built, "-n", c.Namespace, "status", "source", "--watch")
+			Expect(shown).To(And(MatchRegexp(`(?s)at 20.*at 20`), ContainSubstring("Paused")))
+		}
+		settles(c)
 	})
 
 	It("shows what a restore in place would do, and does nothing", func() {

@@ -31,6 +31,8 @@ type Environment struct {
 	Now      func() time.Time
 	// Width is that of the terminal that Out is; 0 if it is none.
 	Width int
+	// Height is how many lines that terminal has.
+	Height int
 	// BarWidth is that of the terminal that Err is, where progress is shown; 0 if it is none.
 	BarWidth int
 	// CanAsk is true if a person types what In reads.
@@ -71,7 +73,7 @@ func Run(ctx context.Context, env Environment, arguments []string) int {
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	a.connection.bind(root.PersistentFlags())
-	root.AddCommand(a.status(), a.backup(), a.backups(), a.restore(), a.undo(), a.defrag(), a.rotate(), a.revoke(), a.report())
+	root.AddCommand(a.status(), a.diagnose(), a.backup(), a.backups(), a.restore(), a.undo(), a.defrag(), a.rotate(), a.revoke(), a.report())
 	root.SetArgs(arguments)
 	root.SetIn(env.In)
 	root.SetOut(env.Out)

@@ -33,7 +33,9 @@ type world struct {
 	client   client.Client
 	operator func(client.Object) error // changes what is about to be read
 	typed    string
-	width    int
+	width    int // of the bar
+	columns  int // of the screen, with so many lines
+	lines    int
 	out, err bytes.Buffer
 }
 
@@ -73,7 +75,7 @@ func (w *world) run(ctx context.Context, line ...string) int {
 	w.err.Reset()
 	exit := Run(ctx, Environment{
 		In: strings.NewReader(w.typed), Out: &w.out, Err: &w.err, Now: func() time.Time { return noon }, Look: time.Millisecond,
-		BarWidth: w.width, CanAsk: w.typed != "", Version: "1.2.3",
+		Width: w.columns, Height: w.lines, BarWidth: w.width, CanAsk: w.typed != "", Version: "1.2.3",
 		Connect: func(c *Connection) (*Kubernetes, error) {
 			namespace := c.overrides.Context.Namespace
 			if namespace == "" {

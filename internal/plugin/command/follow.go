@@ -36,7 +36,7 @@ func (a *app) follow(ctx context.Context, limit time.Duration, goesOn string, lo
 		seen, err := look(ctx)
 		switch {
 		case ctx.Err() != nil: // what was seen meanwhile may be half of it
-		case apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
+		case isFinal(err):
 			return progressState{}, err
 		case err != nil:
 			seen.Progress = progress.Progress{What: "the API server", Message: err.Error() + "; trying again"}
@@ -54,6 +54,11 @@ func (a *app) follow(ctx context.Context, limit time.Duration, goesOn string, lo
 		case <-time.After(a.Look):
 		}
 	}
+}
+
+// isFinal says whether another try would end in the same way.
+func isFinal(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 }
 
 // finish says how it ended.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,33 +20,39 @@ const readable = 120
 
 func (a *app) status() *cobra.Command {
 	var output string
+	var watch bool
 	cmd := &cobra.Command{
 		Use: "status [CLUSTER]", Short: "Show a cluster: conditions, members, volumes, backups, and what is next",
 		Long: "Show a cluster on one screen: its conditions with their reasons, members, volumes, backups, and what is next.\n" +
-			"Without a name, all clusters of the namespace; a single one is shown in full.\n\n" +
-			"Exit code 2: a cluster that is shown is not Available, or is Degraded.",
+			"Without a name, all clusters of the namespace; a single one is shown in full.\n" +
+			"With --watch it is shown again whenever something changes: in place on a terminal, else one after the other. Ctrl-C ends that.\n\n" +
+			"Exit code 2: a cluster that is shown is not Available, or is Degraded; with --watch, one that was shown last.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if output != "" && output != "json" {
 				return fmt.Errorf("-o must be json, not %s", output)
 			}
-			all, err := a.look(cmd.Context(), names)
+			k, err := a.Connect(&a.connection)
 			if err != nil {
 				return err
 			}
-			return a.show(all, output == "json", len(names) > 0)
+			if watch {
+				return a.watch(cmd.Context(), k, names, output == "json")
+			}
+			all, err := look(cmd.Context(), k, names)
+			if err != nil {
+				return err
+			}
+			return a.show(k, all, output == "json", len(names) > 0)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json: the same facts for scripts; with a CLUSTER one object, without a list")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again whenever something changes, until Ctrl-C")
 	return cmd
 }
 
 // look reads the facts about one cluster, or about all of the namespace.
-func (a *app) look(ctx context.Context, names []string) ([]screen.Status, error) {
-	k, err := a.Connect(&a.connection)
-	if err != nil {
-		return nil, err
-	}
+func look(ctx context.Context, k *Kubernetes, names []string) ([]screen.Status, error) {
 	clusters, err := clustersOf(ctx, k, names)
 	if err != nil {
 		return nil, err
@@ -53,9 +60,6 @@ func (a *app) look(ctx context.Context, names []string) ([]screen.Status, error)
 	all := []screen.Status{}
 	for _, c := range clusters {
 		all = append(all, screen.Of(around(ctx, k, c)))
-	}
-	if len(all) == 0 {
-		a.note("there is no EtcdCluster in namespace %s", k.Namespace)
 	}
 	return all, nil
 }
@@ -110,7 +114,12 @@ func around(ctx context.Context, k *Kubernetes, c v1alpha1.EtcdCluster) screen.O
 	return o
 }
 
-func (a *app) show(all []screen.Status, asJSON, one bool) error {
+// width is how long lines of sentences are.
+func (a *app) width() int { return cmp.Or(a.Width, readable) }
+
+// show writes what was looked at. It may be called again: the last time decides how the command ends.
+func (a *app) show(k *Kubernetes, all []screen.Status, asJSON, one bool) error {
+	a.exit = Done
 	for _, s := range all {
 		if !s.Healthy {
 			a.exit = Unwell
@@ -127,14 +136,22 @@ func (a *app) show(all []screen.Status, asJSON, one bool) error {
 			return fmt.Errorf("write JSON: %w", err)
 		}
 		a.say("%s", raw)
-	case len(all) == 1:
-		width := a.Width
-		if width == 0 {
-			width = readable
-		}
-		_, _ = fmt.Fprint(a.Out, screen.Text(all[0], a.Now(), width))
-	case len(all) > 1:
-		_, _ = fmt.Fprint(a.Out, screen.Overview(all))
+	default:
+		_, _ = fmt.Fprint(a.Out, a.text(all))
+	}
+	if len(all) == 0 {
+		a.note("there is no EtcdCluster in namespace %s", k.Namespace)
 	}
 	return nil
+}
+
+// text is what people read: one cluster in full, several in a line each.
+func (a *app) text(all []screen.Status) string {
+	switch len(all) {
+	case 0:
+		return ""
+	case 1:
+		return screen.Text(all[0], a.Now(), a.width())
+	}
+	return screen.Overview(all)
 }

@@ -25,7 +25,7 @@ func next(o Objects) []string {
 	if going := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); going != nil && mentions(going.Reason) {
 		all = append(all, going.Message)
 	}
-	all = append(all, waysOn(c.Status.QuorumLoss)...)
+	all = append(all, WaysOn(c.Status.QuorumLoss)...)
 	all = append(all, underWay(o.Backups)...)
 	all = append(all, asked...)
 	if hint := unprotected(c, o.Backups); hint != "" {
@@ -40,8 +40,8 @@ func next(o Objects) []string {
 	return all
 }
 
-// waysOn are what a person may accept where quorum is lost for good.
-func waysOn(loss *v1alpha1.QuorumLoss) []string {
+// WaysOn are what a person may accept where quorum is lost for good.
+func WaysOn(loss *v1alpha1.QuorumLoss) []string {
 	const lost = "quorum is lost for good: spec.recovery.acceptDataLoss: "
 	var all []string
 	if loss == nil {

@@ -23,7 +23,7 @@ func Text(s Status, now time.Time, width int) string {
 		fmt.Fprintln(&out)
 		out.WriteString(table(memberRows(s.Members)))
 	}
-	sentences(&out, memberMessages(s.Members), width)
+	Sentences(&out, memberMessages(s.Members), width)
 	for _, v := range s.SetAside {
 		fmt.Fprintf(&out, "volume %s is set aside%s\n", v.Name, since(now, v.SetAsideAt))
 	}
@@ -35,8 +35,8 @@ func Text(s Status, now time.Time, width int) string {
 		}
 	}
 	fmt.Fprint(&out, "\nNEXT\n")
-	sentences(&out, s.Next, width)
-	sentences(&out, s.Unread, width)
+	Sentences(&out, s.Next, width)
+	Sentences(&out, s.Unread, width)
 	return out.String()
 }
 
@@ -100,7 +100,7 @@ func conditions(out *strings.Builder, all []Condition, now time.Time, width int)
 	for _, c := range all {
 		fmt.Fprintf(out, "%-12s %-8s %s, for %s\n", c.Type, c.Status, c.Reason, age(now, c.Since))
 		if c.Message != "" {
-			sentences(out, []string{c.Message}, width)
+			Sentences(out, []string{c.Message}, width)
 		}
 	}
 }
@@ -137,8 +137,8 @@ func memberMessages(all []Member) []string {
 // indent is before each line of a sentence.
 const indent = "  "
 
-// sentences are each broken where they are longer than width.
-func sentences(out *strings.Builder, all []string, width int) {
+// Sentences are each broken where they are longer than width.
+func Sentences(out *strings.Builder, all []string, width int) {
 	for _, sentence := range all {
 		line := indent
 		for word := range strings.FieldsSeq(sentence) {

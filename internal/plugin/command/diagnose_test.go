@@ -1,0 +1,74 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/plugin/diagnosis"
+)
+
+// TestDiagnoseEnds: with 0 where nothing is worse than a hint, else with 2, and with 1 only what could not be looked at.
+func TestDiagnoseEnds(t *testing.T) {
+	lost := condition(v1alpha1.ConditionAvailable, metav1.ConditionFalse, v1alpha1.ReasonQuorumLost)
+	w := newWorld(t, cluster("well", available), cluster("lost", lost), cluster("new"))
+	for name, want := range map[string]int{"well": Done, "lost": Unwell, "new": Unwell, "none": Failed} {
+		wantExit(t, w.run(t.Context(), "diagnose", name), want)
+	}
+	wantExit(t, w.run(t.Context(), "diagnose"), Unwell)
+	wantText(t, &w.out, "default/well: Healthy", "Nothing is wrong beside these hints", "default/lost: QuorumLost", "THE SERVICE IS DOWN")
+	wantExit(t, w.run(t.Context(), "diagnose", "-n", "empty"), Done)
+	wantText(t, &w.err, "there is no EtcdCluster in namespace empty")
+	wantExit(t, w.run(t.Context(), "diagnose", "-o", "yaml"), Failed)
+}
+
+// TestDiagnoseReads: the Pods and volumes of the cluster, the nodes, and the operator that manages it.
+func TestDiagnoseReads(t *testing.T) {
+	c := cluster("a", available)
+	c.Status.Operator = "operators/the-lease"
+	c.Status.Members = []v1alpha1.MemberStatus{{Name: "a-0"}}
+	labels := map[string]string{v1alpha1.LabelCluster: "a", v1alpha1.LabelMember: "a-0"}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-0", Labels: labels}, Spec: corev1.PodSpec{NodeName: "n1"}}
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-0", Labels: labels},
+		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pv"},
+	}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "operators", Name: "the-lease"}}
+	lease.Spec.HolderIdentity, lease.Spec.RenewTime = ptr.To("o"), ptr.To(metav1.NewMicroTime(noon.Add(-time.Hour)))
+	w := newWorld(t, c, pod, claim, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}, lease,
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+	wantExit(t, w.run(t.Context(), "diagnose", "a", "-o", "json"), Unwell)
+	wantText(t, &w.out, "its node n1 is not in Kubernetes", "namespace operators has no Deployment of the operator",
+		"1 PersistentVolumeClaims", "1 PersistentVolumes")
+	var d diagnosis.Diagnosis
+	if err := json.Unmarshal(w.out.Bytes(), &d); err != nil || d.Name != "a" || len(d.Findings) < 3 || len(d.Unread) > 0 {
+		t.Error(d, err)
+	}
+}
+
+// TestDiagnoseWithoutRights: what may not be read is named, is not missing, and the rest is looked at.
+func TestDiagnoseWithoutRights(t *testing.T) {
+	w := newWorld(t, cluster("a", available))
+	w.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if _, is := list.(*corev1.NodeList); is {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", nil)
+			}
+			return c.List(ctx, list, options...)
+		},
+	})
+	wantExit(t, w.run(t.Context(), "diagnose", "a"), Done)
+	wantText(t, &w.out, "COULD NOT BE READ", "Nodes could not be read: nodes is forbidden", "status.operator of the EtcdCluster does not say",
+		"0 Pods")
+}

@@ -1,0 +1,164 @@
+// Package diagnosis says what is wrong with a cluster and what to do, the worst first: facts that were read → findings.
+//
+// It must never do I/O: what it says follows from objects and from the time that it is given. What could not be read proves nothing.
+package diagnosis
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
+)
+
+// A Part is a kind of objects that is looked at, in the words of the text.
+type Part string
+
+// The parts.
+const (
+	Pods        Part = "Pods"
+	Claims      Part = "PersistentVolumeClaims"
+	Volumes     Part = "PersistentVolumes"
+	Nodes       Part = "Nodes"
+	Backups     Part = "EtcdBackups"
+	Stores      Part = "EtcdBackupStores"
+	Restores    Part = "EtcdRestores"
+	Policies    Part = "NetworkPolicies"
+	Budgets     Part = "PodDisruptionBudgets"
+	Events      Part = "Events"
+	Deployments Part = "Deployments of the operator"
+	Lease       Part = "the Lease of the operator"
+)
+
+// Recent is how old an event or the end of a container may be to be of interest.
+const Recent = time.Hour
+
+// Facts are what was read about one cluster, at a time.
+type Facts struct {
+	Now     time.Time
+	Cluster v1alpha1.EtcdCluster
+	// Pods and Claims are those of its members; Policies, Budgets, Backups, Stores, Restores and Events all of its namespace.
+	Pods     []corev1.Pod
+	Claims   []corev1.PersistentVolumeClaim
+	Policies []networkingv1.NetworkPolicy
+	Budgets  []policyv1.PodDisruptionBudget
+	Backups  []v1alpha1.EtcdBackup
+	Stores   []v1alpha1.EtcdBackupStore
+	Restores []v1alpha1.EtcdRestore
+	Events   []corev1.Event
+	// Volumes are those that Claims are bound to, and Nodes all.
+	Volumes []corev1.PersistentVolume
+	Nodes   []corev1.Node
+	// Deployments and Lease are of the installation of the operator that status.operator names; Lease is nil if there is none.
+	Deployments []appsv1.Deployment
+	Lease       *coordinationv1.Lease
+	// Read are the parts that were read, in the order of reading, and Unread why the others were not.
+	Read   []Part
+	Unread []string
+}
+
+// knows says whether the part was read: only then what is not there is missing.
+func (f Facts) knows(p Part) bool { return slices.Contains(f.Read, p) }
+
+// pod is that of a member.
+func (f Facts) pod(member string) *corev1.Pod {
+	return find(f.Pods, func(p corev1.Pod) bool { return p.Name == member })
+}
+
+// claim is that of a member, unless it was set aside.
+func (f Facts) claim(member string) *corev1.PersistentVolumeClaim {
+	return find(f.Claims, func(c corev1.PersistentVolumeClaim) bool {
+		return c.Labels[v1alpha1.LabelMember] == member && !isSetAside(c)
+	})
+}
+
+func (f Facts) node(name string) *corev1.Node {
+	return find(f.Nodes, func(n corev1.Node) bool { return n.Name == name })
+}
+
+func find[T any](all []T, is func(T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// backups are those of the cluster, the newest first.
+func (f Facts) backups() []v1alpha1.EtcdBackup {
+	var all []v1alpha1.EtcdBackup
+	for _, b := range screen.Newest(f.Backups) {
+		if screen.ClusterOf(&b) == f.Cluster.Name {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// warnings are the recent warnings about the cluster, its members, its volumes and its backups, the newest first, one for each object and
+// reason.
+func (f Facts) warnings() []corev1.Event {
+	var all []corev1.Event
+	for _, e := range f.Events {
+		if e.Type == corev1.EventTypeWarning && f.Now.Sub(lastSeen(e)) <= Recent && f.isAbout(e.InvolvedObject) {
+			all = append(all, e)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b corev1.Event) int {
+		return cmp.Or(lastSeen(b).Compare(lastSeen(a)), cmp.Compare(a.InvolvedObject.Name, b.InvolvedObject.Name))
+	})
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(e corev1.Event) bool {
+		key := e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name + "/" + e.Reason
+		was := seen[key]
+		seen[key] = true
+		return was
+	})
+}
+
+func (f Facts) isAbout(o corev1.ObjectReference) bool {
+	switch o.Kind {
+	case "EtcdBackup":
+		return slices.ContainsFunc(f.backups(), func(b v1alpha1.EtcdBackup) bool { return b.Name == o.Name })
+	case "EtcdRestore":
+		return slices.ContainsFunc(f.Restores, func(r v1alpha1.EtcdRestore) bool {
+			return r.Name == o.Name && r.Spec.Cluster == f.Cluster.Name
+		})
+	case "EtcdCluster", "PodDisruptionBudget":
+		return o.Name == f.Cluster.Name
+	case "Pod", "PersistentVolumeClaim":
+		return slices.ContainsFunc(f.Cluster.Status.Members, func(m v1alpha1.MemberStatus) bool { return m.Name == o.Name }) ||
+			slices.ContainsFunc(f.Claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == o.Name })
+	}
+	return false
+}
+
+// lastSeen is when the event happened last: each of the two APIs for events has a time of its own.
+func lastSeen(e corev1.Event) time.Time {
+	last := e.LastTimestamp.Time
+	if e.Series != nil && e.Series.LastObservedTime.After(last) {
+		last = e.Series.LastObservedTime.Time
+	}
+	if e.EventTime.After(last) {
+		last = e.EventTime.Time
+	}
+	return last
+}
+
+// Operator is the namespace and the name of the Lease of the installation that manages the cluster; empty if none says so.
+func (f Facts) Operator() (namespace, lease string) {
+	namespace, lease, _ = strings.Cut(f.Cluster.Status.Operator, "/")
+	return namespace, lease
+}
+
+func isSetAside(c corev1.PersistentVolumeClaim) bool {
+	_, is := c.Labels[v1alpha1.LabelQuarantined]
+	return is
+}
