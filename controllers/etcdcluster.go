@@ -111,11 +111,18 @@ func failureOf(e memory.Ending) error {
 // that etcd refuses writes.
 func (r *EtcdClusterReconciler) again(look *clusterLook, _ plan.Step) time.Duration {
 	pause := pauseAfter(look.step, look.ending, look.known.Row(look.step, look.ending, r.Actor.Now()))
-	if look.Count(cluster.IsVoter, cluster.IsNearQuota) > 0 {
+	switch {
+	case look.Hashes.First:
+		return min(pause, differsPause)
+	case look.Count(cluster.IsVoter, cluster.IsNearQuota) > 0:
 		return min(pause, nearQuotaPause)
+	default:
+		return pause
 	}
-	return pause
 }
+
+// differsPause is before members whose data was found to differ are compared again.
+const differsPause = time.Second
 
 // nearQuotaPause is between two looks at a cluster that may reach its quota.
 const nearQuotaPause = 5 * time.Second

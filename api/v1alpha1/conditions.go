@@ -79,7 +79,7 @@ const (
 	ReasonMemberBlocked = "MemberBlocked"
 	// ReasonAlarm: etcd has raised an alarm; the message says for which member, and what to do.
 	ReasonAlarm = "Alarm"
-	// ReasonDataDamaged: etcd cannot use the data of a member; it is replaced if the
+	// ReasonDataDamaged: etcd cannot use the data of a member, or it is not that of a majority; it is replaced if the
 	// others hold a quorum.
 	ReasonDataDamaged = "DataDamaged"
 	// ReasonForeignData: a member runs on data that is not its own, such as another

@@ -186,6 +186,11 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Defragmenting",order=66
 	Defragmenting *DefragmentingStatus `json:"defragmenting,omitempty"`
 
+	// lastHashCheck is the last comparison of the members' data.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Hash Check",order=114
+	LastHashCheck *HashCheck `json:"lastHashCheck,omitempty"`
+
 	// authorities are the certificate authorities, and how far their rotation is.
 	// +optional
 	// +listType=map

@@ -57,9 +57,11 @@ type View struct {
 	Compacted int64
 	// Freeing is true for a moment after that: etcd is about to report what has become free.
 	Freeing bool
-	// Undecided says why it is not known which member's data differs; empty if it is known, or if no alarm
+	// Undecided says why it is not known which member's data differs; empty if it is known, or if nothing
 	// says that any does.
 	Undecided string
+	// Hashes are those of all voters, if they were compared at this look.
+	Hashes Comparison
 	// Split says which members follow which leader, if members that answer linearizable reads
 	// follow different leaders: each side has a quorum of its own, and writes that the other
 	// lacks. Unread says the same then.

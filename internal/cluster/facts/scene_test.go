@@ -88,6 +88,9 @@ func newScene(t *testing.T) *scene {
 		Status: v1alpha1.EtcdClusterStatus{
 			ClusterID: "c1", NextSerial: 3,
 			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}},
+			LastHashCheck: &v1alpha1.HashCheck{
+				Time: metav1.NewTime(made), Verdict: v1alpha1.HashesEqual, Members: []string{"a-0", "a-1", "a-2"},
+			},
 		},
 	}
 	for i, role := range []string{v1alpha1.RoleLeader, v1alpha1.RoleVoter, v1alpha1.RoleVoter} {

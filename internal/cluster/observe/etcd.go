@@ -150,7 +150,7 @@ func (c clients) list(ctx context.Context, of *facts.Answer) []etcd.Member {
 func (c clients) hashes(ctx context.Context, asked []*facts.Answer, revision int64) map[string]*cluster.Hash {
 	hashes := map[string]*cluster.Hash{}
 	for _, a := range asked {
-		hashes[a.Member] = &cluster.Hash{Member: a.Member}
+		hashes[a.Member] = &cluster.Hash{Member: a.Member, Revision: revision}
 	}
 	each(asked, func(a *facts.Answer) {
 		ctx, cancel := context.WithTimeout(ctx, hashTimeout)

@@ -170,13 +170,13 @@ func writeAll[T comparable](h *maphash.Hash, all []T) {
 }
 
 // TestHashIsWhole alters every fact of a view, one at a time: a world that differs in
-// any of them is another one. Of the truth beside it the compiler knows the same.
+// any of them is another one, except for what is only reported (view.Hashes). Of the truth beside it the compiler knows the same.
 func TestHashIsWhole(t *testing.T) {
 	w := formedWorld(goals()[0], []int{0}, noLearner)
 	before, facts := w.hash(), 0
 	eachFact(reflect.ValueOf(&w.view).Elem(), "view", func(path string) {
 		facts++
-		if same := w.clone().hash() == before; same != strings.HasSuffix(path, ".Pod.UID") {
+		if same := w.clone().hash() == before; same != (strings.HasSuffix(path, ".Pod.UID") || strings.HasPrefix(path, "view.Hashes.")) {
 			t.Errorf("a world with another %s is the same: %t", path, same)
 		}
 	})

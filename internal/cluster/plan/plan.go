@@ -70,7 +70,7 @@ var repairs = policy{
 	),
 	under("finish before starting, repair before growing",
 		rule("clean up removed members", cleanUpRemoved, "deletes the Pods of removed members and quarantines their volumes"),
-		rule("contain corruption", containCorruption, "while the alarm CORRUPT is raised, only removes a member whose data differs"),
+		rule("contain corruption", containCorruption, "while members do not have the same data, only removes one whose data differs"),
 		rule("replace lost members", replaceLost, "removes a member whose data is gone or not its own, or whose node is silent for too long"),
 		rule("remove unreachable surplus members", removeUnreachable, "removes a voter that is not wanted any more and does not run"),
 		rule("finish the learner", finishLearner, "starts the learner and promotes it, or removes it if it is not wanted any more"),

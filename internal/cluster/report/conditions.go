@@ -187,6 +187,7 @@ var faults = []struct {
 	{v1alpha1.ReasonRecovering, recovering},
 	{v1alpha1.ReasonForeignData, foreign},
 	{v1alpha1.ReasonDataDamaged, damaged},
+	{v1alpha1.ReasonDataDamaged, differing},
 	{v1alpha1.ReasonMemberBlocked, blocked},
 	{v1alpha1.ReasonAlarm, alarms},
 	{v1alpha1.ReasonMemberDown, down},

@@ -40,7 +40,10 @@ var (
 		nil,
 	}
 	gaugeBackup = &Gauge{"etcd_operator_cluster_last_backup_timestamp_seconds", "When the newest backup was begun that is in a store.", nil}
-	gaugeEnd    = &Gauge{"etcd_operator_cluster_authority_end_timestamp_seconds", "When a certificate authority ends.", []string{"authority"}}
+	gaugeEqual  = &Gauge{
+		"etcd_operator_cluster_last_equal_hashes_timestamp_seconds", "When the data of all members was last compared and found equal.", nil,
+	}
+	gaugeEnd = &Gauge{"etcd_operator_cluster_authority_end_timestamp_seconds", "When a certificate authority ends.", []string{"authority"}}
 
 	gaugeMember = &Gauge{"etcd_operator_member_healthy", "1 if the member answers linearizable reads.", []string{"member", "role"}}
 	gaugeLeader = &Gauge{"etcd_operator_member_is_leader", "1 if the other members follow it.", []string{"member"}}
@@ -53,7 +56,7 @@ var (
 
 // Gauges are all that there are, in the order of the documentation.
 var Gauges = []*Gauge{
-	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeEnd,
+	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeEqual, gaugeEnd,
 	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind,
 }
 
@@ -78,6 +81,9 @@ func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
 	if b := status.Backup; b != nil {
 		all = append(all, point(gaugeBackup, b.Last)...)
 		all = append(all, point(gaugeVerified, b.Verified)...)
+	}
+	if check := status.LastHashCheck; check != nil && check.EqualTime != nil {
+		all = append(all, Figure{gaugeEqual, nil, seconds(*check.EqualTime)})
 	}
 	for _, a := range v.Rotation.Authorities {
 		if a.End > 0 {

@@ -82,6 +82,7 @@ var stays = map[string]change{
 	"tls.secretRefs.server.name":               fromSecrets(v1alpha1.SecretRefs{Server: v1alpha1.LocalSecret{Name: "web"}}),
 	"storage.autoGrow.maxSize":                 func(s *v1alpha1.EtcdClusterSpec) { s.Storage.AutoGrow = &v1alpha1.AutoGrow{} },
 	"maintenance.noSpace":                      maintained(v1alpha1.Maintenance{NoSpace: v1alpha1.NoSpaceOff}),
+	"maintenance.corruptionCheck":              maintained(v1alpha1.Maintenance{CorruptionCheck: v1alpha1.CorruptionCheckOff}),
 	"maintenance.defragmentation.mode":         defragmented(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff}),
 	"maintenance.defragmentation.minFree":      defragmented(v1alpha1.Defragmentation{MinFree: resource.NewQuantity(1, "")}),
 	"maintenance.defragmentation.freePercent":  defragmented(v1alpha1.Defragmentation{FreePercent: 20}),
