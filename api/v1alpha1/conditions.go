@@ -13,6 +13,15 @@ const (
 	// ConditionDegraded is True while something is wrong that costs safety or
 	// needs a person; the message says what happens next.
 	ConditionDegraded = "Degraded"
+	// ConditionPerformanceDegraded is True while a member is slower than its peers, and than it was: every write waits for a slow leader,
+	// so that leadership is moved away from one. It is there once the cluster has formed.
+	ConditionPerformanceDegraded = "PerformanceDegraded"
+)
+
+// Reasons of ConditionPerformanceDegraded, beside AsExpected.
+const (
+	// ReasonSlowMember: the message says which member is slow, by what, and what to do.
+	ReasonSlowMember = "SlowMember"
 )
 
 // Reasons of ConditionAvailable. They are the Status column of kubectl get.

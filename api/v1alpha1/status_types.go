@@ -20,8 +20,8 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Allowed",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=51
 	LastAllowed string `json:"lastAllowed,omitempty"`
 
-	// conditions are Available, Progressing and Degraded; AuthEnabled where authentication was asked for, or found; and
-	// Imported with bootstrap.import.
+	// conditions are Available, Progressing and Degraded; PerformanceDegraded once the cluster has formed; AuthEnabled where
+	// authentication was asked for, or found; and Imported with bootstrap.import.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -190,6 +190,12 @@ type EtcdClusterStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Hash Check",order=114
 	LastHashCheck *HashCheck `json:"lastHashCheck,omitempty"`
+
+	// anomalies are by which members are slower than their peers, and than they were.
+	// +optional
+	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Slow Members",order=119
+	Anomalies []Anomaly `json:"anomalies,omitempty"`
 
 	// authorities are the certificate authorities, and how far their rotation is.
 	// +optional

@@ -69,6 +69,9 @@ type Member struct {
 	// Denied: its Pod may not be labelled at present, or its volume not be quarantined.
 	Denied Denial
 
+	// Sluggish: it is slower than its peers, and than it was.
+	Sluggish bool
+
 	// RefusesReconfig: as leader it has refused to let members join or leave for longer than etcd
 	// needs, although all voters were healthy.
 	RefusesReconfig bool

@@ -60,6 +60,14 @@ type View struct {
 	// Undecided says why it is not known which member's data differs; empty if it is known, or if nothing
 	// says that any does.
 	Undecided string
+	// Speeds are how fast voters are, if they were asked for that at this look, by serial number.
+	Speeds []Speed
+	// Busy: a backup or a defragmentation slows members down.
+	Busy bool
+	// Anomalies are by which members are slower than they were, by member and signal.
+	Anomalies []Anomaly
+	// Relieved: leadership was moved away from a slow member not long ago.
+	Relieved bool
 	// Hashes are those of all voters, if they were compared at this look.
 	Hashes Comparison
 	// Split says which members follow which leader, if members that answer linearizable reads

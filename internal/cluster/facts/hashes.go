@@ -69,8 +69,8 @@ func (j *builder) compares() bool {
 	return isComparisonDue(j.Snapshot) && voters > 1 && len(minors) == 1
 }
 
-// noteComparison records what a comparison has shown, if one was made. Clients write meanwhile: a member counts as odd only if the comparison
-// before has found a difference, too.
+// noteComparison records what a comparison has shown, if one was made. Clients write meanwhile: a member counts as odd only if the
+// comparison before has found a difference, too.
 func (j *builder) noteComparison(answers []*Answer) {
 	j.noteStopped(answers)
 	hashes := j.hashes(answers)
@@ -103,8 +103,8 @@ func revisionOf(answers []*Answer) int64 {
 	return 0
 }
 
-// noteStopped judges members whose etcd does not start because other members have other data. The data of such a member counts as damaged if
-// all other voters have the same, and are a quorum. Otherwise one of the others may have the bad data.
+// noteStopped judges members whose etcd does not start because other members have other data. The data of such a member counts as damaged
+// if all other voters have the same, and are a quorum. Otherwise one of the others may have the bad data.
 func (j *builder) noteStopped(answers []*Answer) {
 	var others []cluster.Hash
 	var stopped []*cluster.Member

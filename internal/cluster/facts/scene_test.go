@@ -63,6 +63,7 @@ type scene struct {
 	meet     int // members answer when as many as this have been asked
 	meeting  *sync.WaitGroup
 	remains  map[string]etcd.Remains // by address of the metrics
+	timings  map[string]etcd.Timings // so, too
 	ahead    time.Duration           // of the API server's clock
 	operator string                  // namespace of the operator; empty if it runs outside of Kubernetes
 	limits   limits.Limits           // of what the cluster may ask for
@@ -227,7 +228,7 @@ func (s *scene) observer() *observe.Observer {
 		},
 	})
 	return &observe.Observer{
-		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt,
+		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt, Timings: s.timingsAt,
 		Resizes: func() specs.Resizes { return specs.ResizesAll }, Now: func() time.Time { return now },
 		Ahead: func() time.Duration { return max(s.ahead, 0) }, Behind: func() time.Duration { return max(-s.ahead, 0) },
 		Operator: s.operator, Limits: s.limits,
@@ -310,6 +311,14 @@ func (s *scene) remainsAt(_ context.Context, address string) (etcd.Remains, erro
 }
 
 // Probe is what the scene says that the member shows and accepts.
+func (s *scene) timingsAt(_ context.Context, address string) (etcd.Timings, error) {
+	timings, known := s.timings[address]
+	if !known {
+		return etcd.Timings{}, errors.New("connection refused")
+	}
+	return timings, nil
+}
+
 func (s *scene) Probe(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

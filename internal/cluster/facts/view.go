@@ -37,6 +37,7 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 	}
 	remembered.Mark(j.v, s.Now)
 	j.v.Compacted, j.v.Freeing = remembered.Compacted(j.v, s.Now)
+	j.v.Anomalies, j.v.Relieved = remembered.Slow(j.v, s.Now)
 	return j.v
 }
 
@@ -50,6 +51,7 @@ func (j *builder) all() {
 	j.space()
 	j.unwritten()
 	j.v.Members = j.sorted()
+	j.speeds()
 	j.v.Backup.Before = before(j.v)
 	if !j.Asleep {
 		j.objects()

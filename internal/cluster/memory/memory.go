@@ -20,6 +20,7 @@ type Cluster struct {
 	leaders  leaders
 	wakes    wakes
 	row      Repeats
+	speeds   speeds
 	compaction
 	lastNote string
 }
@@ -53,6 +54,7 @@ func (m *Cluster) Note(v cluster.View, step plan.Step, e Ending, now time.Time) 
 	if e.Err == nil {
 		m.restarts.note(v, step, now)
 		m.compaction.note(step, now)
+		m.speeds.note(v, step, now)
 	}
 	return e
 }

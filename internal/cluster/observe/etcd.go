@@ -2,13 +2,10 @@ package observe
 
 import (
 	"context"
-	"net"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -60,7 +57,11 @@ func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster
 			return members
 		}
 	}
-	each(reads.Answers, func(a *facts.Answer) { members.read(ctx, a, reads.Answers) })
+	each(reads.Answers, func(a *facts.Answer) {
+		begun := o.Now()
+		members.read(ctx, a, reads.Answers)
+		a.Took = o.Now().Sub(begun)
+	})
 	lister, split := facts.LinearizableSource(*s)
 	if !split {
 		s.List = members.list(ctx, lister)
@@ -107,8 +108,7 @@ func (o *Observer) remains(ctx context.Context, answers []*facts.Answer, running
 		}
 		ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 		defer cancel()
-		address := net.JoinHostPort(running[i].Pod.Address, strconv.Itoa(v1alpha1.MetricsPort))
-		if remains, err := o.Remains(ctx, address); err == nil {
+		if remains, err := o.Remains(ctx, metricsOf(running[i])); err == nil {
 			a.Remains = remains
 		}
 	})

@@ -65,6 +65,7 @@ var repairs = policy{
 			"waits or refuses while the member list cannot be read with quorum, or goes on with the loss that was accepted"),
 		rule("keep quorum", keepQuorum, "waits while fewer voters than a quorum are healthy"),
 		rule("move the leader", moveLeader, "moves leadership away from a Pod that is about to end"),
+		rule("leave a slow leader", leaveSlow, "moves leadership away from a member that has become slower than the others"),
 		rule("report unknown members", reportUnknown, "refuses to change the membership beside members that somebody else has added"),
 		rule("keep running members", keepRunning, "refuses to restart members while the Secret that they mount cannot be made"),
 	),

@@ -23,6 +23,9 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 	formed := v.Formed()
 	now := []metav1.Condition{available(v, formed), progressing(v, step, err), degraded(v, step, err)}
 	now = append(now, ready(now[0], now[1], now[2], v, step))
+	if formed {
+		now = append(now, performance(v))
+	}
 	for _, condition := range now {
 		condition.ObservedGeneration = c.Generation
 		condition.Message = shortened(condition.Message)

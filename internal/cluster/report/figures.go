@@ -52,12 +52,16 @@ var (
 		"gives back.", []string{"member"}}
 	gaugeQuota  = &Gauge{"etcd_operator_member_database_quota_bytes", "Size of the database file at which etcd refuses writes.", []string{"member"}}
 	gaugeBehind = &Gauge{"etcd_operator_member_entries_behind", "Committed entries of the leader that the member has yet to apply.", []string{"member"}}
+	gaugeSlow   = &Gauge{
+		"etcd_operator_member_slow", "1 while the member is slower than its peers and than it was, by signal: fsync, commit, read or behind.",
+		[]string{"member", "signal"},
+	}
 )
 
 // Gauges are all that there are, in the order of the documentation.
 var Gauges = []*Gauge{
 	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeEqual, gaugeEnd,
-	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind,
+	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind, gaugeSlow,
 }
 
 // Figures are the numbers of a cluster after a look.
@@ -89,6 +93,9 @@ func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
 		if a.End > 0 {
 			all = append(all, Figure{gaugeEnd, []string{a.Name}, float64(a.End)})
 		}
+	}
+	for _, a := range v.Anomalies {
+		all = append(all, Figure{gaugeSlow, []string{a.Member, a.Signal}, 1})
 	}
 	for _, m := range v.Select(cluster.IsListed) {
 		all = append(all, memberFigures(m)...)

@@ -151,6 +151,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	if v.Revocation.At != "" {
 		status.Revocations = revocations(v.Revocation)
 	}
+	status.Anomalies = anomalies(v.Anomalies)
 	status.LastHashCheck = compared(status.LastHashCheck, v.Hashes)
 	status.TargetVersion = v.Target.Version
 	status.VolumeSize = volumeSize(status, v)
