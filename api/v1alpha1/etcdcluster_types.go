@@ -176,6 +176,13 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maintenance",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=100
 	Maintenance Maintenance `json:"maintenance,omitzero"`
 
+	// tuning says whether the operator looks for better settings of etcd. Advise writes them into status.recommendations, with what it has
+	// measured, and changes nothing. Default Advise.
+	// +optional
+	// +kubebuilder:default=Advise
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tuning",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:select:Advise","urn:alm:descriptor:com.tectonic.ui:advanced"},order=124
+	Tuning TuningPolicy `json:"tuning,omitempty"`
+
 	// bootstrap says what the cluster begins with. Default: it begins empty.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Bootstrap",order=50

@@ -25,3 +25,33 @@ type Anomaly struct {
 	// since is when it was found.
 	Since metav1.Time `json:"since"`
 }
+
+// TuningPolicy says whether the operator looks for better settings of etcd.
+// +kubebuilder:validation:Enum=Off;Advise
+type TuningPolicy string
+
+const (
+	// TuningOff looks for none.
+	TuningOff TuningPolicy = "Off"
+	// TuningAdvise writes them into the status.
+	TuningAdvise TuningPolicy = "Advise"
+)
+
+// Recommendation is a better value of a setting.
+type Recommendation struct {
+	// setting is its field in the spec, such as etcd.heartbeatInterval.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Setting",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=126
+	Setting string `json:"setting"`
+
+	// now is the value that it has.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Value Now",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=127
+	Now string `json:"now"`
+
+	// wanted is the value that is recommended.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recommended Value",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=128
+	Wanted string `json:"wanted"`
+
+	// why says what was measured, and by which rule of etcd.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Why",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=129
+	Why string `json:"why"`
+}

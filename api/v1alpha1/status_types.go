@@ -197,6 +197,13 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Slow Members",order=119
 	Anomalies []Anomaly `json:"anomalies,omitempty"`
 
+	// recommendations are settings of etcd for which another value would be better.
+	// +optional
+	// +listType=map
+	// +listMapKey=setting
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recommendations",order=125
+	Recommendations []Recommendation `json:"recommendations,omitempty"`
+
 	// authorities are the certificate authorities, and how far their rotation is.
 	// +optional
 	// +listType=map

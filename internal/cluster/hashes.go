@@ -1,5 +1,7 @@
 package cluster
 
+import "github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
+
 // A Comparison is one of the data of all voters, by their hashes at one revision. It is empty if none was made at this look.
 type Comparison struct {
 	Revision int64
@@ -41,6 +43,22 @@ func Compare(hashes []Hash, revision int64) (odd []string, c Comparison) {
 		c.Unknown = unknown
 	}
 	return odd, c
+}
+
+// Disagreement says why these voters do not outvote all others: they are no quorum of so many voters, or do not have the same data as far
+// as is known. It is empty if they do.
+func Disagreement(hashes []Hash, voters int) string {
+	odd, unknown := Odd(hashes)
+	switch {
+	case unknown != "":
+		return unknown
+	case len(odd) > 0:
+		return "the others do not have the same data either (" + hashTexts(hashes) + ")"
+	case !quorum.Holds(len(hashes), voters):
+		return "the others are no quorum"
+	default:
+		return ""
+	}
 }
 
 // isComparable says whether all hashes were read, after the same compaction.

@@ -62,6 +62,8 @@ type View struct {
 	Undecided string
 	// Speeds are how fast voters are, if they were asked for that at this look, by serial number.
 	Speeds []Speed
+	// RoundTrip is the largest mean one between two members over an hour; 0 if it is not known.
+	RoundTrip time.Duration
 	// Busy: a backup or a defragmentation slows members down.
 	Busy bool
 	// Anomalies are by which members are slower than they were, by member and signal.

@@ -40,7 +40,8 @@ func slowProcesses(u *undisturbed) {
 	}
 }
 
-// leavesSlow waits until the member is found slow and does not lead. One that has begun to run a moment ago is not compared for two minutes.
+// leavesSlow waits until the member is found slow and does not lead. One that has begun to run a moment ago is not compared for two
+// minutes.
 func leavesSlow(c *v1alpha1.EtcdCluster, member string) {
 	GinkgoHelper()
 	begun := time.Now()
@@ -55,7 +56,7 @@ func leavesSlow(c *v1alpha1.EtcdCluster, member string) {
 // slowDisks make every write to a log wait.
 func slowDisks(u *undisturbed) {
 	for i, role := range []string{oneFollower, theLeader} {
-		It(fmt.Sprintf("fault %d: ", 31+i)+role+" whose disk takes half a second a write is not replaced, the others serve on, and it does not lead", func() {
+		It(fmt.Sprintf("fault %d: ", 31+i)+role+" whose disk takes half a second a write is not replaced, and does not lead on", func() {
 			member := u.chosen(role)
 			_, others := netfault.Split(networks(u.c), member)
 			address := pod(u.c, member).Status.PodIP

@@ -7,7 +7,6 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
-	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
@@ -120,15 +119,12 @@ func (j *builder) noteStopped(answers []*Answer) {
 	if len(stopped) == 0 {
 		return
 	}
-	odd, unknown := cluster.Odd(others)
-	if unknown == "" && len(odd) == 0 && quorum.Holds(len(others), voters) {
+	unknown := cluster.Disagreement(others, voters)
+	if unknown == "" {
 		for _, m := range stopped {
 			m.Damage = "its data is not that of the other voters, which have the same: etcd does not start on it"
 		}
 		return
-	}
-	if len(odd) > 0 {
-		unknown = "the others do not have the same data either"
 	}
 	j.v.Undecided = fmt.Sprintf("etcd of %s does not start because other members have other data, and %s", stopped[0].Name, unknown)
 }

@@ -38,6 +38,7 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 	remembered.Mark(j.v, s.Now)
 	j.v.Compacted, j.v.Freeing = remembered.Compacted(j.v, s.Now)
 	j.v.Anomalies, j.v.Relieved = remembered.Slow(j.v, s.Now)
+	j.v.RoundTrip = remembered.RoundTrip()
 	return j.v
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -25,6 +26,54 @@ type speeds struct {
 	last     map[string]cluster.Speed // by member
 	looked   time.Time
 	relieved time.Time
+
+	roundTrip time.Duration // the largest mean one, of the last hour
+	base      []cluster.Speed
+	baseAt    time.Time // when that hour began
+}
+
+const (
+	// measureFor is how long round trips are measured. The first time it is what members have counted since they started.
+	measureFor = time.Hour
+	// fewestTrips is how many of them make a mean.
+	fewestTrips = 10
+)
+
+// RoundTrip is the largest mean round trip between two members; 0 if it is not known.
+func (m *Cluster) RoundTrip() time.Duration { return m.speeds.roundTrip }
+
+// measure takes the mean of every round trip between two members that etcd lists.
+func (s *speeds) measure(v cluster.View, now time.Time) {
+	if !s.baseAt.IsZero() && now.Sub(s.baseAt) < measureFor {
+		return
+	}
+	listed := map[string]bool{}
+	for _, m := range v.Select(cluster.IsListed) {
+		listed[strconv.FormatUint(m.ID, 16)] = true
+	}
+	largest := 0.0
+	for _, is := range v.Speeds {
+		for _, trip := range is.RoundTrips {
+			if mean, known := trip.Since(tripOf(s.base, is.Member, trip.To), fewestTrips); known && listed[trip.To] {
+				largest = max(largest, mean)
+			}
+		}
+	}
+	if largest > 0 {
+		s.roundTrip, s.base, s.baseAt = time.Duration(largest*float64(time.Second)), v.Speeds, now
+	}
+}
+
+// tripOf is what a member had counted before; nothing if that is not known.
+func tripOf(all []cluster.Speed, member, to string) cluster.Total {
+	for _, was := range all {
+		for _, trip := range was.RoundTrips {
+			if was.Member == member && trip.To == to {
+				return trip.Total
+			}
+		}
+	}
+	return cluster.Total{}
 }
 
 // IsSpeedDue says whether the next look is to ask how fast members are.
@@ -38,6 +87,7 @@ func (m *Cluster) Slow(v cluster.View, now time.Time) (all []cluster.Anomaly, re
 	s := &m.speeds
 	if len(v.Speeds) > 0 {
 		s.look(v, now)
+		s.measure(v, now)
 	}
 	for _, a := range s.watch.Anomalies() {
 		all = append(all, cluster.Anomaly{Member: a.Member, Signal: string(a.Signal), Value: a.Value, Usual: a.Usual, Since: a.Since})

@@ -76,3 +76,34 @@ func TestSpeedIsAskedForRarely(t *testing.T) {
 		t.Error("it is asked for at another time")
 	}
 }
+
+// TestRoundTrip: the largest mean of the last hour between two members that are listed, of enough of them.
+func TestRoundTrip(t *testing.T) {
+	var m Cluster
+	now := time.Unix(0, 0).Add(time.Hour)
+	look := func(count, seconds float64, after time.Duration) time.Duration {
+		v := led("a-0")
+		v.Members[0].ID, v.Members[1].ID = 0xa, 0xb
+		v.Speeds = []cluster.Speed{
+			{Member: "a-0", RoundTrips: []cluster.RoundTrip{{To: "b", Total: cluster.Total{Seconds: seconds, Count: count}}, {
+				To: "c", Total: cluster.Total{Seconds: 1000, Count: 100}, // it was removed
+			}}},
+			{Member: "a-1", RoundTrips: []cluster.RoundTrip{{To: "a", Total: cluster.Total{Seconds: count * 0.001, Count: count}}}},
+		}
+		m.Slow(v, now.Add(after))
+		return m.RoundTrip().Round(time.Microsecond)
+	}
+	for _, test := range []struct {
+		count, seconds float64
+		after, want    time.Duration
+	}{
+		{5, 10, 0, 0},
+		{20, 0.04, time.Minute, 2 * time.Millisecond},
+		{40, 4, 2 * time.Minute, 2 * time.Millisecond},
+		{120, 0.54, measureFor + time.Minute, 5 * time.Millisecond},
+	} {
+		if got := look(test.count, test.seconds, test.after); got != test.want {
+			t.Errorf("after %s: %s, want %s", test.after, got, test.want)
+		}
+	}
+}

@@ -190,7 +190,7 @@ func TestHashIsWhole(t *testing.T) {
 
 // isReported says whether no rule goes by a fact.
 func isReported(path string) bool {
-	return slices.ContainsFunc([]string{"view.Hashes.", "view.Speeds", "view.Anomalies", "view.Busy"}, func(fact string) bool {
+	return slices.ContainsFunc([]string{"view.Hashes.", "view.Speeds", "view.Anomalies", "view.Busy", "view.RoundTrip"}, func(fact string) bool {
 		return strings.HasPrefix(path, fact)
 	})
 }

@@ -180,6 +180,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	if lowest != "" {
 		status.Version = lowest
 	}
+	status.Recommendations = recommendations(c, v, status.Version)
 }
 
 // authorities are the certificate authorities in the status.

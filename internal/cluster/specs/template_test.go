@@ -81,6 +81,7 @@ var stays = map[string]change{
 	"tls.secretRefs.peer.name":                 fromSecrets(v1alpha1.SecretRefs{Peer: v1alpha1.LocalSecret{Name: "gossip"}}),
 	"tls.secretRefs.server.name":               fromSecrets(v1alpha1.SecretRefs{Server: v1alpha1.LocalSecret{Name: "web"}}),
 	"storage.autoGrow.maxSize":                 func(s *v1alpha1.EtcdClusterSpec) { s.Storage.AutoGrow = &v1alpha1.AutoGrow{} },
+	"tuning":                                   func(s *v1alpha1.EtcdClusterSpec) { s.Tuning = v1alpha1.TuningOff },
 	"maintenance.noSpace":                      maintained(v1alpha1.Maintenance{NoSpace: v1alpha1.NoSpaceOff}),
 	"maintenance.corruptionCheck":              maintained(v1alpha1.Maintenance{CorruptionCheck: v1alpha1.CorruptionCheckOff}),
 	"maintenance.defragmentation.mode":         defragmented(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff}),
