@@ -84,6 +84,11 @@ func (r *EtcdClusterReconciler) observe(ctx context.Context, key types.Namespace
 		return nil, err
 	}
 	known := r.memories.Of(key)
+	if known.IsSpeedDue(seen.Now) {
+		if err := r.Observer.Speed(ctx, &seen); err != nil {
+			return nil, err
+		}
+	}
 	return &clusterLook{View: facts.View(seen, known), ec: ec, known: known, askedAt: seen.AskedAt}, nil
 }
 
@@ -113,11 +118,29 @@ func failureOf(e memory.Ending) error {
 // that etcd refuses writes.
 func (r *EtcdClusterReconciler) again(look *clusterLook, _ plan.Step) time.Duration {
 	pause := pauseAfter(look.step, look.ending, look.known.Row(look.step, look.ending, r.Actor.Now()))
-	if look.Count(cluster.IsVoter, cluster.IsNearQuota) > 0 {
+	switch {
+	case look.Hashes.First:
+		return min(pause, differsPause)
+	case look.Count(cluster.IsVoter, cluster.IsNearQuota) > 0:
 		return min(pause, nearQuotaPause)
+	case look.known.SuspectsSlow():
+		return min(pause, suspectsPause)
+	case len(look.Speeds) > 0:
+		return min(pause, speedPause)
+	default:
+		return pause
 	}
-	return pause
 }
+
+const (
+	// speedPause is between two looks at a cluster whose members are compared: a slow leader is to be left within a minute.
+	speedPause = 20 * time.Second
+	// suspectsPause is before the next look at a member that may be slow.
+	suspectsPause = 5 * time.Second
+)
+
+// differsPause is before members whose data was found to differ are compared again.
+const differsPause = time.Second
 
 // nearQuotaPause is between two looks at a cluster that may reach its quota.
 const nearQuotaPause = 5 * time.Second

@@ -30,10 +30,13 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 	noRemains := func(context.Context, string) (etcd.Remains, error) {
 		return etcd.Remains{}, errors.New("no member runs")
 	}
+	noTimings := func(context.Context, string) (etcd.Timings, error) {
+		return etcd.Timings{}, errors.New("no member runs")
+	}
 	return &EtcdClusterReconciler{
 		Client: live,
 		Observer: &observe.Observer{
-			Cache: live, Live: live, Dialer: dialer, Remains: noRemains,
+			Cache: live, Live: live, Dialer: dialer, Remains: noRemains, Timings: noTimings,
 			Resizes: func() specs.Resizes { return specs.ResizesNothing }, Now: now,
 			Ahead: func() time.Duration { return 0 }, Behind: func() time.Duration { return 0 },
 		},

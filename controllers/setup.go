@@ -67,7 +67,7 @@ func (s Shared) clusters(recorder events.EventRecorder) *EtcdClusterReconciler {
 		Client: s.Client,
 		Observer: &observe.Observer{
 			Cache: s.Client, Live: s.Live, Dialer: s.Dialer,
-			Remains: etcd.ReadRemains, Resizes: s.Resizes, NoNodes: s.NoNodes, Now: s.Now, Ahead: s.Clock.Ahead,
+			Remains: etcd.ReadRemains, Timings: etcd.ReadTimings, Resizes: s.Resizes, NoNodes: s.NoNodes, Now: s.Now, Ahead: s.Clock.Ahead,
 			Behind:   s.Clock.Behind,
 			Operator: s.Namespace, Limits: s.Limits,
 		},

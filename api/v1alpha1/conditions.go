@@ -13,6 +13,15 @@ const (
 	// ConditionDegraded is True while something is wrong that costs safety or
 	// needs a person; the message says what happens next.
 	ConditionDegraded = "Degraded"
+	// ConditionPerformanceDegraded is True while a member is slower than its peers, and than it was: every write waits for a slow leader,
+	// so that leadership is moved away from one. It is there once the cluster has formed.
+	ConditionPerformanceDegraded = "PerformanceDegraded"
+)
+
+// Reasons of ConditionPerformanceDegraded, beside AsExpected.
+const (
+	// ReasonSlowMember: the message says which member is slow, by what, and what to do.
+	ReasonSlowMember = "SlowMember"
 )
 
 // Reasons of ConditionAvailable. They are the Status column of kubectl get.
@@ -79,7 +88,7 @@ const (
 	ReasonMemberBlocked = "MemberBlocked"
 	// ReasonAlarm: etcd has raised an alarm; the message says for which member, and what to do.
 	ReasonAlarm = "Alarm"
-	// ReasonDataDamaged: etcd cannot use the data of a member; it is replaced if the
+	// ReasonDataDamaged: etcd cannot use the data of a member, or it is not that of a majority; it is replaced if the
 	// others hold a quorum.
 	ReasonDataDamaged = "DataDamaged"
 	// ReasonForeignData: a member runs on data that is not its own, such as another

@@ -51,9 +51,13 @@ func wantDefaults(t *testing.T, got v1alpha1.EtcdClusterSpec) {
 	want.Storage.Quarantine = &metav1.Duration{Duration: v1alpha1.DefaultQuarantine}
 	want.Upgrade.OnFailure, want.Recovery.QuorumLoss = v1alpha1.Halt, v1alpha1.Manual
 	want.Recovery.MemberTimeout.Duration = 5 * time.Minute
-	want.Maintenance = v1alpha1.Maintenance{NoSpace: v1alpha1.NoSpaceHeal, Defragmentation: v1alpha1.Defragmentation{
-		Mode: v1alpha1.DefragmentAutomatic, MinFree: ptr.To(resource.MustParse("100Mi")), FreePercent: 45, QuotaPercent: 75,
-	}}
+	want.Tuning = v1alpha1.TuningAdvise
+	want.Maintenance = v1alpha1.Maintenance{
+		NoSpace: v1alpha1.NoSpaceHeal, CorruptionCheck: v1alpha1.CorruptionCheckOn,
+		Defragmentation: v1alpha1.Defragmentation{
+			Mode: v1alpha1.DefragmentAutomatic, MinFree: ptr.To(resource.MustParse("100Mi")), FreePercent: 45, QuotaPercent: 75,
+		},
+	}
 	want.Etcd.HeartbeatInterval.Duration = 100 * time.Millisecond
 	want.Etcd.ElectionTimeout.Duration = time.Second
 	if !reflect.DeepEqual(got, want) {

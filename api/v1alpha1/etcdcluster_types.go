@@ -178,8 +178,15 @@ type EtcdClusterSpec struct {
 
 	// monitoring has objects of the Prometheus Operator made for the cluster. Default: none.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Monitoring",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=110
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Monitoring",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=126
 	Monitoring Monitoring `json:"monitoring,omitzero"`
+
+	// tuning says whether the operator looks for better settings of etcd. Advise writes them into status.recommendations, with what it has
+	// measured, and changes nothing. Default Advise.
+	// +optional
+	// +kubebuilder:default=Advise
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tuning",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:select:Advise","urn:alm:descriptor:com.tectonic.ui:advanced"},order=124
+	Tuning TuningPolicy `json:"tuning,omitempty"`
 
 	// bootstrap says what the cluster begins with. Default: it begins empty.
 	// +optional

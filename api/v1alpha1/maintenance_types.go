@@ -21,6 +21,15 @@ type Maintenance struct {
 	// +kubebuilder:default=Heal
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="When the Quota Is Reached",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Heal","urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:advanced"},order=108
 	NoSpace NoSpacePolicy `json:"noSpace,omitempty"`
+
+	// corruptionCheck says whether members' data is compared. On: etcd does not start on data that is not that of its peers, and compares
+	// the hashes that compactions leave, once a minute; the operator compares the data of all voters every six hours, and after a
+	// restore or a replacement of a member. A member whose data differs from that of a majority is replaced. Off: only the annotation
+	// etcd-operator.dev/check-hashes has members compared. What etcd does counts for new Pods: no member restarts for a change. Default On.
+	// +optional
+	// +kubebuilder:default=On
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Corruption Check",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:On","urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:advanced"},order=113
+	CorruptionCheck CorruptionCheckPolicy `json:"corruptionCheck,omitempty"`
 }
 
 // Defragmentation says when members are defragmented. One member at a time restarts for it, as for a change of the spec, followers first,
@@ -105,6 +114,64 @@ const (
 	NoSpaceHeal NoSpacePolicy = "Heal"
 	// NoSpaceOff leaves it to a person.
 	NoSpaceOff NoSpacePolicy = "Off"
+)
+
+// CorruptionCheckPolicy says whether members' data is compared.
+// +kubebuilder:validation:Enum=On;Off
+type CorruptionCheckPolicy string
+
+const (
+	// CorruptionCheckOn has etcd and the operator compare the data of members.
+	CorruptionCheckOn CorruptionCheckPolicy = "On"
+	// CorruptionCheckOff leaves it to a person.
+	CorruptionCheckOff CorruptionCheckPolicy = "Off"
+)
+
+// HashCheck is the last comparison of the data of all voters, by their hashes at one revision.
+type HashCheck struct {
+	// time of the comparison.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Members Compared",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=115
+	Time metav1.Time `json:"time"`
+
+	// revision of etcd's data up to which members were compared.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+
+	// verdict is Equal, Different or Unknown.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Verdict",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=116
+	Verdict HashVerdict `json:"verdict"`
+
+	// members that were compared.
+	// +optional
+	// +listType=atomic
+	Members []string `json:"members,omitempty"`
+
+	// message says whose data differs, or why that is not known; empty if all is equal.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="What Differs",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=117
+	Message string `json:"message,omitempty"`
+
+	// equalTime is when members were last found equal.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Members Last Found Equal",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=118
+	EqualTime *metav1.Time `json:"equalTime,omitempty"`
+
+	// request is the value that the annotation etcd-operator.dev/check-hashes had then.
+	// +optional
+	Request string `json:"request,omitempty"`
+}
+
+// HashVerdict says how a comparison of hashes has ended.
+// +kubebuilder:validation:Enum=Equal;Different;Unknown
+type HashVerdict string
+
+const (
+	// HashesEqual: all voters have the same data.
+	HashesEqual HashVerdict = "Equal"
+	// HashesDifferent: they do not. The comparison is repeated at once: a member is replaced if it is found to differ twice.
+	HashesDifferent HashVerdict = "Different"
+	// HashesUnknown: the hashes could not be read, or not be compared. It is tried again.
+	HashesUnknown HashVerdict = "Unknown"
 )
 
 // DefragmentingStatus is the defragmentation that goes on.

@@ -7,13 +7,13 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type Monitoring struct {
 	// podMonitor has Prometheus scrape the metrics of etcd from each member. Default: there is no PodMonitor.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="PodMonitor",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=111
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="PodMonitor",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=127
 	PodMonitor *PodMonitor `json:"podMonitor,omitempty"`
 
 	// prometheusRule has the alerts of docs/runbooks, for this cluster alone. They are over metrics of the operator, which must be
 	// scraped, too. Default: there is no PrometheusRule.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="PrometheusRule",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=112
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="PrometheusRule",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=128
 	PrometheusRule *PrometheusRule `json:"prometheusRule,omitempty"`
 }
 

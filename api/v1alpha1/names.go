@@ -63,6 +63,9 @@ const (
 	// AnnotationDefragment asks on an EtcdCluster for every member to be defragmented, once for each value. Users set it, to the time
 	// for example.
 	AnnotationDefragment = "etcd-operator.dev/defragment"
+	// AnnotationCheckHashes asks on an EtcdCluster for the data of all voters to be compared, once for each value. Users set it, to the time
+	// for example.
+	AnnotationCheckHashes = "etcd-operator.dev/check-hashes"
 	// AnnotationDefragments marks a Pod whose etcd defragments its database as it starts.
 	AnnotationDefragments = "etcd-operator.dev/defragments"
 	// AnnotationImage holds, on a Pod whose image the operator is configured with for its

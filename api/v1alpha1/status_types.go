@@ -20,8 +20,8 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Allowed",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=51
 	LastAllowed string `json:"lastAllowed,omitempty"`
 
-	// conditions are Available, Progressing and Degraded; AuthEnabled where authentication was asked for, or found; and
-	// Imported with bootstrap.import.
+	// conditions are Available, Progressing and Degraded; PerformanceDegraded once the cluster has formed; AuthEnabled where
+	// authentication was asked for, or found; and Imported with bootstrap.import.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -191,6 +191,24 @@ type EtcdClusterStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Largest Prefixes",order=69
 	LargestPrefixes *LargestPrefixes `json:"largestPrefixes,omitempty"`
+
+	// lastHashCheck is the last comparison of the members' data.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Hash Check",order=114
+	LastHashCheck *HashCheck `json:"lastHashCheck,omitempty"`
+
+	// anomalies are by which members are slower than their peers, and than they were.
+	// +optional
+	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Slow Members",order=119
+	Anomalies []Anomaly `json:"anomalies,omitempty"`
+
+	// recommendations are settings of etcd for which another value would be better.
+	// +optional
+	// +listType=map
+	// +listMapKey=setting
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recommendations",order=125
+	Recommendations []Recommendation `json:"recommendations,omitempty"`
 
 	// authorities are the certificate authorities, and how far their rotation is.
 	// +optional

@@ -57,6 +57,7 @@ func (v View) Raised(kind string) Alarms {
 // can be compared only if both have the same Compacted.
 type Hash struct {
 	Member    string
+	Revision  int64 // up to which it is
 	Sum       uint32
 	Compacted int64  // revision up to which it has no history, which the sum depends on
 	Unread    string // why it was not read; empty if it was

@@ -58,7 +58,8 @@ type Member struct {
 	Tried      bool   // it was defragmented less than a minute ago
 	NoRoom     string // why its volume does not hold a copy of its data beside it, which a defragmentation makes; empty if it does
 
-	HashMismatch bool   // while the alarm CORRUPT is raised: its data is not that of a majority of the voters
+	HashMismatch bool   // its data is not that of a majority of the voters: while CORRUPT is raised, or by two comparisons in a row
+	Differs      bool   // its etcd does not start because its data is not that of all others, which does not say whose data is good
 	Foreign      string // which other data it has instead of its own; empty if none is known
 
 	// Why it cannot come back. Only Damage proves that its data cannot be used: a machine that
@@ -69,6 +70,9 @@ type Member struct {
 
 	// Denied: its Pod may not be labelled at present, or its volume not be quarantined.
 	Denied Denial
+
+	// Sluggish: it is slower than its peers, and than it was.
+	Sluggish bool
 
 	// RefusesReconfig: as leader it has refused to let members join or leave for longer than etcd
 	// needs, although all voters were healthy.

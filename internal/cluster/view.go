@@ -63,9 +63,21 @@ type View struct {
 	Compacted int64
 	// Freeing is true for a moment after that: etcd is about to report what has become free.
 	Freeing bool
-	// Undecided says why it is not known which member's data differs; empty if it is known, or if no alarm
+	// Undecided says why it is not known which member's data differs; empty if it is known, or if nothing
 	// says that any does.
 	Undecided string
+	// Speeds are how fast voters are, if they were asked for that at this look, by serial number.
+	Speeds []Speed
+	// RoundTrip is the largest mean one between two members over an hour; 0 if it is not known.
+	RoundTrip time.Duration
+	// Busy: a backup or a defragmentation slows members down.
+	Busy bool
+	// Anomalies are by which members are slower than they were, by member and signal.
+	Anomalies []Anomaly
+	// Relieved: leadership was moved away from a slow member not long ago.
+	Relieved bool
+	// Hashes are those of all voters, if they were compared at this look.
+	Hashes Comparison
 	// Split says which members follow which leader, if members that answer linearizable reads
 	// follow different leaders: each side has a quorum of its own, and writes that the other
 	// lacks. Unread says the same then.

@@ -42,24 +42,37 @@ const longestMetrics = 4 << 20
 // ReadRemains reads the metrics that a member serves in plain HTTP at that address,
 // host and port. A member that has not loaded its data yet reports nothing.
 func ReadRemains(ctx context.Context, address string) (Remains, error) {
+	var remains Remains
+	err := readMetrics(ctx, address, func(metrics io.Reader) (err error) {
+		remains, err = parseRemains(metrics)
+		return err
+	})
+	if err != nil {
+		return Remains{}, err
+	}
+	return remains, nil
+}
+
+// readMetrics has the metrics of a member parsed.
+func readMetrics(ctx context.Context, address string, parse func(io.Reader) error) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
 	if err != nil {
-		return Remains{}, fmt.Errorf("read metrics of %s: %w", address, err)
+		return fmt.Errorf("read metrics of %s: %w", address, err)
 	}
 	response, err := direct.Do(request)
 	if err != nil {
-		return Remains{}, fmt.Errorf("read metrics of %s: %w", address, err)
+		return fmt.Errorf("read metrics of %s: %w", address, err)
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read to its end or is of no use
 	if response.StatusCode != http.StatusOK {
-		return Remains{}, fmt.Errorf("read metrics of %s: %s", address, response.Status)
+		return fmt.Errorf("read metrics of %s: %s", address, response.Status)
 	}
 	limited := &io.LimitedReader{R: response.Body, N: longestMetrics}
-	remains, err := parseRemains(limited)
+	err = parse(limited)
 	if limited.N == 0 {
-		return Remains{}, fmt.Errorf("read metrics of %s: more than %d bytes", address, longestMetrics)
+		return fmt.Errorf("read metrics of %s: more than %d bytes", address, longestMetrics)
 	}
-	return remains, err
+	return err
 }
 
 func parseRemains(metrics io.Reader) (Remains, error) {

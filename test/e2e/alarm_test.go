@@ -21,6 +21,10 @@ import (
 func alarms() {
 	It("fault 27: a member whose data differs is found by hashes and replaced, writes go on, and the others are untouched", differingData)
 
+	It("fault 27: a member does not start on data that differs, and is replaced while writes go on", differingStart)
+
+	It("fault 27: a member that runs on data that differs is found when a comparison is asked for, and replaced", differingWhileItRuns)
+
 	It("fault 26: a quota below what the database has is refused, and nobody is restarted for it", func() {
 		namespace := newNamespace()
 		startOperator(namespace)

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -24,7 +25,7 @@ func differingData() {
 	}
 	namespace := newNamespace()
 	startOperator(namespace)
-	c := create(newCluster(namespace, "differ"))
+	c := create(newCluster(namespace, "differ", unchecked))
 	put(c, "key", good+".")
 	victim, others := aFollower(c)
 	known, before := members(c), uids(c)
@@ -55,6 +56,58 @@ func differingData() {
 		Expect(members(c)).To(HaveKeyWithValue(name, known[name]))
 	}
 	alarmWithoutReason(c, others[0])
+}
+
+// unchecked has etcd start on any data.
+func unchecked(spec *v1alpha1.EtcdClusterSpec) { spec.Maintenance.CorruptionCheck = v1alpha1.CorruptionCheckOff }
+
+// differingStart gives a follower another value while it restarts: etcd does not start on it.
+func differingStart() {
+	if !isLocal() {
+		Skip("writes to a member's volume: on the local cluster only")
+	}
+	namespace := newNamespace()
+	startOperator(namespace)
+	c := create(newCluster(namespace, "checked"))
+	put(c, "key", good+".")
+	victim, others := aFollower(c)
+	database := filepath.Join(dataOf(c, victim.Name), "snap", "db")
+	Eventually(func(g Gomega) { g.Expect(os.ReadFile(database)).To(ContainSubstring(good)) }).Should(Succeed())
+	killAfter(c, victim.Name, func() { exchange(database, good+".", bad) })
+	Eventually(membersOf).WithArguments(c, others[0]).Should(Not(HaveKey(victim.Name)))
+	put(c, "key", "after")
+	settles(c)
+	Eventually(quarantined).WithArguments(c).Should(ContainElement(victim.Name))
+	Eventually(func(g Gomega) {
+		g.Expect(notesOf(g, c)).To(ContainElement(ContainSubstring("its data is not that of the other voters, which have the same")))
+		g.Expect(read(g, c).Status.LastHashCheck).To(And(
+			HaveField("Verdict", v1alpha1.HashesEqual), HaveField("Members", Not(ContainElement(victim.Name))),
+		))
+	}).Should(Succeed())
+}
+
+// differingWhileItRuns has a member run on other data, which nothing but a comparison shows.
+func differingWhileItRuns() {
+	if !isLocal() {
+		Skip("writes to a member's volume: on the local cluster only")
+	}
+	namespace := newNamespace()
+	startOperator(namespace)
+	c := create(newCluster(namespace, "compared", unchecked))
+	put(c, "key", good+".")
+	victim, others := aFollower(c)
+	database := filepath.Join(dataOf(c, victim.Name), "snap", "db")
+	Eventually(func(g Gomega) { g.Expect(os.ReadFile(database)).To(ContainSubstring(good)) }).Should(Succeed())
+	killAfter(c, victim.Name, func() { exchange(database, good+".", bad) })
+	settles(c)
+	By("asking for a comparison")
+	annotated := now(c)
+	metav1.SetMetaDataAnnotation(&annotated.ObjectMeta, v1alpha1.AnnotationCheckHashes, "now")
+	Expect(api.Update(ctx, annotated)).To(Succeed())
+	Eventually(membersOf).WithArguments(c, others[0]).Should(Not(HaveKey(victim.Name)))
+	settles(c)
+	put(c, "key", "after")
+	Eventually(quarantined).WithArguments(c).Should(ContainElement(victim.Name))
 }
 
 // alarmWithoutReason raises the alarm for a member whose data is good, and asks for a smaller cluster.

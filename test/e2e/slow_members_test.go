@@ -40,10 +40,23 @@ func slowProcesses(u *undisturbed) {
 	}
 }
 
+// leavesSlow waits until the member is found slow and does not lead. One that has begun to run a moment ago is not compared for two
+// minutes.
+func leavesSlow(c *v1alpha1.EtcdCluster, member string) {
+	GinkgoHelper()
+	begun := time.Now()
+	Eventually(func(g Gomega) {
+		g.Expect(read(g, c).Status.Anomalies).To(ContainElement(HaveField("Member", member)))
+		g.Expect(leaderOf(g, c)).NotTo(Equal(member))
+	}).WithTimeout(4 * time.Minute).Should(Succeed())
+	AddReportEntry("another one leads", time.Since(begun).Round(time.Second).String())
+	says(c, v1alpha1.ConditionPerformanceDegraded, v1alpha1.ReasonSlowMember, member+" is slower than the others: fsync")
+}
+
 // slowDisks make every write to a log wait.
 func slowDisks(u *undisturbed) {
 	for i, role := range []string{oneFollower, theLeader} {
-		It(fmt.Sprintf("fault %d: ", 31+i)+role+" whose disk takes half a second a write is not replaced, and the others serve on", func() {
+		It(fmt.Sprintf("fault %d: ", 31+i)+role+" whose disk takes half a second a write is not replaced, and does not lead on", func() {
 			member := u.chosen(role)
 			_, others := netfault.Split(networks(u.c), member)
 			address := pod(u.c, member).Status.PodIP
@@ -58,6 +71,9 @@ func slowDisks(u *undisturbed) {
 				AddReportEntry("each write to the log", fmt.Sprintf("%.3f s, %.0f of them", mean, after-count))
 				Expect(after).To(BeNumerically(">", count), "the disk is slow, not dead")
 				Expect(mean).To(BeNumerically(">", 0.3), "the disk is as slow as it should be")
+				if role == theLeader {
+					leavesSlow(u.c, member)
+				}
 				slow(0)
 			})
 			AddReportEntry("longest time without a write", u.gap.String())

@@ -31,6 +31,9 @@ const (
 	// repairs, which is a log that ends in a torn record, or lacks entries that
 	// the leader knows it had.
 	Corrupt Cause = "Corrupt"
+	// Differs: etcd has compared its data with that of its peers before it served, and some have other data. That proves nothing about
+	// whose data is the good one.
+	Differs Cause = "Differs"
 )
 
 const (
@@ -47,6 +50,8 @@ func Why(exitCode int32, reason, message string) Cause {
 		return Unknown // it was stopped from outside: what it said last is not why
 	case slices.ContainsFunc(mayPass, log.mentions):
 		return Unknown
+	case log.endsWith(differs):
+		return Differs
 	case slices.ContainsFunc(emptied, log.endsWith):
 		return Empty
 	case slices.ContainsFunc(corrupt, log.endsWith):
@@ -89,6 +94,9 @@ var emptied = []string{
 	"discovery failed: error validating peerURLs ",
 	" has already been bootstrapped",
 }
+
+// differs is what etcd ends with if its initial corruption check (InitialCheck in its corrupt.go) finds other data.
+const differs = " found data inconsistency with peers"
 
 // corrupt must stand there, too.
 var corrupt = []string{

@@ -25,8 +25,12 @@ func (j *builder) noteAlarms(answers []*Answer) {
 	slices.SortFunc(j.v.Alarms, func(a, b cluster.Alarm) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 	})
-	if j.v.Unread == "" && len(j.v.Raised(cluster.Corrupt)) > 0 {
+	switch {
+	case j.v.Unread != "":
+	case len(j.v.Raised(cluster.Corrupt)) > 0:
 		j.noteOdd(answers)
+	default:
+		j.noteComparison(answers)
 	}
 }
 
@@ -44,6 +48,11 @@ func (j *builder) noteOdd(answers []*Answer) {
 	}
 }
 
+const (
+	silent   = "it does not answer"
+	notAsked = "it was not asked"
+)
+
 // hashes are those of all voters.
 func (j *builder) hashes(answers []*Answer) []cluster.Hash {
 	var hashes []cluster.Hash
@@ -51,12 +60,12 @@ func (j *builder) hashes(answers []*Answer) []cluster.Hash {
 		if !cluster.IsVoter(m) {
 			continue
 		}
-		hash := cluster.Hash{Member: m.Name, Unread: "it does not answer"}
+		hash := cluster.Hash{Member: m.Name, Unread: silent}
 		for _, a := range answers {
 			switch {
 			case a.Member != m.Name || !a.serves():
 			case a.Hash == nil:
-				hash.Unread = "it was not asked"
+				hash.Unread = notAsked
 			default:
 				hash = *a.Hash
 			}

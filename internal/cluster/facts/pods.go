@@ -34,6 +34,7 @@ func (j *builder) pod(pod *corev1.Pod) {
 	m.Pod.RecentlyRestarted = j.isShaky(pod)
 	m.Pod.LabelsMissing = lacksLabels(j.c, pod) || specs.IsAbandoned(j.c, pod)
 	m.Damage, j.emptied[pod.Name] = damage(pod)
+	m.Differs = differs(pod)
 	if j.v.Want.Ephemeral {
 		m.Volume = dataOf(m.Pod)
 	}

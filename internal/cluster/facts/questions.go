@@ -74,15 +74,16 @@ func LinearizableSource(s Snapshot) (lister *Answer, split bool) {
 }
 
 // NeedHashKV are the members to ask for the hash of their data, up to that revision: the newest that all
-// of them have. None while no alarm says that data differs, and nothing is written meanwhile.
+// of them have. None while no alarm says that data differs, unless they are to be compared.
 func NeedHashKV(s Snapshot) (asked []*Answer, revision int64) {
-	if !slices.ContainsFunc(s.Answers, func(a *Answer) bool { return len(a.Status.Alarms) > 0 }) {
+	alarmed := slices.ContainsFunc(s.Answers, func(a *Answer) bool { return len(a.Status.Alarms) > 0 })
+	if !alarmed && !isComparisonDue(s) && !slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return differs(&pod) }) {
 		return nil, 0
 	}
 	j := begin(s)
 	j.kubernetes()
 	j.etcd()
-	if j.v.Unread != "" || len(j.v.Raised(cluster.Corrupt)) == 0 || j.v.UnknownVoters() > 0 {
+	if j.v.Unread != "" || j.v.UnknownVoters() > 0 || len(j.v.Raised(cluster.Corrupt)) == 0 && !j.compares() {
 		return nil, 0
 	}
 	for _, a := range j.credible() {

@@ -64,6 +64,7 @@ type scene struct {
 	meet     int // members answer when as many as this have been asked
 	meeting  *sync.WaitGroup
 	remains  map[string]etcd.Remains // by address of the metrics
+	timings  map[string]etcd.Timings // so, too
 	ahead    time.Duration           // of the API server's clock
 	operator string                  // namespace of the operator; empty if it runs outside of Kubernetes
 	limits   limits.Limits           // of what the cluster may ask for
@@ -89,6 +90,9 @@ func newScene(t *testing.T) *scene {
 		Status: v1alpha1.EtcdClusterStatus{
 			ClusterID: "c1", NextSerial: 3,
 			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}},
+			LastHashCheck: &v1alpha1.HashCheck{
+				Time: metav1.NewTime(made), Verdict: v1alpha1.HashesEqual, Members: []string{"a-0", "a-1", "a-2"},
+			},
 		},
 	}
 	for i, role := range []string{v1alpha1.RoleLeader, v1alpha1.RoleVoter, v1alpha1.RoleVoter} {
@@ -228,7 +232,7 @@ func (s *scene) observer() *observe.Observer {
 		},
 	})
 	return &observe.Observer{
-		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt,
+		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt, Timings: s.timingsAt,
 		Resizes: func() specs.Resizes { return specs.ResizesAll }, Now: func() time.Time { return now },
 		Ahead: func() time.Duration { return max(s.ahead, 0) }, Behind: func() time.Duration { return max(-s.ahead, 0) },
 		Operator: s.operator, Limits: s.limits,
@@ -326,6 +330,14 @@ func (s *scene) remainsAt(_ context.Context, address string) (etcd.Remains, erro
 }
 
 // Probe is what the scene says that the member shows and accepts.
+func (s *scene) timingsAt(_ context.Context, address string) (etcd.Timings, error) {
+	timings, known := s.timings[address]
+	if !known {
+		return etcd.Timings{}, errors.New("connection refused")
+	}
+	return timings, nil
+}
+
 func (s *scene) Probe(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

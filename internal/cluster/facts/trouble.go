@@ -180,14 +180,25 @@ var failures = map[string]bool{
 	"CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true,
 }
 
+// ended is how etcd's container has ended, if it does not run; nil if it does.
+func ended(pod *corev1.Pod) *corev1.ContainerStateTerminated {
+	status := specs.EtcdStatus(pod)
+	if status.State.Terminated == nil && status.State.Waiting != nil {
+		return status.LastTerminationState.Terminated
+	}
+	return status.State.Terminated
+}
+
+// differs says whether etcd has ended because its data is not that of all its peers.
+func differs(pod *corev1.Pod) bool {
+	ended := ended(pod)
+	return ended != nil && crash.Why(ended.ExitCode, ended.Reason, ended.Message) == crash.Differs
+}
+
 // damage says why etcd cannot use its data, if it has said so itself and its container does not
 // run: then no restart helps. An empty data directory is a case of its own.
 func damage(pod *corev1.Pod) (words string, emptied bool) {
-	status := specs.EtcdStatus(pod)
-	ended := status.State.Terminated
-	if ended == nil && status.State.Waiting != nil {
-		ended = status.LastTerminationState.Terminated
-	}
+	ended := ended(pod)
 	if ended == nil {
 		return "", false
 	}

@@ -38,6 +38,8 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 	remembered.Mark(j.v, s.Now)
 	j.v.Compacted, j.v.Freeing = remembered.Compacted(j.v, s.Now)
 	j.v.Growth = growth(s.Cluster, j.v)
+	j.v.Anomalies, j.v.Relieved = remembered.Slow(j.v, s.Now)
+	j.v.RoundTrip = remembered.RoundTrip()
 	return j.v
 }
 
@@ -51,6 +53,7 @@ func (j *builder) all() {
 	j.space()
 	j.unwritten()
 	j.v.Members = j.sorted()
+	j.speeds()
 	j.v.Backup.Before = before(j.v)
 	if !j.Asleep {
 		j.objects()

@@ -21,6 +21,7 @@ type Cluster struct {
 	wakes    wakes
 	growth   growth
 	row      Repeats
+	speeds   speeds
 	compaction
 	lastNote string
 }
@@ -55,6 +56,7 @@ func (m *Cluster) Note(v cluster.View, step plan.Step, e Ending, now time.Time) 
 	if e.Err == nil {
 		m.restarts.note(v, step, now)
 		m.compaction.note(step, now)
+		m.speeds.note(v, step, now)
 	}
 	return e
 }

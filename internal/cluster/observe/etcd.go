@@ -2,13 +2,10 @@ package observe
 
 import (
 	"context"
-	"net"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -74,7 +71,11 @@ func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster
 			return members
 		}
 	}
-	each(reads.Answers, func(a *facts.Answer) { members.read(ctx, a, reads.Answers) })
+	each(reads.Answers, func(a *facts.Answer) {
+		begun := o.Now()
+		members.read(ctx, a, reads.Answers)
+		a.Took = o.Now().Sub(begun)
+	})
 	lister, split := facts.LinearizableSource(*s)
 	if !split {
 		s.List = members.list(ctx, lister)
@@ -121,8 +122,7 @@ func (o *Observer) remains(ctx context.Context, answers []*facts.Answer, running
 		}
 		ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 		defer cancel()
-		address := net.JoinHostPort(running[i].Pod.Address, strconv.Itoa(v1alpha1.MetricsPort))
-		if remains, err := o.Remains(ctx, address); err == nil {
+		if remains, err := o.Remains(ctx, metricsOf(running[i])); err == nil {
 			a.Remains = remains
 		}
 	})
@@ -164,7 +164,7 @@ func (c clients) list(ctx context.Context, of *facts.Answer) []etcd.Member {
 func (c clients) hashes(ctx context.Context, asked []*facts.Answer, revision int64) map[string]*cluster.Hash {
 	hashes := map[string]*cluster.Hash{}
 	for _, a := range asked {
-		hashes[a.Member] = &cluster.Hash{Member: a.Member}
+		hashes[a.Member] = &cluster.Hash{Member: a.Member, Revision: revision}
 	}
 	each(asked, func(a *facts.Answer) {
 		ctx, cancel := context.WithTimeout(ctx, hashTimeout)

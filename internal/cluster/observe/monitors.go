@@ -25,7 +25,7 @@ func (o *Observer) monitors(ctx context.Context, s *facts.Snapshot) error {
 		switch {
 		case err != nil:
 			return err
-		case missing != "" && (monitor.Wanted || s.NoMonitors == ""):
+		case missing != "" && monitor.Wanted && s.NoMonitors == "":
 			s.NoMonitors = missing
 		case have != nil:
 			s.Monitors[kind.Kind] = have

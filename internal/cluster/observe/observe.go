@@ -35,6 +35,8 @@ type Observer struct {
 	Dialer Members
 	// Remains asks a member that serves no client what data it has.
 	Remains func(ctx context.Context, address string) (etcd.Remains, error)
+	// Timings asks a member how long it has spent on its disk and on the way to its peers.
+	Timings func(ctx context.Context, address string) (etcd.Timings, error)
 	// Resizes says what of the resources of running Pods this Kubernetes changes.
 	Resizes func() specs.Resizes
 	NoNodes bool // nodes may not be read: nothing is known of them

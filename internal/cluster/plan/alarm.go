@@ -6,14 +6,15 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// containCorruption only removes members while etcd says that their data differs: a member that has no
+// containCorruption only removes members while their data is known to differ, by etcd's alarm or by hashes: a member that has no
 // data, and a member whose data is odd. Any other copy may be the last good one, and a member that joins may
 // be given the bad one. Data is odd only if a majority of the voters has other data, by their hashes at one
 // revision. The member that etcd has raised the alarm for proves nothing: etcd compares members with the
 // leader, whose data may be the odd one.
 func containCorruption(v cluster.View) Step {
 	alarms := v.Raised(cluster.Corrupt)
-	if len(alarms) == 0 {
+	odd := v.Select(cluster.IsVoter, cluster.HasHashMismatch)
+	if len(alarms) == 0 && len(odd) == 0 && v.Undecided == "" {
 		return nil
 	}
 	for _, m := range v.Select(cluster.IsListed, cluster.IsLost) {
@@ -21,12 +22,24 @@ func containCorruption(v cluster.View) Step {
 			return remove(v, m, "its data is lost")
 		}
 	}
-	raised := "etcd refuses every write, because it has raised the alarm " + alarms.String()
-	odd := v.Select(cluster.IsVoter, cluster.HasHashMismatch)
-	left := slices.IndexFunc(alarms, func(a cluster.Alarm) bool { return a.Member == "" && a.ID != 0 })
 	switch {
 	case len(odd) > 0:
 		return removeOdd(v, odd)
+	case len(alarms) == 0:
+		return refuse("members do not have the same data, and nothing is changed, because it is not known whose differs: " + v.Undecided + findIt)
+	default:
+		return endCorrupt(v, alarms)
+	}
+}
+
+// findIt is what a person does where the operator does not know whose data differs.
+const findIt = "; find it with etcdctl endpoint hashkv, and remove that member with etcdctl member remove"
+
+// endCorrupt ends the alarm if no member's data differs, and the one that it was raised for is gone.
+func endCorrupt(v cluster.View, alarms cluster.Alarms) Step {
+	raised := "etcd refuses every write, because it has raised the alarm " + alarms.String()
+	left := slices.IndexFunc(alarms, func(a cluster.Alarm) bool { return a.Member == "" && a.ID != 0 })
+	switch {
 	case v.Undecided != "":
 		return refuse(raised + "; nothing is changed, because it is not known which member's data differs: " + v.Undecided + "; find it with " +
 			"etcdctl endpoint hashkv, remove that member with etcdctl member remove, and end the alarm with etcdctl alarm disarm")

@@ -32,6 +32,21 @@ func moveLeader(v cluster.View) Step {
 	return MoveLeader{leader.Name, best(heirs).Name}
 }
 
+// leaveSlow moves leadership away from a member that is slower than its peers and than it was, to one that is not: what clients write waits
+// for the leader's disk. It does so once in ten minutes at most.
+func leaveSlow(v cluster.View) Step {
+	leader, led := v.Leader()
+	if !led || !leader.Sluggish || v.Relieved || v.NotRoot != "" {
+		return nil
+	}
+	heirs := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Not(cluster.IsSluggish), cluster.Not(cluster.IsDisturbed),
+		cluster.AcceptsReconfig, cluster.Not(isSuspect(v)), cluster.Except(leaving(v)...), isNear)
+	if len(heirs) == 0 {
+		return nil
+	}
+	return MoveLeader{leader.Name, best(heirs).Name}
+}
+
 // handOver moves leadership to a healthy voter before the leader is disturbed, and not to a member
 // that is about to leave. It waits for a voter that is not far behind: until the next leader has
 // every entry, the leader drops what clients write.
@@ -68,6 +83,7 @@ func best(heirs []cluster.Member) cluster.Member {
 	return slices.MinFunc(heirs, func(a, b cluster.Member) int {
 		return cmp.Or(
 			last(cluster.IsDisturbed(a), cluster.IsDisturbed(b)),
+			last(a.Sluggish, b.Sluggish),
 			last(a.RefusesReconfig, b.RefusesReconfig),
 			last(!a.Pod.Ready, !b.Pod.Ready),
 			cmp.Compare(a.Behind/noticeable, b.Behind/noticeable),

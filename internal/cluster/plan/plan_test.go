@@ -69,7 +69,8 @@ var arguments = []string{
 	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new", "newer",
 	"not-root",
 	"next",
-	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "request", "revision",
+	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "relieved",
+	"request", "revision",
 	"growth", "history", "nospace", "revoking", "rollback", "rotate", "self", "size",
 	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "unwanted", "version",
 }
@@ -214,6 +215,8 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 			}
 		case "inplace":
 			parseInPlace(v, strings.Join(arg.Vals, " "))
+		case "relieved":
+			v.Relieved = true
 		case "undecided":
 			v.Undecided = strings.Join(arg.Vals, " ")
 		case "split":
@@ -476,6 +479,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		w.view.Alarms = []cluster.Alarm{{Kind: cluster.Corrupt, ID: m.ID, Member: m.Name}}
 	case "unsigned":
 		m.Unsigned = true
+	case "sluggish":
+		m.Sluggish = true
 	case "behind":
 		m.Behind = 1000
 	case "index":

@@ -251,7 +251,7 @@ var corruptStates = []state{
 	func(_ *fate, m *cluster.Member) { m.Pod.Cordoned = true },
 }
 
-// rareStates are some of memberStates, beside Pods that are terminating for ever, because
+// rareStates are some of memberStates, beside members that are slow, Pods that are terminating for ever, because
 // their node is silent, or that have ended, or whose volume went before a node had them, and
 // containers that are down and come back by themselves, or whose node is gone.
 var rareStates = []state{
@@ -271,6 +271,7 @@ var rareStates = []state{
 		m.Pod.Phase, m.Volume, f.data = cluster.Unplaced, cluster.NoVolume, false
 	},
 	func(f *fate, _ *cluster.Member) { f.nodeGone = true },
+	func(_ *fate, m *cluster.Member) { m.Sluggish = true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven = 4, true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven, f.stale = 4, true, true },
 }

@@ -23,6 +23,9 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 	formed := v.Formed()
 	now := []metav1.Condition{available(v, formed), progressing(v, step, err), degraded(v, step, err)}
 	now = append(now, ready(now[0], now[1], now[2], v, step))
+	if formed {
+		now = append(now, performance(v))
+	}
 	for _, condition := range now {
 		condition.ObservedGeneration = c.Generation
 		condition.Message = shortened(condition.Message)
@@ -187,6 +190,7 @@ var faults = []struct {
 	{v1alpha1.ReasonRecovering, recovering},
 	{v1alpha1.ReasonForeignData, foreign},
 	{v1alpha1.ReasonDataDamaged, damaged},
+	{v1alpha1.ReasonDataDamaged, differing},
 	{v1alpha1.ReasonMemberBlocked, blocked},
 	{v1alpha1.ReasonAlarm, alarms},
 	{v1alpha1.ReasonMemberDown, down},

@@ -37,6 +37,9 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 	if c := turned(before, after, v1alpha1.ConditionDegraded); c != nil && c.Status == metav1.ConditionTrue {
 		events = append(events, Event{corev1.EventTypeWarning, c.Reason, "Observe", c.Message})
 	}
+	if c := turned(before, after, v1alpha1.ConditionPerformanceDegraded); c != nil && c.Status == metav1.ConditionTrue {
+		events = append(events, Event{corev1.EventTypeWarning, c.Reason, "Observe", c.Message})
+	}
 	if c := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionDegraded); isForewarned(c) &&
 		!isForewarned(meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionDegraded)) {
 		events = append(events, Event{corev1.EventTypeWarning, v1alpha1.ReasonAuthorityEnds, "Observe", c.Message})

@@ -42,7 +42,10 @@ var (
 		nil,
 	}
 	gaugeBackup = &Gauge{"etcd_operator_cluster_last_backup_timestamp_seconds", "When the newest backup was begun that is in a store.", nil}
-	gaugeEnd    = &Gauge{"etcd_operator_cluster_authority_end_timestamp_seconds", "When a certificate authority ends.", []string{"authority"}}
+	gaugeEqual  = &Gauge{
+		"etcd_operator_cluster_last_equal_hashes_timestamp_seconds", "When the data of all members was last compared and found equal.", nil,
+	}
+	gaugeEnd = &Gauge{"etcd_operator_cluster_authority_end_timestamp_seconds", "When a certificate authority ends.", []string{"authority"}}
 
 	gaugeRunning = &Gauge{"etcd_operator_cluster_running_members", "Members that have a Pod: a member that runs for an hour is a " +
 		"member-hour.", nil}
@@ -61,13 +64,17 @@ var (
 		"writes.", []string{"member"}}
 	gaugeBehind = &Gauge{"etcd_operator_member_entries_behind", "Committed entries of the leader that the member has yet to " +
 		"apply.", []string{"member"}}
+	gaugeSlow = &Gauge{
+		"etcd_operator_member_slow", "1 while the member is slower than its peers and than it was, by signal: fsync, commit, read or behind.",
+		[]string{"member", "signal"},
+	}
 )
 
 // Gauges are all that there are, in the order of the documentation.
 var Gauges = []*Gauge{
-	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeEnd,
+	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeEqual, gaugeEnd,
 	gaugeRunning, gaugeVolumes, gaugeBackups, gaugeStored, gaugeTook,
-	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind,
+	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind, gaugeSlow,
 }
 
 // Figures are the numbers of a cluster after a look.
@@ -93,6 +100,9 @@ func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
 		all = append(all, point(gaugeBackup, b.Last)...)
 		all = append(all, point(gaugeVerified, b.Verified)...)
 	}
+	if check := status.LastHashCheck; check != nil && check.EqualTime != nil {
+		all = append(all, Figure{gaugeEqual, nil, seconds(*check.EqualTime)})
+	}
 	for _, a := range v.Rotation.Authorities {
 		if a.End > 0 {
 			all = append(all, Figure{gaugeEnd, []string{a.Name}, float64(a.End)})
@@ -100,6 +110,9 @@ func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
 	}
 	if size := status.VolumeSize; size != nil {
 		all = append(all, Figure{gaugeVolumes, nil, float64(size.Value()) * float64(v.Count(cluster.IsListed))})
+	}
+	for _, a := range v.Anomalies {
+		all = append(all, Figure{gaugeSlow, []string{a.Member, a.Signal}, 1})
 	}
 	for _, m := range v.Select(cluster.IsListed) {
 		all = append(all, memberFigures(m)...)

@@ -23,12 +23,12 @@ func withMonitoring(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster.V
 	switch {
 	case !m.Read:
 		return all
-	case !m.Wanted && (!m.Pending || m.Missing != ""):
+	case !m.Wanted && !m.Pending:
 		meta.RemoveStatusCondition(&all, v1alpha1.ConditionMonitored)
 		return all
 	case m.Missing != "":
 		say(v1alpha1.ReasonPrometheusOperatorMissing, "%s, which spec.monitoring needs: install the Prometheus Operator, and allow the operator "+
-			"to get, create, patch and delete them; or remove spec.monitoring; it is tried again within ten minutes", m.Missing)
+			"to get, create, patch and delete them; or remove spec.monitoring; it is tried again within half a minute", m.Missing)
 	case m.Pending:
 		say(v1alpha1.ReasonMonitorPending, "objects of the Prometheus Operator are not as wanted yet")
 	case m.Denied:

@@ -24,6 +24,13 @@ func Revised(before, after v1alpha1.EtcdClusterStatus, v cluster.View, now time.
 			last.Time = metav1.Time{Time: now.UTC().Truncate(time.Second)}
 		}
 	}
+	if check := after.LastHashCheck; check != nil && check.Time.IsZero() {
+		at := metav1.Time{Time: now.UTC().Truncate(time.Second)}
+		check.Time = at
+		if check.Verdict == v1alpha1.HashesEqual {
+			check.EqualTime = &at
+		}
+	}
 	lowest, highest := plan.Confirmed(v)
 	_, missing := plan.Missing(v)
 	switch {

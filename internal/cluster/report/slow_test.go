@@ -3,27 +3,40 @@ package report_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
-// TestBusyMembersAreNoFaultOfTheNetwork: a member that accepts the connection is not behind a network policy.
-func TestBusyMembersAreNoFaultOfTheNetwork(t *testing.T) {
-	for slow, want := range map[int]string{3: "CPU", 2: "network policies", 0: "network policies"} {
-		v := healthy()
-		v.Unread = "no member answers (a-0: seen)"
-		for i := range v.Members {
-			v.Members[i].Answers, v.Members[i].Healthy, v.Members[i].Slow = false, false, i < slow
-		}
-		status := report.Status(&v1alpha1.EtcdCluster{}, v, plan.Wait{For: "etcd to answer"}, nil)
-		available := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAvailable)
-		if available.Reason != v1alpha1.ReasonUnreachable || !strings.Contains(available.Message, want) ||
-			!strings.Contains(available.Message, v.Unread) || strings.Contains(available.Message, "CPU") != (want == "CPU") {
-			t.Errorf("%d are slow: %+v", slow, available)
-		}
+// TestSlowMember: the condition, the event, the status and the metric of a member that has become slow.
+func TestSlowMember(t *testing.T) {
+	c, v := &v1alpha1.EtcdCluster{}, cluster.View{Name: "a", Record: cluster.Record{ClusterID: "c1"}}
+	before := report.Status(c, v, plan.Done{}, nil)
+	v.Anomalies = []cluster.Anomaly{{Member: "a-1", Signal: "fsync", Value: 0.052, Usual: 0.0021, Since: time.Unix(7, 0)}}
+	after := report.Status(c, v, plan.Done{}, nil)
+	if a := after.Anomalies; len(a) != 1 || a[0].Value != "52ms" || a[0].Usual != "2.1ms" || a[0].Since.Unix() != 7 {
+		t.Errorf("%+v", a)
+	}
+	is := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionPerformanceDegraded)
+	was := meta.FindStatusCondition(before.Conditions, is.Type)
+	if was.Reason != v1alpha1.ReasonAsExpected || is.Reason != v1alpha1.ReasonSlowMember {
+		t.Errorf("%+v, then %+v", was, is)
+	}
+	events := report.Events(before, after, plan.Done{}, nil)
+	note := "a-1 is slower than the others: fsync 52ms, usually 2.1ms"
+	if len(events) != 1 || events[0].Type != "Warning" || !strings.Contains(events[0].Note, note) {
+		t.Errorf("%+v", events)
+	}
+	found := false
+	for _, f := range report.Figures(after, v) {
+		found = found || f.Gauge.Name == "etcd_operator_member_slow" && f.Labels[0] == "a-1" && f.Labels[1] == "fsync"
+	}
+	if !found {
+		t.Error("no metric")
 	}
 }

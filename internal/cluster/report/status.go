@@ -151,6 +151,8 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	if v.Revocation.At != "" {
 		status.Revocations = revocations(v.Revocation)
 	}
+	status.Anomalies = anomalies(v.Anomalies)
+	status.LastHashCheck = compared(status.LastHashCheck, v.Hashes)
 	status.TargetVersion = v.Target.Version
 	status.LargestPrefixes = largestPrefixes(v)
 	status.VolumeSize = volumeSize(status, v)
@@ -179,6 +181,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	if lowest != "" {
 		status.Version = lowest
 	}
+	status.Recommendations = recommendations(c, v, status.Version)
 }
 
 // authorities are the certificate authorities in the status.

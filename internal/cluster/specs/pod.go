@@ -23,6 +23,7 @@ func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	pod.Annotations[v1alpha1.AnnotationTemplate] = Fingerprint(c, member)
 	delete(pod.Annotations, v1alpha1.AnnotationImage) // only Images may say that
 	bindPeers(c, pod)
+	checkCorruption(c, pod)
 	join(c, pod, j)
 	Etcd(pod).Lifecycle = lingering()
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](grace)

@@ -1,0 +1,66 @@
+package facts
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+// warm is how long a member has to run before its speed says anything: it loads its data, and catches up.
+const warm = 2 * time.Minute
+
+// leastCompared is how many voters make a comparison: of two it is not known which is slow.
+const leastCompared = 3
+
+// Timed are the members to ask how fast they are; none if there are too few to compare.
+func Timed(s Snapshot) []cluster.Member {
+	asked := ByKubernetes(s).Asked
+	if len(asked) < leastCompared {
+		return nil
+	}
+	var all []cluster.Member
+	for _, m := range asked {
+		for _, a := range s.Answers {
+			if a.Member == m.Name && a.serves() {
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// speeds are how fast voters are that serve, if they were asked for it.
+func (j *builder) speeds() {
+	j.v.Busy = j.BackingUp != "" || j.v.Record.Defragmenting.Member != ""
+	for _, m := range j.v.Members {
+		for _, a := range j.Answers {
+			if a.Member == m.Name && a.Timings != nil && m.Role == cluster.Voter && m.Healthy && j.isWarm(j.pods[m.Name]) {
+				j.v.Speeds = append(j.v.Speeds, speedOf(m, a))
+			}
+		}
+	}
+}
+
+func speedOf(m cluster.Member, a *Answer) cluster.Speed {
+	speed := cluster.Speed{
+		Member: m.Name, Read: a.Took, Behind: m.Behind, Fsync: totalOf(a.Timings.Fsync), Commit: totalOf(a.Timings.Commit),
+	}
+	for _, r := range a.Timings.RoundTrips {
+		speed.RoundTrips = append(speed.RoundTrips, cluster.RoundTrip{To: r.To, Total: totalOf(r.Total)})
+	}
+	return speed
+}
+
+func totalOf(t etcd.Total) cluster.Total { return cluster.Total(t) }
+
+func (j *builder) isWarm(pod *corev1.Pod) bool {
+	if pod == nil {
+		return false
+	}
+	run := specs.EtcdStatus(pod).State.Running
+	return run != nil && !j.isRecent(run.StartedAt.Time, warm)
+}

@@ -1,0 +1,56 @@
+package facts_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+// TestSpeeds: voters that serve are asked how fast they are, where there are enough to compare; one that does not tell is left out, and a
+// defragmentation is known.
+func TestSpeeds(t *testing.T) {
+	for what, test := range map[string]struct {
+		spoil func(*scene)
+		want  int
+		busy  bool
+	}{
+		"all":              {func(*scene) {}, 3, false},
+		"one does not say": {func(s *scene) { delete(s.timings, s.pod("a-1").Status.PodIP+":2381") }, 2, false},
+		"one has begun": {func(s *scene) {
+			s.pod("a-2").Status.ContainerStatuses[0].State.Running.StartedAt.Time = now
+		}, 2, false},
+		"two are left": {func(s *scene) { s.drop("Pod a-2") }, 0, false},
+		"a defragmentation": {func(s *scene) {
+			s.c.Status.Defragmenting = &v1alpha1.DefragmentingStatus{Member: "a-1"}
+		}, 3, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newScene(t)
+			s.timings = map[string]etcd.Timings{}
+			for _, name := range []string{"a-0", "a-1", "a-2"} {
+				s.timings[s.pod(name).Status.PodIP+":2381"] = etcd.Timings{Fsync: etcd.Total{Seconds: 1, Count: 2}}
+			}
+			test.spoil(s)
+			o := s.observer()
+			var v cluster.View
+			synctest.Test(t, func(t *testing.T) {
+				seen, err := o.Cluster(t.Context(), s.c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := o.Speed(t.Context(), &seen); err != nil {
+					t.Fatal(err)
+				}
+				v = facts.View(seen, &memory.Cluster{})
+			})
+			if len(v.Speeds) != test.want || v.Busy != test.busy {
+				t.Errorf("busy %t: %+v", v.Busy, v.Speeds)
+			}
+		})
+	}
+}

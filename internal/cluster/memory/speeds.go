@@ -1,0 +1,153 @@
+package memory
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/slow"
+)
+
+const (
+	// speedEvery is the least time between two looks at how fast members are: a cluster that changes is looked at many times a second.
+	speedEvery = 4 * time.Second
+	// fewest is how many fsyncs or commits make a mean.
+	fewest = 5
+	// relievedFor is how long leadership is left where it was moved from a slow member, whatever is found then: a load that no leader bears
+	// must not move it around.
+	relievedFor = 10 * time.Minute
+)
+
+// speeds are how fast members have been. Another process begins to look again, and compares with peers alone for two hours.
+type speeds struct {
+	watch    slow.Watch
+	last     map[string]cluster.Speed // by member
+	looked   time.Time
+	relieved time.Time
+
+	roundTrip time.Duration // the largest mean one, of the last hour
+	base      []cluster.Speed
+	baseAt    time.Time // when that hour began
+}
+
+const (
+	// measureFor is how long round trips are measured. The first time it is what members have counted since they started.
+	measureFor = time.Hour
+	// fewestTrips is how many of them make a mean.
+	fewestTrips = 10
+)
+
+// RoundTrip is the largest mean round trip between two members; 0 if it is not known.
+func (m *Cluster) RoundTrip() time.Duration { return m.speeds.roundTrip }
+
+// measure takes the mean of every round trip between two members that etcd lists.
+func (s *speeds) measure(v cluster.View, now time.Time) {
+	if !s.baseAt.IsZero() && now.Sub(s.baseAt) < measureFor {
+		return
+	}
+	listed := map[string]bool{}
+	for _, m := range v.Select(cluster.IsListed) {
+		listed[strconv.FormatUint(m.ID, 16)] = true
+	}
+	largest := 0.0
+	for _, is := range v.Speeds {
+		for _, trip := range is.RoundTrips {
+			if mean, known := trip.Since(tripOf(s.base, is.Member, trip.To), fewestTrips); known && listed[trip.To] {
+				largest = max(largest, mean)
+			}
+		}
+	}
+	if largest > 0 {
+		s.roundTrip, s.base, s.baseAt = time.Duration(largest*float64(time.Second)), v.Speeds, now
+	}
+}
+
+// tripOf is what a member had counted before; nothing if that is not known.
+func tripOf(all []cluster.Speed, member, to string) cluster.Total {
+	for _, was := range all {
+		for _, trip := range was.RoundTrips {
+			if was.Member == member && trip.To == to {
+				return trip.Total
+			}
+		}
+	}
+	return cluster.Total{}
+}
+
+// IsSpeedDue says whether the next look is to ask how fast members are.
+func (m *Cluster) IsSpeedDue(now time.Time) bool { return now.Sub(m.speeds.looked) >= speedEvery }
+
+// SuspectsSlow says whether a member may be about to be found slow.
+func (m *Cluster) SuspectsSlow() bool { return m.speeds.watch.Suspects() }
+
+// Slow is by which members are slower than they were. It adds what the view has, and marks its members.
+func (m *Cluster) Slow(v cluster.View, now time.Time) (all []cluster.Anomaly, relieved bool) {
+	s := &m.speeds
+	if len(v.Speeds) > 0 {
+		s.look(v, now)
+		s.measure(v, now)
+	}
+	for _, a := range s.watch.Anomalies() {
+		all = append(all, cluster.Anomaly{Member: a.Member, Signal: string(a.Signal), Value: a.Value, Usual: a.Usual, Since: a.Since})
+		for i := range v.Members {
+			v.Members[i].Sluggish = v.Members[i].Sluggish || v.Members[i].Name == a.Member
+		}
+	}
+	return all, now.Sub(s.relieved) < relievedFor
+}
+
+func (s *speeds) look(v cluster.View, now time.Time) {
+	var samples []slow.Sample
+	last := map[string]cluster.Speed{}
+	for _, m := range v.Select(cluster.IsVoter) {
+		sample := slow.Sample{Member: m.Name, Values: slow.Unknown()}
+		for _, is := range v.Speeds {
+			if is.Member != m.Name {
+				continue
+			}
+			last[m.Name] = is
+			if was, known := s.last[m.Name]; known && !v.Busy {
+				sample.Values = valuesOf(is, was)
+			}
+		}
+		samples = append(samples, sample)
+	}
+	s.watch.Look(now, samples)
+	s.last, s.looked = last, now
+}
+
+func valuesOf(is, was cluster.Speed) slow.Values {
+	values := slow.Unknown()
+	for i, signal := range slow.Signals {
+		switch signal {
+		case slow.Fsync:
+			values[i] = meanOf(is.Fsync, was.Fsync)
+		case slow.Commit:
+			values[i] = meanOf(is.Commit, was.Commit)
+		case slow.Read:
+			values[i] = is.Read.Seconds()
+		case slow.Behind:
+			values[i] = float64(is.Behind)
+		}
+	}
+	return values
+}
+
+// meanOf is NaN if it is not known.
+func meanOf(is, was cluster.Total) float64 {
+	if mean, known := is.Since(was, fewest); known {
+		return mean
+	}
+	return math.NaN()
+}
+
+// note remembers that leadership was moved away from a slow member.
+func (s *speeds) note(v cluster.View, step plan.Step, now time.Time) {
+	if move, is := step.(plan.MoveLeader); is {
+		if from, _ := v.Member(move.From); from.Sluggish {
+			s.relieved = now
+		}
+	}
+}

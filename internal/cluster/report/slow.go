@@ -1,0 +1,41 @@
+package report
+
+import (
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// anomalies are by which members are slow.
+func anomalies(all []cluster.Anomaly) []v1alpha1.Anomaly {
+	var said []v1alpha1.Anomaly
+	for _, a := range all {
+		said = append(said, v1alpha1.Anomaly{
+			Member: a.Member, Signal: a.Signal, Value: a.Figure(a.Value), Usual: a.Figure(a.Usual),
+			Since: metav1.NewTime(a.Since.UTC().Truncate(time.Second)),
+		})
+	}
+	return said
+}
+
+// performance says which members are slow.
+func performance(v cluster.View) metav1.Condition {
+	var all []string
+	for _, a := range v.Anomalies {
+		all = append(all, a.Member+" is slower than the others: "+a.Signal+" "+a.Figure(a.Value)+", usually "+a.Figure(a.Usual))
+	}
+	if len(all) == 0 {
+		return metav1.Condition{
+			Type: v1alpha1.ConditionPerformanceDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAsExpected,
+			Message: "no member is slower than the others",
+		}
+	}
+	return metav1.Condition{
+		Type: v1alpha1.ConditionPerformanceDegraded, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSlowMember,
+		Message: strings.Join(all, "; ") + "; leadership is moved away from a slow member; look at its disk, its CPU and its node",
+	}
+}

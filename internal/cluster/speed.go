@@ -1,0 +1,53 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+)
+
+// Speed is how fast a voter is, as it was asked for at this look.
+type Speed struct {
+	Member        string
+	Read          time.Duration // that a linearizable read took
+	Behind        uint64        // committed entries that it has yet to apply
+	Fsync, Commit Total         // since its start: of the write-ahead log, and of the database
+	RoundTrips    []RoundTrip   // to its peers, since its start
+}
+
+// Total is how often something was done, and how many seconds that took in all.
+type Total struct{ Seconds, Count float64 }
+
+// RoundTrip is the one to a peer, by its ID in hexadecimal.
+type RoundTrip struct {
+	To string
+	Total
+}
+
+// Since is the mean of what was done since an earlier total, in seconds; not known if that was less often than that, or if the member has
+// begun to count again.
+func (t Total) Since(was Total, least float64) (mean float64, known bool) {
+	count, seconds := t.Count-was.Count, t.Seconds-was.Seconds
+	if count < max(least, 1) || seconds < 0 {
+		return 0, false
+	}
+	return seconds / count, true
+}
+
+// Anomaly is that a member is slower than its peers, and than it was, by one signal: fsync, commit, read (seconds) or behind (entries).
+// Value and Usual are those of when it was found.
+type Anomaly struct {
+	Member, Signal string
+	Value, Usual   float64
+	Since          time.Time
+}
+
+// Figure is a value of its signal as people read it.
+func (a Anomaly) Figure(value float64) string {
+	if a.Signal == "behind" {
+		return fmt.Sprintf("%.0f entries", value)
+	}
+	return time.Duration(value * float64(time.Second)).Round(100 * time.Microsecond).String()
+}
+
+// IsSluggish says whether the member is slower than its peers, and than it was.
+func IsSluggish(m Member) bool { return m.Sluggish }

@@ -1,0 +1,87 @@
+package etcd
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Timings are what a member has counted since it started: what lies between two of them is what happened meanwhile.
+type Timings struct {
+	Fsync, Commit Total // of the write-ahead log, and of the database
+	RoundTrips    []RoundTrip
+}
+
+// Total is how often something was done, and how many seconds that took in all.
+type Total struct{ Seconds, Count float64 }
+
+// RoundTrip is the one to a peer, by its ID in hexadecimal.
+type RoundTrip struct {
+	To string
+	Total
+}
+
+// The histograms that have them (server/storage/wal/metrics.go, server/storage/backend/metrics.go and
+// server/etcdserver/api/rafthttp/metrics.go).
+const (
+	fsyncMetric     = "etcd_disk_wal_fsync_duration_seconds"
+	commitMetric    = "etcd_disk_backend_commit_duration_seconds"
+	roundTripMetric = "etcd_network_peer_round_trip_time_seconds"
+)
+
+// ReadTimings reads them from the metrics that a member serves in plain HTTP at that address, host and port.
+func ReadTimings(ctx context.Context, address string) (Timings, error) {
+	var timings Timings
+	err := readMetrics(ctx, address, func(metrics io.Reader) (err error) {
+		timings, err = parseTimings(metrics)
+		return err
+	})
+	return timings, err
+}
+
+func parseTimings(metrics io.Reader) (Timings, error) {
+	var timings Timings
+	lines := bufio.NewScanner(metrics)
+	for lines.Scan() {
+		metric, text, _ := strings.Cut(lines.Text(), " ")
+		name, labels, _ := strings.Cut(metric, "{")
+		name, part := name[:max(0, strings.LastIndex(name, "_"))], name[max(0, strings.LastIndex(name, "_")):]
+		total := timings.of(name, labels)
+		value, err := strconv.ParseFloat(text, 64)
+		switch {
+		case total == nil || err != nil:
+		case part == "_sum":
+			total.Seconds = value
+		case part == "_count":
+			total.Count = value
+		}
+	}
+	slices.SortFunc(timings.RoundTrips, func(a, b RoundTrip) int { return cmp.Compare(a.To, b.To) })
+	return timings, lines.Err()
+}
+
+// of is the total of a histogram; nil if it is none of them.
+func (t *Timings) of(name, labels string) *Total {
+	switch name {
+	case fsyncMetric:
+		return &t.Fsync
+	case commitMetric:
+		return &t.Commit
+	case roundTripMetric:
+	default:
+		return nil
+	}
+	_, to, _ := strings.Cut(labels, `To="`)
+	to, _, _ = strings.Cut(to, `"`)
+	for i := range t.RoundTrips {
+		if t.RoundTrips[i].To == to {
+			return &t.RoundTrips[i].Total
+		}
+	}
+	t.RoundTrips = append(t.RoundTrips, RoundTrip{To: to})
+	return &t.RoundTrips[len(t.RoundTrips)-1].Total
+}
