@@ -6,7 +6,9 @@ const (
 	LabelBackup = "etcd-operator.dev/backup"
 	// LabelStore holds, on a Job, its Pod and an EtcdBackup, the name of the EtcdBackupStore.
 	LabelStore = "etcd-operator.dev/store"
-	// LabelTask holds, on a Job and its Pod, what it does: check, backup, verify, restore or delete.
+	// LabelDrill holds, on the Job of a drill and its Pod, the name of the EtcdDrill.
+	LabelDrill = "etcd-operator.dev/drill"
+	// LabelTask holds, on a Job and its Pod, what it does: check, backup, verify, restore, delete or write.
 	LabelTask = "etcd-operator.dev/task"
 	// LabelScheduled marks an EtcdBackup that the schedule of a cluster has made: retention is about these.
 	LabelScheduled = "etcd-operator.dev/scheduled"
