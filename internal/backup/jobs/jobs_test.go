@@ -71,7 +71,7 @@ func TestGolden(t *testing.T) {
 	}
 	size := resource.MustParse
 	for name, job := range map[string]*batchv1.Job{
-		"check-s3":    jobs.Check(inS3, "etcd-store-uid", jobspec.Order{Verb: jobspec.Check, Store: inS3.Spec}, image),
+		"check-s3": jobs.Check(inS3, "etcd-store-uid", jobspec.Order{Verb: jobspec.Check, Store: inS3.Spec}, image),
 		"write": jobs.Write(drill, example, "first-1", jobspec.Order{
 			Verb: jobspec.Write, Write: &jobspec.WriteOrder{Key: "k", Secure: true, Lasts: time.Hour},
 		}, image),

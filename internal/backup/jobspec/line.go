@@ -79,7 +79,7 @@ type Done struct {
 	Locked time.Time `json:"locked,omitzero"` // of Backup: until when the store keeps it
 	Log    *Log      `json:"log,omitempty"`   // of Backup, of the volume of a member that does not run
 	Writes *Writes   `json:"writes,omitempty"`
-	Left   string    `json:"left,omitempty"`  // of Delete: what stays, and why: another backup is there now; empty: nothing
+	Left   string    `json:"left,omitempty"` // of Delete: what stays, and why: another backup is there now; empty: nothing
 }
 
 // Log is how far the log of a member reaches that does not run.
