@@ -74,8 +74,9 @@ func endWithoutWrites(v View) Step {
 		}
 		why = cmp.Or(v.Job.Trouble, v.Job.Unread, "no write was acknowledged within "+writesWithin.String())
 	}
-	return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonWriterFailed,
-		fmt.Sprintf("nothing was disturbed, because job %s does not write: %s; correct that, and create another EtcdDrill", v.Status.Job.Name, why))
+	message := fmt.Sprintf("nothing was disturbed, because job %s does not write: %s; correct that, and create another EtcdDrill",
+		v.Status.Job.Name, why)
+	return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonWriterFailed, message)
 }
 
 func awaitWrites(v View) Step {

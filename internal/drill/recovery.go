@@ -29,8 +29,8 @@ func finish(v View) Step {
 	return v.end(v1alpha1.DrillRecovered, v1alpha1.ReasonRecovered, v.sentence())
 }
 
-// recordRecovery needs, of each member that was disturbed, another Pod that is ready, or that it was replaced: the status of the cluster may
-// be of a moment before the failure.
+// recordRecovery needs, of each member that was disturbed, another Pod that is ready, or that it was replaced: the status of the cluster
+// may be of a moment before the failure.
 func recordRecovery(v View) Step {
 	if v.Status.StartedAt == nil || v.Cluster.NotWhole != "" || slices.ContainsFunc(v.Status.Targets, v.isDown) {
 		return nil
