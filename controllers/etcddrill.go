@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -31,7 +34,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
-// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcddrills,verbs=get;list;watch
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcddrills,verbs=get;list;watch;update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcddrills/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcddrills/finalizers,verbs=update
 
@@ -73,11 +76,11 @@ func (r *EtcdDrillReconciler) again(look drillLook, step drill.Step) time.Durati
 			return drillEvery
 		}
 		return until(s.Until, look.View.Now)
-	case drill.Disrupt:
+	case drill.Disrupt, drill.Isolate, drill.Release:
 		return lookAgain
 	case drill.Done:
 		return 0
-	case drill.Record, drill.Finish, drill.CreateJob, drill.DeleteJob:
+	case drill.Record, drill.Finish, drill.CreateJob, drill.DeleteJob, drill.AddFinalizer, drill.RemoveFinalizer:
 	}
 	return immediately
 }
@@ -97,12 +100,16 @@ func (r *EtcdDrillReconciler) see(ctx context.Context, d *v1alpha1.EtcdDrill) (d
 	if err := r.cluster(ctx, &seen); err != nil {
 		return seen, err
 	}
-	if !d.HasEnded() && seen.Cluster != nil {
+	held := controllerutil.ContainsFinalizer(d, v1alpha1.FinalizerDrill)
+	if (held || !d.HasEnded()) && seen.Cluster != nil {
 		if err := r.others(ctx, &seen); err != nil {
 			return seen, err
 		}
 	}
-	var err error
+	err := r.policy(ctx, held, &seen)
+	if err != nil {
+		return seen, err
+	}
 	if d.Status.Job != nil && drill.ReadsJob(d, seen.Now) {
 		seen.Job, err = r.tasks.Observe(ctx, d, d.Status.Job.Name)
 	}
@@ -157,6 +164,19 @@ func (r *EtcdDrillReconciler) others(ctx context.Context, seen *drill.Seen) erro
 	return nil
 }
 
+// policy reads the NetworkPolicy of a drill that may have one.
+func (r *EtcdDrillReconciler) policy(ctx context.Context, held bool, seen *drill.Seen) error {
+	if !held {
+		return nil
+	}
+	var policy networkingv1.NetworkPolicy
+	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: seen.Drill.Namespace, Name: drill.PolicyName(seen.Drill)}, &policy)
+	if err == nil {
+		seen.Policy = &policy
+	}
+	return wrapped("get NetworkPolicy", client.IgnoreNotFound(err))
+}
+
 // leader is the member that leads, by the word of one that has just read with quorum. That none answers is a fact.
 func (r *EtcdDrillReconciler) leader(ctx context.Context, c *v1alpha1.EtcdCluster) string {
 	_, id, err := members.FirstToAnswer(ctx, r.asked, c, func(member etcd.Client, ctx context.Context) (uint64, error) {
@@ -181,6 +201,16 @@ func (r *EtcdDrillReconciler) act(ctx context.Context, look drillLook, step dril
 		return r.tasks.Remove(ctx, look.Drill.Namespace, s.Name, s.UID)
 	case drill.Disrupt:
 		return r.disrupt(ctx, look.Drill.Namespace, s)
+	case drill.Isolate:
+		return r.isolate(ctx, look, s.Target)
+	case drill.Release:
+		return r.release(ctx, look.Drill, look.Policy, s.Targets)
+	case drill.AddFinalizer:
+		controllerutil.AddFinalizer(look.Drill, v1alpha1.FinalizerDrill)
+		return wrapped("add finalizer", r.client.Update(ctx, look.Drill, client.FieldOwner(v1alpha1.FieldOwner)))
+	case drill.RemoveFinalizer:
+		controllerutil.RemoveFinalizer(look.Drill, v1alpha1.FinalizerDrill)
+		return wrapped("remove finalizer", client.IgnoreNotFound(r.client.Update(ctx, look.Drill, client.FieldOwner(v1alpha1.FieldOwner))))
 	case drill.Record, drill.Finish, drill.Wait, drill.Done:
 	}
 	return nil
@@ -223,6 +253,50 @@ func (r *EtcdDrillReconciler) disrupt(ctx context.Context, namespace string, s d
 	return all
 }
 
+// isolate creates the policy before the Pod gets the label: with the label, the policy of the cluster does not select the Pod.
+func (r *EtcdDrillReconciler) isolate(ctx context.Context, look drillLook, t v1alpha1.DrillTarget) error {
+	d := look.Drill
+	if err := r.tasks.Leading(ctx); err != nil {
+		return err
+	}
+	err := r.client.Create(ctx, drill.IsolationPolicy(d), client.FieldOwner(v1alpha1.FieldOwner))
+	if err != nil && !(apierrors.IsAlreadyExists(err) && look.Isolation.HasPolicy) {
+		return fmt.Errorf("create NetworkPolicy: %w", err)
+	}
+	return r.label(ctx, d.Namespace, t, ptr.To(drill.IsolatedLabel(d)))
+}
+
+// release takes the label away before the policy, and both are no error if they are gone.
+func (r *EtcdDrillReconciler) release(
+	ctx context.Context, d *v1alpha1.EtcdDrill, policy *networkingv1.NetworkPolicy, targets []v1alpha1.DrillTarget,
+) error {
+	for _, t := range targets {
+		if err := r.label(ctx, d.Namespace, t, nil); err != nil {
+			return err
+		}
+	}
+	if policy == nil || !metav1.IsControlledBy(policy, d) {
+		return nil
+	}
+	return r.remove(ctx, policy, string(policy.UID))
+}
+
+// label sets the label of isolated members on the Pod with that UID; nil removes it.
+func (r *EtcdDrillReconciler) label(ctx context.Context, namespace string, t v1alpha1.DrillTarget, value *string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": t.PodUID, "labels": map[string]any{v1alpha1.LabelIsolated: value},
+	}})
+	if err != nil {
+		return fmt.Errorf("encode label: %w", err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: t.Member}}
+	err = r.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(v1alpha1.FieldOwner))
+	if apierrors.IsInvalid(err) {
+		return nil // another Pod has its name: a UID cannot be changed
+	}
+	return wrapped("label Pod "+t.Member, client.IgnoreNotFound(err))
+}
+
 // remove deletes the object with this UID. One that is gone, or has become another one, is no error.
 func (r *EtcdDrillReconciler) remove(ctx context.Context, object client.Object, uid string, options ...client.DeleteOption) error {
 	options = append(options, client.Preconditions{UID: ptr.To(types.UID(uid))})
@@ -235,6 +309,9 @@ func (r *EtcdDrillReconciler) remove(ctx context.Context, object client.Object, 
 
 func (r *EtcdDrillReconciler) report(ctx context.Context, look drillLook, step drill.Step, failed error) error {
 	d := look.Drill
+	if _, removed := step.(drill.RemoveFinalizer); removed { // the object may be gone
+		return failed
+	}
 	before := d.Status
 	after := drill.Report(look.View, d.Generation, step, failed)
 	if d.Status = after; !equality.Semantic.DeepEqual(before, after) {

@@ -7,6 +7,8 @@ const (
 	ReasonRecovered = "Recovered"
 	// ReasonNotRecovered: the cluster has not recovered within the timeout. The operator goes on repairing it.
 	ReasonNotRecovered = "NotRecovered"
+	// ReasonNotEnforced: nothing shows that the NetworkPolicy which isolates the member is enforced.
+	ReasonNotEnforced = "NotEnforced"
 	// ReasonDrillsForbidden: spec.drills of the cluster is not Allowed.
 	ReasonDrillsForbidden = "DrillsForbidden"
 	// ReasonNoQuorumToSpare: the cluster has too few members to lose one.

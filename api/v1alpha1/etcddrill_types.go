@@ -11,7 +11,7 @@ import (
 // of that cluster. A drill is carried out once; the object stays as the record of it. Create another one for another drill.
 //
 // While the cluster is not whole, or something else is in progress on it, the drill waits, for an hour at most. Deleting the object
-// ends the drill; what the failure has damaged is still repaired by the operator.
+// ends the drill, and an isolation; what the failure has damaged is still repaired by the operator.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcddrills,singular=etcddrill,shortName=edr,categories=etcd
@@ -49,7 +49,8 @@ type EtcdDrillList struct {
 
 // EtcdDrillSpec says which failure is simulated.
 //
-// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a drill is carried out once: its spec cannot be changed; create another EtcdDrill"
+// +kubebuilder:validation:XValidation:rule="!has(self.isolateFor) || self.action == 'IsolateMember'",message="isolateFor goes with the action IsolateMember"
+// +kubebuilder:validation:XValidation:rule="self.cluster == oldSelf.cluster && self.action == oldSelf.action && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || duration(self.timeout) == duration(oldSelf.timeout)) && has(self.isolateFor) == has(oldSelf.isolateFor) && (!has(self.isolateFor) || duration(self.isolateFor) == duration(oldSelf.isolateFor))",message="a drill is carried out once: its spec cannot be changed; create another EtcdDrill"
 type EtcdDrillSpec struct {
 	// cluster is the EtcdCluster of this namespace.
 	// +required
@@ -59,29 +60,48 @@ type EtcdDrillSpec struct {
 	Cluster string `json:"cluster"`
 
 	// action is the failure: KillMember deletes the Pod of a follower without grace, KillLeader that of the leader, KillAll those of all
-	// members at once. LoseVolume deletes the Pod and the volume of a follower, which the operator then replaces.
+	// members at once. LoseVolume deletes the Pod and the volume of a follower, which the operator then replaces. IsolateMember keeps all
+	// traffic from and to the Pod of a follower by a NetworkPolicy, for isolateFor.
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Action",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Action DrillAction `json:"action"`
 
+	// isolateFor is how long IsolateMember isolates the member: 10s to 1h. Default 1m.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="isolateFor must be between 10s and 1h"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Isolate for",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
+	IsolateFor *metav1.Duration `json:"isolateFor,omitempty"`
+
 	// timeout is how long the cluster may take to recover before the drill has failed: 1m to 24h. Default 15m.
 	// +optional
-	// +kubebuilder:default="15m"
+	// +kubebuilder:default="15m0s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="timeout must be between 1m and 24h"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Timeout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
-// DefaultDrillTimeout is spec.timeout when it is not given.
-const DefaultDrillTimeout = 15 * time.Minute
+const (
+	// DefaultDrillTimeout is spec.timeout when it is not given.
+	DefaultDrillTimeout = 15 * time.Minute
+	// DefaultIsolation is spec.isolateFor when it is not given.
+	DefaultIsolation = time.Minute
+)
 
 // Limit is how long the cluster may take to recover.
 func (s EtcdDrillSpec) Limit() time.Duration {
 	return ptr.Deref(s.Timeout, metav1.Duration{Duration: DefaultDrillTimeout}).Duration
 }
 
+// Isolation is how long a member is isolated; 0 if the action isolates none.
+func (s EtcdDrillSpec) Isolation() time.Duration {
+	if s.Action != IsolateMember {
+		return 0
+	}
+	return ptr.Deref(s.IsolateFor, metav1.Duration{Duration: DefaultIsolation}).Duration
+}
+
 // DrillAction is a failure that a drill simulates.
-// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume
+// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume;IsolateMember
 type DrillAction string
 
 const (
@@ -93,6 +113,8 @@ const (
 	KillAll DrillAction = "KillAll"
 	// LoseVolume deletes the volume and the Pod of a follower.
 	LoseVolume DrillAction = "LoseVolume"
+	// IsolateMember keeps all traffic from and to the Pod of a follower for some time.
+	IsolateMember DrillAction = "IsolateMember"
 )
 
 // DrillPolicy says whether drills may disturb a cluster.
@@ -152,7 +174,7 @@ type EtcdDrillStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cluster UID",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	ClusterUID string `json:"clusterUID,omitempty"`
 
-	// targets are the members whose Pods, and with LoseVolume whose volumes, are deleted.
+	// targets are the members whose Pods, and with LoseVolume whose volumes, are deleted; with IsolateMember the one that is isolated.
 	// +optional
 	// +listType=map
 	// +listMapKey=member
@@ -169,12 +191,17 @@ type EtcdDrillStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Detected At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=7
 	DetectedAt *metav1.MicroTime `json:"detectedAt,omitempty"`
 
+	// releasedAt is when the isolation of a member ended.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Released At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=17
+	ReleasedAt *metav1.MicroTime `json:"releasedAt,omitempty"`
+
 	// recoveredAt is when all voters were healthy again.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recovered At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=9
 	RecoveredAt *metav1.MicroTime `json:"recoveredAt,omitempty"`
 
-	// recoveredIn is the time from startedAt to recoveredAt, to a tenth of a second.
+	// recoveredIn is the time from startedAt, or releasedAt, to recoveredAt, to a tenth of a second.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recovered In",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=10
 	RecoveredIn *metav1.Duration `json:"recoveredIn,omitempty"`
@@ -215,7 +242,7 @@ type DrillTarget struct {
 	// member is its name.
 	Member string `json:"member"`
 
-	// podUID is the UID of the Pod that is deleted. A later Pod of the member is left alone.
+	// podUID is the UID of the Pod that is deleted or isolated. A later Pod of the member is left alone.
 	PodUID string `json:"podUID"`
 
 	// volumeUID is the UID of the PersistentVolumeClaim that is deleted; empty if none is.

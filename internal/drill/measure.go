@@ -25,9 +25,14 @@ const maxJobName = 63
 
 // jobName is the name of the Job with that number. No two Jobs of any EtcdDrill have the same.
 func jobName(v View, number int64) string {
-	sum := sha256.Sum256([]byte(v.Name + "/" + v.UID))
-	suffix := fmt.Sprintf("-%s-write-%d", hex.EncodeToString(sum[:4]), number)
-	begin := strings.ReplaceAll(v.Name, ".", "-")
+	return named(v.Name, v.UID, fmt.Sprintf("write-%d", number))
+}
+
+// named is the name of an object of a drill.
+func named(drill, uid, what string) string {
+	sum := sha256.Sum256([]byte(drill + "/" + uid))
+	suffix := fmt.Sprintf("-%s-%s", hex.EncodeToString(sum[:4]), what)
+	begin := strings.ReplaceAll(drill, ".", "-")
 	return begin[:min(len(begin), maxJobName-len(suffix))] + suffix
 }
 
@@ -113,7 +118,11 @@ func begin(v View) Step {
 	s := v.status()
 	s.Targets = targets(v)
 	s.StartedAt = new(metav1.NewMicroTime(v.Now))
-	return Record{Status: s, What: fmt.Sprintf("%s: %s", v.Spec.Action, Disrupt{Targets: s.Targets}), Event: "DrillStarted"}
+	var what Step = Disrupt{Targets: s.Targets}
+	if v.isolates() {
+		what = Isolate{Target: s.Targets[0]}
+	}
+	return Record{Status: s, What: fmt.Sprintf("%s: %s", v.Spec.Action, what), Event: "DrillStarted"}
 }
 
 // targets are the members that the action is about: the newest follower, by the order of members, the leader, or all.
@@ -122,7 +131,7 @@ func targets(v View) []v1alpha1.DrillTarget {
 	switch v.Spec.Action {
 	case v1alpha1.KillLeader:
 		all = slices.DeleteFunc(all, func(m Member) bool { return m.Name != v.Cluster.Leader })
-	case v1alpha1.KillMember, v1alpha1.LoseVolume:
+	case v1alpha1.KillMember, v1alpha1.LoseVolume, v1alpha1.IsolateMember:
 		all = slices.DeleteFunc(all, func(m Member) bool { return m.Name == v.Cluster.Leader })
 		all = all[max(len(all)-1, 0):]
 	case v1alpha1.KillAll:
@@ -141,7 +150,7 @@ func targets(v View) []v1alpha1.DrillTarget {
 // Order is what the Job of a drill is told. It ends by itself some minutes after the drill has given up.
 func Order(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster) *jobspec.WriteOrder {
 	order := &jobspec.WriteOrder{
-		Key: key(string(d.UID)), Secure: c.IsSecure(), Lasts: writesWithin + d.Spec.Limit() + lingers,
+		Key: key(string(d.UID)), Secure: c.IsSecure(), Lasts: writesWithin + d.Spec.Isolation() + d.Spec.Limit() + lingers,
 	}
 	for _, m := range c.Status.Members {
 		order.Members = append(order.Members, jobspec.Member{Name: m.Name, ID: m.ID, Address: specs.ClientAddress(c, m.Name)})
@@ -152,7 +161,8 @@ func Order(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster) *jobspec.WriteOrder {
 // ReadsJob says whether it matters what the Job says: not while the cluster is waited for, since its log is read each time.
 func ReadsJob(d *v1alpha1.EtcdDrill, now time.Time) bool {
 	s := d.Status
-	return s.StartedAt == nil || s.RecoveredAt != nil || s.EndedAt != nil || now.After(s.StartedAt.Add(d.Spec.Limit()))
+	return s.StartedAt == nil || s.RecoveredAt != nil || s.EndedAt != nil || now.After(s.StartedAt.Add(d.Spec.Isolation()+d.Spec.Limit())) ||
+		s.ReleasedAt != nil && s.DetectedAt == nil
 }
 
 // NeedsLeader says whether nothing is missing before the failure but to know which member leads.

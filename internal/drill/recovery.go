@@ -35,12 +35,16 @@ func recordRecovery(v View) Step {
 	if v.Status.StartedAt == nil || v.Cluster.NotWhole != "" || slices.ContainsFunc(v.Status.Targets, v.isDown) {
 		return nil
 	}
-	if v.Now.After(v.limit()) {
+	if v.Now.After(v.limit()) || v.isolates() && v.Status.ReleasedAt == nil {
 		return nil
 	}
 	s := v.status()
 	s.RecoveredAt = new(metav1.NewMicroTime(v.Now))
-	took := v.Now.Sub(s.StartedAt.Time).Round(100 * time.Millisecond)
+	began := s.StartedAt
+	if s.ReleasedAt != nil {
+		began = s.ReleasedAt
+	}
+	took := v.Now.Sub(began.Time).Round(100 * time.Millisecond)
 	s.RecoveredIn = &metav1.Duration{Duration: took}
 	return Record{Status: s, What: fmt.Sprintf("all members of EtcdCluster %s are healthy again after %s", v.Spec.Cluster, took)}
 }
@@ -51,7 +55,11 @@ func (v View) isDown(t v1alpha1.DrillTarget) bool {
 	switch {
 	case !listed:
 		return false // it was replaced
-	case !m.Healthy || !m.PodReady || m.PodLeaves || m.PodUID == t.PodUID:
+	case !m.Healthy || !m.PodReady || m.PodLeaves:
+		return true
+	case v.isolates():
+		return false
+	case m.PodUID == t.PodUID:
 		return true
 	}
 	return t.VolumeUID != "" && m.VolumeUID == t.VolumeUID
@@ -66,7 +74,7 @@ func (v View) member(name string) (Member, bool) {
 	return Member{}, false
 }
 
-func (v View) limit() time.Time { return v.Status.StartedAt.Add(v.Spec.Limit()) }
+func (v View) limit() time.Time { return v.Status.StartedAt.Add(v.Spec.Isolation() + v.Spec.Limit()) }
 
 func giveUp(v View) Step {
 	if v.Status.StartedAt == nil || !v.Now.After(v.limit()) {
@@ -93,8 +101,11 @@ func recordDetection(v View) Step {
 }
 
 func cause(v View) Step {
-	if v.Status.StartedAt == nil {
+	switch {
+	case v.Status.StartedAt == nil:
 		return nil
+	case v.isolates():
+		return isolate(v)
 	}
 	var left []v1alpha1.DrillTarget
 	for _, t := range v.Status.Targets {
@@ -152,9 +163,12 @@ func (v View) sentence() string {
 	default:
 		text += "the status did not show the failure, "
 	}
-	if s.RecoveredAt != nil {
+	switch {
+	case s.RecoveredAt != nil && s.ReleasedAt != nil:
+		text += fmt.Sprintf("the member was isolated for %s, and healthy %s later; ", since(s.ReleasedAt), s.RecoveredIn.Duration)
+	case s.RecoveredAt != nil:
 		text += fmt.Sprintf("all members were healthy after %s; ", since(s.RecoveredAt))
-	} else {
+	default:
 		text += fmt.Sprintf("and not all members were healthy within %s (%s); ", v.Spec.Limit(), v.Cluster.NotWhole)
 	}
 	w := v.writes()

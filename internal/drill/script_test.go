@@ -27,8 +27,9 @@ import (
 //	not-whole (WHY), whole, paused, busy=backup|restore|rotation|roll, idle   how the cluster is
 //	earlier, ended   another drill of the cluster
 //	job=silent|fails|vanishes|foreign|leaves|writes   how the Job that writes is
+//	taken    another NetworkPolicy has the name of the drill's
 //	leader=unknown|NAME   which member leads
-//	pass=DURATION, shown, replaced, repaired   time passes; the status shows the failure; members come back, by other names or their own
+//	pass=DURATION, shown, replaced, repaired   time passes; the status shows that members have no Pod, or are isolated; members come back, by other names or their own
 //	other-cluster, gone, deleted   the cluster or the drill
 //	settle   obey the plan until it rests; so does the end of the script
 //
@@ -158,6 +159,9 @@ func (w *world) tell(key, value, words string) {
 		w.seen.Drills[1].Status.EndedAt = ptr.To(metav1.NewMicroTime(w.seen.Now))
 	case "job":
 		w.changeJob(value)
+	case "taken":
+		w.seen.Policy = drill.IsolationPolicy(d)
+		w.seen.Policy.OwnerReferences = nil
 	case "leader":
 		w.seen.Leader = map[string]string{"unknown": ""}[value]
 		if value != "unknown" {
@@ -198,7 +202,9 @@ func (w *world) tellCluster(key, value, words string) {
 		w.busy(value)
 	case "shown":
 		for i, m := range c.Status.Members {
-			c.Status.Members[i].Healthy = slices.ContainsFunc(w.seen.Pods, func(p corev1.Pod) bool { return p.Name == m.Name })
+			c.Status.Members[i].Healthy = slices.ContainsFunc(w.seen.Pods, func(p corev1.Pod) bool {
+				return p.Name == m.Name && p.Labels[v1alpha1.LabelIsolated] == ""
+			})
 		}
 		w.condition(v1alpha1.ConditionAvailable, metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "not all members are healthy")
 	case "repaired":
@@ -298,11 +304,44 @@ func (w *world) obey(step drill.Step) {
 			w.seen.Pods = slices.DeleteFunc(w.seen.Pods, func(p corev1.Pod) bool { return string(p.UID) == t.PodUID })
 			w.seen.Claims = slices.DeleteFunc(w.seen.Claims, func(c corev1.PersistentVolumeClaim) bool { return string(c.UID) == t.VolumeUID })
 		}
+	case drill.Isolate, drill.Release, drill.AddFinalizer, drill.RemoveFinalizer:
+		w.obeyIsolation(step)
 	case drill.Finish:
 		if status.EndedAt != nil {
 			w.Errorf("%s, which has ended", s)
 		}
 	case drill.Record, drill.Wait, drill.Done:
+	}
+}
+
+func (w *world) obeyIsolation(step drill.Step) {
+	d := w.seen.Drill
+	label := func(name string, labels map[string]string) {
+		for i := range w.seen.Pods {
+			if w.seen.Pods[i].Name == name {
+				w.seen.Pods[i].Labels = labels
+			}
+		}
+	}
+	switch s := step.(type) {
+	case drill.Isolate:
+		if len(d.Finalizers) == 0 {
+			w.Errorf("%s without a finalizer", s)
+		}
+		w.seen.Policy = drill.IsolationPolicy(d)
+		label(s.Target.Member, map[string]string{v1alpha1.LabelIsolated: drill.IsolatedLabel(d)})
+	case drill.Release:
+		w.seen.Policy = nil
+		label(s.Targets[0].Member, nil)
+	case drill.AddFinalizer:
+		d.Finalizers = []string{v1alpha1.FinalizerDrill}
+	case drill.RemoveFinalizer:
+		if w.seen.Policy != nil && len(w.seen.Policy.OwnerReferences) > 0 {
+			w.Errorf("the NetworkPolicy stays")
+		}
+		d.Finalizers = nil
+	default:
+		w.Fatalf("%s", s)
 	}
 }
 

@@ -37,6 +37,13 @@ type (
 	DeleteJob struct{ Name, UID, Because string }
 	// Disrupt deletes the Pods without grace, after the volumes that are named with them: only those of these UIDs.
 	Disrupt struct{ Targets []v1alpha1.DrillTarget }
+	// Isolate keeps all traffic from and to the Pod, by a NetworkPolicy and by the label of the Pod that it selects.
+	Isolate struct{ Target v1alpha1.DrillTarget }
+	// Release ends that.
+	Release struct{ Targets []v1alpha1.DrillTarget }
+	// AddFinalizer keeps the object until an isolation has ended, and RemoveFinalizer lets it go.
+	AddFinalizer    struct{}
+	RemoveFinalizer struct{}
 	// Wait changes nothing until something outside changes. For completes the sentence "waiting for".
 	Wait struct {
 		Reason string // of the condition
@@ -54,6 +61,11 @@ func (DeleteJob) step() {}
 func (Disrupt) step()   {}
 func (Wait) step()      {}
 func (Done) step()      {}
+func (Isolate) step()   {}
+func (Release) step()   {}
+
+func (AddFinalizer) step()    {}
+func (RemoveFinalizer) step() {}
 
 func (s Record) String() string { return "record: " + s.What }
 func (s Finish) String() string {
@@ -73,6 +85,11 @@ func (s Disrupt) String() string {
 	}
 	return "delete " + strings.Join(all, ", ") + " without grace"
 }
+
+func (s Isolate) String() string       { return "isolate pod " + s.Target.Member + " from all traffic" }
+func (Release) String() string         { return "end the isolation" }
+func (AddFinalizer) String() string    { return "add the finalizer" }
+func (RemoveFinalizer) String() string { return "remove the finalizer" }
 
 func (s Wait) String() string { return "wait for " + s.For }
 func (Done) String() string   { return "done" }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,12 +19,14 @@ type View struct {
 	Name, UID string
 	Created   time.Time
 	Deleting  bool
+	Held      bool // by our finalizer
 
 	Spec   v1alpha1.EtcdDrillSpec
 	Status v1alpha1.EtcdDrillStatus
 
 	Cluster    Cluster
-	Earlier    string        // another drill of the cluster that has not ended and comes first; empty: there is none
+	Earlier    string // another drill of the cluster that has not ended and comes first; empty: there is none
+	Isolation  Isolation
 	LastBackup time.Time     // when the newest verified backup of the cluster's data was begun; zero: there is none
 	Job        jobs.Observed // that writes
 	Now        time.Time
@@ -40,6 +43,13 @@ type Cluster struct {
 	Busy      string // what is in progress, or why the operator would not repair it; empty: nothing
 	Members   []Member
 	Leader    string // the member that leads, by its own word a moment ago; empty: it is not known
+}
+
+// Isolation is what there is of the isolation of a member.
+type Isolation struct {
+	HasPolicy bool // the drill's NetworkPolicy exists
+	HasLabel  bool // the Pod has the label by which that selects it
+	Taken     bool // another object has the name of the NetworkPolicy
 }
 
 // Member is one that the status of the cluster lists.
@@ -64,7 +74,8 @@ type Seen struct {
 	Drills   []v1alpha1.EtcdDrill
 	Backups  []v1alpha1.EtcdBackup
 	Restores []v1alpha1.EtcdRestore
-	Leader   string // etcd's ID of the member that leads, in hexadecimal; empty: no member says it
+	Policy   *networkingv1.NetworkPolicy // of the name of the drill's; nil: there is none
+	Leader   string                      // etcd's ID of the member that leads, in hexadecimal; empty: no member says it
 	Job      jobs.Observed
 	Now      time.Time
 }
@@ -74,6 +85,7 @@ func Facts(s Seen) View {
 	d := s.Drill
 	return View{
 		Name: d.Name, UID: string(d.UID), Created: d.CreationTimestamp.Time, Deleting: d.DeletionTimestamp != nil,
+		Held: slices.Contains(d.Finalizers, v1alpha1.FinalizerDrill), Isolation: isolationOf(s),
 		Spec: d.Spec, Status: d.Status, Cluster: clusterOf(s), Earlier: earlier(d, s.Drills), LastBackup: lastBackup(s), Job: s.Job, Now: s.Now,
 	}
 }

@@ -26,11 +26,15 @@ func NetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.Netwo
 			clients = append(clients, labelled(DrillSelector()))
 		}
 	}
+	selected := metav1.LabelSelector{MatchLabels: MemberSelector(c)}
+	if c.AllowsDrills() { // policies only add to what is allowed: a member that is isolated has none but that of its drill
+		selected.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: v1alpha1.LabelIsolated, Operator: metav1.LabelSelectorOpDoesNotExist}}
+	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: owned(c, c.MemberPolicy()),
 		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: MemberSelector(c)},
+			PodSelector: selected,
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress: slices.Concat(
 				// The operator looks at the certificates that members show there while an authority is rotated.
