@@ -29,7 +29,8 @@ import (
 //	job=silent|fails|vanishes|foreign|leaves|writes   how the Job that writes is
 //	taken    another NetworkPolicy has the name of the drill's
 //	leader=unknown|NAME   which member leads
-//	pass=DURATION, shown, replaced, repaired   time passes; the status shows that members have no Pod, or are isolated; members come back, by other names or their own
+//	pass=DURATION, shown   time passes; the status shows which members have no Pod, or are isolated
+//	replaced, repaired   members come back, by other names or their own
 //	other-cluster, gone, deleted   the cluster or the drill
 //	settle   obey the plan until it rests; so does the end of the script
 //

@@ -41,8 +41,9 @@ type (
 	Isolate struct{ Target v1alpha1.DrillTarget }
 	// Release ends that.
 	Release struct{ Targets []v1alpha1.DrillTarget }
-	// AddFinalizer keeps the object until an isolation has ended, and RemoveFinalizer lets it go.
-	AddFinalizer    struct{}
+	// AddFinalizer keeps the object until an isolation has ended.
+	AddFinalizer struct{}
+	// RemoveFinalizer lets the object go.
 	RemoveFinalizer struct{}
 	// Wait changes nothing until something outside changes. For completes the sentence "waiting for".
 	Wait struct {
