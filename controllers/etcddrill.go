@@ -30,6 +30,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcddrills,verbs=get;list;watch;update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters,verbs=create;delete
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcddrills/status,verbs=update
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcddrills/finalizers,verbs=update
 
@@ -71,7 +72,7 @@ func (r *EtcdDrillReconciler) again(look drillLook, step drill.Step) time.Durati
 			return drillEvery
 		}
 		return until(s.Until, look.View.Now)
-	case drill.Disrupt, drill.Isolate, drill.Release:
+	case drill.Disrupt, drill.Isolate, drill.Release, drill.CreateCluster, drill.DeleteCluster:
 		return lookAgain
 	case drill.Done:
 		return 0
@@ -101,7 +102,7 @@ func (r *EtcdDrillReconciler) see(ctx context.Context, d *v1alpha1.EtcdDrill) (d
 			return seen, err
 		}
 	}
-	err := r.policy(ctx, held, &seen)
+	err := errors.Join(r.policy(ctx, held, &seen), r.restored(ctx, &seen))
 	if err != nil {
 		return seen, err
 	}
@@ -170,6 +171,29 @@ func (r *EtcdDrillReconciler) policy(ctx context.Context, held bool, seen *drill
 		seen.Policy = &policy
 	}
 	return wrapped("get NetworkPolicy", client.IgnoreNotFound(err))
+}
+
+// restored reads the throw-away cluster of a drill that may have one, and counts its keys once it serves.
+func (r *EtcdDrillReconciler) restored(ctx context.Context, seen *drill.Seen) error {
+	if seen.Drill.Spec.Action != v1alpha1.RestoreBackup {
+		return nil
+	}
+	var c v1alpha1.EtcdCluster
+	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: seen.Drill.Namespace, Name: drill.RestoredName(seen.Drill)}, &c)
+	if err != nil {
+		return wrapped("get EtcdCluster", client.IgnoreNotFound(err))
+	}
+	if seen.Restored = &c; !drill.CountsKeys(*seen) {
+		return nil
+	}
+	at := drill.RestoredRevision(&c)
+	_, keys, err := members.FirstToAnswer(ctx, r.asked, &c, func(member etcd.Client, ctx context.Context) (int64, error) {
+		return member.Count(ctx, at)
+	})
+	if err == nil {
+		seen.Keys = &keys
+	}
+	return nil //nolint:nilerr // that none answers is a fact
 }
 
 // leader is the member that leads, by the word of one that has just read with quorum. That none answers is a fact.

@@ -34,6 +34,10 @@ func (r *EtcdDrillReconciler) act(ctx context.Context, look drillLook, step dril
 		return r.isolate(ctx, look, s.Target)
 	case drill.Release:
 		return r.release(ctx, look.Drill, look.Policy, s.Targets)
+	case drill.CreateCluster:
+		return r.createCluster(ctx, look, s)
+	case drill.DeleteCluster:
+		return r.remove(ctx, &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: look.Drill.Namespace, Name: s.Name}}, s.UID)
 	case drill.AddFinalizer:
 		controllerutil.AddFinalizer(look.Drill, v1alpha1.FinalizerDrill)
 		return wrapped("add finalizer", r.client.Update(ctx, look.Drill, client.FieldOwner(v1alpha1.FieldOwner)))
@@ -52,6 +56,15 @@ func (r *EtcdDrillReconciler) createJob(ctx context.Context, look drillLook, s d
 	}
 	order := jobspec.Order{Verb: jobspec.Write, Operator: r.version, Write: drill.Order(look.Drill, look.Seen.Cluster)}
 	return r.tasks.Create(ctx, jobs.Write(look.Drill, look.Seen.Cluster, s.Name, order, image))
+}
+
+// createCluster creates the throw-away cluster. One that is there is looked at again.
+func (r *EtcdDrillReconciler) createCluster(ctx context.Context, look drillLook, s drill.CreateCluster) error {
+	if err := r.tasks.Leading(ctx); err != nil {
+		return err
+	}
+	made := drill.RestoredCluster(look.Drill, look.Seen.Cluster, s.Backup)
+	return wrapped("create EtcdCluster "+s.Name, r.client.Create(ctx, made, client.FieldOwner(v1alpha1.FieldOwner)))
 }
 
 // disrupt deletes volumes first: a volume goes with the Pod that uses it, and no Pod begins with one that is being deleted. All Pods are

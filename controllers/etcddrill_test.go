@@ -3,6 +3,7 @@
 package controllers_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,7 +13,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +23,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
 // drills is a namespace with a cluster of three, of which a-0 leads and is a fake etcd, and one EtcdDrill. The test does what Kubernetes
@@ -93,7 +95,15 @@ func (w *drills) uids() (all []string) {
 func (w *drills) operator(through interceptor.Funcs) *controllers.EtcdDrillReconciler {
 	now := func() time.Time { w.later += time.Second; return time.Now().Add(w.later) }
 	const line = `{"progress":{"read":0,"message":"m","writes":{"acknowledged":100,"failed":2,"longestGap":1200000000}}}` + "\n"
-	return controllers.NewDrillReconciler(interceptor.NewClient(live, through), dialer{w.users, nil}, w.events, now, line)
+	return controllers.NewDrillReconciler(interceptor.NewClient(live, through), oneEtcd{w.users}, w.events, now, line)
+}
+
+// oneEtcd is the fake etcd behind every Pod, also that of the throw-away cluster.
+type oneEtcd struct{ *users }
+
+func (o oneEtcd) Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
+	m.Name = "a-0"
+	return o.users.Member(ctx, c, m)
 }
 
 // jobs has each Job run a Pod.
@@ -133,6 +143,10 @@ func (w *drills) settle(operator *controllers.EtcdDrillReconciler) error {
 		w.repair()
 	}
 	return errors.New("it never settles")
+}
+
+func (w *drills) reconcile(operator *controllers.EtcdDrillReconciler) (ctrl.Result, error) {
+	return operator.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.drill)})
 }
 
 // TestDrill: with the rights of the generated roles the Pod of a follower is deleted, and no other one; what was measured is in the
@@ -185,13 +199,7 @@ func TestDrillIsForbidden(t *testing.T) {
 func TestDrillLosesAVolume(t *testing.T) {
 	w := newDrills(t, "drill-volume", v1alpha1.DrillsAllowed, v1alpha1.LoseVolume)
 	operator := w.operator(interceptor.Funcs{})
-	b := &v1alpha1.EtcdBackup{ObjectMeta: w.named("b"), Spec: v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "s"}}
-	w.create(b)
-	b.Status.ClusterUID, b.Status.ClusterID, b.Status.StartedAt = string(w.cluster.UID), "c1", &metav1.Time{Time: time.Now()}
-	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {
-		meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Good"})
-	}
-	w.write(b)
+	w.backedUp(0)
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: w.named("a-2")}
 	for range 20 {
 		if _, err := operator.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.drill)}); err != nil {
@@ -211,111 +219,6 @@ func TestDrillLosesAVolume(t *testing.T) {
 	if err := w.settle(operator); err != nil || w.drill.Status.Phase != v1alpha1.DrillRecovered {
 		t.Errorf("%v; status %+v", err, w.drill.Status)
 	}
-}
-
-// TestDrillIsolates: the Pod of a follower has a policy and a label for a while, and neither afterwards. An operator that dies at any write
-// changes nothing of that, and an object that is deleted goes only after it.
-func TestDrillIsolates(t *testing.T) {
-	dies(t, "drill-isolate", 12, func(t *testing.T, namespace string, dying *mortal) {
-		w := newDrills(t, namespace, v1alpha1.DrillsAllowed, v1alpha1.IsolateMember)
-		before := w.uids()
-		err := w.isolates(w.operator(dying.funcs()))
-		if errors.Is(err, errDead) {
-			err = w.isolates(w.operator(interceptor.Funcs{}))
-		}
-		if err != nil || w.drill.Status.Phase != v1alpha1.DrillRecovered || w.drill.Status.ReleasedAt == nil || len(w.drill.Finalizers) > 0 {
-			t.Fatalf("%v; %+v", err, w.drill)
-		}
-		if after := w.uids(); fmt.Sprint(before) != fmt.Sprint(after) || w.isIsolated() || len(w.policies()) > 0 || len(w.jobs()) > 0 {
-			t.Errorf("Pods were %v, and are %v; policies %v", before, after, w.policies())
-		}
-	})
-}
-
-// TestDrillOfAReplacedPod: a Pod that has the name of the isolated one is left alone, and a drill that is deleted leaves nothing behind.
-func TestDrillOfAReplacedPod(t *testing.T) {
-	w := newDrills(t, "drill-isolated", v1alpha1.DrillsAllowed, v1alpha1.IsolateMember)
-	operator := w.operator(interceptor.Funcs{})
-	for range 15 {
-		w.look(operator)
-	}
-	if !w.isIsolated() || len(w.policies()) != 1 {
-		t.Fatalf("it is not isolated: %+v", w.drill.Status)
-	}
-	w.delete(&corev1.Pod{ObjectMeta: w.named("a-2")})
-	w.repair()
-	w.delete(w.drill)
-	for range 5 {
-		if _, err := w.reconcile(operator); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if w.isIsolated() || len(w.policies()) > 0 || !w.isGone(w.drill) {
-		t.Errorf("left: %v, %+v", w.policies(), w.drill)
-	}
-}
-
-// isolates is settle where the status of the cluster shows who is isolated.
-func (w *drills) isolates(operator *controllers.EtcdDrillReconciler) error {
-	for range 120 {
-		result, err := w.reconcile(operator)
-		if w.get(w.drill); err != nil || result.RequeueAfter == 0 && w.drill.HasEnded() {
-			return err
-		}
-		w.jobs()
-		w.show()
-	}
-	return errors.New("it never settles")
-}
-
-func (w *drills) look(operator *controllers.EtcdDrillReconciler) {
-	w.t.Helper()
-	if _, err := w.reconcile(operator); err != nil {
-		w.t.Fatal(err)
-	}
-	w.jobs()
-	w.show()
-}
-
-func (w *drills) reconcile(operator *controllers.EtcdDrillReconciler) (ctrl.Result, error) {
-	return operator.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.drill)})
-}
-
-// show has the status of the cluster say whether a-2 is healthy.
-func (w *drills) show() {
-	w.t.Helper()
-	healthy := !w.isIsolated()
-	if w.get(w.cluster); w.cluster.Status.Members[2].Healthy == healthy {
-		return
-	}
-	w.cluster.Status.Members[2].Healthy = healthy
-	reason := v1alpha1.ReasonQuorumHealthy
-	if healthy {
-		reason = v1alpha1.ReasonHealthy
-	}
-	meta.SetStatusCondition(&w.cluster.Status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: reason,
-	})
-	w.write(w.cluster)
-}
-
-func (w *drills) isIsolated() bool {
-	w.t.Helper()
-	pod := &corev1.Pod{ObjectMeta: w.named("a-2")}
-	w.get(pod)
-	return pod.Labels[v1alpha1.LabelIsolated] != ""
-}
-
-func (w *drills) policies() (names []string) {
-	w.t.Helper()
-	var list networkingv1.NetworkPolicyList
-	if err := server.List(w.t.Context(), &list, client.InNamespace(w.namespace)); err != nil {
-		w.t.Fatal(err)
-	}
-	for _, p := range list.Items {
-		names = append(names, p.Name)
-	}
-	return names
 }
 
 func reasonIn(conditions []metav1.Condition) string {

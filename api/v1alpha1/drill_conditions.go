@@ -1,7 +1,8 @@
 package v1alpha1
 
-// Reasons of ConditionComplete of an EtcdDrill. While a drill waits it is one of those from ReasonClusterBusy on, ReasonClusterMissing, or
-// ReasonStepFailed.
+// Reasons of ConditionComplete of an EtcdDrill; ReasonJobDifferent if a backup was restored with another number of keys than it had, and
+// ReasonNameTaken if another object has the name of one that the drill needs. While a drill waits it is one of those from ReasonClusterBusy
+// on, ReasonClusterMissing, or ReasonStepFailed.
 const (
 	// ReasonRecovered: the cluster has recovered within the timeout.
 	ReasonRecovered = "Recovered"

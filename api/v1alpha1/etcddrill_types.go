@@ -61,7 +61,8 @@ type EtcdDrillSpec struct {
 
 	// action is the failure: KillMember deletes the Pod of a follower without grace, KillLeader that of the leader, KillAll those of all
 	// members at once. LoseVolume deletes the Pod and the volume of a follower, which the operator then replaces. IsolateMember keeps all
-	// traffic from and to the Pod of a follower by a NetworkPolicy, for isolateFor.
+	// traffic from and to the Pod of a follower by a NetworkPolicy, for isolateFor. RestoreBackup touches no member: it restores the newest
+	// verified backup into an EtcdCluster of one member, counts the keys, and deletes that EtcdCluster with its volume.
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Action",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Action DrillAction `json:"action"`
@@ -101,7 +102,7 @@ func (s EtcdDrillSpec) Isolation() time.Duration {
 }
 
 // DrillAction is a failure that a drill simulates.
-// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume;IsolateMember
+// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume;IsolateMember;RestoreBackup
 type DrillAction string
 
 const (
@@ -115,6 +116,8 @@ const (
 	LoseVolume DrillAction = "LoseVolume"
 	// IsolateMember keeps all traffic from and to the Pod of a follower for some time.
 	IsolateMember DrillAction = "IsolateMember"
+	// RestoreBackup restores the newest verified backup into a cluster that is thrown away.
+	RestoreBackup DrillAction = "RestoreBackup"
 )
 
 // DrillPolicy says whether drills may disturb a cluster.
@@ -226,6 +229,21 @@ type EtcdDrillStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Longest Gap",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=14
 	LongestGap *metav1.Duration `json:"longestGap,omitempty"`
 
+	// backup is what RestoreBackup restores.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=18
+	Backup *DrillBackup `json:"backup,omitempty"`
+
+	// restored is the name of the EtcdCluster that the backup is restored into. It is deleted when the drill has ended.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Restored",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=19
+	Restored string `json:"restored,omitempty"`
+
+	// keys is how many keys that EtcdCluster has served.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Keys",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=20
+	Keys *int64 `json:"keys,omitempty"`
+
 	// job is the Job that writes. It is deleted when the drill has ended.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Job",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=15
@@ -248,6 +266,22 @@ type DrillTarget struct {
 	// volumeUID is the UID of the PersistentVolumeClaim that is deleted; empty if none is.
 	// +optional
 	VolumeUID string `json:"volumeUID,omitempty"`
+}
+
+// DrillBackup is the backup that a drill restores.
+type DrillBackup struct {
+	// name of the EtcdBackup.
+	Name string `json:"name"`
+
+	// version of etcd that the cluster had, in full.
+	Version string `json:"version"`
+
+	// revision of etcd's data in it.
+	Revision int64 `json:"revision"`
+
+	// keys is how many keys it had when it was made; missing if that is not known.
+	// +optional
+	Keys *int64 `json:"keys,omitempty"`
 }
 
 // HasEnded says whether nothing of the drill is left to do but to delete its Job.

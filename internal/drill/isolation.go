@@ -5,7 +5,6 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -26,10 +25,7 @@ func IsolationPolicy(d *v1alpha1.EtcdDrill) *networkingv1.NetworkPolicy {
 		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: d.Namespace, Name: PolicyName(d), Labels: map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner},
-			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdDrill", Name: d.Name, UID: d.UID,
-				Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
-			}},
+			OwnerReferences: []metav1.OwnerReference{ownerOf(d)},
 		},
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelIsolated: IsolatedLabel(d)}},
@@ -71,7 +67,7 @@ func hold(v View) Step {
 	case !v.Held:
 		return AddFinalizer{}
 	case v.Isolation.Taken:
-		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNotEnforced,
+		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNameTaken,
 			"nothing was isolated, because another object has the name of the NetworkPolicy for it: delete it, and create another EtcdDrill")
 	}
 	return nil

@@ -24,7 +24,7 @@ func forbidden(v View) string {
 // noSpare is about actions that take one member. KillAll takes quorum on purpose, for as long as all of them need to start.
 func noSpare(v View) string {
 	size := v.Cluster.Size
-	if v.Spec.Action == v1alpha1.KillAll || size == 0 || quorum.Holds(size-1, size) {
+	if v.Spec.Action == v1alpha1.KillAll || v.restores() || size == 0 || quorum.Holds(size-1, size) {
 		return ""
 	}
 	return fmt.Sprintf("EtcdCluster %s has spec.size %d, and no quorum without a member: set it to 3 or more, and create another EtcdDrill",
@@ -38,6 +38,8 @@ func noVolumes(v View) string {
 		return ""
 	case action == v1alpha1.KillAll:
 		return "with storage.ephemeral all data would be lost with the Pods: choose another action"
+	case v.restores():
+		return "with storage.ephemeral there are no volumes, into which backups are restored"
 	case action == v1alpha1.LoseVolume:
 		return "with storage.ephemeral members have no volumes: KillMember loses the data of a member"
 	}
@@ -66,6 +68,9 @@ func isBusy(v View) string {
 }
 
 func noBackup(v View) string {
+	if v.restores() && v.LastBackup.IsZero() {
+		return fmt.Sprintf("a verified backup of EtcdCluster %s: create an EtcdBackup", v.Spec.Cluster)
+	}
 	risks := v.Spec.Action == v1alpha1.KillAll || v.Spec.Action == v1alpha1.LoseVolume
 	if !risks || v.LastBackup.After(v.Now.Add(-freshBackup)) {
 		return ""

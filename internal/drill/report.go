@@ -41,7 +41,7 @@ func phase(s v1alpha1.EtcdDrillStatus, step Step, err error) v1alpha1.DrillPhase
 	switch {
 	case finishes && err == nil:
 		return f.Phase
-	case s.Job != nil:
+	case s.Job != nil || s.StartedAt != nil:
 		return v1alpha1.DrillRunning
 	default:
 		return v1alpha1.DrillPending
@@ -64,7 +64,7 @@ func condition(v View, s v1alpha1.EtcdDrillStatus, step Step, err error) metav1.
 		return is(metav1.ConditionFalse, step.Reason, step.Message)
 	case Wait:
 		return is(metav1.ConditionFalse, step.Reason, "waiting for "+step.For)
-	case Record, CreateJob, DeleteJob, Disrupt, Isolate, Release, AddFinalizer, RemoveFinalizer, Done:
+	case Record, CreateJob, DeleteJob, Disrupt, Isolate, Release, AddFinalizer, RemoveFinalizer, CreateCluster, DeleteCluster, Done:
 	}
 	if s.StartedAt != nil {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonRecoveryAwaited, "waiting for EtcdCluster "+v.Spec.Cluster+" to recover")
@@ -105,7 +105,7 @@ func Events(before, after v1alpha1.EtcdDrillStatus, step Step, err error) []Even
 		if after.StartedAt == nil && after.Job == nil && is.Reason != was.Reason {
 			return []Event{{corev1.EventTypeNormal, "DrillPostponed", "Wait", is.Message, false}}
 		}
-	case CreateJob, DeleteJob, Disrupt, Isolate, Release, AddFinalizer, RemoveFinalizer, Done:
+	case CreateJob, DeleteJob, Disrupt, Isolate, Release, AddFinalizer, RemoveFinalizer, CreateCluster, DeleteCluster, Done:
 	}
 	return nil
 }

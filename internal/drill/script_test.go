@@ -28,6 +28,7 @@ import (
 //	earlier, ended   another drill of the cluster
 //	job=silent|fails|vanishes|foreign|leaves|writes   how the Job that writes is
 //	taken    another NetworkPolicy has the name of the drill's
+//	no-backup, name-taken, serves, keys=N   the backup and the cluster that it is restored into
 //	leader=unknown|NAME   which member leads
 //	pass=DURATION, shown   time passes; the status shows which members have no Pod, or are isolated
 //	replaced, repaired   members come back, by other names or their own
@@ -126,6 +127,7 @@ func (w *world) backup(age string) {
 		w.Fatal(err)
 	}
 	b := v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "b"}}
+	b.Status.EtcdVersion, b.Status.Revision, b.Status.Keys = "3.6.16", 42, ptr.To[int64](7)
 	b.Status.ClusterUID, b.Status.ClusterID, b.Status.StartedAt = "c-uid", "cid", ptr.To(metav1.NewTime(noon.Add(-d)))
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {
 		meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "R"})
@@ -163,6 +165,20 @@ func (w *world) tell(key, value, words string) {
 	case "taken":
 		w.seen.Policy = drill.IsolationPolicy(d)
 		w.seen.Policy.OwnerReferences = nil
+	case "no-backup":
+		w.seen.Backups = nil
+	case "name-taken":
+		w.seen.Restored = &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: drill.RestoredName(d)}}
+	case "serves":
+		meta.SetStatusCondition(&w.seen.Restored.Status.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonHealthy,
+		})
+	case "keys":
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.seen.Keys = &n
 	case "leader":
 		w.seen.Leader = map[string]string{"unknown": ""}[value]
 		if value != "unknown" {
@@ -307,6 +323,14 @@ func (w *world) obey(step drill.Step) {
 		}
 	case drill.Isolate, drill.Release, drill.AddFinalizer, drill.RemoveFinalizer:
 		w.obeyIsolation(step)
+	case drill.CreateCluster:
+		w.seen.Restored = drill.RestoredCluster(w.seen.Drill, w.there, s.Backup)
+		w.seen.Restored.UID = "r-uid"
+	case drill.DeleteCluster:
+		if s.UID != "r-uid" {
+			w.Errorf("%s, which is not the drill's", s)
+		}
+		w.seen.Restored = nil
 	case drill.Finish:
 		if status.EndedAt != nil {
 			w.Errorf("%s, which has ended", s)

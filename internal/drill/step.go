@@ -41,6 +41,13 @@ type (
 	Isolate struct{ Target v1alpha1.DrillTarget }
 	// Release ends that.
 	Release struct{ Targets []v1alpha1.DrillTarget }
+	// CreateCluster creates the throw-away cluster that begins with the backup.
+	CreateCluster struct {
+		Name   string
+		Backup v1alpha1.DrillBackup
+	}
+	// DeleteCluster deletes that cluster, by its UID; its volume goes with it.
+	DeleteCluster struct{ Name, UID string }
 	// AddFinalizer keeps the object until an isolation has ended.
 	AddFinalizer struct{}
 	// RemoveFinalizer lets the object go.
@@ -65,6 +72,8 @@ func (Done) step()      {}
 func (Isolate) step()   {}
 func (Release) step()   {}
 
+func (CreateCluster) step()   {}
+func (DeleteCluster) step()   {}
 func (AddFinalizer) step()    {}
 func (RemoveFinalizer) step() {}
 
@@ -87,8 +96,12 @@ func (s Disrupt) String() string {
 	return "delete " + strings.Join(all, ", ") + " without grace"
 }
 
-func (s Isolate) String() string       { return "isolate pod " + s.Target.Member + " from all traffic" }
-func (Release) String() string         { return "end the isolation" }
+func (s Isolate) String() string { return "isolate pod " + s.Target.Member + " from all traffic" }
+func (Release) String() string   { return "end the isolation" }
+func (s CreateCluster) String() string {
+	return fmt.Sprintf("create EtcdCluster %s, which begins with EtcdBackup %s", s.Name, s.Backup.Name)
+}
+func (s DeleteCluster) String() string { return "delete EtcdCluster " + s.Name + " and its volume" }
 func (AddFinalizer) String() string    { return "add the finalizer" }
 func (RemoveFinalizer) String() string { return "remove the finalizer" }
 

@@ -24,10 +24,14 @@ type View struct {
 	Spec   v1alpha1.EtcdDrillSpec
 	Status v1alpha1.EtcdDrillStatus
 
+	RestoredName string // of the cluster that a backup is restored into
+
 	Cluster    Cluster
 	Earlier    string // another drill of the cluster that has not ended and comes first; empty: there is none
 	Isolation  Isolation
-	LastBackup time.Time     // when the newest verified backup of the cluster's data was begun; zero: there is none
+	LastBackup time.Time // when the newest verified backup of the cluster's data was begun; zero: there is none
+	Backup     v1alpha1.DrillBackup
+	Restored   Restored
 	Job        jobs.Observed // that writes
 	Now        time.Time
 }
@@ -74,6 +78,8 @@ type Seen struct {
 	Drills   []v1alpha1.EtcdDrill
 	Backups  []v1alpha1.EtcdBackup
 	Restores []v1alpha1.EtcdRestore
+	Restored *v1alpha1.EtcdCluster       // of the name of the throw-away cluster; nil: there is none
+	Keys     *int64                      // that it has; nil: not counted
 	Policy   *networkingv1.NetworkPolicy // of the name of the drill's; nil: there is none
 	Leader   string                      // etcd's ID of the member that leads, in hexadecimal; empty: no member says it
 	Job      jobs.Observed
@@ -83,11 +89,19 @@ type Seen struct {
 // Facts turns what was read into facts.
 func Facts(s Seen) View {
 	d := s.Drill
-	return View{
+	v := View{
 		Name: d.Name, UID: string(d.UID), Created: d.CreationTimestamp.Time, Deleting: d.DeletionTimestamp != nil,
 		Held: slices.Contains(d.Finalizers, v1alpha1.FinalizerDrill), Isolation: isolationOf(s),
-		Spec: d.Spec, Status: d.Status, Cluster: clusterOf(s), Earlier: earlier(d, s.Drills), LastBackup: lastBackup(s), Job: s.Job, Now: s.Now,
+		Spec: d.Spec, Status: d.Status, RestoredName: RestoredName(d), Restored: restoredOf(s),
+		Cluster: clusterOf(s), Earlier: earlier(d, s.Drills), Job: s.Job, Now: s.Now,
 	}
+	if b := lastBackup(s); b != nil {
+		v.LastBackup = b.Time
+		v.Backup = v1alpha1.DrillBackup{
+			Name: b.Backup.Name, Version: b.Backup.Status.EtcdVersion, Revision: b.Backup.Status.Revision, Keys: b.Backup.Status.Keys,
+		}
+	}
+	return v
 }
 
 func clusterOf(s Seen) Cluster {
@@ -219,8 +233,8 @@ func before(a, b *v1alpha1.EtcdDrill) bool {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name)) < 0
 }
 
-// lastBackup is when the newest verified backup of the data that the cluster has was begun; zero if there is none.
-func lastBackup(s Seen) time.Time {
+// lastBackup is the newest verified backup of the data that the cluster has, and when it was begun; nil if there is none.
+func lastBackup(s Seen) *v1alpha1.Ranked[*v1alpha1.EtcdBackup] {
 	var good []*v1alpha1.EtcdBackup
 	for i := range s.Backups {
 		b := &s.Backups[i]
@@ -232,7 +246,7 @@ func lastBackup(s Seen) time.Time {
 		}
 	}
 	if len(good) == 0 {
-		return time.Time{}
+		return nil
 	}
-	return v1alpha1.NewestFirst(good, v1alpha1.AgeOf)[0].Time
+	return &v1alpha1.NewestFirst(good, v1alpha1.AgeOf)[0]
 }
