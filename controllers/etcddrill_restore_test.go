@@ -53,7 +53,8 @@ func (w *drills) restores(operator *controllers.EtcdDrillReconciler) error {
 			Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonHealthy,
 		})
 		w.write(c)
-		pod := &corev1.Pod{ObjectMeta: w.named(c.Name + "-0"), Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "etcd", Image: "etcd"}}}}
+		pod := &corev1.Pod{ObjectMeta: w.named(c.Name + "-0")}
+		pod.Spec.Containers = []corev1.Container{{Name: "etcd", Image: "etcd"}}
 		pod.Labels = specs.MemberSelector(c)
 		if err := server.Create(w.t.Context(), pod); err == nil {
 			pod.Status.Phase, pod.Status.PodIP, pod.Status.PodIPs = corev1.PodRunning, "10.0.0.1", []corev1.PodIP{{IP: "10.0.0.1"}}

@@ -152,6 +152,9 @@ func Order(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster) *jobspec.WriteOrder {
 	order := &jobspec.WriteOrder{
 		Key: key(string(d.UID)), Secure: c.IsSecure(), Lasts: writesWithin + d.Spec.Isolation() + d.Spec.Limit() + lingers,
 	}
+	// The name of a member may be unknown for half a minute after its Pod was missing, that of the Service never is.
+	_, service, _ := strings.Cut(specs.Endpoint(c), "://")
+	order.Members = []jobspec.Member{{Name: c.ClientService(), Address: service}}
 	for _, m := range c.Status.Members {
 		order.Members = append(order.Members, jobspec.Member{Name: m.Name, ID: m.ID, Address: specs.ClientAddress(c, m.Name)})
 	}

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -114,6 +115,24 @@ func drills() {
 		for _, p := range policies.Items {
 			Expect(metav1.IsControlledBy(&p, d)).To(BeFalse(), p.Name)
 		}
+	})
+
+	It("restore the newest backup into a cluster that is thrown away", func() {
+		before := uids(c)
+		d := begin(c, v1alpha1.RestoreBackup)
+		ends(d, v1alpha1.DrillRecovered)
+		GinkgoWriter.Println(d.Status.Report)
+		Expect(d.Status.Keys).To(HaveValue(Equal(*d.Status.Backup.Keys)))
+		Eventually(func(g Gomega) {
+			var all v1alpha1.EtcdClusterList
+			g.Expect(api.List(ctx, &all, client.InNamespace(c.Namespace))).To(Succeed())
+			g.Expect(all.Items).To(HaveLen(1))
+			var claims corev1.PersistentVolumeClaimList
+			ofRestored := client.MatchingLabels{v1alpha1.LabelCluster: d.Status.Restored}
+			g.Expect(api.List(ctx, &claims, client.InNamespace(c.Namespace), ofRestored)).To(Succeed())
+			g.Expect(claims.Items).To(BeEmpty())
+		}).Should(Succeed())
+		Expect(uids(c)).To(Equal(before))
 	})
 
 	It("that are deleted half way leave nothing behind", func() {

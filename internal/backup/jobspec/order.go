@@ -137,7 +137,7 @@ type RescueOrder struct {
 // WriteOrder is that of Write.
 type WriteOrder struct {
 	Key     string        `json:"key"`     // that is written; it is bound to a lease, and deleted afterwards
-	Members []Member      `json:"members"` // that may be asked to write it
+	Members []Member      `json:"members"` // that may be asked to write it; the first one is the Service for clients
 	Secure  bool          `json:"secure"`  // ClientFolder has what TLS needs
 	Lasts   time.Duration `json:"lasts"`   // after which it ends by itself
 }
