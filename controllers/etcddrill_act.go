@@ -67,6 +67,10 @@ func (r *EtcdDrillReconciler) createCluster(ctx context.Context, look drillLook,
 	return wrapped("create EtcdCluster "+s.Name, r.client.Create(ctx, made, client.FieldOwner(v1alpha1.FieldOwner)))
 }
 
+// leastGrace in seconds is the shortest for which Kubernetes keeps a Pod until its containers have ended: without it, another Pod could
+// write to the volume beside them.
+const leastGrace = 1
+
 // disrupt deletes volumes first: a volume goes with the Pod that uses it, and no Pod begins with one that is being deleted. All Pods are
 // deleted at once.
 func (r *EtcdDrillReconciler) disrupt(ctx context.Context, namespace string, s drill.Disrupt) error {
@@ -85,7 +89,7 @@ func (r *EtcdDrillReconciler) disrupt(ctx context.Context, namespace string, s d
 	for _, t := range s.Targets {
 		go func() {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: t.Member}}
-			ended <- r.remove(ctx, pod, t.PodUID, client.GracePeriodSeconds(0))
+			ended <- r.remove(ctx, pod, t.PodUID, client.GracePeriodSeconds(leastGrace))
 		}()
 	}
 	var all error

@@ -107,10 +107,15 @@ func (v View) writes() *jobspec.Writes {
 }
 
 func knowLeader(v View) Step {
-	if v.Cluster.Leader != "" {
-		return nil
+	for _, m := range v.Cluster.Members {
+		if m.PodUID == "" || m.PodLeaves {
+			return Wait{Reason: v1alpha1.ReasonMeasuring, For: "pod " + m.Name}
+		}
 	}
-	return Wait{Reason: v1alpha1.ReasonMeasuring, For: "a member to say which one leads"}
+	if v.Cluster.Leader == "" {
+		return Wait{Reason: v1alpha1.ReasonMeasuring, For: "a member to say which one leads"}
+	}
+	return nil
 }
 
 // begin writes down what is to be deleted before anything is: an operator that dies afterwards deletes no more than that.

@@ -81,7 +81,7 @@ var policy = rules.List[View, Step]{
 		rule("create the job", createJob, "creates the Job that writes"),
 		rule("end without writes", endWithoutWrites, "ends a drill as failed, and touches nothing, if the Job cannot write"),
 		rule("wait for writes", awaitWrites, "waits until the Job has had writes acknowledged for a second"),
-		rule(leaderRule, knowLeader, "waits until a member says which member leads"),
+		rule(leaderRule, knowLeader, "waits until every member has a Pod, and one says which member leads"),
 		rule("hold the drill", hold,
 			"adds a finalizer before a member is isolated, and ends a drill whose NetworkPolicy has a name that is taken"),
 		rule("begin", begin, "writes down which Pods and volumes are to be deleted, and when"),

@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,7 +112,7 @@ func cause(v View) Step {
 	for _, t := range v.Status.Targets {
 		m, _ := v.member(t.Member)
 		hasVolume := t.VolumeUID != "" && m.VolumeUID == t.VolumeUID && !m.VolumeLeaves
-		if hasVolume || t.PodUID != "" && m.PodUID == t.PodUID {
+		if hasVolume || t.PodUID != "" && m.PodUID == t.PodUID && !m.PodLeaves {
 			left = append(left, t)
 		}
 	}
@@ -169,7 +170,8 @@ func (v View) sentence() string {
 	case s.RecoveredAt != nil:
 		text += fmt.Sprintf("all members were healthy after %s; ", since(s.RecoveredAt))
 	default:
-		text += fmt.Sprintf("and not all members were healthy within %s (%s); ", v.Spec.Limit(), v.Cluster.NotWhole)
+		why := cmp.Or(v.Cluster.NotWhole, "the operator did not see that they were")
+		text += fmt.Sprintf("and not all members were healthy within %s: %s; ", v.Spec.Limit(), why)
 	}
 	w := v.writes()
 	if w == nil {

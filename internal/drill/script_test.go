@@ -29,6 +29,7 @@ import (
 //	job=silent|fails|vanishes|foreign|leaves|writes   how the Job that writes is
 //	taken    another NetworkPolicy has the name of the drill's
 //	no-backup, name-taken, serves, keys=N   the backup and the cluster that it is restored into
+//	podless   a Pod is missing
 //	leader=unknown|NAME   which member leads
 //	pass=DURATION, shown   time passes; the status shows which members have no Pod, or are isolated
 //	replaced, repaired   members come back, by other names or their own
@@ -165,6 +166,8 @@ func (w *world) tell(key, value, words string) {
 	case "taken":
 		w.seen.Policy = drill.IsolationPolicy(d)
 		w.seen.Policy.OwnerReferences = nil
+	case "podless":
+		w.seen.Pods = w.seen.Pods[1:]
 	case "no-backup":
 		w.seen.Backups = nil
 	case "name-taken":

@@ -35,7 +35,7 @@ type (
 	CreateJob struct{ Name string }
 	// DeleteJob deletes the Job with this UID, and its Pod.
 	DeleteJob struct{ Name, UID, Because string }
-	// Disrupt deletes the Pods without grace, after the volumes that are named with them: only those of these UIDs.
+	// Disrupt deletes the Pods with the least grace, after the volumes that are named with them: only those of these UIDs.
 	Disrupt struct{ Targets []v1alpha1.DrillTarget }
 	// Isolate keeps all traffic from and to the Pod, by a NetworkPolicy and by the label of the Pod that it selects.
 	Isolate struct{ Target v1alpha1.DrillTarget }
@@ -93,7 +93,7 @@ func (s Disrupt) String() string {
 		}
 		all = append(all, what)
 	}
-	return "delete " + strings.Join(all, ", ") + " without grace"
+	return "delete " + strings.Join(all, ", ")
 }
 
 func (s Isolate) String() string { return "isolate pod " + s.Target.Member + " from all traffic" }
