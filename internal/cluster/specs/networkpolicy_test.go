@@ -60,8 +60,8 @@ func TestNoRuleIsEmpty(t *testing.T) {
 	}
 }
 
-// TestDrillsReachMembers: where they are allowed, the policy lets their Jobs in, and does not select a member that is isolated; elsewhere it
-// is as it ever was.
+// TestDrillsReachMembers: where they are allowed, the policy lets their Jobs in, and does not select a member that is isolated; elsewhere
+// it is as it ever was.
 func TestDrillsReachMembers(t *testing.T) {
 	some := []v1alpha1.NetworkPeer{{PodSelector: &v1alpha1.NetworkSelector{MatchLabels: map[string]v1alpha1.LabelValue{"app": "shop"}}}}
 	for _, allowed := range []v1alpha1.DrillPolicy{"", v1alpha1.DrillsForbidden, v1alpha1.DrillsAllowed} {
