@@ -100,7 +100,7 @@ func (s Shared) addContent(manager ctrl.Manager, recorder events.EventRecorder) 
 	return begins.SetupWithManager(manager)
 }
 
-// addBackups adds the reconcilers of stores, backups, restores and schedules, which share how Jobs are made and read.
+// addBackups adds the reconcilers of stores, backups, restores, drills and schedules, which share how Jobs are made and read.
 func (s Shared) addBackups(manager ctrl.Manager, recorder events.EventRecorder) error {
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&EtcdBackupStoreReconciler{
@@ -117,6 +117,10 @@ func (s Shared) addBackups(manager ctrl.Manager, recorder events.EventRecorder) 
 		&EtcdRestoreReconciler{
 			client: s.Client.Client, tasks: s.Jobs, asked: members.Finder{Client: s.Client, Dialer: s.Dialer}, events: recorder,
 			now: s.Now, installation: s.Installation, limits: s.Limits,
+		},
+		&EtcdDrillReconciler{
+			client: s.Client.Client, tasks: s.Jobs, image: s.Image, asked: members.Finder{Client: s.Client, Dialer: s.Dialer}, events: recorder,
+			version: s.Version, now: s.Now, installation: s.Installation,
 		},
 		&ScheduleReconciler{
 			client: s.Client.Client, live: s.Live, events: recorder, leads: s.Leads,

@@ -6,7 +6,14 @@ const (
 	LabelBackup = "etcd-operator.dev/backup"
 	// LabelStore holds, on a Job, its Pod and an EtcdBackup, the name of the EtcdBackupStore.
 	LabelStore = "etcd-operator.dev/store"
-	// LabelTask holds, on a Job and its Pod, what it does: check, backup, verify, restore or delete.
+	// LabelDrill holds, on the Job of a drill and its Pod, the name of the EtcdDrill.
+	LabelDrill = "etcd-operator.dev/drill"
+	// LabelIsolated is on the Pod of a member that a drill isolates, for as long as it does, and holds the name of the EtcdDrill. The
+	// NetworkPolicy of a cluster that allows drills does not select such a Pod.
+	LabelIsolated = "etcd-operator.dev/isolated"
+	// FinalizerDrill is on an EtcdDrill that isolates a member: the isolation ends before the object goes.
+	FinalizerDrill = "etcd-operator.dev/drill"
+	// LabelTask holds, on a Job and its Pod, what it does: check, backup, verify, restore, delete or write.
 	LabelTask = "etcd-operator.dev/task"
 	// LabelScheduled marks an EtcdBackup that the schedule of a cluster has made: retention is about these.
 	LabelScheduled = "etcd-operator.dev/scheduled"

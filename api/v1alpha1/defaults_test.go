@@ -43,6 +43,7 @@ func wantDefaults(t *testing.T, got v1alpha1.EtcdClusterSpec) {
 	t.Helper()
 	want := v1alpha1.EtcdClusterSpec{
 		Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1alpha1.Retain, TLS: v1alpha1.TLS{Mode: v1alpha1.TLSEnabled},
+		Drills: v1alpha1.DrillsForbidden,
 		Etcd: v1alpha1.EtcdSettings{
 			AutoCompaction: v1alpha1.AutoCompaction{Mode: v1alpha1.CompactPeriodic, Retention: "1h"},
 			SnapshotCount:  10000, LogLevel: "info",

@@ -188,6 +188,12 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tuning",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:select:Advise","urn:alm:descriptor:com.tectonic.ui:advanced"},order=124
 	Tuning TuningPolicy `json:"tuning,omitempty"`
 
+	// drills says whether EtcdDrills may simulate failures of this cluster: Allowed or Forbidden. Default Forbidden.
+	// +optional
+	// +kubebuilder:default=Forbidden
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Drills",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Allowed","urn:alm:descriptor:com.tectonic.ui:select:Forbidden"},order=105
+	Drills DrillPolicy `json:"drills,omitempty"`
+
 	// bootstrap says what the cluster begins with. Default: it begins empty.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Bootstrap",order=50

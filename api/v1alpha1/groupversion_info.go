@@ -21,7 +21,8 @@ var GroupVersion = schema.GroupVersion{Group: "etcd-operator.dev", Version: "v1a
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &EtcdCluster{}, &EtcdClusterList{},
 		&EtcdBackup{}, &EtcdBackupList{}, &EtcdBackupStore{}, &EtcdBackupStoreList{},
-		&EtcdRestore{}, &EtcdRestoreList{}, &EtcdUser{}, &EtcdUserList{}, &EtcdRole{}, &EtcdRoleList{})
+		&EtcdRestore{}, &EtcdRestoreList{}, &EtcdUser{}, &EtcdUserList{}, &EtcdRole{}, &EtcdRoleList{},
+		&EtcdDrill{}, &EtcdDrillList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -85,6 +85,8 @@ var hostileFields = []struct {
 	{"EtcdRole", "range", func(o map[string]any, text, more string) {
 		set(o, []any{map[string]any{"access": "Read", "range": map[string]any{"from": text, "to": more}}}, "spec", "permissions")
 	}, false},
+	{"EtcdDrill", "name", func(o map[string]any, text, _ string) { o["metadata"].(map[string]any)["name"] = text }, false},
+	{"EtcdDrill", "cluster", func(o map[string]any, text, _ string) { set(o, text, "spec", "cluster") }, false},
 	{"EtcdBackupStore", "name", func(o map[string]any, text, _ string) { o["metadata"].(map[string]any)["name"] = text }, false},
 	{"EtcdBackupStore", "prefix", func(o map[string]any, text, _ string) { set(o, text, "spec", "s3", "prefix") }, false},
 	{"EtcdBackupStore", "endpoint", func(o map[string]any, text, _ string) {
@@ -163,6 +165,7 @@ func hostileObject(kind string) *unstructured.Unstructured {
 	spec := map[string]map[string]any{
 		"EtcdCluster": {"version": "3.6.16"}, "EtcdBackupStore": {"s3": map[string]any{"bucket": "bbb"}},
 		"EtcdUser": {"cluster": "a"}, "EtcdRole": {"cluster": "a"},
+		"EtcdDrill": {"cluster": "a", "action": "KillMember"},
 	}[kind]
 	meta := map[string]any{"name": "hostile", "namespace": "default"}
 	o := &unstructured.Unstructured{Object: map[string]any{"metadata": meta, "spec": spec}}
@@ -187,6 +190,10 @@ func made(t *testing.T, o *unstructured.Unstructured) error {
 		convert(t, o, &r)
 		madeOfRole(t, &r)
 		return nil
+	case "EtcdDrill":
+		var d v1alpha1.EtcdDrill
+		convert(t, o, &d)
+		return madeOfDrill(t, &d)
 	case "EtcdBackupStore":
 		var s v1alpha1.EtcdBackupStore
 		convert(t, o, &s)

@@ -33,10 +33,18 @@ func NewPool() *Pool {
 // Client returns the owner's client for a target. It never waits for the
 // network. The owner is the namespace and name of the cluster.
 func (p *Pool) Client(owner string, target Target) (Client, error) {
+	connection, err := p.connection(owner, target)
+	if err != nil {
+		return nil, err
+	}
+	return newClient(connection), nil
+}
+
+func (p *Pool) connection(owner string, target Target) (*grpc.ClientConn, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if connection, ok := p.connections[owner][target]; ok {
-		return newClient(connection), nil
+		return connection, nil
 	}
 	connection, err := dial(target)
 	if err != nil {
@@ -46,7 +54,7 @@ func (p *Pool) Client(owner string, target Target) (Client, error) {
 		p.connections[owner] = map[Target]*grpc.ClientConn{}
 	}
 	p.connections[owner][target] = connection
-	return newClient(connection), nil
+	return connection, nil
 }
 
 // Keep closes the owner's connections to anything but targets; with none it

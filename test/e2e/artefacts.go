@@ -57,6 +57,7 @@ func keepObjects(folder, namespace string) {
 		"networkpolicies": &networkingv1.NetworkPolicyList{},
 		"jobs":            &batchv1.JobList{}, "backups": &v1alpha1.EtcdBackupList{}, "stores": &v1alpha1.EtcdBackupStoreList{},
 		"users": &v1alpha1.EtcdUserList{}, "roles": &v1alpha1.EtcdRoleList{},
+		"drills": &v1alpha1.EtcdDrillList{},
 	}
 	for name, list := range lists {
 		if err := api.List(ctx, list, client.InNamespace(namespace)); err != nil {

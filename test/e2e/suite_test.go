@@ -45,6 +45,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("kubectl etcd", Label("backups"), Ordered, ContinueOnFailure, plugin)
 	Describe("backups by whose name a loss is accepted", Label("backups"), Ordered, ContinueOnFailure, acceptedBackups)
 	Describe("single points", Label("backups"), Ordered, ContinueOnFailure, singlePoints)
+	Describe("drills", Label("backups"), Ordered, ContinueOnFailure, drills)
 	Describe("users", Ordered, ContinueOnFailure, users)
 	Describe("what is taken away from an operator", Label("faults"), narrowed)
 	Describe("a change", Ordered, ContinueOnFailure, change)

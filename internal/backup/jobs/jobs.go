@@ -66,12 +66,7 @@ func Backup(
 	b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, cluster *v1alpha1.EtcdCluster, name string, order jobspec.Order, image Image,
 ) *batchv1.Job {
 	p := newPod(store.Spec, image)
-	switch {
-	case cluster.HasRootSecret(): // with authentication etcd sends snapshots to root only
-		p.secret("client", jobspec.ClientFolder, cluster.RootSecret())
-	case cluster.IsSecure():
-		p.secret("client", jobspec.ClientFolder, cluster.ClientSecret())
-	}
+	p.client(cluster)
 	p.run(Container(jobspec.Backup), order)
 	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(jobspec.Backup, store.Name, v1alpha1.LabelBackup, b.Name))
 }
@@ -113,6 +108,18 @@ func Verify(
 	p.spec.InitContainers = []corev1.Container{unpacking, trial(etcdImage, scratch)}
 	p.run(Container(jobspec.Verify), verify)
 	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(jobspec.Verify, store.Name, v1alpha1.LabelBackup, b.Name))
+}
+
+// Write writes to the members of a cluster for a drill, and measures how that goes.
+func Write(d *v1alpha1.EtcdDrill, cluster *v1alpha1.EtcdCluster, name string, order jobspec.Order, image Image) *batchv1.Job {
+	p := newPod(v1alpha1.EtcdBackupStoreSpec{}, image.Of(cluster))
+	p.client(cluster)
+	p.run(Container(jobspec.Write), order)
+	labels := specs.DrillSelector()
+	labels[specs.ComponentLabel], labels[v1alpha1.LabelDrill] = "drill", label(d.Name)
+	job := p.job(d.Namespace, name, owner(d, "EtcdDrill"), labels)
+	job.Spec.ActiveDeadlineSeconds = ptr.To(int64((order.Write.Lasts + longestCheck) / time.Second))
+	return job
 }
 
 // Delete removes a backup from its store.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,10 @@ var (
 		ObjectMeta: metav1.ObjectMeta{Name: "first", Namespace: "default", UID: "backup-uid"},
 		Spec:       v1alpha1.EtcdBackupSpec{Cluster: "example", Decryption: &v1alpha1.SecretReference{Secret: "age"}},
 	}
+	drill = &v1alpha1.EtcdDrill{
+		ObjectMeta: metav1.ObjectMeta{Name: "first", Namespace: "default", UID: "drill-uid"},
+		Spec:       v1alpha1.EtcdDrillSpec{Cluster: "example", Action: v1alpha1.KillMember},
+	}
 	ofVolume = &v1alpha1.EtcdBackup{
 		ObjectMeta: backup.ObjectMeta, Spec: v1alpha1.EtcdBackupSpec{Cluster: "example", Volume: "example-1"},
 	}
@@ -66,7 +71,10 @@ func TestGolden(t *testing.T) {
 	}
 	size := resource.MustParse
 	for name, job := range map[string]*batchv1.Job{
-		"check-s3":    jobs.Check(inS3, "etcd-store-uid", jobspec.Order{Verb: jobspec.Check, Store: inS3.Spec}, image),
+		"check-s3": jobs.Check(inS3, "etcd-store-uid", jobspec.Order{Verb: jobspec.Check, Store: inS3.Spec}, image),
+		"write": jobs.Write(drill, example, "first-1", jobspec.Order{
+			Verb: jobspec.Write, Write: &jobspec.WriteOrder{Key: "k", Secure: true, Lasts: time.Hour},
+		}, image),
 		"backup":      jobs.Backup(backup, onVolume, example, "first-1", order(jobspec.Backup), image),
 		"backup-auth": jobs.Backup(backup, onVolume, withAuth, "first-1", order(jobspec.Backup), image),
 		"verify": jobs.Verify(backup, onVolume, "first-2", trial(jobspec.Unpack), trial(jobspec.Verify), "etcd:v3.6.16",

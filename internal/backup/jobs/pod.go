@@ -76,6 +76,16 @@ func (p *pod) secret(name, folder, secret string) {
 	p.mount(name, folder, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: ptr.To[int32](0o440)}})
 }
 
+// client is who the members know. With authentication etcd sends snapshots to root only.
+func (p *pod) client(cluster *v1alpha1.EtcdCluster) {
+	switch {
+	case cluster.HasRootSecret():
+		p.secret("client", jobspec.ClientFolder, cluster.RootSecret())
+	case cluster.IsSecure():
+		p.secret("client", jobspec.ClientFolder, cluster.ClientSecret())
+	}
+}
+
 func (p *pod) identities(wanted bool, secret *v1alpha1.SecretReference) {
 	if wanted && secret != nil {
 		p.secret("identities", jobspec.IdentitiesFolder, secret.Secret)

@@ -22,6 +22,15 @@ type Progress struct {
 	Total   int64  `json:"total,omitempty"` // 0: not known
 	Rate    int64  `json:"rate,omitempty"`  // bytes a second, over the last seconds
 	Message string `json:"message"`         // what is done now, and what comes next
+
+	Writes *Writes `json:"writes,omitempty"` // of Write
+}
+
+// Writes are what Write has measured since the first write was acknowledged.
+type Writes struct {
+	Acknowledged int64         `json:"acknowledged"`
+	Failed       int64         `json:"failed"`     // among them those that were not acknowledged in time
+	LongestGap   time.Duration `json:"longestGap"` // without an acknowledged write, the present one counted
 }
 
 // Found is a backup that lies in a store.
@@ -69,7 +78,8 @@ type Done struct {
 	Trial  *Trial    `json:"trial,omitempty"`
 	Locked time.Time `json:"locked,omitzero"` // of Backup: until when the store keeps it
 	Log    *Log      `json:"log,omitempty"`   // of Backup, of the volume of a member that does not run
-	Left   string    `json:"left,omitempty"`  // of Delete: what stays, and why: another backup is there now; empty: nothing
+	Writes *Writes   `json:"writes,omitempty"`
+	Left   string    `json:"left,omitempty"` // of Delete: what stays, and why: another backup is there now; empty: nothing
 }
 
 // Log is how far the log of a member reaches that does not run.

@@ -34,6 +34,8 @@ const (
 	// Rescue copies the data of a member that does not run, for an etcd that is started on it: the first half of a backup of its volume,
 	// of which Backup is the second.
 	Rescue Verb = "rescue"
+	// Write writes a key again and again, and measures how that goes, until it is stopped: for a drill.
+	Write Verb = "write"
 )
 
 // Where a Job's Pod finds what is not in the order. Each is a folder, a key of a Secret is a file in it.
@@ -75,6 +77,7 @@ type Order struct {
 	Restore *RestoreOrder `json:"restore,omitempty"`
 	Delete  *DeleteOrder  `json:"delete,omitempty"`
 	Rescue  *RescueOrder  `json:"rescue,omitempty"`
+	Write   *WriteOrder   `json:"write,omitempty"`
 }
 
 // Encode is the order as the argument of a Job. The same order is always the same text. It has no dollar sign: the kubelet replaces
@@ -129,6 +132,14 @@ type BackupOrder struct {
 // RescueOrder is that of Rescue.
 type RescueOrder struct {
 	DataDirectory string `json:"dataDirectory"` // its name on the volume in MemberFolder
+}
+
+// WriteOrder is that of Write.
+type WriteOrder struct {
+	Key     string        `json:"key"`     // that is written; it is bound to a lease, and deleted afterwards
+	Members []Member      `json:"members"` // that may be asked to write it; the first one is the Service for clients
+	Secure  bool          `json:"secure"`  // ClientFolder has what TLS needs
+	Lasts   time.Duration `json:"lasts"`   // after which it ends by itself
 }
 
 // What Rescue leaves below ScratchFolder, beside ScratchData and ScratchFacts: the certificates of the etcd that is started there, and
@@ -211,6 +222,7 @@ func (o Order) Problem() string {
 		{o.Restore != nil, []Verb{Restore}},
 		{o.Delete != nil, []Verb{Delete}},
 		{o.Rescue != nil, []Verb{Rescue}},
+		{o.Write != nil, []Verb{Write}},
 	}
 	known := false
 	for _, part := range parts {
@@ -223,7 +235,7 @@ func (o Order) Problem() string {
 	switch {
 	case !known:
 		return fmt.Sprintf("%q is not known", o.Verb)
-	case o.Verb != Verify && storesIn(o.Store) != 1: // a verification asks etcd, and no store
+	case o.Verb != Verify && o.Verb != Write && storesIn(o.Store) != 1: // these ask etcd, and no store
 		return fmt.Sprintf("it names %d stores", storesIn(o.Store))
 	}
 	return ""

@@ -152,7 +152,7 @@ func (s source) blame(err error) error {
 
 // tls has the identity by which the members know applications.
 func (j job) tls() (*tls.Config, error) {
-	if !j.Backup.Secure {
+	if isSecure := j.Backup != nil && j.Backup.Secure || j.Write != nil && j.Write.Secure; !isSecure {
 		return nil, nil //nolint:nilnil // the members speak plain text
 	}
 	file := func(name string) string { return filepath.Join(j.Folders.Client, name) }

@@ -89,6 +89,8 @@ func carryOut(ctx context.Context, order jobspec.Order, in Environment, say *pro
 		return verify(ctx, j)
 	case jobspec.Rescue:
 		return rescue(ctx, j)
+	case jobspec.Write:
+		return measureWrites(ctx, j)
 	}
 	where, err := j.open(ctx)
 	if err != nil {

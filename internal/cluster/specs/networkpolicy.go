@@ -22,12 +22,19 @@ func NetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.Netwo
 	clients := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
 	if len(asked.Clients) > 0 {
 		clients = slices.Concat(peers(asked.Clients), members, []networkingv1.NetworkPolicyPeer{labelled(BackupSelector())})
+		if c.AllowsDrills() {
+			clients = append(clients, labelled(DrillSelector()))
+		}
+	}
+	selected := metav1.LabelSelector{MatchLabels: MemberSelector(c)}
+	if c.AllowsDrills() { // policies only add to what is allowed: a member that is isolated has none but that of its drill
+		selected.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: v1alpha1.LabelIsolated, Operator: metav1.LabelSelectorOpDoesNotExist}}
 	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: owned(c, c.MemberPolicy()),
 		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: MemberSelector(c)},
+			PodSelector: selected,
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress: slices.Concat(
 				// The operator looks at the certificates that members show there while an authority is rotated.
@@ -57,6 +64,11 @@ func labelled(labels map[string]string) networkingv1.NetworkPolicyPeer {
 // BackupSelector selects the Pods that read from members for backups, of all clusters of a namespace.
 func BackupSelector() map[string]string {
 	return map[string]string{ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelTask: "backup"}
+}
+
+// DrillSelector selects the Pods that write to members for drills, of all clusters of a namespace.
+func DrillSelector() map[string]string {
+	return map[string]string{ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelTask: "write"}
 }
 
 // operatorIn are the operator's Pods in its namespace, by the labels that its Deployment in config/manager gives them.

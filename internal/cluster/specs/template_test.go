@@ -115,6 +115,7 @@ var stays = map[string]change{
 	"recovery.acceptDataLoss": func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
 	"recovery.memberTimeout":  func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
 	"imagePullSecrets":        func(s *v1alpha1.EtcdClusterSpec) { pulling(s) },
+	"drills":                  func(s *v1alpha1.EtcdClusterSpec) { s.Drills = v1alpha1.DrillsAllowed },
 	"deletionPolicy":          func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
 
 	"backup.schedule":          backedUp(func(b *v1alpha1.Backup) { b.Schedule = "@daily" }),

@@ -106,7 +106,7 @@ func (c *collector) ofBackups(ctx context.Context, cluster *v1alpha1.EtcdCluster
 		}
 		return true
 	})
-	for _, name := range []string{"EtcdRestore", "EtcdUser", "EtcdRole"} {
+	for _, name := range []string{"EtcdRestore", "EtcdUser", "EtcdRole", "EtcdDrill"} {
 		kind(name, func(o *unstructured.Unstructured) bool {
 			of, _, _ := unstructured.NestedString(o.Object, "spec", "cluster")
 			return of == cluster.Name

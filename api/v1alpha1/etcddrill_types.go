@@ -1,0 +1,291 @@
+package v1alpha1
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// EtcdDrill simulates one failure of an EtcdCluster of its namespace and measures how the cluster recovers. It needs spec.drills: Allowed
+// of that cluster. A drill is carried out once; the object stays as the record of it. Create another one for another drill.
+//
+// While the cluster is not whole, or something else is in progress on it, the drill waits, for an hour at most. Deleting the object
+// ends the drill, and an isolation; what the failure has damaged is still repaired by the operator.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=etcddrills,singular=etcddrill,shortName=edr,categories=etcd
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.cluster`
+// +kubebuilder:printcolumn:name="Action",type=string,JSONPath=`.spec.action`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Recovered-In",type=string,JSONPath=`.status.recoveredIn`
+// +kubebuilder:printcolumn:name="Longest-Gap",type=string,JSONPath=`.status.longestGap`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Report",type=string,JSONPath=`.status.report`,priority=1
+// +operator-sdk:csv:customresourcedefinitions:displayName="etcd Drill",resources={{Job,v1},{Pod,v1},{Event,v1}},order=7
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
+type EtcdDrill struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says which failure is simulated. It cannot be changed.
+	// +required
+	Spec EtcdDrillSpec `json:"spec"`
+
+	// status is how far the drill is, and what was measured.
+	// +optional
+	Status EtcdDrillStatus `json:"status,omitzero"`
+}
+
+// EtcdDrillList is a list of EtcdDrills.
+//
+// +kubebuilder:object:root=true
+type EtcdDrillList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EtcdDrill `json:"items"`
+}
+
+// EtcdDrillSpec says which failure is simulated.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.isolateFor) || self.action == 'IsolateMember'",message="isolateFor goes with the action IsolateMember"
+// +kubebuilder:validation:XValidation:rule="self.cluster == oldSelf.cluster && self.action == oldSelf.action && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || duration(self.timeout) == duration(oldSelf.timeout)) && has(self.isolateFor) == has(oldSelf.isolateFor) && (!has(self.isolateFor) || duration(self.isolateFor) == duration(oldSelf.isolateFor))",message="a drill is carried out once: its spec cannot be changed; create another EtcdDrill"
+type EtcdDrillSpec struct {
+	// cluster is the EtcdCluster of this namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=52
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=1
+	Cluster string `json:"cluster"`
+
+	// action is the failure: KillMember deletes the Pod of a follower with a grace of one second, KillLeader that of the leader, KillAll
+	// those of all members at once. LoseVolume deletes the Pod and the volume of a follower, which the operator then replaces. IsolateMember keeps all
+	// traffic from and to the Pod of a follower by a NetworkPolicy, for isolateFor. RestoreBackup touches no member: it restores the newest
+	// verified backup into an EtcdCluster of one member, counts the keys, and deletes that EtcdCluster with its volume.
+	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Action",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
+	Action DrillAction `json:"action"`
+
+	// isolateFor is how long IsolateMember isolates the member: 10s to 1h. Default 1m.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="isolateFor must be between 10s and 1h"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Isolate for",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
+	IsolateFor *metav1.Duration `json:"isolateFor,omitempty"`
+
+	// timeout is how long the cluster may take to recover before the drill has failed: 1m to 24h. Default 15m.
+	// +optional
+	// +kubebuilder:default="15m0s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="timeout must be between 1m and 24h"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Timeout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
+
+const (
+	// DefaultDrillTimeout is spec.timeout when it is not given.
+	DefaultDrillTimeout = 15 * time.Minute
+	// DefaultIsolation is spec.isolateFor when it is not given.
+	DefaultIsolation = time.Minute
+)
+
+// Limit is how long the cluster may take to recover.
+func (s EtcdDrillSpec) Limit() time.Duration {
+	return ptr.Deref(s.Timeout, metav1.Duration{Duration: DefaultDrillTimeout}).Duration
+}
+
+// Isolation is how long a member is isolated; 0 if the action isolates none.
+func (s EtcdDrillSpec) Isolation() time.Duration {
+	if s.Action != IsolateMember {
+		return 0
+	}
+	return ptr.Deref(s.IsolateFor, metav1.Duration{Duration: DefaultIsolation}).Duration
+}
+
+// DrillAction is a failure that a drill simulates.
+// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume;IsolateMember;RestoreBackup
+type DrillAction string
+
+const (
+	// KillMember deletes the Pod of a follower, with a grace of one second.
+	KillMember DrillAction = "KillMember"
+	// KillLeader deletes the Pod of the leader, with a grace of one second.
+	KillLeader DrillAction = "KillLeader"
+	// KillAll deletes the Pods of all members at once, with a grace of one second.
+	KillAll DrillAction = "KillAll"
+	// LoseVolume deletes the volume and the Pod of a follower.
+	LoseVolume DrillAction = "LoseVolume"
+	// IsolateMember keeps all traffic from and to the Pod of a follower for some time.
+	IsolateMember DrillAction = "IsolateMember"
+	// RestoreBackup restores the newest verified backup into a cluster that is thrown away.
+	RestoreBackup DrillAction = "RestoreBackup"
+)
+
+// DrillPolicy says whether drills may disturb a cluster.
+// +kubebuilder:validation:Enum=Allowed;Forbidden
+type DrillPolicy string
+
+const (
+	// DrillsAllowed lets EtcdDrills disturb the cluster.
+	DrillsAllowed DrillPolicy = "Allowed"
+	// DrillsForbidden has every EtcdDrill refused.
+	DrillsForbidden DrillPolicy = "Forbidden"
+)
+
+// DrillPhase is how far a drill is, for people.
+// +kubebuilder:validation:Enum=Pending;Running;Recovered;Failed;Refused
+type DrillPhase string
+
+const (
+	// DrillPending waits until the cluster can be disturbed.
+	DrillPending DrillPhase = "Pending"
+	// DrillRunning measures writes, or waits for the cluster to recover.
+	DrillRunning DrillPhase = "Running"
+	// DrillRecovered has ended: the cluster has recovered within the timeout.
+	DrillRecovered DrillPhase = "Recovered"
+	// DrillFailed has ended: the cluster has not recovered within the timeout, or the drill could not be measured.
+	DrillFailed DrillPhase = "Failed"
+	// DrillRefused has ended without touching the cluster.
+	DrillRefused DrillPhase = "Refused"
+)
+
+// EtcdDrillStatus is how far a drill is, and what was measured.
+type EtcdDrillStatus struct {
+	// observedGeneration is the generation of the spec that this status is about.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed Generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions are Complete and Ready: True once the cluster has recovered.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"},order=2
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// phase is how far the drill is, for people.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Phase",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
+	Phase DrillPhase `json:"phase,omitempty"`
+
+	// report is the result in one sentence.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Report",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
+	Report string `json:"report,omitempty"`
+
+	// clusterUID is the UID of the EtcdCluster that was disturbed.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cluster UID",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
+	ClusterUID string `json:"clusterUID,omitempty"`
+
+	// targets are the members whose Pods, and with LoseVolume whose volumes, are deleted; with IsolateMember the one that is isolated.
+	// +optional
+	// +listType=map
+	// +listMapKey=member
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Targets",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
+	Targets []DrillTarget `json:"targets,omitempty"`
+
+	// startedAt is when the failure began.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Started At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=7
+	StartedAt *metav1.MicroTime `json:"startedAt,omitempty"`
+
+	// detectedAt is when the status of the EtcdCluster first showed the failure. It is missing if the cluster recovered sooner.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Detected At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=7
+	DetectedAt *metav1.MicroTime `json:"detectedAt,omitempty"`
+
+	// releasedAt is when the isolation of a member ended.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Released At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=17
+	ReleasedAt *metav1.MicroTime `json:"releasedAt,omitempty"`
+
+	// recoveredAt is when all voters were healthy again.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recovered At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=9
+	RecoveredAt *metav1.MicroTime `json:"recoveredAt,omitempty"`
+
+	// recoveredIn is the time from startedAt, or releasedAt, to recoveredAt, to a tenth of a second.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recovered In",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=10
+	RecoveredIn *metav1.Duration `json:"recoveredIn,omitempty"`
+
+	// endedAt is when the drill ended.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ended At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=11
+	EndedAt *metav1.MicroTime `json:"endedAt,omitempty"`
+
+	// writes is how many writes were acknowledged, of one every 50ms.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Writes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=12
+	Writes *int64 `json:"writes,omitempty"`
+
+	// failedWrites is how many writes failed, or were not acknowledged within a second.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Failed Writes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=13
+	FailedWrites *int64 `json:"failedWrites,omitempty"`
+
+	// longestGap is the longest time without an acknowledged write.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Longest Gap",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=14
+	LongestGap *metav1.Duration `json:"longestGap,omitempty"`
+
+	// backup is what RestoreBackup restores.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=18
+	Backup *DrillBackup `json:"backup,omitempty"`
+
+	// restored is the name of the EtcdCluster that the backup is restored into. It is deleted when the drill has ended.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Restored",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=19
+	Restored string `json:"restored,omitempty"`
+
+	// keys is how many keys that EtcdCluster has served.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Keys",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=20
+	Keys *int64 `json:"keys,omitempty"`
+
+	// job is the Job that writes. It is deleted when the drill has ended.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Job",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=15
+	Job *JobReference `json:"job,omitempty"`
+
+	// jobs is how many Jobs were made for this drill: a drill that has to wait again begins with another one.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Jobs",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=16
+	Jobs int64 `json:"jobs,omitempty"`
+}
+
+// DrillTarget is a member that a drill disturbs.
+type DrillTarget struct {
+	// member is its name.
+	Member string `json:"member"`
+
+	// podUID is the UID of the Pod that is deleted or isolated. A later Pod of the member is left alone.
+	PodUID string `json:"podUID"`
+
+	// volumeUID is the UID of the PersistentVolumeClaim that is deleted; empty if none is.
+	// +optional
+	VolumeUID string `json:"volumeUID,omitempty"`
+}
+
+// DrillBackup is the backup that a drill restores.
+type DrillBackup struct {
+	// name of the EtcdBackup.
+	Name string `json:"name"`
+
+	// version of etcd that the cluster had, in full.
+	Version string `json:"version"`
+
+	// revision of etcd's data in it.
+	Revision int64 `json:"revision"`
+
+	// keys is how many keys it had when it was made; missing if that is not known.
+	// +optional
+	Keys *int64 `json:"keys,omitempty"`
+}
+
+// HasEnded says whether nothing of the drill is left to do but to delete its Job.
+func (d *EtcdDrill) HasEnded() bool { return d.Status.EndedAt != nil }
+
+// AllowsDrills says whether EtcdDrills may disturb the cluster.
+func (c *EtcdCluster) AllowsDrills() bool { return c.Spec.Drills == DrillsAllowed }

@@ -1,0 +1,79 @@
+//go:build envtest
+
+package controllers_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/controllers"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+)
+
+// TestDrillRestores: the newest verified backup is restored into a cluster that is thrown away; an operator that dies at any write changes
+// nothing of that.
+func TestDrillRestores(t *testing.T) {
+	dies(t, "drill-restore", 4, func(t *testing.T, namespace string, dying *mortal) {
+		w := newDrills(t, namespace, v1alpha1.DrillsAllowed, v1alpha1.RestoreBackup)
+		w.backedUp(0)
+		err := w.restores(w.operator(dying.funcs()))
+		if errors.Is(err, errDead) {
+			err = w.restores(w.operator(interceptor.Funcs{}))
+		}
+		s := w.drill.Status
+		if err != nil || s.Phase != v1alpha1.DrillRecovered || s.Keys == nil || *s.Keys != 0 || s.RecoveredIn == nil || s.Job != nil {
+			t.Fatalf("%v; %+v", err, s)
+		}
+		if !w.isGone(&v1alpha1.EtcdCluster{ObjectMeta: w.named(s.Restored)}) {
+			t.Error("the throw-away cluster stays")
+		}
+	})
+}
+
+// restores is settle where the throw-away cluster comes to serve.
+func (w *drills) restores(operator *controllers.EtcdDrillReconciler) error {
+	for range 60 {
+		result, err := w.reconcile(operator)
+		if w.get(w.drill); err != nil || result.RequeueAfter == 0 && w.drill.HasEnded() {
+			return err
+		}
+		c := &v1alpha1.EtcdCluster{ObjectMeta: w.named(w.drill.Status.Restored)}
+		if c.Name == "" || w.isGone(c) {
+			continue
+		}
+		c.Status.ClusterID = "c1"
+		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonHealthy,
+		})
+		w.write(c)
+		pod := &corev1.Pod{ObjectMeta: w.named(c.Name + "-0")}
+		pod.Spec.Containers = []corev1.Container{{Name: "etcd", Image: "etcd"}}
+		pod.Labels = specs.MemberSelector(c)
+		if err := server.Create(w.t.Context(), pod); err == nil {
+			pod.Status.Phase, pod.Status.PodIP, pod.Status.PodIPs = corev1.PodRunning, "10.0.0.1", []corev1.PodIP{{IP: "10.0.0.1"}}
+			w.write(pod)
+		}
+	}
+	return errors.New("it never settles")
+}
+
+// backedUp is a verified backup with so many keys.
+func (w *drills) backedUp(keys int64) {
+	w.t.Helper()
+	b := &v1alpha1.EtcdBackup{ObjectMeta: w.named("b"), Spec: v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "s"}}
+	w.create(b)
+	s := &b.Status
+	s.ClusterUID, s.ClusterID, s.StartedAt = string(w.cluster.UID), "c1", &metav1.Time{Time: time.Now()}
+	s.EtcdVersion, s.Revision, s.Keys = "3.6.16", 7, &keys
+	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Good"})
+	}
+	w.write(b)
+}

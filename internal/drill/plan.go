@@ -1,0 +1,162 @@
+// Package drill decides the one next step for an EtcdDrill: whether the cluster may be disturbed, when, and when it has recovered. The same
+// View always gives the same Step.
+//
+// It must never import a client, a clock, a logger or a context. It disturbs no cluster whose spec.drills is not Allowed, and repairs
+// nothing: the rules of the cluster do, as after any failure.
+package drill
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/rules"
+)
+
+const (
+	// waitsFor is how long a drill waits before it has begun: a person who asked for it expects it to be over by then.
+	waitsFor = time.Hour
+	// recheck is how often it is looked whether a drill can begin where no watch reports it.
+	recheck = 15 * time.Second
+	// freshBackup is how old the newest verified backup may be where an action puts data at risk.
+	freshBackup = 24 * time.Hour
+	// writesWithin is how long the first writes may take: an image has to be pulled.
+	writesWithin = 3 * time.Minute
+	// firstWrites are acknowledged before the failure: a second of them.
+	firstWrites = 20
+	// settles is how long writes go on after the recovery, so that the log has what was measured until then.
+	settles = 3 * time.Second
+	// lingers is how long the Job that writes outlives what it may be needed for.
+	lingers = 5 * time.Minute
+)
+
+// leaderRule is the rule for which it has to be known which member leads.
+const leaderRule = "know the leader"
+
+// patience is how long the Job is waited for. Its log matters only while it runs.
+var patience = jobs.Policy{Unread: 10 * time.Second, First: time.Second, Last: time.Second}
+
+var rule, under = rules.New[View, Step], rules.Under[View, Step]
+
+// The rules are asked in order: end what was begun, refuse before waiting, wait before measuring, and measure before the failure.
+var policy = rules.List[View, Step]{
+	under("leave nothing behind",
+		rule("end the hold", letGo, "ends the isolation of a drill that has ended or is being deleted, and lets the object go"),
+		rule("leave deleted drills alone", leaveDeleted, "does nothing for a drill that is being deleted: its Job goes with it"),
+		rule("delete the job", deleteJob, "deletes the Job that writes once the drill has ended"),
+		rule("delete the restored cluster", deleteRestored, "deletes the cluster that a backup was restored into, once the drill has ended"),
+		rule("rest", rest, "does nothing more for a drill that has ended"),
+	),
+	under("end what was begun",
+		rule("notice another cluster", noticeOther, "ends a drill whose cluster is gone, or has become another one of its name"),
+		rule("restore the backup", restore, "creates a cluster that begins with the backup, and waits until it serves, within spec.timeout"),
+		rule("compare", compare, "ends the drill by how many keys that cluster has, and how many the backup had"),
+		rule("need enforcement", needEnforcement, "ends a drill as failed that has isolated a member, and whose cluster has not noticed"),
+		rule("finish", finish, "ends the drill some seconds after the recovery, with what was measured"),
+		rule("record recovery", recordRecovery, "writes down when all voters are healthy again, without those that the drill has removed"),
+		rule("give up in time", giveUp, "ends a drill as failed whose cluster has not recovered within spec.timeout"),
+		rule("record detection", recordDetection, "writes down when the status of the cluster shows the failure"),
+		rule("end the isolation", endIsolation, "removes the NetworkPolicy and the label after spec.isolateFor"),
+		rule("cause the failure", cause,
+			"deletes the Pods, and volumes, that the status names by their UIDs, until they are gone; or isolates the Pod"),
+		rule("wait for recovery", awaitRecovery, "waits for the operator to repair the cluster, and touches nothing"),
+	),
+	under("refuse before waiting",
+		rule("wait for the cluster to exist", postpone(v1alpha1.ReasonClusterMissing, missing), "waits for the EtcdCluster"),
+		rule("need permission", refuse(v1alpha1.ReasonDrillsForbidden, forbidden), "refuses a drill of a cluster that does not allow drills"),
+		rule("need quorum to spare", refuse(v1alpha1.ReasonNoQuorumToSpare, noSpare),
+			"refuses to take a member from a cluster that loses quorum without it"),
+		rule("need volumes", refuse(v1alpha1.ReasonNoVolumes, noVolumes), "refuses actions for which members need volumes"),
+		rule("wait for earlier drills", postpone(v1alpha1.ReasonAnotherDrill, another), "waits until no earlier drill of the cluster is left"),
+		rule("wait for all members", postpone(v1alpha1.ReasonNotWhole, notAll), "waits until every member that is wanted is healthy"),
+		rule("wait for other changes", postpone(v1alpha1.ReasonClusterBusy, isBusy),
+			"waits while anything is in progress: a roll, an upgrade, a backup, a restore, a defragmentation, a rotation, a pause"),
+		rule("wait for a backup", postpone(v1alpha1.ReasonNoRecentBackup, noBackup),
+			"waits for a verified backup younger than 24 hours before data is put at risk, and for any before one is restored"),
+	),
+	under("measure, then begin",
+		rule("begin a restore", beginRestore, "writes down which backup is restored into which cluster; nothing writes meanwhile"),
+		rule("name the job", nameJob, "writes the name of the Job into the status, before there is one"),
+		rule("create the job", createJob, "creates the Job that writes"),
+		rule("end without writes", endWithoutWrites, "ends a drill as failed, and touches nothing, if the Job cannot write"),
+		rule("wait for writes", awaitWrites, "waits until the Job has had writes acknowledged for a second"),
+		rule(leaderRule, knowLeader, "waits until every member has a Pod, and one says which member leads"),
+		rule("hold the drill", hold,
+			"adds a finalizer before a member is isolated, and ends a drill whose NetworkPolicy has a name that is taken"),
+		rule("begin", begin, "writes down which Pods and volumes are to be deleted, and when"),
+	),
+}
+
+// Next returns the one step to take now, and the name of the rule that chose it.
+func Next(v View) (Step, string) {
+	if step, name := policy.Next(v); step != nil {
+		return step, name
+	}
+	return Done{}, "as wanted"
+}
+
+// Policy are the rules in their order, with what each does.
+func Policy() []rules.Line { return policy.Lines() }
+
+func leaveDeleted(v View) Step {
+	if !v.Deleting {
+		return nil
+	}
+	return Done{}
+}
+
+func deleteJob(v View) Step {
+	if v.Status.EndedAt == nil || !v.Job.Exists || !v.Job.Owned {
+		return nil
+	}
+	return v.endJob("the drill has ended")
+}
+
+func (v View) endJob(because string) Step {
+	if v.Job.Deleting {
+		return Wait{Reason: v1alpha1.ReasonMeasuring, For: "job " + v.Job.Name + " to be deleted", Until: v.Now.Add(recheck)}
+	}
+	return DeleteJob{Name: v.Job.Name, UID: v.Job.UID, Because: because}
+}
+
+func rest(v View) Step {
+	if v.Status.EndedAt == nil {
+		return nil
+	}
+	return Done{}
+}
+
+// refuse ends a drill that has not begun for a reason that does not pass by itself.
+func refuse(reason string, why func(View) string) func(View) Step {
+	return func(v View) Step {
+		message := why(v)
+		if message == "" {
+			return nil
+		}
+		return v.end(v1alpha1.DrillRefused, reason, message)
+	}
+}
+
+// postpone waits for what passes, without a Job that writes meanwhile.
+func postpone(reason string, why func(View) string) func(View) Step {
+	return func(v View) Step {
+		message := why(v)
+		switch {
+		case message == "":
+			return nil
+		case v.Job.Exists && v.Job.Owned && v.Status.Job != nil:
+			return v.endJob("waiting for " + message)
+		case v.Status.Job != nil:
+			s := v.status()
+			s.Job = nil
+			return Record{Status: s, What: "no job writes while the drill waits"}
+		case v.Now.After(v.Created.Add(waitsFor)):
+			return v.end(v1alpha1.DrillRefused, reason, fmt.Sprintf("given up after %s of waiting for %s", waitsFor, message))
+		}
+		return Wait{Reason: reason, For: message, Until: v.Now.Add(recheck)}
+	}
+}
+
+// status is a copy of the status, to be changed.
+func (v View) status() v1alpha1.EtcdDrillStatus { return *v.Status.DeepCopy() }

@@ -1,0 +1,159 @@
+package drill
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// Restored is the throw-away cluster that a backup is restored into.
+type Restored struct {
+	Exists   bool // and is the drill's
+	Taken    bool // another object has its name
+	UID      string
+	Leaves   bool
+	NotWhole string // why it does not serve the data yet; empty if it does
+	Keys     *int64 // that it has; nil: not counted
+}
+
+// RestoredName is the name of the throw-away cluster of a drill. An EtcdCluster may have a shorter name than an EtcdDrill, and no dots.
+func RestoredName(d *v1alpha1.EtcdDrill) string {
+	sum := sha256.Sum256([]byte(d.Name + "/" + string(d.UID)))
+	return "drill-" + hex.EncodeToString(sum[:8])
+}
+
+// RestoredCluster is that cluster: one member, with volumes, version, image and scheduling as the cluster has them, which goes with its
+// volume, and with the drill. Certificates of others name other hosts: it has its own.
+func RestoredCluster(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster, b v1alpha1.DrillBackup) *v1alpha1.EtcdCluster {
+	made := &v1alpha1.EtcdCluster{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: d.Namespace, Name: RestoredName(d), Labels: map[string]string{v1alpha1.LabelDrill: d.Name},
+			OwnerReferences: []metav1.OwnerReference{ownerOf(d)},
+		},
+		Spec: v1alpha1.EtcdClusterSpec{
+			Size: ptr.To[int32](1), Version: b.Version, ImagePullSecrets: c.Spec.ImagePullSecrets,
+			Storage:   v1alpha1.Storage{Size: ptr.To(c.VolumeSize()), StorageClassName: c.Spec.Storage.StorageClassName},
+			Resources: c.Spec.Resources, Scheduling: c.Spec.Scheduling, Auth: c.Spec.Auth, TLS: v1alpha1.TLS{Mode: c.Spec.TLS.Mode},
+			Bootstrap:      &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Backup: b.Name}},
+			DeletionPolicy: v1alpha1.Delete,
+		},
+	}
+	if c.Spec.Image != "" && c.Status.Version == b.Version {
+		made.Spec.Image = c.Spec.Image
+	}
+	if c.Spec.Backup != nil {
+		made.Spec.Bootstrap.Restore.Decryption = c.Spec.Backup.Decryption
+	}
+	return made
+}
+
+func ownerOf(d *v1alpha1.EtcdDrill) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdDrill", Name: d.Name, UID: d.UID,
+		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+	}
+}
+
+func restoredOf(s Seen) Restored {
+	c := s.Restored
+	if c == nil {
+		return Restored{}
+	}
+	made := Restored{UID: string(c.UID), Leaves: c.DeletionTimestamp != nil, NotWhole: notWhole(c), Keys: s.Keys}
+	made.Exists = metav1.IsControlledBy(c, s.Drill)
+	made.Taken = !made.Exists
+	return made
+}
+
+// CountsKeys says whether the throw-away cluster serves, and how many keys it has is not known yet.
+func CountsKeys(s Seen) bool {
+	v := Facts(s)
+	return v.Restored.Exists && v.Restored.NotWhole == "" && v.Status.StartedAt != nil && v.Status.EndedAt == nil
+}
+
+// RestoredRevision is the revision at which the throw-away cluster began: later, keys may have gone with their leases. 0: it does not say.
+func RestoredRevision(c *v1alpha1.EtcdCluster) int64 {
+	if r := c.Status.Restore; r != nil {
+		return r.Revision + r.Bump
+	}
+	return 0
+}
+
+func (v View) restores() bool { return v.Spec.Action == v1alpha1.RestoreBackup }
+
+// deleteRestored is after the end of the drill. Its volume goes with it, since Kubernetes deletes what a cluster owns.
+func deleteRestored(v View) Step {
+	if v.Status.EndedAt == nil || !v.Restored.Exists || v.Restored.Leaves {
+		return nil
+	}
+	return DeleteCluster{Name: v.Status.Restored, UID: v.Restored.UID}
+}
+
+// beginRestore writes down which backup is restored, and what has to be in it, before anything is created.
+func beginRestore(v View) Step {
+	switch {
+	case !v.restores():
+		return nil
+	case v.Restored.Taken:
+		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNameTaken,
+			fmt.Sprintf("nothing was restored, because another EtcdCluster has the name %s: create another EtcdDrill", v.RestoredName))
+	}
+	s := v.status()
+	s.ClusterUID, s.Backup, s.Restored = v.Cluster.UID, ptr.To(v.Backup), v.RestoredName
+	s.StartedAt = new(metav1.NewMicroTime(v.Now))
+	return Record{
+		Status: s, Event: "DrillStarted",
+		What: fmt.Sprintf("RestoreBackup: restore EtcdBackup %s into EtcdCluster %s, which is thrown away", v.Backup.Name, v.RestoredName),
+	}
+}
+
+func restore(v View) Step {
+	s := v.Status
+	if s.StartedAt == nil || !v.restores() {
+		return nil
+	}
+	switch {
+	case v.Now.After(v.limit()):
+		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNotRecovered, fmt.Sprintf("EtcdBackup %s was not served within %s: %s",
+			s.Backup.Name, v.Spec.Limit(), v.Restored.NotWhole))
+	case !v.Restored.Exists:
+		return CreateCluster{Name: s.Restored, Backup: *s.Backup}
+	case v.Restored.NotWhole != "":
+		return Wait{
+			Reason: v1alpha1.ReasonRecoveryAwaited,
+			For:    fmt.Sprintf("EtcdCluster %s to serve EtcdBackup %s: %s", s.Restored, s.Backup.Name, v.Restored.NotWhole),
+		}
+	case v.Restored.Keys == nil:
+		return Wait{Reason: v1alpha1.ReasonRecoveryAwaited, For: "EtcdCluster " + s.Restored + " to say how many keys it has"}
+	}
+	return nil
+}
+
+// compare ends the drill by what the throw-away cluster serves.
+func compare(v View) Step {
+	s := v.status()
+	if s.StartedAt == nil || !v.restores() {
+		return nil
+	}
+	took := v.Now.Sub(s.StartedAt.Time).Round(100 * time.Millisecond)
+	keys := *v.Restored.Keys
+	s.Keys, s.RecoveredAt, s.RecoveredIn = &keys, new(metav1.NewMicroTime(v.Now)), &metav1.Duration{Duration: took}
+	v.Status = s
+	if want := s.Backup.Keys; want != nil && *want != keys {
+		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonJobDifferent, fmt.Sprintf(
+			"RestoreBackup of %s: it was served after %s with %d keys, and had %d when it was made: do not rely on it, make another backup",
+			s.Backup.Name, took, keys, *want))
+	}
+	text := fmt.Sprintf("RestoreBackup of %s: revision %d was served after %s, with %d keys", s.Backup.Name, s.Backup.Revision, took, keys)
+	if s.Backup.Keys != nil {
+		text += " as when it was made"
+	}
+	return v.end(v1alpha1.DrillRecovered, v1alpha1.ReasonRecovered, text)
+}

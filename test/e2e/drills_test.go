@@ -1,0 +1,201 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// drills are failures that an EtcdDrill simulates, with what it measures of them.
+func drills() {
+	var c *v1alpha1.EtcdCluster
+	var data map[string]string
+
+	BeforeAll(func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		newVolumeStore(namespace, "offsite")
+		c = create(newCluster(namespace, "drilled", func(spec *v1alpha1.EtcdClusterSpec) { spec.Drills = v1alpha1.DrillsAllowed }))
+		data = fill(c)
+	})
+
+	AfterEach(func() {
+		settles(c)
+		Expect(filled(c)).To(Equal(data), "and nothing of the drill stays in etcd")
+		Eventually(func(g Gomega) {
+			var jobs batchv1.JobList
+			g.Expect(api.List(ctx, &jobs, client.InNamespace(c.Namespace), client.HasLabels{v1alpha1.LabelDrill})).To(Succeed())
+			g.Expect(jobs.Items).To(BeEmpty())
+		}).Should(Succeed())
+	})
+
+	It("are refused where the cluster does not allow them, and touch nothing", func() {
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Drills = v1alpha1.DrillsForbidden })).To(Succeed())
+		settles(c)
+		before := uids(c)
+		d := begin(c, v1alpha1.KillAll)
+		ends(d, v1alpha1.DrillRefused)
+		Expect(conditionIn(d.Status.Conditions, v1alpha1.ConditionComplete)).To(HaveField("Reason", v1alpha1.ReasonDrillsForbidden))
+		Expect(uids(c)).To(Equal(before))
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Drills = v1alpha1.DrillsAllowed })).To(Succeed())
+	})
+
+	It("kill a follower, and no other member", func() {
+		before := uids(c)
+		d := begin(c, v1alpha1.KillMember)
+		ends(d, v1alpha1.DrillRecovered)
+		isMeasured(d, 1)
+		killed := d.Status.Targets[0].Member
+		for name, uid := range uids(c) {
+			Expect(uid == before[name]).To(Equal(name != killed), name)
+		}
+		tells(c, "DrillStarted", "DrillRecovered")
+	})
+
+	It("kill the leader, one drill after the other", func() {
+		_, leader, _ := standing(c)
+		first, second := begin(c, v1alpha1.KillLeader), begin(c, v1alpha1.KillLeader)
+		ends(first, v1alpha1.DrillRecovered)
+		ends(second, v1alpha1.DrillRecovered)
+		for _, d := range []*v1alpha1.EtcdDrill{first, second} {
+			isMeasured(d, 1)
+		}
+		Expect([]string{first.Status.Targets[0].Member, second.Status.Targets[0].Member}).To(ContainElement(leader))
+		apart := first.Status.EndedAt.Before(second.Status.StartedAt) || second.Status.EndedAt.Before(first.Status.StartedAt)
+		Expect(apart).To(BeTrue(), "%+v, %+v", first.Status, second.Status)
+	})
+
+	It("wait for a backup before all members are killed, and measure how long nothing can be written", func() {
+		d := begin(c, v1alpha1.KillAll)
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, keyOf(d), d)).To(Succeed())
+			g.Expect(conditionIn(d.Status.Conditions, v1alpha1.ConditionComplete)).To(HaveField("Reason", v1alpha1.ReasonNoRecentBackup))
+		}).Should(Succeed())
+		back(c, "offsite", "for-drills")
+		ends(d, v1alpha1.DrillRecovered)
+		isMeasured(d, 3)
+		Expect(d.Status.DetectedAt).NotTo(BeNil())
+	})
+
+	It("lose a volume, and the member is replaced", func() {
+		d := begin(c, v1alpha1.LoseVolume)
+		ends(d, v1alpha1.DrillRecovered)
+		isMeasured(d, 1)
+		Expect(membersOf(Default, c)).NotTo(HaveKey(d.Status.Targets[0].Member))
+	})
+
+	It("isolate a member for a while, or say that nothing shows that it was", func() {
+		before := uids(c)
+		d := begin(c, v1alpha1.IsolateMember, func(spec *v1alpha1.EtcdDrillSpec) {
+			spec.IsolateFor = &metav1.Duration{Duration: 30 * time.Second}
+		})
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, keyOf(d), d)).To(Succeed())
+			g.Expect(d.HasEnded()).To(BeTrue())
+		}).WithTimeout(4 * time.Minute).Should(Succeed())
+		if d.Status.Phase != v1alpha1.DrillRecovered {
+			Expect(conditionIn(d.Status.Conditions, v1alpha1.ConditionComplete)).To(HaveField("Reason", v1alpha1.ReasonNotEnforced))
+		}
+		Expect(uids(c)).To(Equal(before))
+		for _, p := range pods(c) {
+			Expect(p.Labels).NotTo(HaveKey(v1alpha1.LabelIsolated))
+		}
+		var policies networkingv1.NetworkPolicyList
+		Expect(api.List(ctx, &policies, client.InNamespace(c.Namespace))).To(Succeed())
+		for _, p := range policies.Items {
+			Expect(metav1.IsControlledBy(&p, d)).To(BeFalse(), p.Name)
+		}
+	})
+
+	It("restore the newest backup into a cluster that is thrown away", func() {
+		before := uids(c)
+		d := begin(c, v1alpha1.RestoreBackup)
+		ends(d, v1alpha1.DrillRecovered)
+		GinkgoWriter.Println(d.Status.Report)
+		Expect(d.Status.Keys).To(HaveValue(Equal(*d.Status.Backup.Keys)))
+		Eventually(func(g Gomega) {
+			var all v1alpha1.EtcdClusterList
+			g.Expect(api.List(ctx, &all, client.InNamespace(c.Namespace))).To(Succeed())
+			g.Expect(all.Items).To(HaveLen(1))
+			var claims corev1.PersistentVolumeClaimList
+			ofRestored := client.MatchingLabels{v1alpha1.LabelCluster: d.Status.Restored}
+			g.Expect(api.List(ctx, &claims, client.InNamespace(c.Namespace), ofRestored)).To(Succeed())
+			g.Expect(claims.Items).To(BeEmpty())
+		}).Should(Succeed())
+		Expect(uids(c)).To(Equal(before))
+	})
+
+	It("that are deleted half way leave nothing behind", func() {
+		d := begin(c, v1alpha1.IsolateMember, func(spec *v1alpha1.EtcdDrillSpec) {
+			spec.IsolateFor = &metav1.Duration{Duration: time.Hour}
+		})
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, keyOf(d), d)).To(Succeed())
+			g.Expect(d.Status.StartedAt).NotTo(BeNil())
+		}).Should(Succeed())
+		Expect(api.Delete(ctx, d)).To(Succeed())
+		Eventually(func() error { return client.IgnoreNotFound(api.Get(ctx, keyOf(d), d)) }).Should(Succeed())
+		Eventually(func(g Gomega) {
+			for _, p := range podsOf(g, c.Namespace, ours(c)) {
+				g.Expect(p.Labels).NotTo(HaveKey(v1alpha1.LabelIsolated))
+			}
+		}).Should(Succeed())
+	})
+
+	It("are written by root where etcd answers its users only", func() {
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Auth.Enabled = true })).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(conditionOf(read(g, c), "AuthEnabled")).To(HaveField("Status", metav1.ConditionTrue))
+		}).Should(Succeed())
+		settles(c)
+		d := begin(c, v1alpha1.KillLeader)
+		ends(d, v1alpha1.DrillRecovered)
+		isMeasured(d, 1)
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Auth.Enabled = false })).To(Succeed())
+	})
+}
+
+// begin creates a drill.
+func begin(c *v1alpha1.EtcdCluster, action v1alpha1.DrillAction, changes ...func(*v1alpha1.EtcdDrillSpec)) *v1alpha1.EtcdDrill {
+	GinkgoHelper()
+	d := &v1alpha1.EtcdDrill{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, GenerateName: "drill-"},
+		Spec:       v1alpha1.EtcdDrillSpec{Cluster: c.Name, Action: action},
+	}
+	for _, change := range changes {
+		change(&d.Spec)
+	}
+	Expect(api.Create(ctx, d)).To(Succeed())
+	return d
+}
+
+// ends waits for the end of a drill, in that phase.
+func ends(d *v1alpha1.EtcdDrill, phase v1alpha1.DrillPhase) {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context, g Gomega) {
+		g.Expect(api.Get(ctx, keyOf(d), d)).To(Succeed())
+		g.Expect(d.Status.Phase).To(Equal(phase), fmt.Sprintf("%+v", d.Status))
+	}).WithContext(ctx).WithTimeout(5 * time.Minute).Should(Succeed())
+}
+
+// isMeasured wants all figures of a drill that has recovered.
+func isMeasured(d *v1alpha1.EtcdDrill, targets int) {
+	GinkgoHelper()
+	s := d.Status
+	GinkgoWriter.Println(s.Report)
+	Expect(s.Targets).To(HaveLen(targets))
+	Expect(s.Writes).To(HaveValue(BeNumerically(">=", 20)))
+	Expect(s.LongestGap.Duration).To(BeNumerically(">=", 10*time.Millisecond))
+	Expect(s.RecoveredIn.Duration).To(BeNumerically(">", 0))
+	Expect(s.Report).To(ContainSubstring("acknowledged"))
+}
