@@ -59,7 +59,10 @@ var backups = Dashboard{
 			{Kind: Table, Title: "Schedules", Help: "the condition BackedUp", Queries: []Query{
 				{`max by (namespace, cluster, status, reason) (etcd_operator_cluster_condition{` + some + `,type="BackedUp"})`, ""},
 			}},
-			{Kind: Table, Title: "Age of the newest verified backup", Help: "in seconds", Unit: Seconds, Queries: []Query{{verifiedAge, ""}}},
+			{
+				Kind: Table, Title: "Age of the newest verified backup", Help: "what was written later would be lost", Unit: Seconds,
+				Queries: []Query{{verifiedAge, ""}},
+			},
 		}},
 	},
 }

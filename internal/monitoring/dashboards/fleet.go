@@ -53,7 +53,7 @@ var fleet = Dashboard{
 						`etcd_operator_cluster_condition{` + some + `,type="BackedUp",status="False"})`, "",
 				},
 			}},
-			{Kind: Table, Title: "Versions", Help: "of etcd, and what members are brought to", Queries: []Query{
+			{Kind: Table, Title: "Versions", Help: "of etcd, what members are brought to, and in how many clusters", Unit: Count, Queries: []Query{
 				{`count by (version, target) (max by (namespace, cluster, version, target) (etcd_operator_cluster_info{` + some + `}))`, ""},
 			}},
 		}},

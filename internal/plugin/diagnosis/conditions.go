@@ -139,10 +139,17 @@ func available(f Facts) []Finding {
 		return nil
 	case reason == v1alpha1.ReasonQuorumHealthy && int(f.Cluster.Status.ReadyMembers) >= f.Cluster.Size():
 		to.severity = Hint // members are one too many
+	case reason == v1alpha1.ReasonQuorumHealthy && f.names():
+		return nil
 	case reason == v1alpha1.ReasonUnreachable && len(isolating(f)) > 0:
 		to.do = "look at NetworkPolicy " + strings.Join(isolating(f), ", ") + ": it selects the members too; " + to.do
 	}
 	return one(to.severity, sentence("Available", *c), to.do, to.page)
+}
+
+// names says whether members says which ones are not healthy, and why: that is more than these conditions say.
+func (f Facts) names() bool {
+	return slices.ContainsFunc(f.Cluster.Status.Members, func(m v1alpha1.MemberStatus) bool { return isDown(f, m) })
 }
 
 func degraded(f Facts) []Finding {
@@ -150,7 +157,11 @@ func degraded(f Facts) []Finding {
 	if c == nil || c.Status != metav1.ConditionTrue {
 		return nil
 	}
-	to, known := degradation[v1alpha1.CurrentReason(c.Reason)]
+	reason := v1alpha1.CurrentReason(c.Reason)
+	if reason == v1alpha1.ReasonMemberDown && f.names() {
+		return nil
+	}
+	to, known := degradation[reason]
 	if !known || to.severity == Fine {
 		to = advice{RedundancyLost, "do what the message says", pageAction}
 	}

@@ -392,6 +392,39 @@ func TestTheWorstComesFirst(t *testing.T) {
 	}
 }
 
+// TestAMemberIsNamedOnce: what conditions say of a member that is down is not said beside what Kubernetes says of its Pod.
+func TestAMemberIsNamedOnce(t *testing.T) {
+	f := healthy(t)
+	f.isDown(1)
+	f.Cluster.Status.ReadyMembers = 2
+	f.says("Available", "True", "QuorumHealthy", "2 of 3 voters are healthy, 3 are wanted")
+	f.says("Degraded", "True", "MemberDown", "a-1 not healthy")
+	if d := Of(f); len(d.Findings) != 1 || !strings.HasPrefix(d.Findings[0].What, "member a-1 is not healthy") {
+		t.Errorf("%+v", d.Findings)
+	}
+}
+
+// TestDeleted: of a cluster that goes nothing is missing.
+func TestDeleted(t *testing.T) {
+	f := healthy(t)
+	f.Cluster.DeletionTimestamp = ptr.To(metav1.NewTime(f.Now))
+	f.Pods, f.Claims, f.Budgets = nil, nil, nil
+	f.isDown(0)
+	f.says("Available", "False", "Deleting", "the EtcdCluster is being deleted")
+	if d := Of(f); len(d.Findings) != 1 || !d.Healthy {
+		t.Errorf("%+v", d.Findings)
+	}
+}
+
+// TestALearnerGetsItsVolumeYet: it is listed before it has one.
+func TestALearnerGetsItsVolumeYet(t *testing.T) {
+	f := healthy(t)
+	f.Cluster.Status.Members = append(f.Cluster.Status.Members, v1alpha1.MemberStatus{Name: "a-3", Role: v1alpha1.RoleLearner, Healthy: true})
+	if d := Of(f); len(d.Findings) > 0 {
+		t.Errorf("%+v", d.Findings)
+	}
+}
+
 // TestALeaseIsEnough: an operator that holds it leads, whatever runs it.
 func TestALeaseIsEnough(t *testing.T) {
 	f := healthy(t)

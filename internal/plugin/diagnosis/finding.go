@@ -68,7 +68,11 @@ func Of(f Facts) Diagnosis {
 	d := Diagnosis{
 		Namespace: f.Cluster.Namespace, Name: f.Cluster.Name, State: status.State, Findings: []Finding{}, Read: read(f), Unread: f.Unread,
 	}
-	for _, check := range checks {
+	asked := checks
+	if f.Cluster.IsGoing() {
+		asked = checks[:1] // what else is missing is gone as well
+	}
+	for _, check := range asked {
 		d.Findings = append(d.Findings, check(f)...)
 	}
 	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })

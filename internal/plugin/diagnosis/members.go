@@ -26,7 +26,7 @@ func members(f Facts) []Finding {
 			continue
 		}
 		pod := f.pod(m.Name)
-		if !m.Healthy && f.Cluster.Size() > 0 {
+		if isDown(f, m) {
 			findings = append(findings, unhealthy(f, m, pod))
 		}
 		if pod != nil {
@@ -40,6 +40,11 @@ func members(f Facts) []Finding {
 		}
 	}
 	return append(findings, alone(f)...)
+}
+
+// isDown says whether a member should be healthy, and is not.
+func isDown(f Facts, m v1alpha1.MemberStatus) bool {
+	return !m.Healthy && m.Role != v1alpha1.RoleUnlisted && f.Cluster.Size() > 0
 }
 
 // alone are clusters that have no redundancy by their spec.

@@ -13,6 +13,9 @@ var headings = map[Severity]string{
 	WillBeAProblem: "WILL BE A PROBLEM", Hint: "HINTS",
 }
 
+// deeper is before lines that belong to a finding.
+const deeper = "   "
+
 // Text is a diagnosis for people, whose lines have at most width characters where they are sentences.
 func Text(d Diagnosis, width int) string {
 	var out strings.Builder
@@ -23,9 +26,15 @@ func Text(d Diagnosis, width int) string {
 			fmt.Fprintf(&out, "\n%s\n", headings[f.Severity])
 			last = f.Severity
 		}
-		screen.Sentences(&out, []string{fmt.Sprintf("%d. %s", i+1, f.What), "To do: " + f.Do}, width)
+		screen.Sentences(&out, []string{fmt.Sprintf("%d. %s", i+1, f.What)}, width)
+		below := []string{"To do: " + f.Do}
 		if f.Page != "" {
-			fmt.Fprintf(&out, "  See: %s\n", f.Page)
+			below = append(below, "See: "+f.Page)
+		}
+		var lines strings.Builder
+		screen.Sentences(&lines, below, width-len(deeper))
+		for line := range strings.Lines(lines.String()) {
+			out.WriteString(deeper + line)
 		}
 	}
 	if len(d.Findings) == 0 {

@@ -20,7 +20,7 @@ func volumes(f Facts) []Finding {
 	for _, m := range f.Cluster.Status.Members {
 		claim := f.claim(m.Name)
 		switch {
-		case m.Role == v1alpha1.RoleUnlisted:
+		case m.Role != v1alpha1.RoleLeader && m.Role != v1alpha1.RoleVoter: // one that joins gets its volume yet
 		case claim == nil:
 			findings = append(findings, Finding{
 				DataAtRisk, "member " + m.Name + " has no PersistentVolumeClaim: its data is gone",
