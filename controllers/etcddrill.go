@@ -60,7 +60,7 @@ type drillLook struct {
 
 // Reconcile looks at one drill and takes one step.
 func (r *EtcdDrillReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return reconcileOnce[drillLook, drill.Step](ctx, r, request.NamespacedName)
+	return reconcileOnce[drillLook, drill.Step](ctx, "etcddrill", r, request.NamespacedName)
 }
 
 func (r *EtcdDrillReconciler) plan(look drillLook) (drill.Step, string) { return drill.Next(look.View) }
