@@ -60,9 +60,10 @@ type EtcdDrillSpec struct {
 	Cluster string `json:"cluster"`
 
 	// action is the failure: KillMember deletes the Pod of a follower with a grace of one second, KillLeader that of the leader, KillAll
-	// those of all members at once. LoseVolume deletes the Pod and the volume of a follower, which the operator then replaces. IsolateMember keeps all
-	// traffic from and to the Pod of a follower by a NetworkPolicy, for isolateFor. RestoreBackup touches no member: it restores the newest
-	// verified backup into an EtcdCluster of one member, counts the keys, and deletes that EtcdCluster with its volume.
+	// those of all members at once. LoseVolume deletes the Pod and the volume of a follower, which the operator then replaces.
+	// IsolateMember keeps all traffic from and to the Pod of a follower by a NetworkPolicy, for isolateFor. RestoreBackup touches no
+	// member: it restores the newest verified backup into an EtcdCluster of one member, counts the keys, and deletes that EtcdCluster with
+	// its volume.
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Action",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Action DrillAction `json:"action"`
