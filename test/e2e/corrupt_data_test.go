@@ -59,7 +59,9 @@ func differingData() {
 }
 
 // unchecked has etcd start on any data.
-func unchecked(spec *v1alpha1.EtcdClusterSpec) { spec.Maintenance.CorruptionCheck = v1alpha1.CorruptionCheckOff }
+func unchecked(spec *v1alpha1.EtcdClusterSpec) {
+	spec.Maintenance.CorruptionCheck = v1alpha1.CorruptionCheckOff
+}
 
 // differingStart gives a follower another value while it restarts: etcd does not start on it.
 func differingStart() {

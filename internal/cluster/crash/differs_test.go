@@ -1,11 +1,14 @@
 package crash_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster/crash"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 // TestFault27InitialCheck: with the checks that members get, etcd does not start on data that is not that of its peers, and says so. A
@@ -13,17 +16,41 @@ import (
 func TestFault27InitialCheck(t *testing.T) {
 	ofAllVersions(t, func(t *testing.T, version string) {
 		a := withoutM1(t, version)
-		flags := a.all("existing")
-		for _, v := range specs.CorruptionChecks(version) {
-			name, value := flagOf(v.Name), v.Value
-			flags = append(flags, "--"+name+"="+value)
-		}
+		flags := append(a.all("existing"), checks(version)...)
 		others := func(*testing.T, string) { a.m1.Rewrite(strings.Repeat("value", 20), strings.Repeat("other", 20)) }
 		a.after(others, flags)
 		a.ends("on other data", crash.Differs)
 		a.after(nothing, flags)
 		a.Serves("m1")
 	})
+}
+
+// TestFault27LearnerIsChecked: a member that joins has no data yet, which is no difference.
+func TestFault27LearnerIsChecked(t *testing.T) {
+	ofAllVersions(t, func(t *testing.T, version string) {
+		c := process.Run(t, version, 3)
+		write(t, c, keys)
+		joining := c.Add("m4")
+		var learner etcd.Member
+		c.Until("the learner to be added", func(ctx context.Context) (err error) {
+			learner, err = c.Client(c.Leader()).AddLearner(ctx, c.PeerURL("m4"))
+			return err
+		})
+		joining.Start(version, append(c.Joins("existing", "m1", "m2", "m3", "m4"), checks(version)...)...)
+		c.Until("the learner to be promoted", func(ctx context.Context) error {
+			return c.Client(c.Leader()).Promote(ctx, learner.ID)
+		})
+		c.Serves("m4")
+	})
+}
+
+// checks are the flags by which etcd compares data, as Pods have them by their environment.
+func checks(version string) []string {
+	var flags []string
+	for _, v := range specs.CorruptionChecks(version) {
+		flags = append(flags, "--"+flagOf(v.Name)+"="+v.Value)
+	}
+	return flags
 }
 
 // flagOf is the flag that etcd takes from a variable.

@@ -33,7 +33,9 @@ func TestFault27Compared(t *testing.T) {
 		"an hour ago":   {nil, "false false false; done"},
 		"six hours ago": {[]func(*scene){check(ago(6 * time.Hour))}, "true false false; done"},
 		"never":         {[]func(*scene){func(s *scene) { s.c.Status.LastHashCheck = nil }}, "true false false; done"},
-		"tried in vain": {[]func(*scene){check(func(c *v1alpha1.HashCheck) { c.Verdict = v1alpha1.HashesUnknown })}, "true false false; done"},
+		"tried in vain": {
+			[]func(*scene){check(func(c *v1alpha1.HashCheck) { c.Verdict = v1alpha1.HashesUnknown })}, "true false false; done",
+		},
 		"tried a moment ago": {
 			[]func(*scene){check(func(c *v1alpha1.HashCheck) { ago(time.Minute)(c); c.Verdict = v1alpha1.HashesUnknown })}, "false false false; done",
 		},

@@ -10,8 +10,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
-// TestRecommendations: advice does not change with every measurement, outlives the process that has measured, and ends when it is followed or
-// turned off.
+// TestRecommendations: advice does not change with every measurement, outlives the process that has measured, and ends when it is followed
+// or turned off.
 func TestRecommendations(t *testing.T) {
 	c := &v1alpha1.EtcdCluster{}
 	c.Spec.Etcd.HeartbeatInterval.Duration, c.Spec.Etcd.ElectionTimeout.Duration = 100*time.Millisecond, 2500*time.Millisecond

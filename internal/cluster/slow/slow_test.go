@@ -149,6 +149,24 @@ func TestFault32Slowdown(t *testing.T) {
 	}
 }
 
+// TestStaysSlow: what is slow for days does not become usual.
+func TestStaysSlow(t *testing.T) {
+	for seed := range uint64(3) {
+		w := newWorld(seed)
+		at := start
+		for minute := range 6 * 24 * 60 {
+			if minute == 2*24*60 {
+				w.factor[0] = 3
+			}
+			at = at.Add(time.Minute)
+			w.look(at)
+		}
+		if !w.known["a-0"] {
+			t.Errorf("seed %d: it counts as well: %q", seed, w.found)
+		}
+	}
+}
+
 // TestWithoutHistory: a process that has just begun compares with peers alone, and by more.
 func TestWithoutHistory(t *testing.T) {
 	for factor, want := range map[float64]bool{2.5: false, 10: true} {
