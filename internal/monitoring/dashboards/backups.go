@@ -48,6 +48,12 @@ var backups = Dashboard{
 					},
 				},
 			},
+			{Kind: Lines, Title: "Backups", Help: "how many there are, by phase", Unit: Count, Queries: []Query{
+				{`max by (namespace, cluster, phase) (etcd_operator_cluster_backups{` + some + `})`, clusterLegend + " {{phase}}"},
+			}},
+			{Kind: Lines, Title: "How long the newest backup took", Help: "until it was in the store", Unit: Seconds, Queries: []Query{
+				{`max ` + byCluster + `(etcd_operator_cluster_last_backup_duration_seconds{` + some + `})`, clusterLegend},
+			}},
 			{Kind: Steps, Title: "Failing", Help: "1 while the schedule of a cluster fails", Unit: Count, Queries: []Query{
 				{
 					`max by (namespace, cluster, reason) (etcd_operator_cluster_condition{` + some + `,type="BackedUp",status="False"})`,

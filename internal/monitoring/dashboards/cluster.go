@@ -70,6 +70,16 @@ var cluster = Dashboard{
 			{Kind: Lines, Title: "Entries behind the leader", Help: "committed, and not applied yet: near 0 is good", Unit: Count, Queries: []Query{
 				{ofMember("etcd_operator_member_entries_behind"), memberLegend},
 			}},
+			{
+				Kind: Steps, Title: "Slow members", Help: "1 while a member is slower than its peers and than it was", Unit: Count, Queries: []Query{
+					{`max by (member, signal) (etcd_operator_member_slow{` + this + `})`, memberLegend + " {{signal}}"},
+				},
+			},
+			{
+				Kind: Number, Title: "Data compared", Help: "since the data of all members was last found equal", Unit: Seconds, Queries: []Query{
+					{`time() - max(etcd_operator_cluster_last_equal_hashes_timestamp_seconds{` + this + `})`, ""},
+				},
+			},
 		}},
 		{"Room", []Panel{
 			{

@@ -85,5 +85,16 @@ var fleet = Dashboard{
 				},
 			},
 		}},
+		{"Usage", []Panel{
+			{Kind: Lines, Title: "Members that run", Help: "a member that runs for an hour is a member-hour", Unit: Count, Queries: []Query{
+				{`max ` + byCluster + `(etcd_operator_cluster_running_members{` + some + `})`, clusterLegend},
+			}},
+			{Kind: Lines, Title: "Volumes", Help: "size of the volumes of all members", Unit: Bytes, Queries: []Query{
+				{`max ` + byCluster + `(etcd_operator_cluster_volume_bytes{` + some + `})`, clusterLegend},
+			}},
+			{Kind: Lines, Title: "Backups in stores", Help: "what complete backups take", Unit: Bytes, Queries: []Query{
+				{`max ` + byCluster + `(etcd_operator_cluster_backup_bytes{` + some + `})`, clusterLegend},
+			}},
+		}},
 	},
 }
