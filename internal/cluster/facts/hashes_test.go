@@ -37,7 +37,8 @@ func TestFault27Compared(t *testing.T) {
 			[]func(*scene){check(func(c *v1alpha1.HashCheck) { c.Verdict = v1alpha1.HashesUnknown })}, "true false false; done",
 		},
 		"tried a moment ago": {
-			[]func(*scene){check(func(c *v1alpha1.HashCheck) { ago(time.Minute)(c); c.Verdict = v1alpha1.HashesUnknown })}, "false false false; done",
+			[]func(*scene){check(func(c *v1alpha1.HashCheck) { ago(time.Minute)(c); c.Verdict = v1alpha1.HashesUnknown })},
+			"false false false; done",
 		},
 		"a member was replaced": {
 			[]func(*scene){check(func(c *v1alpha1.HashCheck) { c.Members = []string{"a-0", "a-1", "a-9"} })}, "true false false; done",

@@ -35,7 +35,8 @@ func TestHourlyGrowth(t *testing.T) {
 	for at := 61; at <= 180; at++ {
 		look(at, has("a-0", 160))
 	}
-	if v := look(181, has("a-0", 160), cluster.Member{Name: "a-1", InUse: 7}); v.Members[0].HourlyGrowth != 0 || v.Members[1].HourlyGrowth != 0 {
+	v := look(181, has("a-0", 160), cluster.Member{Name: "a-1", InUse: 7})
+	if v.Members[0].HourlyGrowth != 0 || v.Members[1].HourlyGrowth != 0 {
 		t.Errorf("%+v", v.Members)
 	}
 	if samples := len(g["a-0"]); samples > 13 || len(g) != 1 {
