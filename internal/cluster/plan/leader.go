@@ -33,14 +33,16 @@ func moveLeader(v cluster.View) Step {
 }
 
 // leaveSlow moves leadership away from a member that is slower than its peers and than it was, to one that is not: what clients write waits
-// for the leader's disk. It does so once in ten minutes at most.
+// for the leader's disk. It does so once in ten minutes at most, and not to a member that is about to restart for a
+// change: leadership would be moved back.
 func leaveSlow(v cluster.View) Step {
 	leader, led := v.Leader()
 	if !led || !leader.Sluggish || v.Relieved || v.NotRoot != "" {
 		return nil
 	}
 	heirs := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Not(cluster.IsSluggish), cluster.Not(cluster.IsDisturbed),
-		cluster.AcceptsReconfig, cluster.Not(isSuspect(v)), cluster.Except(leaving(v)...), isNear)
+		cluster.AcceptsReconfig, cluster.Not(isSuspect(v)), cluster.Except(leaving(v)...), isNear,
+		func(m cluster.Member) bool { return cluster.IsUpdated(m) && !m.Pod.OldCABundle })
 	if len(heirs) == 0 {
 		return nil
 	}
