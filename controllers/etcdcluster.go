@@ -125,19 +125,13 @@ func (r *EtcdClusterReconciler) again(look *clusterLook, _ plan.Step) time.Durat
 		return min(pause, nearQuotaPause)
 	case look.known.SuspectsSlow():
 		return min(pause, suspectsPause)
-	case len(look.Speeds) > 0:
-		return min(pause, speedPause)
 	default:
 		return pause
 	}
 }
 
-const (
-	// speedPause is between two looks at a cluster whose members are compared: a slow leader is to be left within a minute.
-	speedPause = 20 * time.Second
-	// suspectsPause is before the next look at a member that may be slow.
-	suspectsPause = 5 * time.Second
-)
+// suspectsPause is before the next look at a member that may be slow: a slow leader is to be left within a minute.
+const suspectsPause = 5 * time.Second
 
 // differsPause is before members whose data was found to differ are compared again.
 const differsPause = time.Second
