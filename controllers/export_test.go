@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/controllers/cache"
 	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
 	"github.com/etcd-operator/etcd-operator/controllers/members"
+	"github.com/etcd-operator/etcd-operator/controllers/metrics"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -44,6 +45,7 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 		Dialer: dialer, Events: recorder,
 		Installation: installed,
 		secrets:      &cache.Secrets{Now: now},
+		figures:      &metrics.Clusters{},
 	}
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The main job, told as it happens: install the operator, make an etcd cluster, write to it, kill a member, watch it heal,
-# upgrade it, lose a volume, watch the member being replaced, back it up, wreck its data, bring the data back.
+# upgrade it, lose a volume, watch the member being replaced, back it up, wreck its data, bring the data back, fill the database and watch it
+# make room.
 # Expects KUBECONFIG to name a cluster that answers. On the local one, which hack/demo-cluster.sh starts, Operator Lifecycle Manager
 # installs the operator. IMG names an image that a cluster elsewhere can pull; there the manifests install it.
 set -euo pipefail
@@ -132,6 +133,17 @@ etcdctl restored-etcd-cluster-0 get greeting | sed 's/^/    /'
 [ "$(etcdctl restored-etcd-cluster-0 get greeting --print-value-only)" = "hello from $name" ]
 show -n "$namespace" get etcdclusters
 
+full=restored-etcd-cluster
+say "Fill its database: a client writes the same key over and over, up to the quota of 64 MiB"
+value=$(head -c 1000000 /dev/zero | tr '\0' x)
+until ! said=$(k exec -i "$full-0" -c etcd -- etcdctl put big <<<"$value" 2>&1); do printf .; done
+echo && grep -o 'etcdserver: .*' <<<"$said" | head -n 1 | sed 's/^/    /'
+filled=$(date +%s%N)
+wait_for "etcd to take writes again" 180 etcdctl "$full-0" put greeting "hello again"
+room=$((($(date +%s%N) - filled) / 1000000))
+show -n "$namespace" get etcdcluster "$full" -o custom-columns='MEMBER:.status.members[*].name,BEFORE:.status.members[*].lastDefragmentation.before,AFTER:.status.members[*].lastDefragmentation.after'
+echo "    nobody did anything: history was compacted, members were defragmented one at a time, the alarm was disarmed"
+
 say "What the operator says it did"
 show -n "$namespace" get events --field-selector "involvedObject.kind=EtcdCluster" -o custom-columns=REASON:.reason,NOTE:.message
 
@@ -144,6 +156,7 @@ cat <<EOF
     lost volume to three healthy      $replacing ms
     backup, written and verified      $backup ms
     restore to a new cluster          $restore ms
+    full database to writable         $room ms
     member ID of $victim   $before_id before, $after_id after
 
     Look around:  export KUBECONFIG=$KUBECONFIG

@@ -78,6 +78,12 @@ var Alerts = []Alert{
 		Summary: "member {{ $labels.member }} in {{ $labels.namespace }} has not been healthy for ten minutes",
 	},
 	{
+		Name: "EtcdMemberSlow", For: 30 * time.Minute, Severity: Warning,
+		Expr:    `max by (namespace, cluster, member, signal) (etcd_operator_member_slow) == 1`,
+		Summary: "member {{ $labels.member }} in {{ $labels.namespace }} has been slower than its peers and than it was for half an hour " +
+			"({{ $labels.signal }})",
+	},
+	{
 		Name: "EtcdActionRequired", For: 15 * time.Minute, Severity: Warning,
 		Expr:    `etcd_operator_cluster_condition{type="Degraded",status="True"} == 1`,
 		Summary: "etcd {{ $labels.namespace }}/{{ $labels.cluster }} is degraded ({{ $labels.reason }}): kubectl etcd status says what to do",
