@@ -148,7 +148,7 @@ E2E_PROCS ?= 4
 .PHONY: test-monitoring
 test-monitoring: $(BIN)/prometheus $(BIN)/golangci-lint ## Alerts with a real Prometheus: by promtool, and fired by clusters in trouble (builds it, about 6 minutes)
 	$(say) "alerts and monitors"
-	@cd test/monitoring && $(BIN)/golangci-lint run --allow-parallel-runners ./... && go test -count=1 ./...
+	@cd test/monitoring && go mod tidy -diff && $(BIN)/golangci-lint run --allow-parallel-runners ./... && go test -count=1 ./...
 	@$(MAKE) test-e2e E2E_LABELS=monitoring
 
 # Prometheus and promtool, without what finds targets in clouds.
