@@ -100,7 +100,7 @@ test-unit: ## Unit tests, with the race detector where something is shared, and 
 	$(say) "unit tests"
 	@shared=$$(go list $(UNIT_PACKAGES) | grep -vxFf <(go list $(PURE_PACKAGES) ./internal/cluster/plan $(TESTED))); hack/with-envtest.sh env $(race) -short $$shared
 	@go test -short $(PURE_PACKAGES)
-	@go test ./internal/cluster/plan
+	@go test -timeout 20m ./internal/cluster/plan
 
 .PHONY: mutants
 mutants: ## Put deliberate bugs into the product and see whether the unit tests notice (MUTANTS=regular expression)
