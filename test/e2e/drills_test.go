@@ -182,7 +182,7 @@ func begin(c *v1alpha1.EtcdCluster, action v1alpha1.DrillAction, changes ...func
 // ends waits for the end of a drill, in that phase.
 func ends(d *v1alpha1.EtcdDrill, phase v1alpha1.DrillPhase) {
 	GinkgoHelper()
-	Eventually(func(ctx context.Context, g Gomega) {
+	Eventually(func(g Gomega, ctx context.Context) {
 		g.Expect(api.Get(ctx, keyOf(d), d)).To(Succeed())
 		g.Expect(d.Status.Phase).To(Equal(phase), fmt.Sprintf("%+v", d.Status))
 	}).WithContext(ctx).WithTimeout(5 * time.Minute).Should(Succeed())
