@@ -64,6 +64,8 @@ func monitoring() {
 		Eventually(func(g Gomega) []string { return p.fires(g, lost) }).Should(BeEmpty())
 		stays(aWhile, func(g Gomega) { g.Expect(p.fires(g, healthy)).To(BeEmpty()) })
 
+		p.draw(full)
+
 		By("asking for nothing any more")
 		Expect(edit(healthy, func(spec *v1alpha1.EtcdClusterSpec) { spec.Monitoring = v1alpha1.Monitoring{} })).To(Succeed())
 		Eventually(func(g Gomega) {

@@ -98,6 +98,7 @@ func scrapedBy(monitor map[string]any) map[string]any {
 			"regex":         cluster + ";" + endpoint["port"].(string), "action": "keep",
 		},
 		map[string]any{"source_labels": []string{"__meta_kubernetes_namespace"}, "target_label": "namespace"},
+		map[string]any{"source_labels": []string{"__meta_kubernetes_pod_name"}, "target_label": "pod"},
 	}
 	names := map[string]string{"sourceLabels": "source_labels", "targetLabel": "target_label"}
 	for _, step := range endpoint["relabelings"].([]any) {
@@ -163,6 +164,23 @@ func (p *prometheus) fires(g Gomega, c *v1alpha1.EtcdCluster) []string {
 		all = append(all, name)
 	}
 	return all
+}
+
+// draw draws the dashboards of what it has seen in the last minutes for the documentation, if E2E_PICTURES names a folder.
+func (p *prometheus) draw(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	to := os.Getenv("E2E_PICTURES")
+	if to == "" {
+		return
+	}
+	for _, name := range []string{"etcd-fleet", "etcd-cluster", "etcd-backups"} {
+		command := exec.Command("go", "run", "./render", "-prometheus="+p.url, "-range=3m", "-out="+filepath.Join(to, name+".png"),
+			"-dashboard="+filepath.Join(top, "config/monitoring/dashboards", name+".json"), "-set=namespace="+c.Namespace, "-set=cluster="+c.Name,
+			"-set=__rate_interval=10s")
+		command.Dir = filepath.Join(top, "test/monitoring")
+		command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
+		Expect(command.Run()).To(Succeed())
+	}
 }
 
 // count is how many series a query finds.
