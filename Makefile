@@ -65,7 +65,7 @@ UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/be
 # They share nothing, which depguard sees to: the race detector would only make their walks ten times as slow. It looks at them with all
 # the others in test-envtest.
 PURE_PACKAGES = ./internal/backup/archive/boltstream ./internal/backup ./internal/cluster/report ./internal/restore \
-  ./internal/backup/schedule ./internal/certs ./internal/etcd/version ./test/docs
+  ./internal/backup/schedule ./internal/certs ./internal/cluster/slow ./internal/etcd/version ./test/docs
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt
 manifest_image = $(or $(IMG),$(if $(wildcard $(pushed)),$(file <$(pushed)),$(IMAGE):$(TAG)))

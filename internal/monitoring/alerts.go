@@ -79,7 +79,7 @@ var Alerts = []Alert{
 	},
 	{
 		Name: "EtcdMemberSlow", For: 30 * time.Minute, Severity: Warning,
-		Expr:    `max by (namespace, cluster, member, signal) (etcd_operator_member_slow) == 1`,
+		Expr: `max by (namespace, cluster, member, signal) (etcd_operator_member_slow) == 1`,
 		Summary: "member {{ $labels.member }} in {{ $labels.namespace }} has been slower than its peers and than it was for half an hour " +
 			"({{ $labels.signal }})",
 	},
