@@ -142,7 +142,7 @@ filled=$(date +%s%N)
 wait_for "etcd to take writes again" 180 etcdctl "$full-0" put greeting "hello again"
 room=$((($(date +%s%N) - filled) / 1000000))
 show -n "$namespace" get etcdcluster "$full" -o custom-columns='MEMBER:.status.members[*].name,BEFORE:.status.members[*].lastDefragmentation.before,AFTER:.status.members[*].lastDefragmentation.after'
-echo "    nobody did anything: history was compacted, members were defragmented one at a time, the alarm was disarmed"
+echo "    the operator did it: history was compacted, members were defragmented one at a time, the alarm was disarmed"
 
 say "What the operator says it did"
 show -n "$namespace" get events --field-selector "involvedObject.kind=EtcdCluster" -o custom-columns=REASON:.reason,NOTE:.message

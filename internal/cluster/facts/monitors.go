@@ -25,7 +25,7 @@ func (j *builder) monitors() {
 	if status.Missing = j.NoMonitors; status.Missing != "" {
 		return
 	}
-	before := len(j.v.Objects)
+	before, foreign := len(j.v.Objects), len(j.v.Foreign)
 	for _, monitor := range specs.Monitors(j.c) {
 		kind := monitor.GetKind()
 		have := j.Monitors[kind]
@@ -40,7 +40,7 @@ func (j *builder) monitors() {
 			})
 		}
 	}
-	status.Pending = len(j.v.Objects) > before
+	status.Pending = len(j.v.Objects) > before || len(j.v.Foreign) > foreign
 	for i := range j.v.Objects[before:] {
 		j.v.Objects[before+i].CanWait = true
 	}

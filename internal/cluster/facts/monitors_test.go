@@ -39,6 +39,10 @@ func TestMonitors(t *testing.T) {
 			s.c.Spec.NetworkPolicy.Metrics = []v1alpha1.NetworkPeer{{PodSelector: &v1alpha1.NetworkSelector{}}}
 			s.policy().Spec = specs.NetworkPolicy(s.c, s.operator).Spec
 		}, "", cluster.Monitoring{Wanted: true}},
+		"of another owner": {
+			func(s *scene) { s.find("PodMonitor a").SetOwnerReferences(owner("EtcdCluster", "b", "u9")) },
+			"", cluster.Monitoring{Wanted: true, Pending: true, Denied: true},
+		},
 		"deleted by hand": {func(s *scene) { s.drop("PodMonitor a") }, missing, cluster.Monitoring{Wanted: true, Pending: true, Denied: true}},
 		"changed by hand": {
 			func(s *scene) {

@@ -80,7 +80,7 @@ func outgrows(m cluster.Member, quotaGrows bool) string {
 	case quotaGrows && quota > 0 && m.InUse >= quota/100*growAbove:
 		return fmt.Sprintf("the data of %s takes %d %% of its quota", m.Name, m.InUse*100/quota)
 	case quotaGrows && quota > 0 && m.InUse >= quota/2 && m.InUse+growWithin*m.HourlyGrowth >= quota/10*9:
-		return fmt.Sprintf("the data of %s has grown by %d MiB within an hour: at this rate it fills its quota of %d MiB within %d hours",
+		return fmt.Sprintf("the data of %s grows by %d MiB an hour: at this rate it fills its quota of %d MiB within %d hours",
 			m.Name, m.HourlyGrowth>>20, quota>>20, growWithin)
 	case m.NoRoom != "" && (m.Fragmented != "" || cluster.IsFull(m) && cluster.IsHollow(m)):
 		return m.Name + " cannot be defragmented: " + m.NoRoom

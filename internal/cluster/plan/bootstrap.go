@@ -39,6 +39,9 @@ func leaveForeignObjects(v cluster.View) Step { return refuseForeign(halting(v))
 // formed, stops only changes of that.
 func halting(v cluster.View) []cluster.Object {
 	return slices.DeleteFunc(slices.Clone(v.Foreign), func(o cluster.Object) bool {
+		if o.Kind == "PodMonitor" || o.Kind == "PrometheusRule" { // no cluster needs them to form
+			return true
+		}
 		return v.Formed() && (o.CanWait || slices.Contains(supporting, o.Kind))
 	})
 }

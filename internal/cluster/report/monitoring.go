@@ -32,7 +32,7 @@ func withMonitoring(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster.V
 	case m.Pending:
 		say(v1alpha1.ReasonMonitorPending, "objects of the Prometheus Operator are not as wanted yet")
 	case m.Denied:
-		say(v1alpha1.ReasonScrapingDenied, "NetworkPolicy %s lets nobody but the operator reach port %d of members: "+
+		say(v1alpha1.ReasonScrapingDenied, "NetworkPolicy %s admits only the operator to port %d of members: "+
 			"name the Pods of Prometheus in spec.networkPolicy.metrics", c.MemberPolicy(), v1alpha1.MetricsPort)
 	default:
 		condition.Status = metav1.ConditionTrue
