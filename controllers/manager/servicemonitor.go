@@ -53,7 +53,8 @@ func (s *selfMonitor) Start(ctx context.Context) error {
 			}
 		}
 		if now != "" && now != said {
-			s.log.Info("the ServiceMonitor of the operator cannot be applied: install the Prometheus Operator, or drop --"+ServiceMonitorFlag, "because", now)
+			s.log.Info("the ServiceMonitor of the operator cannot be applied: install the Prometheus Operator, or drop --"+ServiceMonitorFlag,
+				"because", now)
 		}
 		said = now
 	}, 10*time.Minute)

@@ -41,7 +41,8 @@ func TestMonitors(t *testing.T) {
 		}, "", cluster.Monitoring{Wanted: true}},
 		"of another owner": {
 			func(s *scene) { s.find("PodMonitor a").SetOwnerReferences(owner("EtcdCluster", "b", "u9")) },
-			"", cluster.Monitoring{Wanted: true, Pending: true, Denied: true},
+			"",
+			cluster.Monitoring{Wanted: true, Pending: true, Denied: true},
 		},
 		"deleted by hand": {func(s *scene) { s.drop("PodMonitor a") }, missing, cluster.Monitoring{Wanted: true, Pending: true, Denied: true}},
 		"changed by hand": {
