@@ -172,22 +172,29 @@ func (c *Cluster) Until(what string, try func(context.Context) error) {
 // member that is down for a while must find its own free again.
 const lowestPort, ports = 10000, 20000
 
-var given sync.Map // ports that are members' already
-
+// freeAddress is an address that no member of another test is given, of this test binary or of
+// another one that runs beside it: this process holds the UDP port of the same number, which
+// etcd does not use, until it ends.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	for range 100 {
-		port := lowestPort + rand.IntN(ports)
-		address := fmt.Sprintf("127.0.0.1:%d", port)
+		address := fmt.Sprintf("127.0.0.1:%d", lowestPort+rand.IntN(ports))
+		reserved, err := net.ListenPacket("udp", address)
+		if err != nil {
+			continue // it is another member's
+		}
 		listener, err := net.Listen("tcp", address)
 		if err != nil {
-			continue // it is in use
+			_ = reserved.Close() // it is in use
+			continue
 		}
 		_ = listener.Close() // it was only asked whether it is free
-		if _, taken := given.LoadOrStore(port, true); !taken {
-			return address
-		}
+		reservations.Store(address, reserved)
+		return address
 	}
 	t.Fatal("found no free port")
 	return ""
 }
+
+// reservations keeps what is held open from being collected, which would close it.
+var reservations sync.Map
