@@ -52,6 +52,7 @@ func wantDefaults(t *testing.T, got v1alpha1.EtcdClusterSpec) {
 	want.Storage.Quarantine = &metav1.Duration{Duration: v1alpha1.DefaultQuarantine}
 	want.Upgrade.OnFailure, want.Recovery.QuorumLoss = v1alpha1.Halt, v1alpha1.Manual
 	want.Recovery.MemberTimeout.Duration = 5 * time.Minute
+	want.Recovery.SlowMembers, want.Recovery.SlowMemberTimeout.Duration = v1alpha1.SlowKeep, time.Hour
 	want.Tuning = v1alpha1.TuningAdvise
 	want.Maintenance = v1alpha1.Maintenance{
 		NoSpace: v1alpha1.NoSpaceHeal, CorruptionCheck: v1alpha1.CorruptionCheckOn,

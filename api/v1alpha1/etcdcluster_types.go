@@ -57,6 +57,8 @@ type EtcdClusterList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.storage) || !has(oldSelf.storage) || has(self.storage.ephemeral) == has(oldSelf.storage.ephemeral)",message="storage.ephemeral cannot be added to or removed from an existing cluster: members would lose their data; create a new cluster and copy the data"
 // +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.storage) || !has(self.etcd.quota) || quantity(string(self.etcd.quota)).compareTo(quantity(has(self.storage.ephemeral) ? string(self.storage.ephemeral.sizeLimit) : has(self.storage.size) ? string(self.storage.size) : '8Gi')) <= 0",message="etcd.quota must not be above the size of the volume (storage.size, or storage.ephemeral.sizeLimit)"
+// +kubebuilder:validation:XValidation:rule="!has(self.autoscale) || !has(self.autoscale.max.cpu) || has(self.resources) && (has(self.resources.limits) && 'cpu' in self.resources.limits ? quantity(string(self.autoscale.max.cpu)).compareTo(quantity(string(self.resources.limits['cpu']))) >= 0 : has(self.resources.requests) && 'cpu' in self.resources.requests && quantity(string(self.autoscale.max.cpu)).compareTo(quantity(string(self.resources.requests['cpu']))) >= 0)",message="autoscale.max.cpu needs resources.limits.cpu, or else resources.requests.cpu, to begin with, and must not be below it"
+// +kubebuilder:validation:XValidation:rule="!has(self.autoscale) || !has(self.autoscale.max.memory) || has(self.resources) && (has(self.resources.limits) && 'memory' in self.resources.limits ? quantity(string(self.autoscale.max.memory)).compareTo(quantity(string(self.resources.limits['memory']))) >= 0 : has(self.resources.requests) && 'memory' in self.resources.requests && quantity(string(self.autoscale.max.memory)).compareTo(quantity(string(self.resources.requests['memory']))) >= 0)",message="autoscale.max.memory needs resources.limits.memory, or else resources.requests.memory, to begin with, and must not be below it"
 // +kubebuilder:validation:XValidation:rule="!has(self.storage) || !has(self.storage.autoGrow) || !has(self.storage.ephemeral)",message="storage.autoGrow needs volumes: storage.ephemeral has none"
 // +kubebuilder:validation:XValidation:rule="!has(self.storage) || !has(self.storage.autoGrow) || quantity(string(self.storage.autoGrow.maxSize)).compareTo(quantity(has(self.storage.size) ? string(self.storage.size) : '8Gi')) >= 0",message="storage.autoGrow.maxSize must not be below storage.size"
 // +kubebuilder:validation:XValidation:rule="!has(self.version) || !self.version.startsWith('3.7') || !has(self.etcd) || !has(self.etcd.extraArgs) || self.etcd.extraArgs.all(key, !key.startsWith('experimental-'))",message="etcd.extraArgs must not set experimental-* flags with version 3.7: etcd 3.7 has none and exits; use the flag without the prefix, or feature-gates"
@@ -182,11 +184,18 @@ type EtcdClusterSpec struct {
 	Monitoring Monitoring `json:"monitoring,omitzero"`
 
 	// tuning says whether the operator looks for better settings of etcd. Advise writes them into status.recommendations, with what it has
-	// measured, and changes nothing. Default Advise.
+	// measured, and changes nothing. Apply also puts them into effect once they have stood there for ten minutes: members restart, one at
+	// a time, and status.tuned says what they run with in the place of the spec's value, until that is changed. Default Advise.
 	// +optional
 	// +kubebuilder:default=Advise
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tuning",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:select:Advise","urn:alm:descriptor:com.tectonic.ui:advanced"},order=124
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tuning",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:select:Advise","urn:alm:descriptor:com.tectonic.ui:select:Apply","urn:alm:descriptor:com.tectonic.ui:advanced"},order=124
 	Tuning TuningPolicy `json:"tuning,omitempty"`
+
+	// autoscale lets the operator give members more of a processor and of memory than resources, between there and autoscale.max, by what
+	// they use. Default: they have what resources says.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Autoscale",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=131
+	Autoscale *Autoscale `json:"autoscale,omitempty"`
 
 	// drills says whether EtcdDrills may simulate failures of this cluster: Allowed or Forbidden. Default Forbidden.
 	// +optional
@@ -308,6 +317,21 @@ type Recovery struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s')",message="recovery.memberTimeout must be at least 10s: a node that is silent for less may only be busy"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replace Members of Silent Nodes after",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=28
 	MemberTimeout metav1.Duration `json:"memberTimeout,omitzero"`
+
+	// slowMembers is Keep (leadership is moved away from a member that is slower than the others, and nothing else) or Replace (a member that
+	// stays slow for slowMemberTimeout is replaced: another one joins first, with a volume of its own, on another node where possible. At
+	// most one a day, and none while several are slow). The volume of the old one is kept for storage.quarantine. Default Keep.
+	// +optional
+	// +kubebuilder:default=Keep
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Slow Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Keep","urn:alm:descriptor:com.tectonic.ui:select:Replace","urn:alm:descriptor:com.tectonic.ui:advanced"},order=136
+	SlowMembers SlowMemberPolicy `json:"slowMembers,omitempty"`
+
+	// slowMemberTimeout is for how long a member has to be slow before it is replaced. Default 1h, at least 5m.
+	// +optional
+	// +kubebuilder:default="1h0m0s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m')",message="recovery.slowMemberTimeout must be at least 5m: a member that is slow for less may only be busy"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replace Slow Members after",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=137
+	SlowMemberTimeout metav1.Duration `json:"slowMemberTimeout,omitzero"`
 }
 
 // QuorumLossPolicy says whether a person or the operator decides to go on with less data.

@@ -1,6 +1,11 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Anomaly is that a member is slower than its peers at the same time, and than it was over a day. What it has shown is compared every
 // twenty seconds, in clusters of three members and more.
@@ -26,8 +31,33 @@ type Anomaly struct {
 	Since metav1.Time `json:"since"`
 }
 
-// TuningPolicy says whether the operator looks for better settings of etcd.
-// +kubebuilder:validation:Enum=Off;Advise
+// SlowMemberPolicy says what happens to a member that stays slow.
+// +kubebuilder:validation:Enum=Keep;Replace
+type SlowMemberPolicy string
+
+const (
+	// SlowKeep leaves it as a follower.
+	SlowKeep SlowMemberPolicy = "Keep"
+	// SlowReplace replaces it.
+	SlowReplace SlowMemberPolicy = "Replace"
+)
+
+// SlowReplacement is the last replacement of a member that stayed slow.
+type SlowReplacement struct {
+	// member that is replaced, or was.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Replaced Member",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=136
+	Member string `json:"member"`
+
+	// since is when that was decided. It is given up after an hour.
+	Since metav1.Time `json:"since"`
+
+	// why says what was slow.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Why",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=137
+	Why string `json:"why"`
+}
+
+// TuningPolicy says whether the operator looks for better settings of etcd, and puts them into effect.
+// +kubebuilder:validation:Enum=Off;Advise;Apply
 type TuningPolicy string
 
 const (
@@ -35,6 +65,8 @@ const (
 	TuningOff TuningPolicy = "Off"
 	// TuningAdvise writes them into the status.
 	TuningAdvise TuningPolicy = "Advise"
+	// TuningApply puts those into effect that have stood in the status for ten minutes.
+	TuningApply TuningPolicy = "Apply"
 )
 
 // Recommendation is a better value of a setting.
@@ -54,4 +86,57 @@ type Recommendation struct {
 	// why says what was measured, and by which rule of etcd.
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Why",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=129
 	Why string `json:"why"`
+
+	// since is when it was first recommended.
+	// +optional
+	Since metav1.Time `json:"since,omitzero"`
+}
+
+// Fields that tuning has values for, as recommendations name them.
+const (
+	SettingHeartbeat     = "etcd.heartbeatInterval"
+	SettingElection      = "etcd.electionTimeout"
+	SettingSnapshotCount = "etcd.snapshotCount"
+)
+
+// EtcdSettings are those that members run with: spec.etcd, and what tuning: Apply has put in the place of fields that still have the value
+// that it was recommended for.
+func (c *EtcdCluster) EtcdSettings() EtcdSettings {
+	settings := c.Spec.Etcd
+	for _, r := range c.Tuned() {
+		switch r.Setting {
+		case SettingHeartbeat:
+			settings.HeartbeatInterval.Duration, _ = time.ParseDuration(r.Wanted)
+		case SettingElection:
+			settings.ElectionTimeout.Duration, _ = time.ParseDuration(r.Wanted)
+		case SettingSnapshotCount:
+			settings.SnapshotCount, _ = strconv.ParseInt(r.Wanted, 10, 64)
+		}
+	}
+	return settings
+}
+
+// Tuned are the recommendations in the status that are in effect: not those for a field that was changed since, nor what cannot be read.
+func (c *EtcdCluster) Tuned() []Recommendation {
+	var all []Recommendation
+	for _, r := range c.Status.Tuned {
+		now := map[string]string{
+			SettingHeartbeat:     c.Spec.Etcd.HeartbeatInterval.Duration.String(),
+			SettingElection:      c.Spec.Etcd.ElectionTimeout.Duration.String(),
+			SettingSnapshotCount: strconv.FormatInt(c.Spec.Etcd.SnapshotCount, 10),
+		}[r.Setting]
+		if c.Spec.Tuning == TuningApply && now == r.Now && r.isReadable() {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func (r Recommendation) isReadable() bool {
+	if r.Setting == SettingSnapshotCount {
+		count, err := strconv.ParseInt(r.Wanted, 10, 64)
+		return err == nil && count > 0
+	}
+	d, err := time.ParseDuration(r.Wanted)
+	return err == nil && d > 0
 }

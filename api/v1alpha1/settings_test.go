@@ -25,6 +25,30 @@ var etcdSettings = []refusal{
 		good: "{etcd: {heartbeatInterval: 200ms}}", says: electionRule,
 	},
 	{
+		name: "autoscale without anything", bad: "{resources: {limits: {cpu: 1}}, autoscale: {max: {}}}",
+		good: "{resources: {limits: {cpu: 1}}, autoscale: {max: {cpu: 2}}}", says: "spec.autoscale|autoscale.max needs cpu, memory or both",
+	},
+	{
+		name: "autoscale of memory with nothing to begin with", bad: "{resources: {limits: {cpu: 1}}, autoscale: {max: {memory: 2Gi}}}",
+		good: "{resources: {requests: {memory: 1Gi}}, autoscale: {max: {memory: 2Gi}}}",
+		says: "autoscale.max.memory needs resources.limits.memory, or else resources.requests.memory, to begin with, and must not be below it",
+	},
+	{
+		name: "autoscale of a processor below its limit",
+		bad:  "{resources: {requests: {cpu: 100m}, limits: {cpu: 2}}, autoscale: {max: {cpu: 1900m}}}",
+		good: "{resources: {requests: {cpu: 100m}, limits: {cpu: 2}}, autoscale: {max: {cpu: 2000m}}}",
+		says: "autoscale.max.cpu needs resources.limits.cpu, or else resources.requests.cpu, to begin with, and must not be below it",
+	},
+	{
+		name: "autoscale without resources", bad: "{autoscale: {max: {cpu: 2}}}", good: "{tuning: Apply}", says: "autoscale.max.cpu needs",
+	},
+	{
+		name: "a stabilization window that is too short",
+		bad:  "{resources: {limits: {cpu: 1}}, autoscale: {max: {cpu: 2}, stabilizationWindow: 4m}}",
+		good: "{resources: {limits: {cpu: 1}}, autoscale: {max: {cpu: 2}, stabilizationWindow: 5m}}",
+		says: "spec.autoscale.stabilizationWindow|autoscale.stabilizationWindow must be between 5m and 168h",
+	},
+	{
 		name: "election above 50s", bad: "{etcd: {electionTimeout: 50001ms}}", good: "{etcd: {electionTimeout: 50s}}",
 		says: "spec.etcd.electionTimeout|etcd.electionTimeout must be at most 50s",
 	},

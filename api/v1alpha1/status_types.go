@@ -210,6 +210,24 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recommendations",order=125
 	Recommendations []Recommendation `json:"recommendations,omitempty"`
 
+	// slowReplacement is the last replacement of a member that stayed slow.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Replacement of a Slow Member",order=135
+	SlowReplacement *SlowReplacement `json:"slowReplacement,omitempty"`
+
+	// autoscale is what autoscale has made of spec.resources.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Autoscale",order=131
+	Autoscale *AutoscaleStatus `json:"autoscale,omitempty"`
+
+	// tuned are recommendations that tuning: Apply has put into effect. Each counts until its field in the spec is changed, and while
+	// tuning is Apply.
+	// +optional
+	// +listType=map
+	// +listMapKey=setting
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Tuned Settings",order=130
+	Tuned []Recommendation `json:"tuned,omitempty"`
+
 	// authorities are the certificate authorities, and how far their rotation is.
 	// +optional
 	// +listType=map

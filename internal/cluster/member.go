@@ -73,6 +73,8 @@ type Member struct {
 
 	// Sluggish: it is slower than its peers, and than it was.
 	Sluggish bool
+	// Outworn: it is being replaced, because it stays slow.
+	Outworn bool
 
 	// RefusesReconfig: as leader it has refused to let members join or leave for longer than etcd
 	// needs, although all voters were healthy.

@@ -49,5 +49,14 @@ func (a Anomaly) Figure(value float64) string {
 	return time.Duration(value * float64(time.Second)).Round(100 * time.Microsecond).String()
 }
 
+// Replacing is a member that stays slow, and is replaced; it is empty if none is.
+type Replacing struct {
+	Member, Why string
+	Since       int64 // when that was decided, in seconds since 1970
+}
+
+// IsOutworn says whether the member is to be replaced because it stays slow.
+func IsOutworn(m Member) bool { return m.Outworn }
+
 // IsSluggish says whether the member is slower than its peers, and than it was.
 func IsSluggish(m Member) bool { return m.Sluggish }

@@ -68,12 +68,20 @@ type View struct {
 	Undecided string
 	// Speeds are how fast voters are, if they were asked for that at this look, by serial number.
 	Speeds []Speed
-	// RoundTrip is the largest mean one between two members over an hour; 0 if it is not known.
-	RoundTrip time.Duration
+	// Advice is which settings of etcd would be better otherwise.
+	Advice []Advice
+	// Tuning are those of them that are to be put into effect now.
+	Tuning []Advice
+	// Usages are what members have used, if they were asked for that at this look.
+	Usages []Usage
+	// Scaling is what the compute resources of members are to become.
+	Scaling Scaling
 	// Busy: a backup or a defragmentation slows members down.
 	Busy bool
 	// Anomalies are by which members are slower than they were, by member and signal.
 	Anomalies []Anomaly
+	// Outworn is the member that is to be replaced next because it stays slow.
+	Outworn Replacing
 	// Relieved: leadership was moved away from a slow member not long ago.
 	Relieved bool
 	// Hashes are those of all voters, if they were compared at this look.
@@ -154,7 +162,10 @@ type Record struct {
 	RolledBack       Rollback
 	Awaited          Awaited
 	Defragmenting    Defragmenting
-	Grown            int64 // bytes that volumes have been given beyond the spec; 0 if they have not
+	Replacing        Replacing // the last member that was replaced because it stayed slow
+	Scaled           Scaled    // compute resources instead of those of the spec
+	Tuned            []Advice  // in effect, instead of what the spec says
+	Grown            int64     // bytes that volumes have been given beyond the spec; 0 if they have not
 }
 
 // Growth is a size that volumes are to get because a database is about to be full.

@@ -14,6 +14,8 @@ import (
 type Timings struct {
 	Fsync, Commit Total // of the write-ahead log, and of the database
 	RoundTrips    []RoundTrip
+	CPUSeconds    float64 // that the process has used
+	Memory        float64 // bytes that are resident now
 }
 
 // Total is how often something was done, and how many seconds that took in all.
@@ -25,12 +27,14 @@ type RoundTrip struct {
 	Total
 }
 
-// The histograms that have them (server/storage/wal/metrics.go, server/storage/backend/metrics.go and
-// server/etcdserver/api/rafthttp/metrics.go).
+// The metrics that have them, of which the first three are histograms (server/storage/wal/metrics.go, server/storage/backend/metrics.go and
+// server/etcdserver/api/rafthttp/metrics.go; the others are those of Prometheus' collector of a process).
 const (
 	fsyncMetric     = "etcd_disk_wal_fsync_duration_seconds"
 	commitMetric    = "etcd_disk_backend_commit_duration_seconds"
 	roundTripMetric = "etcd_network_peer_round_trip_time_seconds"
+	cpuMetric       = "process_cpu_seconds_total"
+	memoryMetric    = "process_resident_memory_bytes"
 )
 
 // ReadTimings reads them from the metrics that a member serves in plain HTTP at that address, host and port.
@@ -48,6 +52,10 @@ func parseTimings(metrics io.Reader) (Timings, error) {
 	lines := bufio.NewScanner(metrics)
 	for lines.Scan() {
 		metric, text, _ := strings.Cut(lines.Text(), " ")
+		if single := timings.single(metric); single != nil {
+			*single, _ = strconv.ParseFloat(text, 64)
+			continue
+		}
 		name, labels, _ := strings.Cut(metric, "{")
 		name, part := name[:max(0, strings.LastIndex(name, "_"))], name[max(0, strings.LastIndex(name, "_")):]
 		total := timings.of(name, labels)
@@ -62,6 +70,18 @@ func parseTimings(metrics io.Reader) (Timings, error) {
 	}
 	slices.SortFunc(timings.RoundTrips, func(a, b RoundTrip) int { return cmp.Compare(a.To, b.To) })
 	return timings, lines.Err()
+}
+
+// single is what has one value; nil if it has not.
+func (t *Timings) single(metric string) *float64 {
+	switch metric {
+	case cpuMetric:
+		return &t.CPUSeconds
+	case memoryMetric:
+		return &t.Memory
+	default:
+		return nil
+	}
 }
 
 // of is the total of a histogram; nil if it is none of them.

@@ -125,7 +125,7 @@ func prepareRoot(v View) *Decision {
 
 // pause is how long users and roles stay as they are before the switch.
 func (v View) pause() time.Duration {
-	return max(settling, heartbeats*v.Cluster.Spec.Etcd.HeartbeatInterval.Duration)
+	return max(settling, heartbeats*v.Cluster.EtcdSettings().HeartbeatInterval.Duration)
 }
 
 func waitForMembers(v View) *Decision {

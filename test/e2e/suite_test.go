@@ -71,6 +71,8 @@ var _ = Describe("etcd-operator", func() {
 	Describe("what pages tell people to type", Label("docs"), Ordered, ContinueOnFailure, documented)
 	Describe("failed upgrades", Label("long"), Ordered, ContinueOnFailure, failedUpgrades)
 	Describe("compute resources", Label("long"), Ordered, ContinueOnFailure, computeResources)
+	Describe("compute resources by use", Label("long"), scaling)
+	Describe("what takes its time", Label("long"), scalingBack)
 	Describe("rest", Label("long"), Ordered, ContinueOnFailure, resting)
 	Describe("faults of the API server's words", Label("faults", "long"), Ordered, ContinueOnFailure, staleness)
 	Describe("an operator that dies halfway", Label("faults", "long"), Ordered, ContinueOnFailure, halfway)

@@ -65,6 +65,7 @@ type scene struct {
 	meeting  *sync.WaitGroup
 	remains  map[string]etcd.Remains // by address of the metrics
 	timings  map[string]etcd.Timings // so, too
+	resizes  *specs.Resizes          // what Kubernetes can resize; nil: all
 	ahead    time.Duration           // of the API server's clock
 	operator string                  // namespace of the operator; empty if it runs outside of Kubernetes
 	limits   limits.Limits           // of what the cluster may ask for
@@ -233,7 +234,7 @@ func (s *scene) observer() *observe.Observer {
 	})
 	return &observe.Observer{
 		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt, Timings: s.timingsAt,
-		Resizes: func() specs.Resizes { return specs.ResizesAll }, Now: func() time.Time { return now },
+		Resizes: func() specs.Resizes { return ptr.Deref(s.resizes, specs.ResizesAll) }, Now: func() time.Time { return now },
 		Ahead: func() time.Duration { return max(s.ahead, 0) }, Behind: func() time.Duration { return max(-s.ahead, 0) },
 		Operator: s.operator, Limits: s.limits,
 	}
@@ -267,6 +268,25 @@ func (s *scene) lookLater(remembered *memory.Cluster, later time.Duration) (v cl
 	synctest.Test(s.t, func(t *testing.T) {
 		s.meeting = &sync.WaitGroup{}
 		seen, err := s.observer().Cluster(t.Context(), s.c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.Now = seen.Now.Add(later)
+		v = facts.View(seen, remembered)
+	})
+	return v
+}
+
+// timedLook is a later look at which members are asked what they use, too.
+func (s *scene) timedLook(remembered *memory.Cluster, later time.Duration) (v cluster.View) {
+	s.t.Helper()
+	synctest.Test(s.t, func(t *testing.T) {
+		s.meeting = &sync.WaitGroup{}
+		o := s.observer()
+		seen, err := o.Cluster(t.Context(), s.c)
+		if err == nil {
+			err = o.Speed(t.Context(), &seen)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,10 +16,10 @@ const warm = 2 * time.Minute
 // leastCompared is how many voters make a comparison: of two it is not known which is slow.
 const leastCompared = 3
 
-// Timed are the members to ask how fast they are; none if there are too few to compare.
+// Timed are the members to ask how fast they are and what they use; none if there are too few to compare, and none is scaled.
 func Timed(s Snapshot) []cluster.Member {
 	asked := ByKubernetes(s).Asked
-	if len(asked) < leastCompared {
+	if len(asked) < leastCompared && s.Cluster.Spec.Autoscale == nil {
 		return nil
 	}
 	var all []cluster.Member

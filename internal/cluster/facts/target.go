@@ -89,9 +89,12 @@ func (j *builder) takesNewPods() bool {
 func (j *builder) change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	change := specs.Change(c, pod)
 	if change == cluster.Resize && !specs.IsResizable(pod, c, j.Resizes) {
+		if c.IsScaled() && specs.IsResizable(pod, c, specs.ResizesAll) {
+			return cluster.Same // no member restarts for what it is given beyond the spec
+		}
 		return cluster.Rebuild
 	}
-	if change == cluster.Same && specs.IsStuck(pod, j.Now) {
+	if change == cluster.Same && specs.IsStuck(pod, j.Now) && !c.IsScaled() {
 		return cluster.Rebuild
 	}
 	return change

@@ -39,7 +39,10 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 	j.v.Compacted, j.v.Freeing = remembered.Compacted(j.v, s.Now)
 	j.v.Growth = growth(s.Cluster, j.v)
 	j.v.Anomalies, j.v.Relieved = remembered.Slow(j.v, s.Now)
-	j.v.RoundTrip = remembered.RoundTrip()
+	j.v.Outworn = outworn(s, j.v)
+	j.v.Scaling = scaling(s, j.v, remembered)
+	j.v.Advice = advice(s.Cluster, remembered.RoundTrip(), s.Now)
+	j.v.Tuning = tuning(s.Cluster, j.v.Advice, s.Now)
 	return j.v
 }
 
@@ -51,9 +54,11 @@ func (j *builder) all() {
 	j.nodes()
 	j.target()
 	j.space()
+	j.replacing()
 	j.unwritten()
 	j.v.Members = j.sorted()
 	j.speeds()
+	j.usages()
 	j.v.Backup.Before = before(j.v)
 	if !j.Asleep {
 		j.objects()
@@ -150,6 +155,13 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 	if c.Status.GrownSize != nil {
 		r.Grown = c.Status.GrownSize.Value()
 	}
+	if a := c.Status.Autoscale; a != nil {
+		r.Scaled = cluster.Scaled{Computing: beyond(c), Since: a.Since.Unix(), Refused: a.Refused}
+	}
+	if last := c.Status.SlowReplacement; last != nil {
+		r.Replacing = cluster.Replacing{Member: last.Member, Why: last.Why, Since: last.Since.Unix()}
+	}
+	r.Tuned = tuned(c)
 	if d := c.Status.Defragmenting; d != nil {
 		r.Defragmenting = cluster.Defragmenting{Member: d.Member, Pod: d.PodUID, Size: d.Size.Value()}
 	}

@@ -189,13 +189,29 @@ func why(m cluster.Member) string {
 }
 
 // target is how many voters to have now: one more than wanted while Pods with
-// ephemeral data must be created again, because their members are replaced and never restarted. No
-// further member is replaced if the image is known to hold another version.
+// ephemeral data must be created again, because their members are replaced and never restarted, or while one
+// that stays slow is replaced. No further member is replaced if the image is known to hold another version.
 func target(v cluster.View) int {
 	if v.Want.Ephemeral && v.Target.Misnamed == "" && v.Count(cluster.IsVoter, cluster.IsSuperseded) > 0 {
 		return v.Want.Size + 1
 	}
+	if v.Count(cluster.IsVoter, cluster.IsOutworn) > 0 {
+		return v.Want.Size + 1
+	}
 	return v.Want.Size
+}
+
+// replaceSlow is asked while all is well. The one that takes its place joins before the slow one leaves.
+func replaceSlow(v cluster.View) Step {
+	if v.Outworn.Member == "" || v.DowngradeTarget != "" || v.Want.Ephemeral || isBusy(v) {
+		return nil
+	}
+	return RecordReplacing(v)
+}
+
+// isBusy says whether something else goes on that a change by the operator itself has to wait for.
+func isBusy(v cluster.View) bool {
+	return v.Record.Defragmenting.Member != "" || len(v.Alarms) > 0 || v.Count(cluster.IsListed, cluster.IsOutdated) > 0
 }
 
 func grow(v cluster.View) Step {

@@ -108,7 +108,8 @@ func (w *world) hash() uint64 {
 		v.Record.HasNetworkPolicy,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
-		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown, v.Monitoring, v.LargestAt, v.LargestPartial,
+		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown, v.Record.Scaled, v.Scaling, v.Record.Replacing,
+		v.Outworn, v.Monitoring, v.LargestAt, v.LargestPartial,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -129,6 +130,8 @@ func (w *world) hash() uint64 {
 	writeAll(&h, v.Refused)
 	writeAll(&h, v.Foreign)
 	writeAll(&h, v.Largest)
+	writeAll(&h, v.Tuning)
+	writeAll(&h, v.Record.Tuned)
 	if len(v.Volumes) > 0 {
 		_, _ = fmt.Fprint(&h, v.Volumes)
 	}
@@ -163,6 +166,9 @@ type view struct {
 	freeing                         bool
 	growth                          cluster.Growth
 	grown                           int64
+	scaled                          cluster.Scaled
+	scaling                         cluster.Scaling
+	replacing, outworn              cluster.Replacing
 	monitoring                      cluster.Monitoring
 	largestAt                       int64
 	largestPartial                  bool
@@ -194,7 +200,7 @@ func TestHashIsWhole(t *testing.T) {
 
 // isReported says whether no rule goes by a fact.
 func isReported(path string) bool {
-	reported := []string{"view.Hashes.", "view.Speeds", "view.Anomalies", "view.Busy", "view.RoundTrip"}
+	reported := []string{"view.Hashes.", "view.Speeds", "view.Anomalies", "view.Busy", "view.Advice", "view.Usages"}
 	return slices.ContainsFunc(reported, func(fact string) bool { return strings.HasPrefix(path, fact) })
 }
 

@@ -55,6 +55,8 @@ var repairs = policy{
 		rule("restore pod labels", restoreLabels, "gives Pods back the labels and the owner that somebody has removed"),
 		rule("delete finished pods", deleteFinished, "deletes Pods that never run again, so that their members can start"),
 		rule("give up a defragmentation", giveUpDefragmenting, "gives a member back its plain Pod if it does not start while it is defragmented"),
+		rule("scale members", scale, "writes into the status what processor and memory members are given beyond the spec, or that there is "+
+			"no more"),
 		rule("restart broken pods", restartBroken, "gives a Pod that does not run well the spec that is wanted now"),
 		rule("change nothing beyond the limits", keepWithin, "refuses more than starting members as they were, where limits were narrowed"),
 		rule("wait for the cluster to form", awaitFormation, "waits until the first members have formed the cluster"),
@@ -98,6 +100,10 @@ var changes = policy{
 		rule("shrink", shrink, "moves leadership and clients to members that stay, and removes the others one at a time"),
 		rule("update volumes", updateVolumes, "grows volumes and writes on them what their members run"),
 	),
+	under("replace what is slow",
+		rule("replace a slow member", replaceSlow, "writes into the status which member is replaced, because it stays slow: another one "+
+			"joins first"),
+	),
 	under("make room",
 		rule("end a defragmentation", endDefragmenting, "writes what a defragmentation has given back, once the member serves again"),
 		rule("end NOSPACE", endNoSpace, "compacts if it has to, defragments the members that are full, and disarms the alarm when none is"),
@@ -108,6 +114,7 @@ var changes = policy{
 		rule("keep room for the database", keepRoom, "refuses a quota that is smaller than a member's database"),
 		rule("wait for the backup", awaitBackup, "waits until the backup is verified that something waits for"),
 		rule("prepare the version", prepareVersion, "enables etcd's downgrade, or waits for etcd between two minor versions"),
+		rule("tune etcd", tune, "writes recommended settings into the status that are to be put into effect: members then restart with them"),
 		rule("roll out", rollOut, "brings one outdated member at a time to the spec, the leader last"),
 	),
 	under("then clean up",

@@ -71,7 +71,7 @@ var arguments = []string{
 	"next",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "relieved",
 	"request", "revision",
-	"growth", "history", "nospace", "revoking", "rollback", "rotate", "self", "size",
+	"growth", "history", "nospace", "revoking", "rollback", "rotate", "scaling", "self", "size", "slow", "tuning",
 	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "unwanted", "version",
 }
 
@@ -189,6 +189,15 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	}
 	if d.HasArg("growth") {
 		v.Growth = cluster.Growth{Size: 1280 << 20, Why: "the data of a-0 takes 95 % of its quota"}
+	}
+	if d.HasArg("tuning") {
+		v.Tuning = []cluster.Advice{{Setting: "etcd.electionTimeout", Now: "1s", Wanted: "2.5s", Why: "the round trip is 250ms"}}
+	}
+	if d.HasArg("scaling") {
+		v.Scaling = cluster.Scaling{Size: cluster.Computing{Memory: 384 << 20}, Why: "the etcd of a-0 has used 210 MiB of 256 MiB"}
+	}
+	if d.MaybeScanArgs(t, "slow", &v.Outworn.Member) {
+		v.Outworn.Why = "it has been slower than the others for 1h0m0s: fsync 400ms, usually 2ms"
 	}
 	w.full, w.history, v.Want.Heals = d.HasArg("nospace"), d.HasArg("history"), !d.HasArg("self")
 	v.Want.Guarded, v.Want.Last, w.backup.fails = d.HasArg("guarded"), d.HasArg("last"), d.HasArg("unlucky")
@@ -481,6 +490,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Unsigned = true
 	case "sluggish":
 		m.Sluggish = true
+	case "outworn":
+		m.Sluggish, m.Outworn = true, true
+		w.view.Record.Replacing = cluster.Replacing{Member: m.Name, Why: "it is slow"}
 	case "behind":
 		m.Behind = 1000
 	case "index":

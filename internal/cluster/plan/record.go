@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -90,6 +91,41 @@ func RecordGrowth(v cluster.View) Step {
 	fact := v.Record
 	fact.Grown = v.Growth.Size
 	return Record{Fact: fact, What: fmt.Sprintf("grow volumes to %s: %s", mebibytes(v.Growth.Size), v.Growth.Why), Event: "VolumesGrowing"}
+}
+
+// RecordTuning writes into the status which settings members run with instead of those of the spec: their Pods are then outdated.
+func RecordTuning(v cluster.View) Step {
+	fact := v.Record
+	fact.Tuned = slices.Clone(fact.Tuned)
+	var changes []string
+	for _, a := range v.Tuning {
+		changes = append(changes, a.Text())
+		if i := slices.IndexFunc(fact.Tuned, func(t cluster.Advice) bool { return t.Setting == a.Setting }); i >= 0 {
+			a.Now = fact.Tuned[i].Now // the spec's, for which it counts
+			fact.Tuned[i] = a
+			continue
+		}
+		fact.Tuned = append(fact.Tuned, a)
+	}
+	return Record{Fact: fact, What: "change " + list(changes) + ": " + v.Tuning[0].Why, Event: "Tuned"}
+}
+
+// RecordScaling writes into the status what compute resources members are given beyond the spec, and what was refused.
+func RecordScaling(v cluster.View) Step {
+	fact, s := v.Record, v.Scaling
+	fact.Scaled = cluster.Scaled{Computing: s.Size, Since: s.At}
+	if s.Refused {
+		fact.Scaled.Refused = s.Why
+		return Record{Fact: fact, Failed: s.Why, What: "give members " + s.Size.Text() + " and no more: " + s.Why, Event: "ScalingRefused"}
+	}
+	return Record{Fact: fact, What: "give members " + s.Size.Text() + ": " + s.Why, Event: "Scaled"}
+}
+
+// RecordReplacing writes into the status which member is replaced because it stays slow.
+func RecordReplacing(v cluster.View) Step {
+	fact := v.Record
+	fact.Replacing = v.Outworn
+	return Record{Fact: fact, What: "replace " + v.Outworn.Member + ": " + v.Outworn.Why, Event: "ReplacingSlowMember"}
 }
 
 // passed is the record with a next serial number that is above those of the names.

@@ -425,6 +425,8 @@ func (w *world) change(m cluster.Member) cluster.Change {
 		return cluster.Same
 	case m.Pod.Forced || w.fate(m.Name).stale || m.Pod.OldCABundle, w.needsAnotherStart(m):
 		return cluster.Rebuild
+	case m.Pod.Image == target && w.fate(m.Name).cramped:
+		return cluster.Resize
 	case m.Pod.Image == target:
 		return cluster.Same
 	case (minorOf(m.Pod.Image) == 5) != (minorOf(target) == 5):

@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 )
 
-// shrink removes surplus voters: first those that do not run, then outdated ones, then those whose Pod
+// shrink removes surplus voters: first those that do not run, then one that is slow, then outdated ones, then those whose Pod
 // ends or whose node is cordoned, then the newest. Leadership moves once, to a member that stays. All
 // surplus members are detached at the same time; etcd removes them one after the other.
 func shrink(v cluster.View) Step {
@@ -41,7 +41,15 @@ func shrink(v cluster.View) Step {
 	if step := detachAndWait(v, first); step != nil {
 		return step
 	}
-	return remove(v, first, fmt.Sprintf("the size is %d", v.Want.Size))
+	return remove(v, first, whyLeave(v, first))
+}
+
+// whyLeave says why a voter leaves that is well.
+func whyLeave(v cluster.View, m cluster.Member) string {
+	if m.Outworn {
+		return "another one has taken its place: " + v.Record.Replacing.Why
+	}
+	return fmt.Sprintf("the size is %d", v.Want.Size)
 }
 
 // leavesLater says whether a surplus leader first removes the other surplus members, because the members that
@@ -69,14 +77,15 @@ func detachAndDelete(v cluster.View, leavers []string) Step {
 	if len(pods) == 0 {
 		return nil
 	}
-	return DeletePods{pods, Detached, fmt.Sprintf("the size is %d", v.Want.Size)}
+	first, _ := v.Member(pods[0].Name)
+	return DeletePods{pods, Detached, whyLeave(v, first)}
 }
 
 // There is no need to wait until a surplus voter is back, and quorum can only gain.
 func removeUnreachable(v cluster.View) Step {
 	for _, name := range leaving(v) {
 		if m, _ := v.Member(name); cluster.IsAway(m) {
-			return remove(v, m, fmt.Sprintf("the size is %d", v.Want.Size))
+			return remove(v, m, whyLeave(v, m))
 		}
 	}
 	return nil
@@ -100,6 +109,7 @@ func leaving(v cluster.View) []string {
 func removalOrder(name string, a, b cluster.Member) int {
 	return cmp.Or(
 		last(cluster.IsAway(b), cluster.IsAway(a)),
+		last(cluster.IsOutworn(b), cluster.IsOutworn(a)),
 		last(cluster.IsSuperseded(b), cluster.IsSuperseded(a)),
 		last(cluster.IsDisturbed(b), cluster.IsDisturbed(a)),
 		cluster.Serial(name, b.Name)-cluster.Serial(name, a.Name),

@@ -272,6 +272,7 @@ var rareStates = []state{
 	},
 	func(f *fate, _ *cluster.Member) { f.nodeGone = true },
 	func(_ *fate, m *cluster.Member) { m.Sluggish = true },
+	func(_ *fate, m *cluster.Member) { m.Outworn = true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven = 4, true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven, f.stale = 4, true, true },
 }

@@ -60,6 +60,7 @@ type fate struct {
 	nodeGone    bool   // the node that its volume is on is gone from Kubernetes; its machine may run on
 	data        bool   // there is data on its volume or in its Pod
 	stale       bool   // its Pod was made from an older spec
+	cramped     bool   // its Pod has less than the compute resources that are wanted
 	bare        bool   // its Pod was made when what it mounts was gone
 	unfit       bool   // no disk is found for the volume that it has been given
 	deaf        bool   // as leader it takes the oldest other voter that is there for away
@@ -137,7 +138,7 @@ func (w *world) obey(step plan.Step) {
 			w.mark(pod, s.As)
 		}
 	case plan.ResizePod:
-		w.at(s.Name).Pod.Change = cluster.Same
+		w.fate(s.Name).cramped, w.at(s.Name).Pod.Change = false, cluster.Same
 	case plan.UpdateImage:
 		w.settle()
 		m := w.at(s.Name)
@@ -235,6 +236,20 @@ func (w *world) remember(fact cluster.Record) {
 	if fact.RolledBack != was.RolledBack {
 		w.view.Want.Version = fact.RolledBack.Version
 	}
+	if !slices.Equal(fact.Tuned, was.Tuned) {
+		w.view.Tuning = nil
+		w.outdate(func(f *fate) { f.stale = true })
+	}
+	if fact.Replacing != was.Replacing {
+		w.view.Outworn = cluster.Replacing{}
+		for i := range w.view.Members {
+			w.view.Members[i].Outworn = w.view.Members[i].Name == fact.Replacing.Member
+		}
+	}
+	if fact.Scaled != was.Scaled {
+		w.view.Scaling = cluster.Scaling{}
+		w.outdate(func(f *fate) { f.cramped = true })
+	}
 	if fact.Token == was.Token && slices.Equal(fact.First, was.First) && fact.Adopted == was.Adopted {
 		return
 	}
@@ -248,6 +263,13 @@ func (w *world) remember(fact cluster.Record) {
 			m.Role, m.ID, m.Started = cluster.Voter, uint64(100+i), true
 			w.comeBack(m, was.Token != "")
 		}
+	}
+}
+
+// outdate changes what is wanted of all Pods that there are.
+func (w *world) outdate(change func(*fate)) {
+	for _, m := range w.view.Select(cluster.HasPod) {
+		change(w.fate(m.Name))
 	}
 }
 
@@ -291,7 +313,8 @@ func (w *world) start(name string) {
 	if m.Pod.Entry = cluster.Forms; w.view.Formed() {
 		m.Pod.Entry = w.enters(*m)
 	}
-	w.fate(name).stale, w.fate(name).bare, w.fate(name).initial = false, w.cannotMount(), w.listed()
+	f := w.fate(name)
+	f.stale, f.cramped, f.bare, f.initial = false, false, w.cannotMount(), w.listed()
 	w.fate(name).trust, w.fate(name).reopened = w.rotating.trust, w.rotating.open
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {
 		m.Volume, m.Unused, w.fate(name).unfit = cluster.Kept, true, false

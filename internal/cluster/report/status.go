@@ -88,6 +88,7 @@ func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step
 	if v.Record.RolledBack.Version == "" {
 		status.Rollback = nil // what failed is no longer wanted
 	}
+	status.Tuned = recommendations(v.Record.Tuned) // what of it is still in effect
 	if s, records := step.(plan.Record); records {
 		write(status, v.Record, s.Fact)
 		defragmented(status, v, s)
@@ -123,6 +124,15 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 	}
 	if is.Grown > was.Grown {
 		status.GrownSize = resource.NewQuantity(is.Grown, resource.BinarySI)
+	}
+	status.Tuned = recommendations(is.Tuned)
+	if is.Replacing != was.Replacing {
+		status.SlowReplacement = &v1alpha1.SlowReplacement{
+			Member: is.Replacing.Member, Why: is.Replacing.Why, Since: metav1.Unix(is.Replacing.Since, 0),
+		}
+	}
+	if is.Scaled != was.Scaled {
+		status.Autoscale = autoscaled(is.Scaled)
 	}
 	if is.RolledBack != was.RolledBack {
 		status.Rollback = new(v1alpha1.Rollback(is.RolledBack))
@@ -181,7 +191,7 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	if lowest != "" {
 		status.Version = lowest
 	}
-	status.Recommendations = recommendations(c, v, status.Version)
+	status.Recommendations = recommendations(v.Advice)
 }
 
 // authorities are the certificate authorities in the status.

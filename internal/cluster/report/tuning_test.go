@@ -10,32 +10,43 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
-// TestRecommendations: advice does not change with every measurement, outlives the process that has measured, and ends when it is followed
-// or turned off.
-func TestRecommendations(t *testing.T) {
+// TestTuningInStatus: advice is in the status, and what of it is in effect, which only a record changes.
+func TestTuningInStatus(t *testing.T) {
+	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	longer := cluster.Advice{Setting: v1alpha1.SettingElection, Now: "1s", Wanted: "2s", Why: "because", Since: at.Unix()}
+	v := cluster.View{Name: "a", Record: cluster.Record{ClusterID: "c1"}, Advice: []cluster.Advice{longer}}
 	c := &v1alpha1.EtcdCluster{}
-	c.Spec.Etcd.HeartbeatInterval.Duration, c.Spec.Etcd.ElectionTimeout.Duration = 100*time.Millisecond, 2500*time.Millisecond
-	look := func(roundTrip time.Duration, want ...string) {
-		t.Helper()
-		v := cluster.View{Name: "a", Record: cluster.Record{ClusterID: "c1"}, RoundTrip: roundTrip}
-		c.Status = report.Status(c, v, plan.Done{}, nil)
-		var got []string
-		for _, r := range c.Status.Recommendations {
-			got = append(got, r.Setting+" "+r.Now+" "+r.Wanted)
-		}
-		if len(got) != len(want) || len(got) > 0 && got[0] != want[0] {
-			t.Errorf("%s: %q, want %q", roundTrip, got, want)
-		}
+	c.Status = report.Status(c, v, plan.Done{}, nil)
+	if got := c.Status.Recommendations; len(got) != 1 || got[0].Wanted != "2s" || !got[0].Since.Time.Equal(at) {
+		t.Errorf("recommended: %v", got)
 	}
-	look(0)
-	look(210*time.Millisecond, "etcd.heartbeatInterval 100ms 210ms")
-	look(235*time.Millisecond, "etcd.heartbeatInterval 100ms 210ms")
-	look(0, "etcd.heartbeatInterval 100ms 210ms")
-	c.Spec.Etcd.HeartbeatInterval.Duration = 210 * time.Millisecond
-	look(0)
-	look(235 * time.Millisecond)
-	c.Spec.Etcd.HeartbeatInterval.Duration = 50 * time.Millisecond
-	look(220*time.Millisecond, "etcd.heartbeatInterval 50ms 220ms")
-	c.Spec.Tuning = v1alpha1.TuningOff
-	look(220 * time.Millisecond)
+	if len(c.Status.Tuned) > 0 {
+		t.Errorf("tuned before it is recorded: %v", c.Status.Tuned)
+	}
+	v.Tuning, v.Advice = v.Advice, nil
+	c.Status = report.Status(c, v, plan.RecordTuning(v), nil)
+	if got := c.Status.Tuned; len(got) != 1 || got[0].Wanted != "2s" || len(c.Status.Recommendations) > 0 {
+		t.Errorf("tuned: %v, recommended: %v", got, c.Status.Recommendations)
+	}
+	c.Status = report.Status(c, v, plan.Done{}, nil)
+	if len(c.Status.Tuned) > 0 {
+		t.Errorf("still tuned when the record has it no more: %v", c.Status.Tuned)
+	}
+}
+
+// TestScalingInStatus: the status says what members are given beyond the spec, and why there is no more.
+func TestScalingInStatus(t *testing.T) {
+	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	v := cluster.View{Name: "a", Record: cluster.Record{ClusterID: "c1"}}
+	v.Scaling = cluster.Scaling{Size: cluster.Computing{CPU: 750, Memory: 384 << 20}, Why: "a-0 uses it", At: at.Unix()}
+	c := &v1alpha1.EtcdCluster{}
+	c.Status = report.Status(c, v, plan.RecordScaling(v), nil)
+	if got := c.Status.Autoscale; got == nil || got.CPU.String() != "750m" || got.Memory.String() != "384Mi" || got.Refused != "" {
+		t.Fatalf("autoscale: %v", got)
+	}
+	v.Scaling = cluster.Scaling{Size: cluster.Computing{Memory: 256 << 20}, Why: "no room", Refused: true, At: at.Unix()}
+	c.Status = report.Status(c, v, plan.RecordScaling(v), nil)
+	if got := c.Status.Autoscale; got.CPU != nil || got.Memory.String() != "256Mi" || got.Refused != "no room" || !got.Since.Time.Equal(at) {
+		t.Errorf("autoscale after it was refused: %v", got)
+	}
 }

@@ -75,7 +75,7 @@ func arguments(c *v1alpha1.EtcdCluster, member string) []string {
 }
 
 func settings(c *v1alpha1.EtcdCluster) []string {
-	etcd := c.Spec.Etcd
+	etcd := c.EtcdSettings()
 	args := []string{
 		quota + strconv.FormatInt(c.QuotaBytes(), 10),
 		"--snapshot-count=" + strconv.FormatInt(etcd.SnapshotCount, 10),

@@ -136,6 +136,7 @@ func template(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
 }
 
 func container(c *v1alpha1.EtcdCluster, member string) corev1.Container {
+	resources := c.MemberResources()
 	etcd := corev1.Container{
 		Name:    etcdContainer,
 		Image:   c.Spec.MemberImage(),
@@ -147,7 +148,7 @@ func container(c *v1alpha1.EtcdCluster, member string) corev1.Container {
 			{Name: "peer", ContainerPort: v1alpha1.PeerPort, Protocol: corev1.ProtocolTCP},
 			{Name: "metrics", ContainerPort: v1alpha1.MetricsPort, Protocol: corev1.ProtocolTCP},
 		},
-		Resources:                corev1.ResourceRequirements{Requests: c.Spec.Resources.Requests, Limits: c.Spec.Resources.Limits},
+		Resources:                corev1.ResourceRequirements{Requests: resources.Requests, Limits: resources.Limits},
 		VolumeMounts:             []corev1.VolumeMount{{Name: "data", MountPath: dataMount}},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		// A large database takes minutes to load: startup may take an hour.

@@ -30,7 +30,8 @@ const (
 func IsResizable(pod *corev1.Pod, c *v1alpha1.EtcdCluster, can Resizes) bool {
 	running := Etcd(pod).Resources
 	have := defaulted(running.Requests, running.Limits)
-	want := defaulted(c.Spec.Resources.Requests, c.Spec.Resources.Limits)
+	resources := c.MemberResources()
+	want := defaulted(resources.Requests, resources.Limits)
 	if can == ResizesNothing || can == ResizesMost && want.Limits.Memory().Cmp(*have.Limits.Memory()) < 0 {
 		return false
 	}

@@ -109,14 +109,23 @@ var stays = map[string]change{
 	"maintenance.defragmentation.window.duration": defragmented(v1alpha1.Defragmentation{
 		Window: &v1alpha1.MaintenanceWindow{Duration: metav1.Duration{Duration: time.Hour}},
 	}),
-	"upgrade.backup":          func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
-	"upgrade.onFailure":       func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
-	"recovery.quorumLoss":     func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
-	"recovery.acceptDataLoss": func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
-	"recovery.memberTimeout":  func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
-	"imagePullSecrets":        func(s *v1alpha1.EtcdClusterSpec) { pulling(s) },
-	"drills":                  func(s *v1alpha1.EtcdClusterSpec) { s.Drills = v1alpha1.DrillsAllowed },
-	"deletionPolicy":          func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
+	"upgrade.backup":             func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.Backup = v1alpha1.SkipBackup },
+	"upgrade.onFailure":          func(s *v1alpha1.EtcdClusterSpec) { s.Upgrade.OnFailure = v1alpha1.RollBack },
+	"recovery.quorumLoss":        func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.QuorumLoss = v1alpha1.Automatic },
+	"recovery.acceptDataLoss":    func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.AcceptDataLoss = "example-0@7" },
+	"recovery.memberTimeout":     func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.MemberTimeout.Duration = time.Hour },
+	"imagePullSecrets":           func(s *v1alpha1.EtcdClusterSpec) { pulling(s) },
+	"recovery.slowMembers":       func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.SlowMembers = v1alpha1.SlowReplace },
+	"recovery.slowMemberTimeout": func(s *v1alpha1.EtcdClusterSpec) { s.Recovery.SlowMemberTimeout.Duration = time.Minute },
+	"autoscale.max.cpu": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Autoscale = &v1alpha1.Autoscale{Max: v1alpha1.AutoscaleMax{CPU: ptr.To(resource.MustParse("8"))}}
+	},
+	"autoscale.max.memory": func(s *v1alpha1.EtcdClusterSpec) {
+		s.Autoscale = &v1alpha1.Autoscale{Max: v1alpha1.AutoscaleMax{Memory: ptr.To(resource.MustParse("8Gi"))}}
+	},
+	"autoscale.stabilizationWindow": func(s *v1alpha1.EtcdClusterSpec) { s.Autoscale = &v1alpha1.Autoscale{} },
+	"drills":                        func(s *v1alpha1.EtcdClusterSpec) { s.Drills = v1alpha1.DrillsAllowed },
+	"deletionPolicy":                func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete },
 
 	"backup.schedule":          backedUp(func(b *v1alpha1.Backup) { b.Schedule = "@daily" }),
 	"backup.timeZone":          backedUp(func(b *v1alpha1.Backup) { b.TimeZone = "Europe/Berlin" }),

@@ -1,0 +1,192 @@
+package facts_test
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+)
+
+// autoscaled is a cluster whose members may have up to four times the memory of the spec, and have what is given.
+func autoscaled(t *testing.T, given string) *scene {
+	s := newScene(t)
+	s.c.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
+	s.c.Spec.Autoscale = &v1alpha1.Autoscale{Max: v1alpha1.AutoscaleMax{Memory: ptr.To(resource.MustParse("1Gi"))}}
+	s.c.Spec.Autoscale.StabilizationWindow.Duration = time.Hour
+	if given != "" {
+		s.c.Status.Autoscale = &v1alpha1.AutoscaleStatus{Memory: ptr.To(resource.MustParse(given)), Since: metav1.NewTime(now.Add(-time.Minute))}
+	}
+	s.timings = map[string]etcd.Timings{}
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		pod := s.pod(name)
+		had := corev1.ResourceRequirements{Limits: maps.Clone(s.c.MemberResources().Limits)}
+		specs.Etcd(pod).Resources = had
+		pod.Annotations[v1alpha1.AnnotationTemplate] = specs.Fingerprint(s.c, name)
+		pod.Status.ContainerStatuses[0].Resources = &had
+	}
+	return s
+}
+
+// scaling is what is wanted after looks for two minutes at which members use that many MiB of memory.
+func (s *scene) scaling(remembered *memory.Cluster, used float64) cluster.Scaling {
+	var last cluster.Scaling
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		s.timings[s.pod(name).Status.PodIP+":2381"] = etcd.Timings{Memory: used * (1 << 20)}
+	}
+	for looks := range 5 {
+		v := s.timedLook(remembered, time.Duration(looks)*30*time.Second)
+		if v.Scaling.Why != "" {
+			last = v.Scaling
+		}
+	}
+	return last
+}
+
+func TestScalingByUse(t *testing.T) {
+	for what, test := range map[string]struct {
+		given string
+		used  float64
+		spoil func(*scene)
+		want  string
+	}{
+		"little is used":              {"", 100, nil, ""},
+		"much is used":                {"", 230, nil, "384 MiB of memory: the etcd of a-0 uses 230 of 256 MiB of memory"},
+		"all that is allowed is used": {"1Gi", 1000, nil, ""},
+		"it is not wanted":            {"", 230, func(s *scene) { s.c.Spec.Autoscale = nil }, ""},
+		"Kubernetes cannot do it":     {"", 230, func(s *scene) { s.resizes = ptr.To(specs.ResizesNothing) }, ""},
+		"more was refused just now": {"", 230, func(s *scene) {
+			s.c.Status.Autoscale = &v1alpha1.AutoscaleStatus{Since: metav1.NewTime(now.Add(-time.Minute)), Refused: "no room"}
+		}, ""},
+		"more was refused long ago": {"", 230, func(s *scene) {
+			s.c.Status.Autoscale = &v1alpha1.AutoscaleStatus{Since: metav1.NewTime(now.Add(-2 * time.Hour)), Refused: "no room"}
+		}, "384 MiB of memory: the etcd of a-0 uses 230 of 256 MiB of memory"},
+		"a member was killed": {
+			"", 0, func(s *scene) { s.pod("a-1").Status.ContainerStatuses[0].LastTerminationState = killedAt(now) },
+			"384 MiB of memory: a-1 was killed for want of memory: it had 256 MiB",
+		},
+		"a member was killed before it had more": {"384Mi", 0, func(s *scene) {
+			s.pod("a-1").Status.ContainerStatuses[0].LastTerminationState = killedAt(now.Add(-2 * time.Minute))
+		}, ""},
+		"a member was killed long ago": {"", 0, func(s *scene) {
+			s.pod("a-1").Status.ContainerStatuses[0].LastTerminationState = killedAt(now.Add(-20 * time.Minute))
+		}, ""},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := autoscaled(t, test.given)
+			if test.spoil != nil {
+				test.spoil(s)
+			}
+			got := s.scaling(&memory.Cluster{}, test.used)
+			text := ""
+			if got.Why != "" {
+				text = got.Size.Text() + ": " + got.Why
+			}
+			if text != test.want || got.Refused {
+				t.Errorf("%q, want %q", text, test.want)
+			}
+		})
+	}
+}
+
+func killedAt(at time.Time) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", FinishedAt: metav1.NewTime(at)}}
+}
+
+// TestScalingRefused: what a node, the scheduler, the kubelet or the API server refuses is taken back, and no member gets a new Pod for it.
+func TestScalingRefused(t *testing.T) {
+	type spoil func(*scene, *memory.Cluster)
+	pending := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string, ago time.Duration) spoil {
+		return func(s *scene, _ *memory.Cluster) {
+			pod := s.pod("a-1")
+			pod.Status.ContainerStatuses[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
+			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+				Type: kind, Status: status, Reason: reason, Message: "no room", LastTransitionTime: metav1.NewTime(now.Add(-ago)),
+			})
+		}
+	}
+	for what, test := range map[string]struct {
+		spoil func(*scene, *memory.Cluster)
+		want  string
+	}{
+		"its node never has room": {
+			pending(corev1.PodResizePending, corev1.ConditionTrue, corev1.PodReasonInfeasible, 0), "a-1 cannot have it where it runs: its node " +
+				"never has room",
+		},
+		"its node has no room now": {pending(corev1.PodResizePending, corev1.ConditionTrue, corev1.PodReasonDeferred, time.Minute), ""},
+		"its node has no room for minutes": {
+			pending(corev1.PodResizePending, corev1.ConditionTrue, corev1.PodReasonDeferred, 3*time.Minute),
+			"a-1 cannot have it where it runs: its node has no room now",
+		},
+		"the kubelet fails": {
+			pending(corev1.PodResizeInProgress, corev1.ConditionTrue, corev1.PodReasonError, 3*time.Minute),
+			"a-1 cannot have it where it runs: the kubelet cannot do it",
+		},
+		"no node takes its pod": {
+			pending(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable, 3*time.Minute), "no node has room for a-1: no room",
+		},
+		"the API server refuses": {func(s *scene, remembered *memory.Cluster) {
+			s.pod("a-1").Status.ContainerStatuses[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
+			denied := memory.Ending{Err: errors.New("forbidden"), Denied: "exceeded quota"}
+			remembered.Note(s.timedLook(remembered, 0), plan.ResizePod{Name: "a-1"}, denied, now)
+		}, "Kubernetes refuses to resize pod a-1: exceeded quota"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s, remembered := autoscaled(t, "384Mi"), &memory.Cluster{}
+			test.spoil(s, remembered)
+			v := s.timedLook(remembered, 0)
+			if got := v.Scaling; test.want == "" && got.Why != "" || !strings.HasPrefix(got.Why, test.want) || got.Refused != (test.want != "") {
+				t.Errorf("%+v, want %q", got, test.want)
+			}
+			if got := v.Scaling.Size.Memory >> 20; test.want != "" && got != 256 {
+				t.Errorf("taken back to %d MiB", got)
+			}
+			for _, m := range v.Members {
+				if m.Pod.Change != cluster.Same {
+					t.Errorf("%s is to change: %v", m.Name, m.Pod.Change)
+				}
+			}
+		})
+	}
+}
+
+// TestScaledPodsAreResized: what members are given beyond the spec is no reason for a new Pod, even where Kubernetes cannot resize; what
+// the spec itself changes is.
+func TestScaledPodsAreResized(t *testing.T) {
+	for what, test := range map[string]struct {
+		resizes specs.Resizes
+		spoil   func(*scene)
+		want    cluster.Change
+	}{
+		"more":                    {specs.ResizesAll, nil, cluster.Resize},
+		"more, where nothing can": {specs.ResizesNothing, nil, cluster.Same},
+		"another class, where all can": {specs.ResizesAll, func(s *scene) {
+			s.c.Spec.Resources.Limits[corev1.ResourceCPU] = resource.MustParse("1")
+			s.c.Spec.Resources.Requests = s.c.Spec.Resources.Limits
+		}, cluster.Rebuild},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := autoscaled(t, "")
+			s.resizes = &test.resizes
+			s.c.Status.Autoscale = &v1alpha1.AutoscaleStatus{Memory: ptr.To(resource.MustParse("384Mi"))}
+			if test.spoil != nil {
+				test.spoil(s)
+			}
+			if got := s.member("a-1").Pod.Change; got != test.want {
+				t.Errorf("%v, want %v", got, test.want)
+			}
+		})
+	}
+}

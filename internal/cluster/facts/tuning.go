@@ -1,0 +1,89 @@
+package facts
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// ripe is for how long advice has to stand in the status before it is put into effect: long enough to be seen there, and to end if what was
+// measured was a moment.
+const ripe = 10 * time.Minute
+
+// advice is which settings of etcd would be better otherwise. What was measured is not the same for ever: advice that has changed by less
+// than a quarter stays as it is.
+func advice(c *v1alpha1.EtcdCluster, roundTrip time.Duration, now time.Time) []cluster.Advice {
+	if c.Spec.Tuning == v1alpha1.TuningOff {
+		return nil
+	}
+	var all []cluster.Advice
+	etcd := c.EtcdSettings()
+	given := cluster.Settings{
+		Heartbeat: etcd.HeartbeatInterval.Duration, Election: etcd.ElectionTimeout.Duration, SnapshotCount: etcd.SnapshotCount,
+		Version: c.Status.Version, RoundTrip: roundTrip,
+	}
+	for _, is := range cluster.Advise(given) {
+		is.Since = now.Unix()
+		for _, was := range c.Status.Recommendations {
+			if was.Setting == is.Setting && was.Now == is.Now && isNearly(was.Wanted, is.Size) {
+				is = adviceOf(was)
+			}
+		}
+		all = append(all, is)
+	}
+	if roundTrip == 0 { // it was not measured yet by this process
+		all = append(all, kept(c)...)
+	}
+	return all
+}
+
+func adviceOf(r v1alpha1.Recommendation) cluster.Advice {
+	return cluster.Advice{Setting: r.Setting, Now: r.Now, Wanted: r.Wanted, Why: r.Why, Since: r.Since.Unix()}
+}
+
+// isNearly says whether a value that was recommended differs from another one by less than a quarter.
+func isNearly(was string, size float64) bool {
+	number, err := strconv.ParseFloat(was, 64)
+	if d, isDuration := time.ParseDuration(was); isDuration == nil {
+		number, err = d.Seconds(), nil
+	}
+	return err == nil && math.Abs(number-size) < size/4
+}
+
+// kept is the advice that rests on what another process has measured, for settings that have not changed since.
+func kept(c *v1alpha1.EtcdCluster) []cluster.Advice {
+	etcd := c.EtcdSettings()
+	is := map[string]string{
+		v1alpha1.SettingHeartbeat: etcd.HeartbeatInterval.Duration.String(),
+		v1alpha1.SettingElection:  etcd.ElectionTimeout.Duration.String(),
+	}
+	var all []cluster.Advice
+	for _, was := range c.Status.Recommendations {
+		if is[was.Setting] == was.Now {
+			all = append(all, adviceOf(was))
+		}
+	}
+	return all
+}
+
+// tuning is the advice that is to be put into effect now, all of it at once: each change restarts all members.
+func tuning(c *v1alpha1.EtcdCluster, all []cluster.Advice, now time.Time) []cluster.Advice {
+	isRipe := func(a cluster.Advice) bool { return now.Sub(time.Unix(a.Since, 0)) >= ripe }
+	if c.Spec.Tuning != v1alpha1.TuningApply || !slices.ContainsFunc(all, isRipe) {
+		return nil
+	}
+	return all
+}
+
+// tuned is what is in effect in the place of the spec.
+func tuned(c *v1alpha1.EtcdCluster) []cluster.Advice {
+	var all []cluster.Advice
+	for _, r := range c.Tuned() {
+		all = append(all, adviceOf(r))
+	}
+	return all
+}

@@ -1,0 +1,92 @@
+package facts
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+)
+
+// looked writes advice into the status, as the report does.
+func looked(c *v1alpha1.EtcdCluster, all []cluster.Advice) string {
+	c.Status.Recommendations = nil
+	var text []string
+	for _, a := range all {
+		c.Status.Recommendations = append(c.Status.Recommendations, v1alpha1.Recommendation{
+			Setting: a.Setting, Now: a.Now, Wanted: a.Wanted, Why: a.Why, Since: metav1.Unix(a.Since, 0),
+		})
+		text = append(text, fmt.Sprintf("%s %s %s", strings.TrimPrefix(a.Setting, "etcd."), a.Now, a.Wanted))
+	}
+	return strings.Join(text, ", ")
+}
+
+// TestAdvice: advice does not change with every measurement, outlives the process that has measured, and ends when it is followed or
+// turned off.
+func TestAdvice(t *testing.T) {
+	c := &v1alpha1.EtcdCluster{}
+	etcd := &c.Spec.Etcd
+	etcd.HeartbeatInterval.Duration, etcd.ElectionTimeout.Duration = 100*time.Millisecond, 2500*time.Millisecond
+	look := func(roundTrip time.Duration, want string) {
+		t.Helper()
+		if got := looked(c, advice(c, roundTrip, time.Now())); got != want {
+			t.Errorf("%s: %q, want %q", roundTrip, got, want)
+		}
+	}
+	look(0, "")
+	look(210*time.Millisecond, "heartbeatInterval 100ms 210ms")
+	look(235*time.Millisecond, "heartbeatInterval 100ms 210ms")
+	look(0, "heartbeatInterval 100ms 210ms")
+	etcd.HeartbeatInterval.Duration = 210 * time.Millisecond
+	look(0, "")
+	look(235*time.Millisecond, "")
+	etcd.HeartbeatInterval.Duration = 50 * time.Millisecond
+	look(220*time.Millisecond, "heartbeatInterval 50ms 220ms")
+	c.Spec.Tuning = v1alpha1.TuningOff
+	look(220*time.Millisecond, "")
+}
+
+// TestTuning: advice is put into effect only if that is wanted, and once it has stood for ten minutes; then it is no advice any more. It
+// counts until the spec is changed.
+func TestTuning(t *testing.T) {
+	const roundTrip = 250 * time.Millisecond
+	c, now := &v1alpha1.EtcdCluster{}, time.Unix(1_800_000_000, 0)
+	c.Spec.Etcd.HeartbeatInterval.Duration, c.Spec.Etcd.ElectionTimeout.Duration = 100*time.Millisecond, time.Second
+	c.Spec.Tuning = v1alpha1.TuningAdvise
+	begun := advice(c, roundTrip, now)
+	looked(c, begun)
+	for _, test := range []struct {
+		policy v1alpha1.TuningPolicy
+		after  time.Duration
+		want   int
+	}{{v1alpha1.TuningAdvise, time.Hour, 0}, {v1alpha1.TuningApply, ripe - time.Second, 0}, {v1alpha1.TuningApply, ripe, 2}} {
+		c.Spec.Tuning = test.policy
+		later := now.Add(test.after)
+		if got := tuning(c, advice(c, roundTrip, later), later); len(got) != test.want {
+			t.Errorf("%s after %s: %v", test.policy, test.after, got)
+		}
+	}
+	c.Status.Tuned = c.Status.Recommendations
+	if got := advice(c, roundTrip, now); len(got) > 0 {
+		t.Errorf("advised although it is in effect: %v", got)
+	}
+	if is := c.EtcdSettings(); is.HeartbeatInterval.Duration != roundTrip || is.ElectionTimeout.Duration != 10*roundTrip {
+		t.Errorf("in effect: %s and %s", is.HeartbeatInterval.Duration, is.ElectionTimeout.Duration)
+	}
+	c.Spec.Etcd.HeartbeatInterval.Duration = 150 * time.Millisecond
+	if is := c.EtcdSettings(); is.HeartbeatInterval.Duration != 150*time.Millisecond || is.ElectionTimeout.Duration != 10*roundTrip {
+		t.Errorf("after a change of one: %s and %s", is.HeartbeatInterval.Duration, is.ElectionTimeout.Duration)
+	}
+	c.Status.Tuned[1].Wanted = "soon"
+	if is := c.EtcdSettings().ElectionTimeout.Duration; is != time.Second {
+		t.Errorf("with one that cannot be read: %s", is)
+	}
+	c.Status.Tuned[1].Wanted, c.Spec.Tuning = "2.5s", v1alpha1.TuningAdvise
+	if is := c.EtcdSettings().ElectionTimeout.Duration; is != time.Second || len(tuned(c)) > 0 {
+		t.Errorf("when it is only advised: %s", is)
+	}
+}

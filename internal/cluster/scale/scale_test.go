@@ -1,0 +1,161 @@
+package scale_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/scale"
+)
+
+const (
+	every  = 30 * time.Second
+	window = 6 * time.Hour
+)
+
+// A sim is three members of which each uses what it is told to.
+type sim struct {
+	watch       scale.Watch
+	at          time.Time
+	cpu, memory scale.Range
+	seconds     [3]float64
+	steps       int
+}
+
+func begin() *sim {
+	return &sim{
+		at: time.Unix(0, 0), cpu: scale.Range{Least: 500, Now: 500, Most: 4000},
+		memory: scale.Range{Least: 256 << 20, Now: 256 << 20, Most: 2 << 30},
+	}
+}
+
+// look is the next one. It takes what is wanted as given, and says it.
+func (s *sim) look(use func(member int) (millicores, mebibytes float64)) string {
+	s.at = s.at.Add(every)
+	l := scale.Look{At: s.at, Members: 3, CPU: s.cpu, Memory: s.memory, Window: window}
+	for m := range s.seconds {
+		cpu, memory := use(m)
+		if memory == 0 {
+			continue // it does not answer
+		}
+		s.seconds[m] += cpu / 1000 * every.Seconds()
+		l.Usages = append(l.Usages, cluster.Usage{Member: fmt.Sprint("a-", m), CPUSeconds: s.seconds[m], Memory: int64(memory) << 20})
+	}
+	wanted := s.watch.Add(l)
+	if wanted.Why == "" {
+		return ""
+	}
+	if s.steps++; wanted.Size.CPU > 0 {
+		s.cpu.Now = wanted.Size.CPU
+	}
+	if wanted.Size.Memory > 0 {
+		s.memory.Now = wanted.Size.Memory
+	}
+	return wanted.Size.Text() + ": " + wanted.Why
+}
+
+// all of them use the same.
+func all(millicores, mebibytes float64) func(int) (float64, float64) {
+	return func(int) (float64, float64) { return millicores, mebibytes }
+}
+
+// until is after how long something is wanted, and what.
+func (s *sim) until(most time.Duration, use func(int) (float64, float64)) (time.Duration, string) {
+	began := s.at
+	for s.at.Sub(began) < most {
+		if text := s.look(use); text != "" {
+			return s.at.Sub(began), text
+		}
+	}
+	return 0, "nothing"
+}
+
+func TestMemoryGrowsWithinTwoMinutes(t *testing.T) {
+	s := begin()
+	after, what := s.until(time.Hour, func(m int) (float64, float64) { return 10, 100 + float64(m)*60 }) // a-2: 220 of 256 MiB
+	if want := "384 MiB of memory: the etcd of a-2 uses 220 of 256 MiB of memory"; what != want || after > 2*time.Minute {
+		t.Errorf("after %s: %s", after, what)
+	}
+	if _, what := s.until(time.Hour, all(10, 220)); what != "nothing" {
+		t.Errorf("it is enough: %s", what)
+	}
+}
+
+func TestProcessorGrowsIfItIsShortForMinutes(t *testing.T) {
+	s := begin()
+	if _, what := s.until(2*time.Minute, all(490, 150)); what != "nothing" {
+		t.Errorf("a burst: %s", what)
+	}
+	s.look(all(300, 150))
+	after, what := s.until(time.Hour, all(490, 150))
+	if want := "750 millicores: the etcd of a-2 uses 490 of 500 millicores"; what != want || after > 5*time.Minute {
+		t.Errorf("after %s: %s", after, what)
+	}
+}
+
+func TestNothingIsBeyondTheMost(t *testing.T) {
+	s := begin()
+	for range 1000 {
+		s.look(func(int) (float64, float64) { return float64(s.cpu.Now), float64(s.memory.Now >> 20) })
+	}
+	if s.cpu.Now != s.cpu.Most || s.memory.Now != s.memory.Most {
+		t.Errorf("%d millicores, %d MiB", s.cpu.Now, s.memory.Now>>20)
+	}
+}
+
+// TestLessIsGivenBack: a third at a time, each after six hours in which two fifths were enough, down to what the spec says.
+func TestLessIsGivenBack(t *testing.T) {
+	s := begin()
+	s.cpu.Now, s.memory.Now = 1000, 768<<20
+	after, what := s.until(24*time.Hour, all(100, 300))
+	if after < window || after > window+2*every || what != "512 MiB of memory: no etcd has used more than two fifths, now that of a-0 "+
+		"uses 300 of 768 MiB of memory" {
+		t.Errorf("after %s: %s", after, what)
+	}
+	for range 5 * int(window/every) {
+		s.look(all(100, 100))
+	}
+	if s.cpu.Now != s.cpu.Least || s.memory.Now != s.memory.Least {
+		t.Errorf("%d millicores, %d MiB", s.cpu.Now, s.memory.Now>>20)
+	}
+}
+
+// TestSilenceIsNotRest: what a member uses that does not answer is not known, so nothing is taken away.
+func TestSilenceIsNotRest(t *testing.T) {
+	s := begin()
+	s.memory.Now = 768 << 20
+	silent := func(m int) (float64, float64) { return 10, map[bool]float64{false: 100}[m == 1] }
+	if _, what := s.until(24*time.Hour, silent); what != "nothing" {
+		t.Error(what)
+	}
+}
+
+// TestNoLoadMovesItBackAndForth: for loads of any size, with noise, what members have settles.
+func TestNoLoadMovesItBackAndForth(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s, cpu, memory := begin(), r.Float64()*3000, 20+r.Float64()*1500
+		for range 10 * int(window/every) {
+			noise := 0.9 + r.Float64()*0.2
+			s.look(func(int) (float64, float64) { return min(cpu*noise, float64(s.cpu.Now)), memory * noise })
+		}
+		settled := s.steps
+		for range 10 * int(window/every) {
+			noise := 0.9 + r.Float64()*0.2
+			s.look(func(int) (float64, float64) { return min(cpu*noise, float64(s.cpu.Now)), memory * noise })
+		}
+		if s.steps != settled {
+			t.Errorf("seed %d: %d more steps after %d", seed, s.steps-settled, settled)
+		}
+	}
+}
+
+func TestNothingIsScaledThatIsNotToBe(t *testing.T) {
+	s := begin()
+	s.cpu, s.memory = scale.Range{}, scale.Range{}
+	if _, what := s.until(24*time.Hour, all(5000, 5000)); what != "nothing" {
+		t.Error(what)
+	}
+}

@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+)
+
+// scaling gives members what they use. docs/operations/scaling.md.
+func scaling() {
+	var namespace string
+
+	BeforeEach(func() {
+		namespace = newNamespace()
+		startOperator(namespace)
+	})
+
+	It("members that use their memory get more while they run", func() {
+		c := create(newCluster(namespace, "grows", using(nil, list("", "64Mi")), autoscaling("", "128Mi", time.Hour)))
+		before, count := uids(c), restarts(c)
+		begun := time.Now()
+		putLarge(c, 24)
+		Eventually(func(g Gomega) {
+			g.Expect(read(g, c).Status.Autoscale).To(HaveValue(HaveField("Memory", HaveValue(BeComparableTo(resource.MustParse("96Mi"))))))
+		}).WithTimeout(4 * time.Minute).Should(Succeed())
+		settles(c)
+		AddReportEntry("from the first write to members with more", time.Since(begun).Round(time.Second).String())
+		for _, p := range pods(c) {
+			Expect(memoryLimit(p)).To(BeNumerically(">=", 96<<20), p.Name+" by its control group")
+		}
+		Expect(uids(c)).To(Equal(before))
+		Expect(restarts(c)).To(Equal(count))
+		tells(c, "Scaled", "PodResized")
+	})
+
+	It("fault 106: what a quota of the namespace refuses is taken back, and members go on with what they have", func() {
+		c := create(newCluster(namespace, "refused", using(nil, list("", "64Mi")), autoscaling("", "128Mi", time.Hour)))
+		before := uids(c)
+		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "little", Namespace: namespace}}
+		quota.Spec.Hard = corev1.ResourceList{corev1.ResourceLimitsMemory: resource.MustParse("200Mi")}
+		Expect(api.Create(ctx, quota)).To(Succeed())
+		putLarge(c, 24)
+		Eventually(func(g Gomega) {
+			g.Expect(read(g, c).Status.Autoscale).To(HaveValue(HaveField("Refused", ContainSubstring("exceeded quota"))))
+		}).WithTimeout(4 * time.Minute).Should(Succeed())
+		settles(c)
+		tells(c, "ScalingRefused")
+		for _, p := range pods(c) {
+			Expect(memoryLimit(p)).To(Equal(int64(64<<20)), p.Name+" by its control group")
+		}
+		Expect(untouched(Default, c, before)).To(Equal(3))
+	})
+}
+
+// scalingBack takes as long as its windows.
+func scalingBack() {
+	It("a processor that is short is given for a load, and taken back after it", func() {
+		needsService()
+		namespace := newNamespace()
+		startOperator(namespace)
+		little := using(list("", "256Mi"), list("100m", "256Mi"))
+		c := create(newCluster(namespace, "busy", oneMember, little, autoscaling("150m", "", 5*time.Minute)))
+		before := uids(c)
+		cpu := func(is string) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				g.Expect(pod(c, "busy-0").Status.ContainerStatuses[0].Resources.Limits.Cpu().String()).To(Equal(is))
+			}).WithTimeout(10 * time.Minute).Should(Succeed())
+		}
+		busy(c, func() { cpu("150m") })
+		cpu("100m")
+		settles(c)
+		Expect(uids(c)).To(Equal(before))
+	})
+
+	It("fault 107: a member whose disk stays slow is replaced if that is allowed, by one that joins first", func() {
+		needsService()
+		namespace := newNamespace()
+		startOperator(namespace)
+		c := create(newCluster(namespace, "worn", func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Recovery.SlowMembers, spec.Recovery.SlowMemberTimeout.Duration = v1alpha1.SlowReplace, 5*time.Minute
+		}))
+		before := members(c)
+		w, watched := startMounted(c), callWitness(c)
+		slow := diskOf(processOf(uids(c)["worn-1"]))
+		DeferCleanup(slow, 0)
+		slow(operationsPerSecond)
+		leavesSlow(c, "worn-1")
+		begun := time.Now()
+		Eventually(func(g Gomega) {
+			g.Expect(read(g, c).Status.Members).NotTo(ContainElement(HaveField("Name", "worn-1")))
+		}).WithTimeout(12 * time.Minute).Should(Succeed())
+		AddReportEntry("from a slow member to one that has taken its place", time.Since(begun).Round(time.Second).String())
+		settles(c)
+		watched.KeptServing(3)
+		Expect(w.end().failed).To(BeEmpty())
+		after := members(c)
+		Expect(after).To(And(HaveLen(3), HaveKey("worn-3"), HaveKeyWithValue("worn-0", before["worn-0"])))
+		Expect(now(c).Status.SlowReplacement).To(HaveValue(HaveField("Member", "worn-1")))
+		tells(c, "ReplacingSlowMember")
+	})
+
+	It("recommended settings are put into effect, one member at a time", func() {
+		namespace := newNamespace()
+		startOperator(namespace)
+		c := create(newCluster(namespace, "tuned", func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Tuning = v1alpha1.TuningApply
+			spec.Etcd.HeartbeatInterval.Duration, spec.Etcd.ElectionTimeout.Duration = 500*time.Millisecond, 5*time.Second
+		}))
+		w := callWitness(c)
+		Eventually(func(g Gomega) {
+			g.Expect(read(g, c).Status.Recommendations).To(HaveLen(2))
+		}).WithTimeout(5 * time.Minute).Should(Succeed())
+		Eventually(func(g Gomega) {
+			is := read(g, c).Status
+			g.Expect(is.Tuned).To(HaveLen(2))
+			g.Expect(is.Recommendations).To(BeEmpty())
+		}).WithTimeout(15 * time.Minute).Should(Succeed())
+		settles(c)
+		w.KeptServing(3)
+		for _, p := range pods(c) {
+			Expect(strings.Join(p.Spec.Containers[0].Args, " ")).To(ContainSubstring("--heartbeat-interval=100 --election-timeout=1000"), p.Name)
+		}
+		tells(c, "Tuned")
+		By("the spec is changed, which counts")
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.ElectionTimeout.Duration = 1500 * time.Millisecond })).To(Succeed())
+		settles(c)
+		for _, p := range pods(c) {
+			Expect(strings.Join(p.Spec.Containers[0].Args, " ")).To(ContainSubstring("--heartbeat-interval=100 --election-timeout=1500"), p.Name)
+		}
+	})
+}
+
+func autoscaling(cpu, memory string, window time.Duration) func(*v1alpha1.EtcdClusterSpec) {
+	return func(spec *v1alpha1.EtcdClusterSpec) {
+		spec.Autoscale = &v1alpha1.Autoscale{StabilizationWindow: metav1.Duration{Duration: window}}
+		if cpu != "" {
+			spec.Autoscale.Max.CPU = ptr.To(resource.MustParse(cpu))
+		}
+		if memory != "" {
+			spec.Autoscale.Max.Memory = ptr.To(resource.MustParse(memory))
+		}
+	}
+}
