@@ -8,7 +8,7 @@ import (
 // Speed is how fast a voter is, as it was asked for at this look.
 type Speed struct {
 	Member        string
-	Read          time.Duration // that a linearizable read took
+	Read          time.Duration // that a linearizable read took; 0 if there was none
 	Behind        uint64        // committed entries that it has yet to apply
 	Fsync, Commit Total         // since its start: of the write-ahead log, and of the database
 	RoundTrips    []RoundTrip   // to its peers, since its start

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -24,17 +25,17 @@ func scaling() {
 	})
 
 	It("members that use their memory get more while they run", func() {
-		c := create(newCluster(namespace, "grows", using(nil, list("", "64Mi")), autoscaling("", "128Mi", time.Hour)))
+		c := create(newCluster(namespace, "grows", using(nil, list("", "128Mi")), autoscaling("", "256Mi", time.Hour)))
 		before, count := uids(c), restarts(c)
 		begun := time.Now()
-		putLarge(c, 24)
+		usesMemory(c, 128<<20)
 		Eventually(func(g Gomega) {
-			g.Expect(read(g, c).Status.Autoscale).To(HaveValue(HaveField("Memory", HaveValue(BeComparableTo(resource.MustParse("96Mi"))))))
+			g.Expect(read(g, c).Status.Autoscale).To(HaveValue(HaveField("Memory", HaveValue(BeComparableTo(resource.MustParse("192Mi"))))))
 		}).WithTimeout(4 * time.Minute).Should(Succeed())
 		settles(c)
 		AddReportEntry("from the first write to members with more", time.Since(begun).Round(time.Second).String())
 		for _, p := range pods(c) {
-			Expect(memoryLimit(p)).To(BeNumerically(">=", 96<<20), p.Name+" by its control group")
+			Expect(memoryLimit(p)).To(BeNumerically(">=", 192<<20), p.Name+" by its control group")
 		}
 		Expect(uids(c)).To(Equal(before))
 		Expect(restarts(c)).To(Equal(count))
@@ -42,19 +43,19 @@ func scaling() {
 	})
 
 	It("fault 106: what a quota of the namespace refuses is taken back, and members go on with what they have", func() {
-		c := create(newCluster(namespace, "refused", using(nil, list("", "64Mi")), autoscaling("", "128Mi", time.Hour)))
+		c := create(newCluster(namespace, "refused", using(nil, list("", "128Mi")), autoscaling("", "256Mi", time.Hour)))
 		before := uids(c)
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "little", Namespace: namespace}}
-		quota.Spec.Hard = corev1.ResourceList{corev1.ResourceLimitsMemory: resource.MustParse("200Mi")}
+		quota.Spec.Hard = corev1.ResourceList{corev1.ResourceLimitsMemory: resource.MustParse("400Mi")}
 		Expect(api.Create(ctx, quota)).To(Succeed())
-		putLarge(c, 24)
+		usesMemory(c, 128<<20)
 		Eventually(func(g Gomega) {
 			g.Expect(read(g, c).Status.Autoscale).To(HaveValue(HaveField("Refused", ContainSubstring("exceeded quota"))))
 		}).WithTimeout(4 * time.Minute).Should(Succeed())
 		settles(c)
 		tells(c, "ScalingRefused")
 		for _, p := range pods(c) {
-			Expect(memoryLimit(p)).To(Equal(int64(64<<20)), p.Name+" by its control group")
+			Expect(memoryLimit(p)).To(Equal(int64(128<<20)), p.Name+" by its control group")
 		}
 		Expect(untouched(Default, c, before)).To(Equal(3))
 	})
@@ -149,4 +150,17 @@ func autoscaling(cpu, memory string, window time.Duration) func(*v1alpha1.EtcdCl
 			spec.Autoscale.Max.Memory = ptr.To(resource.MustParse(memory))
 		}
 	}
+}
+
+// usesMemory writes until a member has more than four fifths of its memory in use, and little more.
+func usesMemory(c *v1alpha1.EtcdCluster, limit float64) {
+	GinkgoHelper()
+	address := pods(c)[0].Status.PodIP
+	for i := range 400 {
+		if metric(address, "process_resident_memory_bytes") > 0.84*limit {
+			return
+		}
+		put(c, fmt.Sprint("memory/", i), strings.Repeat("x", 256<<10))
+	}
+	Fail("its members do not use what they have")
 }

@@ -25,7 +25,7 @@ func Timed(s Snapshot) []cluster.Member {
 	var all []cluster.Member
 	for _, m := range asked {
 		for _, a := range s.Answers {
-			if a.Member == m.Name && a.serves() {
+			if a.Member == m.Name && a.Err == nil {
 				all = append(all, m)
 			}
 		}
@@ -33,12 +33,12 @@ func Timed(s Snapshot) []cluster.Member {
 	return all
 }
 
-// speeds are how fast voters are that serve, if they were asked for it.
+// speeds are how fast voters are that answer, if they were asked for it. One that is slow may not have read in time.
 func (j *builder) speeds() {
 	j.v.Busy = j.BackingUp != "" || j.v.Record.Defragmenting.Member != ""
 	for _, m := range j.v.Members {
 		for _, a := range j.Answers {
-			if a.Member == m.Name && a.Timings != nil && m.Role == cluster.Voter && m.Healthy && j.isWarm(j.pods[m.Name]) {
+			if a.Member == m.Name && a.Timings != nil && m.Role == cluster.Voter && m.Answers && j.isWarm(j.pods[m.Name]) {
 				j.v.Speeds = append(j.v.Speeds, speedOf(m, a))
 			}
 		}
@@ -47,7 +47,10 @@ func (j *builder) speeds() {
 
 func speedOf(m cluster.Member, a *Answer) cluster.Speed {
 	speed := cluster.Speed{
-		Member: m.Name, Read: a.Took, Behind: m.Behind, Fsync: totalOf(a.Timings.Fsync), Commit: totalOf(a.Timings.Commit),
+		Member: m.Name, Behind: m.Behind, Fsync: totalOf(a.Timings.Fsync), Commit: totalOf(a.Timings.Commit),
+	}
+	if a.serves() {
+		speed.Read = a.Took
 	}
 	for _, r := range a.Timings.RoundTrips {
 		speed.RoundTrips = append(speed.RoundTrips, cluster.RoundTrip{To: r.To, Total: totalOf(r.Total)})

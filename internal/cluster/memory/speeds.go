@@ -107,9 +107,9 @@ func (s *speeds) look(v cluster.View, now time.Time) {
 			if is.Member != m.Name {
 				continue
 			}
-			last[m.Name] = is
-			if was, known := s.last[m.Name]; known && !v.Busy {
-				sample.Values = valuesOf(is, was)
+			was, known := s.last[m.Name]
+			if last[m.Name] = is; known && !v.Busy {
+				sample.Values, last[m.Name] = valuesOf(is, was)
 			}
 		}
 		samples = append(samples, sample)
@@ -118,29 +118,36 @@ func (s *speeds) look(v cluster.View, now time.Time) {
 	s.last, s.looked = last, now
 }
 
-func valuesOf(is, was cluster.Speed) slow.Values {
-	values := slow.Unknown()
+// valuesOf are what a member has shown since it was asked before, and what the next time counts from: a disk that is slow enough does so
+// little between two looks that they say nothing, but for all of them together.
+func valuesOf(is, was cluster.Speed) (slow.Values, cluster.Speed) {
+	values, next := slow.Unknown(), is
 	for i, signal := range slow.Signals {
 		switch signal {
 		case slow.Fsync:
-			values[i] = meanOf(is.Fsync, was.Fsync)
+			values[i], next.Fsync = meanOf(is.Fsync, was.Fsync)
 		case slow.Commit:
-			values[i] = meanOf(is.Commit, was.Commit)
+			values[i], next.Commit = meanOf(is.Commit, was.Commit)
 		case slow.Read:
-			values[i] = is.Read.Seconds()
+			if is.Read > 0 {
+				values[i] = is.Read.Seconds()
+			}
 		case slow.Behind:
 			values[i] = float64(is.Behind)
 		}
 	}
-	return values
+	return values, next
 }
 
-// meanOf is NaN if it is not known.
-func meanOf(is, was cluster.Total) float64 {
+// meanOf is NaN if it is not known yet. What is counted from next is what was counted from before, then.
+func meanOf(is, was cluster.Total) (mean float64, next cluster.Total) {
 	if mean, known := is.Since(was, fewest); known {
-		return mean
+		return mean, is
 	}
-	return math.NaN()
+	if is.Count < was.Count { // it has begun to count again
+		return math.NaN(), is
+	}
+	return math.NaN(), was
 }
 
 // note remembers that leadership was moved away from a slow member.
