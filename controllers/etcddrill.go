@@ -132,21 +132,17 @@ func (r *EtcdDrillReconciler) cluster(ctx context.Context, seen *drill.Seen) err
 
 // others reads what belongs to the cluster. After the failure a cache is soon enough: what is deleted has its UID in the status.
 func (r *EtcdDrillReconciler) others(ctx context.Context, seen *drill.Seen) error {
-	var pods corev1.PodList
-	var claims corev1.PersistentVolumeClaimList
 	var drills v1alpha1.EtcdDrillList
 	var backups v1alpha1.EtcdBackupList
 	var restores v1alpha1.EtcdRestoreList
 	var from client.Reader = r.client
-	here, ours := client.InNamespace(seen.Drill.Namespace), client.MatchingLabels(specs.MemberSelector(seen.Cluster))
-	lists := []client.ObjectList{&pods, &claims}
+	here := client.InNamespace(seen.Drill.Namespace)
 	if seen.Drill.Status.StartedAt == nil {
 		from = r.tasks.Live
 	}
-	for _, list := range lists {
-		if err := from.List(ctx, list, here, ours); err != nil {
-			return fmt.Errorf("list %T: %w", list, err)
-		}
+	parts, err := r.parts(ctx, from, seen.Cluster)
+	if err != nil {
+		return err
 	}
 	if seen.Drill.Status.StartedAt == nil {
 		for _, list := range []client.ObjectList{&drills, &backups, &restores} {
@@ -155,9 +151,21 @@ func (r *EtcdDrillReconciler) others(ctx context.Context, seen *drill.Seen) erro
 			}
 		}
 	}
-	seen.Pods, seen.Claims = pods.Items, claims.Items
+	seen.Pods, seen.Claims = parts.Pods, parts.Claims
 	seen.Drills, seen.Backups, seen.Restores = drills.Items, backups.Items, restores.Items
 	return nil
+}
+
+// parts reads the Pods and volumes of members.
+func (r *EtcdDrillReconciler) parts(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster) (drill.Parts, error) {
+	var pods corev1.PodList
+	var claims corev1.PersistentVolumeClaimList
+	for _, list := range []client.ObjectList{&pods, &claims} {
+		if err := from.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels(specs.MemberSelector(c))); err != nil {
+			return drill.Parts{}, fmt.Errorf("list %T: %w", list, err)
+		}
+	}
+	return drill.Parts{Pods: pods.Items, Claims: claims.Items}, nil
 }
 
 // policy reads the NetworkPolicy of a drill that may have one.
@@ -175,7 +183,7 @@ func (r *EtcdDrillReconciler) policy(ctx context.Context, held bool, seen *drill
 
 // restored reads the throw-away cluster of a drill that may have one, and counts its keys once it serves.
 func (r *EtcdDrillReconciler) restored(ctx context.Context, seen *drill.Seen) error {
-	if seen.Drill.Spec.Action != v1alpha1.RestoreBackup {
+	if !drill.Restores(seen.Drill.Spec.Action) {
 		return nil
 	}
 	var c v1alpha1.EtcdCluster
@@ -183,7 +191,11 @@ func (r *EtcdDrillReconciler) restored(ctx context.Context, seen *drill.Seen) er
 	if err != nil {
 		return wrapped("get EtcdCluster", client.IgnoreNotFound(err))
 	}
-	if seen.Restored = &c; !drill.CountsKeys(*seen) {
+	seen.Restored = &c
+	if seen.Clone, err = r.parts(ctx, r.tasks.Live, &c); err != nil {
+		return err
+	}
+	if !drill.CountsKeys(*seen) {
 		return nil
 	}
 	at := drill.RestoredRevision(&c)

@@ -28,6 +28,10 @@ const (
 	ReasonNotWhole = "NotWhole"
 	// ReasonClusterBusy: something else is in progress on the cluster, or it is paused.
 	ReasonClusterBusy = "ClusterBusy"
+	// ReasonScheduled: the time of the schedule has not come.
+	ReasonScheduled = "Scheduled"
+	// ReasonScheduleUnreadable: the schedule or its time zone cannot be read.
+	ReasonScheduleUnreadable = "ScheduleUnreadable"
 	// ReasonAnotherDrill: an earlier EtcdDrill of the cluster has not ended.
 	ReasonAnotherDrill = "AnotherDrill"
 	// ReasonNoRecentBackup: the action puts data at risk, and no verified backup is younger than 24 hours.

@@ -22,7 +22,17 @@ func TestRefusedDrills(t *testing.T) {
 		"drill-long":       {"{cluster: a, action: KillAll, timeout: 25h}", "{cluster: a, action: KillAll, timeout: 24h}", "between 1m and 24h"},
 		"drill-isolating":  {"{cluster: a, action: KillAll, isolateFor: 1m}", "{cluster: a, action: IsolateMember, isolateFor: 1m}", "goes with"},
 		"drill-moment":     {"{cluster: a, action: IsolateMember, isolateFor: 9s}", "{cluster: a, action: IsolateMember}", "between 10s and 1h"},
-		"drill-timeless":   {"{cluster: a, action: KillAll, timeout: soon}", "{cluster: a, action: KillLeader}", "timeout"},
+		"drill-cron": {
+			"{cluster: a, action: KillAll, schedule: sometimes}", "{cluster: a, action: LoseQuorum, schedule: 0 10 * * 2}", "five fields",
+		},
+		"drill-zoned": {
+			"{cluster: a, action: KillAll, timeZone: Europe/Berlin}",
+			"{cluster: a, action: KillAll, schedule: '@weekly', timeZone: Europe/Berlin}", "goes with",
+		},
+		"drill-forgetful": {
+			"{cluster: a, action: KillAll, historyLimit: 0}", "{cluster: a, action: KillAll, historyLimit: 1}", "historyLimit",
+		},
+		"drill-timeless": {"{cluster: a, action: KillAll, timeout: soon}", "{cluster: a, action: KillLeader}", "timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := server.Create(t.Context(), ofKind(t, "EtcdDrill", name, c.bad), strict)

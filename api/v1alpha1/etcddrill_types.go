@@ -8,7 +8,8 @@ import (
 )
 
 // EtcdDrill simulates one failure of an EtcdCluster of its namespace and measures how the cluster recovers. It needs spec.drills: Allowed
-// of that cluster. A drill is carried out once; the object stays as the record of it. Create another one for another drill.
+// of that cluster. A drill is carried out once; the object stays as the record of it. Create another one for another drill. With a schedule
+// it is carried out again and again, and status.history is the record.
 //
 // While the cluster is not whole, or something else is in progress on it, the drill waits, for an hour at most. Deleting the object
 // ends the drill, and an isolation; what the failure has damaged is still repaired by the operator.
@@ -50,7 +51,9 @@ type EtcdDrillList struct {
 // EtcdDrillSpec says which failure is simulated.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.isolateFor) || self.action == 'IsolateMember'",message="isolateFor goes with the action IsolateMember"
-// +kubebuilder:validation:XValidation:rule="self.cluster == oldSelf.cluster && self.action == oldSelf.action && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || duration(self.timeout) == duration(oldSelf.timeout)) && has(self.isolateFor) == has(oldSelf.isolateFor) && (!has(self.isolateFor) || duration(self.isolateFor) == duration(oldSelf.isolateFor))",message="a drill is carried out once: its spec cannot be changed; create another EtcdDrill"
+// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || has(self.schedule)",message="timeZone goes with schedule"
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) == has(oldSelf.schedule)",message="schedule can be changed, and neither added nor removed: create another EtcdDrill"
+// +kubebuilder:validation:XValidation:rule="self.cluster == oldSelf.cluster && self.action == oldSelf.action && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || duration(self.timeout) == duration(oldSelf.timeout)) && has(self.isolateFor) == has(oldSelf.isolateFor) && (!has(self.isolateFor) || duration(self.isolateFor) == duration(oldSelf.isolateFor))",message="cluster, action, isolateFor and timeout cannot be changed: create another EtcdDrill"
 type EtcdDrillSpec struct {
 	// cluster is the EtcdCluster of this namespace.
 	// +required
@@ -63,7 +66,8 @@ type EtcdDrillSpec struct {
 	// those of all members at once. LoseVolume deletes the Pod and the volume of a follower, which the operator then replaces.
 	// IsolateMember keeps all traffic from and to the Pod of a follower by a NetworkPolicy, for isolateFor. RestoreBackup touches no
 	// member: it restores the newest verified backup into an EtcdCluster of one member, counts the keys, and deletes that EtcdCluster with
-	// its volume.
+	// its volume. LoseQuorum restores it into one of three members, deletes two of them with their volumes, and waits until the operator has
+	// recovered the quorum from the third.
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Action",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Action DrillAction `json:"action"`
@@ -80,6 +84,33 @@ type EtcdDrillSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="timeout must be between 1m and 24h"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Timeout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// schedule is when the drill is carried out, in the five fields of cron: "0 10 * * 2" is Tuesday at ten. A run that cannot begin within an
+	// hour of its time is left out. Default: it is carried out once, as soon as it is created.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9A-Za-z*/,?-]+( +[0-9A-Za-z*/,?-]+){4})$')",message="schedule must have five fields, such as 0 10 * * 2 (minute, hour, day of the month, month, day of the week), or be one such as @weekly"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Schedule",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
+	Schedule string `json:"schedule,omitempty"`
+
+	// timeZone is that of the schedule, such as Europe/Berlin. Default UTC.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Time Zone",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=6
+	TimeZone string `json:"timeZone,omitempty"`
+
+	// suspend keeps a drill with a schedule from beginning again. One that has begun goes on.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Suspend",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"},order=7
+	Suspend bool `json:"suspend,omitempty"`
+
+	// historyLimit is how many results of a drill with a schedule are kept. Default 12, from 1 to 100.
+	// +optional
+	// +kubebuilder:default=12
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="History Limit",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"},order=8
+	HistoryLimit *int32 `json:"historyLimit,omitempty"`
 }
 
 const (
@@ -103,7 +134,7 @@ func (s EtcdDrillSpec) Isolation() time.Duration {
 }
 
 // DrillAction is a failure that a drill simulates.
-// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume;IsolateMember;RestoreBackup
+// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume;IsolateMember;RestoreBackup;LoseQuorum
 type DrillAction string
 
 const (
@@ -119,6 +150,8 @@ const (
 	IsolateMember DrillAction = "IsolateMember"
 	// RestoreBackup restores the newest verified backup into a cluster that is thrown away.
 	RestoreBackup DrillAction = "RestoreBackup"
+	// LoseQuorum loses two of three members of such a cluster, with their volumes.
+	LoseQuorum DrillAction = "LoseQuorum"
 )
 
 // DrillPolicy says whether drills may disturb a cluster.
@@ -195,6 +228,11 @@ type EtcdDrillStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Detected At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=7
 	DetectedAt *metav1.MicroTime `json:"detectedAt,omitempty"`
 
+	// quorumLostAt is when LoseQuorum deleted members of the cluster that the backup was restored into.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Quorum Lost At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=8
+	QuorumLostAt *metav1.MicroTime `json:"quorumLostAt,omitempty"`
+
 	// releasedAt is when the isolation of a member ended.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Released At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=17
@@ -205,7 +243,7 @@ type EtcdDrillStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recovered At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=9
 	RecoveredAt *metav1.MicroTime `json:"recoveredAt,omitempty"`
 
-	// recoveredIn is the time from startedAt, or releasedAt, to recoveredAt, to a tenth of a second.
+	// recoveredIn is the time from startedAt, releasedAt or quorumLostAt to recoveredAt, to a tenth of a second.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recovered In",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=10
 	RecoveredIn *metav1.Duration `json:"recoveredIn,omitempty"`
@@ -230,7 +268,7 @@ type EtcdDrillStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Longest Gap",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=14
 	LongestGap *metav1.Duration `json:"longestGap,omitempty"`
 
-	// backup is what RestoreBackup restores.
+	// backup is what RestoreBackup and LoseQuorum restore.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=18
 	Backup *DrillBackup `json:"backup,omitempty"`
@@ -250,10 +288,52 @@ type EtcdDrillStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Job",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=15
 	Job *JobReference `json:"job,omitempty"`
 
+	// scheduledFor is the time of the schedule that this run is for.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Scheduled for",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=21
+	ScheduledFor *metav1.Time `json:"scheduledFor,omitempty"`
+
+	// nextAt is when the drill is carried out next by its schedule.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Next at",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=22
+	NextAt *metav1.Time `json:"nextAt,omitempty"`
+
+	// history are the results of earlier runs, the newest first.
+	// +optional
+	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="History",order=23
+	History []DrillResult `json:"history,omitempty"`
+
 	// jobs is how many Jobs were made for this drill: a drill that has to wait again begins with another one.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Jobs",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=16
 	Jobs int64 `json:"jobs,omitempty"`
+}
+
+// DrillResult is how a run of a drill has ended.
+type DrillResult struct {
+	// endedAt is when it ended.
+	EndedAt metav1.MicroTime `json:"endedAt"`
+
+	// phase that it ended in.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Result",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=24
+	Phase DrillPhase `json:"phase"`
+
+	// report is the result in one sentence.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Earlier Report",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=25
+	Report string `json:"report"`
+
+	// recoveredIn is how long the cluster took to recover.
+	// +optional
+	RecoveredIn *metav1.Duration `json:"recoveredIn,omitempty"`
+
+	// longestGap is the longest time without an acknowledged write.
+	// +optional
+	LongestGap *metav1.Duration `json:"longestGap,omitempty"`
+
+	// failedWrites is how many writes failed.
+	// +optional
+	FailedWrites *int64 `json:"failedWrites,omitempty"`
 }
 
 // DrillTarget is a member that a drill disturbs.
@@ -284,6 +364,9 @@ type DrillBackup struct {
 	// +optional
 	Keys *int64 `json:"keys,omitempty"`
 }
+
+// DefaultDrillHistory is spec.historyLimit when it is not given.
+const DefaultDrillHistory = 12
 
 // HasEnded says whether nothing of the drill is left to do but to delete its Job.
 func (d *EtcdDrill) HasEnded() bool { return d.Status.EndedAt != nil }

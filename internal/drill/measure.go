@@ -139,7 +139,7 @@ func targets(v View) []v1alpha1.DrillTarget {
 	case v1alpha1.KillMember, v1alpha1.LoseVolume, v1alpha1.IsolateMember:
 		all = slices.DeleteFunc(all, func(m Member) bool { return m.Name == v.Cluster.Leader })
 		all = all[max(len(all)-1, 0):]
-	case v1alpha1.KillAll, v1alpha1.RestoreBackup:
+	case v1alpha1.KillAll, v1alpha1.RestoreBackup, v1alpha1.LoseQuorum:
 	}
 	var made []v1alpha1.DrillTarget
 	for _, m := range all {

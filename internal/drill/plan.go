@@ -46,10 +46,13 @@ var policy = rules.List[View, Step]{
 		rule("leave deleted drills alone", leaveDeleted, "does nothing for a drill that is being deleted: its Job goes with it"),
 		rule("delete the job", deleteJob, "deletes the Job that writes once the drill has ended"),
 		rule("delete the restored cluster", deleteRestored, "deletes the cluster that a backup was restored into, once the drill has ended"),
-		rule("rest", rest, "does nothing more for a drill that has ended"),
+		rule("begin again", again, "keeps the result of a drill with a schedule in its history when its time has come, and begins another run"),
+		rule("rest", rest, "does nothing more for a drill that has ended, but to wait for its schedule"),
 	),
 	under("end what was begun",
 		rule("notice another cluster", noticeOther, "ends a drill whose cluster is gone, or has become another one of its name"),
+		rule("lose quorum", loseQuorum,
+			"deletes two of three members of the cluster that a backup was restored into, and waits until its quorum is recovered"),
 		rule("restore the backup", restore, "creates a cluster that begins with the backup, and waits until it serves, within spec.timeout"),
 		rule("compare", compare, "ends the drill by how many keys that cluster has, and how many the backup had"),
 		rule("need enforcement", needEnforcement, "ends a drill as failed that has isolated a member, and whose cluster has not noticed"),
@@ -63,6 +66,7 @@ var policy = rules.List[View, Step]{
 		rule("wait for recovery", awaitRecovery, "waits for the operator to repair the cluster, and touches nothing"),
 	),
 	under("refuse before waiting",
+		rule("wait for its time", awaitTime, "waits for the time of the schedule, and writes it down when it has come"),
 		rule("wait for the cluster to exist", postpone(v1alpha1.ReasonClusterMissing, missing), "waits for the EtcdCluster"),
 		rule("need permission", refuse(v1alpha1.ReasonDrillsForbidden, forbidden), "refuses a drill of a cluster that does not allow drills"),
 		rule("need quorum to spare", refuse(v1alpha1.ReasonNoQuorumToSpare, noSpare),
@@ -121,8 +125,11 @@ func (v View) endJob(because string) Step {
 }
 
 func rest(v View) Step {
-	if v.Status.EndedAt == nil {
+	switch {
+	case v.Status.EndedAt == nil:
 		return nil
+	case v.Spec.Schedule != "":
+		return v.notAgain()
 	}
 	return Done{}
 }
@@ -151,7 +158,7 @@ func postpone(reason string, why func(View) string) func(View) Step {
 			s := v.status()
 			s.Job = nil
 			return Record{Status: s, What: "no job writes while the drill waits"}
-		case v.Now.After(v.Created.Add(waitsFor)):
+		case v.Now.After(v.asked().Add(waitsFor)):
 			return v.end(v1alpha1.DrillRefused, reason, fmt.Sprintf("given up after %s of waiting for %s", waitsFor, message))
 		}
 		return Wait{Reason: reason, For: message, Until: v.Now.Add(recheck)}

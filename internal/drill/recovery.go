@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,14 +107,7 @@ func cause(v View) Step {
 	case v.isolates():
 		return isolate(v)
 	}
-	var left []v1alpha1.DrillTarget
-	for _, t := range v.Status.Targets {
-		m, _ := v.member(t.Member)
-		hasVolume := t.VolumeUID != "" && m.VolumeUID == t.VolumeUID && !m.VolumeLeaves
-		if hasVolume || t.PodUID != "" && m.PodUID == t.PodUID && !m.PodLeaves {
-			left = append(left, t)
-		}
-	}
+	left := present(v.Status.Targets, v.Cluster.Members)
 	if left == nil {
 		return nil
 	}
@@ -148,11 +140,7 @@ func (v View) end(phase v1alpha1.DrillPhase, reason, message string) Step {
 // sentence is the report of a drill that has disturbed the cluster.
 func (v View) sentence() string {
 	s := v.Status
-	var names []string
-	for _, t := range s.Targets {
-		names = append(names, t.Member)
-	}
-	text := fmt.Sprintf("%s of %s: ", v.Spec.Action, strings.Join(names, ", "))
+	text := fmt.Sprintf("%s of %s: ", v.Spec.Action, namesOf(s.Targets))
 	since := func(at *metav1.MicroTime) time.Duration {
 		return at.Sub(s.StartedAt.Time).Round(100 * time.Millisecond)
 	}

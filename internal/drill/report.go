@@ -21,6 +21,9 @@ func Report(v View, generation int64, step Step, err error) v1alpha1.EtcdDrillSt
 		s = *f.Status.DeepCopy()
 	}
 	s.ObservedGeneration = generation
+	if s.NextAt = nextAt(v); s.EndedAt == nil && s.ScheduledFor != nil {
+		s.NextAt = nil
+	}
 	if v.Job.Exists && v.Job.Owned && s.Job != nil && s.Job.Name == v.Job.Name {
 		s.Job.UID = v.Job.UID
 	}

@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -20,6 +21,7 @@ type Restored struct {
 	Leaves   bool
 	NotWhole string // why it does not serve the data yet; empty if it does
 	Keys     *int64 // that it has; nil: not counted
+	Members  []Member
 }
 
 // RestoredName is the name of the throw-away cluster of a drill. An EtcdCluster may have a shorter name than an EtcdDrill, and no dots.
@@ -28,8 +30,8 @@ func RestoredName(d *v1alpha1.EtcdDrill) string {
 	return "drill-" + hex.EncodeToString(sum[:8])
 }
 
-// RestoredCluster is that cluster: one member, with volumes, version, image and scheduling as the cluster has them, which goes with its
-// volume, and with the drill. Certificates of others name other hosts: it has its own.
+// RestoredCluster is that cluster: one member, or three where quorum is to be lost, with volumes, version, image and scheduling as the
+// cluster has them, which goes with its volume, and with the drill. Certificates of others name other hosts: it has its own.
 func RestoredCluster(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster, b v1alpha1.DrillBackup) *v1alpha1.EtcdCluster {
 	made := &v1alpha1.EtcdCluster{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster"},
@@ -44,6 +46,9 @@ func RestoredCluster(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster, b v1alpha1.
 			Bootstrap:      &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Backup: b.Name}},
 			DeletionPolicy: v1alpha1.Delete,
 		},
+	}
+	if d.Spec.Action == v1alpha1.LoseQuorum {
+		made.Spec.Size, made.Spec.Recovery.QuorumLoss = ptr.To[int32](cloneSize), v1alpha1.Automatic
 	}
 	if c.Spec.Image != "" && c.Status.Version == b.Version {
 		made.Spec.Image = c.Spec.Image
@@ -67,6 +72,9 @@ func restoredOf(s Seen) Restored {
 		return Restored{}
 	}
 	made := Restored{UID: string(c.UID), Leaves: c.DeletionTimestamp != nil, NotWhole: notWhole(c), Keys: s.Keys}
+	for _, m := range c.Status.Members {
+		made.Members = append(made.Members, memberOf(m, s.Clone))
+	}
 	made.Exists = metav1.IsControlledBy(c, s.Drill)
 	made.Taken = !made.Exists
 	return made
@@ -86,7 +94,12 @@ func RestoredRevision(c *v1alpha1.EtcdCluster) int64 {
 	return 0
 }
 
-func (v View) restores() bool { return v.Spec.Action == v1alpha1.RestoreBackup }
+// Restores says whether the action restores a backup into a throw-away cluster.
+func Restores(action v1alpha1.DrillAction) bool {
+	return action == v1alpha1.RestoreBackup || action == v1alpha1.LoseQuorum
+}
+
+func (v View) restores() bool { return Restores(v.Spec.Action) }
 
 // deleteRestored is after the end of the drill. Its volume goes with it, since Kubernetes deletes what a cluster owns.
 func deleteRestored(v View) Step {
@@ -110,7 +123,7 @@ func beginRestore(v View) Step {
 	s.StartedAt = new(metav1.NewMicroTime(v.Now))
 	return Record{
 		Status: s, Event: "DrillStarted",
-		What: fmt.Sprintf("RestoreBackup: restore EtcdBackup %s into EtcdCluster %s, which is thrown away", v.Backup.Name, v.RestoredName),
+		What: fmt.Sprintf("%s: restore EtcdBackup %s into EtcdCluster %s, which is thrown away", v.Spec.Action, v.Backup.Name, v.RestoredName),
 	}
 }
 
@@ -121,8 +134,7 @@ func restore(v View) Step {
 	}
 	switch {
 	case v.Now.After(v.limit()):
-		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNotRecovered, fmt.Sprintf("EtcdBackup %s was not served within %s: %s",
-			s.Backup.Name, v.Spec.Limit(), v.Restored.NotWhole))
+		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNotRecovered, v.notServed())
 	case !v.Restored.Exists:
 		return CreateCluster{Name: s.Restored, Backup: *s.Backup}
 	case v.Restored.NotWhole != "":
@@ -136,22 +148,37 @@ func restore(v View) Step {
 	return nil
 }
 
+// notServed says what has not come about within the time that it may take.
+func (v View) notServed() string {
+	s, why := v.Status, cmp.Or(v.Restored.NotWhole, "its status does not say why")
+	if s.QuorumLostAt != nil {
+		return fmt.Sprintf("EtcdCluster %s had lost %s, and did not recover its quorum within %s: "+
+			"%s", s.Restored, namesOf(s.Targets), v.Spec.Limit(), why)
+	}
+	return fmt.Sprintf("EtcdBackup %s was not served within %s: %s", s.Backup.Name, v.Spec.Limit(), why)
+}
+
 // compare ends the drill by what the throw-away cluster serves.
 func compare(v View) Step {
 	s := v.status()
 	if s.StartedAt == nil || !v.restores() {
 		return nil
 	}
-	took := v.Now.Sub(s.StartedAt.Time).Round(100 * time.Millisecond)
+	began, what := s.StartedAt, fmt.Sprintf("%s of %s", v.Spec.Action, s.Backup.Name)
+	if s.QuorumLostAt != nil {
+		began = s.QuorumLostAt
+		what += fmt.Sprintf(": EtcdCluster %s served it, and lost %s with their volumes", s.Restored, namesOf(s.Targets))
+	}
+	took := v.Now.Sub(began.Time).Round(100 * time.Millisecond)
 	keys := *v.Restored.Keys
 	s.Keys, s.RecoveredAt, s.RecoveredIn = &keys, new(metav1.NewMicroTime(v.Now)), &metav1.Duration{Duration: took}
 	v.Status = s
 	if want := s.Backup.Keys; want != nil && *want != keys {
 		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonJobDifferent, fmt.Sprintf(
-			"RestoreBackup of %s: it was served after %s with %d keys, and had %d when it was made: do not rely on it, make another backup",
-			s.Backup.Name, took, keys, *want))
+			"%s: it was served after %s with %d keys, and had %d when it was made: do not rely on it, make another backup",
+			what, took, keys, *want))
 	}
-	text := fmt.Sprintf("RestoreBackup of %s: revision %d was served after %s, with %d keys", s.Backup.Name, s.Backup.Revision, took, keys)
+	text := fmt.Sprintf("%s: revision %d was served after %s, with %d keys", what, s.Backup.Revision, took, keys)
 	if s.Backup.Keys != nil {
 		text += " as when it was made"
 	}

@@ -25,10 +25,11 @@ import (
 //
 //	action=ACTION, size=N, ephemeral, forbidden, missing, backup=AGE   what is wanted, and what there is; c-0 leads
 //	not-whole (WHY), whole, paused, busy=backup|restore|rotation|roll, idle   how the cluster is
-//	earlier, ended   another drill of the cluster
+//	earlier, earlier=scheduled, ended   another drill of the cluster
+//	schedule CRON, zone=ZONE, suspended, resumed   when it is carried out; it was created at noon
 //	job=silent|fails|vanishes|foreign|leaves|writes   how the Job that writes is
 //	taken    another NetworkPolicy has the name of the drill's
-//	no-backup, name-taken, serves, keys=N   the backup and the cluster that it is restored into
+//	no-backup, name-taken, serves, keys=N, survives, joins=NAME   the backup and the cluster that it is restored into
 //	podless   a Pod is missing
 //	leader=unknown|NAME   which member leads
 //	pass=DURATION, shown   time passes; the status shows which members have no Pod, or are isolated
@@ -111,6 +112,17 @@ func (w *world) start(name string) {
 	}
 }
 
+// clone adds a member to the cluster that a backup is restored into.
+func (w *world) clone(name string) {
+	w.pods++
+	w.seen.Restored.Status.Members = append(w.seen.Restored.Status.Members, v1alpha1.MemberStatus{Name: name, Healthy: true})
+	uid := types.UID(fmt.Sprintf("p%d", w.pods))
+	w.seen.Clone.Pods = append(w.seen.Clone.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid}})
+	w.seen.Clone.Claims = append(w.seen.Clone.Claims, corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprintf("v%d", w.pods))},
+	})
+}
+
 func (w *world) condition(kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&w.there.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
 }
@@ -154,10 +166,19 @@ func (w *world) tell(key, value, words string) {
 		c.Spec.Storage.Ephemeral = &v1alpha1.Ephemeral{}
 	case "forbidden":
 		c.Spec.Drills = v1alpha1.DrillsForbidden
+	case "schedule":
+		d.Spec.Schedule = words
+	case "zone":
+		d.Spec.TimeZone = value
+	case "suspended", "resumed":
+		d.Spec.Suspend = key == "suspended"
 	case "backup":
 		w.backup(value)
 	case "earlier":
 		o := v1alpha1.EtcdDrill{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a-uid", CreationTimestamp: metav1.NewTime(noon)}, Spec: d.Spec}
+		if value == "scheduled" {
+			o.Spec.Schedule = "0 14 * * *"
+		}
 		w.seen.Drills = []v1alpha1.EtcdDrill{*d, o}
 	case "ended":
 		w.seen.Drills[1].Status.EndedAt = ptr.To(metav1.NewMicroTime(w.seen.Now))
@@ -176,6 +197,15 @@ func (w *world) tell(key, value, words string) {
 		meta.SetStatusCondition(&w.seen.Restored.Status.Conditions, metav1.Condition{
 			Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonHealthy,
 		})
+	case "survives": // the first member alone, by itself
+		w.seen.Restored.Status.Members = w.seen.Restored.Status.Members[:1]
+		w.seen.Keys = nil
+		meta.SetStatusCondition(&w.seen.Restored.Status.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonQuorumHealthy, Message: "1 of 1 voters are " +
+				"healthy",
+		})
+	case "joins":
+		w.clone(value)
 	case "keys":
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
@@ -321,6 +351,10 @@ func (w *world) obey(step drill.Step) {
 			w.Errorf("%s, which must not be", s)
 		}
 		for _, t := range s.Targets {
+			w.seen.Clone.Pods = slices.DeleteFunc(w.seen.Clone.Pods, func(p corev1.Pod) bool { return string(p.UID) == t.PodUID })
+			w.seen.Clone.Claims = slices.DeleteFunc(w.seen.Clone.Claims, func(c corev1.PersistentVolumeClaim) bool {
+				return string(c.UID) == t.VolumeUID
+			})
 			w.seen.Pods = slices.DeleteFunc(w.seen.Pods, func(p corev1.Pod) bool { return string(p.UID) == t.PodUID })
 			w.seen.Claims = slices.DeleteFunc(w.seen.Claims, func(c corev1.PersistentVolumeClaim) bool { return string(c.UID) == t.VolumeUID })
 		}
@@ -329,6 +363,9 @@ func (w *world) obey(step drill.Step) {
 	case drill.CreateCluster:
 		w.seen.Restored = drill.RestoredCluster(w.seen.Drill, w.there, s.Backup)
 		w.seen.Restored.UID = "r-uid"
+		for i := range int(*w.seen.Restored.Spec.Size) {
+			w.clone(fmt.Sprintf("r-%d", i))
+		}
 	case drill.DeleteCluster:
 		if s.UID != "r-uid" {
 			w.Errorf("%s, which is not the drill's", s)
@@ -381,6 +418,12 @@ func (w *world) stands() {
 	}
 	complete := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete)
 	fmt.Fprintf(&w.out, "%s: Complete=%s %s: %s\n", s.Phase, complete.Status, complete.Reason, complete.Message)
+	if s.NextAt != nil {
+		fmt.Fprintf(&w.out, "  next at %s\n", s.NextAt.UTC().Format(time.RFC3339))
+	}
+	for _, r := range s.History {
+		fmt.Fprintf(&w.out, "  %s %s: %s\n", r.EndedAt.UTC().Format(time.RFC3339), r.Phase, r.Report)
+	}
 	if s.LongestGap != nil {
 		fmt.Fprintf(&w.out, "  gap %s, %d writes, %d failed\n", s.LongestGap.Duration, *s.Writes, *s.FailedWrites)
 	}

@@ -24,6 +24,7 @@ type View struct {
 	Spec   v1alpha1.EtcdDrillSpec
 	Status v1alpha1.EtcdDrillStatus
 
+	Due          Due
 	RestoredName string // of the cluster that a backup is restored into
 
 	Cluster    Cluster
@@ -79,11 +80,18 @@ type Seen struct {
 	Backups  []v1alpha1.EtcdBackup
 	Restores []v1alpha1.EtcdRestore
 	Restored *v1alpha1.EtcdCluster       // of the name of the throw-away cluster; nil: there is none
+	Clone    Parts                       // of the members of that
 	Keys     *int64                      // that it has; nil: not counted
 	Policy   *networkingv1.NetworkPolicy // of the name of the drill's; nil: there is none
 	Leader   string                      // etcd's ID of the member that leads, in hexadecimal; empty: no member says it
 	Job      jobs.Observed
 	Now      time.Time
+}
+
+// Parts are what members of a cluster consist of.
+type Parts struct {
+	Pods   []corev1.Pod
+	Claims []corev1.PersistentVolumeClaim
 }
 
 // Facts turns what was read into facts.
@@ -92,7 +100,7 @@ func Facts(s Seen) View {
 	v := View{
 		Name: d.Name, UID: string(d.UID), Created: d.CreationTimestamp.Time, Deleting: d.DeletionTimestamp != nil,
 		Held: slices.Contains(d.Finalizers, v1alpha1.FinalizerDrill), Isolation: isolationOf(s),
-		Spec: d.Spec, Status: d.Status, RestoredName: RestoredName(d), Restored: restoredOf(s),
+		Spec: d.Spec, Status: d.Status, Due: dueOf(d, s.Now), RestoredName: RestoredName(d), Restored: restoredOf(s),
 		Cluster: clusterOf(s), Earlier: earlier(d, s.Drills), Job: s.Job, Now: s.Now,
 	}
 	if b := lastBackup(s); b != nil {
@@ -114,7 +122,7 @@ func clusterOf(s Seen) Cluster {
 		NotWhole: notWhole(c), Busy: busy(s),
 	}
 	for _, m := range c.Status.Members {
-		made.Members = append(made.Members, memberOf(m, s))
+		made.Members = append(made.Members, memberOf(m, Parts{s.Pods, s.Claims}))
 		if s.Leader != "" && m.ID == s.Leader {
 			made.Leader = m.Name
 		}
@@ -122,14 +130,14 @@ func clusterOf(s Seen) Cluster {
 	return made
 }
 
-func memberOf(m v1alpha1.MemberStatus, s Seen) Member {
+func memberOf(m v1alpha1.MemberStatus, of Parts) Member {
 	made := Member{Name: m.Name, Healthy: m.Healthy && m.Role != v1alpha1.RoleLearner && m.Role != v1alpha1.RoleUnlisted}
-	for _, p := range s.Pods {
+	for _, p := range of.Pods {
 		if p.Name == m.Name {
 			made.PodUID, made.PodReady, made.PodLeaves = string(p.UID), isReady(p), p.DeletionTimestamp != nil
 		}
 	}
-	for _, claim := range s.Claims {
+	for _, claim := range of.Claims {
 		if claim.Name == m.Name {
 			made.VolumeUID, made.VolumeLeaves = string(claim.UID), claim.DeletionTimestamp != nil
 		}
@@ -218,7 +226,8 @@ func restoreRuns(s Seen) string {
 func earlier(d *v1alpha1.EtcdDrill, all []v1alpha1.EtcdDrill) string {
 	for i := range all {
 		o := &all[i]
-		if o.UID == d.UID || o.Spec.Cluster != d.Spec.Cluster || o.HasEnded() || o.DeletionTimestamp != nil {
+		waits := o.Spec.Schedule != "" && o.Status.ScheduledFor == nil
+		if waits || o.UID == d.UID || o.Spec.Cluster != d.Spec.Cluster || o.HasEnded() || o.DeletionTimestamp != nil {
 			continue
 		}
 		begun := o.Status.StartedAt != nil || o.Status.Job != nil

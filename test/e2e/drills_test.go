@@ -135,6 +135,31 @@ func drills() {
 		Expect(uids(c)).To(Equal(before))
 	})
 
+	It("lose the quorum of a cluster that is thrown away, and recover it, by a schedule", Label("long"), func() {
+		before := uids(c)
+		at := time.Now().Add(2 * time.Minute).UTC()
+		d := begin(c, v1alpha1.LoseQuorum, func(spec *v1alpha1.EtcdDrillSpec) {
+			spec.Schedule = fmt.Sprintf("%d %d * * *", at.Minute(), at.Hour())
+		})
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, keyOf(d), d)).To(Succeed())
+			g.Expect(d.Status.NextAt).To(HaveValue(HaveField("Time", BeTemporally("~", at, time.Minute))))
+			g.Expect(d.Status.Phase).To(Equal(v1alpha1.DrillPending))
+		}).Should(Succeed())
+		ends(d, v1alpha1.DrillRecovered)
+		GinkgoWriter.Println(d.Status.Report)
+		Expect(d.Status.Keys).To(HaveValue(Equal(*d.Status.Backup.Keys)))
+		Expect(d.Status.Targets).To(HaveLen(2))
+		Expect(d.Status.NextAt).To(HaveValue(HaveField("Time", BeTemporally("~", at.Add(24*time.Hour), time.Minute))))
+		Eventually(func(g Gomega) {
+			var all v1alpha1.EtcdClusterList
+			g.Expect(api.List(ctx, &all, client.InNamespace(c.Namespace))).To(Succeed())
+			g.Expect(all.Items).To(HaveLen(1))
+		}).Should(Succeed())
+		Expect(uids(c)).To(Equal(before))
+		Expect(api.Delete(ctx, d)).To(Succeed())
+	})
+
 	It("that are deleted half way leave nothing behind", func() {
 		d := begin(c, v1alpha1.IsolateMember, func(spec *v1alpha1.EtcdDrillSpec) {
 			spec.IsolateFor = &metav1.Duration{Duration: time.Hour}

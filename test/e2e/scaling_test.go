@@ -93,7 +93,7 @@ func scalingBack() {
 		w, watched := startMounted(c), callWitness(c)
 		slow := diskOf(processOf(uids(c)["worn-1"]))
 		DeferCleanup(slow, 0)
-		slow(operationsPerSecond)
+		slow(10 * operationsPerSecond)
 		leavesSlow(c, "worn-1")
 		begun := time.Now()
 		Eventually(func(g Gomega) {

@@ -16,29 +16,22 @@ const warm = 2 * time.Minute
 // leastCompared is how many voters make a comparison: of two it is not known which is slow.
 const leastCompared = 3
 
-// Timed are the members to ask how fast they are and what they use; none if there are too few to compare, and none is scaled.
+// Timed are the members to ask how fast they are and what they use; none if there are too few to compare, and none is scaled. What they count
+// they serve on their port for metrics, even while they are too slow to answer clients.
 func Timed(s Snapshot) []cluster.Member {
 	asked := ByKubernetes(s).Asked
 	if len(asked) < leastCompared && s.Cluster.Spec.Autoscale == nil {
 		return nil
 	}
-	var all []cluster.Member
-	for _, m := range asked {
-		for _, a := range s.Answers {
-			if a.Member == m.Name && a.Err == nil {
-				all = append(all, m)
-			}
-		}
-	}
-	return all
+	return asked
 }
 
-// speeds are how fast voters are that answer, if they were asked for it. One that is slow may not have read in time.
+// speeds are how fast voters are that run, if they were asked for it. One that is slow may not have answered in time.
 func (j *builder) speeds() {
 	j.v.Busy = j.BackingUp != "" || j.v.Record.Defragmenting.Member != ""
 	for _, m := range j.v.Members {
 		for _, a := range j.Answers {
-			if a.Member == m.Name && a.Timings != nil && m.Role == cluster.Voter && m.Answers && j.isWarm(j.pods[m.Name]) {
+			if a.Member == m.Name && a.Timings != nil && m.Role == cluster.Voter && j.isWarm(j.pods[m.Name]) {
 				j.v.Speeds = append(j.v.Speeds, speedOf(m, a))
 			}
 		}
