@@ -49,6 +49,8 @@ var benchmarks = []benchmark{
 	{name: "gap-auth", run: disturbance{3, (*bench).switchAuth}.named("gap-auth")},
 	{name: "gap-rotate", run: disturbance{3, (*bench).rotateAuthorities}.named("gap-rotate")},
 	{name: "gap-reissue", run: disturbance{3, (*bench).reissue}.named("gap-reissue")},
+	{name: "gap-defrag", run: defragment},
+	{name: "nospace", run: noSpace},
 	{name: "gap-loss", run: lossOfVolume},
 	{name: "gap-handover", run: handOver},
 	{name: "gap-kill", run: crash},
