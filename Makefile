@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-VERSION ?= 0.7.0
+VERSION ?= 0.8.0
 TAG ?= v$(VERSION)
 REPOSITORY := etcd-operator/etcd-operator
 # The name of the image in manifests. There is no such registry, and can be none (RFC 2606): a release names one of your choosing.

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -104,32 +105,52 @@ const (
 func (c *EtcdCluster) EtcdSettings() EtcdSettings {
 	settings := c.Spec.Etcd
 	for _, r := range c.Tuned() {
-		switch r.Setting {
-		case SettingHeartbeat:
-			settings.HeartbeatInterval.Duration, _ = time.ParseDuration(r.Wanted)
-		case SettingElection:
-			settings.ElectionTimeout.Duration, _ = time.ParseDuration(r.Wanted)
-		case SettingSnapshotCount:
-			settings.SnapshotCount, _ = strconv.ParseInt(r.Wanted, 10, 64)
-		}
+		r.put(&settings)
 	}
 	return settings
 }
 
-// Tuned are the recommendations in the status that are in effect: not those for a field that was changed since, nor what cannot be read.
+// Tuned are the recommendations in the status that are in effect: not those for a field that was changed since, nor what cannot be read, nor
+// intervals with which etcd would refuse to start, because one of them was changed.
 func (c *EtcdCluster) Tuned() []Recommendation {
 	var all []Recommendation
+	settings := c.Spec.Etcd
 	for _, r := range c.Status.Tuned {
-		now := map[string]string{
-			SettingHeartbeat:     c.Spec.Etcd.HeartbeatInterval.Duration.String(),
-			SettingElection:      c.Spec.Etcd.ElectionTimeout.Duration.String(),
-			SettingSnapshotCount: strconv.FormatInt(c.Spec.Etcd.SnapshotCount, 10),
-		}[r.Setting]
-		if c.Spec.Tuning == TuningApply && now == r.Now && r.isReadable() {
+		if c.Spec.Tuning == TuningApply && c.Spec.Etcd.text(r.Setting) == r.Now && r.isReadable() {
 			all = append(all, r)
+			r.put(&settings)
 		}
 	}
+	if settings.ElectionTimeout.Duration < 5*settings.HeartbeatInterval.Duration {
+		all = slices.DeleteFunc(all, func(r Recommendation) bool { return r.Setting != SettingSnapshotCount })
+	}
 	return all
+}
+
+// text is the value of a setting as recommendations have it.
+func (s EtcdSettings) text(setting string) string {
+	switch setting {
+	case SettingHeartbeat:
+		return s.HeartbeatInterval.Duration.String()
+	case SettingElection:
+		return s.ElectionTimeout.Duration.String()
+	case SettingSnapshotCount:
+		return strconv.FormatInt(s.SnapshotCount, 10)
+	default:
+		return ""
+	}
+}
+
+// put writes the recommended value, which can be read.
+func (r Recommendation) put(into *EtcdSettings) {
+	switch r.Setting {
+	case SettingHeartbeat:
+		into.HeartbeatInterval.Duration, _ = time.ParseDuration(r.Wanted)
+	case SettingElection:
+		into.ElectionTimeout.Duration, _ = time.ParseDuration(r.Wanted)
+	case SettingSnapshotCount:
+		into.SnapshotCount, _ = strconv.ParseInt(r.Wanted, 10, 64)
+	}
 }
 
 func (r Recommendation) isReadable() bool {

@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -158,6 +160,9 @@ func diskOf(process int) (limit func(operations int)) {
 		rate := unlimited
 		if operations > 0 {
 			rate = strconv.Itoa(operations)
+		}
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) && operations == 0 {
+			return // the container is gone, and its limit with it
 		}
 		Expect(os.WriteFile(file, fmt.Appendf(nil, format, device, rate), 0o600)).To(Succeed())
 	}

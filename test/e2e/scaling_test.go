@@ -132,10 +132,10 @@ func scalingBack() {
 		}
 		tells(c, "Tuned")
 		By("the spec is changed, which counts")
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.ElectionTimeout.Duration = 1500 * time.Millisecond })).To(Succeed())
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.ElectionTimeout.Duration = 3 * time.Second })).To(Succeed())
 		settles(c)
 		for _, p := range pods(c) {
-			Expect(strings.Join(p.Spec.Containers[0].Args, " ")).To(ContainSubstring("--heartbeat-interval=100 --election-timeout=1500"), p.Name)
+			Expect(strings.Join(p.Spec.Containers[0].Args, " ")).To(ContainSubstring("--heartbeat-interval=100 --election-timeout=3000"), p.Name)
 		}
 	})
 }

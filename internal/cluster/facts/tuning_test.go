@@ -81,6 +81,11 @@ func TestTuning(t *testing.T) {
 	if is := c.EtcdSettings(); is.HeartbeatInterval.Duration != 150*time.Millisecond || is.ElectionTimeout.Duration != 10*roundTrip {
 		t.Errorf("after a change of one: %s and %s", is.HeartbeatInterval.Duration, is.ElectionTimeout.Duration)
 	}
+	c.Spec.Etcd.HeartbeatInterval.Duration, c.Spec.Etcd.ElectionTimeout.Duration = 100*time.Millisecond, 600*time.Millisecond
+	if is := c.EtcdSettings(); is.HeartbeatInterval.Duration != 100*time.Millisecond || len(c.Tuned()) > 0 {
+		t.Errorf("etcd would not start: %s and %s", is.HeartbeatInterval.Duration, is.ElectionTimeout.Duration)
+	}
+	c.Spec.Etcd.HeartbeatInterval.Duration, c.Spec.Etcd.ElectionTimeout.Duration = 150*time.Millisecond, time.Second
 	c.Status.Tuned[1].Wanted = "soon"
 	if is := c.EtcdSettings().ElectionTimeout.Duration; is != time.Second {
 		t.Errorf("with one that cannot be read: %s", is)
