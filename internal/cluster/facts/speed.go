@@ -16,8 +16,8 @@ const warm = 2 * time.Minute
 // leastCompared is how many voters make a comparison: of two it is not known which is slow.
 const leastCompared = 3
 
-// Timed are the members to ask how fast they are and what they use; none if there are too few to compare, and none is scaled. What they count
-// they serve on their port for metrics, even while they are too slow to answer clients.
+// Timed are the members to ask how fast they are and what they use; none if there are too few to compare, and none is scaled. What they
+// count they serve on their port for metrics, even while they are too slow to answer clients.
 func Timed(s Snapshot) []cluster.Member {
 	asked := ByKubernetes(s).Asked
 	if len(asked) < leastCompared && s.Cluster.Spec.Autoscale == nil {
