@@ -110,8 +110,8 @@ func (c *EtcdCluster) EtcdSettings() EtcdSettings {
 	return settings
 }
 
-// Tuned are the recommendations in the status that are in effect: not those for a field that was changed since, nor what cannot be read, nor
-// intervals with which etcd would refuse to start, because one of them was changed.
+// Tuned are the recommendations in the status that are in effect: not those for a field that was changed since, nor what cannot be read,
+// nor intervals with which etcd would refuse to start, because one of them was changed.
 func (c *EtcdCluster) Tuned() []Recommendation {
 	var all []Recommendation
 	settings := c.Spec.Etcd
