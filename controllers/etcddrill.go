@@ -72,7 +72,7 @@ func (r *EtcdDrillReconciler) again(look drillLook, step drill.Step) time.Durati
 			return drillEvery
 		}
 		return until(s.Until, look.View.Now)
-	case drill.Disrupt, drill.Isolate, drill.Release, drill.CreateCluster, drill.DeleteCluster:
+	case drill.Disrupt, drill.Isolate, drill.CreatePress, drill.Release, drill.CreateCluster, drill.DeleteCluster:
 		return lookAgain
 	case drill.Done:
 		return 0
@@ -108,6 +108,9 @@ func (r *EtcdDrillReconciler) see(ctx context.Context, d *v1alpha1.EtcdDrill) (d
 	}
 	if d.Status.Job != nil && drill.ReadsJob(d, seen.Now) {
 		seen.Job, err = r.tasks.Observe(ctx, d, d.Status.Job.Name)
+	}
+	if err == nil && drill.Presses(d) {
+		seen.Press, err = r.tasks.Observe(ctx, d, drill.PressName(d))
 	}
 	if seen.Cluster != nil && drill.NeedsLeader(seen) {
 		seen.Leader = r.leader(ctx, seen.Cluster)

@@ -30,6 +30,8 @@ func (r *EtcdDrillReconciler) act(ctx context.Context, look drillLook, step dril
 		return r.tasks.Remove(ctx, look.Drill.Namespace, s.Name, s.UID)
 	case drill.Disrupt:
 		return r.disrupt(ctx, look.Drill.Namespace, s)
+	case drill.CreatePress:
+		return r.createPress(ctx, look, s)
 	case drill.Isolate:
 		return r.isolate(ctx, look, s.Target)
 	case drill.Release:
@@ -56,6 +58,15 @@ func (r *EtcdDrillReconciler) createJob(ctx context.Context, look drillLook, s d
 	}
 	order := jobspec.Order{Verb: jobspec.Write, Operator: r.version, Write: drill.Order(look.Drill, look.Seen.Cluster)}
 	return r.tasks.Create(ctx, jobs.Write(look.Drill, look.Seen.Cluster, s.Name, order, image))
+}
+
+func (r *EtcdDrillReconciler) createPress(ctx context.Context, look drillLook, s drill.CreatePress) error {
+	image, why := r.image.Get(ctx)
+	if why != "" {
+		return fmt.Errorf("create Job %s: %s", s.Name, why)
+	}
+	order := jobspec.Order{Verb: jobspec.Press, Operator: r.version, Press: drill.PressOrder(look.Drill)}
+	return r.tasks.Create(ctx, jobs.Press(look.Drill, look.Seen.Cluster, s.Name, s.Target.Member, order, image))
 }
 
 // createCluster creates the throw-away cluster. One that is there is looked at again.

@@ -10,6 +10,8 @@ const (
 	ReasonNotRecovered = "NotRecovered"
 	// ReasonNotEnforced: nothing shows that the NetworkPolicy which isolates the member is enforced.
 	ReasonNotEnforced = "NotEnforced"
+	// ReasonNotNoticed: the member whose disk was filled stayed healthy.
+	ReasonNotNoticed = "NotNoticed"
 	// ReasonDrillsForbidden: spec.drills of the cluster is not Allowed.
 	ReasonDrillsForbidden = "DrillsForbidden"
 	// ReasonNoQuorumToSpare: the cluster has too few members to lose one.

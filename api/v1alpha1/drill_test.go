@@ -20,8 +20,8 @@ func TestRefusedDrills(t *testing.T) {
 		"drill-unknown":    {"{cluster: a, action: Explode}", "{cluster: a, action: LoseVolume}", "KillLeader"},
 		"drill-short":      {"{cluster: a, action: KillAll, timeout: 59s}", "{cluster: a, action: KillAll, timeout: 1m}", "between 1m and 24h"},
 		"drill-long":       {"{cluster: a, action: KillAll, timeout: 25h}", "{cluster: a, action: KillAll, timeout: 24h}", "between 1m and 24h"},
-		"drill-isolating":  {"{cluster: a, action: KillAll, isolateFor: 1m}", "{cluster: a, action: IsolateMember, isolateFor: 1m}", "goes with"},
-		"drill-moment":     {"{cluster: a, action: IsolateMember, isolateFor: 9s}", "{cluster: a, action: IsolateMember}", "between 10s and 1h"},
+		"drill-isolating":  {"{cluster: a, action: KillAll, duration: 1m}", "{cluster: a, action: IsolateMember, duration: 1m}", "goes with"},
+		"drill-moment":     {"{cluster: a, action: IsolateMember, duration: 9s}", "{cluster: a, action: IsolateMember}", "between 10s and 1h"},
 		"drill-cron": {
 			"{cluster: a, action: KillAll, schedule: sometimes}", "{cluster: a, action: LoseQuorum, schedule: 0 10 * * 2}", "five fields",
 		},

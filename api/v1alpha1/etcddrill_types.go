@@ -50,10 +50,10 @@ type EtcdDrillList struct {
 
 // EtcdDrillSpec says which failure is simulated.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.isolateFor) || self.action == 'IsolateMember'",message="isolateFor goes with the action IsolateMember"
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || self.action in ['IsolateMember', 'FillDisk', 'SlowDisk']",message="duration goes with the actions IsolateMember, FillDisk and SlowDisk"
 // +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || has(self.schedule)",message="timeZone goes with schedule"
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) == has(oldSelf.schedule)",message="schedule can be changed, and neither added nor removed: create another EtcdDrill"
-// +kubebuilder:validation:XValidation:rule="self.cluster == oldSelf.cluster && self.action == oldSelf.action && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || duration(self.timeout) == duration(oldSelf.timeout)) && has(self.isolateFor) == has(oldSelf.isolateFor) && (!has(self.isolateFor) || duration(self.isolateFor) == duration(oldSelf.isolateFor))",message="cluster, action, isolateFor and timeout cannot be changed: create another EtcdDrill"
+// +kubebuilder:validation:XValidation:rule="self.cluster == oldSelf.cluster && self.action == oldSelf.action && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || duration(self.timeout) == duration(oldSelf.timeout)) && has(self.duration) == has(oldSelf.duration) && (!has(self.duration) || duration(self.duration) == duration(oldSelf.duration))",message="cluster, action, duration and timeout cannot be changed: create another EtcdDrill"
 type EtcdDrillSpec struct {
 	// cluster is the EtcdCluster of this namespace.
 	// +required
@@ -64,7 +64,9 @@ type EtcdDrillSpec struct {
 
 	// action is the failure: KillMember deletes the Pod of a follower with a grace of one second, KillLeader that of the leader, KillAll
 	// those of all members at once. LoseVolume deletes the Pod and the volume of a follower, which the operator then replaces.
-	// IsolateMember keeps all traffic from and to the Pod of a follower by a NetworkPolicy, for isolateFor. RestoreBackup touches no
+	// IsolateMember keeps all traffic from and to the Pod of a follower by a NetworkPolicy, for duration. FillDisk
+	// leaves no room on the volume of a follower for as long, SlowDisk keeps its disk busy: with a file that has no name, and is gone with the
+	// process that has it. RestoreBackup touches no
 	// member: it restores the newest verified backup into an EtcdCluster of one member, counts the keys, and deletes that EtcdCluster with
 	// its volume. LoseQuorum restores it into one of three members, deletes two of them with their volumes, and waits until the operator has
 	// recovered the quorum from the third.
@@ -72,11 +74,11 @@ type EtcdDrillSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Action",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Action DrillAction `json:"action"`
 
-	// isolateFor is how long IsolateMember isolates the member: 10s to 1h. Default 1m.
+	// duration is how long the failure lasts that IsolateMember, FillDisk and SlowDisk cause: 10s to 1h. Default 1m.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="isolateFor must be between 10s and 1h"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Isolate for",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
-	IsolateFor *metav1.Duration `json:"isolateFor,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="duration must be between 10s and 1h"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Duration",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
+	Duration *metav1.Duration `json:"duration,omitempty"`
 
 	// timeout is how long the cluster may take to recover before the drill has failed: 1m to 24h. Default 15m.
 	// +optional
@@ -116,8 +118,8 @@ type EtcdDrillSpec struct {
 const (
 	// DefaultDrillTimeout is spec.timeout when it is not given.
 	DefaultDrillTimeout = 15 * time.Minute
-	// DefaultIsolation is spec.isolateFor when it is not given.
-	DefaultIsolation = time.Minute
+	// DefaultDrillDuration is spec.duration when it is not given.
+	DefaultDrillDuration = time.Minute
 )
 
 // Limit is how long the cluster may take to recover.
@@ -125,16 +127,16 @@ func (s EtcdDrillSpec) Limit() time.Duration {
 	return ptr.Deref(s.Timeout, metav1.Duration{Duration: DefaultDrillTimeout}).Duration
 }
 
-// Isolation is how long a member is isolated; 0 if the action isolates none.
-func (s EtcdDrillSpec) Isolation() time.Duration {
-	if s.Action != IsolateMember {
+// Lasts is how long the failure lasts that the action causes; 0 if it is over at once.
+func (s EtcdDrillSpec) Lasts() time.Duration {
+	if s.Action != IsolateMember && s.Action != FillDisk && s.Action != SlowDisk {
 		return 0
 	}
-	return ptr.Deref(s.IsolateFor, metav1.Duration{Duration: DefaultIsolation}).Duration
+	return ptr.Deref(s.Duration, metav1.Duration{Duration: DefaultDrillDuration}).Duration
 }
 
 // DrillAction is a failure that a drill simulates.
-// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume;IsolateMember;RestoreBackup;LoseQuorum
+// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume;IsolateMember;FillDisk;SlowDisk;RestoreBackup;LoseQuorum
 type DrillAction string
 
 const (
@@ -148,6 +150,10 @@ const (
 	LoseVolume DrillAction = "LoseVolume"
 	// IsolateMember keeps all traffic from and to the Pod of a follower for some time.
 	IsolateMember DrillAction = "IsolateMember"
+	// FillDisk leaves no room on the volume of a follower for some time.
+	FillDisk DrillAction = "FillDisk"
+	// SlowDisk keeps the disk of a follower busy for some time.
+	SlowDisk DrillAction = "SlowDisk"
 	// RestoreBackup restores the newest verified backup into a cluster that is thrown away.
 	RestoreBackup DrillAction = "RestoreBackup"
 	// LoseQuorum loses two of three members of such a cluster, with their volumes.
@@ -233,7 +239,7 @@ type EtcdDrillStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Quorum Lost At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=8
 	QuorumLostAt *metav1.MicroTime `json:"quorumLostAt,omitempty"`
 
-	// releasedAt is when the isolation of a member ended.
+	// releasedAt is when a failure with a duration ended.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Released At",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=17
 	ReleasedAt *metav1.MicroTime `json:"releasedAt,omitempty"`

@@ -48,6 +48,9 @@ func isolationOf(s Seen) Isolation {
 
 func (v View) isolates() bool { return v.Spec.Action == v1alpha1.IsolateMember }
 
+// lasts says whether the failure lasts until it is ended.
+func (v View) lasts() bool { return v.Spec.Lasts() > 0 }
+
 // letGo ends the isolation, and the hold on the object, of a drill that has ended or is being deleted, at whatever point.
 func letGo(v View) Step {
 	switch {
@@ -76,25 +79,32 @@ func hold(v View) Step {
 func endIsolation(v View) Step {
 	s := v.Status
 	switch {
-	case s.StartedAt == nil || !v.isolates() || s.ReleasedAt != nil || v.Now.Before(s.StartedAt.Add(v.Spec.Isolation())):
+	case s.StartedAt == nil || !v.lasts() || s.ReleasedAt != nil || v.Now.Before(s.StartedAt.Add(v.Spec.Lasts())):
 		return nil
 	case v.Isolation.HasPolicy || v.Isolation.HasLabel:
 		return Release{Targets: s.Targets}
+	case v.Press.Exists && v.Press.Owned:
+		return v.endJob(v.Press, "the failure has lasted for "+v.Spec.Lasts().String())
 	}
 	after := v.status()
 	after.ReleasedAt = new(metav1.NewMicroTime(v.Now))
-	return Record{Status: after, What: fmt.Sprintf("the isolation has ended after %s", v.Spec.Isolation())}
+	return Record{Status: after, What: fmt.Sprintf("the failure has ended after %s", v.Spec.Lasts())}
 }
 
 // needEnforcement: an isolation that nobody noticed proves nothing.
 func needEnforcement(v View) Step {
 	s := v.Status
-	if s.ReleasedAt == nil || s.DetectedAt != nil {
+	switch {
+	case s.ReleasedAt == nil || s.DetectedAt != nil || v.Spec.Action == v1alpha1.SlowDisk:
 		return nil
+	case v.Spec.Action == v1alpha1.FillDisk:
+		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNotNoticed, fmt.Sprintf("%s stayed healthy while its disk was to be full for %s: its "+
+			"database may have had room in its file; give the drill a longer duration, and see why job %s may not have run",
+			s.Targets[0].Member, v.Spec.Lasts(), v.PressName))
 	}
 	return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNotEnforced, fmt.Sprintf("nothing shows that NetworkPolicies are enforced: %s stayed "+
 		"healthy while it was isolated for %s; use a network that enforces them, also on connections that exist, and look for another "+
-		"NetworkPolicy that selects the Pod", s.Targets[0].Member, v.Spec.Isolation()))
+		"NetworkPolicy that selects the Pod", s.Targets[0].Member, v.Spec.Lasts()))
 }
 
 func isolate(v View) Step {

@@ -124,8 +124,11 @@ func begin(v View) Step {
 	s.Targets = targets(v)
 	s.StartedAt = new(metav1.NewMicroTime(v.Now))
 	var what Step = Disrupt{Targets: s.Targets}
-	if v.isolates() {
+	switch {
+	case v.isolates():
 		what = Isolate{Target: s.Targets[0]}
+	case v.lasts():
+		what = CreatePress{Name: v.PressName, Target: s.Targets[0]}
 	}
 	return Record{Status: s, What: fmt.Sprintf("%s: %s", v.Spec.Action, what), Event: "DrillStarted"}
 }
@@ -136,7 +139,7 @@ func targets(v View) []v1alpha1.DrillTarget {
 	switch v.Spec.Action {
 	case v1alpha1.KillLeader:
 		all = slices.DeleteFunc(all, func(m Member) bool { return m.Name != v.Cluster.Leader })
-	case v1alpha1.KillMember, v1alpha1.LoseVolume, v1alpha1.IsolateMember:
+	case v1alpha1.KillMember, v1alpha1.LoseVolume, v1alpha1.IsolateMember, v1alpha1.FillDisk, v1alpha1.SlowDisk:
 		all = slices.DeleteFunc(all, func(m Member) bool { return m.Name == v.Cluster.Leader })
 		all = all[max(len(all)-1, 0):]
 	case v1alpha1.KillAll, v1alpha1.RestoreBackup, v1alpha1.LoseQuorum:
@@ -155,7 +158,7 @@ func targets(v View) []v1alpha1.DrillTarget {
 // Order is what the Job of a drill is told. It ends by itself some minutes after the drill has given up.
 func Order(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster) *jobspec.WriteOrder {
 	order := &jobspec.WriteOrder{
-		Key: key(string(d.UID)), Secure: c.IsSecure(), Lasts: writesWithin + d.Spec.Isolation() + d.Spec.Limit() + lingers,
+		Key: key(string(d.UID)), Secure: c.IsSecure(), Lasts: writesWithin + d.Spec.Lasts() + d.Spec.Limit() + lingers,
 	}
 	// The name of a member may be unknown for half a minute after its Pod was missing, that of the Service never is.
 	_, service, _ := strings.Cut(specs.Endpoint(c), "://")
@@ -166,10 +169,33 @@ func Order(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster) *jobspec.WriteOrder {
 	return order
 }
 
+// PressName is the name of the Job that fills a disk, or keeps it busy. Each run of a drill has another one.
+func PressName(d *v1alpha1.EtcdDrill) string {
+	return named(d.Name, string(d.UID), fmt.Sprintf("disk-%d", d.Status.Jobs))
+}
+
+// Presses says whether there may be such a Job.
+func Presses(d *v1alpha1.EtcdDrill) bool {
+	return d.Status.StartedAt != nil && (d.Spec.Action == v1alpha1.FillDisk || d.Spec.Action == v1alpha1.SlowDisk)
+}
+
+// PressOrder is what that Job does.
+func PressOrder(d *v1alpha1.EtcdDrill) *jobspec.PressOrder {
+	return &jobspec.PressOrder{Fill: d.Spec.Action == v1alpha1.FillDisk, Lasts: d.Spec.Lasts() + lingers}
+}
+
+// press has the disk of the member filled, or kept busy.
+func press(v View) Step {
+	if v.Status.ReleasedAt != nil || v.Press.Exists {
+		return nil
+	}
+	return CreatePress{Name: v.PressName, Target: v.Status.Targets[0]}
+}
+
 // ReadsJob says whether it matters what the Job says: not while the cluster is waited for, since its log is read each time.
 func ReadsJob(d *v1alpha1.EtcdDrill, now time.Time) bool {
 	s := d.Status
-	return s.StartedAt == nil || s.RecoveredAt != nil || s.EndedAt != nil || now.After(s.StartedAt.Add(d.Spec.Isolation()+d.Spec.Limit())) ||
+	return s.StartedAt == nil || s.RecoveredAt != nil || s.EndedAt != nil || now.After(s.StartedAt.Add(d.Spec.Lasts()+d.Spec.Limit())) ||
 		s.ReleasedAt != nil && s.DetectedAt == nil
 }
 

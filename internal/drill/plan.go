@@ -44,7 +44,7 @@ var policy = rules.List[View, Step]{
 	under("leave nothing behind",
 		rule("end the hold", letGo, "ends the isolation of a drill that has ended or is being deleted, and lets the object go"),
 		rule("leave deleted drills alone", leaveDeleted, "does nothing for a drill that is being deleted: its Job goes with it"),
-		rule("delete the job", deleteJob, "deletes the Job that writes once the drill has ended"),
+		rule("delete the job", deleteJob, "deletes the Jobs that write, and fill a disk, once the drill has ended"),
 		rule("delete the restored cluster", deleteRestored, "deletes the cluster that a backup was restored into, once the drill has ended"),
 		rule("begin again", again, "keeps the result of a drill with a schedule in its history when its time has come, and begins another run"),
 		rule("rest", rest, "does nothing more for a drill that has ended, but to wait for its schedule"),
@@ -55,14 +55,16 @@ var policy = rules.List[View, Step]{
 			"deletes two of three members of the cluster that a backup was restored into, and waits until its quorum is recovered"),
 		rule("restore the backup", restore, "creates a cluster that begins with the backup, and waits until it serves, within spec.timeout"),
 		rule("compare", compare, "ends the drill by how many keys that cluster has, and how many the backup had"),
-		rule("need enforcement", needEnforcement, "ends a drill as failed that has isolated a member, and whose cluster has not noticed"),
+		rule("need enforcement", needEnforcement, "ends a drill as failed that has isolated a member, or filled its disk, and whose cluster "+
+			"has not noticed"),
 		rule("finish", finish, "ends the drill some seconds after the recovery, with what was measured"),
 		rule("record recovery", recordRecovery, "writes down when all voters are healthy again, without those that the drill has removed"),
 		rule("give up in time", giveUp, "ends a drill as failed whose cluster has not recovered within spec.timeout"),
 		rule("record detection", recordDetection, "writes down when the status of the cluster shows the failure"),
-		rule("end the isolation", endIsolation, "removes the NetworkPolicy and the label after spec.isolateFor"),
+		rule("end the failure", endIsolation, "removes the NetworkPolicy and the label, or the Job that fills a disk, after spec.duration"),
 		rule("cause the failure", cause,
-			"deletes the Pods, and volumes, that the status names by their UIDs, until they are gone; or isolates the Pod"),
+			"deletes the Pods, and volumes, that the status names by their UIDs, until they are gone; or isolates the Pod, or creates the Job "+
+				"that fills its disk"),
 		rule("wait for recovery", awaitRecovery, "waits for the operator to repair the cluster, and touches nothing"),
 	),
 	under("refuse before waiting",
@@ -111,17 +113,22 @@ func leaveDeleted(v View) Step {
 }
 
 func deleteJob(v View) Step {
-	if v.Status.EndedAt == nil || !v.Job.Exists || !v.Job.Owned {
+	if v.Status.EndedAt == nil {
 		return nil
 	}
-	return v.endJob("the drill has ended")
+	for _, job := range []jobs.Observed{v.Job, v.Press} {
+		if job.Exists && job.Owned {
+			return v.endJob(job, "the drill has ended")
+		}
+	}
+	return nil
 }
 
-func (v View) endJob(because string) Step {
-	if v.Job.Deleting {
-		return Wait{Reason: v1alpha1.ReasonMeasuring, For: "job " + v.Job.Name + " to be deleted", Until: v.Now.Add(recheck)}
+func (v View) endJob(job jobs.Observed, because string) Step {
+	if job.Deleting {
+		return Wait{Reason: v1alpha1.ReasonMeasuring, For: "job " + job.Name + " to be deleted", Until: v.Now.Add(recheck)}
 	}
-	return DeleteJob{Name: v.Job.Name, UID: v.Job.UID, Because: because}
+	return DeleteJob{Name: job.Name, UID: job.UID, Because: because}
 }
 
 func rest(v View) Step {
@@ -153,7 +160,7 @@ func postpone(reason string, why func(View) string) func(View) Step {
 		case message == "":
 			return nil
 		case v.Job.Exists && v.Job.Owned && v.Status.Job != nil:
-			return v.endJob("waiting for " + message)
+			return v.endJob(v.Job, "waiting for "+message)
 		case v.Status.Job != nil:
 			s := v.status()
 			s.Job = nil

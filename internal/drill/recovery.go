@@ -35,7 +35,7 @@ func recordRecovery(v View) Step {
 	if v.Status.StartedAt == nil || v.Cluster.NotWhole != "" || slices.ContainsFunc(v.Status.Targets, v.isDown) {
 		return nil
 	}
-	if v.Now.After(v.limit()) || v.isolates() && v.Status.ReleasedAt == nil {
+	if v.Now.After(v.limit()) || v.lasts() && v.Status.ReleasedAt == nil {
 		return nil
 	}
 	s := v.status()
@@ -57,7 +57,7 @@ func (v View) isDown(t v1alpha1.DrillTarget) bool {
 		return false // it was replaced
 	case !m.Healthy || !m.PodReady || m.PodLeaves:
 		return true
-	case v.isolates():
+	case v.lasts():
 		return false
 	case m.PodUID == t.PodUID:
 		return true
@@ -74,7 +74,7 @@ func (v View) member(name string) (Member, bool) {
 	return Member{}, false
 }
 
-func (v View) limit() time.Time { return v.Status.StartedAt.Add(v.Spec.Isolation() + v.Spec.Limit()) }
+func (v View) limit() time.Time { return v.Status.StartedAt.Add(v.Spec.Lasts() + v.Spec.Limit()) }
 
 func giveUp(v View) Step {
 	if v.Status.StartedAt == nil || !v.Now.After(v.limit()) {
@@ -106,6 +106,8 @@ func cause(v View) Step {
 		return nil
 	case v.isolates():
 		return isolate(v)
+	case v.lasts():
+		return press(v)
 	}
 	left := present(v.Status.Targets, v.Cluster.Members)
 	if left == nil {
@@ -147,14 +149,14 @@ func (v View) sentence() string {
 	switch {
 	case s.DetectedAt != nil:
 		text += fmt.Sprintf("the status showed the failure after %s, ", since(s.DetectedAt))
-	case s.RecoveredAt != nil:
+	case s.RecoveredAt != nil && s.ReleasedAt == nil:
 		text += "the cluster recovered before its status showed the failure, "
 	default:
 		text += "the status did not show the failure, "
 	}
 	switch {
 	case s.RecoveredAt != nil && s.ReleasedAt != nil:
-		text += fmt.Sprintf("the member was isolated for %s, and healthy %s later; ", since(s.ReleasedAt), s.RecoveredIn.Duration)
+		text += fmt.Sprintf("the failure lasted for %s, and all members were healthy %s later; ", since(s.ReleasedAt), s.RecoveredIn.Duration)
 	case s.RecoveredAt != nil:
 		text += fmt.Sprintf("all members were healthy after %s; ", since(s.RecoveredAt))
 	default:

@@ -40,6 +40,8 @@ func noVolumes(v View) string {
 		return "with storage.ephemeral all data would be lost with the Pods: choose another action"
 	case v.restores():
 		return "with storage.ephemeral there are no volumes, into which backups are restored"
+	case action == v1alpha1.FillDisk, action == v1alpha1.SlowDisk:
+		return "with storage.ephemeral members have no volumes: choose another action"
 	case action == v1alpha1.LoseVolume:
 		return "with storage.ephemeral members have no volumes: KillMember loses the data of a member"
 	}

@@ -67,7 +67,8 @@ func condition(v View, s v1alpha1.EtcdDrillStatus, step Step, err error) metav1.
 		return is(metav1.ConditionFalse, step.Reason, step.Message)
 	case Wait:
 		return is(metav1.ConditionFalse, step.Reason, "waiting for "+step.For)
-	case Record, CreateJob, DeleteJob, Disrupt, Isolate, Release, AddFinalizer, RemoveFinalizer, CreateCluster, DeleteCluster, Done:
+	case Record, CreateJob, DeleteJob, Disrupt, Isolate, CreatePress, Release, AddFinalizer, RemoveFinalizer, CreateCluster,
+		DeleteCluster, Done:
 	}
 	if s.StartedAt != nil {
 		return is(metav1.ConditionFalse, v1alpha1.ReasonRecoveryAwaited, "waiting for EtcdCluster "+v.Spec.Cluster+" to recover")
@@ -108,7 +109,7 @@ func Events(before, after v1alpha1.EtcdDrillStatus, step Step, err error) []Even
 		if after.StartedAt == nil && after.Job == nil && is.Reason != was.Reason {
 			return []Event{{corev1.EventTypeNormal, "DrillPostponed", "Wait", is.Message, false}}
 		}
-	case CreateJob, DeleteJob, Disrupt, Isolate, Release, AddFinalizer, RemoveFinalizer, CreateCluster, DeleteCluster, Done:
+	case CreateJob, DeleteJob, Disrupt, Isolate, CreatePress, Release, AddFinalizer, RemoveFinalizer, CreateCluster, DeleteCluster, Done:
 	}
 	return nil
 }

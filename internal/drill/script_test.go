@@ -29,6 +29,7 @@ import (
 //	schedule CRON, zone=ZONE, suspended, resumed   when it is carried out; it was created at noon
 //	job=silent|fails|vanishes|foreign|leaves|writes   how the Job that writes is
 //	taken    another NetworkPolicy has the name of the drill's
+//	noticed   the newest follower is not healthy, although it has its Pod
 //	no-backup, name-taken, serves, keys=N, survives, joins=NAME   the backup and the cluster that it is restored into
 //	podless   a Pod is missing
 //	leader=unknown|NAME   which member leads
@@ -197,6 +198,10 @@ func (w *world) tell(key, value, words string) {
 		meta.SetStatusCondition(&w.seen.Restored.Status.Conditions, metav1.Condition{
 			Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonHealthy,
 		})
+	case "noticed": // the newest follower
+		members := c.Status.Members
+		members[len(members)-1].Healthy = false
+		w.condition(v1alpha1.ConditionAvailable, metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "c-2 is not healthy")
 	case "survives": // the first member alone, by itself
 		w.seen.Restored.Status.Members = w.seen.Restored.Status.Members[:1]
 		w.seen.Keys = nil
@@ -345,6 +350,10 @@ func (w *world) obey(step drill.Step) {
 		w.seen.Job = jobs.Observed{Exists: true, Owned: true, Name: s.Name, UID: "j-" + s.Name, Created: w.seen.Now}
 		w.changeJob(w.job)
 	case drill.DeleteJob:
+		if s.Name == w.seen.Press.Name {
+			w.seen.Press = jobs.Observed{}
+			break
+		}
 		w.seen.Job = jobs.Observed{}
 	case drill.Disrupt:
 		if w.there.Spec.Drills != v1alpha1.DrillsAllowed || status.StartedAt == nil {
@@ -358,6 +367,8 @@ func (w *world) obey(step drill.Step) {
 			w.seen.Pods = slices.DeleteFunc(w.seen.Pods, func(p corev1.Pod) bool { return string(p.UID) == t.PodUID })
 			w.seen.Claims = slices.DeleteFunc(w.seen.Claims, func(c corev1.PersistentVolumeClaim) bool { return string(c.UID) == t.VolumeUID })
 		}
+	case drill.CreatePress:
+		w.seen.Press = jobs.Observed{Exists: true, Owned: true, Name: s.Name, UID: "j-" + s.Name, Created: w.seen.Now}
 	case drill.Isolate, drill.Release, drill.AddFinalizer, drill.RemoveFinalizer:
 		w.obeyIsolation(step)
 	case drill.CreateCluster:

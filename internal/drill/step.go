@@ -39,7 +39,12 @@ type (
 	Disrupt struct{ Targets []v1alpha1.DrillTarget }
 	// Isolate keeps all traffic from and to the Pod, by a NetworkPolicy and by the label of the Pod that it selects.
 	Isolate struct{ Target v1alpha1.DrillTarget }
-	// Release ends that.
+	// CreatePress creates the Job that fills the disk of the member, or keeps it busy.
+	CreatePress struct {
+		Name   string
+		Target v1alpha1.DrillTarget
+	}
+	// Release ends an isolation.
 	Release struct{ Targets []v1alpha1.DrillTarget }
 	// CreateCluster creates the throw-away cluster that begins with the backup.
 	CreateCluster struct {
@@ -72,6 +77,8 @@ func (Done) step()      {}
 func (Isolate) step()   {}
 func (Release) step()   {}
 
+func (CreatePress) step() {}
+
 func (CreateCluster) step()   {}
 func (DeleteCluster) step()   {}
 func (AddFinalizer) step()    {}
@@ -97,7 +104,10 @@ func (s Disrupt) String() string {
 }
 
 func (s Isolate) String() string { return "isolate pod " + s.Target.Member + " from all traffic" }
-func (Release) String() string   { return "end the isolation" }
+func (s CreatePress) String() string {
+	return fmt.Sprintf("create job %s on the volume of %s", s.Name, s.Target.Member)
+}
+func (Release) String() string { return "end the isolation" }
 func (s CreateCluster) String() string {
 	return fmt.Sprintf("create EtcdCluster %s, which begins with EtcdBackup %s", s.Name, s.Backup.Name)
 }

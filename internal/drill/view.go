@@ -34,6 +34,8 @@ type View struct {
 	Backup     v1alpha1.DrillBackup
 	Restored   Restored
 	Job        jobs.Observed // that writes
+	Press      jobs.Observed // that fills a disk, or keeps it busy
+	PressName  string
 	Now        time.Time
 }
 
@@ -85,6 +87,7 @@ type Seen struct {
 	Policy   *networkingv1.NetworkPolicy // of the name of the drill's; nil: there is none
 	Leader   string                      // etcd's ID of the member that leads, in hexadecimal; empty: no member says it
 	Job      jobs.Observed
+	Press    jobs.Observed
 	Now      time.Time
 }
 
@@ -102,6 +105,7 @@ func Facts(s Seen) View {
 		Held: slices.Contains(d.Finalizers, v1alpha1.FinalizerDrill), Isolation: isolationOf(s),
 		Spec: d.Spec, Status: d.Status, Due: dueOf(d, s.Now), RestoredName: RestoredName(d), Restored: restoredOf(s),
 		Cluster: clusterOf(s), Earlier: earlier(d, s.Drills), Job: s.Job, Now: s.Now,
+		Press: s.Press, PressName: PressName(d),
 	}
 	if b := lastBackup(s); b != nil {
 		v.LastBackup = b.Time

@@ -97,7 +97,7 @@ func drills() {
 	It("isolate a member for a while, or say that nothing shows that it was", func() {
 		before := uids(c)
 		d := begin(c, v1alpha1.IsolateMember, func(spec *v1alpha1.EtcdDrillSpec) {
-			spec.IsolateFor = &metav1.Duration{Duration: 30 * time.Second}
+			spec.Duration = &metav1.Duration{Duration: 30 * time.Second}
 		})
 		Eventually(func(g Gomega) {
 			g.Expect(api.Get(ctx, keyOf(d), d)).To(Succeed())
@@ -136,6 +136,7 @@ func drills() {
 	})
 
 	It("lose the quorum of a cluster that is thrown away, and recover it, by a schedule", Label("long"), func() {
+		back(c, "offsite", "before-drill")
 		before := uids(c)
 		at := time.Now().Add(2 * time.Minute).UTC()
 		d := begin(c, v1alpha1.LoseQuorum, func(spec *v1alpha1.EtcdDrillSpec) {
@@ -160,9 +161,23 @@ func drills() {
 		Expect(api.Delete(ctx, d)).To(Succeed())
 	})
 
+	It("fill the disk of a follower, which comes back when there is room again", Label("long"), func() {
+		d := begin(c, v1alpha1.FillDisk)
+		ends(d, v1alpha1.DrillRecovered)
+		isMeasured(d, 1)
+		Expect(d.Status.DetectedAt).NotTo(BeNil())
+		Expect(d.Status.FailedWrites).To(HaveValue(BeZero()))
+	})
+
+	It("keep the disk of a follower busy", Label("long"), func() {
+		d := begin(c, v1alpha1.SlowDisk, func(spec *v1alpha1.EtcdDrillSpec) { spec.Duration = &metav1.Duration{Duration: 30 * time.Second} })
+		ends(d, v1alpha1.DrillRecovered)
+		isMeasured(d, 1)
+	})
+
 	It("that are deleted half way leave nothing behind", func() {
 		d := begin(c, v1alpha1.IsolateMember, func(spec *v1alpha1.EtcdDrillSpec) {
-			spec.IsolateFor = &metav1.Duration{Duration: time.Hour}
+			spec.Duration = &metav1.Duration{Duration: time.Hour}
 		})
 		Eventually(func(g Gomega) {
 			g.Expect(api.Get(ctx, keyOf(d), d)).To(Succeed())

@@ -36,6 +36,8 @@ const (
 	Rescue Verb = "rescue"
 	// Write writes a key again and again, and measures how that goes, until it is stopped: for a drill.
 	Write Verb = "write"
+	// Press fills the disk of a member, or keeps it busy, until it is stopped: for a drill.
+	Press Verb = "press"
 )
 
 // Where a Job's Pod finds what is not in the order. Each is a folder, a key of a Secret is a file in it.
@@ -78,6 +80,7 @@ type Order struct {
 	Delete  *DeleteOrder  `json:"delete,omitempty"`
 	Rescue  *RescueOrder  `json:"rescue,omitempty"`
 	Write   *WriteOrder   `json:"write,omitempty"`
+	Press   *PressOrder   `json:"press,omitempty"`
 }
 
 // Encode is the order as the argument of a Job. The same order is always the same text. It has no dollar sign: the kubelet replaces
@@ -140,6 +143,12 @@ type WriteOrder struct {
 	Members []Member      `json:"members"` // that may be asked to write it; the first one is the Service for clients
 	Secure  bool          `json:"secure"`  // ClientFolder has what TLS needs
 	Lasts   time.Duration `json:"lasts"`   // after which it ends by itself
+}
+
+// PressOrder is that of Press, for the volume in MemberFolder.
+type PressOrder struct {
+	Fill  bool          `json:"fill,omitempty"` // the disk; else it is kept busy
+	Lasts time.Duration `json:"lasts"`          // after which it ends by itself
 }
 
 // What Rescue leaves below ScratchFolder, beside ScratchData and ScratchFacts: the certificates of the etcd that is started there, and
@@ -223,6 +232,7 @@ func (o Order) Problem() string {
 		{o.Delete != nil, []Verb{Delete}},
 		{o.Rescue != nil, []Verb{Rescue}},
 		{o.Write != nil, []Verb{Write}},
+		{o.Press != nil, []Verb{Press}},
 	}
 	known := false
 	for _, part := range parts {
@@ -235,7 +245,7 @@ func (o Order) Problem() string {
 	switch {
 	case !known:
 		return fmt.Sprintf("%q is not known", o.Verb)
-	case o.Verb != Verify && o.Verb != Write && storesIn(o.Store) != 1: // these ask etcd, and no store
+	case o.Verb != Verify && o.Verb != Write && o.Verb != Press && storesIn(o.Store) != 1: // these need no store
 		return fmt.Sprintf("it names %d stores", storesIn(o.Store))
 	}
 	return ""

@@ -91,6 +91,8 @@ func carryOut(ctx context.Context, order jobspec.Order, in Environment, say *pro
 		return rescue(ctx, j)
 	case jobspec.Write:
 		return measureWrites(ctx, j)
+	case jobspec.Press:
+		return jobspec.Done{}, press(ctx, jobspec.MemberFolder, *j.Press)
 	}
 	where, err := j.open(ctx)
 	if err != nil {
