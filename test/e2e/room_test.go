@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
@@ -26,7 +29,9 @@ func room() {
 			spec.Storage.Size, spec.Storage.AutoGrow = ptr.To(resource.MustParse("512Mi")), &v1alpha1.AutoGrow{MaxSize: most}
 		}))
 		known, w := members(c), callWitness(c)
-		putLarge(c, 275) // of a quota of 384 MiB
+		for i := range 275 { // of a quota of 384 MiB
+			put(c, fmt.Sprint("large/", i), strings.Repeat("x", 1<<20))
+		}
 		begun := time.Now()
 		Eventually(func(g Gomega) {
 			is := read(g, c).Status
@@ -39,24 +44,27 @@ func room() {
 			Expect(p.Spec.Containers[0].Args).To(ContainElement("--quota-backend-bytes=603979776"), p.Name)
 		}
 		w.KeptServing(3)
-		putLarge(c, 400)
+		for i := range 150 { // more than the first quota had room for
+			put(c, fmt.Sprint("more/", i), strings.Repeat("x", 1<<20))
+		}
 		Expect(members(c)).To(Equal(known))
 		tells(c, "VolumesGrowing")
 	})
 
 	It("fault 26: a database that history has filled makes room by itself where etcd lets its users in only", func() {
-		c := create(newCluster(namespace, "locked", smallQuota, func(spec *v1alpha1.EtcdClusterSpec) { spec.Auth.Enabled = true }))
-		Eventually(func(g Gomega) {
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAuthEnabled).Status).To(BeEquivalentTo("True"))
-		}).Should(Succeed())
+		c := create(newCluster(namespace, "locked", smallQuota))
+		switchAuth(c, true)
 		settles(c)
-		known := members(c)
-		fillUp(c, func(int) string { return "one" })
+		known, root := members(c), as(c, c.RootSecret())
+		Eventually(func() error {
+			_, err := root.Put(ctx, "one", strings.Repeat("x", 1<<20))
+			return err
+		}).WithPolling(time.Millisecond).WithTimeout(time.Minute).Should(MatchError(rpctypes.ErrNoSpace))
 		full := time.Now()
-		Eventually(reasonsOf).WithArguments(c).WithTimeout(3 * time.Minute).Should(ContainElements("HistoryCompacted", "AlarmDisarmed"))
-		put(c, "key", "after")
+		Eventually(puts(root, "after")).WithTimeout(3 * time.Minute).Should(Succeed())
 		AddReportEntry("writable again", time.Since(full).Round(100*time.Millisecond).String())
 		settles(c)
 		Expect(members(c)).To(Equal(known))
+		tells(c, "HistoryCompacted", "AlarmDisarmed")
 	})
 }
