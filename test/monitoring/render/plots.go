@@ -223,7 +223,7 @@ func tableOn(c vgdraw.Canvas, p panel) {
 func shownAs(value float64, unit string) string {
 	switch unit {
 	case "percentunit":
-		return strconv.FormatFloat(value*100, 'g', 3, 64) + " %"
+		return digits(value*100) + " %"
 	case "bytes":
 		return scaled(value, 1024, "B", "KiB", "MiB", "GiB", "TiB")
 	case "s":
@@ -240,7 +240,7 @@ func scaled(value, by float64, units ...string) string {
 		value /= by
 		i++
 	}
-	number := strconv.FormatFloat(value, 'g', 3, 64)
+	number := digits(value)
 	if units[i] == "" {
 		return number
 	}
@@ -257,8 +257,17 @@ func duration(seconds float64) string {
 		least float64
 	}{{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}, {"ms", 0.001}} {
 		if size >= unit.least {
-			return strconv.FormatFloat(seconds/unit.least, 'g', 3, 64) + " " + unit.name
+			return digits(seconds/unit.least) + " " + unit.name
 		}
 	}
-	return strconv.FormatFloat(seconds*1e6, 'g', 3, 64) + " µs"
+	return digits(seconds*1e6) + " µs"
+}
+
+// digits are three that count, or all before the point.
+func digits(value float64) string {
+	const whole = 100
+	if value >= whole || value <= -whole {
+		return strconv.FormatFloat(value, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(value, 'g', 3, 64)
 }
