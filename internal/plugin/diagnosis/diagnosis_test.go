@@ -218,6 +218,25 @@ func TestFindings(t *testing.T) {
 			"raise storage.autoGrow.maxSize, or see who writes so much",
 			"operations/space.md#volumes-that-grow",
 		},
+		"members can have no more": {
+			func(f *Facts) {
+				f.Cluster.Spec.Autoscale = &v1alpha1.Autoscale{}
+				f.Cluster.Status.Autoscale = &v1alpha1.AutoscaleStatus{Refused: "exceeded quota", Since: metav1.NewTime(f.Now.Add(-5 * time.Minute))}
+			},
+			"WillBeAProblem: members could not be given more 5m ago: exceeded quota",
+			"make room on nodes or in the quota, or lower autoscale.max",
+			"operations/scale.md#more-processor-and-memory-by-use",
+		},
+		"members have all that is allowed": {
+			func(f *Facts) {
+				f.Cluster.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: *size("1Gi")}
+				f.Cluster.Spec.Autoscale = &v1alpha1.Autoscale{Max: v1alpha1.AutoscaleMax{Memory: size("2Gi")}}
+				f.Cluster.Status.Autoscale = &v1alpha1.AutoscaleStatus{Memory: size("2Gi")}
+			},
+			"Hint: members have as much memory as autoscale.max allows: 2Gi",
+			"raise autoscale.max, or see what they are asked for",
+			"operations/scale.md#more-processor-and-memory-by-use",
+		},
 		"an authority ends": {
 			func(f *Facts) {
 				f.Cluster.Status.Authorities[0].NotAfter = ptr.To(metav1.NewTime(f.Now.Add(5 * 24 * time.Hour)))

@@ -58,7 +58,7 @@ type Diagnosis struct {
 
 // checks are asked in this order; findings of one severity stay in it. What a cause explains comes after its cause.
 var checks = []func(Facts) []Finding{
-	conditions, lostQuorum, members, unknownMembers, volumes, nodes, room, authorities, backups, stores, restores,
+	conditions, lostQuorum, members, unknownMembers, volumes, nodes, room, computing, authorities, backups, stores, restores,
 	operator, policies, budgets, versions, warned,
 }
 

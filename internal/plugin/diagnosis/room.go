@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -52,6 +53,23 @@ func grown(f Facts) []Finding {
 	return one(WillBeAProblem, fmt.Sprintf("volumes have %s and grow no further: storage.autoGrow.maxSize is %s", text(have),
 		text(grow.MaxSize)),
 		"raise storage.autoGrow.maxSize, or see who writes so much", "operations/space.md#volumes-that-grow")
+}
+
+// computing says that members need more of a processor or of memory than they can have.
+func computing(f Facts) []Finding {
+	const page = "operations/scale.md#more-processor-and-memory-by-use"
+	if s := f.Cluster.Status.Autoscale; s != nil && s.Refused != "" && f.Cluster.Spec.Autoscale != nil {
+		return one(WillBeAProblem, fmt.Sprintf("members could not be given more %s ago: %s", age(f.Now.Sub(s.Since.Time)), s.Refused),
+			"make room on nodes or in the quota, or lower autoscale.max", page)
+	}
+	for _, of := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if is := f.Cluster.Computing(of); is.Most > is.Least && is.Now == is.Most {
+			most := v1alpha1.QuantityOf(of, is.Most)
+			return one(Hint, fmt.Sprintf("members have as much %s as autoscale.max allows: %s", of, text(most)),
+				"raise autoscale.max, or see what they are asked for", page)
+		}
+	}
+	return nil
 }
 
 func text(q resource.Quantity) string { return q.String() }
