@@ -16,7 +16,7 @@ type Usage struct {
 type Scaling struct {
 	Size    Computing
 	Why     string
-	Refused bool  // what was wanted before cannot be had: it is taken back
+	Refused bool  // what was wanted before cannot be had: members keep what they had
 	At      int64 // when that was decided, in seconds since 1970
 }
 

@@ -42,7 +42,7 @@ func scaling() {
 		tells(c, "Scaled", "PodResized")
 	})
 
-	It("fault 106: what a quota of the namespace refuses is taken back, and members go on with what they have", func() {
+	It("fault 106: members go on with what they have when a quota of the namespace refuses more", func() {
 		c := create(newCluster(namespace, "refused", using(nil, list("", "128Mi")), autoscaling("", "256Mi", time.Hour)))
 		before := uids(c)
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "little", Namespace: namespace}}
@@ -63,7 +63,7 @@ func scaling() {
 
 // scalingBack takes as long as its windows.
 func scalingBack() {
-	It("a processor that is short is given for a load, and taken back after it", func() {
+	It("members get more of a processor for a load, and less after it", func() {
 		needsService()
 		namespace := newNamespace()
 		startOperator(namespace)

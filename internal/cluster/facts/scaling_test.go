@@ -105,7 +105,7 @@ func killedAt(at time.Time) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", FinishedAt: metav1.NewTime(at)}}
 }
 
-// TestScalingRefused: what a node, the scheduler, the kubelet or the API server refuses is taken back, and no member gets a new Pod for it.
+// TestScalingRefused: what a node, the scheduler, the kubelet or the API server refuses is undone, and no member gets a new Pod for it.
 func TestScalingRefused(t *testing.T) {
 	type spoil func(*scene, *memory.Cluster)
 	pending := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string, ago time.Duration) spoil {
@@ -151,7 +151,7 @@ func TestScalingRefused(t *testing.T) {
 				t.Errorf("%+v, want %q", got, test.want)
 			}
 			if got := v.Scaling.Size.Memory >> 20; test.want != "" && got != 256 {
-				t.Errorf("taken back to %d MiB", got)
+				t.Errorf("set back to %d MiB", got)
 			}
 			for _, m := range v.Members {
 				if m.Pod.Change != cluster.Same {
