@@ -24,12 +24,12 @@ func room() {
 	})
 
 	It("volumes and quota grow before a database is full, up to the size that is allowed", func() {
-		most := resource.MustParse("768Mi")
+		most := resource.MustParse("1280Mi")
 		c := create(newCluster(namespace, "grown", func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Storage.Size, spec.Storage.AutoGrow = ptr.To(resource.MustParse("512Mi")), &v1alpha1.AutoGrow{MaxSize: most}
+			spec.Storage.Size, spec.Storage.AutoGrow = ptr.To(resource.MustParse("1Gi")), &v1alpha1.AutoGrow{MaxSize: most}
 		}))
 		known, w := members(c), callWitness(c)
-		for i := range 275 { // of a quota of 384 MiB
+		for i := range 545 { // of a quota of 768 MiB
 			put(c, fmt.Sprint("large/", i), strings.Repeat("x", 1<<20))
 		}
 		begun := time.Now()
@@ -41,10 +41,10 @@ func room() {
 		settles(c)
 		AddReportEntry("from the last write to larger volumes and quotas", time.Since(begun).Round(time.Second).String())
 		for _, p := range pods(c) {
-			Expect(p.Spec.Containers[0].Args).To(ContainElement("--quota-backend-bytes=603979776"), p.Name)
+			Expect(p.Spec.Containers[0].Args).To(ContainElement("--quota-backend-bytes=1006632960"), p.Name)
 		}
 		w.KeptServing(3)
-		for i := range 150 { // more than the first quota had room for
+		for i := range 250 { // more than the first quota had room for
 			put(c, fmt.Sprint("more/", i), strings.Repeat("x", 1<<20))
 		}
 		Expect(members(c)).To(Equal(known))
@@ -61,7 +61,7 @@ func room() {
 			return err
 		}).WithPolling(time.Millisecond).WithTimeout(time.Minute).Should(MatchError(rpctypes.ErrNoSpace))
 		full := time.Now()
-		Eventually(puts(root, "after")).WithTimeout(3 * time.Minute).Should(Succeed())
+		Eventually(func() error { return puts(as(c, c.RootSecret()), "after")() }).WithTimeout(3 * time.Minute).Should(Succeed()) // other Pods
 		AddReportEntry("writable again", time.Since(full).Round(100*time.Millisecond).String())
 		settles(c)
 		Expect(members(c)).To(Equal(known))
