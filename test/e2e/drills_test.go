@@ -151,8 +151,9 @@ func drills() {
 		GinkgoWriter.Println(d.Status.Report)
 		Expect(d.Status.Keys).To(HaveValue(Equal(*d.Status.Backup.Keys)))
 		Expect(d.Status.Targets).To(HaveLen(2))
-		Expect(d.Status.NextAt).To(HaveValue(HaveField("Time", BeTemporally("~", at.Add(24*time.Hour), time.Minute))))
 		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, keyOf(d), d)).To(Succeed())
+			g.Expect(d.Status.NextAt).To(HaveValue(HaveField("Time", BeTemporally("~", at.Add(24*time.Hour), time.Minute))))
 			var all v1alpha1.EtcdClusterList
 			g.Expect(api.List(ctx, &all, client.InNamespace(c.Namespace))).To(Succeed())
 			g.Expect(all.Items).To(HaveLen(1))
