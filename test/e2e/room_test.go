@@ -27,6 +27,7 @@ func room() {
 		most := resource.MustParse("1280Mi")
 		c := create(newCluster(namespace, "grown", func(spec *v1alpha1.EtcdClusterSpec) {
 			spec.Storage.Size, spec.Storage.AutoGrow = ptr.To(resource.MustParse("1Gi")), &v1alpha1.AutoGrow{MaxSize: most}
+			spec.Etcd.ExtraArgs = map[string]string{"max-wals": "1"} // the log of five segments would fill the rest of this small volume
 		}))
 		known, w := members(c), callWitness(c)
 		for i := range 545 { // of a quota of 768 MiB

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// pieces are written to fill a disk: large ones, and then such as the least that a file system has room for.
-	largePiece, smallPiece = 1 << 20, 4 << 10
 	// refill is how often what has become free is filled again.
 	refill = 200 * time.Millisecond
 	// busyWriters write at once, each busyPiece and a sync, over busyFile again and again.
 	busyWriters, busyPiece, busyFile = 4, 64 << 10, 16 << 20
 )
+
+// pieces by which a disk is filled, the largest first; the last one is the least that a file system has room for.
+var pieces = []int64{1 << 30, 64 << 20, 1 << 20, 4 << 10}
 
 // press fills the disk below a folder, or keeps it busy, until the Job is stopped or its time is up. To be stopped is no failure. Its files
 // have no name: the kernel frees them when the process ends, however that is.
@@ -64,9 +65,9 @@ func fill(ctx context.Context, folder string) error {
 	defer file.Close() //nolint:errcheck // nothing in it counts
 	again := time.NewTicker(refill)
 	defer again.Stop()
-	for {
-		for _, size := range []int{largePiece, smallPiece} {
-			if err := appendUntilFull(ctx, file, make([]byte, size)); err != nil {
+	for size := int64(0); ; {
+		for _, piece := range pieces {
+			if size, err = extend(ctx, file, size, piece); err != nil {
 				return err
 			}
 		}
@@ -78,18 +79,19 @@ func fill(ctx context.Context, folder string) error {
 	}
 }
 
-// appendUntilFull writes pieces until there is no room for one, or the context ends.
-func appendUntilFull(ctx context.Context, file *os.File, piece []byte) error {
+// extend takes pieces of the disk until there is no room for another one, or the context ends, and says how large the file is then.
+func extend(ctx context.Context, file *os.File, size, piece int64) (int64, error) {
 	for ctx.Err() == nil {
-		_, err := file.Write(piece)
-		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-			return nil
+		err := reserve(file, size, piece)
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+			return size, nil
 		}
 		if err != nil {
-			return fmt.Errorf("fill the volume: %w", err)
+			return size, fmt.Errorf("fill the volume: %w", err)
 		}
+		size += piece
 	}
-	return nil
+	return size, nil
 }
 
 func keepBusy(ctx context.Context, folder string) error {
@@ -105,6 +107,27 @@ func keepBusy(ctx context.Context, folder string) error {
 		}
 		if err := file.Sync(); err != nil {
 			return fmt.Errorf("keep the disk busy: %w", err)
+		}
+	}
+	return nil
+}
+
+// reserve takes a part of a file from the disk, by writing it where the file system cannot do so at once.
+func reserve(file *os.File, from, size int64) error {
+	err := syscall.Fallocate(int(file.Fd()), 0, from, size) //nolint:gosec // a descriptor is small
+	if errors.Is(err, syscall.EOPNOTSUPP) {
+		return writeZeros(file, from, size)
+	}
+	return err //nolint:wrapcheck // the caller says what was tried
+}
+
+// writeZeros fills a part of a file, in pieces that fit into memory.
+func writeZeros(file *os.File, from, size int64) error {
+	const most = 1 << 20
+	zeros := make([]byte, min(size, most))
+	for end := from + size; from < end; from += int64(len(zeros)) {
+		if _, err := file.WriteAt(zeros, from); err != nil {
+			return err //nolint:wrapcheck // the caller says what was tried
 		}
 	}
 	return nil
