@@ -14,6 +14,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
 
+// purged is how long etcd may take to delete what it needs no more of its log: it looks every half minute.
+const purged = 31 * time.Second
+
 // room is made for data before etcd refuses it, or where it lets its users in only. docs/operations/space.md.
 func room() {
 	var namespace string
@@ -27,12 +30,18 @@ func room() {
 		most := resource.MustParse("1280Mi")
 		c := create(newCluster(namespace, "grown", func(spec *v1alpha1.EtcdClusterSpec) {
 			spec.Storage.Size, spec.Storage.AutoGrow = ptr.To(resource.MustParse("1Gi")), &v1alpha1.AutoGrow{MaxSize: most}
-			spec.Etcd.ExtraArgs = map[string]string{"max-wals": "1"} // the log of five segments would fill the rest of this small volume
+			spec.Etcd.SnapshotCount = 100 // the log of as many entries stays on the volume, beside the database
 		}))
 		known, w := members(c), callWitness(c)
-		for i := range 545 { // of a quota of 768 MiB
-			put(c, fmt.Sprint("large/", i), strings.Repeat("x", 1<<20))
+		write := func(prefix string, mebibytes int) {
+			for i := range mebibytes {
+				put(c, fmt.Sprint(prefix, i), strings.Repeat("x", 1<<20))
+				if i%150 == 149 {
+					time.Sleep(purged)
+				}
+			}
 		}
+		write("large/", 545) // of a quota of 768 MiB
 		begun := time.Now()
 		Eventually(func(g Gomega) {
 			is := read(g, c).Status
@@ -45,9 +54,7 @@ func room() {
 			Expect(p.Spec.Containers[0].Args).To(ContainElement("--quota-backend-bytes=1006632960"), p.Name)
 		}
 		w.KeptServing(3)
-		for i := range 250 { // more than the first quota had room for
-			put(c, fmt.Sprint("more/", i), strings.Repeat("x", 1<<20))
-		}
+		write("more/", 250) // more than the first quota had room for
 		Expect(members(c)).To(Equal(known))
 		tells(c, "VolumesGrowing")
 	})
