@@ -36,12 +36,12 @@ func room() {
 		write := func(prefix string, mebibytes int) {
 			for i := range mebibytes {
 				put(c, fmt.Sprint(prefix, i), strings.Repeat("x", 1<<20))
-				if i%150 == 149 {
+				if i%100 == 99 {
 					time.Sleep(purged)
 				}
 			}
 		}
-		write("large/", 545) // of a quota of 768 MiB
+		write("large/", 400) // beside the log that is more than three quarters of the volume
 		begun := time.Now()
 		Eventually(func(g Gomega) {
 			is := read(g, c).Status

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (j *builder) space() {
 }
 
 // growth is what volumes are to grow to, if the user allows it and what was asked for before is done. A quota that the user has set does
-// not follow the size of volumes, nor does one that has reached etcd's largest.
+// not follow the size of volumes, nor does one that has reached etcd's largest: then they grow only for what lies beside the database.
 func growth(c *v1alpha1.EtcdCluster, v cluster.View) cluster.Growth {
 	allowed := c.Spec.Storage.AutoGrow
 	size, given := c.VolumeSize(), c.Status.VolumeSize
@@ -63,7 +64,7 @@ func growth(c *v1alpha1.EtcdCluster, v cluster.View) cluster.Growth {
 	}
 	quotaGrows := c.Spec.Etcd.Quota == nil && c.QuotaBytes() < v1alpha1.MaxQuota.Value()
 	for _, m := range v.Select(cluster.IsVoter) {
-		if why := outgrows(m, quotaGrows); why != "" {
+		if why := cmp.Or(outgrows(m, quotaGrows), crowded(m, given.Value())); why != "" {
 			next := size.Value() + max(size.Value()/growBy, leastGrowth)
 			return cluster.Growth{Size: min(next/leastGrowth*leastGrowth, allowed.MaxSize.Value()), Why: why}
 		}
@@ -87,6 +88,16 @@ func outgrows(m cluster.Member, quotaGrows bool) string {
 	default:
 		return ""
 	}
+}
+
+// crowded says why a member's volume is about to have no room beside its database and the log; empty if it has. Only on small volumes that
+// comes before the database is near its quota.
+func crowded(m cluster.Member, volume int64) string {
+	if !m.Answers || m.Pod.Change != cluster.Same || m.DBSize+logRoom <= volume/4*3 {
+		return ""
+	}
+	return fmt.Sprintf("the database of %s has %d MiB, and its log may take %d MiB, of a volume of %d MiB", m.Name, m.DBSize>>20, logRoom>>20,
+		volume>>20)
 }
 
 // noRoom says why a member's volume does not hold a copy of its data beside the database and the log.

@@ -205,7 +205,9 @@ func TestGrowth(t *testing.T) {
 		"not allowed":             {inUse: 1500, set: func(s *scene) { s.c.Spec.Storage.AutoGrow = nil }},
 		"as large as is allowed":  {inUse: 1500, set: func(s *scene) { s.c.Spec.Storage.AutoGrow.MaxSize = *gib("2Gi") }},
 		"nearly so":               {inUse: 1500, set: func(s *scene) { s.c.Spec.Storage.AutoGrow.MaxSize = *gib("2200Mi") }, want: 2200},
-		"a quota of the user":     {inUse: 1500, set: func(s *scene) { s.c.Spec.Etcd.Quota = gib("1536Mi") }},
+		"a quota of the user":     {inUse: 1100, set: func(s *scene) { s.c.Spec.Etcd.Quota = gib("1536Mi") }},
+		"no room beside the log":  {inUse: 1060, size: 1160, want: 2560},
+		"little room beside it":   {inUse: 1060, size: 1150},
 		"before the last is done": {inUse: 1500, set: func(s *scene) { s.c.Status.GrownSize = gib("2560Mi") }},
 	} {
 		t.Run(what, func(t *testing.T) {
