@@ -116,7 +116,7 @@ func (c *EtcdCluster) Tuned() []Recommendation {
 	var all []Recommendation
 	settings := c.Spec.Etcd
 	for _, r := range c.Status.Tuned {
-		if c.Spec.Tuning == TuningApply && c.Spec.Etcd.text(r.Setting) == r.Now && r.isReadable() {
+		if c.Spec.Tuning == TuningApply && c.Spec.Etcd.Text(r.Setting) == r.Now && r.isReadable() {
 			all = append(all, r)
 			r.put(&settings)
 		}
@@ -127,8 +127,8 @@ func (c *EtcdCluster) Tuned() []Recommendation {
 	return all
 }
 
-// text is the value of a setting as recommendations have it.
-func (s EtcdSettings) text(setting string) string {
+// Text is the value of a setting as recommendations have it.
+func (s EtcdSettings) Text(setting string) string {
 	switch setting {
 	case SettingHeartbeat:
 		return s.HeartbeatInterval.Duration.String()

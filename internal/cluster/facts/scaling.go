@@ -42,8 +42,9 @@ func scaling(s Snapshot, v cluster.View, remembered *memory.Cluster) cluster.Sca
 		return cluster.Scaling{}
 	}
 	cpu, mem := c.Computing(corev1.ResourceCPU), c.Computing(corev1.ResourceMemory)
-	if refused := cmp.Or(remembered.ResizeRefused(v), refusedScaling(s)); refused != "" && c.IsScaled() {
-		return cluster.Scaling{Size: given(s, cpu, mem), Why: refused, Refused: true, At: s.Now.Unix()}
+	refused, has := cmp.Or(remembered.ResizeRefused(v), refusedScaling(s)), given(s, cpu, mem)
+	if refused != "" && has != beyond(c) { // else it is undone, and Pods are about to be resized
+		return cluster.Scaling{Size: has, Why: refused, Refused: true, At: s.Now.Unix()}
 	}
 	look := scale.Look{
 		At: s.Now, Members: v.Count(cluster.IsVoter), Usages: v.Usages, Window: c.Spec.Autoscale.StabilizationWindow.Duration,

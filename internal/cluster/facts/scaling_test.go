@@ -162,6 +162,38 @@ func TestScalingRefused(t *testing.T) {
 	}
 }
 
+// TestScalingIsUndoneOnce: what is refused is recorded once, also if members keep more than the spec, and then Pods are resized. The same size
+// may be granted the next time.
+func TestScalingIsUndoneOnce(t *testing.T) {
+	s, remembered := autoscaled(t, "512Mi"), &memory.Cluster{}
+	give := func(size string) {
+		s.c.Status.Autoscale = &v1alpha1.AutoscaleStatus{Memory: ptr.To(resource.MustParse(size)), Since: metav1.NewTime(now), Refused: "no room"}
+	}
+	pod := s.pod("a-1")
+	pod.Status.ContainerStatuses[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("384Mi")}
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+		Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonInfeasible, Message: "no room",
+	})
+	v := s.timedLook(remembered, 0)
+	if got := v.Scaling; !got.Refused || got.Size.Memory>>20 != 384 {
+		t.Fatalf("%+v", got)
+	}
+	remembered.Note(v, plan.ResizePod{Name: "a-1"}, memory.Ending{Err: errors.New("forbidden"), Denied: "exceeded quota"}, now)
+	give("384Mi")
+	v = s.timedLook(remembered, 0)
+	if v.Scaling.Why != "" {
+		t.Errorf("it is undone again: %+v", v.Scaling)
+	}
+	if m, _ := v.Member("a-1"); m.Pod.Change != cluster.Resize {
+		t.Errorf("a-1 is not resized: %v", m.Pod.Change)
+	}
+	pod.Status.Conditions = pod.Status.Conditions[:len(pod.Status.Conditions)-1]
+	give("512Mi")
+	if got := s.timedLook(remembered, 0).Scaling; got.Why != "" {
+		t.Errorf("it is refused before it was tried: %+v", got)
+	}
+}
+
 // TestScaledPodsAreResized: what members are given beyond the spec is no reason for a new Pod, even where Kubernetes cannot resize; what
 // the spec itself changes is.
 func TestScaledPodsAreResized(t *testing.T) {

@@ -56,14 +56,9 @@ func isNearly(was string, size float64) bool {
 
 // kept is the advice that rests on what another process has measured, for settings that have not changed since.
 func kept(c *v1alpha1.EtcdCluster) []cluster.Advice {
-	etcd := c.EtcdSettings()
-	is := map[string]string{
-		v1alpha1.SettingHeartbeat: etcd.HeartbeatInterval.Duration.String(),
-		v1alpha1.SettingElection:  etcd.ElectionTimeout.Duration.String(),
-	}
 	var all []cluster.Advice
 	for _, was := range c.Status.Recommendations {
-		if is[was.Setting] == was.Now {
+		if was.Setting != v1alpha1.SettingSnapshotCount && c.EtcdSettings().Text(was.Setting) == was.Now {
 			all = append(all, adviceOf(was))
 		}
 	}

@@ -23,10 +23,11 @@ func (m *Cluster) Scale(look scale.Look) cluster.Scaling {
 	return m.usage.watch.Add(look)
 }
 
-// ResizeRefused says why Kubernetes refuses a Pod what it is given beyond the spec; empty if it does not.
+// ResizeRefused says why Kubernetes refuses a Pod what it is given beyond the spec; empty if it does not. Once members are to have another
+// size that is forgotten: the same size may be granted the next time.
 func (m *Cluster) ResizeRefused(v cluster.View) string {
 	if m.usage.size != v.Record.Scaled.Computing {
-		return ""
+		m.usage.refused = ""
 	}
 	return m.usage.refused
 }

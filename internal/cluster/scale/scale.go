@@ -105,7 +105,7 @@ func (w *Watch) peaks(l Look) (cpu, memory *peak) {
 	return cpu, memory
 }
 
-// add takes the largest use of a look; nil if not every member has told.
+// add takes the largest use of a look; nil if not every member reported.
 func (t *trend) add(l Look, r Range, most *peak) {
 	if t.now != r.Now {
 		*t = trend{now: r.Now}
