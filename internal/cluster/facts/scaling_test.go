@@ -162,8 +162,8 @@ func TestScalingRefused(t *testing.T) {
 	}
 }
 
-// TestScalingIsUndoneOnce: what is refused is recorded once, also if members keep more than the spec, and then Pods are resized. The same size
-// may be granted the next time.
+// TestScalingIsUndoneOnce: what is refused is recorded once, also if members keep more than the spec, and then Pods are resized. The same
+// size may be granted the next time.
 func TestScalingIsUndoneOnce(t *testing.T) {
 	s, remembered := autoscaled(t, "512Mi"), &memory.Cluster{}
 	give := func(size string) {
