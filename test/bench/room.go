@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/load"
 )
 
 // Goals of defragmentation and of NOSPACE: the longest time without a write, in milliseconds, and seconds until writes are taken again.
@@ -44,15 +48,64 @@ func defragment(ctx context.Context, b *bench) ([]row, error) {
 	}
 	took := time.Since(begin).Seconds()
 	b.progress("defragmented after %.1f s: %s", took, beats)
-	var gap, failed, seconds sample
+	files, err := b.filesBeside(ctx, name, sizeMiB/2)
+	if err != nil {
+		return nil, err
+	}
+	var gap, floor, failed, seconds sample
+	floor.milliseconds(files.Gap)
 	gap.milliseconds(beats.Gap)
 	failed.add(float64(beats.Failed))
 	seconds.add(took)
 	return []row{
 		alone("gap-defrag-2GiB", "ms", gap.median(), atMost(defragmentGap), gap),
+		alone("gap-files-1GiB", "ms", floor.median(), nil, floor),
 		alone("gap-defrag-2GiB-failed", "writes", failed.median(), atMost(0), failed),
 		alone("defrag-2GiB", "s", seconds.median(), nil, seconds),
 	}, b.remove(ctx, name)
+}
+
+// filesBeside is what the disk alone does to the same application: no member is touched, and files of that many MiB are written three times
+// where the members have their data, each synced once, as etcd's defragmentation does with up to 10,000 keys.
+func (b *bench) filesBeside(ctx context.Context, name string, sizeMiB int) (load.Beats, error) {
+	volume, err := b.folderOf(ctx, name+"-0")
+	if err != nil {
+		return load.Beats{}, err
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(volume), "bench-")
+	if err != nil {
+		return load.Beats{}, fmt.Errorf("make a folder beside the volumes: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	beats, err := b.pulse(ctx, name, func() error {
+		for i := range 3 {
+			if err := writeFile(filepath.Join(folder, strconv.Itoa(i)), sizeMiB); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	b.progress("three files beside it: %s", beats)
+	return beats, err
+}
+
+// writeFile writes a file of so many MiB and syncs it once, at the end.
+func writeFile(name string, sizeMiB int) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return fmt.Errorf("make a file: %w", err)
+	}
+	block := make([]byte, mebibyte)
+	for i := 0; err == nil && i < sizeMiB; i++ {
+		_, err = file.Write(block)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write a file: %w", err)
+	}
+	return nil
 }
 
 // halve deletes every other large key, and its history.

@@ -240,3 +240,18 @@ func isMeasured(d *v1alpha1.EtcdDrill, targets int) {
 	Expect(s.RecoveredIn.Duration).To(BeNumerically(">", 0))
 	Expect(s.Report).To(ContainSubstring("acknowledged"))
 }
+
+// isDrilled kills a member, and restores the newest backup of the cluster into one that is thrown away.
+func isDrilled(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	resize(c, 3)
+	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Drills = v1alpha1.DrillsAllowed })).To(Succeed())
+	settles(c)
+	kill := begin(c, v1alpha1.KillMember)
+	ends(kill, v1alpha1.DrillRecovered)
+	isMeasured(kill, 1)
+	restore := begin(c, v1alpha1.RestoreBackup)
+	ends(restore, v1alpha1.DrillRecovered)
+	Expect(restore.Status.Keys).To(HaveValue(Equal(*restore.Status.Backup.Keys)))
+	settles(c)
+}

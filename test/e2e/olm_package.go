@@ -308,7 +308,7 @@ func oneIn(namespaces []string) []*v1alpha1.EtcdCluster {
 	GinkgoHelper()
 	var all []*v1alpha1.EtcdCluster
 	for _, namespace := range namespaces {
-		c := newCluster(namespace, "one", oneMember)
+		c := newCluster(namespace, "one", oneMember, using(list("50m", "64Mi"), list("", "256Mi")))
 		Expect(api.Create(ctx, c)).To(Succeed())
 		all = append(all, c)
 	}

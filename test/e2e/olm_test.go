@@ -149,6 +149,8 @@ func installModes() {
 				takesUpAccess(seen[0])
 				beginsWithKeys(seen[0].Namespace)
 				trustsOthers(seen[0].Namespace)
+				isResizedInPlace(seen[0])
+				isDrilled(seen[0])
 			}
 			if mode != olm.InstallModeTypeOwnNamespace {
 				takesOtherAuthorities(seen[0])

@@ -109,3 +109,14 @@ func computeResources() {
 		})
 	}
 }
+
+// isResizedInPlace gives members another request of memory while they run.
+func isResizedInPlace(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	before, count := uids(c), restarts(c)
+	Expect(edit(c, using(list("60m", "96Mi"), list("", "320Mi")))).To(Succeed())
+	settles(c)
+	Expect(uids(c)).To(Equal(before))
+	Expect(restarts(c)).To(Equal(count))
+	tells(c, "PodResized")
+}
