@@ -256,6 +256,11 @@ type EtcdClusterStatus struct {
 	// +listMapKey=id
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Unknown Members",order=31
 	UnknownMembers []UnknownMember `json:"unknownMembers,omitempty"`
+
+	// adoption is how far the adoption of a running cluster is, if spec.bootstrap.adopt asks for one.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Adoption",order=60
+	Adoption *AdoptionStatus `json:"adoption,omitempty"`
 }
 
 // Bootstrap is the plan that is written before the first Pod exists and used

@@ -384,6 +384,34 @@ var restores = []refusal{
 		good: "{bootstrap: {restore: {backup: first}}}", says: "bootstrap.restore needs volumes",
 	},
 	{
+		name: "endpoints of two schemes", bad: "{bootstrap: {adopt: {endpoints: ['http://a:2379', 'https://b:2379']}}}",
+		good: "{tls: {mode: Disabled}, bootstrap: {adopt: {endpoints: ['http://a:2379', 'http://b:2379']}}}",
+		says: "must be all https or all http",
+	},
+	{
+		name: "an endpoint without a port", bad: "{tls: {mode: Disabled}, bootstrap: {adopt: {endpoints: ['http://a']}}}",
+		good: "{tls: {mode: Disabled}, bootstrap: {adopt: {endpoints: ['http://a:2379']}}}", says: "a host and a port",
+	},
+	{
+		name: "an adoption by https without certificates", bad: "{bootstrap: {adopt: {endpoints: ['https://a:2379']}}}",
+		good: "{bootstrap: {adopt: {endpoints: ['https://a:2379'], clientSecretRef: {name: root}, peerAuthorityRef: {name: ca}}}}",
+		says: "needs clientSecretRef",
+	},
+	{
+		name: "an adoption without TLS into a cluster with TLS", bad: "{bootstrap: {adopt: {endpoints: ['http://a:2379']}}}",
+		good: "{tls: {mode: Disabled}, bootstrap: {adopt: {endpoints: ['http://a:2379']}}}", says: "Disabled to adopt http endpoints",
+	},
+	{
+		name: "an adoption that restores", bad: "{tls: {mode: Disabled}, bootstrap: {restore: {backup: first}, adopt: {endpoints: " +
+			"['http://a:2379']}}}",
+		good: "{bootstrap: {restore: {backup: first}}}", says: "bootstrap.adopt excludes",
+	},
+	{
+		name: "another cluster to adopt", from: "{tls: {mode: Disabled}, bootstrap: {adopt: {endpoints: ['http://a:2379']}}}",
+		bad: "{tls: {mode: Disabled}, bootstrap: {adopt: {endpoints: ['http://b:2379']}}}", says: "bootstrap cannot be changed",
+		good: "{size: 1, tls: {mode: Disabled}, bootstrap: {adopt: {endpoints: ['http://a:2379']}}}",
+	},
+	{
 		name: "a restore of two backups", bad: "{bootstrap: {restore: {backup: first, store: offsite}}}",
 		good: "{bootstrap: {restore: {store: offsite}}}", says: "either a backup, or a store",
 	},

@@ -22,6 +22,7 @@ import (
 // are trusted beside it. All state of a rotation is here.
 type Authority struct {
 	pki.Pair              // signs; one that was lost has no key
+	Adopted      bool     // it is of a running cluster that is adopted, and rotated when it is
 	External     bool     // its key is not in this cluster: CertPEM may be several
 	Next         pki.Pair // is trusted, and signs nothing yet; empty if there is none
 	NextExternal bool     // so is the next one
@@ -37,6 +38,7 @@ const (
 	ByRequest = "Request" // a person has asked for it
 	ByLoss    = "Lost"    // it cannot sign any more
 	ByEnd     = "Ended"   // nothing that it has signed is valid any more
+	ByOrigin  = "Adopted" // it is of a cluster that was adopted
 	BySource  = "Source"  // certificates are to be by another one, external or ours
 )
 
@@ -51,6 +53,7 @@ func readAuthority(secret *corev1.Secret) Authority {
 	}
 	return Authority{
 		External: isTheirs(corev1.TLSCertKey), NextExternal: isTheirs(specs.NextCertKey),
+		Adopted:   secret.Annotations[v1alpha1.AnnotationAdoptedAuthority] != "",
 		Pair:      pairOf(secret.Data),
 		Next:      pki.Pair{CertPEM: secret.Data[specs.NextCertKey], KeyPEM: secret.Data[specs.NextKeyKey]},
 		Previous:  secret.Data[specs.PreviousKey],
@@ -222,7 +225,9 @@ func (a Authority) secret(c *v1alpha1.EtcdCluster, name string) *corev1.Secret {
 			secret.Data[key] = value
 		}
 	}
-	notes := map[string]string{v1alpha1.AnnotationRotatedBecause: a.Because, v1alpha1.AnnotationRotate: a.Request}
+	notes := map[string]string{
+		v1alpha1.AnnotationRotatedBecause: a.Because, v1alpha1.AnnotationRotate: a.Request, v1alpha1.AnnotationAdoptedAuthority: a.asAdopted(),
+	}
 	if !a.RotatedAt.IsZero() {
 		notes[v1alpha1.AnnotationRotatedAt] = a.RotatedAt.UTC().Format(time.RFC3339)
 	}

@@ -60,10 +60,10 @@ func serverRequest(c *v1alpha1.EtcdCluster) pki.Request {
 	client := c.ClientService()
 	return pki.Request{
 		CommonName: "etcd-server", Server: true, Client: true, Lifetime: c.Spec.TLS.CertificateLifetime(),
-		DNSNames: []string{
+		DNSNames: append([]string{
 			anyMember(c), client, client + "." + c.Namespace, client + "." + c.Namespace + ".svc",
 			client + "." + c.Namespace + ".svc.cluster.local", "localhost",
-		},
+		}, adoptedHosts(c)...),
 		IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 }
@@ -71,7 +71,7 @@ func serverRequest(c *v1alpha1.EtcdCluster) pki.Request {
 func peerRequest(c *v1alpha1.EtcdCluster) pki.Request {
 	return pki.Request{
 		CommonName: "etcd-peer", Server: true, Client: true, Lifetime: c.Spec.TLS.CertificateLifetime(),
-		DNSNames: []string{anyMember(c)},
+		DNSNames: append([]string{anyMember(c)}, joiningHosts(c)...),
 	}
 }
 

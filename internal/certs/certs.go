@@ -32,6 +32,7 @@ type KeyMaterial struct {
 	trust                string // fingerprint that is written on the members' Secret
 	written              written
 	revocation           revocation
+	seeds                [2]pki.Pair           // authorities of the cluster that is adopted, clients' first
 	external             [parts]externalSecret // what external Secrets hold; empty if certificates are ours
 
 	// Issued are the Secrets that certificates of EtcdUsers are taken from while the authority of clients is external, by the name
@@ -86,6 +87,11 @@ func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) KeyMate
 		endpoints: string(client[specs.EndpointsKey]), rootEndpoints: string(root[specs.EndpointsKey]),
 		written:  written{writtenAt(memberSecret), writtenAt(clientSecret)},
 		external: readExternal(c, get),
+	}
+	for i, name := range adoptedSecrets(c) {
+		if name != "" {
+			held.seeds[i] = readAdopted(get(name))
+		}
 	}
 	if memberSecret != nil {
 		held.trust = memberSecret.Annotations[v1alpha1.AnnotationTrust]
@@ -225,6 +231,9 @@ func (h *KeyMaterial) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdClus
 func (h *KeyMaterial) makeAuthority(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
 	if wanted := h.target(c, name, now); h.isDistributed(c, name, wanted) {
 		return h.keep(c, name, h.adopted(c, name, wanted)), nil
+	}
+	if seed, is := h.adoptedAuthority(c, name); is {
+		return h.keep(c, name, seed), nil
 	}
 	made, err := h.wanted(random, now, c, name)
 	made.Request = requestOf(c, name)

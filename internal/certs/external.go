@@ -38,7 +38,8 @@ type externalSecret struct {
 // TheirSecrets are the names of the Secrets that certificates are taken from, if the operator does not make them.
 func TheirSecrets(c *v1alpha1.EtcdCluster) []string {
 	var all []string
-	for _, name := range secretsOf(c) {
+	secrets, adopted := secretsOf(c), adoptedSecrets(c)
+	for _, name := range slices.Concat(secrets[:], adopted[:]) {
 		if name != "" {
 			all = append(all, name)
 		}

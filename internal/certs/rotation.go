@@ -160,6 +160,8 @@ func (h KeyMaterial) due(c *v1alpha1.EtcdCluster, name string, percent time.Dura
 		return "", ""
 	case asked != "" && asked != a.Request:
 		return "it was asked for", ByRequest
+	case a.Adopted && a.Because == "" && c.Adopts() == nil:
+		return "it is of the cluster that was adopted", ByOrigin
 	case a.hasPassed(percent, now):
 		return "two thirds of its life are over", ByAge
 	default:

@@ -41,6 +41,8 @@ type View struct {
 	// Monitoring is about objects of the Prometheus Operator.
 	Monitoring Monitoring
 
+	// Adoption is about the running cluster that becomes this one.
+	Adoption Adoption
 	// Restore is about the backup that the cluster begins with, or is brought back to.
 	Restore Restore
 	// Backup is about the backup that something waits for.
@@ -165,6 +167,7 @@ type Record struct {
 	Replacing        Replacing // the last member that was replaced because it stayed slow
 	Scaled           Scaled    // compute resources instead of those of the spec
 	Tuned            []Advice  // in effect, instead of what the spec says
+	Adopting         Adopting  // the running cluster that becomes this one
 	Grown            int64     // bytes that volumes have been given beyond the spec; 0 if they have not
 }
 
@@ -284,6 +287,13 @@ type UnknownMember struct {
 	PeerURL string
 	Voter   bool
 	Home    string // the namespace by which its peer URL names it as one of a cluster of this name; empty if it does not
+
+	Source  bool   // it is of the running cluster that is adopted; what follows is known of none else
+	URL     string // at which it has answered; empty if it has not
+	Healthy bool   // it answered a linearizable read
+	Leader  bool
+	Version string
+	DBSize  int64 // bytes of its database file
 }
 
 // Elsewhere says what to do with data in which etcd names its members by another namespace.

@@ -45,8 +45,12 @@ var reconnect = grpc.ConnectParams{
 }
 
 // dial makes a connection that connects when it is first used. The address is
-// taken as it is: no resolver, no proxy, no service config.
-func dial(target Target) (*grpc.ClientConn, error) {
+// taken as it is: no resolver, no proxy, no service config. The user is nil where certificates say who a client is.
+func dial(target Target, user *authenticated) (*grpc.ClientConn, error) {
+	interceptors := []grpc.UnaryClientInterceptor{repeatOutdated, redialFirst, limitAnswer}
+	if user != nil {
+		interceptors = append([]grpc.UnaryClientInterceptor{user.intercept}, interceptors...)
+	}
 	return grpc.NewClient("passthrough:///"+target.Address,
 		grpc.WithTransportCredentials(target.credentials()),
 		grpc.WithContextDialer(dialTCP),
@@ -54,7 +58,7 @@ func dial(target Target) (*grpc.ClientConn, error) {
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: peerTimeout}),
 		grpc.WithStaticStreamWindowSize(window),
 		grpc.WithStaticConnWindowSize(window),
-		grpc.WithChainUnaryInterceptor(repeatOutdated, redialFirst, limitAnswer),
+		grpc.WithChainUnaryInterceptor(interceptors...),
 		grpc.WithMaxHeaderListSize(longestHeader),
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),

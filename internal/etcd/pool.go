@@ -16,6 +16,8 @@ type Target struct {
 	Address    string      // host:port, the host being the Pod's IP
 	ServerName string      // the name that the member's certificate must have
 	TLS        *tls.Config // one for each identity; nil: plain text
+
+	User, Password string // of a user whom a password identifies; empty: certificates do
 }
 
 // Pool keeps one connection per owner and target. It dials when a connection
@@ -23,6 +25,25 @@ type Target struct {
 type Pool struct {
 	mutex       sync.Mutex
 	connections map[string]map[Target]*grpc.ClientConn // by owner
+	users       map[login]*authenticated
+}
+
+// A login is a user of one cluster.
+type login struct{ owner, user, password string }
+
+// user is who the target is dialled as; nil if a certificate says so.
+func (p *Pool) user(owner string, target Target) *authenticated {
+	if target.User == "" {
+		return nil
+	}
+	key := login{owner, target.User, target.Password}
+	if p.users[key] == nil {
+		if p.users == nil {
+			p.users = map[login]*authenticated{}
+		}
+		p.users[key] = &authenticated{user: target.User, password: target.Password}
+	}
+	return p.users[key]
 }
 
 // NewPool makes an empty pool.
@@ -46,7 +67,8 @@ func (p *Pool) connection(owner string, target Target) (*grpc.ClientConn, error)
 	if connection, ok := p.connections[owner][target]; ok {
 		return connection, nil
 	}
-	connection, err := dial(target)
+	user := p.user(owner, target)
+	connection, err := dial(target, user)
 	if err != nil {
 		return nil, fmt.Errorf("dial member at %s: %w", target.Address, err)
 	}
@@ -54,6 +76,9 @@ func (p *Pool) connection(owner string, target Target) (*grpc.ClientConn, error)
 		p.connections[owner] = map[Target]*grpc.ClientConn{}
 	}
 	p.connections[owner][target] = connection
+	if user != nil {
+		user.over(connection)
+	}
 	return connection, nil
 }
 
@@ -66,10 +91,18 @@ func (p *Pool) Keep(owner string, targets []Target) {
 		if !slices.Contains(targets, target) {
 			stale = append(stale, connection)
 			delete(p.connections[owner], target)
+			if user := p.user(owner, target); user != nil {
+				user.without(connection)
+			}
 		}
 	}
 	if len(p.connections[owner]) == 0 {
 		delete(p.connections, owner)
+		for key := range p.users {
+			if key.owner == owner {
+				delete(p.users, key)
+			}
+		}
 	}
 	p.mutex.Unlock()
 	for _, connection := range stale {

@@ -25,6 +25,7 @@ type operator struct {
 	namespace, folder string
 	program           string   // that runs
 	flags             []string // beside those of every spec
+	resolver          string   // resolv.conf that it has instead of the machine's; empty: none
 	command           *exec.Cmd
 	ended             chan struct{}
 }
@@ -80,6 +81,9 @@ func (o *operator) start() {
 		"--task-image=" + deployedImage(), "--allowed-store-endpoints=http://*",
 	}, o.flags...)
 	o.command = exec.Command(o.program, flags...)
+	if o.resolver != "" {
+		o.command = resolving(o.command, o.resolver)
+	}
 	o.command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "WATCH_NAMESPACE="+o.namespace)
 	o.command.Stdout, o.command.Stderr = log, log
 	if os.Geteuid() == 0 {

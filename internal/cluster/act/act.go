@@ -28,6 +28,8 @@ import (
 // Members makes an etcd client for one member. The context bounds only the dialling.
 type Members interface {
 	Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error)
+	// Source is a client of a member of the cluster that is adopted, by its URL.
+	Source(ctx context.Context, c *v1alpha1.EtcdCluster, url string) (etcd.Client, error)
 }
 
 // Actor carries out steps. It holds no state of a cluster, so that one Actor serves all of them.
@@ -80,6 +82,10 @@ func (a *Actor) do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.moveLeader(ctx, c, v, s)
 	case plan.RemoveMember:
 		return a.remove(ctx, c, v, s)
+	case plan.RouteService:
+		return a.routeService(ctx, c, s)
+	case plan.ScaleStatefulSet:
+		return a.scaleStatefulSet(ctx, c, s)
 	case plan.Downgrade:
 		return a.downgrade(ctx, c, v, s)
 	case plan.Compact:

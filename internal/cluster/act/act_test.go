@@ -1,6 +1,7 @@
 package act_test
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
@@ -499,6 +501,8 @@ var everyKind = []plan.Step{
 	plan.Wait{},
 	plan.Refuse{},
 	plan.Done{},
+	plan.RouteService{},
+	plan.ScaleStatefulSet{},
 }
 
 // TestEveryStepIsActed: a step that is added must be carried out, or be said to
@@ -532,4 +536,8 @@ func TestEveryStepIsActed(t *testing.T) {
 	if err := newScene(t, example(), seen()).do(nil); err == nil {
 		t.Error("an unknown step is taken for done")
 	}
+}
+
+func (s *scene) Source(context.Context, *v1alpha1.EtcdCluster, string) (etcd.Client, error) {
+	return nil, errors.New("no running cluster is adopted here")
 }

@@ -55,13 +55,13 @@ func (a *Actor) promote(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.
 }
 
 func (a *Actor) remove(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.RemoveMember) error {
-	m, _ := v.Member(s.Name)
-	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error { return leader.Remove(ctx, m.ID) })
+	id := v.IDOf(s.Name)
+	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error { return leader.Remove(ctx, id) })
 }
 
 func (a *Actor) moveLeader(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.MoveLeader) error {
-	to, _ := v.Member(s.To)
-	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error { return leader.MoveLeader(ctx, to.ID) })
+	to := v.IDOf(s.To)
+	return a.askLeader(ctx, c, v, s, func(ctx context.Context, leader etcd.Client) error { return leader.MoveLeader(ctx, to) })
 }
 
 func (a *Actor) downgrade(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Downgrade) error {
@@ -96,6 +96,9 @@ func (a *Actor) compact(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.
 func (a *Actor) askLeader(
 	ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, change func(context.Context, etcd.Client) error,
 ) error {
+	if source, leads := v.SourceLeader(); leads {
+		return a.askAt(ctx, c, step, change, func() (etcd.Client, error) { return a.Dialer.Source(ctx, c, source.URL) })
+	}
 	leader, found := v.Leader()
 	if !found {
 		return fmt.Errorf("%s: no leader is known", step)
@@ -108,10 +111,17 @@ func (a *Actor) askLeader(
 func (a *Actor) ask(
 	ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member, step plan.Step, change func(context.Context, etcd.Client) error,
 ) error {
+	return a.askAt(ctx, c, step, change, func() (etcd.Client, error) { return a.Dialer.Member(ctx, c, m) })
+}
+
+func (a *Actor) askAt(
+	ctx context.Context, c *v1alpha1.EtcdCluster, step plan.Step, change func(context.Context, etcd.Client) error,
+	dial func() (etcd.Client, error),
+) error {
 	if err := a.mayDisturb(ctx, c, step); err != nil {
 		return fmt.Errorf("%s: %w", step, err)
 	}
-	member, err := a.Dialer.Member(ctx, c, m)
+	member, err := dial()
 	if err != nil {
 		return fmt.Errorf("%s: %w", step, err)
 	}

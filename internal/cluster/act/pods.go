@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -308,6 +309,11 @@ func entering(v cluster.View, name string) specs.Joining {
 		j.Members = []string{name}
 	} else if listed := v.Select(cluster.IsListed); len(listed) > 0 {
 		j.Members = cluster.Names(listed)
+		for _, m := range v.Sources() {
+			for url := range strings.SplitSeq(m.PeerURL, ",") {
+				j.Others = append(j.Others, m.Name+"="+url)
+			}
+		}
 	}
 	return j
 }

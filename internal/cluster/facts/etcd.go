@@ -17,7 +17,7 @@ const inSync = 0.9
 // answered a linearizable read: no older list can then be true.
 func (j *builder) etcd() {
 	switch {
-	case !j.v.Planned():
+	case !j.v.Planned() && !j.v.Adoption.Wanted:
 	case j.v.IsDisplaced():
 		j.v.Unread = "members are not queried: " + j.v.Foreign[0].String() + " blocks the name of a member"
 	case len(j.Answers) == 0:
@@ -31,7 +31,9 @@ func (j *builder) etcd() {
 // believe records what members report, and the member list.
 func (j *builder) believe(answers []*Answer) {
 	for _, a := range answers {
-		a.note(j.member(a.Member))
+		if !a.Source {
+			a.note(j.member(a.Member))
+		}
 	}
 	j.noteVersions(answers)
 	led := newest(answers)
@@ -72,8 +74,10 @@ func (j *builder) noteList(answers []*Answer, led lead) {
 // their own: one that does may lead a cluster of its own, or have the identity of another member.
 func (j *builder) credible() []*Answer {
 	var own []*Answer
-	for _, a := range j.Answers {
-		if a.foreign(j.v.Record.ClusterID, j.member(a.Member).ID) == "" {
+	for i, a := range j.Answers {
+		switch {
+		case a.Source && (isRepeated(j.Answers, i) || a.foreign(j.v.Record.ClusterID, 0) != ""):
+		case a.Source, a.foreign(j.v.Record.ClusterID, j.member(a.Member).ID) == "":
 			own = append(own, a)
 		}
 	}
@@ -84,6 +88,9 @@ func (j *builder) credible() []*Answer {
 // was read, and drops what such a member reported.
 func (j *builder) noteForeign() {
 	for _, a := range j.Answers {
+		if a.Source {
+			continue
+		}
 		m := j.member(a.Member)
 		foreign := a.foreign(j.v.Record.ClusterID, m.ID)
 		if foreign == "" {
@@ -105,6 +112,9 @@ func (j *builder) markLeader(leader uint64) {
 // without a quorum serves none, and its data may be all that is left.
 func (j *builder) noteRemains(answers []*Answer) {
 	for _, a := range answers {
+		if a.Source {
+			continue
+		}
 		if m := j.member(a.Member); a.Err != nil && a.Remains.Index > 0 {
 			m.Revision, m.Index, m.Lists, m.Unsigned = a.Remains.Revision, a.Remains.Index, a.Remains.Members, true
 		}
@@ -119,7 +129,7 @@ func (j *builder) noteProgress(answers []*Answer, led lead) {
 		log = leader.Status.RaftAppliedIndex
 	}
 	for _, a := range answers {
-		if a.Err != nil {
+		if a.Err != nil || a.Source {
 			continue
 		}
 		m, applied := j.member(a.Member), a.Status.RaftAppliedIndex

@@ -36,7 +36,7 @@ func running(s Snapshot) (members []cluster.Member, ask bool) {
 			members = append(members, m)
 		}
 	}
-	return members, j.v.Planned() && !j.v.IsDisplaced()
+	return members, (j.v.Planned() || j.v.Adoption.Wanted) && !j.v.IsDisplaced()
 }
 
 // credibleAnswers are the answers to go by. If their leader is not among them, no member can

@@ -449,3 +449,7 @@ func shuffle(list client.ObjectList, swap func(n int, swap func(i, j int))) {
 		panic(err)
 	}
 }
+
+func (s *scene) Source(context.Context, *v1alpha1.EtcdCluster, string) (etcd.Client, error) {
+	return nil, errors.New("no running cluster is adopted here")
+}

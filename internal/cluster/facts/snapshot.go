@@ -49,6 +49,10 @@ type Snapshot struct {
 	List      []etcd.Member // the list of a member that had just answered a linearizable read
 	Prefixes  *Prefixes     // what the keys with the most data begin with; nil if that was not measured now
 
+	SourceURLs     []string                   // at which members of a cluster that is adopted were asked
+	SourceServices map[string]*corev1.Service // that an adoption names, by name
+	Workload       *Workload                  // the StatefulSet that an adoption names; nil: none
+
 	Nodes map[string]*corev1.Node             // of the Pods that have one, by name
 	Disks map[string]*corev1.PersistentVolume // of members whose Pods have waited too long for a node, by member
 	Hosts map[string][]corev1.Node            // that have the hostnames which those disks are bound to, by hostname
@@ -84,7 +88,8 @@ type Named struct {
 
 // An Answer is what one member said.
 type Answer struct {
-	Member  string
+	Member  string // of a source its URL
+	Source  bool   // it is of the cluster that is adopted, or ours by a Service
 	Status  etcd.Status
 	Err     error        // of the status; nil if it answered
 	Remains etcd.Remains // what it reports on its port for metrics, if it serves no client

@@ -28,7 +28,7 @@ func (j *builder) target() {
 	v.Target.RevokedAt = v.Revocation.At
 	isRevoking := len(v.Revocation.Serials) > 0 || v.Revocation.At == "" // no member restarts for a certificate that is no longer revoked
 	v.Target.Misnamed = j.misnamed()
-	listed := cluster.Names(slices.DeleteFunc(j.sorted(), cluster.Not(cluster.IsListed)))
+	peers := slices.Concat(j.listed(), j.sources())
 	for name, pod := range j.pods {
 		m := j.member(name)
 		m.Pod.OldCABundle = known && pod.Annotations[v1alpha1.AnnotationTrust] != trusted
@@ -39,7 +39,7 @@ func (j *builder) target() {
 		}
 		m.Pod.QuotaBelowDBSize = c.QuotaBytes() < min(specs.QuotaOf(pod), m.DBSize)
 		if !m.Started && specs.IsJoining(pod) && j.emptied[name] { // it has no data yet
-			m.Damage, m.Pod.StalePeerList = "", v.Unread == "" && !slices.Equal(specs.Peers(pod), listed)
+			m.Damage, m.Pod.StalePeerList = "", v.Unread == "" && !slices.Equal(specs.Peers(pod), peers)
 		}
 	}
 	v.Target.Current = v.Target.CurrentOf(j.sorted())
@@ -49,6 +49,15 @@ func (j *builder) target() {
 			"etcd lets no new member join while it goes down: set spec.version back", v.Target.Downgrade)
 		v.Target.Downgrade, v.Target.Before = "", ""
 	}
+}
+
+// sources are the names of the members of a cluster that is adopted.
+func (j *builder) sources() []string {
+	var names []string
+	for _, source := range j.v.Sources() {
+		names = append(names, source.Name)
+	}
+	return names
 }
 
 // misnamed says which image holds another version than expected, if a member that runs it

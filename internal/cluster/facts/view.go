@@ -50,6 +50,7 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 func (j *builder) all() {
 	j.kubernetes()
 	j.etcd()
+	j.adoption()
 	j.confirm()
 	j.nodes()
 	j.target()
@@ -76,7 +77,7 @@ func begin(s Snapshot) *builder {
 		Snapshot: s, c: c, v: cluster.View{
 			Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.IsGoing(),
 			Newer: newer(c), Want: want(s), Record: record(c), Unknown: recorded(c), Restore: restoring(c),
-			Backup: awaited(s), Candidate: offer(s),
+			Backup: awaited(s), Candidate: offer(s), Adoption: adopting(s),
 		},
 		members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
 		chosen: map[string]string{}, emptied: map[string]bool{},
@@ -161,7 +162,7 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 	if last := c.Status.SlowReplacement; last != nil {
 		r.Replacing = cluster.Replacing{Member: last.Member, Why: last.Why, Since: last.Since.Unix()}
 	}
-	r.Tuned = tuned(c)
+	r.Tuned, r.Adopting = tuned(c), recordedSources(c)
 	if d := c.Status.Defragmenting; d != nil {
 		r.Defragmenting = cluster.Defragmenting{Member: d.Member, Pod: d.PodUID, Size: d.Size.Value()}
 	}

@@ -33,7 +33,12 @@ func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot, running []cluste
 		return
 	}
 	o.Dialer.Keep(ctx, s.Cluster, running)
+	s.SourceURLs = s.Cluster.SourceURLs()
 	members := o.ask(ctx, s, running)
+	if more := facts.AdvertisedSources(*s); len(more) > len(s.SourceURLs) {
+		s.SourceURLs = more
+		members = o.ask(ctx, s, running)
+	}
 	if asked, revision := facts.NeedHashKV(*s); len(asked) > 0 {
 		hashes := members.hashes(ctx, asked, revision)
 		s.AskedAt = o.Now()
@@ -92,6 +97,11 @@ func (o *Observer) statuses(ctx context.Context, s *facts.Snapshot, running []cl
 	for _, m := range running {
 		a := &facts.Answer{Member: m.Name}
 		members[m.Name], a.Err = o.Dialer.Member(ctx, s.Cluster, m)
+		s.Answers = append(s.Answers, a)
+	}
+	for _, url := range s.SourceURLs {
+		a := &facts.Answer{Member: url, Source: true}
+		members[url], a.Err = o.Dialer.Source(ctx, s.Cluster, url)
 		s.Answers = append(s.Answers, a)
 	}
 	each(s.Answers, func(a *facts.Answer) {

@@ -25,13 +25,17 @@ import (
 type Members interface {
 	Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error)
 	Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cluster.Member)
+	// Source is a client of a member of the cluster that is adopted, by its URL.
+	Source(ctx context.Context, c *v1alpha1.EtcdCluster, url string) (etcd.Client, error)
 	Probe(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe
 }
 
 // Observer reads clusters.
 type Observer struct {
-	Cache  client.Reader // fed by watches: may be a moment old
-	Live   client.Reader // asks the API server
+	Cache client.Reader // fed by watches: may be a moment old
+	Live  client.Reader // asks the API server
+	// Scales reads the scale of StatefulSets.
+	Scales client.SubResourceReader
 	Dialer Members
 	// Remains asks a member that serves no client what data it has.
 	Remains func(ctx context.Context, address string) (etcd.Remains, error)
@@ -75,6 +79,9 @@ func (o *Observer) all(ctx context.Context, s *facts.Snapshot, first facts.Clust
 			return err
 		}
 		s.Asleep = facts.ByKubernetes(*s).Asleep
+	}
+	if err := o.sources(ctx, s); err != nil {
+		return err
 	}
 	if err := o.awaited(ctx, s, first.Awaited); err != nil {
 		return err

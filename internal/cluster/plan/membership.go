@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
@@ -40,10 +41,11 @@ func keepQuorum(v cluster.View) Step {
 }
 
 func reportUnknown(v cluster.View) Step {
-	if len(v.Unknown) == 0 {
+	unknown := slices.DeleteFunc(slices.Clone(v.Unknown), func(m cluster.UnknownMember) bool { return m.Source })
+	if len(unknown) == 0 {
 		return nil
 	}
-	s := v.Unknown[0]
+	s := unknown[0]
 	return refuse(fmt.Sprintf("etcd lists an unknown member: ID %x, name %q, peer URL %s; "+
 		"the membership is not changed until it is removed with etcdctl member remove %x", s.ID, s.Name, s.PeerURL, s.ID))
 }
@@ -74,10 +76,10 @@ func replaceLost(v cluster.View) Step {
 func remove(v cluster.View, m cluster.Member, because string) Step {
 	voters := v.Select(cluster.IsVoter, cluster.Except(m.Name))
 	steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Not(cluster.HasHashMismatch), cluster.Except(m.Name))
-	if !quorum.Holds(len(steady), len(voters)) {
+	if healthy, all := len(steady)+v.HealthySources(), len(voters)+v.UnknownVoters(); !quorum.Holds(healthy, all) {
 		return Wait{
 			For: fmt.Sprintf("more healthy voters before %s is removed (%s): %d of %d would be healthy without it",
-				m.Name, because, len(steady), len(voters)),
+				m.Name, because, healthy, all),
 			Look: soonIf(v.Fresh),
 		}
 	}
@@ -133,18 +135,18 @@ func startNew(v cluster.View, m cluster.Member) Step {
 // quorum even if the new one is down, and no Pod may be evicted that this quorum needs. Two voters
 // need each other: then the learner must be well, and its node not about to be drained.
 func promote(v cluster.View, m cluster.Member) Step {
-	voters := v.Select(cluster.IsVoter)
-	steady := v.Select(cluster.IsVoter, cluster.IsSteady)
-	alone := len(voters) == 1
+	voters := v.Count(cluster.IsVoter) + v.UnknownVoters()
+	steady := v.Count(cluster.IsVoter, cluster.IsSteady) + v.HealthySources()
+	alone := voters == 1
 	switch {
 	case !cluster.IsSteady(m) || alone && cluster.IsDisturbed(m):
 		return Wait{For: "learner " + m.Name + " to be safe before it votes: " + danger(m), Look: soonIf(v.Fresh)}
-	case alone && len(steady) == 1, quorum.Holds(len(steady), len(voters)+1):
+	case alone && steady == 1, quorum.Holds(steady, voters+1):
 		return cmp.Or(ensureBudget(v), Step(Promote{m.Name}))
 	default:
 		return Wait{
 			For: fmt.Sprintf("more healthy voters before %s votes: %d of %d would be healthy without it",
-				m.Name, len(steady), len(voters)+1),
+				m.Name, steady, voters+1),
 			Look: soonIf(v.Fresh),
 		}
 	}
@@ -217,6 +219,9 @@ func isBusy(v cluster.View) bool {
 func grow(v cluster.View) Step {
 	if v.Count(cluster.IsVoter) >= target(v) {
 		return nil
+	}
+	if step := awaitSources(v); step != nil {
+		return step
 	}
 	if v.Record.Joining != "" {
 		return cmp.Or(askAnother(v), Step(AddLearner{v.Record.Joining}))

@@ -34,6 +34,7 @@ var repairs = policy{
 	),
 	under("form once",
 		rule("wait for the restore", awaitRestore, "lets nothing begin before volumes have the data of the backup that the cluster begins with"),
+		rule("adopt the running cluster", adoptCluster, "writes down which members a cluster has that others have made, if it can be adopted"),
 		rule("adopt volumes", adoptVolumes, "takes volumes that were kept for this cluster as its members"),
 		rule("choose the first members", chooseFirstMembers, "writes the names of the first members into the status, before any Pod"),
 		rule("choose the first members again", chooseAgain, "follows a changed size or storage class while no first member can have run"),
@@ -73,6 +74,7 @@ var repairs = policy{
 	),
 	under("finish before starting, repair before growing",
 		rule("clean up removed members", cleanUpRemoved, "deletes the Pods of removed members and quarantines their volumes"),
+		rule("undo the adoption", undoAdoption, "removes the members that have joined a running cluster again, if an annotation asks for it"),
 		rule("contain corruption", containCorruption, "while members do not have the same data, only removes one whose data differs"),
 		rule("replace lost members", replaceLost, "removes a member whose data is gone or not its own, or whose node is silent for too long"),
 		rule("remove unreachable surplus members", removeUnreachable, "removes a voter that is not wanted any more and does not run"),
@@ -99,6 +101,10 @@ var changes = policy{
 	under("shrink when all is well",
 		rule("shrink", shrink, "moves leadership and clients to members that stay, and removes the others one at a time"),
 		rule("update volumes", updateVolumes, "grows volumes and writes on them what their members run"),
+	),
+	under("take over from the sources",
+		rule("remove the sources", removeSources, "routes clients and leadership of an adopted cluster to members of the operator, and removes "+
+			"those that were there one at a time"),
 	),
 	under("replace what is slow",
 		rule("replace a slow member", replaceSlow, "writes into the status which member is replaced, because it stays slow: another one "+

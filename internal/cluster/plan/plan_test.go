@@ -36,9 +36,11 @@ import (
 // undone, fills or (WHY): the EtcdRestore that was made for it, or why it has not begun),
 // inplace=(done, undo, waiting or a problem) (members give way to those that are chosen or set aside),
 // allow=MINOR (the downgrade that is to be enabled), guarded (minor versions and hibernation wait for a backup), last (so does
-// deletion), leaving (it is being deleted, and is held; cascades: with its members first, orphans: without them), asleep (a backup was
-// made before the hibernation), unlucky (no backup is good), before (what is forbidden was allowed). A member line is a name and any of the
-// words that describe knows. Lines that begin with "unknown", "foreign", "expired", "volume" or "alarm" describe those.
+// deletion), adopt (a running cluster is: its members are lines that begin with "source"; with new it has not begun), undo (it is undone),
+// unfit-source=WHY, away (it does not answer), replicas=N (of the StatefulSet that runs it), leaving (it is being deleted, and is held;
+// cascades: with its members first, orphans: without them), asleep (a backup was made before the hibernation), unlucky (no backup is good),
+// before (what is forbidden was allowed). A member line is a name and any of the words that describe knows. Lines that begin with
+// "unknown", "service", "foreign", "expired", "volume" or "alarm" describe those.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {
@@ -64,7 +66,7 @@ func TestPlan(t *testing.T) {
 
 // arguments are those that a command of a script may have.
 var arguments = []string{
-	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "deleting", "denied", "downgrade",
+	"accept", "adopt", "undo", "unfit-source", "away", "replicas", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "deleting", "denied", "downgrade",
 	"ephemeral", "forbidden",
 	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new", "newer",
 	"not-root",
@@ -178,6 +180,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 			parseLine(t, w, words)
 		}
 	}
+	parseAdoption(t, d, v)
 	if d.HasArg("denied") {
 		deny(v, cluster.Denial{Because: "a webhook says no"})
 	}
@@ -289,6 +292,10 @@ func parseLine(t *testing.T, w *world, words []string) {
 		s := cluster.UnknownMember{ID: 0xbad, Name: words[1], PeerURL: "https://" + words[1], Voter: len(words) > 2}
 		_, s.Home, _ = strings.Cut(words[len(words)-1], "home=")
 		w.view.Unknown = append(w.view.Unknown, s)
+	case "source":
+		w.view.Unknown = append(w.view.Unknown, parseSource(w, words))
+	case "service":
+		w.view.Adoption.Services = append(w.view.Adoption.Services, cluster.AdoptedService{Name: words[1], Switched: len(words) > 2})
 	case "expired":
 		w.view.Expired = append(w.view.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: words[1], UID: "volume"})
 	case "alarm":

@@ -28,6 +28,25 @@ func RecordAdoption(v cluster.View, token string, members []string, formed bool)
 	return Record{Fact: passed(v.Name, fact, members), What: what, Event: "VolumesAdopted"}
 }
 
+// RecordSources writes into the status which members the running cluster has that is adopted, and its ID.
+func RecordSources(v cluster.View) Step {
+	fact := v.Record
+	fact.Token, fact.First, fact.HasNetworkPolicy, fact.ClusterID = v.UID, []string{}, true, v.Adoption.ClusterID
+	fact.Adopting = cluster.Adopting{Sources: v.Adoption.Sources, Begun: v.Adoption.At}
+	var names []string
+	for _, m := range v.Adoption.Sources {
+		names = append(names, m.Name)
+	}
+	return Record{Fact: fact, What: "adopt cluster " + fact.ClusterID + " of " + list(names), Event: "AdoptionStarted"}
+}
+
+// RecordAdopted writes into the status that all members are the operator's.
+func RecordAdopted(v cluster.View) Step {
+	fact := v.Record
+	fact.Adopting.Ended = v.Adoption.At
+	return Record{Fact: fact, What: "the cluster is adopted: all its members are the operator's", Event: "Adopted"}
+}
+
 // RecordFormation writes the ID of the cluster that has formed into the status. It is written on the volume
 // of that name first, if it is not empty.
 func RecordFormation(v cluster.View, id, on string) Step {

@@ -25,7 +25,7 @@ func (w *world) settle() {
 	w.forceNewCluster()
 	w.version()
 	up, all := w.voters(func(m *cluster.Member) bool { return m.Answers })
-	led := quorum.Holds(up, all)
+	led := quorum.Holds(up+v.HealthySources(), all+len(v.Sources()))
 	for i := range v.Members {
 		m := &v.Members[i]
 		m.Healthy = m.Answers && led
@@ -40,7 +40,11 @@ func (w *world) settle() {
 			v.Record.Joining = ""
 		}
 	}
-	if _, has := v.Leader(); led && !has {
+	_, has := v.Leader()
+	if _, led := v.SourceLeader(); led {
+		has = true
+	}
+	if led && !has {
 		w.elect()
 	}
 	v.Unread = ""

@@ -77,6 +77,17 @@ type (
 	MoveLeader struct{ From, To string }
 	// RemoveMember removes a member from etcd's member list.
 	RemoveMember struct{ Name, Because string }
+	// RouteService has a Service of another owner select the members of the cluster, or again what it selected before.
+	RouteService struct {
+		Name string
+		Back bool
+	}
+	// ScaleStatefulSet scales a StatefulSet of another owner.
+	ScaleStatefulSet struct {
+		Name     string
+		Replicas int
+		Because  string
+	}
 	// Downgrade enables etcd's downgrade to a minor version (as 3.5), or cancels it if To is empty.
 	// While it is enabled no member may join.
 	Downgrade struct{ To, Because string }
@@ -243,6 +254,12 @@ func (s MoveLeader) meta() Meta { return Meta{Event: "LeaderMoved", Requeue: Now
 
 func (s RemoveMember) meta() Meta { return Meta{Event: "MemberRemoved", Requeue: Now, Disturbs: true} }
 
+func (s RouteService) meta() Meta { return Meta{Event: "ServiceRouted", Requeue: Soon, Disturbs: true} }
+
+func (s ScaleStatefulSet) meta() Meta {
+	return Meta{Event: "StatefulSetScaled", Requeue: Soon, Disturbs: true}
+}
+
 func (s Downgrade) meta() Meta {
 	return Meta{Event: choose(s.To == "", "DowngradeCancelled", "DowngradeEnabled"), Requeue: Now}
 }
@@ -314,6 +331,15 @@ func (s AddLearner) String() string   { return "add learner " + s.Name }
 func (s Promote) String() string      { return "promote " + s.Name }
 func (s MoveLeader) String() string   { return "move leader " + s.From + " -> " + s.To }
 func (s RemoveMember) String() string { return "remove member " + s.Name + ": " + s.Because }
+func (s RouteService) String() string {
+	return "route Service " + s.Name + choose(s.Back, " back to the members of the cluster that was to be "+
+		"adopted", " to the members of the operator")
+}
+
+func (s ScaleStatefulSet) String() string {
+	return fmt.Sprintf("scale StatefulSet %s to %d: %s", s.Name, s.Replicas, s.Because)
+}
+
 func (s Downgrade) String() string {
 	return choose(s.To == "", "cancel downgrade: "+s.Because, "enable downgrade to "+s.To)
 }

@@ -156,11 +156,22 @@ func (w *world) obey(step plan.Step) {
 		if m := w.at(s.Name); m.Role == cluster.Learner && m.Synced {
 			m.Role = cluster.Voter
 		}
+	case plan.RouteService:
+		w.route(s)
+	case plan.ScaleStatefulSet:
+		w.stopSources(s.Replicas)
 	case plan.MoveLeader:
+		if w.moveBeyond(s) {
+			break
+		}
 		if to := w.at(s.To); to.Role == cluster.Voter && to.Healthy {
 			w.at(s.From).Leader, to.Leader = false, true
 		}
 	case plan.RemoveMember:
+		if i := w.source(s.Name); i >= 0 {
+			w.view.Unknown = slices.Delete(slices.Clone(w.view.Unknown), i, i+1)
+			break
+		}
 		m := w.at(s.Name)
 		if w.refuses(s.Name) {
 			return
@@ -233,6 +244,8 @@ func (w *world) remember(fact cluster.Record) {
 	if fact.Restore != was.Restore {
 		w.giveWay()
 	}
+	w.formed = w.formed || len(fact.Adopting.Sources) > 0
+	w.view.Adoption.Wanted = w.view.Adoption.Wanted && fact.Adopting.Ended == 0
 	if fact.RolledBack != was.RolledBack {
 		w.view.Want.Version = fact.RolledBack.Version
 	}

@@ -31,7 +31,7 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 		condition.Message = shortened(condition.Message)
 		meta.SetStatusCondition(&all, condition)
 	}
-	return withMonitoring(withCertificates(all, c, v), c, v)
+	return withAdoption(withMonitoring(withCertificates(all, c, v), c, v), c, v, step)
 }
 
 // sourcePort is the local address of a connection in an error of Go's net package: its port
@@ -172,7 +172,7 @@ func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 		}
 	case plan.Apply, plan.CreatePods, plan.DeletePods, plan.MarkPods, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote,
 		plan.MoveLeader, plan.RemoveMember, plan.Downgrade, plan.Compact, plan.DisarmAlarm, plan.Quarantine, plan.LiftQuarantine,
-		plan.DeleteVolume, plan.CreateBackup, plan.CreateRestore, plan.Hold:
+		plan.DeleteVolume, plan.CreateBackup, plan.CreateRestore, plan.Hold, plan.RouteService, plan.ScaleStatefulSet:
 	}
 	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())
 }

@@ -39,7 +39,7 @@ func changes(v cluster.View, step plan.Step) bool {
 		plan.Hold:
 		return v.Count(cluster.IsOutdated) > 0
 	case plan.Refuse, plan.CreatePods, plan.DeletePods, plan.MarkPods, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote,
-		plan.MoveLeader, plan.RemoveMember, plan.Downgrade, plan.CreateBackup, plan.CreateRestore:
+		plan.MoveLeader, plan.RemoveMember, plan.Downgrade, plan.CreateBackup, plan.CreateRestore, plan.RouteService, plan.ScaleStatefulSet:
 	}
 	return true
 }

@@ -100,7 +100,7 @@ func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step
 
 // write brings the status to the record as it is to be.
 func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
-	if is.Token != "" && is.ClusterID == "" {
+	if is.Token != "" && (is.ClusterID == "" || was.Token == "") {
 		status.Bootstrap = &v1alpha1.Bootstrap{
 			Token: is.Token, Members: is.First, Adopted: is.Adopted, Restore: is.Restore, NetworkPolicy: is.HasNetworkPolicy,
 		}
@@ -126,6 +126,7 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 		status.GrownSize = resource.NewQuantity(is.Grown, resource.BinarySI)
 	}
 	status.Tuned = recommendations(is.Tuned)
+	adopting(status, was.Adopting, is.Adopting)
 	if is.Replacing != was.Replacing {
 		status.SlowReplacement = &v1alpha1.SlowReplacement{
 			Member: is.Replacing.Member, Why: is.Replacing.Why, Since: metav1.Unix(is.Replacing.Since, 0),

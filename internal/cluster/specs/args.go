@@ -45,6 +45,9 @@ func Endpoint(c *v1alpha1.EtcdCluster) string {
 	return fmt.Sprintf("%s://%s.%s.svc:%d", scheme(c), c.ClientService(), c.Namespace, v1alpha1.ClientPort)
 }
 
+// Scheme is that of all URLs of the cluster.
+func Scheme(c *v1alpha1.EtcdCluster) string { return scheme(c) }
+
 func scheme(c *v1alpha1.EtcdCluster) string {
 	if c.IsSecure() {
 		return "https"

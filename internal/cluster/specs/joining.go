@@ -17,6 +17,7 @@ type Joining struct {
 	New     bool     // form a new cluster; else join the one that exists
 	Token   string   // of the bootstrap plan
 	Members []string // names of all members, this one too
+	Others  []string // name=URL of members that the operator has not made, while their cluster is adopted
 }
 
 const (
@@ -57,7 +58,7 @@ func SetJoining(c *v1alpha1.EtcdCluster, pod *corev1.Pod, j Joining) {
 	for _, member := range j.Members {
 		peers = append(peers, member+"="+PeerURL(c, member))
 	}
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationInitialCluster, strings.Join(peers, ","))
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationInitialCluster, strings.Join(append(peers, j.Others...), ","))
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationInitialClusterState, state)
 }
 
@@ -90,7 +91,7 @@ func Peers(pod *corev1.Pod) []string {
 	}
 	var names []string
 	for peer := range strings.SplitSeq(peers, ",") {
-		if name, _, is := strings.Cut(peer, "="); is {
+		if name, _, is := strings.Cut(peer, "="); is && !slices.Contains(names, name) { // one may have several URLs
 			names = append(names, name)
 		}
 	}

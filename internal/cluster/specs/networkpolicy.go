@@ -38,12 +38,20 @@ func NetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.Netwo
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress: slices.Concat(
 				// The operator looks at the certificates that members show there while an authority is rotated.
-				reachedBy(v1alpha1.PeerPort, slices.Concat(members, operatorIn(operator))),
+				peersOf(c, slices.Concat(members, operatorIn(operator))),
 				reachedBy(v1alpha1.ClientPort, slices.Concat(clients, operatorIn(operator))),
 				reachedBy(v1alpha1.MetricsPort, slices.Concat(peers(asked.Metrics), operatorIn(operator))),
 			),
 		},
 	}
+}
+
+// peersOf lets members hear each other. While a running cluster is adopted, its members may be anywhere.
+func peersOf(c *v1alpha1.EtcdCluster, members []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyIngressRule {
+	if c.Adopts() != nil {
+		members = []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "0.0.0.0/0"}}, {IPBlock: &networkingv1.IPBlock{CIDR: "::/0"}}}
+	}
+	return reachedBy(v1alpha1.PeerPort, members)
 }
 
 // reachedBy is no rule if there are no peers: a rule without peers allows all traffic.

@@ -1,6 +1,8 @@
 package specs
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -24,6 +26,11 @@ func ClientService(c *v1alpha1.EtcdCluster) *corev1.Service {
 	clients := service(c, c.ClientService(), port("client", v1alpha1.ClientPort))
 	clients.Spec.Selector[ComponentLabel] = Serving
 	return clients
+}
+
+// Selects says whether a Service of another owner selects the members that serve clients.
+func Selects(c *v1alpha1.EtcdCluster, service *corev1.Service) bool {
+	return maps.Equal(service.Spec.Selector, ClientService(c).Spec.Selector)
 }
 
 func service(c *v1alpha1.EtcdCluster, name string, ports ...corev1.ServicePort) *corev1.Service {

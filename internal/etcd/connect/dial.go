@@ -61,6 +61,11 @@ func (d *Dialer) Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cl
 			targets = append(targets, target)
 		}
 	}
+	for _, url := range c.SourceURLs() {
+		if target, err := d.source(ctx, c, url); err == nil {
+			targets = append(targets, target)
+		}
+	}
 	d.Pool.Keep(owner(c), targets)
 }
 
@@ -81,7 +86,9 @@ func (d *Dialer) target(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.
 		ServerName: specs.Host(c, m.Name),
 	}
 	if !c.IsSecure() {
-		return target, nil
+		var err error
+		target.User, target.Password, err = d.credentials(ctx, c)
+		return target, err
 	}
 	id, err := d.identity(ctx, c)
 	target.TLS = id.config

@@ -1,0 +1,101 @@
+package cluster
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Source is a member of the running cluster that is adopted, as etcd lists it.
+type Source struct {
+	ID                   uint64
+	Name                 string
+	PeerURLs, ClientURLs []string
+}
+
+// Adoption is about the running cluster that becomes this one: its members, the sources, are removed when members of the operator have
+// joined. In a view its sources are unknown members that are marked as such, so that a rule which knows nothing of adoptions leaves them
+// alone, and counts them for quorum.
+type Adoption struct {
+	Wanted bool // it is asked for, and not complete
+	Undo   bool // members that have joined are to leave again
+	// Unreachable says why the running cluster could not be read before the adoption begins; empty if it could.
+	Unreachable string
+	// Unfit says why it cannot be adopted as it is, and what to do; empty if it can.
+	Unfit     string
+	ClusterID string   // of the running cluster, in hexadecimal
+	Sources   []Source // what is recorded when it begins
+	At        int64    // the time of this look, in seconds since 1970
+	// Services are those that the spec names.
+	Services []AdoptedService
+	// Workload is the StatefulSet that runs the sources.
+	Workload Workload
+}
+
+// AdoptedService is a Service by which clients reach the sources.
+type AdoptedService struct {
+	Name     string
+	Missing  bool // there is none of that name
+	Switched bool // it selects the members of this cluster
+}
+
+// Workload is a StatefulSet. Its name is empty if the spec names none.
+type Workload struct {
+	Name     string
+	Missing  bool
+	Replicas int
+}
+
+// Adopting is what the record has of an adoption.
+type Adopting struct {
+	Sources      []Source
+	Begun, Ended int64 // seconds since 1970; 0: not yet
+}
+
+// Sources are the members of the cluster that is adopted which etcd still lists, by ID.
+func (v View) Sources() []UnknownMember {
+	return slices.DeleteFunc(slices.Clone(v.Unknown), func(m UnknownMember) bool { return !m.Source })
+}
+
+// SourceLeader is the source that leads, and whether one does that answers.
+func (v View) SourceLeader() (UnknownMember, bool) {
+	for _, m := range v.Unknown {
+		if m.Source && m.Leader && m.URL != "" {
+			return m, true
+		}
+	}
+	return UnknownMember{}, false
+}
+
+// HealthySources is how many sources have answered a linearizable read and vote.
+func (v View) HealthySources() int {
+	n := 0
+	for _, m := range v.Unknown {
+		if m.Source && m.Voter && m.Healthy {
+			n++
+		}
+	}
+	return n
+}
+
+// IDOf is the ID of the member of that name, one of ours or a source; 0 if etcd lists none.
+func (v View) IDOf(name string) uint64 {
+	if m, _ := v.Member(name); m.ID != 0 {
+		return m.ID
+	}
+	for _, m := range v.Unknown {
+		if m.Source && m.Name == name {
+			return m.ID
+		}
+	}
+	return 0
+}
+
+// Ordinal is the number at the end of the name of a Pod of a StatefulSet; -1 if there is none.
+func Ordinal(name string) int {
+	n, err := strconv.Atoi(name[strings.LastIndex(name, "-")+1:])
+	if err != nil {
+		return -1
+	}
+	return n
+}

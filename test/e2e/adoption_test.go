@@ -1,0 +1,184 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gstruct"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/test/load"
+)
+
+// adoptions are of running clusters that others have made, as their templates render them.
+func adoptions() {
+	It("takes over a StatefulSet as Bitnami's chart makes it, with a password, while clients write by its Service", func() {
+		needsService()
+		namespace := newNamespace()
+		startOperatorInCluster(namespace)
+		s := newSource(namespace, "legacy", withRootPassword)
+		before := s.fill()
+		c := applied(adopting(s, "etcd", func(a *v1alpha1.Adopt) {
+			a.Services, a.StatefulSet = []string{s.name}, s.name
+			a.CredentialsRef = &v1alpha1.Credentials{Name: s.name, PasswordKey: "etcd-root-password"}
+		}))
+		writer := s.client(s.serviceURL())
+		pulse := load.StartPulse(ctx, writer, "pulse")
+		isAdopted(c)
+		time.Sleep(2 * time.Second)
+		beats := pulse.End()
+		GinkgoWriter.Printf("while the cluster was adopted: %s\n", beats)
+		AddReportEntry("writes while adopted", beats.String())
+		Expect(beats.Failed).To(BeZero())
+		settles(c)
+		s.isStopped()
+		Expect(s.read(writer)).To(Equal(before), "keys, revisions and leases are as they were")
+		Expect(listed(writer)).To(ConsistOf("etcd-0", "etcd-1", "etcd-2"))
+		Expect(s.claims()).To(HaveLen(3), "its volumes are kept")
+	})
+
+	It("takes over a StatefulSet with certificates of its own authority, which is rotated out afterwards", Label("long"), func() {
+		needsService()
+		namespace := newNamespace()
+		startOperatorInCluster(namespace)
+		s := newSource(namespace, "kamaji", withAuthority)
+		before := s.fill()
+		c := applied(adopting(s, "etcd", func(a *v1alpha1.Adopt) {
+			a.Services, a.StatefulSet = []string{s.name}, s.name
+			a.ClientSecretRef = &v1alpha1.LocalSecret{Name: s.name + "-root"}
+			a.PeerAuthorityRef, a.ClientAuthorityRef = &v1alpha1.LocalSecret{Name: s.name + "-ca"}, &v1alpha1.LocalSecret{Name: s.name + "-ca"}
+		}))
+		writer := s.client(s.serviceURL())
+		pulse := load.StartPulse(ctx, writer, "pulse")
+		isAdopted(c)
+		time.Sleep(2 * time.Second)
+		beats := pulse.End()
+		GinkgoWriter.Printf("while the cluster was adopted: %s\n", beats)
+		Expect(beats.Failed).To(BeZero())
+		s.isStopped()
+		Expect(s.read(writer)).To(Equal(before))
+		Eventually(func(g Gomega) {
+			for _, a := range read(g, c).Status.Authorities {
+				g.Expect(a.Phase).NotTo(Equal(v1alpha1.RotationStable), "the rotation of %s to begin", a.Name)
+			}
+		}).Should(Succeed())
+	})
+
+	It("joins a plain StatefulSet, and leaves it again when that is asked for", func() {
+		namespace := newNamespace()
+		startOperatorInCluster(namespace)
+		s := newSource(namespace, "plain")
+		before := s.fill()
+		c := applied(adopting(s, "etcd", func(*v1alpha1.Adopt) {}))
+		Eventually(func(g Gomega) {
+			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAdopted)).To(HaveField("Message", HavePrefix("1 of 3 members of the operator "+
+				"have joined")))
+		}).WithTimeout(2 * time.Minute).Should(Succeed())
+		annotate(c, v1alpha1.AnnotationUndoAdoption, "true")
+		Eventually(func(g Gomega) {
+			is := conditionOf(read(g, c), v1alpha1.ConditionAdopted)
+			g.Expect(is.Reason).To(Equal(v1alpha1.ReasonAdoptionUndone))
+			g.Expect(is.Message).To(HavePrefix("0 members of the operator are in the cluster"))
+			g.Expect(podsOf(g, namespace, ours(c))).To(BeEmpty())
+		}).WithTimeout(2 * time.Minute).Should(Succeed())
+		etcd := s.client(s.urls()...)
+		Expect(listed(etcd)).To(ConsistOf("plain-0", "plain-1", "plain-2"))
+		Expect(s.read(etcd)).To(Equal(before))
+	})
+
+	It("says why a running cluster cannot be adopted, and adopts it when that is put right", func() {
+		namespace := newNamespace()
+		startOperatorInCluster(namespace)
+		s := newSource(namespace, "odd")
+		c := applied(adopting(s, "etcd", func(a *v1alpha1.Adopt) { a.Endpoints = []string{"http://nothing-there." + namespace + ".svc:2379"} }))
+		says(c, v1alpha1.ConditionAdopted, v1alpha1.ReasonSourceUnreachable, "cannot be read")
+		remove(c)
+		c = applied(newCluster(namespace, "etcd", func(spec *v1alpha1.EtcdClusterSpec) {
+			*spec = adopting(s, "etcd", func(*v1alpha1.Adopt) {}).Spec
+			spec.Version = "3.7"
+		}))
+		says(c, v1alpha1.ConditionAdopted, v1alpha1.ReasonSourceUnfit, `adopt it with version "3.6", and upgrade it then`)
+		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = "3.6" })).To(Succeed())
+		isAdopted(c)
+		settles(c)
+	})
+}
+
+// isAdopted waits for the end of an adoption.
+func isAdopted(c *v1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	begun := time.Now()
+	Eventually(func(g Gomega) {
+		now := read(g, c)
+		g.Expect(conditionOf(now, v1alpha1.ConditionAdopted)).To(HaveField("Status", metav1.ConditionTrue), fmt.Sprintf("%+v", now.Status.Conditions))
+		g.Expect(now.Status.Adoption).To(gstruct.PointTo(HaveField("CompletedAt", Not(BeNil()))))
+	}).WithTimeout(5 * time.Minute).Should(Succeed())
+	measured("adoption", time.Since(begun))
+}
+
+func applied(c *v1alpha1.EtcdCluster) *v1alpha1.EtcdCluster {
+	GinkgoHelper()
+	Expect(api.Create(ctx, c)).To(Succeed())
+	return c
+}
+
+// adopting is an EtcdCluster that takes a source over.
+func adopting(s *source, name string, change func(*v1alpha1.Adopt)) *v1alpha1.EtcdCluster {
+	adopt := &v1alpha1.Adopt{Endpoints: []string{s.podURL(0)}}
+	change(adopt)
+	return newCluster(s.namespace, name, func(spec *v1alpha1.EtcdClusterSpec) {
+		spec.Version = "3.6"
+		if s.ca == nil {
+			spec.TLS.Mode = v1alpha1.TLSDisabled
+		}
+		spec.Bootstrap = &v1alpha1.BootstrapSpec{Adopt: adopt}
+	})
+}
+
+func listed(etcd *clientv3.Client) []string {
+	GinkgoHelper()
+	list, err := etcd.MemberList(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	var names []string
+	for _, m := range list.Members {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func (s *source) claims() []corev1.PersistentVolumeClaim {
+	GinkgoHelper()
+	var claims corev1.PersistentVolumeClaimList
+	Expect(api.List(ctx, &claims, client.InNamespace(s.namespace), client.MatchingLabels(s.labels()))).To(Succeed())
+	return claims.Items
+}
+
+// isStopped: the StatefulSet was scaled down, and none of its Pods is left.
+func (s *source) isStopped() {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		var set appsv1.StatefulSet
+		g.Expect(api.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.name}, &set)).To(Succeed())
+		g.Expect(set.Spec.Replicas).To(HaveValue(BeZero()))
+		g.Expect(podsOf(g, s.namespace, client.MatchingLabels(s.labels()))).To(BeEmpty())
+	}).Should(Succeed())
+}
+
+func (s *source) serviceURL() string {
+	GinkgoHelper()
+	var service corev1.Service
+	Expect(api.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.name}, &service)).To(Succeed())
+	return s.scheme() + "://" + net.JoinHostPort(service.Spec.ClusterIP, "2379")
+}
+
+func (s *source) podURL(i int) string {
+	return fmt.Sprintf("%s://%s:2379", s.scheme(), s.hosts()[i])
+}
