@@ -107,7 +107,7 @@ var cluster = Dashboard{
 			},
 		}},
 		{"Drills", []Panel{
-			{Kind: Table, Title: "Drills", Help: "how many, by action and how they ended; Failed did not recover in time", Queries: []Query{
+			{Kind: Table, Title: "How drills ended", Help: "by action; Failed: the cluster did not recover in time", Queries: []Query{
 				{`max by (action, phase) (etcd_operator_cluster_drills{` + this + `})`, ""},
 			}},
 			{
