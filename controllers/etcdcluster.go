@@ -178,13 +178,19 @@ func (r *EtcdClusterReconciler) report(ctx context.Context, look *clusterLook, _
 	return failed
 }
 
-// show has Prometheus shown what the look has seen, and the backups that the cache knows.
+// show has Prometheus shown what the look has seen, and the backups and drills that the cache knows.
 func (r *EtcdClusterReconciler) show(ctx context.Context, look *clusterLook, status v1alpha1.EtcdClusterStatus) error {
 	var backups v1alpha1.EtcdBackupList
 	if err := r.Client.List(ctx, &backups, client.InNamespace(look.ec.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdBackups: %w", err)
 	}
+	var drills v1alpha1.EtcdDrillList
+	if err := r.Client.List(ctx, &drills, client.InNamespace(look.ec.Namespace)); err != nil {
+		return fmt.Errorf("list EtcdDrills: %w", err)
+	}
 	own := slices.DeleteFunc(backups.Items, func(b v1alpha1.EtcdBackup) bool { return b.Spec.Cluster != look.ec.Name })
-	r.figures.Set(client.ObjectKeyFromObject(look.ec), append(report.Figures(status, look.View), report.BackupFigures(own)...))
+	its := slices.DeleteFunc(drills.Items, func(d v1alpha1.EtcdDrill) bool { return d.Spec.Cluster != look.ec.Name })
+	r.figures.Set(client.ObjectKeyFromObject(look.ec), slices.Concat(
+		report.Figures(status, look.View), report.BackupFigures(own), report.DrillFigures(its)))
 	return nil
 }

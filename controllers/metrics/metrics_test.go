@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -30,7 +32,7 @@ func TestFiguresAreShown(t *testing.T) {
 	}, {Name: "a-1", Role: cluster.Voter}}, Alarms: []cluster.Alarm{{Kind: cluster.NoSpace, ID: 7}}}
 	status := v1alpha1.EtcdClusterStatus{Version: "3.6.16", TargetVersion: "3.6.16"}
 	a, b := types.NamespacedName{Namespace: "one", Name: "a"}, types.NamespacedName{Namespace: "two", Name: "a"}
-	figures.Set(a, report.Figures(status, view))
+	figures.Set(a, append(report.Figures(status, view), report.DrillFigures(drills(time.Unix(1_800_000_000, 0)))...))
 	figures.Set(b, report.Figures(status, view))
 	figures.Forget(b)
 	got := gathered(t, registry)
@@ -42,16 +44,35 @@ func TestFiguresAreShown(t *testing.T) {
 		`etcd_operator_member_healthy{cluster="a",member="a-0",namespace="one",role="leader"} 1`,
 		`etcd_operator_member_healthy{cluster="a",member="a-1",namespace="one",role="voter"} 0`,
 		`etcd_operator_member_database_in_use_bytes{cluster="a",member="a-0",namespace="one"} 1.048576e+06`,
+		`etcd_operator_cluster_drills{action="KillLeader",cluster="a",namespace="one",phase="Failed"} 1`,
+		`etcd_operator_cluster_drills{action="KillLeader",cluster="a",namespace="one",phase="Recovered"} 2`,
+		`etcd_operator_cluster_drills{action="LoseVolume",cluster="a",namespace="one",phase="Running"} 1`,
+		`etcd_operator_cluster_last_drill_recovery_seconds{action="KillLeader",cluster="a",namespace="one"} 2.5`,
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("%s is missing in\n%s", want, got)
 		}
 	}
-	for _, not := range []string{`namespace="two"`, `size_bytes{cluster="a",member="a-1"`} {
+	for _, not := range []string{`namespace="two"`, `size_bytes{cluster="a",member="a-1"`, `seconds{action="LoseVolume"`, `phase=""`} {
 		if strings.Contains(got, not) {
 			t.Errorf("there is %s in\n%s", not, got)
 		}
 	}
+}
+
+// drills are one with a schedule, which has failed last and had recovered twice before, one that goes on, and one that is new.
+func drills(now time.Time) []v1alpha1.EtcdDrill {
+	ago := func(hours time.Duration) metav1.MicroTime { return metav1.NewMicroTime(now.Add(-hours * time.Hour)) }
+	in := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+	var scheduled, running, fresh v1alpha1.EtcdDrill
+	scheduled.Spec.Action, scheduled.Status.Phase, scheduled.Status.EndedAt = v1alpha1.KillLeader, v1alpha1.DrillFailed, new(ago(1))
+	scheduled.Status.History = []v1alpha1.DrillResult{
+		{EndedAt: ago(2), Phase: v1alpha1.DrillRecovered, RecoveredIn: in(2500 * time.Millisecond)},
+		{EndedAt: ago(3), Phase: v1alpha1.DrillRecovered, RecoveredIn: in(time.Second)},
+	}
+	running.Spec.Action, running.Status.Phase, running.Status.RecoveredIn = v1alpha1.LoseVolume, v1alpha1.DrillRunning, in(time.Minute)
+	fresh.Spec.Action = v1alpha1.KillAll
+	return []v1alpha1.EtcdDrill{fresh, running, scheduled}
 }
 
 // gathered are all metrics, one a line, with their labels in the order of the alphabet.

@@ -12,6 +12,21 @@ type Speed struct {
 	Behind        uint64        // committed entries that it has yet to apply
 	Fsync, Commit Total         // since its start: of the write-ahead log, and of the database
 	RoundTrips    []RoundTrip   // to its peers, since its start
+	Log           Log
+}
+
+// Log is when a member's process has started, in seconds since 1970, how many bytes of the write-ahead log it has written since then, and
+// up to which entry it has applied it.
+type Log struct{ Started, Bytes, Applied float64 }
+
+// Since is the mean size in bytes of the entries since an earlier look; not known if they are fewer than that, or if the member has
+// restarted.
+func (l Log) Since(was Log, least float64) (size float64, known bool) {
+	entries := l.Applied - was.Applied
+	if l.Started != was.Started || entries < max(least, 1) {
+		return 0, false
+	}
+	return (l.Bytes - was.Bytes) / entries, true
 }
 
 // Total is how often something was done, and how many seconds that took in all.

@@ -12,6 +12,7 @@ type Settings struct {
 	SnapshotCount       int64
 	Version             string        // that all members run, 3.6.16
 	RoundTrip           time.Duration // the largest mean one between two members; 0 if it is not known
+	EntrySize           int64         // bytes of an entry of the log; 0 if it is not known
 }
 
 // Advice is a better value of a setting. Size is the value as a number, by which two pieces of advice are compared.
@@ -31,8 +32,15 @@ const (
 	usualElection    = time.Second
 	longestHeartbeat = 5 * time.Second // a tenth of the longest election timeout
 	longestElection  = 50 * time.Second
-	// usualSnapshots is the default since etcd 3.6, which holds that many entries in memory (https://github.com/etcd-io/etcd/pull/15408).
-	usualSnapshots = 10_000
+	// UsualSnapshots is the default since etcd 3.6, which holds that many entries in memory (https://github.com/etcd-io/etcd/pull/15408).
+	UsualSnapshots = 10_000
+	// fewestSnapshots is the least that is advised: each snapshot commits the database and syncs the log while nothing is applied. A leader
+	// keeps the last 5,000 entries in memory for followers that are behind (SnapshotCatchUpEntries), however few lie between two snapshots.
+	// Only after a restart it has no more than those since its last snapshot: a follower that is further behind gets the whole database.
+	fewestSnapshots = 500
+	// logSize is what entries between two snapshots are to take: two segments of the log. etcd never keeps fewer than five, so that less frees
+	// nothing. With four, the one that a snapshot is in and the one that is made next, the log has all of the room that it is meant to have.
+	logSize = 2 * 64 << 20
 	// worth is by how many times a value has to be too large: to change one restarts all members.
 	worth = 2
 )
@@ -60,13 +68,28 @@ func Advise(s Settings) []Advice {
 	case s.Election >= worth*election:
 		all = append(all, interval("etcd.electionTimeout", s.Election, election, measured+": a leader that fails is replaced sooner"))
 	}
-	if s.SnapshotCount >= worth*usualSnapshots && keepsEntries(s.Version) {
-		all = append(all, Advice{
-			Setting: "etcd.snapshotCount", Now: fmt.Sprint(s.SnapshotCount), Wanted: fmt.Sprint(usualSnapshots), Size: usualSnapshots,
-			Why: "etcd holds as many entries of its log in memory, and its default is less since 3.6",
-		})
+	return append(all, snapshots(s)...)
+}
+
+// snapshots is advice to have fewer entries between two snapshots. There is none to have more: values that are small today may be large
+// again at night, and each change restarts all members.
+func snapshots(s Settings) []Advice {
+	wanted, why := s.SnapshotCount, ""
+	if keepsEntries(s.Version) && wanted > UsualSnapshots {
+		wanted, why = UsualSnapshots, "etcd holds as many entries of its log in memory, and its default is less since 3.6"
 	}
-	return all
+	if log := s.SnapshotCount * s.EntrySize; log >= worth*logSize {
+		if fits := max(logSize/s.EntrySize/100*100, fewestSnapshots); fits < wanted {
+			wanted = fits
+			why = fmt.Sprintf("an entry of the log has %d KiB: between two snapshots the log takes %d MiB of a volume", s.EntrySize>>10, log>>20)
+		}
+	}
+	if why == "" || s.SnapshotCount < worth*wanted {
+		return nil
+	}
+	return []Advice{{
+		Setting: "etcd.snapshotCount", Now: fmt.Sprint(s.SnapshotCount), Wanted: fmt.Sprint(wanted), Size: float64(wanted), Why: why,
+	}}
 }
 
 // keepsEntries says whether members run etcd 3.6 or newer. Earlier ones have ten times as many entries by default.

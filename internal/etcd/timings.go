@@ -16,10 +16,15 @@ type Timings struct {
 	RoundTrips    []RoundTrip
 	CPUSeconds    float64 // that the process has used
 	Memory        float64 // bytes that are resident now
+	Log           Log
 }
 
 // Total is how often something was done, and how many seconds that took in all.
 type Total struct{ Seconds, Count float64 }
+
+// Log is how many bytes the process has written to its write-ahead log since it started, in seconds since 1970, and up to which entry the
+// log is applied.
+type Log struct{ Started, Bytes, Applied float64 }
 
 // RoundTrip is the one to a peer, by its ID in hexadecimal.
 type RoundTrip struct {
@@ -28,13 +33,17 @@ type RoundTrip struct {
 }
 
 // The metrics that have them, of which the first three are histograms (server/storage/wal/metrics.go, server/storage/backend/metrics.go and
-// server/etcdserver/api/rafthttp/metrics.go; the others are those of Prometheus' collector of a process).
+// server/etcdserver/api/rafthttp/metrics.go; those of the log are gauges of server/storage/wal/metrics.go and server/etcdserver/metrics.go,
+// the others of Prometheus' collector of a process). etcd 3.5 counts the bytes of small entries twice, when they are buffered and when they
+// are flushed.
 const (
 	fsyncMetric     = "etcd_disk_wal_fsync_duration_seconds"
 	commitMetric    = "etcd_disk_backend_commit_duration_seconds"
 	roundTripMetric = "etcd_network_peer_round_trip_time_seconds"
 	cpuMetric       = "process_cpu_seconds_total"
 	memoryMetric    = "process_resident_memory_bytes"
+	startedMetric   = "process_start_time_seconds"
+	writtenMetric   = "etcd_disk_wal_write_bytes_total"
 )
 
 // ReadTimings reads them from the metrics that a member serves in plain HTTP at that address, host and port.
@@ -79,6 +88,12 @@ func (t *Timings) single(metric string) *float64 {
 		return &t.CPUSeconds
 	case memoryMetric:
 		return &t.Memory
+	case startedMetric:
+		return &t.Log.Started
+	case writtenMetric:
+		return &t.Log.Bytes
+	case appliedMetric:
+		return &t.Log.Applied
 	default:
 		return nil
 	}

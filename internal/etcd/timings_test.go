@@ -14,7 +14,9 @@ etcd_disk_wal_fsync_duration_seconds_sum 0.25
 etcd_disk_wal_fsync_duration_seconds_count 8
 etcd_disk_backend_commit_duration_seconds_sum 1.5e-3
 etcd_disk_backend_commit_duration_seconds_count 3
-etcd_disk_wal_write_bytes_total 77
+etcd_disk_wal_write_bytes_total 7.7e+06
+etcd_server_proposals_applied_total 1234
+process_start_time_seconds 1.8e+09
 etcd_network_peer_round_trip_time_seconds_bucket{To="b2",le="0.0001"} 0
 etcd_network_peer_round_trip_time_seconds_sum{To="b2"} 0.02
 etcd_network_peer_round_trip_time_seconds_count{To="b2"} 2
@@ -24,6 +26,7 @@ up
 `))
 	want := Timings{
 		Fsync: Total{0.25, 8}, Commit: Total{0.0015, 3},
+		Log:        Log{Started: 1.8e9, Bytes: 7.7e6, Applied: 1234},
 		RoundTrips: []RoundTrip{{"a1", Total{0.01, 1}}, {"b2", Total{0.02, 2}}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {

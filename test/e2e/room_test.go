@@ -17,6 +17,9 @@ import (
 // purged is how long etcd may take to delete what it needs no more of its log: it looks every half minute.
 const purged = 31 * time.Second
 
+// warm is how long a member has run before the operator takes what it counts for usual, and until it has been looked at then.
+const warm = 150 * time.Second
+
 // room is made for data before etcd refuses it, or where it lets its users in only. docs/operations/space.md.
 func room() {
 	var namespace string
@@ -57,6 +60,28 @@ func room() {
 		write("more/", 250) // more than the first quota had room for
 		Expect(members(c)).To(Equal(known))
 		tells(c, "VolumesGrowing")
+	})
+
+	It("fewer entries between two snapshots are recommended where values are large", func() {
+		c := create(newCluster(namespace, "heavy", oneMember, func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Storage.Size = ptr.To(resource.MustParse("1Gi"))
+		}))
+		time.Sleep(warm)
+		begun := time.Now()
+		for i := range 1200 {
+			put(c, fmt.Sprint("heavy/", i), strings.Repeat("x", 256<<10))
+		}
+		written := time.Since(begun).Round(time.Second)
+		Eventually(func(g Gomega) {
+			g.Expect(read(g, c).Status.Recommendations).To(ConsistOf(And(
+				HaveField("Setting", v1alpha1.SettingSnapshotCount), HaveField("Now", "10000"), HaveField("Wanted", "500"),
+				HaveField("Why", MatchRegexp("an entry of the log has 25[0-9] KiB: between two snapshots the log takes 25[0-9]{2} MiB")),
+			)))
+		}).WithTimeout(2 * time.Minute).Should(Succeed())
+		AddReportEntry("from the first of 1200 values of 256 KiB to the recommendation", time.Since(begun).Round(time.Second).String())
+		AddReportEntry("all values were written after", written.String())
+		AddReportEntry("why", now(c).Status.Recommendations[0].Why)
+		Expect(now(c).Status.Tuned).To(BeEmpty())
 	})
 
 	It("fault 26: a database that history has filled makes room by itself where etcd lets its users in only", func() {

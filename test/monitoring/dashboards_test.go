@@ -58,7 +58,10 @@ func TestValues(t *testing.T) {
 		"etcd-fleet": {
 			"Clusters": 2, "Not available": 1, "Degraded": 1, "Alarms": 1, "Without a leader": 1, "Paused": 0, "Share of the quota": 0.6,
 		},
-		"etcd-cluster": {"Members healthy": 2, "Members wanted": 3, "Leader": 1, "Proposals": 20, "Leader changes in an hour": 2},
+		"etcd-cluster": {
+			"Members healthy": 2, "Members wanted": 3, "Leader": 1, "Proposals": 20, "Leader changes in an hour": 2,
+			"How drills ended": 2, "Recovered in": 2.5,
+		},
 		"etcd-backups": {
 			"Schedules that fail": 1, "Clusters without a verified backup": 1, "Stores that do not delete": 1,
 			"Newest backup that is not verified yet": 1800,

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -16,11 +17,12 @@ const warm = 2 * time.Minute
 // leastCompared is how many voters make a comparison: of two it is not known which is slow.
 const leastCompared = 3
 
-// Timed are the members to ask how fast they are and what they use; none if there are too few to compare, and none is scaled. What they
-// count they serve on their port for metrics, even while they are too slow to answer clients.
+// Timed are the members to ask how fast they are, what they use and how large entries of their log are; none if there are too few to
+// compare, none is scaled and no setting is advised. What they count they serve on their port for metrics, even while they are too slow to
+// answer clients.
 func Timed(s Snapshot) []cluster.Member {
 	asked := ByKubernetes(s).Asked
-	if len(asked) < leastCompared && s.Cluster.Spec.Autoscale == nil {
+	if spec := s.Cluster.Spec; len(asked) < leastCompared && spec.Autoscale == nil && spec.Tuning == v1alpha1.TuningOff {
 		return nil
 	}
 	return asked
@@ -41,6 +43,7 @@ func (j *builder) speeds() {
 func speedOf(m cluster.Member, a *Answer) cluster.Speed {
 	speed := cluster.Speed{
 		Member: m.Name, Behind: m.Behind, Fsync: totalOf(a.Timings.Fsync), Commit: totalOf(a.Timings.Commit),
+		Log: cluster.Log(a.Timings.Log),
 	}
 	if a.serves() {
 		speed.Read = a.Took

@@ -24,7 +24,11 @@ func TestSpeeds(t *testing.T) {
 		"one has begun": {func(s *scene) {
 			s.pod("a-2").Status.ContainerStatuses[0].State.Running.StartedAt.Time = now
 		}, 2, false},
-		"two are left": {func(s *scene) { s.drop("Pod a-2") }, 0, false},
+		"two are left": {func(s *scene) { s.drop("Pod a-2") }, 2, false},
+		"two are left, and nothing is advised": {func(s *scene) {
+			s.drop("Pod a-2")
+			s.c.Spec.Tuning = v1alpha1.TuningOff
+		}, 0, false},
 		"a defragmentation": {func(s *scene) {
 			s.c.Status.Defragmenting = &v1alpha1.DefragmentingStatus{Member: "a-1"}
 		}, 3, true},

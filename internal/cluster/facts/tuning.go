@@ -16,17 +16,20 @@ const ripe = 10 * time.Minute
 
 // advice is which settings of etcd would be better otherwise. What was measured is not the same for ever: advice that has changed by less
 // than a quarter stays as it is.
-func advice(c *v1alpha1.EtcdCluster, roundTrip time.Duration, now time.Time) []cluster.Advice {
+func advice(c *v1alpha1.EtcdCluster, roundTrip time.Duration, entry int64, now time.Time) []cluster.Advice {
 	if c.Spec.Tuning == v1alpha1.TuningOff {
 		return nil
 	}
-	var all []cluster.Advice
+	all := kept(c, roundTrip == 0, entry == 0)
 	etcd := c.EtcdSettings()
 	given := cluster.Settings{
 		Heartbeat: etcd.HeartbeatInterval.Duration, Election: etcd.ElectionTimeout.Duration, SnapshotCount: etcd.SnapshotCount,
-		Version: c.Status.Version, RoundTrip: roundTrip,
+		Version: c.Status.Version, RoundTrip: roundTrip, EntrySize: entry,
 	}
 	for _, is := range cluster.Advise(given) {
+		if slices.ContainsFunc(all, func(was cluster.Advice) bool { return was.Setting == is.Setting }) {
+			continue
+		}
 		is.Since = now.Unix()
 		for _, was := range c.Status.Recommendations {
 			if was.Setting == is.Setting && was.Now == is.Now && isNearly(was.Wanted, is.Size) {
@@ -34,9 +37,6 @@ func advice(c *v1alpha1.EtcdCluster, roundTrip time.Duration, now time.Time) []c
 			}
 		}
 		all = append(all, is)
-	}
-	if roundTrip == 0 { // it was not measured yet by this process
-		all = append(all, kept(c)...)
 	}
 	return all
 }
@@ -54,11 +54,15 @@ func isNearly(was string, size float64) bool {
 	return err == nil && math.Abs(number-size) < size/4
 }
 
-// kept is the advice that rests on what another process has measured, for settings that have not changed since.
-func kept(c *v1alpha1.EtcdCluster) []cluster.Advice {
+// kept is the advice that rests on what another process has measured, and this one has not yet, for settings that have not changed since.
+func kept(c *v1alpha1.EtcdCluster, trips, entries bool) []cluster.Advice {
 	var all []cluster.Advice
 	for _, was := range c.Status.Recommendations {
-		if was.Setting != v1alpha1.SettingSnapshotCount && c.EtcdSettings().Text(was.Setting) == was.Now {
+		unmeasured := trips
+		if was.Setting == v1alpha1.SettingSnapshotCount {
+			unmeasured = entries && was.Wanted != strconv.Itoa(cluster.UsualSnapshots) // which follows from the version
+		}
+		if unmeasured && c.EtcdSettings().Text(was.Setting) == was.Now {
 			all = append(all, adviceOf(was))
 		}
 	}

@@ -33,7 +33,7 @@ func TestAdvice(t *testing.T) {
 	etcd.HeartbeatInterval.Duration, etcd.ElectionTimeout.Duration = 100*time.Millisecond, 2500*time.Millisecond
 	look := func(roundTrip time.Duration, want string) {
 		t.Helper()
-		if got := looked(c, advice(c, roundTrip, time.Now())); got != want {
+		if got := looked(c, advice(c, roundTrip, 0, time.Now())); got != want {
 			t.Errorf("%s: %q, want %q", roundTrip, got, want)
 		}
 	}
@@ -50,6 +50,36 @@ func TestAdvice(t *testing.T) {
 	look(220*time.Millisecond, "")
 }
 
+// TestAdviceByEntries: what was measured of the log does not change with every measurement either, and outlives the process that has
+// measured it. What follows from the version ends with it.
+func TestAdviceByEntries(t *testing.T) {
+	c := &v1alpha1.EtcdCluster{}
+	c.Spec.Etcd.SnapshotCount, c.Status.Version = 10_000, "3.6.16"
+	c.Spec.Etcd.HeartbeatInterval.Duration, c.Spec.Etcd.ElectionTimeout.Duration = 100*time.Millisecond, time.Second
+	look := func(entry int64, want string) {
+		t.Helper()
+		if got := looked(c, advice(c, time.Millisecond, entry, time.Now())); got != want {
+			t.Errorf("entries of %d KiB: %q, want %q", entry>>10, got, want)
+		}
+	}
+	look(0, "")
+	look(200<<10, "snapshotCount 10000 600")
+	look(230<<10, "snapshotCount 10000 600")
+	look(0, "snapshotCount 10000 600")
+	look(100<<10, "snapshotCount 10000 1300")
+	look(1<<10, "")
+	c.Spec.Etcd.SnapshotCount = 100_000
+	look(0, "snapshotCount 100000 10000")
+	look(100<<10, "snapshotCount 100000 1300")
+	look(0, "snapshotCount 100000 1300")
+	look(1<<10, "snapshotCount 100000 10000")
+	c.Status.Version = "3.5.35"
+	look(0, "")
+	look(4<<10, "snapshotCount 100000 32700")
+	c.Spec.Etcd.SnapshotCount = 32_700
+	look(0, "")
+}
+
 // TestTuning: advice is put into effect only if that is wanted, and once it has stood for ten minutes; then it is no advice any more. It
 // counts until the spec is changed.
 func TestTuning(t *testing.T) {
@@ -57,7 +87,7 @@ func TestTuning(t *testing.T) {
 	c, now := &v1alpha1.EtcdCluster{}, time.Unix(1_800_000_000, 0)
 	c.Spec.Etcd.HeartbeatInterval.Duration, c.Spec.Etcd.ElectionTimeout.Duration = 100*time.Millisecond, time.Second
 	c.Spec.Tuning = v1alpha1.TuningAdvise
-	begun := advice(c, roundTrip, now)
+	begun := advice(c, roundTrip, 0, now)
 	looked(c, begun)
 	for _, test := range []struct {
 		policy v1alpha1.TuningPolicy
@@ -66,12 +96,12 @@ func TestTuning(t *testing.T) {
 	}{{v1alpha1.TuningAdvise, time.Hour, 0}, {v1alpha1.TuningApply, ripe - time.Second, 0}, {v1alpha1.TuningApply, ripe, 2}} {
 		c.Spec.Tuning = test.policy
 		later := now.Add(test.after)
-		if got := tuning(c, advice(c, roundTrip, later), later); len(got) != test.want {
+		if got := tuning(c, advice(c, roundTrip, 0, later), later); len(got) != test.want {
 			t.Errorf("%s after %s: %v", test.policy, test.after, got)
 		}
 	}
 	c.Status.Tuned = c.Status.Recommendations
-	if got := advice(c, roundTrip, now); len(got) > 0 {
+	if got := advice(c, roundTrip, 0, now); len(got) > 0 {
 		t.Errorf("advised although it is in effect: %v", got)
 	}
 	if is := c.EtcdSettings(); is.HeartbeatInterval.Duration != roundTrip || is.ElectionTimeout.Duration != 10*roundTrip {

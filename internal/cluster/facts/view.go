@@ -41,7 +41,7 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 	j.v.Anomalies, j.v.Relieved = remembered.Slow(j.v, s.Now)
 	j.v.Outworn = outworn(s, j.v)
 	j.v.Scaling = scaling(s, j.v, remembered)
-	j.v.Advice = advice(s.Cluster, remembered.RoundTrip(), s.Now)
+	j.v.Advice = advice(s.Cluster, remembered.RoundTrip(), remembered.EntrySize(), s.Now)
 	j.v.Tuning = tuning(s.Cluster, j.v.Advice, s.Now)
 	return j.v
 }

@@ -22,6 +22,7 @@ type Cluster struct {
 	growth   growth
 	row      Repeats
 	speeds   speeds
+	entries  entries
 	usage    usage
 	compaction
 	lastNote string

@@ -88,6 +88,7 @@ func (m *Cluster) Slow(v cluster.View, now time.Time) (all []cluster.Anomaly, re
 	if len(v.Speeds) > 0 {
 		s.look(v, now)
 		s.measure(v, now)
+		m.entries.measure(v, now)
 	}
 	for _, a := range s.watch.Anomalies() {
 		all = append(all, cluster.Anomaly{Member: a.Member, Signal: string(a.Signal), Value: a.Value, Usual: a.Usual, Since: a.Since})

@@ -40,6 +40,8 @@ func neglect(w *world) string {
 		return "a rotation is not finished although all members are well"
 	case keepsOut(w):
 		return "a downgrade is enabled while a member is to join, which etcd refuses then"
+	case keepsHollow(w):
+		return "a member is not defragmented although all are well"
 	default:
 		return ""
 	}
@@ -155,6 +157,16 @@ func reopens(w *world) bool {
 		return m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && f.data && !f.silent && !f.unreachable && !m.Pod.IsTerminating()
 	})
 	return len(open) > 0 && w.view.Unread == "" && w.view.Want.Size > 0
+}
+
+// keepsHollow says whether a member stays fragmented although all are well and no drain is to be waited for.
+func keepsHollow(w *world) bool {
+	v := &w.view
+	unwell := v.Count(cluster.IsListed, func(m cluster.Member) bool { return !cluster.IsSteady(m) || m.Pod.Cordoned })
+	if v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || unwell > 0 {
+		return false
+	}
+	return v.Count(cluster.IsVoter, func(m cluster.Member) bool { return m.Fragmented != "" }) > 0
 }
 
 // keepsOut says whether a member that is to join cannot, because of a downgrade that could

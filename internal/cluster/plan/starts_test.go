@@ -19,6 +19,7 @@ type goal struct {
 	missing   bool // a quorum has formed again without data
 	lost      loss // what is left of their authority
 	spoilt    spoilt
+	hollow    bool    // members are in hollowStates
 	corrupt   bool    // etcd has raised the alarm CORRUPT, and members are in corruptStates
 	accepted  bool    // a person has accepted the loss by the name of the newest backup
 	guarded   bool    // another minor version and hibernation wait for a backup
@@ -108,6 +109,8 @@ func rareGoals() []goal {
 			{version: "3.6.16", lost: notLostButOld, ephemeral: true},
 			{version: "3.6.16", lost: lostEnded},
 			{version: "3.7.3", lost: lostReplaced, trusting: true},
+			{version: "3.7.3", hollow: true},
+			{version: "3.6.16", hollow: true, trusting: true},
 			{version: "3.7.3", corrupt: true, trusting: true},
 			{version: "3.6.16", corrupt: true},
 			{version: "3.7.3", guarded: true, trusting: true},
@@ -134,6 +137,9 @@ func (g goal) states() []state {
 	}
 	if g.corrupt {
 		return corruptStates
+	}
+	if g.hollow {
+		return hollowStates
 	}
 	if g.rare {
 		return rareStates
@@ -249,6 +255,17 @@ var corruptStates = []state{
 	func(f *fate, m *cluster.Member) { m.Pod, m.Volume, f.data = cluster.Pod{}, cluster.NoVolume, false },
 	func(f *fate, _ *cluster.Member) { f.stale = true },
 	func(_ *fate, m *cluster.Member) { m.Pod.Cordoned = true },
+}
+
+// hollowStates are those of members of which some are to be defragmented.
+var hollowStates = []state{
+	func(*fate, *cluster.Member) {},
+	func(f *fate, _ *cluster.Member) { f.fragmented = true },
+	func(f *fate, _ *cluster.Member) { f.fragmented, f.stale = true, true },
+	func(f *fate, m *cluster.Member) { f.fragmented, m.Pod = true, cluster.Pod{} },
+	func(f *fate, m *cluster.Member) { f.fragmented, m.Pod.Cordoned = true, true },
+	func(f *fate, _ *cluster.Member) { f.broken = true },
+	func(f *fate, m *cluster.Member) { m.Pod, m.Volume, f.data = cluster.Pod{}, cluster.NoVolume, false },
 }
 
 // rareStates are some of memberStates, beside members that are slow, Pods that are terminating for ever, because

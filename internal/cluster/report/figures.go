@@ -54,6 +54,15 @@ var (
 	gaugeStored  = &Gauge{"etcd_operator_cluster_backup_bytes", "What the complete backups of the cluster take in their stores.", nil}
 	gaugeTook    = &Gauge{"etcd_operator_cluster_last_backup_duration_seconds", "How long the newest complete backup took to be written.", nil}
 
+	gaugeDrills = &Gauge{
+		"etcd_operator_cluster_drills", "EtcdDrills of the cluster and the runs in their history, by action and phase.",
+		[]string{"action", "phase"},
+	}
+	gaugeRecovery = &Gauge{
+		"etcd_operator_cluster_last_drill_recovery_seconds", "How long the cluster took to recover in the newest drill of the action that " +
+			"has ended so.", []string{"action"},
+	}
+
 	gaugeMember = &Gauge{"etcd_operator_member_healthy", "1 if the member answers linearizable reads.", []string{"member", "role"}}
 	gaugeLeader = &Gauge{"etcd_operator_member_is_leader", "1 if the other members follow it.", []string{"member"}}
 	gaugeSize   = &Gauge{"etcd_operator_member_database_size_bytes", "Size of the database file, which the quota counts.", []string{"member"}}
@@ -73,7 +82,7 @@ var (
 // Gauges are all that there are, in the order of the documentation.
 var Gauges = []*Gauge{
 	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeEqual, gaugeEnd,
-	gaugeRunning, gaugeVolumes, gaugeBackups, gaugeStored, gaugeTook,
+	gaugeRunning, gaugeVolumes, gaugeBackups, gaugeStored, gaugeTook, gaugeDrills, gaugeRecovery,
 	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind, gaugeSlow,
 }
 
@@ -148,6 +157,41 @@ func BackupFigures(backups []v1alpha1.EtcdBackup) []Figure {
 		all = append(all, Figure{gaugeTook, nil, newest.Status.FinishedAt.Sub(newest.Status.StartedAt.Time).Seconds()})
 	}
 	return all
+}
+
+// DrillFigures are the numbers of a cluster's drills.
+func DrillFigures(drills []v1alpha1.EtcdDrill) []Figure {
+	var all []Figure
+	type kind struct{ action, phase string }
+	numbers, newest := map[kind]int{}, map[string]v1alpha1.DrillResult{}
+	for i := range drills {
+		action := string(drills[i].Spec.Action)
+		for _, run := range runs(&drills[i]) {
+			numbers[kind{action, string(run.Phase)}]++
+			if before := newest[action]; run.RecoveredIn != nil && before.EndedAt.Before(&run.EndedAt) {
+				newest[action] = run
+			}
+		}
+	}
+	for of, number := range numbers {
+		all = append(all, Figure{gaugeDrills, []string{of.action, of.phase}, float64(number)})
+	}
+	for action, run := range newest {
+		all = append(all, Figure{gaugeRecovery, []string{action}, run.RecoveredIn.Seconds()})
+	}
+	return all
+}
+
+// runs are the last one of a drill and those before it. What one that goes on has measured is not known yet.
+func runs(d *v1alpha1.EtcdDrill) []v1alpha1.DrillResult {
+	if d.Status.Phase == "" { // it was created a moment ago
+		return nil
+	}
+	last := v1alpha1.DrillResult{Phase: d.Status.Phase}
+	if ended := d.Status.EndedAt; ended != nil {
+		last.EndedAt, last.RecoveredIn = *ended, d.Status.RecoveredIn
+	}
+	return append([]v1alpha1.DrillResult{last}, d.Status.History...)
 }
 
 // memberFigures leave out what a member does not say at present: a number that is old would look like one of now.

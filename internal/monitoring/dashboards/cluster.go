@@ -106,6 +106,15 @@ var cluster = Dashboard{
 				},
 			},
 		}},
+		{"Drills", []Panel{
+			{Kind: Table, Title: "How drills ended", Help: "by action; Failed: the cluster did not recover in time", Queries: []Query{
+				{`max by (action, phase) (etcd_operator_cluster_drills{` + this + `})`, ""},
+			}},
+			{
+				Kind: Steps, Title: "Recovered in", Help: "the newest drill of each action: longer than before is worth a look", Unit: Seconds,
+				Queries: []Query{{`max by (action) (etcd_operator_cluster_last_drill_recovery_seconds{` + this + `})`, "{{action}}"}},
+			},
+		}},
 		{"Disk and network, as members measure them", []Panel{
 			{
 				Kind: Lines, Title: "Write-ahead log: fsync, 99 %", Help: "below 10 ms is good; above half a second the cluster loses leaders",
