@@ -35,6 +35,8 @@ SIGN_KEY ?=
 BUNDLE_IMG ?= $(REGISTRY)/$(REPOSITORY)-bundle:$(TAG)
 SCORECARD_IMG ?= $(REGISTRY)/$(REPOSITORY)-scorecard:$(TAG)
 CATALOG ?= $(if $(IMAGE_REGISTRY),dist/catalog,catalog)
+# Give IMG to have dist/chart, whose image is that.
+CHART ?= $(if $(IMG),dist/chart/etcd-operator,charts/etcd-operator)
 CATALOG_IMG ?= $(REGISTRY)/$(REPOSITORY)-catalog:$(TAG)
 # Nodes of the local cluster, 1 to 5; without it as many as it had, at first one.
 NODES ?=
@@ -292,6 +294,11 @@ install-manifest: $(BIN)/kustomize manifests ## Write dist/install.yaml: everyth
 	@mkdir -p dist
 	@hack/render.sh "$(or $(IMG),$(IMAGE):$(TAG))" >dist/install.yaml.new && mv dist/install.yaml.new dist/install.yaml
 
+.PHONY: helm-chart
+helm-chart: $(BIN)/kustomize manifests ## Generate charts/etcd-operator of what install-manifest writes, or dist/chart (IMG=…)
+	$(say) "generate $(CHART) with $(or $(IMG),$(IMAGE):$(TAG))"
+	@hack/chart.sh "$(VERSION)" "$(or $(IMG),$(IMAGE):$(TAG))" "$(CHART)"
+
 .PHONY: install
 install: $(BIN)/kustomize manifests ## Install the CRDs
 	$(say) "install the CRDs"
@@ -411,7 +418,7 @@ scorecard-image: ## Build the image of our own scorecard tests and push it to th
 
 ##@ Tools
 
-TOOLS := controller-gen crd-ref-docs golangci-lint govulncheck kustomize operator-sdk
+TOOLS := controller-gen crd-ref-docs golangci-lint govulncheck helm kustomize operator-sdk
 
 .PHONY: tools
 tools: $(TOOLS:%=$(BIN)/%) ## Build the pinned tools of hack/tools into bin/
@@ -426,6 +433,13 @@ $(TOOLS:%=$(BIN)/%): $(BIN)/%: hack/tools/%/go.mod hack/tools/%/go.sum
 $(BIN)/operator-sdk: TOOL_LDFLAGS = $(foreach name,Version GitVersion,-X $(sdk)/internal/version.$(name)=$(sdk_version))
 sdk := github.com/operator-framework/operator-sdk
 sdk_version = $(shell go -C hack/tools/operator-sdk list -m -f '{{.Version}}' $(sdk))
+
+# Helm knows its version, and which Kubernetes it was made for, from the linker alone.
+$(BIN)/helm: TOOL_LDFLAGS = -X $(helm)/internal/version.version=$(call helm_has,$(helm)) \
+  $(foreach package,chartutil lint/rules,-X $(helm)/pkg/$(package).k8sVersionMajor=1 -X $(helm)/pkg/$(package).k8sVersionMinor=$(helm_kubernetes))
+helm := helm.sh/helm/v3
+helm_has = $(shell go -C hack/tools/helm list -m -f '{{.Version}}' $(1))
+helm_kubernetes = $(word 2,$(subst ., ,$(call helm_has,k8s.io/client-go)))
 
 # The one that the local cluster's catalogs are served by, for whoever looks at them by hand, and for tests.
 $(BIN)/opm: $(BIN)/devcluster
