@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -75,6 +76,28 @@ func TestImageOfTheChart(t *testing.T) {
 		_, _, container := manager(t, installed(t, strings.ReplaceAll(values, "DIGEST", digest)))
 		if version := regexp.MustCompile(`:v0\.\d+\.\d+$`); version.ReplaceAllString(container.Image, ":v0.8.0") != want {
 			t.Errorf("%s: the image is %s", values, container.Image)
+		}
+	}
+}
+
+// TestImageOfAReleasedChart: the digest of its own image is in the chart, and not among the values, which people keep from one release
+// to the next.
+func TestImageOfAReleasedChart(t *testing.T) {
+	folder, digest := filepath.Join(t.TempDir(), "chart"), "sha256:"+strings.Repeat("b", 64)
+	if err := os.CopyFS(folder, os.DirFS(chart)); err != nil {
+		t.Fatal(err)
+	}
+	about, err := os.ReadFile(folder + "/Chart.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, folder+"/Chart.yaml", string(about)+"annotations:\n  etcd-operator.dev/image-digest: "+digest+"\n")
+	for value, want := range map[string]string{
+		"image.repository=m.example/x": "image: 'm.example/x@" + digest + "'\n", "image.tag=v9": "etcd-operator:v9'\n",
+	} {
+		if text, err := helm(t, "template", folder, "--kube-version", "1.30.0", "--generate-name", "--set", value); err != nil ||
+			!strings.Contains(text, want) {
+			t.Errorf("%s: no %q, %v", value, want, err)
 		}
 	}
 }

@@ -4,7 +4,8 @@
 
 {{- define "etcd-operator.image" -}}
 {{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
-{{- $released := get (.Chart.Annotations | default dict) "etcd-operator.dev/image-digest" -}}
+{{- $released := "" -}}
+{{- with .Chart.Annotations }}{{ $released = index . "etcd-operator.dev/image-digest" }}{{ end -}}
 {{- $digest := .Values.image.digest | default (ternary "" $released (ne .Values.image.tag "")) -}}
 {{ .Values.image.repository }}{{ if $digest }}@{{ $digest }}{{ else }}:{{ $tag }}{{ end }}
 {{- end }}
