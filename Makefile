@@ -91,7 +91,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 # Tests of etcd processes come last: they keep the disk busy, on which clients write while the operator is updated.
 .PHONY: test
 test: test-e2e ## All tests, end to end on a real cluster too; test-long adds an hour
-	@hack/side-by-side.sh olm-test-changed test-envtest test-unit test-etcd TESTED='$(ENVTEST_PACKAGES) $(PROCESS_PACKAGES)'
+	@hack/side-by-side.sh installers-test-changed test-envtest test-unit test-etcd TESTED='$(ENVTEST_PACKAGES) $(PROCESS_PACKAGES)'
 
 ##@ Tests
 
@@ -142,7 +142,7 @@ E2E_TIMEOUT ?= 60m
 E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
 
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
-E2E_LABELS ?= !long && !olm && !olmv1 && !scorecard && !stores && !certmanager && !monitoring
+E2E_LABELS ?= !long && !olm && !olmv1 && !helm && !scorecard && !stores && !certmanager && !monitoring
 
 # How many of them run side by side; they mostly wait. Those that are marked Serial run alone, after the others.
 E2E_PROCS ?= 4
@@ -185,7 +185,7 @@ test-rights: ## Whether tests have used each right that the operator has (AUDIT_
 
 .PHONY: test-long
 test-long: ## End-to-end tests under load, with bad networks and slow disks, by hand, and on three nodes
-	@$(MAKE) test-e2e E2E_LABELS='long && !olm' E2E_TIMEOUT=150m NODES=$(or $(NODES),3)
+	@$(MAKE) test-e2e E2E_LABELS='long && !olm && !helm' E2E_TIMEOUT=150m NODES=$(or $(NODES),3)
 
 .PHONY: test-kubernetes
 test-kubernetes: $(BIN)/devcluster ## Before a release: validation and wiring on each Kubernetes from 1.30 on, end to end on a whole 1.30 (an hour)
@@ -415,6 +415,34 @@ scorecard-image: ## Build the image of our own scorecard tests and push it to th
 	$(say) "build and push $(SCORECARD_IMG)"
 	@mkdir -p $(BIN)
 	@$(build) -C hack/packaging run ./images -source=$(CURDIR) -main=./test/scorecard-tests -title=etcd-operator-scorecard -push=$(SCORECARD_IMG) -digest=$(BIN)/scorecard.digest
+
+##@ Helm
+
+# Which tests of Helm: a label filter of Ginkgo, such as 'helm && !long'. HELM=file is another Helm than the pinned one.
+HELM_LABELS ?= helm
+
+.PHONY: helm-test
+helm-test: $(BIN)/helm $(BIN)/kustomize $(BIN)/devcluster ## Install, upgrade, take over and uninstall by Helm on the local cluster (HELM=other program)
+	$(say) "tests with Helm"
+	@$(MAKE) cluster-up
+	@export KUBECONFIG=$$($(BIN)/devcluster kubeconfig); $(MAKE) images; hack/leave-olm.sh; \
+	  go test ./test/e2e -v -ginkgo.v -ginkgo.label-filter="$(HELM_LABELS)" $(E2E_LIMITS)
+
+.PHONY: helm-test-short
+helm-test-short:
+	@$(MAKE) helm-test HELM_LABELS='helm && !long'
+
+# What an installation by Helm depends on beside what end-to-end tests test.
+HELM_PATHS = api/v1alpha1 charts config hack/chart.sh hack/render.sh hack/packaging/chart hack/tools/helm main.go test/e2e/helm*.go Makefile
+.PHONY: helm-test-changed
+helm-test-changed:
+	@hack/stamps.sh "tests with Helm" "$(HELM_PATHS)" $(MAKE) helm-test-short
+
+# One after the other: they have one cluster.
+.PHONY: installers-test-changed
+installers-test-changed:
+	@$(MAKE) helm-test-changed
+	@$(MAKE) olm-test-changed
 
 ##@ Tools
 
